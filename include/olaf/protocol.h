@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Olaf wire protocol, version 1.
+ *
+ * UDP over IPv4 or IPv6, zero to two VLAN tags. One 48-byte header serves every
+ * message; 8-byte payload lanes follow it. Header fields are big-endian on the
+ * wire (suffix _be), lanes are little-endian, because the kernel adds them.
+ *
+ * Compiled as BPF C, C11 and C++. docs/protocol.md is the prose.
+ */
+#ifndef OLAF_PROTOCOL_H
+#define OLAF_PROTOCOL_H
+
+#include <linux/types.h>
+
+#ifdef __cplusplus
+#define OLAF_STATIC_ASSERT(cond, text) static_assert(cond, text)
+#else
+#define OLAF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
+#endif
+
+/* "O-L-A-F" on a phone's keys. */
+#define OLAF_DEFAULT_PORT 6523
+
+#define OLAF_MAGIC 0x01AF
+#define OLAF_VERSION 1
+
+enum olaf_message_type {
+	OLAF_UPDATE = 1, /* worker -> parameter server: a packed gradient */
+	OLAF_ACK = 2, /* parameter server -> workers: weights and queue state */
+	OLAF_CONTROL = 3, /* reserved for job control */
+};
+
+/* struct olaf_header::flags_be, in host order. Other bits are sent as zero and ignored. */
+#define OLAF_FLAG_CHECKSUM 0x0001 /* the last lane is the checksum lane */
+#define OLAF_FLAG_AGGREGATED 0x0002 /* UPDATE: more than one update folded in */
+#define OLAF_FLAG_STAMPED 0x0004 /* ACK: queue state is filled in */
+#define OLAF_FLAG_CONGESTED 0x0008 /* ACK: active clusters > queue capacity */
+#define OLAF_FLAG_FORMAT_MASK 0x0f00 /* enum olaf_format */
+#define OLAF_FLAG_FORMAT_SHIFT 8
+
+/* How a lane packs elements: sum of e_i * 2^(w*i) mod 2^64, with signed e_i of w bits. */
+enum olaf_format {
+	OLAF_FORMAT_I32X2 = 0, /* two signed 32-bit fixed-point elements */
+	OLAF_FORMAT_I16X4 = 1, /* four signed 16-bit fixed-point elements */
+	OLAF_FORMAT_I64X1 = 2, /* one signed 64-bit element */
+	OLAF_FORMAT_F32X2 = 3, /* two binary32 values; not linear, ACK weights only */
+};
+
+/* ACK worker field: every worker of the cluster. */
+#define OLAF_EVERY_WORKER 0xffffffffu
+
+/* Fractional bits of a reward: signed Q47.16. */
+#define OLAF_REWARD_FRACTION_BITS 16
+
+/*
+ * A cluster's max_count unless it says otherwise: the queue never folds more
+ * updates than this into one, and workers clip elements so that so many can't
+ * overflow. Both sides must agree on it.
+ */
+#define OLAF_DEFAULT_MAX_COUNT 256
+#define OLAF_LIMIT_MAX_COUNT 65535
+
+/* Largest payload, checksum lane included: 9,216 bytes, beyond any jumbo MTU in use. */
+#define OLAF_MAX_LANES 1152
+
+/*
+ * UPDATE and ACK header, directly behind UDP. Both types agree on every field
+ * but three pairs, which an ACK uses for the queue state.
+ */
+struct olaf_header {
+	__be16 magic_be; /* OLAF_MAGIC */
+	__u8 version; /* OLAF_VERSION */
+	__u8 type; /* enum olaf_message_type */
+	__be16 flags_be; /* OLAF_FLAG_* and the element format */
+	__be16 lanes_be; /* 8-byte lanes behind the header, checksum lane included */
+	__be32 cluster_be; /* cluster id */
+	__be32 worker_be; /* UPDATE: newest folded worker; ACK: addressee or OLAF_EVERY_WORKER */
+	__be32 sequence_be; /* of the (newest folded) update; wraps */
+	union {
+		__be32 count_be; /* UPDATE: updates folded in, 1 from a worker */
+		struct {
+			__be16 active_clusters_be; /* ACK, stamped: N */
+			__be16 reserved_be; /* ACK: zero */
+		};
+	};
+	__be64 generated_ns_be; /* CLOCK_TAI when the gradient was computed; maximum; ACK: echo */
+	union {
+		__be64 reward_be; /* UPDATE: signed Q47.16 mean episode reward; sum */
+		struct {
+			__be32 queue_capacity_be; /* ACK, stamped: Qmax */
+			__be32 queue_length_be; /* ACK, stamped: Qn */
+		};
+	};
+	__be32 model_version_be; /* UPDATE: oldest folded; ACK: of the weights carried */
+	__be16 segment_be; /* 0 ... segments - 1 */
+	__be16 segments_be; /* 1 when the whole model is in this frame */
+};
+
+OLAF_STATIC_ASSERT(sizeof(struct olaf_header) == 48, "the header is 48 bytes");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, count_be) == 20, "count at 20");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, generated_ns_be) == 24, "generated at 24");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, reward_be) == 32, "reward at 32");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, segments_be) == 46, "segments at 46");
+
+#endif /* OLAF_PROTOCOL_H */
