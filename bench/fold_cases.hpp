@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The programs whose cost per update is measured.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <linux/bpf.h>
+
+#include "support.hpp"
+
+namespace olaf::bench {
+
+struct FoldCase {
+    std::string name;
+    int program = -1;
+    Frame frame;
+    std::uint32_t verdict = XDP_DROP;
+    std::int64_t payload_bytes = 0; ///< of one update
+    std::function<void()> check;    ///< folds a little and compares the sums; ends the program if wrong
+    std::shared_ptr<void> owner;    ///< keeps the programs and maps loaded
+};
+
+std::vector<FoldCase> make_fold_cases();
+
+/// The floor: parse and drop, and the program that varies frames in front of it.
+void add_drop_cases(std::vector<FoldCase> &cases);
+
+/// XAgg's Algorithm 1 over `aggregates` fragments.
+FoldCase xagg_case(std::uint32_t aggregates);
+
+} // namespace olaf::bench
