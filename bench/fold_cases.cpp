@@ -56,7 +56,7 @@ void add_drop_cases(std::vector<FoldCase> &cases) {
     auto drop = std::make_shared<Drop>(std::move(skeleton), std::move(vary));
 
     for (const bool varied : {false, true}) {
-        FoldCase fold{.name = varied ? "vary, parse, drop" : "parse, drop",
+        FoldCase fold{.name = varied ? "vary_parse_drop" : "parse_drop",
                       .program = varied ? through_vary : parse_drop,
                       .frame = olaf_frame(0, 0),
                       .owner = drop};
@@ -79,7 +79,7 @@ FoldCase xagg_case(std::uint32_t aggregates) {
                                  .agg_array = bpf_map__fd(skeleton->maps.agg_array)}));
     const int program = vary.program();
     auto xagg = std::make_shared<XAgg>(std::move(skeleton), std::move(vary));
-    FoldCase fold{.name = "vary, XAgg Algorithm 1, " + std::to_string(aggregates) + " aggregates",
+    FoldCase fold{.name = "xagg_" + std::to_string(aggregates),
                   .program = program,
                   .frame = xagg_frame(0, 1),
                   .payload_bytes = kib,

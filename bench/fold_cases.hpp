@@ -18,8 +18,8 @@ struct FoldCase {
     Frame frame;
     std::uint32_t verdict = XDP_DROP;
     std::int64_t payload_bytes = 0; ///< of one update
-    std::function<void()> check;    ///< folds a little and compares the sums; ends the program if wrong
-    std::shared_ptr<void> owner;    ///< keeps the programs and maps loaded
+    std::function<void()> check{};  ///< folds a little and compares the sums; ends the program if wrong
+    std::shared_ptr<void> owner{};  ///< keeps the programs and maps loaded
 };
 
 std::vector<FoldCase> make_fold_cases();

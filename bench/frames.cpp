@@ -15,8 +15,9 @@ namespace olaf::bench {
 namespace {
 
 template <class T> void append(Frame &frame, const T &value) {
-    const auto *bytes = reinterpret_cast<const std::uint8_t *>(&value);
-    frame.insert(frame.end(), bytes, bytes + sizeof(value));
+    const auto size = frame.size();
+    frame.resize(size + sizeof(value));
+    std::memcpy(&frame[size], &value, sizeof(value));
 }
 
 std::uint16_t ip_checksum(const iphdr &ip) {

@@ -2,10 +2,10 @@
 // The program that gives a repeated frame another cluster each time.
 #pragma once
 
-#include <bench_vary.skel.h>
-
-#include "frames.hpp"
+#include "frames.hpp" // first: the skeleton uses its structs
 #include "support.hpp"
+
+#include <bench_vary.skel.h>
 
 namespace olaf::bench {
 
