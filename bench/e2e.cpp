@@ -4,6 +4,7 @@
 // there is checked lane by lane, and every update is accounted for.
 #include <algorithm>
 #include <cmath>
+#include <chrono>
 #include <cstring>
 #include <thread>
 
@@ -14,8 +15,9 @@
 namespace olaf::bench {
 namespace {
 
-constexpr double slice_seconds = 0.8;
-constexpr double calibration_seconds = 0.3;
+constexpr auto warm_up = std::chrono::milliseconds(300);
+constexpr auto calibration = std::chrono::milliseconds(300);
+constexpr auto slice_length = std::chrono::milliseconds(600);
 constexpr int slices = 7;
 constexpr int most_calibrations = 10;
 
@@ -33,36 +35,37 @@ class Run {
 
     /// Best and median slice.
     std::pair<Rates, Rates> measure() {
+        generator_.start(cpu);
+        std::this_thread::sleep_for(warm_up);
         for (int i = 0; i < most_calibrations; ++i) {
-            const auto rates = slice(calibration_seconds);
+            const auto rates = slice(calibration);
             if (!contender_->calibrate(rates.input, rates.output))
                 break;
         }
         std::vector<Rates> all(slices);
-        std::generate(all.begin(), all.end(), [this] { return slice(slice_seconds); });
+        std::generate(all.begin(), all.end(), [this] { return slice(slice_length); });
+        generator_.stop();
         check();
         std::sort(all.begin(), all.end(), [](auto &a, auto &b) { return a.input < b.input; });
         return {all.back(), all[all.size() / 2]};
     }
 
   private:
-    Rates slice(double seconds) {
+    Rates slice(std::chrono::milliseconds length) {
+        using Clock = std::chrono::steady_clock;
         const auto taken = contender_->ledger().taken;
         const auto frames = sink_.arrived().frames;
-        const Stopwatch watch;
-        do {
-            must(generator_.send(contender_->chunk()));
-            contender_->work();
-        } while (watch.seconds() < seconds);
-        const double elapsed = watch.seconds();
-        return {.input = static_cast<double>(contender_->ledger().taken - taken) / elapsed,
-                .output = static_cast<double>(sink_.arrived().frames - frames) / elapsed};
+        const auto start = Clock::now();
+        std::this_thread::sleep_for(length);
+        const auto input = static_cast<double>(contender_->ledger().taken - taken);
+        const auto output = static_cast<double>(sink_.arrived().frames - frames);
+        const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+        return {.input = input / elapsed, .output = output / elapsed};
     }
 
     void check() {
         // What the last slice left to softirqs and timers gets there.
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        contender_->work();
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
         const auto arrived = sink_.arrived();
         const auto ledger = contender_->ledger();
         require(ledger.taken > 0 && ledger.taken <= generator_.sent(), name_ + ": updates arrive");
@@ -83,7 +86,6 @@ class Run {
 };
 
 int run(bool csv, const char *only) {
-    must(pin_to_cpu(0));
     const auto network = must(Network::make());
     fmt::print("{}\n", csv ? "name,updates_per_s,median_updates_per_s,output_ratio"
                            : "case          best M/s  median M/s  out/in");

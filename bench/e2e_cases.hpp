@@ -11,6 +11,7 @@
 
 namespace olaf::bench {
 
+constexpr int cpu = 0; // everything under test runs there; the observer doesn't
 constexpr std::uint32_t clusters = 9;
 constexpr std::uint32_t workers = 3; // per cluster, so that one of three leaves
 constexpr std::uint32_t queue_capacity = 8;
@@ -27,10 +28,6 @@ class Contender {
   public:
     virtual ~Contender() = default;
     [[nodiscard]] virtual bench_config config() const = 0;
-    /// Frames handed to send() at a time.
-    [[nodiscard]] virtual std::uint32_t chunk() const { return 1 << 18; }
-    /// After each chunk: what the program does outside the kernel.
-    virtual void work() {}
     /// Before the measurement: `input` updates/s arrive with the settings as they are.
     /// True if it changed them and wants to be measured again.
     virtual bool calibrate(double input, double output) {

@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
-    must(pin_to_cpu(0));
+    must(own_cpu(0));
     benchmark::AddCustomContext("instructions",
                                 InstructionCounter().supported() ? "counted" : "not supported here");
     const auto cases = make_fold_cases();

@@ -3,7 +3,6 @@
 // program by BPF_PROG_TEST_RUN, staying on one CPU.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -51,7 +50,9 @@ template <class T> T must(Result<T> result) {
 /// Ends the program with what was expected of what, unless `holds`.
 void require(bool holds, const std::string &what);
 
-Result<void> pin_to_cpu(int cpu);
+/// Keeps this thread on one CPU, ahead of what else wants it: on a shared machine a figure is about the
+/// program, not about its neighbours.
+Result<void> own_cpu(int cpu);
 
 struct TestRun {
     std::uint32_t verdict = 0;
@@ -61,22 +62,10 @@ struct TestRun {
 /// Runs an XDP program `repeat` times on one frame; the kernel hands it the same bytes each time.
 Result<TestRun> test_run(int program, std::span<const std::uint8_t> frame, std::uint32_t repeat);
 
-/// Sends `count` live frames through `program`, 64 a batch.
-Result<void> run_live(int program, std::span<const std::uint8_t> frame, std::uint32_t count);
+/// Sends live frames through `program`, 64 a batch, until a signal comes.
+Result<void> run_live(int program, std::span<const std::uint8_t> frame);
 
 /// Writes one value of an array map.
 Result<void> store(int map, std::uint32_t key, const void *value);
-
-/// Seconds since construction.
-class Stopwatch {
-  public:
-    [[nodiscard]] double seconds() const {
-        return std::chrono::duration<double>(Clock::now() - start_).count();
-    }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    Clock::time_point start_ = Clock::now();
-};
 
 } // namespace olaf::bench

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "traffic.hpp"
 
+#include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <thread>
 
 namespace olaf::bench {
+
+struct Generator::Sender {
+    std::thread thread;
+    std::atomic<bool> done = false;
+};
+
+Generator::Generator(Skeleton<bench_generator> skeleton, Frame frame)
+    : skeleton_(std::move(skeleton)), frame_(std::move(frame)) {}
+Generator::Generator(Generator &&) noexcept = default;
+Generator::~Generator() { stop(); }
 
 Result<Generator> Generator::make(const Network &network, const bench_config &config) {
     auto skeleton = open<bench_generator>("generator");
@@ -24,8 +38,29 @@ Result<Generator> Generator::make(const Network &network, const bench_config &co
     return Generator(std::move(s), std::move(frame));
 }
 
-Result<void> Generator::send(std::uint32_t count) {
-    return run_live(bpf_program__fd(skeleton_->progs.generate), frame_, count);
+void Generator::start(int cpu) {
+    // Only there to interrupt the system call that sends.
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &action, nullptr);
+    sender_ = std::make_unique<Sender>();
+    sender_->thread = std::thread([this, cpu, &done = sender_->done] {
+        must(own_cpu(cpu));
+        must(run_live(bpf_program__fd(skeleton_->progs.generate), frame_));
+        done = true;
+    });
+}
+
+void Generator::stop() {
+    if (!sender_)
+        return;
+    // Again and again: the first may come before the system call has begun.
+    while (!sender_->done) {
+        pthread_kill(sender_->thread.native_handle(), SIGUSR1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    sender_->thread.join();
+    sender_.reset();
 }
 
 Result<Sink> Sink::make(const Network &network, const bench_config &config) {

@@ -17,20 +17,26 @@ struct Arrived {
 };
 
 class Generator {
+    struct Sender; // the thread that sends
+
   public:
     static Result<Generator> make(const Network &network, const bench_config &config);
+    Generator(Generator &&) noexcept;
+    ~Generator();
 
-    /// Sends the next `count` updates; those the veth had room for are on their way on return.
-    Result<void> send(std::uint32_t count);
+    /// Sends on `cpu`, as fast as the CPU can, until stop(). One long run, not many short ones:
+    /// the kernel waits for an RCU grace period before and after each.
+    void start(int cpu);
+    void stop();
 
     [[nodiscard]] std::uint64_t sent() const { return skeleton_->bss->generated; }
 
   private:
-    Generator(Skeleton<bench_generator> skeleton, Frame frame)
-        : skeleton_(std::move(skeleton)), frame_(std::move(frame)) {}
+    Generator(Skeleton<bench_generator> skeleton, Frame frame);
 
     Skeleton<bench_generator> skeleton_;
     Frame frame_;
+    std::unique_ptr<Sender> sender_;
 };
 
 class Sink {

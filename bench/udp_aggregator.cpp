@@ -11,18 +11,22 @@
 namespace olaf::bench {
 
 namespace {
-// Room for everything a closed loop has under way: nothing may be lost in the socket.
+// Room for bursts: nothing should be lost in the socket.
 constexpr int receive_buffer = 64 << 20;
+// How soon poll() returns when nothing comes.
+constexpr timeval patience{.tv_sec = 0, .tv_usec = 20'000};
 } // namespace
 
 Result<UdpAggregator> UdpAggregator::make(const sockaddr_in &listen, const sockaddr_in &upstream,
                                           std::uint32_t clusters, std::uint32_t fold) {
-    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fail("open UDP socket", "", errno);
     UdpAggregator aggregator(fd, clusters, fold); // owns fd from here on
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof(receive_buffer)) != 0)
         return fail("enlarge the buffer of", "UDP socket", errno, "run as root");
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
+        return fail("set the timeout of", "UDP socket", errno);
     if (bind(fd, reinterpret_cast<const sockaddr *>(&listen), sizeof(listen)) != 0)
         return fail("bind", "UDP socket", errno);
     // No checksum: the checksum lane protects the payload, and the queue sends none either.
@@ -51,7 +55,7 @@ UdpAggregator::UdpAggregator(int socket, std::uint32_t clusters, std::uint32_t f
 }
 
 UdpAggregator::UdpAggregator(UdpAggregator &&other) noexcept
-    : socket_(std::exchange(other.socket_, -1)), fold_(other.fold_), received_(other.received_),
+    : socket_(std::exchange(other.socket_, -1)), fold_(other.fold_), received_(other.received()),
       ready_(other.ready_), accumulators_(std::move(other.accumulators_)),
       counts_(std::move(other.counts_)), batches_(std::move(other.batches_)) {}
 
@@ -60,23 +64,22 @@ UdpAggregator::~UdpAggregator() {
         close(socket_);
 }
 
-bool UdpAggregator::poll() {
+void UdpAggregator::poll() {
     auto &in = batches_[0];
-    const int got = recvmmsg(socket_, in.headers.data(), batch, MSG_DONTWAIT, nullptr);
+    const int got = recvmmsg(socket_, in.headers.data(), batch, MSG_WAITFORONE, nullptr);
     for (int i = 0; i < got; ++i) {
         if (in.headers[i].msg_len == sizeof(Message))
             fold_in(in.messages[i]);
     }
-    if (got <= 0 && ready_ > 0)
+    if (ready_ > 0)
         send_on();
-    return got > 0;
 }
 
 void UdpAggregator::fold_in(const Message &message) {
     const std::uint32_t cluster = ntohl(message.header.cluster_be);
     if (message.header.magic_be != htons(OLAF_MAGIC) || cluster >= accumulators_.size())
         return;
-    ++received_;
+    received_.store(received() + 1, std::memory_order_relaxed);
     Message &sum = accumulators_[cluster];
     if (counts_[cluster]++ == 0) {
         sum = message;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -26,10 +27,10 @@ class UdpAggregator {
     UdpAggregator &operator=(UdpAggregator &&) = delete;
     ~UdpAggregator();
 
-    /// Handles what waits in the socket, at most one batch; false if nothing did.
-    bool poll();
+    /// Waits a moment for updates and handles at most one batch of them.
+    void poll();
 
-    [[nodiscard]] std::uint64_t received() const { return received_; }
+    [[nodiscard]] std::uint64_t received() const { return received_.load(std::memory_order_relaxed); }
     /// Updates folded into accumulators that have not left yet.
     [[nodiscard]] std::uint64_t waiting() const;
 
@@ -53,7 +54,7 @@ class UdpAggregator {
 
     int socket_;
     std::uint32_t fold_;
-    std::uint64_t received_ = 0;
+    std::atomic<std::uint64_t> received_ = 0; ///< read by other threads
     unsigned ready_ = 0; ///< filled messages of out_
     std::vector<Message> accumulators_;
     std::vector<std::uint32_t> counts_;
