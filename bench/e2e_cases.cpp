@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "e2e_cases.hpp"
 
+#include <cmath>
 #include <thread>
 
 #include <arpa/inet.h>
@@ -9,6 +10,7 @@
 #include <bpf/bpf.h>
 #include <sched.h>
 
+#include "queue.hpp"
 #include "udp_aggregator.hpp"
 
 namespace olaf::bench {
@@ -78,6 +80,43 @@ class XAgg final : public Contender {
     std::unique_ptr<Attached> attached_;
 };
 
+/// Olaf's queue, its rate set so that one frame leaves for each three that arrive.
+class Olaf final : public Contender {
+  public:
+    explicit Olaf(const Network &network)
+        : dut_(network.dut),
+          queue_(must(Queue::make({.clusters = clusters,
+                                   .capacity = queue_capacity,
+                                   .max_lanes = BENCH_LANES,
+                                   .rate_bps = 8'000'000'000,
+                                   .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex)}))),
+          attached_(must(Attached::make(dut_, queue_.program()))) {}
+
+    bench_config config() const override { return config_for(false, clusters, workers); }
+
+    bool calibrate(double input, double output) override {
+        if (std::abs(output / input - 1.0 / workers) < 0.01)
+            return false;
+        const double bits_per_frame = BENCH_OLAF_FRAME * 8;
+        queue_ = must(queue_.with_rate(static_cast<std::uint64_t>(input / workers * bits_per_frame)));
+        must(attached_.replace(queue_.program()));
+        return true;
+    }
+
+    Ledger ledger() const override {
+        const auto totals = queue_.totals();
+        return {.taken = totals.in,
+                .waiting = queue_.updates_waiting(),
+                .dropped = totals.dropped + totals.superseded,
+                .departed = totals.departed};
+    }
+
+  private:
+    Network::Device dut_;
+    Queue queue_;
+    Attached attached_;
+};
+
 /// The UDP socket. Generator and aggregator share the CPU; the aggregator goes first, so it takes
 /// each batch as soon as it is in, nothing is lost and no time is spent on what would be lost: the
 /// best such a program can do there.
@@ -124,7 +163,7 @@ template <class C> std::unique_ptr<Contender> make(const Network &network) {
 } // namespace
 
 std::vector<E2eCase> e2e_cases() {
-    return {{"xdp_drop", make<Drop>}, {"xagg", make<XAgg>}, {"userspace", make<Userspace>}};
+    return {{"xdp_drop", make<Drop>}, {"xagg", make<XAgg>}, {"olaf", make<Olaf>}, {"userspace", make<Userspace>}};
 }
 
 } // namespace olaf::bench

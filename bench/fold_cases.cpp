@@ -94,6 +94,10 @@ std::vector<FoldCase> make_fold_cases() {
     add_drop_cases(cases);
     for (const std::uint32_t aggregates : {1u, 9u, 10'000u})
         cases.push_back(xagg_case(aggregates));
+    cases.push_back(olaf_case("olaf_plain", 1, BENCH_LANES, false));
+    for (const std::uint32_t clusters : {1u, 9u, 10'000u})
+        cases.push_back(olaf_case("olaf_" + std::to_string(clusters), clusters, BENCH_LANES, true));
+    cases.push_back(olaf_case("olaf_jumbo", 1, BENCH_JUMBO_LANES, false));
     return cases;
 }
 

@@ -27,6 +27,11 @@ std::vector<FoldCase> make_fold_cases();
 /// The floor: parse and drop, and the program that varies frames in front of it.
 void add_drop_cases(std::vector<FoldCase> &cases);
 
+/// Olaf's ingress program folding updates of `lanes` lanes into `clusters` clusters: in random order
+/// if `varied`, else (clusters = 1) one frame again and again.
+FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
+                   bool varied);
+
 /// XAgg's Algorithm 1 over `aggregates` fragments.
 FoldCase xagg_case(std::uint32_t aggregates);
 

@@ -2,7 +2,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
-#include <utility>
 
 #include <bpf/libbpf.h>
 #include <linux/if_link.h>
@@ -57,6 +56,13 @@ Result<Attached> Attached::make(const Network::Device &device, int program) {
     if (error != 0)
         return fail("attach XDP program to", device.name, -error);
     return Attached(device.ifindex);
+}
+
+Result<void> Attached::replace(int program) {
+    const int error = bpf_xdp_attach(ifindex_, program, XDP_FLAGS_DRV_MODE, nullptr);
+    if (error != 0)
+        return fail("replace XDP program", "", -error);
+    return {};
 }
 
 Attached::~Attached() {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <olaf/result.hpp>
 
@@ -35,6 +36,9 @@ class Attached {
     Attached(Attached &&other) noexcept : ifindex_(std::exchange(other.ifindex_, 0)) {}
     Attached &operator=(Attached &&) = delete;
     ~Attached();
+
+    /// Another program in its place, with no frame lost between the two.
+    Result<void> replace(int program);
 
   private:
     explicit Attached(int ifindex) : ifindex_(ifindex) {}
