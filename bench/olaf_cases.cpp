@@ -28,26 +28,27 @@ void fill(const Queue &queue, std::uint32_t lanes) {
 }
 
 /// Every lane of every waiting entry is exactly `count` times one update's, and nothing is missing.
-void check(const Olaf &olaf, const FoldCase &fold, std::uint32_t lanes) {
+void check(const Olaf &olaf, const std::string &name, int program, const Frame &frame,
+           std::uint32_t lanes) {
     const auto &queue = olaf.queue;
     const auto before = queue.totals();
-    must(test_run(fold.program, fold.frame, checked_runs));
+    must(test_run(program, frame, checked_runs));
     const auto after = queue.totals();
-    require(after.aggregated - before.aggregated == checked_runs, fold.name + ": every run folded");
+    require(after.aggregated - before.aggregated == checked_runs, name + ": every run folded");
     std::uint64_t updates = 0;
     for (std::uint32_t cluster = 0; cluster < queue.options().clusters; ++cluster) {
         const auto waiting = queue.waiting(cluster);
-        require(waiting.lanes.size() == lanes, fold.name + ": an update waits");
+        require(waiting.lanes.size() == lanes, name + ": an update waits");
         for (std::uint32_t lane = 0; lane < lanes; ++lane) {
             const std::uint64_t one = lane == lanes - 1 ? checksum(lanes) + cluster
                                       : lane == 0       ? bench_lane(0) + cluster
                                                         : bench_lane(lane);
             require(waiting.lanes[lane] == one * waiting.count,
-                    fold.name + ": lane " + std::to_string(lane));
+                    name + ": lane " + std::to_string(lane));
         }
         updates += waiting.count;
     }
-    require(updates == after.in, fold.name + ": all updates wait");
+    require(updates == after.in, name + ": all updates wait");
 }
 
 } // namespace
@@ -61,17 +62,17 @@ FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_
                                    .link_busy = true}));
     fill(queue, lanes);
     auto olaf = std::make_shared<Olaf>(std::move(queue), std::nullopt);
-    FoldCase fold{.name = name,
-                  .program = olaf->queue.program(),
+    FoldCase fold{.program = olaf->queue.program(),
                   .frame = olaf_frame(0, 0, lanes),
-                  .payload_bytes = lanes * 8,
                   .owner = olaf};
     if (varied) {
         olaf->vary = must(Vary::make(
             olaf->queue.program(), {.config = config_for(false, clusters, 2), .frags = true}));
         fold.program = olaf->vary->program();
     }
-    fold.check = [olaf = olaf.get(), copy = fold, lanes] { check(*olaf, copy, lanes); };
+    fold.check = [name, olaf = olaf.get(), program = fold.program, frame = fold.frame, lanes] {
+        check(*olaf, name, program, frame, lanes);
+    };
     return fold;
 }
 
