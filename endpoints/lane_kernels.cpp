@@ -78,7 +78,7 @@ template <class Int>
         const std::size_t now = n < kBlock ? n : kBlock;
         const std::size_t filled = (now + per_lane - 1) / per_lane;
         for (std::size_t i = 0; i < filled; i++)
-            plain[i] = (lanes[i] + kBias<Int>) ^ kBias<Int>;
+            plain[i] = (lanes[i] + kBias<Int>)^kBias<Int>;
         std::memcpy(block, plain, filled * sizeof(std::uint64_t));
         for (std::size_t i = 0; i < now; i++)
             out[i] = static_cast<float>(static_cast<double>(block[i]) * factor);
@@ -125,8 +125,8 @@ Losses pack_i64(const float *in, std::size_t n, double scale, double limit, std:
 
 void unpack_i64(const std::uint64_t *lanes, std::size_t n, double factor, float *out) {
     for (std::size_t i = 0; i < n; i++)
-        out[i] = static_cast<float>(static_cast<double>(static_cast<std::int64_t>(lanes[i])) *
-                                    factor);
+        out[i] =
+            static_cast<float>(static_cast<double>(static_cast<std::int64_t>(lanes[i])) * factor);
 }
 
 OLAF_CLONES std::uint64_t checksum(const std::uint64_t *lanes, std::size_t n) {
