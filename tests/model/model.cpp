@@ -41,11 +41,11 @@ Queue::Queue(const Config &config) : config_(config) {
     activity_.window_ns = config.activity_window_ns;
 }
 
-Update Queue::depart(std::uint64_t now) {
-    Update head = ring_.front().update;
+Entry Queue::depart(std::uint64_t now) {
+    Entry head = ring_.front();
     ring_.pop_front();
-    pacer.depart(now, departing_frame(head).size() + config_.frame_overhead);
-    counters_.updates_out += head.count;
+    pacer.depart(now, departing_frame(head.update).size() + config_.frame_overhead);
+    counters_.updates_out += head.update.count;
     return head;
 }
 
@@ -60,25 +60,27 @@ Outcome Queue::arrive(std::uint64_t now, const Update &update, std::size_t frame
         count(Action::passed_through, update);
         return {Action::passed_through, std::nullopt};
     }
-    std::optional<Update> departure;
+    std::optional<Entry> leaving;
     if (!ring_.empty() && pacer.due(now) &&
         departing_frame(ring_.front().update).size() <= room) {
-        departure = depart(now);
+        leaving = depart(now);
         counters_.departed_riding++;
     }
-    Action action = accept(update);
+    Action action = accept(update, leaving);
     count(action, update);
-    return {action, departure};
+    if (leaving)
+        return {action, leaving->update};
+    return {action, std::nullopt};
 }
 
 std::optional<Update> Queue::drain(std::uint64_t now) {
     if (ring_.empty() || !pacer.due(now))
         return std::nullopt;
     counters_.departed_drain++;
-    return depart(now);
+    return depart(now).update;
 }
 
-Action Queue::accept(const Update &update) {
+Action Queue::accept(const Update &update, const std::optional<Entry> &leaving) {
     const Rule &rule = rules_[update.cluster];
     if (rule.policy == Policy::fifo) // every update is its own entry
         return append(update, Action::full, false);
@@ -105,8 +107,12 @@ Action Queue::accept(const Update &update) {
     case Verdict::seal:
         break;
     }
-    // The slot's second buffer must be free, and a place in the ring.
-    if (std::ranges::count_if(ring_, same_slot) >= 2 || ring_.size() >= config_.queue_capacity)
+    // The slot's second buffer must be free, and a place in the ring. What leaves in this very
+    // frame frees its place at once, but its buffer only when the frame is written.
+    auto buffers = std::ranges::count_if(ring_, same_slot);
+    if (leaving && same_slot(*leaving))
+        buffers++;
+    if (buffers >= 2 || ring_.size() >= config_.queue_capacity)
         return Action::sealed;
     waiting->open = false;
     return append(update, Action::sealed, true);

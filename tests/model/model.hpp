@@ -72,9 +72,9 @@ class Queue {
     Pacer pacer; ///< tests make the link busy or free through it
 
   private:
-    Action accept(const Update &update);
+    Action accept(const Update &update, const std::optional<Entry> &leaving);
     Action append(const Update &update, Action if_no_room, bool buffered);
-    Update depart(std::uint64_t now);
+    Entry depart(std::uint64_t now);
     void count(Action action, const Update &update);
 
     Config config_;

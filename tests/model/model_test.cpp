@@ -75,6 +75,18 @@ TEST(Model, SealsAtMaxCountAndUsesTheSecondBufferOnce) {
     EXPECT_TRUE(queue.conserves());
 }
 
+TEST(Model, WhatLeavesInTheArrivingFrameStillHoldsItsBuffer) {
+    Queue queue = busy_queue(8);
+    queue.set_rule(1, {.policy = Policy::aggregate, .max_count = 1});
+    offer(queue, from(1, 1));
+    offer(queue, from(1, 2));
+    queue.pacer.next = 0;
+    EXPECT_EQ(offer(queue, from(1, 3)), Action::sealed);
+    EXPECT_EQ(queue.ring().size(), 1u);
+    queue.pacer.next = busy;
+    EXPECT_EQ(offer(queue, from(1, 4)), Action::appended);
+}
+
 TEST(Model, FifoNeverMerges) {
     Queue queue = busy_queue(3);
     queue.set_rule(1, {.policy = Policy::fifo});
@@ -105,7 +117,8 @@ TEST(Model, CountsClustersOfTheLastWindow) {
     EXPECT_EQ(queue.active_clusters(1150), 2u); // 1 in the epoch before, 2 in this one
     queue.arrive(1210, from(3, 1), 98);
     EXPECT_EQ(queue.active_clusters(1210), 2u); // 2 and 3
-    EXPECT_EQ(queue.active_clusters(1500), 0u);
+    EXPECT_EQ(queue.active_clusters(1300), 1u); // 3
+    EXPECT_EQ(queue.active_clusters(1400), 0u);
 }
 
 } // namespace

@@ -25,33 +25,19 @@ struct Pacer {
     }
 };
 
-/// Clusters that sent an update in the last activity window: two epochs of one window each.
+/// Clusters that sent an update lately. Time is cut into epochs of one window; what counts is the
+/// current epoch and, until it is a window old, the one before it.
 struct Activity {
     std::uint64_t window_ns = 1'000'000'000;
-    std::uint64_t epoch_start = 0;
-    std::map<std::uint32_t, std::uint64_t> seen; ///< cluster -> start of the last epoch seen in
-    bool started = false;
+    std::map<std::uint32_t, std::uint64_t> last_epoch; ///< of each cluster
 
     void arrive(std::uint64_t now, std::uint32_t cluster) {
-        if (!started || now >= epoch_start + 2 * window_ns) { // a gap: nobody was active before
-            seen.clear();
-            epoch_start = now;
-            started = true;
-        } else if (now >= epoch_start + window_ns) {
-            std::erase_if(seen, [&](auto &entry) { return entry.second < epoch_start; });
-            epoch_start += window_ns;
-        }
-        seen[cluster] = epoch_start;
+        last_epoch[cluster] = now / window_ns;
     }
 
     [[nodiscard]] std::uint32_t active(std::uint64_t now) const {
-        auto count_since = [&](std::uint64_t epoch) {
-            return static_cast<std::uint32_t>(std::ranges::count_if(
-                seen, [&](auto &entry) { return entry.second >= epoch; }));
-        };
-        if (!started || now >= epoch_start + 2 * window_ns)
-            return 0;
-        return count_since(now < epoch_start + window_ns ? 0 : epoch_start);
+        return static_cast<std::uint32_t>(std::ranges::count_if(
+            last_epoch, [&](auto &seen) { return seen.second + 1 >= now / window_ns; }));
     }
 };
 
