@@ -79,7 +79,7 @@ struct olaf_header {
 	__be32 sequence_be; /* of the (newest folded) update; wraps */
 	union {
 		__be32 count_be; /* UPDATE: updates folded in, 1 from a worker */
-		struct {
+		__extension__ struct {
 			__be16 active_clusters_be; /* ACK, stamped: N */
 			__be16 reserved_be; /* ACK: zero */
 		};
@@ -87,7 +87,7 @@ struct olaf_header {
 	__be64 generated_ns_be; /* CLOCK_TAI when the gradient was computed; maximum; ACK: echo */
 	union {
 		__be64 reward_be; /* UPDATE: signed Q47.16 mean episode reward; sum */
-		struct {
+		__extension__ struct {
 			__be32 queue_capacity_be; /* ACK, stamped: Qmax */
 			__be32 queue_length_be; /* ACK, stamped: Qn */
 		};

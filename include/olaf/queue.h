@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The queue's state: every map value that kernel programs and user space share.
+ *
+ * Integers are in host order unless the name ends in _be; times are nanoseconds of
+ * CLOCK_MONOTONIC unless the name says otherwise. A map's writers, and what orders
+ * them, are stated where the map is defined (bpf/NAME.bpf.h); here stands only what
+ * a value means. Pinned maps outlive programs: a change of any size or meaning in
+ * this file raises OLAF_LAYOUT.
+ *
+ * Compiled as BPF C, C11 and C++.
+ */
+#ifndef OLAF_QUEUE_H
+#define OLAF_QUEUE_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#include "olaf/protocol.h"
+
+#define OLAF_LAYOUT 1
+
+/* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
+#define OLAF_MAX_HEADERS 128
+
+/* Largest ring, a power of two. Two entries for each of 65,536 slots. */
+#define OLAF_MAX_PLACES 131072
+
+/* ---- configuration: read-only data of each program, one struct ---------------------- */
+
+/* Where a departing update goes (docs/cli.md). */
+enum olaf_deliver {
+	OLAF_DELIVER_LOCAL = 0, /* up this host's own stack */
+	OLAF_DELIVER_FORWARD = 1, /* out of egress_ifindex, IP addresses untouched */
+	OLAF_DELIVER_UPSTREAM = 2, /* to upstream_addr, from this host's own address */
+};
+
+#define OLAF_CONFIG_SKB_MODE 0x1 /* generic XDP: what the lane sends up comes by again */
+#define OLAF_CONFIG_ALLOW_LIST 0x2 /* only sources in olaf_allow */
+
+/*
+ * Constant for the life of a program: the verifier sees the values and prunes what
+ * they rule out. Set by the loader before load; `olaf attach --replace` loads new
+ * programs with a new one. Sizes (max_*, ring_places) must match the maps.
+ */
+struct olaf_config {
+	__u32 layout; /* OLAF_LAYOUT */
+	__u32 flags; /* OLAF_CONFIG_* */
+	__u32 deliver; /* enum olaf_deliver */
+	__u32 ifindex; /* device of the queue */
+	__u32 egress_ifindex; /* FORWARD, UPSTREAM: device departures leave by */
+	__u32 lane_ifindex; /* end of the drain lane that tokens are sent into */
+	__be16 port_be; /* UDP port of updates */
+	__u8 mac[6]; /* own address of ifindex; frames to it are routed, others bridged */
+	__u8 lane_mac[6]; /* SKB_MODE: random source of what the lane sends up the stack */
+	__u16 frame_overhead; /* bytes that the link adds to a frame, charged to the rate */
+	__u32 max_clusters; /* cluster ids 0 ... max_clusters - 1 */
+	__u32 max_segments; /* segments 0 ... max_segments - 1 */
+	__u32 max_lanes; /* lanes an entry has room for, a multiple of 16 */
+	__u32 queue_capacity; /* Qmax: places that may be taken */
+	__u32 ring_places; /* places there are: a power of two >= 2 x queue_capacity */
+	__u32 default_policy; /* enum olaf_policy, informational: clusters carry their own */
+	__u64 ns_per_byte_q24; /* 2^24 x nanoseconds a byte takes at the rate; 0: unlimited */
+	__u64 rate_bps; /* the rate asked for, bits/s, informational; 0: unlimited */
+	__u64 drain_interval_ns; /* period of the drain lane, and the least credit */
+	__u64 activity_window_ns; /* a cluster is active this long after an update */
+	__u64 token_secret; /* random: tells the lane's tokens from any frame of the network's */
+	__u32 upstream_family; /* UPSTREAM: 4 or 6 */
+	__be16 upstream_port_be;
+	__u16 pad;
+	__be32 upstream_addr_be[4]; /* IPv4 in [0] */
+	__be32 source_addr_be[4]; /* UPSTREAM: this host's address towards it */
+};
+
+/* ---- clusters ------------------------------------------------------------------------- */
+
+/* The same order as policies/registry.bpf.h. */
+enum olaf_policy {
+	OLAF_POLICY_OLAF = 0,
+	OLAF_POLICY_FIFO = 1,
+	OLAF_POLICY_AGGREGATE = 2,
+	OLAF_POLICY_NEWEST = 3,
+	OLAF_POLICIES,
+};
+
+/* olaf_rules[cluster]: how a cluster's updates are merged. Written by user space only. */
+struct olaf_rule {
+	__u32 policy; /* enum olaf_policy */
+	__u32 max_count; /* 1 ... OLAF_LIMIT_MAX_COUNT: never fold more into one entry */
+	__s64 reward_threshold; /* Q47.16; negative: no reward filter */
+};
+
+/* olaf_activity[cluster] */
+struct olaf_activity {
+	__u64 epoch_start_ns; /* start of the last epoch the cluster was counted in; 0: never */
+};
+
+/* olaf_active[0]: how many clusters sent lately; read it with olaf_active_clusters(). */
+struct olaf_active {
+	struct bpf_spin_lock lock; /* guards the rest, and every olaf_activity */
+	__u32 current_clusters; /* seen in the epoch that starts at epoch_start_ns */
+	__u32 previous_clusters; /* seen in the epoch before it and not yet in this one */
+	__u32 pad;
+	__u64 epoch_start_ns;
+};
+
+/* ---- entries, slots, ring --------------------------------------------------------------- */
+
+/* What an entry holds, in host order; its wire form is written when it departs. */
+struct olaf_pending {
+	__u32 slot; /* cluster x max_segments + segment */
+	__u32 cluster;
+	__u32 worker; /* newest folded update's */
+	__u32 sequence; /* newest's */
+	__u32 count; /* sum */
+	__u32 model_version; /* minimum */
+	__u16 segment;
+	__u16 segments;
+	__u16 lanes; /* checksum lane included */
+	__u16 flags; /* OLAF_FLAG_CHECKSUM and the format: an entry's shape, with lanes */
+	__u16 header_bytes; /* L2-L4 bytes of the newest, right-aligned in olaf_entry::headers */
+	__u8 l3_offset; /* of the network header in those bytes */
+	__u8 l4_offset; /* of the UDP header */
+	__u8 family; /* 4 or 6 */
+	__u8 routed; /* FORWARD: addressed to our MAC, so we are its router */
+	__u16 pad;
+	__u64 generated_ns; /* CLOCK_TAI, maximum */
+	__s64 reward; /* Q47.16, sum mod 2^64 */
+	__u64 first_arrived_ns; /* the update that took the place in the ring */
+	__u64 arrived_ns; /* newest folded update */
+};
+
+/*
+ * olaf_entries[i]: one waiting update. The first 2 x slots belong to slots (2 x slot
+ * and 2 x slot + 1), the ring_places behind them to ring places, for policies that
+ * never fold. headers, message and lanes are one contiguous frame without a gap, so
+ * that a departure is a single copy; max_lanes is sized at load.
+ */
+struct olaf_entry {
+	struct olaf_pending pending;
+	__u8 headers[OLAF_MAX_HEADERS]; /* L2-L4, right-aligned */
+	struct olaf_header message; /* wire form */
+	__extension__ __u64 lanes[]; /* little-endian on every host */
+};
+
+/* Events of one (cluster, segment); sums of `count` where the name says updates. */
+struct olaf_slot_counters {
+	__u64 appended;
+	__u64 aggregated;
+	__u64 replaced;
+	__u64 departed_riding;
+	__u64 departed_drain;
+	__u64 dropped_full;
+	__u64 dropped_reward;
+	__u64 dropped_sealed;
+	__u64 updates_departed; /* sum of count of departures */
+	__u64 updates_superseded;
+	__u64 updates_dropped;
+	__u64 passed_through; /* atomic: the only counters written without the lock */
+	__u64 updates_passed; /* atomic: sum of count of what passed through */
+};
+
+/* Where a departure goes next when we are its router or its sender. */
+struct olaf_nexthop {
+	__u64 resolved_ns; /* when; 0: never */
+	__u32 ifindex; /* 0: no route or no neighbour yet */
+	__u8 dmac[6];
+	__u8 smac[6];
+	__be32 daddr_be[4]; /* destination this is the hop of */
+};
+
+/* olaf_slots[cluster x max_segments + segment] */
+struct olaf_slot {
+	struct bpf_spin_lock lock; /* guards all but inflight and busy's way back to 0 */
+	__u32 open; /* 1 + buffer that arrivals may merge into; 0: none */
+	__u32 busy[2]; /* buffer holds an update: set under lock, cleared by the departer */
+	__u32 inflight; /* a departure is being copied out: set under the ring's lock */
+	__u32 pad;
+	struct olaf_slot_counters counters;
+	struct olaf_nexthop nexthop;
+};
+
+enum olaf_place_state {
+	OLAF_PLACE_FREE = 0,
+	OLAF_PLACE_RESERVED = 1, /* taken; its entry is being written */
+	OLAF_PLACE_READY = 2, /* waits for its turn */
+	OLAF_PLACE_VOID = 3, /* given back: the arrival folded after all */
+	OLAF_PLACE_LEAVING = 4, /* popped; its entry is being copied out */
+};
+
+/* One place in departure order. */
+struct olaf_place {
+	__u32 entry; /* index in olaf_entries, valid when READY or LEAVING */
+	__u32 state; /* enum olaf_place_state */
+};
+
+/* olaf_ring[0]: positions count up for ever; place p is olaf_places[0].place[p % ring_places]. */
+struct olaf_ring {
+	struct bpf_spin_lock lock; /* guards the rest but holds */
+	__u32 holds; /* atomic: arrivals that popped and may still append */
+	__u64 head; /* next position to depart */
+	__u64 tail; /* next position to take */
+	__u64 next_departure_ns; /* the link is free from here on */
+	__u64 lane_deadline_ns; /* the token should be back by then; 0: no token */
+	__u32 lane_generation; /* of the one live token */
+	__u32 pad;
+};
+
+/* olaf_control[0]: orders from user space to running programs. */
+struct olaf_control {
+	__u32 draining; /* detach: nothing new waits */
+	__u32 pad;
+};
+
+/* ---- counters ------------------------------------------------------------------------ */
+
+/* Why a message of ours was malformed. */
+enum olaf_malformed {
+	OLAF_MALFORMED_VERSION, /* not protocol version 1 */
+	OLAF_MALFORMED_TYPE, /* no such message type */
+	OLAF_MALFORMED_LENGTH, /* UDP length is not 8 + 48 + 8 x lanes */
+	OLAF_MALFORMED_TRUNCATED, /* the frame or its IP packet ends before the message does */
+	OLAF_MALFORMED_LANES, /* none, or only a checksum */
+	OLAF_MALFORMED_FORMAT, /* unknown element format, or f32x2 in an update */
+	OLAF_MALFORMED_COUNT, /* count is zero */
+	OLAF_MALFORMED_SEGMENT, /* segment >= segments, or no segments */
+	OLAF_MALFORMED_IP_CHECKSUM, /* IPv4 header checksum wrong */
+	OLAF_MALFORMED_REASONS,
+};
+
+/* Why a well-formed update was refused. */
+enum olaf_refused {
+	OLAF_REFUSED_SOURCE, /* source address not in --allow */
+	OLAF_REFUSED_CLUSTER, /* cluster >= max_clusters */
+	OLAF_REFUSED_SEGMENT, /* segments > max_segments */
+	OLAF_REFUSED_SIZE, /* lanes > max_lanes */
+	OLAF_REFUSED_REASONS,
+};
+
+/* olaf_counters[0], one copy a CPU. */
+struct olaf_counters {
+	__u64 received; /* updates well formed and allowed */
+	__u64 updates_in; /* sum of their count */
+	__u64 bypassed; /* frames left alone */
+	__u64 malformed[OLAF_MALFORMED_REASONS];
+	__u64 not_allowed[OLAF_REFUSED_REASONS];
+	__u64 tokens_launched;
+	__u64 lane_ticks;
+	__u64 lane_stale; /* tokens of an older generation that died */
+	__u64 departure_unfit; /* departures that no frame could carry after all: their updates count as dropped */
+	__u64 departure_refused; /* departures that the output device or the route refused */
+};
+
+/* Key of the LPM trie olaf_allow: IPv6, or IPv4 mapped into ::ffff:0:0/96. */
+struct olaf_prefix {
+	__u32 prefix_bits; /* 0 ... 128 */
+	__u8 address[16];
+};
+
+/* ---- reading ------------------------------------------------------------------------- */
+
+/*
+ * Clusters that sent an update in the activity window before now_ns. Exact to one
+ * window: counts every cluster of the last window, none of the one before the last.
+ */
+static inline __u32 olaf_active_clusters(const struct olaf_active *active, __u64 now_ns,
+					 __u64 window_ns)
+{
+	if (now_ns < active->epoch_start_ns + window_ns)
+		return active->current_clusters + active->previous_clusters;
+	if (now_ns < active->epoch_start_ns + 2 * window_ns)
+		return active->current_clusters;
+	return 0;
+}
+
+OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 144, "config has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_rule) == 16, "rule has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_active) == 24, "active has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_pending) == 72, "pending has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_entry) % 8 == 0, "lanes are aligned");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
+			   __builtin_offsetof(struct olaf_entry, message) + 48,
+		   "message and lanes are contiguous");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 24 + 104 + 40, "slot has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 8, "a place is one word");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_prefix) == 20, "prefix has no hidden padding");
+
+#endif /* OLAF_QUEUE_H */
