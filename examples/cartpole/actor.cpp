@@ -4,13 +4,13 @@
 namespace olaf::cartpole {
 namespace {
 
-/// Centre the advantages and bring them to unit scale. The floor keeps a batch
-/// without surprises (the pole stays up, the value is right) from being blown
-/// up into noise that would unlearn a good policy.
+/// Bring the advantages to about unit scale. They aren't centred: a batch may be
+/// a single episode, and that one was good or bad as a whole. The floor keeps a
+/// batch without surprises (the pole stays up, as the value said) from being
+/// blown up into noise that would unlearn a good policy.
 void normalise(std::vector<float> &advantages) {
-    constexpr float kFloor = 0.05F;
+    constexpr float kFloor = 0.3F;
     Eigen::Map<Eigen::ArrayXf> all(advantages.data(), static_cast<Eigen::Index>(advantages.size()));
-    all -= all.mean();
     all /= std::sqrt(all.square().mean()) + kFloor;
 }
 

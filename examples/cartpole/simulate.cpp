@@ -28,8 +28,7 @@ int main(int argc, char **argv) {
     app.add_option("--ack-delay-ms", ack_delay_ms, "delay of new weights");
     app.add_flag("--ack-everyone", options.path.ack_everyone, "weights go to the whole cluster");
     app.add_option("--rule", options.rule, "the server's rule")
-        ->transform(CLI::CheckedTransformer(std::map<std::string, Rule>{
-            {"paper", Rule::paper}, {"sgd", Rule::sgd}, {"adam", Rule::adam}}));
+        ->transform(CLI::CheckedTransformer(kRuleNames));
     app.add_option("--rate", options.rate, "its rate, 0: the rule's own");
     app.add_option("--steps", options.actor.min_steps, "steps of an update, at least");
     app.add_option("--discount", options.actor.discount, "discount");
@@ -45,10 +44,10 @@ int main(int argc, char **argv) {
 
     for (unsigned count = 0; count < seeds; ++count, ++options.seed) {
         const SimulationResult result = simulate(options);
-        fmt::print("seed {} reached_s {:6.2f} final {:5.1f} lowest_after {:5.1f} sent {} "
+        fmt::print("seed {} reached_s {:6.2f} final {:5.1f} mean_after {:5.1f} sent {} "
                    "received {} folded {} staleness {:.1f} largest {:.3f} steps {}\n",
                    options.seed, result.reached_s.value_or(-1), result.final_mean,
-                   result.lowest_after, result.sent, result.received, result.folded,
+                   result.mean_after, result.sent, result.received, result.folded,
                    result.mean_staleness, result.largest_element, result.steps);
     }
 }

@@ -37,7 +37,7 @@ class Simulation {
   public:
     explicit Simulation(const SimulationOptions &options)
         : options_(options), network_{options.seed, 1000}, curve_(options.target),
-          optimiser_(make_optimiser(options.rule, options.rate)) {
+          rule_(make_rule(options.rule, options.rate)) {
         Random initial{options.seed};
         weights_ = initial_parameters(initial);
         for (unsigned id = 0; id < options.workers; ++id) {
@@ -60,6 +60,7 @@ class Simulation {
         result_.reached_s = curve_.reached();
         result_.final_mean = curve_.mean();
         result_.mean_staleness /= std::max(result_.received, 1U);
+        result_.mean_after /= std::max(after_, 1U);
         return result_;
     }
 
@@ -118,23 +119,27 @@ class Simulation {
         ++result_.received;
         result_.folded += update.count;
         result_.mean_staleness += version_ - update.version;
-        if (optimiser_->apply({weights_.data(), kParameters},
-                              {{average.data(), kParameters}, update.count, reward}))
+        const Contribution contribution = {
+            .mean_gradient = {average.data(), kParameters},
+            .slice = {.begin = 0, .end = kParameters},
+            .count = update.count,
+            .mean_reward = reward,
+            .worker = update.worker,
+            .model_version = update.version,
+        };
+        if (rule_(contribution, {weights_.data(), kParameters}))
             ++version_;
         curve_.add(now_, reward, update.count);
-        if (curve_.reached() && now_ > *curve_.reached() + 5)
-            lowest(curve_.mean());
+        if (curve_.reached()) {
+            result_.mean_after += curve_.mean();
+            ++after_;
+        }
         at(now_ + options_.path.ack_delay_s,
            [this, sender = update.worker, weights = weights_, version = version_] {
                for (unsigned id = 0; id < workers_.size(); ++id)
                    if (options_.path.ack_everyone || id == sender)
                        pick_up(workers_[id], weights, version);
            });
-    }
-
-    void lowest(double mean) {
-        result_.lowest_after =
-            result_.lowest_after == 0 ? mean : std::min(result_.lowest_after, mean);
     }
 
     static void pick_up(Worker &worker, const Parameters &weights, unsigned version) {
@@ -147,7 +152,7 @@ class Simulation {
     SimulationOptions options_;
     Random network_;
     LearningCurve curve_;
-    std::unique_ptr<Optimiser> optimiser_;
+    Rule rule_;
     Parameters weights_;
     unsigned version_ = 0;
     std::vector<Worker> workers_;
@@ -155,6 +160,7 @@ class Simulation {
     std::priority_queue<Event> events_;
     unsigned order_ = 0;
     double now_ = 0;
+    unsigned after_ = 0; // updates received since the target was reached
     SimulationResult result_;
 };
 

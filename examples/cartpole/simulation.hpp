@@ -5,7 +5,7 @@
 #pragma once
 
 #include "actor.hpp"
-#include "optimiser.hpp"
+#include "rules.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -28,8 +28,8 @@ struct SimulationOptions {
     double duration_s = 60;
     float target = 400;
     bool stop_at_target = false;
-    Rule rule = Rule::adam;
-    float rate = 0;
+    RuleName rule = RuleName::adam;
+    double rate = 0; ///< 0: the rule's own
     Path path;
     ActorOptions actor;
 };
@@ -37,7 +37,7 @@ struct SimulationOptions {
 struct SimulationResult {
     std::optional<double> reached_s; ///< when the mean episode length reached the target
     double final_mean = 0;           ///< mean episode length at the end
-    double lowest_after = 0;         ///< lowest one from 5 s after that on
+    double mean_after = 0;           ///< mean of it, over the updates since it reached the target
     unsigned sent = 0, received = 0, folded = 0;
     double mean_staleness = 0; ///< model versions between a gradient and its use
     float largest_element = 0; ///< of a single gradient: what fixed point must hold
