@@ -53,6 +53,9 @@ class Harness {
     /// Pretends that a token is under way until then, so that arrivals launch none.
     void set_lane_deadline(std::uint64_t ns);
 
+    /// Empty, as just loaded, all counters zero; rules and the lane's deadline stay.
+    void reset();
+
     void set_rule(std::uint32_t cluster, const olaf_rule &rule);
 
     [[nodiscard]] olaf_ring ring() const;
