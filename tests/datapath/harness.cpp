@@ -53,15 +53,10 @@ void Harness::write(const char *map, const T &value, std::uint64_t flags, std::u
         throw std::system_error(errno, std::generic_category(), std::string("write ") + map);
 }
 
-void Harness::set_next_departure(std::uint64_t ns) {
+void Harness::set_link(std::uint64_t next_departure_ns, std::uint64_t lane_deadline_ns) {
     auto now = ring();
-    now.next_departure_ns = ns;
-    write("olaf_ring", now, BPF_F_LOCK);
-}
-
-void Harness::set_lane_deadline(std::uint64_t ns) {
-    auto now = ring();
-    now.lane_deadline_ns = ns;
+    now.next_departure_ns = next_departure_ns;
+    now.lane_deadline_ns = lane_deadline_ns;
     write("olaf_ring", now, BPF_F_LOCK);
 }
 
