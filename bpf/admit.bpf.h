@@ -86,7 +86,8 @@ static __always_inline enum olaf_outcome
 olaf_admit_from(struct olaf_source *source, const struct olaf_pending *update, __u32 granted,
 		__u64 position)
 {
-	__u32 first = 2 * update->slot, own = 0, chosen, lanes = update->lanes, open;
+	__u32 first = 2 * update->slot, own = 0, chosen, open;
+	__u32 lanes = olaf_clamp(update->lanes, 1, olaf_cfg.max_lanes);
 	__u32 state = OLAF_PLACE_VOID, outcome = OLAF_OUTCOME_DONE;
 	struct olaf_slot *slot = olaf_slot_at(update->slot);
 	struct olaf_entry *even, *odd, *entry, *fixed = NULL;
@@ -97,7 +98,7 @@ olaf_admit_from(struct olaf_source *source, const struct olaf_pending *update, _
 	configured = olaf_rule_of(update->cluster);
 	even = olaf_entry_at(first);
 	odd = olaf_entry_at(first + 1);
-	if (!slot || !configured || !even || !odd || !places || lanes > olaf_cfg.max_lanes)
+	if (!slot || !configured || !even || !odd || !places || lanes != update->lanes)
 		return OLAF_OUTCOME_BROKEN;
 	rule = *configured;
 	if (!olaf_policy_folds(rule.policy)) {
@@ -177,17 +178,19 @@ unlock:
 __noinline int olaf_admit(struct xdp_md *ctx, struct olaf_arrival *a, struct olaf_visit *v)
 {
 	struct olaf_source source = {};
-	__u64 header_bytes, bytes;
+	__u32 header_bytes;
+	__u64 bytes;
 	void *data;
 
 	if (!a || !v)
 		return OLAF_OUTCOME_BROKEN;
-	header_bytes = a->update.header_bytes;
-	bytes = header_bytes + a->message_bytes;
+	header_bytes = olaf_clamp(a->update.header_bytes, ETH_HLEN, OLAF_MAX_HEADERS);
+	bytes = (__u64)header_bytes + a->message_bytes;
 	data = (void *)(long)ctx->data;
 	source.end = (void *)(long)ctx->data_end;
 	if (data + bytes <= source.end) {
 		source.lanes = data + header_bytes + sizeof(struct olaf_header);
+		olaf_keep(source.lanes);
 		bytes = header_bytes; /* lanes are read from the frame itself */
 	}
 	source.staged = olaf_stage(ctx, header_bytes, bytes);

@@ -16,23 +16,27 @@
 const volatile struct olaf_config olaf_cfg = {};
 
 /*
- * Leaves by `otherwise` unless low <= variable <= high. Two comparisons that the
- * compiler may not merge into one of (variable - low): the verifier wouldn't learn the
- * bounds of the variable from that.
+ * The value, forced into low ... high by comparisons that the compiler can neither see
+ * through nor move: what the verifier needs to know of an offset or a length. 32-bit,
+ * because helpers take lengths so, and Linux 6.1 doesn't carry 64-bit bounds over.
  */
-#define OLAF_BOUND(variable, low, high, otherwise)              \
-	do {                                                    \
-		if ((variable) < (low))                         \
-			otherwise;                              \
-		asm volatile("" : "+r"(variable));              \
-		if ((variable) > (high))                        \
-			otherwise;                              \
-		asm volatile("" : "+r"(variable));              \
-	} while (0)
+static __always_inline __u32 olaf_clamp(__u32 value, __u32 low, __u32 high)
+{
+	asm volatile("if %[value] >= %[low] goto +1\n"
+		     "%[value] = %[low]\n"
+		     "if %[value] <= %[high] goto +1\n"
+		     "%[value] = %[high]\n"
+		     : [value] "+w"(value)
+		     : [low] "w"(low), [high] "w"(high));
+	return value;
+}
+
+/* Keeps a pointer one value, so that a bound proven for it holds where it is used. */
+#define olaf_keep(pointer) asm volatile("" : "+r"(pointer))
 
 /* Most bytes from the start of an entry's headers to the end of its lanes. */
 #define OLAF_MAX_FRAME \
-	(OLAF_MAX_HEADERS + sizeof(struct olaf_header) + 8 * (__u64)olaf_cfg.max_lanes)
+	((__u32)(OLAF_MAX_HEADERS + sizeof(struct olaf_header) + 8 * olaf_cfg.max_lanes))
 
 static __always_inline __u32 olaf_slots_configured(void)
 {

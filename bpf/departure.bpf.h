@@ -94,8 +94,6 @@ static __always_inline int olaf_take_leave(void *ctx, __u32 index, __u64 now, in
 	slot->counters.updates_departed += update.count;
 	bpf_spin_unlock(&slot->lock);
 
-	if (update.lanes > olaf_cfg.max_lanes)
-		update.lanes = olaf_cfg.max_lanes; /* never: for the verifier */
 	if (olaf_needs_hop(update.routed)) {
 		__be32 daddr_be[4];
 

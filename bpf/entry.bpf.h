@@ -52,15 +52,14 @@ static __always_inline void *olaf_frame_of(struct olaf_entry *entry, __u32 heade
  * Loads `bytes` of the arriving frame into the staging area, so that its headers end
  * where an entry's do: the headers alone, or the message with them. NULL: can't be.
  */
-static __always_inline struct olaf_entry *olaf_stage(struct xdp_md *ctx, __u64 header_bytes,
-						     __u64 bytes)
+static __always_inline struct olaf_entry *olaf_stage(struct xdp_md *ctx, __u32 header_bytes,
+						     __u32 bytes)
 {
 	struct olaf_entry *staged = olaf_staging();
 
-	if (!staged)
+	if (!staged || header_bytes > OLAF_MAX_HEADERS || bytes > OLAF_MAX_FRAME)
 		return NULL;
-	OLAF_BOUND(header_bytes, 1, OLAF_MAX_HEADERS, return NULL);
-	OLAF_BOUND(bytes, 1, OLAF_MAX_FRAME, return NULL);
+	bytes = olaf_clamp(bytes, ETH_HLEN, OLAF_MAX_FRAME);
 	if (bpf_xdp_load_bytes(ctx, 0, olaf_frame_of(staged, header_bytes), bytes))
 		return NULL;
 	return staged;

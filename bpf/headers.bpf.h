@@ -57,11 +57,14 @@ static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const 
 static __always_inline void olaf_udp6_checksum(struct olaf_entry *entry, struct ipv6hdr *ip,
 					       struct udphdr *udp, __u32 lanes)
 {
-	const __u64 *header = (const __u64 *)&entry->message;
+	const __u32 *header = (const __u32 *)&entry->message;
 	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp);
 	__u16 checksum;
+	__u32 i;
 
-	sum += olaf_lanes_sum(header, sizeof(entry->message) / 8);
+#pragma clang loop unroll(full)
+	for (i = 0; i < sizeof(entry->message) / 4; i++)
+		sum += header[i];
 	sum += olaf_lanes_sum(entry->lanes, lanes);
 	checksum = olaf_checksum_fold(sum);
 	udp->check = checksum ? checksum : 0xffff;
@@ -141,7 +144,8 @@ static __always_inline __u32 olaf_write_upstream6(struct olaf_entry *entry, __u3
 static __always_inline __u32 olaf_dress(struct olaf_entry *entry, const struct olaf_pending *update,
 					const struct olaf_nexthop *hop)
 {
-	__u32 lanes = update->lanes, header_bytes = update->header_bytes;
+	__u32 lanes = olaf_clamp(update->lanes, 1, olaf_cfg.max_lanes);
+	__u32 header_bytes = update->header_bytes;
 	__u32 message_bytes = sizeof(struct olaf_header) + 8 * lanes;
 	struct ethhdr *eth = olaf_frame_of(entry, header_bytes);
 	struct ipv6hdr *ip6 = (void *)eth + (update->l3_offset & (OLAF_MAX_HEADERS - 1));

@@ -7,7 +7,9 @@
  * done lane by lane. No call is made, so all of it may run under a lock.
  *
  * The verifier walks every round once: a pointer moves by a constant, and the number
- * of rounds is bounded by max_lanes, a constant of the configuration.
+ * of rounds is bounded by max_lanes, a constant of the configuration (Linux 6.1 can't
+ * tell from a comparison with `lanes`, a range). The last, partial block stays within
+ * the slack of an entry (OLAF_ENTRY_BYTES).
  */
 #ifndef OLAF_LANES_BPF_H
 #define OLAF_LANES_BPF_H
@@ -32,10 +34,10 @@
 	static __always_inline void NAME(__u64 *to, const __u64 *from, const void *end, \
 					 __u32 lanes)                                    \
 	{                                                                                \
-		__u32 done, i;                                                           \
+		__u32 done, i, room = olaf_cfg.max_lanes;                                \
                                                                                          \
 		(void)end;                                                               \
-		for (done = 0; done + OLAF_BLOCK <= OLAF_MAX_LANES; done += OLAF_BLOCK) { \
+		for (done = 0; done + OLAF_BLOCK <= room; done += OLAF_BLOCK) {          \
 			if (done + OLAF_BLOCK > lanes)                                   \
 				break;                                                   \
 			GUARD(8 * OLAF_BLOCK)                                            \
@@ -68,10 +70,10 @@ OLAF_DEFINE_LANE_LOOP(olaf_lanes_copy, OLAF_LANE_COPY, OLAF_GUARD_NONE)
 /* Sum of the 32-bit halves, for an Internet checksum; can't overflow: 2 x 1,152 halves. */
 static __always_inline __u64 olaf_lanes_sum(const __u64 *from, __u32 lanes)
 {
+	__u32 i, room = olaf_cfg.max_lanes;
 	__u64 sum = 0;
-	__u32 i;
 
-	for (i = 0; i < OLAF_MAX_LANES; i++) {
+	for (i = 0; i < room; i++) {
 		if (i >= lanes)
 			break;
 		sum += (from[i] & 0xffffffff) + (from[i] >> 32);

@@ -136,7 +136,7 @@ static __always_inline int olaf_checksum_is_partial(struct olaf_entry *staged,
  */
 __noinline int olaf_pass_through(struct xdp_md *ctx, struct olaf_arrival *a)
 {
-	__u64 header_bytes, new_bytes, load_bytes;
+	__u32 header_bytes, new_bytes, load_bytes;
 	struct olaf_nexthop hop = {};
 	struct olaf_entry *staged;
 	struct olaf_slot *slot;
@@ -172,7 +172,7 @@ __noinline int olaf_pass_through(struct xdp_md *ctx, struct olaf_arrival *a)
 	if (new_bytes != header_bytes &&
 	    bpf_xdp_adjust_head(ctx, (int)header_bytes - (int)new_bytes))
 		goto unfit;
-	OLAF_BOUND(new_bytes, 1, OLAF_MAX_HEADERS, goto unfit);
+	new_bytes = olaf_clamp(new_bytes, ETH_HLEN, OLAF_MAX_HEADERS);
 	if (bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(staged, new_bytes), new_bytes))
 		goto unfit;
 passed:
@@ -193,7 +193,7 @@ __noinline int olaf_ride(struct xdp_md *ctx, struct olaf_visit *v)
 	struct olaf_place *places = olaf_the_places();
 	struct olaf_frame_out out = {};
 	int delta, verdict;
-	__u64 bytes;
+	__u32 bytes;
 
 	if (!v || !places || olaf_take_leave(ctx, v->head_entry, v->now, 1, &out))
 		return XDP_DROP;
@@ -201,7 +201,7 @@ __noinline int olaf_ride(struct xdp_md *ctx, struct olaf_visit *v)
 	bytes = out.bytes;
 	if (out.hop != OLAF_HOP_RESOLVED || (delta && bpf_xdp_adjust_tail(ctx, delta)))
 		goto unfit;
-	OLAF_BOUND(bytes, 1, OLAF_MAX_FRAME, goto unfit);
+	bytes = olaf_clamp(bytes, ETH_HLEN, OLAF_MAX_FRAME);
 	if (bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(out.entry, out.header_bytes), bytes))
 		goto unfit;
 	verdict = olaf_send();

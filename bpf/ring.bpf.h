@@ -78,7 +78,7 @@ struct olaf_visit {
 	__u8 may_depart; /* this frame can carry the head */
 	__u8 may_pass;
 	__u8 want_place;
-	__u8 pad;
+	__u8 lane; /* the visitor is the drain lane: it holds a token and needs no other */
 	__u32 got; /* enum olaf_got */
 };
 
@@ -141,7 +141,7 @@ static __always_inline void olaf_visit_ring(struct olaf_ring *ring, struct olaf_
 		v->head_entry = place->entry;
 		ring->head = ++head;
 		got = OLAF_GOT_DEPARTURE;
-		if (!v->want_place) {
+		if (!v->want_place && !v->lane) {
 			/* It may still need a place, and its frame can't be a token. */
 			__sync_fetch_and_add(&ring->holds, 1);
 			got |= OLAF_GOT_HOLD;
@@ -160,7 +160,8 @@ static __always_inline void olaf_visit_ring(struct olaf_ring *ring, struct olaf_
 	}
 
 	/* What waits needs a token under way, unless this frame leaves as something else. */
-	if (head != ring->tail && v->now > ring->lane_deadline_ns && !(got & OLAF_GOT_DEPARTURE)) {
+	if (head != ring->tail && v->now > ring->lane_deadline_ns && !v->lane &&
+	    !(got & OLAF_GOT_DEPARTURE)) {
 		ring->lane_deadline_ns = v->now + OLAF_TOKEN_GRACE_NS;
 		v->generation = ++ring->lane_generation;
 		got |= OLAF_GOT_TOKEN;
