@@ -19,6 +19,12 @@ model::Config to_model(const olaf_config &config) {
             .frame_overhead = config.frame_overhead};
 }
 
+/// Headers and message: enough to see what is wrong.
+std::string beginning(std::span<const std::uint8_t> bytes) {
+    return hex(bytes.first(std::min<std::size_t>(bytes.size(), 160))) + " (" +
+           std::to_string(bytes.size()) + " bytes)";
+}
+
 template <class A, class B>
 void check(std::ostream &out, const char *what, const A &kernel, const B &model) {
     if (kernel != model)
@@ -45,9 +51,12 @@ void check_entry(std::ostream &out, const Waiting &kernel, const model::Entry &e
             << hex(model.headers.bytes) << "\n";
 }
 
-/// How long a frame can become: only a frame in one buffer can grow, up to a page.
+/// How long a frame can become: to the end of its last buffer. The runner's buffers are pages.
 std::size_t room_of(const Frame &frame) {
-    return frame.size() <= linear_limit ? linear_limit : frame.size();
+    if (frame.size() <= linear_limit)
+        return linear_limit;
+    constexpr std::size_t page = 4096;
+    return linear_limit + (frame.size() - linear_limit + page - 1) / page * page;
 }
 
 } // namespace
@@ -122,8 +131,8 @@ std::string Differential::step(const Update &update, const Frame &frame, bool li
         out << "verdict: kernel " << verdict_name(ran.verdict) << ", model "
             << verdict_name(expected.verdict) << "\n";
     else if (ran.verdict == XDP_PASS && ran.bytes != expected.bytes)
-        out << "frame: kernel " << hex(ran.bytes) << "\n        model " << hex(expected.bytes)
-            << "\n";
+        out << "frame: kernel " << beginning(ran.bytes) << "\n       model "
+            << beginning(expected.bytes) << "\n";
     out << compare_state();
     std::string text = out.str();
     if (!text.empty())

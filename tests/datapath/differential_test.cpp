@@ -33,6 +33,8 @@ const std::vector<Setting> settings = {
     {"mostly_free", 3, 1, 32, 8, 70, 10},     {"jumbo", 3, 1, 1152, 4, 40, 5},
 };
 
+void PrintTo(const Setting &setting, std::ostream *out) { *out << setting.name; }
+
 class DifferentialTest : public testing::TestWithParam<Setting> {};
 
 TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
@@ -61,7 +63,8 @@ TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
         auto frame = random.frame(update);
         bool free = random.below(100) < setting.free_percent;
         auto difference = both.step(update, frame, free, random.one_in(20));
-        ASSERT_EQ(difference, "") << "OLAF_SEED=" << seed << ", step " << step << ", cluster "
+        ASSERT_TRUE(difference.empty())
+            << difference << "OLAF_SEED=" << seed << ", step " << step << ", cluster "
                                   << update.cluster << " segment " << update.segment;
     }
     std::cout << setting.name << ": seed " << seed << ", " << steps << " steps:";
