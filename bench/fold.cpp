@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What one update costs in the kernel: Google Benchmark over BPF_PROG_TEST_RUN.
+// Each case checks the sums it leaves in its map before it is timed. The time is
+// the kernel's own, per run; "min" is the figure least disturbed by neighbours.
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "fold_cases.hpp"
+#include "frame.h"
+#include "instructions.hpp"
+
+namespace olaf::bench {
+namespace {
+
+constexpr std::uint32_t repeat = 1'000'000;
+constexpr int repetitions = 15;
+
+constexpr std::int64_t kib = BENCH_LANES * 8;
+constexpr std::int64_t jumbo = BENCH_JUMBO_LANES * 8;
+
+// clang-format off
+const std::vector<FoldBenchmark> benchmarks{
+    {"parse_drop",      0,     [] { return drop_case("parse_drop", false); }},
+    {"vary_parse_drop", 0,     [] { return drop_case("vary_parse_drop", true); }},
+    {"xagg_1",          kib,   [] { return xagg_case("xagg_1", 1); }},
+    {"xagg_9",          kib,   [] { return xagg_case("xagg_9", 9); }},
+    {"xagg_10000",      kib,   [] { return xagg_case("xagg_10000", 10'000); }},
+    {"olaf_plain",      kib,   [] { return olaf_case("olaf_plain", 1, BENCH_LANES, false); }},
+    {"olaf_1",          kib,   [] { return olaf_case("olaf_1", 1, BENCH_LANES, true); }},
+    {"olaf_9",          kib,   [] { return olaf_case("olaf_9", 9, BENCH_LANES, true); }},
+    {"olaf_10000",      kib,   [] { return olaf_case("olaf_10000", 10'000, BENCH_LANES, true); }},
+    {"olaf_jumbo",      jumbo, [] { return olaf_case("olaf_jumbo", 1, BENCH_JUMBO_LANES, false); }},
+};
+// clang-format on
+
+void time_case(benchmark::State &state, const FoldBenchmark &b, const FoldCase &fold) {
+    InstructionCounter instructions;
+    for (auto _ : state) {
+        instructions.start();
+        const auto run = must(test_run(fold.program, fold.frame, repeat));
+        const auto counted = instructions.stop();
+        require(run.verdict == fold.verdict, b.name + ": verdict");
+        state.SetIterationTime(run.nanoseconds * 1e-9); // of one update, not of the whole run
+        if (counted)
+            state.counters["instructions"] = static_cast<double>(*counted) / repeat;
+    }
+    if (b.payload_bytes > 0)
+        state.SetBytesProcessed(b.payload_bytes);
+}
+
+void add(const FoldBenchmark &b) {
+    auto made = std::make_shared<std::optional<FoldCase>>();
+    benchmark::RegisterBenchmark(b.name.c_str(),
+                                 [&b, made](benchmark::State &state) {
+                                     if (!*made) {
+                                         *made = b.make();
+                                         (*made)->check();
+                                     }
+                                     time_case(state, b, **made);
+                                 })
+        ->UseManualTime()
+        ->Unit(benchmark::kNanosecond)
+        ->Iterations(1)
+        ->Repetitions(repetitions)
+        ->ReportAggregatesOnly()
+        ->ComputeStatistics("min", [](const std::vector<double> &times) {
+            return *std::min_element(times.begin(), times.end());
+        });
+}
+
+} // namespace
+} // namespace olaf::bench
+
+int main(int argc, char **argv) {
+    using namespace olaf::bench;
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv))
+        return 2;
+    must(own_cpu(0));
+    benchmark::AddCustomContext("instructions",
+                                InstructionCounter().supported() ? "counted" : "not supported here");
+    for (const auto &b : benchmarks)
+        add(b);
+    benchmark::RunSpecifiedBenchmarks();
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <array>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+
+#include "frames.hpp"
+
+namespace olaf::bench {
+
+namespace {
+
+template <class T> void append(Frame &frame, const T &value) {
+    const auto size = frame.size();
+    frame.resize(size + sizeof(value));
+    std::memcpy(&frame[size], &value, sizeof(value));
+}
+
+std::uint16_t ip_checksum(const iphdr &ip) {
+    std::array<std::uint16_t, sizeof(iphdr) / 2> words{};
+    std::memcpy(words.data(), &ip, sizeof(ip));
+    std::uint32_t sum = 0;
+    for (const auto word : words)
+        sum += word;
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return static_cast<std::uint16_t>(~sum);
+}
+
+Frame l2_to_l4(const Addresses &addresses, std::uint16_t port, std::size_t udp_payload) {
+    Frame frame;
+    ethhdr eth{};
+    std::memcpy(eth.h_dest, addresses.destination.data(), ETH_ALEN);
+    std::memcpy(eth.h_source, addresses.source.data(), ETH_ALEN);
+    eth.h_proto = htons(ETH_P_IP);
+    append(frame, eth);
+
+    iphdr ip{};
+    ip.version = 4;
+    ip.ihl = 5;
+    ip.ttl = 64;
+    ip.protocol = IPPROTO_UDP;
+    ip.tot_len = htons(static_cast<std::uint16_t>(sizeof(iphdr) + sizeof(udphdr) + udp_payload));
+    std::memcpy(&ip.saddr, addresses.source_ip.data(), 4);
+    std::memcpy(&ip.daddr, addresses.destination_ip.data(), 4);
+    ip.check = ip_checksum(ip);
+    append(frame, ip);
+
+    udphdr udp{}; // no checksum, as the queue itself sends over IPv4
+    udp.source = htons(40000);
+    udp.dest = htons(port);
+    udp.len = htons(static_cast<std::uint16_t>(sizeof(udphdr) + udp_payload));
+    append(frame, udp);
+    return frame;
+}
+
+void append_lanes(Frame &frame, std::uint32_t cluster, std::uint32_t lanes) {
+    append(frame, htole64(bench_lane(0) + cluster));
+    for (std::uint32_t lane = 1; lane < lanes - 1; ++lane)
+        append(frame, htole64(bench_lane(lane)));
+    append(frame, htole64(checksum(lanes) + cluster));
+}
+
+} // namespace
+
+std::uint64_t checksum(std::uint32_t lanes) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t lane = 0; lane < lanes - 1; ++lane)
+        sum += (2 * lane + 1) * bench_lane(lane);
+    return sum;
+}
+
+Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lanes,
+                 const Addresses &addresses) {
+    Frame frame = l2_to_l4(addresses, OLAF_DEFAULT_PORT, sizeof(olaf_header) + lanes * 8ul);
+    olaf_header header{};
+    header.magic_be = htons(OLAF_MAGIC);
+    header.version = OLAF_VERSION;
+    header.type = OLAF_UPDATE;
+    header.flags_be = htons(OLAF_FLAG_CHECKSUM | OLAF_FORMAT_I32X2 << OLAF_FLAG_FORMAT_SHIFT);
+    header.lanes_be = htons(static_cast<std::uint16_t>(lanes));
+    header.cluster_be = htonl(cluster);
+    header.worker_be = htonl(worker);
+    header.count_be = htonl(1);
+    header.generated_ns_be = htobe64(1'000'000'000);
+    header.reward_be = htobe64(10 << OLAF_REWARD_FRACTION_BITS);
+    header.model_version_be = htonl(1);
+    header.segments_be = htons(1);
+    append(frame, header);
+    append_lanes(frame, cluster, lanes);
+    return frame;
+}
+
+Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses) {
+    Frame frame = l2_to_l4(addresses, BENCH_XAGG_PORT, BENCH_XAGG_FRAME - BENCH_L4_END);
+    append(frame, xagg_header{.id = id, .idx = idx});
+    append_lanes(frame, idx, BENCH_LANES);
+    return frame;
+}
+
+bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers) {
+    return {.xagg = xagg, .clusters = clusters, .workers = workers, .checksum = checksum(BENCH_LANES)};
+}
+
+} // namespace olaf::bench

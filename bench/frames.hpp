@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Builds the frames that frame.h describes.
+#pragma once
+
+#include <array>
+
+#include "frame.h"
+#include "support.hpp"
+
+namespace olaf::bench {
+
+using Mac = std::array<std::uint8_t, 6>;
+
+/// Where the frames of a benchmark come from and go to.
+struct Addresses {
+    Mac source{2, 0, 0, 0, 0, 1};
+    Mac destination{2, 0, 0, 0, 0, 2};
+    std::array<std::uint8_t, 4> source_ip{10, 0, 0, 1};
+    std::array<std::uint8_t, 4> destination_ip{10, 0, 0, 2};
+};
+
+/// One UPDATE from a worker; the last lane is the checksum lane.
+Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lanes = BENCH_LANES,
+                 const Addresses &addresses = {});
+
+/// One gradient fragment of XAgg's.
+Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses = {});
+
+/// The last of `lanes` lanes of a frame of cluster 0; cluster c's is c more.
+std::uint64_t checksum(std::uint32_t lanes);
+
+/// The configuration for frame-making programs.
+bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers);
+
+} // namespace olaf::bench

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "traffic.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <thread>
+
+namespace olaf::bench {
+
+struct Generator::Sender {
+    std::thread thread;
+    std::atomic<bool> done = false;
+};
+
+Generator::Generator(Skeleton<bench_generator> skeleton, Frame frame)
+    : skeleton_(std::move(skeleton)), frame_(std::move(frame)) {}
+Generator::Generator(Generator &&) noexcept = default;
+Generator::~Generator() { stop(); }
+
+Result<Generator> Generator::make(const Network &network, const bench_config &config) {
+    auto skeleton = open<bench_generator>("generator");
+    if (!skeleton)
+        return std::unexpected(skeleton.error());
+    auto &s = *skeleton;
+    std::memcpy(&s->rodata->config, &config, sizeof(config));
+    if (auto loaded = load(s, "generator"); !loaded)
+        return std::unexpected(loaded.error());
+
+    Frame frame = config.xagg ? xagg_frame(0, 1) : olaf_frame(0, 0);
+    Frame padded = frame;
+    padded.resize(BENCH_OLAF_FRAME);
+    if (auto stored = store(bpf_map__fd(s->maps.templates), 0, padded.data()); !stored)
+        return std::unexpected(stored.error());
+    if (auto stored = store(bpf_map__fd(s->maps.output), 0, &network.gen.ifindex); !stored)
+        return std::unexpected(stored.error());
+    return Generator(std::move(s), std::move(frame));
+}
+
+void Generator::start(int cpu) {
+    // Only there to interrupt the system call that sends.
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    sigaction(SIGUSR1, &action, nullptr);
+    sender_ = std::make_unique<Sender>();
+    sender_->thread = std::thread([this, cpu, &done = sender_->done] {
+        must(own_cpu(cpu));
+        must(run_live(bpf_program__fd(skeleton_->progs.generate), frame_));
+        done = true;
+    });
+}
+
+void Generator::stop() {
+    if (!sender_)
+        return;
+    // Again and again: the first may come before the system call has begun.
+    while (!sender_->done) {
+        pthread_kill(sender_->thread.native_handle(), SIGUSR1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    sender_->thread.join();
+    sender_.reset();
+}
+
+Result<Sink> Sink::make(const Network &network, const bench_config &config) {
+    auto skeleton = open<bench_sink>("sink");
+    if (!skeleton)
+        return std::unexpected(skeleton.error());
+    auto &s = *skeleton;
+    std::memcpy(&s->rodata->config, &config, sizeof(config));
+    if (auto loaded = load(s, "sink"); !loaded)
+        return std::unexpected(loaded.error());
+    auto attached = Attached::make(network.sink, bpf_program__fd(s->progs.sink));
+    if (!attached)
+        return std::unexpected(attached.error());
+    return Sink(std::move(s), std::move(*attached));
+}
+
+Arrived Sink::arrived() const {
+    const auto *bss = skeleton_->bss;
+    return {.frames = bss->frames, .updates = bss->updates, .wrong = bss->wrong};
+}
+
+} // namespace olaf::bench

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The in-kernel generator and the receiving program at the far end.
+#pragma once
+
+#include "frames.hpp" // first: the skeletons use its structs
+#include "network.hpp"
+
+#include <bench_generator.skel.h>
+#include <bench_sink.skel.h>
+
+namespace olaf::bench {
+
+struct Arrived {
+    std::uint64_t frames = 0;
+    std::uint64_t updates = 0; ///< sum of their counts
+    std::uint64_t wrong = 0;   ///< frames with an inexact lane
+};
+
+class Generator {
+    struct Sender; // the thread that sends
+
+  public:
+    static Result<Generator> make(const Network &network, const bench_config &config);
+    Generator(Generator &&) noexcept;
+    ~Generator();
+
+    /// Sends on `cpu`, as fast as the CPU can, until stop(). One long run, not many short ones:
+    /// the kernel waits for an RCU grace period before and after each.
+    void start(int cpu);
+    void stop();
+
+    [[nodiscard]] std::uint64_t sent() const { return skeleton_->bss->generated; }
+
+  private:
+    Generator(Skeleton<bench_generator> skeleton, Frame frame);
+
+    Skeleton<bench_generator> skeleton_;
+    Frame frame_;
+    std::unique_ptr<Sender> sender_;
+};
+
+class Sink {
+  public:
+    static Result<Sink> make(const Network &network, const bench_config &config);
+
+    [[nodiscard]] Arrived arrived() const;
+
+  private:
+    Sink(Skeleton<bench_sink> skeleton, Attached attached)
+        : skeleton_(std::move(skeleton)), attached_(std::move(attached)) {}
+
+    Skeleton<bench_sink> skeleton_;
+    Attached attached_;
+};
+
+} // namespace olaf::bench

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * XAgg's Algorithm 1, "XDP-Based Aggregator Logic", as printed: the baseline.
+ * A plain loop, plain 32-bit additions, no lock, no counters, as in the paper,
+ * built with the flags of Olaf's own programs (-O2 -mcpu=v3, cmake/bpf.cmake).
+ * The numbers in the comments are the algorithm's lines.
+ *
+ * The paper resets the aggregates "after an epoch", out of the algorithm. Here
+ * the reset rides in the loop that copies the aggregate into the frame, so that
+ * a run goes on for ever; that is the cheapest place for it.
+ */
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bench/frame.h"
+
+/* Set before loading. */
+const volatile struct {
+	__u32 children; /* n */
+	__u32 parent_ifindex; /* where a full aggregate goes; 0: back where it came from */
+} config = {.children = 3};
+
+/* Agg_array. One writer: the benchmark runs on one CPU, and the paper orders nothing. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BENCH_MAX_CLUSTERS);
+	__type(key, __u32);
+	__type(value, struct xagg_aggregate);
+} agg_array SEC(".maps");
+
+SEC("xdp")
+int xagg(struct xdp_md *ctx)
+{
+	struct ethhdr *eth = (void *)(long)ctx->data;
+	struct iphdr *ip = (void *)(eth + 1);
+	struct udphdr *udp = (void *)(ip + 1);
+	struct xagg_header *pkt = (void *)(udp + 1);
+	__s32 *grad = (void *)(pkt + 1);
+	void *data_end = (void *)(long)ctx->data_end;
+	struct xagg_aggregate *agg;
+	__u32 idx;
+
+	if ((void *)(grad + BENCH_XAGG_ELEMENTS) > data_end)
+		return XDP_PASS;
+	if (eth->h_proto != bpf_htons(ETH_P_IP) || ip->ihl != 5 || ip->protocol != IPPROTO_UDP ||
+	    udp->dest != bpf_htons(BENCH_XAGG_PORT))
+		return XDP_PASS;
+
+	idx = pkt->idx;
+	agg = bpf_map_lookup_elem(&agg_array, &idx); /* 5 */
+	if (!agg)
+		return XDP_DROP;
+	if (agg->bitmap == (agg->bitmap | pkt->id)) /* 6 */
+		return XDP_DROP; /* 7 */
+	agg->bitmap += pkt->id; /* 8 */
+	agg->counter++; /* 9 */
+	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) /* 10 */
+		agg->grad[i] += grad[i]; /* 11 */
+	if (agg->counter != config.children) /* 12 */
+		return XDP_DROP;
+
+	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) { /* 13 */
+		grad[i] = agg->grad[i];
+		agg->grad[i] = 0;
+	}
+	agg->bitmap = 0;
+	agg->counter = 0;
+	if (config.parent_ifindex)
+		return bpf_redirect(config.parent_ifindex, 0);
+	return XDP_TX;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
