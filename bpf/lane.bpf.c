@@ -116,7 +116,10 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	}
 	v.lane = 1;
 	olaf_visit_ring(ring, places, head.slot, &v);
-	if (!(v.got & OLAF_GOT_DEPARTURE) || olaf_take_leave(skb, v.head_entry, v.now, 0, &out))
+	if (!(v.got & OLAF_GOT_DEPARTURE) || !head.slot)
+		return OLAF_DRAINED_DUE;
+	olaf_close(head.slot, v.head_entry, 0);
+	if (olaf_take_leave(skb, v.head_entry, v.now, &out))
 		return OLAF_DRAINED_DUE;
 
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);

@@ -161,7 +161,7 @@ static __always_inline void olaf_visit_ring(struct olaf_ring *ring, struct olaf_
 
 	/* What waits needs a token under way, unless this frame leaves as something else. */
 	if (head != ring->tail && v->now > ring->lane_deadline_ns && !v->lane &&
-	    !(got & OLAF_GOT_DEPARTURE)) {
+	    !((got | v->got) & OLAF_GOT_DEPARTURE)) {
 		ring->lane_deadline_ns = v->now + OLAF_TOKEN_GRACE_NS;
 		v->generation = ++ring->lane_generation;
 		got |= OLAF_GOT_TOKEN;
