@@ -27,6 +27,9 @@ struct FoldBenchmark {
     std::function<FoldCase()> make; ///< only called when it is its turn
 };
 
+/// One program of costs.bpf.c.
+FoldCase cost_case(const char *program);
+
 /// The floor: parse and drop; with the program that varies frames in front of it if `varied`.
 FoldCase drop_case(const std::string &name, bool varied);
 
