@@ -12,7 +12,7 @@ find_program(OLAF_CLANG NAMES clang-19 clang-20 clang-18 clang-17 clang-16 clang
              DOC "clang that compiles BPF")
 find_program(OLAF_BPFTOOL NAMES bpftool PATHS /usr/sbin /sbin REQUIRED DOC "generates skeletons")
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET libbpf)
+pkg_check_modules(LIBBPF REQUIRED IMPORTED_TARGET GLOBAL libbpf)
 
 # Debian keeps asm/types.h in the host's multiarch directory, which `-target bpf` does not search.
 execute_process(COMMAND ${CMAKE_C_COMPILER} -print-multiarch OUTPUT_VARIABLE olaf_triple

@@ -143,6 +143,9 @@ struct olaf_entry {
 	__extension__ __u64 lanes[]; /* little-endian on every host */
 };
 
+/* Value size of olaf_entries and olaf_scratch; the slack is what the verifier can't rule out. */
+#define OLAF_ENTRY_BYTES(max_lanes) (sizeof(struct olaf_entry) + 8 * (max_lanes) + OLAF_MAX_HEADERS)
+
 /* Events of one (cluster, segment); sums of `count` where the name says updates. */
 struct olaf_slot_counters {
 	__u64 appended;
@@ -160,13 +163,20 @@ struct olaf_slot_counters {
 	__u64 updates_passed; /* atomic: sum of count of what passed through */
 };
 
-/* Where a departure goes next when we are its router or its sender. */
+enum olaf_hop_state {
+	OLAF_HOP_UNKNOWN = 0, /* never looked up */
+	OLAF_HOP_RESOLVED = 1, /* addresses are valid */
+	OLAF_HOP_NO_NEIGHBOUR = 2, /* routed, but the next hop's MAC isn't known yet */
+	OLAF_HOP_NO_ROUTE = 3, /* the FIB refuses */
+};
+
+/* Where a departure goes next when we are its router or its sender: a FIB result, cached. */
 struct olaf_nexthop {
-	__u64 resolved_ns; /* when; 0: never */
-	__u32 ifindex; /* 0: no route or no neighbour yet */
+	__u64 resolved_ns; /* when it was looked up; 0: never */
+	__be32 daddr_be[4]; /* destination it is the hop of; IPv4 in [0] */
 	__u8 dmac[6];
 	__u8 smac[6];
-	__be32 daddr_be[4]; /* destination this is the hop of */
+	__u32 state; /* enum olaf_hop_state */
 };
 
 /* olaf_slots[cluster x max_segments + segment] */
@@ -247,8 +257,8 @@ struct olaf_counters {
 	__u64 tokens_launched;
 	__u64 lane_ticks;
 	__u64 lane_stale; /* tokens of an older generation that died */
-	__u64 departure_unfit; /* departures that no frame could carry after all: their updates count as dropped */
-	__u64 departure_refused; /* departures that the output device or the route refused */
+	__u64 departures_unfit; /* popped, but no frame could carry them: their updates count as dropped */
+	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
 };
 
 /* Key of the LPM trie olaf_allow: IPv6, or IPv4 mapped into ::ffff:0:0/96. */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What every program of ours includes first: helpers, byte order, configuration. */
+#ifndef OLAF_CONFIG_BPF_H
+#define OLAF_CONFIG_BPF_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "olaf/queue.h"
+
+/*
+ * The one configuration. Read-only data: the verifier knows the values, so bounds
+ * that come from it are proven and branches it rules out are removed.
+ */
+const volatile struct olaf_config olaf_cfg = {};
+
+/*
+ * The value, forced into low ... high by comparisons that the compiler can neither see
+ * through nor move: what the verifier needs to know of an offset or a length. 32-bit,
+ * because helpers take lengths so, and Linux 6.1 doesn't carry 64-bit bounds over.
+ */
+static __always_inline __u32 olaf_clamp(__u32 value, __u32 low, __u32 high)
+{
+	asm volatile("if %[value] >= %[low] goto +1\n"
+		     "%[value] = %[low]\n"
+		     "if %[value] <= %[high] goto +1\n"
+		     "%[value] = %[high]\n"
+		     : [value] "+w"(value)
+		     : [low] "w"(low), [high] "w"(high));
+	return value;
+}
+
+/* Keeps a pointer one value, so that a bound proven for it holds where it is used. */
+#define olaf_keep(pointer) asm volatile("" : "+r"(pointer))
+
+/* Most bytes from the start of an entry's headers to the end of its lanes. */
+#define OLAF_MAX_FRAME \
+	((__u32)(OLAF_MAX_HEADERS + sizeof(struct olaf_header) + 8 * olaf_cfg.max_lanes))
+
+static __always_inline __u32 olaf_slots_configured(void)
+{
+	return olaf_cfg.max_clusters * olaf_cfg.max_segments;
+}
+
+#endif /* OLAF_CONFIG_BPF_H */

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Headers of what departs, written in an entry (or in the staging area): the caller
+ * owns it, no lock is held.
+ *
+ *   local, forward bridged   as they came; UDP checksum
+ *   forward routed           MACs of the next hop; TTL and its checksum; UDP checksum
+ *   upstream                 all new: from this host to the upstream address
+ *
+ * UDP checksum: 0 over IPv4, complete over IPv6 (protocol.md).
+ */
+#ifndef OLAF_HEADERS_BPF_H
+#define OLAF_HEADERS_BPF_H
+
+#include <stddef.h>
+
+#include "lanes.bpf.h"
+#include "nexthop.bpf.h"
+
+#define OLAF_HOP_LIMIT 64
+
+struct olaf_upstream4 {
+	struct ethhdr eth;
+	struct iphdr ip;
+	struct udphdr udp;
+} __attribute__((packed));
+
+struct olaf_upstream6 {
+	struct ethhdr eth;
+	struct ipv6hdr ip;
+	struct udphdr udp;
+} __attribute__((packed));
+
+static __always_inline __u16 olaf_checksum_fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
+}
+
+/* Pseudo header of UDP over IPv6, then UDP without its checksum; addresses are 32 bytes. */
+static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const struct udphdr *udp)
+{
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		sum += addresses_be[i];
+	sum += bpf_htons(IPPROTO_UDP) + udp->len;
+	return sum + udp->source + udp->dest + udp->len;
+}
+
+/* Complete UDP checksum over IPv6 of the entry's frame. */
+static __always_inline void olaf_udp6_checksum(struct olaf_entry *entry, struct ipv6hdr *ip,
+					       struct udphdr *udp, __u32 lanes)
+{
+	const __u32 *header = (const __u32 *)&entry->message;
+	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp);
+	__u16 checksum;
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < sizeof(entry->message) / 4; i++)
+		sum += header[i];
+	sum += olaf_lanes_sum(entry->lanes, lanes);
+	checksum = olaf_checksum_fold(sum);
+	udp->check = checksum ? checksum : 0xffff;
+}
+
+/* Hop limit down by one, as a router does; RFC 1624 for the IPv4 checksum. */
+static __always_inline void olaf_forward_ipv4(struct iphdr *ip)
+{
+	__u32 sum = ip->check + bpf_htons(0x0100);
+
+	ip->check = sum + (sum >= 0xffff);
+	ip->ttl--;
+}
+
+static __always_inline __u32 olaf_write_upstream4(struct olaf_entry *entry, __u32 message_bytes,
+						  const struct olaf_nexthop *hop)
+{
+	struct olaf_upstream4 *h = (void *)&entry->message - sizeof(*h);
+	const __be16 *words_be = (void *)h + offsetof(struct olaf_upstream4, ip);
+	__u32 sum = 0;
+	int i;
+
+	__builtin_memcpy(h->eth.h_dest, hop->dmac, ETH_ALEN);
+	__builtin_memcpy(h->eth.h_source, hop->smac, ETH_ALEN);
+	h->eth.h_proto = bpf_htons(ETH_P_IP);
+	__builtin_memset(&h->ip, 0, sizeof(h->ip));
+	h->ip.version = 4;
+	h->ip.ihl = 5;
+	h->ip.tot_len = bpf_htons(sizeof(h->ip) + sizeof(h->udp) + message_bytes);
+	h->ip.frag_off = bpf_htons(0x4000); /* don't fragment: the receiver wants one datagram */
+	h->ip.ttl = OLAF_HOP_LIMIT;
+	h->ip.protocol = IPPROTO_UDP;
+	h->ip.saddr = olaf_cfg.source_addr_be[0];
+	h->ip.daddr = olaf_cfg.upstream_addr_be[0];
+	for (i = 0; i < 10; i++)
+		sum += words_be[i];
+	h->ip.check = olaf_checksum_fold(sum);
+	h->udp.source = olaf_cfg.port_be;
+	h->udp.dest = olaf_cfg.upstream_port_be;
+	h->udp.len = bpf_htons(sizeof(h->udp) + message_bytes);
+	h->udp.check = 0;
+	return sizeof(*h);
+}
+
+static __always_inline __u32 olaf_write_upstream6(struct olaf_entry *entry, __u32 message_bytes,
+						  const struct olaf_nexthop *hop, __u32 lanes)
+{
+	struct olaf_upstream6 *h = (void *)&entry->message - sizeof(*h);
+	int i;
+
+	__builtin_memcpy(h->eth.h_dest, hop->dmac, ETH_ALEN);
+	__builtin_memcpy(h->eth.h_source, hop->smac, ETH_ALEN);
+	h->eth.h_proto = bpf_htons(ETH_P_IPV6);
+	__builtin_memset(&h->ip, 0, sizeof(h->ip));
+	h->ip.version = 6;
+	h->ip.payload_len = bpf_htons(sizeof(h->udp) + message_bytes);
+	h->ip.nexthdr = IPPROTO_UDP;
+	h->ip.hop_limit = OLAF_HOP_LIMIT;
+	for (i = 0; i < 4; i++) {
+		h->ip.saddr.in6_u.u6_addr32[i] = olaf_cfg.source_addr_be[i];
+		h->ip.daddr.in6_u.u6_addr32[i] = olaf_cfg.upstream_addr_be[i];
+	}
+	h->udp.source = olaf_cfg.port_be;
+	h->udp.dest = olaf_cfg.upstream_port_be;
+	h->udp.len = bpf_htons(sizeof(h->udp) + message_bytes);
+	h->udp.check = 0;
+	olaf_udp6_checksum(entry, (void *)h + offsetof(struct olaf_upstream6, ip),
+			   (void *)h + offsetof(struct olaf_upstream6, udp), lanes);
+	return sizeof(*h);
+}
+
+/*
+ * Makes the entry's headers those of a departure. Returns how many bytes they have
+ * now; they end where the message begins, as ever. The message must be in its final
+ * form before. `hop` is used where olaf_needs_hop() says so.
+ */
+static __always_inline __u32 olaf_dress(struct olaf_entry *entry, const struct olaf_pending *update,
+					const struct olaf_nexthop *hop)
+{
+	__u32 lanes = olaf_clamp(update->lanes, 1, olaf_cfg.max_lanes);
+	__u32 header_bytes = update->header_bytes;
+	__u32 message_bytes = sizeof(struct olaf_header) + 8 * lanes;
+	struct ethhdr *eth = olaf_frame_of(entry, header_bytes);
+	struct ipv6hdr *ip6 = (void *)eth + (update->l3_offset & (OLAF_MAX_HEADERS - 1));
+	struct iphdr *ip4 = (void *)ip6;
+	struct udphdr *udp = (void *)&entry->message - sizeof(*udp);
+
+	if (olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM) {
+		if (olaf_cfg.upstream_family == 4)
+			return olaf_write_upstream4(entry, message_bytes, hop);
+		return olaf_write_upstream6(entry, message_bytes, hop, lanes);
+	}
+	if (olaf_needs_hop(update->routed)) {
+		__builtin_memcpy(eth->h_dest, hop->dmac, ETH_ALEN);
+		__builtin_memcpy(eth->h_source, hop->smac, ETH_ALEN);
+		if (update->family == 4)
+			olaf_forward_ipv4(ip4);
+		else
+			ip6->hop_limit--;
+	}
+	if (update->family == 4)
+		udp->check = 0;
+	else
+		olaf_udp6_checksum(entry, ip6, udp, lanes);
+	return header_bytes;
+}
+
+#endif /* OLAF_HEADERS_BPF_H */

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * The queue's entrance: XDP on the device that workers' updates arrive at.
+ *
+ *   parse -> allowed? -> claim what the ring has -> judge -> depart | token | done
+ *
+ * Runs on every receive queue at once; see ring.bpf.h and slot.bpf.h for what orders
+ * whom. No packet is trusted, and none that isn't an update for us is changed.
+ */
+#include "admit.bpf.h"
+#include "allow.bpf.h"
+#include "riding.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Source address of an update, for the allow list. */
+static __always_inline int olaf_source(struct xdp_md *ctx, const struct olaf_arrival *a,
+				       struct olaf_prefix *source)
+{
+	source->prefix_bits = 128;
+	if (a->update.family == 6)
+		return bpf_xdp_load_bytes(ctx, a->update.l3_offset + 8, source->address, 16);
+	source->address[10] = 0xff;
+	source->address[11] = 0xff;
+	return bpf_xdp_load_bytes(ctx, a->update.l3_offset + 12, &source->address[12], 4);
+}
+
+/* Is the update one that this queue takes? 0, or 1 + enum olaf_refused. */
+static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	if (a->update.cluster >= olaf_cfg.max_clusters)
+		return 1 + OLAF_REFUSED_CLUSTER;
+	if (a->update.segments > olaf_cfg.max_segments)
+		return 1 + OLAF_REFUSED_SEGMENT;
+	if (a->update.lanes > olaf_cfg.max_lanes)
+		return 1 + OLAF_REFUSED_SIZE;
+	if (olaf_cfg.flags & OLAF_CONFIG_ALLOW_LIST) {
+		struct olaf_prefix source = {};
+
+		if (olaf_source(ctx, a, &source) || !olaf_source_allowed(&source))
+			return 1 + OLAF_REFUSED_SOURCE;
+	}
+	return 0;
+}
+
+/* Generic XDP sees again what the lane sends up the stack: its source address tells. */
+static __always_inline int olaf_from_lane(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = data;
+
+	return (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE) && (void *)(eth + 1) <= end &&
+	       !__builtin_memcmp(eth->h_source, (const void *)olaf_cfg.lane_mac, ETH_ALEN);
+}
+
+SEC("xdp.frags")
+int olaf_ingress(struct xdp_md *ctx)
+{
+	struct olaf_arrival a = {};
+	struct olaf_visit v = {};
+	int frame, refused;
+
+	if (olaf_from_lane(ctx))
+		return XDP_PASS;
+	frame = olaf_parse(ctx, &a);
+	if (frame == OLAF_FRAME_BYPASS) {
+		olaf_count(bypassed);
+		return XDP_PASS;
+	}
+	if (frame != OLAF_FRAME_UPDATE) {
+		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
+		return XDP_DROP;
+	}
+	refused = olaf_refuse(ctx, &a);
+	if (refused) {
+		olaf_count_refused(refused - 1);
+		return XDP_DROP;
+	}
+
+	olaf_count_received(a.update.count);
+	a.update.slot = a.update.cluster * olaf_cfg.max_segments + a.update.segment;
+	a.now = bpf_ktime_get_ns();
+	a.update.arrived_ns = a.now;
+	olaf_mark_active(a.update.cluster, a.now);
+
+	olaf_claim(ctx, &a, &v);
+	if (v.got & OLAF_GOT_PASSAGE)
+		return olaf_pass_through(ctx, &a);
+	if (olaf_admit(ctx, &a, &v) == OLAF_OUTCOME_WANTS_PLACE) {
+		olaf_claim_place(&v);
+		olaf_admit(ctx, &a, &v);
+	}
+	if (v.got & OLAF_GOT_HOLD)
+		olaf_hold_release();
+	if (v.got & OLAF_GOT_DEPARTURE)
+		return olaf_ride(ctx, &v);
+	if (v.got & OLAF_GOT_TOKEN)
+		return olaf_launch(ctx, v.generation);
+	return XDP_DROP;
+}

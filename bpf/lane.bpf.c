@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * The drain lane: departures when nothing arrives to ride on.
+ *
+ *   DEV, TC ingress:        olaf_token_catch   the token goes into the lane
+ *   lane, far end, ingress: olaf_lane_drain    what is due leaves; the token goes round
+ *
+ * The lane is a veth pair. Its near end (olaf_cfg.lane_ifindex) has a token bucket that
+ * lets a token through a drain interval after the last, longer ones later. One token is
+ * alive: the ring's lane_generation. While anything waits it circulates; it dies when
+ * it finds nothing waiting, under the same lock that appending takes, so no wake-up is
+ * lost.
+ */
+#include <linux/pkt_cls.h>
+
+#include "departure.bpf.h"
+#include "token.bpf.h"
+
+/* Departures in one tick at most; what is due beyond goes with the next. */
+#define OLAF_BURST 256
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+enum olaf_drained {
+	OLAF_DRAINED_ONE = 0, /* a departure left; there may be more */
+	OLAF_DRAINED_DUE = 1, /* nothing more is due */
+	OLAF_DRAINED_ASK = 2, /* the head left by this very skb, to find its neighbour */
+};
+
+/* Reads the token of a frame; 0 if it is one of ours. */
+static __always_inline int olaf_token_read(struct __sk_buff *skb, struct olaf_token *token)
+{
+	if (bpf_skb_load_bytes(skb, OLAF_TOKEN_OFFSET, token, sizeof(*token)))
+		return -1;
+	return token->eth_proto_be == bpf_htons(ETH_P_IP) && olaf_cfg.token_secret &&
+			       token->secret == olaf_cfg.token_secret ?
+		       0 :
+		       -1;
+}
+
+/* Resizes the skb and makes it the token, due back in `wait` nanoseconds. */
+static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generation, __u64 wait)
+{
+	struct olaf_token token;
+
+	olaf_token_write(&token, generation);
+	/* Memory may be short: a token of the length it has only comes back earlier or later. */
+	bpf_skb_change_tail(skb, olaf_token_bytes(wait), 0);
+	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0);
+}
+
+/*
+ * TC ingress of the queue's device. Everything but a token passes, and later filters
+ * still run. The first trip is made at full length, so that the lane's bucket starts empty.
+ */
+SEC("tc")
+int olaf_token_catch(struct __sk_buff *skb)
+{
+	struct olaf_token token;
+
+	if (olaf_token_read(skb, &token))
+		return TC_ACT_UNSPEC;
+	bpf_skb_change_tail(skb, OLAF_TOKEN_MAX_BYTES, 0);
+	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+}
+
+/* Hands the finished frame in the skb to its way out, as a clone. 0, or negative: refused. */
+static __always_inline long olaf_lane_send(struct __sk_buff *skb)
+{
+	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL)
+		return bpf_clone_redirect(skb, olaf_cfg.egress_ifindex, 0);
+	if (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE)
+		bpf_skb_store_bytes(skb, ETH_ALEN, (const void *)olaf_cfg.lane_mac, ETH_ALEN, 0);
+	return bpf_clone_redirect(skb, olaf_cfg.ifindex, BPF_F_INGRESS);
+}
+
+/*
+ * The next hop's address isn't known: the skb itself leaves through the kernel's
+ * neighbour code, which asks for it, and a clone goes on as the token.
+ */
+static __always_inline int olaf_lane_ask(struct __sk_buff *skb, struct olaf_frame_out *out,
+					 __u32 generation, __u32 bytes)
+{
+	if (olaf_token_renew(skb, generation, 0) ||
+	    bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, 0))
+		return -1;
+	if (bpf_skb_change_tail(skb, bytes, 0) ||
+	    (out->family == 6 && bpf_skb_change_proto(skb, bpf_htons(ETH_P_IPV6), 0)) ||
+	    bpf_skb_change_tail(skb, bytes, 0))
+		return -1;
+	return 0;
+}
+
+/*
+ * Lets the head leave if it is due. *generation is the token's. A global function:
+ * verified once, called up to OLAF_BURST times a tick. Returns enum olaf_drained.
+ */
+__noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
+{
+	struct olaf_place *places = olaf_the_places();
+	struct olaf_ring *ring = olaf_the_ring();
+	struct olaf_frame_out out = {};
+	struct olaf_head head = {};
+	struct olaf_visit v = {};
+	int result = OLAF_DRAINED_ONE;
+	__u32 bytes;
+
+	if (!ring || !places)
+		return OLAF_DRAINED_DUE;
+	v.now = bpf_ktime_get_ns();
+	v.head = *(volatile __u64 *)&ring->head;
+	if (v.head != *(volatile __u64 *)&ring->tail) {
+		olaf_look_at_head(skb, places, v.head, v.now, &head);
+		v.head_bytes = head.bytes;
+		v.may_depart = head.slot != NULL;
+	}
+	v.lane = 1;
+	olaf_visit_ring(ring, places, head.slot, &v);
+	if (!(v.got & OLAF_GOT_DEPARTURE) || olaf_take_leave(skb, v.head_entry, v.now, 0, &out))
+		return OLAF_DRAINED_DUE;
+
+	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
+	if (out.hop == OLAF_HOP_NO_ROUTE) {
+		olaf_mourn(&out);
+		goto vacate;
+	}
+	if (out.hop == OLAF_HOP_NO_NEIGHBOUR) {
+		if (olaf_lane_ask(skb, &out, generation, bytes)) {
+			olaf_mourn(&out);
+			goto vacate;
+		}
+		result = OLAF_DRAINED_ASK;
+	} else if (bpf_skb_change_tail(skb, bytes, 0)) {
+		olaf_mourn(&out);
+		goto vacate;
+	}
+	if (bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0)) {
+		olaf_mourn(&out);
+		goto vacate;
+	}
+	if (result == OLAF_DRAINED_ONE && olaf_lane_send(skb))
+		olaf_count(departures_refused);
+vacate:
+	olaf_vacate(olaf_place_at(places, v.head), out.slot, v.head_entry);
+	return result;
+}
+
+/*
+ * Nothing more is due: when shall the token be back? Returns nanoseconds, or -1: never,
+ * because nothing waits and nobody who popped may still append.
+ */
+static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation)
+{
+	__u64 now = bpf_ktime_get_ns();
+	__s64 wait = -1;
+
+	bpf_spin_lock(&ring->lock);
+	if (ring->lane_generation == generation) {
+		if (ring->head == ring->tail && !ring->holds) {
+			ring->lane_deadline_ns = 0;
+		} else {
+			wait = ring->next_departure_ns > now ? ring->next_departure_ns - now : 0;
+			ring->lane_deadline_ns = now + wait + OLAF_TOKEN_GRACE_NS;
+		}
+	}
+	bpf_spin_unlock(&ring->lock);
+	return wait;
+}
+
+/* TC ingress of the lane's far end: one tick. */
+SEC("tc")
+int olaf_lane_drain(struct __sk_buff *skb)
+{
+	struct olaf_ring *ring = olaf_the_ring();
+	struct olaf_token token;
+	__s64 wait;
+	int i;
+
+	if (!ring || olaf_token_read(skb, &token))
+		return TC_ACT_SHOT;
+	if (token.generation != *(volatile __u32 *)&ring->lane_generation) {
+		olaf_count(lane_stale);
+		return TC_ACT_SHOT;
+	}
+	olaf_count(lane_ticks);
+	for (i = 0; i < OLAF_BURST; i++) {
+		int drained = olaf_drain_one(skb, token.generation);
+
+		if (drained == OLAF_DRAINED_ASK)
+			return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
+		if (drained == OLAF_DRAINED_DUE)
+			break;
+	}
+	wait = olaf_lane_rest(ring, token.generation);
+	if (wait < 0 || olaf_token_renew(skb, token.generation, wait))
+		return TC_ACT_SHOT;
+	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+}

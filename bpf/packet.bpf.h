@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * From a frame to an update: Ethernet, up to two VLAN tags, IPv4 with options or IPv6
+ * with extension headers, UDP to our port, protocol version 1.
+ *
+ * What isn't a message of ours is none of our business (bypass); what is, but breaks
+ * the protocol, is malformed. Every offset comes from the network: each is bounded
+ * before it is used.
+ */
+#ifndef OLAF_PACKET_BPF_H
+#define OLAF_PACKET_BPF_H
+
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/udp.h>
+
+#include "config.bpf.h"
+
+#define OLAF_MAX_VLAN_TAGS 2
+#define OLAF_MAX_EXTENSIONS 4
+#define OLAF_IP_FRAGMENT 0x3fff /* more-fragments flag and fragment offset */
+
+struct olaf_vlan {
+	__be16 tci_be;
+	__be16 proto_be;
+};
+
+struct olaf_extension {
+	__u8 next_header;
+	__u8 length; /* 8-byte units behind the first */
+};
+
+/* An update as it stands in a frame. */
+struct olaf_arrival {
+	struct olaf_pending update;
+	__u64 now;
+	__u32 frame_bytes; /* the whole frame, as it arrived */
+	__u32 message_bytes; /* 48 + 8 x lanes */
+};
+
+/* What a frame is: one of these, or OLAF_FRAME_MALFORMED + enum olaf_malformed. */
+enum olaf_frame {
+	OLAF_FRAME_UPDATE = 0,
+	OLAF_FRAME_BYPASS = 1,
+	OLAF_FRAME_MALFORMED = 2,
+};
+
+static __always_inline int olaf_malformed(enum olaf_malformed reason)
+{
+	return OLAF_FRAME_MALFORMED + reason;
+}
+
+/* A cursor: bytes from the start of the frame. Below 2^8 wherever it is used. */
+static __always_inline void *olaf_at(void *data, __u32 offset)
+{
+	return data + (offset & 0xff);
+}
+
+/* Reads EtherType past VLAN tags; *offset ends at the network header. */
+static __always_inline __be16 olaf_parse_ethernet(void *data, void *end, __u32 *offset)
+{
+	struct ethhdr *eth = data;
+	__be16 proto_be;
+	int i;
+
+	if ((void *)(eth + 1) > end)
+		return 0;
+	proto_be = eth->h_proto;
+	*offset = sizeof(*eth);
+	for (i = 0; i < OLAF_MAX_VLAN_TAGS; i++) {
+		struct olaf_vlan *vlan = olaf_at(data, *offset);
+
+		if (proto_be != bpf_htons(ETH_P_8021Q) && proto_be != bpf_htons(ETH_P_8021AD))
+			break;
+		if ((void *)(vlan + 1) > end)
+			return 0;
+		proto_be = vlan->proto_be;
+		*offset += sizeof(*vlan);
+	}
+	return proto_be;
+}
+
+/* Internet checksum of an IPv4 header, options included: 0 when right. */
+static __always_inline __u32 olaf_ipv4_checksum(void *data, void *end, __u32 offset, __u32 bytes)
+{
+	__u32 sum = 0;
+	__u32 i;
+
+	for (i = 0; i < 30; i++) {
+		__u16 *word = olaf_at(data, offset + 2 * i);
+
+		if (2 * i >= bytes)
+			break;
+		if ((void *)(word + 1) > end)
+			return 1;
+		sum += *word;
+	}
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return sum ^ 0xffff;
+}
+
+/*
+ * Past the network header of an unfragmented UDP packet: *offset ends at UDP, *room
+ * is how many bytes the IP packet has from there. Returns 0 or OLAF_FRAME_BYPASS.
+ */
+static __always_inline int olaf_parse_ipv4(void *data, void *end, __u32 *offset, __u32 *room)
+{
+	struct iphdr *ip = olaf_at(data, *offset);
+	__u32 header, total;
+
+	if ((void *)(ip + 1) > end)
+		return OLAF_FRAME_BYPASS;
+	header = ip->ihl * 4;
+	total = bpf_ntohs(ip->tot_len);
+	if (ip->version != 4 || header < sizeof(*ip) || total < header ||
+	    ip->protocol != IPPROTO_UDP || (ip->frag_off & bpf_htons(OLAF_IP_FRAGMENT)))
+		return OLAF_FRAME_BYPASS;
+	*offset += header;
+	*room = total - header;
+	return 0;
+}
+
+static __always_inline int olaf_parse_ipv6(void *data, void *end, __u32 *offset, __u32 *room)
+{
+	struct ipv6hdr *ip = olaf_at(data, *offset);
+	__u8 l4_proto;
+	__u32 left;
+	int i;
+
+	if ((void *)(ip + 1) > end || ip->version != 6)
+		return OLAF_FRAME_BYPASS;
+	left = bpf_ntohs(ip->payload_len);
+	l4_proto = ip->nexthdr;
+	*offset += sizeof(*ip);
+	for (i = 0; i < OLAF_MAX_EXTENSIONS; i++) {
+		struct olaf_extension *extension = olaf_at(data, *offset);
+		__u32 bytes;
+
+		if (l4_proto != IPPROTO_HOPOPTS && l4_proto != IPPROTO_DSTOPTS)
+			break;
+		if ((void *)(extension + 1) > end)
+			return OLAF_FRAME_BYPASS;
+		l4_proto = extension->next_header;
+		bytes = (extension->length + 1) * 8;
+		if (bytes > left || *offset + bytes > OLAF_MAX_HEADERS)
+			return OLAF_FRAME_BYPASS;
+		*offset += bytes;
+		left -= bytes;
+	}
+	/* Fragments, routing headers and the rest: not ours to take apart. */
+	if (l4_proto != IPPROTO_UDP)
+		return OLAF_FRAME_BYPASS;
+	*room = left;
+	return 0;
+}
+
+/* Checks an UPDATE's own fields and takes them over, in host order. */
+static __always_inline int olaf_parse_update(const struct olaf_header *header,
+					     struct olaf_pending *update)
+{
+	__u16 flags = bpf_ntohs(header->flags_be);
+	__u32 format = (flags & OLAF_FLAG_FORMAT_MASK) >> OLAF_FLAG_FORMAT_SHIFT;
+
+	update->lanes = bpf_ntohs(header->lanes_be);
+	update->flags = flags & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
+	update->cluster = bpf_ntohl(header->cluster_be);
+	update->worker = bpf_ntohl(header->worker_be);
+	update->sequence = bpf_ntohl(header->sequence_be);
+	update->count = bpf_ntohl(header->count_be);
+	update->generated_ns = bpf_be64_to_cpu(header->generated_ns_be);
+	update->reward = bpf_be64_to_cpu(header->reward_be);
+	update->model_version = bpf_ntohl(header->model_version_be);
+	update->segment = bpf_ntohs(header->segment_be);
+	update->segments = bpf_ntohs(header->segments_be);
+
+	if (update->lanes < (flags & OLAF_FLAG_CHECKSUM ? 2 : 1))
+		return olaf_malformed(OLAF_MALFORMED_LANES);
+	if (format > OLAF_FORMAT_I64X1)
+		return olaf_malformed(OLAF_MALFORMED_FORMAT);
+	if (!update->count)
+		return olaf_malformed(OLAF_MALFORMED_COUNT);
+	if (update->segment >= update->segments)
+		return olaf_malformed(OLAF_MALFORMED_SEGMENT);
+	return OLAF_FRAME_UPDATE;
+}
+
+/*
+ * Parses the frame into *a. Returns enum olaf_frame; *a is complete only for an update.
+ * A global function: verified once, not once for every path that leads here.
+ */
+__noinline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct olaf_header *header;
+	struct udphdr *udp;
+	__u32 offset = 0, room = 0, udp_bytes, frame_bytes;
+	struct ethhdr *eth = data;
+	__be16 eth_proto_be;
+	int result;
+
+	if (!a)
+		return OLAF_FRAME_BYPASS;
+	eth_proto_be = olaf_parse_ethernet(data, end, &offset);
+	a->update.l3_offset = offset;
+	if (eth_proto_be == bpf_htons(ETH_P_IP)) {
+		a->update.family = 4;
+		result = olaf_parse_ipv4(data, end, &offset, &room);
+	} else if (eth_proto_be == bpf_htons(ETH_P_IPV6)) {
+		a->update.family = 6;
+		result = olaf_parse_ipv6(data, end, &offset, &room);
+	} else {
+		return OLAF_FRAME_BYPASS;
+	}
+	if (result || offset > OLAF_MAX_HEADERS - sizeof(*udp))
+		return OLAF_FRAME_BYPASS;
+
+	udp = olaf_at(data, offset);
+	header = (void *)(udp + 1);
+	if ((void *)&header->version > end || udp->dest != olaf_cfg.port_be ||
+	    header->magic_be != bpf_htons(OLAF_MAGIC))
+		return OLAF_FRAME_BYPASS;
+
+	/* From here on it is a message of ours. */
+	udp_bytes = bpf_ntohs(udp->len);
+	if (udp_bytes < sizeof(*udp) + sizeof(*header))
+		return olaf_malformed(OLAF_MALFORMED_LENGTH);
+	if ((void *)(header + 1) > end)
+		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	if (header->version != OLAF_VERSION)
+		return olaf_malformed(OLAF_MALFORMED_VERSION);
+	if (header->type == OLAF_ACK || header->type == OLAF_CONTROL)
+		return OLAF_FRAME_BYPASS;
+	if (header->type != OLAF_UPDATE)
+		return olaf_malformed(OLAF_MALFORMED_TYPE);
+	if (udp_bytes != sizeof(*udp) + sizeof(*header) + 8 * bpf_ntohs(header->lanes_be))
+		return olaf_malformed(OLAF_MALFORMED_LENGTH);
+
+	a->update.l4_offset = offset;
+	a->update.header_bytes = offset + sizeof(*udp);
+	a->message_bytes = udp_bytes - sizeof(*udp);
+	frame_bytes = end - data;
+	if (frame_bytes < offset + udp_bytes)
+		frame_bytes = bpf_xdp_get_buff_len(ctx); /* the rest may be in fragments */
+	a->frame_bytes = frame_bytes;
+	if (room < udp_bytes || frame_bytes < offset + udp_bytes)
+		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	if (a->update.family == 4 &&
+	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
+		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
+
+	a->update.routed = olaf_cfg.deliver == OLAF_DELIVER_FORWARD;
+	a->update.routed &= !__builtin_memcmp(eth->h_dest, (const void *)olaf_cfg.mac, ETH_ALEN);
+	return olaf_parse_update(header, &a->update);
+}
+
+#endif /* OLAF_PACKET_BPF_H */

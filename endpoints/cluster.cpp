@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <olaf/cluster.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace olaf {
+
+Cluster::Cluster(ClusterSettings settings)
+    : settings_(std::move(settings)), version_(settings_.first_version),
+      workers_(settings_.max_known_workers) {}
+
+Result<Cluster> Cluster::make(ClusterSettings settings) {
+    const std::string object = std::to_string(settings.cluster);
+    if (settings.weights.empty())
+        return fail("add cluster", object, 0, "give it initial weights", "the model is empty");
+    if (!settings.rule)
+        return fail("add cluster", object, 0, {}, "it has no rule");
+    // The format comes with each update; i64x1 takes any valid scale and max_count.
+    if (auto valid = validate(
+            {.format = Format::i64x1, .scale = settings.scale, .max_count = settings.max_count});
+        !valid)
+        return std::unexpected(valid.error());
+    return Cluster(std::move(settings));
+}
+
+Decoded<Slice> Cluster::check(const Update &update, std::span<const std::uint64_t> lanes) const {
+    if (update.count > settings_.max_count)
+        return std::unexpected(Reject::wrong_count); // sums may have overflowed
+    const auto segments = Segments::of(settings_.weights.size(), update.segments);
+    if (!segments)
+        return std::unexpected(Reject::wrong_segment);
+    const Slice slice = segments->slice(update.segment);
+    if (lanes.size() != update.lanes ||
+        update.data_lanes() != lanes_for(update.format, slice.size()))
+        return std::unexpected(Reject::wrong_lanes);
+    if (update.has_checksum ? !checksum_matches(lanes) : settings_.require_checksum)
+        return std::unexpected(Reject::wrong_checksum);
+    return slice;
+}
+
+Decoded<Slice> Cluster::apply(const Update &update, std::span<const std::uint64_t> lanes,
+                              std::int64_t now_ns) {
+    const auto slice = check(update, lanes);
+    if (!slice) {
+        stats_.rejected.add(slice.error());
+        return slice;
+    }
+    gradient_.resize(slice->size());
+    // Can't fail: check() has seen to the format and the sizes.
+    (void)unpack(update.format, 1.0 / (settings_.scale * update.count),
+                 lanes.first(update.data_lanes()), gradient_);
+
+    const Contribution contribution = {.mean_gradient = gradient_,
+                                       .slice = *slice,
+                                       .segment = update.segment,
+                                       .segments = update.segments,
+                                       .count = update.count,
+                                       .mean_reward = mean_reward(update.reward, update.count),
+                                       .worker = update.worker,
+                                       .model_version = update.model_version,
+                                       .generated_ns = update.generated_ns};
+    const auto lag = static_cast<std::int32_t>(version_ - update.model_version);
+    stats_.worst_lag = std::max(stats_.worst_lag, static_cast<std::uint64_t>(std::max(lag, 0)));
+    const std::span<float> weights(settings_.weights);
+    if (settings_.rule(contribution, weights.subspan(slice->begin, slice->size()))) {
+        stats_.applied++;
+        version_++;
+    }
+    measure(contribution, now_ns);
+    return slice;
+}
+
+void Cluster::measure(const Contribution &contribution, std::int64_t now_ns) {
+    stats_.messages++;
+    stats_.folded += contribution.count;
+    const std::int64_t after = age_.deliver(now_ns, contribution.generated_ns, contribution.segment,
+                                            contribution.segments);
+    if (series_.size() < settings_.max_series)
+        series_.push_back({.time_ns = now_ns,
+                           .aom_after_ns = after,
+                           .mean_reward = contribution.mean_reward,
+                           .count = contribution.count,
+                           .model_version = version_});
+    else if (settings_.max_series > 0)
+        stats_.unrecorded++;
+}
+
+void Cluster::joined(std::uint32_t worker, const Address &address) {
+    stats_.joins++;
+    // A worker joins when it starts, and its sequence starts anew with it.
+    KnownWorker &known = workers_.remember(worker, address);
+    known.seen = known.missed = 0;
+}
+
+} // namespace olaf

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Plain loops that g++ -O3 vectorises. This file is compiled with -fno-trapping-math,
+// without which comparisons of doubles stay scalar, and -ffp-contract=off, so that
+// every host rounds alike.
+#include "lane_kernels.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "multiversion.hpp"
+
+namespace olaf::kernels {
+namespace {
+
+constexpr std::size_t kBlock = 512; // elements; a block of either side stays in L1
+
+// The top bit of each element. A lane plus all of these holds each element offset to
+// unsigned, with no borrow between them; flipping them back leaves plain
+// two's complement elements side by side. So linear packing is an array of integers
+// and two operations a lane, in both directions.
+template <class Int> constexpr std::uint64_t kBias = 0;
+template <> constexpr std::uint64_t kBias<std::int32_t> = 0x8000'0000'8000'0000;
+template <> constexpr std::uint64_t kBias<std::int16_t> = 0x8000'8000'8000'8000;
+
+// Adding and subtracting 1.5 · 2^52 rounds to nearest, ties to even, for any |x| < 2^51;
+// unlike rint() it vectorises on every target.
+constexpr double kRound = 6755399441055744.0;
+
+template <class Int>
+[[gnu::always_inline]] inline Losses quantise(const float *in, std::size_t n, double scale,
+                                              double limit, Int *out) {
+    Losses losses;
+    for (std::size_t i = 0; i < n; i++) {
+        const double x = static_cast<double>(in[i]) * scale;
+        const double number = x != x ? 0.0 : x;
+        const double below = number > limit ? limit : number;
+        const double clipped = below < -limit ? -limit : below;
+        losses.nans += x != x ? 1 : 0;
+        losses.clipped += clipped != number ? 1 : 0;
+        out[i] = static_cast<Int>(static_cast<std::int32_t>((clipped + kRound) - kRound));
+    }
+    return losses;
+}
+
+template <class Int>
+[[gnu::always_inline]] inline Losses pack_linear(const float *in, std::size_t n, double scale,
+                                                 double limit, std::uint64_t *lanes) {
+    constexpr std::size_t per_lane = sizeof(std::uint64_t) / sizeof(Int);
+    alignas(64) Int block[kBlock];
+    Losses losses;
+
+    while (n > 0) {
+        const std::size_t now = n < kBlock ? n : kBlock;
+        const std::size_t filled = (now + per_lane - 1) / per_lane;
+        const Losses lost = quantise<Int>(in, now, scale, limit, block);
+        losses.clipped += lost.clipped;
+        losses.nans += lost.nans;
+        for (std::size_t i = now; i < filled * per_lane; i++)
+            block[i] = 0;
+        std::memcpy(lanes, block, filled * sizeof(std::uint64_t));
+        for (std::size_t i = 0; i < filled; i++)
+            lanes[i] = (lanes[i] ^ kBias<Int>)-kBias<Int>;
+        in += now;
+        lanes += filled;
+        n -= now;
+    }
+    return losses;
+}
+
+template <class Int>
+[[gnu::always_inline]] inline void unpack_linear(const std::uint64_t *lanes, std::size_t n,
+                                                 double factor, float *out) {
+    constexpr std::size_t per_lane = sizeof(std::uint64_t) / sizeof(Int);
+    alignas(64) std::uint64_t plain[kBlock / per_lane];
+    alignas(64) Int block[kBlock];
+
+    while (n > 0) {
+        const std::size_t now = n < kBlock ? n : kBlock;
+        const std::size_t filled = (now + per_lane - 1) / per_lane;
+        for (std::size_t i = 0; i < filled; i++)
+            plain[i] = (lanes[i] + kBias<Int>)^kBias<Int>;
+        std::memcpy(block, plain, filled * sizeof(std::uint64_t));
+        for (std::size_t i = 0; i < now; i++)
+            out[i] = static_cast<float>(static_cast<double>(block[i]) * factor);
+        out += now;
+        lanes += filled;
+        n -= now;
+    }
+}
+
+} // namespace
+
+OLAF_CLONES Losses pack_i32(const float *in, std::size_t n, double scale, double limit,
+                            std::uint64_t *lanes) {
+    return pack_linear<std::int32_t>(in, n, scale, limit, lanes);
+}
+
+OLAF_CLONES Losses pack_i16(const float *in, std::size_t n, double scale, double limit,
+                            std::uint64_t *lanes) {
+    return pack_linear<std::int16_t>(in, n, scale, limit, lanes);
+}
+
+OLAF_CLONES void unpack_i32(const std::uint64_t *lanes, std::size_t n, double factor, float *out) {
+    unpack_linear<std::int32_t>(lanes, n, factor, out);
+}
+
+OLAF_CLONES void unpack_i16(const std::uint64_t *lanes, std::size_t n, double factor, float *out) {
+    unpack_linear<std::int16_t>(lanes, n, factor, out);
+}
+
+// 64-bit elements are beyond the rounding trick and rare enough to stay scalar.
+Losses pack_i64(const float *in, std::size_t n, double scale, double limit, std::uint64_t *lanes) {
+    Losses losses;
+    for (std::size_t i = 0; i < n; i++) {
+        const double x = static_cast<double>(in[i]) * scale;
+        const double number = x != x ? 0.0 : x;
+        const double below = number > limit ? limit : number;
+        const double clipped = below < -limit ? -limit : below;
+        losses.nans += x != x ? 1 : 0;
+        losses.clipped += clipped != number ? 1 : 0;
+        lanes[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(std::nearbyint(clipped)));
+    }
+    return losses;
+}
+
+void unpack_i64(const std::uint64_t *lanes, std::size_t n, double factor, float *out) {
+    for (std::size_t i = 0; i < n; i++)
+        out[i] =
+            static_cast<float>(static_cast<double>(static_cast<std::int64_t>(lanes[i])) * factor);
+}
+
+OLAF_CLONES std::uint64_t checksum(const std::uint64_t *lanes, std::size_t n) {
+    // No multiplication in the loop (AVX2 has none for 64 bits): with `sum` the running
+    // sum of a column and `sums` the sum of those, lane k of n rows is in `sums`
+    // n − k times, hence Σ k · lane_k = n · sum − sums.
+    constexpr std::size_t width = 8;
+    typedef std::uint64_t Row __attribute__((vector_size(width * sizeof(std::uint64_t))));
+    Row sum = {}, sums = {};
+    const std::size_t rows = n / width;
+    for (std::size_t k = 0; k < rows; k++) {
+        Row row;
+        std::memcpy(&row, lanes + k * width, sizeof(row));
+        sum += row;
+        sums += sum;
+    }
+
+    std::uint64_t total = 0;
+    for (std::size_t j = 0; j < width; j++)
+        total += 2 * width * (rows * sum[j] - sums[j]) + (2 * j + 1) * sum[j];
+    for (std::size_t i = rows * width; i < n; i++)
+        total += (2 * i + 1) * lanes[i];
+    return total;
+}
+
+} // namespace olaf::kernels

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The loops behind packing.hpp, one function per element width so that each can be
+// compiled for several vector extensions. Sizes are checked by the callers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace olaf::kernels {
+
+struct Losses {
+    std::int64_t clipped = 0;
+    std::int64_t nans = 0;
+};
+
+/// `n` gradients to ceil(n / elements per lane) lanes; `limit` as from clip_limit().
+Losses pack_i32(const float *in, std::size_t n, double scale, double limit, std::uint64_t *lanes);
+Losses pack_i16(const float *in, std::size_t n, double scale, double limit, std::uint64_t *lanes);
+Losses pack_i64(const float *in, std::size_t n, double scale, double limit, std::uint64_t *lanes);
+
+/// Lanes to `n` floats.
+void unpack_i32(const std::uint64_t *lanes, std::size_t n, double factor, float *out);
+void unpack_i16(const std::uint64_t *lanes, std::size_t n, double factor, float *out);
+void unpack_i64(const std::uint64_t *lanes, std::size_t n, double factor, float *out);
+
+/// Σ (2i + 1) · lane_i mod 2^64.
+std::uint64_t checksum(const std::uint64_t *lanes, std::size_t n);
+
+} // namespace olaf::kernels

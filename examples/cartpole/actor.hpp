@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A worker's brain without its network: plays whole episodes with the weights
+// it has and turns them into one policy gradient.
+#pragma once
+
+#include "policy.hpp"
+
+namespace olaf::cartpole {
+
+struct ActorOptions {
+    int min_steps = 256; ///< play whole episodes until at least so many steps
+    float discount = 0.99F;
+    float trace = 0.95F; ///< λ of generalised advantage estimation
+    float clip = 0.5F;   ///< largest norm of a gradient
+    Objective objective;
+};
+
+/// One update, ready to be pushed.
+struct Experience {
+    Parameters gradient;
+    float mean_reward = 0; ///< mean length of its episodes
+    int steps = 0;
+};
+
+class Actor {
+  public:
+    Actor(const ActorOptions &options, Random random) : options_(options), random_(random) {}
+
+    /// Play with these weights and return the gradient at them.
+    Experience experience(const Parameters &parameters);
+
+  private:
+    /// Plays one episode into the batch; returns its length.
+    int play(const Parameters &parameters);
+    /// Fills in advantages and returns of the batch's last episode.
+    void estimate(std::size_t first, float value_after);
+
+    ActorOptions options_;
+    Random random_;
+    Environment environment_;
+    Batch batch_;
+    std::vector<float> values_;
+};
+
+} // namespace olaf::cartpole

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bpffs.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/file.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+namespace olaf {
+namespace {
+
+constexpr auto mount_point = "/sys/fs/bpf";
+
+/// Whether the open directory is still the one that the path leads to.
+bool still_there(int fd, const std::string &path) {
+    struct stat opened {}, named {};
+    return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
+           opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+template <class T> bool read_number(std::string_view text, T &value) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc{} && end == text.data() + text.size();
+}
+
+} // namespace
+
+bool bpffs_mounted() {
+    struct statfs status {};
+    return ::statfs(mount_point, &status) == 0 && status.f_type == BPF_FS_MAGIC;
+}
+
+Result<void> mount_bpffs() {
+    if (bpffs_mounted())
+        return {};
+    if (::mount("bpf", mount_point, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") != 0)
+        return fail("mount the BPF file system at", mount_point, errno,
+                    "run as root; in a container, mount it from outside");
+    return {};
+}
+
+std::string PinPlace::path() const {
+    return std::string(pin_root) + "/" + std::to_string(netns) + "-" + std::to_string(ifindex);
+}
+
+std::vector<PinPlace> pinned_places() {
+    std::vector<PinPlace> places;
+    std::error_code ignored; // nothing attached yet
+    for (const auto &entry : std::filesystem::directory_iterator(pin_root, ignored)) {
+        const auto name = entry.path().filename().native();
+        const auto dash = name.find('-');
+        PinPlace place;
+        if (dash != name.npos && read_number(std::string_view(name).substr(0, dash), place.netns) &&
+            read_number(std::string_view(name).substr(dash + 1), place.ifindex))
+            places.push_back(place);
+    }
+    return places;
+}
+
+Result<PinLock> PinLock::create(const PinPlace &place) {
+    if (::mkdir(pin_root, 0700) != 0 && errno != EEXIST)
+        return fail("make directory", pin_root, errno, "run as root");
+    return lock(place, true);
+}
+
+Result<PinLock> PinLock::existing(const PinPlace &place) { return lock(place, false); }
+
+Result<PinLock> PinLock::lock(const PinPlace &place, bool make) {
+    const auto path = place.path();
+    // Another olaf may remove the directory between our opening and our locking it.
+    for (;;) {
+        if (make && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+            return fail("make directory", path, errno);
+        Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (!fd && make && errno == ENOENT)
+            continue;
+        if (!fd)
+            return fail("open directory", path, errno);
+        if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
+            return fail("lock", path, errno, "try again when it is done",
+                        "another olaf is at work on this device");
+        if (still_there(fd.get(), path))
+            return PinLock(place, std::move(fd));
+    }
+}
+
+Result<void> PinLock::remove() {
+    const auto path = place_.path();
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (error)
+        return fail("remove", path, error.value());
+    return {};
+}
+
+} // namespace olaf

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The BPF file system, and the one directory in it that each attached device has.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fd.hpp"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// Below it: one directory a device, "NETNS_INODE-IFINDEX" (bpffs allows no dots in names).
+inline constexpr auto pin_root = "/sys/fs/bpf/olaf";
+
+bool bpffs_mounted();
+
+/// Mounts it where it belongs, if it isn't.
+Result<void> mount_bpffs();
+
+/// Where a device's objects are pinned.
+struct PinPlace {
+    std::uint64_t netns = 0;
+    std::uint32_t ifindex = 0;
+    [[nodiscard]] std::string path() const;
+    [[nodiscard]] std::string path(const std::string &name) const { return path() + "/" + name; }
+};
+
+/// Every device directory there is, of every namespace.
+std::vector<PinPlace> pinned_places();
+
+/// A device's directory, locked against other olafs for as long as this lives.
+class PinLock {
+  public:
+    /// Makes the directory if it isn't there.
+    static Result<PinLock> create(const PinPlace &place);
+    /// Fails with ENOENT if it isn't there.
+    static Result<PinLock> existing(const PinPlace &place);
+
+    [[nodiscard]] const PinPlace &place() const { return place_; }
+
+    /// Unlinks everything in the directory, then the directory.
+    Result<void> remove();
+
+  private:
+    PinLock(PinPlace place, Fd fd) : place_(place), fd_(std::move(fd)) {}
+    static Result<PinLock> lock(const PinPlace &place, bool make);
+    PinPlace place_;
+    Fd fd_;
+};
+
+} // namespace olaf

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "config.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+
+namespace olaf {
+namespace {
+
+constexpr std::array<std::string_view, OLAF_POLICIES> policies{"olaf", "fifo", "aggregate",
+                                                               "newest"};
+
+constexpr std::uint32_t lane_step = 16;
+constexpr std::uint64_t lowest_rate = 1'000;             // bits/s: 8 ms a byte
+constexpr std::uint64_t highest_rate = 1'000'000'000'000; // ns_per_byte_q24 keeps 17 bits
+constexpr std::uint64_t least_interval = 10'000, most_interval = 1'000'000'000;
+constexpr std::uint64_t least_window = 1'000'000, most_window = 3'600'000'000'000;
+constexpr std::uint32_t most_slots = OLAF_MAX_PLACES / 2;
+
+template <class T>
+Result<void> in_range(std::string_view what, T value, T least, T most, std::string_view unit = {}) {
+    if (value >= least && value <= most)
+        return {};
+    return fail("accept", fmt::format("{} {}", what, value), 0,
+                fmt::format("give {} ... {}{}", least, most, unit), "out of range");
+}
+
+Result<void> check(const DatapathConfig &human) {
+    const std::uint64_t slots = std::uint64_t{human.max_clusters} * human.max_segments;
+    for (const auto &result : {
+             in_range<std::uint32_t>("port", human.port, 1, 65535),
+             in_range<std::uint32_t>("max-clusters", human.max_clusters, 1, most_slots),
+             in_range<std::uint32_t>("max-segments", human.max_segments, 1, 65535),
+             in_range<std::uint64_t>("max-clusters x max-segments", slots, 1, most_slots),
+             in_range<std::uint32_t>("max-lanes", human.max_lanes, 1, OLAF_MAX_LANES),
+             in_range<std::uint32_t>("queue", human.queue_capacity.value_or(1), 1,
+                                     OLAF_MAX_PLACES / 2),
+             in_range("rate", human.rate_bps == 0 ? lowest_rate : human.rate_bps, lowest_rate,
+                      highest_rate, " bit/s"),
+             in_range("drain-interval", human.drain_interval_ns, least_interval, most_interval,
+                      " ns"),
+             in_range("activity-window", human.activity_window_ns, least_window, most_window,
+                      " ns"),
+         })
+        if (!result)
+            return result;
+    if (human.policy >= OLAF_POLICIES)
+        return fail("accept", fmt::format("policy {}", int{human.policy}), EINVAL);
+    if (human.deliver != OLAF_DELIVER_LOCAL && human.egress_ifindex == 0)
+        return fail("deliver", "updates", 0, "name one", "no output device");
+    if (human.deliver == OLAF_DELIVER_UPSTREAM &&
+        (human.upstream.family == 0 || human.source.family != human.upstream.family))
+        return fail("deliver", "updates upstream", 0, {}, "no address, or two families");
+    return {};
+}
+
+Result<std::uint64_t> draw_secret() {
+    std::uint64_t secret = 0;
+    while (secret == 0)
+        if (::getrandom(&secret, sizeof secret, 0) != sizeof secret)
+            return fail("draw", "the token's secret", errno);
+    return secret;
+}
+
+} // namespace
+
+Result<olaf_config> make_config(const DatapathConfig &human) {
+    if (auto good = check(human); !good)
+        return std::unexpected(good.error());
+
+    olaf_config config{};
+    config.layout = OLAF_LAYOUT;
+    config.flags = (human.skb_mode ? OLAF_CONFIG_SKB_MODE : 0u) |
+                   (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u);
+    config.deliver = human.deliver;
+    config.ifindex = human.ifindex;
+    config.egress_ifindex = human.egress_ifindex;
+    config.lane_ifindex = human.lane_ifindex;
+    config.port_be = htons(human.port);
+    std::ranges::copy(human.mac, config.mac);
+    std::ranges::copy(human.lane_mac, config.lane_mac);
+    config.frame_overhead = human.frame_overhead;
+    config.max_clusters = human.max_clusters;
+    config.max_segments = human.max_segments;
+    config.max_lanes = (human.max_lanes + lane_step - 1) / lane_step * lane_step;
+    // A slot has two buffers, so twice the slots is all that can ever wait.
+    config.queue_capacity =
+        human.queue_capacity.value_or(std::min(2 * human.max_clusters * human.max_segments,
+                                               std::uint32_t{OLAF_MAX_PLACES / 2}));
+    config.ring_places = std::bit_ceil(2 * config.queue_capacity);
+    config.default_policy = human.policy;
+    config.ns_per_byte_q24 = ns_per_byte_q24(human.rate_bps);
+    config.rate_bps = human.rate_bps;
+    config.drain_interval_ns = human.drain_interval_ns;
+    config.activity_window_ns = human.activity_window_ns;
+    config.upstream_family = human.upstream.family;
+    config.upstream_port_be = htons(human.upstream_port);
+    std::ranges::copy(human.upstream.words_be, config.upstream_addr_be);
+    std::ranges::copy(human.source.words_be, config.source_addr_be);
+
+    config.token_secret = human.token_secret;
+    if (config.token_secret == 0) {
+        auto secret = draw_secret();
+        if (!secret)
+            return std::unexpected(secret.error());
+        config.token_secret = *secret;
+    }
+    return config;
+}
+
+std::uint32_t lanes_of_mtu(std::uint32_t mtu) {
+    constexpr std::uint32_t headers = 20 + 8 + sizeof(olaf_header);
+    const std::uint32_t lanes = mtu > headers ? (mtu - headers) / 8 : 0;
+    const std::uint32_t rounded = (lanes + lane_step - 1) / lane_step * lane_step;
+    return std::clamp<std::uint32_t>(rounded, lane_step, OLAF_MAX_LANES);
+}
+
+std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps) {
+    if (rate_bps == 0)
+        return 0;
+    constexpr std::uint64_t one_bit_per_second = (std::uint64_t{8'000'000'000} << 24);
+    return std::max<std::uint64_t>((one_bit_per_second + rate_bps / 2) / rate_bps, 1);
+}
+
+std::uint32_t entry_bytes(std::uint32_t max_lanes) {
+#ifdef OLAF_ENTRY_BYTES
+    return OLAF_ENTRY_BYTES(max_lanes);
+#else
+    return sizeof(olaf_entry) + 8 * max_lanes + 256;
+#endif
+}
+
+std::string_view policy_name(std::uint32_t policy) {
+    return policy < policies.size() ? policies[policy] : "?";
+}
+
+std::optional<olaf_policy> policy_by_name(std::string_view name) {
+    const auto found = std::ranges::find(policies, name);
+    if (found == policies.end())
+        return {};
+    return static_cast<olaf_policy>(found - policies.begin());
+}
+
+olaf_rule default_rule(olaf_policy policy) {
+    return {.policy = policy, .max_count = OLAF_DEFAULT_MAX_COUNT, .reward_threshold = -1};
+}
+
+} // namespace olaf

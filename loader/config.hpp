@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// From what a person says about a queue to the constants that its programs are loaded with.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "olaf/queue.h"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// Bytes that Ethernet adds to a frame on the wire: preamble 8, FCS 4, gap 12.
+inline constexpr std::uint16_t ethernet_overhead = 24;
+
+/// An IP address as olaf_config keeps one: network order, IPv4 in word 0.
+struct IpAddress {
+    std::uint32_t family = 0; ///< 4 or 6; 0: none
+    std::array<std::uint32_t, 4> words_be{};
+    bool operator==(const IpAddress &) const = default;
+};
+
+/// A queue in human terms. The defaults make a queue that delivers to this host, unpaced.
+struct DatapathConfig {
+    std::uint16_t port = OLAF_DEFAULT_PORT;
+    std::optional<std::uint32_t> queue_capacity; ///< Qmax; none: never lose one to a full queue
+    std::uint64_t rate_bps = 0;                  ///< 0: unlimited
+    std::uint16_t frame_overhead = 0;            ///< charged to the rate on top of each frame
+    olaf_policy policy = OLAF_POLICY_OLAF;
+    std::uint32_t max_clusters = 1024;
+    std::uint32_t max_segments = 1;
+    std::uint32_t max_lanes = 192; ///< rounded up to a multiple of 16; see lanes_of_mtu()
+    std::uint64_t drain_interval_ns = 100'000;
+    std::uint64_t activity_window_ns = 1'000'000'000;
+
+    olaf_deliver deliver = OLAF_DELIVER_LOCAL;
+    std::uint32_t ifindex = 0;
+    std::uint32_t egress_ifindex = 0; ///< FORWARD, UPSTREAM
+    std::uint32_t lane_ifindex = 0;   ///< 0: no lane, departures only ride
+    std::array<std::uint8_t, 6> mac{};
+    std::array<std::uint8_t, 6> lane_mac{};
+    IpAddress upstream{}; ///< UPSTREAM
+    std::uint16_t upstream_port = OLAF_DEFAULT_PORT;
+    IpAddress source{}; ///< UPSTREAM: this host's address towards it
+
+    bool skb_mode = false;
+    bool allow_list = false;
+    std::uint64_t token_secret = 0; ///< 0: make_config() draws one
+};
+
+/// Checks the ranges and derives what is derived. ring_places and queue_capacity are never 0.
+Result<olaf_config> make_config(const DatapathConfig &human);
+
+/// Lanes of the largest update that an MTU carries (IPv4, no options), rounded up to 16.
+std::uint32_t lanes_of_mtu(std::uint32_t mtu);
+
+/// 2^24 x nanoseconds a byte takes; 0 for rate 0 (unlimited).
+std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps);
+
+/// Bytes of an element of olaf_entries, slack for the verifier included.
+std::uint32_t entry_bytes(std::uint32_t max_lanes);
+
+/// "olaf", "fifo", "aggregate", "newest"; "?" for a number that names no policy.
+std::string_view policy_name(std::uint32_t policy);
+std::optional<olaf_policy> policy_by_name(std::string_view name);
+
+/// What a cluster gets that was given nothing else.
+olaf_rule default_rule(olaf_policy policy);
+
+} // namespace olaf

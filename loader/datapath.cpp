@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "datapath.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <numeric>
+#include <vector>
+
+#include <ingress.skel.h>
+#include <lane.skel.h>
+
+#include "bpf_log.hpp"
+#include "fd.hpp"
+#include "map_sizes.hpp"
+
+namespace olaf {
+namespace {
+
+struct IngressCloser {
+    void operator()(ingress *skeleton) const { ingress__destroy(skeleton); }
+};
+struct LaneCloser {
+    void operator()(lane *skeleton) const { lane__destroy(skeleton); }
+};
+using Ingress = std::unique_ptr<ingress, IngressCloser>;
+using Lane = std::unique_ptr<lane, LaneCloser>;
+
+std::string load_hint(int code) {
+    switch (code) {
+    case EPERM:
+        return "run as root (CAP_BPF and CAP_NET_ADMIN)";
+    case ENOMEM:
+    case E2BIG:
+        return "ask for less: --max-clusters, --max-segments, --max-lanes, --queue";
+    default:
+        return "olaf doctor tells what this kernel lacks; -v shows the kernel's words";
+    }
+}
+
+/// Before load: every map of the object gets the size that the configuration says.
+Result<void> size_maps(bpf_object *object, const olaf_config &config) {
+    for (const auto &size : map_sizes(config)) {
+        bpf_map *map = bpf_object__find_map_by_name(object, size.name);
+        if (map == nullptr)
+            continue;
+        int error = 0;
+        if (size.max_entries != 0)
+            error = bpf_map__set_max_entries(map, size.max_entries);
+        if (error == 0 && size.value_size != 0)
+            error = bpf_map__set_value_size(map, size.value_size);
+        if (error != 0)
+            return fail("size map", size.name, -error);
+    }
+    return {};
+}
+
+Result<void> reuse_pinned(bpf_object *object, const olaf_config &config,
+                          const std::string &directory) {
+    for (const auto &size : map_sizes(config)) {
+        bpf_map *map = bpf_object__find_map_by_name(object, size.name);
+        if (map == nullptr)
+            continue;
+        const Fd fd(bpf_obj_get((directory + "/" + size.name).c_str()));
+        if (!fd)
+            return fail("open pinned map", directory + "/" + size.name, errno);
+        if (auto good = check_size(size, fd.get()); !good)
+            return good;
+        if (const int error = bpf_map__reuse_fd(map, fd.get()); error != 0)
+            return fail("reuse map", size.name, -error);
+    }
+    return {};
+}
+
+/// The second object takes the first one's maps, all but what belongs to each object alone.
+Result<void> share(bpf_object *from, bpf_object *to, const olaf_config &config) {
+    for (const auto &size : map_sizes(config)) {
+        bpf_map *theirs = bpf_object__find_map_by_name(to, size.name);
+        bpf_map *ours = bpf_object__find_map_by_name(from, size.name);
+        if (theirs == nullptr || ours == nullptr)
+            continue;
+        if (const int error = bpf_map__reuse_fd(theirs, bpf_map__fd(ours)); error != 0)
+            return fail("share map", size.name, -error);
+    }
+    return {};
+}
+
+} // namespace
+
+struct Datapath::Parts {
+    olaf_config config{};
+    Ingress ingress_skeleton;
+    Lane lane_skeleton;
+};
+
+Datapath::Datapath(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Datapath::Datapath(Datapath &&) noexcept = default;
+Datapath &Datapath::operator=(Datapath &&) noexcept = default;
+Datapath::~Datapath() = default;
+
+Result<Datapath> Datapath::load(const olaf_config &config, const Options &options) {
+    take_bpf_log();
+    auto parts = std::make_unique<Parts>();
+    parts->config = config;
+    parts->ingress_skeleton.reset(ingress__open());
+    if (!parts->ingress_skeleton)
+        return fail("open", "the ingress programs", errno);
+    parts->lane_skeleton.reset(lane__open());
+    if (!parts->lane_skeleton)
+        return fail("open", "the lane programs", errno);
+    parts->ingress_skeleton->rodata->olaf_cfg = config;
+    parts->lane_skeleton->rodata->olaf_cfg = config;
+
+    bpf_object *first = parts->ingress_skeleton->obj, *second = parts->lane_skeleton->obj;
+    for (bpf_object *object : {first, second})
+        if (auto good = size_maps(object, config); !good)
+            return std::unexpected(good.error());
+    if (options.pinned_maps)
+        if (auto good = reuse_pinned(first, config, *options.pinned_maps); !good)
+            return std::unexpected(good.error());
+
+    if (const int error = ingress__load(parts->ingress_skeleton.get()); error != 0)
+        return fail("load", "the ingress program", -error, load_hint(-error));
+    if (auto good = share(first, second, config); !good)
+        return std::unexpected(good.error());
+    if (const int error = lane__load(parts->lane_skeleton.get()); error != 0)
+        return fail("load", "the lane programs", -error, load_hint(-error));
+
+    Datapath loaded(std::move(parts));
+    if (!options.pinned_maps) {
+        const auto rule = default_rule(static_cast<olaf_policy>(config.default_policy));
+        auto seeded = write_rules(loaded.map_fd("olaf_rules"), 0, config.max_clusters - 1, rule);
+        if (!seeded)
+            return std::unexpected(seeded.error());
+    }
+    return loaded;
+}
+
+const olaf_config &Datapath::config() const { return parts_->config; }
+
+int Datapath::ingress_fd() const {
+    return bpf_program__fd(parts_->ingress_skeleton->progs.olaf_ingress);
+}
+int Datapath::token_catch_fd() const {
+    return bpf_program__fd(parts_->lane_skeleton->progs.olaf_token_catch);
+}
+int Datapath::lane_drain_fd() const {
+    return bpf_program__fd(parts_->lane_skeleton->progs.olaf_lane_drain);
+}
+
+int Datapath::map_fd(std::string_view name) const {
+    const std::string terminated(name);
+    for (bpf_object *object : {ingress_object(), lane_object()})
+        if (bpf_map *map = bpf_object__find_map_by_name(object, terminated.c_str()))
+            return bpf_map__fd(map);
+    return -1;
+}
+
+Result<void> Datapath::pin_maps(const std::string &directory) const {
+    for (const auto &size : map_sizes(parts_->config)) {
+        const auto path = directory + "/" + size.name;
+        const int fd = map_fd(size.name);
+        if (fd >= 0 && bpf_obj_pin(fd, path.c_str()) != 0)
+            return fail("pin map", path, errno);
+    }
+    return {};
+}
+
+bpf_object *Datapath::ingress_object() const { return parts_->ingress_skeleton->obj; }
+bpf_object *Datapath::lane_object() const { return parts_->lane_skeleton->obj; }
+
+Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
+                         const olaf_rule &rule) {
+    std::vector<std::uint32_t> keys(last - first + 1);
+    std::iota(keys.begin(), keys.end(), first);
+    const std::vector<olaf_rule> values(keys.size(), rule);
+    __u32 count = static_cast<__u32>(keys.size());
+    if (bpf_map_update_batch(rules_fd, keys.data(), values.data(), &count, nullptr) != 0)
+        return fail("write", "olaf_rules", errno);
+    return {};
+}
+
+} // namespace olaf

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The queue's kernel programs and maps, loaded and ready, attached to nothing. What
+// `olaf attach` puts on a device, and what tests and benches run without one:
+//
+//     auto config = olaf::make_config({.queue_capacity = 8, .max_clusters = 9});
+//     auto queue = olaf::Datapath::load(*config);
+//     bpf_prog_test_run_opts(queue->ingress_fd(), ...);
+//
+// Needs CAP_BPF and CAP_NET_ADMIN. Maps live as long as the Datapath, unless pinned.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "config.hpp"
+#include "olaf/queue.h"
+#include "olaf/result.hpp"
+
+struct bpf_object;
+
+namespace olaf {
+
+class Datapath {
+  public:
+    struct Options {
+        /// Use the maps pinned there, state and all, instead of making new ones.
+        std::optional<std::string> pinned_maps;
+    };
+
+    /// Open, configure, size, load, share maps, seed new rules with the default policy.
+    static Result<Datapath> load(const olaf_config &config, const Options &options);
+    static Result<Datapath> load(const olaf_config &config) { return load(config, Options{}); }
+
+    Datapath(Datapath &&) noexcept;
+    Datapath &operator=(Datapath &&) noexcept;
+    ~Datapath();
+
+    [[nodiscard]] const olaf_config &config() const;
+
+    [[nodiscard]] int ingress_fd() const;     ///< XDP program of the device
+    [[nodiscard]] int token_catch_fd() const; ///< TC program, clsact ingress of the device
+    [[nodiscard]] int lane_drain_fd() const;  ///< TC program, clsact ingress of the lane's end
+
+    /// Of a shared map ("olaf_slots"); -1 if there is none of that name.
+    [[nodiscard]] int map_fd(std::string_view name) const;
+
+    /// Pins every shared map as DIRECTORY/NAME, and programs as DIRECTORY/NAME.
+    [[nodiscard]] Result<void> pin_maps(const std::string &directory) const;
+
+    [[nodiscard]] bpf_object *ingress_object() const;
+    [[nodiscard]] bpf_object *lane_object() const;
+
+  private:
+    struct Parts;
+    explicit Datapath(std::unique_ptr<Parts> parts);
+    std::unique_ptr<Parts> parts_;
+};
+
+/// Gives clusters first ... last one rule.
+Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
+                         const olaf_rule &rule);
+
+} // namespace olaf

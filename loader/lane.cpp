@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lane.hpp"
+
+#include <net/if.h>
+#include <netlink/route/link.h>
+#include <netlink/route/link/inet6.h>
+#include <netlink/route/link/veth.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include "device.hpp"
+#include "ethtool.hpp"
+#include "netlink.hpp"
+#include "tbf.hpp"
+
+namespace olaf {
+namespace {
+
+// A token frame gets this long to go round; the bucket must hold the longest token.
+constexpr std::uint32_t token_bytes = 128;      // charged for one round
+constexpr std::uint32_t longest_token = 8192;
+constexpr std::uint32_t waiting_tokens = 4;     // stale ones may share the lane for a moment
+constexpr std::uint32_t least_mtu = 9500;       // beyond any jumbo frame in use
+constexpr std::uint32_t link_headers = 64;      // VLAN tags count towards the MTU of a veth
+constexpr std::uint32_t most_mtu = 65535;
+
+struct LinkPutter {
+    void operator()(rtnl_link *link) const { rtnl_link_put(link); }
+};
+using Link = std::unique_ptr<rtnl_link, LinkPutter>;
+
+int add_pair(Netlink &netlink, const Lane &lane, std::uint32_t mtu) {
+    rtnl_link *a = rtnl_link_veth_alloc();
+    if (a == nullptr)
+        return -ENOMEM;
+    rtnl_link *b = rtnl_link_veth_get_peer(a);
+    for (auto [end, name] : {std::pair{a, &lane.a}, std::pair{b, &lane.b}}) {
+        rtnl_link_set_name(end, name->c_str());
+        rtnl_link_set_mtu(end, mtu);
+    }
+    const int error = rtnl_link_add(netlink.get(), a, NLM_F_CREATE | NLM_F_EXCL);
+    rtnl_link_put(b);
+    rtnl_link_veth_release(a);
+    return error;
+}
+
+/// No IPv6 address, no ARP, no multicast: nothing but tokens moves here.
+int silence(Netlink &netlink, const std::string &name, std::uint32_t &ifindex) {
+    rtnl_link *found = nullptr;
+    if (const int error = rtnl_link_get_kernel(netlink.get(), 0, name.c_str(), &found); error < 0)
+        return error;
+    const Link link(found);
+    ifindex = static_cast<std::uint32_t>(rtnl_link_get_ifindex(found));
+
+    const Link quiet(rtnl_link_alloc());
+    rtnl_link_inet6_set_addr_gen_mode(quiet.get(), rtnl_link_inet6_str2addrgenmode("none"));
+    // A kernel without IPv6 refuses this, and doesn't need it.
+    rtnl_link_change(netlink.get(), found, quiet.get(), 0);
+
+    const Link change(rtnl_link_alloc());
+    rtnl_link_set_flags(change.get(), IFF_NOARP);
+    rtnl_link_unset_flags(change.get(), IFF_MULTICAST);
+    rtnl_link_set_ifalias(change.get(), "drain lane of olaf");
+    return rtnl_link_change(netlink.get(), found, change.get(), 0);
+}
+
+int raise(Netlink &netlink, std::uint32_t ifindex) {
+    rtnl_link *found = nullptr;
+    if (const int error =
+            rtnl_link_get_kernel(netlink.get(), static_cast<int>(ifindex), nullptr, &found);
+        error < 0)
+        return error;
+    const Link link(found), change(rtnl_link_alloc());
+    rtnl_link_set_flags(change.get(), IFF_UP);
+    return rtnl_link_change(netlink.get(), found, change.get(), 0);
+}
+
+Result<void> furnish(Netlink &netlink, Lane &lane, std::uint64_t interval) {
+    if (const int error = silence(netlink, lane.a, lane.ifindex_a); error < 0)
+        return fail("set up lane", lane.a, errno_of_netlink(error));
+    if (const int error = silence(netlink, lane.b, lane.ifindex_b); error < 0)
+        return fail("set up lane", lane.b, errno_of_netlink(error));
+    for (const auto &end : {lane.a, lane.b})
+        if (auto done = disable_tx_checksum(end); !done)
+            return done;
+    if (auto done = shape_lane(lane, interval); !done)
+        return done;
+    for (const auto ifindex : {lane.ifindex_b, lane.ifindex_a})
+        if (const int error = raise(netlink, ifindex); error < 0)
+            return fail("bring up lane", lane.a, errno_of_netlink(error));
+    return {};
+}
+
+} // namespace
+
+Lane lane_names(std::uint32_t device_ifindex) {
+    const auto stem = "olaf" + std::to_string(device_ifindex);
+    return {.a = stem + "a", .b = stem + "b"};
+}
+
+Result<Lane> make_lane(std::uint32_t device_ifindex, std::uint32_t device_mtu,
+                       std::uint64_t drain_interval_ns) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return std::unexpected(netlink.error());
+    Lane lane = lane_names(device_ifindex);
+    const auto mtu = std::clamp(device_mtu + link_headers, least_mtu, most_mtu);
+    if (const int error = add_pair(*netlink, lane, mtu); error < 0) {
+        const int code = errno_of_netlink(error);
+        return fail("make the drain lane", lane.a, code,
+                    code == EEXIST       ? "another device has that name: ip link delete it"
+                    : code == EOPNOTSUPP ? "this kernel has no veth: modprobe veth"
+                                         : "");
+    }
+    if (auto done = furnish(*netlink, lane, drain_interval_ns); !done) {
+        // Best effort: the first error is the one to tell.
+        [[maybe_unused]] const auto removed = remove_lane(lane);
+        return std::unexpected(done.error());
+    }
+    return lane;
+}
+
+Result<void> shape_lane(const Lane &lane, std::uint64_t drain_interval_ns) {
+    constexpr std::uint64_t second = 1'000'000'000;
+    const auto rate = std::max<std::uint64_t>(token_bytes * second / drain_interval_ns, 1);
+    constexpr std::uint32_t burst = longest_token + token_bytes;
+    return set_tbf(lane.a, lane.ifindex_a,
+                   {.bytes_per_second = rate, .burst = burst, .limit = waiting_tokens * burst});
+}
+
+Result<void> remove_lane(const Lane &lane) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return std::unexpected(netlink.error());
+    const auto device = find_device(lane.a);
+    if (!device || device->kind != "veth" ||
+        (lane.ifindex_a != 0 && device->ifindex != lane.ifindex_a))
+        return {}; // gone already, or somebody else's
+    const Link link(rtnl_link_alloc());
+    rtnl_link_set_ifindex(link.get(), static_cast<int>(device->ifindex));
+    if (const int error = rtnl_link_delete(netlink->get(), link.get()); error < 0)
+        return fail("remove the drain lane", lane.a, errno_of_netlink(error));
+    return {};
+}
+
+} // namespace olaf

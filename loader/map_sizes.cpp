@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "map_sizes.hpp"
+
+#include <bpf/bpf.h>
+
+#include <cerrno>
+
+#include "config.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr std::uint32_t allow_prefixes = 1024;
+
+} // namespace
+
+std::array<MapSize, 11> map_sizes(const olaf_config &config) {
+    const std::uint32_t clusters = config.max_clusters;
+    const std::uint32_t slots = clusters * config.max_segments;
+    const std::uint32_t places = config.ring_places;
+    const std::uint32_t entry = entry_bytes(config.max_lanes);
+    return {{
+        {"olaf_rules", clusters, 0, "--max-clusters"},
+        {"olaf_activity", clusters, 0, "--max-clusters"},
+        {"olaf_active"},
+        {"olaf_slots", slots, 0, "--max-clusters, --max-segments"},
+        {"olaf_entries", 2 * slots + places, entry,
+         "--max-clusters, --max-segments, --queue, --max-lanes"},
+        {"olaf_ring"},
+        {"olaf_places", 0, 8 * places, "--queue"},
+        {"olaf_counters"},
+        {"olaf_scratch", 0, entry, "--max-lanes"},
+        {"olaf_allow", allow_prefixes},
+        {"olaf_control"},
+    }};
+}
+
+Result<void> check_size(const MapSize &want, int fd) {
+    bpf_map_info info{};
+    __u32 length = sizeof info;
+    if (bpf_obj_get_info_by_fd(fd, &info, &length) != 0)
+        return fail("inspect map", want.name, errno);
+    const bool entries_differ = want.max_entries != 0 && info.max_entries != want.max_entries;
+    // The kernel's size of a value is the one asked for; only its storage is rounded up.
+    const bool values_differ = want.value_size != 0 && info.value_size != want.value_size;
+    if (entries_differ || values_differ)
+        return fail("keep the state in", want.name, 0,
+                    std::string(want.decided_by ? want.decided_by : "its size") +
+                        " can't change while attached: olaf detach first",
+                    "the running queue has another size");
+    return {};
+}
+
+} // namespace olaf

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What `attach` did to a device, pinned next to the queue: enough to show it, to change it and
+// to take it back, also after an attach that was killed halfway.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "bpffs.hpp"
+#include "lane.hpp"
+#include "olaf/queue.h"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// Names of pins beside the shared maps.
+namespace pin {
+inline constexpr auto record = "olaf_attachment";
+inline constexpr auto link = "olaf_xdp_link";
+inline constexpr auto ingress = "olaf_ingress";
+inline constexpr auto token_catch = "olaf_token_catch";
+inline constexpr auto lane_drain = "olaf_lane_drain";
+} // namespace pin
+
+/// The value of the map olaf_attachment[0]: user space's alone, no program sees it. Sized in
+/// full, so that a newer olaf can still detach what an older one of the same layout attached.
+struct Record {
+    std::uint32_t layout = OLAF_LAYOUT;
+    std::uint32_t complete = 0;       ///< the attach got to its end
+    std::uint32_t skb_mode = 0;
+    std::uint32_t lane_ours = 0;      ///< the lane's names were free before we took them
+    std::uint32_t lane_ifindex_a = 0; ///< 0: not made yet
+    std::uint32_t lane_ifindex_b = 0;
+    std::uint32_t clsact_ours = 0;    ///< the device had none
+    std::uint32_t filter_priority = 0;
+    char device[16] = {};             ///< name at the time
+    char target[64] = {};             ///< of deliveries, as people write it
+    olaf_config config{};
+    std::uint8_t reserved[256] = {};
+
+    [[nodiscard]] Lane lane(std::uint32_t ifindex) const {
+        Lane lane = lane_names(ifindex);
+        lane.ifindex_a = lane_ifindex_a;
+        lane.ifindex_b = lane_ifindex_b;
+        return lane;
+    }
+};
+
+/// The record's map, open.
+class RecordMap {
+  public:
+    static Result<RecordMap> create(const PinPlace &place, const Record &record);
+    static Result<RecordMap> open(const PinPlace &place);
+
+    [[nodiscard]] Result<Record> read() const;
+    [[nodiscard]] Result<void> write(const Record &record) const;
+
+  private:
+    RecordMap(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+    std::string path_;
+    Fd fd_;
+};
+
+} // namespace olaf

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "route.hpp"
+
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <sys/socket.h>
+
+#include <cstring>
+
+#include "fd.hpp"
+#include "netlink.hpp"
+
+namespace olaf {
+namespace {
+
+std::size_t bytes_of(const IpAddress &address) { return address.family == 4 ? 4 : 16; }
+
+void read_route(nlmsghdr *answer, std::uint32_t family, Route &route) {
+    nlattr *attributes[RTA_MAX + 1] = {};
+    if (answer->nlmsg_type != RTM_NEWROUTE ||
+        nlmsg_parse(answer, sizeof(rtmsg), attributes, RTA_MAX, nullptr) < 0)
+        return;
+    const auto *header = static_cast<rtmsg *>(nlmsg_data(answer));
+    route.local = header->rtm_type == RTN_LOCAL;
+    if (attributes[RTA_OIF])
+        route.ifindex = nla_get_u32(attributes[RTA_OIF]);
+    if (attributes[RTA_PREFSRC]) {
+        route.source.family = family;
+        std::memcpy(route.source.words_be.data(), nla_data(attributes[RTA_PREFSRC]),
+                    bytes_of(route.source));
+    }
+}
+
+} // namespace
+
+Result<Route> route_to(const IpAddress &address) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return std::unexpected(netlink.error());
+    rtmsg header{};
+    header.rtm_family = address.family == 4 ? AF_INET : AF_INET6;
+    header.rtm_dst_len = static_cast<unsigned char>(8 * bytes_of(address));
+    auto message = make_message(RTM_GETROUTE, 0, &header, sizeof header);
+    if (message)
+        nla_put(message.get(), RTA_DST, static_cast<int>(bytes_of(address)),
+                address.words_be.data());
+    Route route;
+    const int error = netlink->query(
+        std::move(message), [&](nlmsghdr *answer) { read_route(answer, address.family, route); });
+    if (error < 0 || route.ifindex == 0)
+        return fail("find a route to", address_text(address), errno_of_netlink(error),
+                    "ip route get tells the kernel's view", error < 0 ? "" : "there is none");
+    if (route.source.family == 0)
+        return fail("find a route to", address_text(address), 0,
+                    "give the output device an address", "no source address for it");
+    return route;
+}
+
+void wake_neighbour(const Endpoint &endpoint) {
+    sockaddr_storage storage;
+    const auto length = to_sockaddr(endpoint, storage);
+    const Fd socket(::socket(storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (socket)
+        ::sendto(socket.get(), nullptr, 0, MSG_DONTWAIT, reinterpret_cast<sockaddr *>(&storage),
+                 length);
+}
+
+} // namespace olaf

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tc.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <netlink/netlink.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "fd.hpp"
+#include "netlink.hpp"
+
+namespace olaf {
+namespace {
+
+// A priority can hold filters of one kind only: where another kind has the first, take the next.
+constexpr std::uint32_t priorities = 8;
+
+bpf_tc_hook hook_of(std::uint32_t ifindex, bpf_tc_attach_point point) {
+    bpf_tc_hook hook{};
+    hook.sz = sizeof hook;
+    hook.ifindex = static_cast<int>(ifindex);
+    hook.attach_point = point;
+    return hook;
+}
+
+bpf_tc_opts options_of(std::uint32_t priority) {
+    bpf_tc_opts options{};
+    options.sz = sizeof options;
+    options.handle = filter_handle;
+    options.priority = priority;
+    return options;
+}
+
+/// Filters below one parent; -1 if the kernel doesn't say.
+int count_filters(Netlink &netlink, std::uint32_t ifindex, std::uint32_t parent) {
+    tcmsg header{};
+    header.tcm_family = AF_UNSPEC;
+    header.tcm_ifindex = static_cast<int>(ifindex);
+    header.tcm_parent = parent;
+    int count = 0;
+    const int error = netlink.query(
+        make_message(RTM_GETTFILTER, NLM_F_DUMP, &header, sizeof header), [&](nlmsghdr *answer) {
+            if (answer->nlmsg_type == RTM_NEWTFILTER)
+                count++;
+        });
+    return error < 0 ? -1 : count;
+}
+
+/// Whether the program has that name, of which the kernel keeps 15 characters.
+bool runs(std::uint32_t program_id, const char *name) {
+    const Fd fd(bpf_prog_get_fd_by_id(program_id));
+    bpf_prog_info info{};
+    __u32 length = sizeof info;
+    return fd && bpf_obj_get_info_by_fd(fd.get(), &info, &length) == 0 &&
+           std::strncmp(info.name, name, sizeof info.name - 1) == 0;
+}
+
+} // namespace
+
+Result<bool> ensure_clsact(const std::string &device, std::uint32_t ifindex) {
+    auto hook = hook_of(ifindex, BPF_TC_INGRESS);
+    const int error = bpf_tc_hook_create(&hook);
+    if (error == -EEXIST)
+        return false;
+    if (error != 0)
+        return fail("add qdisc clsact to", device, -error,
+                    error == -ENOENT || error == -EOPNOTSUPP ? "modprobe sch_ingress" : "");
+    return true;
+}
+
+Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifindex) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return std::unexpected(netlink.error());
+    for (const auto parent : {TC_H_MIN_INGRESS, TC_H_MIN_EGRESS})
+        if (count_filters(*netlink, ifindex, TC_H_MAKE(TC_H_CLSACT, parent)) != 0)
+            return {}; // somebody else has moved in
+    const auto both = static_cast<bpf_tc_attach_point>(BPF_TC_INGRESS | BPF_TC_EGRESS);
+    auto hook = hook_of(ifindex, both);
+    const int error = bpf_tc_hook_destroy(&hook);
+    if (error != 0 && error != -ENOENT && error != -EINVAL && error != -ENODEV)
+        return fail("remove qdisc clsact from", device, -error);
+    return {};
+}
+
+Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex,
+                                 int program_fd) {
+    const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
+    int error = 0;
+    for (std::uint32_t priority = 1; priority <= priorities; priority++) {
+        auto options = options_of(priority);
+        options.prog_fd = program_fd;
+        error = bpf_tc_attach(&hook, &options);
+        if (error == 0)
+            return priority;
+        if (error != -EINVAL && error != -EEXIST)
+            break;
+    }
+    return fail("add a BPF filter to the ingress of", device, -error,
+                error == -EINVAL || error == -EEXIST
+                    ? "free one of the filter priorities 1 ... 8: tc filter show ingress"
+                    : "this kernel needs cls_bpf: modprobe cls_bpf");
+}
+
+Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
+                            std::uint32_t priority, int program_fd) {
+    const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
+    auto options = options_of(priority);
+    options.prog_fd = program_fd;
+    options.flags = BPF_TC_F_REPLACE;
+    if (const int error = bpf_tc_attach(&hook, &options); error != 0)
+        return fail("replace the BPF filter of", device, -error);
+    return {};
+}
+
+Result<void> remove_filter(const std::string &device, std::uint32_t ifindex,
+                           std::uint32_t priority, const char *program_name) {
+    const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
+    auto found = options_of(priority);
+    if (priority == 0 || bpf_tc_query(&hook, &found) != 0 || !runs(found.prog_id, program_name))
+        return {};
+    auto options = options_of(priority);
+    if (const int error = bpf_tc_detach(&hook, &options); error != 0 && error != -ENOENT)
+        return fail("remove the BPF filter of", device, -error);
+    return {};
+}
+
+} // namespace olaf

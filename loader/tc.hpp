@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// BPF filters on the ingress of a device's clsact qdisc, next to those of others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// Ours among the filters of one priority.
+inline constexpr std::uint32_t filter_handle = 0x6523;
+
+/// Puts clsact there; true if it wasn't.
+Result<bool> ensure_clsact(const std::string &device, std::uint32_t ifindex);
+
+/// Removes clsact, unless there is a filter in it.
+Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifindex);
+
+/// Adds our filter before all others if it can; returns its priority.
+Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex, int program_fd);
+
+/// Swaps the program of our filter in one step.
+Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
+                            std::uint32_t priority, int program_fd);
+
+/// Removes our filter if it runs a program of that name; nothing there is no failure.
+Result<void> remove_filter(const std::string &device, std::uint32_t ifindex,
+                           std::uint32_t priority, const char *program_name);
+
+} // namespace olaf

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Steps to take back, last first, unless all went well.
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace olaf {
+
+class Undo {
+  public:
+    Undo() = default;
+    Undo(Undo &&) = delete;
+    ~Undo() {
+        while (!steps_.empty()) {
+            auto step = std::move(steps_.back());
+            steps_.pop_back();
+            step();
+        }
+    }
+
+    void add(std::function<void()> step) { steps_.push_back(std::move(step)); }
+    void dismiss() { steps_.clear(); }
+
+  private:
+    std::vector<std::function<void()>> steps_;
+};
+
+} // namespace olaf

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "units.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "olaf/protocol.h"
+
+namespace olaf {
+namespace {
+
+struct Unit {
+    std::string_view name;
+    double factor;
+};
+constexpr std::array rate_units{Unit{"bit", 1}, Unit{"kbit", 1e3}, Unit{"mbit", 1e6},
+                                Unit{"gbit", 1e9}, Unit{"tbit", 1e12}};
+constexpr std::array time_units{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
+
+std::unexpected<Error> bad(std::string_view what, std::string_view text, std::string hint) {
+    return fail(fmt::format("read {}", what), fmt::format("'{}'", text), 0, std::move(hint));
+}
+
+/// "NUMBER UNIT" without the space; nothing for anything else, negatives and zero included.
+template <std::size_t N>
+std::optional<std::uint64_t> scaled(std::string_view text, const std::array<Unit, N> &units) {
+    const auto digits = text.find_first_not_of("0123456789.");
+    if (digits == 0 || digits == text.npos)
+        return {};
+    double number = 0;
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + digits, number, std::chars_format::fixed);
+    if (error != std::errc{} || end != text.data() + digits)
+        return {};
+    const auto unit = std::ranges::find(units, text.substr(digits), &Unit::name);
+    if (unit == units.end())
+        return {};
+    const double value = std::round(number * unit->factor);
+    if (value < 1 || value >= 0x1p63)
+        return {};
+    return static_cast<std::uint64_t>(value);
+}
+
+template <std::size_t N>
+std::string unscaled(std::uint64_t value, const std::array<Unit, N> &units) {
+    auto unit = std::ranges::find_if(units.rbegin(), units.rend(), [&](const Unit &candidate) {
+        return static_cast<double>(value) >= candidate.factor;
+    });
+    if (unit == units.rend())
+        --unit;
+    return fmt::format("{:.6g}{}", static_cast<double>(value) / unit->factor, unit->name);
+}
+
+} // namespace
+
+Result<Rate> parse_rate(std::string_view text) {
+    if (text == "line")
+        return Rate{.line = true};
+    if (text == "unlimited")
+        return Rate{};
+    std::string lower(text);
+    std::ranges::transform(lower, lower.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    const auto bps = scaled(lower, rate_units);
+    if (!bps)
+        return bad("rate", text, "write 20gbit, 10kbit, line or unlimited");
+    if (*bps < 1'000 || *bps > 1'000'000'000'000)
+        return bad("rate", text, "give 1kbit ... 1tbit");
+    return Rate{.bps = *bps};
+}
+
+Result<std::uint64_t> parse_duration(std::string_view text) {
+    const auto ns = scaled(text, time_units);
+    if (!ns)
+        return bad("duration", text, "write 100us, 1ms or 1s");
+    return *ns;
+}
+
+Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, std::uint32_t most) {
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+        return bad("number", text, fmt::format("give {} ... {}", least, most));
+    return value;
+}
+
+Result<std::optional<std::uint32_t>> parse_count_or(std::string_view word, std::string_view text,
+                                                    std::uint32_t least, std::uint32_t most) {
+    if (text == word)
+        return std::optional<std::uint32_t>{};
+    const auto value = parse_count(text, least, most);
+    if (!value)
+        return bad("number", text, fmt::format("give {} ... {} or {}", least, most, word));
+    return std::optional{*value};
+}
+
+Result<Range> parse_range(std::string_view text) {
+    const auto dash = text.find('-');
+    const auto first = parse_count(text.substr(0, dash), 0, UINT32_MAX - 1);
+    const auto last = dash == text.npos ? first
+                                        : parse_count(text.substr(dash + 1), 0, UINT32_MAX - 1);
+    if (!first || !last || *first > *last)
+        return bad("clusters", text, "write an id, 3, or a range, 3-17");
+    return Range{*first, *last};
+}
+
+Result<std::int64_t> parse_reward(std::string_view text) {
+    if (text == "off")
+        return -1;
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value,
+                                              std::chars_format::fixed);
+    // 2^31 leaves the kernel's products of rewards and counts room.
+    if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) ||
+        value >= 0x1p31)
+        return bad("reward threshold", text, "give a number from 0 below 2147483648, or off");
+    return std::llround(std::ldexp(value, OLAF_REWARD_FRACTION_BITS));
+}
+
+std::string rate_text(std::uint64_t bps) {
+    return bps == 0 ? "unlimited" : unscaled(bps, rate_units);
+}
+std::string duration_text(std::uint64_t ns) { return unscaled(ns, time_units); }
+std::string reward_text(std::int64_t threshold) {
+    if (threshold < 0)
+        return "off";
+    return fmt::format("{:g}", std::ldexp(static_cast<double>(threshold),
+                                          -OLAF_REWARD_FRACTION_BITS));
+}
+
+} // namespace olaf

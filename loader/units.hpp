@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What people write for rates, times and ranges, read strictly: the whole text or an error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// "20gbit", "1.5mbit", "line", "unlimited".
+struct Rate {
+    bool line = false;      ///< the output device's link speed
+    std::uint64_t bps = 0;  ///< 0: unlimited; meaningless with line
+    bool operator==(const Rate &) const = default;
+};
+Result<Rate> parse_rate(std::string_view text);
+
+/// "100us", "1.5ms", "1s": nanoseconds.
+Result<std::uint64_t> parse_duration(std::string_view text);
+
+/// "17", "0x11" is none.
+Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, std::uint32_t most);
+
+/// A count, or the word, which gives nothing: "auto", "mtu".
+Result<std::optional<std::uint32_t>> parse_count_or(std::string_view word, std::string_view text,
+                                                    std::uint32_t least, std::uint32_t most);
+
+/// "3" or "3-17".
+struct Range {
+    std::uint32_t first = 0, last = 0;
+    bool operator==(const Range &) const = default;
+};
+Result<Range> parse_range(std::string_view text);
+
+/// "0.5", "off": signed Q47.16; off is -1.
+Result<std::int64_t> parse_reward(std::string_view text);
+
+std::string rate_text(std::uint64_t bps);         ///< "20gbit", "unlimited"
+std::string duration_text(std::uint64_t ns);      ///< "100us"
+std::string reward_text(std::int64_t threshold);  ///< "0.5", "off"
+
+} // namespace olaf

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "xdp.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <linux/if_link.h>
+
+#include <cerrno>
+
+#include "bpf_log.hpp"
+#include "ethtool.hpp"
+
+namespace olaf {
+namespace {
+
+/// The driver's own words. A link's creation doesn't return them, the older netlink call does.
+std::string driver_says(const Device &device, int program_fd, std::uint32_t mode) {
+    take_bpf_log();
+    const auto ifindex = static_cast<int>(device.ifindex);
+    const auto flags = mode | XDP_FLAGS_UPDATE_IF_NOEXIST;
+    if (bpf_xdp_attach(ifindex, program_fd, flags, nullptr) == 0)
+        bpf_xdp_detach(ifindex, flags, nullptr); // it was a passing trouble
+    constexpr std::string_view prefix = "Kernel error message: ";
+    const auto log = take_bpf_log();
+    const auto start = log.find(prefix);
+    if (start == log.npos)
+        return {};
+    const auto from = start + prefix.size();
+    return log.substr(from, log.find('\n', from) - from);
+}
+
+std::string hint_for(const Device &device, int code, bool skb_mode) {
+    if (code == EBUSY || code == EEXIST)
+        return fmt::format("ip link set {} xdp off removes the other program", device.name);
+    if (code == EPERM || code == EACCES)
+        return "run as root (CAP_BPF and CAP_NET_ADMIN)";
+    if (skb_mode)
+        return "olaf doctor tells what this kernel lacks";
+    return fmt::format("--mode skb works on every driver; for native XDP see olaf doctor {}, "
+                       "or lower the MTU of {}",
+                       device.name, device.mtu);
+}
+
+} // namespace
+
+std::string foreign_xdp(std::uint32_t ifindex) {
+    bpf_xdp_query_opts query{};
+    query.sz = sizeof query;
+    if (bpf_xdp_query(static_cast<int>(ifindex), 0, &query) != 0 || query.attach_mode == 0)
+        return {};
+    const auto id = query.prog_id       ? query.prog_id
+                    : query.drv_prog_id ? query.drv_prog_id
+                    : query.skb_prog_id ? query.skb_prog_id
+                                        : query.hw_prog_id;
+    bpf_prog_info info{};
+    __u32 length = sizeof info;
+    const Fd fd(bpf_prog_get_fd_by_id(id));
+    if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0)
+        return fmt::format("program {}", id);
+    return fmt::format("program {} ({})", id, info.name);
+}
+
+Result<Fd> attach_xdp(const Device &device, int program_fd, bool skb_mode) {
+    const std::uint32_t mode = skb_mode ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
+    bpf_link_create_opts options{};
+    options.sz = sizeof options;
+    options.flags = mode;
+    Fd link(bpf_link_create(program_fd, static_cast<int>(device.ifindex), BPF_XDP, &options));
+    if (link)
+        return link;
+    const int code = errno;
+    auto reason = fmt::format("in {} mode", skb_mode ? "skb" : "native");
+    if (const auto driver = driver_of(device.name).name; !driver.empty())
+        reason += fmt::format(" (driver {})", driver);
+    if (code != EBUSY && code != EEXIST)
+        if (const auto words = driver_says(device, program_fd, mode); !words.empty())
+            reason += ": " + words;
+    return fail("attach XDP to", device.name, code, hint_for(device, code, skb_mode), reason);
+}
+
+Result<void> update_xdp(int link_fd, const std::string &device, int program_fd) {
+    if (bpf_link_update(link_fd, program_fd, nullptr) != 0)
+        return fail("replace the XDP program of", device, errno);
+    return {};
+}
+
+std::uint32_t xdp_link_device(int link_fd) {
+    bpf_link_info info{};
+    __u32 length = sizeof info;
+    if (bpf_obj_get_info_by_fd(link_fd, &info, &length) != 0 || info.type != BPF_LINK_TYPE_XDP)
+        return 0;
+    return info.xdp.ifindex;
+}
+
+} // namespace olaf

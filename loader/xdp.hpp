@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An XDP program on a device, by a link that lives as long as its pin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "device.hpp"
+#include "fd.hpp"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// The program that some other owner has there, in words; "" if none.
+std::string foreign_xdp(std::uint32_t ifindex);
+
+/// A link, not pinned: the program leaves the device when the link is closed.
+Result<Fd> attach_xdp(const Device &device, int program_fd, bool skb_mode);
+
+/// Swaps the program in one step.
+Result<void> update_xdp(int link_fd, const std::string &device, int program_fd);
+
+/// Index of the device that a link is on; 0 when the device has gone or the link was detached.
+std::uint32_t xdp_link_device(int link_fd);
+
+} // namespace olaf

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every fate of an update: verdict, bytes and counters.
+#include "queue_test.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+class Actions : public QueueTest {};
+
+Frame plain(const Update &update) { return ipv4().without_udp_checksum().carrying(update); }
+
+TEST_F(Actions, PassesThroughUnchangedWhenNothingWaitsAndTheLinkIsFree) {
+    queue.link_free();
+    Frame frame = ipv4().carrying(Update{.cluster = 1, .extra_flags = 0x8000});
+    expect_sent(queue.offer(frame), frame.bytes);
+    Totals expected{.received = 1, .passed_through = 1, .updates_in = 1, .updates_out = 1};
+    EXPECT_EQ(queue.totals(), expected);
+}
+
+TEST_F(Actions, AppendsWhileTheLinkIsBusy) {
+    Update update{.cluster = 1, .worker = 9, .sequence = 3, .reward = -7, .segment = 1,
+                  .segments = 2};
+    Frame frame = ipv4().vlan(3).carrying(update);
+    append(frame);
+    auto waiting = queue.waiting();
+    ASSERT_EQ(waiting.size(), 1u);
+    const auto &pending = waiting[0].pending;
+    EXPECT_EQ(pending.slot, 3u);
+    EXPECT_EQ(pending.worker, 9u);
+    EXPECT_EQ(pending.sequence, 3u);
+    EXPECT_EQ(pending.count, 1u);
+    EXPECT_EQ(pending.reward, -7);
+    EXPECT_EQ(pending.first_arrived_ns, pending.arrived_ns);
+    EXPECT_EQ(waiting[0].headers, Bytes(frame.bytes.begin(), frame.bytes.begin() + 46));
+    EXPECT_EQ(waiting[0].lanes, (std::vector<std::uint64_t>{1, 2, 3, 4, 1 + 6 + 15 + 28}));
+}
+
+TEST_F(Actions, AHeadRidesOnTheNextArrivalOnceTheLinkIsFree) {
+    Update first{.cluster = 1, .worker = 1, .lanes = lanes_of(5)};
+    Update second{.cluster = 2, .worker = 2, .lanes = lanes_of(9)};
+    append(plain(first));
+    queue.link_free();
+    expect_sent(queue.offer(ipv4().vlan(9).options(4).carrying(second)), plain(first).bytes);
+    Totals expected{.received = 2, .appended = 2, .departed_riding = 1, .updates_in = 2,
+                    .updates_out = 1};
+    EXPECT_EQ(queue.totals(), expected);
+    EXPECT_EQ(queue.waiting()[0].pending.cluster, 2u);
+}
+
+TEST_F(Actions, AnArrivalOfTheHeadsClusterIsNotFoldedIntoTheDepartingHead) {
+    append(plain({.cluster = 1, .worker = 1}));
+    queue.link_free();
+    expect_sent(queue.offer(plain({.cluster = 1, .worker = 1, .sequence = 2})),
+                plain({.cluster = 1, .worker = 1}).bytes);
+    Totals expected{.received = 2, .appended = 2, .departed_riding = 1, .updates_in = 2,
+                    .updates_out = 1};
+    EXPECT_EQ(queue.totals(), expected);
+}
+
+TEST_F(Actions, AggregatesFieldByFieldKeepingTheNewestHeaders) {
+    queue.set_rule(1, rule(OLAF_POLICY_AGGREGATE));
+    append(plain({.cluster = 1, .worker = 1, .sequence = 7, .count = 2, .generated_ns = 900,
+                  .reward = 100, .model_version = 5, .lanes = lanes_of(20)}));
+    Update newest{.cluster = 1, .worker = 2, .sequence = 3, .count = 3, .generated_ns = 800,
+                  .reward = -250, .model_version = 4, .lanes = lanes_of(20, 77)};
+    consumes(ipv4().vlan(7).carrying(newest), [](Totals &t) {
+        t.received++;
+        t.updates_in += 3;
+        t.aggregated++;
+    });
+    queue.link_free();
+    Update sent{.cluster = 1, .worker = 2, .sequence = 3, .count = 5, .generated_ns = 900,
+                .reward = -150, .model_version = 4, .extra_flags = OLAF_FLAG_AGGREGATED,
+                .lanes = sum(lanes_of(20), lanes_of(20, 77))};
+    expect_sent(queue.offer(plain({.cluster = 2})),
+                ipv4().vlan(7).without_udp_checksum().carrying(sent).bytes);
+    EXPECT_EQ(queue.totals().updates_out, 5u);
+}
+
+TEST_F(Actions, ReplacesTheSingleUpdateOfTheSameWorker) {
+    append(plain({.cluster = 1, .worker = 1, .generated_ns = 900, .model_version = 9}));
+    Update newer{.cluster = 1, .worker = 1, .sequence = 2, .generated_ns = 800,
+                 .model_version = 11, .lanes = {5, 6, 7, 8}};
+    consumes(plain(newer), [](Totals &t) {
+        t.received++;
+        t.updates_in++;
+        t.replaced++;
+        t.updates_superseded++;
+    });
+    queue.link_free();
+    expect_sent(queue.offer(plain({.cluster = 2})), plain(newer).bytes);
+}
+
+TEST_F(Actions, ABetterUpdateTakesOverAnAggregateInItsPlace) {
+    queue.set_rule(1, rule(OLAF_POLICY_OLAF, 10));
+    append(plain({.cluster = 1, .worker = 1, .count = 4, .reward = 400}));
+    append(plain({.cluster = 2}));
+    Update better{.cluster = 1, .worker = 2, .reward = 111};
+    consumes(plain(better), [](Totals &t) {
+        t.received++;
+        t.updates_in++;
+        t.replaced++;
+        t.updates_superseded += 4;
+    });
+    queue.link_free();
+    expect_sent(queue.offer(plain({.cluster = 3})), plain(better).bytes);
+}
+
+TEST_F(Actions, DropsAnUpdateOfLowReward) {
+    queue.set_rule(1, rule(OLAF_POLICY_OLAF, 10));
+    append(plain({.cluster = 1, .worker = 1, .reward = 100}));
+    consumes(plain({.cluster = 1, .worker = 2, .count = 2, .reward = 2 * 89}), [](Totals &t) {
+        t.received++;
+        t.updates_in += 2;
+        t.dropped_reward++;
+        t.updates_dropped += 2;
+    });
+}
+
+TEST_F(Actions, DropsAtTheTailWhenFull) {
+    for (std::uint32_t cluster = 0; cluster < 4; cluster++)
+        append(plain({.cluster = cluster}));
+    consumes(plain({.cluster = 4, .count = 3}), [](Totals &t) {
+        t.received++;
+        t.updates_in += 3;
+        t.dropped_full++;
+        t.updates_dropped += 3;
+    });
+    EXPECT_EQ(queue.waiting().size(), 4u);
+}
+
+TEST_F(Actions, ADueDepartureFreesItsPlaceBeforeTheArrivalIsJudged) {
+    for (std::uint32_t cluster = 0; cluster < 4; cluster++)
+        append(plain({.cluster = cluster}));
+    queue.link_free();
+    expect_sent(queue.offer(plain({.cluster = 4})), plain({.cluster = 0}).bytes);
+    EXPECT_EQ(queue.totals().dropped_full, 0u);
+    EXPECT_EQ(queue.totals().appended, 5u);
+}
+
+TEST_F(Actions, FifoNeverFoldsAndLeavesInOrder) {
+    queue.set_rule(1, rule(OLAF_POLICY_FIFO));
+    for (std::uint32_t sequence = 0; sequence < 4; sequence++)
+        append(plain({.cluster = 1, .sequence = sequence}));
+    consumes(plain({.cluster = 1, .sequence = 4}), [](Totals &t) {
+        t.received++;
+        t.updates_in++;
+        t.dropped_full++;
+        t.updates_dropped++;
+    });
+    queue.link_free();
+    for (std::uint32_t sequence = 0; sequence < 4; sequence++)
+        expect_sent(queue.offer(plain({.cluster = 1, .sequence = 5 + sequence})),
+                    plain({.cluster = 1, .sequence = sequence}).bytes);
+}
+
+TEST_F(Actions, NewestReplacesWhateverWaits) {
+    queue.set_rule(1, rule(OLAF_POLICY_NEWEST));
+    append(plain({.cluster = 1, .worker = 1, .count = 9, .reward = 1000}));
+    Update newest{.cluster = 1, .worker = 2, .reward = -1000};
+    consumes(plain(newest), [](Totals &t) {
+        t.received++;
+        t.updates_in++;
+        t.replaced++;
+        t.updates_superseded += 9;
+    });
+    queue.link_free();
+    expect_sent(queue.offer(plain({.cluster = 2})), plain(newest).bytes);
+}
+
+TEST_F(Actions, OrderIsThatOfAppendingWhateverFoldsLater) {
+    for (std::uint32_t cluster : {3u, 1u, 2u})
+        append(plain({.cluster = cluster, .worker = 1}));
+    for (std::uint32_t cluster : {2u, 1u, 3u, 3u})
+        queue.offer(plain({.cluster = cluster, .worker = 2}));
+    std::vector<std::uint32_t> order;
+    for (const auto &entry : queue.waiting())
+        order.push_back(entry.pending.cluster);
+    EXPECT_EQ(order, (std::vector<std::uint32_t>{3, 1, 2}));
+}
+
+TEST_F(Actions, SegmentsOfAClusterAreQueuedApart) {
+    append(plain({.cluster = 1, .segment = 0, .segments = 2}));
+    append(plain({.cluster = 1, .segment = 1, .segments = 2}));
+    EXPECT_EQ(queue.waiting().size(), 2u);
+}
+
+} // namespace

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "harness.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <ostream>
+#include <stdexcept>
+#include <system_error>
+
+namespace olaf::test {
+
+namespace {
+
+Datapath load(const DatapathConfig &human) {
+    auto config = make_config(human);
+    if (!config)
+        throw std::runtime_error(config.error().message());
+    auto queue = Datapath::load(*config);
+    if (!queue)
+        throw std::runtime_error(queue.error().message());
+    return std::move(*queue);
+}
+
+void lookup(int map, std::uint32_t key, void *value) {
+    if (bpf_map_lookup_elem(map, &key, value) != 0)
+        throw std::system_error(errno, std::generic_category(), "read map");
+}
+
+} // namespace
+
+std::uint64_t monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+Harness::Harness(const DatapathConfig &config) : queue_(load(config)) {}
+
+template <class T> T Harness::read(const char *map, std::uint32_t key) const {
+    T value{};
+    lookup(queue_.map_fd(map), key, &value);
+    return value;
+}
+
+template <class T>
+void Harness::write(const char *map, const T &value, std::uint64_t flags, std::uint32_t key) {
+    if (bpf_map_update_elem(queue_.map_fd(map), &key, &value, flags) != 0)
+        throw std::system_error(errno, std::generic_category(), std::string("write ") + map);
+}
+
+void Harness::set_next_departure(std::uint64_t ns) {
+    auto now = ring();
+    now.next_departure_ns = ns;
+    write("olaf_ring", now, BPF_F_LOCK);
+}
+
+void Harness::set_lane_deadline(std::uint64_t ns) {
+    auto now = ring();
+    now.lane_deadline_ns = ns;
+    write("olaf_ring", now, BPF_F_LOCK);
+}
+
+void Harness::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
+    write("olaf_rules", rule, BPF_ANY, cluster);
+}
+
+olaf_ring Harness::ring() const { return read<olaf_ring>("olaf_ring"); }
+olaf_slot Harness::slot(std::uint32_t index) const { return read<olaf_slot>("olaf_slots", index); }
+
+std::uint32_t Harness::active_clusters(std::uint64_t now_ns) const {
+    auto active = read<olaf_active>("olaf_active");
+    return olaf_active_clusters(&active, now_ns, config().activity_window_ns);
+}
+
+std::vector<Waiting> Harness::waiting() const {
+    std::vector<Waiting> out;
+    auto ring = this->ring();
+    if (ring.head == ring.tail)
+        return out;
+    std::vector<olaf_place> places(config().ring_places);
+    lookup(queue_.map_fd("olaf_places"), 0, places.data());
+    // The kernel copies values rounded up to 8 bytes.
+    std::vector<std::uint64_t> storage(entry_bytes(config().max_lanes) / 8 + 1);
+    for (auto position = ring.head; position != ring.tail; position++) {
+        const auto &place = places[position % config().ring_places];
+        if (place.state == OLAF_PLACE_VOID)
+            continue;
+        lookup(queue_.map_fd("olaf_entries"), place.entry, storage.data());
+        const auto *entry = reinterpret_cast<const olaf_entry *>(storage.data());
+        const auto &pending = entry->pending;
+        Waiting waiting{.place = place, .pending = pending, .headers = {}, .lanes = {}};
+        waiting.headers.assign(entry->headers + OLAF_MAX_HEADERS - pending.header_bytes,
+                               entry->headers + OLAF_MAX_HEADERS);
+        const auto *lanes = reinterpret_cast<const std::uint8_t *>(entry) +
+                            offsetof(olaf_entry, lanes);
+        for (std::size_t i = 0; i < pending.lanes; i++)
+            waiting.lanes.push_back(get_le64({lanes, 8u * pending.lanes}, 8 * i));
+        out.push_back(std::move(waiting));
+    }
+    return out;
+}
+
+std::uint64_t Harness::updates_waiting() const {
+    std::uint64_t sum = 0;
+    for (const auto &entry : waiting())
+        sum += entry.pending.count;
+    return sum;
+}
+
+olaf_counters Harness::counters() const {
+    constexpr std::size_t words = sizeof(olaf_counters) / 8;
+    std::vector<std::uint64_t> copies(words * static_cast<std::size_t>(libbpf_num_possible_cpus()));
+    lookup(queue_.map_fd("olaf_counters"), 0, copies.data());
+    std::uint64_t sums[words] = {};
+    for (std::size_t i = 0; i < copies.size(); i++)
+        sums[i % words] += copies[i];
+    olaf_counters total{};
+    std::memcpy(&total, sums, sizeof total);
+    return total;
+}
+
+Totals Harness::totals() const {
+    Totals t;
+    auto shared = counters();
+    t.received = shared.received;
+    t.updates_in = shared.updates_in;
+    t.bypassed = shared.bypassed;
+    for (auto reason : shared.malformed)
+        t.malformed += reason;
+    for (auto reason : shared.not_allowed)
+        t.not_allowed += reason;
+    for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++) {
+        const auto c = slot(i).counters;
+        t.passed_through += c.passed_through;
+        t.appended += c.appended;
+        t.aggregated += c.aggregated;
+        t.replaced += c.replaced;
+        t.departed_riding += c.departed_riding;
+        t.departed_drain += c.departed_drain;
+        t.dropped_full += c.dropped_full;
+        t.dropped_reward += c.dropped_reward;
+        t.dropped_sealed += c.dropped_sealed;
+        t.updates_out += c.updates_passed + c.updates_departed;
+        t.updates_superseded += c.updates_superseded;
+        t.updates_dropped += c.updates_dropped;
+    }
+    return t;
+}
+
+std::string Harness::broken_identity() const {
+    auto t = totals();
+    auto entries = waiting();
+    std::uint64_t updates = 0;
+    for (const auto &entry : entries) {
+        updates += entry.pending.count;
+        if (entry.place.state != OLAF_PLACE_READY)
+            return "a place is neither ready nor void at rest";
+    }
+    if (entries.size() > config().queue_capacity)
+        return "more waits than Qmax";
+    if (t.received != t.passed_through + t.appended + t.aggregated + t.replaced + t.dropped_full +
+                          t.dropped_reward + t.dropped_sealed)
+        return "received is not the sum of what became of it";
+    if (t.appended != t.departed_riding + t.departed_drain + entries.size())
+        return "appended is not departed and waiting";
+    if (t.updates_in != t.updates_out + t.updates_superseded + t.updates_dropped + updates)
+        return "updates_in is not out, superseded, dropped and waiting";
+    if (ring().holds != 0)
+        return "a hold was not released";
+    for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++)
+        if (slot(i).inflight != 0)
+            return "a slot stayed in flight";
+    return {};
+}
+
+std::ostream &operator<<(std::ostream &out, const Totals &t) {
+    return out << "received " << t.received << " passed_through " << t.passed_through
+               << " appended " << t.appended << " aggregated " << t.aggregated << " replaced "
+               << t.replaced << " departed_riding " << t.departed_riding << " departed_drain "
+               << t.departed_drain << " dropped_full " << t.dropped_full << " dropped_reward "
+               << t.dropped_reward << " dropped_sealed " << t.dropped_sealed << " malformed "
+               << t.malformed << " not_allowed " << t.not_allowed << " bypassed " << t.bypassed
+               << " updates in " << t.updates_in << " out " << t.updates_out << " superseded "
+               << t.updates_superseded << " dropped " << t.updates_dropped;
+}
+
+} // namespace olaf::test

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A loaded queue, attached to nothing, and a view of its maps. Everything is deterministic: time
+// matters only through olaf_ring.next_departure_ns, which tests write.
+#pragma once
+
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "loader/datapath.hpp"
+#include "packet.hpp"
+#include "test_run.hpp"
+
+namespace olaf::test {
+
+/// An update that waits, as the maps have it.
+struct Waiting {
+    olaf_place place;
+    olaf_pending pending;
+    Bytes headers;
+    std::vector<std::uint64_t> lanes;
+};
+
+/// The counters of cli.md, summed over CPUs and slots.
+struct Totals {
+    std::uint64_t received = 0, passed_through = 0;
+    std::uint64_t appended = 0, aggregated = 0, replaced = 0;
+    std::uint64_t departed_riding = 0, departed_drain = 0;
+    std::uint64_t dropped_full = 0, dropped_reward = 0, dropped_sealed = 0;
+    std::uint64_t malformed = 0, not_allowed = 0, bypassed = 0;
+    std::uint64_t updates_in = 0, updates_out = 0, updates_superseded = 0, updates_dropped = 0;
+
+    bool operator==(const Totals &) const = default;
+};
+
+std::ostream &operator<<(std::ostream &out, const Totals &totals);
+
+class Harness {
+  public:
+    /// Throws std::runtime_error when the queue can't be loaded.
+    explicit Harness(const DatapathConfig &config);
+
+    Ran offer(const Frame &frame, const How &how = {}) { return offer(frame.bytes, how); }
+    Ran offer(const Bytes &frame, const How &how = {}) {
+        return run_xdp(queue_.ingress_fd(), frame, how);
+    }
+
+    /// Nothing is due, however long the test takes; everything is due.
+    void link_busy() { set_next_departure(UINT64_MAX / 2); }
+    void link_free() { set_next_departure(0); }
+    void set_next_departure(std::uint64_t ns);
+    /// Pretends that a token is under way until then, so that arrivals launch none.
+    void set_lane_deadline(std::uint64_t ns);
+
+    void set_rule(std::uint32_t cluster, const olaf_rule &rule);
+
+    [[nodiscard]] olaf_ring ring() const;
+    [[nodiscard]] std::vector<Waiting> waiting() const;
+    [[nodiscard]] std::uint64_t updates_waiting() const;
+    [[nodiscard]] olaf_slot slot(std::uint32_t index) const;
+    [[nodiscard]] olaf_counters counters() const; ///< summed over CPUs
+    [[nodiscard]] Totals totals() const;
+    [[nodiscard]] std::uint32_t active_clusters(std::uint64_t now_ns) const;
+
+    /// What breaks the identities of cli.md, or an invariant of a queue at rest; empty if nothing.
+    [[nodiscard]] std::string broken_identity() const;
+
+    [[nodiscard]] const Datapath &queue() const { return queue_; }
+    [[nodiscard]] const olaf_config &config() const { return queue_.config(); }
+
+  private:
+    template <class T> T read(const char *map, std::uint32_t key = 0) const;
+    template <class T> void write(const char *map, const T &value, std::uint64_t flags,
+                                  std::uint32_t key = 0);
+
+    Datapath queue_;
+};
+
+std::uint64_t monotonic_ns();
+
+} // namespace olaf::test

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Frames for tests, built so that a test reads like a sentence:
+//
+//     ipv4().vlan(7).options(8).carrying(Update{.cluster = 3, .lanes = {1, 2}})
+//     ipv6().hop_by_hop().carrying(ack({.cluster = 3}))
+//     truncated(ipv4().carrying(Update{}), 60)
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "olaf/protocol.h"
+#include "wire.hpp"
+
+namespace olaf::test {
+
+using Mac = std::array<std::uint8_t, 6>;
+
+inline constexpr Mac server_mac = {2, 0, 0, 0, 0, 0x0b};
+inline constexpr Mac worker_mac = {2, 0, 0, 0, 0, 0x0a};
+
+/// An UPDATE, in host order. `lanes` are the data lanes: the checksum lane is added behind them.
+struct Update {
+    std::uint32_t cluster = 0;
+    std::uint32_t worker = 1;
+    std::uint32_t sequence = 1;
+    std::uint32_t count = 1;
+    std::uint64_t generated_ns = 1'000'000;
+    std::int64_t reward = 0;
+    std::uint32_t model_version = 1;
+    std::uint16_t segment = 0;
+    std::uint16_t segments = 1;
+    olaf_format format = OLAF_FORMAT_I32X2;
+    bool checksum = true;
+    std::uint16_t extra_flags = 0; ///< OLAF_FLAG_AGGREGATED, or bits without a meaning
+    std::vector<std::uint64_t> lanes = {1, 2, 3, 4};
+
+    bool operator==(const Update &) const = default;
+
+    [[nodiscard]] std::uint16_t wire_lanes() const {
+        return static_cast<std::uint16_t>(lanes.size() + (checksum ? 1 : 0));
+    }
+    [[nodiscard]] std::uint16_t flags() const {
+        return static_cast<std::uint16_t>(extra_flags | (checksum ? OLAF_FLAG_CHECKSUM : 0) |
+                                          format << OLAF_FLAG_FORMAT_SHIFT);
+    }
+};
+
+/// The queue's server answers with these; only what tests look at.
+struct Ack {
+    std::uint32_t cluster = 0;
+    std::uint32_t worker = OLAF_EVERY_WORKER;
+    std::uint32_t sequence = 1;
+    std::uint64_t generated_ns = 1'000'000;
+    std::uint32_t model_version = 1;
+    std::vector<std::uint64_t> lanes = {};
+};
+
+/// Σ (2i + 1) · lane_i mod 2^64.
+std::uint64_t checksum_lane(std::span<const std::uint64_t> lanes);
+
+/// The bytes behind UDP.
+Bytes message(const Update &update);
+Bytes message(const Ack &ack);
+Bytes control_message();
+
+/// A frame and where its layers begin.
+struct Frame {
+    Bytes bytes;
+    std::size_t l3 = 0;
+    std::size_t l4 = 0;
+    std::size_t message = 0; ///< olaf_header
+    int family = 4;
+
+    [[nodiscard]] std::size_t size() const { return bytes.size(); }
+};
+
+/// L2 to L4 of a frame.
+class Path {
+  public:
+    explicit Path(int family) : family_(family) {}
+
+    Path &from(Mac mac) { return source_mac_ = mac, *this; }
+    Path &to(Mac mac) { return target_mac_ = mac, *this; }
+    Path &vlan(std::uint16_t id) { return tags_.push_back({0x8100, id}), *this; }
+    Path &service_vlan(std::uint16_t id) { return tags_.push_back({0x88a8, id}), *this; }
+    /// IPv4 options, a multiple of 4 up to 40 bytes: NOPs, and an end of list.
+    Path &options(std::uint8_t bytes) { return options_ = bytes, *this; }
+    Path &hop_by_hop(std::uint8_t bytes = 8) { return extensions_.push_back({0, bytes}), *this; }
+    Path &routing(std::uint8_t bytes = 8) { return extensions_.push_back({43, bytes}), *this; }
+    Path &destination_options(std::uint8_t bytes = 8) {
+        return extensions_.push_back({60, bytes}), *this;
+    }
+    Path &source(std::uint8_t host) { return source_host_ = host, *this; }
+    Path &target(std::uint8_t host) { return target_host_ = host, *this; }
+    Path &port(std::uint16_t port) { return target_port_ = port, *this; }
+    Path &source_port(std::uint16_t port) { return source_port_ = port, *this; }
+    Path &ttl(std::uint8_t ttl) { return ttl_ = ttl, *this; }
+    Path &id(std::uint16_t id) { return id_ = id, *this; }
+    Path &tos(std::uint8_t tos) { return tos_ = tos, *this; }
+    /// IPv4: send a zero UDP checksum.
+    Path &without_udp_checksum() { return udp_checksum_ = false, *this; }
+
+    [[nodiscard]] Frame carrying(const Bytes &payload) const;
+    [[nodiscard]] Frame carrying(const Update &update) const { return carrying(message(update)); }
+    [[nodiscard]] Frame carrying(const Ack &ack) const { return carrying(message(ack)); }
+
+    [[nodiscard]] int family() const { return family_; }
+
+  private:
+    struct Tag {
+        std::uint16_t ethertype, id;
+    };
+    struct Extension {
+        std::uint8_t protocol, bytes;
+    };
+    void put_ethernet(Bytes &out) const;
+    void put_ipv4(Bytes &out, std::size_t udp_bytes) const;
+    void put_ipv6(Bytes &out, std::size_t udp_bytes) const;
+
+    int family_;
+    Mac source_mac_ = worker_mac, target_mac_ = server_mac;
+    std::vector<Tag> tags_;
+    std::vector<Extension> extensions_;
+    std::uint8_t options_ = 0, source_host_ = 1, target_host_ = 2, ttl_ = 64, tos_ = 0;
+    std::uint16_t source_port_ = 40000, target_port_ = OLAF_DEFAULT_PORT, id_ = 0x1234;
+    bool udp_checksum_ = true;
+};
+
+inline Path ipv4() { return Path(4); }
+inline Path ipv6() { return Path(6); }
+
+// ---- damage, by name -------------------------------------------------------------------
+
+Frame truncated(Frame frame, std::size_t bytes);
+/// Writes a field and leaves every checksum as it was.
+Frame with(Frame frame, std::size_t at, std::uint64_t value, int width);
+/// Writes a field, then makes the IPv4 header checksum right again.
+Frame with_ip(Frame frame, std::size_t at_in_l3, std::uint64_t value, int width);
+
+// ---- reading what comes out --------------------------------------------------------------
+
+/// A frame that holds a well-formed UPDATE for the default port, taken apart.
+struct Received {
+    Frame frame;
+    Update update;
+};
+
+/// Nothing, and the reason in `why`, unless every length, checksum and field is right.
+std::optional<Received> parse_update(Bytes bytes, std::string *why = nullptr);
+
+std::string hex(std::span<const std::uint8_t> bytes);
+
+} // namespace olaf::test

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "model.hpp"
+
+namespace olaf::model {
+
+const char *name(Action action) {
+    switch (action) {
+    case Action::passed_through:
+        return "passed_through";
+    case Action::appended:
+        return "appended";
+    case Action::aggregated:
+        return "aggregated";
+    case Action::replaced:
+        return "replaced";
+    case Action::full:
+        return "dropped_full";
+    case Action::reward:
+        return "dropped_reward";
+    case Action::sealed:
+        return "dropped_sealed";
+    }
+    return "?";
+}
+
+void fold(Update &waiting, const Update &arriving) {
+    Update sum = arriving; // of the newest: worker, sequence, headers
+    sum.count += waiting.count;
+    sum.generated_ns = std::max(waiting.generated_ns, arriving.generated_ns);
+    sum.reward = static_cast<std::int64_t>(static_cast<std::uint64_t>(waiting.reward) +
+                                           static_cast<std::uint64_t>(arriving.reward));
+    sum.model_version = std::min(waiting.model_version, arriving.model_version);
+    for (std::size_t i = 0; i < sum.lanes.size(); i++)
+        sum.lanes[i] += waiting.lanes[i];
+    waiting = sum;
+}
+
+Queue::Queue(const Config &config) : config_(config) {
+    pacer.ns_per_byte_q24 = config.ns_per_byte_q24;
+    pacer.drain_interval_ns = config.drain_interval_ns;
+    activity_.window_ns = config.activity_window_ns;
+}
+
+Entry Queue::depart(std::uint64_t now) {
+    Entry head = ring_.front();
+    ring_.pop_front();
+    pacer.depart(now, departing_frame(head.update).size() + config_.frame_overhead);
+    counters_.updates_out += head.update.count;
+    return head;
+}
+
+Outcome Queue::arrive(std::uint64_t now, const Update &update, std::size_t frame_bytes,
+                      std::size_t room) {
+    activity_.arrive(now, update.cluster);
+    counters_.received++;
+    counters_.updates_in += update.count;
+
+    if (ring_.empty() && pacer.due(now)) {
+        pacer.depart(now, frame_bytes + config_.frame_overhead);
+        count(Action::passed_through, update);
+        return {Action::passed_through, std::nullopt};
+    }
+    std::optional<Entry> leaving;
+    if (!ring_.empty() && pacer.due(now) &&
+        departing_frame(ring_.front().update).size() <= room) {
+        leaving = depart(now);
+        counters_.departed_riding++;
+    }
+    Action action = accept(update, leaving);
+    count(action, update);
+    if (leaving)
+        return {action, leaving->update};
+    return {action, std::nullopt};
+}
+
+std::optional<Update> Queue::drain(std::uint64_t now) {
+    if (ring_.empty() || !pacer.due(now))
+        return std::nullopt;
+    counters_.departed_drain++;
+    return depart(now).update;
+}
+
+Action Queue::accept(const Update &update, const std::optional<Entry> &leaving) {
+    const Rule &rule = rules_[update.cluster];
+    if (rule.policy == Policy::fifo) // every update is its own entry
+        return append(update, Action::full, false);
+
+    auto same_slot = [&](const Entry &entry) {
+        return entry.buffered && entry.update.cluster == update.cluster &&
+               entry.update.segment == update.segment;
+    };
+    auto waiting = std::ranges::find_if(
+        ring_, [&](const Entry &entry) { return entry.open && same_slot(entry); });
+    if (waiting == ring_.end())
+        return append(update, Action::full, true);
+
+    switch (judge(rule, waiting->update, update)) {
+    case Verdict::aggregate:
+        fold(waiting->update, update);
+        return Action::aggregated;
+    case Verdict::replace:
+        counters_.updates_superseded += waiting->update.count;
+        waiting->update = update;
+        return Action::replaced;
+    case Verdict::drop:
+        return Action::reward;
+    case Verdict::seal:
+        break;
+    }
+    // The slot's second buffer must be free, and a place in the ring. What leaves in this very
+    // frame frees its place at once, but its buffer only when the frame is written.
+    auto buffers = std::ranges::count_if(ring_, same_slot);
+    if (leaving && same_slot(*leaving))
+        buffers++;
+    if (buffers >= 2 || ring_.size() >= config_.queue_capacity)
+        return Action::sealed;
+    waiting->open = false;
+    return append(update, Action::sealed, true);
+}
+
+Action Queue::append(const Update &update, Action if_no_room, bool buffered) {
+    if (ring_.size() >= config_.queue_capacity)
+        return if_no_room;
+    ring_.push_back({update, buffered, buffered});
+    return Action::appended;
+}
+
+void Queue::count(Action action, const Update &update) {
+    switch (action) {
+    case Action::passed_through:
+        counters_.passed_through++;
+        counters_.updates_out += update.count;
+        return;
+    case Action::appended:
+        counters_.appended++;
+        return;
+    case Action::aggregated:
+        counters_.aggregated++;
+        return;
+    case Action::replaced:
+        counters_.replaced++;
+        return;
+    case Action::full:
+        counters_.dropped_full++;
+        break;
+    case Action::reward:
+        counters_.dropped_reward++;
+        break;
+    case Action::sealed:
+        counters_.dropped_sealed++;
+        break;
+    }
+    counters_.updates_dropped += update.count;
+}
+
+std::uint64_t Queue::updates_waiting() const {
+    std::uint64_t sum = 0;
+    for (const auto &entry : ring_)
+        sum += entry.update.count;
+    return sum;
+}
+
+std::uint32_t Queue::active_clusters(std::uint64_t now) const { return activity_.active(now); }
+
+bool Queue::conserves() const {
+    const Counters &c = counters_;
+    return c.received == c.passed_through + c.appended + c.aggregated + c.replaced +
+                             c.dropped_full + c.dropped_reward + c.dropped_sealed &&
+           c.appended == c.departed_riding + c.departed_drain + ring_.size() &&
+           c.updates_in ==
+               c.updates_out + c.updates_superseded + c.updates_dropped + updates_waiting();
+}
+
+} // namespace olaf::model

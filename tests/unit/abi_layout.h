@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Sizes and offsets of everything shared by kernel programs and user space, as one
+ * table. Compiled as BPF C, C11 and pedantic C++, it must come out the same.
+ */
+#ifndef OLAF_TESTS_ABI_LAYOUT_H
+#define OLAF_TESTS_ABI_LAYOUT_H
+
+#include "olaf/queue.h"
+
+#define ABI_SIZE(name) sizeof(struct name),
+#define ABI_FIELD(name, field) __builtin_offsetof(struct name, field),
+
+/* clang-format off */
+#define ABI_LAYOUT \
+	ABI_SIZE(olaf_config) \
+	ABI_FIELD(olaf_config, layout) \
+	ABI_FIELD(olaf_config, flags) \
+	ABI_FIELD(olaf_config, deliver) \
+	ABI_FIELD(olaf_config, ifindex) \
+	ABI_FIELD(olaf_config, egress_ifindex) \
+	ABI_FIELD(olaf_config, lane_ifindex) \
+	ABI_FIELD(olaf_config, port_be) \
+	ABI_FIELD(olaf_config, mac) \
+	ABI_FIELD(olaf_config, lane_mac) \
+	ABI_FIELD(olaf_config, frame_overhead) \
+	ABI_FIELD(olaf_config, max_clusters) \
+	ABI_FIELD(olaf_config, max_segments) \
+	ABI_FIELD(olaf_config, max_lanes) \
+	ABI_FIELD(olaf_config, queue_capacity) \
+	ABI_FIELD(olaf_config, ring_places) \
+	ABI_FIELD(olaf_config, default_policy) \
+	ABI_FIELD(olaf_config, ns_per_byte_q24) \
+	ABI_FIELD(olaf_config, rate_bps) \
+	ABI_FIELD(olaf_config, drain_interval_ns) \
+	ABI_FIELD(olaf_config, activity_window_ns) \
+	ABI_FIELD(olaf_config, token_secret) \
+	ABI_FIELD(olaf_config, upstream_family) \
+	ABI_FIELD(olaf_config, upstream_port_be) \
+	ABI_FIELD(olaf_config, pad) \
+	ABI_FIELD(olaf_config, upstream_addr_be) \
+	ABI_FIELD(olaf_config, source_addr_be) \
+	ABI_SIZE(olaf_rule) \
+	ABI_FIELD(olaf_rule, policy) \
+	ABI_FIELD(olaf_rule, max_count) \
+	ABI_FIELD(olaf_rule, reward_threshold) \
+	ABI_SIZE(olaf_activity) \
+	ABI_FIELD(olaf_activity, epoch_start_ns) \
+	ABI_SIZE(olaf_active) \
+	ABI_FIELD(olaf_active, lock) \
+	ABI_FIELD(olaf_active, current_clusters) \
+	ABI_FIELD(olaf_active, previous_clusters) \
+	ABI_FIELD(olaf_active, pad) \
+	ABI_FIELD(olaf_active, epoch_start_ns) \
+	ABI_SIZE(olaf_pending) \
+	ABI_FIELD(olaf_pending, slot) \
+	ABI_FIELD(olaf_pending, cluster) \
+	ABI_FIELD(olaf_pending, worker) \
+	ABI_FIELD(olaf_pending, sequence) \
+	ABI_FIELD(olaf_pending, count) \
+	ABI_FIELD(olaf_pending, model_version) \
+	ABI_FIELD(olaf_pending, segment) \
+	ABI_FIELD(olaf_pending, segments) \
+	ABI_FIELD(olaf_pending, lanes) \
+	ABI_FIELD(olaf_pending, flags) \
+	ABI_FIELD(olaf_pending, header_bytes) \
+	ABI_FIELD(olaf_pending, l3_offset) \
+	ABI_FIELD(olaf_pending, l4_offset) \
+	ABI_FIELD(olaf_pending, family) \
+	ABI_FIELD(olaf_pending, routed) \
+	ABI_FIELD(olaf_pending, pad) \
+	ABI_FIELD(olaf_pending, generated_ns) \
+	ABI_FIELD(olaf_pending, reward) \
+	ABI_FIELD(olaf_pending, first_arrived_ns) \
+	ABI_FIELD(olaf_pending, arrived_ns) \
+	ABI_SIZE(olaf_entry) \
+	ABI_FIELD(olaf_entry, pending) \
+	ABI_FIELD(olaf_entry, headers) \
+	ABI_FIELD(olaf_entry, message) \
+	ABI_FIELD(olaf_entry, lanes) \
+	ABI_SIZE(olaf_slot_counters) \
+	ABI_FIELD(olaf_slot_counters, appended) \
+	ABI_FIELD(olaf_slot_counters, aggregated) \
+	ABI_FIELD(olaf_slot_counters, replaced) \
+	ABI_FIELD(olaf_slot_counters, departed_riding) \
+	ABI_FIELD(olaf_slot_counters, departed_drain) \
+	ABI_FIELD(olaf_slot_counters, dropped_full) \
+	ABI_FIELD(olaf_slot_counters, dropped_reward) \
+	ABI_FIELD(olaf_slot_counters, dropped_sealed) \
+	ABI_FIELD(olaf_slot_counters, updates_departed) \
+	ABI_FIELD(olaf_slot_counters, updates_superseded) \
+	ABI_FIELD(olaf_slot_counters, updates_dropped) \
+	ABI_FIELD(olaf_slot_counters, passed_through) \
+	ABI_FIELD(olaf_slot_counters, updates_passed) \
+	ABI_SIZE(olaf_nexthop) \
+	ABI_FIELD(olaf_nexthop, resolved_ns) \
+	ABI_FIELD(olaf_nexthop, ifindex) \
+	ABI_FIELD(olaf_nexthop, dmac) \
+	ABI_FIELD(olaf_nexthop, smac) \
+	ABI_FIELD(olaf_nexthop, daddr_be) \
+	ABI_SIZE(olaf_slot) \
+	ABI_FIELD(olaf_slot, lock) \
+	ABI_FIELD(olaf_slot, open) \
+	ABI_FIELD(olaf_slot, busy) \
+	ABI_FIELD(olaf_slot, inflight) \
+	ABI_FIELD(olaf_slot, pad) \
+	ABI_FIELD(olaf_slot, counters) \
+	ABI_FIELD(olaf_slot, nexthop) \
+	ABI_SIZE(olaf_place) \
+	ABI_FIELD(olaf_place, entry) \
+	ABI_FIELD(olaf_place, state) \
+	ABI_SIZE(olaf_ring) \
+	ABI_FIELD(olaf_ring, lock) \
+	ABI_FIELD(olaf_ring, holds) \
+	ABI_FIELD(olaf_ring, head) \
+	ABI_FIELD(olaf_ring, tail) \
+	ABI_FIELD(olaf_ring, next_departure_ns) \
+	ABI_FIELD(olaf_ring, lane_deadline_ns) \
+	ABI_FIELD(olaf_ring, lane_generation) \
+	ABI_FIELD(olaf_ring, pad) \
+	ABI_SIZE(olaf_control) \
+	ABI_FIELD(olaf_control, draining) \
+	ABI_FIELD(olaf_control, pad) \
+	ABI_SIZE(olaf_counters) \
+	ABI_FIELD(olaf_counters, received) \
+	ABI_FIELD(olaf_counters, updates_in) \
+	ABI_FIELD(olaf_counters, bypassed) \
+	ABI_FIELD(olaf_counters, malformed) \
+	ABI_FIELD(olaf_counters, not_allowed) \
+	ABI_FIELD(olaf_counters, tokens_launched) \
+	ABI_FIELD(olaf_counters, lane_ticks) \
+	ABI_FIELD(olaf_counters, lane_stale) \
+	ABI_FIELD(olaf_counters, departure_unfit) \
+	ABI_FIELD(olaf_counters, departure_refused) \
+	ABI_SIZE(olaf_prefix) \
+	ABI_FIELD(olaf_prefix, prefix_bits) \
+	ABI_FIELD(olaf_prefix, address) \
+	ABI_SIZE(olaf_header) \
+	ABI_FIELD(olaf_header, magic_be) \
+	ABI_FIELD(olaf_header, version) \
+	ABI_FIELD(olaf_header, type) \
+	ABI_FIELD(olaf_header, flags_be) \
+	ABI_FIELD(olaf_header, lanes_be) \
+	ABI_FIELD(olaf_header, cluster_be) \
+	ABI_FIELD(olaf_header, worker_be) \
+	ABI_FIELD(olaf_header, sequence_be) \
+	ABI_FIELD(olaf_header, count_be) \
+	ABI_FIELD(olaf_header, active_clusters_be) \
+	ABI_FIELD(olaf_header, reserved_be) \
+	ABI_FIELD(olaf_header, generated_ns_be) \
+	ABI_FIELD(olaf_header, reward_be) \
+	ABI_FIELD(olaf_header, queue_capacity_be) \
+	ABI_FIELD(olaf_header, queue_length_be) \
+	ABI_FIELD(olaf_header, model_version_be) \
+	ABI_FIELD(olaf_header, segment_be) \
+	ABI_FIELD(olaf_header, segments_be)
+/* clang-format on */
+
+#define ABI_ENTRIES 141
+
+#endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The endpoint library: pure parts, then both ends over loopback sockets.
+include(GoogleTest)
+find_package(GTest REQUIRED)
+
+add_executable(
+  olaf_endpoints_tests
+  address_test.cpp
+  aom_meter_test.cpp
+  checksum_test.cpp
+  cluster_test.cpp
+  faults_test.cpp
+  loopback_test.cpp
+  message_test.cpp
+  packing_test.cpp
+  replica_test.cpp
+  rules_test.cpp
+  segments_test.cpp
+  worker_table_test.cpp
+)
+# replica.hpp is not public.
+target_include_directories(olaf_endpoints_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
+target_link_libraries(olaf_endpoints_tests PRIVATE olaf::olaf olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_endpoints_tests PROPERTIES LABELS unit)

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Loss, damage and strangers at both ends.
+#include "loopback.hpp"
+
+#include <cstring>
+
+namespace {
+
+using namespace olaf;
+using namespace olaf::test;
+
+std::span<const std::byte> bytes(const Frame &frame, std::size_t lanes) {
+    return frame.bytes(message_size(lanes));
+}
+
+// A worker whose server is a test's own socket.
+struct FakeServer {
+    RawSocket socket{Address::resolve("127.0.0.1", 0).value()};
+    Worker worker =
+        Worker::make({.server = socket.address(), .cluster = 4, .worker = 8, .elements = 4})
+            .value();
+    Address worker_address;
+
+    FakeServer() {
+        EXPECT_TRUE(worker.join());
+        Frame frame;
+        worker_address = socket.receive(frame).second;
+    }
+
+    // An ACK with weights of `value`.
+    void ack(Ack ack, float value, std::size_t cut = 0) const {
+        Frame frame{};
+        const std::vector<float> weights(4, value);
+        ack.lanes = 2;
+        EXPECT_TRUE(pack_weights(weights, std::span(frame.lanes).first(2)));
+        if (ack.has_checksum)
+            frame.lanes[ack.lanes++] = 12345;
+        frame.header = encode(ack);
+        socket.send(frame.bytes(message_size(ack.lanes) - cut), worker_address);
+    }
+};
+
+TEST(WorkerFaults, ForeignAndMalformedAcksAreCountedAndIgnored) {
+    FakeServer fake;
+    const Ack good = {.cluster = 4, .worker = 8, .model_version = 5};
+    Ack other_cluster = good, other_worker = good, bad_checksum = good, bad_segment = good;
+    other_cluster.cluster = 5;
+    other_worker.worker = 9;
+    bad_checksum.has_checksum = true;
+    bad_segment.segments = 2;
+    fake.ack(other_cluster, 1.0F);
+    fake.ack(other_worker, 1.0F);
+    fake.ack(bad_checksum, 1.0F);
+    fake.ack(bad_segment, 1.0F);
+    fake.ack(good, 1.0F, 1);
+    const Frame huge{};
+    fake.socket.send(std::as_bytes(std::span(&huge, 1)), fake.worker_address);
+    fake.socket.send({}, fake.worker_address);
+    fake.ack(good, 2.0F);
+
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    EXPECT_EQ(copy(fake.worker.weights()), std::vector<float>(4, 2.0F));
+    const WorkerStats &stats = fake.worker.stats();
+    EXPECT_EQ(stats.acks, 1U);
+    EXPECT_EQ(stats.rejected[Reject::unknown_cluster], 1U);
+    EXPECT_EQ(stats.rejected[Reject::not_addressed], 1U);
+    EXPECT_EQ(stats.rejected[Reject::wrong_checksum], 1U);
+    EXPECT_EQ(stats.rejected[Reject::wrong_segment], 1U);
+    EXPECT_EQ(stats.rejected[Reject::wrong_length], 2U) << "one cut short, one too long";
+    EXPECT_EQ(stats.rejected[Reject::too_short], 1U) << "the empty datagram";
+    EXPECT_EQ(stats.rejected.total(), 7U);
+}
+
+TEST(WorkerFaults, FeedbackComesFromStampedAcks) {
+    FakeServer fake;
+    fake.ack({.cluster = 4,
+              .worker = OLAF_EVERY_WORKER,
+              .sequence = 77,
+              .active_clusters = 9,
+              .queue_capacity = 8,
+              .queue_length = 7,
+              .model_version = 5,
+              .stamped = true,
+              .congested = true},
+             1.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    EXPECT_TRUE(fake.worker.feedback().stamped);
+    fake.ack({.cluster = 4, .worker = 8, .sequence = 78, .model_version = 6}, 2.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    const Feedback &feedback = fake.worker.feedback();
+    EXPECT_FALSE(feedback.stamped);
+    EXPECT_EQ(feedback.sequence, 78U);
+    EXPECT_TRUE(feedback.congested) << "the last known state stays";
+    EXPECT_EQ(feedback.active_clusters, 9U);
+    EXPECT_EQ(feedback.queue_capacity, 8U);
+    EXPECT_EQ(feedback.queue_length, 7U);
+    EXPECT_LE(feedback.stamped_ns, feedback.received_ns);
+}
+
+TEST(WorkerFaults, AServerThatIsDownIsNoError) {
+    std::optional<RawSocket> nobody(std::in_place, Address::resolve("127.0.0.1", 0).value());
+    const Address gone = nobody->address();
+    nobody.reset();
+    auto worker = Worker::make({.server = gone, .elements = 1});
+    ASSERT_TRUE(worker);
+    const float gradient = 1.0F;
+    for (int i = 0; i < 5; i++) {
+        EXPECT_TRUE(worker->push({&gradient, 1}, 0.0, 0));
+        EXPECT_EQ(worker->wait(kNever).value(), false);
+    }
+    EXPECT_EQ(worker->stats().updates, 5U);
+}
+
+TEST(WorkerFaults, MistakesOfTheCallerAreErrors) {
+    FakeServer fake;
+    const std::vector<float> five(5);
+    EXPECT_FALSE(fake.worker.push(five, 0.0, 0));
+    WorkerOptions options = {.server = fake.socket.address(), .elements = 4};
+    options.worker = OLAF_EVERY_WORKER;
+    EXPECT_FALSE(Worker::make(options));
+    options.worker = 0;
+    options.elements = 0;
+    EXPECT_FALSE(Worker::make(options));
+    options.elements = 4;
+    options.mtu = 80;
+    EXPECT_FALSE(Worker::make(options));
+    options.mtu = 1500;
+    options.packing.format = Format::f32x2;
+    EXPECT_FALSE(Worker::make(options));
+    options.packing.format = Format::i32x2;
+    options.server = {};
+    EXPECT_FALSE(Worker::make(options));
+}
+
+TEST(ServerFaults, LostUpdatesShowAsGaps) {
+    ParameterServer server = make_server("127.0.0.1");
+    ASSERT_TRUE(server.add_cluster({.weights = {0.0F}, .rule = async_sgd_rule(1.0)}));
+    RawSocket lossy(Address::resolve("127.0.0.1", 0).value());
+    auto worker = Worker::make({.server = lossy.address(), .worker = 6, .elements = 1});
+    ASSERT_TRUE(worker);
+    for (int i = 1; i <= 5; i++) {
+        const float gradient = 1.0F;
+        ASSERT_TRUE(worker->push({&gradient, 1}, 0.0, 0));
+        Frame frame;
+        const auto [size, source] = lossy.receive(frame);
+        if (i == 2 || i == 4)
+            continue; // lost
+        lossy.send(frame.bytes(size), server.local_address().value());
+        handle(server, 1);
+        (void)lossy.receive(frame); // its ACK
+        lossy.send(frame.bytes(message_size(1)), source);
+    }
+    EXPECT_TRUE(worker->wait(kSoon).value());
+    EXPECT_EQ(worker->weights()[0], 3.0F) << "the next ACK brings everything";
+    EXPECT_EQ(server.cluster(0)->workers().all().at(6).missed, 2U);
+    EXPECT_EQ(server.cluster(0)->stats().folded, 3U);
+}
+
+TEST(ServerFaults, MalformedMessagesAreCountedByReasonAndNotAnswered) {
+    ParameterServer server = make_server("127.0.0.1");
+    ASSERT_TRUE(server.add_cluster({.weights = std::vector<float>(4)}));
+    const Address to = server.local_address().value();
+    RawSocket socket(Address::resolve("127.0.0.1", 0).value());
+    Frame frame{}; // zero lanes have checksum zero
+    const Update good = {.lanes = 3};
+    const auto send = [&](Update update) {
+        frame.header = encode(update);
+        socket.send(bytes(frame, update.lanes), to);
+    };
+
+    frame.header = encode(good);
+    socket.send(frame.bytes(47), to);
+    socket.send(frame.bytes(message_size(3) - 1), to);
+    socket.send(std::as_bytes(std::span(&frame, 1)), to);
+    frame.lanes[1] = 1;
+    send(good);
+    frame.lanes[1] = 0;
+    auto bad = good;
+    bad.cluster = 1;
+    send(bad);
+    bad = good;
+    bad.count = OLAF_DEFAULT_MAX_COUNT + 1;
+    send(bad);
+    bad = good;
+    bad.lanes = 4;
+    send(bad);
+    frame.header = encode(Ack{});
+    socket.send(bytes(frame, 0), to);
+    frame.header = encode(Join{});
+    frame.header.count_be = 0; // another CONTROL action
+    socket.send(bytes(frame, 0), to);
+    handle(server, 9);
+
+    const RejectCounts rejected = server.stats().rejected;
+    EXPECT_EQ(rejected[Reject::too_short], 1U);
+    EXPECT_EQ(rejected[Reject::wrong_length], 2U);
+    EXPECT_EQ(rejected[Reject::wrong_checksum], 1U);
+    EXPECT_EQ(rejected[Reject::unknown_cluster], 1U);
+    EXPECT_EQ(rejected[Reject::wrong_count], 1U);
+    EXPECT_EQ(rejected[Reject::wrong_lanes], 1U);
+    EXPECT_EQ(rejected[Reject::wrong_type], 2U);
+    EXPECT_EQ(rejected.total(), 9U);
+    EXPECT_EQ(server.cluster(0)->stats().messages, 0U);
+    EXPECT_TRUE(server.cluster(0)->workers().all().empty());
+    EXPECT_EQ(server.stats().acks_sent, 0U);
+
+    send(good);
+    handle(server, 1);
+    EXPECT_EQ(server.cluster(0)->stats().messages, 1U);
+    const auto [size, source] = socket.receive(frame);
+    const auto ack = decode_ack(frame.bytes(size));
+    ASSERT_TRUE(ack) << "the first answer is to the good one";
+    EXPECT_EQ(ack->lanes, 2);
+}
+
+TEST(ServerFaults, AnOccupiedPortIsAnError) {
+    ParameterServer server = make_server("127.0.0.1");
+    const auto second = ParameterServer::make({.bind = server.local_address().value()});
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, EADDRINUSE);
+}
+
+TEST(ServerFaults, NothingToReceiveIsNoError) {
+    ParameterServer server = make_server("127.0.0.1");
+    EXPECT_EQ(server.receive(kNever).value(), 0U);
+}
+
+} // namespace
