@@ -28,8 +28,8 @@ class Contender {
   public:
     virtual ~Contender() = default;
     [[nodiscard]] virtual bench_config config() const = 0;
-    /// Before the measurement: `input` updates/s arrive with the settings as they are.
-    /// True if it changed them and wants to be measured again.
+    /// After each slice: `input` updates/s came, `output` frames/s left. True if that is not the
+    /// ratio wanted: the settings are changed, the slice doesn't count.
     virtual bool calibrate(double input, double output) {
         (void)input, (void)output;
         return false;

@@ -51,8 +51,8 @@ template <class T> T must(Result<T> result) {
 void require(bool holds, const std::string &what);
 
 /// Keeps this thread on one CPU, ahead of what else wants it: on a shared machine a figure is about the
-/// program, not about its neighbours.
-Result<void> own_cpu(int cpu);
+/// program, not about its neighbours. A real-time policy, since "nice" ends at the cgroup.
+Result<void> own_cpu(int cpu, int priority = 1);
 
 struct TestRun {
     std::uint32_t verdict = 0;
