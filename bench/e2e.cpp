@@ -3,8 +3,8 @@
 // program under test on a veth, a receiving program at the far end. What arrives
 // there is checked lane by lane, and every update is accounted for.
 #include <algorithm>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <thread>
 

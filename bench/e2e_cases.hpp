@@ -18,10 +18,10 @@ constexpr std::uint32_t queue_capacity = 8;
 
 /// Where updates are when no frame is under way.
 struct Ledger {
-    std::uint64_t taken = 0;      ///< updates that the program under test accepted
-    std::uint64_t waiting = 0;    ///< folded, not yet sent
-    std::uint64_t dropped = 0;    ///< by decision, superseded ones included
-    std::uint64_t departed = 0;   ///< that it sent
+    std::uint64_t taken = 0;    ///< updates that the program under test accepted
+    std::uint64_t waiting = 0;  ///< folded, not yet sent
+    std::uint64_t dropped = 0;  ///< by decision, superseded ones included
+    std::uint64_t departed = 0; ///< that it sent
 };
 
 class Contender {

@@ -89,8 +89,8 @@ int main(int argc, char **argv) {
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
     must(own_cpu(0));
-    benchmark::AddCustomContext("instructions",
-                                InstructionCounter().supported() ? "counted" : "not supported here");
+    benchmark::AddCustomContext(
+        "instructions", InstructionCounter().supported() ? "counted" : "not supported here");
     for (const auto &b : benchmarks)
         add(b);
     benchmark::RunSpecifiedBenchmarks();

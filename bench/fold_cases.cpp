@@ -62,7 +62,8 @@ FoldCase drop_case(const std::string &name, bool varied) {
     const int through_vary = vary.program();
     auto drop = std::make_shared<Drop>(std::move(skeleton), std::move(vary));
 
-    FoldCase fold{.program = varied ? through_vary : parse_drop, .frame = olaf_frame(0, 0), .owner = drop};
+    FoldCase fold{
+        .program = varied ? through_vary : parse_drop, .frame = olaf_frame(0, 0), .owner = drop};
     fold.check = [name, bss = drop->skeleton->bss, program = fold.program, frame = fold.frame] {
         const auto before = bss->parsed;
         must(test_run(program, frame, checked_runs));
