@@ -3,8 +3,9 @@
  * A departure: from the head of the ring to a finished frame in its entry.
  *
  *   olaf_look_at_head   before the visit: who is first, how large, can it go?
- *   (olaf_visit_ring)   pops it: the place is LEAVING, the entry is ours
- *   olaf_take_leave     closes it to folding, counts it, writes its headers
+ *   (olaf_visit_ring)   pops it: the place is LEAVING
+ *   olaf_close          closes it to folding, counts it: the entry is ours
+ *   olaf_take_leave     writes its headers
  *   (the caller)        copies the frame out
  *   olaf_vacate         frees buffer, slot and place
  *
@@ -20,6 +21,7 @@
 /* The head as seen without a lock: a hint that the visit checks. */
 struct olaf_head {
 	struct olaf_slot *slot; /* NULL: nothing can leave now */
+	__u32 entry; /* its index */
 	__u32 bytes; /* of its frame */
 	__u32 hop; /* enum olaf_hop_state; RESOLVED also when no hop is needed */
 };
@@ -46,7 +48,8 @@ static __always_inline void olaf_look_at_head(void *ctx, struct olaf_place *plac
 	head->hop = OLAF_HOP_RESOLVED;
 	if (*(volatile __u32 *)&place->state != OLAF_PLACE_READY)
 		return;
-	entry = olaf_entry_at(place->entry);
+	head->entry = place->entry;
+	entry = olaf_entry_at(head->entry);
 	if (!entry)
 		return;
 	slot = olaf_slot_at(entry->pending.slot);
@@ -66,10 +69,28 @@ static __always_inline void olaf_look_at_head(void *ctx, struct olaf_place *plac
 }
 
 /*
- * From here on the entry is closed: arrivals of its cluster start a new one. Returns 0,
- * or -1 if a map is missing.
+ * From here on arrivals of its cluster start a new entry, the one whose frame it leaves
+ * in among them: a departure comes before the arrival that carries it is judged.
  */
-static __always_inline int olaf_take_leave(void *ctx, __u32 index, __u64 now, int riding,
+static __always_inline void olaf_close(struct olaf_slot *slot, __u32 index, int riding)
+{
+	struct olaf_entry *entry = olaf_entry_at(index);
+
+	if (!entry)
+		return;
+	bpf_spin_lock(&slot->lock);
+	if (olaf_entry_is_buffer(index) && slot->open == 1 + (index & 1))
+		slot->open = 0;
+	if (riding)
+		slot->counters.departed_riding++;
+	else
+		slot->counters.departed_drain++;
+	slot->counters.updates_departed += entry->pending.count;
+	bpf_spin_unlock(&slot->lock);
+}
+
+/* Makes the closed entry a finished frame. Returns 0, or -1 if a map is missing. */
+static __always_inline int olaf_take_leave(void *ctx, __u32 index, __u64 now,
 					   struct olaf_frame_out *out)
 {
 	struct olaf_entry *entry = olaf_entry_at(index);
@@ -83,17 +104,7 @@ static __always_inline int olaf_take_leave(void *ctx, __u32 index, __u64 now, in
 	if (!slot)
 		return -1;
 
-	bpf_spin_lock(&slot->lock);
-	update = entry->pending;
-	if (olaf_entry_is_buffer(index) && slot->open == 1 + (index & 1))
-		slot->open = 0;
-	if (riding)
-		slot->counters.departed_riding++;
-	else
-		slot->counters.departed_drain++;
-	slot->counters.updates_departed += update.count;
-	bpf_spin_unlock(&slot->lock);
-
+	update = entry->pending; /* closed: nobody else writes it, no lock */
 	if (olaf_needs_hop(update.routed)) {
 		__be32 daddr_be[4];
 

@@ -52,6 +52,8 @@ __noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct ola
 	struct olaf_slot *slot;
 	struct olaf_rule *rule;
 	int waiting, due, late;
+	__u64 tail;
+	__u32 open;
 
 	if (!a || !v || !ring || !places)
 		return -1;
@@ -62,9 +64,11 @@ __noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct ola
 
 	v->now = a->now;
 	v->frame_bytes = a->frame_bytes;
-	v->want_place = !(olaf_policy_folds(rule->policy) && *(volatile __u32 *)&slot->open);
-	v->head = *(volatile __u64 *)&ring->head;
-	waiting = v->head != *(volatile __u64 *)&ring->tail;
+	open = *(volatile __u32 *)&slot->open;
+	v->want_place = !(olaf_policy_folds(rule->policy) && open);
+	tail = *(volatile __u64 *)&ring->tail;
+	v->head = olaf_first_waiting(places, *(volatile __u64 *)&ring->head, tail);
+	waiting = v->head != tail;
 	due = a->now >= *(volatile __u64 *)&ring->next_departure_ns;
 	late = waiting && a->now > *(volatile __u64 *)&ring->lane_deadline_ns;
 
@@ -74,6 +78,9 @@ __noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct ola
 		v->head_bytes = head.bytes;
 		if (v->may_depart && head.bytes > a->frame_bytes)
 			v->may_depart = !bpf_xdp_adjust_tail(ctx, head.bytes - a->frame_bytes);
+		/* What it would fold into is about to leave: it will be a new entry. */
+		if (v->may_depart && open && head.entry == 2 * a->update.slot + open - 1)
+			v->want_place = 1;
 	} else if (v->want_place) {
 		v->may_pass = olaf_may_pass(ctx, a, slot);
 		if (v->may_pass &&
@@ -84,6 +91,8 @@ __noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct ola
 	}
 	if (v->may_depart || v->want_place || late)
 		olaf_visit_ring(ring, places, head.slot, v);
+	if ((v->got & OLAF_GOT_DEPARTURE) && head.slot)
+		olaf_close(head.slot, v->head_entry, 1);
 	return 0;
 }
 
@@ -195,7 +204,7 @@ __noinline int olaf_ride(struct xdp_md *ctx, struct olaf_visit *v)
 	int delta, verdict;
 	__u32 bytes;
 
-	if (!v || !places || olaf_take_leave(ctx, v->head_entry, v->now, 1, &out))
+	if (!v || !places || olaf_take_leave(ctx, v->head_entry, v->now, &out))
 		return XDP_DROP;
 	delta = (int)out.bytes - (int)bpf_xdp_get_buff_len(ctx);
 	bytes = out.bytes;

@@ -53,20 +53,28 @@ void Harness::write(const char *map, const T &value, std::uint64_t flags, std::u
         throw std::system_error(errno, std::generic_category(), std::string("write ") + map);
 }
 
-void Harness::set_next_departure(std::uint64_t ns) {
+void Harness::set_link(std::uint64_t next_departure_ns, std::uint64_t lane_deadline_ns) {
     auto now = ring();
-    now.next_departure_ns = ns;
-    write("olaf_ring", now, BPF_F_LOCK);
-}
-
-void Harness::set_lane_deadline(std::uint64_t ns) {
-    auto now = ring();
-    now.lane_deadline_ns = ns;
+    now.next_departure_ns = next_departure_ns;
+    now.lane_deadline_ns = lane_deadline_ns;
     write("olaf_ring", now, BPF_F_LOCK);
 }
 
 void Harness::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
     write("olaf_rules", rule, BPF_ANY, cluster);
+}
+
+void Harness::reset() {
+    olaf_ring empty{};
+    empty.lane_deadline_ns = ring().lane_deadline_ns;
+    write("olaf_ring", empty, BPF_F_LOCK);
+    std::uint32_t zero = 0;
+    std::vector<olaf_place> places(config().ring_places);
+    bpf_map_update_elem(queue_.map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
+    for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++)
+        write("olaf_slots", olaf_slot{}, BPF_F_LOCK, i);
+    std::vector<olaf_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+    bpf_map_update_elem(queue_.map_fd("olaf_counters"), &zero, copies.data(), BPF_ANY);
 }
 
 olaf_ring Harness::ring() const { return read<olaf_ring>("olaf_ring"); }

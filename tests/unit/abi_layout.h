@@ -94,7 +94,7 @@
 	ABI_FIELD(olaf_slot_counters, updates_passed) \
 	ABI_SIZE(olaf_nexthop) \
 	ABI_FIELD(olaf_nexthop, resolved_ns) \
-	ABI_FIELD(olaf_nexthop, ifindex) \
+	ABI_FIELD(olaf_nexthop, state) \
 	ABI_FIELD(olaf_nexthop, dmac) \
 	ABI_FIELD(olaf_nexthop, smac) \
 	ABI_FIELD(olaf_nexthop, daddr_be) \
@@ -130,8 +130,8 @@
 	ABI_FIELD(olaf_counters, tokens_launched) \
 	ABI_FIELD(olaf_counters, lane_ticks) \
 	ABI_FIELD(olaf_counters, lane_stale) \
-	ABI_FIELD(olaf_counters, departure_unfit) \
-	ABI_FIELD(olaf_counters, departure_refused) \
+	ABI_FIELD(olaf_counters, departures_unfit) \
+	ABI_FIELD(olaf_counters, departures_refused) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
 	ABI_FIELD(olaf_prefix, address) \

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "differential.hpp"
+
+#include <cstring>
+#include <sstream>
+
+namespace olaf::test {
+
+namespace {
+
+constexpr std::uint64_t far = UINT64_MAX / 2;
+constexpr std::uint64_t any_time = 1'000'000'000; // on the model's clock
+
+model::Config to_model(const olaf_config &config) {
+    return {.queue_capacity = config.queue_capacity,
+            .ns_per_byte_q24 = config.ns_per_byte_q24,
+            .drain_interval_ns = config.drain_interval_ns,
+            .activity_window_ns = config.activity_window_ns,
+            .frame_overhead = config.frame_overhead};
+}
+
+/// Headers and message: enough to see what is wrong.
+std::string beginning(std::span<const std::uint8_t> bytes) {
+    return hex(bytes.first(std::min<std::size_t>(bytes.size(), 160))) + " (" +
+           std::to_string(bytes.size()) + " bytes)";
+}
+
+template <class A, class B>
+void check(std::ostream &out, const char *what, const A &kernel, const B &model) {
+    if (kernel != model)
+        out << what << ": kernel " << +kernel << ", model " << +model << "\n";
+}
+
+void check_entry(std::ostream &out, const Waiting &kernel, const model::Entry &entry) {
+    const auto &model = entry.update;
+    const auto &pending = kernel.pending;
+    check(out, "state", kernel.place.state, std::uint32_t{OLAF_PLACE_READY});
+    check(out, "cluster", pending.cluster, model.cluster);
+    check(out, "segment", pending.segment, model.segment);
+    check(out, "segments", pending.segments, model.segments);
+    check(out, "worker", pending.worker, model.worker);
+    check(out, "sequence", pending.sequence, model.sequence);
+    check(out, "count", pending.count, model.count);
+    check(out, "generated_ns", pending.generated_ns, model.generated_ns);
+    check(out, "reward", pending.reward, model.reward);
+    check(out, "model_version", pending.model_version, model.model_version);
+    if (kernel.lanes != model.lanes)
+        out << "lanes differ\n";
+    if (kernel.headers != model.headers.bytes)
+        out << "headers: kernel " << hex(kernel.headers) << ", model "
+            << hex(model.headers.bytes) << "\n";
+}
+
+/// How long a frame can become: to the end of its last buffer. The runner's buffers are pages.
+std::size_t room_of(const Frame &frame) {
+    if (frame.size() <= linear_limit)
+        return linear_limit;
+    constexpr std::size_t page = 4096;
+    return linear_limit + (frame.size() - linear_limit + page - 1) / page * page;
+}
+
+} // namespace
+
+model::Update to_model(const Update &update, const Frame &frame) {
+    model::Update out{.cluster = update.cluster,
+                      .worker = update.worker,
+                      .sequence = update.sequence,
+                      .count = update.count,
+                      .generated_ns = update.generated_ns,
+                      .reward = update.reward,
+                      .model_version = update.model_version,
+                      .segment = update.segment,
+                      .segments = update.segments,
+                      .shape = {update.wire_lanes(), update.format, update.checksum},
+                      .lanes = {},
+                      .headers = {{frame.bytes.begin(),
+                                   frame.bytes.begin() + static_cast<long>(frame.message)},
+                                  frame.l3,
+                                  frame.l4,
+                                  frame.family}};
+    for (std::size_t i = 0; i < update.wire_lanes(); i++)
+        out.lanes.push_back(get_le64(frame.bytes, frame.message + 48 + 8 * i));
+    return out;
+}
+
+Differential::Differential(const DatapathConfig &config)
+    : kernel_(config), model_(to_model(kernel_.config())) {}
+
+void Differential::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
+    static constexpr model::Policy policies[] = {model::Policy::olaf, model::Policy::fifo,
+                                                 model::Policy::aggregate, model::Policy::newest};
+    kernel_.set_rule(cluster, rule);
+    model_.set_rule(cluster, {policies[rule.policy], rule.max_count, rule.reward_threshold});
+}
+
+Bytes Differential::token(const Frame &frame, std::uint32_t generation) const {
+    Bytes bytes = frame.bytes;
+    set_be(bytes, 12, 0x0800, 2);
+    std::memcpy(&bytes[14], &kernel_.config().token_secret, 8);
+    std::memcpy(&bytes[22], &generation, 4);
+    return bytes;
+}
+
+Expected Differential::expect(const Update &update, const Frame &frame, bool token_late) {
+    auto outcome = model_.arrive(now_, to_model(update, frame), frame.size(), room_of(frame));
+    seen_[model::name(outcome.action)]++;
+    if (outcome.action == model::Action::passed_through)
+        return {XDP_PASS, frame.bytes, outcome.action};
+    if (outcome.departure) {
+        seen_["departed"]++;
+        return {XDP_PASS, model::departing_frame(*outcome.departure), outcome.action};
+    }
+    if (token_late && !model_.ring().empty()) {
+        seen_["token"]++;
+        return {XDP_PASS, token(frame, ++generation_), outcome.action};
+    }
+    return {XDP_DROP, {}, outcome.action};
+}
+
+std::string Differential::step(const Update &update, const Frame &frame, bool link_free,
+                               bool token_late) {
+    now_ = any_time;
+    model_.pacer.next = link_free ? 0 : far;
+    kernel_.set_link(link_free ? 0 : far, token_late ? 0 : far);
+    std::size_t waited = model_.ring().size();
+    auto expected = expect(update, frame, token_late);
+    auto ran = kernel_.offer(frame);
+
+    std::ostringstream out;
+    if (ran.verdict != expected.verdict)
+        out << "verdict: kernel " << verdict_name(ran.verdict) << ", model "
+            << verdict_name(expected.verdict) << "\n";
+    else if (ran.verdict == XDP_PASS && ran.bytes != expected.bytes)
+        out << "frame: kernel " << beginning(ran.bytes) << "\n       model "
+            << beginning(expected.bytes) << "\n";
+    out << compare_state();
+    std::string text = out.str();
+    if (!text.empty())
+        text = "after " + std::to_string(waited) + " waiting, " + model::name(expected.action) +
+               " in the model, link " + (link_free ? "free" : "busy") + ":\n" + text;
+    return text;
+}
+
+std::string Differential::compare_state() const {
+    std::ostringstream out;
+    const auto kernel = kernel_.totals();
+    const auto &model = model_.counters();
+    check(out, "received", kernel.received, model.received);
+    check(out, "passed_through", kernel.passed_through, model.passed_through);
+    check(out, "appended", kernel.appended, model.appended);
+    check(out, "aggregated", kernel.aggregated, model.aggregated);
+    check(out, "replaced", kernel.replaced, model.replaced);
+    check(out, "departed_riding", kernel.departed_riding, model.departed_riding);
+    check(out, "departed_drain", kernel.departed_drain, model.departed_drain);
+    check(out, "dropped_full", kernel.dropped_full, model.dropped_full);
+    check(out, "dropped_reward", kernel.dropped_reward, model.dropped_reward);
+    check(out, "dropped_sealed", kernel.dropped_sealed, model.dropped_sealed);
+    check(out, "updates_in", kernel.updates_in, model.updates_in);
+    check(out, "updates_out", kernel.updates_out, model.updates_out);
+    check(out, "updates_superseded", kernel.updates_superseded, model.updates_superseded);
+    check(out, "updates_dropped", kernel.updates_dropped, model.updates_dropped);
+
+    const auto waiting = kernel_.waiting();
+    const auto &ring = model_.ring();
+    check(out, "ring length", waiting.size(), ring.size());
+    for (std::size_t i = 0; i < std::min(waiting.size(), ring.size()); i++) {
+        std::ostringstream entry;
+        check_entry(entry, waiting[i], ring[i]);
+        if (!entry.str().empty())
+            out << "entry " << i << ": " << entry.str();
+    }
+    if (!model_.conserves())
+        out << "the model itself doesn't conserve updates\n";
+    return out.str() + kernel_.broken_identity();
+}
+
+} // namespace olaf::test

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The kernel's queue and the model of it, side by side: the same frames into both.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <random>
+
+#include "harness.hpp"
+#include "tests/model/model.hpp"
+
+namespace olaf::test {
+
+/// An update as the model takes it.
+model::Update to_model(const Update &update, const Frame &frame);
+
+/// What one arrival should do to the frame that brought it.
+struct Expected {
+    std::uint32_t verdict = 0;
+    Bytes bytes; ///< of the frame afterwards, when it goes anywhere
+    model::Action action{};
+};
+
+class Differential {
+  public:
+    explicit Differential(const DatapathConfig &config);
+
+    void set_rule(std::uint32_t cluster, const olaf_rule &rule);
+
+    /// One arrival, on a busy or a free link, with a token under way or overdue.
+    /// Returns what differs between kernel and model, empty when nothing does.
+    std::string step(const Update &update, const Frame &frame, bool link_free, bool token_late);
+
+    /// Compares every counter, entry and place, and the identities.
+    [[nodiscard]] std::string compare_state() const;
+
+    [[nodiscard]] const std::map<std::string, std::uint64_t> &coverage() const { return seen_; }
+    [[nodiscard]] const model::Queue &model() const { return model_; }
+
+  private:
+    Expected expect(const Update &update, const Frame &frame, bool token_late);
+    [[nodiscard]] Bytes token(const Frame &frame, std::uint32_t generation) const;
+
+    Harness kernel_;
+    model::Queue model_;
+    std::uint32_t generation_ = 0;
+    std::uint64_t now_ = 0;                   ///< the model's clock; only busy or free matters
+    std::map<std::string, std::uint64_t> seen_; ///< how often each thing happened
+};
+
+} // namespace olaf::test

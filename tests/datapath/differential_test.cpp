@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Random arrivals into the kernel's queue and into the model: verdicts, every byte that leaves,
+// every counter and everything that waits must agree after each step.
+//
+// OLAF_STEPS sets the number of steps over all configurations, OLAF_SEED the seed.
+#include <cstdlib>
+#include <iostream>
+
+#include <gtest/gtest.h>
+
+#include "differential.hpp"
+#include "random_updates.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
+    const char *text = std::getenv(name);
+    return text ? std::strtoull(text, nullptr, 0) : otherwise;
+}
+
+struct Setting {
+    std::string name;
+    std::uint32_t clusters, segments, max_lanes, capacity; ///< capacity 0: auto
+    unsigned free_percent;                                 ///< how often the link is free
+    unsigned share;                                        ///< of the steps, in percent
+};
+
+const std::vector<Setting> settings = {
+    {"one_place", 3, 1, 16, 1, 30, 15},       {"few_places", 4, 2, 32, 3, 30, 25},
+    {"never_full", 3, 2, 32, 0, 25, 25},      {"sixteen_places", 12, 3, 64, 16, 35, 20},
+    {"mostly_free", 3, 1, 32, 8, 70, 10},     {"jumbo", 3, 1, 1152, 4, 40, 5},
+};
+
+void PrintTo(const Setting &setting, std::ostream *out) { *out << setting.name; }
+
+class DifferentialTest : public testing::TestWithParam<Setting> {};
+
+TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
+    const auto &setting = GetParam();
+    const auto seed = from_environment("OLAF_SEED", 1);
+    const auto steps = from_environment("OLAF_STEPS", 120'000) * setting.share / 100;
+    olaf::DatapathConfig config;
+    config.rate_bps = 1'000'000'000;
+    config.max_clusters = setting.clusters;
+    config.max_segments = setting.segments;
+    config.max_lanes = setting.max_lanes;
+    if (setting.capacity != 0)
+        config.queue_capacity = setting.capacity;
+    Differential both(config);
+    RandomUpdates random(seed, {.clusters = setting.clusters,
+                                .segments = setting.segments,
+                                .max_lanes = setting.max_lanes});
+    for (std::uint32_t cluster = 0; cluster < setting.clusters; cluster++)
+        both.set_rule(cluster, random.rule());
+
+    for (std::uint64_t step = 0; step < steps; step++) {
+        if (random.one_in(100))
+            both.set_rule(static_cast<std::uint32_t>(random.below(setting.clusters)),
+                          random.rule());
+        auto update = random.update();
+        auto frame = random.frame(update);
+        bool free = random.below(100) < setting.free_percent;
+        auto difference = both.step(update, frame, free, random.one_in(20));
+        ASSERT_TRUE(difference.empty())
+            << difference << "OLAF_SEED=" << seed << ", step " << step << ", cluster "
+                                  << update.cluster << " segment " << update.segment;
+    }
+    std::cout << setting.name << ": seed " << seed << ", " << steps << " steps:";
+    for (const auto &[what, times] : both.coverage())
+        std::cout << " " << what << " " << times;
+    std::cout << "\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, DifferentialTest, testing::ValuesIn(settings),
+                         [](const auto &info) { return info.param.name; });
+
+} // namespace
