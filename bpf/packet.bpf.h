@@ -247,6 +247,9 @@ __noinline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
 	a->frame_bytes = frame_bytes;
 	if (room < udp_bytes || frame_bytes < offset + udp_bytes)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	/* Bytes behind UDP would be missing from a departure, whose IP header counts them. */
+	if (room != udp_bytes)
+		return olaf_malformed(OLAF_MALFORMED_LENGTH);
 	if (a->update.family == 4 &&
 	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
 		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
