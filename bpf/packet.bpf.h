@@ -255,7 +255,7 @@ __noinline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
 		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
 
 	a->update.routed = olaf_cfg.deliver == OLAF_DELIVER_FORWARD;
-	a->update.routed &= !__builtin_memcmp(eth->h_dest, (const void *)olaf_cfg.mac, ETH_ALEN);
+	a->update.routed &= olaf_is_mac(eth->h_dest, olaf_cfg.mac);
 	return olaf_parse_update(header, &a->update);
 }
 
