@@ -50,7 +50,7 @@ static __always_inline int olaf_from_lane(struct xdp_md *ctx)
 	struct ethhdr *eth = data;
 
 	return (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE) && (void *)(eth + 1) <= end &&
-	       !__builtin_memcmp(eth->h_source, (const void *)olaf_cfg.lane_mac, ETH_ALEN);
+	       olaf_is_mac(eth->h_source, olaf_cfg.lane_mac);
 }
 
 /*

@@ -238,12 +238,15 @@ static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a
 	a->frame_bytes = frame_bytes;
 	if (room < udp_bytes || frame_bytes < offset + udp_bytes)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	/* Bytes behind UDP would be missing from a departure, whose IP header counts them. */
+	if (room != udp_bytes)
+		return olaf_malformed(OLAF_MALFORMED_LENGTH);
 	if (a->update.family == 4 &&
 	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
 		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
 
 	a->update.routed = olaf_cfg.deliver == OLAF_DELIVER_FORWARD;
-	a->update.routed &= !__builtin_memcmp(eth->h_dest, (const void *)olaf_cfg.mac, ETH_ALEN);
+	a->update.routed &= olaf_is_mac(eth->h_dest, olaf_cfg.mac);
 	return olaf_parse_update(header, &a->update);
 }
 

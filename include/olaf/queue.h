@@ -224,7 +224,7 @@ struct olaf_control {
 enum olaf_malformed {
 	OLAF_MALFORMED_VERSION, /* not protocol version 1 */
 	OLAF_MALFORMED_TYPE, /* no such message type */
-	OLAF_MALFORMED_LENGTH, /* UDP length is not 8 + 48 + 8 x lanes */
+	OLAF_MALFORMED_LENGTH, /* UDP length is not 8 + 48 + 8 x lanes, or less than IP's */
 	OLAF_MALFORMED_TRUNCATED, /* the frame or its IP packet ends before the message does */
 	OLAF_MALFORMED_LANES, /* none, or only a checksum */
 	OLAF_MALFORMED_FORMAT, /* unknown element format, or f32x2 in an update */
