@@ -132,7 +132,8 @@ Queue::Totals Queue::totals() const {
     return totals;
 }
 
-const olaf_entry *Queue::read_entry(std::uint32_t index, std::vector<std::uint64_t> &storage) const {
+const olaf_entry *Queue::read_entry(std::uint32_t index,
+                                    std::vector<std::uint64_t> &storage) const {
     storage.assign((OLAF_ENTRY_BYTES(options_.max_lanes) + 7) / 8, 0);
     bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.olaf_entries), &index, storage.data());
     return reinterpret_cast<const olaf_entry *>(storage.data());

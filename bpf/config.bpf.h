@@ -31,6 +31,21 @@ static __always_inline __u32 olaf_clamp(__u32 value, __u32 low, __u32 high)
 	return value;
 }
 
+/*
+ * Is this MAC address the configured one? Read as volatile: through a plain pointer the
+ * compiler may take the configuration for the zeros that it is initialised with.
+ */
+static __always_inline int olaf_is_mac(const __u8 *mac, const volatile __u8 *configured)
+{
+	__u8 differs = 0;
+	int i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < 6; i++)
+		differs |= mac[i] ^ configured[i];
+	return !differs;
+}
+
 /* Keeps a pointer one value, so that a bound proven for it holds where it is used. */
 #define olaf_keep(pointer) asm volatile("" : "+r"(pointer))
 
