@@ -34,7 +34,7 @@ void check(std::ostream &out, const char *what, const A &kernel, const B &model)
 void check_entry(std::ostream &out, const Waiting &kernel, const model::Entry &entry) {
     const auto &model = entry.update;
     const auto &pending = kernel.pending;
-    check(out, "state", kernel.place.state, std::uint32_t{OLAF_PLACE_READY});
+    check(out, "state", kernel.place.state, std::uint32_t{OLAF_PLACE_WAITING});
     check(out, "cluster", pending.cluster, model.cluster);
     check(out, "segment", pending.segment, model.segment);
     check(out, "segments", pending.segments, model.segments);
