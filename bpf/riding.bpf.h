@@ -72,7 +72,8 @@ __noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct ola
 	due = a->now >= *(volatile __u64 *)&ring->next_departure_ns;
 	late = waiting && a->now > *(volatile __u64 *)&ring->lane_deadline_ns;
 
-	if (waiting && due) {
+	/* Being emptied: the lane lets go what waits, an arrival with no entry goes on as it is. */
+	if (waiting && due && !olaf_draining()) {
 		olaf_look_at_head(ctx, places, v->head, a->now, &head);
 		v->may_depart = head.slot && head.hop == OLAF_HOP_RESOLVED;
 		v->head_bytes = head.bytes;
