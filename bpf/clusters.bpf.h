@@ -56,14 +56,14 @@ static __always_inline void olaf_mark_active(__u32 cluster, __u64 now)
 	activity = bpf_map_lookup_elem(&olaf_activity, &cluster);
 	if (!activity || !window)
 		return;
-	/* Unsigned: a stamp of 0 (never) or of the future reads as long ago. */
-	if (now - activity->epoch_start_ns < window)
+	/* Unsigned: a stamp of the future reads as long ago. 0 is never, however short we are up. */
+	if (activity->epoch_start_ns && now - activity->epoch_start_ns < window)
 		return;
 	active = bpf_map_lookup_elem(&olaf_active, &zero);
 	if (!active)
 		return;
 
-	epoch = now - now % window;
+	epoch = now - now % window + 1; /* the first is not "never" */
 	bpf_spin_lock(&active->lock);
 	if (epoch > active->epoch_start_ns) {
 		active->previous_clusters =
