@@ -52,9 +52,11 @@ Result<UdpSocket> UdpSocket::open(const Address &address, Buffers buffers) {
     if (fd < 0)
         return fail("open UDP socket for", address.text(), errno);
     UdpSocket socket(fd);
-    // Best effort: the kernel caps them at its own limits, which is no failure.
-    set_int(fd, SOL_SOCKET, SO_RCVBUF, buffers.receive);
-    set_int(fd, SOL_SOCKET, SO_SNDBUF, buffers.send);
+    // Best effort: without CAP_NET_ADMIN the kernel caps them, which is no failure.
+    if (!set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, buffers.receive))
+        set_int(fd, SOL_SOCKET, SO_RCVBUF, buffers.receive);
+    if (!set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, buffers.send))
+        set_int(fd, SOL_SOCKET, SO_SNDBUF, buffers.send);
     // A queue can't fold fragments, so never make any: too large a message shall fail
     // with EMSGSIZE. PROBE rather than DO: a forged ICMP must not shrink the path MTU.
     const bool whole = address.is_ipv6()

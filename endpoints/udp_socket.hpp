@@ -15,7 +15,7 @@ namespace olaf {
 
 class UdpSocket {
   public:
-    /// Kernel buffers in bytes; net.core.{r,w}mem_max cap them silently.
+    /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
     struct Buffers {
         int receive = 4 << 20;
         int send = 4 << 20;

@@ -63,11 +63,7 @@ std::vector<PinPlace> pinned_places() {
     return places;
 }
 
-Result<PinLock> PinLock::create(const PinPlace &place) {
-    if (::mkdir(pin_root, 0700) != 0 && errno != EEXIST)
-        return fail("make directory", pin_root, errno, "run as root");
-    return lock(place, true);
-}
+Result<PinLock> PinLock::create(const PinPlace &place) { return lock(place, true); }
 
 Result<PinLock> PinLock::existing(const PinPlace &place) { return lock(place, false); }
 
@@ -75,7 +71,9 @@ Result<PinLock> PinLock::lock(const PinPlace &place, bool make) {
     const auto path = place.path();
     // Another olaf may remove the directory between our opening and our locking it.
     for (;;) {
-        if (make && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
+        if (make && ::mkdir(pin_root, 0700) != 0 && errno != EEXIST)
+            return fail("make directory", pin_root, errno, "run as root");
+        if (make && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST && errno != ENOENT)
             return fail("make directory", path, errno);
         Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (!fd && make && errno == ENOENT)
@@ -90,12 +88,22 @@ Result<PinLock> PinLock::lock(const PinPlace &place, bool make) {
     }
 }
 
-Result<void> PinLock::remove() {
-    const auto path = place_.path();
+Result<void> PinLock::clear() {
     std::error_code error;
-    std::filesystem::remove_all(path, error);
+    for (const auto &entry : std::filesystem::directory_iterator(place_.path(), error))
+        if (::unlink(entry.path().c_str()) != 0 && errno != ENOENT)
+            return fail("unlink", entry.path().native(), errno);
     if (error)
-        return fail("remove", path, error.value());
+        return fail("list", place_.path(), error.value());
+    return {};
+}
+
+Result<void> PinLock::remove() {
+    if (auto cleared = clear(); !cleared)
+        return cleared;
+    if (::rmdir(place_.path().c_str()) != 0)
+        return fail("remove", place_.path(), errno);
+    ::rmdir(pin_root); // fails while other devices have theirs
     return {};
 }
 

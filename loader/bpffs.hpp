@@ -40,7 +40,9 @@ class PinLock {
 
     [[nodiscard]] const PinPlace &place() const { return place_; }
 
-    /// Unlinks everything in the directory, then the directory.
+    /// Unlinks everything in the directory.
+    Result<void> clear();
+    /// The directory as well, and the root if it is the last.
     Result<void> remove();
 
   private:

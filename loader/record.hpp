@@ -38,6 +38,7 @@ struct Record {
     olaf_config config{};
     std::uint8_t reserved[256] = {};
 
+    /// The lane of the device of that index.
     [[nodiscard]] Lane lane(std::uint32_t ifindex) const {
         Lane lane = lane_names(ifindex);
         lane.ifindex_a = lane_ifindex_a;

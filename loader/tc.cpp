@@ -5,6 +5,7 @@
 #include <bpf/libbpf.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <netlink/msg.h>
 #include <netlink/netlink.h>
 
 #include <cerrno>
@@ -61,15 +62,34 @@ bool runs(std::uint32_t program_id, const char *name) {
 
 } // namespace
 
-Result<bool> ensure_clsact(const std::string &device, std::uint32_t ifindex) {
+Result<bool> has_clsact(const std::string &device, std::uint32_t ifindex) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return std::unexpected(netlink.error());
+    tcmsg header{};
+    header.tcm_family = AF_UNSPEC;
+    header.tcm_ifindex = static_cast<int>(ifindex);
+    bool found = false;
+    const int error = netlink->query(
+        make_message(RTM_GETQDISC, NLM_F_DUMP, &header, sizeof header), [&](nlmsghdr *answer) {
+            const auto *qdisc = static_cast<tcmsg *>(nlmsg_data(answer));
+            if (answer->nlmsg_type == RTM_NEWQDISC &&
+                qdisc->tcm_ifindex == static_cast<int>(ifindex) &&
+                qdisc->tcm_parent == TC_H_CLSACT) // an ingress qdisc sits there as well
+                found = true;
+        });
+    if (error < 0)
+        return fail("list the qdiscs of", device, errno_of_netlink(error));
+    return found;
+}
+
+Result<void> ensure_clsact(const std::string &device, std::uint32_t ifindex) {
     auto hook = hook_of(ifindex, BPF_TC_INGRESS);
     const int error = bpf_tc_hook_create(&hook);
-    if (error == -EEXIST)
-        return false;
-    if (error != 0)
+    if (error != 0 && error != -EEXIST)
         return fail("add qdisc clsact to", device, -error,
                     error == -ENOENT || error == -EOPNOTSUPP ? "modprobe sch_ingress" : "");
-    return true;
+    return {};
 }
 
 Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifindex) {
@@ -117,16 +137,19 @@ Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
     return {};
 }
 
-Result<void> remove_filter(const std::string &device, std::uint32_t ifindex,
-                           std::uint32_t priority, const char *program_name) {
+Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex,
+                           const char *program_name) {
     const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
-    auto found = options_of(priority);
-    if (priority == 0 || bpf_tc_query(&hook, &found) != 0 || !runs(found.prog_id, program_name))
-        return {};
-    auto options = options_of(priority);
-    if (const int error = bpf_tc_detach(&hook, &options); error != 0 && error != -ENOENT)
-        return fail("remove the BPF filter of", device, -error);
-    return {};
+    for (std::uint32_t priority = 1; priority <= priorities; priority++) {
+        auto found = options_of(priority);
+        if (bpf_tc_query(&hook, &found) != 0 || !runs(found.prog_id, program_name))
+            continue;
+        auto options = options_of(priority);
+        if (const int error = bpf_tc_detach(&hook, &options); error != 0 && error != -ENOENT)
+            return fail("remove the BPF filter of", device, -error);
+        return true;
+    }
+    return false;
 }
 
 } // namespace olaf

@@ -12,8 +12,10 @@ namespace olaf {
 /// Ours among the filters of one priority.
 inline constexpr std::uint32_t filter_handle = 0x6523;
 
-/// Puts clsact there; true if it wasn't.
-Result<bool> ensure_clsact(const std::string &device, std::uint32_t ifindex);
+Result<bool> has_clsact(const std::string &device, std::uint32_t ifindex);
+
+/// Puts clsact there, if it isn't.
+Result<void> ensure_clsact(const std::string &device, std::uint32_t ifindex);
 
 /// Removes clsact, unless there is a filter in it.
 Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifindex);
@@ -25,8 +27,8 @@ Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifinde
 Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
                             std::uint32_t priority, int program_fd);
 
-/// Removes our filter if it runs a program of that name; nothing there is no failure.
-Result<void> remove_filter(const std::string &device, std::uint32_t ifindex,
-                           std::uint32_t priority, const char *program_name);
+/// Removes our filter if it runs a program of that name; false if there is none.
+Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex,
+                           const char *program_name);
 
 } // namespace olaf

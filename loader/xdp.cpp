@@ -76,7 +76,7 @@ Result<Fd> attach_xdp(const Device &device, int program_fd, bool skb_mode) {
     if (code != EBUSY && code != EEXIST)
         if (const auto words = driver_says(device, program_fd, mode); !words.empty())
             reason += ": " + words;
-    return fail("attach XDP to", device.name, code, hint_for(device, code, skb_mode), reason);
+    return fail(attaching_xdp, device.name, code, hint_for(device, code, skb_mode), reason);
 }
 
 Result<void> update_xdp(int link_fd, const std::string &device, int program_fd) {

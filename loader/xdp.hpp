@@ -14,6 +14,9 @@ namespace olaf {
 /// The program that some other owner has there, in words; "" if none.
 std::string foreign_xdp(std::uint32_t ifindex);
 
+/// Operation of attach_xdp()'s errors.
+inline constexpr auto attaching_xdp = "attach XDP to";
+
 /// A link, not pinned: the program leaves the device when the link is closed.
 Result<Fd> attach_xdp(const Device &device, int program_fd, bool skb_mode);
 

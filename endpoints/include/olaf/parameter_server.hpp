@@ -26,7 +26,7 @@ struct ServerOptions {
     bool ack_all_known_workers = false;
     /// Address ACKs to OLAF_EVERY_WORKER rather than to one worker.
     bool address_every_worker = false;
-    /// Kernel buffers in bytes; the kernel may grant less (net.core.{r,w}mem_max).
+    /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
     int receive_buffer = 8 << 20;
     int send_buffer = 8 << 20;
 };

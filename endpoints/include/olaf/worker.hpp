@@ -23,7 +23,7 @@ struct WorkerOptions {
     bool checksum = true;     ///< end-to-end checksum lane
     /// How long push() may wait in all for room in the socket's buffer.
     std::chrono::nanoseconds send_patience = std::chrono::milliseconds(100);
-    /// Kernel buffers in bytes; the kernel may grant less (net.core.{r,w}mem_max).
+    /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
     int receive_buffer = 4 << 20;
     int send_buffer = 4 << 20;
 };

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What every command that touches the kernel needs of this host.
+#pragma once
+
+#include <string>
+
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+struct KernelVersion {
+    unsigned major = 0, minor = 0;
+    auto operator<=>(const KernelVersion &) const = default;
+};
+
+/// Debian 12's own; the oldest that the programs are tested on.
+inline constexpr KernelVersion oldest_kernel{6, 1};
+
+KernelVersion running_kernel();
+std::string kernel_release(); ///< "6.1.0-18-amd64"
+
+/// CAP_BPF and CAP_NET_ADMIN, or CAP_SYS_ADMIN: "OPERATION OBJECT" can't do without.
+Result<void> require_privileges(const std::string &operation, const std::string &object);
+
+Result<void> require_kernel(const std::string &operation, const std::string &object);
+
+} // namespace olaf

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `attach --replace`: new programs for a running queue.
+#pragma once
+
+#include "bpffs.hpp"
+#include "commands.hpp"
+#include "device.hpp"
+#include "record.hpp"
+
+namespace olaf {
+
+/// Swaps each program in one step, so that none is ever missing, on the same maps. What the
+/// options leave open stays as it is. On failure the old programs are back.
+Result<Record> replace(const AttachOptions &options, const Device &device, const PinPlace &place);
+
+} // namespace olaf

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "teardown.hpp"
+
+#include <bpf/bpf.h>
+
+#include <cerrno>
+
+#include "device.hpp"
+#include "netns.hpp"
+#include "record.hpp"
+#include "steps.hpp"
+#include "tc.hpp"
+#include "xdp.hpp"
+
+namespace olaf {
+namespace {
+
+void keep_first(Result<void> &first, const Result<void> &result) {
+    if (first && !result)
+        first = result;
+}
+
+void remove_from_device(const PinPlace &place, const Record &record, Result<void> &first) {
+    const auto device = find_device(place.ifindex);
+    if (!device)
+        return;
+    const auto removed = remove_filter(device->name, device->ifindex, pin::token_catch);
+    if (!removed)
+        keep_first(first, std::unexpected(removed.error()));
+    // A filter of ours, or an attach that got stuck, is proof that the index still means the
+    // same device; else an innocent one may have come by it.
+    if (record.clsact_ours && ((removed && *removed) || !record.complete))
+        keep_first(first, remove_empty_clsact(device->name, device->ifindex));
+}
+
+} // namespace
+
+Result<void> tear_down(PinLock &lock) {
+    const auto &place = lock.place();
+    Result<void> first;
+    if (Fd link(bpf_obj_get(place.path(pin::link).c_str())); link && xdp_link_device(link.get()))
+        if (bpf_link_detach(link.get()) != 0)
+            keep_first(first, fail("remove the XDP program from", place.path(), errno));
+    const auto here = netns_inode();
+    const auto map = RecordMap::open(place);
+    const auto record = map ? map->read() : std::unexpected(map.error());
+    if (record && here && *here == place.netns) {
+        remove_from_device(place, *record, first);
+        if (record->lane_ours)
+            keep_first(first, remove_lane(record->lane(place.ifindex)));
+    } else if (!record && record.error().code != ENOENT) {
+        keep_first(first, std::unexpected(record.error()));
+        return first; // keep the pins for the olaf that can read the record
+    }
+    keep_first(first, lock.clear());
+    return first;
+}
+
+void sweep_stale(const PinPlace &but) {
+    const auto namespaces = visible_netns();
+    for (const auto &place : pinned_places()) {
+        const bool ours = place.netns == but.netns;
+        if ((ours && place.ifindex == but.ifindex) || (!ours && namespaces.contains(place.netns)))
+            continue;
+        auto lock = PinLock::existing(place);
+        if (!lock)
+            continue; // somebody is at work on it
+        const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
+        const bool alive = link && xdp_link_device(link.get()) != 0;
+        const bool device_gone = ours && !find_device(place.ifindex);
+        if (!alive && (device_gone || !ours))
+            (void)in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }});
+    }
+}
+
+} // namespace olaf
