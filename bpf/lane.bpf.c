@@ -103,13 +103,15 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	struct olaf_head head = {};
 	struct olaf_visit v = {};
 	int result = OLAF_DRAINED_ONE;
+	__u64 tail;
 	__u32 bytes;
 
 	if (!ring || !places)
 		return OLAF_DRAINED_DUE;
 	v.now = bpf_ktime_get_ns();
-	v.head = *(volatile __u64 *)&ring->head;
-	if (v.head != *(volatile __u64 *)&ring->tail) {
+	tail = *(volatile __u64 *)&ring->tail;
+	v.head = olaf_first_waiting(places, *(volatile __u64 *)&ring->head, tail);
+	if (v.head != tail) {
 		olaf_look_at_head(skb, places, v.head, v.now, &head);
 		v.head_bytes = head.bytes;
 		v.may_depart = head.slot != NULL;

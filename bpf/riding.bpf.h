@@ -52,6 +52,7 @@ __noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct ola
 	struct olaf_slot *slot;
 	struct olaf_rule *rule;
 	int waiting, due, late;
+	__u64 tail;
 	__u32 open;
 
 	if (!a || !v || !ring || !places)
@@ -65,8 +66,9 @@ __noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct ola
 	v->frame_bytes = a->frame_bytes;
 	open = *(volatile __u32 *)&slot->open;
 	v->want_place = !(olaf_policy_folds(rule->policy) && open);
-	v->head = *(volatile __u64 *)&ring->head;
-	waiting = v->head != *(volatile __u64 *)&ring->tail;
+	tail = *(volatile __u64 *)&ring->tail;
+	v->head = olaf_first_waiting(places, *(volatile __u64 *)&ring->head, tail);
+	waiting = v->head != tail;
 	due = a->now >= *(volatile __u64 *)&ring->next_departure_ns;
 	late = waiting && a->now > *(volatile __u64 *)&ring->lane_deadline_ns;
 

@@ -56,6 +56,25 @@ static __always_inline struct olaf_place *olaf_place_at(struct olaf_place *place
 	return &places[position & (olaf_cfg.ring_places - 1)];
 }
 
+/*
+ * The head as a visit will find it, VOID places skipped; `tail` if nothing waits. A hint
+ * taken without the lock: whoever looks only at ring->head would see a VOID place there,
+ * find nothing to depart, not visit, and so leave it there for ever.
+ */
+static __always_inline __u64 olaf_first_waiting(struct olaf_place *places, __u64 head, __u64 tail)
+{
+	int i;
+
+	for (i = 0; i < OLAF_MAX_VOIDS; i++) {
+		struct olaf_place *place = olaf_place_at(places, head);
+
+		if (head == tail || *(volatile __u32 *)&place->state != OLAF_PLACE_VOID)
+			break;
+		head++;
+	}
+	return head;
+}
+
 /* What a visit may bring; several at once. */
 enum olaf_got {
 	OLAF_GOT_PASSAGE = 0x1, /* nothing waits and the link is free: leave as you are */

@@ -9,13 +9,14 @@ add_executable(
   aom_meter_test.cpp
   checksum_test.cpp
   cluster_test.cpp
-  faults_test.cpp
   loopback_test.cpp
   message_test.cpp
   packing_test.cpp
   replica_test.cpp
   rules_test.cpp
   segments_test.cpp
+  server_faults_test.cpp
+  worker_faults_test.cpp
   worker_table_test.cpp
 )
 # replica.hpp is not public.

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a Worker is made of: worker_push.cpp sends, worker_acks.cpp receives.
+#pragma once
+
+#include <olaf/worker.hpp>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <olaf/segments.hpp>
+
+#include "receive_batch.hpp"
+#include "replica.hpp"
+
+namespace olaf {
+
+class Worker::Impl {
+  public:
+    Impl(const WorkerOptions &options, UdpSocket socket, Segments segments)
+        : options_(options), socket_(std::move(socket)), segments_(segments),
+          frames_(std::min<std::size_t>(segments.count(), kSendBatch)), batch_(kReceiveBatch),
+          replica_(options.elements) {}
+
+    Result<void> join();
+    Result<PushReport> push(std::span<const float> gradient, double reward,
+                            std::uint32_t model_version, std::int64_t generated_ns);
+    Result<bool> poll();
+    Result<bool> wait(std::chrono::nanoseconds timeout);
+
+    const UdpSocket &socket() const { return socket_; }
+    const Replica &replica() const { return replica_; }
+    const Feedback &feedback() const { return feedback_; }
+    const WorkerStats &stats() const { return stats_; }
+
+  private:
+    static constexpr std::size_t kSendBatch = 16;
+    static constexpr std::size_t kReceiveBatch = 16;
+
+    Result<std::size_t> fill(Frame &frame, Update update, std::span<const float> gradient,
+                             PackReport &report) const;
+    UdpSocket::Sent send(std::span<const std::size_t> sizes);
+    Decoded<bool> handle(std::size_t message);
+    void note(const Ack &ack);
+
+    WorkerOptions options_;
+    UdpSocket socket_;
+    Segments segments_;
+    std::vector<Frame> frames_;
+    ReceiveBatch batch_;
+    Replica replica_;
+    std::uint32_t sequence_ = 0;
+    Feedback feedback_;
+    WorkerStats stats_;
+};
+
+} // namespace olaf

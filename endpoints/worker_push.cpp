@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "worker_impl.hpp"
+
+#include <cerrno>
+#include <string>
+
+#include <olaf/clock.hpp>
+
+namespace olaf {
+
+Result<void> Worker::Impl::join() {
+    frames_[0].header = encode(Join{.cluster = options_.cluster,
+                                    .worker = options_.worker,
+                                    .sequence = sequence_,
+                                    .generated_ns = tai_now_ns()});
+    const std::size_t size = message_size(0);
+    send({&size, 1});
+    return {};
+}
+
+Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double reward,
+                                      std::uint32_t model_version, std::int64_t generated_ns) {
+    if (gradient.size() != options_.elements)
+        return fail("push gradient", {}, 0, {},
+                    "it has " + std::to_string(gradient.size()) + " elements, the model " +
+                        std::to_string(options_.elements));
+    Update update = {.cluster = options_.cluster,
+                     .worker = options_.worker,
+                     .sequence = ++sequence_,
+                     .generated_ns = generated_ns,
+                     .reward = to_reward(reward, options_.packing.max_count),
+                     .model_version = model_version,
+                     .segments = segments_.count(),
+                     .format = options_.packing.format,
+                     .has_checksum = options_.checksum};
+    PushReport report = {.sequence = update.sequence};
+    std::vector<std::size_t> sizes;
+    sizes.reserve(frames_.size());
+    for (std::size_t segment = 0; segment < segments_.count(); segment++) {
+        update.segment = static_cast<std::uint16_t>(segment);
+        const Slice slice = segments_.slice(segment);
+        const auto size = fill(frames_[sizes.size()], update,
+                               gradient.subspan(slice.begin, slice.size()), report.packing);
+        if (!size)
+            return std::unexpected(size.error());
+        sizes.push_back(*size);
+        if (sizes.size() < frames_.size() && segment + 1 < segments_.count())
+            continue;
+        const UdpSocket::Sent result = send(sizes);
+        if (result.last_errno == EMSGSIZE)
+            return fail("push gradient", options_.server.text(), EMSGSIZE,
+                        "lower the worker's mtu to that of the interface");
+        report.segments += result.sent;
+        report.unsent += result.unsent;
+        sizes.clear();
+    }
+    stats_.updates++;
+    stats_.clipped += report.packing.clipped;
+    stats_.nans += report.packing.nans;
+    return report;
+}
+
+// Returns the message's size in bytes.
+Result<std::size_t> Worker::Impl::fill(Frame &frame, Update update, std::span<const float> gradient,
+                                       PackReport &report) const {
+    const std::size_t data = lanes_for(update.format, gradient.size());
+    const auto lanes = std::span(frame.lanes).first(data);
+    const auto packed = pack(options_.packing, gradient, lanes);
+    if (!packed)
+        return std::unexpected(packed.error());
+    report += *packed;
+    if (update.has_checksum)
+        frame.lanes[data] = checksum(lanes);
+    update.lanes = static_cast<std::uint16_t>(data + (update.has_checksum ? 1 : 0));
+    frame.header = encode(update);
+    return message_size(update.lanes);
+}
+
+// The first frames, of these sizes in bytes.
+UdpSocket::Sent Worker::Impl::send(std::span<const std::size_t> sizes) {
+    iovec parts[kSendBatch];
+    mmsghdr headers[kSendBatch] = {};
+    for (std::size_t i = 0; i < sizes.size(); i++) {
+        parts[i] = {.iov_base = &frames_[i], .iov_len = sizes[i]};
+        headers[i].msg_hdr.msg_iov = &parts[i];
+        headers[i].msg_hdr.msg_iovlen = 1;
+    }
+    const UdpSocket::Sent result = socket_.send(headers, sizes.size(), options_.send_patience);
+    stats_.messages += result.sent;
+    stats_.unsent += result.unsent;
+    return result;
+}
+
+} // namespace olaf
