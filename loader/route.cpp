@@ -50,8 +50,8 @@ Result<Route> route_to(const IpAddress &address) {
     const int error = netlink->query(
         std::move(message), [&](nlmsghdr *answer) { read_route(answer, address.family, route); });
     if (error < 0 || route.ifindex == 0)
-        return fail("find a route to", address_text(address), errno_of_netlink(error),
-                    "ip route get tells the kernel's view", error < 0 ? "" : "there is none");
+        return fail("find a route to", address_text(address), 0,
+                    "add one; ip route get tells the kernel's view", "there is none");
     if (route.source.family == 0)
         return fail("find a route to", address_text(address), 0,
                     "give the output device an address", "no source address for it");

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cli.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+#include <sstream>
+
+namespace olaf {
+namespace {
+
+constexpr auto usage_error = 2;
+
+/// An option whose text a strict parser of ours reads.
+template <class Parser, class Into>
+CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, Parser parser,
+                    const std::string &help, const std::string &type) {
+    return app
+        .add_option_function<std::string>(
+            name,
+            [&into, parser, name](const std::string &text) {
+                auto value = parser(text);
+                if (!value)
+                    throw CLI::ValidationError(name, value.error().message());
+                into = std::move(*value);
+            },
+            help)
+        ->type_name(type);
+}
+
+auto count_parser(std::uint32_t least, std::uint32_t most) {
+    return [=](const std::string &text) { return parse_count(text, least, most); };
+}
+auto count_or(std::string word, std::uint32_t least, std::uint32_t most) {
+    return [=](const std::string &text) { return parse_count_or(word, text, least, most); };
+}
+
+Result<olaf_policy> parse_policy(const std::string &text) {
+    if (const auto policy = policy_by_name(text))
+        return *policy;
+    return fail("find policy", "'" + text + "'", 0, "it is one of olaf, fifo, aggregate, newest");
+}
+
+Result<std::uint64_t> parse_duration_between(const std::string &text, std::uint64_t least,
+                                             std::uint64_t most) {
+    auto value = parse_duration(text);
+    if (value && (*value < least || *value > most))
+        return fail("take duration", "'" + text + "'", 0,
+                    "give " + duration_text(least) + " ... " + duration_text(most));
+    return value;
+}
+
+void device_argument(CLI::App &app, std::string &into, bool required = true) {
+    app.add_option("device", into, "Network device")->type_name("DEV")->required(required);
+}
+
+void add_attach(CLI::App &root, AttachOptions &options) {
+    auto &app = *root.add_subcommand("attach", "Put the queue on a device; returns when it is live "
+                                               "and needs no process afterwards");
+    device_argument(app, options.device);
+    auto &where = *app.add_option_group("Delivery", "Where a departing update goes, one of:");
+    where.add_flag("--local", options.local, "up this host's own stack, to a parameter server here");
+    where.add_option("--forward", options.forward, "out of DEV2, addresses untouched")
+        ->type_name("DEV2");
+    parsed(where, "--upstream", options.upstream,
+           [](const std::string &text) { return parse_endpoint(text); },
+           "to this server, from this host's own address; port 6523 unless given",
+           "ADDR[:PORT]");
+    where.require_option(0, 1);
+    parsed(app, "--port", options.port, count_parser(1, 65535), "UDP port of updates [6523]",
+           "PORT");
+    parsed(app, "--queue", options.queue, count_or("auto", 1, OLAF_MAX_PLACES / 2),
+           "Qmax: updates that may wait [auto: never lose one to a full queue]", "N|auto");
+    parsed(app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
+           "pace of departures [line; with --local unlimited]", "20gbit|line|unlimited");
+    parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
+           "olaf|fifo|aggregate|newest");
+    parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_PLACES / 2),
+           "cluster ids are 0 ... N-1 [1024]", "N");
+    parsed(app, "--max-segments", options.max_segments, count_parser(1, 65535),
+           "frames a model is cut into, at most [1]", "N");
+    parsed(app, "--max-lanes", options.max_lanes, count_or("mtu", 1, OLAF_MAX_LANES),
+           "8-byte lanes of an update, at most [mtu: what the device's MTU carries]", "N|mtu");
+    app.add_option("--mode", options.mode, "native XDP, generic (skb), or the best that works "
+                                           "[auto]")
+        ->transform(CLI::Transformer(
+                        std::map<std::string, XdpMode>{{"auto", XdpMode::automatic},
+                                                       {"native", XdpMode::native},
+                                                       {"skb", XdpMode::skb}})
+                        .description(""))
+        ->type_name("auto|native|skb");
+    parsed(app, "--drain-interval", options.drain_interval_ns,
+           [](const std::string &text) {
+               return parse_duration_between(text, 10'000, 1'000'000'000);
+           },
+           "period of the drain lane, which sends when nothing arrives [100us]", "TIME");
+    parsed(app, "--activity-window", options.activity_window_ns,
+           [](const std::string &text) {
+               return parse_duration_between(text, 1'000'000, 3'600'000'000'000);
+           },
+           "a cluster counts as active this long after an update [1s]", "TIME");
+    app.add_option_function<std::vector<std::string>>(
+           "--allow",
+           [&options](const std::vector<std::string> &texts) {
+               for (const auto &text : texts) {
+                   const auto prefix = parse_prefix(text);
+                   if (!prefix)
+                       throw CLI::ValidationError("--allow", prefix.error().message());
+                   options.allow.push_back(*prefix);
+               }
+           },
+           "take updates only from these sources; repeatable [everybody]")
+        ->type_name("CIDR")
+        ->allow_extra_args(false);
+    app.add_flag("--replace", options.replace,
+                 "swap the programs of the running queue and keep its state;\n"
+                 "what isn't given stays as it is");
+    app.callback([&options] {
+        if (!options.replace && !options.local && options.forward.empty() && !options.upstream)
+            throw CLI::RequiredError("one of --local, --forward DEV2, --upstream ADDR");
+    });
+}
+
+void add_detach(CLI::App &root, DetachOptions &options) {
+    auto &app = *root.add_subcommand("detach", "Send what still waits, then remove every trace");
+    device_argument(app, options.device);
+    app.add_flag("--force", options.force,
+                 "detach even if updates wait that can't leave: they are lost");
+}
+
+void add_status(CLI::App &root, StatusOptions &options) {
+    auto &app = *root.add_subcommand("status", "What is attached, how, and its counters");
+    device_argument(app, options.device, false);
+    app.add_flag("--clusters", options.clusters, "counters of each cluster as well");
+}
+
+void range_argument(CLI::App &app, ClusterOptions &options, bool required) {
+    parsed(app, "clusters", options.clusters,
+           [](const std::string &text) { return parse_range(text); }, "cluster, or a range of them",
+           "ID|FIRST-LAST")
+        ->required(required);
+}
+
+void add_cluster(CLI::App &root, ClusterOptions &options) {
+    auto &app = *root.add_subcommand("cluster", "Rules by cluster");
+    app.require_subcommand(1);
+    auto &set = *app.add_subcommand("set", "Change what is given, keep the rest");
+    device_argument(set, options.device);
+    range_argument(set, options, true);
+    auto &rules = *set.add_option_group("Rules");
+    parsed(rules, "--policy", options.policy, parse_policy, "how updates are merged",
+           "olaf|fifo|aggregate|newest");
+    parsed(rules, "--reward-threshold", options.reward_threshold,
+           [](const std::string &text) { return parse_reward(text); },
+           "merge only rewards that differ by this at most", "X|off");
+    parsed(rules, "--max-count", options.max_count, count_parser(1, OLAF_LIMIT_MAX_COUNT),
+           "never fold more updates than this into one", "N");
+    rules.require_option(1, 0);
+    auto &remove = *app.add_subcommand("remove", "Back to the defaults");
+    device_argument(remove, options.device);
+    range_argument(remove, options, true);
+    auto &list = *app.add_subcommand("list", "Show rules; all that differ from the default");
+    device_argument(list, options.device);
+    range_argument(list, options, false);
+    set.callback([&options] { options.action = ClusterOptions::Action::set; });
+    remove.callback([&options] { options.action = ClusterOptions::Action::remove; });
+    list.callback([&options] { options.action = ClusterOptions::Action::list; });
+}
+
+void add_doctor(CLI::App &root, DoctorOptions &options) {
+    auto &app = *root.add_subcommand("doctor", "What this kernel and NIC can do, and the remedy "
+                                               "for what they can't");
+    device_argument(app, options.device, false);
+}
+
+} // namespace
+
+std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv) {
+    CLI::App app("Folds model updates of asynchronous distributed RL in the kernel, at a NIC.\n",
+                 "olaf");
+    CommandLine line;
+    AttachOptions attach;
+    DetachOptions detach;
+    StatusOptions status;
+    ClusterOptions cluster;
+    DoctorOptions doctor;
+    app.add_option("--netns", line.global.netns, "work in this network namespace of ip netns")
+        ->type_name("NAME");
+    app.add_flag("--json", line.global.json, "results as JSON");
+    app.add_flag("-v,--verbose", line.global.verbose, "progress, and the log of libbpf");
+    app.set_version_flag("--version", "olaf " OLAF_PROJECT_VERSION);
+    app.require_subcommand(1);
+    app.fallthrough();
+    app.get_formatter()->column_width(34);
+    app.footer("\nolaf COMMAND --help tells more. A first one:\n"
+               "  olaf doctor eth0\n"
+               "  olaf attach eth0 --local --rate 1gbit\n"
+               "  olaf status eth0");
+    add_attach(app, attach);
+    add_detach(app, detach);
+    add_status(app, status);
+    add_cluster(app, cluster);
+    add_doctor(app, doctor);
+
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError &error) {
+        std::ostringstream out, err;
+        const int status_ = app.exit(error, out, err) == 0 ? 0 : usage_error;
+        return Farewell{status_, status_ == 0 ? out.str() : err.str()};
+    }
+    if (app.got_subcommand("attach"))
+        line.command = std::move(attach);
+    else if (app.got_subcommand("detach"))
+        line.command = std::move(detach);
+    else if (app.got_subcommand("status"))
+        line.command = std::move(status);
+    else if (app.got_subcommand("cluster"))
+        line.command = std::move(cluster);
+    else
+        line.command = std::move(doctor);
+    return line;
+}
+
+} // namespace olaf

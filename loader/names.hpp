@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Words for the numbers that the kernel's side counts by.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "olaf/queue.h"
+
+namespace olaf {
+
+inline constexpr std::array<std::string_view, 3> deliver_names{"local", "forward", "upstream"};
+
+inline constexpr std::array<std::string_view, OLAF_MALFORMED_REASONS> malformed_names{
+    "version", "type",  "length",  "truncated",  "lanes",
+    "format",  "count", "segment", "ip_checksum"};
+
+inline constexpr std::array<std::string_view, OLAF_REFUSED_REASONS> refused_names{
+    "source", "cluster", "segment", "size"};
+
+} // namespace olaf

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "snapshot.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+
+#include "config.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr std::uint32_t first_key = 0;
+constexpr std::uint32_t batch = 4096;
+
+std::uint64_t monotonic_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+template <class T> Result<void> read_first(int fd, const char *name, T *into) {
+    if (bpf_map_lookup_elem(fd, &first_key, into) != 0)
+        return fail("read map", name, errno, errno == EBADF ? "it is not there" : "");
+    return {};
+}
+
+Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
+    const std::uint32_t slots = config.max_clusters * config.max_segments;
+    snapshot.clusters.resize(config.max_clusters);
+    std::vector<std::uint32_t> keys(std::min(slots, batch));
+    std::vector<olaf_slot> values(keys.size());
+    std::uint32_t in = 0, out = 0;
+    for (bool first = true, more = true; more; first = false, in = out) {
+        std::uint32_t count = static_cast<std::uint32_t>(keys.size());
+        const int error =
+            bpf_map_lookup_batch(fd, first ? nullptr : &in, &out, keys.data(), values.data(),
+                                 &count, nullptr);
+        more = error == 0;
+        if (error != 0 && errno != ENOENT)
+            return fail("read map", "olaf_slots", errno);
+        for (std::uint32_t i = 0; i < count; i++)
+            snapshot.clusters[keys[i] / config.max_segments].add(values[i].counters);
+    }
+    for (const auto &cluster : snapshot.clusters)
+        snapshot.slots.add(cluster);
+    return {};
+}
+
+/// Every field is a 64-bit counter, so CPUs add up word by word.
+Result<void> read_counters(int fd, olaf_counters &sum) {
+    static_assert(sizeof(olaf_counters) % 8 == 0);
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus < 0)
+        return fail("count", "CPUs", -cpus);
+    constexpr std::size_t words = sizeof(olaf_counters) / 8;
+    std::vector<std::uint64_t> values(words * static_cast<std::size_t>(cpus));
+    if (auto done = read_first(fd, "olaf_counters", values.data()); !done)
+        return done;
+    std::uint64_t total[words] = {};
+    for (std::size_t i = 0; i < values.size(); i++)
+        total[i % words] += values[i];
+    std::memcpy(&sum, total, sizeof sum);
+    return {};
+}
+
+Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &config,
+                          Snapshot &snapshot) {
+    std::vector<olaf_place> places(config.ring_places);
+    if (auto done = read_first(places_fd, "olaf_places", places.data()); !done)
+        return done;
+    std::vector<std::uint64_t> entry((entry_bytes(config.max_lanes) + 7) / 8);
+    for (auto at = snapshot.ring.head; at != snapshot.ring.tail; at++) {
+        const auto &place = places[at % places.size()];
+        if (place.state == OLAF_PLACE_VOID)
+            continue;
+        snapshot.queue_length++;
+        if (bpf_map_lookup_elem(entries_fd, &place.entry, entry.data()) != 0)
+            return fail("read map", "olaf_entries", errno);
+        olaf_pending pending;
+        std::memcpy(&pending, entry.data(), sizeof pending);
+        snapshot.updates_waiting += pending.count;
+    }
+    return {};
+}
+
+} // namespace
+
+void SlotSums::add(const olaf_slot_counters &slot) {
+    add(SlotSums{.passed_through = slot.passed_through,
+                 .appended = slot.appended,
+                 .aggregated = slot.aggregated,
+                 .replaced = slot.replaced,
+                 .departed_riding = slot.departed_riding,
+                 .departed_drain = slot.departed_drain,
+                 .dropped_full = slot.dropped_full,
+                 .dropped_reward = slot.dropped_reward,
+                 .dropped_sealed = slot.dropped_sealed,
+                 .updates_out = slot.updates_departed + slot.updates_passed,
+                 .updates_superseded = slot.updates_superseded,
+                 .updates_dropped = slot.updates_dropped});
+}
+
+void SlotSums::add(const SlotSums &other) {
+    passed_through += other.passed_through;
+    appended += other.appended;
+    aggregated += other.aggregated;
+    replaced += other.replaced;
+    departed_riding += other.departed_riding;
+    departed_drain += other.departed_drain;
+    dropped_full += other.dropped_full;
+    dropped_reward += other.dropped_reward;
+    dropped_sealed += other.dropped_sealed;
+    updates_out += other.updates_out;
+    updates_superseded += other.updates_superseded;
+    updates_dropped += other.updates_dropped;
+}
+
+Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd) {
+    Snapshot snapshot;
+    olaf_active active{};
+    if (auto done = read_first(map_fd("olaf_active"), "olaf_active", &active); !done)
+        return std::unexpected(done.error());
+    snapshot.active_clusters =
+        olaf_active_clusters(&active, monotonic_ns(), config.activity_window_ns);
+    if (auto done = read_counters(map_fd("olaf_counters"), snapshot.counters); !done)
+        return std::unexpected(done.error());
+    if (auto done = read_slots(map_fd("olaf_slots"), config, snapshot); !done)
+        return std::unexpected(done.error());
+    const auto ring = read_ring(map_fd("olaf_ring"));
+    if (!ring)
+        return std::unexpected(ring.error());
+    snapshot.ring = *ring;
+    if (auto done = read_waiting(map_fd("olaf_places"), map_fd("olaf_entries"), config, snapshot);
+        !done)
+        return std::unexpected(done.error());
+    return snapshot;
+}
+
+Result<olaf_ring> read_ring(int ring_fd) {
+    olaf_ring ring{};
+    // Under the ring's lock: head and tail are of one moment.
+    if (bpf_map_lookup_elem_flags(ring_fd, &first_key, &ring, BPF_F_LOCK) != 0)
+        return fail("read map", "olaf_ring", errno);
+    return ring;
+}
+
+} // namespace olaf

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <map>
+
+#include "attachment.hpp"
+#include "commands.hpp"
+#include "host.hpp"
+#include "status_json.hpp"
+
+namespace olaf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Result<Json> status_of(const Attachment &attachment, bool clusters) {
+    std::map<std::string, Fd> open;
+    const auto find = [&](const char *name) {
+        auto fd = open_map(attachment, name);
+        if (!fd)
+            return -1;
+        return (open[name] = std::move(*fd)).get();
+    };
+    const auto snapshot = read_snapshot(attachment.record.config, find);
+    if (!snapshot)
+        return std::unexpected(snapshot.error());
+    return status_json(attachment, *snapshot, clusters);
+}
+
+/// "reason 3, reason 1", only those that happened.
+std::string reasons(const Json &counts) {
+    std::string text;
+    for (const auto &[name, count] : counts.items())
+        if (count.get<std::uint64_t>() != 0)
+            text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", name, count.get<std::uint64_t>());
+    return text.empty() ? text : text + ")";
+}
+
+void print_clusters(const Json &clusters) {
+    fmt::print("\n{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "cluster", "passed",
+               "appended", "folded", "replaced", "departed", "dropped");
+    for (const auto &cluster : clusters) {
+        const auto number = [&](const char *key) { return cluster[key].get<std::uint64_t>(); };
+        fmt::print("{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", number("cluster"),
+                   number("passed_through"), number("appended"), number("aggregated"),
+                   number("replaced"), number("departed"),
+                   number("dropped_full") + number("dropped_reward") + number("dropped_sealed"));
+    }
+}
+
+void print_table(const Attachment &attachment, const Json &json) {
+    const auto &config = attachment.record.config;
+    const auto &all = json["counters"];
+    const auto number = [&](const char *key) { return all[key].get<std::uint64_t>(); };
+    const auto text = [](const Json &value) { return value.get<std::string>(); };
+    const auto target = text(json["deliver"]["target"]);
+    fmt::print("{}: {} mode, port {}, policy {}, rate {}, delivers {}{}\n", attachment.device,
+               text(json["mode"]), json["port"].get<int>(), text(json["policy"]),
+               rate_text(config.rate_bps), text(json["deliver"]["kind"]),
+               target.empty() ? "" : " to " + target);
+    fmt::print("  queue     {} of {} waiting, {} active clusters\n",
+               json["queue"]["length"].get<std::uint64_t>(), config.queue_capacity,
+               json["active_clusters"].get<std::uint64_t>());
+    fmt::print("  received  {}: {} passed through, {} appended, {} aggregated, {} replaced\n",
+               number("received"), number("passed_through"), number("appended"),
+               number("aggregated"), number("replaced"));
+    fmt::print("  departed  {}: {} riding on arrivals, {} by the drain lane\n", number("departed"),
+               number("departed_riding"), number("departed_drain"));
+    fmt::print("  dropped   {} queue full, {} low reward, {} sealed\n", number("dropped_full"),
+               number("dropped_reward"), number("dropped_sealed"));
+    fmt::print("  updates   {} in, {} out, {} superseded, {} dropped, {} waiting\n",
+               number("updates_in"), number("updates_out"), number("updates_superseded"),
+               number("updates_dropped"), number("updates_waiting"));
+    fmt::print("  besides   {} malformed{}, {} not allowed{}, {} bypassed\n", number("malformed"),
+               reasons(json["malformed_by_reason"]), number("not_allowed"),
+               reasons(json["not_allowed_by_reason"]), number("bypassed"));
+    if (json.contains("clusters"))
+        print_clusters(json["clusters"]);
+}
+
+Result<void> print_one(const StatusOptions &options, bool as_json) {
+    const auto attachment = live_attachment(options.device);
+    if (!attachment)
+        return std::unexpected(attachment.error());
+    const auto json = status_of(*attachment, options.clusters);
+    if (!json)
+        return std::unexpected(json.error());
+    if (as_json)
+        fmt::print("{}\n", json->dump(2));
+    else
+        print_table(*attachment, *json);
+    return {};
+}
+
+Result<void> print_all(const StatusOptions &options, bool as_json) {
+    const auto all = attachments();
+    if (!all)
+        return std::unexpected(all.error());
+    Json list = Json::array();
+    for (const auto &attachment : *all) {
+        const auto json = attachment.alive ? status_of(attachment, options.clusters)
+                                           : Result<Json>(Json{{"device", attachment.device}});
+        if (!json)
+            return std::unexpected(json.error());
+        list.push_back(*json);
+        if (!as_json && attachment.alive)
+            print_table(attachment, *json);
+        else if (!as_json)
+            fmt::print("{}: a leftover; olaf detach {} removes it\n", attachment.device,
+                       attachment.device);
+    }
+    if (as_json)
+        fmt::print("{}\n", list.dump(2));
+    else if (all->empty())
+        fmt::print(stderr, "no queue is attached in this network namespace\n");
+    return {};
+}
+
+} // namespace
+
+Result<void> status(const StatusOptions &options, const GlobalOptions &global) {
+    if (auto good = require_privileges("read the queue of", options.device); !good)
+        return good;
+    return options.device.empty() ? print_all(options, global.json)
+                                  : print_one(options, global.json);
+}
+
+} // namespace olaf

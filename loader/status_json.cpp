@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "status_json.hpp"
+
+#include <arpa/inet.h>
+
+#include <numeric>
+
+#include "config.hpp"
+#include "names.hpp"
+
+namespace olaf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <std::size_t N>
+Json by_reason(const __u64 (&counts)[N], const std::array<std::string_view, N> &names) {
+    Json object = Json::object();
+    for (std::size_t i = 0; i < N; i++)
+        object[std::string(names[i])] = counts[i];
+    return object;
+}
+
+Json event_counters(const SlotSums &slots) {
+    return {{"passed_through", slots.passed_through},
+            {"appended", slots.appended},
+            {"aggregated", slots.aggregated},
+            {"replaced", slots.replaced},
+            {"departed", slots.departed()},
+            {"departed_riding", slots.departed_riding},
+            {"departed_drain", slots.departed_drain},
+            {"dropped_full", slots.dropped_full},
+            {"dropped_reward", slots.dropped_reward},
+            {"dropped_sealed", slots.dropped_sealed}};
+}
+
+Json all_counters(const Snapshot &snapshot) {
+    const auto &cpu = snapshot.counters;
+    Json object{{"received", cpu.received}};
+    object.update(event_counters(snapshot.slots));
+    object["malformed"] =
+        std::accumulate(std::begin(cpu.malformed), std::end(cpu.malformed), std::uint64_t{0});
+    object["not_allowed"] =
+        std::accumulate(std::begin(cpu.not_allowed), std::end(cpu.not_allowed), std::uint64_t{0});
+    object["bypassed"] = cpu.bypassed;
+    object["updates_in"] = cpu.updates_in;
+    object["updates_out"] = snapshot.slots.updates_out;
+    object["updates_superseded"] = snapshot.slots.updates_superseded;
+    object["updates_dropped"] = snapshot.slots.updates_dropped;
+    object["updates_waiting"] = snapshot.updates_waiting;
+    return object;
+}
+
+Json cluster_list(const Snapshot &snapshot) {
+    Json list = Json::array();
+    for (std::size_t id = 0; id < snapshot.clusters.size(); id++) {
+        const auto &sums = snapshot.clusters[id];
+        if (sums.passed_through + sums.appended + sums.dropped_full + sums.dropped_sealed == 0)
+            continue; // never heard of
+        Json object{{"cluster", id}};
+        object.update(event_counters(sums));
+        object["updates_out"] = sums.updates_out;
+        object["updates_superseded"] = sums.updates_superseded;
+        object["updates_dropped"] = sums.updates_dropped;
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
+} // namespace
+
+nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot &snapshot,
+                                   bool clusters) {
+    const auto &record = attachment.record;
+    const auto &config = record.config;
+    const auto &cpu = snapshot.counters;
+    Json object{
+        {"device", attachment.device},
+        {"ifindex", attachment.place.ifindex},
+        {"mode", record.skb_mode ? "skb" : "native"},
+        {"policy", policy_name(config.default_policy)},
+        {"port", ntohs(config.port_be)},
+        {"deliver", {{"kind", deliver_names[config.deliver % 3]}, {"target", record.target}}},
+        {"rate_bps", nullptr},
+        {"queue", {{"capacity", config.queue_capacity}, {"length", snapshot.queue_length}}},
+        {"active_clusters", snapshot.active_clusters},
+        {"counters", all_counters(snapshot)},
+        {"malformed_by_reason", by_reason(cpu.malformed, malformed_names)},
+        {"not_allowed_by_reason", by_reason(cpu.not_allowed, refused_names)},
+        {"lane",
+         {{"device", record.lane(attachment.place.ifindex).a},
+          {"circulating", snapshot.ring.lane_deadline_ns != 0},
+          {"launched", cpu.tokens_launched},
+          {"ticks", cpu.lane_ticks},
+          {"stale", cpu.lane_stale}}},
+        {"departures_failed", {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
+        {"limits",
+         {{"max_clusters", config.max_clusters},
+          {"max_segments", config.max_segments},
+          {"max_lanes", config.max_lanes},
+          {"drain_interval_ns", config.drain_interval_ns},
+          {"activity_window_ns", config.activity_window_ns}}},
+        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0}};
+    if (config.rate_bps != 0)
+        object["rate_bps"] = config.rate_bps;
+    if (clusters)
+        object["clusters"] = cluster_list(snapshot);
+    return object;
+}
+
+} // namespace olaf

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The command line, read without root.
+include(GoogleTest)
+find_package(GTest REQUIRED)
+
+add_executable(olaf_cli_tests cli_test.cpp)
+target_link_libraries(olaf_cli_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_cli_tests PROPERTIES LABELS unit)
