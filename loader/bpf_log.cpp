@@ -14,11 +14,12 @@ namespace {
 std::mutex mutex; // guards all below: libbpf may log from any thread
 std::string captured;
 bool echoed = false;
+thread_local int quiet = 0;
 
 [[gnu::format(printf, 2, 0)]] int capture(libbpf_print_level level, const char *format,
                                           va_list args) {
     const std::lock_guard guard(mutex);
-    if (level == LIBBPF_DEBUG && !echoed)
+    if (quiet > 0 || (level == LIBBPF_DEBUG && !echoed))
         return 0;
     va_list again;
     va_copy(again, args);
@@ -48,5 +49,8 @@ std::string take_bpf_log() {
     const std::lock_guard guard(mutex);
     return std::exchange(captured, {});
 }
+
+QuietBpfLog::QuietBpfLog() { quiet++; }
+QuietBpfLog::~QuietBpfLog() { quiet--; }
 
 } // namespace olaf

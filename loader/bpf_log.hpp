@@ -12,4 +12,12 @@ void capture_bpf_log(bool echo = false);
 /// What libbpf warned of since the last call. After a failed load: the verifier's words.
 std::string take_bpf_log();
 
+/// While it lives, libbpf's warnings on this thread go nowhere: for calls that may well fail.
+class QuietBpfLog {
+  public:
+    QuietBpfLog();
+    ~QuietBpfLog();
+    QuietBpfLog(QuietBpfLog &&) = delete;
+};
+
 } // namespace olaf

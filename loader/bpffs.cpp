@@ -81,7 +81,7 @@ Result<PinLock> PinLock::lock(const PinPlace &place, bool make) {
         if (!fd)
             return fail("open directory", path, errno);
         if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0)
-            return fail("lock", path, errno, "try again when it is done",
+            return fail("lock", path, errno == EWOULDBLOCK ? 0 : errno, "try again when it is done",
                         "another olaf is at work on this device");
         if (still_there(fd.get(), path))
             return PinLock(place, std::move(fd));

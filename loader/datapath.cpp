@@ -34,6 +34,8 @@ std::string load_hint(int code) {
     case ENOMEM:
     case E2BIG:
         return "ask for less: --max-clusters, --max-segments, --max-lanes, --queue";
+    case EMFILE:
+        return "raise the limit of open files: ulimit -n 256";
     default:
         return "olaf doctor tells what this kernel lacks; -v shows the kernel's words";
     }

@@ -2,6 +2,8 @@
 // olaf: the command. Exit status 0 done, 1 failed, 2 wrong usage.
 #include <fmt/format.h>
 
+#include <cerrno>
+
 #include "bpf_log.hpp"
 #include "cli.hpp"
 #include "netns.hpp"
@@ -55,9 +57,10 @@ int main(int argc, char **argv) {
     const auto result = run(std::get<CommandLine>(parsed));
     if (!result) {
         // A refused program: the verifier's words, before the line that sums up.
-        if (result.error().operation == "load")
+        const auto &error = result.error();
+        if (error.operation == "load" && (error.code == EINVAL || error.code == EACCES))
             fmt::print(stderr, "{}", take_bpf_log());
-        fmt::print(stderr, "olaf: {}\n", result.error().message());
+        fmt::print(stderr, "olaf: {}\n", error.message());
         return 1;
     }
     return *result ? 0 : 1;

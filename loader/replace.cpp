@@ -36,6 +36,31 @@ Result<void> check_mode(const AttachOptions &options, const Record &running,
                             running.skb_mode ? "skb" : "native"));
 }
 
+/// Pinned maps keep their sizes.
+Result<void> check_sizes(const olaf_config &running, const olaf_config &wanted,
+                         const std::string &device) {
+    struct Size {
+        const char *option;
+        std::uint32_t from, to;
+        bool same;
+    };
+    for (const auto &size : {
+             Size{"--max-clusters", running.max_clusters, wanted.max_clusters,
+                  running.max_clusters == wanted.max_clusters},
+             Size{"--max-segments", running.max_segments, wanted.max_segments,
+                  running.max_segments == wanted.max_segments},
+             Size{"--max-lanes", running.max_lanes, wanted.max_lanes,
+                  running.max_lanes == wanted.max_lanes},
+             Size{"--queue", running.queue_capacity, wanted.queue_capacity,
+                  running.ring_places == wanted.ring_places},
+         })
+        if (!size.same)
+            return fail("replace the queue on", device, 0, "olaf detach first",
+                        fmt::format("{} is {} and can't become {} while attached", size.option,
+                                    size.from, size.to));
+    return {};
+}
+
 /// Clusters that follow the default follow it to the new policy.
 Result<void> move_default(int rules_fd, const olaf_config &from, const olaf_config &to) {
     if (from.default_policy == to.default_policy)
@@ -121,6 +146,8 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
     const auto config = make_config(plan->config);
     if (!config)
         return std::unexpected(config.error());
+    if (auto good = check_sizes(running->config, *config, device.name); !good)
+        return std::unexpected(good.error());
     const auto queue = Datapath::load(*config, {.pinned_maps = place.path()});
     if (!queue)
         return std::unexpected(queue.error());

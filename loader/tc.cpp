@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bpf_log.hpp"
 #include "fd.hpp"
 #include "netlink.hpp"
 
@@ -109,6 +110,7 @@ Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifinde
 
 Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex,
                                  int program_fd) {
+    const QuietBpfLog quiet; // the first ones may be taken
     const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
     int error = 0;
     for (std::uint32_t priority = 1; priority <= priorities; priority++) {
@@ -139,6 +141,7 @@ Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
 
 Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex,
                            const char *program_name) {
+    const QuietBpfLog quiet; // most of these are not there
     const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
     for (std::uint32_t priority = 1; priority <= priorities; priority++) {
         auto found = options_of(priority);
