@@ -9,6 +9,7 @@
 #define OLAF_ADMIT_BPF_H
 
 #include "clusters.bpf.h"
+#include "control.bpf.h"
 #include "counters.bpf.h"
 #include "entry.bpf.h"
 #include "lanes.bpf.h"
@@ -115,7 +116,7 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 		entry = 2 * a->update.slot + buffer;
 		sealing |= slot->busy[0] && slot->busy[1];
 	}
-	if (!ring || (folds && slot->busy[0] && slot->busy[1]))
+	if (!ring || olaf_draining() || (folds && slot->busy[0] && slot->busy[1]))
 		entry = OLAF_NO_ENTRY;
 	else
 		entry = olaf_ring_append(ring, a->update.slot, entry,

@@ -47,7 +47,7 @@ __noinline int olaf_count_active(__u32 first_slot, __u64 now)
 	active = bpf_map_lookup_elem(&olaf_active, &zero);
 	if (!slot || !active || !window || !olaf_lock(&active->lock))
 		return -1;
-	epoch = now - now % window;
+	epoch = now - now % window + 1; /* the first is not "never" */
 	if (epoch > active->epoch_start_ns) {
 		active->previous_clusters =
 			epoch == active->epoch_start_ns + window ? active->current_clusters : 0;
@@ -74,9 +74,13 @@ static __always_inline void olaf_mark_active(__u32 cluster, __u64 now)
 {
 	__u32 first = cluster * olaf_cfg.max_segments;
 	struct olaf_slot *slot = olaf_slot_at(first);
+	__u64 epoch;
 
-	/* Unsigned: a stamp of 0 (never) or of the future reads as long ago. */
-	if (slot && now - *(volatile __u64 *)&slot->active_epoch_ns >= olaf_cfg.activity_window_ns)
+	if (!slot)
+		return;
+	/* Unsigned: a stamp of the future reads as long ago. 0 is never, however short we are up. */
+	epoch = *(volatile __u64 *)&slot->active_epoch_ns;
+	if (!epoch || now - epoch >= olaf_cfg.activity_window_ns)
 		olaf_count_active(first, now);
 }
 

@@ -89,7 +89,11 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	slot = olaf_slot_at(a->update.slot);
 	if (!slot)
 		return -1;
-	if (!olaf_ring_waits(ring)) {
+	if (olaf_draining()) {
+		/* The lane lets go what waits; an arrival with nothing to fold into goes on. */
+		if (!slot->open && olaf_may_pass(ctx, a, slot))
+			a->claim.got |= OLAF_GOT_PASSAGE;
+	} else if (!olaf_ring_waits(ring)) {
 		/* An unlimited link has no time to take: no lock. */
 		if (olaf_may_pass(ctx, a, slot) &&
 		    (!olaf_cfg.ns_per_byte_q24 || olaf_ring_pass(ring, a->now, a->frame_bytes)))
@@ -100,9 +104,6 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		if (room)
 			olaf_pop(ring, head, a->now, room, 1, &a->claim);
 	}
-	if (olaf_draining() && !slot->open && olaf_may_pass(ctx, a, slot) &&
-	    !(a->claim.got & OLAF_GOT_DEPARTURE))
-		a->claim.got |= OLAF_GOT_PASSAGE;
 	if (!a->claim.got && olaf_token_late(ring, a->now))
 		olaf_ring_revive(ring, a->now, &a->claim);
 	return 0;

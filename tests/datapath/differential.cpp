@@ -141,6 +141,18 @@ std::string Differential::step(const Update &update, const Frame &frame, bool li
     return text;
 }
 
+std::string Differential::drain() {
+    constexpr int patience = 1000; // ticks: each sends at least one
+    seen_["drained"]++;
+    for (model_.pacer.next = 0; model_.drain(any_time); model_.pacer.next = 0)
+        ;
+    for (int ticks = 0; ticks < patience && !kernel_.waiting().empty(); ticks++) {
+        kernel_.set_link(0, far);
+        run_tc(kernel_.queue().lane_drain_fd(), token({.bytes = Bytes(128)}, generation_));
+    }
+    return compare_state();
+}
+
 std::string Differential::compare_state() const {
     std::ostringstream out;
     const auto kernel = kernel_.totals();
