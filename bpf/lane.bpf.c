@@ -28,10 +28,14 @@ enum olaf_drained {
 	OLAF_DRAINED_ASK = 2, /* the head left by this very skb, to find its neighbour */
 };
 
-/* Reads the token of a frame; 0 if it is one of ours. */
+/*
+ * Reads the token of a frame; 0 if it is one of ours. From the MAC header, which isn't
+ * always where the skb begins: generic XDP that had to copy it forgets its mac_len.
+ */
 static __always_inline int olaf_token_read(struct __sk_buff *skb, struct olaf_token *token)
 {
-	if (bpf_skb_load_bytes(skb, OLAF_TOKEN_OFFSET, token, sizeof(*token)))
+	if (bpf_skb_load_bytes_relative(skb, OLAF_TOKEN_OFFSET, token, sizeof(*token),
+					BPF_HDR_START_MAC))
 		return -1;
 	return token->eth_proto_be == bpf_htons(ETH_P_IP) && olaf_cfg.token_secret &&
 			       token->secret == olaf_cfg.token_secret ?
@@ -62,6 +66,9 @@ int olaf_token_catch(struct __sk_buff *skb)
 	if (olaf_token_read(skb, &token))
 		return TC_ACT_UNSPEC;
 	bpf_skb_change_tail(skb, OLAF_TOKEN_MAX_BYTES, 0);
+	/* Where the skb begins is where it will be sent from: see olaf_token_read(). */
+	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
+		return TC_ACT_SHOT;
 	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
 }
 
