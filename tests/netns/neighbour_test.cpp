@@ -51,7 +51,7 @@ TEST_P(Neighbour, AChangeOfItsMacIsFollowed) {
         const auto who = Testbed::server_peer(family).address + " lladdr " + text(mac);
         bed.server().ip("link set eth0 address " + text(mac) + "\n");
         bed.host.ip("neighbour replace " + who + " dev out nud permanent\n");
-        // Within the life of a cached answer, 100 ms, departures go to the new address.
+        // Within the life of a cached answer, 100 ms a cluster, departures go to the new address.
         const auto deadline = std::chrono::steady_clock::now() + patience;
         for (bool followed = false; !followed;) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
@@ -62,9 +62,9 @@ TEST_P(Neighbour, AChangeOfItsMacIsFollowed) {
         // And it is the server's own, so its socket hears it.
         while (server.poll(std::chrono::milliseconds(0)))
             ;
-        worker.send(Update{.cluster = 2}, bed.target(family));
-        EXPECT_EQ(server.receive().update().cluster, 2u);
-        EXPECT_EQ(wire.receive_update().update.cluster, 2u);
+        worker.send(Update{.cluster = 1, .sequence = 2}, bed.target(family));
+        EXPECT_EQ(server.receive().update().sequence, 2u);
+        EXPECT_EQ(wire.receive_update().update.sequence, 2u);
     }
 }
 
