@@ -8,7 +8,7 @@
 namespace olaf::cartpole {
 
 struct ActorOptions {
-    int min_steps = 256; ///< play whole episodes until at least so many steps
+    int min_steps = 1; ///< play whole episodes until at least so many steps: one episode
     float discount = 0.99F;
     float trace = 0.95F; ///< λ of generalised advantage estimation
     float clip = 0.5F;   ///< largest norm of a gradient

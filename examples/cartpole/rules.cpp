@@ -54,9 +54,9 @@ Rule make_rule(RuleName name, double learning_rate) {
     const auto or_default = [&](double rate) { return learning_rate > 0 ? learning_rate : rate; };
     switch (name) {
     case RuleName::paper:
-        return paper_rule(or_default(0.1));
+        return paper_rule(or_default(1));
     case RuleName::sgd:
-        return async_sgd_rule(or_default(0.1));
+        return async_sgd_rule(or_default(0.5));
     case RuleName::adam:
         break;
     }

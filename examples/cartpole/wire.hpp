@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What both programs of the example must agree on, and how their options name it.
+#pragma once
+
+#include "policy.hpp"
+
+#include <olaf/address.hpp>
+#include <olaf/packing.hpp>
+
+#include <map>
+#include <string>
+
+namespace olaf::cartpole {
+
+inline const std::map<std::string, Format> kFormatNames = {{"i32x2", Format::i32x2},
+                                                           {"i16x4", Format::i16x4}};
+
+/// Fixed point for gradients whose norm, and so each element, is at most 0.5: the
+/// clip limit lies at 2 for i32x2 and at 1 for i16x4, so nothing ever saturates.
+/// i16x4 pays for its 16 bits with a smaller max_count, of which the queue must be told.
+inline Packing packing_for(Format format) {
+    if (format == Format::i16x4)
+        return {.format = format, .scale = 1 << 10, .max_count = 32};
+    return {.format = Format::i32x2, .scale = 1 << 22, .max_count = OLAF_DEFAULT_MAX_COUNT};
+}
+
+/// The weights that a cluster starts from.
+inline Parameters first_weights(std::uint64_t seed, std::uint32_t cluster) {
+    Random random{seed, cluster};
+    return initial_parameters(random);
+}
+
+/// "ADDR", "ADDR:PORT", "IPV6" or "[IPV6]:PORT".
+Result<Address> parse_address(const std::string &text);
+
+} // namespace olaf::cartpole

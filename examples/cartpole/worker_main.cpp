@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// olaf-cartpole-worker: plays CartPole and sends policy gradients. Several workers of
+// a cluster may share a process: each has a thread and a socket of its own.
+#include "signals.hpp"
+#include "training_worker.hpp"
+#include "wire.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include <future>
+#include <thread>
+
+using namespace olaf;
+using namespace olaf::cartpole;
+
+namespace {
+
+struct Options {
+    std::string server = "127.0.0.1";
+    std::uint32_t cluster = 0;
+    std::string workers = "0";
+    std::uint64_t seed = 1;
+    double interval_ms = 30;
+    double duration_s = 0;
+    Format format = Format::i32x2;
+    std::size_t mtu = 1500;
+};
+
+constexpr std::uint32_t kMostWorkers = 256; // threads in one process
+
+struct Range {
+    std::uint32_t first, last;
+};
+
+void define(CLI::App &app, Options &options) {
+    app.option_defaults()->always_capture_default();
+    app.add_option("--server", options.server, "ADDR[:PORT] of the parameter server");
+    app.add_option("--cluster", options.cluster, "cluster to train in");
+    app.add_option("--worker,--workers", options.workers, "ID, or FIRST-LAST: a thread each");
+    app.add_option("--seed", options.seed, "of everything random");
+    app.add_option("--interval-ms", options.interval_ms, "time between a worker's updates")
+        ->check(CLI::Range(0.1, 60e3));
+    app.add_option("--duration", options.duration_s, "seconds, 0: until SIGINT or SIGTERM")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--format", options.format, "how lanes pack the gradient")
+        ->transform(CLI::CheckedTransformer(kFormatNames));
+    app.add_option("--mtu", options.mtu, "IP MTU on the way to the server");
+}
+
+Result<Range> parse_range(const std::string &text) {
+    unsigned first = 0, last = 0;
+    char rest = 0;
+    const int fields = std::sscanf(text.c_str(), "%u-%u%c", &first, &last, &rest);
+    if (fields == 1 && text.find('-') == std::string::npos)
+        last = first;
+    else if (fields != 2 || last < first || last - first >= kMostWorkers)
+        return fail("parse workers", text, 0, "write ID or FIRST-LAST, at most 256 of them");
+    return Range{first, last};
+}
+
+Result<TrainingReport> run(const Options &options, Range workers, const StopSignals &signals) {
+    const auto server = parse_address(options.server);
+    if (!server)
+        return std::unexpected(server.error());
+
+    std::stop_source stop;
+    std::vector<std::future<Result<TrainingReport>>> results;
+    for (std::uint32_t id = workers.first; id <= workers.last; ++id)
+        results.push_back(std::async(std::launch::async, train,
+                                     TrainingOptions{
+                                         .connection = {.server = *server,
+                                                        .cluster = options.cluster,
+                                                        .worker = id,
+                                                        .elements = kParameters,
+                                                        .packing = packing_for(options.format),
+                                                        .mtu = options.mtu},
+                                         .interval = std::chrono::nanoseconds(
+                                             static_cast<std::int64_t>(options.interval_ms * 1e6)),
+                                         .seed = options.seed,
+                                         .actor = {},
+                                     },
+                                     stop.get_token()));
+
+    // A worker ends early only by failing; waiting in slices notices that.
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(options.duration_s);
+    const auto failed = [](auto &result) {
+        return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    while ((options.duration_s == 0 || std::chrono::steady_clock::now() < end) &&
+           std::ranges::none_of(results, failed))
+        if (signals.wait(std::chrono::milliseconds(100)))
+            break;
+    stop.request_stop();
+
+    Result<TrainingReport> total;
+    for (auto &result : results) {
+        auto report = result.get();
+        if (!report)
+            total = std::unexpected(report.error());
+        else if (total)
+            *total += *report;
+    }
+    if (total && !total->had_weights)
+        return fail("train", options.server, 0, "is olaf-cartpole-server running there?",
+                    "no weights ever came");
+    return total;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    Options options;
+    CLI::App app{"Train CartPole as a worker of an asynchronous cluster"};
+    define(app, options);
+    CLI11_PARSE(app, argc, argv);
+    const StopSignals signals;
+
+    const auto workers = parse_range(options.workers);
+    const auto report = workers ? run(options, *workers, signals)
+                                : Result<TrainingReport>(std::unexpected(workers.error()));
+    if (!report) {
+        fmt::print(stderr, "{}\n", report.error().message());
+        return workers ? 1 : 2;
+    }
+    fmt::print("{{\"cluster\": {}, \"first_worker\": {}, \"last_worker\": {}, "
+               "\"updates_sent\": {}, \"updates_unsent\": {}, \"acks_received\": {}, "
+               "\"acks_stale\": {}, \"elements_clipped\": {}, \"steps\": {}, "
+               "\"model_version\": {}}}\n",
+               options.cluster, workers->first, workers->last, report->stats.updates,
+               report->stats.unsent, report->stats.acks, report->stats.stale, report->stats.clipped,
+               report->episode_steps, report->model_version);
+}
