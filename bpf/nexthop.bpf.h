@@ -58,6 +58,8 @@ static __always_inline void olaf_hop_lookup(void *ctx, struct olaf_nexthop *hop,
 	int i;
 
 	fib.ifindex = olaf_cfg.egress_ifindex;
+	/* Of no particular length: with 0 the kernel would judge ctx's own, and a token is long. */
+	fib.tot_len = 1;
 	if (family == 4) {
 		fib.family = OLAF_AF_INET;
 		fib.ipv4_dst = hop->daddr_be[0];
