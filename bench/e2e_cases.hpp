@@ -18,18 +18,18 @@ constexpr std::uint32_t queue_capacity = 8;
 
 /// Where updates are when no frame is under way.
 struct Ledger {
-    std::uint64_t taken = 0;      ///< updates that the program under test accepted
-    std::uint64_t waiting = 0;    ///< folded, not yet sent
-    std::uint64_t dropped = 0;    ///< by decision, superseded ones included
-    std::uint64_t departed = 0;   ///< that it sent
+    std::uint64_t taken = 0;    ///< updates that the program under test accepted
+    std::uint64_t waiting = 0;  ///< folded, not yet sent
+    std::uint64_t dropped = 0;  ///< by decision, superseded ones included
+    std::uint64_t departed = 0; ///< that it sent
 };
 
 class Contender {
   public:
     virtual ~Contender() = default;
     [[nodiscard]] virtual bench_config config() const = 0;
-    /// Before the measurement: `input` updates/s arrive with the settings as they are.
-    /// True if it changed them and wants to be measured again.
+    /// After each slice: `input` updates/s came, `output` frames/s left. True if that is not the
+    /// ratio wanted: the settings are changed, the slice doesn't count.
     virtual bool calibrate(double input, double output) {
         (void)input, (void)output;
         return false;

@@ -24,6 +24,14 @@ constexpr std::int64_t jumbo = BENCH_JUMBO_LANES * 8;
 
 // clang-format off
 const std::vector<FoldBenchmark> benchmarks{
+    {"cost_nothing",      0, [] { return cost_case("nothing"); }},
+    {"cost_clock",        0, [] { return cost_case("clock"); }},
+    {"cost_lookup",       0, [] { return cost_case("lookup"); }},
+    {"cost_lock",         0, [] { return cost_case("lock"); }},
+    {"cost_call",         0, [] { return cost_case("call"); }},
+    {"cost_load_headers", 0, [] { return cost_case("load_headers"); }},
+    {"cost_add",          0, [] { return cost_case("add_lanes"); }},
+    {"cost_add_locked",   0, [] { return cost_case("add_lanes_locked"); }},
     {"parse_drop",      0,     [] { return drop_case("parse_drop", false); }},
     {"vary_parse_drop", 0,     [] { return drop_case("vary_parse_drop", true); }},
     {"xagg_1",          kib,   [] { return xagg_case("xagg_1", 1); }},
@@ -81,8 +89,8 @@ int main(int argc, char **argv) {
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
     must(own_cpu(0));
-    benchmark::AddCustomContext("instructions",
-                                InstructionCounter().supported() ? "counted" : "not supported here");
+    benchmark::AddCustomContext(
+        "instructions", InstructionCounter().supported() ? "counted" : "not supported here");
     for (const auto &b : benchmarks)
         add(b);
     benchmark::RunSpecifiedBenchmarks();

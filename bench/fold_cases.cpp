@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include <bench_costs.skel.h>
 #include <bench_drop.skel.h>
 #include <bench_xagg.skel.h>
 #include <bpf/bpf.h>
@@ -45,6 +46,14 @@ void check_xagg(const std::string &name, int agg_array, std::uint32_t aggregates
 
 } // namespace
 
+FoldCase cost_case(const char *program) {
+    auto skeleton = must(open<bench_costs>("costs"));
+    must(load(skeleton, "costs"));
+    std::shared_ptr<bench_costs> owner(skeleton.release(), Destroy<bench_costs>());
+    const int fd = bpf_program__fd(bpf_object__find_program_by_name(owner->obj, program));
+    return {.program = fd, .frame = olaf_frame(0, 0), .check = [] {}, .owner = owner};
+}
+
 FoldCase drop_case(const std::string &name, bool varied) {
     auto skeleton = must(open<bench_drop>("drop"));
     must(load(skeleton, "drop"));
@@ -53,7 +62,8 @@ FoldCase drop_case(const std::string &name, bool varied) {
     const int through_vary = vary.program();
     auto drop = std::make_shared<Drop>(std::move(skeleton), std::move(vary));
 
-    FoldCase fold{.program = varied ? through_vary : parse_drop, .frame = olaf_frame(0, 0), .owner = drop};
+    FoldCase fold{
+        .program = varied ? through_vary : parse_drop, .frame = olaf_frame(0, 0), .owner = drop};
     fold.check = [name, bss = drop->skeleton->bss, program = fold.program, frame = fold.frame] {
         const auto before = bss->parsed;
         must(test_run(program, frame, checked_runs));

@@ -17,7 +17,8 @@ struct FoldCase {
     int program = -1;
     Frame frame;
     std::uint32_t verdict = XDP_DROP;
-    std::function<void()> check{}; ///< folds a little and compares the sums; ends the program if wrong
+    std::function<void()>
+        check{}; ///< folds a little and compares the sums; ends the program if wrong
     std::shared_ptr<void> owner{}; ///< keeps programs and maps loaded
 };
 
@@ -27,14 +28,18 @@ struct FoldBenchmark {
     std::function<FoldCase()> make; ///< only called when it is its turn
 };
 
+/// One program of costs.bpf.c.
+FoldCase cost_case(const char *program);
+
 /// The floor: parse and drop; with the program that varies frames in front of it if `varied`.
 FoldCase drop_case(const std::string &name, bool varied);
 
 /// XAgg's Algorithm 1 over `aggregates` fragments, in random order.
 FoldCase xagg_case(const std::string &name, std::uint32_t aggregates);
 
-/// Olaf's ingress program folding updates of `lanes` lanes into `clusters` clusters: in random order
-/// if `varied`, else (clusters = 1) one frame again and again.
-FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes, bool varied);
+/// Olaf's ingress program folding updates of `lanes` lanes into `clusters` clusters: in random
+/// order if `varied`, else (clusters = 1) one frame again and again.
+FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
+                   bool varied);
 
 } // namespace olaf::bench

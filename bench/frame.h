@@ -13,25 +13,26 @@
 
 #include <olaf/protocol.h>
 
-#define BENCH_LANES 128 /* 1 KiB */
+#define BENCH_LANES	  128  /* 1 KiB */
 #define BENCH_JUMBO_LANES 1120 /* 8,960 B */
-#define BENCH_L4_END 42 /* Ethernet 14, IPv4 20, UDP 8 */
+#define BENCH_L4_END	  42   /* Ethernet 14, IPv4 20, UDP 8 */
 
 #define BENCH_OLAF_PAYLOAD (BENCH_L4_END + (int)sizeof(struct olaf_header))
-#define BENCH_OLAF_FRAME (BENCH_OLAF_PAYLOAD + BENCH_LANES * 8)
+#define BENCH_OLAF_FRAME   (BENCH_OLAF_PAYLOAD + BENCH_LANES * 8)
 
-#define BENCH_XAGG_PORT 6524
+#define BENCH_XAGG_PORT	    6524
 #define BENCH_XAGG_ELEMENTS 256
-#define BENCH_MAX_CLUSTERS 10000
+#define BENCH_MAX_CLUSTERS  10000
 
-/* "Host ID" and "Gradient ID" of XAgg's figure 3, in the hosts' byte order, which costs XAgg least. */
+/* "Host ID" and "Gradient ID" of XAgg's figure 3, in the hosts' byte order, which costs XAgg least.
+ */
 struct xagg_header {
-	__u32 id; /* one-hot: which child sent it */
+	__u32 id;  /* one-hot: which child sent it */
 	__u32 idx; /* which gradient fragment */
 };
 
 #define BENCH_XAGG_PAYLOAD (BENCH_L4_END + (int)sizeof(struct xagg_header))
-#define BENCH_XAGG_FRAME (BENCH_XAGG_PAYLOAD + BENCH_XAGG_ELEMENTS * 4)
+#define BENCH_XAGG_FRAME   (BENCH_XAGG_PAYLOAD + BENCH_XAGG_ELEMENTS * 4)
 
 /* One element of Agg_array (XAgg, figure 4). */
 struct xagg_aggregate {
@@ -42,9 +43,9 @@ struct xagg_aggregate {
 
 /* What the programs that make, vary and check frames need to know; all in their rodata. */
 struct bench_config {
-	__u8 xagg; /* XAgg's header, else Olaf's */
+	__u8 xagg;	/* XAgg's header, else Olaf's */
 	__u32 clusters; /* aggregates, for XAgg */
-	__u32 workers; /* per cluster */
+	__u32 workers;	/* per cluster */
 	__u64 checksum; /* last lane of a frame of cluster 0 that carries one update */
 };
 

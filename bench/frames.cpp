@@ -103,7 +103,8 @@ Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses
 }
 
 bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers) {
-    return {.xagg = xagg, .clusters = clusters, .workers = workers, .checksum = checksum(BENCH_LANES)};
+    return {
+        .xagg = xagg, .clusters = clusters, .workers = workers, .checksum = checksum(BENCH_LANES)};
 }
 
 } // namespace olaf::bench

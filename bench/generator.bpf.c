@@ -22,7 +22,8 @@ struct {
 } output SEC(".maps");
 
 /* Key 0: the frame as it is to be sent; see `pristine`. Written before the first run. */
-struct template {
+struct template
+{
 	__u8 bytes[BENCH_OLAF_FRAME];
 };
 

@@ -45,10 +45,8 @@ Result<Network> Network::make() {
     const auto device = [](const char *name) {
         return Device{.name = name, .ifindex = static_cast<int>(if_nametoindex(name))};
     };
-    return Network{.gen = device("gen"),
-                   .dut = device("dut"),
-                   .out = device("out"),
-                   .sink = device("sink")};
+    return Network{
+        .gen = device("gen"), .dut = device("dut"), .out = device("out"), .sink = device("sink")};
 }
 
 Result<Attached> Attached::make(const Network::Device &device, int program) {

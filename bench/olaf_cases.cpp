@@ -62,12 +62,11 @@ FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_
                                    .link_busy = true}));
     fill(queue, lanes);
     auto olaf = std::make_shared<Olaf>(std::move(queue), std::nullopt);
-    FoldCase fold{.program = olaf->queue.program(),
-                  .frame = olaf_frame(0, 0, lanes),
-                  .owner = olaf};
+    FoldCase fold{
+        .program = olaf->queue.program(), .frame = olaf_frame(0, 0, lanes), .owner = olaf};
     if (varied) {
-        olaf->vary = must(Vary::make(
-            olaf->queue.program(), {.config = config_for(false, clusters, 2), .frags = true}));
+        olaf->vary = must(Vary::make(olaf->queue.program(),
+                                     {.config = config_for(false, clusters, 2), .frags = true}));
         fold.program = olaf->vary->program();
     }
     fold.check = [name, olaf = olaf.get(), program = fold.program, frame = fold.frame, lanes] {

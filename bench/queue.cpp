@@ -44,7 +44,6 @@ olaf_config config_of(const Queue::Options &options) {
 void size_maps(const ingress &s, const Queue::Options &options) {
     const std::uint32_t places = ring_places(options);
     bpf_map__set_max_entries(s.maps.olaf_rules, options.clusters);
-    bpf_map__set_max_entries(s.maps.olaf_activity, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_slots, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_entries, 2 * options.clusters + places);
     bpf_map__set_value_size(s.maps.olaf_entries, OLAF_ENTRY_BYTES(options.max_lanes));
@@ -132,7 +131,8 @@ Queue::Totals Queue::totals() const {
     return totals;
 }
 
-const olaf_entry *Queue::read_entry(std::uint32_t index, std::vector<std::uint64_t> &storage) const {
+const olaf_entry *Queue::read_entry(std::uint32_t index,
+                                    std::vector<std::uint64_t> &storage) const {
     storage.assign((OLAF_ENTRY_BYTES(options_.max_lanes) + 7) / 8, 0);
     bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.olaf_entries), &index, storage.data());
     return reinterpret_cast<const olaf_entry *>(storage.data());
@@ -157,7 +157,7 @@ std::uint64_t Queue::updates_waiting() const {
     std::uint64_t updates = 0;
     for (auto position = ring.head; position < ring.tail; ++position) {
         const auto &place = places[position % places.size()];
-        if (place.state == OLAF_PLACE_READY)
+        if (place.state == OLAF_PLACE_WAITING)
             updates += read_entry(place.entry, storage)->pending.count;
     }
     return updates;

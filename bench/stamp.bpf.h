@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Writing into a benchmark frame whose update it is. Needs: const volatile struct bench_config config. */
+/* Writing into a benchmark frame whose update it is. Needs: const volatile struct bench_config
+ * config. */
 #ifndef OLAF_BENCH_STAMP_BPF_H
 #define OLAF_BENCH_STAMP_BPF_H
 

@@ -6,8 +6,6 @@
 
 #include <bpf/bpf.h>
 #include <sched.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace olaf::bench {
 
@@ -23,13 +21,14 @@ void require(bool holds, const std::string &what) {
     std::exit(1);
 }
 
-Result<void> own_cpu(int cpu) {
+Result<void> own_cpu(int cpu, int priority) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(cpu, &set);
     if (sched_setaffinity(0, sizeof(set), &set) != 0)
         return fail("stay on CPU", std::to_string(cpu), errno);
-    if (setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), -20) != 0)
+    const sched_param first{.sched_priority = priority};
+    if (sched_setscheduler(0, SCHED_FIFO, &first) != 0)
         return fail("raise the priority", "", errno, "run as root");
     return {};
 }

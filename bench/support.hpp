@@ -50,9 +50,9 @@ template <class T> T must(Result<T> result) {
 /// Ends the program with what was expected of what, unless `holds`.
 void require(bool holds, const std::string &what);
 
-/// Keeps this thread on one CPU, ahead of what else wants it: on a shared machine a figure is about the
-/// program, not about its neighbours.
-Result<void> own_cpu(int cpu);
+/// Keeps this thread on one CPU, ahead of what else wants it: on a shared machine a figure is about
+/// the program, not about its neighbours. A real-time policy: nice does not hold others off.
+Result<void> own_cpu(int cpu, int priority = 1);
 
 struct TestRun {
     std::uint32_t verdict = 0;

@@ -17,7 +17,9 @@ struct Generator::Sender {
 Generator::Generator(Skeleton<bench_generator> skeleton, Frame frame)
     : skeleton_(std::move(skeleton)), frame_(std::move(frame)) {}
 Generator::Generator(Generator &&) noexcept = default;
-Generator::~Generator() { stop(); }
+Generator::~Generator() {
+    stop();
+}
 
 Result<Generator> Generator::make(const Network &network, const bench_config &config) {
     auto skeleton = open<bench_generator>("generator");

@@ -30,7 +30,9 @@ class UdpAggregator {
     /// Waits a moment for updates and handles at most one batch of them.
     void poll();
 
-    [[nodiscard]] std::uint64_t received() const { return received_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::uint64_t received() const {
+        return received_.load(std::memory_order_relaxed);
+    }
     /// Updates folded into accumulators that have not left yet.
     [[nodiscard]] std::uint64_t waiting() const;
 
@@ -55,7 +57,7 @@ class UdpAggregator {
     int socket_;
     std::uint32_t fold_;
     std::atomic<std::uint64_t> received_ = 0; ///< read by other threads
-    unsigned ready_ = 0; ///< filled messages of out_
+    unsigned ready_ = 0;                      ///< filled messages of out_
     std::vector<Message> accumulators_;
     std::vector<std::uint32_t> counts_;
     std::vector<Batch> batches_; ///< [0] in, [1] out; on the heap, so that a move keeps addresses

@@ -21,7 +21,7 @@
 
 /* Set before loading. */
 const volatile struct {
-	__u32 children; /* n */
+	__u32 children;	      /* n */
 	__u32 parent_ifindex; /* where a full aggregate goes; 0: back where it came from */
 } config = {.children = 3};
 
@@ -55,13 +55,13 @@ int xagg(struct xdp_md *ctx)
 	agg = bpf_map_lookup_elem(&agg_array, &idx); /* 5 */
 	if (!agg)
 		return XDP_DROP;
-	if (agg->bitmap == (agg->bitmap | pkt->id)) /* 6 */
-		return XDP_DROP; /* 7 */
-	agg->bitmap += pkt->id; /* 8 */
-	agg->counter++; /* 9 */
+	if (agg->bitmap == (agg->bitmap | pkt->id))   /* 6 */
+		return XDP_DROP;		      /* 7 */
+	agg->bitmap += pkt->id;			      /* 8 */
+	agg->counter++;				      /* 9 */
 	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) /* 10 */
-		agg->grad[i] += grad[i]; /* 11 */
-	if (agg->counter != config.children) /* 12 */
+		agg->grad[i] += grad[i];	      /* 11 */
+	if (agg->counter != config.children)	      /* 12 */
 		return XDP_DROP;
 
 	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) { /* 13 */

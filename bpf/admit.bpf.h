@@ -1,47 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An arrival is judged: merged into the waiting update of its slot as the policy
- * says, or put into a place of its own, or dropped. One critical section, the slot's.
+ * An arrival is judged: merged into the waiting update of its slot as the policy says,
+ * or appended as an entry of its own, or dropped. One critical section, its slot's.
+ *
+ * Folding, the common case, is inline from parse to verdict; the rest is one call away.
  */
 #ifndef OLAF_ADMIT_BPF_H
 #define OLAF_ADMIT_BPF_H
 
 #include "clusters.bpf.h"
+#include "control.bpf.h"
+#include "counters.bpf.h"
 #include "entry.bpf.h"
 #include "lanes.bpf.h"
 #include "policies/registry.bpf.h"
-#include "ring.bpf.h"
-
-enum olaf_outcome {
-	OLAF_OUTCOME_DONE = 0, /* counted: the frame is free */
-	OLAF_OUTCOME_WANTS_PLACE = 1, /* nothing done: come back with a place */
-	OLAF_OUTCOME_BROKEN = 2, /* a map is missing: can't happen */
-};
-
-/* Where the lanes of an arrival are: in the linear frame, or staged in a map value. */
-struct olaf_source {
-	struct olaf_entry *staged; /* headers are always staged */
-	const void *lanes; /* in the frame; NULL: in staged->lanes */
-	const void *end; /* of the frame */
-};
-
-static __always_inline void olaf_lanes_fold(struct olaf_entry *entry, struct olaf_source *source,
-					    __u32 lanes)
-{
-	if (source->lanes)
-		olaf_lanes_add_frame(entry->lanes, source->lanes, source->end, lanes);
-	else
-		olaf_lanes_add(entry->lanes, source->staged->lanes, NULL, lanes);
-}
-
-static __always_inline void olaf_lanes_take(struct olaf_entry *entry, struct olaf_source *source,
-					    __u32 lanes)
-{
-	if (source->lanes)
-		olaf_lanes_copy_frame(entry->lanes, source->lanes, source->end, lanes);
-	else
-		olaf_lanes_copy(entry->lanes, source->staged->lanes, NULL, lanes);
-}
 
 /* The fields of protocol.md's "after folding" column. */
 static __always_inline void olaf_pending_fold(struct olaf_pending *waiting,
@@ -64,7 +36,7 @@ static __always_inline void olaf_pending_fold(struct olaf_pending *waiting,
 	waiting->arrived_ns = update->arrived_ns;
 }
 
-/* What the slot's policy says to an arrival that finds `waiting` open. */
+/* What the policy says to an arrival that finds `waiting` open. */
 static __always_inline enum olaf_action olaf_judge(const struct olaf_pending *waiting,
 						   const struct olaf_pending *update,
 						   const struct olaf_rule *rule)
@@ -77,126 +49,160 @@ static __always_inline enum olaf_action olaf_judge(const struct olaf_pending *wa
 	return olaf_decide(&there, &here, rule);
 }
 
-/*
- * Judges the arrival under its slot's lock. `granted` is what the ring gave: a place
- * (GOT_PLACE), its refusal (GOT_FULL) or nothing yet. A place that turns out not to be
- * needed is given back as VOID.
- */
-static __always_inline enum olaf_outcome
-olaf_admit_from(struct olaf_source *source, const struct olaf_pending *update, __u32 granted,
-		__u64 position)
+/* The entry's frame has another length than its place says: other headers than before. */
+static __always_inline void olaf_place_resize(struct olaf_slot *slot, __u32 buffer,
+					      const struct olaf_arrival *a)
 {
-	__u32 first = 2 * update->slot, own = 0, chosen, open;
-	__u32 lanes = olaf_clamp(update->lanes, 1, olaf_cfg.max_lanes);
-	__u32 state = OLAF_PLACE_VOID, outcome = OLAF_OUTCOME_DONE;
-	struct olaf_slot *slot = olaf_slot_at(update->slot);
-	struct olaf_entry *even, *odd, *entry, *fixed = NULL;
-	struct olaf_rule *configured, rule;
-	enum olaf_action action = 0;
-	struct olaf_place *places = olaf_the_places();
+	struct olaf_place *place = olaf_place_at(slot->position[buffer & 1]);
 
-	configured = olaf_rule_of(update->cluster);
-	even = olaf_entry_at(first);
-	odd = olaf_entry_at(first + 1);
-	if (!slot || !configured || !even || !odd || !places || lanes != update->lanes)
-		return OLAF_OUTCOME_BROKEN;
-	rule = *configured;
-	if (!olaf_policy_folds(rule.policy)) {
-		own = 2 * olaf_slots_configured() + (position & (olaf_cfg.ring_places - 1));
-		fixed = olaf_entry_at(own);
-		if (!fixed)
-			return OLAF_OUTCOME_BROKEN;
-	}
+	if (place)
+		place->bytes = a->update.header_bytes + a->message_bytes;
+}
 
-	bpf_spin_lock(&slot->lock);
-	open = slot->open;
-	entry = open == 2 ? odd : even;
-	if (!fixed && open)
-		action = olaf_judge(&entry->pending, update, &rule);
+/* Folds lanes that aren't all in the linear part of the frame: through the staging area. */
+__noinline int olaf_fold_staged(struct xdp_md *ctx, __u32 index)
+{
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *entry = olaf_entry_at(index), *staged = olaf_staging();
+	const __u64 *from;
+	__u64 *to;
+	int i;
 
-	if (action == OLAF_AGGREGATE) {
-		olaf_pending_fold(&entry->pending, update);
-		olaf_headers_copy(entry, source->staged);
-		olaf_lanes_fold(entry, source, lanes);
-		slot->counters.aggregated++;
-	} else if (action == OLAF_DROP) {
-		slot->counters.dropped_reward++;
-		slot->counters.updates_dropped += update->count;
+	if (!a || !entry || !staged || olaf_entry_fill(ctx, staged, a))
+		return -1;
+	to = (__u64 *)entry->headers;
+	from = (const __u64 *)staged->headers;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_MAX_HEADERS / 8; i++)
+		to[i] = from[i];
+	olaf_lanes_add(entry->lanes, staged->lanes, NULL,
+		       olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes));
+	return 0;
+}
+
+/* Adds the arrival to the slot's open entry. Under the slot's lock. */
+static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a,
+				      struct olaf_slot *slot, struct olaf_entry *entry,
+				      __u32 index)
+{
+	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
+	__u32 lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *from = data + header_bytes + sizeof(struct olaf_header);
+
+	olaf_keep(from);
+	if (entry->pending.header_bytes != a->update.header_bytes)
+		olaf_place_resize(slot, index, a);
+	olaf_pending_fold(&entry->pending, &a->update);
+	slot->counters.aggregated++;
+	if (from + 8 * lanes <= end) {
+		olaf_headers_take(entry, data, end, header_bytes);
+		olaf_lanes_add_frame(entry->lanes, from, end, lanes);
 	} else {
-		__u64 first_arrived_ns = update->arrived_ns;
-
-		if (action == OLAF_REPLACE) {
-			slot->counters.replaced++;
-			slot->counters.updates_superseded += entry->pending.count;
-			first_arrived_ns = entry->pending.first_arrived_ns;
-		} else {
-			/* A new entry: the place's own, or a buffer of the slot's. */
-			chosen = fixed ? own : first + !!slot->busy[0];
-			entry = fixed ? fixed : slot->busy[0] ? odd : even;
-			if (!fixed && slot->busy[0] && slot->busy[1]) {
-				slot->counters.dropped_sealed++;
-				slot->counters.updates_dropped += update->count;
-				goto unlock;
-			}
-			if (granted & OLAF_GOT_FULL) {
-				if (action == OLAF_SEAL)
-					slot->counters.dropped_sealed++;
-				else
-					slot->counters.dropped_full++;
-				slot->counters.updates_dropped += update->count;
-				goto unlock;
-			}
-			if (!(granted & OLAF_GOT_PLACE)) {
-				outcome = OLAF_OUTCOME_WANTS_PLACE;
-				goto unlock;
-			}
-			if (!fixed) {
-				slot->busy[chosen & 1] = 1;
-				slot->open = 1 + (chosen & 1);
-			}
-			slot->counters.appended++;
-			own = chosen;
-			state = OLAF_PLACE_READY;
-		}
-		entry->pending = *update;
-		entry->pending.first_arrived_ns = first_arrived_ns;
-		olaf_headers_copy(entry, source->staged);
-		olaf_lanes_take(entry, source, lanes);
+		olaf_fold_staged(ctx, index);
 	}
-unlock:
-	bpf_spin_unlock(&slot->lock);
+}
 
-	if (granted & OLAF_GOT_PLACE)
-		olaf_place_publish(olaf_place_at(places, position), own, state);
-	return outcome;
+/* The arrival becomes a new entry, if there is a buffer and a place. Under the slot's lock. */
+static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
+						      struct olaf_slot *slot, __u32 folds,
+						      __u32 sealing)
+{
+	__u32 entry = OLAF_ENTRY_OF_PLACE, buffer = !!slot->busy[0];
+	struct olaf_ring *ring = olaf_the_ring();
+	__u64 position = 0;
+
+	if (folds) {
+		entry = 2 * a->update.slot + buffer;
+		sealing |= slot->busy[0] && slot->busy[1];
+	}
+	if (!ring || olaf_draining() || (folds && slot->busy[0] && slot->busy[1]))
+		entry = OLAF_NO_ENTRY;
+	else
+		entry = olaf_ring_append(ring, a->update.slot, entry,
+					 a->update.header_bytes + a->message_bytes, a->now,
+					 &a->claim, &position);
+	if (entry == OLAF_NO_ENTRY) {
+		if (sealing)
+			slot->counters.dropped_sealed++;
+		else
+			slot->counters.dropped_full++;
+		slot->counters.updates_dropped += a->update.count;
+		return NULL;
+	}
+	if (folds) {
+		slot->busy[buffer & 1] = 1;
+		slot->position[buffer & 1] = position;
+		slot->open = 1 + buffer;
+	}
+	slot->counters.appended++;
+	return olaf_entry_at(entry);
 }
 
 /*
- * Stages what helpers must copy, then judges. Returns enum olaf_outcome.
- * A global function: verified once, and its stack is free again for the departure.
+ * All that isn't folding: `action` is the policy's, or 0 if nothing was open. Under the
+ * slot's lock, which the caller holds.
  */
-__noinline int olaf_admit(struct xdp_md *ctx, struct olaf_arrival *a, struct olaf_visit *v)
+__noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 {
-	struct olaf_source source = {};
-	__u32 header_bytes;
-	__u64 bytes;
-	void *data;
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *entry;
+	struct olaf_slot *slot;
+	__u64 first_arrived_ns;
 
-	if (!a || !v)
-		return OLAF_OUTCOME_BROKEN;
-	header_bytes = olaf_clamp(a->update.header_bytes, ETH_HLEN, OLAF_MAX_HEADERS);
-	bytes = (__u64)header_bytes + a->message_bytes;
-	data = (void *)(long)ctx->data;
-	source.end = (void *)(long)ctx->data_end;
-	if (data + bytes <= source.end) {
-		source.lanes = data + header_bytes + sizeof(struct olaf_header);
-		olaf_keep(source.lanes);
-		bytes = header_bytes; /* lanes are read from the frame itself */
+	if (!a)
+		return -1;
+	slot = olaf_slot_at(a->update.slot);
+	if (!slot)
+		return -1;
+	first_arrived_ns = a->now;
+	if (action == OLAF_DROP) {
+		slot->counters.dropped_reward++;
+		slot->counters.updates_dropped += a->update.count;
+		return 0;
 	}
-	source.staged = olaf_stage(ctx, header_bytes, bytes);
-	if (!source.staged)
-		return OLAF_OUTCOME_BROKEN;
-	return olaf_admit_from(&source, &a->update, v->got, v->place);
+	if (action == OLAF_REPLACE) {
+		__u32 buffer = slot->open - 1;
+
+		entry = olaf_entry_at(2 * a->update.slot + (buffer & 1));
+		if (!entry)
+			return -1;
+		slot->counters.replaced++;
+		slot->counters.updates_superseded += entry->pending.count;
+		first_arrived_ns = entry->pending.first_arrived_ns;
+		olaf_place_resize(slot, buffer, a);
+	} else {
+		entry = olaf_append(a, slot, folds, action == OLAF_SEAL);
+		if (!entry)
+			return 0;
+	}
+	entry->pending = a->update;
+	entry->pending.first_arrived_ns = first_arrived_ns;
+	return olaf_entry_fill(ctx, entry, a);
+}
+
+/* Judges the arrival: what became of it is counted in its slot. */
+static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *a,
+				       struct olaf_slot *slot, const struct olaf_rule *rule)
+{
+	__u32 folds = olaf_policy_folds(rule->policy), index, open;
+	enum olaf_action action = 0;
+	struct olaf_entry *entry;
+
+	if (!olaf_lock(&slot->lock)) {
+		olaf_count_contended(a->update.count);
+		return;
+	}
+	open = slot->open;
+	index = 2 * a->update.slot + ((open - 1) & 1);
+	entry = olaf_entry_at(index);
+	if (folds && open && entry)
+		action = olaf_judge(&entry->pending, &a->update, rule);
+	if (action == OLAF_AGGREGATE && entry)
+		olaf_fold(ctx, a, slot, entry, index);
+	else
+		olaf_settle(ctx, action, folds);
+	olaf_unlock(&slot->lock);
 }
 
 #endif /* OLAF_ADMIT_BPF_H */

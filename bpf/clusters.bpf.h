@@ -6,14 +6,14 @@
  * (`olaf cluster`); each field is read on its own, so a change takes effect field by
  * field, between two updates of a packet at the latest.
  *
- * Maps olaf_activity (key cluster) and olaf_active (key 0): writers are our XDP
- * programs, under olaf_active's lock; the first look at olaf_activity is without it,
- * so that only the first update of a cluster in an epoch takes the lock.
+ * Map olaf_active (key 0), and active_epoch_ns of each cluster's first slot: writers
+ * are our XDP programs, under olaf_active's lock; the first look at the slot is without
+ * it, so that only the first update of a cluster in an epoch takes the lock.
  */
 #ifndef OLAF_CLUSTERS_BPF_H
 #define OLAF_CLUSTERS_BPF_H
 
-#include "config.bpf.h"
+#include "slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -21,13 +21,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct olaf_rule);
 } olaf_rules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* max_clusters, set by the loader */
-	__type(key, __u32);
-	__type(value, struct olaf_activity);
-} olaf_activity SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -41,30 +34,20 @@ static __always_inline struct olaf_rule *olaf_rule_of(__u32 cluster)
 	return bpf_map_lookup_elem(&olaf_rules, &cluster);
 }
 
-/*
- * Counts the cluster as active, once an epoch (an epoch is one activity window).
- * A cluster seen in the epoch before moves from that epoch's count to this one's.
- */
-static __always_inline void olaf_mark_active(__u32 cluster, __u64 now)
+/* The first update of a cluster in an epoch: see olaf_mark_active(). */
+__noinline int olaf_count_active(__u32 first_slot, __u64 now)
 {
 	__u64 window = olaf_cfg.activity_window_ns;
-	struct olaf_activity *activity;
 	struct olaf_active *active;
+	struct olaf_slot *slot;
 	__u32 zero = 0;
 	__u64 epoch;
 
-	activity = bpf_map_lookup_elem(&olaf_activity, &cluster);
-	if (!activity || !window)
-		return;
-	/* Unsigned: a stamp of 0 (never) or of the future reads as long ago. */
-	if (now - activity->epoch_start_ns < window)
-		return;
+	slot = olaf_slot_at(first_slot);
 	active = bpf_map_lookup_elem(&olaf_active, &zero);
-	if (!active)
-		return;
-
-	epoch = now - now % window;
-	bpf_spin_lock(&active->lock);
+	if (!slot || !active || !window || !olaf_lock(&active->lock))
+		return -1;
+	epoch = now - now % window + 1; /* the first is not "never" */
 	if (epoch > active->epoch_start_ns) {
 		active->previous_clusters =
 			epoch == active->epoch_start_ns + window ? active->current_clusters : 0;
@@ -73,13 +56,32 @@ static __always_inline void olaf_mark_active(__u32 cluster, __u64 now)
 	}
 	/* A CPU that was slow to get here must not put the epoch back. */
 	epoch = active->epoch_start_ns;
-	if (activity->epoch_start_ns != epoch) {
+	if (slot->active_epoch_ns != epoch) {
 		active->current_clusters++;
-		if (activity->epoch_start_ns + window == epoch && active->previous_clusters)
+		if (slot->active_epoch_ns + window == epoch && active->previous_clusters)
 			active->previous_clusters--;
-		activity->epoch_start_ns = epoch;
+		slot->active_epoch_ns = epoch;
 	}
-	bpf_spin_unlock(&active->lock);
+	olaf_unlock(&active->lock);
+	return 0;
+}
+
+/*
+ * Counts the cluster as active, once an epoch (an epoch is one activity window).
+ * A cluster seen in the epoch before moves from that epoch's count to this one's.
+ */
+static __always_inline void olaf_mark_active(__u32 cluster, __u64 now)
+{
+	__u32 first = cluster * olaf_cfg.max_segments;
+	struct olaf_slot *slot = olaf_slot_at(first);
+	__u64 epoch;
+
+	if (!slot)
+		return;
+	/* Unsigned: a stamp of the future reads as long ago. 0 is never, however short we are up. */
+	epoch = *(volatile __u64 *)&slot->active_epoch_ns;
+	if (!epoch || now - epoch >= olaf_cfg.activity_window_ns)
+		olaf_count_active(first, now);
 }
 
 #endif /* OLAF_CLUSTERS_BPF_H */

@@ -31,6 +31,18 @@ static __always_inline __u32 olaf_clamp(__u32 value, __u32 low, __u32 high)
 	return value;
 }
 
+/*
+ * Is this MAC address the configured one? Read as volatile: through a plain pointer the
+ * compiler may take the configuration for the zeros that it is initialised with.
+ */
+static __always_inline int olaf_is_mac(const void *mac, const volatile void *configured)
+{
+	const volatile __be16 *ours = configured;
+	const __be16 *theirs = mac;
+
+	return theirs[0] == ours[0] && theirs[1] == ours[1] && theirs[2] == ours[2];
+}
+
 /* Keeps a pointer one value, so that a bound proven for it holds where it is used. */
 #define olaf_keep(pointer) asm volatile("" : "+r"(pointer))
 

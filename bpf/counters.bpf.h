@@ -49,6 +49,17 @@ static __always_inline void olaf_count_refused(__u32 reason)
 		counters->not_allowed[reason]++;
 }
 
+/* Counts an update whose slot's lock couldn't be had. */
+static __always_inline void olaf_count_contended(__u32 updates)
+{
+	struct olaf_counters *counters = olaf_counters_here();
+
+	if (!counters)
+		return;
+	counters->dropped_contended++;
+	counters->updates_contended += updates;
+}
+
 /* Counts an update that is well formed and allowed; its outcome is counted by its slot. */
 static __always_inline void olaf_count_received(__u32 updates)
 {

@@ -9,12 +9,14 @@
  * popped it, which reads and rewrites it without a lock until it frees the place.
  *
  * Map olaf_scratch: key 0, one copy a CPU, laid out like an entry. Where an arriving
- * frame is staged when helpers must copy it (they can't be called under a lock).
+ * frame is staged whose lanes aren't all in its linear part.
  */
 #ifndef OLAF_ENTRY_BPF_H
 #define OLAF_ENTRY_BPF_H
 
 #include "packet.bpf.h"
+
+#define OLAF_MIN_HEADERS 42 /* Ethernet, IPv4, UDP */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -65,16 +67,41 @@ static __always_inline struct olaf_entry *olaf_stage(struct xdp_md *ctx, __u32 h
 	return staged;
 }
 
-/* Copies a whole field of headers: constant size, so it may run under a lock. */
-static __always_inline void olaf_headers_copy(struct olaf_entry *to, const struct olaf_entry *from)
+/* Copies the arriving frame into an entry, headers ending where the message begins. */
+static __always_inline int olaf_entry_fill(struct xdp_md *ctx, struct olaf_entry *entry,
+					   const struct olaf_arrival *a)
 {
-	__u64 *t = (__u64 *)to->headers;
-	const __u64 *f = (const __u64 *)from->headers;
-	int i;
+	__u32 header_bytes = olaf_clamp(a->update.header_bytes, ETH_HLEN, OLAF_MAX_HEADERS);
+	__u32 bytes = olaf_clamp(header_bytes + a->message_bytes, ETH_HLEN, OLAF_MAX_FRAME);
 
+	return bpf_xdp_load_bytes(ctx, 0, olaf_frame_of(entry, header_bytes), bytes);
+}
+
+/*
+ * Takes over the headers of the frame that ends at `end`: words of eight, then the last
+ * eight bytes once more, since headers are OLAF_MIN_HEADERS or longer and no multiple of
+ * eight.
+ */
+static __always_inline void olaf_headers_take(struct olaf_entry *entry, void *data, void *end,
+					      __u32 header_bytes)
+{
+	void *to = olaf_frame_of(entry, header_bytes), *from = data;
+	__u32 i;
+
+	if (from + OLAF_MIN_HEADERS > end)
+		return;
 #pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_MAX_HEADERS / 8; i++)
-		t[i] = f[i];
+	for (i = 0; i < OLAF_MIN_HEADERS / 8; i++)
+		*(__u64 *)(to + 8 * i) = *(__u64 *)(from + 8 * i);
+	for (; i < OLAF_MAX_HEADERS / 8; i++) {
+		if (8 * i + 8 > header_bytes || from + 8 * i + 8 > end)
+			break;
+		*(__u64 *)(to + 8 * i) = *(__u64 *)(from + 8 * i);
+	}
+	from += header_bytes - 8;
+	olaf_keep(from);
+	if (from + 8 <= end)
+		*(__u64 *)((void *)&entry->message - 8) = *(__u64 *)from;
 }
 
 /* The 48-byte header that protocol.md asks of a departing update. */

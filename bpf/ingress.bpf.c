@@ -50,19 +50,62 @@ static __always_inline int olaf_from_lane(struct xdp_md *ctx)
 	struct ethhdr *eth = data;
 
 	return (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE) && (void *)(eth + 1) <= end &&
-	       !__builtin_memcmp(eth->h_source, (const void *)olaf_cfg.lane_mac, ETH_ALEN);
+	       olaf_is_mac(eth->h_source, olaf_cfg.lane_mac);
+}
+
+/*
+ * Is there more to do than to judge? Something may pass, depart, or wake the lane.
+ * Without a lock: olaf_claim() looks again with it.
+ */
+static __always_inline int olaf_may_claim(const struct olaf_arrival *a)
+{
+	struct olaf_ring *ring = olaf_the_ring();
+
+	return ring && (!olaf_ring_waits(ring) || olaf_ring_due(ring, a->now) ||
+			olaf_token_late(ring, a->now) || olaf_draining());
+}
+
+/* The queue proper: what happens to an update that is ours. Returns an XDP verdict. */
+static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival *a)
+{
+	struct olaf_rule *rule = olaf_rule_of(a->update.cluster);
+	struct olaf_slot *slot;
+	struct olaf_ring *ring;
+
+	a->update.slot = a->update.cluster * olaf_cfg.max_segments + a->update.segment;
+	a->now = bpf_ktime_get_ns();
+	a->update.arrived_ns = a->now;
+	a->claim.got = 0;
+	slot = olaf_slot_at(a->update.slot);
+	if (!slot || !rule)
+		return XDP_DROP;
+	olaf_mark_active(a->update.cluster, a->now);
+
+	if (olaf_may_claim(a))
+		olaf_claim(ctx);
+	if (a->claim.got & OLAF_GOT_PASSAGE)
+		return olaf_pass_through(ctx);
+	olaf_admit(ctx, a, slot, rule);
+	if (a->claim.got & OLAF_GOT_DEPARTURE) {
+		ring = olaf_the_ring();
+		if (ring)
+			olaf_ring_release(ring);
+		return olaf_ride(ctx);
+	}
+	if (a->claim.got & OLAF_GOT_TOKEN)
+		return olaf_launch(ctx, a->claim.generation);
+	return XDP_DROP;
 }
 
 SEC("xdp.frags")
 int olaf_ingress(struct xdp_md *ctx)
 {
-	struct olaf_arrival a = {};
-	struct olaf_visit v = {};
+	struct olaf_arrival *a = olaf_arrival_here();
 	int frame, refused;
 
-	if (olaf_from_lane(ctx))
+	if (!a || olaf_from_lane(ctx))
 		return XDP_PASS;
-	frame = olaf_parse(ctx, &a);
+	frame = olaf_parse(ctx, a);
 	if (frame == OLAF_FRAME_BYPASS) {
 		olaf_count(bypassed);
 		return XDP_PASS;
@@ -71,30 +114,11 @@ int olaf_ingress(struct xdp_md *ctx)
 		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
 		return XDP_DROP;
 	}
-	refused = olaf_refuse(ctx, &a);
+	refused = olaf_refuse(ctx, a);
 	if (refused) {
 		olaf_count_refused(refused - 1);
 		return XDP_DROP;
 	}
-
-	olaf_count_received(a.update.count);
-	a.update.slot = a.update.cluster * olaf_cfg.max_segments + a.update.segment;
-	a.now = bpf_ktime_get_ns();
-	a.update.arrived_ns = a.now;
-	olaf_mark_active(a.update.cluster, a.now);
-
-	olaf_claim(ctx, &a, &v);
-	if (v.got & OLAF_GOT_PASSAGE)
-		return olaf_pass_through(ctx, &a);
-	if (olaf_admit(ctx, &a, &v) == OLAF_OUTCOME_WANTS_PLACE) {
-		olaf_claim_place(&v);
-		olaf_admit(ctx, &a, &v);
-	}
-	if (v.got & OLAF_GOT_HOLD)
-		olaf_hold_release();
-	if (v.got & OLAF_GOT_DEPARTURE)
-		return olaf_ride(ctx, &v);
-	if (v.got & OLAF_GOT_TOKEN)
-		return olaf_launch(ctx, v.generation);
-	return XDP_DROP;
+	olaf_count_received(a->update.count);
+	return olaf_enqueue(ctx, a);
 }

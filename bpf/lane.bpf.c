@@ -16,6 +16,7 @@
 #include "departure.bpf.h"
 #include "token.bpf.h"
 
+#define OLAF_ANY_BYTES 0xffffffff
 /* Departures in one tick at most; what is due beyond goes with the next. */
 #define OLAF_BURST 256
 
@@ -92,61 +93,44 @@ static __always_inline int olaf_lane_ask(struct __sk_buff *skb, struct olaf_fram
 }
 
 /*
- * Lets the head leave if it is due. *generation is the token's. A global function:
+ * Lets the head leave if it is due. `generation` is the token's. A global function:
  * verified once, called up to OLAF_BURST times a tick. Returns enum olaf_drained.
  */
 __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 {
-	struct olaf_place *places = olaf_the_places();
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_frame_out out = {};
-	struct olaf_head head = {};
-	struct olaf_visit v = {};
+	struct olaf_claim claim = {};
 	int result = OLAF_DRAINED_ONE;
-	__u64 tail;
 	__u32 bytes;
+	__u64 now;
 
-	if (!ring || !places)
+	if (!ring || !olaf_ring_waits(ring))
 		return OLAF_DRAINED_DUE;
-	v.now = bpf_ktime_get_ns();
-	tail = *(volatile __u64 *)&ring->tail;
-	v.head = olaf_first_waiting(places, *(volatile __u64 *)&ring->head, tail);
-	if (v.head != tail) {
-		olaf_look_at_head(skb, places, v.head, v.now, &head);
-		v.head_bytes = head.bytes;
-		v.may_depart = head.slot != NULL;
-	}
-	v.lane = 1;
-	olaf_visit_ring(ring, places, head.slot, &v);
-	if (!(v.got & OLAF_GOT_DEPARTURE) || !head.slot)
-		return OLAF_DRAINED_DUE;
-	olaf_close(head.slot, v.head_entry, 0);
-	if (olaf_take_leave(skb, v.head_entry, v.now, &out))
+	now = bpf_ktime_get_ns();
+	if (!olaf_pop(ring, *(volatile __u64 *)&ring->head, now, OLAF_ANY_BYTES, 0, &claim) ||
+	    olaf_take_leave(skb, &claim, now, &out))
 		return OLAF_DRAINED_DUE;
 
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
-	if (out.hop == OLAF_HOP_NO_ROUTE) {
-		olaf_mourn(&out);
-		goto vacate;
-	}
+	if (out.hop == OLAF_HOP_NO_ROUTE)
+		goto unfit;
 	if (out.hop == OLAF_HOP_NO_NEIGHBOUR) {
-		if (olaf_lane_ask(skb, &out, generation, bytes)) {
-			olaf_mourn(&out);
-			goto vacate;
-		}
+		if (olaf_lane_ask(skb, &out, generation, bytes))
+			goto unfit;
 		result = OLAF_DRAINED_ASK;
 	} else if (bpf_skb_change_tail(skb, bytes, 0)) {
-		olaf_mourn(&out);
-		goto vacate;
+		goto unfit;
 	}
-	if (bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0)) {
-		olaf_mourn(&out);
-		goto vacate;
-	}
+	if (bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
+		goto unfit;
 	if (result == OLAF_DRAINED_ONE && olaf_lane_send(skb))
 		olaf_count(departures_refused);
+	goto vacate;
+unfit:
+	olaf_mourn(&claim);
 vacate:
-	olaf_vacate(olaf_place_at(places, v.head), out.slot, v.head_entry);
+	olaf_vacate(&claim);
 	return result;
 }
 
@@ -159,7 +143,9 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 	__u64 now = bpf_ktime_get_ns();
 	__s64 wait = -1;
 
-	bpf_spin_lock(&ring->lock);
+	/* Not to be had: look again in a tick, so that no wake-up is lost. */
+	if (!olaf_lock(&ring->lock))
+		return 0;
 	if (ring->lane_generation == generation) {
 		if (ring->head == ring->tail && !ring->holds) {
 			ring->lane_deadline_ns = 0;
@@ -168,7 +154,7 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 			ring->lane_deadline_ns = now + wait + OLAF_TOKEN_GRACE_NS;
 		}
 	}
-	bpf_spin_unlock(&ring->lock);
+	olaf_unlock(&ring->lock);
 	return wait;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Folding and copying lanes: the inner loops.
+ * Folding lanes: the inner loop.
  *
  * One 64-bit add folds a whole lane of any integer format (protocol.md: linear
  * packing). Blocks of 16 are unrolled, with one bounds check a block; what is left is
- * done lane by lane. No call is made, so all of it may run under a lock.
+ * done lane by lane.
  *
  * The verifier walks every round once: a pointer moves by a constant, and the number
  * of rounds is bounded by max_lanes, a constant of the configuration (Linux 6.1 can't
@@ -23,14 +23,13 @@
 	op(8) op(9) op(10) op(11) op(12) op(13) op(14) op(15)
 
 #define OLAF_LANE_ADD(i) to[i] += from[i];
-#define OLAF_LANE_COPY(i) to[i] = from[i];
 
 /*
- * Defines NAME(to, from, end, lanes): LANE_OP over `lanes` lanes, at most max_lanes.
- * GUARD(bytes) leaves the function when so many bytes at `from` aren't there; lanes
- * in a frame need it for the verifier, lanes in a map value don't.
+ * Defines NAME(to, from, end, lanes): adds `lanes` lanes, at most max_lanes. GUARD(bytes)
+ * leaves the function when so many bytes at `from` aren't there; lanes in a frame need
+ * it for the verifier, lanes in a map value don't.
  */
-#define OLAF_DEFINE_LANE_LOOP(NAME, LANE_OP, GUARD)                                      \
+#define OLAF_DEFINE_LANES_ADD(NAME, GUARD)                                               \
 	static __always_inline void NAME(__u64 *to, const __u64 *from, const void *end, \
 					 __u32 lanes)                                    \
 	{                                                                                \
@@ -41,7 +40,7 @@
 			if (done + OLAF_BLOCK > lanes)                                   \
 				break;                                                   \
 			GUARD(8 * OLAF_BLOCK)                                            \
-			OLAF_LANES_16(LANE_OP)                                           \
+			OLAF_LANES_16(OLAF_LANE_ADD)                                     \
 			to += OLAF_BLOCK;                                                \
 			from += OLAF_BLOCK;                                              \
 		}                                                                        \
@@ -49,7 +48,7 @@
 			if (done + i >= lanes)                                           \
 				break;                                                   \
 			GUARD(8)                                                         \
-			LANE_OP(0)                                                       \
+			OLAF_LANE_ADD(0)                                                 \
 			to++;                                                            \
 			from++;                                                          \
 		}                                                                        \
@@ -61,11 +60,9 @@
 #define OLAF_GUARD_NONE(bytes)
 
 /* From the linear part of a frame, which ends at `end`. */
-OLAF_DEFINE_LANE_LOOP(olaf_lanes_add_frame, OLAF_LANE_ADD, OLAF_GUARD_FRAME)
-OLAF_DEFINE_LANE_LOOP(olaf_lanes_copy_frame, OLAF_LANE_COPY, OLAF_GUARD_FRAME)
+OLAF_DEFINE_LANES_ADD(olaf_lanes_add_frame, OLAF_GUARD_FRAME)
 /* From a map value. */
-OLAF_DEFINE_LANE_LOOP(olaf_lanes_add, OLAF_LANE_ADD, OLAF_GUARD_NONE)
-OLAF_DEFINE_LANE_LOOP(olaf_lanes_copy, OLAF_LANE_COPY, OLAF_GUARD_NONE)
+OLAF_DEFINE_LANES_ADD(olaf_lanes_add, OLAF_GUARD_NONE)
 
 /* Sum of the 32-bit halves, for an Internet checksum; can't overflow: 2 x 1,152 halves. */
 static __always_inline __u64 olaf_lanes_sum(const __u64 *from, __u32 lanes)

@@ -96,9 +96,10 @@ static __always_inline void olaf_hop_of(void *ctx, struct olaf_slot *slot,
 {
 	int i;
 
-	bpf_spin_lock(&slot->lock);
-	*hop = slot->nexthop;
-	bpf_spin_unlock(&slot->lock);
+	if (olaf_lock(&slot->lock)) {
+		*hop = slot->nexthop;
+		olaf_unlock(&slot->lock);
+	}
 	if (hop->state == OLAF_HOP_RESOLVED && now - hop->resolved_ns < OLAF_HOP_TTL_NS &&
 	    olaf_same_destination(hop->daddr_be, daddr_be))
 		return;
@@ -106,9 +107,10 @@ static __always_inline void olaf_hop_of(void *ctx, struct olaf_slot *slot,
 		hop->daddr_be[i] = daddr_be[i];
 	hop->resolved_ns = now;
 	olaf_hop_lookup(ctx, hop, family);
-	bpf_spin_lock(&slot->lock);
-	slot->nexthop = *hop;
-	bpf_spin_unlock(&slot->lock);
+	if (olaf_lock(&slot->lock)) {
+		slot->nexthop = *hop;
+		olaf_unlock(&slot->lock);
+	}
 }
 
 #endif /* OLAF_NEXTHOP_BPF_H */

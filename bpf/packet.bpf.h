@@ -16,7 +16,7 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 
-#include "config.bpf.h"
+#include "arrival.bpf.h"
 
 #define OLAF_MAX_VLAN_TAGS 2
 #define OLAF_MAX_EXTENSIONS 4
@@ -30,14 +30,6 @@ struct olaf_vlan {
 struct olaf_extension {
 	__u8 next_header;
 	__u8 length; /* 8-byte units behind the first */
-};
-
-/* An update as it stands in a frame. */
-struct olaf_arrival {
-	struct olaf_pending update;
-	__u64 now;
-	__u32 frame_bytes; /* the whole frame, as it arrived */
-	__u32 message_bytes; /* 48 + 8 x lanes */
 };
 
 /* What a frame is: one of these, or OLAF_FRAME_MALFORMED + enum olaf_malformed. */
@@ -85,18 +77,22 @@ static __always_inline __be16 olaf_parse_ethernet(void *data, void *end, __u32 *
 /* Internet checksum of an IPv4 header, options included: 0 when right. */
 static __always_inline __u32 olaf_ipv4_checksum(void *data, void *end, __u32 offset, __u32 bytes)
 {
-	__u32 sum = 0;
+	__u32 *words = olaf_at(data, offset);
+	__u64 sum = 0;
 	__u32 i;
 
-	for (i = 0; i < 30; i++) {
-		__u16 *word = olaf_at(data, offset + 2 * i);
-
-		if (2 * i >= bytes)
+	if ((void *)(words + 5) > end)
+		return 1;
+	sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+	for (i = 5; i < 15; i++) {
+		if (4 * i >= bytes)
 			break;
-		if ((void *)(word + 1) > end)
+		if ((void *)(words + i + 1) > end)
 			return 1;
-		sum += *word;
+		sum += words[i];
 	}
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return sum ^ 0xffff;
@@ -187,11 +183,8 @@ static __always_inline int olaf_parse_update(const struct olaf_header *header,
 	return OLAF_FRAME_UPDATE;
 }
 
-/*
- * Parses the frame into *a. Returns enum olaf_frame; *a is complete only for an update.
- * A global function: verified once, not once for every path that leads here.
- */
-__noinline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
+/* Parses the frame into *a. Returns enum olaf_frame; *a is complete only for an update. */
+static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct olaf_header *header;
@@ -201,8 +194,6 @@ __noinline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
 	__be16 eth_proto_be;
 	int result;
 
-	if (!a)
-		return OLAF_FRAME_BYPASS;
 	eth_proto_be = olaf_parse_ethernet(data, end, &offset);
 	a->update.l3_offset = offset;
 	if (eth_proto_be == bpf_htons(ETH_P_IP)) {
@@ -247,12 +238,15 @@ __noinline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
 	a->frame_bytes = frame_bytes;
 	if (room < udp_bytes || frame_bytes < offset + udp_bytes)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	/* Bytes behind UDP would be missing from a departure, whose IP header counts them. */
+	if (room != udp_bytes)
+		return olaf_malformed(OLAF_MALFORMED_LENGTH);
 	if (a->update.family == 4 &&
 	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
 		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
 
 	a->update.routed = olaf_cfg.deliver == OLAF_DELIVER_FORWARD;
-	a->update.routed &= !__builtin_memcmp(eth->h_dest, (const void *)olaf_cfg.mac, ETH_ALEN);
+	a->update.routed &= olaf_is_mac(eth->h_dest, olaf_cfg.mac);
 	return olaf_parse_update(header, &a->update);
 }
 

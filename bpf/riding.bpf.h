@@ -6,10 +6,8 @@
 #ifndef OLAF_RIDING_BPF_H
 #define OLAF_RIDING_BPF_H
 
-#include "clusters.bpf.h"
 #include "control.bpf.h"
 #include "departure.bpf.h"
-#include "policies/registry.bpf.h"
 #include "token.bpf.h"
 
 /* Out of the device that departures leave by, or up the stack. */
@@ -27,7 +25,7 @@ static __always_inline int olaf_may_pass(struct xdp_md *ctx, const struct olaf_a
 					 struct olaf_slot *slot)
 {
 	struct olaf_entry *staged;
-	struct olaf_nexthop hop;
+	struct olaf_nexthop hop = {};
 	__be32 daddr_be[4];
 
 	if (!olaf_needs_hop(a->update.routed))
@@ -40,77 +38,74 @@ static __always_inline int olaf_may_pass(struct xdp_md *ctx, const struct olaf_a
 	return hop.state == OLAF_HOP_RESOLVED;
 }
 
-/*
- * Looks, without a lock, at what this arrival could do, and visits the ring if that is
- * more than to fold: v->got says what came of it. Returns 0, or -1 if a map is missing.
- */
-__noinline int olaf_claim(struct xdp_md *ctx, struct olaf_arrival *a, struct olaf_visit *v)
+/* Could this frame carry the head away? Makes it longer if it must be. Returns its room. */
+static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, const struct olaf_arrival *a,
+					    __u64 head)
 {
-	struct olaf_place *places = olaf_the_places();
-	struct olaf_ring *ring = olaf_the_ring();
-	struct olaf_head head = {};
+	struct olaf_place *place = olaf_place_at(head);
+	struct olaf_entry *entry;
 	struct olaf_slot *slot;
-	struct olaf_rule *rule;
-	int waiting, due, late;
-	__u64 tail;
-	__u32 open;
+	__u32 bytes;
 
-	if (!a || !v || !ring || !places)
-		return -1;
-	slot = olaf_slot_at(a->update.slot);
-	rule = olaf_rule_of(a->update.cluster);
-	if (!slot || !rule)
-		return -1;
-
-	v->now = a->now;
-	v->frame_bytes = a->frame_bytes;
-	open = *(volatile __u32 *)&slot->open;
-	v->want_place = !(olaf_policy_folds(rule->policy) && open);
-	tail = *(volatile __u64 *)&ring->tail;
-	v->head = olaf_first_waiting(places, *(volatile __u64 *)&ring->head, tail);
-	waiting = v->head != tail;
-	due = a->now >= *(volatile __u64 *)&ring->next_departure_ns;
-	late = waiting && a->now > *(volatile __u64 *)&ring->lane_deadline_ns;
-
-	if (waiting && due) {
-		olaf_look_at_head(ctx, places, v->head, a->now, &head);
-		v->may_depart = head.slot && head.hop == OLAF_HOP_RESOLVED;
-		v->head_bytes = head.bytes;
-		if (v->may_depart && head.bytes > a->frame_bytes)
-			v->may_depart = !bpf_xdp_adjust_tail(ctx, head.bytes - a->frame_bytes);
-		/* What it would fold into is about to leave: it will be a new entry. */
-		if (v->may_depart && open && head.entry == 2 * a->update.slot + open - 1)
-			v->want_place = 1;
-	} else if (v->want_place) {
-		v->may_pass = olaf_may_pass(ctx, a, slot);
-		if (v->may_pass &&
-		    ((!waiting && !olaf_cfg.ns_per_byte_q24) || olaf_draining())) {
-			v->got = OLAF_GOT_PASSAGE; /* no pacing to keep: no lock to take */
+	if (!place)
+		return 0;
+	bytes = *(volatile __u32 *)&place->bytes;
+	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
+		entry = olaf_entry_at(place->entry);
+		slot = olaf_slot_at(place->slot);
+		if (!entry || !slot)
 			return 0;
+		if (olaf_needs_hop(entry->pending.routed)) {
+			struct olaf_nexthop hop = {};
+			__be32 daddr_be[4];
+
+			/* Unresolved: the lane asks for the neighbour, a frame can't. */
+			olaf_destination(daddr_be, entry, &entry->pending);
+			olaf_hop_of(ctx, slot, daddr_be, olaf_outer_family(&entry->pending), a->now,
+				    &hop);
+			if (hop.state != OLAF_HOP_RESOLVED)
+				return 0;
 		}
 	}
-	if (v->may_depart || v->want_place || late)
-		olaf_visit_ring(ring, places, head.slot, v);
-	if ((v->got & OLAF_GOT_DEPARTURE) && head.slot)
-		olaf_close(head.slot, v->head_entry, 1);
-	return 0;
+	if (bytes <= a->frame_bytes)
+		return a->frame_bytes;
+	return bpf_xdp_adjust_tail(ctx, bytes - a->frame_bytes) ? 0 : bytes;
 }
 
-/* The arrival found its entry gone after all: only a place, if there is one. */
-__noinline int olaf_claim_place(struct olaf_visit *v)
+/*
+ * Claims of the ring what this arrival can have before it is judged: passage when
+ * nothing waits, the head when it is due, a token when the lane's is late.
+ */
+__noinline int olaf_claim(struct xdp_md *ctx)
 {
-	struct olaf_place *places = olaf_the_places();
+	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_ring *ring = olaf_the_ring();
+	struct olaf_slot *slot;
+	__u32 room;
+	__u64 head;
 
-	if (!v || !ring || !places)
+	if (!a || !ring)
 		return -1;
-	v->may_depart = 0;
-	v->may_pass = 0;
-	v->want_place = 1;
-	if (olaf_draining())
-		v->got |= OLAF_GOT_FULL;
-	else
-		olaf_visit_ring(ring, places, NULL, v);
+	slot = olaf_slot_at(a->update.slot);
+	if (!slot)
+		return -1;
+	if (olaf_draining()) {
+		/* The lane lets go what waits; an arrival with nothing to fold into goes on. */
+		if (!slot->open && olaf_may_pass(ctx, a, slot))
+			a->claim.got |= OLAF_GOT_PASSAGE;
+	} else if (!olaf_ring_waits(ring)) {
+		/* An unlimited link has no time to take: no lock. */
+		if (olaf_may_pass(ctx, a, slot) &&
+		    (!olaf_cfg.ns_per_byte_q24 || olaf_ring_pass(ring, a->now, a->frame_bytes)))
+			a->claim.got |= OLAF_GOT_PASSAGE;
+	} else if (olaf_ring_due(ring, a->now)) {
+		head = *(volatile __u64 *)&ring->head;
+		room = olaf_make_room(ctx, a, head);
+		if (room)
+			olaf_pop(ring, head, a->now, room, 1, &a->claim);
+	}
+	if (!a->claim.got && olaf_token_late(ring, a->now))
+		olaf_ring_revive(ring, a->now, &a->claim);
 	return 0;
 }
 
@@ -143,8 +138,9 @@ static __always_inline int olaf_checksum_is_partial(struct olaf_entry *staged,
  * Nothing waits and the link is free: the frame leaves, unchanged where that is right
  * (local; bridged with a complete checksum). Returns an XDP verdict.
  */
-__noinline int olaf_pass_through(struct xdp_md *ctx, struct olaf_arrival *a)
+__noinline int olaf_pass_through(struct xdp_md *ctx)
 {
+	struct olaf_arrival *a = olaf_arrival_here();
 	__u32 header_bytes, new_bytes, load_bytes;
 	struct olaf_nexthop hop = {};
 	struct olaf_entry *staged;
@@ -188,38 +184,36 @@ passed:
 	olaf_slot_passed(slot, a->update.count);
 	return olaf_send();
 unfit:
-	bpf_spin_lock(&slot->lock);
-	slot->counters.dropped_full++;
-	slot->counters.updates_dropped += a->update.count;
-	bpf_spin_unlock(&slot->lock);
-	olaf_count(departures_unfit);
+	if (olaf_lock(&slot->lock)) {
+		slot->counters.dropped_full++;
+		slot->counters.updates_dropped += a->update.count;
+		olaf_unlock(&slot->lock);
+	} else {
+		olaf_count_contended(a->update.count);
+	}
 	return XDP_DROP;
 }
 
 /* The frame that arrived carries the head of the queue away. Returns an XDP verdict. */
-__noinline int olaf_ride(struct xdp_md *ctx, struct olaf_visit *v)
+__noinline int olaf_ride(struct xdp_md *ctx)
 {
-	struct olaf_place *places = olaf_the_places();
+	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_frame_out out = {};
 	int delta, verdict;
 	__u32 bytes;
 
-	if (!v || !places || olaf_take_leave(ctx, v->head_entry, v->now, &out))
+	if (!a || olaf_take_leave(ctx, &a->claim, a->now, &out))
 		return XDP_DROP;
 	delta = (int)out.bytes - (int)bpf_xdp_get_buff_len(ctx);
-	bytes = out.bytes;
-	if (out.hop != OLAF_HOP_RESOLVED || (delta && bpf_xdp_adjust_tail(ctx, delta)))
-		goto unfit;
-	bytes = olaf_clamp(bytes, ETH_HLEN, OLAF_MAX_FRAME);
-	if (bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(out.entry, out.header_bytes), bytes))
-		goto unfit;
-	verdict = olaf_send();
-	goto vacate;
-unfit:
-	olaf_mourn(&out);
-	verdict = XDP_DROP;
-vacate:
-	olaf_vacate(olaf_place_at(places, v->head), out.slot, v->head_entry);
+	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
+	if (out.hop != OLAF_HOP_RESOLVED || (delta && bpf_xdp_adjust_tail(ctx, delta)) ||
+	    bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(out.entry, out.header_bytes), bytes)) {
+		olaf_mourn(&a->claim);
+		verdict = XDP_DROP;
+	} else {
+		verdict = olaf_send();
+	}
+	olaf_vacate(&a->claim);
 	return verdict;
 }
 

@@ -27,9 +27,16 @@ if(olaf_triple AND EXISTS /usr/include/${olaf_triple})
   set(olaf_bpf_system_include -idirafter /usr/include/${olaf_triple})
 endif()
 
+# The architecture the programs will run on: what its memory order allows differs (bpf/lock.bpf.h).
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|i.86)$")
+  set(olaf_bpf_arch -D__TARGET_ARCH_x86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+  set(olaf_bpf_arch -D__TARGET_ARCH_arm64)
+endif()
+
 # One set of flags for every BPF program, baselines included: figures stay comparable. -mcpu=v3 is
 # what Linux 6.1 takes (v4 wants 6.6); -g is for BTF.
-set(OLAF_BPF_FLAGS -target bpf -mcpu=v3 -O2 -g -std=gnu11 -Wall -Wextra -Werror
+set(OLAF_BPF_FLAGS ${olaf_bpf_arch} -target bpf -mcpu=v3 -O2 -g -std=gnu11 -Wall -Wextra -Werror
     ${olaf_bpf_system_include} CACHE INTERNAL "flags of every BPF program")
 
 function(olaf_bpf_object name source)

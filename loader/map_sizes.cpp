@@ -14,20 +14,19 @@ constexpr std::uint32_t allow_prefixes = 1024;
 
 } // namespace
 
-std::array<MapSize, 11> map_sizes(const olaf_config &config) {
+std::array<MapSize, 10> map_sizes(const olaf_config &config) {
     const std::uint32_t clusters = config.max_clusters;
     const std::uint32_t slots = clusters * config.max_segments;
     const std::uint32_t places = config.ring_places;
     const std::uint32_t entry = entry_bytes(config.max_lanes);
     return {{
         {"olaf_rules", clusters, 0, "--max-clusters"},
-        {"olaf_activity", clusters, 0, "--max-clusters"},
         {"olaf_active"},
         {"olaf_slots", slots, 0, "--max-clusters, --max-segments"},
         {"olaf_entries", 2 * slots + places, entry,
          "--max-clusters, --max-segments, --queue, --max-lanes"},
         {"olaf_ring"},
-        {"olaf_places", 0, 8 * places, "--queue"},
+        {"olaf_places", 0, static_cast<std::uint32_t>(sizeof(olaf_place)) * places, "--queue"},
         {"olaf_counters"},
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},

@@ -77,8 +77,6 @@ Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &conf
     std::vector<std::uint64_t> entry((entry_bytes(config.max_lanes) + 7) / 8);
     for (auto at = snapshot.ring.head; at != snapshot.ring.tail; at++) {
         const auto &place = places[at % places.size()];
-        if (place.state == OLAF_PLACE_VOID)
-            continue;
         snapshot.queue_length++;
         if (bpf_map_lookup_elem(entries_fd, &place.entry, entry.data()) != 0)
             return fail("read map", "olaf_entries", errno);
@@ -136,6 +134,9 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
     if (!ring)
         return std::unexpected(ring.error());
     snapshot.ring = *ring;
+    // What a lock kept out is dropped, whatever the slot would have said.
+    snapshot.slots.dropped_full += snapshot.counters.dropped_contended;
+    snapshot.slots.updates_dropped += snapshot.counters.updates_contended;
     if (auto done = read_waiting(map_fd("olaf_places"), map_fd("olaf_entries"), config, snapshot);
         !done)
         return std::unexpected(done.error());
@@ -144,8 +145,9 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
 
 Result<olaf_ring> read_ring(int ring_fd) {
     olaf_ring ring{};
-    // Under the ring's lock: head and tail are of one moment.
-    if (bpf_map_lookup_elem_flags(ring_fd, &first_key, &ring, BPF_F_LOCK) != 0)
+    // The kernel copies upwards, head before tail: a queue in motion may look longer than it
+    // is by what came in between, never negative.
+    if (bpf_map_lookup_elem(ring_fd, &first_key, &ring) != 0)
         return fail("read map", "olaf_ring", errno);
     return ring;
 }

@@ -13,7 +13,6 @@
 #ifndef OLAF_QUEUE_H
 #define OLAF_QUEUE_H
 
-#include <linux/bpf.h>
 #include <linux/types.h>
 
 #include "olaf/protocol.h"
@@ -90,14 +89,9 @@ struct olaf_rule {
 	__s64 reward_threshold; /* Q47.16; negative: no reward filter */
 };
 
-/* olaf_activity[cluster] */
-struct olaf_activity {
-	__u64 epoch_start_ns; /* start of the last epoch the cluster was counted in; 0: never */
-};
-
 /* olaf_active[0]: how many clusters sent lately; read it with olaf_active_clusters(). */
 struct olaf_active {
-	struct bpf_spin_lock lock; /* guards the rest, and every olaf_activity */
+	__u32 lock; /* guards the rest, and every olaf_slot::active_epoch_ns */
 	__u32 current_clusters; /* seen in the epoch that starts at epoch_start_ns */
 	__u32 previous_clusters; /* seen in the epoch before it and not yet in this one */
 	__u32 pad;
@@ -148,8 +142,8 @@ struct olaf_entry {
 
 /* Events of one (cluster, segment); sums of `count` where the name says updates. */
 struct olaf_slot_counters {
-	__u64 appended;
 	__u64 aggregated;
+	__u64 appended;
 	__u64 replaced;
 	__u64 departed_riding;
 	__u64 departed_drain;
@@ -181,33 +175,35 @@ struct olaf_nexthop {
 
 /* olaf_slots[cluster x max_segments + segment] */
 struct olaf_slot {
-	struct bpf_spin_lock lock; /* guards all but inflight and busy's way back to 0 */
+	__u32 lock; /* guards all but what is said to be atomic */
 	__u32 open; /* 1 + buffer that arrivals may merge into; 0: none */
-	__u32 busy[2]; /* buffer holds an update: set under lock, cleared by the departer */
-	__u32 inflight; /* a departure is being copied out: set under the ring's lock */
+	__u32 busy[2]; /* buffer holds an update; cleared atomically by the departer */
+	__u32 inflight; /* a departure is being copied out; cleared atomically by the departer */
 	__u32 pad;
+	__u64 position[2]; /* place of each busy buffer in the ring */
+	__u64 active_epoch_ns; /* epoch its cluster was last counted in; of segment 0 only */
 	struct olaf_slot_counters counters;
 	struct olaf_nexthop nexthop;
 };
 
 enum olaf_place_state {
 	OLAF_PLACE_FREE = 0,
-	OLAF_PLACE_RESERVED = 1, /* taken; its entry is being written */
-	OLAF_PLACE_READY = 2, /* waits for its turn */
-	OLAF_PLACE_VOID = 3, /* given back: the arrival folded after all */
-	OLAF_PLACE_LEAVING = 4, /* popped; its entry is being copied out */
+	OLAF_PLACE_WAITING = 1, /* waits for its turn */
+	OLAF_PLACE_LEAVING = 2, /* popped; its entry is being copied out */
 };
 
 /* One place in departure order. */
 struct olaf_place {
-	__u32 entry; /* index in olaf_entries, valid when READY or LEAVING */
 	__u32 state; /* enum olaf_place_state */
+	__u32 entry; /* index in olaf_entries; this and the rest are valid unless FREE */
+	__u32 slot; /* index in olaf_slots of the update's slot */
+	__u32 bytes; /* of its frame */
 };
 
-/* olaf_ring[0]: positions count up for ever; place p is olaf_places[0].place[p % ring_places]. */
+/* olaf_ring[0]: positions count up for ever; position p is olaf_places[0].place[p % ring_places]. */
 struct olaf_ring {
-	struct bpf_spin_lock lock; /* guards the rest but holds */
-	__u32 holds; /* atomic: arrivals that popped and may still append */
+	__u32 lock; /* guards the rest; taken inside a slot's lock, never the other way round */
+	__u32 holds; /* arrivals that popped and may still append; given up atomically */
 	__u64 head; /* next position to depart */
 	__u64 tail; /* next position to take */
 	__u64 next_departure_ns; /* the link is free from here on */
@@ -228,7 +224,7 @@ struct olaf_control {
 enum olaf_malformed {
 	OLAF_MALFORMED_VERSION, /* not protocol version 1 */
 	OLAF_MALFORMED_TYPE, /* no such message type */
-	OLAF_MALFORMED_LENGTH, /* UDP length is not 8 + 48 + 8 x lanes */
+	OLAF_MALFORMED_LENGTH, /* UDP length is not 8 + 48 + 8 x lanes, or less than IP's */
 	OLAF_MALFORMED_TRUNCATED, /* the frame or its IP packet ends before the message does */
 	OLAF_MALFORMED_LANES, /* none, or only a checksum */
 	OLAF_MALFORMED_FORMAT, /* unknown element format, or f32x2 in an update */
@@ -257,6 +253,8 @@ struct olaf_counters {
 	__u64 tokens_launched;
 	__u64 lane_ticks;
 	__u64 lane_stale; /* tokens of an older generation that died */
+	__u64 dropped_contended; /* received, but a lock was held for longer than can be: dropped */
+	__u64 updates_contended; /* sum of their count */
 	__u64 departures_unfit; /* popped, but no frame could carry them: their updates count as dropped */
 	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
 };
@@ -291,9 +289,9 @@ OLAF_STATIC_ASSERT(sizeof(struct olaf_entry) % 8 == 0, "lanes are aligned");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
 			   __builtin_offsetof(struct olaf_entry, message) + 48,
 		   "message and lanes are contiguous");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 24 + 104 + 40, "slot has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 48 + 104 + 40, "slot has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 8, "a place is one word");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 16, "a place has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_prefix) == 20, "prefix has no hidden padding");
 
 #endif /* OLAF_QUEUE_H */

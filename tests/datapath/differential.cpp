@@ -34,7 +34,7 @@ void check(std::ostream &out, const char *what, const A &kernel, const B &model)
 void check_entry(std::ostream &out, const Waiting &kernel, const model::Entry &entry) {
     const auto &model = entry.update;
     const auto &pending = kernel.pending;
-    check(out, "state", kernel.place.state, std::uint32_t{OLAF_PLACE_READY});
+    check(out, "state", kernel.place.state, std::uint32_t{OLAF_PLACE_WAITING});
     check(out, "cluster", pending.cluster, model.cluster);
     check(out, "segment", pending.segment, model.segment);
     check(out, "segments", pending.segments, model.segments);
@@ -139,6 +139,18 @@ std::string Differential::step(const Update &update, const Frame &frame, bool li
         text = "after " + std::to_string(waited) + " waiting, " + model::name(expected.action) +
                " in the model, link " + (link_free ? "free" : "busy") + ":\n" + text;
     return text;
+}
+
+std::string Differential::drain() {
+    constexpr int patience = 1000; // ticks: each sends at least one
+    seen_["drained"]++;
+    for (model_.pacer.next = 0; model_.drain(any_time); model_.pacer.next = 0)
+        ;
+    for (int ticks = 0; ticks < patience && !kernel_.waiting().empty(); ticks++) {
+        kernel_.set_link(0, far);
+        run_tc(kernel_.queue().lane_drain_fd(), token({.bytes = Bytes(128)}, generation_));
+    }
+    return compare_state();
 }
 
 std::string Differential::compare_state() const {

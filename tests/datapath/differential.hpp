@@ -31,6 +31,9 @@ class Differential {
     /// Returns what differs between kernel and model, empty when nothing does.
     std::string step(const Update &update, const Frame &frame, bool link_free, bool token_late);
 
+    /// Ticks of the drain lane until nothing waits. Returns what differs.
+    std::string drain();
+
     /// Compares every counter, entry and place, and the identities.
     [[nodiscard]] std::string compare_state() const;
 

@@ -57,7 +57,7 @@ void Harness::set_link(std::uint64_t next_departure_ns, std::uint64_t lane_deadl
     auto now = ring();
     now.next_departure_ns = next_departure_ns;
     now.lane_deadline_ns = lane_deadline_ns;
-    write("olaf_ring", now, BPF_F_LOCK);
+    write("olaf_ring", now, BPF_ANY);
 }
 
 void Harness::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
@@ -67,12 +67,12 @@ void Harness::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
 void Harness::reset() {
     olaf_ring empty{};
     empty.lane_deadline_ns = ring().lane_deadline_ns;
-    write("olaf_ring", empty, BPF_F_LOCK);
+    write("olaf_ring", empty, BPF_ANY);
     std::uint32_t zero = 0;
     std::vector<olaf_place> places(config().ring_places);
     bpf_map_update_elem(queue_.map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
     for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++)
-        write("olaf_slots", olaf_slot{}, BPF_F_LOCK, i);
+        write("olaf_slots", olaf_slot{}, BPF_ANY, i);
     std::vector<olaf_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
     bpf_map_update_elem(queue_.map_fd("olaf_counters"), &zero, copies.data(), BPF_ANY);
 }
@@ -96,8 +96,6 @@ std::vector<Waiting> Harness::waiting() const {
     std::vector<std::uint64_t> storage(entry_bytes(config().max_lanes) / 8 + 1);
     for (auto position = ring.head; position != ring.tail; position++) {
         const auto &place = places[position % config().ring_places];
-        if (place.state == OLAF_PLACE_VOID)
-            continue;
         lookup(queue_.map_fd("olaf_entries"), place.entry, storage.data());
         const auto *entry = reinterpret_cast<const olaf_entry *>(storage.data());
         const auto &pending = entry->pending;
@@ -166,8 +164,8 @@ std::string Harness::broken_identity() const {
     std::uint64_t updates = 0;
     for (const auto &entry : entries) {
         updates += entry.pending.count;
-        if (entry.place.state != OLAF_PLACE_READY)
-            return "a place is neither ready nor void at rest";
+        if (entry.place.state != OLAF_PLACE_WAITING)
+            return "a place in the ring is leaving at rest";
     }
     if (entries.size() > config().queue_capacity)
         return "more waits than Qmax";

@@ -63,6 +63,16 @@ TEST_F(Malformed, IpPacketEndsBeforeTheMessage) {
     rejects(with_ip(good6, 4, good6.size() - good6.l3 - 40 - 1, 2), OLAF_MALFORMED_TRUNCATED);
 }
 
+TEST_F(Malformed, IpPacketGoesOnBehindTheMessage) {
+    Frame longer4 = with_ip(good4, 2, good4.size() - good4.l3 + 2, 2);
+    Frame longer6 = with_ip(good6, 4, good6.size() - good6.l3 - 40 + 2, 2);
+    for (Frame frame : {longer4, longer6}) {
+        rejects(frame, OLAF_MALFORMED_LENGTH); // the frame doesn't have those bytes
+        frame.bytes.resize(frame.size() + 2);
+        rejects(frame, OLAF_MALFORMED_LENGTH);
+    }
+}
+
 TEST_F(Malformed, NoLanesOrOnlyAChecksum) {
     rejects(ipv4().carrying(Update{.checksum = false, .lanes = {}}), OLAF_MALFORMED_LANES);
     rejects(ipv4().carrying(Update{.lanes = {}}), OLAF_MALFORMED_LANES);

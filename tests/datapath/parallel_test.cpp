@@ -12,6 +12,7 @@
 
 #include "queue_test.hpp"
 #include "random_updates.hpp"
+#include "testbed.hpp"
 
 using namespace olaf::test;
 
@@ -175,5 +176,32 @@ INSTANTIATE_TEST_SUITE_P(Each, ParallelPolicies,
                          [](const auto &info) {
                              return std::string(olaf::policy_name(info.param));
                          });
+
+/// Real frames, in batches: they are passed up the stack, and their memory comes back with
+/// what departed in it.
+TEST(ParallelLive, BatchesOfLiveFramesAreAccountedFor) {
+    Testbed net; // its lo takes what is passed up
+    auto config = shared_queue(200'000'000);
+    config.queue_capacity = 3;
+    Harness queue(config);
+    queue.set_lane_deadline(UINT64_MAX / 2);
+    const auto rounds = frames_a_thread() / 2000;
+    std::vector<std::jthread> pool;
+    for (unsigned t = 0; t < threads(); t++)
+        pool.emplace_back([&, t] {
+            pin_to(t);
+            auto frames = similar_frames(t + 1);
+            for (std::uint64_t i = 0; i < rounds; i++)
+                run_live(queue.queue().ingress_fd(), frames[i % frames.size()].bytes, 2000, 0);
+        });
+    pool.clear();
+    EXPECT_EQ(queue.broken_identity(), "");
+    auto totals = queue.totals();
+    EXPECT_EQ(totals.received + totals.malformed + totals.not_allowed + totals.bypassed,
+              threads() * rounds * 2000);
+    EXPECT_GT(totals.received, 0u);
+    std::cout << totals << "\n";
+    expect_progress(queue);
+}
 
 } // namespace

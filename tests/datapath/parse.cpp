@@ -105,7 +105,7 @@ std::optional<Received> parse_update(Bytes bytes, std::string *why) {
         require(get_be(bytes, frame.l4 + 2, 2) == OLAF_DEFAULT_PORT, "port");
         auto udp_bytes = get_be(bytes, frame.l4 + 4, 2);
         require(udp_bytes == 56 + 8 * get_be(bytes, frame.message + 6, 2), "UDP length");
-        require(frame.l4 + udp_bytes <= end, "UDP longer than IP");
+        require(frame.l4 + udp_bytes == end, "UDP and IP disagree about the length");
         auto checksum = get_be(bytes, frame.l4 + 6, 2);
         require((frame.family == 4 && checksum == 0) ||
                     checksum == udp_checksum(bytes, frame.l3, frame.l4),

@@ -11,7 +11,7 @@ namespace olaf::test {
 
 namespace {
 
-constexpr std::size_t slack = 4096; // a program may make the frame longer
+constexpr std::size_t slack = 16384; // a program may make the frame longer
 
 Ran run(int program, bpf_test_run_opts &options, const Bytes &frame) {
     Ran ran;

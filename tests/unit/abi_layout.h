@@ -44,8 +44,6 @@
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \
 	ABI_FIELD(olaf_rule, reward_threshold) \
-	ABI_SIZE(olaf_activity) \
-	ABI_FIELD(olaf_activity, epoch_start_ns) \
 	ABI_SIZE(olaf_active) \
 	ABI_FIELD(olaf_active, lock) \
 	ABI_FIELD(olaf_active, current_clusters) \

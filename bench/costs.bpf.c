@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A price list: what the parts that an update's path is made of cost by themselves
+ * on this machine. The first, `nothing`, is BPF_PROG_TEST_RUN's own cost and is in
+ * all the others.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bench/frame.h"
+
+struct value {
+	struct bpf_spin_lock lock;
+	__u32 pad;
+	__u64 lanes[BENCH_LANES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BENCH_MAX_CLUSTERS);
+	__type(key, __u32);
+	__type(value, struct value);
+} values SEC(".maps");
+
+__u64 seen;
+volatile __u32 key;
+
+SEC("xdp")
+int nothing(struct xdp_md *ctx)
+{
+	(void)ctx;
+	return XDP_DROP;
+}
+
+SEC("xdp")
+int clock(struct xdp_md *ctx)
+{
+	(void)ctx;
+	seen = bpf_ktime_get_ns();
+	return XDP_DROP;
+}
+
+SEC("xdp")
+int lookup(struct xdp_md *ctx)
+{
+	__u32 k = key;
+	struct value *v = bpf_map_lookup_elem(&values, &k);
+
+	(void)ctx;
+	if (v)
+		v->pad++;
+	return XDP_DROP;
+}
+
+SEC("xdp")
+int lock(struct xdp_md *ctx)
+{
+	__u32 k = key;
+	struct value *v = bpf_map_lookup_elem(&values, &k);
+
+	(void)ctx;
+	if (v) {
+		bpf_spin_lock(&v->lock);
+		v->pad++;
+		bpf_spin_unlock(&v->lock);
+	}
+	return XDP_DROP;
+}
+
+static __noinline int subprogram(struct xdp_md *ctx)
+{
+	return *(volatile __u32 *)&ctx->data_end != 0;
+}
+
+SEC("xdp")
+int call(struct xdp_md *ctx)
+{
+	return subprogram(ctx) ? XDP_DROP : XDP_PASS;
+}
+
+SEC("xdp")
+int load_headers(struct xdp_md *ctx)
+{
+	__u8 bytes[BENCH_L4_END];
+
+	if (bpf_xdp_load_bytes(ctx, 0, bytes, sizeof(bytes)))
+		return XDP_PASS;
+	seen = *(__u64 *)bytes;
+	return XDP_DROP;
+}
+
+static __always_inline __u64 *frame_lanes(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+
+	return data + BENCH_OLAF_FRAME <= data_end ? data + BENCH_OLAF_PAYLOAD : NULL;
+}
+
+SEC("xdp")
+int add_lanes(struct xdp_md *ctx)
+{
+	__u32 k = key;
+	struct value *v = bpf_map_lookup_elem(&values, &k);
+	__u64 *lanes = frame_lanes(ctx);
+
+	if (!v || !lanes)
+		return XDP_PASS;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < BENCH_LANES; i++)
+		v->lanes[i] += lanes[i];
+	return XDP_DROP;
+}
+
+SEC("xdp")
+int add_lanes_locked(struct xdp_md *ctx)
+{
+	__u32 k = key;
+	struct value *v = bpf_map_lookup_elem(&values, &k);
+	__u64 *lanes = frame_lanes(ctx);
+
+	if (!v || !lanes)
+		return XDP_PASS;
+	bpf_spin_lock(&v->lock);
+#pragma clang loop unroll(full)
+	for (int i = 0; i < BENCH_LANES; i++)
+		v->lanes[i] += lanes[i];
+	bpf_spin_unlock(&v->lock);
+	return XDP_DROP;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";

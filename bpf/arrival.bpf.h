@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Map olaf_arrivals: the update at hand.
+ *
+ * Key 0, one copy a CPU. Writer and reader: the XDP program, for the frame it runs on;
+ * nothing in it outlives that. It is a map, not the stack, so that whoever verifies the
+ * program sees one state after parsing and not one for each kind of header.
+ */
+#ifndef OLAF_ARRIVAL_BPF_H
+#define OLAF_ARRIVAL_BPF_H
+
+#include "ring.bpf.h"
+
+struct olaf_arrival {
+	struct olaf_pending update;
+	__u64 now; /* when the program looked at the clock */
+	__u32 frame_bytes; /* the whole frame, as it arrived */
+	__u32 message_bytes; /* 48 + 8 x lanes */
+	struct olaf_claim claim; /* what it has got of the ring */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct olaf_arrival);
+} olaf_arrivals SEC(".maps");
+
+static __always_inline struct olaf_arrival *olaf_arrival_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&olaf_arrivals, &zero);
+}
+
+#endif /* OLAF_ARRIVAL_BPF_H */

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A lock that is one word of a map value: 0 free, 1 held.
+ *
+ * Why not bpf_spin_lock: its two helper calls cost as much as folding the whole update
+ * (docs/benchmarks.md), it forbids every helper in between, and a program may hold only
+ * one. This one is an exchange, taken inline; helpers may be called under it, and locks
+ * nest in one order (a slot's, then the ring's).
+ *
+ * What makes it safe: its holders run with softirqs disabled and never sleep, so a CPU
+ * isn't interrupted by a rival on itself; and every program releases what it took on
+ * every way out. A waiter gives up after OLAF_LOCK_SPINS looks, tens of milliseconds,
+ * which only a stopped virtual CPU can make it wait: it then does without, and the loss
+ * is counted (dropped_contended). So no packet can hang a CPU here, unlike in a spinlock.
+ *
+ * Order: taking is an atomic exchange, a full barrier; releasing is a store that no
+ * earlier access may pass, which on x86 any store is.
+ */
+#ifndef OLAF_LOCK_BPF_H
+#define OLAF_LOCK_BPF_H
+
+#include "config.bpf.h"
+
+#define OLAF_LOCK_SPINS (1 << 22)
+
+struct olaf_waiter {
+	__u32 *lock;
+	__u32 taken;
+};
+
+static long olaf_lock_look(__u32 round, struct olaf_waiter *waiter)
+{
+	(void)round;
+	if (*(volatile __u32 *)waiter->lock || __sync_lock_test_and_set(waiter->lock, 1))
+		return 0;
+	waiter->taken = 1;
+	return 1;
+}
+
+/* The slow way: somebody holds it. Returns whether it was got. */
+__noinline int olaf_lock_wait(__u32 *lock)
+{
+	struct olaf_waiter waiter = { lock, 0 };
+
+	if (lock)
+		bpf_loop(OLAF_LOCK_SPINS, olaf_lock_look, &waiter, 0);
+	return waiter.taken;
+}
+
+/* Takes the lock. Returns 0 if it can't be had. */
+static __always_inline int olaf_lock(__u32 *lock)
+{
+	return !__sync_lock_test_and_set(lock, 1) || olaf_lock_wait(lock);
+}
+
+/* Sets a shared word to 0; nothing before it may pass it. */
+static __always_inline void olaf_release(__u32 *word)
+{
+#ifdef __TARGET_ARCH_x86
+	asm volatile("" ::: "memory");
+	*(volatile __u32 *)word = 0;
+#else
+	__sync_lock_test_and_set(word, 0);
+#endif
+}
+
+static __always_inline void olaf_unlock(__u32 *lock)
+{
+	olaf_release(lock);
+}
+
+#endif /* OLAF_LOCK_BPF_H */

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Where departures go: out of a device, through the kernel's routes, or upstream.
+#include "queue_test.hpp"
+#include "testbed.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr Mac our_mac = {2, 0, 0, 0, 2, 2};
+
+olaf::DatapathConfig forwarding(const Testbed &net) {
+    auto config = small_queue();
+    config.deliver = OLAF_DELIVER_FORWARD;
+    config.ifindex = net.far;
+    config.egress_ifindex = net.near;
+    config.mac = our_mac;
+    return config;
+}
+
+/// The namespace must be there before the queue.
+struct InTestbed {
+    Testbed net;
+};
+
+class Forward : private InTestbed, public QueueTest {
+  protected:
+    Forward() : QueueTest(forwarding(net)) {}
+    Mac next_hop = net.next_hop_mac, egress = net.near_mac;
+};
+
+TEST_F(Forward, BridgedFramesPassThroughUnchanged) {
+    queue.link_free();
+    for (const auto &path : {ipv4(), ipv6(), ipv4().vlan(7).options(8)}) {
+        Frame frame = path.carrying(Update{.cluster = 1});
+        expect_sent(queue.offer(frame), frame.bytes, XDP_REDIRECT);
+    }
+}
+
+TEST_F(Forward, BridgedDeparturesRideOutOfTheEgressDevice) {
+    append(ipv6().vlan(7).carrying(Update{.cluster = 1}));
+    queue.link_free();
+    expect_sent(queue.offer(ipv4().carrying(Update{.cluster = 2})),
+                ipv6().vlan(7).carrying(Update{.cluster = 1}).bytes, XDP_REDIRECT);
+}
+
+TEST_F(Forward, APartialChecksumOfALocalSocketIsFinished) {
+    queue.link_free();
+    for (const auto &path : {ipv4(), ipv6()}) {
+        Frame whole = path.carrying(Update{.cluster = 1});
+        Frame partial = whole;
+        std::size_t udp_bytes = whole.size() - whole.l4;
+        std::uint64_t sum = checksum_add(std::span(whole.bytes)
+                                             .subspan(whole.l3 + (whole.family == 4 ? 12 : 8),
+                                                      whole.family == 4 ? 8 : 32));
+        auto pseudo = static_cast<std::uint16_t>(~checksum_finish(sum + 17 + udp_bytes));
+        set_be(partial.bytes, partial.l4 + 6, pseudo, 2);
+        Frame finished = Path(path).without_udp_checksum().carrying(Update{.cluster = 1});
+        expect_sent(queue.offer(partial), finished.bytes, XDP_REDIRECT);
+    }
+}
+
+TEST_F(Forward, RoutedDeparturesGetTheNextHopAndOneHopLess) {
+    for (const auto &path : {ipv4().ttl(64), ipv4().ttl(255).options(4), ipv6().ttl(9)}) {
+        queue.reset();
+        auto ours = Path(path).to(our_mac).target(2);
+        append(ours.carrying(Update{.cluster = 1}));
+        queue.link_free();
+        auto ran = queue.offer(Path(ours).carrying(Update{.cluster = 2}));
+        Frame sent = ours.carrying(Update{.cluster = 1});
+        int ttl_at = sent.family == 4 ? 8 : 7;
+        auto ttl = static_cast<std::uint8_t>(sent.bytes[sent.l3 + ttl_at] - 1);
+        sent = Path(path).to(next_hop).from(egress).target(2).ttl(ttl).without_udp_checksum()
+                   .carrying(Update{.cluster = 1});
+        expect_sent(ran, sent.bytes, XDP_REDIRECT);
+    }
+}
+
+TEST_F(Forward, ARoutedPassageIsRoutedToo) {
+    queue.link_free();
+    auto sent = ipv4().to(next_hop).from(egress).ttl(63).without_udp_checksum();
+    expect_sent(queue.offer(ipv4().to(our_mac).carrying(Update{.cluster = 1})),
+                sent.carrying(Update{.cluster = 1}).bytes, XDP_REDIRECT);
+}
+
+TEST_F(Forward, WithoutARouteAnUpdateWaits) {
+    queue.link_free();
+    queue.set_lane_deadline(UINT64_MAX / 2);
+    Frame lost = ipv4().to(our_mac).target(99).carrying(Update{.cluster = 1}); // no neighbour
+    EXPECT_EQ(queue.offer(lost).verdict, XDP_DROP);
+    EXPECT_EQ(queue.waiting().size(), 1u);
+    EXPECT_EQ(queue.totals().appended, 1u);
+}
+
+class OneArmed : private InTestbed, public QueueTest {
+  protected:
+    OneArmed() : QueueTest([this] {
+        auto config = forwarding(net);
+        config.ifindex = config.egress_ifindex;
+        return config;
+    }()) {}
+};
+
+TEST_F(OneArmed, TransmitsWhereItReceived) {
+    queue.link_free();
+    Frame frame = ipv4().carrying(Update{.cluster = 1});
+    expect_sent(queue.offer(frame), frame.bytes, XDP_TX);
+}
+
+olaf::DatapathConfig upstream(const Testbed &net, std::uint32_t family) {
+    auto config = forwarding(net);
+    config.deliver = OLAF_DELIVER_UPSTREAM;
+    config.upstream_port = 7000;
+    config.upstream.family = config.source.family = family;
+    Frame like = (family == 4 ? ipv4() : ipv6()).source(5).target(2).carrying(Update{});
+    std::size_t at = like.l3 + (family == 4 ? 12 : 8), width = family == 4 ? 4 : 16;
+    std::copy_n(&like.bytes[at], width, reinterpret_cast<std::uint8_t *>(&config.source.words_be));
+    std::copy_n(&like.bytes[at + width], width,
+                reinterpret_cast<std::uint8_t *>(&config.upstream.words_be));
+    return config;
+}
+
+class Upstream : private InTestbed, public QueueTest, public testing::WithParamInterface<int> {
+  protected:
+    Upstream() : QueueTest(upstream(net, static_cast<std::uint32_t>(GetParam()))) {}
+
+    /// What this host sends: new headers, whatever the update came with.
+    Bytes sent(const Update &update) {
+        auto path = GetParam() == 4 ? ipv4() : ipv6();
+        path.to(net.next_hop_mac).from(net.near_mac).source(5).target(2);
+        return path.id(0).source_port(6523).port(7000).without_udp_checksum().carrying(update).bytes;
+    }
+};
+
+TEST_P(Upstream, DeparturesAndPassagesAreThisHostsOwn) {
+    for (const auto &path : {ipv4(), ipv6(), ipv4().vlan(1).vlan(2).options(40),
+                             ipv6().vlan(1).hop_by_hop(16)}) {
+        queue.reset();
+        queue.link_free();
+        expect_sent(queue.offer(path.carrying(Update{.cluster = 1})), sent({.cluster = 1}),
+                    XDP_REDIRECT);
+        append(path.carrying(Update{.cluster = 1, .lanes = lanes_of(20)}));
+        queue.link_free();
+        expect_sent(queue.offer(path.carrying(Update{.cluster = 2})),
+                    sent({.cluster = 1, .lanes = lanes_of(20)}), XDP_REDIRECT);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, Upstream, testing::Values(4, 6),
+                         [](const auto &info) { return "ipv" + std::to_string(info.param); });
+
+} // namespace

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The drain lane's programs: the token's way from XDP to the lane, and what leaves there.
+#include <linux/pkt_cls.h>
+
+#include "queue_test.hpp"
+#include "testbed.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr std::uint32_t unspec = static_cast<std::uint32_t>(TC_ACT_UNSPEC);
+constexpr std::uint32_t redirect = TC_ACT_REDIRECT, shot = TC_ACT_SHOT;
+constexpr std::uint64_t interval = 100'000;
+
+olaf::DatapathConfig config_for(const Testbed &net, olaf_deliver deliver) {
+    auto config = small_queue();
+    config.deliver = deliver;
+    config.ifindex = net.near;
+    config.egress_ifindex = deliver == OLAF_DELIVER_LOCAL ? 0 : net.near;
+    config.lane_ifindex = net.far;
+    config.drain_interval_ns = interval;
+    return config;
+}
+
+struct InTestbed {
+    Testbed net;
+};
+
+class Lane : private InTestbed,
+             public QueueTest,
+             public testing::WithParamInterface<olaf_deliver> {
+  protected:
+    /// Local departures come in on the queue's device, forwarded ones at the far end of the pair.
+    Lane()
+        : QueueTest(config_for(net, GetParam())),
+          capture(GetParam() == OLAF_DELIVER_LOCAL ? net.near : net.far) {}
+
+    /// The token that an arrival made of itself.
+    Bytes launch() {
+        queue.set_link(UINT64_MAX / 2, 0);
+        auto ran = queue.offer(ipv4().carrying(Update{.cluster = 1}));
+        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_PASS");
+        return ran.bytes;
+    }
+    Ran tick(const Bytes &token) { return run_tc(queue.queue().lane_drain_fd(), token); }
+    Ran caught(const Bytes &token) { return run_tc(queue.queue().token_catch_fd(), token); }
+
+    Capture capture;
+};
+
+TEST_P(Lane, TheFirstToWaitLaunchesOneToken) {
+    auto token = launch();
+    EXPECT_EQ(queue.counters().tokens_launched, 1u);
+    EXPECT_GT(queue.ring().lane_deadline_ns, monotonic_ns());
+    append(ipv4().carrying(Update{.cluster = 2})); // and the second doesn't
+    EXPECT_EQ(queue.counters().tokens_launched, 1u);
+    auto ran = caught(token);
+    EXPECT_EQ(ran.verdict, redirect);
+    EXPECT_EQ(ran.bytes.size(), 8192u); // the first round empties the lane's bucket
+}
+
+TEST_P(Lane, OtherFramesAreNotCaught) {
+    auto token = launch();
+    for (std::size_t at = 12; at < 22; at++) {
+        auto other = token;
+        other[at] ^= 1;
+        EXPECT_EQ(caught(other).verdict, unspec) << at;
+        EXPECT_EQ(tick(other).verdict, shot) << at;
+    }
+    EXPECT_EQ(caught(ipv4().carrying(Update{}).bytes).verdict, unspec);
+    EXPECT_EQ(caught(Bytes(20, 0)).verdict, unspec);
+}
+
+TEST_P(Lane, ATickSendsEverythingDueInOrderAndTheTokenDies) {
+    auto token = launch();
+    append(ipv6().vlan(3).carrying(Update{.cluster = 2, .lanes = lanes_of(40)}));
+    append(ipv4().without_udp_checksum().carrying(Update{.cluster = 3, .lanes = lanes_of(60)}));
+    queue.link_free();
+    EXPECT_EQ(tick(token).verdict, shot);
+    for (const auto &frame :
+         {ipv4().without_udp_checksum().carrying(Update{.cluster = 1}),
+          ipv6().vlan(3).carrying(Update{.cluster = 2, .lanes = lanes_of(40)}),
+          ipv4().without_udp_checksum().carrying(Update{.cluster = 3, .lanes = lanes_of(60)})}) {
+        auto sent = capture.next();
+        ASSERT_TRUE(sent);
+        if (frame.family == 6) // the tag may travel beside the frame: compare what is behind it
+            EXPECT_EQ(hex(std::span(*sent).last(frame.size() - frame.l3)),
+                      hex(std::span(frame.bytes).last(frame.size() - frame.l3)));
+        else
+            EXPECT_EQ(hex(*sent), hex(frame.bytes));
+    }
+    EXPECT_TRUE(capture.empty());
+    EXPECT_EQ(queue.totals().departed_drain, 3u);
+    EXPECT_EQ(queue.totals().updates_out, 3u);
+    EXPECT_EQ(queue.ring().lane_deadline_ns, 0u);
+    EXPECT_TRUE(queue.waiting().empty());
+}
+
+TEST_P(Lane, ABusyLinkSendsTheTokenRoundAgain) {
+    auto token = launch();
+    auto ran = tick(token);
+    EXPECT_EQ(ran.verdict, redirect);
+    EXPECT_EQ(ran.bytes.size(), 8192u); // the longest: nothing is due for a long time
+    EXPECT_EQ(hex(std::span(ran.bytes).subspan(12, 14)), hex(std::span(token).subspan(12, 14)));
+    EXPECT_TRUE(capture.empty());
+    EXPECT_EQ(queue.totals().departed_drain, 0u);
+    EXPECT_EQ(queue.counters().lane_ticks, 1u);
+    queue.link_free();
+    EXPECT_EQ(tick(token).verdict, shot);
+    EXPECT_EQ(queue.totals().departed_drain, 1u);
+}
+
+TEST_P(Lane, AStaleTokenDies) {
+    auto stale = launch();
+    auto live = launch(); // the first is overdue
+    EXPECT_EQ(tick(stale).verdict, shot);
+    EXPECT_EQ(queue.counters().lane_stale, 1u);
+    EXPECT_EQ(tick(live).verdict, redirect);
+}
+
+TEST_P(Lane, ATokenThatComesToAnEmptyQueueDies) {
+    auto token = launch();
+    queue.link_free();
+    EXPECT_EQ(tick(token).verdict, shot);
+    auto next = launch(); // and the next to wait launches another
+    EXPECT_EQ(tick(token).verdict, shot);
+    EXPECT_EQ(tick(next).verdict, redirect);
+}
+
+INSTANTIATE_TEST_SUITE_P(Deliver, Lane,
+                         testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD),
+                         [](const auto &info) {
+                             return std::string(info.param == OLAF_DELIVER_LOCAL ? "local"
+                                                                                 : "forward");
+                         });
+
+} // namespace

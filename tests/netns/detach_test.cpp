@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `detach` sends what waits first, also under load, and leaves nothing behind.
+#include <gtest/gtest.h>
+
+#include "traces.hpp"
+#include "traffic.hpp"
+
+namespace olaf::test {
+namespace {
+
+class Detach : public testing::TestWithParam<Way> {
+  protected:
+    Testbed bed{{.way = GetParam()}};
+    UdpSocket server{bed.server(), Testbed::server_peer(4)};
+};
+
+TEST_P(Detach, SendsWhatWaitsAndLeavesNoTrace) {
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    const auto before = traces(bed.host);
+    bed.attach(slow_link);
+    const auto objects = kernel_objects(bed.host);
+    EXPECT_EQ(objects.programs.size(), 3u);
+    EXPECT_GE(objects.maps.size(), 9u);
+    EXPECT_NE(traces(bed.host), before);
+    occupy(bed, worker, server);
+    for (std::uint32_t i = 0; i < 6; i++)
+        worker.send(Update{.cluster = i}, bed.target(4));
+    bed.olaf.detach();
+    for (std::uint32_t i = 0; i < 6; i++)
+        EXPECT_EQ(server.receive().update().cluster, i);
+    EXPECT_EQ(traces(bed.host), before);
+    EXPECT_TRUE(await_freed(objects));
+}
+
+TEST_P(Detach, UnderLoadLosesNothing) {
+    make_lossless(bed);
+    bed.attach({"--policy", "aggregate", "--rate", "4mbit"});
+    bed.olaf.cluster({"set", "0-8", "--max-count", "65535"});
+    const auto objects = kernel_objects(bed.host);
+    const auto updates = random_updates(128, 9, 8, 21);
+    const auto frames = frames_of(bed, updates);
+    Collector collector(server);
+    Tally sent;
+    const auto round = [&] {
+        flood(bed, frames, 8);
+        for (const auto &update : updates)
+            sent.add(update, std::uint64_t{8} * cpus());
+    };
+    round();
+    Process detaching(bed.olaf.command({"detach", "in"}));
+    while (detaching.running())
+        round();
+    round(); // what comes after it arrives as it was sent
+    const auto ended = detaching.wait();
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    const auto tally = collector.await(sent.updates);
+    EXPECT_EQ(tally.clusters, sent.clusters);
+    EXPECT_LT(tally.messages, sent.messages);
+    EXPECT_TRUE(await_freed(objects));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Detach, testing::Values(Way::local, Way::bridged),
+                         [](const auto &info) {
+                             return info.param == Way::local ? "Local" : "Bridged";
+                         });
+
+} // namespace
+} // namespace olaf::test

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Quiet: attached and idle, nothing of ours runs: no token, no timer, no tick.
+#include <gtest/gtest.h>
+
+#include "traces.hpp"
+#include "traffic.hpp"
+
+namespace olaf::test {
+namespace {
+
+/// No chatter of IPv6 on the links, so that any run of a program is its own doing.
+void silence(const Testbed &bed) {
+    bed.host.sysctl("ipv6/conf/in/disable_ipv6", "1");
+    bed.worker.sysctl("ipv6/conf/eth0/disable_ipv6", "1");
+}
+
+/// That nothing happens can only be seen by waiting.
+constexpr auto a_while = std::chrono::milliseconds(400);
+
+TEST(Idle, CostsNothing) {
+    Testbed bed;
+    silence(bed);
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    const CountRuns counting;
+    bed.attach({"--rate", "1mbit"});
+    const auto objects = kernel_objects(bed.host);
+    ASSERT_EQ(objects.programs.size(), 3u);
+
+    const auto expect_still = [&] {
+        const auto before = bed.olaf.status();
+        const auto runs = run_count(objects);
+        std::this_thread::sleep_for(a_while);
+        const auto after = bed.olaf.status();
+        EXPECT_EQ(run_count(objects), runs);
+        EXPECT_EQ(after.json["lane"], before.json["lane"]);
+        EXPECT_EQ(after.json["counters"], before.json["counters"]);
+        EXPECT_FALSE(after.token_alive());
+    };
+    expect_still();
+    EXPECT_EQ(bed.olaf.status().lane("launched"), 0u);
+
+    // Traffic that queues: ticks, until the queue is empty.
+    for (std::uint32_t i = 0; i < 40; i++)
+        worker.send(Update{.cluster = i % 8, .worker = i, .lanes = std::vector<std::uint64_t>(64, 1)},
+                    bed.target(4));
+    const auto status = bed.olaf.await_drained(40);
+    expect_identities(status);
+    EXPECT_GE(status.lane("launched"), 1u);
+    EXPECT_GT(status.lane("ticks"), 0u);
+    EXPECT_GT(run_count(objects), 0u);
+    expect_still();
+}
+
+TEST(Idle, APassingUpdateWakesNothing) {
+    Testbed bed;
+    silence(bed);
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    bed.attach();
+    for (std::uint32_t i = 0; i < 10; i++) {
+        worker.send(Update{.cluster = i}, bed.target(4));
+        EXPECT_EQ(server.receive().update().cluster, i);
+    }
+    const auto status = bed.olaf.status();
+    EXPECT_EQ(status["passed_through"], 10u);
+    EXPECT_EQ(status.lane("launched"), 0u);
+    EXPECT_EQ(status.lane("ticks"), 0u);
+}
+
+} // namespace
+} // namespace olaf::test

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The command `olaf` on one device of one namespace, and what its status says.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "netns.hpp"
+#include "process.hpp"
+
+namespace olaf::test {
+
+/// One answer of `olaf status DEV --json`.
+struct Status {
+    nlohmann::json json;
+
+    /// A counter.
+    [[nodiscard]] std::uint64_t operator[](const char *name) const {
+        return json.at("counters").at(name).get<std::uint64_t>();
+    }
+    [[nodiscard]] std::uint64_t queue(const char *name) const {
+        return json.at("queue").at(name).get<std::uint64_t>();
+    }
+    [[nodiscard]] std::uint64_t lane(const char *name) const {
+        return json.at("lane").at(name).get<std::uint64_t>();
+    }
+    [[nodiscard]] bool token_alive() const { return json.at("lane").at("circulating").get<bool>(); }
+    [[nodiscard]] std::uint64_t dropped() const {
+        return (*this)["dropped_full"] + (*this)["dropped_reward"] + (*this)["dropped_sealed"];
+    }
+    /// Departures that no frame could carry, or that the output refused.
+    [[nodiscard]] std::uint64_t failed() const {
+        const auto &failed = json.at("departures_failed");
+        return failed.at("unfit").get<std::uint64_t>() + failed.at("refused").get<std::uint64_t>();
+    }
+};
+
+class OlafCommand {
+  public:
+    OlafCommand(const Netns &netns, std::string device);
+    /// Detaches what is still attached.
+    ~OlafCommand();
+
+    /// olaf --netns NAME ARGUMENTS
+    [[nodiscard]] std::vector<std::string> command(std::vector<std::string> arguments) const;
+    Outcome operator()(std::vector<std::string> arguments) const { return run(command(std::move(arguments))); }
+
+    /// Each throws with the command's own words if it fails.
+    void attach(std::vector<std::string> arguments);
+    void replace(std::vector<std::string> arguments = {}) const;
+    void cluster(std::vector<std::string> arguments) const; ///< set, remove
+    void detach();
+    [[nodiscard]] Status status() const;
+
+    /// Asks until the answer satisfies; throws with the last answer when patience has passed.
+    Status await(const std::function<bool(const Status &)> &satisfied) const;
+    /// Until that many updates were received and none waits.
+    Status await_drained(std::uint64_t received) const;
+
+    [[nodiscard]] const std::string &device() const { return device_; }
+
+  private:
+    void must(std::vector<std::string> arguments) const;
+    const Netns &netns_;
+    std::string device_;
+    bool attached_ = false;
+};
+
+/// What cli.md promises of a status with no packet in flight.
+void expect_identities(const Status &status);
+
+} // namespace olaf::test

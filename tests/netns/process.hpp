@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Child processes: they end with the object, and with the test program however that ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace olaf::test {
+
+class Netns;
+
+/// How long anything may take that should take no time at all.
+inline constexpr std::chrono::seconds patience{20};
+
+struct Outcome {
+    int status = -1; ///< exit status, or 128 + signal
+    std::string out, err;
+};
+
+class Process {
+  public:
+    /// Starts a program, in a namespace if one is given; `input` is its standard input.
+    explicit Process(const std::vector<std::string> &command, const std::string &input = {},
+                     const Netns *netns = nullptr);
+    /// Runs a function in a forked child; it must not return to the test.
+    explicit Process(const std::function<void()> &work);
+    ~Process();
+    Process(Process &&other) noexcept;
+    Process &operator=(Process &&) = delete;
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] bool running();
+    void kill(int signal = 9);
+    /// Waits for its end; throws, after killing it, when patience has passed.
+    Outcome wait();
+
+  private:
+    void start(const std::function<void()> &work);
+    void reap(int wait_status);
+
+    pid_t pid_ = -1;
+    int in_ = -1, out_ = -1, err_ = -1;
+    std::optional<int> status_;
+};
+
+Outcome run(const std::vector<std::string> &command, const std::string &input = {},
+            const Netns *netns = nullptr);
+
+} // namespace olaf::test

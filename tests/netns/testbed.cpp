@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "testbed.hpp"
+
+#include <cstdio>
+#include <tuple>
+#include <unordered_map>
+
+namespace olaf::test {
+namespace {
+
+using Words = std::unordered_map<std::string, std::string>;
+
+/// Puts values in the place of @NAME@.
+std::string fill(std::string text, const Words &words) {
+    for (const auto &[name, value] : words)
+        for (std::size_t at; (at = text.find("@" + name + "@")) != text.npos;)
+            text.replace(at, name.size() + 2, value);
+    return text;
+}
+
+} // namespace
+
+std::string text(const Mac &mac) {
+    char out[18];
+    std::snprintf(out, sizeof out, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+                  mac[4], mac[5]);
+    return out;
+}
+
+Testbed::Testbed(const Wiring &asked) : wiring(asked) {
+    if (wiring.way != Way::local)
+        server_.emplace("server");
+    if (wiring.way == Way::one_armed)
+        wire_switch();
+    else
+        wire();
+    if (wiring.way == Way::local)
+        address_local();
+    else if (wiring.way == Way::bridged)
+        address_bridged();
+    else
+        address_routed();
+}
+
+void Testbed::wire() const {
+    const Words words = {{"mtu", std::to_string(wiring.mtu)},
+                         {"queues", std::to_string(wiring.queues)},
+                         {"worker_mac", text(worker_mac)},
+                         {"in_mac", text(server_ ? in_mac : server_mac)},
+                         {"out_mac", text(out_mac)},
+                         {"server_mac", text(server_mac)},
+                         {"worker", worker.name()},
+                         {"server", server().name()}};
+    host.ip(fill("link add name in address @in_mac@ mtu @mtu@ numtxqueues @queues@ numrxqueues "
+                 "@queues@ type veth peer name eth0 address @worker_mac@ mtu @mtu@ numtxqueues "
+                 "@queues@ numrxqueues @queues@ netns @worker@\n",
+                 words));
+    if (server_)
+        host.ip(fill("link add name out address @out_mac@ mtu @mtu@ type veth "
+                     "peer name eth0 address @server_mac@ mtu @mtu@ netns @server@\n",
+                     words));
+    set_offloads(worker, "eth0", wiring.worker);
+    set_offloads(host, "in", {});
+    if (server_) {
+        set_offloads(host, "out", {});
+        set_offloads(*server_, "eth0", {});
+        host.ip("link set out up\n");
+    }
+    host.ip("link set in up\n");
+}
+
+void Testbed::wire_switch() {
+    const auto &hub = switch_.emplace("switch");
+    hub.ip("link add bridge type bridge mcast_snooping 0\n"
+           "link set bridge up\n");
+    const std::tuple<const Netns &, const char *, Mac> hosts[] = {
+        {worker, "eth0", worker_mac}, {host, "in", in_mac}, {*server_, "eth0", server_mac}};
+    int number = 0;
+    for (const auto &[netns, device, mac] : hosts) {
+        const auto port = "port" + std::to_string(number++);
+        const auto mtu = std::to_string(wiring.mtu);
+        hub.ip("link add name " + port + " mtu " + mtu + " master bridge type veth peer name " +
+               device + " address " + text(mac) + " mtu " + mtu + " netns " + netns.name() + "\n" +
+               "link set " + port + " up\n");
+        set_offloads(hub, port, {});
+        set_offloads(netns, device, &netns == &worker ? wiring.worker : Offloads{});
+        netns.ip(std::string("link set ") + device + " up\n");
+    }
+}
+
+void Testbed::address_local() const {
+    worker.ip(fill("link set eth0 up\n"
+                   "address add 10.0.0.1/16 dev eth0\n"
+                   "address add fd00::1/32 dev eth0 nodad\n"
+                   "neighbour add 10.0.1.2 lladdr @mac@ dev eth0 nud permanent\n"
+                   "neighbour add fd00:0:0:1::2 lladdr @mac@ dev eth0 nud permanent\n",
+                   {{"mac", text(server_mac)}}));
+    host.ip(fill("address add 10.0.1.2/16 dev in\n"
+                 "address add fd00:0:0:1::2/32 dev in nodad\n"
+                 "neighbour add 10.0.0.1 lladdr @mac@ dev in nud permanent\n"
+                 "neighbour add fd00::1 lladdr @mac@ dev in nud permanent\n",
+                 {{"mac", text(worker_mac)}}));
+}
+
+void Testbed::address_bridged() const {
+    host.ip("link add bridge type bridge mcast_snooping 0\n"
+            "link set in master bridge\n"
+            "link set out master bridge\n"
+            "link set bridge up\n");
+    worker.ip(fill("link set eth0 up\n"
+                   "address add 10.0.0.1/16 dev eth0\n"
+                   "address add fd00::1/32 dev eth0 nodad\n"
+                   "neighbour add 10.0.1.2 lladdr @mac@ dev eth0 nud permanent\n"
+                   "neighbour add fd00:0:0:1::2 lladdr @mac@ dev eth0 nud permanent\n",
+                   {{"mac", text(server_mac)}}));
+    server_->ip(fill("link set eth0 up\n"
+                     "address add 10.0.1.2/16 dev eth0\n"
+                     "address add fd00:0:0:1::2/32 dev eth0 nodad\n"
+                     "neighbour add 10.0.0.1 lladdr @mac@ dev eth0 nud permanent\n"
+                     "neighbour add fd00::1 lladdr @mac@ dev eth0 nud permanent\n",
+                     {{"mac", text(worker_mac)}}));
+}
+
+void Testbed::address_routed() const {
+    const bool stick = wiring.way == Way::one_armed;
+    const Words words = {{"out", stick ? "in" : "out"},
+                         {"in_mac", text(in_mac)},
+                         {"gate_mac", text(stick ? in_mac : out_mac)},
+                         {"worker_mac", text(worker_mac)},
+                         {"server_mac", text(server_mac)}};
+    worker.ip(fill("link set eth0 up\n"
+                   "address add 10.0.0.1/24 dev eth0\n"
+                   "address add fd00::1/64 dev eth0 nodad\n"
+                   "neighbour add 10.0.0.254 lladdr @in_mac@ dev eth0 nud permanent\n"
+                   "neighbour add fd00::fe lladdr @in_mac@ dev eth0 nud permanent\n"
+                   "route add default via 10.0.0.254\n"
+                   "route add ::/0 via fd00::fe\n",
+                   words));
+    host.sysctl("ipv4/ip_forward", "1");
+    host.sysctl("ipv6/conf/all/forwarding", "1");
+    host.sysctl("ipv4/conf/all/send_redirects", "0");
+    host.sysctl("ipv4/conf/in/send_redirects", "0");
+    host.ip(fill("address add 10.0.0.254/24 dev in\n"
+                 "address add fd00::fe/64 dev in nodad\n"
+                 "address add 10.0.1.254/24 dev @out@\n"
+                 "address add fd00:0:0:1::fe/64 dev @out@ nodad\n"
+                 "neighbour add 10.0.0.1 lladdr @worker_mac@ dev in nud permanent\n"
+                 "neighbour add fd00::1 lladdr @worker_mac@ dev in nud permanent\n",
+                 words));
+    if (wiring.server_known)
+        host.ip(fill("neighbour add 10.0.1.2 lladdr @server_mac@ dev @out@ nud permanent\n"
+                     "neighbour add fd00:0:0:1::2 lladdr @server_mac@ dev @out@ nud permanent\n",
+                     words));
+    server_->ip(fill("link set eth0 up\n"
+                     "address add 10.0.1.2/24 dev eth0\n"
+                     "address add fd00:0:0:1::2/64 dev eth0 nodad\n"
+                     "neighbour add 10.0.1.254 lladdr @gate_mac@ dev eth0 nud permanent\n"
+                     "neighbour add fd00:0:0:1::fe lladdr @gate_mac@ dev eth0 nud permanent\n"
+                     "route add default via 10.0.1.254\n"
+                     "route add ::/0 via fd00:0:0:1::fe\n",
+                     words));
+}
+
+std::vector<std::string> Testbed::delivery() const {
+    switch (wiring.way) {
+    case Way::local:
+        return {"--local"};
+    case Way::bridged:
+    case Way::routed:
+        return {"--forward", "out"};
+    case Way::one_armed:
+        return {"--forward", "in"};
+    case Way::upstream4:
+        return {"--upstream", "10.0.1.2"};
+    case Way::upstream6:
+        return {"--upstream", "fd00:0:0:1::2"};
+    }
+    return {};
+}
+
+void Testbed::attach(const std::vector<std::string> &more) {
+    auto arguments = delivery();
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    olaf.attach(std::move(arguments));
+}
+
+Peer Testbed::worker_peer(int family, std::uint16_t port) {
+    return {.address = family == 4 ? "10.0.0.1" : "fd00::1", .port = port};
+}
+
+Peer Testbed::server_peer(int family) {
+    return {.address = family == 4 ? "10.0.1.2" : "fd00:0:0:1::2"};
+}
+
+Peer Testbed::target(int family) const {
+    if (upstream())
+        return {.address = family == 4 ? "10.0.0.254" : "fd00::fe"};
+    return server_peer(family);
+}
+
+Path Testbed::path(int family) const {
+    auto path = Path(family);
+    return path.from(worker_mac).to(routes() || upstream() ? in_mac : server_mac);
+}
+
+} // namespace olaf::test

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A worker, a host with a queue and a parameter server, wired in each way that Olaf can stand:
+//
+//   local       worker ── in[host]                      the server is a process on the host
+//   bridged     worker ── in[host]out ── server         in and out are ports of one bridge
+//   routed      worker ── in[host]out ── server         the host is the router
+//   one_armed   worker ┐
+//                      switch ── in[host]               the host is a router on a stick
+//               server ┘
+//   upstream4/6 worker ── in[host]out ── server         workers talk to the host
+//
+// The worker is 10.0.0.1 and fd00::1, the server 10.0.1.2 and fd00:0:0:1::2, as in packet.hpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "netns.hpp"
+#include "offloads.hpp"
+#include "olaf_command.hpp"
+#include "packet.hpp"
+#include "packet_socket.hpp"
+#include "udp_socket.hpp"
+
+namespace olaf::test {
+
+enum class Way { local, bridged, routed, one_armed, upstream4, upstream6 };
+
+inline constexpr Mac in_mac = {2, 0, 0, 0, 0, 0x01};
+inline constexpr Mac out_mac = {2, 0, 0, 0, 0, 0x02};
+
+struct Wiring {
+    Way way = Way::local;
+    unsigned mtu = 1500;
+    unsigned queues = 1;        ///< of the worker's device and of the host's `in`
+    bool server_known = true;   ///< the host has a permanent neighbour entry for the server
+    Offloads worker = {};       ///< of the worker's device
+};
+
+class Testbed {
+  public:
+    explicit Testbed(const Wiring &wiring = {});
+
+    const Wiring wiring;
+    Netns worker{"worker"};
+    Netns host{"host"};
+
+  private:
+    std::optional<Netns> server_, switch_;
+
+  public:
+    OlafCommand olaf{host, "in"}; ///< last: it detaches before a device goes
+
+    /// Where the parameter server is.
+    [[nodiscard]] const Netns &server() const { return server_ ? *server_ : host; }
+    /// Device by which updates reach it.
+    [[nodiscard]] const char *server_device() const { return server_ ? "eth0" : "in"; }
+
+    /// olaf attach in DELIVERY MORE
+    void attach(const std::vector<std::string> &more = {});
+    [[nodiscard]] std::vector<std::string> delivery() const;
+
+    [[nodiscard]] bool upstream() const {
+        return wiring.way == Way::upstream4 || wiring.way == Way::upstream6;
+    }
+    /// Whether the host acts as a router: one less to live for what it sends on.
+    [[nodiscard]] bool routes() const {
+        return wiring.way == Way::routed || wiring.way == Way::one_armed;
+    }
+    [[nodiscard]] static Peer worker_peer(int family, std::uint16_t port = 0);
+    [[nodiscard]] static Peer server_peer(int family);
+    /// Where a worker sends its updates.
+    [[nodiscard]] Peer target(int family) const;
+    /// A frame of the worker's to there; upstream, its addresses don't matter.
+    [[nodiscard]] Path path(int family = 4) const;
+
+  private:
+    void wire() const;
+    void wire_switch();
+    void address_local() const;
+    void address_bridged() const;
+    void address_routed() const;
+};
+
+std::string text(const Mac &mac);
+
+} // namespace olaf::test

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "traces.hpp"
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include "process.hpp"
+
+namespace olaf::test {
+namespace {
+
+std::vector<std::string> devices(const Netns &netns) {
+    std::vector<std::string> names;
+    const auto links = run({"ip", "-n", netns.name(), "-j", "link"});
+    for (const auto &link : nlohmann::json::parse(links.out))
+        names.push_back(link.at("ifname"));
+    return names;
+}
+
+/// Pins are in a directory of the namespace's inode (loader/bpffs.hpp).
+std::string pins(const Netns &netns) {
+    struct stat info {};
+    fstat(netns.fd(), &info);
+    std::string text;
+    std::error_code none;
+    for (const auto &entry : std::filesystem::directory_iterator("/sys/fs/bpf/olaf", none))
+        if (entry.path().filename().string().starts_with(std::to_string(info.st_ino) + "-"))
+            text += entry.path().string() + "\n";
+    return text;
+}
+
+/// Every "id" of a program in what ip and tc say, whatever they nest it in.
+void collect_ids(const nlohmann::json &json, std::set<std::uint32_t> &ids) {
+    if (json.is_object() && json.contains("prog") && json["prog"].is_object() &&
+        json["prog"].contains("id"))
+        ids.insert(json["prog"]["id"].get<std::uint32_t>());
+    if (json.is_structured())
+        for (const auto &part : json)
+            collect_ids(part, ids);
+}
+
+bool exists(int (*open)(__u32), std::uint32_t id) {
+    const int fd = open(id);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+bpf_prog_info info_of(std::uint32_t program, std::vector<std::uint32_t> *maps = nullptr) {
+    bpf_prog_info info{};
+    __u32 size = sizeof info;
+    const int fd = bpf_prog_get_fd_by_id(program);
+    if (maps != nullptr) {
+        maps->resize(64);
+        info.nr_map_ids = static_cast<__u32>(maps->size());
+        info.map_ids = reinterpret_cast<std::uintptr_t>(maps->data());
+    }
+    if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
+        throw std::runtime_error("cannot ask about program " + std::to_string(program));
+    close(fd);
+    if (maps != nullptr)
+        maps->resize(info.nr_map_ids);
+    return info;
+}
+
+} // namespace
+
+std::string traces(const Netns &netns) {
+    const auto &name = netns.name();
+    std::string text = run({"ip", "-n", name, "-d", "link"}).out;
+    text += run({"tc", "-n", name, "qdisc"}).out;
+    text += run({"bpftool", "net"}, {}, &netns).out;
+    for (const auto &device : devices(netns)) {
+        text += run({"tc", "-n", name, "filter", "show", "dev", device, "ingress"}).out;
+        text += run({"ethtool", "-k", device}, {}, &netns).out;
+    }
+    return text + pins(netns);
+}
+
+KernelObjects kernel_objects(const Netns &netns) {
+    KernelObjects objects;
+    const auto &name = netns.name();
+    collect_ids(nlohmann::json::parse(run({"ip", "-n", name, "-d", "-j", "link"}).out),
+                objects.programs);
+    for (const auto &device : devices(netns)) {
+        const auto filters =
+            run({"tc", "-n", name, "-j", "filter", "show", "dev", device, "ingress"}).out;
+        if (const auto json = nlohmann::json::parse(filters, nullptr, false); !json.is_discarded())
+            collect_ids(json, objects.programs);
+    }
+    for (const auto program : objects.programs) {
+        std::vector<std::uint32_t> maps;
+        info_of(program, &maps);
+        objects.maps.insert(maps.begin(), maps.end());
+    }
+    return objects;
+}
+
+bool await_freed(const KernelObjects &objects) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto any = [&] {
+        for (const auto id : objects.programs)
+            if (exists(bpf_prog_get_fd_by_id, id))
+                return true;
+        for (const auto id : objects.maps)
+            if (exists(bpf_map_get_fd_by_id, id))
+                return true;
+        return false;
+    };
+    while (any()) {
+        if (std::chrono::steady_clock::now() > deadline)
+            return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return true;
+}
+
+std::uint64_t run_count(const KernelObjects &objects) {
+    std::uint64_t runs = 0;
+    for (const auto program : objects.programs)
+        runs += info_of(program).run_cnt;
+    return runs;
+}
+
+CountRuns::CountRuns() : fd_(bpf_enable_stats(BPF_STATS_RUN_TIME)) {
+    if (fd_ < 0)
+        throw std::runtime_error("cannot count runs");
+}
+
+CountRuns::~CountRuns() { close(fd_); }
+
+ForeignXdp::ForeignXdp(const Netns &netns, const std::string &device) {
+    const Inside inside(netns);
+    const bpf_insn pass[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = XDP_PASS},
+                             {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+    const int program = bpf_prog_load(BPF_PROG_TYPE_XDP, "foreign", "GPL", pass, 2, nullptr);
+    link_ = bpf_link_create(program, netns.ifindex(device), BPF_XDP, nullptr);
+    close(program);
+    if (link_ < 0)
+        throw std::runtime_error("cannot attach a foreign program to " + device);
+}
+
+ForeignXdp::~ForeignXdp() { close(link_); }
+
+} // namespace olaf::test

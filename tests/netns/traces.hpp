@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a queue puts into a namespace and into the kernel, so that tests can see it go.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+#include "netns.hpp"
+
+namespace olaf::test {
+
+/// Devices, qdiscs, filters, programs on hooks, offloads and pins of a namespace, as text.
+std::string traces(const Netns &netns);
+
+/// Programs attached in a namespace, XDP and TC, and their maps, by id.
+struct KernelObjects {
+    std::set<std::uint32_t> programs, maps;
+};
+KernelObjects kernel_objects(const Netns &netns);
+
+/// Waits until the kernel has freed them all; false when patience has passed.
+bool await_freed(const KernelObjects &objects);
+
+/// How often they have run, while somebody holds count_runs().
+std::uint64_t run_count(const KernelObjects &objects);
+
+/// As long as it lives, the kernel counts runs of programs.
+class CountRuns {
+  public:
+    CountRuns();
+    ~CountRuns();
+    CountRuns(const CountRuns &) = delete;
+    CountRuns &operator=(const CountRuns &) = delete;
+
+  private:
+    int fd_;
+};
+
+/// Somebody else's XDP program on a device, for as long as it lives.
+class ForeignXdp {
+  public:
+    ForeignXdp(const Netns &netns, const std::string &device);
+    ~ForeignXdp();
+    ForeignXdp(const ForeignXdp &) = delete;
+    ForeignXdp &operator=(const ForeignXdp &) = delete;
+
+  private:
+    int link_;
+};
+
+} // namespace olaf::test

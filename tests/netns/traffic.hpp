@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Many updates: what they add up to, who collects them, and floods of them from every CPU.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "testbed.hpp"
+
+namespace olaf::test {
+
+/// What folding must keep of the updates of one cluster.
+struct Sum {
+    std::uint64_t count = 0;
+    std::int64_t reward = 0;
+    std::vector<std::uint64_t> lanes;
+    bool operator==(const Sum &) const = default;
+};
+
+struct Tally {
+    std::map<std::uint32_t, Sum> clusters;
+    std::uint64_t messages = 0;
+    std::uint64_t updates = 0; ///< sum of count
+
+    void add(const Update &update, std::uint64_t times = 1);
+};
+
+/// Receives on a thread of its own until it goes.
+class Collector {
+  public:
+    explicit Collector(const UdpSocket &socket);
+    ~Collector();
+    /// What there is once that many updates have come; throws when patience has passed.
+    Tally await(std::uint64_t updates);
+    [[nodiscard]] std::uint64_t updates();
+
+  private:
+    void collect(const std::stop_token &stop, const UdpSocket &socket);
+    std::mutex mutex_;
+    std::condition_variable arrived_;
+    Tally tally_;
+    std::string error_;
+    std::jthread thread_; // last: it uses the rest
+};
+
+/// `frames` updates of `clusters` clusters from several workers and source ports, with random lanes.
+std::vector<Update> random_updates(std::size_t count, std::uint32_t clusters, std::size_t lanes,
+                                   unsigned seed);
+/// Each in a frame of its own on that way; source ports spread them over receive queues.
+std::vector<Frame> frames_of(const Testbed &testbed, std::span<const Update> updates,
+                             int family = 4);
+
+/// Gives the worker's device a queueing discipline, so that a full ring of the host's holds
+/// senders back instead of losing frames.
+void make_lossless(const Testbed &testbed);
+
+/// Sends the frames `times` times from a thread on each CPU at once; returns when all are sent.
+void flood(const Testbed &testbed, std::span<const Frame> frames, unsigned times);
+
+/// A process that does so until it is killed.
+Process endless_flood(const Testbed &testbed, std::span<const Frame> frames);
+
+unsigned cpus();
+
+/// Attach arguments of a link that is slow enough to fill the queue at leisure, and the cluster
+/// that occupy() uses.
+inline const std::vector<std::string> slow_link = {"--rate", "20kbit"};
+inline constexpr std::uint32_t busy_cluster = 15;
+
+/// Sends two large updates on a slow link, by which its credit is spent and it is busy for
+/// almost half a second; returns when the server has both.
+void occupy(const Testbed &testbed, const UdpSocket &worker, const UdpSocket &server);
+
+} // namespace olaf::test

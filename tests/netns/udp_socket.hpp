@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Workers and servers as applications see them: UDP sockets.
+#pragma once
+
+#include <chrono>
+#include <netinet/in.h>
+#include <optional>
+#include <string>
+
+#include "packet.hpp"
+#include "process.hpp"
+
+namespace olaf::test {
+
+/// A numeric address, IPv4 or IPv6, with a port.
+struct Peer {
+    std::string address;
+    std::uint16_t port = OLAF_DEFAULT_PORT;
+    bool operator==(const Peer &) const = default;
+};
+
+struct Datagram {
+    Bytes payload;
+    Peer source;
+    int ttl = 0;                    ///< as it arrived
+    std::int64_t timestamp_ns = 0;  ///< the kernel's, CLOCK_REALTIME
+    /// What it holds; throws unless it is an UPDATE, right in every field and checksum.
+    [[nodiscard]] Update update() const;
+};
+
+class UdpSocket {
+  public:
+    /// Bound in the namespace; port 0 takes a free one.
+    UdpSocket(const Netns &netns, const Peer &local);
+    ~UdpSocket();
+    UdpSocket(const UdpSocket &) = delete;
+    UdpSocket &operator=(const UdpSocket &) = delete;
+
+    void send(const Bytes &payload, const Peer &to) const;
+    void send(const Update &update, const Peer &to) const { send(message(update), to); }
+    /// The next one, or nothing within the time.
+    [[nodiscard]] std::optional<Datagram> poll(std::chrono::milliseconds time) const;
+    /// The next one; throws when patience has passed.
+    [[nodiscard]] Datagram receive() const;
+
+    [[nodiscard]] std::uint16_t port() const;
+    [[nodiscard]] int family() const { return family_; } ///< 4 or 6
+
+  private:
+    int fd_ = -1;
+    int family_;
+};
+
+} // namespace olaf::test
