@@ -118,8 +118,8 @@ Result<void> plan_rate(Plan &plan, const AttachOptions &options, const Device &d
     if (speed) {
         plan.config.rate_bps = *speed;
         plan.config.frame_overhead = ethernet_overhead;
-        plan.notes.push_back(fmt::format("rate: {}, the link speed of {}", rate_text(*speed),
-                                         out.name));
+        plan.notes.push_back(
+            fmt::format("rate: {}, the link speed of {}", rate_text(*speed), out.name));
         return {};
     }
     if (options.rate)
