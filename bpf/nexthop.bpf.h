@@ -58,6 +58,11 @@ static __always_inline void olaf_hop_lookup(void *ctx, struct olaf_nexthop *hop,
 	int i;
 
 	fib.ifindex = olaf_cfg.egress_ifindex;
+	/*
+	 * Not 0, or the kernel holds the skb's length against the MTU: in the lane that is
+	 * the token's, up to OLAF_TOKEN_MAX_BYTES.
+	 */
+	fib.tot_len = 1;
 	if (family == 4) {
 		fib.family = OLAF_AF_INET;
 		fib.ipv4_dst = hop->daddr_be[0];

@@ -49,7 +49,7 @@ TEST_F(AttachFails, WhereAQueueIsAlready) {
     bed.attach();
     expect_refused({"--local"}, "a queue of olaf's is there");
     expect_refused({"--forward", "out"}, "a queue of olaf's is there");
-    bed.olaf.status(); // as before
+    EXPECT_EQ(bed.olaf.status().json["deliver"]["kind"], "forward"); // as before
 }
 
 TEST_F(AttachFails, OnADeviceThatIsNot) {

@@ -64,7 +64,7 @@ TEST_P(Neighbour, AChangeOfItsMacIsFollowed) {
             ;
         worker.send(Update{.cluster = 2}, bed.target(family));
         EXPECT_EQ(server.receive().update().cluster, 2u);
-        wire.receive_update();
+        EXPECT_EQ(wire.receive_update().update.cluster, 2u);
     }
 }
 

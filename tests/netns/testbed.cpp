@@ -86,6 +86,8 @@ void Testbed::wire_switch() {
         set_offloads(netns, device, &netns == &worker ? wiring.worker : Offloads{});
         netns.ip(std::string("link set ") + device + " up\n");
     }
+    // veth wakes its peer after XDP_TX only if an XDP program is there: NAPI alone won't do.
+    switch_program_.emplace(hub, "port1");
 }
 
 void Testbed::address_local() const {

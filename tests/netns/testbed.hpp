@@ -21,6 +21,7 @@
 #include "olaf_command.hpp"
 #include "packet.hpp"
 #include "packet_socket.hpp"
+#include "traces.hpp"
 #include "udp_socket.hpp"
 
 namespace olaf::test {
@@ -48,6 +49,7 @@ class Testbed {
 
   private:
     std::optional<Netns> server_, switch_;
+    std::optional<ForeignXdp> switch_program_;
 
   public:
     OlafCommand olaf{host, "in"}; ///< last: it detaches before a device goes

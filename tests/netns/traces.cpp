@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -76,7 +77,11 @@ bpf_prog_info info_of(std::uint32_t program, std::vector<std::uint32_t> *maps = 
 
 std::string traces(const Netns &netns) {
     const auto &name = netns.name();
-    std::string text = run({"ip", "-n", name, "-d", "link"}).out;
+    std::string text;
+    std::istringstream links(run({"ip", "-n", name, "-d", "link"}).out);
+    for (std::string line; std::getline(links, line);)
+        if (line.find("_timer") == line.npos) // a bridge's, which tick
+            text += line + "\n";
     text += run({"tc", "-n", name, "qdisc"}).out;
     text += run({"bpftool", "net"}, {}, &netns).out;
     for (const auto &device : devices(netns)) {

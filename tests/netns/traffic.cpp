@@ -40,7 +40,7 @@ Collector::~Collector() = default;
 void Collector::collect(const std::stop_token &stop, const UdpSocket &socket) {
     while (!stop.stop_requested()) {
         const auto datagram = socket.poll(std::chrono::milliseconds(20));
-        if (!datagram)
+        if (!datagram || datagram->payload.empty())
             continue;
         const std::scoped_lock lock(mutex_);
         try {

@@ -116,8 +116,10 @@ std::optional<Datagram> UdpSocket::poll(std::chrono::milliseconds time) const {
 }
 
 Datagram UdpSocket::receive() const {
-    if (auto datagram = poll(patience))
-        return std::move(*datagram);
+    // `attach --upstream` knocks with an empty datagram, so that the neighbour is known.
+    while (auto datagram = poll(patience))
+        if (!datagram->payload.empty())
+            return std::move(*datagram);
     throw std::runtime_error("nothing was received");
 }
 
