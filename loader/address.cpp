@@ -120,8 +120,7 @@ std::string prefix_text(const olaf_prefix &prefix) {
     IpAddress address{.family = v4 ? 4u : 6u};
     std::memcpy(address.words_be.data(), prefix.address + (v4 ? sizeof mapped_prefix : 0),
                 v4 ? 4 : 16);
-    return fmt::format("{}/{}", address_text(address),
-                       prefix.prefix_bits - (v4 ? mapped_bits : 0));
+    return fmt::format("{}/{}", address_text(address), prefix.prefix_bits - (v4 ? mapped_bits : 0));
 }
 
 unsigned to_sockaddr(const Endpoint &endpoint, sockaddr_storage &storage) {

@@ -150,8 +150,8 @@ Result<void> attach(const AttachOptions &options, const GlobalOptions &global) {
     if (!netns)
         return std::unexpected(netns.error());
     const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
-    const auto record = options.replace ? replace(options, *device, place)
-                                        : attach_new(options, *device, place);
+    const auto record =
+        options.replace ? replace(options, *device, place) : attach_new(options, *device, place);
     if (!record)
         return std::unexpected(record.error());
     if (options.upstream)

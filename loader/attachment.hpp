@@ -14,8 +14,8 @@ namespace olaf {
 struct Attachment {
     PinPlace place;
     Record record;
-    bool alive = false;     ///< its XDP program is on the device
-    std::string device;     ///< its name now, or when attached if it is gone
+    bool alive = false; ///< its XDP program is on the device
+    std::string device; ///< its name now, or when attached if it is gone
 };
 
 /// Whatever is at a place, if only half.

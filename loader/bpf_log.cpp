@@ -50,7 +50,11 @@ std::string take_bpf_log() {
     return std::exchange(captured, {});
 }
 
-QuietBpfLog::QuietBpfLog() { quiet++; }
-QuietBpfLog::~QuietBpfLog() { quiet--; }
+QuietBpfLog::QuietBpfLog() {
+    quiet++;
+}
+QuietBpfLog::~QuietBpfLog() {
+    quiet--;
+}
 
 } // namespace olaf

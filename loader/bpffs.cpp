@@ -19,7 +19,8 @@ constexpr auto mount_point = "/sys/fs/bpf";
 
 /// Whether the open directory is still the one that the path leads to.
 bool still_there(int fd, const std::string &path) {
-    struct stat opened {}, named {};
+    struct stat opened {
+    }, named{};
     return ::fstat(fd, &opened) == 0 && ::stat(path.c_str(), &named) == 0 &&
            opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
@@ -63,9 +64,13 @@ std::vector<PinPlace> pinned_places() {
     return places;
 }
 
-Result<PinLock> PinLock::create(const PinPlace &place) { return lock(place, true); }
+Result<PinLock> PinLock::create(const PinPlace &place) {
+    return lock(place, true);
+}
 
-Result<PinLock> PinLock::existing(const PinPlace &place) { return lock(place, false); }
+Result<PinLock> PinLock::existing(const PinPlace &place) {
+    return lock(place, false);
+}
 
 Result<PinLock> PinLock::lock(const PinPlace &place, bool make) {
     const auto path = place.path();

@@ -19,11 +19,11 @@ constexpr std::uint32_t one_buffer_mtu = 3498;
 
 /// Drivers with native XDP, for kernels that don't tell: Linux 6.1.
 constexpr std::array native_drivers{
-    "atlantic",   "bnxt_en",  "cpsw",   "dpaa2-eth",       "ena",       "fsl_dpa", "fsl_enetc",
-    "hv_netvsc",  "i40e",     "iavf",   "ice",             "igb",       "igc",     "ixgbe",
-    "ixgbevf",    "mlx4_en",  "mlx5_core", "mtk_soc_eth",  "mvneta",    "mvpp2",   "nfp",
-    "qede",       "sfc",      "stmmac", "tsnep",           "tun",       "veth",    "virtio_net",
-    "xen_netfront", "gve"};
+    "atlantic",  "bnxt_en",   "cpsw",    "dpaa2-eth",  "ena",          "fsl_dpa",
+    "fsl_enetc", "hv_netvsc", "i40e",    "iavf",       "ice",          "igb",
+    "igc",       "ixgbe",     "ixgbevf", "mlx4_en",    "mlx5_core",    "mtk_soc_eth",
+    "mvneta",    "mvpp2",     "nfp",     "qede",       "sfc",          "stmmac",
+    "tsnep",     "tun",       "veth",    "virtio_net", "xen_netfront", "gve"};
 
 Check check_native(const Device &device, const Driver &driver,
                    const std::optional<XdpFeatures> &features) {
@@ -45,8 +45,8 @@ Check check_mtu(const Device &device, const std::optional<XdpFeatures> &features
         return {"MTU", Verdict::good, mtu + ": one buffer a frame", ""};
     if (features && features->frags)
         return {"MTU", Verdict::good, mtu + ": the driver takes frames of several buffers", ""};
-    const auto remedy = fmt::format("ip link set {} mtu {}, or --mode skb", device.name,
-                                    one_buffer_mtu);
+    const auto remedy =
+        fmt::format("ip link set {} mtu {}, or --mode skb", device.name, one_buffer_mtu);
     if (features)
         return {"MTU", Verdict::bad, mtu + ": the driver's XDP takes one buffer only", remedy};
     return {"MTU", Verdict::hint, mtu + ": more than one buffer, which not every driver takes",
@@ -97,8 +97,8 @@ std::vector<Check> check_device(const Device &device) {
         return {{"device", Verdict::bad, device.name + " is no Ethernet device",
                  "name one that has a MAC address"}};
     if (!device.up)
-        checks.push_back({"state", Verdict::hint, "down",
-                          fmt::format("ip link set {} up", device.name)});
+        checks.push_back(
+            {"state", Verdict::hint, "down", fmt::format("ip link set {} up", device.name)});
     checks.push_back(check_native(device, driver, features));
     checks.push_back(check_occupied(device));
     checks.push_back(check_mtu(device, features));

@@ -56,8 +56,8 @@ Check check_types() {
 
 Check check_programs() {
     const auto config = make_config({.queue_capacity = 8, .max_clusters = 4});
-    const auto loaded = config ? Datapath::load(*config)
-                               : Result<Datapath>(std::unexpected(config.error()));
+    const auto loaded =
+        config ? Datapath::load(*config) : Result<Datapath>(std::unexpected(config.error()));
     if (loaded)
         return {"verifier", Verdict::good, "takes every program of the queue", ""};
     return {"verifier", Verdict::bad, loaded.error().message(),
@@ -69,8 +69,7 @@ Check check_jit() {
     int enabled = 1;
     if (!(file >> enabled) || enabled != 0)
         return {"JIT", Verdict::good, "on", ""};
-    return {"JIT", Verdict::hint, "off: many times slower",
-            "sysctl net.core.bpf_jit_enable=1"};
+    return {"JIT", Verdict::hint, "off: many times slower", "sysctl net.core.bpf_jit_enable=1"};
 }
 
 Check check_bpffs() {
@@ -87,8 +86,9 @@ Check check_forwarding() {
     int on = 0;
     if (file >> on && on == 1)
         return {"ip_forward", Verdict::good, "on", ""};
-    return {"ip_forward", Verdict::hint, "off: no matter for --local and --upstream",
-            "for --forward as a router: sysctl net.ipv4.ip_forward=1"};
+    return {"ip_forward", Verdict::hint,
+            "off: no matter for --local, nor for --forward as a bridge",
+            "for --upstream, and --forward as a router: sysctl net.ipv4.ip_forward=1"};
 }
 
 } // namespace

@@ -59,20 +59,22 @@ void add_attach(CLI::App &root, AttachOptions &options) {
                                                "and needs no process afterwards");
     device_argument(app, options.device);
     auto &where = *app.add_option_group("Delivery", "Where a departing update goes, one of:");
-    where.add_flag("--local", options.local, "up this host's own stack, to a parameter server here");
+    where.add_flag("--local", options.local,
+                   "up this host's own stack, to a parameter server here");
     where.add_option("--forward", options.forward, "out of DEV2, addresses untouched")
         ->type_name("DEV2");
-    parsed(where, "--upstream", options.upstream,
-           [](const std::string &text) { return parse_endpoint(text); },
-           "to this server, from this host's own address; port 6523 unless given",
-           "ADDR[:PORT]");
+    parsed(
+        where, "--upstream", options.upstream,
+        [](const std::string &text) { return parse_endpoint(text); },
+        "to this server, from this host's own address; port 6523 unless given", "ADDR[:PORT]");
     where.require_option(0, 1);
     parsed(app, "--port", options.port, count_parser(1, 65535), "UDP port of updates [6523]",
            "PORT");
     parsed(app, "--queue", options.queue, count_or("auto", 1, OLAF_MAX_PLACES / 2),
            "Qmax: updates that may wait [auto: never lose one to a full queue]", "N|auto");
-    parsed(app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
-           "pace of departures [line; with --local unlimited]", "20gbit|line|unlimited");
+    parsed(
+        app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
+        "pace of departures [line; with --local unlimited]", "20gbit|line|unlimited");
     parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
            "olaf|fifo|aggregate|newest");
     parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_PLACES / 2),
@@ -81,24 +83,24 @@ void add_attach(CLI::App &root, AttachOptions &options) {
            "frames a model is cut into, at most [1]", "N");
     parsed(app, "--max-lanes", options.max_lanes, count_or("mtu", 1, OLAF_MAX_LANES),
            "8-byte lanes of an update, at most [mtu: what the device's MTU carries]", "N|mtu");
-    app.add_option("--mode", options.mode, "native XDP, generic (skb), or the best that works "
-                                           "[auto]")
-        ->transform(CLI::Transformer(
-                        std::map<std::string, XdpMode>{{"auto", XdpMode::automatic},
-                                                       {"native", XdpMode::native},
-                                                       {"skb", XdpMode::skb}})
+    app.add_option("--mode", options.mode,
+                   "native XDP, generic (skb), or the best that works "
+                   "[auto]")
+        ->transform(CLI::Transformer(std::map<std::string, XdpMode>{{"auto", XdpMode::automatic},
+                                                                    {"native", XdpMode::native},
+                                                                    {"skb", XdpMode::skb}})
                         .description(""))
         ->type_name("auto|native|skb");
-    parsed(app, "--drain-interval", options.drain_interval_ns,
-           [](const std::string &text) {
-               return parse_duration_between(text, 10'000, 1'000'000'000);
-           },
-           "period of the drain lane, which sends when nothing arrives [100us]", "TIME");
-    parsed(app, "--activity-window", options.activity_window_ns,
-           [](const std::string &text) {
-               return parse_duration_between(text, 1'000'000, 3'600'000'000'000);
-           },
-           "a cluster counts as active this long after an update [1s]", "TIME");
+    parsed(
+        app, "--drain-interval", options.drain_interval_ns,
+        [](const std::string &text) { return parse_duration_between(text, 10'000, 1'000'000'000); },
+        "period of the drain lane, which sends when nothing arrives [100us]", "TIME");
+    parsed(
+        app, "--activity-window", options.activity_window_ns,
+        [](const std::string &text) {
+            return parse_duration_between(text, 1'000'000, 3'600'000'000'000);
+        },
+        "a cluster counts as active this long after an update [1s]", "TIME");
     app.add_option_function<std::vector<std::string>>(
            "--allow",
            [&options](const std::vector<std::string> &texts) {
@@ -135,9 +137,10 @@ void add_status(CLI::App &root, StatusOptions &options) {
 }
 
 void range_argument(CLI::App &app, ClusterOptions &options, bool required) {
-    parsed(app, "clusters", options.clusters,
-           [](const std::string &text) { return parse_range(text); }, "cluster, or a range of them",
-           "ID|FIRST-LAST")
+    parsed(
+        app, "clusters", options.clusters,
+        [](const std::string &text) { return parse_range(text); }, "cluster, or a range of them",
+        "ID|FIRST-LAST")
         ->required(required);
 }
 
@@ -150,9 +153,10 @@ void add_cluster(CLI::App &root, ClusterOptions &options) {
     auto &rules = *set.add_option_group("Rules");
     parsed(rules, "--policy", options.policy, parse_policy, "how updates are merged",
            "olaf|fifo|aggregate|newest");
-    parsed(rules, "--reward-threshold", options.reward_threshold,
-           [](const std::string &text) { return parse_reward(text); },
-           "merge only rewards that differ by this at most", "X|off");
+    parsed(
+        rules, "--reward-threshold", options.reward_threshold,
+        [](const std::string &text) { return parse_reward(text); },
+        "merge only rewards that differ by this at most", "X|off");
     parsed(rules, "--max-count", options.max_count, count_parser(1, OLAF_LIMIT_MAX_COUNT),
            "never fold more updates than this into one", "N");
     rules.require_option(1, 0);
@@ -206,8 +210,18 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
         std::ostringstream out, err;
-        const int status_ = app.exit(error, out, err) == 0 ? 0 : usage_error;
-        return Farewell{status_, status_ == 0 ? out.str() : err.str()};
+        if (app.exit(error, out, err) == 0)
+            return Farewell{0, out.str()};
+        // CLI11 says only that a command is missing when it doesn't know the one given.
+        const auto unknown =
+            app.get_subcommands().empty() ? app.remaining() : std::vector<std::string>{};
+        if (!unknown.empty())
+            return Farewell{
+                usage_error,
+                "There is no " +
+                    std::string(unknown.front().starts_with('-') ? "option '" : "command '") +
+                    unknown.front() + "'\nRun with --help for more information.\n"};
+        return Farewell{usage_error, err.str()};
     }
     if (app.got_subcommand("attach"))
         line.command = std::move(attach);

@@ -64,8 +64,8 @@ Result<void> list_rules(int fd, const Range &range, const olaf_rule &usual, bool
             row(std::to_string(id), *rule);
         nlohmann::ordered_json threshold = nullptr;
         if (rule->reward_threshold >= 0)
-            threshold = static_cast<double>(rule->reward_threshold) /
-                        (1 << OLAF_REWARD_FRACTION_BITS);
+            threshold =
+                static_cast<double>(rule->reward_threshold) / (1 << OLAF_REWARD_FRACTION_BITS);
         list.push_back({{"cluster", id},
                         {"policy", policy_name(rule->policy)},
                         {"max_count", rule->max_count},

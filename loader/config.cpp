@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, OLAF_POLICIES> policies{"olaf", "fifo", "
                                                                "newest"};
 
 constexpr std::uint32_t lane_step = 16;
-constexpr std::uint64_t lowest_rate = 1'000;             // bits/s: 8 ms a byte
+constexpr std::uint64_t lowest_rate = 1'000;              // bits/s: 8 ms a byte
 constexpr std::uint64_t highest_rate = 1'000'000'000'000; // ns_per_byte_q24 keeps 17 bits
 constexpr std::uint64_t least_interval = 10'000, most_interval = 1'000'000'000;
 constexpr std::uint64_t least_window = 1'000'000, most_window = 3'600'000'000'000;
@@ -89,9 +89,8 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.max_segments = human.max_segments;
     config.max_lanes = (human.max_lanes + lane_step - 1) / lane_step * lane_step;
     // A slot has two buffers, so twice the slots is all that can ever wait.
-    config.queue_capacity =
-        human.queue_capacity.value_or(std::min(2 * human.max_clusters * human.max_segments,
-                                               std::uint32_t{OLAF_MAX_PLACES / 2}));
+    config.queue_capacity = human.queue_capacity.value_or(
+        std::min(2 * human.max_clusters * human.max_segments, std::uint32_t{OLAF_MAX_PLACES / 2}));
     config.ring_places = std::bit_ceil(2 * config.queue_capacity);
     config.default_policy = human.policy;
     config.ns_per_byte_q24 = ns_per_byte_q24(human.rate_bps);

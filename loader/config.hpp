@@ -25,9 +25,9 @@ struct IpAddress {
 /// A queue in human terms. The defaults make a queue that delivers to this host, unpaced.
 struct DatapathConfig {
     std::uint16_t port = OLAF_DEFAULT_PORT;
-    std::optional<std::uint32_t> queue_capacity; ///< Qmax; none: never lose one to a full queue
-    std::uint64_t rate_bps = 0;                  ///< 0: unlimited
-    std::uint16_t frame_overhead = 0;            ///< charged to the rate on top of each frame
+    std::optional<std::uint32_t> queue_capacity{}; ///< Qmax; none: never lose one to a full one
+    std::uint64_t rate_bps = 0;                    ///< 0: unlimited
+    std::uint16_t frame_overhead = 0;              ///< charged to the rate on top of each frame
     olaf_policy policy = OLAF_POLICY_OLAF;
     std::uint32_t max_clusters = 1024;
     std::uint32_t max_segments = 1;

@@ -139,7 +139,9 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
     return loaded;
 }
 
-const olaf_config &Datapath::config() const { return parts_->config; }
+const olaf_config &Datapath::config() const {
+    return parts_->config;
+}
 
 int Datapath::ingress_fd() const {
     return bpf_program__fd(parts_->ingress_skeleton->progs.olaf_ingress);
@@ -169,8 +171,12 @@ Result<void> Datapath::pin_maps(const std::string &directory) const {
     return {};
 }
 
-bpf_object *Datapath::ingress_object() const { return parts_->ingress_skeleton->obj; }
-bpf_object *Datapath::lane_object() const { return parts_->lane_skeleton->obj; }
+bpf_object *Datapath::ingress_object() const {
+    return parts_->ingress_skeleton->obj;
+}
+bpf_object *Datapath::lane_object() const {
+    return parts_->lane_skeleton->obj;
+}
 
 Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
                          const olaf_rule &rule) {

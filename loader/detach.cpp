@@ -108,7 +108,8 @@ Result<void> detach(const DetachOptions &options, const GlobalOptions &global) {
     if (auto done = lock->remove(); !done)
         return done;
     if (global.json)
-        fmt::print("{}\n", nlohmann::json{{"device", attachment->device}, {"detached", true}}.dump());
+        fmt::print("{}\n",
+                   nlohmann::json{{"device", attachment->device}, {"detached", true}}.dump());
     else
         fmt::print("{}: detached\n", attachment->device);
     return {};

@@ -52,8 +52,8 @@ Result<bool> doctor(const DoctorOptions &options, const GlobalOptions &global) {
         std::ranges::move(check_device(*device), std::back_inserter(checks));
     }
     print(checks, global.json);
-    return std::ranges::none_of(
-        checks, [](const Check &check) { return check.verdict == Verdict::bad; });
+    return std::ranges::none_of(checks,
+                                [](const Check &check) { return check.verdict == Verdict::bad; });
 }
 
 } // namespace olaf

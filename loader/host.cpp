@@ -40,10 +40,10 @@ Result<void> require_privileges(const std::string &operation, const std::string 
 Result<void> require_kernel(const std::string &operation, const std::string &object) {
     if (running_kernel() >= oldest_kernel)
         return {};
-    return fail(operation, object, 0,
-                fmt::format("Linux {}.{} or later is needed", oldest_kernel.major,
-                            oldest_kernel.minor),
-                fmt::format("this kernel, {}, is too old", kernel_release()));
+    return fail(
+        operation, object, 0,
+        fmt::format("Linux {}.{} or later is needed", oldest_kernel.major, oldest_kernel.minor),
+        fmt::format("this kernel, {}, is too old", kernel_release()));
 }
 
 } // namespace olaf

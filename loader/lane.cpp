@@ -19,11 +19,11 @@ namespace olaf {
 namespace {
 
 // A token frame gets this long to go round; the bucket must hold the longest token.
-constexpr std::uint32_t token_bytes = 128;      // charged for one round
+constexpr std::uint32_t token_bytes = 128; // charged for one round
 constexpr std::uint32_t longest_token = 8192;
-constexpr std::uint32_t waiting_tokens = 4;     // stale ones may share the lane for a moment
-constexpr std::uint32_t least_mtu = 9500;       // beyond any jumbo frame in use
-constexpr std::uint32_t link_headers = 64;      // VLAN tags count towards the MTU of a veth
+constexpr std::uint32_t waiting_tokens = 4; // stale ones may share the lane for a moment
+constexpr std::uint32_t least_mtu = 9500;   // beyond any jumbo frame in use
+constexpr std::uint32_t link_headers = 64;  // VLAN tags count towards the MTU of a veth
 constexpr std::uint32_t most_mtu = 65535;
 
 struct LinkPutter {

@@ -26,9 +26,7 @@ struct Run {
     Result<bool> operator()(const ClusterOptions &options) const {
         return done(cluster(options, global));
     }
-    Result<bool> operator()(const DoctorOptions &options) const {
-        return doctor(options, global);
-    }
+    Result<bool> operator()(const DoctorOptions &options) const { return doctor(options, global); }
 
   private:
     static Result<bool> done(const Result<void> &result) {

@@ -12,8 +12,7 @@ namespace olaf {
 inline constexpr std::array<std::string_view, 3> deliver_names{"local", "forward", "upstream"};
 
 inline constexpr std::array<std::string_view, OLAF_MALFORMED_REASONS> malformed_names{
-    "version", "type",  "length",  "truncated",  "lanes",
-    "format",  "count", "segment", "ip_checksum"};
+    "version", "type", "length", "truncated", "lanes", "format", "count", "segment", "ip_checksum"};
 
 inline constexpr std::array<std::string_view, OLAF_REFUSED_REASONS> refused_names{
     "source", "cluster", "segment", "size"};

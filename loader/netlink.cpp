@@ -18,8 +18,12 @@ int read_valid(nl_msg *message, void *reader) {
 
 } // namespace
 
-void MessageFreer::operator()(nl_msg *message) const { nlmsg_free(message); }
-void Netlink::Freer::operator()(nl_sock *socket) const { nl_socket_free(socket); }
+void MessageFreer::operator()(nl_msg *message) const {
+    nlmsg_free(message);
+}
+void Netlink::Freer::operator()(nl_sock *socket) const {
+    nl_socket_free(socket);
+}
 
 Message make_message(int type, int flags, const void *header, std::size_t length) {
     Message message(nlmsg_alloc_simple(type, flags));

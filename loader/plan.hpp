@@ -15,10 +15,10 @@
 namespace olaf {
 
 struct Plan {
-    DatapathConfig config;            ///< but for lane and mode
-    std::string target;               ///< of deliveries, as people write it; "" for local
-    std::optional<Device> egress;     ///< FORWARD, UPSTREAM
-    std::vector<std::string> notes;   ///< what was decided and is worth knowing
+    DatapathConfig config;          ///< but for lane and mode
+    std::string target;             ///< of deliveries, as people write it; "" for local
+    std::optional<Device> egress;   ///< FORWARD, UPSTREAM
+    std::vector<std::string> notes; ///< what was decided and is worth knowing
 };
 
 /// With a running queue's record: what the options leave open stays as it is.

@@ -26,15 +26,15 @@ inline constexpr auto lane_drain = "olaf_lane_drain";
 /// full, so that a newer olaf can still detach what an older one of the same layout attached.
 struct Record {
     std::uint32_t layout = OLAF_LAYOUT;
-    std::uint32_t complete = 0;       ///< the attach got to its end
+    std::uint32_t complete = 0; ///< the attach got to its end
     std::uint32_t skb_mode = 0;
     std::uint32_t lane_ours = 0;      ///< the lane's names were free before we took them
     std::uint32_t lane_ifindex_a = 0; ///< 0: not made yet
     std::uint32_t lane_ifindex_b = 0;
-    std::uint32_t clsact_ours = 0;    ///< the device had none
+    std::uint32_t clsact_ours = 0; ///< the device had none
     std::uint32_t filter_priority = 0;
-    char device[16] = {};             ///< name at the time
-    char target[64] = {};             ///< of deliveries, as people write it
+    char device[16] = {}; ///< name at the time
+    char target[64] = {}; ///< of deliveries, as people write it
     olaf_config config{};
     std::uint8_t reserved[256] = {};
 

@@ -98,18 +98,15 @@ Result<void> swap_programs(const PinPlace &place, const Record &running, const D
         *into = std::move(*fd);
     }
     constexpr std::uint32_t lane_priority = 1; // the lane is ours alone
-    undo.add([=] {
-        (void)replace_filter(lane.b, lane.ifindex_b, lane_priority, old->drain.get());
-    });
+    undo.add(
+        [=] { (void)replace_filter(lane.b, lane.ifindex_b, lane_priority, old->drain.get()); });
     if (auto done = replace_filter(lane.b, lane.ifindex_b, lane_priority, queue.lane_drain_fd());
         !done)
         return done;
     const auto priority = running.filter_priority;
-    undo.add([=] {
-        (void)replace_filter(device.name, device.ifindex, priority, old->caught.get());
-    });
-    if (auto done =
-            replace_filter(device.name, device.ifindex, priority, queue.token_catch_fd());
+    undo.add(
+        [=] { (void)replace_filter(device.name, device.ifindex, priority, old->caught.get()); });
+    if (auto done = replace_filter(device.name, device.ifindex, priority, queue.token_catch_fd());
         !done)
         return done;
     undo.add([=] { (void)update_xdp(old->link.get(), device.name, old->ingress.get()); });

@@ -15,7 +15,9 @@
 namespace olaf {
 namespace {
 
-std::size_t bytes_of(const IpAddress &address) { return address.family == 4 ? 4 : 16; }
+std::size_t bytes_of(const IpAddress &address) {
+    return address.family == 4 ? 4 : 16;
+}
 
 void read_route(nlmsghdr *answer, std::uint32_t family, Route &route) {
     nlattr *attributes[RTA_MAX + 1] = {};

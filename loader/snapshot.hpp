@@ -27,10 +27,10 @@ struct Snapshot {
     std::uint64_t queue_length = 0;    ///< places in use
     std::uint64_t updates_waiting = 0; ///< sum of count in them
     std::uint32_t active_clusters = 0;
-    SlotSums slots;                    ///< of every cluster
-    olaf_counters counters{};          ///< of every CPU
+    SlotSums slots;           ///< of every cluster
+    olaf_counters counters{}; ///< of every CPU
     olaf_ring ring{};
-    std::vector<SlotSums> clusters;    ///< by id
+    std::vector<SlotSums> clusters; ///< by id
 };
 
 /// Opens a map by name for as long as the reading lasts; a map of the kernel's, so -1 is none.

@@ -32,7 +32,8 @@ std::string reasons(const Json &counts) {
     std::string text;
     for (const auto &[name, count] : counts.items())
         if (count.get<std::uint64_t>() != 0)
-            text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", name, count.get<std::uint64_t>());
+            text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", name,
+                                count.get<std::uint64_t>());
     return text.empty() ? text : text + ")";
 }
 

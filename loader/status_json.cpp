@@ -22,16 +22,11 @@ Json by_reason(const __u64 (&counts)[N], const std::array<std::string_view, N> &
 }
 
 Json event_counters(const SlotSums &slots) {
-    return {{"passed_through", slots.passed_through},
-            {"appended", slots.appended},
-            {"aggregated", slots.aggregated},
-            {"replaced", slots.replaced},
-            {"departed", slots.departed()},
-            {"departed_riding", slots.departed_riding},
-            {"departed_drain", slots.departed_drain},
-            {"dropped_full", slots.dropped_full},
-            {"dropped_reward", slots.dropped_reward},
-            {"dropped_sealed", slots.dropped_sealed}};
+    return {{"passed_through", slots.passed_through}, {"appended", slots.appended},
+            {"aggregated", slots.aggregated},         {"replaced", slots.replaced},
+            {"departed", slots.departed()},           {"departed_riding", slots.departed_riding},
+            {"departed_drain", slots.departed_drain}, {"dropped_full", slots.dropped_full},
+            {"dropped_reward", slots.dropped_reward}, {"dropped_sealed", slots.dropped_sealed}};
 }
 
 Json all_counters(const Snapshot &snapshot) {
@@ -93,7 +88,8 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot 
           {"launched", cpu.tokens_launched},
           {"ticks", cpu.lane_ticks},
           {"stale", cpu.lane_stale}}},
-        {"departures_failed", {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
+        {"departures_failed",
+         {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
         {"limits",
          {{"max_clusters", config.max_clusters},
           {"max_segments", config.max_segments},

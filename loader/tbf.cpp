@@ -27,8 +27,7 @@ Result<void> set_tbf(const std::string &device, std::uint32_t ifindex, const Tok
     header.tcm_ifindex = static_cast<int>(ifindex);
     header.tcm_parent = TC_H_ROOT;
     header.tcm_handle = TC_H_MAKE(1u << 16, 0u);
-    auto message =
-        make_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &header, sizeof header);
+    auto message = make_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &header, sizeof header);
     if (!message)
         return fail("shape", device, ENOMEM);
 

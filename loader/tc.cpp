@@ -108,8 +108,7 @@ Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifinde
     return {};
 }
 
-Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex,
-                                 int program_fd) {
+Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex, int program_fd) {
     const QuietBpfLog quiet; // the first ones may be taken
     const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
     int error = 0;

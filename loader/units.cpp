@@ -102,8 +102,8 @@ Result<std::optional<std::uint32_t>> parse_count_or(std::string_view word, std::
 Result<Range> parse_range(std::string_view text) {
     const auto dash = text.find('-');
     const auto first = parse_count(text.substr(0, dash), 0, UINT32_MAX - 1);
-    const auto last = dash == text.npos ? first
-                                        : parse_count(text.substr(dash + 1), 0, UINT32_MAX - 1);
+    const auto last =
+        dash == text.npos ? first : parse_count(text.substr(dash + 1), 0, UINT32_MAX - 1);
     if (!first || !last || *first > *last)
         return bad("clusters", text, "write an id, 3, or a range, 3-17");
     return Range{*first, *last};
@@ -113,8 +113,8 @@ Result<std::int64_t> parse_reward(std::string_view text) {
     if (text == "off")
         return -1;
     double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value,
-                                              std::chars_format::fixed);
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
     // 2^31 leaves the kernel's products of rewards and counts room.
     if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) ||
         value >= 0x1p31)
@@ -125,12 +125,14 @@ Result<std::int64_t> parse_reward(std::string_view text) {
 std::string rate_text(std::uint64_t bps) {
     return bps == 0 ? "unlimited" : unscaled(bps, rate_units);
 }
-std::string duration_text(std::uint64_t ns) { return unscaled(ns, time_units); }
+std::string duration_text(std::uint64_t ns) {
+    return unscaled(ns, time_units);
+}
 std::string reward_text(std::int64_t threshold) {
     if (threshold < 0)
         return "off";
-    return fmt::format("{:g}", std::ldexp(static_cast<double>(threshold),
-                                          -OLAF_REWARD_FRACTION_BITS));
+    return fmt::format("{:g}",
+                       std::ldexp(static_cast<double>(threshold), -OLAF_REWARD_FRACTION_BITS));
 }
 
 } // namespace olaf

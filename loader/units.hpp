@@ -13,8 +13,8 @@ namespace olaf {
 
 /// "20gbit", "1.5mbit", "line", "unlimited".
 struct Rate {
-    bool line = false;      ///< the output device's link speed
-    std::uint64_t bps = 0;  ///< 0: unlimited; meaningless with line
+    bool line = false;     ///< the output device's link speed
+    std::uint64_t bps = 0; ///< 0: unlimited; meaningless with line
     bool operator==(const Rate &) const = default;
 };
 Result<Rate> parse_rate(std::string_view text);
@@ -39,8 +39,8 @@ Result<Range> parse_range(std::string_view text);
 /// "0.5", "off": signed Q47.16; off is -1.
 Result<std::int64_t> parse_reward(std::string_view text);
 
-std::string rate_text(std::uint64_t bps);         ///< "20gbit", "unlimited"
-std::string duration_text(std::uint64_t ns);      ///< "100us"
-std::string reward_text(std::int64_t threshold);  ///< "0.5", "off"
+std::string rate_text(std::uint64_t bps);        ///< "20gbit", "unlimited"
+std::string duration_text(std::uint64_t ns);     ///< "100us"
+std::string reward_text(std::int64_t threshold); ///< "0.5", "off"
 
 } // namespace olaf

@@ -29,8 +29,7 @@ std::optional<int> family_id(Netlink &netlink) {
         nla_put_string(message.get(), CTRL_ATTR_FAMILY_NAME, "netdev");
     std::optional<int> id;
     netlink.query(std::move(message), [&](nlmsghdr *answer) {
-        nlattr *attribute =
-            nlmsg_find_attr(answer, sizeof(genlmsghdr), CTRL_ATTR_FAMILY_ID);
+        nlattr *attribute = nlmsg_find_attr(answer, sizeof(genlmsghdr), CTRL_ATTR_FAMILY_ID);
         if (attribute)
             id = nla_get_u16(attribute);
     });

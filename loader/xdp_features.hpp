@@ -8,10 +8,10 @@
 namespace olaf {
 
 struct XdpFeatures {
-    bool basic = false;       ///< native XDP: drop, pass, send back
-    bool redirect = false;    ///< may redirect what it receives
-    bool target = false;      ///< sends what others redirect to it
-    bool frags = false;       ///< frames of several buffers
+    bool basic = false;    ///< native XDP: drop, pass, send back
+    bool redirect = false; ///< may redirect what it receives
+    bool target = false;   ///< sends what others redirect to it
+    bool frags = false;    ///< frames of several buffers
     bool target_frags = false;
 };
 

@@ -23,6 +23,7 @@ age(file) = sprintf("< awk -F, '$2 == %d && $1 >= %g && $1 <= %g {print $1, $3}'
 stats age(dir."/fifo-aom.csv") using 2 name "fifo" nooutput
 stats age(dir."/olaf-aom.csv") using 2 name "olaf" nooutput
 highest = 1.25 * (fifo_max > olaf_max ? fifo_max : olaf_max)
+step = 10 ** floor(log10(highest)) / (highest < 5 * 10 ** floor(log10(highest)) ? 2 : 1)
 
 set multiplot
 set lmargin at screen left
@@ -38,6 +39,7 @@ set key top right samplen 2.5
 set ylabel "ms" offset 1
 set xrange [start:start + window]
 set yrange [0:highest]
+set ytics step
 set format x ""
 plot age(dir."/fifo-aom.csv") using 1:2 with filledcurves y1=0 lc rgb fifo notitle, \
      age(dir."/fifo-aom.csv") using 1:2 with lines lw 2 lc rgb fifo title "fifo"
@@ -60,6 +62,7 @@ set key bottom right
 set ylabel "steps" offset 1
 set xrange [0:*]
 set yrange [0:520]
+set ytics 100
 plot dir."/fifo-learning.dat" using 1:3:4 with filledcurves lc rgb fifo notitle, \
      dir."/olaf-learning.dat" using 1:3:4 with filledcurves lc rgb olaf notitle, \
      dir."/fifo-learning.dat" using 1:2 with lines lw 3 lc rgb fifo title "fifo", \

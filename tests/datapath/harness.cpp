@@ -176,6 +176,8 @@ std::string Harness::broken_identity() const {
         return "appended is not departed and waiting";
     if (t.updates_in != t.updates_out + t.updates_superseded + t.updates_dropped + updates)
         return "updates_in is not out, superseded, dropped and waiting";
+    if (counters().dropped_contended != 0)
+        return "a lock was held for longer than can be";
     if (ring().holds != 0)
         return "a hold was not released";
     for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++)

@@ -77,8 +77,8 @@
 	ABI_FIELD(olaf_entry, message) \
 	ABI_FIELD(olaf_entry, lanes) \
 	ABI_SIZE(olaf_slot_counters) \
-	ABI_FIELD(olaf_slot_counters, appended) \
 	ABI_FIELD(olaf_slot_counters, aggregated) \
+	ABI_FIELD(olaf_slot_counters, appended) \
 	ABI_FIELD(olaf_slot_counters, replaced) \
 	ABI_FIELD(olaf_slot_counters, departed_riding) \
 	ABI_FIELD(olaf_slot_counters, departed_drain) \
@@ -92,21 +92,25 @@
 	ABI_FIELD(olaf_slot_counters, updates_passed) \
 	ABI_SIZE(olaf_nexthop) \
 	ABI_FIELD(olaf_nexthop, resolved_ns) \
-	ABI_FIELD(olaf_nexthop, state) \
+	ABI_FIELD(olaf_nexthop, daddr_be) \
 	ABI_FIELD(olaf_nexthop, dmac) \
 	ABI_FIELD(olaf_nexthop, smac) \
-	ABI_FIELD(olaf_nexthop, daddr_be) \
+	ABI_FIELD(olaf_nexthop, state) \
 	ABI_SIZE(olaf_slot) \
 	ABI_FIELD(olaf_slot, lock) \
 	ABI_FIELD(olaf_slot, open) \
 	ABI_FIELD(olaf_slot, busy) \
 	ABI_FIELD(olaf_slot, inflight) \
 	ABI_FIELD(olaf_slot, pad) \
+	ABI_FIELD(olaf_slot, position) \
+	ABI_FIELD(olaf_slot, active_epoch_ns) \
 	ABI_FIELD(olaf_slot, counters) \
 	ABI_FIELD(olaf_slot, nexthop) \
 	ABI_SIZE(olaf_place) \
-	ABI_FIELD(olaf_place, entry) \
 	ABI_FIELD(olaf_place, state) \
+	ABI_FIELD(olaf_place, entry) \
+	ABI_FIELD(olaf_place, slot) \
+	ABI_FIELD(olaf_place, bytes) \
 	ABI_SIZE(olaf_ring) \
 	ABI_FIELD(olaf_ring, lock) \
 	ABI_FIELD(olaf_ring, holds) \
@@ -128,6 +132,8 @@
 	ABI_FIELD(olaf_counters, tokens_launched) \
 	ABI_FIELD(olaf_counters, lane_ticks) \
 	ABI_FIELD(olaf_counters, lane_stale) \
+	ABI_FIELD(olaf_counters, dropped_contended) \
+	ABI_FIELD(olaf_counters, updates_contended) \
 	ABI_FIELD(olaf_counters, departures_unfit) \
 	ABI_FIELD(olaf_counters, departures_refused) \
 	ABI_SIZE(olaf_prefix) \
@@ -154,6 +160,6 @@
 	ABI_FIELD(olaf_header, segments_be)
 /* clang-format on */
 
-#define ABI_ENTRIES 141
+#define ABI_ENTRIES 145
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

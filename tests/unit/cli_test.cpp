@@ -89,9 +89,9 @@ TEST(Endpoint, reads_both_families) {
     EXPECT_EQ(endpoint_text(*parse_endpoint("192.0.2.1:7")), "192.0.2.1:7");
     EXPECT_EQ(endpoint_text(*parse_endpoint("2001:db8::1")), "[2001:db8::1]:6523");
     EXPECT_EQ(endpoint_text(*parse_endpoint("[2001:db8::1]:7")), "[2001:db8::1]:7");
-    for (const auto *text : {"", "192.0.2", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536",
-                             "[192.0.2.1]:7", "[2001:db8::1", "[2001:db8::1]7", "[2001:db8::1]:",
-                             "host", "host:7"})
+    for (const auto *text :
+         {"", "192.0.2", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", "[192.0.2.1]:7",
+          "[2001:db8::1", "[2001:db8::1]7", "[2001:db8::1]:", "host", "host:7"})
         EXPECT_FALSE(parse_endpoint(text)) << text;
 }
 
@@ -148,9 +148,10 @@ TEST(Config, refuses_what_is_out_of_range) {
 
 TEST(CommandLine, reads_attach) {
     const auto options = good<AttachOptions>(
-        {"attach", "eth0", "--upstream", "[2001:db8::1]:7", "--queue", "8", "--rate", "20gbit",
-         "--policy", "fifo", "--max-lanes", "mtu", "--mode", "native", "--drain-interval", "1ms",
-         "--allow", "192.0.2.0/24", "--allow", "2001:db8::/32"});
+        {"attach",      "eth0",    "--upstream",   "[2001:db8::1]:7", "--queue",
+         "8",           "--rate",  "20gbit",       "--policy",        "fifo",
+         "--max-lanes", "mtu",     "--mode",       "native",          "--drain-interval",
+         "1ms",         "--allow", "192.0.2.0/24", "--allow",         "2001:db8::/32"});
     EXPECT_EQ(options.device, "eth0");
     EXPECT_EQ(options.upstream->port, 7);
     EXPECT_EQ(options.queue, std::optional{std::optional{8u}});
@@ -193,7 +194,7 @@ TEST(CommandLine, refuses_wrong_usage) {
     expect_usage({"atach", "eth0"}, "atach");
     expect_usage({"attach", "--local"}, "device");
     expect_usage({"attach", "eth0"}, "--local");
-    expect_usage({"attach", "eth0", "--local", "--forward", "eth1"}, "Delivery");
+    expect_usage({"attach", "eth0", "--local", "--forward", "eth1"}, "at most 1");
     expect_usage({"attach", "eth0", "--local", "--port", "0"}, "1 ... 65535");
     expect_usage({"attach", "eth0", "--local", "--port", "65536"}, "1 ... 65535");
     expect_usage({"attach", "eth0", "--local", "--rate", "20"}, "20gbit");
@@ -201,7 +202,7 @@ TEST(CommandLine, refuses_wrong_usage) {
     expect_usage({"attach", "eth0", "--local", "--policy", "lifo"}, "olaf, fifo");
     expect_usage({"attach", "eth0", "--local", "--drain-interval", "1us"}, "10us");
     expect_usage({"attach", "eth0", "--local", "--allow", "10.0.0.1/8"}, "must be zero");
-    expect_usage({"cluster", "set", "eth0", "3"}, "Rules");
+    expect_usage({"cluster", "set", "eth0", "3"}, "--max-count");
     expect_usage({"cluster", "set", "eth0", "--policy", "fifo"}, "clusters");
     expect_usage({"cluster", "set", "eth0", "3", "--max-count", "0"}, "1 ... 65535");
 }
@@ -211,8 +212,8 @@ TEST(CommandLine, replace_needs_no_delivery) {
 }
 
 TEST(CommandLine, help_and_version_are_no_failure) {
-    for (auto words : {std::initializer_list<const char *>{"--help"}, {"attach", "--help"},
-                       {"--version"}}) {
+    for (auto words :
+         {std::initializer_list<const char *>{"--help"}, {"attach", "--help"}, {"--version"}}) {
         const auto parsed = parse(words);
         const auto *farewell = std::get_if<Farewell>(&parsed);
         ASSERT_NE(farewell, nullptr);
