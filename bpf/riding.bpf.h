@@ -81,7 +81,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_slot *slot;
-	__u32 room;
+	__u32 room, late;
 	__u64 head;
 
 	if (!a || !ring)
@@ -89,6 +89,8 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	slot = olaf_slot_at(a->update.slot);
 	if (!slot)
 		return -1;
+	/* A lost token is replaced first: this arrival may be the last that could. */
+	late = olaf_ring_waits(ring) && olaf_token_late(ring, a->now);
 	if (olaf_draining()) {
 		/* The lane lets go what waits; an arrival with nothing to fold into goes on. */
 		if (!slot->open && olaf_may_pass(ctx, a, slot))
@@ -98,13 +100,13 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		if (olaf_may_pass(ctx, a, slot) &&
 		    (!olaf_cfg.ns_per_byte_q24 || olaf_ring_pass(ring, a->now, a->frame_bytes)))
 			a->claim.got |= OLAF_GOT_PASSAGE;
-	} else if (olaf_ring_due(ring, a->now)) {
+	} else if (!late && olaf_ring_due(ring, a->now)) {
 		head = *(volatile __u64 *)&ring->head;
 		room = olaf_make_room(ctx, a, head);
 		if (room)
 			olaf_pop(ring, head, a->now, room, 1, &a->claim);
 	}
-	if (!a->claim.got && olaf_token_late(ring, a->now))
+	if (late && !a->claim.got)
 		olaf_ring_revive(ring, a->now, &a->claim);
 	return 0;
 }

@@ -102,7 +102,10 @@ Bytes Differential::token(const Frame &frame, std::uint32_t generation) const {
 }
 
 Expected Differential::expect(const Update &update, const Frame &frame, bool token_late) {
-    auto outcome = model_.arrive(now_, to_model(update, frame), frame.size(), room_of(frame));
+    // A frame that is needed as the token carries no departure.
+    const bool token_needed = token_late && !model_.ring().empty();
+    auto outcome = model_.arrive(now_, to_model(update, frame), frame.size(),
+                                 token_needed ? 0 : room_of(frame));
     seen_[model::name(outcome.action)]++;
     if (outcome.action == model::Action::passed_through)
         return {XDP_PASS, frame.bytes, outcome.action};
