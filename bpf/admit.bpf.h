@@ -92,7 +92,7 @@ static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a
 
 	olaf_keep(from);
 	if (entry->pending.header_bytes != a->update.header_bytes)
-		olaf_place_resize(slot, index, a);
+		olaf_place_resize(slot, olaf_buffer_of(index), a);
 	olaf_pending_fold(&entry->pending, &a->update);
 	slot->counters.aggregated++;
 	if (from + 8 * lanes <= end) {
@@ -116,7 +116,7 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 	__u64 position = 0;
 
 	if (folds) {
-		entry = 2 * a->update.slot + buffer;
+		entry = olaf_entry_of(a->update.slot, buffer);
 		sealing |= even_busy && odd_busy;
 	}
 	if (!ring || olaf_draining() || (folds && even_busy && odd_busy))
@@ -167,7 +167,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 	if (action == OLAF_REPLACE) {
 		__u32 buffer = slot->open - 1;
 
-		entry = olaf_entry_at(2 * a->update.slot + (buffer & 1));
+		entry = olaf_entry_at(olaf_entry_of(a->update.slot, buffer));
 		if (!entry)
 			return -1;
 		slot->counters.replaced++;
@@ -197,7 +197,7 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 		return;
 	}
 	open = slot->open;
-	index = 2 * a->update.slot + ((open - 1) & 1);
+	index = olaf_entry_of(a->update.slot, open == 2);
 	entry = olaf_entry_at(index);
 	if (folds && open && entry)
 		action = olaf_judge(&entry->pending, &a->update, rule);

@@ -51,7 +51,7 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 		index = place->entry;
 		entry = olaf_entry_at(index);
 		slot->inflight = 1;
-		if (olaf_entry_is_buffer(index) && slot->open == 1 + (index & 1))
+		if (olaf_entry_is_buffer(index) && slot->open == 1 + olaf_buffer_of(index))
 			slot->open = 0;
 		if (riding)
 			slot->counters.departed_riding++;
@@ -119,7 +119,7 @@ static __always_inline void olaf_vacate(const struct olaf_claim *claim)
 
 	if (slot) {
 		if (olaf_entry_is_buffer(claim->entry))
-			olaf_release(&slot->busy[claim->entry & 1]);
+			olaf_release(&slot->busy[olaf_buffer_of(claim->entry)]);
 		olaf_release(&slot->inflight);
 	}
 	if (place)

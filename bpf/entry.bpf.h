@@ -2,8 +2,8 @@
 /*
  * Map olaf_entries: the waiting updates themselves.
  *
- * Key: 2 x slot + buffer for policies that fold; 2 x slots + place for those that
- * don't. Value struct olaf_entry with max_lanes lanes (OLAF_ENTRY_BYTES).
+ * Key: buffer x slots + slot for policies that fold (olaf_entry_of()); 2 x slots + place
+ * for those that don't. Value struct olaf_entry with max_lanes lanes (OLAF_ENTRY_BYTES).
  * Writers: arrivals, under the lock of the slot that the update belongs to, while the
  * entry is free or open. Once its place is LEAVING it belongs to the one CPU that
  * popped it, which reads and rewrites it without a lock until it frees the place.

@@ -10,6 +10,8 @@
 #ifndef OLAF_PACKET_BPF_H
 #define OLAF_PACKET_BPF_H
 
+#include <stddef.h>
+
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
@@ -153,6 +155,15 @@ static __always_inline int olaf_parse_ipv6(void *data, void *end, __u32 *offset,
 	return 0;
 }
 
+/* TTL or hop limit of the network header at `offset`. */
+static __always_inline __u32 olaf_hop_limit(void *data, void *end, __u32 offset, __u32 family)
+{
+	__u8 *limit = olaf_at(data, offset) + (family == 4 ? offsetof(struct iphdr, ttl) :
+							     offsetof(struct ipv6hdr, hop_limit));
+
+	return (void *)(limit + 1) <= end ? *limit : 0;
+}
+
 /* Checks an UPDATE's own fields and takes them over, in host order. */
 static __always_inline int olaf_parse_update(const struct olaf_header *header,
 					     struct olaf_pending *update)
@@ -247,6 +258,10 @@ static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a
 
 	a->update.routed = olaf_cfg.deliver == OLAF_DELIVER_FORWARD;
 	a->update.routed &= olaf_is_mac(eth->h_dest, olaf_cfg.mac);
+	/* A router lets nothing on that may travel no further; the stack answers it. */
+	if (a->update.routed &&
+	    olaf_hop_limit(data, end, a->update.l3_offset, a->update.family) <= 1)
+		return OLAF_FRAME_BYPASS;
 	return olaf_parse_update(header, &a->update);
 }
 

@@ -25,6 +25,22 @@ static __always_inline struct olaf_slot *olaf_slot_at(__u32 index)
 	return bpf_map_lookup_elem(&olaf_slots, &index);
 }
 
+/*
+ * Entry of a slot's buffer. First buffers lie together and second ones behind them: most
+ * of the time only first ones are in use, and with many clusters that halves the pages
+ * (and the TLB misses) of what is.
+ */
+static __always_inline __u32 olaf_entry_of(__u32 slot, __u32 buffer)
+{
+	return buffer ? olaf_slots_configured() + slot : slot;
+}
+
+/* Which buffer of its slot an entry is. */
+static __always_inline __u32 olaf_buffer_of(__u32 entry)
+{
+	return entry >= olaf_slots_configured();
+}
+
 /* Does this entry belong to a slot's buffer, and not to a place of the ring? */
 static __always_inline int olaf_entry_is_buffer(__u32 entry)
 {

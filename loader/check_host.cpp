@@ -86,8 +86,9 @@ Check check_forwarding() {
     int on = 0;
     if (file >> on && on == 1)
         return {"ip_forward", Verdict::good, "on", ""};
-    return {"ip_forward", Verdict::hint, "off: no matter for --local and --upstream",
-            "for --forward as a router: sysctl net.ipv4.ip_forward=1"};
+    return {"ip_forward", Verdict::hint,
+            "off: no matter for --local, nor for --forward as a bridge",
+            "for --upstream, and --forward as a router: sysctl net.ipv4.ip_forward=1"};
 }
 
 } // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <iterator>
 
 #include "ethtool.hpp"
@@ -47,6 +48,17 @@ template <class T, class Given> void take(T &into, const std::optional<Given> &g
         into = static_cast<T>(*given);
 }
 
+/// The kernel's FIB answers programs only for devices that forward.
+bool forwards(const std::string &device, std::uint32_t family) {
+    std::ifstream file(fmt::format("/proc/sys/net/ipv{}/conf/{}/forwarding", family, device));
+    int on = 0;
+    return !(file >> on) || on != 0;
+}
+
+std::string forwarding_remedy(const std::string &device, std::uint32_t family) {
+    return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
+}
+
 Result<void> plan_forward(Plan &plan, const std::string &name) {
     auto egress = find_device(name);
     if (!egress)
@@ -56,6 +68,10 @@ Result<void> plan_forward(Plan &plan, const std::string &name) {
     plan.config.deliver = OLAF_DELIVER_FORWARD;
     plan.config.egress_ifindex = egress->ifindex;
     plan.target = name;
+    if (!forwards(name, 4))
+        plan.notes.push_back(fmt::format("as a bridge only: IPv4 updates addressed to this host's "
+                                         "MAC are lost until {}",
+                                         forwarding_remedy(name, 4)));
     plan.egress = std::move(*egress);
     return {};
 }
@@ -73,6 +89,10 @@ Result<void> plan_upstream(Plan &plan, const Endpoint &server) {
     if (!egress->ethernet)
         return fail("send upstream by", egress->name, 0, "route it by an Ethernet device",
                     "it has no MAC address");
+    if (!forwards(egress->name, server.address.family))
+        return fail("send upstream by", egress->name, 0,
+                    forwarding_remedy(egress->name, server.address.family),
+                    "forwarding is off on it, so the kernel answers programs no route");
     plan.config.deliver = OLAF_DELIVER_UPSTREAM;
     plan.config.egress_ifindex = egress->ifindex;
     plan.config.upstream = server.address;

@@ -125,9 +125,9 @@ struct olaf_pending {
 };
 
 /*
- * olaf_entries[i]: one waiting update. The first 2 x slots belong to slots (2 x slot
- * and 2 x slot + 1), the ring_places behind them to ring places, for policies that
- * never fold. headers, message and lanes are one contiguous frame without a gap, so
+ * olaf_entries[i]: one waiting update. The first 2 x slots belong to slots (slot and
+ * slots + slot: its two buffers), the ring_places behind them to ring places, for
+ * policies that never fold. headers, message and lanes are one contiguous frame without a gap, so
  * that a departure is a single copy; max_lanes is sized at load.
  */
 struct olaf_entry {

@@ -83,6 +83,18 @@ TEST_F(Forward, ARoutedPassageIsRoutedToo) {
                 sent.carrying(Update{.cluster = 1}).bytes, XDP_REDIRECT);
 }
 
+TEST_F(Forward, ARoutedUpdateOnItsLastHopGoesToTheStackWhichAnswers) {
+    queue.link_free();
+    for (const auto &path : {ipv4().ttl(1), ipv4().ttl(0), ipv6().ttl(1)}) {
+        Frame last = Path(path).to(our_mac).target(2).carrying(Update{.cluster = 1});
+        auto ran = queue.offer(last);
+        EXPECT_EQ(ran.verdict, XDP_PASS);
+        EXPECT_EQ(ran.bytes, last.bytes);
+    }
+    EXPECT_EQ(queue.totals().bypassed, 3u);
+    EXPECT_EQ(queue.totals().received, 0u);
+}
+
 TEST_F(Forward, WithoutARouteAnUpdateWaits) {
     queue.link_free();
     queue.set_lane_deadline(UINT64_MAX / 2);
