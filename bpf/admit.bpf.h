@@ -108,15 +108,18 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 						      struct olaf_slot *slot, __u32 folds,
 						      __u32 sealing)
 {
-	__u32 entry = OLAF_ENTRY_OF_PLACE, buffer = !!slot->busy[0];
+	/* Read once: a departer clears them without the lock, and both answers must be of one moment. */
+	__u32 even_busy = *(volatile __u32 *)&slot->busy[0];
+	__u32 odd_busy = *(volatile __u32 *)&slot->busy[1];
+	__u32 entry = OLAF_ENTRY_OF_PLACE, buffer = !!even_busy;
 	struct olaf_ring *ring = olaf_the_ring();
 	__u64 position = 0;
 
 	if (folds) {
 		entry = olaf_entry_of(a->update.slot, buffer);
-		sealing |= slot->busy[0] && slot->busy[1];
+		sealing |= even_busy && odd_busy;
 	}
-	if (!ring || olaf_draining() || (folds && slot->busy[0] && slot->busy[1]))
+	if (!ring || olaf_draining() || (folds && even_busy && odd_busy))
 		entry = OLAF_NO_ENTRY;
 	else
 		entry = olaf_ring_append(ring, a->update.slot, entry,
