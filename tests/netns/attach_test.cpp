@@ -35,7 +35,9 @@ TEST_F(AttachFails, WithoutTheOutputDevice) {
     expect_refused({"--forward", "nothing0"}, "nothing0");
 }
 
-TEST_F(AttachFails, WithoutARoute) { expect_refused({"--upstream", "192.0.2.1"}, "192.0.2.1"); }
+TEST_F(AttachFails, WithoutARoute) {
+    expect_refused({"--upstream", "192.0.2.1"}, "192.0.2.1");
+}
 
 TEST_F(AttachFails, WhereALanesNameIsTaken) {
     const auto name = "olaf" + std::to_string(bed.host.ifindex("in")) + "a";

@@ -19,8 +19,8 @@ TEST_P(Bypass, TcpCarriesEveryByteBothWays) {
     for (const int family : {4, 6}) {
         SCOPED_TRACE(family);
         const auto there = random_bytes(6 << 20, 5), back = random_bytes(2 << 20, 6);
-        const auto echoed = exchange_by_tcp(bed.worker, bed.server(), Testbed::server_peer(family),
-                                            there, back);
+        const auto echoed =
+            exchange_by_tcp(bed.worker, bed.server(), Testbed::server_peer(family), there, back);
         EXPECT_TRUE(echoed.there == there);
         EXPECT_TRUE(echoed.back == back);
     }
@@ -33,8 +33,8 @@ TEST_P(Bypass, TcpCarriesEveryByteBothWays) {
 TEST_P(Bypass, PingsAreAnswered) {
     bed.attach();
     for (const char *address : {"10.0.1.2", "fd00:0:0:1::2"}) {
-        const auto told = run({"ping", "-n", "-c", "3", "-i", "0.02", "-s", "1200", address}, {},
-                              &bed.worker);
+        const auto told =
+            run({"ping", "-n", "-c", "3", "-i", "0.02", "-s", "1200", address}, {}, &bed.worker);
         EXPECT_EQ(told.status, 0) << told.out << told.err;
         EXPECT_NE(told.out.find(" 0% packet loss"), told.out.npos) << told.out;
     }

@@ -49,7 +49,9 @@ TEST_F(ClusterRules, ARewardThresholdFilters) {
     bed.olaf.cluster({"set", "0-3", "--reward-threshold", "1.5"});
     occupy(bed, worker, server);
     const auto offer = [&](std::uint32_t cluster, std::int64_t reward, std::uint64_t lane) {
-        send({.cluster = cluster, .worker = static_cast<std::uint32_t>(lane), .reward = reward,
+        send({.cluster = cluster,
+              .worker = static_cast<std::uint32_t>(lane),
+              .reward = reward,
               .lanes = {lane}});
     };
     offer(0, 10 * one, 1);
@@ -57,7 +59,7 @@ TEST_F(ClusterRules, ARewardThresholdFilters) {
     offer(1, 10 * one, 1);
     offer(1, 12 * one, 2); // higher: takes the place
     offer(2, 10 * one, 1);
-    offer(2, 8 * one, 2);  // lower: dropped
+    offer(2, 8 * one, 2); // lower: dropped
     offer(4, 10 * one, 1);
     offer(4, -99 * one, 2); // no threshold there: folded
     const std::uint64_t expected[] = {3, 2, 1, 3};

@@ -11,8 +11,8 @@ namespace {
 struct Case {
     const char *name;
     Way way;
-    int family;                  ///< of the worker's packets
-    bool tx_checksum = false;    ///< the worker's device is left the checksum
+    int family;               ///< of the worker's packets
+    bool tx_checksum = false; ///< the worker's device is left the checksum
 };
 
 class Delivery : public testing::TestWithParam<Case> {

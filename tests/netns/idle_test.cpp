@@ -42,8 +42,9 @@ TEST(Idle, CostsNothing) {
 
     // Traffic that queues: ticks, until the queue is empty.
     for (std::uint32_t i = 0; i < 40; i++)
-        worker.send(Update{.cluster = i % 8, .worker = i, .lanes = std::vector<std::uint64_t>(64, 1)},
-                    bed.target(4));
+        worker.send(
+            Update{.cluster = i % 8, .worker = i, .lanes = std::vector<std::uint64_t>(64, 1)},
+            bed.target(4));
     const auto status = bed.olaf.await_drained(40);
     expect_identities(status);
     EXPECT_GE(status.lane("launched"), 1u);

@@ -49,20 +49,19 @@ TEST_P(Mtu, TheLargestUpdatePassesFoldsAndDeparts) {
     EXPECT_EQ(bed.server().snmp(family == 4 ? "UdpInCsumErrors" : "Udp6InCsumErrors"), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, Mtu,
-    testing::Values(Size{"Mtu1500Local4", 1500, 4, Way::local},
-                    Size{"Mtu1500Bridged4", 1500, 4, Way::bridged},
-                    Size{"Mtu1500Bridged6", 1500, 6, Way::bridged},
-                    Size{"Mtu9000Local4", 9000, 4, Way::local},
-                    Size{"Mtu9000Local6", 9000, 6, Way::local},
-                    Size{"Mtu9000Bridged4", 9000, 4, Way::bridged},
-                    Size{"Mtu9000Routed6", 9000, 6, Way::routed},
-                    Size{"Mtu9000Upstream4", 9000, 4, Way::upstream4},
-                    Size{"Ip9036BytesLocal4", 9036, 4, Way::local},
-                    Size{"Ip9036BytesBridged4", 9036, 4, Way::bridged},
-                    Size{"Ip9036BytesRouted4", 9036, 4, Way::routed}),
-    [](const auto &info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, Mtu,
+                         testing::Values(Size{"Mtu1500Local4", 1500, 4, Way::local},
+                                         Size{"Mtu1500Bridged4", 1500, 4, Way::bridged},
+                                         Size{"Mtu1500Bridged6", 1500, 6, Way::bridged},
+                                         Size{"Mtu9000Local4", 9000, 4, Way::local},
+                                         Size{"Mtu9000Local6", 9000, 6, Way::local},
+                                         Size{"Mtu9000Bridged4", 9000, 4, Way::bridged},
+                                         Size{"Mtu9000Routed6", 9000, 6, Way::routed},
+                                         Size{"Mtu9000Upstream4", 9000, 4, Way::upstream4},
+                                         Size{"Ip9036BytesLocal4", 9036, 4, Way::local},
+                                         Size{"Ip9036BytesBridged4", 9036, 4, Way::bridged},
+                                         Size{"Ip9036BytesRouted4", 9036, 4, Way::routed}),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
 } // namespace olaf::test

@@ -73,8 +73,12 @@ Netns::~Netns() {
     run({"ip", "netns", "delete", name_});
 }
 
-void Netns::ip(const std::string &lines) const { batch("ip", name_, lines); }
-void Netns::tc(const std::string &lines) const { batch("tc", name_, lines); }
+void Netns::ip(const std::string &lines) const {
+    batch("ip", name_, lines);
+}
+void Netns::tc(const std::string &lines) const {
+    batch("tc", name_, lines);
+}
 
 void Netns::sysctl(const std::string &key, const std::string &value) const {
     const Inside inside(*this);

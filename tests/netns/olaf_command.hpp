@@ -45,7 +45,9 @@ class OlafCommand {
 
     /// olaf --netns NAME ARGUMENTS
     [[nodiscard]] std::vector<std::string> command(std::vector<std::string> arguments) const;
-    Outcome operator()(std::vector<std::string> arguments) const { return run(command(std::move(arguments))); }
+    Outcome operator()(std::vector<std::string> arguments) const {
+        return run(command(std::move(arguments)));
+    }
 
     /// Each throws with the command's own words if it fails.
     void attach(std::vector<std::string> arguments);

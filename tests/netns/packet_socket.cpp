@@ -30,7 +30,9 @@ PacketSocket::PacketSocket(const Netns &netns, const std::string &device) {
         throw std::runtime_error("cannot open a packet socket on " + device);
 }
 
-PacketSocket::~PacketSocket() { close(fd_); }
+PacketSocket::~PacketSocket() {
+    close(fd_);
+}
 
 void PacketSocket::send(const Bytes &bytes) const {
     if (::send(fd_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))

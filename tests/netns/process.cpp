@@ -54,7 +54,9 @@ Process::Process(const std::vector<std::string> &command, const std::string &inp
     });
 }
 
-Process::Process(const std::function<void()> &work) { start(work); }
+Process::Process(const std::function<void()> &work) {
+    start(work);
+}
 
 void Process::start(const std::function<void()> &work) {
     const pid_t parent = getpid();
@@ -118,8 +120,7 @@ Outcome Process::wait() {
     return outcome;
 }
 
-Outcome run(const std::vector<std::string> &command, const std::string &input,
-            const Netns *netns) {
+Outcome run(const std::vector<std::string> &command, const std::string &input, const Netns *netns) {
     return Process(command, input, netns).wait();
 }
 

@@ -68,10 +68,10 @@ TEST(TailLone, OneUpdateThatWaitsLeavesWithinADrainInterval) {
         worker.send(Update{.cluster = 1}, bed.target(4));
         EXPECT_EQ(server.receive().update().cluster, 1u);
         // The link is idle again, credit and all, a large frame's time later.
-        bed.olaf.await([&, due = std::chrono::steady_clock::now() + std::chrono::seconds(1)](
-                           const Status &s) {
-            return !s.token_alive() && std::chrono::steady_clock::now() > due;
-        });
+        bed.olaf.await(
+            [&, due = std::chrono::steady_clock::now() + std::chrono::seconds(1)](const Status &s) {
+                return !s.token_alive() && std::chrono::steady_clock::now() > due;
+            });
     }
     const auto status = bed.olaf.status();
     EXPECT_EQ(status["passed_through"], 4u);

@@ -43,14 +43,11 @@ Testbed::Testbed(const Wiring &asked) : wiring(asked) {
 }
 
 void Testbed::wire() const {
-    const Words words = {{"mtu", std::to_string(wiring.mtu)},
-                         {"queues", std::to_string(wiring.queues)},
-                         {"worker_mac", text(worker_mac)},
-                         {"in_mac", text(server_ ? in_mac : server_mac)},
-                         {"out_mac", text(out_mac)},
-                         {"server_mac", text(server_mac)},
-                         {"worker", worker.name()},
-                         {"server", server().name()}};
+    const Words words = {
+        {"mtu", std::to_string(wiring.mtu)}, {"queues", std::to_string(wiring.queues)},
+        {"worker_mac", text(worker_mac)},    {"in_mac", text(server_ ? in_mac : server_mac)},
+        {"out_mac", text(out_mac)},          {"server_mac", text(server_mac)},
+        {"worker", worker.name()},           {"server", server().name()}};
     host.ip(fill("link add name in address @in_mac@ mtu @mtu@ numtxqueues @queues@ numrxqueues "
                  "@queues@ type veth peer name eth0 address @worker_mac@ mtu @mtu@ numtxqueues "
                  "@queues@ numrxqueues @queues@ netns @worker@\n",

@@ -141,12 +141,19 @@ CountRuns::CountRuns() : fd_(bpf_enable_stats(BPF_STATS_RUN_TIME)) {
         throw std::runtime_error("cannot count runs");
 }
 
-CountRuns::~CountRuns() { close(fd_); }
+CountRuns::~CountRuns() {
+    close(fd_);
+}
 
 ForeignXdp::ForeignXdp(const Netns &netns, const std::string &device) {
     const Inside inside(netns);
-    const bpf_insn pass[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = XDP_PASS},
-                             {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+    const bpf_insn pass[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K,
+         .dst_reg = 0,
+         .src_reg = 0,
+         .off = 0,
+         .imm = XDP_PASS},
+        {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
     const int program = bpf_prog_load(BPF_PROG_TYPE_XDP, "foreign", "GPL", pass, 2, nullptr);
     link_ = bpf_link_create(program, netns.ifindex(device), BPF_XDP, nullptr);
     close(program);
@@ -154,6 +161,8 @@ ForeignXdp::ForeignXdp(const Netns &netns, const std::string &device) {
         throw std::runtime_error("cannot attach a foreign program to " + device);
 }
 
-ForeignXdp::~ForeignXdp() { close(link_); }
+ForeignXdp::~ForeignXdp() {
+    close(link_);
+}
 
 } // namespace olaf::test

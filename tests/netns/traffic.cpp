@@ -133,6 +133,8 @@ void occupy(const Testbed &testbed, const UdpSocket &worker, const UdpSocket &se
     }
 }
 
-unsigned cpus() { return std::max(1u, std::thread::hardware_concurrency()); }
+unsigned cpus() {
+    return std::max(1u, std::thread::hardware_concurrency());
+}
 
 } // namespace olaf::test

@@ -46,7 +46,8 @@ class Collector {
     std::jthread thread_; // last: it uses the rest
 };
 
-/// `frames` updates of `clusters` clusters from several workers and source ports, with random lanes.
+/// `frames` updates of `clusters` clusters from several workers and source ports, with random
+/// lanes.
 std::vector<Update> random_updates(std::size_t count, std::uint32_t clusters, std::size_t lanes,
                                    unsigned seed);
 /// Each in a frame of its own on that way; source ports spread them over receive queues.

@@ -72,7 +72,9 @@ UdpSocket::UdpSocket(const Netns &netns, const Peer &local)
         set(fd_, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
 }
 
-UdpSocket::~UdpSocket() { close(fd_); }
+UdpSocket::~UdpSocket() {
+    close(fd_);
+}
 
 void UdpSocket::send(const Bytes &payload, const Peer &to) const {
     auto address = to_socket(to);

@@ -51,7 +51,8 @@ TEST_P(Vlan, FoldsUnderTheNewestsTags) {
         update.lanes[1] = ~std::uint64_t{0} - i;
         sum.lanes[0] += update.lanes[0];
         sum.lanes[1] += update.lanes[1];
-        worker.send(path().id(i).source_port(static_cast<std::uint16_t>(5000 + i)).carrying(update));
+        worker.send(
+            path().id(i).source_port(static_cast<std::uint16_t>(5000 + i)).carrying(update));
     }
     sum.extra_flags = OLAF_FLAG_AGGREGATED;
     const auto newest = path().id(3).source_port(5003).without_udp_checksum();
