@@ -4,6 +4,7 @@
 // OLAF_STEPS / 2 frames a thread.
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -185,7 +186,7 @@ TEST(ParallelLive, BatchesOfLiveFramesAreAccountedFor) {
     config.queue_capacity = 3;
     Harness queue(config);
     queue.set_lane_deadline(UINT64_MAX / 2);
-    const auto rounds = frames_a_thread() / 2000;
+    const auto rounds = std::max<std::uint64_t>(1, frames_a_thread() / 2000);
     std::vector<std::jthread> pool;
     for (unsigned t = 0; t < threads(); t++)
         pool.emplace_back([&, t] {

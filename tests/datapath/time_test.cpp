@@ -8,7 +8,15 @@ using namespace olaf::test;
 
 namespace {
 
-class Pacing : public QueueTest {};
+/// A second of credit: more than a test takes between two looks at the clock, emulated or not.
+class Pacing : public QueueTest {
+  protected:
+    Pacing() : QueueTest([] {
+        auto config = small_queue();
+        config.drain_interval_ns = 1'000'000'000;
+        return config;
+    }()) {}
+};
 
 /// 1 Gbit/s: 8 ns a byte.
 TEST_F(Pacing, ADepartureTakesItsSerialisationTimeFromTheLink) {
