@@ -12,8 +12,9 @@
 namespace olaf {
 namespace {
 
-constexpr std::array<std::string_view, OLAF_POLICIES> policies{"olaf", "fifo", "aggregate",
-                                                               "newest"};
+#define OLAF_NAME(constant, name, folds) #name,
+constexpr std::array<std::string_view, OLAF_POLICIES> policies{OLAF_POLICY_LIST(OLAF_NAME)};
+#undef OLAF_NAME
 
 constexpr std::uint32_t lane_step = 16;
 constexpr std::uint64_t lowest_rate = 1'000;              // bits/s: 8 ms a byte

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Every policy: one line here, one header, one constant in enum olaf_policy.
- *
- *   X(CONSTANT, name, folds)
- *
- * A policy that folds keeps a cluster's update in the cluster's slot, two buffers
- * each; one that doesn't takes its entry by the place in the ring.
+ * Who decides for a cluster. A new policy is a header here, its include below, and its
+ * line in olaf/policies.h.
  */
 #ifndef OLAF_POLICY_REGISTRY_H
 #define OLAF_POLICY_REGISTRY_H
@@ -14,12 +10,6 @@
 #include "policies/fifo.bpf.h"
 #include "policies/newest.bpf.h"
 #include "policies/olaf.bpf.h"
-
-#define OLAF_POLICY_LIST(X)                     \
-	X(OLAF_POLICY_OLAF, olaf, 1)            \
-	X(OLAF_POLICY_FIFO, fifo, 0)            \
-	X(OLAF_POLICY_AGGREGATE, aggregate, 1)  \
-	X(OLAF_POLICY_NEWEST, newest, 1)
 
 /* Does the policy merge updates at all? An unknown one behaves as "olaf". */
 OLAF_POLICY int olaf_policy_folds(__u32 policy)

@@ -15,6 +15,7 @@
 
 #include <linux/types.h>
 
+#include "olaf/policies.h"
 #include "olaf/protocol.h"
 
 #define OLAF_LAYOUT 1
@@ -72,15 +73,6 @@ struct olaf_config {
 };
 
 /* ---- clusters ------------------------------------------------------------------------- */
-
-/* The same order as policies/registry.bpf.h. */
-enum olaf_policy {
-	OLAF_POLICY_OLAF = 0,
-	OLAF_POLICY_FIFO = 1,
-	OLAF_POLICY_AGGREGATE = 2,
-	OLAF_POLICY_NEWEST = 3,
-	OLAF_POLICIES,
-};
 
 /* olaf_rules[cluster]: how a cluster's updates are merged. Written by user space only. */
 struct olaf_rule {
