@@ -67,7 +67,9 @@ void print_table(const Attachment &attachment, const Json &json) {
                number("aggregated"), number("replaced"));
     fmt::print("  departed  {}: {} riding on arrivals, {} by the drain lane\n", number("departed"),
                number("departed_riding"), number("departed_drain"));
-    fmt::print("  dropped   {} queue full, {} low reward, {} sealed\n", number("dropped_full"),
+    const auto contended = json["counters"]["dropped_contended"].get<std::uint64_t>();
+    fmt::print("  dropped   {} queue full{}, {} low reward, {} sealed\n", number("dropped_full"),
+               contended == 0 ? "" : fmt::format(" ({} of them at a lock)", contended),
                number("dropped_reward"), number("dropped_sealed"));
     fmt::print("  updates   {} in, {} out, {} superseded, {} dropped, {} waiting\n",
                number("updates_in"), number("updates_out"), number("updates_superseded"),

@@ -38,6 +38,7 @@ Json all_counters(const Snapshot &snapshot) {
     object["not_allowed"] =
         std::accumulate(std::begin(cpu.not_allowed), std::end(cpu.not_allowed), std::uint64_t{0});
     object["bypassed"] = cpu.bypassed;
+    object["dropped_contended"] = cpu.dropped_contended;
     object["updates_in"] = cpu.updates_in;
     object["updates_out"] = snapshot.slots.updates_out;
     object["updates_superseded"] = snapshot.slots.updates_superseded;
