@@ -11,6 +11,7 @@
 #include "lane.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
+#include "turnround.hpp"
 #include "xdp.hpp"
 
 namespace olaf {
@@ -118,6 +119,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   [&] { return queue->pin_maps(place.path()); },
                   [&] { return pin_programs(*queue, place, false); },
                   [&] { return install_filters(*map, record, *queue, device); },
+                  [&] { return install_return(*map, record, *queue); },
                   [&] { return install_xdp(place, *queue, device, skb_mode); }, finish});
     if (!done)
         return std::unexpected(done.error());
@@ -128,7 +130,9 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
     const std::pair<const char *, int> programs[] = {{pin::ingress, queue.ingress_fd()},
                                                      {pin::token_catch, queue.token_catch_fd()},
                                                      {pin::lane_drain, queue.lane_drain_fd()},
-                                                     {pin::egress, queue.egress_fd()}};
+                                                     {pin::egress, queue.egress_fd()},
+                                                     {pin::enrol, queue.enrol_fd()},
+                                                     {pin::ack_return, queue.ack_return_fd()}};
     for (const auto &[name, fd] : programs) {
         const auto path = place.path(name);
         // The new one is pinned beside and moved over the old one.

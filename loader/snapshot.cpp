@@ -7,22 +7,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include "config.hpp"
+#include "monotonic.hpp"
 
 namespace olaf {
 namespace {
 
 constexpr std::uint32_t first_key = 0;
 constexpr std::uint32_t batch = 4096;
-
-std::uint64_t monotonic_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 template <class T> Result<void> read_first(int fd, const char *name, T *into) {
     if (bpf_map_lookup_elem(fd, &first_key, into) != 0)
@@ -52,14 +45,14 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
 }
 
 /// Every field is a 64-bit counter, so CPUs add up word by word.
-Result<void> read_counters(int fd, olaf_counters &sum) {
-    static_assert(sizeof(olaf_counters) % 8 == 0);
+template <class T> Result<void> read_counters(int fd, const char *name, T &sum) {
+    static_assert(sizeof(T) % 8 == 0);
     const int cpus = libbpf_num_possible_cpus();
     if (cpus < 0)
         return fail("count", "CPUs", -cpus);
-    constexpr std::size_t words = sizeof(olaf_counters) / 8;
+    constexpr std::size_t words = sizeof(T) / 8;
     std::vector<std::uint64_t> values(words * static_cast<std::size_t>(cpus));
-    if (auto done = read_first(fd, "olaf_counters", values.data()); !done)
+    if (auto done = read_first(fd, name, values.data()); !done)
         return done;
     std::uint64_t total[words] = {};
     for (std::size_t i = 0; i < values.size(); i++)
@@ -125,7 +118,11 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
         return std::unexpected(done.error());
     snapshot.active_clusters =
         olaf_active_clusters(&active, monotonic_ns(), config.activity_window_ns);
-    if (auto done = read_counters(map_fd("olaf_counters"), snapshot.counters); !done)
+    if (auto done = read_counters(map_fd("olaf_counters"), "olaf_counters", snapshot.counters);
+        !done)
+        return std::unexpected(done.error());
+    if (auto done = read_counters(map_fd("olaf_ack_counters"), "olaf_ack_counters", snapshot.acks);
+        !done)
         return std::unexpected(done.error());
     if (auto done = read_slots(map_fd("olaf_slots"), config, snapshot); !done)
         return std::unexpected(done.error());

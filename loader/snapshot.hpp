@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "olaf/acks.h"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
 
@@ -29,6 +30,7 @@ struct Snapshot {
     std::uint32_t active_clusters = 0;
     SlotSums slots;           ///< of every cluster
     olaf_counters counters{}; ///< of every CPU
+    olaf_ack_counters acks{}; ///< of every CPU
     olaf_ring ring{};
     std::vector<SlotSums> clusters; ///< by id
 };

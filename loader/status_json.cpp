@@ -47,6 +47,18 @@ Json all_counters(const Snapshot &snapshot) {
     return object;
 }
 
+Json ack_counters(const olaf_ack_counters &acks) {
+    return {{"recognised", acks.recognised},
+            {"stamped", acks.stamped},
+            {"kept", acks.kept},
+            {"copied", acks.copied},
+            {"copies", acks.copies},
+            {"copies_refused", acks.copies_refused},
+            {"copies_unreachable", acks.copies_unreachable},
+            {"copies_unfit", acks.copies_unfit},
+            {"workers_unplaced", acks.unplaced}};
+}
+
 Json cluster_list(const Snapshot &snapshot) {
     Json list = Json::array();
     for (std::size_t id = 0; id < snapshot.clusters.size(); id++) {
@@ -91,13 +103,17 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot 
           {"stale", cpu.lane_stale}}},
         {"departures_failed",
          {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
+        {"acks", ack_counters(snapshot.acks)},
         {"limits",
          {{"max_clusters", config.max_clusters},
           {"max_segments", config.max_segments},
           {"max_lanes", config.max_lanes},
+          {"max_workers", config.max_workers},
+          {"member_timeout_ns", config.member_timeout_ns},
           {"drain_interval_ns", config.drain_interval_ns},
           {"activity_window_ns", config.activity_window_ns}}},
-        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0}};
+        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
+        {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0}};
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
     if (clusters)
