@@ -111,14 +111,26 @@ struct olaf_listen {
 
 /*
  * olaf_losses[0], one copy a CPU: frames that the queue sent and a device refused, by
- * place; the drain lane's are olaf_counters::departures_refused. Pinned only where the
- * kernel lets tracepoint programs in: what isn't there isn't known, which is not 0.
+ * place; the drain lane's are olaf_counters::departures_refused, and 0 here. It means
+ * something only while the programs of bpf/loss.bpf.c are attached.
  */
 struct olaf_losses {
 	__u64 frames[OLAF_LOST_PLACES];
 };
 
+/*
+ * olaf_watched[0]: whose losses they are. Writer: user space; read field by field. An index
+ * of a device says nothing without its namespace, and tracepoints see all of them.
+ */
+struct olaf_watched {
+	__u32 netns; /* inode of the network namespace */
+	__u32 ifindex; /* the queue's device */
+	__u32 skb_egress_ifindex; /* generic XDP: the device that departures leave by; else 0 */
+	__u32 pad;
+};
+
 OLAF_STATIC_ASSERT(sizeof(struct olaf_event) == 5 * 8 + 10 * 4 + 8, "event has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_listen) == 32, "listen has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_watched) == 16, "watched has no hidden padding");
 
 #endif /* OLAF_EVENTS_H */

@@ -138,6 +138,8 @@
 	ABI_FIELD(olaf_counters, updates_contended) \
 	ABI_FIELD(olaf_counters, departures_unfit) \
 	ABI_FIELD(olaf_counters, departures_refused) \
+	ABI_FIELD(olaf_counters, events_lost) \
+	ABI_FIELD(olaf_counters, passages_unmetered) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
 	ABI_FIELD(olaf_prefix, address) \
@@ -222,9 +224,14 @@
 	ABI_FIELD(olaf_listen, pad) \
 	ABI_FIELD(olaf_listen, until_ns) \
 	ABI_SIZE(olaf_losses) \
-	ABI_FIELD(olaf_losses, frames)
+	ABI_FIELD(olaf_losses, frames) \
+	ABI_SIZE(olaf_watched) \
+	ABI_FIELD(olaf_watched, netns) \
+	ABI_FIELD(olaf_watched, ifindex) \
+	ABI_FIELD(olaf_watched, skb_egress_ifindex) \
+	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 208
+#define ABI_ENTRIES 215
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
