@@ -14,8 +14,8 @@
 
 #include "clock.bpf.h"
 #include "counters.bpf.h"
+#include "entry.bpf.h"
 #include "sawtooth.bpf.h"
-#include "slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -63,15 +63,23 @@ static __always_inline void olaf_metered_of(struct olaf_metered *metered,
 	metered->model_version = update->model_version;
 }
 
-/* A popped entry left. Between pop and vacate. */
-static __always_inline void olaf_aom_departed(const struct olaf_pending *update, __u64 now)
+/* A popped entry left. Between pop and vacate. A function of its own: verified once. */
+__noinline int olaf_aom_left(__u32 index, __u64 now)
 {
+	struct olaf_entry *entry = olaf_entry_at(index);
 	struct olaf_metered metered;
 
-	if (!olaf_meters())
-		return;
-	olaf_metered_of(&metered, update);
-	olaf_aom_write(update->slot, &metered, now);
+	if (!entry)
+		return -1;
+	olaf_metered_of(&metered, &entry->pending);
+	olaf_aom_write(entry->pending.slot, &metered, now);
+	return 0;
+}
+
+static __always_inline void olaf_aom_departed(__u32 index, __u64 now)
+{
+	if (olaf_meters())
+		olaf_aom_left(index, now);
 }
 
 struct olaf_passage {

@@ -9,6 +9,7 @@
 #ifndef OLAF_ARRIVAL_BPF_H
 #define OLAF_ARRIVAL_BPF_H
 
+#include "olaf/events.h"
 #include "ring.bpf.h"
 
 struct olaf_arrival {

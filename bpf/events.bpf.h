@@ -68,6 +68,14 @@ static __always_inline int olaf_listened(__u64 now)
 	return listen && now < *(volatile __u64 *)&listen->until_ns;
 }
 
+/* The same where no time is at hand: who once listened costs a look at the clock. */
+static __always_inline int olaf_listened_lately(void)
+{
+	struct olaf_listen *listen = olaf_listener();
+
+	return listen && *(volatile __u64 *)&listen->until_ns && olaf_listened(bpf_ktime_get_ns());
+}
+
 /* Is an event of that kind and cluster wanted, and is it its turn? */
 static __always_inline int olaf_event_wanted(struct olaf_telling *telling,
 					     const struct olaf_listen *listen, __u32 kind,

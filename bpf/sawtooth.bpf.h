@@ -13,26 +13,26 @@
 
 #define OLAF_PURE static inline __attribute__((always_inline))
 
-OLAF_PURE void olaf_wide_add(struct olaf_wide *sum, __u64 low, __u64 high)
+OLAF_PURE void olaf_u128_add(struct olaf_u128 *sum, __u64 low, __u64 high)
 {
 	sum->low += low;
 	sum->high += high + (sum->low < low);
 }
 
 /* Adds a x b. BPF multiplies 64 bits to 64: of larger factors, by their halves. */
-OLAF_PURE void olaf_wide_add_product(struct olaf_wide *sum, __u64 a, __u64 b)
+OLAF_PURE void olaf_u128_add_product(struct olaf_u128 *sum, __u64 a, __u64 b)
 {
 	__u64 a_low = (__u32)a, a_high = a >> 32, b_low = (__u32)b, b_high = b >> 32;
 	__u64 low, middle, other;
 
 	if (!(a_high | b_high)) { /* both below 4.3 s */
-		olaf_wide_add(sum, a * b, 0);
+		olaf_u128_add(sum, a * b, 0);
 		return;
 	}
 	low = a_low * b_low;
 	middle = a_high * b_low + (low >> 32); /* no carry: (2^32 - 1)^2 + 2^32 - 1 < 2^64 */
 	other = a_low * b_high + (__u32)middle;
-	olaf_wide_add(sum, (other << 32) | (__u32)low,
+	olaf_u128_add(sum, (other << 32) | (__u32)low,
 		      a_high * b_high + (middle >> 32) + (other >> 32));
 }
 
@@ -81,13 +81,13 @@ OLAF_PURE void olaf_sawtooth_depart(struct olaf_sawtooth *sawtooth, __u64 now, _
 {
 	__u64 b = now - (__u64)sawtooth->newest_ns;
 
-	olaf_wide_add_product(&sawtooth->twice_area, grown, b + b - grown);
+	olaf_u128_add_product(&sawtooth->twice_area, grown, b + b - grown);
 	sawtooth->last_age_ns = now - (__u64)newest;
 	if (newest <= sawtooth->newest_ns)
 		return;
 	sawtooth->newest_ns = newest;
 	sawtooth->peaks++;
-	olaf_wide_add(&sawtooth->peak_sum, b, 0);
+	olaf_u128_add(&sawtooth->peak_sum, b, 0);
 	if (sawtooth->highest_peak_ns < b)
 		sawtooth->highest_peak_ns = b;
 }
@@ -107,7 +107,7 @@ OLAF_PURE void olaf_meter_version(struct olaf_aom *aom, __u32 version, __u32 fir
 	if (first || (__s32)(version - aom->version_newest) > 0)
 		aom->version_newest = version;
 	aom->version_lag = aom->version_newest - version;
-	olaf_wide_add(&aom->version_lag_sum, aom->version_lag, 0);
+	olaf_u128_add(&aom->version_lag_sum, aom->version_lag, 0);
 	if (aom->version_lag_max < aom->version_lag)
 		aom->version_lag_max = aom->version_lag;
 }
@@ -145,7 +145,7 @@ OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *updat
 	}
 	aom->last_ns = now;
 	wait = now > update->first_arrived_ns ? now - update->first_arrived_ns : 0;
-	olaf_wide_add(&aom->wait_sum, wait, 0);
+	olaf_u128_add(&aom->wait_sum, wait, 0);
 	if (aom->wait_max_ns < wait)
 		aom->wait_max_ns = wait;
 	aom->updates += update->count;

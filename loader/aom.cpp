@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 
+#include "clock.hpp"
 
 namespace olaf {
 namespace {
@@ -15,14 +15,7 @@ constexpr std::uint32_t batch = 1024;
 /// A departure writes for some tens of nanoseconds: more copies only if its CPU was stopped.
 constexpr int copies = 100'000;
 
-std::uint64_t monotonic_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-Wide wide(const olaf_wide &value) {
+Wide wide(const olaf_u128 &value) {
     return Wide{value.high} << 64 | value.low;
 }
 
@@ -113,8 +106,8 @@ void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now
     cluster.wait_sum += wide(segment.wait_sum);
     cluster.wait_max_ns = std::max<std::uint64_t>(cluster.wait_max_ns, segment.wait_max_ns);
     cluster.from_future += segment.from_future;
-    cluster.version_lag_max = std::max<std::uint32_t>(cluster.version_lag_max,
-                                                      segment.version_lag_max);
+    cluster.version_lag_max =
+        std::max<std::uint32_t>(cluster.version_lag_max, segment.version_lag_max);
     cluster.version_lag_sum += wide(segment.version_lag_sum);
     for (std::size_t i = 0; i < cluster.folds.size(); i++)
         cluster.folds[i] += segment.folds[i];

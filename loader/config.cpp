@@ -77,7 +77,8 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     olaf_config config{};
     config.layout = OLAF_LAYOUT;
     config.flags = (human.skb_mode ? OLAF_CONFIG_SKB_MODE : 0u) |
-                   (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u);
+                   (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
+                   (human.meter ? 0u : OLAF_CONFIG_NO_METER);
     config.deliver = human.deliver;
     config.ifindex = human.ifindex;
     config.egress_ifindex = human.egress_ifindex;

@@ -47,6 +47,7 @@ struct DatapathConfig {
 
     bool skb_mode = false;
     bool allow_list = false;
+    bool meter = true; ///< Age-of-Model; false to measure what it costs
     std::uint64_t token_secret = 0; ///< 0: make_config() draws one
 };
 

@@ -11,10 +11,12 @@ namespace olaf {
 namespace {
 
 constexpr std::uint32_t allow_prefixes = 1024;
+/// Bytes of the listener's buffer: some milliseconds of events at full speed.
+constexpr std::uint32_t event_bytes = 2 << 20;
 
 } // namespace
 
-std::array<MapSize, 10> map_sizes(const olaf_config &config) {
+std::array<MapSize, 15> map_sizes(const olaf_config &config) {
     const std::uint32_t clusters = config.max_clusters;
     const std::uint32_t slots = clusters * config.max_segments;
     const std::uint32_t places = config.ring_places;
@@ -31,6 +33,11 @@ std::array<MapSize, 10> map_sizes(const olaf_config &config) {
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},
         {"olaf_control"},
+        {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
+        {"olaf_clock"},
+        {"olaf_events", event_bytes},
+        {"olaf_listen"},
+        {"olaf_telling"},
     }};
 }
 

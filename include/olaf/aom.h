@@ -30,7 +30,7 @@
 #define OLAF_FOLD_BUCKETS 16 /* updates: the last one starts at 32,768 */
 
 /* A sum that never overflows: high x 2^64 + low. */
-struct olaf_wide {
+struct olaf_u128 {
 	__u64 low;
 	__u64 high;
 };
@@ -38,8 +38,8 @@ struct olaf_wide {
 /* One cluster's age by one clock; 64 bytes, a cache line. */
 struct olaf_sawtooth {
 	__s64 newest_ns; /* A of the newest departed update, on CLOCK_MONOTONIC; < 0: before boot */
-	struct olaf_wide twice_area; /* ns^2, from first_ns to last_ns of the meter */
-	struct olaf_wide peak_sum; /* ns */
+	struct olaf_u128 twice_area; /* ns^2, from first_ns to last_ns of the meter */
+	struct olaf_u128 peak_sum; /* ns */
 	__u64 peaks; /* falls: departures but the first and the stale ones */
 	__u64 highest_peak_ns;
 	__u64 last_age_ns; /* of the update that departed last, stale or not, as it departed */
@@ -55,7 +55,7 @@ struct olaf_aom {
 	__u64 ended; /* departures written */
 	__u64 first_ns; /* first departure; valid once ended > 0 */
 	__u64 last_ns; /* last one */
-	struct olaf_wide wait_sum; /* ns in the queue, from its first folded update's arrival */
+	struct olaf_u128 wait_sum; /* ns in the queue, from its first folded update's arrival */
 	__u64 wait_max_ns;
 	__u64 updates; /* sum of count over departures */
 	__u64 from_future; /* generated_ns was ahead of our clock: taken as generated just now */
@@ -65,7 +65,7 @@ struct olaf_aom {
 	__u32 version_lag; /* how far behind that the last departure's oldest was */
 	__u32 version_lag_max;
 	__u32 pad;
-	struct olaf_wide version_lag_sum;
+	struct olaf_u128 version_lag_sum;
 	__u64 age_by_arrival[OLAF_AGE_BUCKETS]; /* departures by last_age_ns */
 	__u64 age_by_generated[OLAF_AGE_BUCKETS];
 	__u64 folds[OLAF_FOLD_BUCKETS]; /* departures by count (the paper's figure 6) */
@@ -81,7 +81,7 @@ struct olaf_clock {
 	__u64 refreshed_ns; /* monotonic; 0: never */
 };
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_wide) == 16, "wide has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_u128) == 16, "u128 has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_sawtooth) == 64, "a sawtooth is one cache line");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, ended) == 0, "copied first");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, arrival) == 64, "arrival at 64");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loader/datapath.hpp"
+#include "olaf/aom.h"
 #include "packet.hpp"
 #include "test_run.hpp"
 
@@ -62,6 +63,8 @@ class Harness {
     [[nodiscard]] std::vector<Waiting> waiting() const;
     [[nodiscard]] std::uint64_t updates_waiting() const;
     [[nodiscard]] olaf_slot slot(std::uint32_t index) const;
+    [[nodiscard]] olaf_aom aom(std::uint32_t index) const; ///< of a slot
+    void set_aom(std::uint32_t index, const olaf_aom &aom);
     [[nodiscard]] olaf_counters counters() const; ///< summed over CPUs
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] std::uint32_t active_clusters(std::uint64_t now_ns) const;

@@ -162,9 +162,9 @@
 	ABI_FIELD(olaf_header, model_version_be) \
 	ABI_FIELD(olaf_header, segment_be) \
 	ABI_FIELD(olaf_header, segments_be) \
-	ABI_SIZE(olaf_wide) \
-	ABI_FIELD(olaf_wide, low) \
-	ABI_FIELD(olaf_wide, high) \
+	ABI_SIZE(olaf_u128) \
+	ABI_FIELD(olaf_u128, low) \
+	ABI_FIELD(olaf_u128, high) \
 	ABI_SIZE(olaf_sawtooth) \
 	ABI_FIELD(olaf_sawtooth, newest_ns) \
 	ABI_FIELD(olaf_sawtooth, twice_area) \
