@@ -40,6 +40,9 @@
 	ABI_FIELD(olaf_config, pad) \
 	ABI_FIELD(olaf_config, upstream_addr_be) \
 	ABI_FIELD(olaf_config, source_addr_be) \
+	ABI_FIELD(olaf_config, member_timeout_ns) \
+	ABI_FIELD(olaf_config, max_workers) \
+	ABI_FIELD(olaf_config, pad2) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \
@@ -160,6 +163,6 @@
 	ABI_FIELD(olaf_header, segments_be)
 /* clang-format on */
 
-#define ABI_ENTRIES 145
+#define ABI_ENTRIES 148
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
