@@ -16,7 +16,7 @@ constexpr std::uint32_t event_bytes = 2 << 20;
 
 } // namespace
 
-std::array<MapSize, 15> map_sizes(const olaf_config &config) {
+std::array<MapSize, 14> map_sizes(const olaf_config &config) {
     const std::uint32_t clusters = config.max_clusters;
     const std::uint32_t slots = clusters * config.max_segments;
     const std::uint32_t places = config.ring_places;
@@ -34,7 +34,6 @@ std::array<MapSize, 15> map_sizes(const olaf_config &config) {
         {"olaf_allow", allow_prefixes},
         {"olaf_control"},
         {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
-        {"olaf_clock"},
         {"olaf_events", event_bytes},
         {"olaf_listen"},
         {"olaf_telling"},

@@ -19,7 +19,7 @@ struct MapSize {
 };
 
 /// Every shared map, with its size where that follows from the configuration.
-std::array<MapSize, 15> map_sizes(const olaf_config &config);
+std::array<MapSize, 14> map_sizes(const olaf_config &config);
 
 /// Whether an existing map is as large as a program of this configuration takes it to be.
 Result<void> check_size(const MapSize &want, int fd);
