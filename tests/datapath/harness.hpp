@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loader/datapath.hpp"
+#include "olaf/acks.h"
 #include "olaf/aom.h"
 #include "packet.hpp"
 #include "test_run.hpp"
@@ -47,6 +48,10 @@ class Harness {
         return run_xdp(queue_.ingress_fd(), frame, how);
     }
 
+    /// A frame on its way out of the queue's device.
+    Ran leave(const Frame &frame) { return leave(frame.bytes); }
+    Ran leave(const Bytes &frame) { return run_tc(queue_.egress_fd(), frame); }
+
     /// Nothing is due, however long the test takes; everything is due.
     void link_busy() { set_link(UINT64_MAX / 2, ring().lane_deadline_ns); }
     void link_free() { set_link(0, ring().lane_deadline_ns); }
@@ -58,6 +63,7 @@ class Harness {
     void reset();
 
     void set_rule(std::uint32_t cluster, const olaf_rule &rule);
+    void set_active(const olaf_active &active);
 
     [[nodiscard]] olaf_ring ring() const;
     [[nodiscard]] std::vector<Waiting> waiting() const;
@@ -65,7 +71,8 @@ class Harness {
     [[nodiscard]] olaf_slot slot(std::uint32_t index) const;
     [[nodiscard]] olaf_aom aom(std::uint32_t index) const; ///< of a slot
     void set_aom(std::uint32_t index, const olaf_aom &aom);
-    [[nodiscard]] olaf_counters counters() const; ///< summed over CPUs
+    [[nodiscard]] olaf_counters counters() const;         ///< summed over CPUs
+    [[nodiscard]] olaf_ack_counters ack_counters() const; ///< summed over CPUs
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] std::uint32_t active_clusters(std::uint64_t now_ns) const;
 
@@ -76,6 +83,8 @@ class Harness {
     [[nodiscard]] const olaf_config &config() const { return queue_.config(); }
 
   private:
+    /// A per-CPU value of 64-bit counts, summed.
+    template <class T> T sum_of_cpus(const char *map) const;
     template <class T> T read(const char *map, std::uint32_t key = 0) const;
     template <class T> void write(const char *map, const T &value, std::uint64_t flags,
                                   std::uint32_t key = 0);

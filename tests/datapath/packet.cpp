@@ -44,13 +44,18 @@ Bytes message(const Update &update) {
 
 Bytes message(const Ack &ack) {
     Bytes out;
-    put_prefix(out, OLAF_ACK, OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT, ack.lanes.size());
+    put_prefix(out, OLAF_ACK,
+               static_cast<std::uint16_t>(OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT |
+                                          ack.state_flags),
+               ack.lanes.size());
     put_be(out, ack.cluster, 4);
     put_be(out, ack.worker, 4);
     put_be(out, ack.sequence, 4);
-    put_be(out, 0, 4);
+    put_be(out, ack.active_clusters, 2);
+    put_be(out, 0, 2);
     put_be(out, ack.generated_ns, 8);
-    put_be(out, 0, 8);
+    put_be(out, ack.queue_capacity, 4);
+    put_be(out, ack.queue_length, 4);
     put_be(out, ack.model_version, 4);
     put_be(out, 0, 2);
     put_be(out, 1, 2);

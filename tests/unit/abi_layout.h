@@ -42,6 +42,9 @@
 	ABI_FIELD(olaf_config, pad) \
 	ABI_FIELD(olaf_config, upstream_addr_be) \
 	ABI_FIELD(olaf_config, source_addr_be) \
+	ABI_FIELD(olaf_config, member_timeout_ns) \
+	ABI_FIELD(olaf_config, max_workers) \
+	ABI_FIELD(olaf_config, pad2) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \
@@ -229,6 +232,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 212
+#define ABI_ENTRIES 215
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
