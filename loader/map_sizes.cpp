@@ -33,14 +33,14 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},
         {"olaf_control"},
-        {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
-        {"olaf_events", event_bytes},
-        {"olaf_listen"},
-        {"olaf_telling"},
         {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},
         {"olaf_rosters", clusters, 0, "--max-clusters"},
         {"olaf_acks"},
         {"olaf_ack_counters"},
+        {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
+        {"olaf_events", event_bytes},
+        {"olaf_listen"},
+        {"olaf_telling"},
     };
 }
 

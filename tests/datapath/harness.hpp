@@ -69,10 +69,10 @@ class Harness {
     [[nodiscard]] std::vector<Waiting> waiting() const;
     [[nodiscard]] std::uint64_t updates_waiting() const;
     [[nodiscard]] olaf_slot slot(std::uint32_t index) const;
-    [[nodiscard]] olaf_aom aom(std::uint32_t index) const; ///< of a slot
-    void set_aom(std::uint32_t index, const olaf_aom &aom);
     [[nodiscard]] olaf_counters counters() const;         ///< summed over CPUs
     [[nodiscard]] olaf_ack_counters ack_counters() const; ///< summed over CPUs
+    [[nodiscard]] olaf_aom aom(std::uint32_t index) const; ///< of a slot
+    void set_aom(std::uint32_t index, const olaf_aom &aom);
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] std::uint32_t active_clusters(std::uint64_t now_ns) const;
 
