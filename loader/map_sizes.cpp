@@ -38,7 +38,6 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_acks"},
         {"olaf_ack_counters"},
         {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
-        {"olaf_clock"},
         {"olaf_events", event_bytes},
         {"olaf_listen"},
         {"olaf_telling"},

@@ -194,9 +194,6 @@
 	ABI_FIELD(olaf_aom, age_by_generated) \
 	ABI_FIELD(olaf_aom, folds) \
 	ABI_FIELD(olaf_aom, begun) \
-	ABI_SIZE(olaf_clock) \
-	ABI_FIELD(olaf_clock, tai_offset_ns) \
-	ABI_FIELD(olaf_clock, refreshed_ns) \
 	ABI_SIZE(olaf_event) \
 	ABI_FIELD(olaf_event, time_ns) \
 	ABI_FIELD(olaf_event, tai_offset_ns) \
@@ -235,6 +232,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 218
+#define ABI_ENTRIES 215
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
