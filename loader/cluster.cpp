@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "attachment.hpp"
+#include "clock.hpp"
 #include "commands.hpp"
 #include "datapath.hpp"
 #include "host.hpp"
 #include "members.hpp"
-#include "monotonic.hpp"
 #include "route.hpp"
 
 namespace olaf {

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <thread>
 
-#include "monotonic.hpp"
+#include "clock.hpp"
 #include "units.hpp"
 
 namespace olaf {

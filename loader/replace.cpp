@@ -188,6 +188,7 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
     if (record.return_ifindex != running->return_ifindex)
         if (auto done = remove_return(place, *running); !done)
             return std::unexpected(done.error());
+    watch_losses_or_say(*queue, place, device);
     if (auto done = pin_programs(*queue, place, true); !done)
         return std::unexpected(done.error());
     if (auto done = map->write(record); !done)

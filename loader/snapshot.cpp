@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "clock.hpp"
 #include "config.hpp"
-#include "monotonic.hpp"
 
 namespace olaf {
 namespace {
@@ -45,7 +45,7 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
 }
 
 /// Every field is a 64-bit counter, so CPUs add up word by word.
-template <class T> Result<void> read_counters(int fd, const char *name, T &sum) {
+template <class T> Result<T> read_per_cpu(int fd, const char *name) {
     static_assert(sizeof(T) % 8 == 0);
     const int cpus = libbpf_num_possible_cpus();
     if (cpus < 0)
@@ -53,13 +53,22 @@ template <class T> Result<void> read_counters(int fd, const char *name, T &sum) 
     constexpr std::size_t words = sizeof(T) / 8;
     std::vector<std::uint64_t> values(words * static_cast<std::size_t>(cpus));
     if (auto done = read_first(fd, name, values.data()); !done)
-        return done;
+        return std::unexpected(done.error());
     std::uint64_t total[words] = {};
     for (std::size_t i = 0; i < values.size(); i++)
         total[i % words] += values[i];
+    T sum;
     std::memcpy(&sum, total, sizeof sum);
-    return {};
+    return sum;
 }
+
+} // namespace
+
+Result<olaf_counters> read_counters(int counters_fd) {
+    return read_per_cpu<olaf_counters>(counters_fd, "olaf_counters");
+}
+
+namespace {
 
 Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &config,
                           Snapshot &snapshot) {
@@ -118,12 +127,15 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
         return std::unexpected(done.error());
     snapshot.active_clusters =
         olaf_active_clusters(&active, monotonic_ns(), config.activity_window_ns);
-    if (auto done = read_counters(map_fd("olaf_counters"), "olaf_counters", snapshot.counters);
-        !done)
-        return std::unexpected(done.error());
-    if (auto done = read_counters(map_fd("olaf_ack_counters"), "olaf_ack_counters", snapshot.acks);
-        !done)
-        return std::unexpected(done.error());
+    const auto counters = read_counters(map_fd("olaf_counters"));
+    if (!counters)
+        return std::unexpected(counters.error());
+    snapshot.counters = *counters;
+    const auto acks =
+        read_per_cpu<olaf_ack_counters>(map_fd("olaf_ack_counters"), "olaf_ack_counters");
+    if (!acks)
+        return std::unexpected(acks.error());
+    snapshot.acks = *acks;
     if (auto done = read_slots(map_fd("olaf_slots"), config, snapshot); !done)
         return std::unexpected(done.error());
     const auto ring = read_ring(map_fd("olaf_ring"));

@@ -41,6 +41,9 @@ using MapFinder = std::function<int(const char *name)>;
 /// With packets in flight the parts may be of different moments; without, they agree.
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd);
 
+/// Sums over CPUs.
+Result<olaf_counters> read_counters(int counters_fd);
+
 /// The ring alone: cheap enough to poll.
 Result<olaf_ring> read_ring(int ring_fd);
 

@@ -7,7 +7,7 @@
 
 namespace olaf {
 
-/// CLOCK_MONOTONIC, nanoseconds.
+/// CLOCK_MONOTONIC, the kernel programs' bpf_ktime_get_ns().
 inline std::uint64_t monotonic_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
