@@ -68,5 +68,5 @@ int olaf_ack_return(struct __sk_buff *skb)
 	if (olaf_forget_device_sum(skb))
 		return TC_ACT_UNSPEC;
 	olaf_copies_make(skb, ack, 1);
-	return ack->copies || ack->broken ? TC_ACT_STOLEN : TC_ACT_UNSPEC;
+	return ack->turned || ack->broken ? TC_ACT_STOLEN : TC_ACT_UNSPEC;
 }
