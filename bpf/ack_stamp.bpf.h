@@ -10,8 +10,8 @@
 #ifndef OLAF_ACK_STAMP_BPF_H
 #define OLAF_ACK_STAMP_BPF_H
 
-#include "ack.bpf.h"
 #include "ack_counters.bpf.h"
+#include "ack_way.bpf.h"
 #include "clusters.bpf.h"
 #include "olaf/congestion.h"
 #include "ring.bpf.h"
@@ -91,15 +91,6 @@ static __always_inline __u64 olaf_stamp_sum(const struct olaf_header *message)
 	       words[offsetof(struct olaf_header, queue_length_be) / 4];
 }
 
-/* The difference of two sums of `words` 32-bit words, as the checksum helpers take one. */
-static __always_inline __u32 olaf_sum_difference(__u64 from, __u64 to, __u32 words)
-{
-	__u64 sum = to + words * 0xffffffffULL - from;
-
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	return (sum & 0xffffffff) + (sum >> 32);
-}
-
 /* Writes the queue's state into the ACK's message and flags. */
 static __always_inline void olaf_stamp_write(struct olaf_header *message,
 					     const struct olaf_congestion *here, int congested)
@@ -115,18 +106,9 @@ static __always_inline void olaf_stamp_write(struct olaf_header *message,
 }
 
 /*
- * Corrects the UDP checksum by `difference` of the payload.
- *
- * Where the device summed the whole packet (CHECKSUM_COMPLETE), the bytes stored and the
- * checksum corrected cancel out in that sum; without a checksum the store corrects it.
+ * Where the device summed the whole packet (CHECKSUM_COMPLETE), a changed payload and a
+ * corrected checksum cancel out in that sum; without a checksum the store must correct it.
  */
-static __always_inline long olaf_ack_checksum(struct __sk_buff *skb, const struct olaf_ack *ack,
-					      __u32 difference)
-{
-	return bpf_l4_csum_replace(skb, ack->l4_offset + offsetof(struct udphdr, check), 0,
-				   difference, BPF_F_MARK_MANGLED_0);
-}
-
 static __always_inline __u64 olaf_ack_store_flags(const struct olaf_ack *ack)
 {
 	return ack->udp_check ? 0 : BPF_F_RECOMPUTE_CSUM;
@@ -152,7 +134,8 @@ static __always_inline void olaf_ack_stamp(struct __sk_buff *skb, struct olaf_ac
 		return;
 	olaf_ack_checksum(skb, ack,
 			  olaf_sum_difference(olaf_stamp_sum(&ack->message),
-					      olaf_stamp_sum(&message), 4));
+					      olaf_stamp_sum(&message), 4),
+			  0);
 	ack->message = message;
 	olaf_count_ack(stamped);
 }

@@ -16,11 +16,15 @@ namespace py = pybind11;
 namespace olaf::python {
 namespace {
 
-using Handle = Guarded<Worker>;
 using Clock = std::chrono::steady_clock;
 
 // How long an answer to join() is waited for before it is asked again.
 constexpr auto kAskAgain = std::chrono::milliseconds(200);
+
+struct Handle : Guarded<Worker> {
+    Handle(Worker worker, std::string name) : Guarded(std::move(worker)), model(std::move(name)) {}
+    const std::string model; // in errors: "of cluster 3 from 192.0.2.1:6523"
+};
 
 std::unique_ptr<Handle> make_worker(const std::string &server, std::uint32_t cluster,
                                     std::uint32_t worker, std::size_t elements,
@@ -44,7 +48,9 @@ std::unique_ptr<Handle> make_worker(const std::string &server, std::uint32_t clu
         options.server = *address;
         return Worker::make(options);
     }();
-    return std::make_unique<Handle>(value_of(std::move(made)));
+    return std::make_unique<Handle>(value_of(std::move(made)),
+                                    "of cluster " + std::to_string(cluster) + " from " +
+                                        options.server.text());
 }
 
 // (weights, version): the weights are a view of the worker's own.
@@ -88,10 +94,10 @@ py::object join(const py::object &self, std::optional<double> timeout) {
             // one of several segments
         }
         if (deadline && Clock::now() >= *deadline && !has_weights()) {
-            PyErr_SetString(PyExc_TimeoutError,
-                            "cannot get weights: no answer in time; is the parameter server "
-                            "running there, does it serve this cluster, and is its model as "
-                            "large?");
+            PyErr_Format(PyExc_TimeoutError,
+                         "cannot get the weights %s: no answer in time; is the parameter server "
+                         "running there, does it serve this cluster, and is its model as large?",
+                         handle.model.c_str());
             throw py::error_already_set();
         }
     }

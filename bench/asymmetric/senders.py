@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Many workers in one process, each with a socket of its own:
 
-    senders.py SERVER FIRST LAST WORKERS ELEMENTS INTERVAL_MS SEED off|THRESHOLD_S [SLOPE]
+    senders.py SERVER FIRST LAST WORKERS ELEMENTS INTERVAL_MS SEED off|urgent|fair|pause [SECONDS]
 
 Clusters FIRST to LAST of so many workers each have an update once an interval, give or take 10 %, and
 send it if transmission control lets them. Prints a line when all have weights, starts at a
@@ -18,11 +18,12 @@ import time
 import olaf
 
 
-def control(threshold, slope=None):
-    if threshold == "off":
-        return None
-    threshold = float(threshold)
-    return olaf.TransmissionControl(threshold, float(slope or 1 / threshold))
+def control(name, seconds="0"):
+    """Transmission control of that name, or none."""
+    seconds = float(seconds)
+    if name == "pause":  # a function of our own
+        return lambda state: state.active_clusters <= state.capacity or state.since_ack_s >= seconds
+    return None if name == "off" else getattr(olaf.TransmissionControl, name)(seconds)
 
 
 class Stop(Exception):

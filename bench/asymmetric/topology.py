@@ -57,14 +57,14 @@ class Topology:
             if self.several_hops:
                 self._space(f"switch{port}")
                 self._link(group, "eth0", f"switch{port}", "in")
-                self._link(f"switch{port}", "out", "merge", port)
+                self._link(f"switch{port}", "out", "merge", group)
                 self._bridge(f"switch{port}", "in", "out")
             else:
-                self._link(group, "eth0", "merge", port)
+                self._link(group, "eth0", "merge", group)
             self._ip(group, "address", "add", f"{SENDERS[group]}/24", "dev", "eth0")
-        self._link("merge", "up", "switch3", "in")
+        self._link("merge", "out", "switch3", "in")
         self._link("switch3", "out", "server", "eth0")
-        self._bridge("merge", "1", "2", "up")
+        self._bridge("merge", "fast", "slow", "out")
         self._bridge("switch3", "in", "out")
         self._ip("server", "address", "add", f"{SERVER}/24", "dev", "eth0")
 

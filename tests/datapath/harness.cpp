@@ -86,6 +86,18 @@ void Harness::set_aom(std::uint32_t index, const olaf_aom &aom) {
     write("olaf_aom", aom, BPF_ANY, index);
 }
 
+olaf_member Harness::member(std::uint32_t cluster, std::uint32_t worker) const {
+    if (worker >= config().max_workers)
+        return {};
+    return read<olaf_member>("olaf_members", cluster * config().max_workers + worker);
+}
+void Harness::set_member(std::uint32_t cluster, std::uint32_t worker, const olaf_member &member) {
+    write("olaf_members", member, BPF_ANY, cluster * config().max_workers + worker);
+}
+olaf_roster Harness::roster(std::uint32_t cluster) const {
+    return read<olaf_roster>("olaf_rosters", cluster);
+}
+
 std::uint32_t Harness::active_clusters(std::uint64_t now_ns) const {
     auto active = read<olaf_active>("olaf_active");
     return olaf_active_clusters(&active, now_ns, config().activity_window_ns);

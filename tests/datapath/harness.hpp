@@ -11,6 +11,7 @@
 #include "loader/datapath.hpp"
 #include "olaf/acks.h"
 #include "olaf/aom.h"
+#include "olaf/members.h"
 #include "packet.hpp"
 #include "test_run.hpp"
 
@@ -51,6 +52,11 @@ class Harness {
     /// A frame on its way out of the queue's device.
     Ran leave(const Frame &frame) { return leave(frame.bytes); }
     Ran leave(const Bytes &frame) { return run_tc(queue_.egress_fd(), frame); }
+
+    /// Nobody, if the worker has no place.
+    [[nodiscard]] olaf_member member(std::uint32_t cluster, std::uint32_t worker) const;
+    void set_member(std::uint32_t cluster, std::uint32_t worker, const olaf_member &member);
+    [[nodiscard]] olaf_roster roster(std::uint32_t cluster) const;
 
     /// Nothing is due, however long the test takes; everything is due.
     void link_busy() { set_link(UINT64_MAX / 2, ring().lane_deadline_ns); }

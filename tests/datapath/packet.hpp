@@ -102,6 +102,8 @@ class Path {
     Path &target(std::uint8_t host) { return target_host_ = host, *this; }
     Path &port(std::uint16_t port) { return target_port_ = port, *this; }
     Path &source_port(std::uint16_t port) { return source_port_ = port, *this; }
+    /// From the servers' network to the workers'.
+    Path &back() { return back_ = true, *this; }
     Path &ttl(std::uint8_t ttl) { return ttl_ = ttl, *this; }
     Path &id(std::uint16_t id) { return id_ = id, *this; }
     Path &tos(std::uint8_t tos) { return tos_ = tos, *this; }
@@ -131,7 +133,7 @@ class Path {
     std::vector<Extension> extensions_;
     std::uint8_t options_ = 0, source_host_ = 1, target_host_ = 2, ttl_ = 64, tos_ = 0;
     std::uint16_t source_port_ = 40000, target_port_ = OLAF_DEFAULT_PORT, id_ = 0x1234;
-    bool udp_checksum_ = true;
+    bool udp_checksum_ = true, back_ = false;
 };
 
 inline Path ipv4() { return Path(4); }
@@ -139,7 +141,8 @@ inline Path ipv6() { return Path(6); }
 
 /// The way back: from the server's port to a worker's.
 inline Path answer(Path path) {
-    return path.source_port(OLAF_DEFAULT_PORT).port(40000).from(server_mac).to(worker_mac);
+    return path.back().source(2).target(1).source_port(OLAF_DEFAULT_PORT).port(40000).from(
+        server_mac).to(worker_mac);
 }
 
 // ---- damage, by name -------------------------------------------------------------------

@@ -67,6 +67,34 @@ class Waiting(Loopback):
                 other.join()
                 self.assertLess(time.monotonic() - start, SOON)
 
+    def test_functions_of_the_users_may_call_back(self):
+        # Four threads on one worker whose rule calls it, and a server whose rule calls that.
+        def rule(update):
+            rewards.add(server.cluster(update.cluster).folded)
+
+        rewards = set()
+        server = self.server(rule=rule)
+        worker = self.worker(
+            server, transmission=lambda state: 1.0 if worker.stats.updates >= 0 else 0.0
+        )
+        serving = threading.Thread(target=server.serve, args=(SOON,))
+
+        def push():
+            for _ in range(100):
+                worker.push([0, 0, 0])
+                worker.poll()
+
+        pushing = [threading.Thread(target=push) for _ in range(4)]
+        for thread in [serving, *pushing]:
+            thread.start()
+        for thread in pushing:
+            thread.join()
+        while server.cluster(3).folded < 400:
+            self.assertTrue(serving.is_alive(), "400 updates didn't arrive in time")
+        server.stop()
+        serving.join()
+        self.assertEqual(rewards, set(range(400)))
+
     def test_other_signals_dont_shorten_a_wait(self):
         seen = []
         before = signal.signal(signal.SIGALRM, lambda *_: seen.append(1))

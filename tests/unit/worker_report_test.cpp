@@ -34,9 +34,12 @@ TEST(WorkerSending, IsHeldBackByWhatStampedAcksSay) {
                          },
                      .random = uniform_random(1)});
     fake.ack(kCongested, 1.0F);
+    const auto before_ack = OwnUpdates::Clock::now();
     ASSERT_TRUE(fake.worker.wait(kSoon).value());
 
     EXPECT_EQ(fake.worker.push(kGradient, 0, 5)->outcome, PushOutcome::held);
+    const std::chrono::duration<double> since_before = OwnUpdates::Clock::now() - before_ack;
+    EXPECT_LT(asked[0].since_ack_s, since_before.count()) << "the ACK started it anew";
     EXPECT_FALSE(fake.worker.should_send());
     probability = 1;
     EXPECT_TRUE(fake.worker.should_send());
