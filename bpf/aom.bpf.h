@@ -14,8 +14,8 @@
 
 #include "clock.bpf.h"
 #include "counters.bpf.h"
-#include "entry.bpf.h"
 #include "sawtooth.bpf.h"
+#include "slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,22 +64,21 @@ static __always_inline void olaf_metered_of(struct olaf_metered *metered,
 }
 
 /* A popped entry left. Between pop and vacate. A function of its own: verified once. */
-__noinline int olaf_aom_left(__u32 index, __u64 now)
+__noinline int olaf_aom_left(const struct olaf_pending *update, __u64 now)
 {
-	struct olaf_entry *entry = olaf_entry_at(index);
 	struct olaf_metered metered;
 
-	if (!entry)
+	if (!update)
 		return -1;
-	olaf_metered_of(&metered, &entry->pending);
-	olaf_aom_write(entry->pending.slot, &metered, now);
+	olaf_metered_of(&metered, update);
+	olaf_aom_write(update->slot, &metered, now);
 	return 0;
 }
 
-static __always_inline void olaf_aom_departed(__u32 index, __u64 now)
+static __always_inline void olaf_aom_departed(const struct olaf_pending *update, __u64 now)
 {
 	if (olaf_meters())
-		olaf_aom_left(index, now);
+		olaf_aom_left(update, now);
 }
 
 struct olaf_passage {

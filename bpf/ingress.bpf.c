@@ -9,6 +9,7 @@
  */
 #include "admit.bpf.h"
 #include "allow.bpf.h"
+#include "learn.bpf.h"
 #include "riding.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -40,6 +41,8 @@ static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arr
 		if (olaf_source(ctx, a, &source) || !olaf_source_allowed(&source))
 			return 1 + OLAF_REFUSED_SOURCE;
 	}
+	if (olaf_cfg.flags & OLAF_CONFIG_STRICT)
+		return olaf_refuse_stranger(ctx, a);
 	return 0;
 }
 
@@ -80,6 +83,7 @@ static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival 
 	if (!slot || !rule)
 		return XDP_DROP;
 	olaf_mark_active(a->update.cluster, a->now);
+	olaf_learn(ctx, a);
 
 	if (olaf_may_claim(a))
 		olaf_claim(ctx);

@@ -135,7 +135,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	}
 	if (bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
-	olaf_aom_departed(claim.entry, now);
+	olaf_aom_departed(&out.entry->pending, now);
 	if (result == OLAF_DRAINED_ONE && olaf_lane_send(skb))
 		olaf_count(departures_refused);
 	goto told;

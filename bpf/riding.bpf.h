@@ -224,7 +224,7 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 		outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
 		verdict = XDP_DROP;
 	} else {
-		olaf_aom_departed(a->claim.entry, a->now);
+		olaf_aom_departed(&out.entry->pending, a->now);
 		verdict = olaf_send();
 	}
 	if (olaf_listened(a->now))

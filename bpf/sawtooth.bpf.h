@@ -13,10 +13,11 @@
 
 #define OLAF_PURE static inline __attribute__((always_inline))
 
-OLAF_PURE void olaf_u128_add(struct olaf_u128 *sum, __u64 low, __u64 high)
+OLAF_PURE void olaf_u128_add(struct olaf_u128 *sum, __u64 value)
 {
-	sum->low += low;
-	sum->high += high + (sum->low < low);
+	sum->low += value;
+	if (sum->low < value)
+		sum->high++;
 }
 
 /* Adds a x b. BPF multiplies 64 bits to 64: of larger factors, by their halves. */
@@ -26,15 +27,27 @@ OLAF_PURE void olaf_u128_add_product(struct olaf_u128 *sum, __u64 a, __u64 b)
 	__u64 low, middle, other;
 
 	if (!(a_high | b_high)) { /* both below 4.3 s */
-		olaf_u128_add(sum, a * b, 0);
+		olaf_u128_add(sum, a * b);
 		return;
 	}
 	low = a_low * b_low;
 	middle = a_high * b_low + (low >> 32); /* no carry: (2^32 - 1)^2 + 2^32 - 1 < 2^64 */
 	other = a_low * b_high + (__u32)middle;
-	olaf_u128_add(sum, (other << 32) | (__u32)low,
-		      a_high * b_high + (middle >> 32) + (other >> 32));
+	olaf_u128_add(sum, (other << 32) | (__u32)low);
+	sum->high += a_high * b_high + (middle >> 32) + (other >> 32);
 }
+
+#define OLAF_TWICE(x) x, x
+#define OLAF_4_TIMES(x) OLAF_TWICE(x), OLAF_TWICE(x)
+#define OLAF_8_TIMES(x) OLAF_4_TIMES(x), OLAF_4_TIMES(x)
+#define OLAF_16_TIMES(x) OLAF_8_TIMES(x), OLAF_8_TIMES(x)
+#define OLAF_64_TIMES(x) OLAF_16_TIMES(x), OLAF_16_TIMES(x), OLAF_16_TIMES(x), OLAF_16_TIMES(x)
+
+/* log2 of a byte: BPF has no instruction for it, and ages' low bits defeat branches. */
+static const __u8 olaf_log2[256] = {
+	OLAF_TWICE(0), OLAF_TWICE(1), OLAF_4_TIMES(2), OLAF_8_TIMES(3), OLAF_16_TIMES(4),
+	OLAF_16_TIMES(5), OLAF_16_TIMES(5), OLAF_64_TIMES(6), OLAF_64_TIMES(7), OLAF_64_TIMES(7),
+};
 
 /* The bucket of a value in a histogram of log2. */
 OLAF_PURE __u32 olaf_bucket(__u64 value, __u32 buckets)
@@ -42,7 +55,7 @@ OLAF_PURE __u32 olaf_bucket(__u64 value, __u32 buckets)
 	__u32 bucket = 0;
 
 	if (value >> 32) {
-		bucket += 32;
+		bucket = 32;
 		value >>= 32;
 	}
 	if (value >> 16) {
@@ -53,15 +66,7 @@ OLAF_PURE __u32 olaf_bucket(__u64 value, __u32 buckets)
 		bucket += 8;
 		value >>= 8;
 	}
-	if (value >> 4) {
-		bucket += 4;
-		value >>= 4;
-	}
-	if (value >> 2) {
-		bucket += 2;
-		value >>= 2;
-	}
-	bucket += value >> 1;
+	bucket += olaf_log2[value & 0xff];
 	return bucket < buckets ? bucket : buckets - 1;
 }
 
@@ -87,7 +92,7 @@ OLAF_PURE void olaf_sawtooth_depart(struct olaf_sawtooth *sawtooth, __u64 now, _
 		return;
 	sawtooth->newest_ns = newest;
 	sawtooth->peaks++;
-	olaf_u128_add(&sawtooth->peak_sum, b, 0);
+	olaf_u128_add(&sawtooth->peak_sum, b);
 	if (sawtooth->highest_peak_ns < b)
 		sawtooth->highest_peak_ns = b;
 }
@@ -107,7 +112,9 @@ OLAF_PURE void olaf_meter_version(struct olaf_aom *aom, __u32 version, __u32 fir
 	if (first || (__s32)(version - aom->version_newest) > 0)
 		aom->version_newest = version;
 	aom->version_lag = aom->version_newest - version;
-	olaf_u128_add(&aom->version_lag_sum, aom->version_lag, 0);
+	if (!aom->version_lag)
+		return;
+	olaf_u128_add(&aom->version_lag_sum, aom->version_lag);
 	if (aom->version_lag_max < aom->version_lag)
 		aom->version_lag_max = aom->version_lag;
 }
@@ -145,7 +152,7 @@ OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *updat
 	}
 	aom->last_ns = now;
 	wait = now > update->first_arrived_ns ? now - update->first_arrived_ns : 0;
-	olaf_u128_add(&aom->wait_sum, wait, 0);
+	olaf_u128_add(&aom->wait_sum, wait);
 	if (aom->wait_max_ns < wait)
 		aom->wait_max_ns = wait;
 	aom->updates += update->count;

@@ -22,6 +22,7 @@ constexpr std::uint64_t highest_rate = 1'000'000'000'000; // ns_per_byte_q24 kee
 constexpr std::uint64_t least_interval = 10'000, most_interval = 1'000'000'000;
 constexpr std::uint64_t least_window = 1'000'000, most_window = 3'600'000'000'000;
 constexpr std::uint32_t most_slots = OLAF_MAX_PLACES / 2;
+constexpr std::uint64_t least_silence = 100'000'000, most_silence = 86'400'000'000'000;
 
 template <class T>
 Result<void> in_range(std::string_view what, T value, T least, T most, std::string_view unit = {}) {
@@ -33,6 +34,7 @@ Result<void> in_range(std::string_view what, T value, T least, T most, std::stri
 
 Result<void> check(const DatapathConfig &human) {
     const std::uint64_t slots = std::uint64_t{human.max_clusters} * human.max_segments;
+    const std::uint64_t members = std::uint64_t{human.max_clusters} * human.max_workers.value_or(1);
     for (const auto &result : {
              in_range<std::uint32_t>("port", human.port, 1, 65535),
              in_range<std::uint32_t>("max-clusters", human.max_clusters, 1, most_slots),
@@ -44,6 +46,10 @@ Result<void> check(const DatapathConfig &human) {
              in_range("rate", human.rate_bps == 0 ? lowest_rate : human.rate_bps, lowest_rate,
                       highest_rate, " bit/s"),
              in_range("drain-interval", human.drain_interval_ns, least_interval, most_interval,
+                      " ns"),
+             in_range<std::uint32_t>("max-workers", human.max_workers.value_or(1), 1, 65536),
+             in_range<std::uint64_t>("max-clusters x max-workers", members, 1, OLAF_MOST_MEMBERS),
+             in_range("member-timeout", human.member_timeout_ns, least_silence, most_silence,
                       " ns"),
              in_range("activity-window", human.activity_window_ns, least_window, most_window,
                       " ns"),
@@ -78,6 +84,8 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.layout = OLAF_LAYOUT;
     config.flags = (human.skb_mode ? OLAF_CONFIG_SKB_MODE : 0u) |
                    (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
+                   (human.strict ? OLAF_CONFIG_STRICT : 0u) |
+                   (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
                    (human.meter ? 0u : OLAF_CONFIG_NO_METER);
     config.deliver = human.deliver;
     config.ifindex = human.ifindex;
@@ -104,6 +112,9 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     std::ranges::copy(human.upstream.words_be, config.upstream_addr_be);
     std::ranges::copy(human.source.words_be, config.source_addr_be);
 
+    config.member_timeout_ns = human.member_timeout_ns;
+    config.max_workers = human.max_workers.value_or(usual_workers(human.max_clusters));
+
     config.token_secret = human.token_secret;
     if (config.token_secret == 0) {
         auto secret = draw_secret();
@@ -119,6 +130,10 @@ std::uint32_t lanes_of_mtu(std::uint32_t mtu) {
     const std::uint32_t lanes = mtu > headers ? (mtu - headers) / 8 : 0;
     const std::uint32_t rounded = (lanes + lane_step - 1) / lane_step * lane_step;
     return std::clamp<std::uint32_t>(rounded, lane_step, OLAF_MAX_LANES);
+}
+
+std::uint32_t usual_workers(std::uint32_t max_clusters) {
+    return std::min<std::uint32_t>(OLAF_DEFAULT_MAX_WORKERS, OLAF_USUAL_MEMBERS / max_clusters);
 }
 
 std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps) {

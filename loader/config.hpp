@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "olaf/members.h"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
 
@@ -45,8 +46,13 @@ struct DatapathConfig {
     std::uint16_t upstream_port = OLAF_DEFAULT_PORT;
     IpAddress source{}; ///< UPSTREAM: this host's address towards it
 
+    std::optional<std::uint32_t> max_workers{}; ///< a cluster; none: as usual_workers() says
+    std::uint64_t member_timeout_ns = 60'000'000'000;
+
     bool skb_mode = false;
     bool allow_list = false;
+    bool strict = false;      ///< registered workers only
+    bool tags_hidden = false; ///< the device may take VLAN tags off before XDP sees them
     bool meter = true; ///< Age-of-Model; false to measure what it costs
     std::uint64_t token_secret = 0; ///< 0: make_config() draws one
 };
@@ -56,6 +62,9 @@ Result<olaf_config> make_config(const DatapathConfig &human);
 
 /// Lanes of the largest update that an MTU carries (IPv4, no options), rounded up to 16.
 std::uint32_t lanes_of_mtu(std::uint32_t mtu);
+
+/// Places for workers of a cluster: 256, or fewer where that would take more than 64 MiB.
+std::uint32_t usual_workers(std::uint32_t max_clusters);
 
 /// 2^24 x nanoseconds a byte takes; 0 for rate 0 (unlimited).
 std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps);

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include <egress.skel.h>
 #include <ingress.skel.h>
 #include <lane.skel.h>
 
@@ -18,15 +19,12 @@
 namespace olaf {
 namespace {
 
-struct IngressCloser {
-    void operator()(ingress *skeleton) const { ingress__destroy(skeleton); }
+template <class S> struct Destroy {
+    void operator()(S *skeleton) const { S::destroy(skeleton); }
 };
-struct LaneCloser {
-    void operator()(lane *skeleton) const { lane__destroy(skeleton); }
-};
-using Ingress = std::unique_ptr<ingress, IngressCloser>;
-using Lane = std::unique_ptr<lane, LaneCloser>;
+template <class S> using Skeleton = std::unique_ptr<S, Destroy<S>>;
 
+/// The object's file, its configuration set and its maps sized: ready to load.
 std::string load_hint(int code) {
     switch (code) {
     case EPERM:
@@ -75,25 +73,52 @@ Result<void> reuse_pinned(bpf_object *object, const olaf_config &config,
     return {};
 }
 
-/// The second object takes the first one's maps, all but what belongs to each object alone.
-Result<void> share(bpf_object *from, bpf_object *to, const olaf_config &config) {
+/// An object takes the maps of those that are loaded already.
+Result<void> share(const std::vector<bpf_object *> &loaded, bpf_object *to,
+                   const olaf_config &config) {
     for (const auto &size : map_sizes(config)) {
-        bpf_map *theirs = bpf_object__find_map_by_name(to, size.name);
-        bpf_map *ours = bpf_object__find_map_by_name(from, size.name);
-        if (theirs == nullptr || ours == nullptr)
-            continue;
-        if (const int error = bpf_map__reuse_fd(theirs, bpf_map__fd(ours)); error != 0)
-            return fail("share map", size.name, -error);
+        bpf_map *map = bpf_object__find_map_by_name(to, size.name);
+        for (bpf_object *object : loaded) {
+            bpf_map *theirs = bpf_object__find_map_by_name(object, size.name);
+            if (map == nullptr || theirs == nullptr)
+                continue;
+            if (const int error = bpf_map__reuse_fd(map, bpf_map__fd(theirs)); error != 0)
+                return fail("share map", size.name, -error);
+            break;
+        }
     }
     return {};
+}
+
+/// Opens an object, configures and sizes it, gives it the maps of those before it, loads it.
+template <class S>
+Result<Skeleton<S>> load_object(const char *what, const olaf_config &config,
+                                const Datapath::Options &options,
+                                std::vector<bpf_object *> &loaded) {
+    Skeleton<S> skeleton(S::open());
+    if (!skeleton)
+        return fail("open", what, errno);
+    skeleton->rodata->olaf_cfg = config;
+    if (auto good = size_maps(skeleton->obj, config); !good)
+        return std::unexpected(good.error());
+    auto maps = options.pinned_maps ? reuse_pinned(skeleton->obj, config, *options.pinned_maps)
+                                    : share(loaded, skeleton->obj, config);
+    if (!maps)
+        return std::unexpected(maps.error());
+    if (const int error = S::load(skeleton.get()); error != 0)
+        return fail("load", what, -error, load_hint(-error));
+    loaded.push_back(skeleton->obj);
+    return skeleton;
 }
 
 } // namespace
 
 struct Datapath::Parts {
     olaf_config config{};
-    Ingress ingress_skeleton;
-    Lane lane_skeleton;
+    Skeleton<ingress> ingress_skeleton;
+    Skeleton<lane> lane_skeleton;
+    Skeleton<egress> egress_skeleton;
+    std::vector<bpf_object *> objects; ///< of the skeletons
 };
 
 Datapath::Datapath(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -105,29 +130,18 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
     take_bpf_log();
     auto parts = std::make_unique<Parts>();
     parts->config = config;
-    parts->ingress_skeleton.reset(ingress__open());
-    if (!parts->ingress_skeleton)
-        return fail("open", "the ingress programs", errno);
-    parts->lane_skeleton.reset(lane__open());
-    if (!parts->lane_skeleton)
-        return fail("open", "the lane programs", errno);
-    parts->ingress_skeleton->rodata->olaf_cfg = config;
-    parts->lane_skeleton->rodata->olaf_cfg = config;
-
-    bpf_object *first = parts->ingress_skeleton->obj, *second = parts->lane_skeleton->obj;
-    for (bpf_object *object : {first, second})
-        if (auto good = size_maps(object, config); !good)
-            return std::unexpected(good.error());
-    if (options.pinned_maps)
-        if (auto good = reuse_pinned(first, config, *options.pinned_maps); !good)
-            return std::unexpected(good.error());
-
-    if (const int error = ingress__load(parts->ingress_skeleton.get()); error != 0)
-        return fail("load", "the ingress program", -error, load_hint(-error));
-    if (auto good = share(first, second, config); !good)
-        return std::unexpected(good.error());
-    if (const int error = lane__load(parts->lane_skeleton.get()); error != 0)
-        return fail("load", "the lane programs", -error, load_hint(-error));
+    auto first = load_object<ingress>("the ingress program", config, options, parts->objects);
+    if (!first)
+        return std::unexpected(first.error());
+    parts->ingress_skeleton = std::move(*first);
+    auto second = load_object<lane>("the lane programs", config, options, parts->objects);
+    if (!second)
+        return std::unexpected(second.error());
+    parts->lane_skeleton = std::move(*second);
+    auto third = load_object<egress>("the egress program", config, options, parts->objects);
+    if (!third)
+        return std::unexpected(third.error());
+    parts->egress_skeleton = std::move(*third);
 
     Datapath loaded(std::move(parts));
     if (!options.pinned_maps) {
@@ -152,10 +166,13 @@ int Datapath::token_catch_fd() const {
 int Datapath::lane_drain_fd() const {
     return bpf_program__fd(parts_->lane_skeleton->progs.olaf_lane_drain);
 }
+int Datapath::egress_fd() const {
+    return bpf_program__fd(parts_->egress_skeleton->progs.olaf_egress);
+}
 
 int Datapath::map_fd(std::string_view name) const {
     const std::string terminated(name);
-    for (bpf_object *object : {ingress_object(), lane_object()})
+    for (bpf_object *object : parts_->objects)
         if (bpf_map *map = bpf_object__find_map_by_name(object, terminated.c_str()))
             return bpf_map__fd(map);
     return -1;
@@ -176,6 +193,9 @@ bpf_object *Datapath::ingress_object() const {
 }
 bpf_object *Datapath::lane_object() const {
     return parts_->lane_skeleton->obj;
+}
+bpf_object *Datapath::egress_object() const {
+    return parts_->egress_skeleton->obj;
 }
 
 Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,

@@ -53,7 +53,7 @@ Result<void> install_filters(const RecordMap &map, Record &record, const Datapat
     const auto lane = record.lane(device.ifindex);
     if (auto done = ensure_clsact(lane.b, lane.ifindex_b); !done)
         return done;
-    if (const auto priority = add_filter(lane.b, lane.ifindex_b, queue.lane_drain_fd()); !priority)
+    if (const auto priority = add_filter(lane.b, lane.ifindex_b, TcHook::ingress, queue.lane_drain_fd()); !priority)
         return std::unexpected(priority.error());
 
     const auto had_clsact = has_clsact(device.name, device.ifindex);
@@ -64,10 +64,15 @@ Result<void> install_filters(const RecordMap &map, Record &record, const Datapat
         return done;
     if (auto done = ensure_clsact(device.name, device.ifindex); !done)
         return done;
-    const auto priority = add_filter(device.name, device.ifindex, queue.token_catch_fd());
+    const auto priority =
+        add_filter(device.name, device.ifindex, TcHook::ingress, queue.token_catch_fd());
     if (!priority)
         return std::unexpected(priority.error());
     record.filter_priority = *priority;
+    const auto egress = add_filter(device.name, device.ifindex, TcHook::egress, queue.egress_fd());
+    if (!egress)
+        return std::unexpected(egress.error());
+    record.egress_priority = *egress;
     return map.write(record);
 }
 
@@ -134,7 +139,8 @@ void watch_losses_or_say(const Datapath &queue, const PinPlace &place, const Dev
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace) {
     const std::pair<const char *, int> programs[] = {{pin::ingress, queue.ingress_fd()},
                                                      {pin::token_catch, queue.token_catch_fd()},
-                                                     {pin::lane_drain, queue.lane_drain_fd()}};
+                                                     {pin::lane_drain, queue.lane_drain_fd()},
+                                                     {pin::egress, queue.egress_fd()}};
     for (const auto &[name, fd] : programs) {
         const auto path = place.path(name);
         // The new one is pinned beside and moved over the old one.

@@ -17,7 +17,7 @@ namespace olaf {
 Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
                        const std::vector<olaf_prefix> &allow, bool skb_mode);
 
-/// Pins the three programs; with replace, in the place of older ones.
+/// Pins the programs; with replace, in the place of older ones.
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace);
 
 /// watch_losses(), which a queue can do without: says so if it must.

@@ -16,12 +16,12 @@ constexpr std::uint32_t event_bytes = 2 << 20;
 
 } // namespace
 
-std::array<MapSize, 15> map_sizes(const olaf_config &config) {
+std::vector<MapSize> map_sizes(const olaf_config &config) {
     const std::uint32_t clusters = config.max_clusters;
     const std::uint32_t slots = clusters * config.max_segments;
     const std::uint32_t places = config.ring_places;
     const std::uint32_t entry = entry_bytes(config.max_lanes);
-    return {{
+    return {
         {"olaf_rules", clusters, 0, "--max-clusters"},
         {"olaf_active"},
         {"olaf_slots", slots, 0, "--max-clusters, --max-segments"},
@@ -33,12 +33,15 @@ std::array<MapSize, 15> map_sizes(const olaf_config &config) {
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},
         {"olaf_control"},
+        {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},
+        {"olaf_rosters", clusters, 0, "--max-clusters"},
+        {"olaf_acks"},
+        {"olaf_ack_counters"},
         {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
-        {"olaf_clock"},
         {"olaf_events", event_bytes},
         {"olaf_listen"},
         {"olaf_telling"},
-    }};
+    };
 }
 
 Result<void> check_size(const MapSize &want, int fd) {

@@ -15,6 +15,6 @@ inline constexpr std::array<std::string_view, OLAF_MALFORMED_REASONS> malformed_
     "version", "type", "length", "truncated", "lanes", "format", "count", "segment", "ip_checksum"};
 
 inline constexpr std::array<std::string_view, OLAF_REFUSED_REASONS> refused_names{
-    "source", "cluster", "segment", "size"};
+    "source", "cluster", "segment", "size", "worker", "address"};
 
 } // namespace olaf

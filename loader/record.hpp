@@ -20,6 +20,7 @@ inline constexpr auto link = "olaf_xdp_link";
 inline constexpr auto ingress = "olaf_ingress";
 inline constexpr auto token_catch = "olaf_token_catch";
 inline constexpr auto lane_drain = "olaf_lane_drain";
+inline constexpr auto egress = "olaf_egress";
 } // namespace pin
 
 /// The value of the map olaf_attachment[0]: user space's alone, no program sees it. Sized in
@@ -32,7 +33,9 @@ struct Record {
     std::uint32_t lane_ifindex_a = 0; ///< 0: not made yet
     std::uint32_t lane_ifindex_b = 0;
     std::uint32_t clsact_ours = 0; ///< the device had none
-    std::uint32_t filter_priority = 0;
+    std::uint32_t filter_priority = 0; ///< of the token's catch
+    std::uint32_t egress_priority = 0;
+    std::uint32_t pad = 0;
     char device[16] = {}; ///< name at the time
     char target[64] = {}; ///< of deliveries, as people write it
     olaf_config config{};

@@ -84,11 +84,12 @@ Result<void> swap_programs(const PinPlace &place, const Record &running, const D
                            const Datapath &queue, Undo &undo) {
     const auto lane = running.lane(device.ifindex);
     struct Old {
-        Fd drain, caught, ingress, link;
+        Fd drain, caught, egress, ingress, link;
     };
     const auto old = std::make_shared<Old>();
     const std::pair<const char *, Fd *> pins[] = {{pin::lane_drain, &old->drain},
                                                   {pin::token_catch, &old->caught},
+                                                  {pin::egress, &old->egress},
                                                   {pin::ingress, &old->ingress},
                                                   {pin::link, &old->link}};
     for (const auto &[name, into] : pins) {
@@ -98,17 +99,29 @@ Result<void> swap_programs(const PinPlace &place, const Record &running, const D
         *into = std::move(*fd);
     }
     constexpr std::uint32_t lane_priority = 1; // the lane is ours alone
-    undo.add(
-        [=] { (void)replace_filter(lane.b, lane.ifindex_b, lane_priority, old->drain.get()); });
-    if (auto done = replace_filter(lane.b, lane.ifindex_b, lane_priority, queue.lane_drain_fd());
-        !done)
-        return done;
-    const auto priority = running.filter_priority;
-    undo.add(
-        [=] { (void)replace_filter(device.name, device.ifindex, priority, old->caught.get()); });
-    if (auto done = replace_filter(device.name, device.ifindex, priority, queue.token_catch_fd());
-        !done)
-        return done;
+    struct Filter {
+        std::string device;
+        std::uint32_t ifindex;
+        TcHook where;
+        std::uint32_t priority;
+        int from, to;
+    };
+    for (const auto &filter :
+         {Filter{lane.b, lane.ifindex_b, TcHook::ingress, lane_priority, old->drain.get(),
+                 queue.lane_drain_fd()},
+          Filter{device.name, device.ifindex, TcHook::ingress, running.filter_priority,
+                 old->caught.get(), queue.token_catch_fd()},
+          Filter{device.name, device.ifindex, TcHook::egress, running.egress_priority,
+                 old->egress.get(), queue.egress_fd()}}) {
+        undo.add([filter, old] {
+            (void)replace_filter(filter.device, filter.ifindex, filter.where, filter.priority,
+                                 filter.from);
+        });
+        if (auto done = replace_filter(filter.device, filter.ifindex, filter.where,
+                                       filter.priority, filter.to);
+            !done)
+            return done;
+    }
     undo.add([=] { (void)update_xdp(old->link.get(), device.name, old->ingress.get()); });
     return update_xdp(old->link.get(), device.name, queue.ingress_fd());
 }

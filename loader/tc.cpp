@@ -29,6 +29,14 @@ bpf_tc_hook hook_of(std::uint32_t ifindex, bpf_tc_attach_point point) {
     return hook;
 }
 
+bpf_tc_hook hook_of(std::uint32_t ifindex, TcHook where) {
+    return hook_of(ifindex, where == TcHook::ingress ? BPF_TC_INGRESS : BPF_TC_EGRESS);
+}
+
+std::string name_of(TcHook where) {
+    return where == TcHook::ingress ? "ingress" : "egress";
+}
+
 bpf_tc_opts options_of(std::uint32_t priority) {
     bpf_tc_opts options{};
     options.sz = sizeof options;
@@ -108,9 +116,10 @@ Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifinde
     return {};
 }
 
-Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex, int program_fd) {
+Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
+                                 int program_fd) {
     const QuietBpfLog quiet; // the first ones may be taken
-    const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
+    const auto hook = hook_of(ifindex, where);
     int error = 0;
     for (std::uint32_t priority = 1; priority <= priorities; priority++) {
         auto options = options_of(priority);
@@ -121,15 +130,16 @@ Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifinde
         if (error != -EINVAL && error != -EEXIST)
             break;
     }
-    return fail("add a BPF filter to the ingress of", device, -error,
+    return fail("add a BPF filter to the " + name_of(where) + " of", device, -error,
                 error == -EINVAL || error == -EEXIST
-                    ? "free one of the filter priorities 1 ... 8: tc filter show ingress"
+                    ? "free one of the filter priorities 1 ... 8: tc filter show dev " + device +
+                          " " + name_of(where)
                     : "this kernel needs cls_bpf: modprobe cls_bpf");
 }
 
-Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
+Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                             std::uint32_t priority, int program_fd) {
-    const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
+    const auto hook = hook_of(ifindex, where);
     auto options = options_of(priority);
     options.prog_fd = program_fd;
     options.flags = BPF_TC_F_REPLACE;
@@ -138,10 +148,10 @@ Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
     return {};
 }
 
-Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex,
+Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                            const char *program_name) {
     const QuietBpfLog quiet; // most of these are not there
-    const auto hook = hook_of(ifindex, BPF_TC_INGRESS);
+    const auto hook = hook_of(ifindex, where);
     for (std::uint32_t priority = 1; priority <= priorities; priority++) {
         auto found = options_of(priority);
         if (bpf_tc_query(&hook, &found) != 0 || !runs(found.prog_id, program_name))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// BPF filters on the ingress of a device's clsact qdisc, next to those of others.
+// BPF filters in a device's clsact qdisc, next to those of others.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,9 @@ namespace olaf {
 /// Ours among the filters of one priority.
 inline constexpr std::uint32_t filter_handle = 0x6523;
 
+/// Which frames a filter sees: those that come in by the device, or those that leave by it.
+enum class TcHook { ingress, egress };
+
 Result<bool> has_clsact(const std::string &device, std::uint32_t ifindex);
 
 /// Puts clsact there, if it isn't.
@@ -21,14 +24,15 @@ Result<void> ensure_clsact(const std::string &device, std::uint32_t ifindex);
 Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifindex);
 
 /// Adds our filter before all others if it can; returns its priority.
-Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex, int program_fd);
+Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
+                                 int program_fd);
 
 /// Swaps the program of our filter in one step.
-Result<void> replace_filter(const std::string &device, std::uint32_t ifindex,
+Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                             std::uint32_t priority, int program_fd);
 
 /// Removes our filter if it runs a program of that name; false if there is none.
-Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex,
+Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                            const char *program_name);
 
 } // namespace olaf

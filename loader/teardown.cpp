@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "device.hpp"
 #include "netns.hpp"
@@ -24,12 +25,17 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
     const auto device = find_device(place.ifindex);
     if (!device)
         return;
-    const auto removed = remove_filter(device->name, device->ifindex, pin::token_catch);
-    if (!removed)
-        keep_first(first, std::unexpected(removed.error()));
+    bool removed_one = false;
+    for (const auto &[where, program] :
+         {std::pair{TcHook::ingress, pin::token_catch}, std::pair{TcHook::egress, pin::egress}}) {
+        const auto removed = remove_filter(device->name, device->ifindex, where, program);
+        if (!removed)
+            keep_first(first, std::unexpected(removed.error()));
+        removed_one |= removed && *removed;
+    }
     // A filter of ours, or an attach that got stuck, is proof that the index still means the
     // same device; else an innocent one may have come by it.
-    if (record.clsact_ours && ((removed && *removed) || !record.complete))
+    if (record.clsact_ours && (removed_one || !record.complete))
         keep_first(first, remove_empty_clsact(device->name, device->ifindex));
 }
 

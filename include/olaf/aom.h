@@ -72,15 +72,6 @@ struct olaf_aom {
 	__u64 begun; /* departures begun */
 };
 
-/*
- * olaf_clock[0]: what CLOCK_TAI is ahead of CLOCK_MONOTONIC. Reading both clocks costs as
- * much as a departure may; the difference only changes when somebody sets a clock.
- */
-struct olaf_clock {
-	__s64 tai_offset_ns; /* TAI - monotonic */
-	__u64 refreshed_ns; /* monotonic; 0: never */
-};
-
 OLAF_STATIC_ASSERT(sizeof(struct olaf_u128) == 16, "u128 has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_sawtooth) == 64, "a sawtooth is one cache line");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, ended) == 0, "copied first");
@@ -91,6 +82,5 @@ OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, begun) == sizeof(struct o
 OLAF_STATIC_ASSERT(sizeof(struct olaf_aom) ==
 			   64 + 2 * 64 + 32 + 16 * OLAF_AGE_BUCKETS + 8 * OLAF_FOLD_BUCKETS + 8,
 		   "aom has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_clock) == 16, "clock has no hidden padding");
 
 #endif /* OLAF_AOM_H */

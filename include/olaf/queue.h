@@ -37,6 +37,8 @@ enum olaf_deliver {
 
 #define OLAF_CONFIG_SKB_MODE 0x1 /* generic XDP: what the lane sends up comes by again */
 #define OLAF_CONFIG_ALLOW_LIST 0x2 /* only sources in olaf_allow */
+#define OLAF_CONFIG_STRICT 0x4 /* only registered workers, each from its own address */
+#define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
 #define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*
@@ -71,6 +73,9 @@ struct olaf_config {
 	__u16 pad;
 	__be32 upstream_addr_be[4]; /* IPv4 in [0] */
 	__be32 source_addr_be[4]; /* UPSTREAM: this host's address towards it */
+	__u64 member_timeout_ns; /* a worker that was learnt is forgotten after so long a silence */
+	__u32 max_workers; /* places for workers of each cluster: ids 0 ... max_workers - 1 */
+	__u32 pad2;
 };
 
 /* ---- clusters ------------------------------------------------------------------------- */
@@ -233,6 +238,8 @@ enum olaf_refused {
 	OLAF_REFUSED_CLUSTER, /* cluster >= max_clusters */
 	OLAF_REFUSED_SEGMENT, /* segments > max_segments */
 	OLAF_REFUSED_SIZE, /* lanes > max_lanes */
+	OLAF_REFUSED_WORKER, /* STRICT: no registered worker of that id */
+	OLAF_REFUSED_ADDRESS, /* STRICT: a registered worker's id from another address or port */
 	OLAF_REFUSED_REASONS,
 };
 
@@ -276,7 +283,7 @@ static inline __u32 olaf_active_clusters(const struct olaf_active *active, __u64
 	return 0;
 }
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 144, "config has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 160, "config has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_rule) == 16, "rule has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_active) == 24, "active has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_pending) == 72, "pending has no hidden padding");

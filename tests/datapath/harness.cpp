@@ -86,10 +86,24 @@ void Harness::set_aom(std::uint32_t index, const olaf_aom &aom) {
     write("olaf_aom", aom, BPF_ANY, index);
 }
 
+olaf_member Harness::member(std::uint32_t cluster, std::uint32_t worker) const {
+    if (worker >= config().max_workers)
+        return {};
+    return read<olaf_member>("olaf_members", cluster * config().max_workers + worker);
+}
+void Harness::set_member(std::uint32_t cluster, std::uint32_t worker, const olaf_member &member) {
+    write("olaf_members", member, BPF_ANY, cluster * config().max_workers + worker);
+}
+olaf_roster Harness::roster(std::uint32_t cluster) const {
+    return read<olaf_roster>("olaf_rosters", cluster);
+}
+
 std::uint32_t Harness::active_clusters(std::uint64_t now_ns) const {
     auto active = read<olaf_active>("olaf_active");
     return olaf_active_clusters(&active, now_ns, config().activity_window_ns);
 }
+
+void Harness::set_active(const olaf_active &active) { write("olaf_active", active, BPF_ANY); }
 
 std::vector<Waiting> Harness::waiting() const {
     std::vector<Waiting> out;
@@ -124,16 +138,21 @@ std::uint64_t Harness::updates_waiting() const {
     return sum;
 }
 
-olaf_counters Harness::counters() const {
-    constexpr std::size_t words = sizeof(olaf_counters) / 8;
+template <class T> T Harness::sum_of_cpus(const char *map) const {
+    constexpr std::size_t words = sizeof(T) / 8;
     std::vector<std::uint64_t> copies(words * static_cast<std::size_t>(libbpf_num_possible_cpus()));
-    lookup(queue_.map_fd("olaf_counters"), 0, copies.data());
+    lookup(queue_.map_fd(map), 0, copies.data());
     std::uint64_t sums[words] = {};
     for (std::size_t i = 0; i < copies.size(); i++)
         sums[i % words] += copies[i];
-    olaf_counters total{};
+    T total{};
     std::memcpy(&total, sums, sizeof total);
     return total;
+}
+
+olaf_counters Harness::counters() const { return sum_of_cpus<olaf_counters>("olaf_counters"); }
+olaf_ack_counters Harness::ack_counters() const {
+    return sum_of_cpus<olaf_ack_counters>("olaf_ack_counters");
 }
 
 Totals Harness::totals() const {

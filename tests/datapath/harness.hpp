@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "loader/datapath.hpp"
+#include "olaf/acks.h"
 #include "olaf/aom.h"
+#include "olaf/members.h"
 #include "packet.hpp"
 #include "test_run.hpp"
 
@@ -47,6 +49,15 @@ class Harness {
         return run_xdp(queue_.ingress_fd(), frame, how);
     }
 
+    /// A frame on its way out of the queue's device.
+    Ran leave(const Frame &frame) { return leave(frame.bytes); }
+    Ran leave(const Bytes &frame) { return run_tc(queue_.egress_fd(), frame); }
+
+    /// Nobody, if the worker has no place.
+    [[nodiscard]] olaf_member member(std::uint32_t cluster, std::uint32_t worker) const;
+    void set_member(std::uint32_t cluster, std::uint32_t worker, const olaf_member &member);
+    [[nodiscard]] olaf_roster roster(std::uint32_t cluster) const;
+
     /// Nothing is due, however long the test takes; everything is due.
     void link_busy() { set_link(UINT64_MAX / 2, ring().lane_deadline_ns); }
     void link_free() { set_link(0, ring().lane_deadline_ns); }
@@ -58,14 +69,16 @@ class Harness {
     void reset();
 
     void set_rule(std::uint32_t cluster, const olaf_rule &rule);
+    void set_active(const olaf_active &active);
 
     [[nodiscard]] olaf_ring ring() const;
     [[nodiscard]] std::vector<Waiting> waiting() const;
     [[nodiscard]] std::uint64_t updates_waiting() const;
     [[nodiscard]] olaf_slot slot(std::uint32_t index) const;
+    [[nodiscard]] olaf_counters counters() const;         ///< summed over CPUs
+    [[nodiscard]] olaf_ack_counters ack_counters() const; ///< summed over CPUs
     [[nodiscard]] olaf_aom aom(std::uint32_t index) const; ///< of a slot
     void set_aom(std::uint32_t index, const olaf_aom &aom);
-    [[nodiscard]] olaf_counters counters() const; ///< summed over CPUs
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] std::uint32_t active_clusters(std::uint64_t now_ns) const;
 
@@ -76,6 +89,8 @@ class Harness {
     [[nodiscard]] const olaf_config &config() const { return queue_.config(); }
 
   private:
+    /// A per-CPU value of 64-bit counts, summed.
+    template <class T> T sum_of_cpus(const char *map) const;
     template <class T> T read(const char *map, std::uint32_t key = 0) const;
     template <class T> void write(const char *map, const T &value, std::uint64_t flags,
                                   std::uint32_t key = 0);

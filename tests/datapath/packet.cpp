@@ -44,13 +44,18 @@ Bytes message(const Update &update) {
 
 Bytes message(const Ack &ack) {
     Bytes out;
-    put_prefix(out, OLAF_ACK, OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT, ack.lanes.size());
+    put_prefix(out, OLAF_ACK,
+               static_cast<std::uint16_t>(OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT |
+                                          ack.state_flags),
+               ack.lanes.size());
     put_be(out, ack.cluster, 4);
     put_be(out, ack.worker, 4);
     put_be(out, ack.sequence, 4);
-    put_be(out, 0, 4);
+    put_be(out, ack.active_clusters, 2);
+    put_be(out, 0, 2);
     put_be(out, ack.generated_ns, 8);
-    put_be(out, 0, 8);
+    put_be(out, ack.queue_capacity, 4);
+    put_be(out, ack.queue_length, 4);
     put_be(out, ack.model_version, 4);
     put_be(out, 0, 2);
     put_be(out, 1, 2);
@@ -87,8 +92,8 @@ void Path::put_ipv4(Bytes &out, std::size_t udp_bytes) const {
     put_be(out, ttl_, 1);
     put_be(out, 17, 1);
     put_be(out, 0, 2);
-    put_be(out, 0x0a000000u | source_host_, 4);
-    put_be(out, 0x0a000100u | target_host_, 4);
+    put_be(out, (back_ ? 0x0a000100u : 0x0a000000u) | source_host_, 4);
+    put_be(out, (back_ ? 0x0a000000u : 0x0a000100u) | target_host_, 4);
     for (int i = 0; i < options_; i++)
         out.push_back(i == options_ - 1 ? 0 : 1);
     set_be(out, l3 + 10, ipv4_checksum(out, l3), 2);
@@ -102,9 +107,9 @@ void Path::put_ipv6(Bytes &out, std::size_t udp_bytes) const {
     put_be(out, extra + udp_bytes, 2);
     put_be(out, extensions_.empty() ? 17 : extensions_[0].protocol, 1);
     put_be(out, ttl_, 1);
-    put_be(out, 0xfd00000000000000, 8);
+    put_be(out, back_ ? 0xfd00000000000001 : 0xfd00000000000000, 8);
     put_be(out, source_host_, 8);
-    put_be(out, 0xfd00000000000001, 8);
+    put_be(out, back_ ? 0xfd00000000000000 : 0xfd00000000000001, 8);
     put_be(out, target_host_, 8);
     for (std::size_t i = 0; i < extensions_.size(); i++) {
         const auto &extension = extensions_[i];

@@ -47,7 +47,7 @@ struct Update {
     }
 };
 
-/// The queue's server answers with these; only what tests look at.
+/// The server answers with these, in host order.
 struct Ack {
     std::uint32_t cluster = 0;
     std::uint32_t worker = OLAF_EVERY_WORKER;
@@ -55,6 +55,12 @@ struct Ack {
     std::uint64_t generated_ns = 1'000'000;
     std::uint32_t model_version = 1;
     std::vector<std::uint64_t> lanes = {};
+    std::uint16_t state_flags = 0; ///< OLAF_FLAG_STAMPED, OLAF_FLAG_CONGESTED
+    std::uint16_t active_clusters = 0;
+    std::uint32_t queue_capacity = 0;
+    std::uint32_t queue_length = 0;
+
+    bool operator==(const Ack &) const = default;
 };
 
 /// Σ (2i + 1) · lane_i mod 2^64.
@@ -96,6 +102,8 @@ class Path {
     Path &target(std::uint8_t host) { return target_host_ = host, *this; }
     Path &port(std::uint16_t port) { return target_port_ = port, *this; }
     Path &source_port(std::uint16_t port) { return source_port_ = port, *this; }
+    /// From the servers' network to the workers'.
+    Path &back() { return back_ = true, *this; }
     Path &ttl(std::uint8_t ttl) { return ttl_ = ttl, *this; }
     Path &id(std::uint16_t id) { return id_ = id, *this; }
     Path &tos(std::uint8_t tos) { return tos_ = tos, *this; }
@@ -125,11 +133,17 @@ class Path {
     std::vector<Extension> extensions_;
     std::uint8_t options_ = 0, source_host_ = 1, target_host_ = 2, ttl_ = 64, tos_ = 0;
     std::uint16_t source_port_ = 40000, target_port_ = OLAF_DEFAULT_PORT, id_ = 0x1234;
-    bool udp_checksum_ = true;
+    bool udp_checksum_ = true, back_ = false;
 };
 
 inline Path ipv4() { return Path(4); }
 inline Path ipv6() { return Path(6); }
+
+/// The way back: from the server's port to a worker's.
+inline Path answer(Path path) {
+    return path.back().source(2).target(1).source_port(OLAF_DEFAULT_PORT).port(40000).from(
+        server_mac).to(worker_mac);
+}
 
 // ---- damage, by name -------------------------------------------------------------------
 
@@ -149,6 +163,14 @@ struct Received {
 
 /// Nothing, and the reason in `why`, unless every length, checksum and field is right.
 std::optional<Received> parse_update(Bytes bytes, std::string *why = nullptr);
+
+/// A frame that holds a well-formed ACK from the default port, taken apart.
+struct ReceivedAck {
+    Frame frame;
+    Ack ack;
+};
+
+std::optional<ReceivedAck> parse_ack(Bytes bytes, std::string *why = nullptr);
 
 std::string hex(std::span<const std::uint8_t> bytes);
 

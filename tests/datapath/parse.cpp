@@ -56,6 +56,47 @@ std::size_t parse_ipv6(const Bytes &bytes, std::size_t l3, std::size_t &end) {
     return at;
 }
 
+/// Everything in front of the message; `port_at` is where UDP must name our port.
+Frame parse_headers(const Bytes &bytes, std::size_t port_at) {
+    Frame frame;
+    std::size_t end = 0;
+    frame.l3 = parse_ethernet(bytes, frame.family);
+    frame.l4 = frame.family == 4 ? parse_ipv4(bytes, frame.l3, end)
+                                 : parse_ipv6(bytes, frame.l3, end);
+    frame.message = frame.l4 + 8;
+    require(bytes.size() >= end && end >= frame.message + 48, "IP packet cut or too short");
+    require(get_be(bytes, frame.l4 + port_at, 2) == OLAF_DEFAULT_PORT, "port");
+    auto udp_bytes = get_be(bytes, frame.l4 + 4, 2);
+    require(udp_bytes == 56 + 8 * get_be(bytes, frame.message + 6, 2), "UDP length");
+    require(frame.l4 + udp_bytes == end, "UDP and IP disagree about the length");
+    auto checksum = get_be(bytes, frame.l4 + 6, 2);
+    require((frame.family == 4 && checksum == 0) ||
+                checksum == udp_checksum(bytes, frame.l3, frame.l4),
+            "UDP checksum");
+    return frame;
+}
+
+Ack parse_ack_message(const Bytes &bytes, std::size_t at) {
+    auto field = [&](std::size_t offset, int width) { return get_be(bytes, at + offset, width); };
+    auto word = [&](std::size_t offset) { return static_cast<std::uint32_t>(field(offset, 4)); };
+    require(field(0, 2) == OLAF_MAGIC && field(2, 1) == OLAF_VERSION, "magic or version");
+    require(field(3, 1) == OLAF_ACK, "not an ACK");
+    Ack ack;
+    ack.state_flags = static_cast<std::uint16_t>(field(4, 2)) &
+                      (OLAF_FLAG_STAMPED | OLAF_FLAG_CONGESTED);
+    ack.cluster = word(8);
+    ack.worker = word(12);
+    ack.sequence = word(16);
+    ack.active_clusters = static_cast<std::uint16_t>(field(20, 2));
+    ack.generated_ns = field(24, 8);
+    ack.queue_capacity = word(32);
+    ack.queue_length = word(36);
+    ack.model_version = word(40);
+    for (std::size_t i = 0; i < field(6, 2); i++)
+        ack.lanes.push_back(get_le64(bytes, at + 48 + 8 * i));
+    return ack;
+}
+
 Update parse_message(const Bytes &bytes, std::size_t at) {
     auto field = [&](std::size_t offset, int width) { return get_be(bytes, at + offset, width); };
     require(field(0, 2) == OLAF_MAGIC && field(2, 1) == OLAF_VERSION, "magic or version");
@@ -95,23 +136,23 @@ Update parse_message(const Bytes &bytes, std::size_t at) {
 std::optional<Received> parse_update(Bytes bytes, std::string *why) {
     try {
         Received out;
-        Frame &frame = out.frame;
-        std::size_t end = 0;
-        frame.l3 = parse_ethernet(bytes, frame.family);
-        frame.l4 = frame.family == 4 ? parse_ipv4(bytes, frame.l3, end)
-                                     : parse_ipv6(bytes, frame.l3, end);
-        frame.message = frame.l4 + 8;
-        require(bytes.size() >= end && end >= frame.message + 48, "IP packet cut or too short");
-        require(get_be(bytes, frame.l4 + 2, 2) == OLAF_DEFAULT_PORT, "port");
-        auto udp_bytes = get_be(bytes, frame.l4 + 4, 2);
-        require(udp_bytes == 56 + 8 * get_be(bytes, frame.message + 6, 2), "UDP length");
-        require(frame.l4 + udp_bytes == end, "UDP and IP disagree about the length");
-        auto checksum = get_be(bytes, frame.l4 + 6, 2);
-        require((frame.family == 4 && checksum == 0) ||
-                    checksum == udp_checksum(bytes, frame.l3, frame.l4),
-                "UDP checksum");
-        out.update = parse_message(bytes, frame.message);
-        frame.bytes = std::move(bytes);
+        out.frame = parse_headers(bytes, 2);
+        out.update = parse_message(bytes, out.frame.message);
+        out.frame.bytes = std::move(bytes);
+        return out;
+    } catch (const Reject &reject) {
+        if (why)
+            *why = reject.why;
+        return std::nullopt;
+    }
+}
+
+std::optional<ReceivedAck> parse_ack(Bytes bytes, std::string *why) {
+    try {
+        ReceivedAck out;
+        out.frame = parse_headers(bytes, 0);
+        out.ack = parse_ack_message(bytes, out.frame.message);
+        out.frame.bytes = std::move(bytes);
         return out;
     } catch (const Reject &reject) {
         if (why)

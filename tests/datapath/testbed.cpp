@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <system_error>
@@ -93,6 +94,22 @@ void add_neighbour(nl_sock *netlink, std::uint32_t ifindex, const char *text, in
     check(rtnl_neigh_add(netlink, neighbour.get(), NLM_F_CREATE | NLM_F_REPLACE), text);
 }
 
+/// The kernel keeps a frame's outermost tag beside it.
+void insert_tag(Bytes &bytes, msghdr &message) {
+    for (auto *control = CMSG_FIRSTHDR(&message); control; control = CMSG_NXTHDR(&message, control)) {
+        if (control->cmsg_level != SOL_PACKET || control->cmsg_type != PACKET_AUXDATA)
+            continue;
+        tpacket_auxdata beside{};
+        std::memcpy(&beside, CMSG_DATA(control), sizeof beside);
+        if (!(beside.tp_status & TP_STATUS_VLAN_VALID))
+            return;
+        Bytes tag;
+        put_be(tag, beside.tp_status & TP_STATUS_VLAN_TPID_VALID ? beside.tp_vlan_tpid : 0x8100, 2);
+        put_be(tag, beside.tp_vlan_tci, 2);
+        bytes.insert(bytes.begin() + 12, tag.begin(), tag.end());
+    }
+}
+
 void write_sysctl(const char *path) { std::ofstream(path) << "1\n"; }
 
 } // namespace
@@ -119,6 +136,9 @@ Capture::Capture(std::uint32_t ifindex)
     where.sll_family = AF_PACKET;
     where.sll_protocol = htons(ETH_P_ALL);
     where.sll_ifindex = static_cast<int>(ifindex);
+    const int yes = 1, room = 8 << 20; // for a burst of hundreds
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
+    ::setsockopt(socket_, SOL_PACKET, PACKET_AUXDATA, &yes, sizeof yes);
     if (socket_ < 0 || ::bind(socket_, reinterpret_cast<sockaddr *>(&where), sizeof where) != 0)
         throw std::system_error(errno, std::generic_category(), "capture");
 }
@@ -130,14 +150,22 @@ std::optional<Bytes> Capture::next() {
     while (::poll(&wait, 1, patience_ms) == 1) {
         Bytes bytes(16384);
         sockaddr_ll from{};
-        socklen_t length = sizeof from;
-        auto size = ::recvfrom(socket_, bytes.data(), bytes.size(), 0,
-                               reinterpret_cast<sockaddr *>(&from), &length);
+        iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
+        alignas(cmsghdr) char control[256];
+        msghdr message{};
+        message.msg_name = &from;
+        message.msg_namelen = sizeof from;
+        message.msg_iov = &part;
+        message.msg_iovlen = 1;
+        message.msg_control = control;
+        message.msg_controllen = sizeof control;
+        auto size = ::recvmsg(socket_, &message, 0);
         if (size < 0)
             return {};
         if (from.sll_pkttype == PACKET_OUTGOING)
             continue;
         bytes.resize(static_cast<std::size_t>(size));
+        insert_tag(bytes, message);
         return bytes;
     }
     return {};

@@ -17,7 +17,7 @@ class Capture {
     Capture &operator=(const Capture &) = delete;
     ~Capture();
 
-    /// The next frame; nothing if none comes for a while.
+    /// The next frame, tags and all; nothing if none comes for a while.
     std::optional<Bytes> next();
     [[nodiscard]] bool empty();
 

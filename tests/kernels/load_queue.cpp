@@ -76,9 +76,9 @@ bool load(const Corner &corner, unsigned &most) {
         return false;
     }
     const std::array figures{processed(queue->ingress_fd()), processed(queue->token_catch_fd()),
-                             processed(queue->lane_drain_fd())};
-    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u\n",
-                corner.name.c_str(), figures[0], figures[1], figures[2]);
+                             processed(queue->lane_drain_fd()), processed(queue->egress_fd())};
+    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, egress %u\n",
+                corner.name.c_str(), figures[0], figures[1], figures[2], figures[3]);
     most = std::max(most, *std::ranges::max_element(figures));
     return true;
 }

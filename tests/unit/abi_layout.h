@@ -42,6 +42,9 @@
 	ABI_FIELD(olaf_config, pad) \
 	ABI_FIELD(olaf_config, upstream_addr_be) \
 	ABI_FIELD(olaf_config, source_addr_be) \
+	ABI_FIELD(olaf_config, member_timeout_ns) \
+	ABI_FIELD(olaf_config, max_workers) \
+	ABI_FIELD(olaf_config, pad2) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \
@@ -191,9 +194,6 @@
 	ABI_FIELD(olaf_aom, age_by_generated) \
 	ABI_FIELD(olaf_aom, folds) \
 	ABI_FIELD(olaf_aom, begun) \
-	ABI_SIZE(olaf_clock) \
-	ABI_FIELD(olaf_clock, tai_offset_ns) \
-	ABI_FIELD(olaf_clock, refreshed_ns) \
 	ABI_SIZE(olaf_event) \
 	ABI_FIELD(olaf_event, time_ns) \
 	ABI_FIELD(olaf_event, tai_offset_ns) \

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * The way back: TC egress of the device that faces the workers.
+ *
+ *   ACK of ours? -> stamp the queue's state -> for every worker? copy it to each
+ *
+ * Everything else passes untouched, and later filters still run.
+ */
+#include "ack_copy.bpf.h"
+#include "ack_stamp.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+SEC("tc")
+int olaf_egress(struct __sk_buff *skb)
+{
+	struct olaf_ack *ack = olaf_ack_here();
+
+	if (!ack || ack->copying || !olaf_ack_parse(skb, ack, olaf_cfg.port_be))
+		return TC_ACT_UNSPEC;
+	olaf_count_ack(recognised);
+	olaf_ack_stamp(skb, ack);
+	return olaf_ack_copy(skb, ack);
+}

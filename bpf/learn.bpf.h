@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Learning who belongs to a cluster, from the update at hand: where ACKs must go to
+ * reach its worker.
+ *
+ * Nearly always the update says what is known already, and lately enough: a look at one
+ * cache line, and nothing is written. With --strict, strangers are refused here.
+ */
+#ifndef OLAF_LEARN_BPF_H
+#define OLAF_LEARN_BPF_H
+
+#include "ack_counters.bpf.h"
+#include "members.bpf.h"
+#include "packet.bpf.h"
+
+/* Does the frame's sender have this address? IPv4 in [0]. */
+static __always_inline int olaf_sender_is(struct xdp_md *ctx, const struct olaf_arrival *a,
+					  const __be32 addr_be[4], __u32 family)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *ip = olaf_at(data, a->update.l3_offset);
+	const __be32 *saddr_be;
+
+	if (family != a->update.family)
+		return 0;
+	if (family == 4) {
+		saddr_be = ip + offsetof(struct iphdr, saddr);
+		return (void *)(saddr_be + 1) <= end && saddr_be[0] == addr_be[0];
+	}
+	saddr_be = ip + offsetof(struct ipv6hdr, saddr);
+	return (void *)(saddr_be + 4) <= end && saddr_be[0] == addr_be[0] &&
+	       saddr_be[1] == addr_be[1] && saddr_be[2] == addr_be[2] && saddr_be[3] == addr_be[3];
+}
+
+/* The UDP port that the frame came from; 0 if the frame ends before it. */
+static __always_inline __be16 olaf_sender_port(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct udphdr *udp = olaf_at(data, a->update.l4_offset);
+
+	return (void *)(udp + 1) <= end ? udp->source : 0;
+}
+
+/* Does the frame say what is known of the member, and was that confirmed lately? */
+static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct olaf_arrival *a,
+					      const struct olaf_member *member)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = data;
+
+	/* Unsigned: a time of the future, on a CPU that is behind, reads as long ago. */
+	return a->now - *(volatile __u64 *)&member->last_seen_ns <
+		       olaf_cfg.member_timeout_ns / OLAF_MEMBER_REFRESHES &&
+	       olaf_sender_port(ctx, a) == member->port_be && (void *)(eth + 1) <= end &&
+	       olaf_is_mac(eth->h_source, member->mac) &&
+	       olaf_sender_is(ctx, a, member->addr_be, member->family);
+}
+
+/* What the frame says of its sender. 0, or negative: it can't be read. */
+static __always_inline int olaf_sender_read(struct xdp_md *ctx, const struct olaf_arrival *a,
+					    struct olaf_member *sender)
+{
+	__u32 l3 = a->update.l3_offset;
+	__be32 addresses_be[8] = {};
+	int i;
+
+	sender->family = a->update.family;
+	sender->tags = (l3 - ETH_HLEN) / sizeof(struct olaf_tag);
+	sender->last_seen_ns = a->now;
+	sender->port_be = olaf_sender_port(ctx, a);
+	if (bpf_xdp_load_bytes(ctx, ETH_ALEN, sender->mac, ETH_ALEN) ||
+	    bpf_xdp_load_bytes(ctx, 2 * ETH_ALEN, sender->tag, sizeof(sender->tag)))
+		return -1;
+	for (i = 0; i < OLAF_MAX_VLAN_TAGS; i++)
+		if (i >= sender->tags)
+			sender->tag[i] = (struct olaf_tag){};
+	if (sender->family == 4) {
+		if (bpf_xdp_load_bytes(ctx, l3 + offsetof(struct iphdr, saddr), addresses_be, 8))
+			return -1;
+		sender->addr_be[0] = addresses_be[0];
+		sender->local_addr_be[0] = addresses_be[1];
+		return 0;
+	}
+	if (bpf_xdp_load_bytes(ctx, l3 + offsetof(struct ipv6hdr, saddr), addresses_be, 32))
+		return -1;
+	for (i = 0; i < 4; i++) {
+		sender->addr_be[i] = addresses_be[i];
+		sender->local_addr_be[i] = addresses_be[4 + i];
+	}
+	return 0;
+}
+
+/* May this sender be the registered member? */
+static __always_inline int olaf_member_binds(struct xdp_md *ctx, const struct olaf_arrival *a,
+					     const struct olaf_member *member)
+{
+	return olaf_sender_is(ctx, a, member->addr_be, member->family) &&
+	       (!(member->flags & OLAF_MEMBER_PORT_BOUND) ||
+		member->port_be == olaf_sender_port(ctx, a));
+}
+
+/* Writes down what the update at hand says of its worker. Returns nothing of interest. */
+__noinline int olaf_member_learn(struct xdp_md *ctx)
+{
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_member sender = {};
+	struct olaf_member *member;
+
+	if (!a)
+		return -1;
+	member = olaf_member_at(a->update.cluster, a->update.worker);
+	if (!member) {
+		olaf_count_ack(unplaced);
+		return -1;
+	}
+	/* Somebody else is at it: the worker's next update will do. */
+	if (olaf_sender_read(ctx, a, &sender) || !olaf_member_open(member))
+		return -1;
+	if (!(member->flags & OLAF_MEMBER_REGISTERED) || olaf_member_binds(ctx, a, member)) {
+		sender.sequence = member->sequence;
+		sender.flags = member->flags;
+		*member = sender;
+	}
+	olaf_member_close(member);
+	olaf_roster_raise(a->update.cluster, a->update.worker);
+	return 0;
+}
+
+static __always_inline void olaf_learn(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	struct olaf_member *member = olaf_member_at(a->update.cluster, a->update.worker);
+
+	if (!member || !olaf_member_stands(ctx, a, member))
+		olaf_member_learn(ctx);
+}
+
+/* --strict: is the sender a registered one? 0, or 1 + enum olaf_refused. */
+static __always_inline int olaf_refuse_stranger(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	struct olaf_member *member = olaf_member_at(a->update.cluster, a->update.worker);
+
+	if (!member || !(*(volatile __u8 *)&member->flags & OLAF_MEMBER_REGISTERED))
+		return 1 + OLAF_REFUSED_WORKER;
+	return olaf_member_binds(ctx, a, member) ? 0 : 1 + OLAF_REFUSED_ADDRESS;
+}
+
+#endif /* OLAF_LEARN_BPF_H */

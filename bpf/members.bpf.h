@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Map olaf_members: the workers of each cluster.
+ *
+ * Key: cluster x max_workers + worker. Value struct olaf_member. It never grows: ids of
+ * max_workers and above have no place. Writers: XDP, from the updates that arrive, and
+ * olaf_register, for user space. A writer makes the sequence odd by compare-and-swap and
+ * even again when it is done; one that finds it odd leaves it alone, as the next update
+ * comes soon: nobody ever waits here. Readers take a copy between two equal even
+ * sequences, so no address is ever half an old one.
+ *
+ * Map olaf_rosters: key cluster, value struct olaf_roster. Raised by compare-and-swap
+ * by whoever fills a place; lowered only by olaf_register, when it forgets a cluster.
+ */
+#ifndef OLAF_MEMBERS_BPF_H
+#define OLAF_MEMBERS_BPF_H
+
+#include "config.bpf.h"
+#include "olaf/members.h"
+
+/* Looks at a member that another CPU is writing: some tens of nanoseconds each. */
+#define OLAF_MEMBER_LOOKS 8
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* max_clusters x max_workers, set by the loader */
+	__type(key, __u32);
+	__type(value, struct olaf_member);
+} olaf_members SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* max_clusters, set by the loader */
+	__type(key, __u32);
+	__type(value, struct olaf_roster);
+} olaf_rosters SEC(".maps");
+
+/* The place of a worker; NULL: it has none. */
+static __always_inline struct olaf_member *olaf_member_at(__u32 cluster, __u32 worker)
+{
+	__u32 index = cluster * olaf_cfg.max_workers + worker;
+
+	if (cluster >= olaf_cfg.max_clusters || worker >= olaf_cfg.max_workers)
+		return NULL;
+	return bpf_map_lookup_elem(&olaf_members, &index);
+}
+
+/* Places of a cluster that may be taken: below this. */
+static __always_inline __u32 olaf_roster_end(__u32 cluster)
+{
+	struct olaf_roster *roster = bpf_map_lookup_elem(&olaf_rosters, &cluster);
+
+	return roster ? *(volatile __u32 *)&roster->end : 0;
+}
+
+static __always_inline void olaf_roster_raise(__u32 cluster, __u32 worker)
+{
+	struct olaf_roster *roster = bpf_map_lookup_elem(&olaf_rosters, &cluster);
+	__u32 end, i;
+
+	if (!roster)
+		return;
+	for (i = 0; i < OLAF_MEMBER_LOOKS; i++) {
+		end = *(volatile __u32 *)&roster->end;
+		if (end > worker ||
+		    __sync_val_compare_and_swap(&roster->end, end, worker + 1) == end)
+			return;
+	}
+}
+
+/* Nothing before it may pass it, nothing behind it may come before it. */
+static __always_inline void olaf_member_barrier(struct olaf_member *member)
+{
+#ifdef __TARGET_ARCH_x86
+	/* Loads stay in order here, and so do stores. */
+	(void)member;
+	asm volatile("" ::: "memory");
+#else
+	__sync_fetch_and_add(&member->sequence, 0);
+#endif
+}
+
+/* Begins to write a member. Returns whether it may; olaf_member_close() must follow. */
+static __always_inline int olaf_member_open(struct olaf_member *member)
+{
+	__u32 sequence = *(volatile __u32 *)&member->sequence;
+
+	return !(sequence & 1) &&
+	       __sync_val_compare_and_swap(&member->sequence, sequence, sequence + 1) == sequence;
+}
+
+static __always_inline void olaf_member_close(struct olaf_member *member)
+{
+	/* An atomic addition without a result is no barrier outside x86. */
+	olaf_member_barrier(member);
+	__sync_fetch_and_add(&member->sequence, 1);
+}
+
+/* Takes a copy of one moment. Returns 0 if the member is being written all the time. */
+static __always_inline int olaf_member_read(struct olaf_member *member, struct olaf_member *copy)
+{
+	__u32 sequence, i;
+
+	for (i = 0; i < OLAF_MEMBER_LOOKS; i++) {
+		sequence = *(volatile __u32 *)&member->sequence;
+		olaf_member_barrier(member);
+		*copy = *member;
+		olaf_member_barrier(member);
+		if (!(sequence & 1) && *(volatile __u32 *)&member->sequence == sequence)
+			return 1;
+	}
+	return 0;
+}
+
+#endif /* OLAF_MEMBERS_BPF_H */

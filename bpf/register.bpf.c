@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * What `olaf cluster` does to members, as a program that user space runs: it obeys the
+ * order of writers (members.bpf.h) as a map update from user space can't, and unlike a
+ * process it is never killed halfway.
+ */
+#include <linux/errno.h>
+
+#include "members.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct olaf_forgetting {
+	__u32 cluster;
+	__u32 busy; /* members that were being written */
+};
+
+static int olaf_same_party(const struct olaf_member *member, const struct olaf_registration *asked)
+{
+	return member->family == asked->family && member->addr_be[0] == asked->addr_be[0] &&
+	       member->addr_be[1] == asked->addr_be[1] && member->addr_be[2] == asked->addr_be[2] &&
+	       member->addr_be[3] == asked->addr_be[3] &&
+	       (!asked->port_be || member->port_be == asked->port_be);
+}
+
+/* 0, -EAGAIN: being written, ask again; -ENOENT: no place for it. */
+static int olaf_enrol(const struct olaf_registration *asked)
+{
+	struct olaf_member *member = olaf_member_at(asked->cluster, asked->worker);
+	int i;
+
+	if (!member)
+		return -ENOENT;
+	if (!olaf_member_open(member))
+		return -EAGAIN;
+	/* One that is heard already stays reachable. */
+	if (!olaf_same_party(member, asked)) {
+		__u32 sequence = member->sequence;
+
+		*member = (struct olaf_member){};
+		member->sequence = sequence;
+		member->family = asked->family;
+		for (i = 0; i < 4; i++)
+			member->addr_be[i] = asked->addr_be[i];
+		member->port_be = asked->port_be;
+	}
+	member->flags = OLAF_MEMBER_REGISTERED | (asked->port_be ? OLAF_MEMBER_PORT_BOUND : 0);
+	olaf_member_close(member);
+	olaf_roster_raise(asked->cluster, asked->worker);
+	return 0;
+}
+
+static long olaf_forget_one(__u32 worker, struct olaf_forgetting *forgetting)
+{
+	struct olaf_member *member = olaf_member_at(forgetting->cluster, worker);
+	__u32 sequence;
+
+	if (!member)
+		return 1;
+	if (!olaf_member_open(member)) {
+		forgetting->busy++;
+		return 0;
+	}
+	sequence = member->sequence;
+	*member = (struct olaf_member){};
+	member->sequence = sequence;
+	olaf_member_close(member);
+	return 0;
+}
+
+/* 0, or -EAGAIN: some are being written, ask again. */
+static int olaf_forget(__u32 cluster)
+{
+	struct olaf_forgetting forgetting = { .cluster = cluster };
+	struct olaf_roster *roster = bpf_map_lookup_elem(&olaf_rosters, &cluster);
+
+	if (!roster)
+		return -ENOENT;
+	/* First, so that whoever is learnt from here on raises it again. */
+	*(volatile __u32 *)&roster->end = 0;
+	bpf_loop(olaf_cfg.max_workers, olaf_forget_one, &forgetting, 0);
+	return forgetting.busy ? -EAGAIN : 0;
+}
+
+SEC("syscall")
+int olaf_register(struct olaf_registration *asked)
+{
+	/* A copy: what is asked for stays what was checked. */
+	struct olaf_registration mine = *asked;
+
+	if (mine.enrolment == OLAF_ENROL_REGISTER)
+		return olaf_enrol(&mine);
+	if (mine.enrolment == OLAF_ENROL_FORGET)
+		return olaf_forget(mine.cluster);
+	return -EINVAL;
+}

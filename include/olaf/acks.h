@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is counted on the way back: ACKs from the parameter server to the workers.
+ *
+ * Compiled as BPF C, C11 and C++. A change of size or meaning raises OLAF_LAYOUT.
+ */
+#ifndef OLAF_ACKS_H
+#define OLAF_ACKS_H
+
+#include <linux/types.h>
+
+/* olaf_ack_counters[0], one copy a CPU. Every field is a 64-bit count. */
+struct olaf_ack_counters {
+	__u64 unplaced; /* updates whose worker id has no place among the members: not learnt */
+	__u64 recognised; /* well-formed ACKs, copies of ours not included */
+	__u64 stamped; /* of those: carry this queue's state */
+	__u64 kept; /* of those: a more congested queue's stamp was left in place */
+	__u64 copied; /* of those: for every worker, and copies were made */
+	__u64 copies; /* that left by the device, the ACK itself not among them */
+	__u64 copies_refused; /* by the device or a filter behind ours */
+	__u64 copies_unreachable; /* members of the other IP version, or whose MAC isn't known */
+	__u64 copies_unfit; /* no memory to make one: the ACK was dropped with the rest of them */
+};
+
+#endif /* OLAF_ACKS_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who belongs to a cluster, and how its ACKs reach them.
+ *
+ * Workers are learnt from the updates that arrive, or registered by user space
+ * (`olaf cluster set --worker`). Addresses and ports are big-endian (_be), times
+ * nanoseconds of CLOCK_MONOTONIC. A change of size or meaning raises OLAF_LAYOUT.
+ *
+ * Compiled as BPF C, C11 and C++.
+ */
+#ifndef OLAF_MEMBERS_H
+#define OLAF_MEMBERS_H
+
+#include <linux/types.h>
+
+#include "olaf/protocol.h"
+
+/* Places for workers of a cluster, unless the table would grow beyond OLAF_USUAL_MEMBERS. */
+#define OLAF_DEFAULT_MAX_WORKERS 256
+
+/* Members that a table holds without being asked for more (64 MiB), and at most (1 GiB). */
+#define OLAF_USUAL_MEMBERS (1u << 20)
+#define OLAF_MOST_MEMBERS (1u << 24)
+
+/* A learnt member is looked at anew this often within its time of silence. */
+#define OLAF_MEMBER_REFRESHES 8
+
+/* struct olaf_member::flags */
+#define OLAF_MEMBER_REGISTERED 0x1 /* by user space: bound to its address, never forgotten */
+#define OLAF_MEMBER_PORT_BOUND 0x2 /* REGISTERED with a port: bound to that as well */
+
+/* A VLAN tag as it stands in a frame. */
+struct olaf_tag {
+	__be16 proto_be; /* 802.1Q or 802.1ad */
+	__be16 tci_be;
+};
+
+/* olaf_members[cluster x max_workers + worker]; all zero: nobody. */
+struct olaf_member {
+	__u32 sequence; /* odd: being written. +2 a change; what was read between equal even ones holds */
+	__u8 family; /* 4 or 6; 0: nobody */
+	__u8 flags; /* OLAF_MEMBER_* */
+	__u8 tags; /* how many VLAN tags its updates carry: 0 ... 2 */
+	__u8 pad;
+	__u64 last_seen_ns; /* of an update of its, late by a refresh at most; 0: never */
+	__be32 addr_be[4]; /* IPv4 in [0] */
+	__be32 local_addr_be[4]; /* the address that it sends to */
+	__u8 mac[6]; /* it, or the router in front of it; valid once seen */
+	__be16 port_be; /* 0: not known yet */
+	struct olaf_tag tag[2]; /* outermost first */
+};
+
+/* olaf_rosters[cluster] */
+struct olaf_roster {
+	__u32 end; /* one more than the highest worker id that has a place */
+};
+
+/* What user space asks of the program olaf_register, its context. */
+enum olaf_enrolment {
+	OLAF_ENROL_REGISTER = 1, /* worker of cluster, at addr_be and, unless 0, port_be */
+	OLAF_ENROL_FORGET = 2, /* every member of cluster */
+};
+
+struct olaf_registration {
+	__u32 enrolment; /* enum olaf_enrolment */
+	__u32 cluster;
+	__u32 worker;
+	__u32 family; /* 4 or 6 */
+	__be32 addr_be[4]; /* IPv4 in [0] */
+	__be16 port_be; /* 0: any */
+	__u16 pad;
+};
+
+/*
+ * Can ACKs reach the member now? A registered one as soon as its port is known (its
+ * MAC address may yet have to be found), a learnt one for `timeout_ns` after an update.
+ */
+static inline int olaf_member_is_live(const struct olaf_member *member, __u64 now_ns,
+				      __u64 timeout_ns)
+{
+	if (!member->family || !member->port_be)
+		return 0;
+	if (member->flags & OLAF_MEMBER_REGISTERED)
+		return 1;
+	/* A CPU that was slow to look at the clock may be behind the one that saw it last. */
+	return now_ns < member->last_seen_ns || now_ns - member->last_seen_ns < timeout_ns;
+}
+
+OLAF_STATIC_ASSERT(sizeof(struct olaf_member) == 64, "a member is one cache line");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_registration) == 36, "registration has no hidden padding");
+
+#endif /* OLAF_MEMBERS_H */
