@@ -103,7 +103,7 @@ Json cluster_list(const QueueState &state) {
 Result<QueueState> read_queue(const Attachment &attachment) {
     std::map<std::string, Fd> open;
     const auto find = [&](const char *name) {
-        auto fd = open_map(attachment, name);
+        auto fd = open_map_to_read(attachment, name);
         if (!fd)
             return -1;
         return (open[name] = std::move(*fd)).get();
