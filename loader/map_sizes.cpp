@@ -35,6 +35,8 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_rosters", clusters, 0, "--max-clusters"},
         {"olaf_acks"},
         {"olaf_ack_counters"},
+        {"olaf_window"},
+        {"olaf_flights"},
     };
 }
 

@@ -8,6 +8,7 @@
 
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
+#include "olaf/window.h"
 
 namespace olaf {
 
@@ -30,6 +31,7 @@ struct Snapshot {
     SlotSums slots;           ///< of every cluster
     olaf_counters counters{}; ///< of every CPU
     olaf_ring ring{};
+    olaf_window window{}; ///< all zero without --window
     std::vector<SlotSums> clusters; ///< by id
 };
 
@@ -38,6 +40,12 @@ using MapFinder = std::function<int(const char *name)>;
 
 /// With packets in flight the parts may be of different moments; without, they agree.
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd);
+
+/// How long an ACK is waited for now: departures that get none wait so long.
+std::uint64_t window_timeout_ns(const olaf_window &window);
+
+/// The window alone; meaningful only if the queue has one.
+Result<olaf_window> read_window(int window_fd);
 
 /// The ring alone: cheap enough to poll.
 Result<olaf_ring> read_ring(int ring_fd);

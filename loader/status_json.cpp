@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "bpf/window_pilot.bpf.h"
 #include "config.hpp"
 #include "names.hpp"
 
@@ -45,6 +46,24 @@ Json all_counters(const Snapshot &snapshot) {
     object["updates_dropped"] = snapshot.slots.updates_dropped;
     object["updates_waiting"] = snapshot.updates_waiting;
     return object;
+}
+
+Json window_object(const olaf_config &config, const olaf_window &window) {
+    if (config.window == 0)
+        return nullptr;
+    const bool automatic = window_of(config).automatic;
+    return {{"size", automatic ? olaf_pilot_size(&window.pilot, config.window) : config.window},
+            {"auto", automatic},
+            {"in_flight", window.in_flight},
+            {"silent", window.silent != 0},
+            {"rtt_ns", window.rtt.smoothed_ns},
+            {"rtt_variation_ns", window.rtt.variation_ns},
+            {"timeout_ns", window_timeout_ns(window)},
+            {"acked", window.acked},
+            {"released", window.released},
+            {"forgiven", window.forgiven},
+            {"late", window.late},
+            {"unmatched", window.unmatched}};
 }
 
 Json cluster_list(const Snapshot &snapshot) {
@@ -88,7 +107,9 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot 
           {"circulating", snapshot.ring.lane_deadline_ns != 0},
           {"launched", cpu.tokens_launched},
           {"ticks", cpu.lane_ticks},
-          {"stale", cpu.lane_stale}}},
+          {"stale", cpu.lane_stale},
+          {"kicks", cpu.lane_kicks}}},
+        {"window", window_object(config, snapshot.window)},
         {"departures_failed",
          {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
         {"limits",

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "loader/datapath.hpp"
+#include "olaf/window.h"
 
 namespace {
 
@@ -53,6 +54,11 @@ std::vector<Corner> corners() {
                     corner.config.max_segments = 4;
                     corner.name += ", paced, allow list, generic XDP";
                 }
+                all.push_back(corner);
+                corner.config.window = everything ? olaf::Window{true, OLAF_MAX_WINDOW}
+                                                  : olaf::Window{false, 1};
+                corner.config.kick_ifindex = 5;
+                corner.name += ", window " + olaf::window_text(corner.config.window);
                 all.push_back(std::move(corner));
             }
     return all;
@@ -76,9 +82,11 @@ bool load(const Corner &corner, unsigned &most) {
         return false;
     }
     const std::array figures{processed(queue->ingress_fd()), processed(queue->token_catch_fd()),
-                             processed(queue->lane_drain_fd()), processed(queue->egress_fd())};
-    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, egress %u\n",
-                corner.name.c_str(), figures[0], figures[1], figures[2], figures[3]);
+                             processed(queue->lane_drain_fd()), processed(queue->lane_kick_fd()),
+                             processed(queue->egress_fd())};
+    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, "
+                "kick %u, egress %u\n",
+                corner.name.c_str(), figures[0], figures[1], figures[2], figures[3], figures[4]);
     most = std::max(most, *std::ranges::max_element(figures));
     return true;
 }
