@@ -87,7 +87,7 @@ class Run {
 int run(bool csv, const char *only) {
     const auto network = must(Network::make());
     fmt::print("{}\n", csv ? "name,updates_per_s,median_updates_per_s,output_ratio"
-                           : "case          best M/s  median M/s  out/in");
+                           : "case            best M/s  median M/s  out/in");
     for (const auto &c : e2e_cases()) {
         if (only && c.name != only)
             continue;
@@ -96,7 +96,7 @@ int run(bool csv, const char *only) {
         if (csv)
             fmt::print("{},{:.0f},{:.0f},{:.3f}\n", c.name, best.input, median.input, ratio);
         else
-            fmt::print("{:12} {:9.2f} {:11.2f} {:7.3f}\n", c.name, best.input / 1e6,
+            fmt::print("{:14} {:9.2f} {:11.2f} {:7.3f}\n", c.name, best.input / 1e6,
                        median.input / 1e6, ratio);
         std::fflush(stdout);
     }

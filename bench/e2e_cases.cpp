@@ -83,16 +83,17 @@ class XAgg final : public Contender {
 };
 
 /// Olaf's queue, its rate set so that one frame leaves for each three that arrive.
-class Olaf final : public Contender {
+class Olaf : public Contender {
   public:
-    explicit Olaf(const Network &network)
+    explicit Olaf(const Network &network, bool meter = true)
         : dut_(network.dut),
           queue_(must(
               Queue::make({.clusters = clusters,
                            .capacity = queue_capacity,
                            .max_lanes = BENCH_LANES,
                            .rate_bps = 8'000'000'000,
-                           .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex)}))),
+                           .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex),
+                           .meter = meter}))),
           attached_(must(Attached::make(dut_, queue_.program()))) {}
 
     bench_config config() const override { return config_for(false, clusters, workers); }
@@ -120,6 +121,12 @@ class Olaf final : public Contender {
     Network::Device dut_;
     Queue queue_;
     Attached attached_;
+};
+
+/// The same without the Age-of-Model meter: what that costs.
+class OlafUnmetered final : public Olaf {
+  public:
+    explicit OlafUnmetered(const Network &network) : Olaf(network, false) {}
 };
 
 /// The UDP socket. Generator and aggregator share the CPU; the aggregator goes first, so it takes
@@ -168,6 +175,7 @@ std::vector<E2eCase> e2e_cases() {
     return {{"xdp_drop", make<Drop>},
             {"xagg", make<XAgg>},
             {"olaf", make<Olaf>},
+            {"olaf_unmetered", make<OlafUnmetered>},
             {"userspace", make<Userspace>}};
 }
 

@@ -22,6 +22,7 @@ std::uint32_t ring_places(const Queue::Options &options) {
 olaf_config config_of(const Queue::Options &options) {
     olaf_config config{};
     config.layout = OLAF_LAYOUT;
+    config.flags = options.meter ? 0 : OLAF_CONFIG_NO_METER;
     config.deliver = OLAF_DELIVER_FORWARD;
     config.ifindex = options.egress_ifindex == 0 ? 1 : 0;
     config.egress_ifindex = options.egress_ifindex == 0 ? 1 : options.egress_ifindex;
@@ -45,6 +46,7 @@ void size_maps(const ingress &s, const Queue::Options &options) {
     const std::uint32_t places = ring_places(options);
     bpf_map__set_max_entries(s.maps.olaf_rules, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_slots, options.clusters);
+    bpf_map__set_max_entries(s.maps.olaf_aom, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_entries, 2 * options.clusters + places);
     bpf_map__set_value_size(s.maps.olaf_entries, OLAF_ENTRY_BYTES(options.max_lanes));
     bpf_map__set_value_size(s.maps.olaf_scratch, OLAF_ENTRY_BYTES(options.max_lanes));

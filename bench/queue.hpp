@@ -23,6 +23,7 @@ class Queue {
         std::uint64_t rate_bps = 0;       ///< 0: unlimited
         std::uint32_t egress_ifindex = 0; ///< 0: departures are sent back out
         bool link_busy = false;           ///< nothing ever departs: the fold path alone
+        bool meter = true;                ///< Age-of-Model; false: compiled out
     };
 
     struct Totals {

@@ -95,6 +95,7 @@ static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a
 		olaf_place_resize(slot, olaf_buffer_of(index), a);
 	olaf_pending_fold(&entry->pending, &a->update);
 	slot->counters.aggregated++;
+	a->outcome = OLAF_OUTCOME(OLAF_EVENT_ARRIVAL, OLAF_JOINED_AGGREGATED);
 	if (from + 8 * lanes <= end) {
 		olaf_headers_take(entry, data, end, header_bytes);
 		olaf_lanes_add_frame(entry->lanes, from, end, lanes);
@@ -130,6 +131,8 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 			slot->counters.dropped_sealed++;
 		else
 			slot->counters.dropped_full++;
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP,
+					  sealing ? OLAF_DROPPED_SEALED : OLAF_DROPPED_FULL);
 		slot->counters.updates_dropped += a->update.count;
 		return NULL;
 	}
@@ -139,6 +142,7 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 		slot->open = 1 + buffer;
 	}
 	slot->counters.appended++;
+	a->outcome = OLAF_OUTCOME(OLAF_EVENT_ARRIVAL, OLAF_JOINED_APPENDED);
 	return olaf_entry_at(entry);
 }
 
@@ -162,6 +166,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 	if (action == OLAF_DROP) {
 		slot->counters.dropped_reward++;
 		slot->counters.updates_dropped += a->update.count;
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_REWARD);
 		return 0;
 	}
 	if (action == OLAF_REPLACE) {
@@ -172,6 +177,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 			return -1;
 		slot->counters.replaced++;
 		slot->counters.updates_superseded += entry->pending.count;
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_ARRIVAL, OLAF_JOINED_REPLACED);
 		first_arrived_ns = entry->pending.first_arrived_ns;
 		olaf_place_resize(slot, buffer, a);
 	} else {
@@ -184,7 +190,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 	return olaf_entry_fill(ctx, entry, a);
 }
 
-/* Judges the arrival: what became of it is counted in its slot. */
+/* Judges the arrival: what became of it is counted in its slot, and in a->outcome. */
 static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *a,
 				       struct olaf_slot *slot, const struct olaf_rule *rule)
 {
@@ -194,6 +200,7 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 
 	if (!olaf_lock(&slot->lock)) {
 		olaf_count_contended(a->update.count);
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
 	}
 	open = slot->open;

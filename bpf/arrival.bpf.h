@@ -9,6 +9,7 @@
 #ifndef OLAF_ARRIVAL_BPF_H
 #define OLAF_ARRIVAL_BPF_H
 
+#include "olaf/events.h"
 #include "ring.bpf.h"
 
 struct olaf_arrival {
@@ -17,7 +18,13 @@ struct olaf_arrival {
 	__u32 frame_bytes; /* the whole frame, as it arrived */
 	__u32 message_bytes; /* 48 + 8 x lanes */
 	struct olaf_claim claim; /* what it has got of the ring */
+	__u32 outcome; /* what became of it: OLAF_OUTCOME(kind, detail) of olaf/events.h */
+	__u32 pad;
 };
+
+#define OLAF_OUTCOME(kind, detail) ((kind) << 8 | (detail))
+#define OLAF_OUTCOME_KIND(outcome) ((outcome) >> 8)
+#define OLAF_OUTCOME_DETAIL(outcome) ((outcome) & 0xff)
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -90,6 +90,8 @@ static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival 
 	if (a->claim.got & OLAF_GOT_PASSAGE)
 		return olaf_pass_through(ctx);
 	olaf_admit(ctx, a, slot, rule);
+	if (olaf_listened(a->now))
+		olaf_tell_outcome(ctx);
 	if (a->claim.got & OLAF_GOT_DEPARTURE) {
 		ring = olaf_the_ring();
 		if (ring)
@@ -116,11 +118,15 @@ int olaf_ingress(struct xdp_md *ctx)
 	}
 	if (frame != OLAF_FRAME_UPDATE) {
 		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
+		if (olaf_listened_lately())
+			olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, frame - OLAF_FRAME_MALFORMED);
 		return XDP_DROP;
 	}
 	refused = olaf_refuse(ctx, a);
 	if (refused) {
 		olaf_count_refused(refused - 1);
+		if (olaf_listened_lately())
+			olaf_tell_refusal(ctx, OLAF_DROPPED_REFUSED, refused - 1);
 		return XDP_DROP;
 	}
 	olaf_count_received(a->update.count);

@@ -15,8 +15,12 @@
  */
 #include <linux/pkt_cls.h>
 
+#include "aom.bpf.h"
 #include "departure.bpf.h"
+#include "tell.bpf.h"
 #include "token.bpf.h"
+
+OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
 
 #define OLAF_ANY_BYTES 0xffffffff
 /* Departures in one tick at most; what is due beyond goes with the next. */
@@ -110,8 +114,8 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_frame_out out = {};
 	struct olaf_claim claim = {};
+	__u32 bytes, outcome = OLAF_OUTCOME(OLAF_EVENT_DEPARTURE, OLAF_LEFT_DRAIN);
 	int result = OLAF_DRAINED_ONE;
-	__u32 bytes;
 	__u64 now;
 
 	if (!ring || !olaf_ring_waits(ring))
@@ -135,12 +139,16 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	}
 	if (bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
+	olaf_aom_departed(&out.entry->pending, now);
 	if (result == OLAF_DRAINED_ONE && olaf_lane_send(skb))
 		olaf_count(departures_refused);
-	goto vacate;
+	goto told;
 unfit:
 	olaf_mourn(&claim);
-vacate:
+	outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
+told:
+	if (olaf_listened(now))
+		olaf_tell_drained(skb, claim.entry, outcome, bytes, now);
 	olaf_vacate(&claim);
 	return result;
 }

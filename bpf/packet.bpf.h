@@ -194,10 +194,14 @@ static __always_inline int olaf_parse_update(const struct olaf_header *header,
 	return OLAF_FRAME_UPDATE;
 }
 
-/* Parses the frame into *a. Returns enum olaf_frame; *a is complete only for an update. */
-static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
+/*
+ * Parses the frame that begins with data ... end into *a. Its length is `whole`, or with a
+ * ctx the frame's own: that is only asked for if what is at hand isn't all. Returns enum
+ * olaf_frame; *a is complete only for an update.
+ */
+static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void *end, __u32 whole,
+					    struct olaf_arrival *a)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct olaf_header *header;
 	struct udphdr *udp;
 	__u32 offset = 0, room = 0, udp_bytes, frame_bytes;
@@ -245,7 +249,7 @@ static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a
 	a->message_bytes = udp_bytes - sizeof(*udp);
 	frame_bytes = end - data;
 	if (frame_bytes < offset + udp_bytes)
-		frame_bytes = bpf_xdp_get_buff_len(ctx); /* the rest may be in fragments */
+		frame_bytes = ctx ? bpf_xdp_get_buff_len(ctx) : whole; /* the rest: in fragments */
 	a->frame_bytes = frame_bytes;
 	if (room < udp_bytes || frame_bytes < offset + udp_bytes)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
@@ -263,6 +267,11 @@ static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a
 	    olaf_hop_limit(data, end, a->update.l3_offset, a->update.family) <= 1)
 		return OLAF_FRAME_BYPASS;
 	return olaf_parse_update(header, &a->update);
+}
+
+static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
+{
+	return olaf_parse_bytes(ctx, (void *)(long)ctx->data, (void *)(long)ctx->data_end, 0, a);
 }
 
 #endif /* OLAF_PACKET_BPF_H */

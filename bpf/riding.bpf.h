@@ -6,9 +6,13 @@
 #ifndef OLAF_RIDING_BPF_H
 #define OLAF_RIDING_BPF_H
 
+#include "aom.bpf.h"
 #include "control.bpf.h"
 #include "departure.bpf.h"
+#include "tell.bpf.h"
 #include "token.bpf.h"
+
+OLAF_DEFINE_TELL_ENTRY(olaf_tell_ridden, struct xdp_md, olaf_event_take_xdp)
 
 /* Out of the device that departures leave by, or up the stack. */
 static __always_inline int olaf_send(void)
@@ -185,6 +189,9 @@ __noinline int olaf_pass_through(struct xdp_md *ctx)
 		goto unfit;
 passed:
 	olaf_slot_passed(slot, a->update.count);
+	olaf_aom_passed(slot, &a->update, a->now);
+	if (olaf_listened(a->now))
+		olaf_tell_passage(ctx);
 	return olaf_send();
 unfit:
 	if (olaf_lock(&slot->lock)) {
@@ -194,6 +201,9 @@ unfit:
 	} else {
 		olaf_count_contended(a->update.count);
 	}
+	a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_FULL);
+	if (olaf_listened(a->now))
+		olaf_tell_outcome(ctx);
 	return XDP_DROP;
 }
 
@@ -201,9 +211,9 @@ unfit:
 __noinline int olaf_ride(struct xdp_md *ctx)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
+	__u32 bytes, outcome = OLAF_OUTCOME(OLAF_EVENT_DEPARTURE, OLAF_LEFT_RIDING);
 	struct olaf_frame_out out = {};
 	int delta, verdict;
-	__u32 bytes;
 
 	if (!a || olaf_take_leave(ctx, &a->claim, a->now, &out))
 		return XDP_DROP;
@@ -212,10 +222,14 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 	if (out.hop != OLAF_HOP_RESOLVED || (delta && bpf_xdp_adjust_tail(ctx, delta)) ||
 	    bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(out.entry, out.header_bytes), bytes)) {
 		olaf_mourn(&a->claim);
+		outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
 		verdict = XDP_DROP;
 	} else {
+		olaf_aom_departed(&out.entry->pending, a->now);
 		verdict = olaf_send();
 	}
+	if (olaf_listened(a->now))
+		olaf_tell_ridden(ctx, a->claim.entry, outcome, bytes, a->now);
 	olaf_vacate(&a->claim);
 	return verdict;
 }

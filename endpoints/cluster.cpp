@@ -9,7 +9,9 @@ namespace olaf {
 
 Cluster::Cluster(ClusterSettings settings)
     : settings_(std::move(settings)), version_(settings_.first_version),
-      workers_(settings_.max_known_workers) {}
+      workers_(settings_.max_known_workers) {
+    gradient_.reserve(settings_.weights.size()); // so that it never moves
+}
 
 Result<Cluster> Cluster::make(ClusterSettings settings) {
     const std::string object = std::to_string(settings.cluster);
@@ -42,37 +44,45 @@ Decoded<Slice> Cluster::check(const Update &update, std::span<const std::uint64_
 
 Decoded<Slice> Cluster::apply(const Update &update, std::span<const std::uint64_t> lanes,
                               std::int64_t now_ns) {
+    const auto contribution = accept(update, lanes);
+    if (!contribution)
+        return std::unexpected(contribution.error());
+    const Slice slice = contribution->slice;
+    const bool changed =
+        settings_.rule(*contribution, weights().subspan(slice.begin, slice.size()));
+    commit(*contribution, changed, now_ns);
+    return slice;
+}
+
+Decoded<Contribution> Cluster::accept(const Update &update, std::span<const std::uint64_t> lanes) {
     const auto slice = check(update, lanes);
     if (!slice) {
         stats_.rejected.add(slice.error());
-        return slice;
+        return std::unexpected(slice.error());
     }
     gradient_.resize(slice->size());
     // Can't fail: check() has seen to the format and the sizes.
     (void)unpack(update.format, 1.0 / (settings_.scale * update.count),
                  lanes.first(update.data_lanes()), gradient_);
 
-    const Contribution contribution = {.mean_gradient = gradient_,
-                                       .slice = *slice,
-                                       .segment = update.segment,
-                                       .segments = update.segments,
-                                       .count = update.count,
-                                       .mean_reward = mean_reward(update.reward, update.count),
-                                       .worker = update.worker,
-                                       .model_version = update.model_version,
-                                       .generated_ns = update.generated_ns};
-    const auto lag = static_cast<std::int32_t>(version_ - update.model_version);
+    return Contribution{.mean_gradient = gradient_,
+                        .slice = *slice,
+                        .segment = update.segment,
+                        .segments = update.segments,
+                        .count = update.count,
+                        .mean_reward = mean_reward(update.reward, update.count),
+                        .worker = update.worker,
+                        .model_version = update.model_version,
+                        .generated_ns = update.generated_ns};
+}
+
+void Cluster::commit(const Contribution &contribution, bool changed, std::int64_t now_ns) {
+    const auto lag = static_cast<std::int32_t>(version_ - contribution.model_version);
     stats_.worst_lag = std::max(stats_.worst_lag, static_cast<std::uint64_t>(std::max(lag, 0)));
-    const std::span<float> weights(settings_.weights);
-    if (settings_.rule(contribution, weights.subspan(slice->begin, slice->size()))) {
+    if (changed) {
         stats_.applied++;
         version_++;
     }
-    measure(contribution, now_ns);
-    return slice;
-}
-
-void Cluster::measure(const Contribution &contribution, std::int64_t now_ns) {
     stats_.messages++;
     stats_.folded += contribution.count;
     const std::int64_t after = age_.deliver(now_ns, contribution.generated_ns, contribution.segment,

@@ -26,19 +26,24 @@ template <> constexpr std::uint64_t kBias<std::int16_t> = 0x8000'8000'8000'8000;
 // unlike rint() it vectorises on every target.
 constexpr double kRound = 6755399441055744.0;
 
+// An element in steps, not yet rounded, and what clipping it lost.
+[[gnu::always_inline]] inline double clip(float in, double scale, double limit, Losses &losses) {
+    const double x = static_cast<double>(in) * scale;
+    const double number = x != x ? 0.0 : x;
+    const double below = number > limit ? limit : number;
+    const double clipped = below < -limit ? -limit : below;
+    losses.nans += x != x ? 1 : 0;
+    losses.clipped += clipped != number ? 1 : 0;
+    return clipped;
+}
+
 template <class Int>
 [[gnu::always_inline]] inline Losses quantise(const float *in, std::size_t n, double scale,
                                               double limit, Int *out) {
     Losses losses;
-    for (std::size_t i = 0; i < n; i++) {
-        const double x = static_cast<double>(in[i]) * scale;
-        const double number = x != x ? 0.0 : x;
-        const double below = number > limit ? limit : number;
-        const double clipped = below < -limit ? -limit : below;
-        losses.nans += x != x ? 1 : 0;
-        losses.clipped += clipped != number ? 1 : 0;
-        out[i] = static_cast<Int>(static_cast<std::int32_t>((clipped + kRound) - kRound));
-    }
+    for (std::size_t i = 0; i < n; i++)
+        out[i] = static_cast<Int>(
+            static_cast<std::int32_t>((clip(in[i], scale, limit, losses) + kRound) - kRound));
     return losses;
 }
 
@@ -111,15 +116,9 @@ OLAF_CLONES void unpack_i16(const std::uint64_t *lanes, std::size_t n, double fa
 // 64-bit elements are beyond the rounding trick and rare enough to stay scalar.
 Losses pack_i64(const float *in, std::size_t n, double scale, double limit, std::uint64_t *lanes) {
     Losses losses;
-    for (std::size_t i = 0; i < n; i++) {
-        const double x = static_cast<double>(in[i]) * scale;
-        const double number = x != x ? 0.0 : x;
-        const double below = number > limit ? limit : number;
-        const double clipped = below < -limit ? -limit : below;
-        losses.nans += x != x ? 1 : 0;
-        losses.clipped += clipped != number ? 1 : 0;
-        lanes[i] = static_cast<std::uint64_t>(static_cast<std::int64_t>(std::nearbyint(clipped)));
-    }
+    for (std::size_t i = 0; i < n; i++)
+        lanes[i] = static_cast<std::uint64_t>(
+            static_cast<std::int64_t>(std::nearbyint(clip(in[i], scale, limit, losses))));
     return losses;
 }
 

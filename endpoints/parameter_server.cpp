@@ -48,6 +48,14 @@ Result<std::size_t> ParameterServer::receive(std::chrono::nanoseconds timeout) {
     return impl_->receive(timeout);
 }
 
+Result<std::optional<PendingUpdate>> ParameterServer::next(std::chrono::nanoseconds timeout) {
+    return impl_->next(timeout);
+}
+
+void ParameterServer::finish(bool changed) {
+    impl_->finish(changed);
+}
+
 Result<void> ParameterServer::serve(std::stop_token stop) {
     while (!stop.stop_requested())
         if (const auto handled = receive(std::chrono::milliseconds(100)); !handled)

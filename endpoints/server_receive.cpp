@@ -5,22 +5,33 @@
 
 namespace olaf {
 
-Result<std::size_t> ParameterServer::Impl::receive(std::chrono::nanoseconds timeout) {
+// Gets a new batch if the last one is all handled. False if the time was over.
+Result<bool> ParameterServer::Impl::fill(std::chrono::nanoseconds timeout) {
+    if (handled_ < received_)
+        return true;
     const auto ready = socket_.readable_within(timeout);
-    if (!ready)
-        return std::unexpected(ready.error());
-    if (!*ready)
-        return 0;
+    if (!ready || !*ready)
+        return ready;
     const auto received = batch_.receive(socket_);
     if (!received)
-        return received;
-    for (std::size_t i = 0; i < *received; i++) {
-        stats_.datagrams++;
-        if (const auto handled = handle(i); !handled)
+        return std::unexpected(received.error());
+    received_ = *received;
+    handled_ = 0;
+    stats_.datagrams += received_;
+    return true;
+}
+
+Result<std::size_t> ParameterServer::Impl::receive(std::chrono::nanoseconds timeout) {
+    finish(false);
+    if (const auto filled = fill(timeout); !filled)
+        return std::unexpected(filled.error());
+    const std::size_t first = handled_;
+    while (handled_ < received_)
+        // Counted as handled first: what a rule throws doesn't bring the message back.
+        if (const auto handled = handle(handled_++); !handled)
             stats_.rejected.add(handled.error());
-    }
     outbox_.flush(socket_);
-    return received;
+    return handled_ - first;
 }
 
 Decoded<void> ParameterServer::Impl::handle(std::size_t message) {

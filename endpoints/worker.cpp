@@ -34,6 +34,9 @@ Result<Worker> Worker::make(const WorkerOptions &options) {
 Result<void> Worker::join() {
     return impl_->join();
 }
+bool Worker::should_send() {
+    return impl_->should_send();
+}
 Result<PushReport> Worker::push(std::span<const float> gradient, double reward,
                                 std::uint32_t model_version,
                                 std::optional<std::int64_t> generated_ns) {
@@ -59,6 +62,9 @@ const Feedback &Worker::feedback() const {
 }
 const WorkerStats &Worker::stats() const {
     return impl_->stats();
+}
+WorkerReport Worker::report() const {
+    return impl_->report();
 }
 int Worker::fd() const {
     return impl_->socket().fd();

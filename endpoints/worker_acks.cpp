@@ -62,6 +62,7 @@ Decoded<bool> Worker::Impl::handle(std::size_t message) {
     if (!taken)
         return std::unexpected(taken.error());
     note(*ack);
+    measure(*ack, *taken == Replica::Taken::fresh);
     stats_.acks++;
     stats_.stale += *taken == Replica::Taken::stale ? 1 : 0;
     return *taken == Replica::Taken::fresh;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a Worker is made of: worker_push.cpp sends, worker_acks.cpp receives.
+// What a Worker is made of: worker_push.cpp sends, worker_acks.cpp receives,
+// worker_report.cpp measures.
 #pragma once
 
 #include <olaf/worker.hpp>
@@ -10,8 +11,11 @@
 
 #include <olaf/segments.hpp>
 
+#include "missed_versions.hpp"
+#include "own_updates.hpp"
 #include "receive_batch.hpp"
 #include "replica.hpp"
+#include "send_gate.hpp"
 
 namespace olaf {
 
@@ -20,9 +24,10 @@ class Worker::Impl {
     Impl(const WorkerOptions &options, UdpSocket socket, Segments segments)
         : options_(options), socket_(std::move(socket)), segments_(segments),
           frames_(std::min<std::size_t>(segments.count(), kSendBatch)), batch_(kReceiveBatch),
-          replica_(options.elements) {}
+          replica_(options.elements), gate_(options.send_rule, options.random) {}
 
     Result<void> join();
+    bool should_send();
     Result<PushReport> push(std::span<const float> gradient, double reward,
                             std::uint32_t model_version, std::int64_t generated_ns);
     Result<bool> poll();
@@ -32,6 +37,7 @@ class Worker::Impl {
     const Replica &replica() const { return replica_; }
     const Feedback &feedback() const { return feedback_; }
     const WorkerStats &stats() const { return stats_; }
+    WorkerReport report() const;
 
   private:
     static constexpr std::size_t kSendBatch = 16;
@@ -42,6 +48,9 @@ class Worker::Impl {
     UdpSocket::Sent send(std::span<const std::size_t> sizes);
     Decoded<bool> handle(std::size_t message);
     void note(const Ack &ack);
+    void measure(const Ack &ack, bool fresh);
+    QueueState queue_state() const;
+    bool too_stale(std::uint32_t model_version) const;
 
     WorkerOptions options_;
     UdpSocket socket_;
@@ -52,6 +61,12 @@ class Worker::Impl {
     std::uint32_t sequence_ = 0;
     Feedback feedback_;
     WorkerStats stats_;
+    SendGate gate_;
+    OwnUpdates own_;
+    MissedVersions missed_;
+    bool answers_to_all_ = false; // ACKs are seen to go to the whole cluster
+    OwnUpdates::Clock::time_point last_ack_ = OwnUpdates::Clock::now();
+    WorkerReport report_; // but for what own_ and missed_ count
 };
 
 } // namespace olaf

@@ -18,12 +18,41 @@ Result<void> Worker::Impl::join() {
     return {};
 }
 
+QueueState Worker::Impl::queue_state() const {
+    const std::chrono::duration<double> since_ack = OwnUpdates::Clock::now() - last_ack_;
+    return {.active_clusters = feedback_.active_clusters,
+            .capacity = feedback_.queue_capacity,
+            .length = feedback_.queue_length,
+            .since_ack_s = since_ack.count()};
+}
+
+bool Worker::Impl::should_send() {
+    const bool may = gate_.may_pass(queue_state());
+    stats_.held += may ? 0 : 1;
+    return may;
+}
+
+// Versions wrap.
+bool Worker::Impl::too_stale(std::uint32_t model_version) const {
+    const auto lag = static_cast<std::int32_t>(replica_.version() - model_version);
+    return options_.staleness_bound && replica_.complete() &&
+           lag > std::int64_t{*options_.staleness_bound};
+}
+
 Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double reward,
                                       std::uint32_t model_version, std::int64_t generated_ns) {
     if (gradient.size() != options_.elements)
         return fail("push gradient", {}, 0, {},
                     "it has " + std::to_string(gradient.size()) + " elements, the model " +
                         std::to_string(options_.elements));
+    if (too_stale(model_version)) {
+        stats_.too_stale++;
+        return PushReport{.outcome = PushOutcome::too_stale};
+    }
+    if (!gate_.pass(queue_state())) {
+        stats_.held++;
+        return PushReport{.outcome = PushOutcome::held};
+    }
     Update update = {.cluster = options_.cluster,
                      .worker = options_.worker,
                      .sequence = ++sequence_,
@@ -34,6 +63,7 @@ Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double re
                      .format = options_.packing.format,
                      .has_checksum = options_.checksum};
     PushReport report = {.sequence = update.sequence};
+    own_.sent(update.sequence, generated_ns, model_version, OwnUpdates::Clock::now());
     std::vector<std::size_t> sizes;
     sizes.reserve(frames_.size());
     for (std::size_t segment = 0; segment < segments_.count(); segment++) {

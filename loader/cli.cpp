@@ -182,6 +182,26 @@ void add_doctor(CLI::App &root, DoctorOptions &options) {
     device_argument(app, options.device, false);
 }
 
+void add_meter(CLI::App &root, MeterOptions &options) {
+    auto &app = *root.add_subcommand("meter", "Age-of-Model of passing updates, whatever queue "
+                                              "they came through; changes nothing");
+    const auto duration = [](const std::string &text) {
+        return parse_duration_between(text, 1'000'000, 86'400'000'000'000);
+    };
+    device_argument(app, options.device);
+    app.add_flag("--sent", options.sent, "updates that the device sends [that it receives]");
+    parsed(app, "--for", options.for_ns, duration,
+           "measure so long, then print once [until interrupted]", "TIME");
+    parsed(app, "--interval", options.interval_ns, duration, "print this often without --for [1s]",
+           "TIME");
+    parsed(app, "--port", options.port, count_parser(1, 65535), "UDP port of updates [6523]",
+           "PORT");
+    parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_PLACES / 2),
+           "measure clusters 0 ... N-1 [1024]", "N");
+    parsed(app, "--max-segments", options.max_segments, count_parser(1, 65535),
+           "frames a model is cut into, at most [1]", "N");
+}
+
 } // namespace
 
 std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv) {
@@ -193,6 +213,7 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
     StatusOptions status;
     ClusterOptions cluster;
     DoctorOptions doctor;
+    MeterOptions meter;
     app.add_option("--netns", line.global.netns, "work in this network namespace of ip netns")
         ->type_name("NAME");
     app.add_flag("--json", line.global.json, "results as JSON");
@@ -210,6 +231,7 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
     add_status(app, status);
     add_cluster(app, cluster);
     add_doctor(app, doctor);
+    add_meter(app, meter);
 
     try {
         app.parse(argc, argv);
@@ -236,6 +258,8 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         line.command = std::move(status);
     else if (app.got_subcommand("cluster"))
         line.command = std::move(cluster);
+    else if (app.got_subcommand("meter"))
+        line.command = std::move(meter);
     else
         line.command = std::move(doctor);
     return line;

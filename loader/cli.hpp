@@ -11,7 +11,8 @@ namespace olaf {
 
 struct CommandLine {
     GlobalOptions global;
-    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, DoctorOptions>
+    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, DoctorOptions,
+                 MeterOptions>
         command;
 };
 

@@ -67,6 +67,17 @@ struct ClusterOptions {
 };
 Result<void> cluster(const ClusterOptions &options, const GlobalOptions &global);
 
+struct MeterOptions {
+    std::string device;
+    std::uint32_t port = OLAF_DEFAULT_PORT;
+    bool sent = false; ///< what the device sends, not what it receives
+    std::optional<std::uint64_t> for_ns; ///< nothing: until interrupted
+    std::uint64_t interval_ns = 1'000'000'000; ///< between two tables
+    std::uint32_t max_clusters = 1024;
+    std::uint32_t max_segments = 1;
+};
+Result<void> meter(const MeterOptions &options, const GlobalOptions &global);
+
 struct DoctorOptions {
     std::string device; ///< "": the kernel alone
 };

@@ -89,7 +89,8 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
                    (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
                    (human.strict ? OLAF_CONFIG_STRICT : 0u) |
                    (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
-                   (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u);
+                   (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
+                   (human.meter ? 0u : OLAF_CONFIG_NO_METER);
     config.deliver = human.deliver;
     config.ifindex = human.ifindex;
     config.egress_ifindex = human.egress_ifindex;

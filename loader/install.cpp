@@ -2,6 +2,7 @@
 #include "install.hpp"
 
 #include <bpf/bpf.h>
+#include <fmt/format.h>
 #include <sys/random.h>
 
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <cstring>
 
 #include "lane.hpp"
+#include "losses.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
 #include "xdp.hpp"
@@ -128,10 +130,20 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   [&] { return queue->pin_maps(place.path()); },
                   [&] { return pin_programs(*queue, place, false); },
                   [&] { return install_filters(*map, record, *queue, device); },
-                  [&] { return install_xdp(place, *queue, device, skb_mode); }, finish});
+                  [&] {
+                      watch_losses_or_say(*queue, place, device);
+                      return install_xdp(place, *queue, device, skb_mode);
+                  },
+                  finish});
     if (!done)
         return std::unexpected(done.error());
     return record;
+}
+
+void watch_losses_or_say(const Datapath &queue, const PinPlace &place, const Device &device) {
+    if (auto done = watch_losses(queue, place); !done)
+        fmt::print(stderr, "{}: losses behind the queue won't be counted: {}\n", device.name,
+                   done.error().message());
 }
 
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace) {

@@ -20,6 +20,9 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
 /// Pins the programs; with replace, in the place of older ones.
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace);
 
+/// watch_losses(), which a queue can do without: says so if it must.
+void watch_losses_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
+
 /// Makes the allow list hold just these.
 Result<void> write_allow_list(int map_fd, const std::vector<olaf_prefix> &prefixes);
 

@@ -27,6 +27,9 @@ struct Run {
         return done(cluster(options, global));
     }
     Result<bool> operator()(const DoctorOptions &options) const { return doctor(options, global); }
+    Result<bool> operator()(const MeterOptions &options) const {
+        return done(meter(options, global));
+    }
 
   private:
     static Result<bool> done(const Result<void> &result) {

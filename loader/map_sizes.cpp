@@ -11,6 +11,8 @@ namespace olaf {
 namespace {
 
 constexpr std::uint32_t allow_prefixes = 1024;
+/// Bytes of the listener's buffer: some milliseconds of events at full speed.
+constexpr std::uint32_t event_bytes = 2 << 20;
 
 } // namespace
 
@@ -37,6 +39,10 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_ack_counters"},
         {"olaf_window"},
         {"olaf_flights"},
+        {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
+        {"olaf_events", event_bytes},
+        {"olaf_listen"},
+        {"olaf_telling"},
     };
 }
 

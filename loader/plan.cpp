@@ -40,6 +40,7 @@ DatapathConfig config_of(const olaf_config &running) {
     std::ranges::copy(running.source_addr_be, config.source.words_be.begin());
     config.skb_mode = running.flags & OLAF_CONFIG_SKB_MODE;
     config.allow_list = running.flags & OLAF_CONFIG_ALLOW_LIST;
+    config.meter = !(running.flags & OLAF_CONFIG_NO_METER);
     config.token_secret = running.token_secret;
     return config;
 }

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 
 #include "bpf/window_rtt.bpf.h"
+#include "clock.hpp"
 #include "config.hpp"
 
 namespace olaf {
@@ -17,13 +17,6 @@ namespace {
 
 constexpr std::uint32_t first_key = 0;
 constexpr std::uint32_t batch = 4096;
-
-std::uint64_t monotonic_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 template <class T> Result<void> read_first(int fd, const char *name, T *into) {
     if (bpf_map_lookup_elem(fd, &first_key, into) != 0)
@@ -52,8 +45,10 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
     return {};
 }
 
+} // namespace
+
 /// Every field is a 64-bit counter, so CPUs add up word by word.
-Result<void> read_counters(int fd, olaf_counters &sum) {
+Result<olaf_counters> read_counters(int fd) {
     static_assert(sizeof(olaf_counters) % 8 == 0);
     const int cpus = libbpf_num_possible_cpus();
     if (cpus < 0)
@@ -61,13 +56,16 @@ Result<void> read_counters(int fd, olaf_counters &sum) {
     constexpr std::size_t words = sizeof(olaf_counters) / 8;
     std::vector<std::uint64_t> values(words * static_cast<std::size_t>(cpus));
     if (auto done = read_first(fd, "olaf_counters", values.data()); !done)
-        return done;
+        return std::unexpected(done.error());
     std::uint64_t total[words] = {};
     for (std::size_t i = 0; i < values.size(); i++)
         total[i % words] += values[i];
+    olaf_counters sum;
     std::memcpy(&sum, total, sizeof sum);
-    return {};
+    return sum;
 }
+
+namespace {
 
 Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &config,
                           Snapshot &snapshot) {
@@ -126,8 +124,10 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
         return std::unexpected(done.error());
     snapshot.active_clusters =
         olaf_active_clusters(&active, monotonic_ns(), config.activity_window_ns);
-    if (auto done = read_counters(map_fd("olaf_counters"), snapshot.counters); !done)
-        return std::unexpected(done.error());
+    const auto counters = read_counters(map_fd("olaf_counters"));
+    if (!counters)
+        return std::unexpected(counters.error());
+    snapshot.counters = *counters;
     if (auto done = read_slots(map_fd("olaf_slots"), config, snapshot); !done)
         return std::unexpected(done.error());
     const auto ring = read_ring(map_fd("olaf_ring"));

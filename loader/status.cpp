@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 
-#include <map>
-
 #include "attachment.hpp"
 #include "commands.hpp"
 #include "host.hpp"
@@ -14,17 +12,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Result<Json> status_of(const Attachment &attachment, bool clusters) {
-    std::map<std::string, Fd> open;
-    const auto find = [&](const char *name) {
-        auto fd = open_map(attachment, name);
-        if (!fd)
-            return -1;
-        return (open[name] = std::move(*fd)).get();
-    };
-    const auto snapshot = read_snapshot(attachment.record.config, find);
-    if (!snapshot)
-        return std::unexpected(snapshot.error());
-    return status_json(attachment, *snapshot, clusters);
+    const auto state = read_queue(attachment);
+    if (!state)
+        return std::unexpected(state.error());
+    return status_json(attachment, *state, clusters);
 }
 
 /// "reason 3, reason 1", only those that happened.
@@ -35,6 +26,29 @@ std::string reasons(const Json &counts) {
             text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", name,
                                 count.get<std::uint64_t>());
     return text.empty() ? text : text + ")";
+}
+
+/// "average 1.2ms, oldest 3ms, peak 4ms" of one clock.
+std::string ages(const Json &clock) {
+    const auto time = [&](const char *key) { return age_text(clock[key].get<std::uint64_t>()); };
+    return fmt::format("average {}, oldest {}, highest peak {}", time("average_ns"),
+                       time("oldest_ns"), time("peak_highest_ns"));
+}
+
+void print_age(const Json &aom) {
+    if (aom.is_null() || aom["clusters"].get<std::uint64_t>() == 0)
+        return;
+    fmt::print("  age       {} since arrival, fairness {}\n", ages(aom["by_arrival"]),
+               aom["by_arrival"]["fairness"].get<double>());
+    fmt::print("            {} since generated\n", ages(aom["by_generated"]));
+}
+
+/// Only what is worth a line: frames lost, or nobody watching.
+void print_lost(const Json &lost) {
+    if (lost["transmit"].is_null())
+        fmt::print("  behind    losses aren't watched: olaf attach --replace tells why\n");
+    else if (reasons(lost).size() != 0)
+        fmt::print("  behind    frames lost{}\n", reasons(lost));
 }
 
 void print_clusters(const Json &clusters) {
@@ -84,6 +98,8 @@ void print_table(const Attachment &attachment, const Json &json) {
     fmt::print("  besides   {} malformed{}, {} not allowed{}, {} bypassed\n", number("malformed"),
                reasons(json["malformed_by_reason"]), number("not_allowed"),
                reasons(json["not_allowed_by_reason"]), number("bypassed"));
+    print_age(json["aom"]);
+    print_lost(json["lost_behind"]);
     if (json.contains("clusters"))
         print_clusters(json["clusters"]);
 }

@@ -3,9 +3,11 @@
 
 #include <arpa/inet.h>
 
+#include <map>
 #include <numeric>
 
 #include "bpf/window_pilot.bpf.h"
+#include "aom_json.hpp"
 #include "config.hpp"
 #include "names.hpp"
 
@@ -66,7 +68,25 @@ Json window_object(const olaf_config &config, const olaf_window &window) {
             {"unmatched", window.unmatched}};
 }
 
-Json cluster_list(const Snapshot &snapshot) {
+/// Frames that left the queue and that a device refused; null: nobody watches.
+Json lost_behind(const QueueState &state) {
+    Json object{{"redirect", nullptr},
+                {"transmit", nullptr},
+                {"send_back", nullptr},
+                {"lane", state.snapshot.counters.departures_refused}};
+    if (state.losses) {
+        object["redirect"] = state.losses->frames[OLAF_LOST_REDIRECT];
+        object["transmit"] = state.losses->frames[OLAF_LOST_XMIT];
+        object["send_back"] = state.losses->frames[OLAF_LOST_TX];
+    }
+    return object;
+}
+
+Json cluster_list(const QueueState &state) {
+    const auto &snapshot = state.snapshot;
+    std::map<std::size_t, const ClusterAom *> aom;
+    for (const auto &cluster : state.aom.clusters)
+        aom[cluster.cluster] = &cluster;
     Json list = Json::array();
     for (std::size_t id = 0; id < snapshot.clusters.size(); id++) {
         const auto &sums = snapshot.clusters[id];
@@ -77,6 +97,9 @@ Json cluster_list(const Snapshot &snapshot) {
         object["updates_out"] = sums.updates_out;
         object["updates_superseded"] = sums.updates_superseded;
         object["updates_dropped"] = sums.updates_dropped;
+        object["aom"] = nullptr; // nothing has left yet
+        if (const auto found = aom.find(id); found != aom.end())
+            object["aom"] = cluster_aom_json(*found->second, state.aom.now_ns);
         list.push_back(std::move(object));
     }
     return list;
@@ -84,8 +107,30 @@ Json cluster_list(const Snapshot &snapshot) {
 
 } // namespace
 
-nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot &snapshot,
+Result<QueueState> read_queue(const Attachment &attachment) {
+    std::map<std::string, Fd> open;
+    const auto find = [&](const char *name) {
+        auto fd = open_map(attachment, name);
+        if (!fd)
+            return -1;
+        return (open[name] = std::move(*fd)).get();
+    };
+    const auto &config = attachment.record.config;
+    auto snapshot = read_snapshot(config, find);
+    if (!snapshot)
+        return std::unexpected(snapshot.error());
+    auto aom = read_aom(config, find);
+    if (!aom)
+        return std::unexpected(aom.error());
+    const auto losses = read_losses(attachment);
+    if (!losses)
+        return std::unexpected(losses.error());
+    return QueueState{std::move(*snapshot), std::move(*aom), *losses};
+}
+
+nlohmann::ordered_json status_json(const Attachment &attachment, const QueueState &state,
                                    bool clusters) {
+    const auto &snapshot = state.snapshot;
     const auto &record = attachment.record;
     const auto &config = record.config;
     const auto &cpu = snapshot.counters;
@@ -112,6 +157,10 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot 
         {"window", window_object(config, snapshot.window)},
         {"departures_failed",
          {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
+        {"lost_behind", lost_behind(state)},
+        {"aom", nullptr},
+        {"passages_unmetered", cpu.passages_unmetered},
+        {"events_lost", cpu.events_lost},
         {"limits",
          {{"max_clusters", config.max_clusters},
           {"max_segments", config.max_segments},
@@ -121,8 +170,10 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot 
         {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0}};
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
+    if ((config.flags & OLAF_CONFIG_NO_METER) == 0)
+        object["aom"] = aom_summary_json(state.aom);
     if (clusters)
-        object["clusters"] = cluster_list(snapshot);
+        object["clusters"] = cluster_list(state);
     return object;
 }
 

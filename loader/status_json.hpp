@@ -4,12 +4,23 @@
 
 #include <nlohmann/json.hpp>
 
+#include "aom.hpp"
 #include "attachment.hpp"
+#include "losses.hpp"
 #include "snapshot.hpp"
 
 namespace olaf {
 
-nlohmann::ordered_json status_json(const Attachment &attachment, const Snapshot &snapshot,
+/// All that is read of a queue.
+struct QueueState {
+    Snapshot snapshot;
+    AomReading aom;
+    std::optional<olaf_losses> losses; ///< nothing: not watched
+};
+
+Result<QueueState> read_queue(const Attachment &attachment);
+
+nlohmann::ordered_json status_json(const Attachment &attachment, const QueueState &state,
                                    bool clusters);
 
 } // namespace olaf

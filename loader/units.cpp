@@ -141,6 +141,16 @@ std::string duration_text(std::uint64_t ns) {
 std::string window_text(const Window &window) {
     return window.most == 0 ? "off" : window.automatic ? "auto" : std::to_string(window.most);
 }
+std::string age_text(std::uint64_t ns) {
+    constexpr const char *units[] = {"ns", "us", "ms"};
+    double value = static_cast<double>(ns);
+    for (const auto *unit : units) {
+        if (value < 999.5)
+            return fmt::format("{:.3g}{}", value, unit);
+        value /= 1000;
+    }
+    return fmt::format("{:.{}f}s", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
+}
 std::string reward_text(std::int64_t threshold) {
     if (threshold < 0)
         return "off";

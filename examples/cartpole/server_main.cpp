@@ -56,7 +56,7 @@ void define(CLI::App &app, Options &options) {
 }
 
 Result<ParameterServer> make_server(const Options &options) {
-    const auto address = parse_address(options.bind);
+    const auto address = Address::parse(options.bind);
     if (!address)
         return std::unexpected(address.error());
     auto server = ParameterServer::make(

@@ -4,7 +4,6 @@
 
 #include "policy.hpp"
 
-#include <olaf/address.hpp>
 #include <olaf/packing.hpp>
 
 #include <map>
@@ -29,8 +28,5 @@ inline Parameters first_weights(std::uint64_t seed, std::uint32_t cluster) {
     Random random{seed, cluster};
     return initial_parameters(random);
 }
-
-/// "ADDR", "ADDR:PORT", "IPV6" or "[IPV6]:PORT".
-Result<Address> parse_address(const std::string &text);
 
 } // namespace olaf::cartpole

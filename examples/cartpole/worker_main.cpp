@@ -60,7 +60,7 @@ Result<Range> parse_range(const std::string &text) {
 }
 
 Result<TrainingReport> run(const Options &options, Range workers, const StopSignals &signals) {
-    const auto server = parse_address(options.server);
+    const auto server = Address::parse(options.server);
     if (!server)
         return std::unexpected(server.error());
 

@@ -40,6 +40,7 @@ enum olaf_deliver {
 #define OLAF_CONFIG_STRICT 0x4 /* only registered workers, each from its own address */
 #define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
 #define OLAF_CONFIG_WINDOW_AUTO 0x10 /* the window finds its own size, at most `window` */
+#define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*
  * Constant for the life of a program: the verifier sees the values and prunes what
@@ -260,6 +261,8 @@ struct olaf_counters {
 	__u64 departures_unfit; /* popped, but no frame could carry them: their updates count as dropped */
 	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
 	__u64 lane_kicks; /* bursts of the lane that an ACK set off */
+	__u64 events_lost; /* the listener's buffer was full (olaf/events.h) */
+	__u64 passages_unmetered; /* passed through, but a departure of the slot took too long */
 };
 
 /* Key of the LPM trie olaf_allow: IPv6, or IPv4 mapped into ::ffff:0:0/96. */

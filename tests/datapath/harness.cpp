@@ -71,14 +71,20 @@ void Harness::reset() {
     std::uint32_t zero = 0;
     std::vector<olaf_place> places(config().ring_places);
     bpf_map_update_elem(queue_.map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
-    for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++)
+    for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++) {
         write("olaf_slots", olaf_slot{}, BPF_ANY, i);
+        write("olaf_aom", olaf_aom{}, BPF_ANY, i);
+    }
     std::vector<olaf_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
     bpf_map_update_elem(queue_.map_fd("olaf_counters"), &zero, copies.data(), BPF_ANY);
 }
 
 olaf_ring Harness::ring() const { return read<olaf_ring>("olaf_ring"); }
 olaf_slot Harness::slot(std::uint32_t index) const { return read<olaf_slot>("olaf_slots", index); }
+olaf_aom Harness::aom(std::uint32_t index) const { return read<olaf_aom>("olaf_aom", index); }
+void Harness::set_aom(std::uint32_t index, const olaf_aom &aom) {
+    write("olaf_aom", aom, BPF_ANY, index);
+}
 
 olaf_member Harness::member(std::uint32_t cluster, std::uint32_t worker) const {
     if (worker >= config().max_workers)
@@ -212,6 +218,17 @@ std::string Harness::broken_identity() const {
         return "appended is not departed and waiting";
     if (t.updates_in != t.updates_out + t.updates_superseded + t.updates_dropped + updates)
         return "updates_in is not out, superseded, dropped and waiting";
+    std::uint64_t metered = 0;
+    for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++) {
+        const auto meter = aom(i);
+        metered += meter.ended;
+        if (meter.ended != meter.begun)
+            return "a departure is being metered at rest";
+    }
+    const auto unfit = counters().departures_unfit;
+    if ((config().flags & OLAF_CONFIG_NO_METER) == 0 &&
+        metered + unfit != t.passed_through + t.departed_riding + t.departed_drain)
+        return "not each departure was metered once";
     if (counters().dropped_contended != 0)
         return "a lock was held for longer than can be";
     if (const auto w = window();

@@ -11,6 +11,7 @@
 #include "loader/datapath.hpp"
 #include "olaf/acks.h"
 #include "olaf/window.h"
+#include "olaf/aom.h"
 #include "olaf/members.h"
 #include "packet.hpp"
 #include "test_run.hpp"
@@ -82,6 +83,8 @@ class Harness {
     [[nodiscard]] olaf_slot slot(std::uint32_t index) const;
     [[nodiscard]] olaf_counters counters() const;         ///< summed over CPUs
     [[nodiscard]] olaf_ack_counters ack_counters() const; ///< summed over CPUs
+    [[nodiscard]] olaf_aom aom(std::uint32_t index) const; ///< of a slot
+    void set_aom(std::uint32_t index, const olaf_aom &aom);
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] std::uint32_t active_clusters(std::uint64_t now_ns) const;
 

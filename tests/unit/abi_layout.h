@@ -6,6 +6,8 @@
 #ifndef OLAF_TESTS_ABI_LAYOUT_H
 #define OLAF_TESTS_ABI_LAYOUT_H
 
+#include "olaf/aom.h"
+#include "olaf/events.h"
 #include "olaf/queue.h"
 #include "olaf/window.h"
 
@@ -143,6 +145,8 @@
 	ABI_FIELD(olaf_counters, departures_unfit) \
 	ABI_FIELD(olaf_counters, departures_refused) \
 	ABI_FIELD(olaf_counters, lane_kicks) \
+	ABI_FIELD(olaf_counters, events_lost) \
+	ABI_FIELD(olaf_counters, passages_unmetered) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
 	ABI_FIELD(olaf_prefix, address) \
@@ -206,9 +210,74 @@
 	ABI_FIELD(olaf_header, queue_length_be) \
 	ABI_FIELD(olaf_header, model_version_be) \
 	ABI_FIELD(olaf_header, segment_be) \
-	ABI_FIELD(olaf_header, segments_be)
+	ABI_FIELD(olaf_header, segments_be) \
+	ABI_SIZE(olaf_u128) \
+	ABI_FIELD(olaf_u128, low) \
+	ABI_FIELD(olaf_u128, high) \
+	ABI_SIZE(olaf_sawtooth) \
+	ABI_FIELD(olaf_sawtooth, newest_ns) \
+	ABI_FIELD(olaf_sawtooth, twice_area) \
+	ABI_FIELD(olaf_sawtooth, peak_sum) \
+	ABI_FIELD(olaf_sawtooth, peaks) \
+	ABI_FIELD(olaf_sawtooth, highest_peak_ns) \
+	ABI_FIELD(olaf_sawtooth, last_age_ns) \
+	ABI_SIZE(olaf_aom) \
+	ABI_FIELD(olaf_aom, ended) \
+	ABI_FIELD(olaf_aom, first_ns) \
+	ABI_FIELD(olaf_aom, last_ns) \
+	ABI_FIELD(olaf_aom, wait_sum) \
+	ABI_FIELD(olaf_aom, wait_max_ns) \
+	ABI_FIELD(olaf_aom, updates) \
+	ABI_FIELD(olaf_aom, from_future) \
+	ABI_FIELD(olaf_aom, arrival) \
+	ABI_FIELD(olaf_aom, generated) \
+	ABI_FIELD(olaf_aom, version_newest) \
+	ABI_FIELD(olaf_aom, version_lag) \
+	ABI_FIELD(olaf_aom, version_lag_max) \
+	ABI_FIELD(olaf_aom, pad) \
+	ABI_FIELD(olaf_aom, version_lag_sum) \
+	ABI_FIELD(olaf_aom, age_by_arrival) \
+	ABI_FIELD(olaf_aom, age_by_generated) \
+	ABI_FIELD(olaf_aom, folds) \
+	ABI_FIELD(olaf_aom, begun) \
+	ABI_SIZE(olaf_event) \
+	ABI_FIELD(olaf_event, time_ns) \
+	ABI_FIELD(olaf_event, tai_offset_ns) \
+	ABI_FIELD(olaf_event, generated_ns) \
+	ABI_FIELD(olaf_event, first_arrived_ns) \
+	ABI_FIELD(olaf_event, arrived_ns) \
+	ABI_FIELD(olaf_event, cluster) \
+	ABI_FIELD(olaf_event, worker) \
+	ABI_FIELD(olaf_event, sequence) \
+	ABI_FIELD(olaf_event, count) \
+	ABI_FIELD(olaf_event, model_version) \
+	ABI_FIELD(olaf_event, queue_length) \
+	ABI_FIELD(olaf_event, cpu) \
+	ABI_FIELD(olaf_event, sampled) \
+	ABI_FIELD(olaf_event, frame_bytes) \
+	ABI_FIELD(olaf_event, captured_bytes) \
+	ABI_FIELD(olaf_event, segment) \
+	ABI_FIELD(olaf_event, kind) \
+	ABI_FIELD(olaf_event, detail) \
+	ABI_FIELD(olaf_event, cause) \
+	ABI_FIELD(olaf_event, pad) \
+	ABI_SIZE(olaf_listen) \
+	ABI_FIELD(olaf_listen, first_cluster) \
+	ABI_FIELD(olaf_listen, last_cluster) \
+	ABI_FIELD(olaf_listen, kinds) \
+	ABI_FIELD(olaf_listen, sample) \
+	ABI_FIELD(olaf_listen, frame_bytes) \
+	ABI_FIELD(olaf_listen, pad) \
+	ABI_FIELD(olaf_listen, until_ns) \
+	ABI_SIZE(olaf_losses) \
+	ABI_FIELD(olaf_losses, frames) \
+	ABI_SIZE(olaf_watched) \
+	ABI_FIELD(olaf_watched, netns) \
+	ABI_FIELD(olaf_watched, ifindex) \
+	ABI_FIELD(olaf_watched, skb_egress_ifindex) \
+	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 193
+#define ABI_ENTRIES 260
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

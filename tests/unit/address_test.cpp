@@ -19,6 +19,23 @@ TEST(Address, ResolvesNumericOnes) {
     EXPECT_TRUE(v6->is_ipv6());
 }
 
+TEST(Address, ReadsHostAndPort) {
+    const auto text = [](const std::string &address) { return Address::parse(address)->text(); };
+    EXPECT_EQ(text("192.0.2.1"), "192.0.2.1:6523");
+    EXPECT_EQ(text("192.0.2.1:99"), "192.0.2.1:99");
+    EXPECT_EQ(text("2001:db8::1"), "[2001:db8::1]:6523");
+    EXPECT_EQ(text("[2001:db8::1]"), "[2001:db8::1]:6523");
+    EXPECT_EQ(text("[2001:db8::1]:99"), "[2001:db8::1]:99");
+}
+
+TEST(Address, RefusesOtherPorts) {
+    for (const char *address : {"192.0.2.1:", "192.0.2.1:x", "192.0.2.1:70000", "[::1]:1x"}) {
+        const auto parsed = Address::parse(address);
+        ASSERT_FALSE(parsed) << address;
+        EXPECT_NE(parsed.error().message().find("port"), std::string::npos) << address;
+    }
+}
+
 TEST(Address, SaysWhatItCannotResolve) {
     const auto address = Address::resolve("not an address");
     ASSERT_FALSE(address);

@@ -16,10 +16,12 @@ add_executable(
   rules_test.cpp
   segments_test.cpp
   server_faults_test.cpp
+  transmission_control_test.cpp
   worker_faults_test.cpp
+  worker_report_test.cpp
   worker_table_test.cpp
 )
-# replica.hpp is not public.
+# replica.hpp and the like are not public.
 target_include_directories(olaf_endpoints_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
 target_link_libraries(olaf_endpoints_tests PRIVATE olaf::olaf olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_endpoints_tests PROPERTIES LABELS unit)

@@ -2,6 +2,7 @@
 // Worker and parameter server over real sockets.
 #include "loopback.hpp"
 
+#include <stdexcept>
 #include <thread>
 
 namespace {
@@ -137,6 +138,60 @@ TEST(Server, ServesUntilAskedToStop) {
     EXPECT_TRUE(worker.wait(kSoon).value());
     thread.request_stop();
     thread.join();
+}
+
+TEST(Server, GivesUpdatesOneByOneToALoop) {
+    ParameterServer server = make_server("127.0.0.1");
+    ASSERT_TRUE(server.add_cluster({.cluster = 6,
+                                    .weights = {1.0F, 2.0F},
+                                    .rule = [](const Contribution &, std::span<float>) -> bool {
+                                        throw std::logic_error("the rule isn't asked");
+                                    }}));
+    Worker worker = make_worker(server, {.cluster = 6, .worker = 3, .elements = 2});
+    EXPECT_FALSE(server.next(kNever).value());
+    ASSERT_TRUE(worker.join());
+    const std::vector<float> gradient = {0.5F, -1.0F};
+    for (int i = 0; i < 3; i++)
+        ASSERT_TRUE(worker.push(gradient, 8.0, 1));
+
+    const auto first = server.next(kSoon).value();
+    ASSERT_TRUE(worker.wait(kSoon).value()) << "the join was answered meanwhile";
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->cluster, 6U);
+    EXPECT_EQ(first->contribution.worker, 3U);
+    EXPECT_EQ(first->contribution.mean_reward, 8.0);
+    EXPECT_EQ(first->contribution.mean_gradient[1], -1.0F);
+    first->weights[0] = 10;
+    EXPECT_FALSE(worker.wait(kNever).value()) << "not answered yet";
+    server.finish(true);
+    ASSERT_TRUE(worker.wait(kSoon).value());
+    EXPECT_EQ(copy(worker.weights()), (std::vector<float>{10.0F, 2.0F}));
+    EXPECT_EQ(worker.model_version(), 2U);
+    EXPECT_EQ(worker.report().answered, 1U);
+
+    ASSERT_TRUE(server.next(kSoon).value());
+    ASSERT_TRUE(server.next(kSoon).value()) << "the second counts as unchanged";
+    server.finish(false);
+    server.finish(true); // nothing to finish
+    EXPECT_EQ(server.cluster(6)->version(), 2U);
+    EXPECT_EQ(server.cluster(6)->stats().messages, 3U);
+    EXPECT_EQ(server.cluster(6)->stats().applied, 1U);
+    EXPECT_EQ(server.cluster(6)->workers().all().at(3).seen, 3U);
+    EXPECT_EQ(server.stats().datagrams, 4U);
+    EXPECT_EQ(server.stats().acks_sent, 4U);
+}
+
+TEST(Server, ALoopMayLeaveTheRestToReceive) {
+    ParameterServer server = make_server("127.0.0.1");
+    ASSERT_TRUE(server.add_cluster({.weights = {0.0F}, .rule = async_sgd_rule(1.0)}));
+    Worker worker = make_worker(server, {.elements = 1});
+    const float gradient = 1.0F;
+    for (int i = 0; i < 3; i++)
+        ASSERT_TRUE(worker.push({&gradient, 1}, 0.0, 0));
+    ASSERT_TRUE(server.next(kSoon).value());
+    EXPECT_EQ(server.receive(kSoon).value(), 2U) << "of the same batch";
+    EXPECT_EQ(server.cluster(0)->weights()[0], 2.0F);
+    EXPECT_EQ(server.cluster(0)->stats().messages, 3U);
 }
 
 TEST(Server, AWildcardServesBothFamilies) {

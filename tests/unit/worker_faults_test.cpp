@@ -1,38 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Loss, damage and strangers at the worker.
-#include "loopback.hpp"
+#include "fake_server.hpp"
 
 namespace {
 
 using namespace olaf;
 using namespace olaf::test;
-
-// A worker whose server is a test's own socket.
-struct FakeServer {
-    RawSocket socket{Address::resolve("127.0.0.1", 0).value()};
-    Worker worker =
-        Worker::make({.server = socket.address(), .cluster = 4, .worker = 8, .elements = 4})
-            .value();
-    Address worker_address;
-
-    FakeServer() {
-        EXPECT_TRUE(worker.join());
-        Frame frame;
-        worker_address = socket.receive(frame).second;
-    }
-
-    // An ACK with weights of `value`.
-    void ack(Ack ack, float value, std::size_t cut = 0) const {
-        Frame frame{};
-        const std::vector<float> weights(4, value);
-        ack.lanes = 2;
-        EXPECT_TRUE(pack_weights(weights, std::span(frame.lanes).first(2)));
-        if (ack.has_checksum)
-            frame.lanes[ack.lanes++] = 12345;
-        frame.header = encode(ack);
-        socket.send(frame.bytes(message_size(ack.lanes) - cut), worker_address);
-    }
-};
 
 TEST(WorkerFaults, ForeignAndMalformedAcksAreCountedAndIgnored) {
     FakeServer fake;

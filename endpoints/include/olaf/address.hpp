@@ -22,6 +22,8 @@ class Address {
     /// host's resolver does.
     [[nodiscard]] static Result<Address> resolve(const std::string &host,
                                                  std::uint16_t port = OLAF_DEFAULT_PORT);
+    /// "ADDR", "ADDR:PORT", "IPV6" or "[IPV6]:PORT", resolved as above.
+    [[nodiscard]] static Result<Address> parse(const std::string &text);
     /// A socket address as the kernel gives it; AF_UNSPEC if it's of another family.
     [[nodiscard]] static Address from(const sockaddr_storage &storage);
 

@@ -55,15 +55,22 @@ class Cluster {
     /// Fails if there are no weights, no rule, or the packing is invalid.
     [[nodiscard]] static Result<Cluster> make(ClusterSettings settings);
 
-    /// Checks an update against the settings, verifies its checksum lane, gives it to the
-    /// rule and measures. `lanes` are all of the message's. Returns the slice it was for;
-    /// a rejected one changes nothing but its count.
+    /// accept(), the rule, commit(). Returns the slice that the update was for.
     Decoded<Slice> apply(const Update &update, std::span<const std::uint64_t> lanes,
                          std::int64_t now_ns);
+    /// Checks an update against the settings and verifies its checksum lane; `lanes` are all
+    /// of the message's. The contribution's gradient lies in a buffer of the cluster's, which
+    /// stays where it is and holds it until the next accept(). A rejected update changes
+    /// nothing but its count.
+    Decoded<Contribution> accept(const Update &update, std::span<const std::uint64_t> lanes);
+    /// After the weights were changed by a contribution, or left alone: counts and measures.
+    void commit(const Contribution &contribution, bool changed, std::int64_t now_ns);
     void joined(std::uint32_t worker, const Address &address);
 
     [[nodiscard]] std::uint32_t id() const { return settings_.cluster; }
     [[nodiscard]] std::span<const float> weights() const { return settings_.weights; }
+    /// To be changed between accept() and commit(). Where they are never changes.
+    [[nodiscard]] std::span<float> weights() { return settings_.weights; }
     /// +1 for each message that changed the weights, so a model of several segments goes
     /// up by that many for one whole update. Wraps.
     [[nodiscard]] std::uint32_t version() const { return version_; }
@@ -77,7 +84,6 @@ class Cluster {
     explicit Cluster(ClusterSettings settings);
     [[nodiscard]] Decoded<Slice> check(const Update &update,
                                        std::span<const std::uint64_t> lanes) const;
-    void measure(const Contribution &contribution, std::int64_t now_ns);
 
     ClusterSettings settings_; // its weights are the current ones
     std::uint32_t version_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 
@@ -38,6 +39,13 @@ struct ServerStats {
     RejectCounts rejected = {};    ///< all of them, those counted by a cluster included
 };
 
+/// An update whose receiver changes the weights itself, in a loop rather than a rule.
+struct PendingUpdate {
+    std::uint32_t cluster = 0;
+    Contribution contribution = {}; ///< its gradient is there until the cluster's next update
+    std::span<float> weights = {};  ///< the contribution's slice of them, to be changed in place
+};
+
 /// Not thread-safe: one thread calls everything. To read it while serve() runs, do so
 /// from the rule, which runs on that thread, or call receive() in a loop instead.
 class ParameterServer {
@@ -54,6 +62,12 @@ class ParameterServer {
     /// update and answers it. Returns the number of datagrams, 0 if the time was over.
     /// Fails only if the socket does; what arrives never makes it fail.
     [[nodiscard]] Result<std::size_t> receive(std::chrono::nanoseconds timeout);
+    /// The same for a caller that changes the weights itself: waits for the next update, at
+    /// most `timeout`; joins are answered meanwhile. The clusters' rules aren't asked. The
+    /// update is answered when finish() is called; one never finished counts as unchanged.
+    [[nodiscard]] Result<std::optional<PendingUpdate>> next(std::chrono::nanoseconds timeout);
+    /// Answers the update that next() gave, if there is one. `changed`: its weights were.
+    void finish(bool changed);
     /// receive() until asked to stop, which it notices within 100 ms.
     [[nodiscard]] Result<void> serve(std::stop_token stop);
 

@@ -10,6 +10,8 @@
 
 #include <olaf/address.hpp>
 #include <olaf/message.hpp>
+#include <olaf/transmission_control.hpp>
+#include <olaf/worker_report.hpp>
 
 namespace olaf {
 
@@ -26,14 +28,29 @@ struct WorkerOptions {
     /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
     int receive_buffer = 4 << 20;
     int send_buffer = 4 << 20;
+    /// Transmission control: TransmissionControl::urgent(0.4).value(), or any function of the
+    /// queue's state. Off if empty: every update is sent.
+    SendRule send_rule = {};
+    /// What decides by the rule's probabilities; one seeded at random if empty.
+    UniformRandom random = {};
+    /// iSwitch's S: an update computed on a model more than this many versions older than the
+    /// one held is not sent. Off if empty.
+    std::optional<std::uint32_t> staleness_bound = {};
+};
+
+enum class PushOutcome : std::uint8_t {
+    sent,
+    held,      ///< by transmission control: go on training and push a newer one
+    too_stale, ///< beyond the staleness bound: train on the newest weights
 };
 
 /// What became of one update on this side. Being sent is not being delivered.
 struct PushReport {
-    std::uint32_t sequence = 0;
-    std::size_t segments = 0; ///< messages handed to the kernel
-    std::size_t unsent = 0;   ///< messages lost here
-    PackReport packing = {};  ///< clipped and NaN elements
+    PushOutcome outcome = PushOutcome::sent;
+    std::uint32_t sequence = 0; ///< 0 if not sent: nobody will ever miss it
+    std::size_t segments = 0;   ///< messages handed to the kernel
+    std::size_t unsent = 0;     ///< messages lost here
+    PackReport packing = {};    ///< clipped and NaN elements
 };
 
 /// What the network said on the way back.
@@ -53,14 +70,16 @@ struct Feedback {
 };
 
 struct WorkerStats {
-    std::uint64_t updates = 0;  ///< pushed
-    std::uint64_t messages = 0; ///< handed to the kernel: updates × segments, and joins
-    std::uint64_t unsent = 0;   ///< lost before: buffer full, refused, no route, ...
-    std::uint64_t clipped = 0;  ///< elements beyond the fixed-point range
-    std::uint64_t nans = 0;     ///< NaN elements, sent as 0
-    std::uint64_t acks = 0;     ///< accepted
-    std::uint64_t stale = 0;    ///< of those, with weights older than the ones held
-    RejectCounts rejected = {}; ///< malformed, or for somebody else
+    std::uint64_t updates = 0;   ///< sent
+    std::uint64_t held = 0;      ///< not sent, by transmission control: push() or should_send()
+    std::uint64_t too_stale = 0; ///< not sent, because of the staleness bound
+    std::uint64_t messages = 0;  ///< handed to the kernel: updates × segments, and joins
+    std::uint64_t unsent = 0;    ///< lost before: buffer full, refused, no route, ...
+    std::uint64_t clipped = 0;   ///< elements beyond the fixed-point range
+    std::uint64_t nans = 0;      ///< NaN elements, sent as 0
+    std::uint64_t acks = 0;      ///< accepted
+    std::uint64_t stale = 0;     ///< of those, with weights older than the ones held
+    RejectCounts rejected = {};  ///< malformed, or for somebody else
 };
 
 /// Not thread-safe. Moving one doesn't move its weights: spans stay valid.
@@ -80,11 +99,17 @@ class Worker {
     /// `while (!has_weights()) { join(); wait(100ms); }`.
     [[nodiscard]] Result<void> join();
 
-    /// Sends one update: `gradient` (options.elements long), the mean reward of its
-    /// episode, and the version of the weights it was computed on (model_version()).
-    /// `generated_ns` is when it was computed, CLOCK_TAI; now by default. Rewards beyond
-    /// ±2^47 / max_count saturate. Fails on a gradient of another size; and on messages
-    /// larger than the interface's MTU (EMSGSIZE), which no retry would cure.
+    /// Whether transmission control lets the next update be sent, to be asked once for each
+    /// update, before it is worth packing. After true the next push() sends; after
+    /// false go on training, and ask again for a newer one.
+    [[nodiscard]] bool should_send();
+
+    /// Sends one update, unless transmission control or the staleness bound hold it back, in
+    /// which case it is dropped and the report says so: `gradient` (options.elements long), the
+    /// mean reward of its episode, and the version of the weights it was computed on
+    /// (model_version()). `generated_ns` is when it was computed, CLOCK_TAI; now by default.
+    /// Rewards beyond ±2^47 / max_count saturate. Fails on a gradient of another size; and on
+    /// messages larger than the interface's MTU (EMSGSIZE), which no retry would cure.
     [[nodiscard]] Result<PushReport> push(std::span<const float> gradient, double reward,
                                           std::uint32_t model_version,
                                           std::optional<std::int64_t> generated_ns = {});
@@ -102,6 +127,7 @@ class Worker {
     [[nodiscard]] std::uint32_t model_version() const;
     [[nodiscard]] const Feedback &feedback() const;
     [[nodiscard]] const WorkerStats &stats() const;
+    [[nodiscard]] WorkerReport report() const;
     /// For event loops: readable when poll() has something to do.
     [[nodiscard]] int fd() const;
 

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Map olaf_aom: the Age-of-Model of each (cluster, segment). Key: cluster x max_segments +
+ * segment; value struct olaf_aom. A map of its own, not a part of the slot: folding touches
+ * none of it.
+ *
+ * Writers: what leaves, once it is sure to leave, and nothing else. A popped departure writes
+ * without a lock: olaf_slot::inflight, which it holds until its copy is done, keeps every
+ * other departure of the slot out. An update that passes through writes under the slot's
+ * lock while no departure is in flight. Readers: user space, see olaf/aom.h.
+ */
+#ifndef OLAF_AOM_BPF_H
+#define OLAF_AOM_BPF_H
+
+#include "clock.bpf.h"
+#include "counters.bpf.h"
+#include "sawtooth.bpf.h"
+#include "slot.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* max_clusters x max_segments, set by the loader */
+	__type(key, __u32);
+	__type(value, struct olaf_aom);
+} olaf_aom SEC(".maps");
+
+static __always_inline int olaf_meters(void)
+{
+	return !(olaf_cfg.flags & OLAF_CONFIG_NO_METER);
+}
+
+/* Sets a word of the sequence: no store before it comes later, none behind it earlier. */
+static __always_inline void olaf_aom_mark(__u64 *word, __u64 value)
+{
+#ifdef __TARGET_ARCH_x86
+	asm volatile("" ::: "memory");
+	*(volatile __u64 *)word = value;
+	asm volatile("" ::: "memory");
+#else
+	__sync_lock_test_and_set(word, value);
+#endif
+}
+
+/* Meters a departure. The caller is the slot's one writer. */
+static __always_inline void olaf_aom_write(__u32 slot, const struct olaf_metered *update, __u64 now)
+{
+	struct olaf_aom *aom = bpf_map_lookup_elem(&olaf_aom, &slot);
+
+	if (!aom)
+		return;
+	olaf_aom_mark(&aom->begun, aom->ended + 1);
+	olaf_meter(aom, update, now, olaf_tai_offset(now));
+	olaf_aom_mark(&aom->ended, aom->ended + 1);
+}
+
+static __always_inline void olaf_metered_of(struct olaf_metered *metered,
+					    const struct olaf_pending *update)
+{
+	metered->first_arrived_ns = update->first_arrived_ns;
+	metered->arrived_ns = update->arrived_ns;
+	metered->generated_ns = update->generated_ns;
+	metered->count = update->count;
+	metered->model_version = update->model_version;
+}
+
+/* A popped entry left. Between pop and vacate. A function of its own: verified once. */
+__noinline int olaf_aom_left(const struct olaf_pending *update, __u64 now)
+{
+	struct olaf_metered metered;
+
+	if (!update)
+		return -1;
+	olaf_metered_of(&metered, update);
+	olaf_aom_write(update->slot, &metered, now);
+	return 0;
+}
+
+static __always_inline void olaf_aom_departed(const struct olaf_pending *update, __u64 now)
+{
+	if (olaf_meters())
+		olaf_aom_left(update, now);
+}
+
+struct olaf_passage {
+	struct olaf_slot *slot;
+	__u32 taken;
+};
+
+/* Takes the slot's lock if no departure is in flight. */
+static long olaf_aom_look(__u32 round, struct olaf_passage *passage)
+{
+	struct olaf_slot *slot = passage->slot;
+
+	(void)round;
+	if (*(volatile __u32 *)&slot->inflight || *(volatile __u32 *)&slot->lock ||
+	    __sync_lock_test_and_set(&slot->lock, 1))
+		return 0;
+	if (!*(volatile __u32 *)&slot->inflight) {
+		passage->taken = 1;
+		return 1;
+	}
+	olaf_unlock(&slot->lock);
+	return 0;
+}
+
+/*
+ * An update of `slot` passed through. Another CPU may still copy out a departure of the same
+ * slot: that is waited for, as for a lock, and given up as late. What passed then isn't
+ * metered, and that is counted.
+ */
+static __always_inline void olaf_aom_passed(struct olaf_slot *slot,
+					    const struct olaf_pending *update, __u64 now)
+{
+	struct olaf_passage passage = { slot, 0 };
+	struct olaf_metered metered;
+
+	if (!olaf_meters())
+		return;
+	if (!olaf_aom_look(0, &passage))
+		bpf_loop(OLAF_LOCK_SPINS, olaf_aom_look, &passage, 0);
+	if (!passage.taken) {
+		olaf_count(passages_unmetered);
+		return;
+	}
+	olaf_metered_of(&metered, update);
+	metered.first_arrived_ns = now; /* it never waited */
+	olaf_aom_write(update->slot, &metered, now);
+	olaf_unlock(&slot->lock);
+}
+
+#endif /* OLAF_AOM_BPF_H */

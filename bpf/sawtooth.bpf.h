@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The arithmetic of the meter: what a departure does to a sawtooth (olaf/aom.h; paper,
+ * section 6). No map, no helper, no clock: the same functions run in unit tests, against
+ * 128-bit integers.
+ *
+ * Ages are below 2^63, times between departures below 2^55; no sum overflows then.
+ */
+#ifndef OLAF_SAWTOOTH_BPF_H
+#define OLAF_SAWTOOTH_BPF_H
+
+#include "olaf/aom.h"
+
+#define OLAF_PURE static inline __attribute__((always_inline))
+
+OLAF_PURE void olaf_u128_add(struct olaf_u128 *sum, __u64 value)
+{
+	sum->low += value;
+	if (sum->low < value)
+		sum->high++;
+}
+
+/* Adds a x b. BPF multiplies 64 bits to 64: of larger factors, by their halves. */
+OLAF_PURE void olaf_u128_add_product(struct olaf_u128 *sum, __u64 a, __u64 b)
+{
+	__u64 a_low = (__u32)a, a_high = a >> 32, b_low = (__u32)b, b_high = b >> 32;
+	__u64 low, middle, other;
+
+	if (!(a_high | b_high)) { /* both below 4.3 s */
+		olaf_u128_add(sum, a * b);
+		return;
+	}
+	low = a_low * b_low;
+	middle = a_high * b_low + (low >> 32); /* no carry: (2^32 - 1)^2 + 2^32 - 1 < 2^64 */
+	other = a_low * b_high + (__u32)middle;
+	olaf_u128_add(sum, (other << 32) | (__u32)low);
+	sum->high += a_high * b_high + (middle >> 32) + (other >> 32);
+}
+
+#define OLAF_TWICE(x) x, x
+#define OLAF_4_TIMES(x) OLAF_TWICE(x), OLAF_TWICE(x)
+#define OLAF_8_TIMES(x) OLAF_4_TIMES(x), OLAF_4_TIMES(x)
+#define OLAF_16_TIMES(x) OLAF_8_TIMES(x), OLAF_8_TIMES(x)
+#define OLAF_64_TIMES(x) OLAF_16_TIMES(x), OLAF_16_TIMES(x), OLAF_16_TIMES(x), OLAF_16_TIMES(x)
+
+/* log2 of a byte: BPF has no instruction for it, and ages' low bits defeat branches. */
+static const __u8 olaf_log2[256] = {
+	OLAF_TWICE(0), OLAF_TWICE(1), OLAF_4_TIMES(2), OLAF_8_TIMES(3), OLAF_16_TIMES(4),
+	OLAF_16_TIMES(5), OLAF_16_TIMES(5), OLAF_64_TIMES(6), OLAF_64_TIMES(7), OLAF_64_TIMES(7),
+};
+
+/* The bucket of a value in a histogram of log2. */
+OLAF_PURE __u32 olaf_bucket(__u64 value, __u32 buckets)
+{
+	__u32 bucket = 0;
+
+	if (value >> 32) {
+		bucket = 32;
+		value >>= 32;
+	}
+	if (value >> 16) {
+		bucket += 16;
+		value >>= 16;
+	}
+	if (value >> 8) {
+		bucket += 8;
+		value >>= 8;
+	}
+	bucket += olaf_log2[value & 0xff];
+	return bucket < buckets ? bucket : buckets - 1;
+}
+
+/* The first departure, at `now`, of an update of moment `newest` <= now: measuring starts. */
+OLAF_PURE void olaf_sawtooth_start(struct olaf_sawtooth *sawtooth, __u64 now, __s64 newest)
+{
+	sawtooth->newest_ns = newest;
+	sawtooth->last_age_ns = now - (__u64)newest;
+}
+
+/*
+ * A further one, `grown` ns after the last. The age grew from b - grown to b: twice that
+ * area is b^2 - (b - grown)^2. A stale update doesn't make it fall.
+ */
+OLAF_PURE void olaf_sawtooth_depart(struct olaf_sawtooth *sawtooth, __u64 now, __u64 grown,
+				    __s64 newest)
+{
+	__u64 b = now - (__u64)sawtooth->newest_ns;
+
+	olaf_u128_add_product(&sawtooth->twice_area, grown, b + b - grown);
+	sawtooth->last_age_ns = now - (__u64)newest;
+	if (newest <= sawtooth->newest_ns)
+		return;
+	sawtooth->newest_ns = newest;
+	sawtooth->peaks++;
+	olaf_u128_add(&sawtooth->peak_sum, b);
+	if (sawtooth->highest_peak_ns < b)
+		sawtooth->highest_peak_ns = b;
+}
+
+/* What an update carries that the meter wants. */
+struct olaf_metered {
+	__u64 first_arrived_ns; /* monotonic, of the first update folded in */
+	__u64 arrived_ns; /* monotonic, of the newest */
+	__u64 generated_ns; /* CLOCK_TAI, from the network: anything */
+	__u32 count;
+	__u32 model_version;
+};
+
+/* Versions wrap: `version` is newer than the newest if it is less than half the circle ahead. */
+OLAF_PURE void olaf_meter_version(struct olaf_aom *aom, __u32 version, __u32 first)
+{
+	if (first || (__s32)(version - aom->version_newest) > 0)
+		aom->version_newest = version;
+	aom->version_lag = aom->version_newest - version;
+	if (!aom->version_lag)
+		return;
+	olaf_u128_add(&aom->version_lag_sum, aom->version_lag);
+	if (aom->version_lag_max < aom->version_lag)
+		aom->version_lag_max = aom->version_lag;
+}
+
+/*
+ * A departure at `now`, when CLOCK_TAI was tai_offset_ns ahead. CPUs read their clocks
+ * before they get here, so `now` may lie a little before the last departure or the newest
+ * arrival: it is taken to be at that moment. The caller raises `begun` and `ended`.
+ */
+OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *update, __u64 now,
+			  __s64 tai_offset_ns)
+{
+	__u32 first = !aom->ended;
+	__s64 arrived = update->arrived_ns, generated;
+	__u64 wait, tai;
+
+	if (!first && now < aom->last_ns)
+		now = aom->last_ns;
+	if (arrived > (__s64)now)
+		arrived = now;
+	tai = now + tai_offset_ns;
+	if (update->generated_ns > tai) {
+		aom->from_future++;
+		generated = now;
+	} else {
+		generated = update->generated_ns - (__u64)tai_offset_ns;
+	}
+	if (first) {
+		aom->first_ns = now;
+		olaf_sawtooth_start(&aom->arrival, now, arrived);
+		olaf_sawtooth_start(&aom->generated, now, generated);
+	} else {
+		olaf_sawtooth_depart(&aom->arrival, now, now - aom->last_ns, arrived);
+		olaf_sawtooth_depart(&aom->generated, now, now - aom->last_ns, generated);
+	}
+	aom->last_ns = now;
+	wait = now > update->first_arrived_ns ? now - update->first_arrived_ns : 0;
+	olaf_u128_add(&aom->wait_sum, wait);
+	if (aom->wait_max_ns < wait)
+		aom->wait_max_ns = wait;
+	aom->updates += update->count;
+	olaf_meter_version(aom, update->model_version, first);
+	aom->age_by_arrival[olaf_bucket(aom->arrival.last_age_ns, OLAF_AGE_BUCKETS)]++;
+	aom->age_by_generated[olaf_bucket(aom->generated.last_age_ns, OLAF_AGE_BUCKETS)]++;
+	aom->folds[olaf_bucket(update->count, OLAF_FOLD_BUCKETS)]++;
+}
+
+#endif /* OLAF_SAWTOOTH_BPF_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The Age-of-Model meter: what kernel programs keep of each (cluster, segment), so that its
+ * staleness can be told at any moment with no process running (paper, sections 2.2 and 6).
+ *
+ * The age is a sawtooth: it grows with time and falls, when an update departs, to that
+ * update's age. With D the departure and A the newest folded update's arrival:
+ *
+ *   peak      = D - A(newest departed before)      the age just before it falls
+ *   after     = D - A                              the age it falls to
+ *   average   = area under the sawtooth / time
+ *
+ * An update no newer than the newest departed before leaves the sawtooth as it is: it is
+ * stale, and has no peak. Measuring starts with the first departure: before it there is no
+ * age. It is kept twice: A is once the arrival at the engine, once generated_ns.
+ *
+ * Between two departures the age grows from a to b: the area is (b^2 - a^2) / 2. Twice the
+ * area is an integer, kept whole in 128 bits: exact, and good for 2^55 ns (a year) of ages
+ * up to 2^63 ns whatever the rate.
+ *
+ * Compiled as BPF C, C11 and C++. User space reads it through loader/aom.hpp.
+ */
+#ifndef OLAF_AOM_H
+#define OLAF_AOM_H
+
+#include "olaf/protocol.h"
+
+/* A histogram's bucket i counts 2^i ... 2^(i+1) - 1, bucket 0 also 0, the last all beyond. */
+#define OLAF_AGE_BUCKETS 48 /* ns: the last one starts at 39 hours */
+#define OLAF_FOLD_BUCKETS 16 /* updates: the last one starts at 32,768 */
+
+/* A sum that never overflows: high x 2^64 + low. */
+struct olaf_u128 {
+	__u64 low;
+	__u64 high;
+};
+
+/* One cluster's age by one clock; 64 bytes, a cache line. */
+struct olaf_sawtooth {
+	__s64 newest_ns; /* A of the newest departed update, on CLOCK_MONOTONIC; < 0: before boot */
+	struct olaf_u128 twice_area; /* ns^2, from first_ns to last_ns of the meter */
+	struct olaf_u128 peak_sum; /* ns */
+	__u64 peaks; /* falls: departures but the first and the stale ones */
+	__u64 highest_peak_ns;
+	__u64 last_age_ns; /* of the update that departed last, stale or not, as it departed */
+};
+
+/*
+ * olaf_aom[cluster x max_segments + segment]. Times are CLOCK_MONOTONIC, so that setting a
+ * clock moves no area. Writers: departures, one at a time (bpf/aom.bpf.h says what orders
+ * them). Reading while they run: a copy made upwards is of one moment if `ended` == `begun`,
+ * which a writer raises last and first; else copy again.
+ */
+struct olaf_aom {
+	__u64 ended; /* departures written */
+	__u64 first_ns; /* first departure; valid once ended > 0 */
+	__u64 last_ns; /* last one */
+	struct olaf_u128 wait_sum; /* ns in the queue, from its first folded update's arrival */
+	__u64 wait_max_ns;
+	__u64 updates; /* sum of count over departures */
+	__u64 from_future; /* generated_ns was ahead of our clock: taken as generated just now */
+	struct olaf_sawtooth arrival; /* A: arrival at the engine; 0 for what passes through */
+	struct olaf_sawtooth generated; /* A: generated_ns */
+	__u32 version_newest; /* newest model version of a departed update, in serial order */
+	__u32 version_lag; /* how far behind that the last departure's oldest was */
+	__u32 version_lag_max;
+	__u32 pad;
+	struct olaf_u128 version_lag_sum;
+	__u64 age_by_arrival[OLAF_AGE_BUCKETS]; /* departures by last_age_ns */
+	__u64 age_by_generated[OLAF_AGE_BUCKETS];
+	__u64 folds[OLAF_FOLD_BUCKETS]; /* departures by count (the paper's figure 6) */
+	__u64 begun; /* departures begun */
+};
+
+OLAF_STATIC_ASSERT(sizeof(struct olaf_u128) == 16, "u128 has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_sawtooth) == 64, "a sawtooth is one cache line");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, ended) == 0, "copied first");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, arrival) == 64, "arrival at 64");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, generated) == 128, "generated at 128");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, begun) == sizeof(struct olaf_aom) - 8,
+		   "copied last");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_aom) ==
+			   64 + 2 * 64 + 32 + 16 * OLAF_AGE_BUCKETS + 8 * OLAF_FOLD_BUCKETS + 8,
+		   "aom has no hidden padding");
+
+#endif /* OLAF_AOM_H */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events: what happens to each update, told to whoever listens through the BPF ring buffer
+ * olaf_events.
+ *
+ * Nobody listens unless olaf_listen[0].until_ns lies ahead: a lease that the listener renews
+ * (OLAF_LISTEN_LEASE_NS), so that one that is killed costs nothing soon after. There is one
+ * listener at a time: a ring buffer has one reading position. Each update that comes in makes
+ * one event: an arrival, a drop, or a departure that passed; each entry that leaves makes
+ * another. What finds the buffer full is lost and counted (olaf_counters::events_lost); the
+ * data path never waits for a reader.
+ *
+ * A record of the ring buffer is one struct olaf_event and behind it `captured_bytes` of the
+ * frame it is about, from its first byte. All in host order but the frame.
+ *
+ * Compiled as BPF C, C11 and C++.
+ */
+#ifndef OLAF_EVENTS_H
+#define OLAF_EVENTS_H
+
+#include "olaf/protocol.h"
+
+enum olaf_event_kind {
+	OLAF_EVENT_ARRIVAL = 0, /* an update joined the queue; detail: enum olaf_joined */
+	OLAF_EVENT_DEPARTURE = 1, /* an update left; detail: enum olaf_left */
+	OLAF_EVENT_DROP = 2, /* an update was refused; detail: enum olaf_dropped */
+	OLAF_EVENT_LOSS = 3, /* frames were lost behind the queue; detail: enum olaf_lost */
+	OLAF_EVENT_KINDS,
+};
+
+/* How an arrival joined the queue. */
+enum olaf_joined {
+	OLAF_JOINED_APPENDED = 0, /* an entry of its own */
+	OLAF_JOINED_AGGREGATED = 1, /* folded into the waiting entry */
+	OLAF_JOINED_REPLACED = 2, /* took the waiting entry over */
+	OLAF_JOINED_ACTIONS,
+};
+
+/* How a departure left. */
+enum olaf_left {
+	OLAF_LEFT_RIDING = 0, /* in an arriving frame */
+	OLAF_LEFT_DRAIN = 1, /* by the drain lane */
+	OLAF_LEFT_PASSED = 2, /* at once, in its own frame: queue empty, link free */
+	OLAF_LEFT_WAYS,
+};
+
+/* Why an update was dropped. */
+enum olaf_dropped {
+	OLAF_DROPPED_FULL = 0, /* no place in the queue */
+	OLAF_DROPPED_REWARD = 1, /* too low a reward */
+	OLAF_DROPPED_SEALED = 2, /* its entry is closed, and both buffers are in use */
+	OLAF_DROPPED_CONTENDED = 3, /* a lock was held for longer than can be */
+	OLAF_DROPPED_UNFIT = 4, /* no frame could carry it away; it may have waited */
+	OLAF_DROPPED_MALFORMED = 5, /* cause: enum olaf_malformed; no field of the update is valid */
+	OLAF_DROPPED_REFUSED = 6, /* cause: enum olaf_refused */
+	OLAF_DROPPED_REASONS,
+};
+
+/* Where frames were lost behind the queue. */
+enum olaf_lost {
+	OLAF_LOST_REDIRECT = 0, /* no such device, or it is down, or takes no frames of XDP's */
+	OLAF_LOST_XMIT = 1, /* the output device refused a redirected frame */
+	OLAF_LOST_TX = 2, /* the device refused a frame sent back out of it */
+	OLAF_LOST_LANE = 3, /* the output device, or the stack, refused one of the drain lane's */
+	OLAF_LOST_PLACES,
+};
+
+/* One event. What has no meaning for a kind is zero. */
+struct olaf_event {
+	__u64 time_ns; /* CLOCK_MONOTONIC; of a departure: D, of an arrival: A */
+	__s64 tai_offset_ns; /* time_ns + this is CLOCK_TAI */
+	__u64 generated_ns; /* CLOCK_TAI, from the worker: as credible as its clock */
+	__u64 first_arrived_ns; /* departure: the first update folded in, monotonic */
+	__u64 arrived_ns; /* departure: the newest update folded in, monotonic */
+	__u32 cluster;
+	__u32 worker; /* the update's, or the newest folded one's */
+	__u32 sequence; /* the same update's */
+	__u32 count; /* arrival, drop: of this update; departure: folded in; loss: frames */
+	__u32 model_version; /* of an entry: the oldest folded */
+	__u32 queue_length; /* places taken when the event was written: a hint, read without a lock */
+	__u32 cpu;
+	__u32 sampled; /* of how many events this is one: olaf_listen::sample at the time */
+	__u32 frame_bytes; /* length of the whole frame */
+	__u32 captured_bytes; /* of it behind this struct */
+	__u16 segment;
+	__u8 kind; /* enum olaf_event_kind */
+	__u8 detail; /* the kind's enum */
+	__u8 cause; /* of DROPPED_MALFORMED and DROPPED_REFUSED */
+	__u8 pad[3];
+};
+
+/* Longest piece of a frame an event carries. */
+#define OLAF_EVENT_FRAME_MAX 2048
+
+/* How long after its last renewal a listener is taken to be there. */
+#define OLAF_LISTEN_LEASE_NS 3000000000ULL
+
+/*
+ * olaf_listen[0]: who listens to what. Writer: the one listener, field by field, until_ns
+ * last. All zero: nobody.
+ */
+struct olaf_listen {
+	__u32 first_cluster; /* events of clusters first ... last, and those of no cluster */
+	__u32 last_cluster;
+	__u32 kinds; /* bit 1 << enum olaf_event_kind for each that is wanted */
+	__u32 sample; /* one of so many events, counted by CPU; 0 and 1: all */
+	__u32 frame_bytes; /* bytes of the frame wanted with each, at most OLAF_EVENT_FRAME_MAX */
+	__u32 pad;
+	__u64 until_ns; /* CLOCK_MONOTONIC: the lease */
+};
+
+/*
+ * olaf_losses[0], one copy a CPU: frames that the queue sent and a device refused, by
+ * place; the drain lane's are olaf_counters::departures_refused, and 0 here. It means
+ * something only while the programs of bpf/loss.bpf.c are attached.
+ */
+struct olaf_losses {
+	__u64 frames[OLAF_LOST_PLACES];
+};
+
+/*
+ * olaf_watched[0]: whose losses they are. Writer: user space; read field by field. An index
+ * of a device says nothing without its namespace, and tracepoints see all of them.
+ */
+struct olaf_watched {
+	__u32 netns; /* inode of the network namespace */
+	__u32 ifindex; /* the queue's device */
+	__u32 skb_egress_ifindex; /* generic XDP: the device that departures leave by; else 0 */
+	__u32 pad;
+};
+
+OLAF_STATIC_ASSERT(sizeof(struct olaf_event) == 5 * 8 + 10 * 4 + 8, "event has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_listen) == 32, "listen has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_watched) == 16, "watched has no hidden padding");
+
+#endif /* OLAF_EVENTS_H */

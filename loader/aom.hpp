@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Age-of-Model, read from the kernel's meter (olaf/aom.h). The one place where its integers
+// become figures: status, meter, top, report and serve all show what this says.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "olaf/aom.h"
+#include "olaf/result.hpp"
+#include "snapshot.hpp"
+
+namespace olaf {
+
+__extension__ typedef unsigned __int128 Wide;
+
+/// A cluster's sawtooth by one clock, up to the moment of reading. A model in several segments
+/// is as old as its parts are on average: areas and times add up.
+struct Age {
+    Wide twice_area = 0;       ///< ns², from the first departure until now
+    std::uint64_t time_ns = 0; ///< that time, of all segments together
+    std::uint64_t age_ns = 0;  ///< now; the mean of segments
+    std::uint64_t peaks = 0;
+    Wide peak_sum = 0;
+    std::uint64_t highest_peak_ns = 0; ///< the highest of any segment, since the meter began
+    std::uint64_t last_age_ns = 0;     ///< of the update that departed last, as it departed
+    /// Departures by age, bucket i from 2^i ns.
+    std::array<std::uint64_t, OLAF_AGE_BUCKETS> histogram{};
+
+    [[nodiscard]] double average_ns() const;   ///< 0 where no time has passed
+    [[nodiscard]] double mean_peak_ns() const; ///< 0 without a peak
+    /// The same of the time between an earlier reading and this one.
+    [[nodiscard]] double average_ns_since(const Age &earlier) const;
+    [[nodiscard]] double mean_peak_ns_since(const Age &earlier) const;
+};
+
+struct ClusterAom {
+    std::uint32_t cluster = 0;
+    std::uint32_t segments = 0; ///< of which an update has departed
+    std::uint64_t departures = 0;
+    std::uint64_t updates = 0;  ///< sum of their count
+    std::uint64_t first_ns = 0; ///< first departure, CLOCK_MONOTONIC
+    std::uint64_t last_ns = 0;  ///< last departure
+    Wide wait_sum = 0;          ///< ns in the queue, from the first folded update's arrival
+    std::uint64_t wait_max_ns = 0;
+    Age arrival;                   ///< by the newest folded update's arrival
+    Age generated;                 ///< by its generated_ns, as credible as the worker's clock
+    std::uint64_t from_future = 0; ///< departures whose generated_ns was ahead of our clock
+    std::uint32_t version_newest = 0;
+    std::uint32_t version_lag = 0; ///< of the last departure
+    std::uint32_t version_lag_max = 0;
+    Wide version_lag_sum = 0;
+    /// Departures by updates folded in, bucket i from 2^i.
+    std::array<std::uint64_t, OLAF_FOLD_BUCKETS> folds{};
+
+    [[nodiscard]] double mean_wait_ns() const;
+    [[nodiscard]] double mean_version_lag() const;
+    /// Departures that weren't newer than one before them, by generated_ns.
+    [[nodiscard]] std::uint64_t stale() const { return departures - segments - generated.peaks; }
+};
+
+struct AomReading {
+    std::uint64_t now_ns = 0;         ///< CLOCK_MONOTONIC
+    std::vector<ClusterAom> clusters; ///< those that something has departed of, by id
+};
+
+/// Reads the map olaf_aom while programs write it: each (cluster, segment) is of one moment.
+Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd);
+
+/// Jain's index over the clusters' averages, μ² / (μ² + σ²); 1 without clusters.
+double aom_fairness(const AomReading &reading, Age ClusterAom::*clock);
+
+/// Adds one (cluster, segment) as it is at `now_ns`; one without departures changes nothing.
+void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now_ns);
+
+} // namespace olaf

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bindings.hpp"
+
+#include <olaf/clock.hpp>
+#include <olaf/protocol.h>
+
+PYBIND11_MODULE(_olaf, module) {
+    module.attr("__version__") = OLAF_VERSION_TEXT;
+    module.attr("DEFAULT_PORT") = OLAF_DEFAULT_PORT;
+    module.attr("EVERY_WORKER") = OLAF_EVERY_WORKER;
+    module.def("tai_now_ns", &olaf::tai_now_ns,
+               "CLOCK_TAI in nanoseconds, the clock of every generated_ns.");
+    olaf::python::bind_codec(module);
+    olaf::python::bind_transmission(module);
+    olaf::python::bind_feedback(module);
+    olaf::python::bind_worker(module);
+    olaf::python::bind_rules(module);
+    olaf::python::bind_server(module);
+}

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Workers and parameter servers of asynchronous distributed RL, over Olaf's protocol.
+
+A worker, complete::
+
+    worker = olaf.Worker("192.0.2.1", cluster=0, worker=7, elements=256)
+    weights, version = worker.join()
+    while training:
+        gradient, reward = experience(worker.weights)
+        worker.push(gradient, reward, worker.model_version)
+        worker.wait(0.02)
+"""
+
+from ._olaf import (
+    DEFAULT_PORT,
+    EVERY_WORKER,
+    Cluster,
+    Codec,
+    Feedback,
+    Packed,
+    ParameterServer,
+    PushReport,
+    QueueState,
+    ServerStats,
+    TransmissionControl,
+    Update,
+    Worker,
+    WorkerReport,
+    WorkerStats,
+    __version__,
+    tai_now_ns,
+)
+
+__all__ = [
+    "DEFAULT_PORT",
+    "EVERY_WORKER",
+    "Cluster",
+    "Codec",
+    "Feedback",
+    "Packed",
+    "ParameterServer",
+    "PushReport",
+    "QueueState",
+    "ServerStats",
+    "TransmissionControl",
+    "Update",
+    "Worker",
+    "WorkerReport",
+    "WorkerStats",
+    "__version__",
+    "tai_now_ns",
+]
+
+for _name in __all__:  # errors and help() shall say olaf.Worker, not where it is implemented
+    if isinstance(globals()[_name], type):
+        globals()[_name].__module__ = __name__
+del _name

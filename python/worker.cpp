@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <olaf/worker.hpp>
+
+#include <pybind11/stl.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "codec.hpp"
+#include "errors.hpp"
+#include "guarded.hpp"
+#include "transmission.hpp"
+#include "waiting.hpp"
+
+namespace py = pybind11;
+
+namespace olaf::python {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long an answer to join() is waited for before it is asked again.
+constexpr auto kAskAgain = std::chrono::milliseconds(200);
+
+struct Handle : Guarded<Worker> {
+    Handle(Worker worker, std::string name) : Guarded(std::move(worker)), model(std::move(name)) {}
+    const std::string model; // in errors: "of cluster 3 from 192.0.2.1:6523"
+};
+
+std::unique_ptr<Handle> make_worker(const std::string &server, std::uint32_t cluster,
+                                    std::uint32_t worker, std::size_t elements,
+                                    const Packing &codec, std::size_t mtu, bool checksum,
+                                    const py::object &transmission, const py::object &random,
+                                    std::optional<std::uint32_t> staleness_bound) {
+    WorkerOptions options = {.cluster = cluster,
+                             .worker = worker,
+                             .elements = elements,
+                             .packing = codec,
+                             .mtu = mtu,
+                             .checksum = checksum,
+                             .send_rule = send_rule_from(transmission),
+                             .random = random_from(random),
+                             .staleness_bound = staleness_bound};
+    auto made = [&]() -> Result<Worker> {
+        const py::gil_scoped_release released; // a name is looked up
+        const auto address = Address::parse(server);
+        if (!address)
+            return std::unexpected(address.error());
+        options.server = *address;
+        return Worker::make(options);
+    }();
+    return std::make_unique<Handle>(value_of(std::move(made)),
+                                    "of cluster " + std::to_string(cluster) + " from " +
+                                        options.server.text());
+}
+
+// (weights, version): the weights are a view of the worker's own.
+py::object model_of(const py::object &self) {
+    auto &handle = self.cast<Handle &>();
+    const auto version = handle.locked([](Worker &worker) { return worker.model_version(); });
+    return py::make_tuple(read_only_view(handle.constant().weights(), self), version);
+}
+
+bool changes_before(Handle &handle, const Deadline &deadline) {
+    for (;;) {
+        if (value_of(handle.locked([](Worker &worker) { return worker.poll(); })))
+            return true;
+        if (!wait_readable(handle.constant().fd(), deadline))
+            return false;
+    }
+}
+
+py::object poll(const py::object &self) {
+    auto &handle = self.cast<Handle &>();
+    const bool changed = value_of(handle.locked([](Worker &worker) { return worker.poll(); }));
+    return changed ? model_of(self) : py::none();
+}
+
+py::object wait(const py::object &self, std::optional<double> timeout) {
+    return changes_before(self.cast<Handle &>(), deadline_in(timeout)) ? model_of(self)
+                                                                       : py::none();
+}
+
+py::object join(const py::object &self, std::optional<double> timeout) {
+    auto &handle = self.cast<Handle &>();
+    const Deadline deadline = deadline_in(timeout);
+    const auto has_weights = [&] {
+        return handle.locked([](Worker &worker) { return worker.has_weights(); });
+    };
+    while (!has_weights()) {
+        value_of(handle.locked([](Worker &worker) { return worker.join(); }));
+        const auto again = Clock::now() + kAskAgain;
+        while (!has_weights() &&
+               changes_before(handle, deadline ? std::min(again, *deadline) : again)) {
+            // one of several segments
+        }
+        if (deadline && Clock::now() >= *deadline && !has_weights()) {
+            PyErr_Format(PyExc_TimeoutError,
+                         "cannot get the weights %s: no answer in time; is the parameter server "
+                         "running there, does it serve this cluster, and is its model as large?",
+                         handle.model.c_str());
+            throw py::error_already_set();
+        }
+    }
+    return model_of(self);
+}
+
+PushReport push(Handle &handle, const py::object &gradient, double reward,
+                std::optional<std::uint32_t> model_version,
+                std::optional<std::int64_t> generated_ns) {
+    const Floats floats = as_floats(gradient, "the gradient");
+    const auto elements = elements_of(floats);
+    return value_of(handle.locked([&](Worker &worker) {
+        return worker.push(elements, reward, model_version.value_or(worker.model_version()),
+                           generated_ns);
+    }));
+}
+
+// A getter of what the worker knows, by value.
+template <auto member> auto get(Handle &handle) {
+    return handle.locked([](Worker &worker) {
+        return std::decay_t<decltype((worker.*member)())>((worker.*member)());
+    });
+}
+
+} // namespace
+
+void bind_worker(py::module_ &module) {
+    py::class_<Handle>(module, "Worker",
+                       "A worker's end: sends gradients, receives weights. Any thread may call it. "
+                       "Nothing is sent twice: loss is normal.")
+        .def(py::init(&make_worker), py::arg("server"), py::arg("cluster"), py::arg("worker"),
+             py::arg("elements"), py::kw_only(), py::arg_v("codec", Packing{}, kDefaultCodec),
+             py::arg("mtu") = 1500, py::arg("checksum") = true,
+             py::arg("transmission") = py::none(), py::arg("random") = py::none(),
+             py::arg("staleness_bound") = py::none())
+        .def("join", &join, py::arg("timeout") = 10.0,
+             "Asks the server for weights until they come: (weights, version). TimeoutError.")
+        .def("push", &push, py::arg("gradient"), py::arg("reward") = 0.0,
+             py::arg("model_version") = py::none(), py::arg("generated_ns") = py::none(),
+             "Sends one update, unless it is held back. model_version is that of the weights it "
+             "was computed on, by default of the newest; generated_ns when, by default now.")
+        .def("should_send", &get<&Worker::should_send>,
+             "Whether transmission control lets the next push() send; ask once an update.")
+        .def("poll", &poll,
+             "Takes in what has arrived: (weights, version) if they changed, or None.")
+        .def("wait", &wait, py::arg("timeout") = py::none(),
+             "Waits, at most timeout seconds, until weights change: (weights, version) or None.")
+        .def_property_readonly(
+            "weights",
+            [](const py::object &self) {
+                return read_only_view(self.cast<Handle &>().constant().weights(), self);
+            },
+            "The newest, read-only: a view that changes with the next poll() or wait().")
+        .def_property_readonly("has_weights", &get<&Worker::has_weights>,
+                               "Whether all of them have come at least once.")
+        .def_property_readonly("model_version", &get<&Worker::model_version>, "Of the weights.")
+        .def_property_readonly("feedback", &get<&Worker::feedback>, "Of the newest ACKs.")
+        .def_property_readonly("report", &get<&Worker::report>, "How the updates fare.")
+        .def_property_readonly("stats", &get<&Worker::stats>, "Counters.")
+        .def(
+            "fileno", [](Handle &handle) { return handle.constant().fd(); },
+            "For select(), asyncio and the like: readable when poll() has something to do.");
+}
+
+} // namespace olaf::python

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Age-of-Model, kept by the programs themselves: the paper's worked example, and its limits.
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cstring>
+#include <ctime>
+
+#include "loader/aom.hpp"
+#include "queue_test.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr std::uint32_t measured = 1, carrier = 7;
+
+std::uint64_t tai_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_TAI, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Every (cluster, segment) has one segment here, so a cluster's slot is its id.
+olaf::DatapathConfig one_segment() {
+    auto config = small_queue();
+    config.max_segments = 1;
+    return config;
+}
+
+class Aom : public QueueTest {
+  protected:
+    Aom() : QueueTest(one_segment()) {}
+
+    /// Cluster 1's, read as every command reads it.
+    [[nodiscard]] olaf::ClusterAom read() const {
+        const auto reading = olaf::read_aom(
+            queue.config(), [&](const char *name) { return queue.queue().map_fd(name); });
+        EXPECT_TRUE(reading.has_value());
+        for (const auto &cluster : reading->clusters)
+            if (cluster.cluster == measured)
+                return cluster;
+        return {};
+    }
+
+    /// Frames of another cluster come by until cluster 1's update has left in one.
+    void depart() {
+        const auto before = queue.aom(measured).ended;
+        for (int i = 0; i < 4 && queue.aom(measured).ended == before; i++) {
+            queue.link_free();
+            EXPECT_EQ(queue.offer(ipv4().carrying(Update{.cluster = carrier})).verdict, XDP_PASS);
+        }
+        EXPECT_EQ(queue.aom(measured).ended, before + 1);
+    }
+
+    void arrive(std::uint32_t worker, std::uint64_t generated) {
+        queue.link_busy();
+        EXPECT_EQ(queue
+                      .offer(ipv4().carrying(Update{
+                          .cluster = measured, .worker = worker, .generated_ns = generated}))
+                      .verdict,
+                  XDP_DROP);
+    }
+
+    /// `ns` go by: every moment that cluster 1's meter and waiting updates hold moves back.
+    void pass(std::uint64_t ns) {
+        auto aom = queue.aom(measured);
+        if (aom.ended != 0) {
+            aom.first_ns -= ns;
+            aom.last_ns -= ns;
+            aom.arrival.newest_ns -= static_cast<std::int64_t>(ns);
+            aom.generated.newest_ns -= static_cast<std::int64_t>(ns);
+            queue.set_aom(measured, aom);
+        }
+        const int entries = queue.queue().map_fd("olaf_entries");
+        std::vector<std::uint64_t> storage(olaf::entry_bytes(queue.config().max_lanes) / 8 + 1);
+        for (const std::uint32_t buffer : {0u, 1u}) {
+            const std::uint32_t key = buffer * queue.config().max_clusters + measured;
+            ASSERT_EQ(bpf_map_lookup_elem(entries, &key, storage.data()), 0);
+            olaf_pending pending;
+            std::memcpy(&pending, storage.data(), sizeof pending);
+            pending.first_arrived_ns -= ns;
+            pending.arrived_ns -= ns;
+            pending.generated_ns -= ns;
+            std::memcpy(storage.data(), &pending, sizeof pending);
+            ASSERT_EQ(bpf_map_update_elem(entries, &key, storage.data(), BPF_ANY), 0);
+        }
+    }
+};
+
+/*
+ * Figure 5 of the paper, with times of our own in units of a tenth of a second: updates 1, 2 and
+ * 3 meet an empty queue, 5 is folded into 4, 7 and 8 into 6. Each was generated one unit before
+ * it arrived.
+ *
+ *   n   1   2   3   4   5   6   7   8        D(1) =  2   falls to 2
+ *   A   0   4   6   9  11  13  14  16        D(2) =  5   peak 5 - 0 = 5,   falls to 5 - 4 = 1
+ *                                            D(3) =  8   peak 8 - 4 = 4,   falls to 8 - 6 = 2
+ *                                            D(5) = 12   peak 12 - 6 = 6,  falls to 12 - 11 = 1
+ *                                            D(8) = 18   peak 18 - 11 = 7, falls to 18 - 16 = 2
+ *
+ * Area from D(1) to D(8): 3 x (2 + 5) / 2 + 3 x (1 + 4) / 2 + 4 x (2 + 6) / 2 + 6 x (1 + 7) / 2
+ * = 10.5 + 7.5 + 16 + 24 = 58, over 16 units: 3.625 on average.
+ */
+TEST_F(Aom, FollowsFigure5) {
+    constexpr std::uint64_t unit = 100'000'000;
+    constexpr int arrivals[] = {0, 4, 6, 9, 11, 13, 14, 16}, departures[] = {2, 5, 8, 12, 18};
+    const auto begin = olaf::test::monotonic_ns();
+    for (int now = 0, worker = 1; now <= 18; now++) {
+        if (std::ranges::find(arrivals, now) != std::end(arrivals))
+            arrive(static_cast<std::uint32_t>(worker++), tai_ns() - unit);
+        if (std::ranges::find(departures, now) != std::end(departures))
+            depart();
+        if (now < 18)
+            pass(unit);
+    }
+    const auto aom = queue.aom(measured);
+    olaf::ClusterAom last; // as it was at D(8)
+    olaf::add_segment(last, aom, aom.last_ns);
+    pass(10 * unit); // nothing more comes: what is read goes on growing
+    const auto later = read();
+    // All that isn't a whole number of units is time that this test took itself.
+    const auto slack = static_cast<double>(olaf::test::monotonic_ns() - begin);
+    const auto near = [&](double ns, double units) {
+        EXPECT_NEAR(ns, units * static_cast<double>(unit), slack);
+    };
+    EXPECT_LT(slack, unit) << "too slow a machine for these times";
+    EXPECT_EQ(last.departures, 5u);
+    EXPECT_EQ(last.updates, 8u);
+    EXPECT_EQ(last.arrival.peaks, 4u);
+    near(static_cast<double>(last.arrival.time_ns), 16);
+    near(last.arrival.average_ns(), 58.0 / 16);
+    near(last.arrival.mean_peak_ns(), (5 + 4 + 6 + 7) / 4.0);
+    near(static_cast<double>(last.arrival.highest_peak_ns), 7);
+    near(static_cast<double>(last.arrival.last_age_ns), 2);
+    near(last.generated.average_ns(), 58.0 / 16 + 1);
+    near(last.generated.mean_peak_ns(), 22 / 4.0 + 1);
+    near(static_cast<double>(last.generated.highest_peak_ns), 8);
+    near(static_cast<double>(last.generated.age_ns), 3);
+    near(last.mean_wait_ns(), (2 + 1 + 2 + 3 + 5) / 5.0);
+    near(static_cast<double>(last.wait_max_ns), 5);
+    EXPECT_EQ(last.folds[0], 3u);
+    EXPECT_EQ(last.folds[1], 2u); // 2 and 3 updates
+    EXPECT_EQ(last.from_future, 0u);
+    EXPECT_EQ(last.stale(), 0u);
+
+    near(static_cast<double>(later.arrival.age_ns), 12);
+    near(later.arrival.average_ns(), (58 + 10 * (2 + 12) / 2.0) / 26);
+}
+
+TEST_F(Aom, WhatPassesThroughIsFreshAndFallsToNothing) {
+    queue.link_free();
+    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns() - 1'000'000}));
+    queue.set_link(0, UINT64_MAX / 2);
+    pass(1'000'000'000);
+    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns() - 2'000'000}));
+    const auto aom = queue.aom(measured);
+    EXPECT_EQ(queue.totals().passed_through, 2u);
+    EXPECT_EQ(aom.ended, 2u);
+    EXPECT_EQ(aom.arrival.last_age_ns, 0u);
+    EXPECT_EQ(aom.age_by_arrival[0], 2u);
+    EXPECT_EQ(aom.wait_max_ns, 0u);
+    EXPECT_GE(aom.arrival.highest_peak_ns, 1'000'000'000u);
+    EXPECT_GE(aom.generated.last_age_ns, 2'000'000u);
+    EXPECT_LT(aom.generated.last_age_ns, 1'000'000'000u);
+}
+
+/// The ages of the two clocks differ by what lies between generation and arrival, to 1 us.
+TEST_F(Aom, KnowsTaiToAMicrosecond) {
+    std::uint64_t best = UINT64_MAX;
+    for (int i = 0; i < 200 && best > 1000; i++) {
+        queue.link_free();
+        const auto before = tai_ns();
+        queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = before}));
+        const auto took = tai_ns() - before;
+        const auto aom = queue.aom(measured);
+        ASSERT_EQ(aom.from_future, 0u);
+        ASSERT_LE(aom.generated.last_age_ns, took);
+        best = std::min<std::uint64_t>(best, took);
+    }
+}
+
+/// Hostile: before 1970, and after the end of time.
+TEST_F(Aom, AnyGeneratedTimeIsBounded) {
+    for (const std::uint64_t generated :
+         {std::uint64_t{0}, UINT64_MAX, std::uint64_t{1} << 63, tai_ns() + 3'600'000'000'000}) {
+        queue.link_free();
+        queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = generated}));
+    }
+    const auto aom = queue.aom(measured);
+    EXPECT_EQ(aom.ended, 4u);
+    EXPECT_EQ(aom.from_future, 3u);
+    EXPECT_EQ(aom.generated.last_age_ns, 0u);
+    EXPECT_LE(aom.generated.highest_peak_ns, tai_ns());
+    EXPECT_LE(read().generated.age_ns, 1'000'000'000u); // from what was of the future on
+}
+
+/// A year without a departure, then one: the area of that year, to the nanosecond.
+TEST_F(Aom, AYearFits) {
+    constexpr std::uint64_t year = 31'557'600ull * 1'000'000'000;
+    queue.link_free();
+    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns()}));
+    auto aom = queue.aom(measured);
+    aom.arrival.newest_ns -= static_cast<std::int64_t>(year); // before boot: below 0
+    aom.arrival.twice_area = {.low = UINT64_MAX, .high = 1ull << 62};
+    aom.last_ns -= 1'000'000;
+    queue.set_aom(measured, aom);
+    queue.link_free();
+    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns()}));
+
+    const auto after = queue.aom(measured);
+    const auto wide = [](const olaf_u128 &value) {
+        return olaf::Wide{value.high} << 64 | value.low;
+    };
+    const auto age = [&](std::uint64_t now) {
+        return olaf::Wide{now - static_cast<std::uint64_t>(aom.arrival.newest_ns)};
+    };
+    EXPECT_TRUE(wide(after.arrival.twice_area) - wide(aom.arrival.twice_area) ==
+                age(after.last_ns) * age(after.last_ns) - age(aom.last_ns) * age(aom.last_ns));
+    EXPECT_GE(after.arrival.highest_peak_ns, year);
+    EXPECT_EQ(after.arrival.peaks, 1u);
+}
+
+TEST_F(Aom, VersionLagIsBehindTheNewestDeparted) {
+    for (const std::uint32_t version : {5u, 9u, 7u}) {
+        queue.link_free();
+        queue.offer(ipv4().carrying(Update{.cluster = measured, .model_version = version}));
+    }
+    const auto cluster = read();
+    EXPECT_EQ(cluster.version_newest, 9u);
+    EXPECT_EQ(cluster.version_lag, 2u);
+    EXPECT_EQ(cluster.version_lag_max, 2u);
+    EXPECT_DOUBLE_EQ(cluster.mean_version_lag(), 2 / 3.0);
+}
+
+/// A popped update that no frame could carry didn't leave: its cluster's age goes on growing.
+TEST_F(Aom, WhatIsDroppedIsNotMetered) {
+    queue.set_rule(measured, rule(OLAF_POLICY_OLAF, 0));
+    append(ipv4().carrying(Update{.cluster = measured, .reward = 5}));
+    queue.offer(ipv4().carrying(Update{.cluster = measured, .worker = 2, .reward = 1}));
+    EXPECT_EQ(queue.totals().dropped_reward, 1u);
+    EXPECT_EQ(queue.aom(measured).ended, 0u);
+    depart();
+    EXPECT_EQ(queue.aom(measured).updates, 1u);
+}
+
+class Unmetered : public QueueTest {
+  protected:
+    Unmetered() : QueueTest([] {
+        auto config = one_segment();
+        config.meter = false;
+        return config;
+    }()) {}
+};
+
+TEST_F(Unmetered, CompiledOutItWritesNothing) {
+    queue.link_free();
+    queue.offer(ipv4().carrying(Update{.cluster = measured}));
+    append(ipv4().carrying(Update{.cluster = measured}));
+    queue.link_free();
+    queue.offer(ipv4().carrying(Update{.cluster = carrier}));
+    EXPECT_EQ(queue.totals().departed_riding, 1u);
+    EXPECT_EQ(queue.totals().passed_through, 1u);
+    EXPECT_EQ(queue.aom(measured).ended, 0u);
+}
+
+} // namespace

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture.hpp"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <thread>
+
+namespace olaf::test {
+namespace {
+
+constexpr std::size_t file_header = 24, record_header = 16;
+constexpr std::uint32_t nanosecond_magic = 0xa1b23c4d; // of a file in this host's byte order
+
+std::uint32_t word(const Bytes &bytes, std::size_t at) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, &bytes.at(at + 3) - 3, sizeof value);
+    return value;
+}
+
+std::vector<Captured> read_pcap(const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    const Bytes bytes{std::istreambuf_iterator<char>(file), {}};
+    if (word(bytes, 0) != nanosecond_magic)
+        throw std::runtime_error("not a capture with nanoseconds: " + path);
+    std::vector<Captured> all;
+    for (std::size_t at = file_header; at + record_header <= bytes.size();) {
+        const std::size_t kept = word(bytes, at + 8);
+        const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(at + record_header);
+        if (kept != word(bytes, at + 12) || at + record_header + kept > bytes.size())
+            throw std::runtime_error("a frame isn't whole: " + path);
+        all.push_back({.time_ns = word(bytes, at) * 1'000'000'000ll + word(bytes, at + 4),
+                       .frame = {from, from + static_cast<std::ptrdiff_t>(kept)}});
+        at += record_header + kept;
+    }
+    return all;
+}
+
+} // namespace
+
+Capture::Capture(const Netns &netns, const std::string &device, const std::string &filter) {
+    std::string name = "/tmp/olaf-capture-XXXXXX";
+    const int fd = mkstemp(name.data());
+    if (fd < 0)
+        throw std::runtime_error("cannot make a file in /tmp");
+    close(fd);
+    path_ = name;
+    // Its header is written once the socket is there: what comes then is captured.
+    tcpdump_ = std::make_unique<Process>(
+        std::vector<std::string>{"tcpdump", "-i", device, "-n", "-U", "-B", "65536", "-Z", "root",
+                                 "--time-stamp-precision=nano", "-w", path_, filter},
+        "", &netns);
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (std::filesystem::file_size(path_) < file_header) {
+        if (!tcpdump_->running() || std::chrono::steady_clock::now() > deadline)
+            throw std::runtime_error("tcpdump doesn't start: " + tcpdump_->wait().err);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+Capture::~Capture() {
+    tcpdump_.reset();
+    unlink(path_.c_str());
+}
+
+std::vector<Captured> Capture::end() {
+    tcpdump_->kill(SIGINT);
+    const auto outcome = tcpdump_->wait();
+    if (outcome.status != 0 || outcome.err.find("\n0 packets dropped by kernel") == std::string::npos)
+        throw std::runtime_error("tcpdump lost frames: " + outcome.err);
+    return read_pcap(path_);
+}
+
+} // namespace olaf::test

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import unittest
+
+import numpy as np
+
+import olaf
+
+
+class Codec(unittest.TestCase):
+    def test_packs_as_the_protocol_says(self):
+        codec = olaf.Codec(scale=2.0)
+        packed = codec.pack([1.0, -0.5, 3.0])
+        self.assertEqual(packed.lanes.dtype, np.uint64)
+        # 2 + (-1) * 2^32, and 6 with nothing beside it
+        self.assertEqual(packed.lanes.tolist(), [2 - 2**32 + 2**64, 6])
+        self.assertEqual((packed.clipped, packed.nans), (0, 0))
+        self.assertEqual(codec.lanes(3), 2)
+
+    def test_sums_of_lanes_are_sums_of_gradients(self):
+        generator = np.random.default_rng(1)
+        for form, scale in (("i32x2", 2.0**20), ("i16x4", 100.0), ("i64x1", 2.0**40)):
+            codec = olaf.Codec(format=form, scale=scale, max_count=4)
+            gradients = generator.uniform(-1, 1, (4, 101)).astype(np.float32)
+            lanes = sum(codec.pack(each).lanes for each in gradients)
+            mean = codec.unpack(lanes, 101, count=4)
+            np.testing.assert_allclose(mean, gradients.mean(axis=0), atol=0.51 / scale + 1e-7)
+            checksums = sum(olaf.Codec.checksum(codec.pack(each).lanes) for each in gradients)
+            self.assertEqual(olaf.Codec.checksum(lanes), checksums % 2**64)
+
+    def test_says_what_it_clips(self):
+        codec = olaf.Codec(format="i16x4", scale=100.0)
+        self.assertEqual(codec.limit, 1.27)
+        packed = codec.pack([1.27, 1.28, -5.0, float("nan"), float("inf")])
+        self.assertEqual((packed.clipped, packed.nans), (3, 1))
+        np.testing.assert_allclose(
+            codec.unpack(packed.lanes, 5), [1.27, 1.27, -1.27, 0, 1.27], rtol=1e-6
+        )
+
+    def test_refuses_nonsense(self):
+        for options, why in (
+            ({"format": "f32x2"}, "choose 'i32x2'"),
+            ({"format": "text"}, "choose 'i32x2'"),
+            ({"scale": 0.0}, "positive and finite"),
+            ({"max_count": 0}, "1 to 65535"),
+            ({"format": "i16x4", "max_count": 40_000}, "wider format"),
+        ):
+            with self.subTest(options), self.assertRaisesRegex(ValueError, why):
+                olaf.Codec(**options)
+        codec = olaf.Codec()
+        with self.assertRaisesRegex(ValueError, "5 elements need 3 lanes, not 2"):
+            codec.unpack(np.zeros(2, np.uint64), 5)
+        with self.assertRaisesRegex(ValueError, "at least 1"):
+            codec.unpack(np.zeros(2, np.uint64), 4, count=0)
+
+    def test_shows_what_it_is(self):
+        self.assertEqual(repr(olaf.Codec()), "Codec(format='i32x2', scale=65536.0, max_count=256)")
+        self.assertEqual(eval("olaf." + repr(olaf.Codec(scale=0.5))).scale, 0.5)
+
+
+if __name__ == "__main__":
+    unittest.main()

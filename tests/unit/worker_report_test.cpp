@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a worker holds back, and what it reports of its updates and their answers.
+#include "fake_server.hpp"
+
+#include <olaf/clock.hpp>
+
+#include "missed_versions.hpp"
+#include "own_updates.hpp"
+
+namespace {
+
+using namespace olaf;
+using namespace olaf::test;
+using std::chrono::milliseconds;
+
+const std::vector<float> kGradient(4, 1.0F);
+
+const Ack kCongested = {.cluster = 4,
+                        .worker = 8,
+                        .active_clusters = 10,
+                        .queue_capacity = 4,
+                        .queue_length = 3,
+                        .model_version = 5,
+                        .stamped = true,
+                        .congested = true};
+
+TEST(WorkerSending, IsHeldBackByWhatStampedAcksSay) {
+    std::vector<QueueState> asked;
+    double probability = 0;
+    FakeServer fake({.send_rule =
+                         [&](const QueueState &state) {
+                             asked.push_back(state);
+                             return probability;
+                         },
+                     .random = uniform_random(1)});
+    fake.ack(kCongested, 1.0F);
+    const auto before_ack = OwnUpdates::Clock::now();
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+
+    EXPECT_EQ(fake.worker.push(kGradient, 0, 5)->outcome, PushOutcome::held);
+    const std::chrono::duration<double> since_before = OwnUpdates::Clock::now() - before_ack;
+    EXPECT_LT(asked[0].since_ack_s, since_before.count()) << "the ACK started it anew";
+    EXPECT_FALSE(fake.worker.should_send());
+    probability = 1;
+    EXPECT_TRUE(fake.worker.should_send());
+    const auto sent = fake.worker.push(kGradient, 0, 5);
+    EXPECT_EQ(sent->outcome, PushOutcome::sent);
+    EXPECT_EQ(sent->sequence, 1U) << "what was held never counts as lost";
+    EXPECT_EQ(fake.update().sequence, 1U) << "nothing came before it";
+    EXPECT_EQ(fake.worker.stats().held, 2U);
+    EXPECT_EQ(fake.worker.stats().updates, 1U);
+
+    ASSERT_EQ(asked.size(), 3U);
+    EXPECT_EQ(asked[0].active_clusters, 10U);
+    EXPECT_EQ(asked[0].capacity, 4U);
+    EXPECT_EQ(asked[0].length, 3U);
+    EXPECT_GT(asked[0].since_ack_s, 0);
+    EXPECT_LT(asked[0].since_ack_s, asked[2].since_ack_s);
+}
+
+TEST(WorkerSending, FollowsThePapersRule) {
+    FakeServer fake({.send_rule = TransmissionControl::with_slope(3600, 0).value(),
+                     .random = uniform_random(2)});
+    constexpr int pushes = 2000;
+    for (int i = 0; i < 10; i++)
+        EXPECT_EQ(fake.worker.push(kGradient, 0, 0)->outcome, PushOutcome::sent) << "nothing known";
+    fake.ack(kCongested, 1.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    for (int i = 0; i < pushes; i++)
+        ASSERT_TRUE(fake.worker.push(kGradient, 0, 5));
+    EXPECT_NEAR(static_cast<double>(fake.worker.stats().held) / pushes, 0.6, 0.05);
+    Ack relieved = kCongested;
+    relieved.active_clusters = 4;
+    relieved.model_version = 6;
+    fake.ack(relieved, 1.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    EXPECT_EQ(fake.worker.push(kGradient, 0, 6)->outcome, PushOutcome::sent);
+}
+
+TEST(WorkerSending, StopsAtTheStalenessBound) {
+    FakeServer fake({.staleness_bound = 2});
+    EXPECT_EQ(fake.worker.push(kGradient, 0, 900)->outcome, PushOutcome::sent)
+        << "without weights nothing is stale";
+    fake.ack({.cluster = 4, .worker = 8, .model_version = 1}, 1.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    const std::vector<std::pair<std::uint32_t, PushOutcome>> rows = {
+        {1, PushOutcome::sent},
+        {0, PushOutcome::sent},
+        {0xffffffff, PushOutcome::sent}, // two versions older: they wrap
+        {0xfffffffe, PushOutcome::too_stale},
+        {2, PushOutcome::sent}, // newer than ours: no business of the bound
+    };
+    for (const auto &[version, outcome] : rows)
+        EXPECT_EQ(fake.worker.push(kGradient, 0, version)->outcome, outcome) << version;
+    EXPECT_EQ(fake.worker.stats().too_stale, 1U);
+    EXPECT_EQ(fake.worker.stats().updates, 5U);
+}
+
+TEST(WorkerSending, APermissionOutlivesAStaleUpdate) {
+    int draws = 0;
+    FakeServer fake({.send_rule =
+                         [&](const QueueState &) {
+                             draws++;
+                             return 1.0;
+                         },
+                     .staleness_bound = 0});
+    fake.ack({.cluster = 4, .worker = 8, .model_version = 3}, 1.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    EXPECT_TRUE(fake.worker.should_send());
+    EXPECT_EQ(fake.worker.push(kGradient, 0, 2)->outcome, PushOutcome::too_stale);
+    EXPECT_EQ(fake.worker.push(kGradient, 0, 3)->outcome, PushOutcome::sent);
+    EXPECT_EQ(draws, 1);
+}
+
+TEST(WorkerReport, MeasuresTheAnswerOfAnUpdate) {
+    FakeServer fake;
+    const std::int64_t computed_ns = tai_now_ns() - 1'000'000'000;
+    ASSERT_TRUE(fake.worker.push(kGradient, 0, 7, computed_ns));
+    EXPECT_EQ(fake.worker.report().answered, 0U);
+    const Update update = fake.update();
+    const Ack answer = {.cluster = 4,
+                        .worker = 8,
+                        .sequence = update.sequence,
+                        .generated_ns = update.generated_ns,
+                        .model_version = 12};
+    fake.ack(answer, 1.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    const WorkerReport report = fake.worker.report();
+    EXPECT_EQ(report.answered, 1U);
+    EXPECT_EQ(report.version_lag, 5U);
+    EXPECT_GT(report.round_trip_ns, 0);
+    EXPECT_GE(report.update_age_ns, 1'000'000'000 + report.round_trip_ns);
+    EXPECT_EQ(report.smoothed_round_trip_ns, report.round_trip_ns);
+    EXPECT_EQ(report.least_round_trip_ns, report.round_trip_ns);
+
+    Ack of_another = answer; // its sequence, but not its time
+    of_another.generated_ns++;
+    of_another.model_version = 13;
+    fake.ack(of_another, 1.0F);
+    ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    EXPECT_EQ(fake.worker.report().answered, 1U);
+    EXPECT_EQ(fake.worker.report().acks_lost, 0U) << "it may have been for the sender only";
+}
+
+TEST(WorkerReport, CountsLostAcksOnceTheyGoToAll) {
+    FakeServer fake;
+    ASSERT_TRUE(fake.worker.push(kGradient, 0, 0));
+    const auto ack = [&](std::uint32_t sequence, std::uint32_t version, std::uint32_t worker) {
+        fake.ack({.cluster = 4, .worker = worker, .sequence = sequence, .model_version = version},
+                 1.0F);
+        ASSERT_TRUE(fake.worker.wait(kSoon).value());
+    };
+    ack(1, 1, 8);
+    ack(1, 5, 8);
+    EXPECT_EQ(fake.worker.report().acks_lost, 0U) << "nobody can tell yet";
+    ack(2, 6, 8); // an update that this worker hasn't sent
+    ack(1, 9, 8);
+    EXPECT_EQ(fake.worker.report().acks_lost, 2U);
+
+    FakeServer other;
+    other.ack({.cluster = 4, .worker = OLAF_EVERY_WORKER, .model_version = 3}, 1.0F);
+    other.ack({.cluster = 4, .worker = OLAF_EVERY_WORKER, .model_version = 5}, 1.0F);
+    while (other.worker.model_version() != 5)
+        ASSERT_TRUE(other.worker.wait(kSoon).value());
+    EXPECT_EQ(other.worker.report().acks_lost, 1U);
+}
+
+TEST(OwnUpdates, AreAnsweredOnceAndPassedOver) {
+    OwnUpdates own;
+    const OwnUpdates::Clock::time_point start{};
+    for (std::uint32_t sequence = 1; sequence <= 5; sequence++)
+        own.sent(sequence, 100 + sequence, sequence, start + milliseconds(sequence));
+    EXPECT_EQ(own.last(), 5U);
+    EXPECT_FALSE(own.answered(2, 101, start)) << "another's time";
+    const auto second = own.answered(2, 102, start + milliseconds(12));
+    ASSERT_TRUE(second);
+    EXPECT_EQ(second->round_trip, milliseconds(10));
+    EXPECT_EQ(second->model_version, 2U);
+    EXPECT_EQ(own.unanswered(), 1U);
+    EXPECT_FALSE(own.answered(2, 102, start)) << "another segment's";
+    EXPECT_TRUE(own.answered(5, 105, start + milliseconds(20)));
+    EXPECT_EQ(own.unanswered(), 3U);
+    EXPECT_TRUE(own.answered(3, 103, start + milliseconds(20))) << "late";
+    EXPECT_EQ(own.unanswered(), 2U);
+    own.sent(3 + OwnUpdates::kKept, 7, 0, start);
+    EXPECT_FALSE(own.answered(3, 103, start)) << "forgotten";
+}
+
+TEST(OwnUpdates, Wrap) {
+    OwnUpdates own;
+    for (const std::uint32_t sequence : {0x7fffffffU, 0xfffffffeU, 1U}) {
+        own.sent(sequence, 1, 0, {});
+        EXPECT_TRUE(own.answered(sequence, 1, {}));
+    }
+    EXPECT_EQ(own.unanswered(), 0xfffffffeU);
+}
+
+TEST(MissedVersions, AreHolesThatMayFillLate) {
+    MissedVersions missed;
+    missed.saw(10, true);
+    EXPECT_EQ(missed.count(), 0U) << "what was before isn't missed";
+    missed.saw(14, true);
+    EXPECT_EQ(missed.count(), 3U);
+    missed.saw(12, false);
+    missed.saw(12, false);
+    EXPECT_EQ(missed.count(), 2U);
+    missed.saw(14, false);
+    missed.saw(3, false);
+    EXPECT_EQ(missed.count(), 2U);
+    missed.saw(200, true);
+    EXPECT_EQ(missed.count(), 2U + 185);
+    missed.saw(13, false);
+    EXPECT_EQ(missed.count(), 2U + 185) << "too late";
+    missed.saw(1, true);
+    missed.saw(3, true);
+    EXPECT_EQ(missed.count(), 2U + 185 + 1) << "a server that counts anew";
+}
+
+TEST(MissedVersions, Wrap) {
+    MissedVersions missed;
+    missed.saw(0xffffffff, true);
+    missed.saw(1, true);
+    EXPECT_EQ(missed.count(), 1U);
+    missed.saw(0, false);
+    EXPECT_EQ(missed.count(), 0U);
+    missed.saw(0x80000001, true); // half the circle: as far behind as ahead
+    EXPECT_EQ(missed.count(), 0U);
+}
+
+} // namespace
