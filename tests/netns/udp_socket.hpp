@@ -21,7 +21,7 @@ struct Peer {
 
 struct Datagram {
     Bytes payload;
-    Peer source;
+    Peer source{};
     int ttl = 0;                   ///< as it arrived
     std::int64_t timestamp_ns = 0; ///< the kernel's, CLOCK_REALTIME
     /// What it holds; throws unless it is an UPDATE, right in every field and checksum.
