@@ -41,6 +41,11 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     parsed(
         app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
         "pace of departures [line; with --local unlimited]", "20gbit|line|unlimited");
+    parsed(
+        app, "--window", options.window, [](const std::string &text) { return parse_window(text); },
+        "departures that may be unacknowledged; auto finds the fewest that\n"
+        "keep the server busy [off]. Without --rate, that is then unlimited",
+        "N|auto|off");
     parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
            "olaf|fifo|aggregate|newest");
     parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_PLACES / 2),

@@ -20,6 +20,7 @@ inline constexpr auto link = "olaf_xdp_link";
 inline constexpr auto ingress = "olaf_ingress";
 inline constexpr auto token_catch = "olaf_token_catch";
 inline constexpr auto lane_drain = "olaf_lane_drain";
+inline constexpr auto lane_kick = "olaf_lane_kick";
 inline constexpr auto egress = "olaf_egress";
 inline constexpr auto enrol = "olaf_enrol";
 inline constexpr auto ack_return = "olaf_ack_return";
