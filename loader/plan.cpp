@@ -20,6 +20,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.port = ntohs(running.port_be);
     config.queue_capacity = running.queue_capacity;
     config.rate_bps = running.rate_bps;
+    config.window = window_of(running);
     config.frame_overhead = running.frame_overhead;
     config.policy = static_cast<olaf_policy>(running.default_policy);
     config.max_clusters = running.max_clusters;
@@ -30,6 +31,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.deliver = static_cast<olaf_deliver>(running.deliver);
     config.egress_ifindex = running.egress_ifindex;
     config.lane_ifindex = running.lane_ifindex;
+    config.kick_ifindex = running.kick_ifindex;
     std::ranges::copy(running.lane_mac, config.lane_mac.begin());
     config.upstream.family = running.upstream_family;
     std::ranges::copy(running.upstream_addr_be, config.upstream.words_be.begin());
@@ -38,6 +40,9 @@ DatapathConfig config_of(const olaf_config &running) {
     std::ranges::copy(running.source_addr_be, config.source.words_be.begin());
     config.skb_mode = running.flags & OLAF_CONFIG_SKB_MODE;
     config.allow_list = running.flags & OLAF_CONFIG_ALLOW_LIST;
+    config.strict = running.flags & OLAF_CONFIG_STRICT;
+    config.max_workers = running.max_workers;
+    config.member_timeout_ns = running.member_timeout_ns;
     config.meter = !(running.flags & OLAF_CONFIG_NO_METER);
     config.token_secret = running.token_secret;
     return config;
@@ -124,12 +129,14 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
     return {};
 }
 
-/// Without a word about it: the line's rate where there is a line, none up the own stack.
+/// Without a word about it: the line's rate where there is a line, none up the own stack, and
+/// none where ACKs pace departures.
 Result<void> plan_rate(Plan &plan, const AttachOptions &options, const Device &device,
                        const Record *running) {
     if (!options.rate && running != nullptr)
         return {};
-    const bool line = options.rate ? options.rate->line : plan.egress.has_value();
+    const bool line = options.rate ? options.rate->line
+                                   : plan.egress.has_value() && plan.config.window.most == 0;
     plan.config.frame_overhead = 0;
     plan.config.rate_bps = options.rate ? options.rate->bps : 0;
     if (!line)
@@ -156,6 +163,13 @@ void plan_sizes(Plan &plan, const AttachOptions &options, const Device &device,
     auto &config = plan.config;
     take(config.max_clusters, options.max_clusters);
     take(config.max_segments, options.max_segments);
+    if (options.max_workers)
+        config.max_workers = options.max_workers;
+    if (const auto usual = usual_workers(config.max_clusters);
+        !config.max_workers && usual < OLAF_DEFAULT_MAX_WORKERS)
+        plan.notes.push_back(fmt::format("ACKs are copied to {} workers of a cluster at most; "
+                                         "--max-workers takes more memory for more",
+                                         usual));
     if (options.queue)
         config.queue_capacity = *options.queue;
     const bool by_mtu = options.max_lanes ? !*options.max_lanes : running == nullptr;
@@ -179,8 +193,12 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     config.mac = device.mac;
     take(config.port, options.port);
     take(config.policy, options.policy);
+    take(config.window, options.window);
     take(config.drain_interval_ns, options.drain_interval_ns);
     take(config.activity_window_ns, options.activity_window_ns);
+    take(config.member_timeout_ns, options.member_timeout_ns);
+    take(config.strict, options.strict);
+    config.tags_hidden = offloads_of(device.name).rx_vlan;
     if (!options.allow.empty())
         config.allow_list = true;
     plan_sizes(plan, options, device, running);

@@ -76,6 +76,13 @@ void print_table(const Attachment &attachment, const Json &json) {
     fmt::print("  queue     {} of {} waiting, {} active clusters\n",
                json["queue"]["length"].get<std::uint64_t>(), config.queue_capacity,
                json["active_clusters"].get<std::uint64_t>());
+    if (const auto &window = json["window"]; !window.is_null())
+        fmt::print("  window    {} of {}{} in flight, round trip {}, {} forgiven{}\n",
+                   window["in_flight"].get<std::uint64_t>(), window["size"].get<std::uint64_t>(),
+                   window["auto"].get<bool>() ? " (auto)" : "",
+                   duration_text(window["rtt_ns"].get<std::uint64_t>()),
+                   window["forgiven"].get<std::uint64_t>(),
+                   window["silent"].get<bool>() ? ", the server is silent" : "");
     fmt::print("  received  {}: {} passed through, {} appended, {} aggregated, {} replaced\n",
                number("received"), number("passed_through"), number("appended"),
                number("aggregated"), number("replaced"));
@@ -91,6 +98,16 @@ void print_table(const Attachment &attachment, const Json &json) {
     fmt::print("  besides   {} malformed{}, {} not allowed{}, {} bypassed\n", number("malformed"),
                reasons(json["malformed_by_reason"]), number("not_allowed"),
                reasons(json["not_allowed_by_reason"]), number("bypassed"));
+    const auto &acks = json["acks"];
+    const auto ack = [&](const char *key) { return acks[key].get<std::uint64_t>(); };
+    fmt::print("  acks      {}: {} stamped, {} for every worker copied {} times", ack("recognised"),
+               ack("stamped"), ack("copied"), ack("copies"));
+    if (const auto lost =
+            ack("copies_refused") + ack("copies_unreachable") + ack("copies_unfit");
+        lost != 0)
+        fmt::print("; {} copies not ({} refused, {} unreachable, {} unfit)", lost,
+                   ack("copies_refused"), ack("copies_unreachable"), ack("copies_unfit"));
+    fmt::print("\n");
     print_age(json["aom"]);
     print_lost(json["lost_behind"]);
     if (json.contains("clusters"))

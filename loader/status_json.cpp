@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "bpf/window_pilot.bpf.h"
 #include "aom_json.hpp"
 #include "config.hpp"
 #include "names.hpp"
@@ -47,6 +48,36 @@ Json all_counters(const Snapshot &snapshot) {
     object["updates_dropped"] = snapshot.slots.updates_dropped;
     object["updates_waiting"] = snapshot.updates_waiting;
     return object;
+}
+
+Json ack_counters(const olaf_ack_counters &acks) {
+    return {{"recognised", acks.recognised},
+            {"stamped", acks.stamped},
+            {"kept", acks.kept},
+            {"copied", acks.copied},
+            {"copies", acks.copies},
+            {"copies_refused", acks.copies_refused},
+            {"copies_unreachable", acks.copies_unreachable},
+            {"copies_unfit", acks.copies_unfit},
+            {"workers_unplaced", acks.unplaced}};
+}
+
+Json window_object(const olaf_config &config, const olaf_window &window) {
+    if (config.window == 0)
+        return nullptr;
+    const bool automatic = window_of(config).automatic;
+    return {{"size", automatic ? olaf_pilot_size(&window.pilot, config.window) : config.window},
+            {"auto", automatic},
+            {"in_flight", window.in_flight},
+            {"silent", window.silent != 0},
+            {"rtt_ns", window.rtt.smoothed_ns},
+            {"rtt_variation_ns", window.rtt.variation_ns},
+            {"timeout_ns", window_timeout_ns(window)},
+            {"acked", window.acked},
+            {"released", window.released},
+            {"forgiven", window.forgiven},
+            {"late", window.late},
+            {"unmatched", window.unmatched}};
 }
 
 /// Frames that left the queue and that a device refused; null: nobody watches.
@@ -133,9 +164,12 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
           {"circulating", snapshot.ring.lane_deadline_ns != 0},
           {"launched", cpu.tokens_launched},
           {"ticks", cpu.lane_ticks},
-          {"stale", cpu.lane_stale}}},
+          {"stale", cpu.lane_stale},
+          {"kicks", cpu.lane_kicks}}},
+        {"window", window_object(config, snapshot.window)},
         {"departures_failed",
          {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
+        {"acks", ack_counters(snapshot.acks)},
         {"lost_behind", lost_behind(state)},
         {"aom", nullptr},
         {"passages_unmetered", cpu.passages_unmetered},
@@ -144,9 +178,12 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
          {{"max_clusters", config.max_clusters},
           {"max_segments", config.max_segments},
           {"max_lanes", config.max_lanes},
+          {"max_workers", config.max_workers},
+          {"member_timeout_ns", config.member_timeout_ns},
           {"drain_interval_ns", config.drain_interval_ns},
           {"activity_window_ns", config.activity_window_ns}}},
-        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0}};
+        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
+        {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0}};
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
     if ((config.flags & OLAF_CONFIG_NO_METER) == 0)
