@@ -25,7 +25,8 @@ struct olaf_way {
 	__u8 smac[ETH_ALEN];
 	__u8 family; /* 4 or 6 */
 	__u8 tags;
-	__u16 pad;
+	__u8 hops; /* TTL or hop limit */
+	__u8 pad;
 	struct olaf_tag tag[OLAF_MAX_WAY_TAGS]; /* outermost first */
 	__be32 saddr_be[4]; /* IPv4 in [0], and zeros, so that sums are of eight words for both */
 	__be32 daddr_be[4]; /* directly behind saddr_be, as in a frame */
@@ -50,6 +51,7 @@ struct olaf_ack {
 	__be16 udp_check; /* as it came; 0: the sender computed none */
 	struct olaf_header message; /* wire form, and what it was made */
 	/* Copying alone: */
+	__u32 returning; /* it came from upstream, to be turned round */
 	__u32 heir; /* 1 + worker whose copy the ACK itself becomes; 0: nobody's */
 	__u32 copies; /* that left */
 	__u32 broken; /* the skb is neither what it was nor what it was to be */

@@ -26,28 +26,93 @@ static __always_inline int olaf_way_leads_to(const struct olaf_way *way,
 	       way->daddr_be[2] == member->addr_be[2] && way->daddr_be[3] == member->addr_be[3];
 }
 
-/* Lays ack->next out to a member that has been heard. Returns 0, or -1: it can't be reached. */
-static __always_inline int olaf_way_to(struct olaf_ack *ack, const struct olaf_member *member,
-				       __u32 worker)
+/*
+ * The MAC address of a registered member that has never been heard: the kernel knows it if
+ * this host is the member's neighbour, or its router, and forwards. Returns 0, or -1.
+ */
+static __always_inline int olaf_way_ask(struct __sk_buff *skb, struct olaf_way *next)
+{
+	struct bpf_fib_lookup fib = {};
+	int i;
+
+	fib.ifindex = olaf_cfg.ifindex;
+	fib.tot_len = 1; /* not 0: see olaf_hop_lookup() */
+	if (next->family == 4) {
+		fib.family = OLAF_AF_INET;
+		fib.ipv4_src = next->saddr_be[0];
+		fib.ipv4_dst = next->daddr_be[0];
+	} else {
+		fib.family = OLAF_AF_INET6;
+		for (i = 0; i < 4; i++) {
+			fib.ipv6_src[i] = next->saddr_be[i];
+			fib.ipv6_dst[i] = next->daddr_be[i];
+		}
+	}
+	if (bpf_fib_lookup(skb, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT))
+		return -1;
+	__builtin_memcpy(next->dmac, fib.dmac, ETH_ALEN);
+	return 0;
+}
+
+/* Sets ack->next's tags to the member's. */
+static __always_inline void olaf_way_tag(struct olaf_way *next, const struct olaf_member *member)
+{
+	next->tags = member->tags;
+	next->tag[0] = member->tag[0];
+	next->tag[1] = member->tag[1];
+	next->tag[2] = (struct olaf_tag){};
+}
+
+/*
+ * From upstream, ack->next leads back the way that the member's updates came: from the
+ * address that it sends to, in its own IP version. Returns 0, or -1: it can't be reached.
+ */
+static __always_inline int olaf_way_back(struct olaf_ack *ack, const struct olaf_member *member)
 {
 	struct olaf_way *next = &ack->next;
 	int i;
 
-	if (member->family != ack->origin.family || !member->last_seen_ns)
+	if (!member->last_seen_ns)
 		return -1;
+	if (member->family != ack->origin.family) {
+		/* IPv6 needs a checksum, and the sender of this one computed none. */
+		if (!olaf_header_is_plain(ack) || !ack->udp_check)
+			return -1;
+	}
+	for (i = 0; i < ETH_ALEN; i++)
+		next->smac[i] = olaf_cfg.mac[i];
+	for (i = 0; i < 4; i++)
+		next->saddr_be[i] = member->local_addr_be[i];
+	next->family = member->family;
+	next->source_be = olaf_cfg.port_be;
+	next->hops = ack->origin.hops - 1;
+	olaf_way_tag(next, member);
+	return 0;
+}
+
+/* Lays ack->next out to the member. Returns 0, or -1: it can't be reached. */
+static __always_inline int olaf_way_to(struct __sk_buff *skb, struct olaf_ack *ack,
+				       const struct olaf_member *member, __u32 worker)
+{
+	struct olaf_way *next = &ack->next;
+	int i;
+
 	*next = ack->origin;
 	__builtin_memcpy(next->dmac, member->mac, ETH_ALEN);
 	for (i = 0; i < 4; i++)
 		next->daddr_be[i] = member->addr_be[i];
 	next->dest_be = member->port_be;
 	next->worker_be = bpf_htonl(worker);
+	if (ack->returning)
+		return olaf_way_back(ack, member);
+	if (member->family != next->family)
+		return -1;
+	if (!member->last_seen_ns)
+		return olaf_way_ask(skb, next);
 	/* No tag seen may mean that the device took it off: then the ACK's own are right. */
 	if (!member->tags && (olaf_cfg.flags & OLAF_CONFIG_TAGS_HIDDEN))
 		return 0;
-	next->tags = member->tags;
-	next->tag[0] = member->tag[0];
-	next->tag[1] = member->tag[1];
-	next->tag[2] = (struct olaf_tag){};
+	olaf_way_tag(next, member);
 	return 0;
 }
 
@@ -68,11 +133,11 @@ __noinline int olaf_copy_to(struct __sk_buff *skb, __u32 worker)
 	}
 	if (!olaf_member_is_live(&member, ack->now_ns, olaf_cfg.member_timeout_ns))
 		return 0;
-	if (!ack->heir && olaf_way_leads_to(&ack->origin, &member)) {
+	if (!ack->returning && !ack->heir && olaf_way_leads_to(&ack->origin, &member)) {
 		ack->heir = 1 + worker;
 		return 0;
 	}
-	if (olaf_way_to(ack, &member, worker)) {
+	if (olaf_way_to(skb, ack, &member, worker)) {
 		olaf_count_ack(copies_unreachable);
 		return 0;
 	}
@@ -99,46 +164,58 @@ static long olaf_copy_next(__u32 worker, struct olaf_copying *copying)
 	return !ack || ack->broken;
 }
 
-/* The copies are made: what becomes of the ACK itself? Returns a TC verdict. */
-static __always_inline int olaf_copy_end(struct __sk_buff *skb, struct olaf_ack *ack)
-{
-	if (ack->broken)
-		goto unfit;
-	ack->next = ack->origin;
-	if (ack->heir)
-		ack->next.worker_be = bpf_htonl(ack->heir - 1);
-	else if (ack->copies && (ack->origin.dmac[0] & 1))
-		return TC_ACT_STOLEN; /* to a group, which the copies have reached */
-	if ((ack->copies || ack->heir) && olaf_ack_turn(skb))
-		goto unfit;
-	return TC_ACT_UNSPEC;
-unfit:
-	olaf_count_ack(copies_unfit);
-	return TC_ACT_SHOT;
-}
-
-/* Copies an ACK that is for every worker. Returns a TC verdict for the ACK itself. */
-static __always_inline int olaf_ack_copy(struct __sk_buff *skb, struct olaf_ack *ack)
+/*
+ * Copies the ACK, whose origin was read, to one worker or, if it is for every worker, to
+ * each of its cluster. Afterwards ack->copies and ack->heir tell who got one.
+ */
+static __always_inline void olaf_copies_make(struct __sk_buff *skb, struct olaf_ack *ack,
+					     __u32 returning)
 {
 	struct olaf_copying copying = { .skb = skb };
-	__u32 end;
+	__u32 worker = bpf_ntohl(ack->message.worker_be);
 
-	if (ack->message.worker_be != bpf_htonl(OLAF_EVERY_WORKER))
-		return TC_ACT_UNSPEC;
-	end = olaf_roster_end(bpf_ntohl(ack->message.cluster_be));
-	if (!end || olaf_forget_device_sum(skb) || olaf_way_read(skb, ack, &ack->origin))
-		return TC_ACT_UNSPEC;
 	ack->here = ack->origin;
 	ack->now_ns = bpf_ktime_get_ns();
+	ack->returning = returning;
 	ack->heir = 0;
 	ack->copies = 0;
 	ack->broken = 0;
 	ack->copying = 1;
-	bpf_loop(end, olaf_copy_next, &copying, 0);
+	if (worker == OLAF_EVERY_WORKER)
+		bpf_loop(olaf_roster_end(bpf_ntohl(ack->message.cluster_be)), olaf_copy_next,
+			 &copying, 0);
+	else
+		olaf_copy_to(skb, worker);
 	ack->copying = 0;
 	if (ack->copies)
 		olaf_count_ack(copied);
-	return olaf_copy_end(skb, ack);
+	if (ack->broken)
+		olaf_count_ack(copies_unfit);
+}
+
+/* Copies an ACK that leaves for every worker. Returns a TC verdict for the ACK itself. */
+static __always_inline int olaf_ack_copy(struct __sk_buff *skb, struct olaf_ack *ack)
+{
+	if (ack->message.worker_be != bpf_htonl(OLAF_EVERY_WORKER) ||
+	    !olaf_roster_end(bpf_ntohl(ack->message.cluster_be)) || olaf_forget_device_sum(skb) ||
+	    olaf_way_read(skb, ack, &ack->origin))
+		return TC_ACT_UNSPEC;
+	olaf_copies_make(skb, ack, 0);
+	if (ack->broken)
+		return TC_ACT_SHOT;
+	if (!ack->copies && !ack->heir)
+		return TC_ACT_UNSPEC;
+	/* To a group, which the copies have reached. */
+	if (!ack->heir && (ack->origin.dmac[0] & 1))
+		return TC_ACT_STOLEN;
+	ack->next = ack->origin;
+	if (ack->heir)
+		ack->next.worker_be = bpf_htonl(ack->heir - 1);
+	if (olaf_ack_turn(skb)) {
+		olaf_count_ack(copies_unfit);
+		return TC_ACT_SHOT;
+	}
+	return TC_ACT_UNSPEC;
 }
 
 #endif /* OLAF_ACK_COPY_BPF_H */

@@ -75,9 +75,15 @@ static __always_inline int olaf_way_read(struct __sk_buff *skb, const struct ola
 	if (inside > 1)
 		way->tag[beside + 1] = tag[1];
 	if (way->family == 6)
-		return bpf_skb_load_bytes(skb, ack->l3_offset + offsetof(struct ipv6hdr, saddr),
-					  way->saddr_be, 32);
-	if (bpf_skb_load_bytes(skb, ack->l3_offset + offsetof(struct iphdr, saddr), addresses_be,
+		return bpf_skb_load_bytes(skb, ack->l3_offset + offsetof(struct ipv6hdr, hop_limit),
+					  &way->hops, 1) ||
+			       bpf_skb_load_bytes(skb,
+						  ack->l3_offset + offsetof(struct ipv6hdr, saddr),
+						  way->saddr_be, 32) ?
+			       -1 :
+			       0;
+	if (bpf_skb_load_bytes(skb, ack->l3_offset + offsetof(struct iphdr, ttl), &way->hops, 1) ||
+	    bpf_skb_load_bytes(skb, ack->l3_offset + offsetof(struct iphdr, saddr), addresses_be,
 			       sizeof(addresses_be)))
 		return -1;
 	way->saddr_be[0] = addresses_be[0];
@@ -95,29 +101,52 @@ static __always_inline int olaf_same_tags(const struct olaf_way *a, const struct
 	return a->tags == b->tags;
 }
 
-/* Takes the old tags off and puts the new ones on; the outermost ends beside the bytes. */
-static __always_inline int olaf_turn_tags(struct __sk_buff *skb, struct olaf_ack *ack)
+/* Is the IP header without options and extensions, so that it can become the other one? */
+static __always_inline int olaf_header_is_plain(const struct olaf_ack *ack)
+{
+	return ack->l4_offset - ack->l3_offset ==
+	       (ack->here.family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+}
+
+static __always_inline __be16 olaf_eth_proto(__u32 family)
+{
+	return family == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+}
+
+/*
+ * The tags, and the IP version, which changes while no tag is in the way. Old tags come
+ * off and new ones go on; the outermost ends beside the bytes.
+ */
+static __always_inline int olaf_turn_layers(struct __sk_buff *skb, struct olaf_ack *ack)
 {
 	__u32 header_bytes = ack->l4_offset - ack->l3_offset;
 	const struct olaf_way *next = &ack->next;
-	__be16 proto_be = 0;
+	__be16 from_be = olaf_eth_proto(ack->here.family), to_be = olaf_eth_proto(next->family);
+	__be16 found_be = 0;
 	int i;
 
-	if (olaf_same_tags(&ack->here, next))
+	if (olaf_same_tags(&ack->here, next) && ack->here.family == next->family)
 		return 0;
 	for (i = 0; i < OLAF_MAX_WAY_TAGS; i++)
 		if (i < ack->here.tags && bpf_skb_vlan_pop(skb))
 			return -1;
+	/* The kernel pops what it takes for a tag, by the skb's protocol: did it? */
+	if (bpf_skb_load_bytes(skb, 2 * ETH_ALEN, &found_be, sizeof(found_be)) ||
+	    found_be != from_be)
+		return -1;
+	if (from_be != to_be) {
+		if (bpf_skb_change_proto(skb, to_be, 0) ||
+		    bpf_skb_store_bytes(skb, 2 * ETH_ALEN, &to_be, sizeof(to_be), 0))
+			return -1;
+		header_bytes = next->family == 4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+	}
 	for (i = OLAF_MAX_WAY_TAGS - 1; i >= 0; i--)
 		if (i < next->tags &&
 		    bpf_skb_vlan_push(skb, next->tag[i].proto_be, bpf_ntohs(next->tag[i].tci_be)))
 			return -1;
 	ack->l3_offset = ETH_HLEN + (next->tags ? next->tags - 1 : 0) * sizeof(struct olaf_tag);
 	ack->l4_offset = ack->l3_offset + header_bytes;
-	/* The kernel pops what it takes for a tag, by the skb's protocol: did it? */
-	if (bpf_skb_load_bytes(skb, ack->l3_offset - sizeof(proto_be), &proto_be, sizeof(proto_be)))
-		return -1;
-	return proto_be == bpf_htons(ack->here.family == 4 ? ETH_P_IP : ETH_P_IPV6) ? 0 : -1;
+	return 0;
 }
 
 static __always_inline __u64 olaf_way_addresses_sum(const struct olaf_way *way)
@@ -130,30 +159,83 @@ static __always_inline __u64 olaf_way_addresses_sum(const struct olaf_way *way)
 	return sum;
 }
 
-/* Addresses of the network layer, and the checksums that they count in. */
-static __always_inline int olaf_turn_addresses(struct __sk_buff *skb, struct olaf_ack *ack)
+/* A whole IP header in the place of the other version's. */
+static __always_inline long olaf_write_ip(struct __sk_buff *skb, const struct olaf_ack *ack)
 {
 	const struct olaf_way *next = &ack->next;
-	__u32 difference = olaf_sum_difference(olaf_way_addresses_sum(&ack->here),
-					       olaf_way_addresses_sum(next), 8);
+	struct ipv6hdr ip6 = {};
+	struct iphdr ip4 = {};
+
+	if (next->family == 4) {
+		ip4.version = 4;
+		ip4.ihl = sizeof(ip4) / 4;
+		ip4.tot_len = bpf_htons(sizeof(ip4) + ack->udp_bytes);
+		ip4.frag_off = bpf_htons(OLAF_IP_DONT_FRAGMENT);
+		ip4.ttl = next->hops;
+		ip4.protocol = IPPROTO_UDP;
+		ip4.saddr = next->saddr_be[0];
+		ip4.daddr = next->daddr_be[0];
+		ip4.check = olaf_checksum_fold(bpf_csum_diff(NULL, 0, (void *)&ip4, sizeof(ip4), 0));
+		return bpf_skb_store_bytes(skb, ack->l3_offset, &ip4, sizeof(ip4), 0);
+	}
+	ip6.version = 6;
+	ip6.payload_len = bpf_htons(ack->udp_bytes);
+	ip6.nexthdr = IPPROTO_UDP;
+	ip6.hop_limit = next->hops;
+	__builtin_memcpy(&ip6.saddr, next->saddr_be, sizeof(ip6.saddr));
+	__builtin_memcpy(&ip6.daddr, next->daddr_be, sizeof(ip6.daddr));
+	return bpf_skb_store_bytes(skb, ack->l3_offset, &ip6, sizeof(ip6), 0);
+}
+
+/* TTL or hop limit of a header that stays. */
+static __always_inline long olaf_turn_hops(struct __sk_buff *skb, const struct olaf_ack *ack)
+{
+	__u8 from = ack->here.hops, to = ack->next.hops;
+
+	if (from == to)
+		return 0;
+	if (ack->next.family == 6)
+		return bpf_skb_store_bytes(skb,
+					   ack->l3_offset + offsetof(struct ipv6hdr, hop_limit),
+					   &to, 1, 0);
+	/* The TTL is the first byte of its 16-bit word. */
+	return bpf_l3_csum_replace(skb, ack->l3_offset + offsetof(struct iphdr, check),
+				   bpf_htons(from << 8), bpf_htons(to << 8), 2) ||
+	       bpf_skb_store_bytes(skb, ack->l3_offset + offsetof(struct iphdr, ttl), &to, 1, 0);
+}
+
+/* Addresses of a header that stays; `difference` is of their sums. */
+static __always_inline long olaf_turn_ip(struct __sk_buff *skb, const struct olaf_ack *ack,
+					 __u32 difference)
+{
+	const struct olaf_way *next = &ack->next;
 	__be32 addresses_be[2] = { next->saddr_be[0], next->daddr_be[0] };
 
-	if (next->family == 6) {
-		if (bpf_skb_store_bytes(skb, ack->l3_offset + offsetof(struct ipv6hdr, saddr),
-					next->saddr_be, 32, BPF_F_INVALIDATE_HASH))
-			return -1;
-	} else if (bpf_l3_csum_replace(skb, ack->l3_offset + offsetof(struct iphdr, check), 0,
-				       difference, 0) ||
-		   bpf_skb_store_bytes(skb, ack->l3_offset + offsetof(struct iphdr, saddr),
-				       addresses_be, sizeof(addresses_be),
-				       BPF_F_INVALIDATE_HASH)) {
-		return -1;
-	}
-	return olaf_ack_checksum(skb, ack, difference, BPF_F_PSEUDO_HDR);
+	if (next->family == 6)
+		return bpf_skb_store_bytes(skb, ack->l3_offset + offsetof(struct ipv6hdr, saddr),
+					   next->saddr_be, 32, BPF_F_INVALIDATE_HASH);
+	return bpf_l3_csum_replace(skb, ack->l3_offset + offsetof(struct iphdr, check), 0,
+				   difference, 0) ||
+	       bpf_skb_store_bytes(skb, ack->l3_offset + offsetof(struct iphdr, saddr),
+				   addresses_be, sizeof(addresses_be), BPF_F_INVALIDATE_HASH);
+}
+
+/* The network layer, and what of it counts in the UDP checksum: the same for both versions. */
+static __always_inline long olaf_turn_network(struct __sk_buff *skb, struct olaf_ack *ack)
+{
+	__u32 difference = olaf_sum_difference(olaf_way_addresses_sum(&ack->here),
+					       olaf_way_addresses_sum(&ack->next), 8);
+	long error;
+
+	if (ack->here.family != ack->next.family)
+		error = olaf_write_ip(skb, ack);
+	else
+		error = olaf_turn_hops(skb, ack) || olaf_turn_ip(skb, ack, difference);
+	return error ? error : olaf_ack_checksum(skb, ack, difference, BPF_F_PSEUDO_HDR);
 }
 
 /* Ports and the worker field, and the checksum. */
-static __always_inline int olaf_turn_message(struct __sk_buff *skb, struct olaf_ack *ack)
+static __always_inline long olaf_turn_message(struct __sk_buff *skb, struct olaf_ack *ack)
 {
 	const struct olaf_way *here = &ack->here, *next = &ack->next;
 	__u64 from = (__u64)here->source_be + here->dest_be + here->worker_be;
@@ -177,9 +259,9 @@ __noinline int olaf_ack_turn(struct __sk_buff *skb)
 
 	if (!ack)
 		return -1;
-	if (olaf_turn_tags(skb, ack) ||
+	if (olaf_turn_layers(skb, ack) ||
 	    bpf_skb_store_bytes(skb, 0, ack->next.dmac, 2 * ETH_ALEN, 0) ||
-	    olaf_turn_addresses(skb, ack) || olaf_turn_message(skb, ack)) {
+	    olaf_turn_network(skb, ack) || olaf_turn_message(skb, ack)) {
 		ack->broken = 1;
 		return -1;
 	}

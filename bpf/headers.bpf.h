@@ -31,16 +31,6 @@ struct olaf_upstream6 {
 	struct udphdr udp;
 } __attribute__((packed));
 
-static __always_inline __u16 olaf_checksum_fold(__u64 sum)
-{
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~sum;
-}
-
 /* Pseudo header of UDP over IPv6, then UDP without its checksum; addresses are 32 bytes. */
 static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const struct udphdr *udp)
 {

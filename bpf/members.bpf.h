@@ -4,13 +4,13 @@
  *
  * Key: cluster x max_workers + worker. Value struct olaf_member. It never grows: ids of
  * max_workers and above have no place. Writers: XDP, from the updates that arrive, and
- * olaf_register, for user space. A writer makes the sequence odd by compare-and-swap and
+ * olaf_enrol, for user space. A writer makes the sequence odd by compare-and-swap and
  * even again when it is done; one that finds it odd leaves it alone, as the next update
  * comes soon: nobody ever waits here. Readers take a copy between two equal even
  * sequences, so no address is ever half an old one.
  *
  * Map olaf_rosters: key cluster, value struct olaf_roster. Raised by compare-and-swap
- * by whoever fills a place; lowered only by olaf_register, when it forgets a cluster.
+ * by whoever fills a place; lowered only by olaf_enrol, when it forgets a cluster.
  */
 #ifndef OLAF_MEMBERS_BPF_H
 #define OLAF_MEMBERS_BPF_H

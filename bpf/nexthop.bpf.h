@@ -12,8 +12,6 @@
 #include "slot.bpf.h"
 
 #define OLAF_HOP_TTL_NS 100000000ULL
-#define OLAF_AF_INET 2
-#define OLAF_AF_INET6 10
 
 /* Do departures of this kind need a next hop at all? Bridged and local ones don't. */
 static __always_inline int olaf_needs_hop(int routed)

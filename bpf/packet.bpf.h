@@ -23,6 +23,11 @@
 #define OLAF_MAX_VLAN_TAGS 2
 #define OLAF_MAX_EXTENSIONS 4
 #define OLAF_IP_FRAGMENT 0x3fff /* more-fragments flag and fragment offset */
+#define OLAF_IP_DONT_FRAGMENT 0x4000
+
+/* What the kernel's helpers call the two IP versions. */
+#define OLAF_AF_INET 2
+#define OLAF_AF_INET6 10
 
 struct olaf_vlan {
 	__be16 tci_be;
@@ -74,6 +79,17 @@ static __always_inline __be16 olaf_parse_ethernet(void *data, void *end, __u32 *
 		*offset += sizeof(*vlan);
 	}
 	return proto_be;
+}
+
+/* Folds a sum of words into an Internet checksum. */
+static __always_inline __u16 olaf_checksum_fold(__u64 sum)
+{
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	return ~sum;
 }
 
 /* Internet checksum of an IPv4 header, options included: 0 when right. */

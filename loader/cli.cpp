@@ -119,6 +119,18 @@ void add_attach(CLI::App &root, AttachOptions &options) {
            "take updates only from these sources; repeatable [everybody]")
         ->type_name("CIDR")
         ->allow_extra_args(false);
+    parsed(app, "--max-workers", options.max_workers, count_parser(1, 65536),
+           "workers of a cluster that ACKs are copied to: ids are 0 ... N-1 [256]", "N");
+    parsed(
+        app, "--member-timeout", options.member_timeout_ns,
+        [](const std::string &text) {
+            return parse_duration_between(text, 100'000'000, 86'400'000'000'000);
+        },
+        "forget a worker after this long a silence [60s]", "TIME");
+    app.add_flag_function(
+        "--strict,!--no-strict",
+        [&options](std::int64_t given) { options.strict = given > 0; },
+        "take updates only from workers that `olaf cluster set --worker` registered");
     app.add_flag("--replace", options.replace,
                  "swap the programs of the running queue and keep its state;\n"
                  "what isn't given stays as it is");
@@ -150,7 +162,7 @@ void range_argument(CLI::App &app, ClusterOptions &options, bool required) {
 }
 
 void add_cluster(CLI::App &root, ClusterOptions &options) {
-    auto &app = *root.add_subcommand("cluster", "Rules by cluster");
+    auto &app = *root.add_subcommand("cluster", "Rules and workers by cluster");
     app.require_subcommand(1);
     auto &set = *app.add_subcommand("set", "Change what is given, keep the rest");
     device_argument(set, options.device);
@@ -164,11 +176,25 @@ void add_cluster(CLI::App &root, ClusterOptions &options) {
         "merge only rewards that differ by this at most", "X|off");
     parsed(rules, "--max-count", options.max_count, count_parser(1, OLAF_LIMIT_MAX_COUNT),
            "never fold more updates than this into one", "N");
+    rules
+        .add_option_function<std::vector<std::string>>(
+            "--worker",
+            [&options](const std::vector<std::string> &texts) {
+                for (const auto &text : texts) {
+                    const auto worker = parse_worker(text);
+                    if (!worker)
+                        throw CLI::ValidationError("--worker", worker.error().message());
+                    options.workers.push_back(*worker);
+                }
+            },
+            "register a worker and bind it to its address; repeatable")
+        ->type_name("ID=ADDR[:PORT]")
+        ->allow_extra_args(false);
     rules.require_option(1, 0);
-    auto &remove = *app.add_subcommand("remove", "Back to the defaults");
+    auto &remove = *app.add_subcommand("remove", "Back to the defaults; forgets the workers");
     device_argument(remove, options.device);
     range_argument(remove, options, true);
-    auto &list = *app.add_subcommand("list", "Show rules; all that differ from the default");
+    auto &list = *app.add_subcommand("list", "Show rules and workers; all but clusters that have neither");
     device_argument(list, options.device);
     range_argument(list, options, false);
     set.callback([&options] { options.action = ClusterOptions::Action::set; });

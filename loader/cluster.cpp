@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "attachment.hpp"
+#include "clock.hpp"
 #include "commands.hpp"
 #include "datapath.hpp"
 #include "host.hpp"
+#include "members.hpp"
+#include "route.hpp"
 
 namespace olaf {
 namespace {
@@ -42,7 +47,81 @@ bool same(const olaf_rule &a, const olaf_rule &b) {
            a.reward_threshold == b.reward_threshold;
 }
 
-Result<void> list_rules(int fd, const Range &range, const olaf_rule &usual, bool all, bool json) {
+/// The open maps and the program of a running queue.
+struct Clusters {
+    const olaf_config &config;
+    Fd rules{}, members{}, rosters{}, enrol{};
+
+    static Result<Clusters> open(const Attachment &attachment) {
+        Clusters clusters{.config = attachment.record.config};
+        for (const auto &[into, name] : {std::pair{&clusters.rules, "olaf_rules"},
+                                         {&clusters.members, "olaf_members"},
+                                         {&clusters.rosters, "olaf_rosters"},
+                                         {&clusters.enrol, pin::enrol}}) {
+            auto fd = open_map(attachment, name);
+            if (!fd)
+                return std::unexpected(fd.error());
+            *into = std::move(*fd);
+        }
+        return clusters;
+    }
+};
+
+Result<void> register_workers(const Clusters &clusters, const Range &range,
+                              const std::vector<WorkerAddress> &workers) {
+    for (const auto &worker : workers)
+        if (worker.worker >= clusters.config.max_workers)
+            return fail("register worker", std::to_string(worker.worker), 0,
+                        "attach with a larger --max-workers",
+                        fmt::format("ids are 0 ... {}", clusters.config.max_workers - 1));
+    for (auto id = range.first; id <= range.last; id++)
+        for (const auto &worker : workers) {
+            if (auto done = register_worker(clusters.enrol.get(), id, worker); !done)
+                return done;
+            // One that is never heard can be found all the same, once its MAC address is known.
+            if (worker.port != 0)
+                wake_neighbour({.address = worker.address, .port = worker.port});
+        }
+    return {};
+}
+
+Result<void> remove(const Clusters &clusters, const Range &range, const olaf_rule &usual) {
+    for (auto id = range.first; id <= range.last; id++)
+        if (auto done = forget_members(clusters.enrol.get(), id); !done)
+            return done;
+    return write_rules(clusters.rules.get(), range.first, range.last, usual);
+}
+
+nlohmann::ordered_json member_json(const KnownMember &known, std::uint64_t now) {
+    const auto &member = known.member;
+    nlohmann::ordered_json object{{"worker", known.worker},
+                                  {"address", member_address_text(member)},
+                                  {"registered", (member.flags & OLAF_MEMBER_REGISTERED) != 0},
+                                  {"mac", nullptr},
+                                  {"vlans", nlohmann::json::array()},
+                                  {"silent_ns", nullptr}};
+    if (member.last_seen_ns == 0)
+        return object;
+    const auto &m = member.mac;
+    object["mac"] = fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", m[0], m[1], m[2], m[3],
+                                m[4], m[5]);
+    for (int i = 0; i < member.tags && i < 2; i++)
+        object["vlans"].push_back(ntohs(member.tag[i].tci_be) & 0xfff);
+    object["silent_ns"] = now > member.last_seen_ns ? now - member.last_seen_ns : 0;
+    return object;
+}
+
+void print_member(const nlohmann::ordered_json &member) {
+    const auto silent = member["silent_ns"];
+    fmt::print("{:>9} worker {:<5} {:<28} {}{}\n", "", member["worker"].get<std::uint32_t>(),
+               member["address"].get<std::string>(),
+               silent.is_null() ? "never heard"
+                                : fmt::format("heard {:.1f} s ago", silent.get<double>() / 1e9),
+               member["registered"].get<bool>() ? ", registered" : "");
+}
+
+Result<void> list_clusters(const Clusters &clusters, const Range &range, const olaf_rule &usual,
+                           bool all, bool json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     if (!json)
         fmt::print("{:>9} {:<10} {:>9} {:>16}\n", "cluster", "policy", "max-count",
@@ -53,15 +132,25 @@ Result<void> list_rules(int fd, const Range &range, const olaf_rule &usual, bool
     };
     std::uint32_t others = 0;
     for (auto id = range.first; id <= range.last; id++) {
-        const auto rule = read_rule(fd, id);
+        const auto rule = read_rule(clusters.rules.get(), id);
         if (!rule)
             return std::unexpected(rule.error());
-        if (!all && same(*rule, usual)) {
+        const auto known =
+            read_members(clusters.members.get(), clusters.rosters.get(), clusters.config, id);
+        if (!known)
+            return std::unexpected(known.error());
+        if (!all && same(*rule, usual) && known->empty()) {
             others++;
             continue;
         }
-        if (!json)
+        auto members = nlohmann::ordered_json::array();
+        for (const auto &member : *known)
+            members.push_back(member_json(member, monotonic_ns()));
+        if (!json) {
             row(std::to_string(id), *rule);
+            for (const auto &member : members)
+                print_member(member);
+        }
         nlohmann::ordered_json threshold = nullptr;
         if (rule->reward_threshold >= 0)
             threshold =
@@ -69,7 +158,8 @@ Result<void> list_rules(int fd, const Range &range, const olaf_rule &usual, bool
         list.push_back({{"cluster", id},
                         {"policy", policy_name(rule->policy)},
                         {"max_count", rule->max_count},
-                        {"reward_threshold", threshold}});
+                        {"reward_threshold", threshold},
+                        {"members", members}});
     }
     if (json)
         fmt::print("{}\n", list.dump(2));
@@ -87,9 +177,9 @@ Result<void> cluster(const ClusterOptions &options, const GlobalOptions &global)
     const auto attachment = live_attachment(options.device);
     if (!attachment)
         return std::unexpected(attachment.error());
-    const auto rules = open_map(*attachment, "olaf_rules");
-    if (!rules)
-        return std::unexpected(rules.error());
+    const auto clusters = Clusters::open(*attachment);
+    if (!clusters)
+        return std::unexpected(clusters.error());
     const auto &config = attachment->record.config;
     const Range range = options.clusters.value_or(Range{0, config.max_clusters - 1});
     if (range.last >= config.max_clusters)
@@ -100,13 +190,15 @@ Result<void> cluster(const ClusterOptions &options, const GlobalOptions &global)
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
     switch (options.action) {
     case Action::set:
-        return set_rules(rules->get(), range, options);
+        if (auto done = register_workers(*clusters, range, options.workers); !done)
+            return done;
+        return set_rules(clusters->rules.get(), range, options);
     case Action::remove:
-        return write_rules(rules->get(), range.first, range.last, usual);
+        return remove(*clusters, range, usual);
     case Action::list:
         break;
     }
-    return list_rules(rules->get(), range, usual, options.clusters.has_value(), global.json);
+    return list_clusters(*clusters, range, usual, options.clusters.has_value(), global.json);
 }
 
 } // namespace olaf

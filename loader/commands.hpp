@@ -10,6 +10,7 @@
 
 #include "address.hpp"
 #include "config.hpp"
+#include "members.hpp"
 #include "olaf/result.hpp"
 #include "units.hpp"
 
@@ -41,6 +42,9 @@ struct AttachOptions {
     std::optional<std::uint64_t> drain_interval_ns;
     std::optional<std::uint64_t> activity_window_ns;
     std::vector<olaf_prefix> allow;
+    std::optional<std::uint32_t> max_workers;
+    std::optional<std::uint64_t> member_timeout_ns;
+    std::optional<bool> strict;
     bool replace = false;
 };
 Result<void> attach(const AttachOptions &options, const GlobalOptions &global);
@@ -64,6 +68,7 @@ struct ClusterOptions {
     std::optional<olaf_policy> policy;
     std::optional<std::int64_t> reward_threshold; ///< Q47.16, -1: off
     std::optional<std::uint32_t> max_count;
+    std::vector<WorkerAddress> workers; ///< to register in each of the clusters
 };
 Result<void> cluster(const ClusterOptions &options, const GlobalOptions &global);
 

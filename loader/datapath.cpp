@@ -9,8 +9,10 @@
 #include <vector>
 
 #include <egress.skel.h>
+#include <enrol.skel.h>
 #include <ingress.skel.h>
 #include <lane.skel.h>
+#include <turnround.skel.h>
 
 #include "bpf_log.hpp"
 #include "fd.hpp"
@@ -118,6 +120,8 @@ struct Datapath::Parts {
     Skeleton<ingress> ingress_skeleton;
     Skeleton<lane> lane_skeleton;
     Skeleton<egress> egress_skeleton;
+    Skeleton<enrol> enrol_skeleton;
+    Skeleton<turnround> turnround_skeleton;
     std::vector<bpf_object *> objects; ///< of the skeletons
 };
 
@@ -142,6 +146,15 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
     if (!third)
         return std::unexpected(third.error());
     parts->egress_skeleton = std::move(*third);
+    auto fourth =
+        load_object<enrol>("the enrolling program", config, options, parts->objects);
+    if (!fourth)
+        return std::unexpected(fourth.error());
+    parts->enrol_skeleton = std::move(*fourth);
+    auto fifth = load_object<turnround>("the turnround program", config, options, parts->objects);
+    if (!fifth)
+        return std::unexpected(fifth.error());
+    parts->turnround_skeleton = std::move(*fifth);
 
     Datapath loaded(std::move(parts));
     if (!options.pinned_maps) {
@@ -171,6 +184,12 @@ int Datapath::lane_kick_fd() const {
 }
 int Datapath::egress_fd() const {
     return bpf_program__fd(parts_->egress_skeleton->progs.olaf_egress);
+}
+int Datapath::ack_return_fd() const {
+    return bpf_program__fd(parts_->turnround_skeleton->progs.olaf_ack_return);
+}
+int Datapath::enrol_fd() const {
+    return bpf_program__fd(parts_->enrol_skeleton->progs.olaf_enrol);
 }
 
 int Datapath::map_fd(std::string_view name) const {

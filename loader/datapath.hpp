@@ -44,6 +44,8 @@ class Datapath {
     [[nodiscard]] int lane_drain_fd() const;  ///< TC program, clsact ingress of the lane's end
     [[nodiscard]] int lane_kick_fd() const;   ///< TC program, clsact ingress of the lane's near end
     [[nodiscard]] int egress_fd() const;      ///< TC program, clsact egress of the device
+    [[nodiscard]] int ack_return_fd() const;  ///< TC program, clsact ingress of UPSTREAM's device
+    [[nodiscard]] int enrol_fd() const;       ///< run by `olaf cluster`
 
     /// Of a shared map ("olaf_slots"); -1 if there is none of that name.
     [[nodiscard]] int map_fd(std::string_view name) const;

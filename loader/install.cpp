@@ -13,6 +13,7 @@
 #include "losses.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
+#include "turnround.hpp"
 #include "xdp.hpp"
 
 namespace olaf {
@@ -130,6 +131,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   [&] { return queue->pin_maps(place.path()); },
                   [&] { return pin_programs(*queue, place, false); },
                   [&] { return install_filters(*map, record, *queue, device); },
+                  [&] { return install_return(*map, record, *queue); },
                   [&] {
                       watch_losses_or_say(*queue, place, device);
                       return install_xdp(place, *queue, device, skb_mode);
@@ -151,7 +153,9 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
                                                      {pin::token_catch, queue.token_catch_fd()},
                                                      {pin::lane_drain, queue.lane_drain_fd()},
                                                      {pin::lane_kick, queue.lane_kick_fd()},
-                                                     {pin::egress, queue.egress_fd()}};
+                                                     {pin::egress, queue.egress_fd()},
+                                                     {pin::enrol, queue.enrol_fd()},
+                                                     {pin::ack_return, queue.ack_return_fd()}};
     for (const auto &[name, fd] : programs) {
         const auto path = place.path(name);
         // The new one is pinned beside and moved over the old one.

@@ -40,6 +40,9 @@ DatapathConfig config_of(const olaf_config &running) {
     std::ranges::copy(running.source_addr_be, config.source.words_be.begin());
     config.skb_mode = running.flags & OLAF_CONFIG_SKB_MODE;
     config.allow_list = running.flags & OLAF_CONFIG_ALLOW_LIST;
+    config.strict = running.flags & OLAF_CONFIG_STRICT;
+    config.max_workers = running.max_workers;
+    config.member_timeout_ns = running.member_timeout_ns;
     config.meter = !(running.flags & OLAF_CONFIG_NO_METER);
     config.token_secret = running.token_secret;
     return config;
@@ -160,6 +163,13 @@ void plan_sizes(Plan &plan, const AttachOptions &options, const Device &device,
     auto &config = plan.config;
     take(config.max_clusters, options.max_clusters);
     take(config.max_segments, options.max_segments);
+    if (options.max_workers)
+        config.max_workers = options.max_workers;
+    if (const auto usual = usual_workers(config.max_clusters);
+        !config.max_workers && usual < OLAF_DEFAULT_MAX_WORKERS)
+        plan.notes.push_back(fmt::format("ACKs are copied to {} workers of a cluster at most; "
+                                         "--max-workers takes more memory for more",
+                                         usual));
     if (options.queue)
         config.queue_capacity = *options.queue;
     const bool by_mtu = options.max_lanes ? !*options.max_lanes : running == nullptr;
@@ -186,6 +196,9 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     take(config.window, options.window);
     take(config.drain_interval_ns, options.drain_interval_ns);
     take(config.activity_window_ns, options.activity_window_ns);
+    take(config.member_timeout_ns, options.member_timeout_ns);
+    take(config.strict, options.strict);
+    config.tags_hidden = offloads_of(device.name).rx_vlan;
     if (!options.allow.empty())
         config.allow_list = true;
     plan_sizes(plan, options, device, running);

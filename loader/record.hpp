@@ -22,6 +22,8 @@ inline constexpr auto token_catch = "olaf_token_catch";
 inline constexpr auto lane_drain = "olaf_lane_drain";
 inline constexpr auto lane_kick = "olaf_lane_kick";
 inline constexpr auto egress = "olaf_egress";
+inline constexpr auto enrol = "olaf_enrol";
+inline constexpr auto ack_return = "olaf_ack_return";
 } // namespace pin
 
 /// The value of the map olaf_attachment[0]: user space's alone, no program sees it. Sized in
@@ -36,7 +38,9 @@ struct Record {
     std::uint32_t clsact_ours = 0; ///< the device had none
     std::uint32_t filter_priority = 0; ///< of the token's catch
     std::uint32_t egress_priority = 0;
-    std::uint32_t pad = 0;
+    std::uint32_t return_priority = 0;
+    std::uint32_t return_ifindex = 0;     ///< device that ACKs from upstream come in by; 0: none
+    std::uint32_t return_clsact_ours = 0; ///< that device had none, and isn't the queue's own
     char device[16] = {}; ///< name at the time
     char target[64] = {}; ///< of deliveries, as people write it
     olaf_config config{};

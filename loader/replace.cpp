@@ -13,6 +13,7 @@
 #include "install.hpp"
 #include "plan.hpp"
 #include "tc.hpp"
+#include "turnround.hpp"
 #include "undo.hpp"
 #include "xdp.hpp"
 
@@ -51,6 +52,8 @@ Result<void> check_sizes(const olaf_config &running, const olaf_config &wanted,
                   running.max_segments == wanted.max_segments},
              Size{"--max-lanes", running.max_lanes, wanted.max_lanes,
                   running.max_lanes == wanted.max_lanes},
+             Size{"--max-workers", running.max_workers, wanted.max_workers,
+                  running.max_workers == wanted.max_workers},
              Size{"--queue", running.queue_capacity, wanted.queue_capacity,
                   running.ring_places == wanted.ring_places},
          })
@@ -172,6 +175,8 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
     std::snprintf(record.target, sizeof record.target, "%s", plan->target.c_str());
     const auto lane = record.lane(device.ifindex);
     Undo undo;
+    if (auto done = swap_return(place, *map, *running, record, *queue, undo); !done)
+        return std::unexpected(done.error());
     if (auto done = swap_programs(place, *running, device, *queue, undo); !done)
         return std::unexpected(done.error());
     undo.add([=] { (void)shape_lane(lane, running->config.drain_interval_ns); });
@@ -183,6 +188,9 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
     if (auto done = move_default(queue->map_fd("olaf_rules"), running->config, *config); !done)
         return std::unexpected(done.error());
     undo.dismiss(); // from here on the new ones are right
+    if (record.return_ifindex != running->return_ifindex)
+        if (auto done = remove_return(place, *running); !done)
+            return std::unexpected(done.error());
     watch_losses_or_say(*queue, place, device);
     if (auto done = pin_programs(*queue, place, true); !done)
         return std::unexpected(done.error());

@@ -45,24 +45,28 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
     return {};
 }
 
-} // namespace
-
 /// Every field is a 64-bit counter, so CPUs add up word by word.
-Result<olaf_counters> read_counters(int fd) {
-    static_assert(sizeof(olaf_counters) % 8 == 0);
+template <class T> Result<T> read_per_cpu(int fd, const char *name) {
+    static_assert(sizeof(T) % 8 == 0);
     const int cpus = libbpf_num_possible_cpus();
     if (cpus < 0)
         return fail("count", "CPUs", -cpus);
-    constexpr std::size_t words = sizeof(olaf_counters) / 8;
+    constexpr std::size_t words = sizeof(T) / 8;
     std::vector<std::uint64_t> values(words * static_cast<std::size_t>(cpus));
-    if (auto done = read_first(fd, "olaf_counters", values.data()); !done)
+    if (auto done = read_first(fd, name, values.data()); !done)
         return std::unexpected(done.error());
     std::uint64_t total[words] = {};
     for (std::size_t i = 0; i < values.size(); i++)
         total[i % words] += values[i];
-    olaf_counters sum;
+    T sum;
     std::memcpy(&sum, total, sizeof sum);
     return sum;
+}
+
+} // namespace
+
+Result<olaf_counters> read_counters(int counters_fd) {
+    return read_per_cpu<olaf_counters>(counters_fd, "olaf_counters");
 }
 
 namespace {
@@ -128,6 +132,11 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
     if (!counters)
         return std::unexpected(counters.error());
     snapshot.counters = *counters;
+    const auto acks =
+        read_per_cpu<olaf_ack_counters>(map_fd("olaf_ack_counters"), "olaf_ack_counters");
+    if (!acks)
+        return std::unexpected(acks.error());
+    snapshot.acks = *acks;
     if (auto done = read_slots(map_fd("olaf_slots"), config, snapshot); !done)
         return std::unexpected(done.error());
     const auto ring = read_ring(map_fd("olaf_ring"));

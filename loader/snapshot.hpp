@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "olaf/acks.h"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
 #include "olaf/window.h"
@@ -30,6 +31,7 @@ struct Snapshot {
     std::uint32_t active_clusters = 0;
     SlotSums slots;           ///< of every cluster
     olaf_counters counters{}; ///< of every CPU
+    olaf_ack_counters acks{}; ///< of every CPU
     olaf_ring ring{};
     olaf_window window{}; ///< all zero without --window
     std::vector<SlotSums> clusters; ///< by id

@@ -98,6 +98,16 @@ void print_table(const Attachment &attachment, const Json &json) {
     fmt::print("  besides   {} malformed{}, {} not allowed{}, {} bypassed\n", number("malformed"),
                reasons(json["malformed_by_reason"]), number("not_allowed"),
                reasons(json["not_allowed_by_reason"]), number("bypassed"));
+    const auto &acks = json["acks"];
+    const auto ack = [&](const char *key) { return acks[key].get<std::uint64_t>(); };
+    fmt::print("  acks      {}: {} stamped, {} for every worker copied {} times", ack("recognised"),
+               ack("stamped"), ack("copied"), ack("copies"));
+    if (const auto lost =
+            ack("copies_refused") + ack("copies_unreachable") + ack("copies_unfit");
+        lost != 0)
+        fmt::print("; {} copies not ({} refused, {} unreachable, {} unfit)", lost,
+                   ack("copies_refused"), ack("copies_unreachable"), ack("copies_unfit"));
+    fmt::print("\n");
     print_age(json["aom"]);
     print_lost(json["lost_behind"]);
     if (json.contains("clusters"))

@@ -68,6 +68,18 @@ Json window_object(const olaf_config &config, const olaf_window &window) {
             {"unmatched", window.unmatched}};
 }
 
+Json ack_counters(const olaf_ack_counters &acks) {
+    return {{"recognised", acks.recognised},
+            {"stamped", acks.stamped},
+            {"kept", acks.kept},
+            {"copied", acks.copied},
+            {"copies", acks.copies},
+            {"copies_refused", acks.copies_refused},
+            {"copies_unreachable", acks.copies_unreachable},
+            {"copies_unfit", acks.copies_unfit},
+            {"workers_unplaced", acks.unplaced}};
+}
+
 /// Frames that left the queue and that a device refused; null: nobody watches.
 Json lost_behind(const QueueState &state) {
     Json object{{"redirect", nullptr},
@@ -157,6 +169,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
         {"window", window_object(config, snapshot.window)},
         {"departures_failed",
          {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
+        {"acks", ack_counters(snapshot.acks)},
         {"lost_behind", lost_behind(state)},
         {"aom", nullptr},
         {"passages_unmetered", cpu.passages_unmetered},
@@ -165,9 +178,12 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
          {{"max_clusters", config.max_clusters},
           {"max_segments", config.max_segments},
           {"max_lanes", config.max_lanes},
+          {"max_workers", config.max_workers},
+          {"member_timeout_ns", config.member_timeout_ns},
           {"drain_interval_ns", config.drain_interval_ns},
           {"activity_window_ns", config.activity_window_ns}}},
-        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0}};
+        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
+        {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0}};
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
     if ((config.flags & OLAF_CONFIG_NO_METER) == 0)

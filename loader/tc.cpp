@@ -149,12 +149,15 @@ Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, Tc
 }
 
 Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
-                           const char *program_name) {
+                           const char *program_name, const FilterMark &mark) {
+    const bool any = mark.priority == 0 && mark.program_id == 0;
     const QuietBpfLog quiet; // most of these are not there
     const auto hook = hook_of(ifindex, where);
     for (std::uint32_t priority = 1; priority <= priorities; priority++) {
         auto found = options_of(priority);
         if (bpf_tc_query(&hook, &found) != 0 || !runs(found.prog_id, program_name))
+            continue;
+        if (!any && priority != mark.priority && found.prog_id != mark.program_id)
             continue;
         auto options = options_of(priority);
         if (const int error = bpf_tc_detach(&hook, &options); error != 0 && error != -ENOENT)

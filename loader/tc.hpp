@@ -31,8 +31,14 @@ Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifinde
 Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                             std::uint32_t priority, int program_fd);
 
+/// Which of several filters that run a program of one name is meant: any, unless one is given.
+struct FilterMark {
+    std::uint32_t priority = 0;
+    std::uint32_t program_id = 0; ///< or this one, whatever its priority
+};
+
 /// Removes our filter if it runs a program of that name; false if there is none.
 Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
-                           const char *program_name);
+                           const char *program_name, const FilterMark &mark = {});
 
 } // namespace olaf

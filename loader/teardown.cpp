@@ -11,6 +11,7 @@
 #include "record.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
+#include "turnround.hpp"
 #include "xdp.hpp"
 
 namespace olaf {
@@ -22,6 +23,8 @@ void keep_first(Result<void> &first, const Result<void> &result) {
 }
 
 void remove_from_device(const PinPlace &place, const Record &record, Result<void> &first) {
+    // First: on the queue's own device it is a filter in the same clsact.
+    keep_first(first, remove_return(place, record));
     const auto device = find_device(place.ifindex);
     if (!device)
         return;

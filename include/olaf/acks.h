@@ -15,8 +15,8 @@ struct olaf_ack_counters {
 	__u64 recognised; /* well-formed ACKs, copies of ours not included */
 	__u64 stamped; /* of those: carry this queue's state */
 	__u64 kept; /* of those: a more congested queue's stamp was left in place */
-	__u64 copied; /* of those: for every worker, and copies were made */
-	__u64 copies; /* that left by the device, the ACK itself not among them */
+	__u64 copied; /* of those: copies of it were made */
+	__u64 copies; /* that left; an ACK that goes on to its own addressee is none */
 	__u64 copies_refused; /* by the device or a filter behind ours */
 	__u64 copies_unreachable; /* members of the other IP version, or whose MAC isn't known */
 	__u64 copies_unfit; /* no memory to make one: the ACK was dropped with the rest of them */

@@ -55,7 +55,7 @@ struct olaf_roster {
 	__u32 end; /* one more than the highest worker id that has a place */
 };
 
-/* What user space asks of the program olaf_register, its context. */
+/* What user space asks of the program olaf_enrol, its context. */
 enum olaf_enrolment {
 	OLAF_ENROL_REGISTER = 1, /* worker of cluster, at addr_be and, unless 0, port_be */
 	OLAF_ENROL_FORGET = 2, /* every member of cluster */

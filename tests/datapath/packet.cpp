@@ -92,7 +92,7 @@ void Path::put_ipv4(Bytes &out, std::size_t udp_bytes) const {
     put_be(out, ttl_, 1);
     put_be(out, 17, 1);
     put_be(out, 0, 2);
-    put_be(out, (back_ ? 0x0a000100u : 0x0a000000u) | source_host_, 4);
+    put_be(out, (source_is_server() ? 0x0a000100u : 0x0a000000u) | source_host_, 4);
     put_be(out, (back_ ? 0x0a000000u : 0x0a000100u) | target_host_, 4);
     for (int i = 0; i < options_; i++)
         out.push_back(i == options_ - 1 ? 0 : 1);
@@ -107,7 +107,7 @@ void Path::put_ipv6(Bytes &out, std::size_t udp_bytes) const {
     put_be(out, extra + udp_bytes, 2);
     put_be(out, extensions_.empty() ? 17 : extensions_[0].protocol, 1);
     put_be(out, ttl_, 1);
-    put_be(out, back_ ? 0xfd00000000000001 : 0xfd00000000000000, 8);
+    put_be(out, source_is_server() ? 0xfd00000000000001 : 0xfd00000000000000, 8);
     put_be(out, source_host_, 8);
     put_be(out, back_ ? 0xfd00000000000000 : 0xfd00000000000001, 8);
     put_be(out, target_host_, 8);

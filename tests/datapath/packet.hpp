@@ -106,6 +106,8 @@ class Path {
     Path &source_port(std::uint16_t port) { return source_port_ = port, *this; }
     /// From the servers' network to the workers'.
     Path &back() { return back_ = true, *this; }
+    /// Within the servers' network.
+    Path &among_servers() { return among_servers_ = true, *this; }
     Path &ttl(std::uint8_t ttl) { return ttl_ = ttl, *this; }
     Path &id(std::uint16_t id) { return id_ = id, *this; }
     Path &tos(std::uint8_t tos) { return tos_ = tos, *this; }
@@ -125,6 +127,7 @@ class Path {
     struct Extension {
         std::uint8_t protocol, bytes;
     };
+    [[nodiscard]] bool source_is_server() const { return back_ || among_servers_; }
     void put_ethernet(Bytes &out) const;
     void put_ipv4(Bytes &out, std::size_t udp_bytes) const;
     void put_ipv6(Bytes &out, std::size_t udp_bytes) const;
@@ -135,7 +138,7 @@ class Path {
     std::vector<Extension> extensions_;
     std::uint8_t options_ = 0, source_host_ = 1, target_host_ = 2, ttl_ = 64, tos_ = 0;
     std::uint16_t source_port_ = 40000, target_port_ = OLAF_DEFAULT_PORT, id_ = 0x1234;
-    bool udp_checksum_ = true, back_ = false;
+    bool udp_checksum_ = true, back_ = false, among_servers_ = false;
 };
 
 inline Path ipv4() { return Path(4); }

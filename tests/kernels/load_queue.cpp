@@ -50,6 +50,7 @@ std::vector<Corner> corners() {
                 corner.name += ", " + std::to_string(lanes) + " lanes";
                 if (everything) {
                     corner.config.skb_mode = corner.config.allow_list = true;
+                    corner.config.strict = corner.config.tags_hidden = true;
                     corner.config.rate_bps = 1'000'000'000;
                     corner.config.max_segments = 4;
                     corner.name += ", paced, allow list, generic XDP";
@@ -83,10 +84,13 @@ bool load(const Corner &corner, unsigned &most) {
     }
     const std::array figures{processed(queue->ingress_fd()), processed(queue->token_catch_fd()),
                              processed(queue->lane_drain_fd()), processed(queue->lane_kick_fd()),
-                             processed(queue->egress_fd())};
-    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, "
-                "kick %u, egress %u\n",
-                corner.name.c_str(), figures[0], figures[1], figures[2], figures[3], figures[4]);
+                             processed(queue->egress_fd()), processed(queue->ack_return_fd()),
+                             processed(queue->enrol_fd())};
+    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, kick %u, "
+                "egress %u, turnround %u, enrol %u
+",
+                corner.name.c_str(), figures[0], figures[1], figures[2], figures[3], figures[4],
+                figures[5], figures[6]);
     most = std::max(most, *std::ranges::max_element(figures));
     return true;
 }

@@ -2,7 +2,9 @@
 #include "traces.hpp"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,7 +87,8 @@ std::string traces(const Netns &netns) {
     text += run({"tc", "-n", name, "qdisc"}).out;
     text += run({"bpftool", "net"}, {}, &netns).out;
     for (const auto &device : devices(netns)) {
-        text += run({"tc", "-n", name, "filter", "show", "dev", device, "ingress"}).out;
+        for (const char *side : {"ingress", "egress"})
+            text += run({"tc", "-n", name, "filter", "show", "dev", device, side}).out;
         text += run({"ethtool", "-k", device}, {}, &netns).out;
     }
     return text + pins(netns);
@@ -97,10 +100,13 @@ KernelObjects kernel_objects(const Netns &netns) {
     collect_ids(nlohmann::json::parse(run({"ip", "-n", name, "-d", "-j", "link"}).out),
                 objects.programs);
     for (const auto &device : devices(netns)) {
-        const auto filters =
-            run({"tc", "-n", name, "-j", "filter", "show", "dev", device, "ingress"}).out;
-        if (const auto json = nlohmann::json::parse(filters, nullptr, false); !json.is_discarded())
-            collect_ids(json, objects.programs);
+        for (const char *side : {"ingress", "egress"}) {
+            const auto filters =
+                run({"tc", "-n", name, "-j", "filter", "show", "dev", device, side}).out;
+            if (const auto json = nlohmann::json::parse(filters, nullptr, false);
+                !json.is_discarded())
+                collect_ids(json, objects.programs);
+        }
     }
     for (const auto program : objects.programs) {
         std::vector<std::uint32_t> maps;
@@ -163,6 +169,71 @@ ForeignXdp::ForeignXdp(const Netns &netns, const std::string &device) {
 
 ForeignXdp::~ForeignXdp() {
     close(link_);
+}
+
+namespace {
+
+constexpr std::uint32_t foreign_handle = 1;
+
+bpf_tc_hook hook_of(int ifindex, ForeignFilter::Side side) {
+    bpf_tc_hook hook{};
+    hook.sz = sizeof hook;
+    hook.ifindex = ifindex;
+    hook.attach_point = side == ForeignFilter::Side::ingress ? BPF_TC_INGRESS : BPF_TC_EGRESS;
+    return hook;
+}
+
+bpf_tc_opts filter_of(unsigned priority) {
+    bpf_tc_opts options{};
+    options.sz = sizeof options;
+    options.handle = foreign_handle;
+    options.priority = priority;
+    return options;
+}
+
+} // namespace
+
+ForeignFilter::ForeignFilter(const Netns &netns, const std::string &device, Side side,
+                             unsigned priority)
+    : netns_(netns), ifindex_(netns.ifindex(device)), side_(side), priority_(priority) {
+    const Inside inside(netns);
+    const bpf_insn next[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K,
+         .dst_reg = 0,
+         .src_reg = 0,
+         .off = 0,
+         .imm = TC_ACT_UNSPEC},
+        {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+    program_ = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "foreign", "GPL", next, 2, nullptr);
+    auto hook = hook_of(ifindex_, side);
+    auto options = filter_of(priority);
+    options.prog_fd = program_;
+    (void)bpf_tc_hook_create(&hook); // it may be there
+    if (bpf_tc_attach(&hook, &options) != 0)
+        throw std::runtime_error("cannot attach a foreign filter to " + device);
+}
+
+ForeignFilter::~ForeignFilter() {
+    const Inside inside(netns_);
+    auto hook = hook_of(ifindex_, side_);
+    auto options = filter_of(priority_);
+    (void)bpf_tc_detach(&hook, &options);
+    close(program_);
+}
+
+std::uint64_t ForeignFilter::runs() const {
+    bpf_prog_info info{};
+    __u32 length = sizeof info;
+    if (bpf_obj_get_info_by_fd(program_, &info, &length) != 0)
+        throw std::runtime_error("cannot inspect a foreign filter");
+    return info.run_cnt;
+}
+
+bool ForeignFilter::attached() const {
+    const Inside inside(netns_);
+    auto hook = hook_of(ifindex_, side_);
+    auto options = filter_of(priority_);
+    return bpf_tc_query(&hook, &options) == 0;
 }
 
 } // namespace olaf::test

@@ -37,6 +37,28 @@ class CountRuns {
     int fd_;
 };
 
+/// Somebody else's filter on a device, which lets everything on to the next one, for as long as
+/// it lives.
+class ForeignFilter {
+  public:
+    enum class Side { ingress, egress };
+    ForeignFilter(const Netns &netns, const std::string &device, Side side, unsigned priority);
+    ~ForeignFilter();
+    ForeignFilter(const ForeignFilter &) = delete;
+    ForeignFilter &operator=(const ForeignFilter &) = delete;
+
+    /// How often it has run, while somebody counts runs.
+    [[nodiscard]] std::uint64_t runs() const;
+    /// Whether it is still on the device.
+    [[nodiscard]] bool attached() const;
+
+  private:
+    const Netns &netns_;
+    int ifindex_, program_;
+    Side side_;
+    unsigned priority_;
+};
+
 /// Somebody else's XDP program on a device, for as long as it lives.
 class ForeignXdp {
   public:

@@ -140,4 +140,12 @@ Update Datagram::update() const {
     return std::move(parsed->update);
 }
 
+Ack Datagram::ack() const {
+    std::string why;
+    auto parsed = parse_ack(answer(ipv4()).carrying(payload).bytes, &why);
+    if (!parsed)
+        throw std::runtime_error("received no right ACK: " + why);
+    return std::move(parsed->ack);
+}
+
 } // namespace olaf::test

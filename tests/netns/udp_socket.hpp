@@ -26,6 +26,8 @@ struct Datagram {
     std::int64_t timestamp_ns = 0; ///< the kernel's, CLOCK_REALTIME
     /// What it holds; throws unless it is an UPDATE, right in every field and checksum.
     [[nodiscard]] Update update() const;
+    /// The same for an ACK.
+    [[nodiscard]] Ack ack() const;
 };
 
 class UdpSocket {
@@ -38,6 +40,7 @@ class UdpSocket {
 
     void send(const Bytes &payload, const Peer &to) const;
     void send(const Update &update, const Peer &to) const { send(message(update), to); }
+    void send(const Ack &ack, const Peer &to) const { send(message(ack), to); }
     /// The next one, or nothing within the time.
     [[nodiscard]] std::optional<Datagram> poll(std::chrono::milliseconds time) const;
     /// The next one; throws when patience has passed.

@@ -222,4 +222,50 @@ TEST(CommandLine, help_and_version_are_no_failure) {
     }
 }
 
+TEST(Worker, reads_an_id_and_an_address) {
+    const auto port = [](const char *text) { return parse_worker(text)->port; };
+    EXPECT_EQ(*parse_worker("3=192.0.2.1"),
+              (WorkerAddress{.worker = 3, .address = *parse_address("192.0.2.1"), .port = 0}));
+    EXPECT_EQ(parse_worker("4294967294=2001:db8::1")->worker, 0xfffffffeu);
+    EXPECT_EQ(port("0=192.0.2.1:40000"), 40000);
+    EXPECT_EQ(port("0=192.0.2.1:6523"), 6523);
+    EXPECT_EQ(port("0=2001:db8::1"), 0);
+    EXPECT_EQ(port("0=[2001:db8::1]"), 0);
+    EXPECT_EQ(port("0=[2001:db8::1]:7"), 7);
+}
+
+TEST(Worker, refuses_everything_else) {
+    for (const auto *text : {"", "3", "=192.0.2.1", "3=", "x=192.0.2.1", "-1=192.0.2.1",
+                             "4294967295=192.0.2.1", "3=192.0.2.1:", "3=192.0.2.1:0", "3=host",
+                             "3=192.0.2.1:70000", "3 =192.0.2.1", "3=[192.0.2.1]:7"})
+        EXPECT_FALSE(parse_worker(text)) << text;
+}
+
+TEST(Cluster, takes_workers) {
+    const auto set = good<ClusterOptions>(
+        {"cluster", "set", "eth0", "3", "--worker", "0=192.0.2.1", "--worker", "1=[::1]:7"});
+    ASSERT_EQ(set.workers.size(), 2u);
+    EXPECT_EQ(set.workers[1], *parse_worker("1=[::1]:7"));
+    expect_usage({"cluster", "set", "eth0", "3", "--worker", "1:192.0.2.1"}, "ID=ADDR");
+}
+
+TEST(Attach, takes_members_options) {
+    const auto options = good<AttachOptions>({"attach", "eth0", "--local", "--strict",
+                                              "--max-workers", "1000", "--member-timeout", "5s"});
+    EXPECT_EQ(options.strict, true);
+    EXPECT_EQ(options.max_workers, 1000u);
+    EXPECT_EQ(options.member_timeout_ns, 5'000'000'000u);
+    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--replace", "--no-strict"}).strict, false);
+    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local"}).strict, std::nullopt);
+    expect_usage({"attach", "eth0", "--local", "--max-workers", "0"}, "max-workers");
+    expect_usage({"attach", "eth0", "--local", "--member-timeout", "1ms"}, "member-timeout");
+}
+
+TEST(Config, keeps_the_members_table_within_bounds) {
+    EXPECT_EQ(make_config({.max_clusters = 1024})->max_workers, 256u);
+    EXPECT_EQ(make_config({.max_clusters = 65536})->max_workers, 16u);
+    EXPECT_EQ(make_config({.max_clusters = 65536, .max_workers = 256})->max_workers, 256u);
+    EXPECT_FALSE(make_config({.max_clusters = 65536, .max_workers = 257}));
+}
+
 } // namespace

@@ -24,7 +24,7 @@ static int olaf_same_party(const struct olaf_member *member, const struct olaf_r
 }
 
 /* 0, -EAGAIN: being written, ask again; -ENOENT: no place for it. */
-static int olaf_enrol(const struct olaf_registration *asked)
+static int olaf_enrol_worker(const struct olaf_registration *asked)
 {
 	struct olaf_member *member = olaf_member_at(asked->cluster, asked->worker);
 	int i;
@@ -83,13 +83,13 @@ static int olaf_forget(__u32 cluster)
 }
 
 SEC("syscall")
-int olaf_register(struct olaf_registration *asked)
+int olaf_enrol(struct olaf_registration *asked)
 {
 	/* A copy: what is asked for stays what was checked. */
 	struct olaf_registration mine = *asked;
 
 	if (mine.enrolment == OLAF_ENROL_REGISTER)
-		return olaf_enrol(&mine);
+		return olaf_enrol_worker(&mine);
 	if (mine.enrolment == OLAF_ENROL_FORGET)
 		return olaf_forget(mine.cluster);
 	return -EINVAL;

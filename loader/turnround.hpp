@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The filter that turns ACKs from an upstream server round to the workers: on the ingress of the
+// device that the server is reached by, which may be the queue's own.
+#pragma once
+
+#include "bpffs.hpp"
+#include "datapath.hpp"
+#include "record.hpp"
+#include "undo.hpp"
+
+namespace olaf {
+
+/// Puts it there if the queue delivers upstream; written in the record before each step.
+Result<void> install_return(const RecordMap &map, Record &record, const Datapath &queue);
+
+/// Takes it away, and the clsact that came with it.
+Result<void> remove_return(const PinPlace &place, const Record &record);
+
+/// For --replace: swaps the program where the filter stays, or puts a filter where there will be
+/// one; *record is the new one. A filter that is needed no more is left for remove_return().
+Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Record &running,
+                         Record &record, const Datapath &queue, Undo &undo);
+
+} // namespace olaf

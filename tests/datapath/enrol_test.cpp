@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Workers that user space registers, and --strict, which takes no others.
+#include <atomic>
+#include <thread>
+
+#include "ack_test.hpp"
+#include "loader/members.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr std::uint32_t cluster = 1;
+
+olaf::DatapathConfig strict_queue(bool strict) {
+    auto config = acknowledging_queue();
+    config.strict = strict;
+    return config;
+}
+
+class Enrol : public AckTest {
+  protected:
+    explicit Enrol(bool strict = false) : AckTest(strict_queue(strict)) { queue.link_busy(); }
+
+    void enrol(const std::string &worker) {
+        const auto parsed = olaf::parse_worker(worker);
+        ASSERT_TRUE(parsed) << parsed.error().message();
+        const auto done = olaf::register_worker(queue.queue().enrol_fd(), cluster, *parsed);
+        ASSERT_TRUE(done) << done.error().message();
+    }
+    void hear(const Path &path, std::uint32_t worker) {
+        queue.offer(path.carrying(Update{.cluster = cluster, .worker = worker}));
+    }
+    [[nodiscard]] std::string address(std::uint32_t worker) const {
+        return olaf::member_address_text(queue.member(cluster, worker));
+    }
+};
+
+TEST_F(Enrol, AWorkerIsWrittenDownBeforeItIsHeard) {
+    enrol("7=10.0.0.1:1234");
+    const auto member = queue.member(cluster, 7);
+    EXPECT_EQ(address(7), "10.0.0.1:1234");
+    EXPECT_EQ(member.flags, OLAF_MEMBER_REGISTERED | OLAF_MEMBER_PORT_BOUND);
+    EXPECT_EQ(member.last_seen_ns, 0u);
+    EXPECT_EQ(member.sequence % 2, 0u);
+    EXPECT_EQ(queue.roster(cluster).end, 8u);
+    enrol("7=fd00::1");
+    EXPECT_EQ(address(7), "fd00::1");
+    EXPECT_EQ(queue.member(cluster, 7).flags, OLAF_MEMBER_REGISTERED);
+}
+
+TEST_F(Enrol, ItsPortIsLearntIfItWasNotGiven) {
+    enrol("1=10.0.0.1");
+    hear(ipv4().source_port(1111), 1);
+    EXPECT_EQ(address(1), "10.0.0.1:1111");
+    hear(ipv4().source_port(2222), 1);
+    EXPECT_EQ(address(1), "10.0.0.1:2222");
+    EXPECT_EQ(queue.member(cluster, 1).flags, OLAF_MEMBER_REGISTERED);
+}
+
+TEST_F(Enrol, NobodyElseTakesItsPlace) {
+    enrol("1=10.0.0.1:1111");
+    hear(ipv4().source(9).source_port(1111), 1);
+    hear(ipv4().source_port(2222), 1);
+    hear(ipv6().source_port(1111), 1);
+    EXPECT_EQ(address(1), "10.0.0.1:1111");
+    EXPECT_EQ(queue.member(cluster, 1).last_seen_ns, 0u);
+    hear(ipv4().source_port(1111), 1);
+    EXPECT_NE(queue.member(cluster, 1).last_seen_ns, 0u);
+    EXPECT_EQ(queue.totals().received, 4u); // not strict: their updates count all the same
+}
+
+TEST_F(Enrol, WhoIsKnownByThatAddressStaysReachable) {
+    hear(ipv4().source_port(1111).vlan(5), 1);
+    const auto learnt = queue.member(cluster, 1);
+    enrol("1=10.0.0.1");
+    auto registered = queue.member(cluster, 1);
+    EXPECT_EQ(registered.last_seen_ns, learnt.last_seen_ns);
+    EXPECT_TRUE(std::ranges::equal(registered.mac, learnt.mac));
+    EXPECT_EQ(registered.tags, 1);
+    enrol("1=10.0.0.2");
+    EXPECT_EQ(queue.member(cluster, 1).last_seen_ns, 0u);
+    EXPECT_EQ(queue.member(cluster, 1).tags, 0);
+}
+
+TEST_F(Enrol, ForgettingLeavesNobody) {
+    enrol("255=10.0.0.1");
+    hear(ipv4(), 3);
+    ASSERT_TRUE(olaf::forget_members(queue.queue().enrol_fd(), cluster));
+    EXPECT_EQ(queue.roster(cluster).end, 0u);
+    for (std::uint32_t worker = 0; worker < 256; worker++)
+        ASSERT_EQ(queue.member(cluster, worker).family, 0);
+    hear(ipv4(), 3);
+    EXPECT_EQ(queue.roster(cluster).end, 4u);
+}
+
+TEST_F(Enrol, OutsideTheTableNothingIsWritten) {
+    const auto &queue_fd = queue.queue();
+    const auto worker = olaf::parse_worker("256=10.0.0.1");
+    EXPECT_FALSE(olaf::register_worker(queue_fd.enrol_fd(), cluster, *worker));
+    const auto first = olaf::parse_worker("0=10.0.0.1");
+    EXPECT_FALSE(olaf::register_worker(queue_fd.enrol_fd(), queue.config().max_clusters, *first));
+    EXPECT_FALSE(olaf::forget_members(queue_fd.enrol_fd(), 0xffffffff));
+}
+
+class Strict : public Enrol {
+  protected:
+    Strict() : Enrol(true) {}
+
+    void refuses(const Path &path, std::uint32_t worker, olaf_refused reason) {
+        const auto before = queue.counters();
+        hear(path, worker);
+        EXPECT_EQ(queue.counters().not_allowed[reason], before.not_allowed[reason] + 1);
+        EXPECT_EQ(queue.counters().received, before.received);
+    }
+    void takes(const Path &path, std::uint32_t worker) {
+        const auto before = queue.counters().received;
+        hear(path, worker);
+        EXPECT_EQ(queue.counters().received, before + 1);
+    }
+};
+
+TEST_F(Strict, TakesOnlyRegisteredWorkersFromTheirOwnAddresses) {
+    enrol("1=10.0.0.1");
+    enrol("2=10.0.0.2:2222");
+    enrol("3=fd00::3");
+    takes(ipv4().source(1), 1);
+    takes(ipv4().source(1).source_port(9), 1);
+    takes(ipv4().source(2).source_port(2222), 2);
+    takes(ipv6().source(3), 3);
+    refuses(ipv4().source(1), 0, OLAF_REFUSED_WORKER);
+    refuses(ipv4().source(1), 4, OLAF_REFUSED_WORKER);
+    refuses(ipv4().source(1), 0xffffffff, OLAF_REFUSED_WORKER);
+    refuses(ipv4().source(2), 1, OLAF_REFUSED_ADDRESS);
+    refuses(ipv6().source(1), 1, OLAF_REFUSED_ADDRESS);
+    refuses(ipv4().source(2).source_port(2223), 2, OLAF_REFUSED_ADDRESS);
+    refuses(ipv4().source(3), 3, OLAF_REFUSED_ADDRESS);
+    EXPECT_EQ(address(1), "10.0.0.1:9");
+    EXPECT_EQ(address(2), "10.0.0.2:2222");
+}
+
+TEST_F(Strict, WhoWasForgottenIsAStranger) {
+    enrol("1=10.0.0.1");
+    takes(ipv4(), 1);
+    ASSERT_TRUE(olaf::forget_members(queue.queue().enrol_fd(), cluster));
+    refuses(ipv4(), 1, OLAF_REFUSED_WORKER);
+}
+
+/// From every CPU at once, and with user space between them: a reader never sees half a member.
+TEST_F(Enrol, WritersOnSeveralCpusLeaveNoTornMember) {
+    std::atomic<bool> done = false;
+    std::vector<std::jthread> writers;
+    for (const std::uint8_t host : {1, 2})
+        writers.emplace_back([&, host] {
+            const Mac mac = {host, host, host, host, host, host};
+            const auto frame = ipv4().from(mac).source(host).source_port(host).carrying(
+                Update{.cluster = cluster, .worker = 0});
+            while (!done)
+                queue.offer(frame);
+        });
+    writers.emplace_back([&] {
+        while (!done)
+            (void)olaf::forget_members(queue.queue().enrol_fd(), cluster);
+    });
+    std::uint64_t seen[3] = {};
+    const int members = queue.queue().map_fd("olaf_members");
+    const int rosters = queue.queue().map_fd("olaf_rosters");
+    for (int i = 0; i < 20'000; i++) {
+        const auto known = olaf::read_members(members, rosters, queue.config(), cluster);
+        ASSERT_TRUE(known) << known.error().message();
+        if (known->empty()) {
+            seen[0]++;
+            continue;
+        }
+        const auto &member = known->front().member;
+        const auto host = member.mac[0];
+        ASSERT_TRUE(host == 1 || host == 2);
+        seen[host]++;
+        ASSERT_EQ(olaf::member_address_text(member),
+                  "10.0.0." + std::to_string(host) + ":" + std::to_string(host));
+        for (const auto byte : member.mac)
+            ASSERT_EQ(byte, host);
+    }
+    done = true;
+    writers.clear();
+    EXPECT_GT(seen[1], 0u);
+    EXPECT_GT(seen[2], 0u);
+}
+
+} // namespace

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An ACK from the upstream server goes back to its workers, the way that their updates came.
+#include <arpa/inet.h>
+
+#include <set>
+
+#include "ack_test.hpp"
+#include "testbed.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr std::uint32_t cluster = 1;
+constexpr std::uint16_t upstream_port = 7000;
+constexpr Mac own_mac = {2, 0, 0, 0, 8, 8}, gateway_mac = {2, 0, 0, 0, 8, 9};
+
+/// This host is host 1 of the servers' network, the server host 9 of it.
+olaf::IpAddress host_of_servers(int family, std::uint8_t host) {
+    if (family == 4)
+        return {.family = 4, .words_be = {htonl(0x0a000100u | host)}};
+    return {.family = 6, .words_be = {htonl(0xfd000000), htonl(1), 0, htonl(host)}};
+}
+
+olaf::DatapathConfig upstream_queue(std::uint32_t ifindex, int family) {
+    auto config = acknowledging_queue();
+    config.deliver = OLAF_DELIVER_UPSTREAM;
+    config.ifindex = config.egress_ifindex = ifindex;
+    config.mac = own_mac;
+    config.upstream = host_of_servers(family, 9);
+    config.source = host_of_servers(family, 1);
+    config.upstream_port = upstream_port;
+    return config;
+}
+
+struct InTestbed {
+    Testbed net;
+};
+
+class Turnround : private InTestbed, public AckTest, public testing::WithParamInterface<int> {
+  protected:
+    Turnround() : AckTest(upstream_queue(net.near, GetParam())), out(net.far) {
+        queue.link_busy();
+    }
+
+    /// What the server's answer comes in: to host 1 of its own network, at the queue's port.
+    static Path from_upstream() {
+        Path path = GetParam() == 4 ? ipv4() : ipv6();
+        return path.from(gateway_mac).to(own_mac).among_servers().source(9).target(1)
+            .source_port(upstream_port).ttl(30).id(0);
+    }
+    struct Someone {
+        std::uint32_t worker;
+        Path update, ack;
+    };
+    /// Sends to host 2 of the servers' network (this host has more addresses than one).
+    static Someone someone(std::uint32_t worker, int family) {
+        const auto host = static_cast<std::uint8_t>(worker);
+        const auto port = static_cast<std::uint16_t>(50000 + worker);
+        const Mac mac = {2, 0, 0, 0, 7, host};
+        const auto path = family == 4 ? ipv4() : ipv6();
+        // Identification and flow label don't survive a change of the IP version: none here.
+        auto ack = answer(path).from(own_mac).to(mac).target(host).port(port).ttl(29).id(0);
+        return {.worker = worker,
+                .update = Path(path).from(mac).source(host).source_port(port),
+                .ack = ack};
+    }
+    void hear(const Someone &worker) {
+        queue.offer(worker.update.carrying(Update{.cluster = cluster, .worker = worker.worker}));
+    }
+    Ran arrive(const Frame &frame) {
+        return run_tc(queue.queue().ack_return_fd(), frame.bytes);
+    }
+    Bytes to(const Someone &worker, Ack ack) const {
+        ack.worker = worker.worker;
+        return worker.ack.carrying(stamped(ack, 1, 4, queue.waiting().empty() ? 0 : 1)).bytes;
+    }
+    void stays(const Frame &frame) {
+        const auto ran = arrive(frame);
+        EXPECT_EQ(ran.verdict, tc_unspec);
+        EXPECT_EQ(hex(ran.bytes), hex(frame.bytes));
+        EXPECT_TRUE(out.empty());
+    }
+
+    Capture out;
+    const Ack ack{.cluster = cluster, .sequence = 77, .model_version = 9, .lanes = lanes_of(5)};
+};
+
+TEST_P(Turnround, EveryWorkerIsSentItsOwnWhateverItsIpVersion) {
+    std::vector<Someone> workers{someone(1, 4), someone(2, 6), someone(3, 4), someone(4, 6),
+                                 someone(5, 4), someone(6, 6)};
+    for (const auto index : {2u, 3u})
+        for (auto *path : {&workers[index].update, &workers[index].ack})
+            path->vlan(100);
+    for (const auto index : {4u, 5u})
+        for (auto *path : {&workers[index].update, &workers[index].ack})
+            path->service_vlan(200).vlan(100);
+    for (const auto &worker : workers)
+        hear(worker);
+    EXPECT_EQ(arrive(from_upstream().carrying(ack)).verdict,
+              static_cast<std::uint32_t>(TC_ACT_STOLEN));
+    for (const auto &worker : workers) {
+        const auto copy = out.next();
+        ASSERT_TRUE(copy);
+        EXPECT_EQ(hex(*copy), hex(to(worker, ack))) << worker.worker;
+    }
+    EXPECT_TRUE(out.empty());
+    EXPECT_EQ(queue.ack_counters().copies, workers.size());
+}
+
+TEST_P(Turnround, OneWorkersAckGoesToItAlone) {
+    for (const int family : {4, 6}) {
+        hear(someone(1, family));
+        hear(someone(2, family));
+        auto mine = ack;
+        mine.worker = 2;
+        EXPECT_EQ(arrive(from_upstream().carrying(mine)).verdict,
+                  static_cast<std::uint32_t>(TC_ACT_STOLEN));
+        EXPECT_EQ(hex(*out.next()), hex(to(someone(2, family), mine)));
+        EXPECT_TRUE(out.empty());
+    }
+}
+
+TEST_P(Turnround, WhatIsForNobodyWeKnowGoesUpTheStack) {
+    const auto path = from_upstream();
+    auto ran = arrive(path.carrying(ack));
+    EXPECT_EQ(ran.verdict, tc_unspec);
+    EXPECT_EQ(hex(ran.bytes), hex(path.carrying(stamped(ack, 0, 4, 0)).bytes));
+    hear(someone(1, 4));
+    auto other = ack;
+    other.worker = 3;
+    EXPECT_EQ(arrive(path.carrying(other)).verdict, tc_unspec);
+    EXPECT_TRUE(out.empty());
+}
+
+TEST_P(Turnround, OnlyTheUpstreamServersAcksToThisQueue) {
+    hear(someone(1, 4));
+    const auto path = from_upstream();
+    stays(Path(path).source(8).carrying(ack));
+    stays(Path(path).target(3).carrying(ack));
+    stays(Path(path).port(6524).carrying(ack));
+    stays(Path(path).source_port(6523).carrying(ack));
+    stays(Path(path).ttl(1).carrying(ack)); // or two such hosts could send one round for ever
+    stays(path.carrying(Update{}));
+    stays(path.carrying(control_message()));
+}
+
+TEST_P(Turnround, WithoutAChecksumItStaysWithinIpv4) {
+    if (GetParam() == 6)
+        GTEST_SKIP() << "IPv6 has always one";
+    hear(someone(1, 4));
+    hear(someone(2, 6));
+    auto first = someone(1, 4);
+    first.ack.without_udp_checksum();
+    arrive(from_upstream().without_udp_checksum().carrying(ack));
+    EXPECT_EQ(hex(*out.next()), hex(to(first, ack)));
+    EXPECT_TRUE(out.empty());
+    EXPECT_EQ(queue.ack_counters().copies_unreachable, 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ip, Turnround, testing::Values(4, 6),
+                         [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
+
+} // namespace
