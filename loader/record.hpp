@@ -60,11 +60,14 @@ class RecordMap {
   public:
     static Result<RecordMap> create(const PinPlace &place, const Record &record);
     static Result<RecordMap> open(const PinPlace &place);
+    /// For read() alone: asks for no more than the right to read the pin.
+    static Result<RecordMap> open_to_read(const PinPlace &place);
 
     [[nodiscard]] Result<Record> read() const;
     [[nodiscard]] Result<void> write(const Record &record) const;
 
   private:
+    static Result<RecordMap> open(const PinPlace &place, std::uint32_t file_flags);
     RecordMap(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
     std::string path_;
     Fd fd_;

@@ -50,6 +50,18 @@ Json all_counters(const Snapshot &snapshot) {
     return object;
 }
 
+Json ack_counters(const olaf_ack_counters &acks) {
+    return {{"recognised", acks.recognised},
+            {"stamped", acks.stamped},
+            {"kept", acks.kept},
+            {"copied", acks.copied},
+            {"copies", acks.copies},
+            {"copies_refused", acks.copies_refused},
+            {"copies_unreachable", acks.copies_unreachable},
+            {"copies_unfit", acks.copies_unfit},
+            {"workers_unplaced", acks.unplaced}};
+}
+
 Json window_object(const olaf_config &config, const olaf_window &window) {
     if (config.window == 0)
         return nullptr;
@@ -66,18 +78,6 @@ Json window_object(const olaf_config &config, const olaf_window &window) {
             {"forgiven", window.forgiven},
             {"late", window.late},
             {"unmatched", window.unmatched}};
-}
-
-Json ack_counters(const olaf_ack_counters &acks) {
-    return {{"recognised", acks.recognised},
-            {"stamped", acks.stamped},
-            {"kept", acks.kept},
-            {"copied", acks.copied},
-            {"copies", acks.copies},
-            {"copies_refused", acks.copies_refused},
-            {"copies_unreachable", acks.copies_unreachable},
-            {"copies_unfit", acks.copies_unfit},
-            {"workers_unplaced", acks.unplaced}};
 }
 
 /// Frames that left the queue and that a device refused; null: nobody watches.
@@ -122,7 +122,7 @@ Json cluster_list(const QueueState &state) {
 Result<QueueState> read_queue(const Attachment &attachment) {
     std::map<std::string, Fd> open;
     const auto find = [&](const char *name) {
-        auto fd = open_map(attachment, name);
+        auto fd = open_map_to_read(attachment, name);
         if (!fd)
             return -1;
         return (open[name] = std::move(*fd)).get();

@@ -84,11 +84,10 @@ bool load(const Corner &corner, unsigned &most) {
     }
     const std::array figures{processed(queue->ingress_fd()), processed(queue->token_catch_fd()),
                              processed(queue->lane_drain_fd()), processed(queue->lane_kick_fd()),
-                             processed(queue->egress_fd()), processed(queue->ack_return_fd()),
+                             processed(queue->egress_fd()),     processed(queue->ack_return_fd()),
                              processed(queue->enrol_fd())};
     std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, kick %u, "
-                "egress %u, turnround %u, enrol %u
-",
+                "egress %u, turnround %u, enrol %u\n",
                 corner.name.c_str(), figures[0], figures[1], figures[2], figures[3], figures[4],
                 figures[5], figures[6]);
     most = std::max(most, *std::ranges::max_element(figures));
