@@ -149,7 +149,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"BridgedPartial", Way::bridged, "4", "auto", 4, true},
                     Case{"Routed", Way::routed, "4"},
                     Case{"RoutedGeneric6", Way::routed, "4", "skb", 6},
-                    Case{"OneArmed", Way::one_armed, "4"}),
+                    Case{"OneArmed", Way::one_armed, "4"},
+                    Case{"Upstream4", Way::upstream4, "4"},
+                    Case{"Upstream6From4", Way::upstream6, "4"},
+                    Case{"UpstreamGeneric", Way::upstream4, "auto", "skb"},
+                    Case{"UpstreamPartial", Way::upstream4, "4", "auto", 4, true}),
     name_of);
 
 struct Loss {
@@ -193,7 +197,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, LostAcks,
                                          Loss{"LocalOne", Way::local, "1"},
                                          Loss{"LocalAuto", Way::local, "auto"},
                                          Loss{"Bridged", Way::bridged, "8"},
-                                         Loss{"Routed", Way::routed, "auto"}),
+                                         Loss{"Routed", Way::routed, "auto"},
+                                         Loss{"Upstream", Way::upstream4, "8"}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 TEST(WindowServer, DiesAndComesBack) {
