@@ -45,11 +45,11 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 	slot = olaf_slot_at(claim->slot);
 	if (!slot || !olaf_lock(&slot->lock))
 		return 0;
-	popped = !slot->inflight &&
-		 olaf_ring_pop(ring, position, claim->slot, now, room, riding);
+	index = *(volatile __u32 *)&place->entry;
+	entry = olaf_entry_at(index);
+	popped = entry && !slot->inflight &&
+		 olaf_ring_pop(ring, position, claim->slot, now, room, riding, &entry->pending);
 	if (popped) {
-		index = place->entry;
-		entry = olaf_entry_at(index);
 		slot->inflight = 1;
 		if (olaf_entry_is_buffer(index) && slot->open == 1 + olaf_buffer_of(index))
 			slot->open = 0;
@@ -57,8 +57,7 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 			slot->counters.departed_riding++;
 		else
 			slot->counters.departed_drain++;
-		if (entry)
-			slot->counters.updates_departed += entry->pending.count;
+		slot->counters.updates_departed += entry->pending.count;
 		claim->entry = index;
 		claim->position = position;
 		claim->got |= OLAF_GOT_DEPARTURE;

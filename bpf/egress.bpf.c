@@ -2,12 +2,14 @@
 /*
  * The way back: TC egress of the device that faces the workers.
  *
- *   ACK of ours? -> stamp the queue's state -> for every worker? copy it to each
+ *   ACK of ours? -> tell the window -> stamp the queue's state
+ *                                   -> for every worker? copy it to each
  *
  * Everything else passes untouched, and later filters still run.
  */
 #include "ack_copy.bpf.h"
 #include "ack_stamp.bpf.h"
+#include "ack_window.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -19,6 +21,9 @@ int olaf_egress(struct __sk_buff *skb)
 	if (!ack || ack->copying || !olaf_ack_parse(skb, ack, olaf_cfg.port_be))
 		return TC_ACT_UNSPEC;
 	olaf_count_ack(recognised);
+	/* Those of an upstream server were told of where they came in. */
+	if (olaf_cfg.window && olaf_cfg.deliver != OLAF_DELIVER_UPSTREAM && olaf_window_acked(skb))
+		return TC_ACT_SHOT;
 	olaf_ack_stamp(skb, ack);
 	return olaf_ack_copy(skb, ack);
 }

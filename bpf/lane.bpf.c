@@ -4,9 +4,11 @@
  *
  *   DEV, TC ingress:        olaf_token_catch   the token goes into the lane
  *   lane, far end, ingress: olaf_lane_drain    what is due leaves; the token goes round
+ *   lane, near end, ingress: olaf_lane_kick    an ACK made something due: it leaves now
  *
  * The lane is a veth pair. Its near end (olaf_cfg.lane_ifindex) has a token bucket that
- * lets a token through a drain interval after the last, longer ones later. One token is
+ * lets a token through a drain interval after the last, longer ones later. Nothing holds
+ * up what goes the other way, from the far end (olaf_cfg.kick_ifindex). One token is
  * alive: the ring's lane_generation. While anything waits it circulates; it dies when
  * it finds nothing waiting, under the same lock that appending takes, so no wake-up is
  * lost.
@@ -88,13 +90,13 @@ static __always_inline long olaf_lane_send(struct __sk_buff *skb)
 
 /*
  * The next hop's address isn't known: the skb itself leaves through the kernel's
- * neighbour code, which asks for it, and a clone goes on as the token.
+ * neighbour code, which asks for it, and a clone goes on as the token, unless it was a kick.
  */
 static __always_inline int olaf_lane_ask(struct __sk_buff *skb, struct olaf_frame_out *out,
 					 __u32 generation, __u32 bytes)
 {
-	if (olaf_token_renew(skb, generation, 0) ||
-	    bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, 0))
+	if (generation != OLAF_KICK && (olaf_token_renew(skb, generation, 0) ||
+					bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, 0)))
 		return -1;
 	if (bpf_skb_change_tail(skb, bytes, 0) ||
 	    (out->family == 6 && bpf_skb_change_proto(skb, bpf_htons(ETH_P_IPV6), 0)) ||
@@ -104,7 +106,7 @@ static __always_inline int olaf_lane_ask(struct __sk_buff *skb, struct olaf_fram
 }
 
 /*
- * Lets the head leave if it is due. `generation` is the token's. A global function:
+ * Lets the head leave if it is due. `generation` is the token's or OLAF_KICK. A global function:
  * verified once, called up to OLAF_BURST times a tick. Returns enum olaf_drained.
  */
 __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
@@ -119,6 +121,8 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	if (!ring || !olaf_ring_waits(ring))
 		return OLAF_DRAINED_DUE;
 	now = bpf_ktime_get_ns();
+	if (!olaf_window_may_open(now))
+		return OLAF_DRAINED_DUE;
 	if (!olaf_pop(ring, *(volatile __u64 *)&ring->head, now, OLAF_ANY_BYTES, 0, &claim) ||
 	    olaf_take_leave(skb, &claim, now, &out))
 		return OLAF_DRAINED_DUE;
@@ -155,8 +159,19 @@ told:
  */
 static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation)
 {
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = bpf_ktime_get_ns(), due = ring->next_departure_ns;
+	__u64 longest = olaf_cfg.drain_interval_ns * (OLAF_TOKEN_MAX_BYTES / OLAF_TOKEN_MIN_BYTES);
 	__s64 wait = -1;
+
+	/*
+	 * A closed window: an ACK that opens it needs no tick, so only a timeout does. With a
+	 * rate besides, what an ACK lets go may have to wait for that: the token must be at hand.
+	 */
+	if (olaf_cfg.window && !olaf_cfg.ns_per_byte_q24) {
+		due = olaf_window_opens_ns();
+		if (due > now + longest)
+			due = now + longest;
+	}
 
 	/* Not to be had: look again in a tick, so that no wake-up is lost. */
 	if (!olaf_lock(&ring->lock))
@@ -165,12 +180,22 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 		if (ring->head == ring->tail && !ring->holds) {
 			ring->lane_deadline_ns = 0;
 		} else {
-			wait = ring->next_departure_ns > now ? ring->next_departure_ns - now : 0;
+			wait = due > now ? due - now : 0;
 			ring->lane_deadline_ns = now + wait + OLAF_TOKEN_GRACE_NS;
 		}
 	}
 	olaf_unlock(&ring->lock);
 	return wait;
+}
+
+/* What is due leaves. Returns enum olaf_drained of the last one. */
+static __always_inline int olaf_lane_burst(struct __sk_buff *skb, __u32 generation)
+{
+	int drained = OLAF_DRAINED_ONE, i;
+
+	for (i = 0; i < OLAF_BURST && drained == OLAF_DRAINED_ONE; i++)
+		drained = olaf_drain_one(skb, generation);
+	return drained;
 }
 
 /* TC ingress of the lane's far end: one tick. */
@@ -180,7 +205,6 @@ int olaf_lane_drain(struct __sk_buff *skb)
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_token token;
 	__s64 wait;
-	int i;
 
 	if (!ring || olaf_token_read(skb, &token))
 		return TC_ACT_SHOT;
@@ -189,16 +213,32 @@ int olaf_lane_drain(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	}
 	olaf_count(lane_ticks);
-	for (i = 0; i < OLAF_BURST; i++) {
-		int drained = olaf_drain_one(skb, token.generation);
-
-		if (drained == OLAF_DRAINED_ASK)
-			return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
-		if (drained == OLAF_DRAINED_DUE)
-			break;
-	}
+	if (olaf_lane_burst(skb, token.generation) == OLAF_DRAINED_ASK)
+		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
 	wait = olaf_lane_rest(ring, token.generation);
 	if (wait < 0 || olaf_token_renew(skb, token.generation, wait))
 		return TC_ACT_SHOT;
 	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+}
+
+/*
+ * TC ingress of the lane's near end: a clone of an ACK (ack_window.bpf.h), with a token's
+ * bytes, for one burst. It has still an ACK's tag and marks beside its bytes. Longer by a
+ * byte, it forgets the sum that a device may have taken of it.
+ */
+SEC("tc")
+int olaf_lane_kick(struct __sk_buff *skb)
+{
+	struct olaf_token token;
+
+	if (olaf_token_read(skb, &token) || token.generation != OLAF_KICK ||
+	    (skb->vlan_present && bpf_skb_vlan_pop(skb)) ||
+	    bpf_skb_change_tail(skb, skb->len + 1, 0))
+		return TC_ACT_SHOT;
+	skb->mark = 0;
+	skb->priority = 0;
+	olaf_count(lane_kicks);
+	if (olaf_lane_burst(skb, OLAF_KICK) == OLAF_DRAINED_ASK)
+		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
+	return TC_ACT_SHOT;
 }

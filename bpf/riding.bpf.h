@@ -102,7 +102,8 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	} else if (!olaf_ring_waits(ring)) {
 		/* An unlimited link has no time to take: no lock. */
 		if (olaf_may_pass(ctx, a, slot) &&
-		    (!olaf_cfg.ns_per_byte_q24 || olaf_ring_pass(ring, a->now, a->frame_bytes)))
+		    ((!olaf_cfg.ns_per_byte_q24 && !olaf_cfg.window) ||
+		     olaf_ring_pass(ring, a->now, a->frame_bytes, &a->update)))
 			a->claim.got |= OLAF_GOT_PASSAGE;
 	} else if (!late && olaf_ring_due(ring, a->now)) {
 		head = *(volatile __u64 *)&ring->head;

@@ -16,6 +16,7 @@
 #define OLAF_RING_BPF_H
 
 #include "slot.bpf.h"
+#include "window.bpf.h"
 
 /* The token is late when it hasn't come back this long after it should have. */
 #define OLAF_TOKEN_GRACE_NS 20000000ULL
@@ -76,7 +77,7 @@ static __always_inline int olaf_ring_waits(struct olaf_ring *ring)
 
 static __always_inline int olaf_ring_due(struct olaf_ring *ring, __u64 now)
 {
-	return now >= *(volatile __u64 *)&ring->next_departure_ns;
+	return now >= *(volatile __u64 *)&ring->next_departure_ns && olaf_window_may_open(now);
 }
 
 static __always_inline int olaf_token_late(struct olaf_ring *ring, __u64 now)
@@ -105,16 +106,23 @@ static __always_inline void olaf_pace(struct olaf_ring *ring, __u64 now, __u32 b
 	ring->next_departure_ns = start + serialisation;
 }
 
-/* Nothing waits and the link is free: `bytes` may pass by the queue. Returns whether so. */
-static __always_inline int olaf_ring_pass(struct olaf_ring *ring, __u64 now, __u32 bytes)
+/*
+ * Nothing waits, the link is free and the window open: `update`, of `bytes`, may pass by
+ * the queue. Returns whether so.
+ */
+static __always_inline int olaf_ring_pass(struct olaf_ring *ring, __u64 now, __u32 bytes,
+					  const struct olaf_pending *update)
 {
 	int passes;
 
 	if (!olaf_lock(&ring->lock))
 		return 0;
-	passes = ring->head == ring->tail && now >= ring->next_departure_ns;
-	if (passes)
+	passes = ring->head == ring->tail && now >= ring->next_departure_ns &&
+		 olaf_window_opens(now);
+	if (passes) {
 		olaf_pace(ring, now, bytes);
+		olaf_window_depart(update, now);
+	}
 	olaf_unlock(&ring->lock);
 	return passes;
 }
@@ -123,10 +131,12 @@ static __always_inline int olaf_ring_pass(struct olaf_ring *ring, __u64 now, __u
  * Pops the head, if it is still at `position`, of `slot`, due, and no longer than `room`
  * bytes. Under the lock of its slot. With `hold` the lane stays awake until
  * olaf_ring_release(): the arrival that carries the departure may still append, and then
- * has no frame left to make a token of. Returns whether it was popped.
+ * has no frame left to make a token of. `update` is what the head holds, if it is of
+ * `slot`. Returns whether it was popped.
  */
 static __always_inline int olaf_ring_pop(struct olaf_ring *ring, __u64 position, __u32 slot,
-					 __u64 now, __u32 room, __u32 hold)
+					 __u64 now, __u32 room, __u32 hold,
+					 const struct olaf_pending *update)
 {
 	struct olaf_place *place = olaf_place_at(position);
 	int popped;
@@ -135,9 +145,10 @@ static __always_inline int olaf_ring_pop(struct olaf_ring *ring, __u64 position,
 		return 0;
 	popped = ring->head == position && ring->head != ring->tail &&
 		 now >= ring->next_departure_ns && place->state == OLAF_PLACE_WAITING &&
-		 place->slot == slot && place->bytes <= room;
+		 place->slot == slot && place->bytes <= room && olaf_window_opens(now);
 	if (popped) {
 		olaf_pace(ring, now, place->bytes);
+		olaf_window_depart(update, now);
 		place->state = OLAF_PLACE_LEAVING;
 		ring->head = position + 1;
 		if (hold)
@@ -162,7 +173,9 @@ static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __
 	if (!free || now <= ring->lane_deadline_ns)
 		return;
 	ring->lane_deadline_ns = now + OLAF_TOKEN_GRACE_NS;
-	claim->generation = ++ring->lane_generation;
+	if (++ring->lane_generation == 0) /* that is a kick's */
+		ring->lane_generation = 1;
+	claim->generation = ring->lane_generation;
 	claim->got |= OLAF_GOT_TOKEN;
 }
 

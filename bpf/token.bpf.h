@@ -21,6 +21,9 @@
 #define OLAF_TOKEN_MIN_BYTES 128 /* one drain interval */
 #define OLAF_TOKEN_MAX_BYTES 8192 /* 64 drain intervals */
 
+/* The generation of no token: tells a kick (ack_window.bpf.h). */
+#define OLAF_KICK 0
+
 struct olaf_token {
 	/* IPv4, so that the skb is one of a protocol that bpf_redirect_neigh() sends. */
 	__be16 eth_proto_be;

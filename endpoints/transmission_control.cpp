@@ -36,6 +36,17 @@ double TransmissionControl::operator()(const QueueState &state) const {
     return std::min(share + slope_ * overdue_s, 1.0);
 }
 
+Result<PauseAfterAck> PauseAfterAck::make(double pause_s) {
+    if (!std::isfinite(pause_s) || pause_s <= 0)
+        return fail("set transmission control", {}, 0, "give seconds, such as 0.3",
+                    "the pause must be positive and finite");
+    return PauseAfterAck(pause_s);
+}
+
+double PauseAfterAck::operator()(const QueueState &state) const {
+    return state.active_clusters <= state.capacity || state.since_ack_s >= pause_s_ ? 1 : 0;
+}
+
 UniformRandom uniform_random(std::optional<std::uint64_t> seed) {
     if (!seed) {
         std::random_device device;

@@ -148,16 +148,21 @@ Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd) 
     return reading;
 }
 
-double aom_fairness(const AomReading &reading, Age ClusterAom::*clock) {
+double jain_index(std::span<const double> values) {
     double sum = 0, squares = 0;
-    for (const auto &cluster : reading.clusters) {
-        const double average = (cluster.*clock).average_ns();
-        sum += average;
-        squares += average * average;
+    for (const double value : values) {
+        sum += value;
+        squares += value * value;
     }
     // μ² + σ² is the mean of the squares.
-    return squares == 0 ? 1.0
-                        : sum * sum / (static_cast<double>(reading.clusters.size()) * squares);
+    return squares == 0 ? 1.0 : sum * sum / (static_cast<double>(values.size()) * squares);
+}
+
+double aom_fairness(const AomReading &reading, Age ClusterAom::*clock) {
+    std::vector<double> averages;
+    for (const auto &cluster : reading.clusters)
+        averages.push_back((cluster.*clock).average_ns());
+    return jain_index(averages);
 }
 
 } // namespace olaf

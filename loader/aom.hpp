@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "olaf/aom.h"
@@ -67,6 +68,9 @@ struct AomReading {
 
 /// Reads the map olaf_aom while programs write it: each (cluster, segment) is of one moment.
 Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd);
+
+/// Jain's index, μ² / (μ² + σ²): 1 if all are equal, or there are none.
+double jain_index(std::span<const double> values);
 
 /// Jain's index over the clusters' averages, μ² / (μ² + σ²); 1 without clusters.
 double aom_fairness(const AomReading &reading, Age ClusterAom::*clock);

@@ -81,12 +81,14 @@ void report(const Device &device, const Record &record, bool json) {
         object["rate_bps"] = nullptr;
         if (config.rate_bps != 0)
             object["rate_bps"] = config.rate_bps;
+        object["window"] = window_text(window_of(config));
         fmt::print("{}\n", object.dump());
         return;
     }
-    fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}, delivers {}{}\n",
+    fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}{}, delivers {}{}\n",
                device.name, config.queue_capacity, mode, __builtin_bswap16(config.port_be),
-               policy_name(config.default_policy), rate_text(config.rate_bps), kind,
+               policy_name(config.default_policy), rate_text(config.rate_bps),
+               config.window != 0 ? ", window " + window_text(window_of(config)) : "", kind,
                record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "");
 }
 

@@ -18,15 +18,34 @@ std::unexpected<Error> none(const std::string &device) {
                 "none is attached");
 }
 
+/// Whether the pinned XDP program is on the device. A link can't be opened by one who may only
+/// read its pin: then the device tells which program it has.
+bool is_alive(const PinPlace &place) {
+    const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
+    if (link)
+        return xdp_link_device(link.get()) == place.ifindex;
+    if (errno != EACCES && errno != EPERM)
+        return false;
+    const Fd program(get_pin(place.path(pin::ingress), BPF_F_RDONLY));
+    return program && xdp_program_on(place.ifindex, program.get());
+}
+
+Result<Fd> open_map(const Attachment &attachment, const char *name, std::uint32_t file_flags) {
+    Fd fd(get_pin(attachment.place.path(name), file_flags));
+    if (!fd)
+        return fail("open map", attachment.place.path(name), errno,
+                    errno == EPERM || errno == EACCES ? "run as root" : "");
+    return fd;
+}
+
 } // namespace
 
 Attachment read_attachment(const PinPlace &place) {
     Attachment attachment;
     attachment.place = place;
-    if (const auto map = RecordMap::open(place))
+    if (const auto map = RecordMap::open_to_read(place))
         attachment.record = map->read().value_or(Record{});
-    const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
-    attachment.alive = link && xdp_link_device(link.get()) == place.ifindex;
+    attachment.alive = is_alive(place);
     const auto device = find_device(place.ifindex);
     attachment.device = device ? device->name : attachment.record.device;
     return attachment;
@@ -68,11 +87,11 @@ Result<Attachment> live_attachment(const std::string &device) {
 }
 
 Result<Fd> open_map(const Attachment &attachment, const char *name) {
-    Fd fd(bpf_obj_get(attachment.place.path(name).c_str()));
-    if (!fd)
-        return fail("open map", attachment.place.path(name), errno,
-                    errno == EPERM || errno == EACCES ? "run as root" : "");
-    return fd;
+    return open_map(attachment, name, 0);
+}
+
+Result<Fd> open_map_to_read(const Attachment &attachment, const char *name) {
+    return open_map(attachment, name, BPF_F_RDONLY);
 }
 
 } // namespace olaf

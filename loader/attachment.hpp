@@ -32,5 +32,7 @@ Result<Attachment> live_attachment(const std::string &device);
 
 /// A pinned map of it.
 Result<Fd> open_map(const Attachment &attachment, const char *name);
+/// The same for reading: asks for no more than the right to read the pin.
+Result<Fd> open_map_to_read(const Attachment &attachment, const char *name);
 
 } // namespace olaf

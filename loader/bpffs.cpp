@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bpffs.hpp"
 
+#include <bpf/bpf.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/file.h>
@@ -44,6 +45,13 @@ Result<void> mount_bpffs() {
         return fail("mount the BPF file system at", mount_point, errno,
                     "run as root; in a container, mount it from outside");
     return {};
+}
+
+int get_pin(const std::string &path, std::uint32_t file_flags) {
+    struct bpf_obj_get_opts options {}; // a function is called so as well
+    options.sz = sizeof options;
+    options.file_flags = file_flags;
+    return bpf_obj_get_opts(path.c_str(), &options);
 }
 
 std::string PinPlace::path() const {

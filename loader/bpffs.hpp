@@ -19,6 +19,9 @@ bool bpffs_mounted();
 /// Mounts it where it belongs, if it isn't.
 Result<void> mount_bpffs();
 
+/// Opens a pinned object; file flags are 0 or BPF_F_RDONLY. -1 with errno if it can't be.
+int get_pin(const std::string &path, std::uint32_t file_flags);
+
 /// Where a device's objects are pinned.
 struct PinPlace {
     std::uint64_t netns = 0;

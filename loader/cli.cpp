@@ -6,52 +6,18 @@
 #include <map>
 #include <sstream>
 
+#include "cli_options.hpp"
+#include "observe/cli.hpp"
+
 namespace olaf {
 namespace {
 
 constexpr auto usage_error = 2;
 
-/// An option whose text a strict parser of ours reads.
-template <class Parser, class Into>
-CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, Parser parser,
-                    const std::string &help, const std::string &type) {
-    return app
-        .add_option_function<std::string>(
-            name,
-            [&into, parser, name](const std::string &text) {
-                auto value = parser(text);
-                if (!value)
-                    throw CLI::ValidationError(name, value.error().message());
-                into = std::move(*value);
-            },
-            help)
-        ->type_name(type);
-}
-
-auto count_parser(std::uint32_t least, std::uint32_t most) {
-    return [=](const std::string &text) { return parse_count(text, least, most); };
-}
-auto count_or(std::string word, std::uint32_t least, std::uint32_t most) {
-    return [=](const std::string &text) { return parse_count_or(word, text, least, most); };
-}
-
 Result<olaf_policy> parse_policy(const std::string &text) {
     if (const auto policy = policy_by_name(text))
         return *policy;
     return fail("find policy", "'" + text + "'", 0, "it is one of olaf, fifo, aggregate, newest");
-}
-
-Result<std::uint64_t> parse_duration_between(const std::string &text, std::uint64_t least,
-                                             std::uint64_t most) {
-    auto value = parse_duration(text);
-    if (value && (*value < least || *value > most))
-        return fail("take duration", "'" + text + "'", 0,
-                    "give " + duration_text(least) + " ... " + duration_text(most));
-    return value;
-}
-
-void device_argument(CLI::App &app, std::string &into, bool required = true) {
-    app.add_option("device", into, "Network device")->type_name("DEV")->required(required);
 }
 
 void add_attach(CLI::App &root, AttachOptions &options) {
@@ -75,6 +41,11 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     parsed(
         app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
         "pace of departures [line; with --local unlimited]", "20gbit|line|unlimited");
+    parsed(
+        app, "--window", options.window, [](const std::string &text) { return parse_window(text); },
+        "departures that may be unacknowledged; auto finds the fewest that\n"
+        "keep the server busy [off]. Without --rate, that is then unlimited",
+        "N|auto|off");
     parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
            "olaf|fifo|aggregate|newest");
     parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_PLACES / 2),
@@ -225,20 +196,13 @@ void add_meter(CLI::App &root, MeterOptions &options) {
 
 } // namespace
 
-std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv) {
-    CLI::App app("Folds model updates of asynchronous distributed RL in the kernel, at a NIC.\n",
-                 "olaf");
-    CommandLine line;
-    AttachOptions attach;
-    DetachOptions detach;
-    StatusOptions status;
-    ClusterOptions cluster;
-    DoctorOptions doctor;
-    MeterOptions meter;
-    app.add_option("--netns", line.global.netns, "work in this network namespace of ip netns")
+void define_command_line(CLI::App &app, CommandOptions &into) {
+    app.name("olaf");
+    app.description("Folds model updates of asynchronous distributed RL in the kernel, at a NIC.");
+    app.add_option("--netns", into.global.netns, "work in this network namespace of ip netns")
         ->type_name("NAME");
-    app.add_flag("--json", line.global.json, "results as JSON");
-    app.add_flag("-v,--verbose", line.global.verbose, "progress, and the log of libbpf");
+    app.add_flag("--json", into.global.json, "results as JSON");
+    app.add_flag("-v,--verbose", into.global.verbose, "progress, and the log of libbpf");
     app.set_version_flag("--version", "olaf " OLAF_PROJECT_VERSION);
     app.require_subcommand(1);
     app.fallthrough();
@@ -247,13 +211,19 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
                "  olaf doctor eth0\n"
                "  olaf attach eth0 --local --rate 1gbit\n"
                "  olaf status eth0");
-    add_attach(app, attach);
-    add_detach(app, detach);
-    add_status(app, status);
-    add_cluster(app, cluster);
-    add_doctor(app, doctor);
-    add_meter(app, meter);
+    add_attach(app, into.attach);
+    add_detach(app, into.detach);
+    add_status(app, into.status);
+    add_cluster(app, into.cluster);
+    add_observers(app, into);
+    add_doctor(app, into.doctor);
+    add_meter(app, into.meter);
+}
 
+std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv) {
+    CLI::App app;
+    CommandOptions options;
+    define_command_line(app, options);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError &error) {
@@ -271,18 +241,27 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
                     unknown.front() + "'\nRun with --help for more information.\n"};
         return Farewell{usage_error, err.str()};
     }
+    CommandLine line{.global = std::move(options.global), .command = {}};
     if (app.got_subcommand("attach"))
-        line.command = std::move(attach);
+        line.command = std::move(options.attach);
     else if (app.got_subcommand("detach"))
-        line.command = std::move(detach);
+        line.command = std::move(options.detach);
     else if (app.got_subcommand("status"))
-        line.command = std::move(status);
+        line.command = std::move(options.status);
     else if (app.got_subcommand("cluster"))
-        line.command = std::move(cluster);
+        line.command = std::move(options.cluster);
+    else if (app.got_subcommand("trace"))
+        line.command = std::move(options.trace);
+    else if (app.got_subcommand("top"))
+        line.command = std::move(options.top);
+    else if (app.got_subcommand("report"))
+        line.command = std::move(options.report);
+    else if (app.got_subcommand("serve"))
+        line.command = std::move(options.serve);
     else if (app.got_subcommand("meter"))
-        line.command = std::move(meter);
+        line.command = std::move(options.meter);
     else
-        line.command = std::move(doctor);
+        line.command = std::move(options.doctor);
     return line;
 }
 

@@ -6,13 +6,37 @@
 #include <variant>
 
 #include "commands.hpp"
+#include "observe/commands.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace olaf {
 
+/// What the command line fills in: the options of every command.
+struct CommandOptions {
+    GlobalOptions global;
+    AttachOptions attach;
+    DetachOptions detach;
+    StatusOptions status;
+    ClusterOptions cluster;
+    TraceOptions trace;
+    TopOptions top;
+    ReportOptions report;
+    ServeOptions serve;
+    DoctorOptions doctor;
+    MeterOptions meter;
+};
+
+/// Declares every command and option: for parsing, and for the manual and the completions, which
+/// are generated from it. `into` must outlive `app`.
+void define_command_line(CLI::App &app, CommandOptions &into);
+
 struct CommandLine {
     GlobalOptions global;
-    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, DoctorOptions,
-                 MeterOptions>
+    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, TraceOptions,
+                 TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions>
         command;
 };
 

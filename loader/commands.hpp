@@ -33,6 +33,7 @@ struct AttachOptions {
     std::optional<std::uint16_t> port;
     std::optional<std::optional<std::uint32_t>> queue; ///< inner nothing: auto
     std::optional<Rate> rate;
+    std::optional<Window> window;
     std::optional<olaf_policy> policy;
     std::optional<std::uint32_t> max_clusters;
     std::optional<std::uint32_t> max_segments;

@@ -9,6 +9,8 @@
 #include <bit>
 #include <cerrno>
 
+#include "olaf/window.h"
+
 namespace olaf {
 namespace {
 
@@ -45,6 +47,7 @@ Result<void> check(const DatapathConfig &human) {
                                      OLAF_MAX_PLACES / 2),
              in_range("rate", human.rate_bps == 0 ? lowest_rate : human.rate_bps, lowest_rate,
                       highest_rate, " bit/s"),
+             in_range<std::uint32_t>("window", human.window.most, 0, OLAF_MAX_WINDOW),
              in_range("drain-interval", human.drain_interval_ns, least_interval, most_interval,
                       " ns"),
              in_range<std::uint32_t>("max-workers", human.max_workers.value_or(1), 1, 65536),
@@ -86,11 +89,13 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
                    (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
                    (human.strict ? OLAF_CONFIG_STRICT : 0u) |
                    (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
+                   (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
                    (human.meter ? 0u : OLAF_CONFIG_NO_METER);
     config.deliver = human.deliver;
     config.ifindex = human.ifindex;
     config.egress_ifindex = human.egress_ifindex;
     config.lane_ifindex = human.lane_ifindex;
+    config.kick_ifindex = human.kick_ifindex;
     config.port_be = htons(human.port);
     std::ranges::copy(human.mac, config.mac);
     std::ranges::copy(human.lane_mac, config.lane_mac);
@@ -105,6 +110,7 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.default_policy = human.policy;
     config.ns_per_byte_q24 = ns_per_byte_q24(human.rate_bps);
     config.rate_bps = human.rate_bps;
+    config.window = human.window.most;
     config.drain_interval_ns = human.drain_interval_ns;
     config.activity_window_ns = human.activity_window_ns;
     config.upstream_family = human.upstream.family;
@@ -160,6 +166,10 @@ std::optional<olaf_policy> policy_by_name(std::string_view name) {
     if (found == policies.end())
         return {};
     return static_cast<olaf_policy>(found - policies.begin());
+}
+
+Window window_of(const olaf_config &config) {
+    return {.automatic = (config.flags & OLAF_CONFIG_WINDOW_AUTO) != 0, .most = config.window};
 }
 
 olaf_rule default_rule(olaf_policy policy) {

@@ -10,6 +10,7 @@
 #include "olaf/members.h"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
+#include "units.hpp"
 
 namespace olaf {
 
@@ -29,6 +30,7 @@ struct DatapathConfig {
     std::optional<std::uint32_t> queue_capacity{}; ///< Qmax; none: never lose one to a full one
     std::uint64_t rate_bps = 0;                    ///< 0: unlimited
     std::uint16_t frame_overhead = 0;              ///< charged to the rate on top of each frame
+    Window window{}; ///< departures that may be unacknowledged
     olaf_policy policy = OLAF_POLICY_OLAF;
     std::uint32_t max_clusters = 1024;
     std::uint32_t max_segments = 1;
@@ -40,6 +42,7 @@ struct DatapathConfig {
     std::uint32_t ifindex = 0;
     std::uint32_t egress_ifindex = 0; ///< FORWARD, UPSTREAM
     std::uint32_t lane_ifindex = 0;   ///< 0: no lane, departures only ride
+    std::uint32_t kick_ifindex = 0;   ///< the lane's other end; 0: ACKs set off no departure
     std::array<std::uint8_t, 6> mac{};
     std::array<std::uint8_t, 6> lane_mac{};
     IpAddress upstream{}; ///< UPSTREAM
@@ -75,6 +78,9 @@ std::uint32_t entry_bytes(std::uint32_t max_lanes);
 /// "olaf", "fifo", "aggregate", "newest"; "?" for a number that names no policy.
 std::string_view policy_name(std::uint32_t policy);
 std::optional<olaf_policy> policy_by_name(std::string_view name);
+
+/// The window that a configuration has.
+Window window_of(const olaf_config &config);
 
 /// What a cluster gets that was given nothing else.
 olaf_rule default_rule(olaf_policy policy);

@@ -179,6 +179,9 @@ int Datapath::token_catch_fd() const {
 int Datapath::lane_drain_fd() const {
     return bpf_program__fd(parts_->lane_skeleton->progs.olaf_lane_drain);
 }
+int Datapath::lane_kick_fd() const {
+    return bpf_program__fd(parts_->lane_skeleton->progs.olaf_lane_kick);
+}
 int Datapath::egress_fd() const {
     return bpf_program__fd(parts_->egress_skeleton->progs.olaf_egress);
 }

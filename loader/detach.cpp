@@ -30,6 +30,22 @@ nanoseconds departure_bound(const olaf_config &config) {
            2 * nanoseconds(config.drain_interval_ns) + slack;
 }
 
+/// The longest that a closed window holds it up besides: the timeout after which a silent
+/// server is no longer waited for, and the longest turn of the lane.
+Result<nanoseconds> window_bound(const Attachment &attachment) {
+    const auto &config = attachment.record.config;
+    if (config.window == 0)
+        return nanoseconds(0);
+    const auto map = open_map(attachment, "olaf_window");
+    if (!map)
+        return std::unexpected(map.error());
+    const auto window = read_window(map->get());
+    if (!window)
+        return std::unexpected(window.error());
+    constexpr std::uint64_t longest_turn = 64; // drain intervals
+    return nanoseconds(window_timeout_ns(*window) + longest_turn * config.drain_interval_ns);
+}
+
 Result<void> order_draining(int control_fd, bool draining) {
     const std::uint32_t key = 0;
     const olaf_control control{.draining = draining, .pad = 0};
@@ -39,8 +55,8 @@ Result<void> order_draining(int control_fd, bool draining) {
 }
 
 /// Waits until the ring is empty: for as long as departures keep their pace.
-Result<void> await_empty(const Attachment &attachment, int ring_fd, bool verbose) {
-    const auto bound = departure_bound(attachment.record.config);
+Result<void> await_empty(const Attachment &attachment, int ring_fd, nanoseconds bound,
+                         bool verbose) {
     std::uint64_t last_head = UINT64_MAX;
     auto deadline = Clock::now() + bound;
     auto told = Clock::now();
@@ -73,9 +89,13 @@ Result<void> drain(const Attachment &attachment, bool verbose) {
     const auto ring = open_map(attachment, "olaf_ring");
     if (!control || !ring)
         return std::unexpected((control ? ring : control).error());
+    const auto held_up = window_bound(attachment);
+    if (!held_up)
+        return std::unexpected(held_up.error());
     if (auto ordered = order_draining(control->get(), true); !ordered)
         return ordered;
-    auto drained = await_empty(attachment, ring->get(), verbose);
+    auto drained = await_empty(attachment, ring->get(),
+                               departure_bound(attachment.record.config) + *held_up, verbose);
     if (!drained)
         (void)order_draining(control->get(), false); // a queue like before
     return drained;

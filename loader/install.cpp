@@ -52,10 +52,19 @@ Result<void> install_lane(const RecordMap &map, Record &record, const Device &de
 Result<void> install_filters(const RecordMap &map, Record &record, const Datapath &queue,
                              const Device &device) {
     const auto lane = record.lane(device.ifindex);
-    if (auto done = ensure_clsact(lane.b, lane.ifindex_b); !done)
-        return done;
-    if (const auto priority = add_filter(lane.b, lane.ifindex_b, TcHook::ingress, queue.lane_drain_fd()); !priority)
-        return std::unexpected(priority.error());
+    struct LaneEnd {
+        const std::string &name;
+        std::uint32_t ifindex;
+        int program;
+    };
+    for (const auto &end : {LaneEnd{lane.b, lane.ifindex_b, queue.lane_drain_fd()},
+                            LaneEnd{lane.a, lane.ifindex_a, queue.lane_kick_fd()}}) {
+        if (auto done = ensure_clsact(end.name, end.ifindex); !done)
+            return done;
+        if (const auto priority = add_filter(end.name, end.ifindex, TcHook::ingress, end.program);
+            !priority)
+            return std::unexpected(priority.error());
+    }
 
     const auto had_clsact = has_clsact(device.name, device.ifindex);
     if (!had_clsact)
@@ -103,6 +112,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
 
     auto human = plan.config;
     human.lane_ifindex = record.lane_ifindex_a;
+    human.kick_ifindex = record.lane_ifindex_b;
     human.skb_mode = skb_mode;
     human.lane_mac = random_mac();
     const auto config = make_config(human);
@@ -142,6 +152,7 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
     const std::pair<const char *, int> programs[] = {{pin::ingress, queue.ingress_fd()},
                                                      {pin::token_catch, queue.token_catch_fd()},
                                                      {pin::lane_drain, queue.lane_drain_fd()},
+                                                     {pin::lane_kick, queue.lane_kick_fd()},
                                                      {pin::egress, queue.egress_fd()},
                                                      {pin::enrol, queue.enrol_fd()},
                                                      {pin::ack_return, queue.ack_return_fd()}};

@@ -82,7 +82,7 @@ Result<Link> attach(const bpf_program *program) {
 }
 
 bool pinned(const PinPlace &place, const char *name) {
-    return static_cast<bool>(Fd(bpf_obj_get(place.path(name).c_str())));
+    return ::access(place.path(name).c_str(), F_OK) == 0; // to open a link takes more rights
 }
 
 bool watching(const PinPlace &place) {
@@ -149,7 +149,7 @@ Result<void> watch_losses(const Datapath &queue, const PinPlace &place) {
 Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment) {
     if (!watching(attachment.place))
         return std::nullopt;
-    const auto fd = open_map(attachment, "olaf_losses");
+    const auto fd = open_map_to_read(attachment, "olaf_losses");
     if (!fd)
         return std::unexpected(fd.error());
     const int cpus = libbpf_num_possible_cpus();

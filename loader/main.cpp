@@ -26,6 +26,16 @@ struct Run {
     Result<bool> operator()(const ClusterOptions &options) const {
         return done(cluster(options, global));
     }
+    Result<bool> operator()(const TraceOptions &options) const {
+        return done(trace(options, global));
+    }
+    Result<bool> operator()(const TopOptions &options) const { return done(top(options, global)); }
+    Result<bool> operator()(const ReportOptions &options) const {
+        return done(report(options, global));
+    }
+    Result<bool> operator()(const ServeOptions &options) const {
+        return done(serve(options, global));
+    }
     Result<bool> operator()(const DoctorOptions &options) const { return doctor(options, global); }
     Result<bool> operator()(const MeterOptions &options) const {
         return done(meter(options, global));

@@ -37,6 +37,8 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_rosters", clusters, 0, "--max-clusters"},
         {"olaf_acks"},
         {"olaf_ack_counters"},
+        {"olaf_window"},
+        {"olaf_flights"},
         {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
         {"olaf_events", event_bytes},
         {"olaf_listen"},

@@ -20,6 +20,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.port = ntohs(running.port_be);
     config.queue_capacity = running.queue_capacity;
     config.rate_bps = running.rate_bps;
+    config.window = window_of(running);
     config.frame_overhead = running.frame_overhead;
     config.policy = static_cast<olaf_policy>(running.default_policy);
     config.max_clusters = running.max_clusters;
@@ -30,6 +31,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.deliver = static_cast<olaf_deliver>(running.deliver);
     config.egress_ifindex = running.egress_ifindex;
     config.lane_ifindex = running.lane_ifindex;
+    config.kick_ifindex = running.kick_ifindex;
     std::ranges::copy(running.lane_mac, config.lane_mac.begin());
     config.upstream.family = running.upstream_family;
     std::ranges::copy(running.upstream_addr_be, config.upstream.words_be.begin());
@@ -127,12 +129,14 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
     return {};
 }
 
-/// Without a word about it: the line's rate where there is a line, none up the own stack.
+/// Without a word about it: the line's rate where there is a line, none up the own stack, and
+/// none where ACKs pace departures.
 Result<void> plan_rate(Plan &plan, const AttachOptions &options, const Device &device,
                        const Record *running) {
     if (!options.rate && running != nullptr)
         return {};
-    const bool line = options.rate ? options.rate->line : plan.egress.has_value();
+    const bool line = options.rate ? options.rate->line
+                                   : plan.egress.has_value() && plan.config.window.most == 0;
     plan.config.frame_overhead = 0;
     plan.config.rate_bps = options.rate ? options.rate->bps : 0;
     if (!line)
@@ -189,6 +193,7 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     config.mac = device.mac;
     take(config.port, options.port);
     take(config.policy, options.policy);
+    take(config.window, options.window);
     take(config.drain_interval_ns, options.drain_interval_ns);
     take(config.activity_window_ns, options.activity_window_ns);
     take(config.member_timeout_ns, options.member_timeout_ns);

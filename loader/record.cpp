@@ -22,8 +22,16 @@ Result<RecordMap> RecordMap::create(const PinPlace &place, const Record &record)
 }
 
 Result<RecordMap> RecordMap::open(const PinPlace &place) {
+    return open(place, 0);
+}
+
+Result<RecordMap> RecordMap::open_to_read(const PinPlace &place) {
+    return open(place, BPF_F_RDONLY);
+}
+
+Result<RecordMap> RecordMap::open(const PinPlace &place, std::uint32_t file_flags) {
     const auto path = place.path(pin::record);
-    Fd fd(bpf_obj_get(path.c_str()));
+    Fd fd(get_pin(path, file_flags));
     if (!fd)
         return fail("open", path, errno);
     bpf_map_info info{};

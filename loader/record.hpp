@@ -20,6 +20,7 @@ inline constexpr auto link = "olaf_xdp_link";
 inline constexpr auto ingress = "olaf_ingress";
 inline constexpr auto token_catch = "olaf_token_catch";
 inline constexpr auto lane_drain = "olaf_lane_drain";
+inline constexpr auto lane_kick = "olaf_lane_kick";
 inline constexpr auto egress = "olaf_egress";
 inline constexpr auto enrol = "olaf_enrol";
 inline constexpr auto ack_return = "olaf_ack_return";
@@ -59,11 +60,14 @@ class RecordMap {
   public:
     static Result<RecordMap> create(const PinPlace &place, const Record &record);
     static Result<RecordMap> open(const PinPlace &place);
+    /// For read() alone: asks for no more than the right to read the pin.
+    static Result<RecordMap> open_to_read(const PinPlace &place);
 
     [[nodiscard]] Result<Record> read() const;
     [[nodiscard]] Result<void> write(const Record &record) const;
 
   private:
+    static Result<RecordMap> open(const PinPlace &place, std::uint32_t file_flags);
     RecordMap(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
     std::string path_;
     Fd fd_;

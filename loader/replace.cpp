@@ -87,10 +87,11 @@ Result<void> swap_programs(const PinPlace &place, const Record &running, const D
                            const Datapath &queue, Undo &undo) {
     const auto lane = running.lane(device.ifindex);
     struct Old {
-        Fd drain, caught, egress, ingress, link;
+        Fd drain, kick, caught, egress, ingress, link;
     };
     const auto old = std::make_shared<Old>();
     const std::pair<const char *, Fd *> pins[] = {{pin::lane_drain, &old->drain},
+                                                  {pin::lane_kick, &old->kick},
                                                   {pin::token_catch, &old->caught},
                                                   {pin::egress, &old->egress},
                                                   {pin::ingress, &old->ingress},
@@ -112,6 +113,8 @@ Result<void> swap_programs(const PinPlace &place, const Record &running, const D
     for (const auto &filter :
          {Filter{lane.b, lane.ifindex_b, TcHook::ingress, lane_priority, old->drain.get(),
                  queue.lane_drain_fd()},
+          Filter{lane.a, lane.ifindex_a, TcHook::ingress, lane_priority, old->kick.get(),
+                 queue.lane_kick_fd()},
           Filter{device.name, device.ifindex, TcHook::ingress, running.filter_priority,
                  old->caught.get(), queue.token_catch_fd()},
           Filter{device.name, device.ifindex, TcHook::egress, running.egress_priority,

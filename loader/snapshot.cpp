@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bpf/window_rtt.bpf.h"
 #include "clock.hpp"
 #include "config.hpp"
 
@@ -142,6 +143,12 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
     if (!ring)
         return std::unexpected(ring.error());
     snapshot.ring = *ring;
+    if (config.window != 0) {
+        const auto window = read_window(map_fd("olaf_window"));
+        if (!window)
+            return std::unexpected(window.error());
+        snapshot.window = *window;
+    }
     // What a lock kept out is dropped, whatever the slot would have said.
     snapshot.slots.dropped_full += snapshot.counters.dropped_contended;
     snapshot.slots.updates_dropped += snapshot.counters.updates_contended;
@@ -149,6 +156,17 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
         !done)
         return std::unexpected(done.error());
     return snapshot;
+}
+
+std::uint64_t window_timeout_ns(const olaf_window &window) {
+    return olaf_rtt_timeout(&window.rtt);
+}
+
+Result<olaf_window> read_window(int window_fd) {
+    olaf_window window{};
+    if (auto done = read_first(window_fd, "olaf_window", &window); !done)
+        return std::unexpected(done.error());
+    return window;
 }
 
 Result<olaf_ring> read_ring(int ring_fd) {

@@ -9,6 +9,7 @@
 #include "olaf/acks.h"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
+#include "olaf/window.h"
 
 namespace olaf {
 
@@ -32,6 +33,7 @@ struct Snapshot {
     olaf_counters counters{}; ///< of every CPU
     olaf_ack_counters acks{}; ///< of every CPU
     olaf_ring ring{};
+    olaf_window window{}; ///< all zero without --window
     std::vector<SlotSums> clusters; ///< by id
 };
 
@@ -41,6 +43,11 @@ using MapFinder = std::function<int(const char *name)>;
 /// With packets in flight the parts may be of different moments; without, they agree.
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd);
 
+/// How long an ACK is waited for now: departures that get none wait so long.
+std::uint64_t window_timeout_ns(const olaf_window &window);
+
+/// The window alone; meaningful only if the queue has one.
+Result<olaf_window> read_window(int window_fd);
 /// Sums over CPUs.
 Result<olaf_counters> read_counters(int counters_fd);
 

@@ -76,6 +76,13 @@ void print_table(const Attachment &attachment, const Json &json) {
     fmt::print("  queue     {} of {} waiting, {} active clusters\n",
                json["queue"]["length"].get<std::uint64_t>(), config.queue_capacity,
                json["active_clusters"].get<std::uint64_t>());
+    if (const auto &window = json["window"]; !window.is_null())
+        fmt::print("  window    {} of {}{} in flight, round trip {}, {} forgiven{}\n",
+                   window["in_flight"].get<std::uint64_t>(), window["size"].get<std::uint64_t>(),
+                   window["auto"].get<bool>() ? " (auto)" : "",
+                   duration_text(window["rtt_ns"].get<std::uint64_t>()),
+                   window["forgiven"].get<std::uint64_t>(),
+                   window["silent"].get<bool>() ? ", the server is silent" : "");
     fmt::print("  received  {}: {} passed through, {} appended, {} aggregated, {} replaced\n",
                number("received"), number("passed_through"), number("appended"),
                number("aggregated"), number("replaced"));

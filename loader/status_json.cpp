@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "bpf/window_pilot.bpf.h"
 #include "aom_json.hpp"
 #include "config.hpp"
 #include "names.hpp"
@@ -61,6 +62,24 @@ Json ack_counters(const olaf_ack_counters &acks) {
             {"workers_unplaced", acks.unplaced}};
 }
 
+Json window_object(const olaf_config &config, const olaf_window &window) {
+    if (config.window == 0)
+        return nullptr;
+    const bool automatic = window_of(config).automatic;
+    return {{"size", automatic ? olaf_pilot_size(&window.pilot, config.window) : config.window},
+            {"auto", automatic},
+            {"in_flight", window.in_flight},
+            {"silent", window.silent != 0},
+            {"rtt_ns", window.rtt.smoothed_ns},
+            {"rtt_variation_ns", window.rtt.variation_ns},
+            {"timeout_ns", window_timeout_ns(window)},
+            {"acked", window.acked},
+            {"released", window.released},
+            {"forgiven", window.forgiven},
+            {"late", window.late},
+            {"unmatched", window.unmatched}};
+}
+
 /// Frames that left the queue and that a device refused; null: nobody watches.
 Json lost_behind(const QueueState &state) {
     Json object{{"redirect", nullptr},
@@ -103,7 +122,7 @@ Json cluster_list(const QueueState &state) {
 Result<QueueState> read_queue(const Attachment &attachment) {
     std::map<std::string, Fd> open;
     const auto find = [&](const char *name) {
-        auto fd = open_map(attachment, name);
+        auto fd = open_map_to_read(attachment, name);
         if (!fd)
             return -1;
         return (open[name] = std::move(*fd)).get();
@@ -145,7 +164,9 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
           {"circulating", snapshot.ring.lane_deadline_ns != 0},
           {"launched", cpu.tokens_launched},
           {"ticks", cpu.lane_ticks},
-          {"stale", cpu.lane_stale}}},
+          {"stale", cpu.lane_stale},
+          {"kicks", cpu.lane_kicks}}},
+        {"window", window_object(config, snapshot.window)},
         {"departures_failed",
          {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
         {"acks", ack_counters(snapshot.acks)},

@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "olaf/protocol.h"
+#include "olaf/window.h"
 
 namespace olaf {
 namespace {
@@ -99,6 +100,15 @@ Result<std::optional<std::uint32_t>> parse_count_or(std::string_view word, std::
     return std::optional{*value};
 }
 
+Result<Window> parse_window(std::string_view text) {
+    if (text == "off")
+        return Window{};
+    const auto most = parse_count_or("auto", text, 1, OLAF_MAX_WINDOW);
+    if (!most)
+        return bad("window", text, fmt::format("give 1 ... {}, auto or off", OLAF_MAX_WINDOW));
+    return Window{.automatic = !*most, .most = most->value_or(OLAF_MAX_WINDOW)};
+}
+
 Result<Range> parse_range(std::string_view text) {
     const auto dash = text.find('-');
     const auto first = parse_count(text.substr(0, dash), 0, UINT32_MAX - 1);
@@ -127,6 +137,9 @@ std::string rate_text(std::uint64_t bps) {
 }
 std::string duration_text(std::uint64_t ns) {
     return unscaled(ns, time_units);
+}
+std::string window_text(const Window &window) {
+    return window.most == 0 ? "off" : window.automatic ? "auto" : std::to_string(window.most);
 }
 std::string age_text(std::uint64_t ns) {
     constexpr const char *units[] = {"ns", "us", "ms"};

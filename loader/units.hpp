@@ -29,6 +29,14 @@ Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, st
 Result<std::optional<std::uint32_t>> parse_count_or(std::string_view word, std::string_view text,
                                                     std::uint32_t least, std::uint32_t most);
 
+/// How many departures may be unacknowledged: "8", "auto", "off".
+struct Window {
+    bool automatic = false; ///< finds its own size, at most `most`
+    std::uint32_t most = 0; ///< 0: any number
+    bool operator==(const Window &) const = default;
+};
+Result<Window> parse_window(std::string_view text);
+
 /// "3" or "3-17".
 struct Range {
     std::uint32_t first = 0, last = 0;
@@ -41,6 +49,7 @@ Result<std::int64_t> parse_reward(std::string_view text);
 
 std::string rate_text(std::uint64_t bps);        ///< "20gbit", "unlimited"
 std::string duration_text(std::uint64_t ns);     ///< "100us"
+std::string window_text(const Window &window);   ///< "8", "auto", "off"
 std::string age_text(std::uint64_t ns);          ///< "1.23ms", three digits
 std::string reward_text(std::int64_t threshold); ///< "0.5", "off"
 

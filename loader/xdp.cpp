@@ -93,4 +93,15 @@ std::uint32_t xdp_link_device(int link_fd) {
     return info.xdp.ifindex;
 }
 
+bool xdp_program_on(std::uint32_t ifindex, int program_fd) {
+    bpf_prog_info info{};
+    __u32 length = sizeof info;
+    bpf_xdp_query_opts query{};
+    query.sz = sizeof query;
+    return bpf_obj_get_info_by_fd(program_fd, &info, &length) == 0 &&
+           bpf_xdp_query(static_cast<int>(ifindex), 0, &query) == 0 && info.id != 0 &&
+           (info.id == query.prog_id || info.id == query.drv_prog_id ||
+            info.id == query.skb_prog_id);
+}
+
 } // namespace olaf

@@ -26,4 +26,7 @@ Result<void> update_xdp(int link_fd, const std::string &device, int program_fd);
 /// Index of the device that a link is on; 0 when the device has gone or the link was detached.
 std::uint32_t xdp_link_device(int link_fd);
 
+/// Whether that program is the one on the device.
+bool xdp_program_on(std::uint32_t ifindex, int program_fd);
+
 } // namespace olaf

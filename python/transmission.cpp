@@ -10,10 +10,11 @@ namespace py = pybind11;
 namespace olaf::python {
 namespace {
 
+std::string text(double number) {
+    return py::repr(py::float_(number)).cast<std::string>();
+}
+
 std::string describe(const TransmissionControl &self) {
-    const auto text = [](double number) {
-        return py::repr(py::float_(number)).cast<std::string>();
-    };
     return "TransmissionControl(threshold=" + text(self.threshold_s()) +
            ", slope=" + text(self.slope()) + ")";
 }
@@ -35,6 +36,8 @@ SendRule send_rule_from(const py::object &object) {
         return {};
     if (py::isinstance<TransmissionControl>(object))
         return object.cast<TransmissionControl>();
+    if (py::isinstance<PauseAfterAck>(object))
+        return object.cast<PauseAfterAck>();
     return
         [function = share(object, "transmission is None, a TransmissionControl, or a function "
                                   "from a QueueState to a probability")](const QueueState &state) {
@@ -92,6 +95,20 @@ void bind_transmission(py::module_ &module) {
         .def("__call__", &TransmissionControl::operator(), py::arg("state"),
              "The probability of sending.")
         .def("__repr__", &describe);
+
+    py::class_<PauseAfterAck>(
+        module, "PauseAfterAck",
+        "While more than Qmax clusters are active, sends nothing for a while after each ACK. "
+        "Choose "
+        "somewhat less than the bottleneck takes to serve every cluster once.")
+        .def(py::init([](double seconds) { return value_of(PauseAfterAck::make(seconds)); }),
+             py::arg("seconds"))
+        .def_property_readonly("seconds", &PauseAfterAck::pause_s, "Of the pause.")
+        .def("__call__", &PauseAfterAck::operator(), py::arg("state"),
+             "The probability of sending: 0 or 1.")
+        .def("__repr__", [](const PauseAfterAck &self) {
+            return "PauseAfterAck(" + text(self.pause_s()) + ")";
+        });
 }
 
 } // namespace olaf::python

@@ -20,10 +20,9 @@ import olaf
 
 def control(name, seconds="0"):
     """Transmission control of that name, or none."""
-    seconds = float(seconds)
-    if name == "pause":  # a function of our own
-        return lambda state: state.active_clusters <= state.capacity or state.since_ack_s >= seconds
-    return None if name == "off" else getattr(olaf.TransmissionControl, name)(seconds)
+    kinds = {"urgent": olaf.TransmissionControl.urgent, "fair": olaf.TransmissionControl.fair,
+             "pause": olaf.PauseAfterAck}
+    return None if name == "off" else kinds[name](float(seconds))
 
 
 class Stop(Exception):

@@ -39,6 +39,7 @@ enum olaf_deliver {
 #define OLAF_CONFIG_ALLOW_LIST 0x2 /* only sources in olaf_allow */
 #define OLAF_CONFIG_STRICT 0x4 /* only registered workers, each from its own address */
 #define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
+#define OLAF_CONFIG_WINDOW_AUTO 0x10 /* the window finds its own size, at most `window` */
 #define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*
@@ -75,6 +76,8 @@ struct olaf_config {
 	__be32 source_addr_be[4]; /* UPSTREAM: this host's address towards it */
 	__u64 member_timeout_ns; /* a worker that was learnt is forgotten after so long a silence */
 	__u32 max_workers; /* places for workers of each cluster: ids 0 ... max_workers - 1 */
+	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */
+	__u32 kick_ifindex; /* the drain lane's other end: what is sent into it isn't delayed */
 	__u32 pad2;
 };
 
@@ -257,6 +260,7 @@ struct olaf_counters {
 	__u64 updates_contended; /* sum of their count */
 	__u64 departures_unfit; /* popped, but no frame could carry them: their updates count as dropped */
 	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
+	__u64 lane_kicks; /* bursts of the lane that an ACK set off */
 	__u64 events_lost; /* the listener's buffer was full (olaf/events.h) */
 	__u64 passages_unmetered; /* passed through, but a departure of the slot took too long */
 };
@@ -283,7 +287,7 @@ static inline __u32 olaf_active_clusters(const struct olaf_active *active, __u64
 	return 0;
 }
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 160, "config has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 168, "config has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_rule) == 16, "rule has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_active) == 24, "active has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_pending) == 72, "pending has no hidden padding");

@@ -57,8 +57,8 @@ class Aom : public QueueTest {
     void arrive(std::uint32_t worker, std::uint64_t generated) {
         queue.link_busy();
         EXPECT_EQ(queue
-                      .offer(ipv4().carrying(Update{
-                          .cluster = measured, .worker = worker, .generated_ns = generated}))
+                      .offer(ipv4().carrying(
+                          Update{.cluster = measured, .worker = worker, .generated_ns = generated}))
                       .verdict,
                   XDP_DROP);
     }
@@ -247,11 +247,12 @@ TEST_F(Aom, WhatIsDroppedIsNotMetered) {
 
 class Unmetered : public QueueTest {
   protected:
-    Unmetered() : QueueTest([] {
-        auto config = one_segment();
-        config.meter = false;
-        return config;
-    }()) {}
+    Unmetered()
+        : QueueTest([] {
+              auto config = one_segment();
+              config.meter = false;
+              return config;
+          }()) {}
 };
 
 TEST_F(Unmetered, CompiledOutItWritesNothing) {

@@ -100,6 +100,23 @@ olaf_roster Harness::roster(std::uint32_t cluster) const {
     return read<olaf_roster>("olaf_rosters", cluster);
 }
 
+olaf_window Harness::window() const { return read<olaf_window>("olaf_window"); }
+
+void Harness::set_window(const olaf_window &window) { write("olaf_window", window, BPF_ANY); }
+
+void Harness::age_flights(std::uint64_t ns) {
+    const std::uint32_t zero = 0;
+    std::vector<olaf_flight> flights(OLAF_FLIGHTS);
+    lookup(queue_.map_fd("olaf_flights"), zero, flights.data());
+    for (auto &flight : flights)
+        flight.departed_ns -= ns;
+    bpf_map_update_elem(queue_.map_fd("olaf_flights"), &zero, flights.data(), BPF_ANY);
+    auto aged = window();
+    aged.expires_ns -= ns;
+    aged.answered_ns -= aged.answered_ns == 0 ? 0 : ns;
+    set_window(aged);
+}
+
 std::uint32_t Harness::active_clusters(std::uint64_t now_ns) const {
     auto active = read<olaf_active>("olaf_active");
     return olaf_active_clusters(&active, now_ns, config().activity_window_ns);
@@ -216,6 +233,9 @@ std::string Harness::broken_identity() const {
         return "not each departure was metered once";
     if (counters().dropped_contended != 0)
         return "a lock was held for longer than can be";
+    if (const auto w = window();
+        w.next != w.acked + w.released + w.forgiven + w.in_flight)
+        return "a flight ended twice, or never";
     if (ring().holds != 0)
         return "a hold was not released";
     for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++)

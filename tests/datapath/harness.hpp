@@ -10,6 +10,7 @@
 
 #include "loader/datapath.hpp"
 #include "olaf/acks.h"
+#include "olaf/window.h"
 #include "olaf/aom.h"
 #include "olaf/members.h"
 #include "packet.hpp"
@@ -71,6 +72,11 @@ class Harness {
     void set_rule(std::uint32_t cluster, const olaf_rule &rule);
     void set_active(const olaf_active &active);
 
+    void set_window(const olaf_window &window);
+    /// As if everything in flight had departed so much earlier.
+    void age_flights(std::uint64_t ns);
+
+    [[nodiscard]] olaf_window window() const;
     [[nodiscard]] olaf_ring ring() const;
     [[nodiscard]] std::vector<Waiting> waiting() const;
     [[nodiscard]] std::uint64_t updates_waiting() const;

@@ -57,8 +57,8 @@ Bytes message(const Ack &ack) {
     put_be(out, ack.queue_capacity, 4);
     put_be(out, ack.queue_length, 4);
     put_be(out, ack.model_version, 4);
-    put_be(out, 0, 2);
-    put_be(out, 1, 2);
+    put_be(out, ack.segment, 2);
+    put_be(out, ack.segments, 2);
     for (auto lane : ack.lanes)
         put_le64(out, lane);
     return out;

@@ -59,6 +59,8 @@ struct Ack {
     std::uint16_t active_clusters = 0;
     std::uint32_t queue_capacity = 0;
     std::uint32_t queue_length = 0;
+    std::uint16_t segment = 0;
+    std::uint16_t segments = 1;
 
     bool operator==(const Ack &) const = default;
 };

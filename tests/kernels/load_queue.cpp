@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "loader/datapath.hpp"
+#include "olaf/window.h"
 
 namespace {
 
@@ -54,6 +55,11 @@ std::vector<Corner> corners() {
                     corner.config.max_segments = 4;
                     corner.name += ", paced, allow list, generic XDP";
                 }
+                all.push_back(corner);
+                corner.config.window = everything ? olaf::Window{true, OLAF_MAX_WINDOW}
+                                                  : olaf::Window{false, 1};
+                corner.config.kick_ifindex = 5;
+                corner.name += ", window " + olaf::window_text(corner.config.window);
                 all.push_back(std::move(corner));
             }
     return all;
@@ -77,12 +83,13 @@ bool load(const Corner &corner, unsigned &most) {
         return false;
     }
     const std::array figures{processed(queue->ingress_fd()), processed(queue->token_catch_fd()),
-                             processed(queue->lane_drain_fd()), processed(queue->egress_fd()),
-                             processed(queue->ack_return_fd()), processed(queue->enrol_fd())};
-    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, egress %u, "
-                "turnround %u, enrol %u\n",
+                             processed(queue->lane_drain_fd()), processed(queue->lane_kick_fd()),
+                             processed(queue->egress_fd()),     processed(queue->ack_return_fd()),
+                             processed(queue->enrol_fd())};
+    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, kick %u, "
+                "egress %u, turnround %u, enrol %u\n",
                 corner.name.c_str(), figures[0], figures[1], figures[2], figures[3], figures[4],
-                figures[5]);
+                figures[5], figures[6]);
     most = std::max(most, *std::ranges::max_element(figures));
     return true;
 }

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -33,7 +34,9 @@ std::vector<Captured> read_pcap(const std::string &path) {
     for (std::size_t at = file_header; at + record_header <= bytes.size();) {
         const std::size_t kept = word(bytes, at + 8);
         const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(at + record_header);
-        if (kept != word(bytes, at + 12) || at + record_header + kept > bytes.size())
+        if (at + record_header + kept > bytes.size())
+            break; // it is being written
+        if (kept != word(bytes, at + 12))
             throw std::runtime_error("a frame isn't whole: " + path);
         all.push_back({.time_ns = word(bytes, at) * 1'000'000'000ll + word(bytes, at + 4),
                        .frame = {from, from + static_cast<std::ptrdiff_t>(kept)}});
@@ -43,6 +46,18 @@ std::vector<Captured> read_pcap(const std::string &path) {
 }
 
 } // namespace
+
+std::ptrdiff_t taps(const Netns &netns) {
+    const auto all = run({"cat", "/proc/net/packet"}, "", &netns).out;
+    return std::ranges::count(all, '\n') - 1; // a heading
+}
+
+bool await_taps(const Netns &netns, std::ptrdiff_t wanted) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (taps(netns) != wanted && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return taps(netns) == wanted;
+}
 
 Capture::Capture(const Netns &netns, const std::string &device, const std::string &filter) {
     std::string name = "/tmp/olaf-capture-XXXXXX";
@@ -69,10 +84,15 @@ Capture::~Capture() {
     unlink(path_.c_str());
 }
 
-std::vector<Captured> Capture::end() {
+std::vector<Captured> Capture::end(std::size_t frames) {
+    // What lies in tcpdump's buffer when it is interrupted is neither written nor counted.
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (read_pcap(path_).size() < frames && std::chrono::steady_clock::now() < deadline)
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
     tcpdump_->kill(SIGINT);
     const auto outcome = tcpdump_->wait();
-    if (outcome.status != 0 || outcome.err.find("\n0 packets dropped by kernel") == std::string::npos)
+    if (outcome.status != 0 ||
+        outcome.err.find("\n0 packets dropped by kernel") == std::string::npos)
         throw std::runtime_error("tcpdump lost frames: " + outcome.err);
     return read_pcap(path_);
 }

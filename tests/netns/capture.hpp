@@ -17,6 +17,11 @@ struct Captured {
     Bytes frame;
 };
 
+/// Packet sockets in a namespace: tcpdump's, olaf meter's.
+std::ptrdiff_t taps(const Netns &netns);
+/// Waits until there are so many; false when patience has passed.
+bool await_taps(const Netns &netns, std::ptrdiff_t wanted);
+
 class Capture {
   public:
     /// Captures updates from here on; `filter` as tcpdump takes it.
@@ -25,8 +30,8 @@ class Capture {
     Capture(const Capture &) = delete;
     Capture &operator=(const Capture &) = delete;
 
-    /// Ends tcpdump; throws if it lost a frame.
-    std::vector<Captured> end();
+    /// Ends tcpdump once it has written that many frames; throws if it lost one.
+    std::vector<Captured> end(std::size_t frames);
 
   private:
     std::string path_;

@@ -103,6 +103,19 @@ void Process::kill(int signal) {
         ::kill(pid_, signal);
 }
 
+std::string Process::output() const {
+    return content_of(out_) + content_of(err_);
+}
+
+void Process::await_output(const std::string &text) {
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (output().find(text) == std::string::npos) {
+        if (!running() || std::chrono::steady_clock::now() > deadline)
+            throw std::runtime_error("awaited '" + text + "' in vain: " + output());
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+}
+
 Outcome Process::wait() {
     const auto deadline = std::chrono::steady_clock::now() + 3 * patience;
     while (running()) {

@@ -36,6 +36,10 @@ class Process {
     [[nodiscard]] pid_t pid() const { return pid_; }
     [[nodiscard]] bool running();
     void kill(int signal = 9);
+    /// What it has written to standard output and error by now.
+    [[nodiscard]] std::string output() const;
+    /// Waits until that has the text; throws when patience has passed.
+    void await_output(const std::string &text);
     /// Waits for its end; throws, after killing it, when patience has passed.
     Outcome wait();
 

@@ -66,6 +66,28 @@ class Feedback(unittest.TestCase):
                             for _ in range(1000))
                 self.assertAlmostEqual(asked / 1000, PLACES / CLUSTERS, delta=0.07)
 
+    def test_one_ack_reaches_the_whole_cluster(self):
+        with Topology(str(OLAF), several_hops=False) as topology:
+            topology.attach("olaf", "10mbit", {3: PLACES})
+            with Namespace(topology.prefix + "server"):
+                server = olaf.ParameterServer(SERVER, acknowledge="cluster")
+            with Namespace(topology.prefix + "slow"):
+                workers = [olaf.Worker(SERVER, 0, worker, 4) for worker in range(3)]
+            server.add_cluster(0, [0.0] * 4, learning_rate=1.0)
+            for worker in workers:  # by which the queue learns of them
+                worker.push([0.0] * 4)
+                self.assertEqual(server.receive(SOON), 1)
+            workers[0].push([1.0] * 4)
+            self.assertEqual(server.receive(SOON), 1)
+            self.assertEqual(server.stats.acks_sent, 4)
+            for worker in workers:
+                while worker.model_version < 5:
+                    self.assertIsNotNone(worker.wait(SOON))
+                self.assertEqual(worker.weights.tolist(), [1.0] * 4)
+                self.assertTrue(worker.feedback.stamped)
+                self.assertEqual(worker.stats.rejected, {})
+            self.assertEqual([worker.report.answered for worker in workers], [2, 1, 1])
+
     def exchange(self, server, workers):
         """Until every worker has heard that all clusters are active."""
         end = time.monotonic() + SOON

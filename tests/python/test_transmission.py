@@ -45,6 +45,16 @@ class Held(unittest.TestCase):
         self.assertEqual(worker.stats.held, held)
         self.assertEqual(worker.stats.updates, 2000 - held + 1)
 
+    def test_a_pause_after_an_ack(self):
+        worker = self.worker(transmission=olaf.PauseAfterAck(3600))
+        self.assertFalse(any(worker.should_send() for _ in range(50)))
+        worker = self.worker(transmission=olaf.PauseAfterAck(1e-9))
+        self.assertTrue(worker.should_send())
+        self.assertEqual(repr(olaf.PauseAfterAck(0.5)), "PauseAfterAck(0.5)")
+        self.assertEqual(olaf.PauseAfterAck(0.5).seconds, 0.5)
+        with self.assertRaisesRegex(ValueError, "give seconds"):
+            olaf.PauseAfterAck(0)
+
     def test_a_seed_repeats(self):
         def draws(random):
             worker = self.worker(transmission=olaf.TransmissionControl(3600, 0), random=random)

@@ -12,6 +12,7 @@
 #include "olaf/events.h"
 #include "olaf/members.h"
 #include "olaf/queue.h"
+#include "olaf/window.h"
 
 #define ABI_SIZE(name) sizeof(struct name),
 #define ABI_FIELD(name, field) __builtin_offsetof(struct name, field),
@@ -47,6 +48,8 @@
 	ABI_FIELD(olaf_config, source_addr_be) \
 	ABI_FIELD(olaf_config, member_timeout_ns) \
 	ABI_FIELD(olaf_config, max_workers) \
+	ABI_FIELD(olaf_config, window) \
+	ABI_FIELD(olaf_config, kick_ifindex) \
 	ABI_FIELD(olaf_config, pad2) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
@@ -144,11 +147,54 @@
 	ABI_FIELD(olaf_counters, updates_contended) \
 	ABI_FIELD(olaf_counters, departures_unfit) \
 	ABI_FIELD(olaf_counters, departures_refused) \
+	ABI_FIELD(olaf_counters, lane_kicks) \
 	ABI_FIELD(olaf_counters, events_lost) \
 	ABI_FIELD(olaf_counters, passages_unmetered) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
 	ABI_FIELD(olaf_prefix, address) \
+	ABI_SIZE(olaf_flight) \
+	ABI_FIELD(olaf_flight, state) \
+	ABI_FIELD(olaf_flight, cluster) \
+	ABI_FIELD(olaf_flight, worker) \
+	ABI_FIELD(olaf_flight, sequence) \
+	ABI_FIELD(olaf_flight, segment) \
+	ABI_FIELD(olaf_flight, segments) \
+	ABI_FIELD(olaf_flight, pad) \
+	ABI_FIELD(olaf_flight, generated_ns) \
+	ABI_FIELD(olaf_flight, departed_ns) \
+	ABI_SIZE(olaf_rtt) \
+	ABI_FIELD(olaf_rtt, smoothed_ns) \
+	ABI_FIELD(olaf_rtt, variation_ns) \
+	ABI_FIELD(olaf_rtt, backoff) \
+	ABI_FIELD(olaf_rtt, pad) \
+	ABI_SIZE(olaf_trial) \
+	ABI_FIELD(olaf_trial, size) \
+	ABI_FIELD(olaf_trial, acked) \
+	ABI_FIELD(olaf_trial, elapsed_ns) \
+	ABI_SIZE(olaf_pilot) \
+	ABI_FIELD(olaf_pilot, base) \
+	ABI_FIELD(olaf_pilot, trial) \
+	ABI_FIELD(olaf_pilot, mark) \
+	ABI_FIELD(olaf_pilot, started_ns) \
+	ABI_FIELD(olaf_pilot, starved) \
+	ABI_FIELD(olaf_pilot, upwards) \
+	ABI_FIELD(olaf_pilot, shift) \
+	ABI_FIELD(olaf_pilot, rest) \
+	ABI_SIZE(olaf_window) \
+	ABI_FIELD(olaf_window, next) \
+	ABI_FIELD(olaf_window, oldest) \
+	ABI_FIELD(olaf_window, expires_ns) \
+	ABI_FIELD(olaf_window, answered_ns) \
+	ABI_FIELD(olaf_window, in_flight) \
+	ABI_FIELD(olaf_window, silent) \
+	ABI_FIELD(olaf_window, rtt) \
+	ABI_FIELD(olaf_window, pilot) \
+	ABI_FIELD(olaf_window, acked) \
+	ABI_FIELD(olaf_window, released) \
+	ABI_FIELD(olaf_window, forgiven) \
+	ABI_FIELD(olaf_window, late) \
+	ABI_FIELD(olaf_window, unmatched) \
 	ABI_SIZE(olaf_ack_counters) \
 	ABI_FIELD(olaf_ack_counters, unplaced) \
 	ABI_FIELD(olaf_ack_counters, recognised) \
@@ -274,6 +320,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 254
+#define ABI_ENTRIES 299
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -4,10 +4,53 @@ include(GoogleTest)
 find_package(GTest REQUIRED)
 
 add_executable(olaf_cli_tests cli_test.cpp)
-target_link_libraries(olaf_cli_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
+target_link_libraries(olaf_cli_tests PRIVATE olaf_cli olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_cli_tests PROPERTIES LABELS unit)
 
 # The Age-of-Model meter: the kernel's arithmetic and what is read of it.
 add_executable(olaf_aom_tests sawtooth_test.cpp)
 target_link_libraries(olaf_aom_tests PRIVATE olaf_loader olaf olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_aom_tests PROPERTIES LABELS unit)
+
+# What is generated from it: the manual and the shells' completions.
+add_executable(olaf_description_tests description_test.cpp)
+target_link_libraries(olaf_description_tests
+  PRIVATE olaf_description olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_description_tests PROPERTIES LABELS unit)
+
+# As people meet it: man, bash, zsh. Once is enough, so not with the sanitizers.
+if(NOT OLAF_SANITIZE)
+  foreach(reader manual bash zsh)
+    add_test(NAME described.${reader}
+             COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/described/${reader} ${OLAF_DESCRIBED})
+    set_tests_properties(described.${reader} PROPERTIES LABELS unit TIMEOUT 60)
+  endforeach()
+  add_test(NAME described.installed
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/described/installed ${CMAKE_COMMAND}
+                   ${PROJECT_BINARY_DIR})
+  set_tests_properties(described.installed PROPERTIES LABELS unit TIMEOUT 60)
+endif()
+
+# What comes with `olaf serve`, asked of the tools that will read it.
+if(NOT OLAF_SANITIZE)
+  add_test(NAME observe.service
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/service ${PROJECT_SOURCE_DIR}/loader/systemd
+                   $<TARGET_FILE:olaf_command>)
+  add_test(NAME observe.alerts
+           COMMAND promtool check rules ${PROJECT_SOURCE_DIR}/docs/prometheus/olaf.rules.yml)
+  # The lock file pins versions and contents, and leaves the registry to whoever builds.
+  add_test(NAME observe.lock COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/page_lock
+           ${PROJECT_SOURCE_DIR}/loader/observe/page)
+  set_tests_properties(observe.service observe.alerts observe.lock
+                       PROPERTIES LABELS unit TIMEOUT 60)
+endif()
+
+# What the observing commands show, without a queue.
+add_executable(olaf_observe_tests
+  event_test.cpp
+  exposition_test.cpp
+  human_test.cpp
+  pcapng_test.cpp
+  top_screen_test.cpp)
+target_link_libraries(olaf_observe_tests PRIVATE olaf_observe olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_observe_tests PROPERTIES LABELS unit)

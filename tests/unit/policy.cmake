@@ -12,6 +12,10 @@ add_executable(olaf_congestion_tests congestion_test.cpp)
 target_link_libraries(olaf_congestion_tests PRIVATE olaf_options olaf_abi GTest::gtest_main)
 gtest_discover_tests(olaf_congestion_tests PROPERTIES LABELS unit)
 
+add_executable(olaf_window_tests window_test.cpp window_pilot_test.cpp)
+target_link_libraries(olaf_window_tests PRIVATE olaf_options olaf_abi GTest::gtest_main)
+gtest_discover_tests(olaf_window_tests PROPERTIES LABELS unit)
+
 olaf_bpf_object(layout layout.bpf.c)
 add_executable(olaf_abi_tests abi_test.cpp abi_c11.c)
 set_property(TARGET olaf_abi_tests PROPERTY C_STANDARD 11)

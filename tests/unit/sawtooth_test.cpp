@@ -18,7 +18,9 @@ using olaf::Wide;
 constexpr std::uint64_t second = 1'000'000'000, year = 31'557'600 * second;
 constexpr std::int64_t tai_ahead = 1'790'000'000ll * 1'000'000'000;
 
-Wide wide(const olaf_u128 &value) { return Wide{value.high} << 64 | value.low; }
+Wide wide(const olaf_u128 &value) {
+    return Wide{value.high} << 64 | value.low;
+}
 
 /// A departure at `now` of an update that arrived then; `generated` on the monotonic clock.
 void depart(olaf_aom &aom, std::uint64_t now, std::uint64_t arrived, std::int64_t generated,

@@ -65,6 +65,18 @@ TEST(TransmissionControl, FairIsMorePatientBelowASecondAndDaringAbove) {
     EXPECT_EQ(TransmissionControl::urgent(2).value().slope(), 0.5);
 }
 
+TEST(PauseAfterAck, SendsNothingUntilItIsOver) {
+    const PauseAfterAck rule = PauseAfterAck::make(0.3).value();
+    EXPECT_EQ(rule(state(0, 0, 0)), 1) << "nothing known";
+    EXPECT_EQ(rule(state(8, 8, 0)), 1) << "no congestion";
+    EXPECT_EQ(rule(state(9, 8, 0)), 0);
+    EXPECT_EQ(rule(state(9, 8, 0.299)), 0);
+    EXPECT_EQ(rule(state(9, 8, 0.3)), 1);
+    EXPECT_EQ(rule(state(9, 0, 100)), 1);
+    for (const double pause : {0.0, -1.0, kInfinity, kNan})
+        EXPECT_FALSE(PauseAfterAck::make(pause)) << pause;
+}
+
 TEST(TransmissionControl, NonsenseIsRefused) {
     for (const double threshold : {0.0, -1.0, kInfinity, kNan}) {
         EXPECT_FALSE(TransmissionControl::urgent(threshold)) << threshold;

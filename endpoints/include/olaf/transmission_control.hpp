@@ -55,6 +55,27 @@ class TransmissionControl {
     double slope_;
 };
 
+/// Not of the paper: while there is congestion (N > Qmax), a worker sends nothing for a while
+/// after each ACK, and then everything. Where ACKs go to the whole cluster, all of it so leaves
+/// the queue's places to others once it has been served, whatever the senders' rates, while
+/// section 5's rule never goes below Qmax / N. Choose a pause somewhat below the time in which the
+/// bottleneck serves each active cluster once; a longer one leaves it idle. A SendRule; pure
+/// and thread-safe.
+class PauseAfterAck {
+  public:
+    /// Fails on a pause, in seconds, that isn't positive and finite.
+    [[nodiscard]] static Result<PauseAfterAck> make(double pause_s);
+
+    [[nodiscard]] double operator()(const QueueState &state) const;
+
+    [[nodiscard]] double pause_s() const { return pause_s_; }
+
+  private:
+    explicit PauseAfterAck(double pause_s) : pause_s_(pause_s) {}
+
+    double pause_s_;
+};
+
 /// Numbers in [0, 1), one a call.
 using UniformRandom = std::function<double()>;
 

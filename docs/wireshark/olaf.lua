@@ -1,0 +1,233 @@
+-- SPDX-License-Identifier: BSD-2-Clause
+-- Wireshark dissector for Olaf's wire protocol, version 1 (docs/protocol.md).
+--
+--   wireshark -X lua_script:olaf.lua capture.pcapng
+--   or copy it into the folder "Personal Lua Plugins" of Help > About > Folders
+--
+-- Datagrams of UDP port 6523 that begin with the magic number; "Decode As" takes other ports.
+
+local olaf = Proto("olaf", "Olaf model updates")
+
+local MAGIC, VERSION, HEADER, LANE = 0x01AF, 1, 48, 8
+local UPDATE, ACK, CONTROL = 1, 2, 3
+local EVERY_WORKER = 0xffffffff
+
+local types = { [UPDATE] = "UPDATE", [ACK] = "ACK", [CONTROL] = "CONTROL" }
+local formats = { [0] = "i32x2", [1] = "i16x4", [2] = "i64x1", [3] = "f32x2" }
+local actions = { [1] = "join" }
+
+local f = {
+  magic = ProtoField.uint16("olaf.magic", "Magic", base.HEX),
+  version = ProtoField.uint8("olaf.version", "Version"),
+  type = ProtoField.uint8("olaf.type", "Type", base.DEC, types),
+  flags = ProtoField.uint16("olaf.flags", "Flags", base.HEX),
+  checksum = ProtoField.bool("olaf.flags.checksum", "Checksum lane", 16, nil, 0x0001),
+  aggregated = ProtoField.bool("olaf.flags.aggregated", "Aggregated", 16, nil, 0x0002),
+  stamped = ProtoField.bool("olaf.flags.stamped", "Stamped", 16, nil, 0x0004),
+  congested = ProtoField.bool("olaf.flags.congested", "Congested", 16, nil, 0x0008),
+  format = ProtoField.uint16("olaf.format", "Element format", base.DEC, formats, 0x0f00),
+  lanes = ProtoField.uint16("olaf.lanes", "Lanes"),
+  cluster = ProtoField.uint32("olaf.cluster", "Cluster"),
+  worker = ProtoField.uint32("olaf.worker", "Worker"),
+  sequence = ProtoField.uint32("olaf.sequence", "Sequence"),
+  count = ProtoField.uint32("olaf.count", "Updates folded in"),
+  active_clusters = ProtoField.uint16("olaf.active_clusters", "Active clusters N"),
+  action = ProtoField.uint32("olaf.action", "Action", base.DEC, actions),
+  generated = ProtoField.absolute_time("olaf.generated", "Generated (TAI)", base.UTC),
+  generated_ns = ProtoField.uint64("olaf.generated_ns", "Generated, ns of CLOCK_TAI"),
+  reward = ProtoField.double("olaf.reward", "Reward, sum"),
+  mean_reward = ProtoField.double("olaf.mean_reward", "Reward, mean"),
+  queue_capacity = ProtoField.uint32("olaf.queue_capacity", "Queue capacity Qmax"),
+  queue_length = ProtoField.uint32("olaf.queue_length", "Queue length Qn"),
+  model_version = ProtoField.uint32("olaf.model_version", "Model version"),
+  segment = ProtoField.uint16("olaf.segment", "Segment"),
+  segments = ProtoField.uint16("olaf.segments", "Segments"),
+  payload = ProtoField.bytes("olaf.payload", "Lanes"),
+  lane = ProtoField.string("olaf.lane", "Lane"),
+  checksum_lane = ProtoField.uint64("olaf.checksum_lane", "Checksum lane", base.HEX),
+  checksum_status = ProtoField.string("olaf.checksum_status", "Checksum status"),
+}
+olaf.fields = f
+
+local e = {
+  version = ProtoExpert.new("olaf.expert.version", "Unknown version", expert.group.PROTOCOL,
+    expert.severity.ERROR),
+  type = ProtoExpert.new("olaf.expert.type", "Unknown message type", expert.group.PROTOCOL,
+    expert.severity.ERROR),
+  length = ProtoExpert.new("olaf.expert.length", "Length isn't 8 + 48 + 8 x lanes",
+    expert.group.MALFORMED, expert.severity.ERROR),
+  format = ProtoExpert.new("olaf.expert.format", "No format for an update",
+    expert.group.PROTOCOL, expert.severity.ERROR),
+  count = ProtoExpert.new("olaf.expert.count", "No update folded in", expert.group.PROTOCOL,
+    expert.severity.ERROR),
+  segment = ProtoExpert.new("olaf.expert.segment", "Segment isn't below segments",
+    expert.group.PROTOCOL, expert.severity.ERROR),
+  checksum = ProtoExpert.new("olaf.expert.checksum", "Checksum lane is wrong",
+    expert.group.CHECKSUM, expert.severity.ERROR),
+}
+
+olaf.experts = e
+
+olaf.prefs.max_lanes = Pref.uint("Lanes shown in the tree", 64, "0: none")
+
+-- Elements of a lane, low one first: sign-extend it, take it off, shift (docs/protocol.md).
+local function unpack_lane(lane, width)
+  local elements = {}
+  for _ = 1, 64 / width do
+    local low = lane:lshift(64 - width):arshift(64 - width)
+    elements[#elements + 1] = tostring(low)
+    lane = (lane - low):rshift(width)
+  end
+  return table.concat(elements, ", ")
+end
+
+local function lane_text(range, format)
+  if format == 3 then
+    return string.format("%g, %g", range(0, 4):le_float(), range(4, 4):le_float())
+  end
+  local width = ({ [0] = 32, [1] = 16, [2] = 64 })[format]
+  if not width then
+    return tostring(range:bytes())
+  end
+  return unpack_lane(range:le_int64(), width)
+end
+
+-- Sum of (2i + 1) * lane_i mod 2^64.
+local function lane_sum(payload, lanes)
+  local sum = UInt64(0, 0)
+  for i = 0, lanes - 1 do
+    sum = sum + payload(LANE * i, LANE):le_uint64() * UInt64(2 * i + 1, 0)
+  end
+  return sum
+end
+
+local function add_flags(tree, range, flags)
+  local node = tree:add(f.flags, range)
+  node:add(f.checksum, range)
+  node:add(f.aggregated, range)
+  node:add(f.stamped, range)
+  node:add(f.congested, range)
+  node:add(f.format, range)
+  return bit.band(flags, 0x0001) ~= 0, bit.rshift(bit.band(flags, 0x0f00), 8)
+end
+
+local function add_lanes(tree, payload, lanes, format, has_checksum)
+  local data = has_checksum and lanes - 1 or lanes
+  local node = tree:add(f.payload, payload)
+  node:set_text(string.format("Lanes: %d of %s%s", data, formats[format] or "an unknown format",
+    has_checksum and ", and a checksum" or ""))
+  for i = 0, math.min(data, olaf.prefs.max_lanes) - 1 do
+    local range = payload(LANE * i, LANE)
+    node:add(f.lane, range, lane_text(range, format)):prepend_text(string.format("[%d] ", i))
+  end
+  if not has_checksum or lanes == 0 then
+    return
+  end
+  local range = payload(LANE * data, LANE)
+  local item = node:add_le(f.checksum_lane, range)
+  local expected = lane_sum(payload, data)
+  local good = range:le_uint64() == expected
+  node:add(f.checksum_status, range, good and "Good" or "Bad"):set_generated()
+  if not good then
+    item:append_text(" [wrong, should be 0x" .. expected:tohex() .. "]")
+    item:add_proto_expert_info(e.checksum)
+  end
+end
+
+local function add_update(tree, buffer, format)
+  local count = buffer(20, 4):uint()
+  local item = tree:add(f.count, buffer(20, 4))
+  if count == 0 then
+    item:add_proto_expert_info(e.count)
+  end
+  if not formats[format] or format == 3 then
+    tree:add_proto_expert_info(e.format)
+  end
+  local reward = buffer(32, 8):int64():tonumber() / 65536
+  tree:add(f.reward, buffer(32, 8), reward)
+  if count > 0 then
+    tree:add(f.mean_reward, buffer(32, 8), reward / count):set_generated()
+  end
+  return count > 1 and string.format(", %d folded", count) or ""
+end
+
+local function add_ack(tree, buffer, flags)
+  tree:add(f.active_clusters, buffer(20, 2))
+  tree:add(f.queue_capacity, buffer(32, 4))
+  tree:add(f.queue_length, buffer(36, 4))
+  if bit.band(flags, 0x0004) == 0 then
+    return ""
+  end
+  return string.format(", N %d, queue %d of %d", buffer(20, 2):uint(), buffer(36, 4):uint(),
+    buffer(32, 4):uint())
+end
+
+function olaf.dissector(buffer, pinfo, root)
+  if buffer:len() < 8 or buffer(0, 2):uint() ~= MAGIC then
+    return 0
+  end
+  pinfo.cols.protocol = "OLAF"
+  local tree = root:add(olaf, buffer())
+  tree:add(f.magic, buffer(0, 2))
+  local version = tree:add(f.version, buffer(2, 1))
+  if buffer(2, 1):uint() ~= VERSION then
+    version:add_proto_expert_info(e.version)
+    return buffer:len()
+  end
+  local kind = buffer(3, 1):uint()
+  local name = types[kind] or string.format("type %d", kind)
+  pinfo.cols.info = name
+  tree:append_text(", " .. name)
+  local kind_item = tree:add(f.type, buffer(3, 1))
+  local flags = buffer(4, 2):uint()
+  local has_checksum, format = add_flags(tree, buffer(4, 2), flags)
+  local lanes = buffer(6, 2):uint()
+  local lanes_item = tree:add(f.lanes, buffer(6, 2))
+  if not types[kind] then
+    kind_item:add_proto_expert_info(e.type)
+    return buffer:len()
+  end
+  -- The message as it was sent: a capture may hold less of it.
+  if buffer:reported_len() ~= HEADER + LANE * lanes then
+    lanes_item:add_proto_expert_info(e.length)
+    return buffer:len()
+  end
+  if buffer:len() < HEADER then
+    return buffer:len()
+  end
+
+  local cluster, worker = buffer(8, 4):uint(), buffer(12, 4):uint()
+  tree:add(f.cluster, buffer(8, 4))
+  local worker_item = tree:add(f.worker, buffer(12, 4))
+  if kind == ACK and worker == EVERY_WORKER then
+    worker_item:append_text(" (every worker of the cluster)")
+  end
+  tree:add(f.sequence, buffer(16, 4))
+  tree:add(f.generated_ns, buffer(24, 8))
+  local generated = buffer(24, 8):uint64()
+  tree:add(f.generated, buffer(24, 8), NSTime((generated / 1000000000):tonumber(),
+    (generated % 1000000000):tonumber())):set_generated()
+  local more = ""
+  if kind == UPDATE then
+    more = add_update(tree, buffer, format)
+  elseif kind == ACK then
+    more = add_ack(tree, buffer, flags)
+  else
+    tree:add(f.action, buffer(20, 4))
+    more = ", " .. (actions[buffer(20, 4):uint()] or "unknown action")
+  end
+  tree:add(f.model_version, buffer(40, 4))
+  local segment_item = tree:add(f.segment, buffer(44, 2))
+  tree:add(f.segments, buffer(46, 2))
+  if kind == UPDATE and buffer(44, 2):uint() >= buffer(46, 2):uint() then
+    segment_item:add_proto_expert_info(e.segment)
+  end
+  pinfo.cols.info = string.format("%s cluster %d worker %s sequence %d, %d lanes%s", name, cluster,
+    worker == EVERY_WORKER and "*" or tostring(worker), buffer(16, 4):uint(), lanes, more)
+  if lanes > 0 and buffer:len() == HEADER + LANE * lanes then
+    add_lanes(tree, buffer(HEADER), lanes, format, has_checksum)
+  end
+  return buffer:len()
+end
+
+DissectorTable.get("udp.port"):add(6523, olaf)

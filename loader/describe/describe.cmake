@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Manual pages and completions, generated from the definitions of the command line.
+add_library(olaf_description STATIC
+  describe/bash.cpp
+  describe/description.cpp
+  describe/man.cpp
+  describe/zsh.cpp)
+target_link_libraries(olaf_description PUBLIC olaf_cli PRIVATE olaf_options olaf_quiet_strings)
+target_compile_options(olaf_description PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+add_executable(olaf_describe describe/main.cpp)
+target_compile_definitions(olaf_describe PRIVATE OLAF_PROJECT_VERSION="${PROJECT_VERSION}")
+target_link_libraries(olaf_describe PRIVATE olaf_description olaf_options ${OLAF_LIBFMT})
+
+set(OLAF_DESCRIBED ${CMAKE_CURRENT_BINARY_DIR}/described CACHE INTERNAL "what olaf_describe wrote")
+file(MAKE_DIRECTORY ${OLAF_DESCRIBED})
+add_custom_command(
+  OUTPUT ${OLAF_DESCRIBED}/olaf.8 ${OLAF_DESCRIBED}/olaf.bash ${OLAF_DESCRIBED}/_olaf
+  COMMAND olaf_describe ${OLAF_DESCRIBED}
+  DEPENDS olaf_describe
+  COMMENT "Describing the command line"
+  VERBATIM)
+add_custom_target(olaf_described ALL
+  DEPENDS ${OLAF_DESCRIBED}/olaf.8 ${OLAF_DESCRIBED}/olaf.bash ${OLAF_DESCRIBED}/_olaf)
+
+include(GNUInstallDirs)
+install(DIRECTORY ${OLAF_DESCRIBED}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man8
+        FILES_MATCHING PATTERN "*.8")
+install(FILES ${OLAF_DESCRIBED}/olaf.bash RENAME olaf
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${OLAF_DESCRIBED}/_olaf DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "human.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <span>
+
+namespace olaf {
+namespace {
+
+struct Unit {
+    double size;
+    const char *name;
+};
+
+/// Three digits of the value in the largest unit that it fills, after rounding.
+std::string scaled(double value, std::span<const Unit> units) {
+    const Unit *unit = &units[0];
+    for (const auto &candidate : units)
+        if (value >= candidate.size * (1 - 0.0005))
+            unit = &candidate;
+    const double in_unit = value / unit->size;
+    const int decimals = in_unit >= 99.95 ? 0 : in_unit >= 9.995 ? 1 : 2;
+    return fmt::format("{:.{}f}{}", in_unit, decimals, unit->name);
+}
+
+} // namespace
+
+std::string human_duration(double ns) {
+    static constexpr Unit units[] = {{1, "ns"},  {1e3, "us"},   {1e6, "ms"},
+                                     {1e9, "s"}, {3600e9, "h"}, {86400e9, "d"}};
+    if (!(ns >= 1))
+        return "0";
+    return ns < 999.5 ? fmt::format("{:.0f}ns", ns) : scaled(ns, units);
+}
+
+std::string human_count(double value) {
+    static constexpr Unit units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}};
+    if (!(value > 0))
+        return "0";
+    if (value < 999.5 && value == std::floor(value))
+        return fmt::format("{:.0f}", value);
+    return scaled(value, units);
+}
+
+} // namespace olaf

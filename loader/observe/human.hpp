@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Numbers for a person's eye: three digits and a unit, never wider than seven columns.
+#pragma once
+
+#include <string>
+
+namespace olaf {
+
+std::string human_duration(double ns); ///< "870ns", "12.3ms", "4.56s", "3.2h"
+std::string human_count(double value); ///< "0", "12.5", "870", "12.3k", "4.56M"
+
+} // namespace olaf

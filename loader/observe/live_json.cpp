@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "live_json.hpp"
+
+#include "loader/aom_json.hpp"
+#include "loader/status_json.hpp"
+
+namespace olaf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json flow_json(const Flow &total, const Flow &recent, double seconds) {
+    const auto rate = [&](std::uint64_t count) {
+        return seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
+    };
+    return {{"received", total.received},
+            {"departed", total.departed},
+            {"updates_out", total.updates_out},
+            {"dropped", total.dropped},
+            {"received_per_s", rate(recent.received)},
+            {"departed_per_s", rate(recent.departed)},
+            {"dropped_per_s", rate(recent.dropped)},
+            {"fold_factor", recent.fold_factor()}};
+}
+
+Json cluster_json(const ClusterRow &row, double seconds, std::uint64_t now_ns) {
+    Json object{{"cluster", row.cluster}};
+    object.update(flow_json(row.total, row.recent, seconds));
+    object["aom"] = nullptr; // nothing has left yet
+    object["recent_average"] = nullptr;
+    if (row.aom.segments > 0) {
+        object["aom"] = cluster_aom_json(row.aom, now_ns);
+        object["recent_average"] = {{"by_arrival_ns", row.recent_arrival_ns},
+                                    {"by_generated_ns", row.recent_generated_ns}};
+    }
+    return object;
+}
+
+} // namespace
+
+nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows) {
+    Json clusters = Json::array();
+    for (const auto &row : rows.clusters)
+        clusters.push_back(cluster_json(row, rows.seconds, latest.aom.now_ns));
+    return {{"time_ns", latest.aom.now_ns},
+            {"interval_s", rows.seconds},
+            {"total", flow_json(rows.total, rows.recent, rows.seconds)},
+            {"status", status_json(latest.attachment, latest, false)},
+            {"clusters", std::move(clusters)}};
+}
+
+} // namespace olaf

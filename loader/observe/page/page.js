@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The live page: asks /live.json once a second and draws what it says.
+"use strict";
+
+const kept = 300; // points of a curve: five minutes
+const byId = (id) => document.getElementById(id);
+const state = { queue: null, clock: "by_generated", sort: "aom", descending: true, chosen: null };
+const histories = new Map(); // queue's device -> its curves
+
+// ---- numbers as people read them: three digits and a unit, as `olaf top` writes them ------
+
+function scaled(value, units) {
+  let [size, name] = units[0];
+  for (const [s, n] of units) if (value >= s * 0.9995) [size, name] = [s, n];
+  const scaledValue = value / size;
+  const digits = scaledValue >= 99.95 ? 0 : scaledValue >= 9.995 ? 1 : 2;
+  return scaledValue.toFixed(digits) + name;
+}
+function duration(ns) {
+  if (ns === null || ns === undefined) return "–";
+  if (ns < 1) return "0";
+  if (ns < 999.5) return ns.toFixed(0) + " ns";
+  return scaled(ns, [[1, " ns"], [1e3, " µs"], [1e6, " ms"], [1e9, " s"], [3600e9, " h"], [86400e9, " d"]]);
+}
+function count(value) {
+  if (!(value > 0)) return "0";
+  if (value < 999.5 && Number.isInteger(value)) return String(value);
+  return scaled(value, [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"]]);
+}
+
+// ---- curves ---------------------------------------------------------------------------------
+
+function historyOf(device) {
+  if (!histories.has(device))
+    histories.set(device, { times: [], length: [], in: [], out: [], dropped: [],
+      by_generated: new Map(), by_arrival: new Map() });
+  return histories.get(device);
+}
+function keep(list, value) {
+  list.push(value);
+  if (list.length > kept) list.shift();
+}
+function remember(live) {
+  const history = historyOf(live.status.device);
+  keep(history.times, Date.now() / 1000);
+  keep(history.length, live.status.queue.length);
+  const rate = (value) => live.interval_s > 0 ? value : null; // the first look tells none
+  keep(history.in, rate(live.total.received_per_s));
+  keep(history.out, rate(live.total.departed_per_s));
+  keep(history.dropped, rate(live.total.dropped_per_s));
+  for (const clock of ["by_generated", "by_arrival"])
+    for (const row of live.clusters) {
+      const curves = history[clock];
+      if (!curves.has(row.cluster))
+        curves.set(row.cluster, new Array(history.times.length - 1).fill(null));
+      const recent = live.interval_s > 0 ? row.recent_average : null;
+      keep(curves.get(row.cluster), recent && recent[`${clock}_ns`]);
+    }
+}
+/// Highest, mean and lowest of the clusters at each moment.
+function spread(curves, length) {
+  const highest = [], mean = [], lowest = [];
+  for (let i = 0; i < length; i++) {
+    const values = [];
+    for (const curve of curves.values())
+      if (curve[i] !== null && curve[i] !== undefined) values.push(curve[i]);
+    highest.push(values.length ? Math.max(...values) : null);
+    lowest.push(values.length ? Math.min(...values) : null);
+    mean.push(values.length ? values.reduce((a, b) => a + b, 0) / values.length : null);
+  }
+  return { highest, mean, lowest };
+}
+
+// ---- charts ---------------------------------------------------------------------------------
+
+const charts = {};
+const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const clockTime = (seconds) => new Date(seconds * 1000).toLocaleTimeString([], { hour12: false });
+
+function chart(id, format, series, bands) {
+  const box = byId(id);
+  const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 },
+    ticks: { stroke: colour("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
+  const options = {
+    width: box.clientWidth, height: box.clientHeight, legend: { show: false },
+    cursor: { show: false }, bands,
+    scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [{ ...axis, space: 80, incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300],
+             values: (_, ticks) => ticks.map(clockTime) },
+           { ...axis, size: 64, values: (_, ticks) => ticks.map((v) => format(v)) }],
+    series: [{}, ...series.map(([name, width, fill]) => ({
+      stroke: name && colour(name), width, fill: fill && colour(fill), points: { show: false } }))],
+  };
+  const empty = [[], ...series.map(() => [])];
+  charts[id] = new uPlot(options, empty, box);
+}
+function makeCharts() {
+  for (const id of Object.keys(charts)) { charts[id].destroy(); delete charts[id]; }
+  chart("aom-chart", duration, [[null, 0], [null, 0], ["--mean", 2], ["--one", 2]],
+        [{ series: [1, 2], fill: colour("--band") }]);
+  chart("rate-chart", count, [["--mean", 2], ["--out", 2], ["--drop", 2]]);
+  chart("queue-chart", count, [["--mean", 2, "--band"]]);
+}
+function drawCharts(live) {
+  const history = historyOf(live.status.device);
+  const curves = history[state.clock];
+  const { highest, mean, lowest } = spread(curves, history.times.length);
+  const chosen = curves.get(state.chosen) || history.times.map(() => null);
+  charts["aom-chart"].setData([history.times, highest, lowest, mean, chosen]);
+  charts["rate-chart"].setData([history.times, history.in, history.out, history.dropped]);
+  charts["queue-chart"].setData([history.times, history.length]);
+}
+function fitCharts() {
+  for (const [id, one] of Object.entries(charts)) {
+    const box = byId(id);
+    one.setSize({ width: box.clientWidth, height: box.clientHeight });
+  }
+}
+
+// ---- table ----------------------------------------------------------------------------------
+
+const columns = [
+  { key: "cluster", title: "cluster", value: (r) => r.cluster, text: String },
+  { key: "aom", title: "AoM", value: (r) => r.aom?.[state.clock].age_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
+  { key: "average", title: "average", value: (r) => r.aom?.[state.clock].average_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
+  { key: "peak", title: "peak", minor: true, value: (r) => r.aom?.[state.clock].peak_highest_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
+  { key: "in", title: "in/s", value: (r) => r.received_per_s, text: count },
+  { key: "out", title: "out/s", value: (r) => r.departed_per_s, text: count },
+  { key: "fold", title: "fold", minor: true, value: (r) => r.fold_factor, text: (v) => v ? v.toFixed(2) : "–" },
+  { key: "drops", title: "drops", value: (r) => r.dropped, text: count },
+];
+
+function makeTitles() {
+  byId("titles").replaceChildren(...columns.map((column) => {
+    const cell = document.createElement("th");
+    cell.scope = "col";
+    cell.classList.toggle("minor", !!column.minor);
+    if (column.key === state.sort) cell.ariaSort = state.descending ? "descending" : "ascending";
+    const button = document.createElement("button");
+    button.textContent = column.title;
+    button.onclick = () => {
+      state.descending = state.sort === column.key ? !state.descending : column.key !== "cluster";
+      state.sort = column.key;
+      makeTitles();
+      redraw();
+    };
+    cell.append(button);
+    return cell;
+  }));
+}
+function drawTable(live) {
+  const by = columns.find((column) => column.key === state.sort);
+  const sign = state.descending ? -1 : 1;
+  const rows = [...live.clusters].sort((a, b) =>
+    sign * (by.value(a) - by.value(b)) || a.cluster - b.cluster);
+  byId("rows").replaceChildren(...rows.map((row) => {
+    const line = document.createElement("tr");
+    line.tabIndex = 0;
+    line.ariaSelected = String(row.cluster === state.chosen);
+    for (const column of columns) {
+      const cell = document.createElement("td");
+      cell.textContent = column.text(column.value(row));
+      cell.classList.toggle("minor", !!column.minor);
+      line.append(cell);
+    }
+    line.onclick = () => {
+      state.chosen = state.chosen === row.cluster ? null : row.cluster;
+      redraw();
+    };
+    line.onkeydown = (event) => { if (event.key === "Enter") line.onclick(); };
+    return line;
+  }));
+}
+
+// ---- the whole ------------------------------------------------------------------------------
+
+function drawTiles(live) {
+  const { status, total } = live;
+  const ages = live.clusters.map((row) => row.aom?.[state.clock]).filter((age) => age);
+  const mean = ages.length ? ages.reduce((sum, age) => sum + age.age_ns, 0) / ages.length : null;
+  const rate = status.rate_bps === null ? "no limit" : scaled(status.rate_bps, [[1, " bit/s"], [1e3, " kbit/s"], [1e6, " Mbit/s"], [1e9, " Gbit/s"], [1e12, " Tbit/s"]]);
+  byId("about").textContent = `${status.policy}, ${status.mode}, ${rate}, ${status.deliver.kind}` +
+    (status.deliver.target ? ` to ${status.deliver.target}` : "");
+  byId("length").textContent = status.queue.length;
+  byId("capacity").textContent = byId("capacity-too").textContent = status.queue.capacity;
+  byId("occupancy").style.width = `${100 * status.queue.length / status.queue.capacity}%`;
+  byId("aom").textContent = duration(mean);
+  byId("in").textContent = count(total.received_per_s);
+  byId("out").textContent = count(total.departed_per_s);
+  byId("fold").textContent = total.fold_factor ? total.fold_factor.toFixed(2) : "–";
+  byId("dropped").textContent = count(total.dropped_per_s);
+  byId("active").textContent = status.active_clusters;
+  byId("fairness").textContent = ages.length && status.aom ? status.aom[state.clock].fairness.toFixed(3) : "–";
+  byId("chosen").textContent = state.chosen === null ? "" : `cluster ${state.chosen}`;
+}
+function tell(trouble) {
+  byId("trouble").hidden = !trouble;
+  byId("trouble").textContent = trouble || "";
+}
+let latest = [];
+function redraw() {
+  const live = latest.find((one) => one.status.device === state.queue) || latest[0];
+  document.querySelector("main").hidden = !live;
+  if (!live) return tell("No queue is attached.");
+  state.queue = live.status.device;
+  if (!charts["aom-chart"]) makeCharts();
+  drawTiles(live);
+  drawCharts(live);
+  drawTable(live);
+}
+function offer(devices) {
+  const select = byId("queue");
+  if ([...select.options].map((option) => option.value).join() !== devices.join())
+    select.replaceChildren(...devices.map((device) => new Option(device, device)));
+  if (state.queue) select.value = state.queue;
+}
+async function look() {
+  try {
+    const answer = await fetch("live.json");
+    if (!answer.ok) throw new Error(await answer.text());
+    latest = await answer.json();
+    tell("");
+    latest.forEach(remember);
+    redraw();
+    offer(latest.map((live) => live.status.device));
+  } catch (error) {
+    tell(`No answer from olaf serve: ${error.message}`);
+  }
+  setTimeout(look, 1000);
+}
+
+byId("queue").onchange = (event) => { state.queue = event.target.value; state.chosen = null; redraw(); };
+byId("clock").onchange = (event) => { state.clock = event.target.value; redraw(); };
+addEventListener("resize", fitCharts);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { makeCharts(); redraw(); });
+makeTitles();
+look();

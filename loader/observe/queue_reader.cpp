@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "queue_reader.hpp"
+
+namespace olaf {
+
+Result<Reading> QueueReader::read() {
+    if (auto there = watch_.check(); !there)
+        return std::unexpected(there.error());
+    attachment_ = read_attachment(attachment_.place); // --replace may have changed it
+    auto state = read_queue(attachment_);
+    if (!state)
+        return std::unexpected(state.error());
+    return Reading{std::move(*state), attachment_, watch_.identity()};
+}
+
+} // namespace olaf

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Everything that the observing commands show of a queue, read in one go. What `olaf status`
+// says comes from the same readers.
+#pragma once
+
+#include <string>
+
+#include "loader/attachment.hpp"
+#include "loader/status_json.hpp"
+#include "pin_watch.hpp"
+
+namespace olaf {
+
+/// What `olaf status` reads, and of which attachment.
+struct Reading : QueueState {
+    Attachment attachment;
+    std::string identity; ///< of the attachment: another one's counters start anew
+};
+
+/// Reads a queue for as long as it is the same one. Needs CAP_BPF and the right to read the pins,
+/// no more.
+class QueueReader {
+  public:
+    explicit QueueReader(Attachment attachment)
+        : attachment_(std::move(attachment)), watch_(attachment_) {}
+
+    /// Fails with ENOENT when the queue was detached since.
+    Result<Reading> read();
+
+  private:
+    Attachment attachment_;
+    PinWatch watch_;
+};
+
+} // namespace olaf

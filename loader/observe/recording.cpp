@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "recording.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include "listener.hpp"
+
+namespace olaf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+/// Points of the occupancy's curve: as many as a picture has columns.
+constexpr std::uint64_t looks = 1000;
+
+double seconds(Clock::duration time) {
+    return std::chrono::duration<double>(time).count();
+}
+
+class Recorder {
+  public:
+    Recorder(const Signals &signals, std::uint64_t for_ns)
+        : signals_(signals), start_(Clock::now()), end_(start_ + nanoseconds(for_ns)),
+          pause_(std::clamp<std::uint64_t>(for_ns / looks, 2'000'000, 1'000'000'000)) {}
+
+    bool take(const Event &event) {
+        const auto &record = event.record;
+        recording.events++;
+        recording.folds[record.count]++;
+        if (recording.departures.size() < Recording::most_departures)
+            recording.departures.push_back(
+                {.time_s = static_cast<double>(static_cast<std::int64_t>(record.time_ns) -
+                                               start_.time_since_epoch().count()) /
+                           1e9, // both CLOCK_MONOTONIC
+                 .cluster = record.cluster,
+                 .count = record.count,
+                 .generated_age_ns = event.age_ns().value_or(0),
+                 .arrival_age_ns = static_cast<std::int64_t>(event.engine_age_ns().value_or(0)),
+                 .wait_ns = event.wait_ns().value_or(0)});
+        return true;
+    }
+
+    Result<void> run(Listener &listener, int ring_fd) {
+        for (auto next = start_;;) {
+            const auto now = Clock::now();
+            const bool over = now >= end_ || signals_.take() != 0;
+            if (over)
+                listener.stop();
+            else if (auto renewed = listener.renew(); !renewed)
+                return renewed;
+            if (auto consumed = listener.consume(); !consumed)
+                return consumed;
+            if (now >= next || over) {
+                const auto ring = read_ring(ring_fd);
+                if (!ring)
+                    return std::unexpected(ring.error());
+                recording.occupancy.push_back({seconds(now - start_), ring->tail - ring->head});
+                next = now + pause_;
+            }
+            if (over) {
+                recording.seconds = seconds(now - start_);
+                return {};
+            }
+            wait(listener, std::min(next, end_) - now);
+        }
+    }
+
+    Recording recording;
+
+  private:
+    void wait(const Listener &listener, Clock::duration time) const {
+        pollfd ready[] = {{.fd = listener.fd(), .events = POLLIN, .revents = 0},
+                          {.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
+        const auto left =
+            std::chrono::ceil<std::chrono::milliseconds>(std::max(time, Clock::duration{}));
+        ::poll(ready, std::size(ready), static_cast<int>(left.count()));
+    }
+
+    const Signals &signals_;
+    const Clock::time_point start_, end_;
+    const nanoseconds pause_;
+};
+
+} // namespace
+
+Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_ns,
+                               const Signals &signals) {
+    QueueReader reader(attachment);
+    const auto ring = open_map_to_read(attachment, "olaf_ring");
+    if (!ring)
+        return std::unexpected(ring.error());
+    Recorder recorder(signals, for_ns);
+    const auto listener = Listener::start(attachment, {.kinds = 1U << OLAF_EVENT_DEPARTURE},
+                                          [&](const Event &event) { return recorder.take(event); });
+    if (!listener)
+        return std::unexpected(listener.error());
+    auto first = reader.read();
+    if (!first)
+        return std::unexpected(first.error());
+    if (auto ran = recorder.run(**listener, ring->get()); !ran)
+        return std::unexpected(ran.error());
+    auto last = reader.read();
+    if (!last)
+        return std::unexpected(last.error());
+    const auto missed = (*listener)->missed();
+    if (!missed)
+        return std::unexpected(missed.error());
+    auto &recording = recorder.recording;
+    recording.missed = *missed;
+    recording.rows = rows_between(*first, *last);
+    recording.first = std::move(*first);
+    recording.last = std::move(*last);
+    return std::move(recording);
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Recording &recording) {
+    const auto &slots = recording.last.snapshot.slots,
+               &slots_before = recording.first.snapshot.slots;
+    const auto &all = recording.last.snapshot.counters, &before = recording.first.snapshot.counters;
+    const auto sum = [](const auto &counts) {
+        std::uint64_t total = 0;
+        for (const auto count : counts)
+            total += count;
+        return total;
+    };
+    std::vector<std::pair<std::string, std::uint64_t>> reasons{
+        {"dropped_full", slots.dropped_full - slots_before.dropped_full},
+        {"dropped_reward", slots.dropped_reward - slots_before.dropped_reward},
+        {"dropped_sealed", slots.dropped_sealed - slots_before.dropped_sealed},
+        {"malformed", sum(all.malformed) - sum(before.malformed)},
+        {"not_allowed", sum(all.not_allowed) - sum(before.not_allowed)},
+        {"departures_unfit", all.departures_unfit - before.departures_unfit},
+        {"departures_refused", all.departures_refused - before.departures_refused}};
+    if (recording.first.losses && recording.last.losses)
+        for (const auto &[name, place] : {std::pair{"behind_redirect", OLAF_LOST_REDIRECT},
+                                          std::pair{"behind_transmit", OLAF_LOST_XMIT},
+                                          std::pair{"behind_send_back", OLAF_LOST_TX}})
+            reasons.emplace_back(name, recording.last.losses->frames[place] -
+                                           recording.first.losses->frames[place]);
+    return reasons;
+}
+
+double recorded_fairness(const Recording &recording, AgeClock clock) {
+    std::vector<double> averages;
+    for (const auto &row : recording.rows.clusters)
+        if (row.aom.segments > 0)
+            averages.push_back(clock == AgeClock::arrival ? row.recent_arrival_ns
+                                                          : row.recent_generated_ns);
+    return jain_index(averages);
+}
+
+} // namespace olaf

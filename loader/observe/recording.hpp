@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What `olaf report` keeps of a queue while it looks on.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "cluster_rows.hpp"
+#include "loader/attachment.hpp"
+#include "signals.hpp"
+
+namespace olaf {
+
+/// An update that left, for the sawtooth.
+struct Departure {
+    double time_s = 0; ///< since the recording began
+    std::uint32_t cluster = 0;
+    std::uint32_t count = 0; ///< updates folded in
+    std::int64_t generated_age_ns = 0;
+    std::int64_t arrival_age_ns = 0;
+    std::uint64_t wait_ns = 0;
+};
+
+struct Occupancy {
+    double time_s = 0;
+    std::uint64_t length = 0;
+};
+
+struct Recording {
+    Reading first, last;
+    Rows rows; ///< between those: exact, whatever was missed below
+    double seconds = 0;
+    std::vector<Departure> departures;            ///< as they left; the first `most_departures`
+    std::vector<Occupancy> occupancy;             ///< at even intervals
+    std::map<std::uint32_t, std::uint64_t> folds; ///< departures by updates folded in
+    std::uint64_t events = 0;                     ///< departures told, kept or not
+    std::uint64_t missed = 0;                     ///< departures that weren't told
+
+    /// More would neither fit a picture nor, at full rate, the memory: 40 MB.
+    static constexpr std::size_t most_departures = 1'000'000;
+};
+
+/// Looks on for so long, or until a signal comes: then what there is so far.
+Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_ns,
+                               const Signals &signals);
+
+/// Messages lost in that time, by reason, as `olaf status` names them; all reasons there are.
+std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Recording &recording);
+
+/// Jain's index over the clusters' average ages in that time.
+double recorded_fairness(const Recording &recording, AgeClock clock);
+
+} // namespace olaf

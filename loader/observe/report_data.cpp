@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+
+#include "loader/status_json.hpp"
+#include "report_files.hpp"
+
+namespace olaf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Close {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+};
+
+std::string departures_csv(const Recording &recording) {
+    std::string text = "time_s,cluster,count,generated_age_ns,arrival_age_ns,wait_ns\n";
+    for (const auto &departure : recording.departures)
+        text += fmt::format("{:.9f},{},{},{},{},{}\n", departure.time_s, departure.cluster,
+                            departure.count, departure.generated_age_ns, departure.arrival_age_ns,
+                            departure.wait_ns);
+    return text;
+}
+
+std::string occupancy_csv(const Recording &recording) {
+    std::string text = "time_s,length\n";
+    for (const auto &[time_s, length] : recording.occupancy)
+        text += fmt::format("{:.9f},{}\n", time_s, length);
+    return text;
+}
+
+/// By updates folded in: departures, and the part of them that had as many or fewer.
+std::string folds_csv(const Recording &recording) {
+    std::string text = "count,departures,cdf\n";
+    std::uint64_t below = 0;
+    for (const auto &[count, departures] : recording.folds) {
+        below += departures;
+        text += fmt::format("{},{},{:.9f}\n", count, departures,
+                            static_cast<double>(below) / static_cast<double>(recording.events));
+    }
+    return text;
+}
+
+/// Two points a departure: the age just before it, and the one that it falls to. A line a cluster,
+/// an empty one between.
+std::string sawtooth_csv(const Recording &recording, AgeClock clock) {
+    std::map<std::uint32_t, std::string> lines;
+    std::map<std::uint32_t, double> newest; // A of the newest departed, seconds since the start
+    for (const auto &departure : recording.departures) {
+        const auto age_ns =
+            clock == AgeClock::arrival ? departure.arrival_age_ns : departure.generated_age_ns;
+        const double made = departure.time_s - static_cast<double>(age_ns) / 1e9;
+        auto &line = lines[departure.cluster];
+        const auto [before, first] = newest.try_emplace(departure.cluster, made);
+        if (!first && made <= before->second)
+            continue; // stale: the age goes on growing
+        if (!first)
+            line += fmt::format("{},{:.9f},{:.9f}\n", departure.cluster, departure.time_s,
+                                departure.time_s - before->second);
+        before->second = made;
+        line += fmt::format("{},{:.9f},{:.9f}\n", departure.cluster, departure.time_s,
+                            departure.time_s - made);
+    }
+    std::string text = "cluster,time_s,age_s\n";
+    for (const auto &[cluster, line] : lines)
+        text += line + "\n\n";
+    return text;
+}
+
+std::string losses_csv(const Recording &recording) {
+    std::string text = "reason,messages\n";
+    for (const auto &[reason, messages] : losses_by_reason(recording))
+        text += fmt::format("{},{}\n", reason, messages);
+    return text;
+}
+
+Json age_json(double average_ns, const Age &age) {
+    return {{"average_ns", average_ns}, {"peak_highest_ns", age.highest_peak_ns}};
+}
+
+} // namespace
+
+Result<void> write_file(const std::filesystem::path &path, const std::string &content) {
+    std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "wbe"));
+    if (!file || std::fwrite(content.data(), 1, content.size(), file.get()) != content.size() ||
+        std::fflush(file.get()) != 0)
+        return fail("write", path.native(), errno);
+    return {};
+}
+
+Result<void> write_data(const std::filesystem::path &directory, const Recording &recording,
+                        AgeClock clock) {
+    for (const auto &[name, content] : {std::pair{"departures.csv", departures_csv(recording)},
+                                        {"occupancy.csv", occupancy_csv(recording)},
+                                        {"folds.csv", folds_csv(recording)},
+                                        {"sawtooth.csv", sawtooth_csv(recording, clock)},
+                                        {"losses.csv", losses_csv(recording)}})
+        if (auto written = write_file(directory / name, content); !written)
+            return written;
+    return {};
+}
+
+nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
+    const auto &rows = recording.rows;
+    Json clusters = Json::array(), losses = Json::object();
+    for (const auto &row : rows.clusters) {
+        const bool aged = row.aom.segments > 0;
+        clusters.push_back(
+            {{"cluster", row.cluster},
+             {"received", row.recent.received},
+             {"departed", row.recent.departed},
+             {"updates_out", row.recent.updates_out},
+             {"dropped", row.recent.dropped},
+             {"fold_factor", row.recent.fold_factor()},
+             {"by_generated", aged ? age_json(row.recent_generated_ns, row.aom.generated) : Json()},
+             {"by_arrival", aged ? age_json(row.recent_arrival_ns, row.aom.arrival) : Json()}});
+    }
+    for (const auto &[reason, messages] : losses_by_reason(recording))
+        losses[reason] = messages;
+    return {{"seconds", recording.seconds},
+            {"clock", clock == AgeClock::arrival ? "arrival" : "generated"},
+            {"departures_recorded", recording.departures.size()},
+            {"departures_told", recording.events},
+            {"departures_missed", recording.missed},
+            {"received", rows.recent.received},
+            {"departed", rows.recent.departed},
+            {"updates_out", rows.recent.updates_out},
+            {"dropped", rows.recent.dropped},
+            {"fold_factor", rows.recent.fold_factor()},
+            {"fairness",
+             {{"by_generated", recorded_fairness(recording, AgeClock::generated)},
+              {"by_arrival", recorded_fairness(recording, AgeClock::arrival)}}},
+            {"losses", std::move(losses)},
+            {"status", status_json(recording.last.attachment, recording.last, false)},
+            {"clusters", std::move(clusters)}};
+}
+
+} // namespace olaf

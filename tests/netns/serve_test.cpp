@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf serve`: metrics that promtool accepts and that say what `olaf status` says, and a page
+// that a browser shows; with no more rights than its service has.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <map>
+#include <sstream>
+
+#include "listening.hpp"
+
+namespace olaf::test {
+namespace {
+
+class Serving : public testing::Test {
+  protected:
+    /// As the service does: nobody, with two capabilities, on a free port.
+    Process serve(std::vector<std::string> more = {}) const {
+        std::vector<std::string> command{"setpriv",
+                                         "--reuid",
+                                         "65534",
+                                         "--regid",
+                                         "65534",
+                                         "--clear-groups",
+                                         "--inh-caps",
+                                         "-all,+bpf,+dac_read_search",
+                                         "--bounding-set",
+                                         "-all,+bpf,+dac_read_search",
+                                         "--ambient-caps",
+                                         "-all,+bpf,+dac_read_search",
+                                         "--no-new-privs",
+                                         OLAF_BINARY,
+                                         "serve",
+                                         "--port",
+                                         "0"};
+        command.insert(command.end(), more.begin(), more.end());
+        Process process(command, {}, &bed.host);
+        process.await_output("/metrics\n");
+        return process;
+    }
+    static std::string url(const Process &server) {
+        const auto text = server.output();
+        return text.substr(0, text.find(' '));
+    }
+    [[nodiscard]] std::string get(const std::string &url) const {
+        const auto got = run_script("fetch.py", {url}, {}, &bed.host);
+        EXPECT_EQ(got.status, 0) << url << ": " << got.err;
+        return got.out;
+    }
+    void send(std::uint32_t clusters, int times) {
+        for (int i = 0; i < times; i++)
+            for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
+                worker.send(Update{.cluster = cluster, .worker = static_cast<std::uint32_t>(i)},
+                            bed.target(4));
+    }
+
+    Testbed bed{{.way = Way::bridged}};
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+};
+
+/// Samples of the text format by name and labels.
+std::map<std::string, double> samples(const std::string &text) {
+    std::map<std::string, double> values;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        if (const auto space = line.rfind(' '); !line.starts_with('#') && space != line.npos)
+            values[line.substr(0, space)] = std::stod(line.substr(space + 1));
+    return values;
+}
+
+TEST_F(Serving, MetricsSayWhatStatusSays) {
+    bed.attach({"--rate", "100kbit", "--queue", "8"});
+    send(9, 5);
+    auto malformed = message(Update{});
+    malformed[2] = 9; // version
+    worker.send(malformed, bed.target(4));
+    bed.olaf.await_drained(45);
+    auto server = serve();
+    EXPECT_EQ(url(server).find("http://127.0.0.1:"), 0u);
+    const auto text = get(url(server) + "metrics");
+    const auto checked = run({"promtool", "check", "metrics"}, text);
+    EXPECT_EQ(checked.status, 0) << checked.out << checked.err;
+    EXPECT_EQ(checked.out + checked.err, "");
+
+    const auto values = samples(text);
+    const auto status = bed.olaf.status();
+    const auto sum = [&](const std::string &start, const std::string &label) {
+        double total = 0;
+        for (const auto &[name, value] : values)
+            if (name.starts_with(start + "{") && name.find(label) != name.npos)
+                total += value;
+        return static_cast<std::uint64_t>(total);
+    };
+    for (const auto *action : {"passed_through", "appended", "aggregated", "replaced",
+                               "dropped_full", "dropped_reward", "dropped_sealed"})
+        EXPECT_EQ(sum("olaf_arrivals_total", std::string("action=\"") + action + "\""),
+                  status[action])
+            << action;
+    EXPECT_EQ(sum("olaf_updates_total", "fate=\"out\""), status["updates_out"]);
+    EXPECT_EQ(sum("olaf_departures_total", "way="), status["departed"] + status["passed_through"]);
+    EXPECT_EQ(values.at("olaf_received_messages_total{device=\"in\"}"), 45);
+    EXPECT_EQ(values.at("olaf_malformed_messages_total{device=\"in\",reason=\"version\"}"), 1);
+    EXPECT_EQ(values.at("olaf_queue_capacity{device=\"in\"}"), 8);
+    EXPECT_EQ(values.at("olaf_rate_bytes_per_second{device=\"in\"}"), 12'500);
+    EXPECT_EQ(values.at("olaf_departure_updates_sum{device=\"in\"}"), status["updates_out"]);
+    // An average by its area, by its gauge, and by status: one figure.
+    const std::string labels = "{device=\"in\",cluster=\"3\",clock=\"arrival\"}";
+    const double average = values.at("olaf_aom_area_square_seconds_total" + labels) /
+                           values.at("olaf_aom_measured_seconds_total" + labels);
+    EXPECT_NEAR(values.at("olaf_aom_average_seconds" + labels), average, 1e-9 + 1e-6 * average);
+
+    server.kill(SIGTERM);
+    EXPECT_EQ(server.wait().status, 0);
+}
+
+TEST_F(Serving, FollowsQueuesAsTheyComeAndGo) {
+    auto server = serve();
+    EXPECT_EQ(samples(get(url(server) + "metrics")).at("olaf_queues"), 0);
+    EXPECT_EQ(get(url(server) + "live.json"), "[]");
+    bed.attach();
+    send(2, 1);
+    bed.olaf.await_drained(2);
+    EXPECT_EQ(samples(get(url(server) + "metrics")).at("olaf_queues"), 1);
+    const auto live = get(url(server) + "live.json");
+    const auto list = nlohmann::json::parse(live);
+    ASSERT_EQ(list.size(), 1u);
+    expect_schema("live", list[0].dump());
+    EXPECT_EQ(list[0]["total"]["received"], 2);
+    bed.olaf.detach();
+    EXPECT_EQ(samples(get(url(server) + "metrics")).at("olaf_queues"), 0);
+    bed.attach(); // counters start anew
+    EXPECT_EQ(nlohmann::json::parse(get(url(server) + "live.json"))[0]["total"]["received"], 0);
+}
+
+TEST_F(Serving, ListensWhereItIsToldAndNowhereElse) {
+    bed.attach();
+    auto server = serve();
+    const auto port = url(server).substr(url(server).rfind(':'));
+    // From the host's own other addresses it is not to be reached.
+    const auto other =
+        run_script("fetch.py", {"http://10.0.1.1" + port + "metrics"}, {}, &bed.host);
+    EXPECT_NE(other.status, 0);
+    const auto number = port.substr(1, port.size() - 2);
+    const auto taken = run({OLAF_BINARY, "serve", "--port", number}, {}, &bed.host);
+    EXPECT_EQ(taken.status, 1);
+    EXPECT_NE(taken.err.find("choose another with --port"), std::string::npos) << taken.err;
+    Process json(bed.olaf.command({"--json", "serve", "--port", "0"}));
+    json.await_output("}\n");
+    expect_schema("serve", json.output());
+    auto wide = serve({"--bind", "::1"});
+    EXPECT_EQ(url(wide).find("http://[::1]:"), 0u) << wide.output();
+    EXPECT_EQ(samples(get(url(wide) + "metrics")).at("olaf_queues"), 1);
+}
+
+TEST_F(Serving, ABrowserShowsThePage) {
+    bed.attach({"--rate", "100kbit", "--queue", "8"});
+    const auto frames = frames_of(bed, random_updates(90, 9, 8, 5));
+    Process traffic([&] {
+        const PacketSocket socket(bed.worker, "eth0");
+        for (;;)
+            for (const auto &frame : frames) {
+                socket.send({&frame, 1});
+                std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            }
+    });
+    auto server = serve();
+    std::vector<std::string> arguments{url(server)};
+    if (const char *screenshots = std::getenv("OLAF_SCREENSHOTS"))
+        arguments.emplace_back(screenshots);
+    const auto seen = run_script("browser.py", arguments, {}, &bed.host);
+    ASSERT_EQ(seen.status, 0) << seen.err << seen.out;
+    const auto found = nlohmann::json::parse(seen.out);
+    for (const auto *view : {"light", "dark", "phone"}) {
+        EXPECT_EQ(found[view]["about"], "olaf, native, 100 kbit/s, forward to out");
+        EXPECT_EQ(found[view]["capacity"], "8");
+        EXPECT_EQ(found[view]["clusters"].size(), 9u);
+    }
+}
+
+} // namespace
+} // namespace olaf::test

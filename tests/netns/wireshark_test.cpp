@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Captures, read by tshark with Olaf's dissector: what `olaf trace --pcap` writes, and what
+// dumpcap takes from the link.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "listening.hpp"
+
+namespace olaf::test {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+class Captured : public testing::Test {
+  protected:
+    Captured() { bed.attach({"--rate", "20kbit", "--policy", "aggregate"}); }
+
+    void await_drained() { bed.olaf.await_drained(bed.olaf.status()["received"]); }
+    /// Sends markers until the first is in the file.
+    void await_packets(Process &writer, const std::string &file) {
+        constexpr std::uintmax_t headers = 400;
+        const auto size = [&] {
+            std::error_code none;
+            const auto bytes = std::filesystem::file_size(file, none);
+            return none ? 0 : bytes;
+        };
+        const auto deadline = std::chrono::steady_clock::now() + patience;
+        while (size() < headers) {
+            ASSERT_TRUE(writer.running() && std::chrono::steady_clock::now() < deadline)
+                << writer.output();
+            worker.send(Update{.cluster = marker_cluster}, bed.target(4));
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+    }
+    static Rows of_cluster(const std::string &cluster, Rows rows) {
+        std::erase_if(rows, [&](const auto &row) { return row[0] != cluster; });
+        return rows;
+    }
+
+    Scratch scratch;
+    Testbed bed{{.way = Way::bridged}};
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+    UdpSocket server{bed.server(), Testbed::server_peer(4)};
+};
+
+TEST_F(Captured, TraceWritesEveryPacketWithItsReason) {
+    const auto file = scratch.path("trace.pcapng");
+    Process trace(bed.olaf.command({"trace", "in", "--pcap", file}));
+    await_packets(trace, file);
+    await_drained();
+    for (int i = 0; i < 2; i++)
+        worker.send(Update{.cluster = busy_cluster, .lanes = std::vector<std::uint64_t>(100, 1)},
+                    bed.target(4));
+    worker.send(Update{.cluster = 3, .worker = 7, .lanes = {5, 6}}, bed.target(4));
+    worker.send(Update{.cluster = 3, .worker = 8, .lanes = {10, 20}}, bed.target(4));
+    await_drained();
+    trace.kill(SIGINT);
+    const auto ended = trace.wait();
+    EXPECT_EQ(ended.status, 0) << ended.err;
+
+    const auto rows =
+        of_cluster("3", dissect(file, {"olaf.cluster", "frame.interface_name", "frame.comment",
+                                       "olaf.worker", "olaf.count", "olaf.checksum_status",
+                                       "olaf.lane", "frame.packet_flags_direction"}));
+    ASSERT_EQ(rows.size(), 3u);
+    const auto &first = rows[0], &second = rows[1], &departed = rows[2];
+    EXPECT_EQ(first[1], "in");
+    EXPECT_EQ(first[2].find("olaf arrival: appended, cluster 3, worker 7, count 1, age "), 0u)
+        << first[2];
+    EXPECT_EQ(second[2].find("olaf arrival: aggregated, cluster 3, worker 8"), 0u) << second[2];
+    EXPECT_EQ(departed[1], "out");
+    EXPECT_EQ(departed[2].find("olaf departure: drain, cluster 3, worker 8, count 2"), 0u)
+        << departed[2];
+    EXPECT_EQ(departed[4], "2");
+    EXPECT_EQ(departed[6], "15, 0,26, 0"); // the lanes' sums
+    for (const auto &row : rows)
+        EXPECT_EQ(row[5], "Good");
+}
+
+TEST_F(Captured, TheDissectorReadsWhatIsOnTheLink) {
+    const auto file = scratch.path("link.pcapng");
+    Process capture({"dumpcap", "-q", "-i", "eth0", "-f", "udp port 6523", "-c", "5", "-w", file},
+                    {}, &bed.worker);
+    capture.await_output("File: "); // it is open, and so is the device
+    auto wrong = message(Update{.cluster = 5, .lanes = {1, 2, 3}});
+    wrong.back() ^= 1; // of the checksum lane
+    worker.send(wrong, bed.target(4));
+    worker.send(Update{.cluster = 5,
+                       .format = OLAF_FORMAT_I16X4,
+                       .lanes = {(1ULL << 48) - (2ULL << 32) + (3ULL << 16) - 4}},
+                bed.target(4));
+    worker.send(message(Ack{.cluster = 5, .lanes = {0xc010'0000'3fc0'0000}}), bed.target(4));
+    auto join = control_message();
+    join[11] = 5; // cluster
+    join[23] = 1; // action
+    worker.send(join, bed.target(4));
+    auto longer = message(Update{.cluster = 5});
+    longer.push_back(0);
+    worker.send(longer, bed.target(4));
+    EXPECT_EQ(capture.wait().status, 0); // it has all five
+
+    const auto rows =
+        dissect(file, {"olaf.cluster", "olaf.type", "olaf.lane", "olaf.checksum_status",
+                       "olaf.action", "_ws.expert.message", "olaf.worker"});
+    ASSERT_EQ(rows.size(), 5u);
+    EXPECT_EQ(rows[0][3], "Bad");
+    EXPECT_EQ(rows[0][5], "Checksum lane is wrong");
+    EXPECT_EQ(rows[1][2], "-4, 3, -2, 1");
+    EXPECT_EQ(rows[1][3], "Good");
+    EXPECT_EQ(rows[2][1], "2");
+    EXPECT_EQ(rows[2][2], "1.5, -2.25");
+    EXPECT_EQ(rows[2][6], "4294967295");
+    EXPECT_EQ(rows[3][1], "3");
+    EXPECT_EQ(rows[3][4], "1");
+    EXPECT_EQ(rows[4][5], "Length isn't 8 + 48 + 8 x lanes");
+}
+
+} // namespace
+} // namespace olaf::test

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Events as people and programs read them, and which of them a filter lets through.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "loader/observe/event.hpp"
+#include "loader/observe/names.hpp"
+#include "olaf/queue.h"
+
+namespace {
+
+using namespace olaf;
+
+/// Cluster 3's update of worker 7, generated 1,000 ns before it left.
+Event departure() {
+    Event event{};
+    event.record.kind = OLAF_EVENT_DEPARTURE;
+    event.record.detail = OLAF_LEFT_DRAIN;
+    event.record.time_ns = 5'000;
+    event.record.tai_offset_ns = 1'000'000;
+    event.record.generated_ns = 1'004'000;
+    event.record.first_arrived_ns = 4'200;
+    event.record.arrived_ns = 4'900;
+    event.record.cluster = 3;
+    event.record.worker = 7;
+    event.record.sequence = 9;
+    event.record.count = 4;
+    event.record.queue_length = 2;
+    event.record.frame_bytes = 114;
+    event.record.sampled = 1;
+    return event;
+}
+
+Event drop(std::uint8_t detail, std::uint8_t cause = 0) {
+    Event event{};
+    event.record.kind = OLAF_EVENT_DROP;
+    event.record.detail = detail;
+    event.record.cause = cause;
+    return event;
+}
+
+TEST(Event, AgesAreDifferencesOfItsTimes) {
+    const auto event = departure();
+    EXPECT_EQ(event.tai_ns(), 1'005'000);
+    EXPECT_EQ(event.age_ns(), 1'000);
+    EXPECT_EQ(event.engine_age_ns(), 100u);
+    EXPECT_EQ(event.wait_ns(), 800u);
+}
+
+TEST(Event, AnAgeIsNegativeIfTheWorkersClockIsAhead) {
+    auto event = departure();
+    event.record.generated_ns = 1'006'000;
+    EXPECT_EQ(event.age_ns(), -1'000);
+    event.record.generated_ns = ~0ULL; // any 64 bits may come
+    EXPECT_EQ(event.age_ns(), 1'005'001);
+}
+
+TEST(Event, WhatIsNotKnownHasNoValue) {
+    EXPECT_FALSE(drop(OLAF_DROPPED_MALFORMED).age_ns());
+    EXPECT_FALSE(drop(OLAF_DROPPED_FULL).wait_ns());
+    EXPECT_TRUE(drop(OLAF_DROPPED_FULL).age_ns());
+}
+
+TEST(Event, IsReadWithItsFrameAndNoFurther) {
+    auto record = departure().record;
+    record.captured_bytes = 4;
+    std::uint8_t bytes[sizeof record + 4];
+    std::memcpy(bytes, &record, sizeof record);
+    std::memcpy(bytes + sizeof record, "olaf", 4);
+    const auto event = read_event(bytes, sizeof bytes);
+    ASSERT_TRUE(event);
+    EXPECT_EQ(event->record.cluster, 3u);
+    EXPECT_EQ(event->frame.size(), 4u);
+    EXPECT_EQ(event->frame[3], 'f');
+    EXPECT_EQ(read_event(bytes, sizeof bytes - 1)->frame.size(), 3u); // a record that lies
+    EXPECT_FALSE(read_event(bytes, sizeof record - 1));
+}
+
+TEST(Event, TextIsOneLineOfWholeNanoseconds) {
+    EXPECT_EQ(event_text(departure()),
+              "1005000 departure drain      cluster 3 segment 0 worker 7 sequence 9 count 4 "
+              "version 0 age 1000 engine-age 100 wait 800 queue 2 bytes 114");
+    EXPECT_NE(
+        event_text(drop(OLAF_DROPPED_MALFORMED, OLAF_MALFORMED_COUNT)).find("malformed:count"),
+        std::string::npos);
+}
+
+TEST(Event, JsonHasTheSameAndNullForWhatIsNotKnown) {
+    const auto json = nlohmann::json::parse(event_json(departure()));
+    EXPECT_EQ(json["event"], "departure");
+    EXPECT_EQ(json["action"], "drain");
+    EXPECT_EQ(json["age_ns"], 1'000);
+    EXPECT_EQ(json["wait_ns"], 800);
+    EXPECT_TRUE(json["cause"].is_null());
+    const auto refused =
+        nlohmann::json::parse(event_json(drop(OLAF_DROPPED_REFUSED, OLAF_REFUSED_SOURCE)));
+    EXPECT_EQ(refused["cause"], "source");
+    EXPECT_TRUE(refused["wait_ns"].is_null());
+    EXPECT_TRUE(nlohmann::json::parse(
+                    event_json(drop(OLAF_DROPPED_MALFORMED, OLAF_MALFORMED_TYPE)))["cluster"]
+                    .is_null());
+}
+
+TEST(Event, EveryKindAndDetailHasANameOfItsOwn) {
+    auto names = event_names();
+    const auto count = names.size();
+    EXPECT_EQ(count, std::size_t{OLAF_EVENT_KINDS} + OLAF_JOINED_ACTIONS + OLAF_LEFT_WAYS +
+                         OLAF_DROPPED_REASONS + OLAF_LOST_PLACES);
+    std::ranges::sort(names);
+    EXPECT_EQ(std::ranges::unique(names).size(), 0u);
+    olaf_event unknown{};
+    unknown.kind = 200;
+    EXPECT_EQ(kind_name(unknown), "unknown");
+    EXPECT_EQ(action_name(unknown), "unknown");
+}
+
+TEST(Filter, NoneLetsEverythingThrough) {
+    EXPECT_TRUE(passes({}, departure()));
+    EXPECT_TRUE(passes({}, drop(OLAF_DROPPED_MALFORMED)));
+}
+
+TEST(Filter, EachOneMustLetItThrough) {
+    const auto event = departure();
+    EXPECT_TRUE(passes({.clusters = {{0, 1}, {3, 4}}}, event));
+    EXPECT_FALSE(passes({.clusters = {{0, 2}, {4, 9}}}, event));
+    EXPECT_TRUE(passes({.workers = {1, 7}}, event));
+    EXPECT_FALSE(passes({.workers = {1}}, event));
+    EXPECT_TRUE(passes({.actions = {"drop", "drain"}}, event));
+    EXPECT_TRUE(passes({.actions = {"departure"}}, event));
+    EXPECT_FALSE(passes({.actions = {"riding"}}, event));
+    EXPECT_TRUE(passes({.min_age_ns = 1'000}, event));
+    EXPECT_FALSE(passes({.min_age_ns = 1'001}, event));
+    EXPECT_FALSE(passes({.clusters = {{3, 3}}, .workers = {1}}, event));
+}
+
+TEST(Filter, ByClusterKeepsOutWhatHasNone) {
+    EXPECT_FALSE(passes({.clusters = {{0, 0}}}, drop(OLAF_DROPPED_MALFORMED)));
+    EXPECT_FALSE(passes({.min_age_ns = 0}, drop(OLAF_DROPPED_MALFORMED)));
+}
+
+} // namespace

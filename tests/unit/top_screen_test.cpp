@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf top` on grids of any size, and its order of rows.
+#include <gtest/gtest.h>
+
+#include "loader/observe/top_screen.hpp"
+
+namespace {
+
+using namespace olaf;
+
+ClusterRow row(std::uint32_t cluster, std::uint64_t age_ns, double in_per_s) {
+    ClusterRow row;
+    row.cluster = cluster;
+    row.in_per_s = in_per_s;
+    row.aom.segments = 1;
+    row.aom.generated.age_ns = age_ns;
+    row.aom.arrival.age_ns = 1'000'000 - age_ns;
+    return row;
+}
+
+struct Scene {
+    Reading reading;
+    Rows rows;
+    AomHistory history;
+
+    explicit Scene(std::uint32_t clusters) {
+        reading.attachment.device = "in";
+        reading.attachment.record.config.queue_capacity = 8;
+        reading.snapshot.queue_length = 6;
+        rows.seconds = 1;
+        for (std::uint32_t id = 0; id < clusters; id++) {
+            rows.clusters.push_back(row(id, 1'000 * (id + 1), id));
+            history[id] = {1, 2, 3};
+        }
+    }
+    [[nodiscard]] std::vector<std::string> draw(int lines, int columns, TopView view = {}) const {
+        std::vector<std::string> text;
+        for (const auto &line : draw_top(reading, rows, history, view, lines, columns)) {
+            std::string flat;
+            for (const auto &piece : line) {
+                EXPECT_GE(piece.column, 0);
+                flat.resize(std::max(flat.size(), static_cast<std::size_t>(piece.column)), ' ');
+                flat.replace(static_cast<std::size_t>(piece.column), piece.text.size(), piece.text);
+            }
+            EXPECT_LE(static_cast<int>(flat.size()), columns) << flat;
+            text.push_back(flat);
+        }
+        return text;
+    }
+};
+
+TEST(Top, FitsAnySize) {
+    const Scene scene(30);
+    for (int lines = 1; lines < 40; lines++)
+        for (int columns = 20; columns < 200; columns += 7)
+            EXPECT_EQ(scene.draw(lines, columns, {.unicode = false}).size(),
+                      static_cast<std::size_t>(lines));
+}
+
+TEST(Top, ShowsAllColumnsAndASparklineAt80By24) {
+    const auto screen = Scene(3).draw(24, 80, {.sort_column = 0, .unicode = false});
+    EXPECT_NE(screen[0].find("olaf top in"), std::string::npos);
+    EXPECT_NE(screen[1].find("###"), std::string::npos);
+    EXPECT_NE(screen[1].find("6/8"), std::string::npos);
+    for (const auto &column : top_columns())
+        EXPECT_NE(screen[4].find(column.title), std::string::npos) << column.title;
+    EXPECT_EQ(screen[5].find("      0  1.00us"), 0u) << screen[5];
+    EXPECT_NE(screen[5].find(",=#"), std::string::npos);
+    EXPECT_NE(screen[23].find("q quit"), std::string::npos);
+}
+
+TEST(Top, SortsByAnyColumnBothWays) {
+    std::vector<ClusterRow> rows{row(0, 5, 1), row(1, 9, 3), row(2, 9, 2)};
+    const auto order = [&](const char *key, bool reversed, AgeClock clock) {
+        sort_rows(rows, column_by_key(key), reversed, clock);
+        std::string ids;
+        for (const auto &one : rows)
+            ids += std::to_string(one.cluster);
+        return ids;
+    };
+    EXPECT_EQ(order("aom", false, AgeClock::generated), "120"); // equal ones by cluster
+    EXPECT_EQ(order("aom", true, AgeClock::generated), "012");
+    EXPECT_EQ(order("aom", false, AgeClock::arrival), "012");
+    EXPECT_EQ(order("in", false, AgeClock::generated), "120");
+    EXPECT_EQ(order("cluster", false, AgeClock::generated), "012");
+    EXPECT_EQ(order("cluster", true, AgeClock::generated), "210");
+}
+
+TEST(Top, ScrollsAndSaysWhatIsBelow) {
+    const Scene scene(30);
+    const auto screen = scene.draw(24, 80, {.sort_column = 0, .first_row = 10, .unicode = false});
+    EXPECT_EQ(screen[5].find("     10 "), 0u) << screen[5];
+    EXPECT_NE(screen[23].find("2 more below"), std::string::npos) << screen[23];
+}
+
+TEST(Top, SaysThatNothingHasCome) {
+    EXPECT_EQ(Scene(0).draw(24, 80, {.unicode = false})[5], "no update yet");
+}
+
+} // namespace
