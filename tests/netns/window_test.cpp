@@ -7,6 +7,7 @@
 #include "answering_server.hpp"
 #include "lossy_way_back.hpp"
 #include "traces.hpp"
+#include "olaf/window.h"
 #include "traffic.hpp"
 
 namespace olaf::test {
