@@ -21,7 +21,8 @@ int olaf_egress(struct __sk_buff *skb)
 	if (!ack || ack->copying || !olaf_ack_parse(skb, ack, olaf_cfg.port_be))
 		return TC_ACT_UNSPEC;
 	olaf_count_ack(recognised);
-	if (olaf_cfg.window && olaf_window_acked(skb))
+	/* Those of an upstream server were told of where they came in. */
+	if (olaf_cfg.window && olaf_cfg.deliver != OLAF_DELIVER_UPSTREAM && olaf_window_acked(skb))
 		return TC_ACT_SHOT;
 	olaf_ack_stamp(skb, ack);
 	return olaf_ack_copy(skb, ack);

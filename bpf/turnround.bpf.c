@@ -2,7 +2,8 @@
 /*
  * The way back from an upstream server: TC ingress of the device that it is reached by.
  *
- *   ACK from it to us? -> stamp the queue's state -> out to its worker, or to all
+ *   ACK from it to us? -> tell the window -> stamp the queue's state
+ *                                         -> out to its worker, or to all
  *
  * The server knows this host alone, so workers' addresses are those that the queue has
  * learnt. Everything else passes untouched, and later filters still run; so does an ACK
@@ -10,6 +11,7 @@
  */
 #include "ack_copy.bpf.h"
 #include "ack_stamp.bpf.h"
+#include "ack_window.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -36,6 +38,8 @@ int olaf_ack_return(struct __sk_buff *skb)
 	    olaf_way_read(skb, ack, &ack->origin) || !olaf_is_from_upstream(&ack->origin))
 		return TC_ACT_UNSPEC;
 	olaf_count_ack(recognised);
+	if (olaf_cfg.window && olaf_window_acked(skb))
+		return TC_ACT_SHOT;
 	olaf_ack_stamp(skb, ack);
 	if (olaf_forget_device_sum(skb))
 		return TC_ACT_UNSPEC;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A program of the test's own that loses a tenth of what comes back to the workers, chosen by
-// chance, before Olaf's filters see it. Made before `olaf attach`.
+// chance, before Olaf's filter sees it. Made after `olaf attach`: of two filters of one priority,
+// the kernel runs the one that came last first.
 #pragma once
 
 #include "testbed.hpp"
