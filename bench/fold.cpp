@@ -16,7 +16,6 @@
 namespace olaf::bench {
 namespace {
 
-constexpr std::uint32_t repeat = 1'000'000;
 constexpr int repetitions = 15;
 
 constexpr std::int64_t kib = BENCH_LANES * 8;
@@ -41,6 +40,9 @@ const std::vector<FoldBenchmark> benchmarks{
     {"olaf_1",          kib,   [] { return olaf_case("olaf_1", 1, BENCH_LANES, true); }},
     {"olaf_9",          kib,   [] { return olaf_case("olaf_9", 9, BENCH_LANES, true); }},
     {"olaf_10000",      kib,   [] { return olaf_case("olaf_10000", 10'000, BENCH_LANES, true); }},
+    {"ack_nothing",     0,     [] { return ack_floor_case(); }},
+    {"ack_stamp",       0,     [] { return ack_case("ack_stamp", 0); }},
+    {"ack_copy_64",     0,     [] { return ack_case("ack_copy_64", 64); }, 5'000},
     {"olaf_jumbo",      jumbo, [] { return olaf_case("olaf_jumbo", 1, BENCH_JUMBO_LANES, false); }},
 };
 // clang-format on
@@ -49,12 +51,12 @@ void time_case(benchmark::State &state, const FoldBenchmark &b, const FoldCase &
     InstructionCounter instructions;
     for (auto _ : state) {
         instructions.start();
-        const auto run = must(test_run(fold.program, fold.frame, repeat));
+        const auto run = must(test_run(fold.program, fold.frame, b.repeat));
         const auto counted = instructions.stop();
         require(run.verdict == fold.verdict, b.name + ": verdict");
         state.SetIterationTime(run.nanoseconds * 1e-9); // of one update, not of the whole run
         if (counted)
-            state.counters["instructions"] = static_cast<double>(*counted) / repeat;
+            state.counters["instructions"] = static_cast<double>(*counted) / b.repeat;
     }
     if (b.payload_bytes > 0)
         state.SetBytesProcessed(b.payload_bytes);

@@ -26,6 +26,7 @@ struct FoldBenchmark {
     std::string name;
     std::int64_t payload_bytes = 0; ///< of one update, for a throughput
     std::function<FoldCase()> make; ///< only called when it is its turn
+    std::uint32_t repeat = 1'000'000;
 };
 
 /// One program of costs.bpf.c.
@@ -41,5 +42,13 @@ FoldCase xagg_case(const std::string &name, std::uint32_t aggregates);
 /// order if `varied`, else (clusters = 1) one frame again and again.
 FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
                    bool varied);
+
+/// The way back: an ACK, made unstamped again before each run. The floor: a program that lets
+/// it pass.
+FoldCase ack_floor_case();
+
+/// Stamped by Olaf's egress program and, if `workers` isn't 0, copied to so many of them, out of
+/// a veth whose far end drops.
+FoldCase ack_case(const std::string &name, std::uint32_t workers);
 
 } // namespace olaf::bench

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "queue.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
+#include <olaf/members.h>
 
 namespace olaf::bench {
 
@@ -17,6 +19,11 @@ constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max() / 4;
 
 std::uint32_t ring_places(const Queue::Options &options) {
     return std::bit_ceil(2 * options.capacity);
+}
+
+/// As the loader has it by default.
+std::uint32_t max_workers(const Queue::Options &options) {
+    return std::min<std::uint32_t>(OLAF_DEFAULT_MAX_WORKERS, OLAF_USUAL_MEMBERS / options.clusters);
 }
 
 olaf_config config_of(const Queue::Options &options) {
@@ -38,6 +45,8 @@ olaf_config config_of(const Queue::Options &options) {
         config.ns_per_byte_q24 = (8'000'000'000ull << 24) / options.rate_bps;
     config.drain_interval_ns = 100'000;
     config.activity_window_ns = 1'000'000'000;
+    config.max_workers = max_workers(options);
+    config.member_timeout_ns = 60'000'000'000;
     return config;
 }
 
@@ -47,6 +56,8 @@ void size_maps(const ingress &s, const Queue::Options &options) {
     bpf_map__set_max_entries(s.maps.olaf_rules, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_slots, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_aom, options.clusters);
+    bpf_map__set_max_entries(s.maps.olaf_members, options.clusters * max_workers(options));
+    bpf_map__set_max_entries(s.maps.olaf_rosters, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_entries, 2 * options.clusters + places);
     bpf_map__set_value_size(s.maps.olaf_entries, OLAF_ENTRY_BYTES(options.max_lanes));
     bpf_map__set_value_size(s.maps.olaf_scratch, OLAF_ENTRY_BYTES(options.max_lanes));

@@ -43,6 +43,8 @@ class Queue {
     [[nodiscard]] Result<Queue> with_rate(std::uint64_t rate_bps) const;
 
     [[nodiscard]] int program() const { return bpf_program__fd(skeleton_->progs.olaf_ingress); }
+    [[nodiscard]] bpf_object *object() const { return skeleton_->obj; }
+    [[nodiscard]] const olaf_config &config() const { return skeleton_->rodata->olaf_cfg; }
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] Waiting waiting(std::uint32_t cluster) const;
     /// Sum of `count` over what waits in the ring.

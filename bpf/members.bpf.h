@@ -2,7 +2,7 @@
 /*
  * Map olaf_members: the workers of each cluster.
  *
- * Key: cluster x max_workers + worker. Value struct olaf_member. It never grows: ids of
+ * Key: olaf_member_index(). Value struct olaf_member. It never grows: ids of
  * max_workers and above have no place. Writers: XDP, from the updates that arrive, and
  * olaf_enrol, for user space. A writer makes the sequence odd by compare-and-swap and
  * even again when it is done; one that finds it odd leaves it alone, as the next update
@@ -38,7 +38,7 @@ struct {
 /* The place of a worker; NULL: it has none. */
 static __always_inline struct olaf_member *olaf_member_at(__u32 cluster, __u32 worker)
 {
-	__u32 index = cluster * olaf_cfg.max_workers + worker;
+	__u32 index = olaf_member_index(cluster, worker, olaf_cfg.max_clusters);
 
 	if (cluster >= olaf_cfg.max_clusters || worker >= olaf_cfg.max_workers)
 		return NULL;

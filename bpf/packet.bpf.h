@@ -161,7 +161,8 @@ static __always_inline int olaf_parse_ipv6(void *data, void *end, __u32 *offset,
 		bytes = (extension->length + 1) * 8;
 		if (bytes > left || *offset + bytes > OLAF_MAX_HEADERS)
 			return OLAF_FRAME_BYPASS;
-		*offset += bytes;
+		/* Again, because Linux 6.1 forgets the bounds of what is spilled. */
+		*offset = olaf_clamp(*offset + bytes, ETH_HLEN, OLAF_MAX_HEADERS);
 		left -= bytes;
 	}
 	/* Fragments, routing headers and the rest: not ours to take apart. */

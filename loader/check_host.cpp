@@ -64,6 +64,13 @@ Check check_programs() {
             "olaf doctor -v shows the verifier's words"};
 }
 
+Check check_btf() {
+    if (std::ifstream("/sys/kernel/btf/vmlinux"))
+        return {"BTF", Verdict::good, "losses behind the queue can be counted", ""};
+    return {"BTF", Verdict::hint, "none: losses behind the queue won't be counted",
+            "a kernel with CONFIG_DEBUG_INFO_BTF"};
+}
+
 Check check_jit() {
     std::ifstream file("/proc/sys/net/core/bpf_jit_enable");
     int enabled = 1;
@@ -99,6 +106,7 @@ std::vector<Check> check_host() {
         checks.push_back(check_types());
         checks.push_back(check_programs());
     }
+    checks.push_back(check_btf());
     checks.push_back(check_jit());
     checks.push_back(check_bpffs());
     checks.push_back(check_forwarding());

@@ -103,7 +103,8 @@ Result<std::vector<KnownMember>> read_members(int members_fd, int rosters_fd,
     std::vector<KnownMember> known;
     const auto now = monotonic_ns();
     for (std::uint32_t worker = 0; worker < roster.end; worker++) {
-        const auto member = read_member(members_fd, cluster * config.max_workers + worker);
+        const auto member = read_member(
+            members_fd, olaf_member_index(cluster, worker, config.max_clusters));
         if (!member)
             return std::unexpected(member.error());
         if (member->flags & OLAF_MEMBER_REGISTERED ||

@@ -11,6 +11,7 @@ void bind_transmission(pybind11::module_ &module);
 void bind_feedback(pybind11::module_ &module);
 void bind_worker(pybind11::module_ &module);
 void bind_rules(pybind11::module_ &module);
+void bind_snapshots(pybind11::module_ &module);
 void bind_server(pybind11::module_ &module);
 
 } // namespace olaf::python

@@ -15,5 +15,6 @@ PYBIND11_MODULE(_olaf, module) {
     olaf::python::bind_feedback(module);
     olaf::python::bind_worker(module);
     olaf::python::bind_rules(module);
+    olaf::python::bind_snapshots(module);
     olaf::python::bind_server(module);
 }

@@ -5,14 +5,12 @@
 
 #include <pybind11/stl.h>
 
-#include <olaf/clock.hpp>
-
 #include "bindings.hpp"
 #include "codec.hpp"
 #include "errors.hpp"
 #include "guarded.hpp"
-#include "record.hpp"
 #include "rules.hpp"
+#include "snapshot.hpp"
 #include "waiting.hpp"
 
 namespace py = pybind11;
@@ -30,17 +28,6 @@ struct Handle : Guarded<ParameterServer> {
     using Guarded::Guarded;
     std::shared_ptr<Update> current; // that next() gave; under the GIL
     std::atomic<bool> stop = false;
-};
-
-// A cluster as it was when asked for.
-struct Snapshot {
-    std::uint32_t cluster = 0;
-    std::uint32_t version = 0;
-    ClusterStats stats = {};
-    std::size_t workers = 0;
-    double aom_average_ns = 0;
-    std::int64_t aom_peak_ns = 0;
-    Floats weights;
 };
 
 ServerOptions acknowledging(const std::string &whom) {
@@ -137,7 +124,7 @@ std::shared_ptr<Update> next(const py::object &self, std::optional<double> timeo
     return next_before(self, deadline_in(timeout));
 }
 
-Snapshot snapshot(const py::object &self, std::uint32_t id) {
+Snapshot cluster_of(const py::object &self, std::uint32_t id) {
     auto &handle = self.cast<Handle &>();
     settle(handle);
     Snapshot taken; // with the GIL, as it holds an array
@@ -146,13 +133,8 @@ Snapshot snapshot(const py::object &self, std::uint32_t id) {
         const Cluster *cluster = server.cluster(id);
         if (cluster == nullptr)
             return false;
+        taken.take(*cluster);
         weights = cluster->weights();
-        taken.cluster = id;
-        taken.version = cluster->version();
-        taken.stats = cluster->stats();
-        taken.workers = cluster->workers().all().size();
-        taken.aom_average_ns = cluster->aom().average_ns(tai_now_ns());
-        taken.aom_peak_ns = cluster->aom().highest_peak_ns();
         return true;
     });
     if (!found)
@@ -162,42 +144,9 @@ Snapshot snapshot(const py::object &self, std::uint32_t id) {
     return taken;
 }
 
-template <auto member> auto of_stats(const Snapshot &snapshot) {
-    return snapshot.stats.*member;
-}
-
-void bind_snapshots(py::module_ &module) {
-    Record<Snapshot>(module, "Cluster", "A cluster as it was when asked for.")
-        .field("cluster", &Snapshot::cluster, "Its id.")
-        .field("version", &Snapshot::version, "Of its weights.")
-        .field("messages", of_stats<&ClusterStats::messages>, "Updates received, as messages.")
-        .field("folded", of_stats<&ClusterStats::folded>, "Updates in those.")
-        .field("applied", of_stats<&ClusterStats::applied>, "Messages that changed the weights.")
-        .field("joins", of_stats<&ClusterStats::joins>, "Workers asking for weights.")
-        .field("worst_lag", of_stats<&ClusterStats::worst_lag>, "In versions, of an update.")
-        .field("workers", &Snapshot::workers, "Heard of.")
-        .field("aom_average_ns", &Snapshot::aom_average_ns, "Age-of-Model.")
-        .field("aom_peak_ns", &Snapshot::aom_peak_ns, "Highest Age-of-Model.")
-        .field(
-            "rejected", [](const Snapshot &self) { return rejects_dict(self.stats.rejected); },
-            "Messages not accepted, by reason.")
-        .done()
-        .def_readonly("weights", &Snapshot::weights,
-                      "Read-only: a view that shows later changes, too.");
-    Record<ServerStats>(module, "ServerStats", "Counters of a server.")
-        .field("datagrams", &ServerStats::datagrams, "Received.")
-        .field("acks_sent", &ServerStats::acks_sent, "Handed to the kernel.")
-        .field("acks_unsent", &ServerStats::acks_unsent, "Lost on this host.")
-        .field(
-            "rejected", [](const ServerStats &self) { return rejects_dict(self.rejected); },
-            "Messages not accepted, by reason.")
-        .done();
-}
-
 } // namespace
 
 void bind_server(py::module_ &module) {
-    bind_snapshots(module);
     py::class_<Handle>(module, "ParameterServer",
                        "One UDP socket, many clusters. Iterating gives updates whose weights the "
                        "loop changes; serve() and receive() apply each cluster's rule.")
@@ -222,7 +171,7 @@ void bind_server(py::module_ &module) {
              "The next update, or None after timeout seconds. The one before is answered now.")
         .def("__iter__", [](const py::object &self) { return self; })
         .def("__next__", [](const py::object &self) { return next(self, std::nullopt); })
-        .def("cluster", &snapshot, py::arg("cluster"), "A cluster's state. KeyError.")
+        .def("cluster", &cluster_of, py::arg("cluster"), "A cluster's state. KeyError.")
         .def_property_readonly(
             "address",
             [](Handle &handle) { return value_of(handle.constant().local_address()).text(); },

@@ -35,7 +35,7 @@ struct olaf_tag {
 	__be16 tci_be;
 };
 
-/* olaf_members[cluster x max_workers + worker]; all zero: nobody. */
+/* olaf_members[worker x max_clusters + cluster]; all zero: nobody. */
 struct olaf_member {
 	__u32 sequence; /* odd: being written. +2 a change; what was read between equal even ones holds */
 	__u8 family; /* 4 or 6; 0: nobody */
@@ -70,6 +70,15 @@ struct olaf_registration {
 	__be16 port_be; /* 0: any */
 	__u16 pad;
 };
+
+/*
+ * The places of one worker id lie together: most clusters have few workers, so what every
+ * update looks at is on few pages.
+ */
+static inline __u32 olaf_member_index(__u32 cluster, __u32 worker, __u32 max_clusters)
+{
+	return worker * max_clusters + cluster;
+}
 
 /*
  * Can ACKs reach the member now? A registered one as soon as its port is known (its

@@ -27,11 +27,6 @@ std::string sample(const std::string &name, const Labels &labels, double value) 
     return text + fmt::format("{} {}\n", labels.empty() ? "" : "}", value);
 }
 
-Labels with(Labels labels, const std::string &name, const std::string &value) {
-    labels.emplace_back(name, value);
-    return labels;
-}
-
 } // namespace
 
 Exposition::Family &Exposition::family(const std::string &name, const char *type,

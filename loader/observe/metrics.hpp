@@ -12,6 +12,12 @@ namespace olaf {
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
+/// The labels and one more.
+inline Labels with(Labels labels, const char *name, std::string value) {
+    labels.emplace_back(name, std::move(value));
+    return labels;
+}
+
 /// Metrics in the making: families in the order in which they are first named, each in one piece.
 class Exposition {
   public:
@@ -37,6 +43,9 @@ class Exposition {
     Family &family(const std::string &name, const char *type, const std::string &help);
     std::vector<Family> families_;
 };
+
+/// Ages, waits and folds of a queue's clusters.
+void add_aom(Exposition &out, const Labels &device, const AomReading &aom);
 
 /// Everything that `olaf status` knows of these queues, by Prometheus's conventions.
 std::string metrics(const std::vector<Reading> &queues);

@@ -58,10 +58,10 @@ const Queues::Look &Queues::look(const std::string &key, Reading reading) {
 }
 
 Result<nlohmann::ordered_json> Queues::live() {
+    const std::scoped_lock lock(mutex_); // before reading: a later look holds later figures
     auto readings = read();
     if (!readings)
         return std::unexpected(readings.error());
-    const std::scoped_lock lock(mutex_);
     auto list = nlohmann::ordered_json::array();
     std::map<std::string, Look> kept;
     for (auto &reading : *readings) {

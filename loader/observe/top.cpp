@@ -14,6 +14,7 @@
 #include "loader/host.hpp"
 #include "signals.hpp"
 #include "terminal.hpp"
+#include "top_state.hpp"
 
 namespace olaf {
 namespace {
@@ -21,33 +22,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-/// Widest sparkline that anybody's terminal has room for.
-constexpr std::size_t history_length = 512;
 /// So soon after the start there are rates to show.
 constexpr nanoseconds first_look = std::chrono::milliseconds(200);
-
-/// The last two readings, and how recent averages went.
-struct Watched {
-    Reading earlier, latest;
-    Rows rows;
-    AomHistory by_generated, by_arrival;
-
-    void add(Reading reading) {
-        earlier = std::exchange(latest, std::move(reading));
-        rows = rows_between(earlier, latest);
-        for (const auto &row : rows.seconds > 0 ? rows.clusters : std::vector<ClusterRow>{}) {
-            keep(by_generated[row.cluster], row.recent_generated_ns);
-            keep(by_arrival[row.cluster], row.recent_arrival_ns);
-        }
-    }
-
-  private:
-    static void keep(std::vector<double> &history, double value) {
-        if (history.size() == history_length)
-            history.erase(history.begin());
-        history.push_back(value);
-    }
-};
 
 /// Waits for a signal, the time or, with a terminal, a key. False: it is time to end.
 class Waiter {
@@ -74,48 +50,6 @@ class Waiter {
     bool keys_;
 };
 
-/// What a key asks for; false: to end.
-bool obey(Key key, TopView &view, const Terminal &terminal, std::size_t clusters) {
-    const auto page = std::max<std::size_t>(table_height(terminal.lines()), 1);
-    const auto last = clusters > page ? clusters - page : 0;
-    const auto columns = top_columns().size();
-    switch (key) {
-    case Key::quit:
-        return false;
-    case Key::left:
-        view.sort_column = (view.sort_column + columns - 1) % columns;
-        break;
-    case Key::right:
-        view.sort_column = (view.sort_column + 1) % columns;
-        break;
-    case Key::up:
-        view.first_row -= view.first_row > 0 ? 1 : 0;
-        break;
-    case Key::down:
-        view.first_row++;
-        break;
-    case Key::page_up:
-        view.first_row -= std::min(view.first_row, page);
-        break;
-    case Key::page_down:
-        view.first_row += page;
-        break;
-    case Key::home:
-        view.first_row = 0;
-        break;
-    case Key::reverse:
-        view.reversed = !view.reversed;
-        break;
-    case Key::clock:
-        view.clock = view.clock == AgeClock::arrival ? AgeClock::generated : AgeClock::arrival;
-        break;
-    case Key::none:
-        break;
-    }
-    view.first_row = std::min(view.first_row, last);
-    return true;
-}
-
 Result<void> show_table(QueueReader &reader, Watched watched, const Signals &signals,
                         const TopOptions &options) {
     auto terminal = Terminal::take();
@@ -136,7 +70,7 @@ Result<void> show_table(QueueReader &reader, Watched watched, const Signals &sig
         else if (*signal != 0)
             return {};
         for (auto key = (*terminal)->key(); key != Key::none; key = (*terminal)->key())
-            if (!obey(key, view, **terminal, watched.rows.clusters.size()))
+            if (!obey(key, view, (*terminal)->lines(), watched.rows.clusters.size()))
                 return {};
         if (Clock::now() < next)
             continue;

@@ -91,7 +91,7 @@ Line titles(const TopView &view, int columns) {
     });
     if (columns - end - 1 >= least_sparkline)
         line.push_back({end + 1,
-                        fit(view.clock == AgeClock::arrival ? "since arrival" : "since made",
+                        fit(view.clock == AgeClock::arrival ? "BY ARRIVAL" : "BY GENERATION",
                             columns - end - 1),
                         Look::heading});
     return line;

@@ -216,6 +216,27 @@ TEST_F(Events, OneOfSoMany) {
         EXPECT_EQ(told.event.sampled, 10u);
 }
 
+/// Every CPU tells at once: nothing is told twice, and what isn't told is counted.
+TEST_F(Events, FromEveryCpuAtOnce) {
+    listen(everything());
+    constexpr std::uint32_t frames = 20'000, cpus = 2;
+    std::uint64_t seen = 0;
+    {
+        std::vector<std::jthread> pool;
+        for (std::uint32_t cpu = 0; cpu < cpus; cpu++)
+            pool.emplace_back([&, cpu] {
+                for (std::uint32_t i = 0; i < frames; i++)
+                    queue.offer(ipv4().carrying(Update{.cluster = i % 3, .worker = cpu}));
+            });
+        for (std::uint32_t i = 0; i < 50; i++)
+            seen += told().size();
+    }
+    seen += told().size();
+    const auto totals = queue.totals();
+    EXPECT_EQ(totals.received, frames * cpus);
+    EXPECT_EQ(seen + queue.counters().events_lost, frames * cpus + totals.departed_riding);
+}
+
 /// Nobody reads: what doesn't fit is lost and counted, and no update notices.
 TEST_F(Events, AFullBufferLosesEventsAndNoUpdate) {
     listen(everything());

@@ -89,10 +89,12 @@ void Harness::set_aom(std::uint32_t index, const olaf_aom &aom) {
 olaf_member Harness::member(std::uint32_t cluster, std::uint32_t worker) const {
     if (worker >= config().max_workers)
         return {};
-    return read<olaf_member>("olaf_members", cluster * config().max_workers + worker);
+    return read<olaf_member>("olaf_members",
+                             olaf_member_index(cluster, worker, config().max_clusters));
 }
 void Harness::set_member(std::uint32_t cluster, std::uint32_t worker, const olaf_member &member) {
-    write("olaf_members", member, BPF_ANY, cluster * config().max_workers + worker);
+    write("olaf_members", member, BPF_ANY,
+          olaf_member_index(cluster, worker, config().max_clusters));
 }
 olaf_roster Harness::roster(std::uint32_t cluster) const {
     return read<olaf_roster>("olaf_rosters", cluster);

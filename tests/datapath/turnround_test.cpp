@@ -145,9 +145,10 @@ TEST_P(Turnround, OnlyTheUpstreamServersAcksToThisQueue) {
     stays(path.carrying(control_message()));
 }
 
-TEST_P(Turnround, WithoutAChecksumItStaysWithinIpv4) {
-    if (GetParam() == 6)
-        GTEST_SKIP() << "IPv6 has always one";
+class TurnroundFrom4 : public Turnround {};
+
+/// IPv6 needs a checksum, and of this ACK nobody has computed one.
+TEST_P(TurnroundFrom4, WithoutAChecksumItStaysWithinIpv4) {
     hear(someone(1, 4));
     hear(someone(2, 6));
     auto first = someone(1, 4);
@@ -160,5 +161,7 @@ TEST_P(Turnround, WithoutAChecksumItStaysWithinIpv4) {
 
 INSTANTIATE_TEST_SUITE_P(Ip, Turnround, testing::Values(4, 6),
                          [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
+
+INSTANTIATE_TEST_SUITE_P(Ip, TurnroundFrom4, testing::Values(4));
 
 } // namespace

@@ -30,7 +30,24 @@ Bytes Mutator::frame() {
     return frame.bytes;
 }
 
+Frame Mutator::intact_ack() {
+    Ack ack{.cluster = static_cast<std::uint32_t>(random_.below(8)),
+            .worker = random_.one_in(2) ? OLAF_EVERY_WORKER
+                                        : static_cast<std::uint32_t>(random_.below(5)),
+            .sequence = static_cast<std::uint32_t>(random_.below(1u << 31))};
+    ack.lanes.resize(random_.below(40), 0x5555aaaa);
+    if (random_.one_in(2)) {
+        ack.state_flags = OLAF_FLAG_STAMPED;
+        ack.active_clusters = static_cast<std::uint16_t>(random_.below(12));
+        ack.queue_capacity = static_cast<std::uint32_t>(random_.below(12));
+        ack.queue_length = static_cast<std::uint32_t>(random_.below(12));
+    }
+    return random_.path().source(1).target(1).source_port(OLAF_DEFAULT_PORT).carrying(ack);
+}
+
 Frame Mutator::intact() {
+    if (way_ == Way::acks && !random_.one_in(10))
+        return intact_ack();
     switch (random_.below(12)) {
     case 0:
         return random_.path().carrying(Ack{.cluster = 1, .lanes = {1, 2}});

@@ -8,7 +8,11 @@ namespace olaf::test {
 
 class Mutator {
   public:
-    Mutator(std::uint64_t seed, const RandomUpdates::Range &range) : random_(seed, range) {}
+    /// What frames mostly are before they are wounded.
+    enum class Way { updates, acks };
+
+    Mutator(std::uint64_t seed, const RandomUpdates::Range &range, Way way = Way::updates)
+        : random_(seed, range), way_(way) {}
 
     /// A whole frame, at least an Ethernet header long.
     Bytes frame();
@@ -17,6 +21,7 @@ class Mutator {
 
   private:
     Frame intact();
+    Frame intact_ack();
     void wound(Frame &frame);
     void lie_about_length(Frame &frame);
     void break_message(Frame &frame);
@@ -26,6 +31,7 @@ class Mutator {
     void repair_checksum(Frame &frame);
 
     RandomUpdates random_;
+    Way way_;
 };
 
 } // namespace olaf::test

@@ -145,6 +145,31 @@ TEST(AckVlan, CopiesCarryTheTagsOfTheirWorkers) {
     }
 }
 
+/// The server is reached by the queue's own device: the token's catch and the turn-round share
+/// its TC ingress.
+TEST(AckOneArmed, FromUpstreamByTheQueuesOwnDevice) {
+    for (const auto *mode : {"native", "skb"}) {
+        Testbed bed{{.way = Way::one_armed}};
+        const auto before = traces(bed.host);
+        bed.olaf.attach({"--upstream", "10.0.1.2", "--mode", mode});
+        const UdpSocket one(bed.worker, Testbed::worker_peer(4));
+        const UdpSocket two(bed.worker, Testbed::worker_peer(4));
+        const UdpSocket server(bed.server(), Testbed::server_peer(4));
+        for (std::uint32_t worker : {1u, 2u}) {
+            (worker == 1 ? one : two).send(Update{.worker = worker}, {.address = "10.0.0.254"});
+            (void)server.receive();
+        }
+        server.send(Ack{.lanes = {1, 2, 3}}, {.address = "10.0.1.254"});
+        const auto datagram = one.poll(patience);
+        ASSERT_TRUE(datagram) << mode;
+        EXPECT_EQ(datagram->source, (Peer{.address = "10.0.0.254"})) << mode;
+        EXPECT_EQ(datagram->ack().worker, 1u) << mode;
+        EXPECT_EQ(two.receive().ack().worker, 2u) << mode;
+        bed.olaf.detach();
+        EXPECT_EQ(traces(bed.host), before);
+    }
+}
+
 /// Two queues on the way: the one at the server stamps first.
 TEST(AckChain, TheMoreCongestedQueuesStateArrives) {
     for (const bool first_is_worse : {true, false}) {

@@ -108,6 +108,22 @@ TEST_F(Losses, AreThoseOfOneQueueAlone) {
     EXPECT_EQ(lost(bed.olaf.status()), (Lost{0, 0, 0, 0}));
 }
 
+/// A kernel that tells no layouts (BTF) lets nobody watch: attach says so, and works without.
+TEST_F(Losses, AreUnknownWhereNobodyMayWatch) {
+    const auto &host = bed.host.name();
+    const auto attach = run({"unshare", "--mount", "sh", "-c",
+                             "mount --bind /dev/null /sys/kernel/btf/vmlinux && exec " OLAF_BINARY
+                             " --netns " + host + " attach in --forward out"});
+    EXPECT_EQ(attach.status, 0) << attach.err;
+    EXPECT_NE(attach.err.find("in: losses behind the queue won't be counted: "), std::string::npos);
+    for (const auto *key : {"redirect", "transmit", "send_back"})
+        EXPECT_TRUE(bed.olaf.status().json.at("lost_behind").at(key).is_null()) << key;
+    EXPECT_EQ(bed.olaf.status().json.at("lost_behind").at("lane"), 0);
+    bed.olaf.replace(); // here it may be watched
+    EXPECT_EQ(lost(bed.olaf.status()), (Lost{0, 0, 0, 0}));
+    EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
+}
+
 /// Back out of the device that updates come by: a veth whose peer has neither XDP nor GRO.
 TEST(LossesOneArmed, OfWhatIsSentBack) {
     Netns host("host"), worker("worker");

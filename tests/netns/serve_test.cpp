@@ -144,6 +144,9 @@ TEST_F(Serving, ListensWhereItIsToldAndNowhereElse) {
     const auto taken = run({OLAF_BINARY, "serve", "--port", number}, {}, &bed.host);
     EXPECT_EQ(taken.status, 1);
     EXPECT_NE(taken.err.find("choose another with --port"), std::string::npos) << taken.err;
+    Process json(bed.olaf.command({"--json", "serve", "--port", "0"}));
+    json.await_output("}\n");
+    expect_schema("serve", json.output());
     auto wide = serve({"--bind", "::1"});
     EXPECT_EQ(url(wide).find("http://[::1]:"), 0u) << wide.output();
     EXPECT_EQ(samples(get(url(wide) + "metrics")).at("olaf_queues"), 1);

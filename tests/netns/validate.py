@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""validate.py SCHEMA < JSON: exits 0 if standard input is what docs/schema/SCHEMA.json says."""
+"""validate.py SCHEMA < JSON: exits 0 if standard input, or each line of it, is what
+docs/schema/SCHEMA.json says."""
 import json
 import pathlib
 import sys
@@ -17,10 +18,16 @@ schema = schemas[sys.argv[1]]
 store = {each["$id"]: each for each in schemas.values()}
 resolver = jsonschema.RefResolver(schema["$id"], schema, store=store)
 validator = jsonschema.Draft202012Validator(schema, resolver=resolver)
-wrong = 0
-for error in validator.iter_errors(json.load(sys.stdin)):
-    wrong += 1
-    print(f"{sys.argv[1]} {error.json_path}: {error.message[:300]}", file=sys.stderr)
-    for cause in error.context or ():
-        print(f"    {cause.json_path}: {cause.message[:200]}", file=sys.stderr)
+text = sys.stdin.read()
+try:
+    values = [json.loads(text)]
+except json.JSONDecodeError:
+    values = [json.loads(line) for line in text.splitlines()]
+wrong = 0 if values else 1
+for value in values:
+    for error in validator.iter_errors(value):
+        wrong += 1
+        print(f"{sys.argv[1]} {error.json_path}: {error.message[:300]}", file=sys.stderr)
+        for cause in error.context or ():
+            print(f"    {cause.json_path}: {cause.message[:200]}", file=sys.stderr)
 sys.exit(1 if wrong else 0)

@@ -6,8 +6,11 @@
 #ifndef OLAF_TESTS_ABI_LAYOUT_H
 #define OLAF_TESTS_ABI_LAYOUT_H
 
+#include "olaf/acks.h"
 #include "olaf/aom.h"
+#include "olaf/congestion.h"
 #include "olaf/events.h"
+#include "olaf/members.h"
 #include "olaf/queue.h"
 #include "olaf/window.h"
 
@@ -192,6 +195,45 @@
 	ABI_FIELD(olaf_window, forgiven) \
 	ABI_FIELD(olaf_window, late) \
 	ABI_FIELD(olaf_window, unmatched) \
+	ABI_SIZE(olaf_ack_counters) \
+	ABI_FIELD(olaf_ack_counters, unplaced) \
+	ABI_FIELD(olaf_ack_counters, recognised) \
+	ABI_FIELD(olaf_ack_counters, stamped) \
+	ABI_FIELD(olaf_ack_counters, kept) \
+	ABI_FIELD(olaf_ack_counters, copied) \
+	ABI_FIELD(olaf_ack_counters, copies) \
+	ABI_FIELD(olaf_ack_counters, copies_refused) \
+	ABI_FIELD(olaf_ack_counters, copies_unreachable) \
+	ABI_FIELD(olaf_ack_counters, copies_unfit) \
+	ABI_SIZE(olaf_congestion) \
+	ABI_FIELD(olaf_congestion, active_clusters) \
+	ABI_FIELD(olaf_congestion, queue_capacity) \
+	ABI_FIELD(olaf_congestion, queue_length) \
+	ABI_SIZE(olaf_tag) \
+	ABI_FIELD(olaf_tag, proto_be) \
+	ABI_FIELD(olaf_tag, tci_be) \
+	ABI_SIZE(olaf_member) \
+	ABI_FIELD(olaf_member, sequence) \
+	ABI_FIELD(olaf_member, family) \
+	ABI_FIELD(olaf_member, flags) \
+	ABI_FIELD(olaf_member, tags) \
+	ABI_FIELD(olaf_member, pad) \
+	ABI_FIELD(olaf_member, last_seen_ns) \
+	ABI_FIELD(olaf_member, addr_be) \
+	ABI_FIELD(olaf_member, local_addr_be) \
+	ABI_FIELD(olaf_member, mac) \
+	ABI_FIELD(olaf_member, port_be) \
+	ABI_FIELD(olaf_member, tag) \
+	ABI_SIZE(olaf_roster) \
+	ABI_FIELD(olaf_roster, end) \
+	ABI_SIZE(olaf_registration) \
+	ABI_FIELD(olaf_registration, enrolment) \
+	ABI_FIELD(olaf_registration, cluster) \
+	ABI_FIELD(olaf_registration, worker) \
+	ABI_FIELD(olaf_registration, family) \
+	ABI_FIELD(olaf_registration, addr_be) \
+	ABI_FIELD(olaf_registration, port_be) \
+	ABI_FIELD(olaf_registration, pad) \
 	ABI_SIZE(olaf_header) \
 	ABI_FIELD(olaf_header, magic_be) \
 	ABI_FIELD(olaf_header, version) \
@@ -278,6 +320,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 260
+#define ABI_ENTRIES 299
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -11,6 +11,7 @@ add_executable(
   cluster_test.cpp
   loopback_test.cpp
   message_test.cpp
+  own_updates_test.cpp
   packing_test.cpp
   replica_test.cpp
   rules_test.cpp

@@ -25,6 +25,10 @@ if(NOT OLAF_SANITIZE)
              COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/described/${reader} ${OLAF_DESCRIBED})
     set_tests_properties(described.${reader} PROPERTIES LABELS unit TIMEOUT 60)
   endforeach()
+  add_test(NAME described.installed
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/described/installed ${CMAKE_COMMAND}
+                   ${PROJECT_BINARY_DIR})
+  set_tests_properties(described.installed PROPERTIES LABELS unit TIMEOUT 60)
 endif()
 
 # What comes with `olaf serve`, asked of the tools that will read it.
