@@ -134,8 +134,8 @@ static __always_inline void olaf_release_siblings(struct olaf_search *search, __
 }
 
 /*
- * The flight found is answered. Returns whether something that waits is due now. A global
- * function would need the search in a map; inline, under the ring's lock all along.
+ * The flight found is answered. Under the ring's lock. Returns whether something that waits
+ * is due now; -1: it isn't that ACK's flight any more.
  */
 static __always_inline int olaf_window_answer(struct olaf_ring *ring, struct olaf_window *window,
 					      struct olaf_search *search)
@@ -144,7 +144,11 @@ static __always_inline int olaf_window_answer(struct olaf_ring *ring, struct ola
 	__u64 now = bpf_ktime_get_ns();
 	int waits = ring->head != ring->tail;
 
-	/* Positions are used again: it must still be the one that was found. */
+	/*
+	 * Positions are used again: it must still be the one that was found. But meanwhile a
+	 * later one's ACK may have released it.
+	 */
+	search->late = 1;
 	if (!flight || window->next - search->position > OLAF_FLIGHTS ||
 	    !olaf_flight_is(flight, search))
 		return -1;

@@ -49,8 +49,7 @@ bpf_tc_hook hook_of(const Netns &netns, const std::string &device, bool ingress)
 LossyWayBack::LossyWayBack(const Testbed &bed)
     : netns_(bed.host), device_(bed.upstream() ? "out" : "in"), ingress_(bed.upstream()) {
     const Inside inside(netns_);
-    auto hook = hook_of(netns_, device_, ingress_);
-    bpf_tc_hook_create(&hook);
+    const auto hook = hook_of(netns_, device_, ingress_);
     bpf_tc_opts options{};
     options.sz = sizeof options;
     options.handle = 1;
@@ -64,7 +63,7 @@ LossyWayBack::LossyWayBack(const Testbed &bed)
 
 LossyWayBack::~LossyWayBack() {
     const Inside inside(netns_);
-    auto hook = hook_of(netns_, device_, ingress_);
+    const auto hook = hook_of(netns_, device_, ingress_);
     bpf_tc_opts options{};
     options.sz = sizeof options;
     options.handle = 1;

@@ -259,13 +259,17 @@ TEST(WindowReplace, ChangesAndState) {
     bed.olaf.replace();
     auto status = bed.olaf.status();
     EXPECT_EQ(window(status, "size"), 2u);
-    EXPECT_EQ(window(status, "in_flight"), 2u);
-    EXPECT_EQ(status.queue("length"), clusters - 2);
     EXPECT_TRUE(status.json["rate_bps"].is_null());
+    // Nobody answers, so what is in flight may be given up meanwhile; it is not forgotten.
+    EXPECT_GE(window(status, "in_flight") + window(status, "forgiven"), 2u);
+    EXPECT_EQ(window(status, "in_flight") + window(status, "forgiven"),
+              status["passed_through"] + status["departed"]);
 
-    bed.olaf.replace({"--window", "5"}); // the token lets three more go
-    status = bed.olaf.await([](const Status &s) { return window(s, "in_flight") == 5; });
-    EXPECT_EQ(status.queue("length"), clusters - 5);
+    bed.olaf.replace({"--window", "5"});
+    status = bed.olaf.await([](const Status &s) {
+        return window(s, "in_flight") + window(s, "forgiven") >= 5; // the token lets three more go
+    });
+    EXPECT_EQ(window(status, "size"), 5u);
 
     bed.olaf.replace({"--window", "off"});
     status = bed.olaf.await_drained(clusters);
