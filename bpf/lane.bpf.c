@@ -115,7 +115,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	struct olaf_frame_out out = {};
 	struct olaf_claim claim = {};
 	__u32 bytes, outcome = OLAF_OUTCOME(OLAF_EVENT_DEPARTURE, OLAF_LEFT_DRAIN);
-	int result = OLAF_DRAINED_ONE;
+	int result = OLAF_DRAINED_ONE, refused = 0;
 	__u64 now;
 
 	if (!ring || !olaf_ring_waits(ring))
@@ -140,8 +140,10 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 	if (bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
 	olaf_aom_departed(&out.entry->pending, now);
-	if (result == OLAF_DRAINED_ONE && olaf_lane_send(skb))
+	if (result == OLAF_DRAINED_ONE && olaf_lane_send(skb)) {
 		olaf_count(departures_refused);
+		refused = 1;
+	}
 	goto told;
 unfit:
 	olaf_mourn(&claim);
@@ -149,6 +151,9 @@ unfit:
 told:
 	if (olaf_listened(now))
 		olaf_tell_drained(skb, claim.entry, outcome, bytes, now);
+	if (refused && olaf_listened(now))
+		olaf_tell_drained(skb, claim.entry, OLAF_OUTCOME(OLAF_EVENT_LOSS, OLAF_LOST_LANE),
+				  bytes, now);
 	olaf_vacate(&claim);
 	return result;
 }

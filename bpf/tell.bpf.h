@@ -78,7 +78,7 @@ __noinline int olaf_tell_passage(struct xdp_md *ctx)
 }
 
 /*
- * Of a popped entry, between pop and vacate: that it left at `now`, or couldn't. The frame
+ * Of a popped entry, between pop and vacate: that it left at `now`, or couldn't, or was lost. The frame
  * is what the context holds by now. OLAF_DEFINE_TELL_ENTRY(NAME, CONTEXT, TAKE) defines
  * NAME(ctx, entry's index, OLAF_OUTCOME(kind, detail), bytes of the frame, now).
  */
@@ -95,6 +95,8 @@ __noinline int olaf_tell_passage(struct xdp_md *ctx)
 		if (!telling)                                                                     \
 			return 0;                                                                 \
 		olaf_event_arrived(telling, &entry->pending);                                     \
+		if (OLAF_OUTCOME_KIND(outcome) == OLAF_EVENT_LOSS)                                \
+			telling->record.event.count = 1; /* frames */                             \
 		olaf_tell_length(telling);                                                        \
 		TAKE(ctx, telling, bytes);                                                        \
 		olaf_event_send(telling);                                                         \
