@@ -54,6 +54,7 @@ struct olaf_ack {
 	__u32 returning; /* it came from upstream, to be turned round */
 	__u32 heir; /* 1 + worker whose copy the ACK itself becomes; 0: nobody's */
 	__u32 copies; /* that left */
+	__u32 turned; /* the skb was turned to a member, whether its copy left or not */
 	__u32 broken; /* the skb is neither what it was nor what it was to be */
 	__u64 now_ns;
 	struct olaf_way origin; /* as it came */

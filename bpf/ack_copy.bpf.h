@@ -143,12 +143,13 @@ __noinline int olaf_copy_to(struct __sk_buff *skb, __u32 worker)
 	}
 	if (olaf_ack_turn(skb))
 		return 0;
+	ack->turned = 1;
 	if (bpf_clone_redirect(skb, olaf_cfg.ifindex, 0)) {
 		olaf_count_ack(copies_refused);
-	} else {
-		olaf_count_ack(copies);
+		return 0;
 	}
 	ack->copies++;
+	olaf_count_ack(copies);
 	return 0;
 }
 
@@ -179,6 +180,7 @@ static __always_inline void olaf_copies_make(struct __sk_buff *skb, struct olaf_
 	ack->returning = returning;
 	ack->heir = 0;
 	ack->copies = 0;
+	ack->turned = 0;
 	ack->broken = 0;
 	ack->copying = 1;
 	if (worker == OLAF_EVERY_WORKER)
@@ -203,10 +205,10 @@ static __always_inline int olaf_ack_copy(struct __sk_buff *skb, struct olaf_ack 
 	olaf_copies_make(skb, ack, 0);
 	if (ack->broken)
 		return TC_ACT_SHOT;
-	if (!ack->copies && !ack->heir)
+	if (!ack->turned && !ack->heir)
 		return TC_ACT_UNSPEC;
 	/* To a group, which the copies have reached. */
-	if (!ack->heir && (ack->origin.dmac[0] & 1))
+	if (!ack->heir && ack->copies && (ack->origin.dmac[0] & 1))
 		return TC_ACT_STOLEN;
 	ack->next = ack->origin;
 	if (ack->heir)

@@ -29,12 +29,40 @@ static __always_inline int olaf_is_from_upstream(const struct olaf_way *way)
 	       olaf_is_address(way->daddr_be, olaf_cfg.source_addr_be) && way->hops > 1;
 }
 
+/*
+ * Generic XDP on this device that had to copy the skb forgot how long its MAC header is, so
+ * that the skb begins behind it (as for olaf_token_read()). Begins it with that again, if it
+ * may be an ACK: the rest is left as it is. Returns 0, or -1: none.
+ */
+static __always_inline int olaf_find_mac(struct __sk_buff *skb)
+{
+	struct ethhdr eth, first;
+	__u32 udp_at = sizeof(struct ipv6hdr);
+	__be16 source_be = 0;
+
+	if (!(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE) || olaf_cfg.egress_ifindex != olaf_cfg.ifindex)
+		return 0;
+	if (bpf_skb_load_bytes_relative(skb, 0, &eth, sizeof(eth), BPF_HDR_START_MAC) ||
+	    bpf_skb_load_bytes(skb, 0, &first, sizeof(first)))
+		return -1;
+	if (olaf_is_mac(first.h_dest, eth.h_dest) && olaf_is_mac(first.h_source, eth.h_source) &&
+	    first.h_proto == eth.h_proto)
+		return 0;
+	if (eth.h_proto == bpf_htons(ETH_P_IP))
+		udp_at = 4 * (first.h_dest[0] & 0xf); /* IHL */
+	if (bpf_skb_load_bytes(skb, udp_at, &source_be, sizeof(source_be)) ||
+	    source_be != olaf_cfg.upstream_port_be || bpf_skb_change_head(skb, sizeof(eth), 0))
+		return -1;
+	return bpf_skb_store_bytes(skb, 0, &eth, sizeof(eth), 0);
+}
+
 SEC("tc")
 int olaf_ack_return(struct __sk_buff *skb)
 {
 	struct olaf_ack *ack = olaf_ack_here();
 
-	if (!ack || ack->copying || !olaf_ack_parse(skb, ack, olaf_cfg.upstream_port_be) ||
+	if (!ack || ack->copying || olaf_find_mac(skb) ||
+	    !olaf_ack_parse(skb, ack, olaf_cfg.upstream_port_be) ||
 	    olaf_way_read(skb, ack, &ack->origin) || !olaf_is_from_upstream(&ack->origin))
 		return TC_ACT_UNSPEC;
 	olaf_count_ack(recognised);
@@ -44,5 +72,5 @@ int olaf_ack_return(struct __sk_buff *skb)
 	if (olaf_forget_device_sum(skb))
 		return TC_ACT_UNSPEC;
 	olaf_copies_make(skb, ack, 1);
-	return ack->copies || ack->broken ? TC_ACT_STOLEN : TC_ACT_UNSPEC;
+	return ack->turned || ack->broken ? TC_ACT_STOLEN : TC_ACT_UNSPEC;
 }

@@ -53,7 +53,7 @@ _olaf() {
     device) words=$(_olaf_devices "$netns") ;;
     netns) words=$(ls /run/netns 2>/dev/null) ;;
     file | directory)
-        compopt -o filenames 2>/dev/null
+        compopt -o filenames 2>/dev/null || true
         mapfile -t COMPREPLY < <(compgen -A "$kind" -- "$cur")
         return
         ;;

@@ -106,6 +106,7 @@ std::string metrics(const std::vector<Reading> &queues) {
         add_queue(out, device, queue);
         add_counters(out, device, queue.snapshot.counters);
         add_losses(out, device, queue);
+        add_acks(out, device, queue);
         for (std::uint32_t id = 0; id < queue.snapshot.clusters.size(); id++)
             if (flow_of(queue.snapshot.clusters[id]).received != 0)
                 add_flow(out, with(device, "cluster", std::to_string(id)),

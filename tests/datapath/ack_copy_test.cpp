@@ -127,6 +127,26 @@ TEST_F(AckCopy, OneToAGroupIsReplacedByItsCopies) {
     EXPECT_TRUE(out.empty());
 }
 
+/// Where the device takes none, the ACK is what it was: perhaps somebody else can use it.
+TEST(AckCopyRefused, TheAckGoesOn) {
+    auto config = config_on(0); // no device has this index
+    Harness queue(config);
+    queue.set_lane_deadline(UINT64_MAX / 2);
+    const auto worker = someone(1);
+    queue.link_busy();
+    queue.offer(worker.update.carrying(Update{.cluster = cluster, .worker = 1}));
+    for (const Mac &mac : {Mac{0x01, 0, 0x5e, 0, 0, 9}, Mac{2, 0, 0, 0, 0, 9}}) {
+        auto path = someone(99).ack;
+        path.to(mac);
+        const Ack ack{.cluster = cluster};
+        const auto ran = queue.leave(path.carrying(ack));
+        EXPECT_EQ(ran.verdict, tc_unspec);
+        EXPECT_EQ(hex(ran.bytes), hex(path.carrying(stamped(ack, 1, 4, 1)).bytes));
+    }
+    EXPECT_EQ(queue.ack_counters().copies_refused, 2u);
+    EXPECT_EQ(queue.ack_counters().copies + queue.ack_counters().copied, 0u);
+}
+
 TEST_F(AckCopy, EveryHeaderFormIsKeptButForWhereItGoes) {
     for (const int family : {4, 6})
         for (std::uint32_t worker : {1u, 2u})

@@ -186,8 +186,11 @@ TEST_F(Top, WantsATerminalUnlessForJson) {
     const auto told = top.wait();
     EXPECT_EQ(told.status, 0);
     expect_schema("live", told.out);
-    const auto live = nlohmann::json::parse(told.out.substr(0, told.out.find('\n')));
-    const auto status = bed.olaf.status();
+    auto live = nlohmann::json::parse(told.out.substr(0, told.out.find('\n')));
+    auto status = bed.olaf.status();
+    // A neighbour may ask for an address between the two: that bypasses the queue.
+    live["status"]["counters"].erase("bypassed");
+    status.json["counters"].erase("bypassed");
     EXPECT_EQ(live["total"]["received"], 45);
     EXPECT_EQ(live["status"]["counters"], status.json["counters"]);
     ASSERT_EQ(live["clusters"].size(), 9u);

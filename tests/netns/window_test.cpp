@@ -8,6 +8,7 @@
 #include "lossy_way_back.hpp"
 #include "olaf/window.h"
 #include "traces.hpp"
+#include "olaf/window.h"
 #include "traffic.hpp"
 
 namespace olaf::test {

@@ -86,7 +86,7 @@ function chart(id, format, series, bands) {
     width: box.clientWidth, height: box.clientHeight, legend: { show: false },
     cursor: { show: false }, bands,
     scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1] } },
-    axes: [{ ...axis, space: 80, incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300],
+    axes: [{ ...axis, size: 30, space: 80, incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300],
              values: (_, ticks) => ticks.map(clockTime) },
            { ...axis, size: 64, values: (_, ticks) => ticks.map((v) => format(v)) }],
     series: [{}, ...series.map(([name, width, fill]) => ({
@@ -123,7 +123,7 @@ function fitCharts() {
 const columns = [
   { key: "cluster", title: "cluster", value: (r) => r.cluster, text: String },
   { key: "aom", title: "AoM", value: (r) => r.aom?.[state.clock].age_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
-  { key: "average", title: "average", value: (r) => r.aom?.[state.clock].average_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
+  { key: "average", title: "average", minor: true, value: (r) => r.aom?.[state.clock].average_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
   { key: "peak", title: "peak", minor: true, value: (r) => r.aom?.[state.clock].peak_highest_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
   { key: "in", title: "in/s", value: (r) => r.received_per_s, text: count },
   { key: "out", title: "out/s", value: (r) => r.departed_per_s, text: count },

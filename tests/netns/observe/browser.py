@@ -7,6 +7,7 @@ drawn, and prints what it found as one JSON object. Chromium is driven by its De
 over a pipe. Exit status 1 if anything isn't as it should be, which standard error then says."""
 
 import base64
+import fcntl
 import json
 import os
 import subprocess
@@ -45,16 +46,17 @@ class Browser:
     """Chromium, and what it says."""
 
     def __init__(self, profile):
-        to_browser, ours_out = os.pipe()
-        ours_in, from_browser = os.pipe()
+        (low_to, ours_out), (ours_in, low_from) = os.pipe(), os.pipe()
+        # Chromium reads from descriptor 3 and writes to 4: ours must not be in their way.
+        to_browser, from_browser = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 5)
+                                    for fd in (low_to, low_from))
+        os.close(low_to)
+        os.close(low_from)
 
         def hand_over():
             os.dup2(to_browser, 3)
             os.dup2(from_browser, 4)
 
-        # Descriptors 3 and 4 are the pipe; they may be taken here.
-        to_browser, from_browser = (os.dup(fd + 0) if fd > 4 else os.dup(fd)
-                                    for fd in (to_browser, from_browser))
         self.process = subprocess.Popen(
             ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
