@@ -42,6 +42,9 @@ static inline __u64 olaf_rtt_timeout(const struct olaf_rtt *rtt)
 	__u64 margin = 4 * rtt->variation_ns, timeout, doubled;
 	__u32 backoff = rtt->backoff;
 
+	/* On a long path a lost ACK holds up little, and a server that pauses is no loss. */
+	if (margin < rtt->smoothed_ns / 4)
+		margin = rtt->smoothed_ns / 4;
 	if (margin < OLAF_TIMEOUT_MARGIN_NS)
 		margin = OLAF_TIMEOUT_MARGIN_NS;
 	timeout = rtt->smoothed_ns ? rtt->smoothed_ns + margin : OLAF_TIMEOUT_FIRST_NS;

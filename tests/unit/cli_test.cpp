@@ -207,6 +207,36 @@ TEST(CommandLine, refuses_wrong_usage) {
     expect_usage({"cluster", "set", "eth0", "3", "--max-count", "0"}, "1 ... 65535");
 }
 
+TEST(Units, reads_windows) {
+    EXPECT_EQ(*parse_window("1"), (Window{.most = 1}));
+    EXPECT_EQ(*parse_window("1024"), (Window{.most = 1024}));
+    EXPECT_EQ(*parse_window("auto"), (Window{.automatic = true, .most = 1024}));
+    EXPECT_EQ(*parse_window("off"), Window{});
+    for (const auto *text : {"", "0", "1025", "-1", "8k", "automatic", "on"})
+        EXPECT_FALSE(parse_window(text)) << text;
+    for (const auto *text : {"1", "1024", "auto", "off"})
+        EXPECT_EQ(window_text(*parse_window(text)), text);
+}
+
+TEST(Config, takes_a_window) {
+    const auto fixed = make_config({.window = {.most = 8}});
+    EXPECT_EQ(fixed->window, 8u);
+    EXPECT_EQ(fixed->flags & OLAF_CONFIG_WINDOW_AUTO, 0u);
+    const auto automatic = make_config({.window = {.automatic = true, .most = 1024}});
+    EXPECT_NE(automatic->flags & OLAF_CONFIG_WINDOW_AUTO, 0u);
+    EXPECT_EQ(window_of(*automatic), (Window{.automatic = true, .most = 1024}));
+    EXPECT_FALSE(make_config({.window = {.most = 1025}}));
+}
+
+TEST(CommandLine, window_and_rate_go_together) {
+    const auto options =
+        good<AttachOptions>({"attach", "eth0", "--local", "--window", "8", "--rate", "1gbit"});
+    EXPECT_EQ(options.window, (Window{.most = 8}));
+    EXPECT_EQ(options.rate->bps, 1'000'000'000u);
+    EXPECT_FALSE(good<AttachOptions>({"attach", "eth0", "--local"}).window);
+    expect_usage({"attach", "eth0", "--local", "--window", "0"}, "1 ... 1024, auto or off");
+}
+
 TEST(CommandLine, replace_needs_no_delivery) {
     EXPECT_TRUE(good<AttachOptions>({"attach", "eth0", "--replace"}).replace);
 }

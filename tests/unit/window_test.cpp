@@ -40,6 +40,13 @@ TEST(RoundTrip, ASteadyPathKeepsAMargin) {
     EXPECT_NEAR(static_cast<double>(olaf_rtt_timeout(&rtt)), 10.05e6, 1000);
 }
 
+TEST(RoundTrip, ALongSteadyPathKeepsAQuarterOfItself) {
+    olaf_rtt rtt{};
+    for (int i = 0; i < 1000; i++)
+        olaf_rtt_sample(&rtt, 400 * ms);
+    EXPECT_NEAR(static_cast<double>(olaf_rtt_timeout(&rtt)), 500e6, 1000);
+}
+
 TEST(RoundTrip, NoSampleIsTakenForNone) {
     auto rtt = sampled({0});
     EXPECT_NE(rtt.smoothed_ns, 0u);
