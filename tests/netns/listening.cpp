@@ -72,7 +72,7 @@ Outcome run_script(const std::string &name, std::vector<std::string> arguments,
 }
 
 void expect_schema(const std::string &name, const std::string &text) {
-    const auto told = run({"python3", OLAF_VALIDATE, name}, text);
+    const auto told = run({"/usr/bin/python3", OLAF_VALIDATE, name}, text);
     EXPECT_EQ(told.status, 0) << told.err << text.substr(0, 2000);
 }
 

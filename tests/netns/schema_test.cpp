@@ -5,7 +5,6 @@
 #include <csignal>
 
 #include "capture.hpp"
-#include "listening.hpp"
 #include "traffic.hpp"
 
 namespace olaf::test {
@@ -13,7 +12,7 @@ namespace {
 
 /// What a schema finds wrong with a text; empty if nothing.
 std::string wrong(const std::string &schema, const std::string &text) {
-    const auto outcome = run_script("validate.py", {schema}, text);
+    const auto outcome = run({"/usr/bin/python3", OLAF_VALIDATE, schema}, text);
     return outcome.status == 0
                ? ""
                : outcome.err + " (status " + std::to_string(outcome.status) + ")\n" + text;
