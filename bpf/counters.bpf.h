@@ -9,7 +9,7 @@
 #ifndef OLAF_COUNTERS_BPF_H
 #define OLAF_COUNTERS_BPF_H
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -7,9 +7,9 @@
  *
  * Everything else passes untouched, and later filters still run.
  */
-#include "ack_copy.bpf.h"
-#include "ack_stamp.bpf.h"
-#include "ack_window.bpf.h"
+#include "bpf/ack/ack_copy.bpf.h"
+#include "bpf/ack/ack_stamp.bpf.h"
+#include "bpf/ack/ack_window.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -6,7 +6,7 @@
  */
 #include <linux/errno.h>
 
-#include "members.bpf.h"
+#include "bpf/ack/members.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -7,10 +7,10 @@
  * Runs on every receive queue at once; see ring.bpf.h and slot.bpf.h for what orders
  * whom. No packet is trusted, and none that isn't an update for us is changed.
  */
-#include "admit.bpf.h"
-#include "allow.bpf.h"
-#include "learn.bpf.h"
-#include "riding.bpf.h"
+#include "bpf/queue/admit.bpf.h"
+#include "bpf/packet/allow.bpf.h"
+#include "bpf/ack/learn.bpf.h"
+#include "bpf/queue/riding.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -15,10 +15,10 @@
  */
 #include <linux/pkt_cls.h>
 
-#include "aom.bpf.h"
-#include "departure.bpf.h"
-#include "tell.bpf.h"
-#include "token.bpf.h"
+#include "bpf/age/aom.bpf.h"
+#include "bpf/queue/departure.bpf.h"
+#include "bpf/age/tell.bpf.h"
+#include "bpf/queue/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
 

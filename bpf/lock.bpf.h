@@ -19,7 +19,7 @@
 #ifndef OLAF_LOCK_BPF_H
 #define OLAF_LOCK_BPF_H
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 
 #define OLAF_LOCK_SPINS (1 << 22)
 

@@ -15,7 +15,7 @@
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 
-#include "events.bpf.h"
+#include "bpf/age/events.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

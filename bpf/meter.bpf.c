@@ -10,8 +10,8 @@
  * update arrives and "departs" at the moment it is seen, so its age by arrival is 0 and the
  * sawtooth by arrival is the time since the last update came by.
  */
-#include "aom.bpf.h"
-#include "packet.bpf.h"
+#include "bpf/age/aom.bpf.h"
+#include "bpf/packet/packet.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

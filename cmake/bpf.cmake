@@ -48,8 +48,7 @@ function(olaf_bpf_object name source)
   file(MAKE_DIRECTORY ${out})
 
   set(flags ${OLAF_BPF_FLAGS})
-  foreach(dir ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/bpf
-          ${PROJECT_SOURCE_DIR}/policies ${arg_INCLUDES})
+  foreach(dir ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include ${arg_INCLUDES})
     list(APPEND flags -I${dir})
   endforeach()
   foreach(define ${arg_DEFINES})

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bpf/window_rtt.bpf.h"
+#include "bpf/queue/window_rtt.bpf.h"
 #include "clock.hpp"
 #include "config.hpp"
 

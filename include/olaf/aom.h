@@ -47,7 +47,7 @@ struct olaf_sawtooth {
 
 /*
  * olaf_aom[cluster x max_segments + segment]. Times are CLOCK_MONOTONIC, so that setting a
- * clock moves no area. Writers: departures, one at a time (bpf/aom.bpf.h says what orders
+ * clock moves no area. Writers: departures, one at a time (bpf/age/aom.bpf.h says what orders
  * them). Reading while they run: a copy made upwards is of one moment if `ended` == `begun`,
  * which a writer raises last and first; else copy again.
  */

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "bpf/window_pilot.bpf.h"
+#include "bpf/queue/window_pilot.bpf.h"
 
 namespace olaf::test {
 

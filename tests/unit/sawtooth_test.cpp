@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "bpf/sawtooth.bpf.h"
+#include "bpf/age/sawtooth.bpf.h"
 #include "loader/aom.hpp"
 
 namespace {

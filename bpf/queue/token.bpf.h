@@ -15,7 +15,7 @@
 
 #include <linux/if_ether.h>
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 
 #define OLAF_TOKEN_OFFSET 12 /* behind the MAC addresses */
 #define OLAF_TOKEN_MIN_BYTES 128 /* one drain interval */

@@ -15,8 +15,8 @@
 #ifndef OLAF_RING_BPF_H
 #define OLAF_RING_BPF_H
 
-#include "slot.bpf.h"
-#include "window.bpf.h"
+#include "bpf/queue/slot.bpf.h"
+#include "bpf/queue/window.bpf.h"
 
 /* The token is late when it hasn't come back this long after it should have. */
 #define OLAF_TOKEN_GRACE_NS 20000000ULL

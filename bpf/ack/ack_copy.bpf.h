@@ -14,9 +14,9 @@
 
 #include <linux/pkt_cls.h>
 
-#include "ack_counters.bpf.h"
-#include "ack_way.bpf.h"
-#include "members.bpf.h"
+#include "bpf/ack/ack_counters.bpf.h"
+#include "bpf/ack/ack_way.bpf.h"
+#include "bpf/ack/members.bpf.h"
 
 static __always_inline int olaf_way_leads_to(const struct olaf_way *way,
 					     const struct olaf_member *member)

@@ -6,9 +6,9 @@
 #ifndef OLAF_TELL_BPF_H
 #define OLAF_TELL_BPF_H
 
-#include "arrival.bpf.h"
-#include "entry.bpf.h"
-#include "events.bpf.h"
+#include "bpf/packet/arrival.bpf.h"
+#include "bpf/queue/entry.bpf.h"
+#include "bpf/age/events.bpf.h"
 
 /* Places taken at the moment: a hint. */
 static __always_inline void olaf_tell_length(struct olaf_telling *telling)

@@ -14,7 +14,7 @@
 #define OLAF_ACK_BPF_H
 
 #include "olaf/members.h"
-#include "packet.bpf.h"
+#include "bpf/packet/packet.bpf.h"
 
 /* The most tags of a frame: two in its bytes, and one that the skb carries beside them. */
 #define OLAF_MAX_WAY_TAGS (OLAF_MAX_VLAN_TAGS + 1)

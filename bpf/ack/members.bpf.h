@@ -15,7 +15,7 @@
 #ifndef OLAF_MEMBERS_BPF_H
 #define OLAF_MEMBERS_BPF_H
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 #include "olaf/members.h"
 
 /* Looks at a member that another CPU is writing: some tens of nanoseconds each. */

@@ -8,8 +8,8 @@
 #ifndef OLAF_NEXTHOP_BPF_H
 #define OLAF_NEXTHOP_BPF_H
 
-#include "entry.bpf.h"
-#include "slot.bpf.h"
+#include "bpf/queue/entry.bpf.h"
+#include "bpf/queue/slot.bpf.h"
 
 #define OLAF_HOP_TTL_NS 100000000ULL
 

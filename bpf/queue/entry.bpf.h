@@ -14,7 +14,7 @@
 #ifndef OLAF_ENTRY_BPF_H
 #define OLAF_ENTRY_BPF_H
 
-#include "packet.bpf.h"
+#include "bpf/packet/packet.bpf.h"
 
 #define OLAF_MIN_HEADERS 42 /* Ethernet, IPv4, UDP */
 

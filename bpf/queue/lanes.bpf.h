@@ -14,7 +14,7 @@
 #ifndef OLAF_LANES_BPF_H
 #define OLAF_LANES_BPF_H
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 
 #define OLAF_BLOCK 16 /* lanes a round */
 

@@ -9,9 +9,9 @@
 #ifndef OLAF_LEARN_BPF_H
 #define OLAF_LEARN_BPF_H
 
-#include "ack_counters.bpf.h"
-#include "members.bpf.h"
-#include "packet.bpf.h"
+#include "bpf/ack/ack_counters.bpf.h"
+#include "bpf/ack/members.bpf.h"
+#include "bpf/packet/packet.bpf.h"
 
 /* Does the frame's sender have this address? IPv4 in [0]. */
 static __always_inline int olaf_sender_is(struct xdp_md *ctx, const struct olaf_arrival *a,

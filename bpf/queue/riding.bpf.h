@@ -6,11 +6,11 @@
 #ifndef OLAF_RIDING_BPF_H
 #define OLAF_RIDING_BPF_H
 
-#include "aom.bpf.h"
-#include "control.bpf.h"
-#include "departure.bpf.h"
-#include "tell.bpf.h"
-#include "token.bpf.h"
+#include "bpf/age/aom.bpf.h"
+#include "bpf/queue/control.bpf.h"
+#include "bpf/queue/departure.bpf.h"
+#include "bpf/age/tell.bpf.h"
+#include "bpf/queue/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_ridden, struct xdp_md, olaf_event_take_xdp)
 

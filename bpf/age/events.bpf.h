@@ -18,8 +18,8 @@
 #ifndef OLAF_EVENTS_BPF_H
 #define OLAF_EVENTS_BPF_H
 
-#include "clock.bpf.h"
-#include "counters.bpf.h"
+#include "bpf/age/clock.bpf.h"
+#include "bpf/counters.bpf.h"
 #include "olaf/events.h"
 
 struct olaf_record {

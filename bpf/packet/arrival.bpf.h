@@ -10,7 +10,7 @@
 #define OLAF_ARRIVAL_BPF_H
 
 #include "olaf/events.h"
-#include "ring.bpf.h"
+#include "bpf/queue/ring.bpf.h"
 
 struct olaf_arrival {
 	struct olaf_pending update;

@@ -11,7 +11,7 @@
 #ifndef OLAF_SLOT_BPF_H
 #define OLAF_SLOT_BPF_H
 
-#include "lock.bpf.h"
+#include "bpf/lock.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -10,11 +10,11 @@
 #ifndef OLAF_ACK_STAMP_BPF_H
 #define OLAF_ACK_STAMP_BPF_H
 
-#include "ack_counters.bpf.h"
-#include "ack_way.bpf.h"
-#include "clusters.bpf.h"
+#include "bpf/ack/ack_counters.bpf.h"
+#include "bpf/ack/ack_way.bpf.h"
+#include "bpf/queue/clusters.bpf.h"
 #include "olaf/congestion.h"
-#include "ring.bpf.h"
+#include "bpf/queue/ring.bpf.h"
 
 /* Looks at a value that an epoch's turn rewrites; beyond that, take it as it is. */
 #define OLAF_ACTIVE_LOOKS 4

@@ -14,7 +14,7 @@
 #ifndef OLAF_CLOCK_BPF_H
 #define OLAF_CLOCK_BPF_H
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 
 #define OLAF_CLOCK_TTL_NS 10000000ULL
 /* Two readings further apart than this were interrupted: the next departure tries again. */

@@ -9,7 +9,7 @@
 #ifndef OLAF_ACK_WAY_BPF_H
 #define OLAF_ACK_WAY_BPF_H
 
-#include "ack.bpf.h"
+#include "bpf/ack/ack.bpf.h"
 
 /* The difference of two sums of `words` 32-bit words, as the checksum helpers take one. */
 static __always_inline __u32 olaf_sum_difference(__u64 from, __u64 to, __u32 words)

@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-#include "lanes.bpf.h"
-#include "nexthop.bpf.h"
+#include "bpf/queue/lanes.bpf.h"
+#include "bpf/queue/nexthop.bpf.h"
 
 #define OLAF_HOP_LIMIT 64
 

@@ -8,11 +8,11 @@
 #ifndef OLAF_ADMIT_BPF_H
 #define OLAF_ADMIT_BPF_H
 
-#include "clusters.bpf.h"
-#include "control.bpf.h"
-#include "counters.bpf.h"
-#include "entry.bpf.h"
-#include "lanes.bpf.h"
+#include "bpf/queue/clusters.bpf.h"
+#include "bpf/queue/control.bpf.h"
+#include "bpf/counters.bpf.h"
+#include "bpf/queue/entry.bpf.h"
+#include "bpf/queue/lanes.bpf.h"
 #include "policies/registry.bpf.h"
 
 /* The fields of protocol.md's "after folding" column. */

@@ -16,10 +16,10 @@
 #ifndef OLAF_ACK_WINDOW_BPF_H
 #define OLAF_ACK_WINDOW_BPF_H
 
-#include "ack.bpf.h"
-#include "entry.bpf.h"
-#include "ring.bpf.h"
-#include "token.bpf.h"
+#include "bpf/ack/ack.bpf.h"
+#include "bpf/queue/entry.bpf.h"
+#include "bpf/queue/ring.bpf.h"
+#include "bpf/queue/token.bpf.h"
 
 /*
  * The shortest departure. The kernel lets no clone of an ACK be cut shorter than to its UDP

@@ -6,7 +6,7 @@
 #ifndef OLAF_CONTROL_BPF_H
 #define OLAF_CONTROL_BPF_H
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

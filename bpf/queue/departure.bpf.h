@@ -13,8 +13,8 @@
 #ifndef OLAF_DEPARTURE_BPF_H
 #define OLAF_DEPARTURE_BPF_H
 
-#include "counters.bpf.h"
-#include "headers.bpf.h"
+#include "bpf/counters.bpf.h"
+#include "bpf/queue/headers.bpf.h"
 
 /* A frame that is ready to be copied out. */
 struct olaf_frame_out {

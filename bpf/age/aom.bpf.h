@@ -12,10 +12,10 @@
 #ifndef OLAF_AOM_BPF_H
 #define OLAF_AOM_BPF_H
 
-#include "clock.bpf.h"
-#include "counters.bpf.h"
-#include "sawtooth.bpf.h"
-#include "slot.bpf.h"
+#include "bpf/age/clock.bpf.h"
+#include "bpf/counters.bpf.h"
+#include "bpf/age/sawtooth.bpf.h"
+#include "bpf/queue/slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -9,7 +9,7 @@
 #ifndef OLAF_ACK_COUNTERS_BPF_H
 #define OLAF_ACK_COUNTERS_BPF_H
 
-#include "config.bpf.h"
+#include "bpf/config.bpf.h"
 #include "olaf/acks.h"
 
 struct {
