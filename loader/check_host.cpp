@@ -25,8 +25,9 @@ Check check_kernel() {
 
 Check check_privileges() {
     if (require_privileges("", ""))
-        return {"privileges", Verdict::good, "CAP_BPF and CAP_NET_ADMIN", ""};
-    return {"privileges", Verdict::bad, "not root", "run as root (CAP_BPF and CAP_NET_ADMIN)"};
+        return {"privileges", Verdict::good, "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN", ""};
+    return {"privileges", Verdict::bad, "not root",
+            "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)"};
 }
 
 Check check_types() {

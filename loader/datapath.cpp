@@ -30,7 +30,7 @@ template <class S> using Skeleton = std::unique_ptr<S, Destroy<S>>;
 std::string load_hint(int code) {
     switch (code) {
     case EPERM:
-        return "run as root (CAP_BPF and CAP_NET_ADMIN)";
+        return "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)";
     case ENOMEM:
     case E2BIG:
         return "ask for less: --max-clusters, --max-segments, --max-lanes, --queue";

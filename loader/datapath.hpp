@@ -6,7 +6,7 @@
 //     auto queue = olaf::Datapath::load(*config);
 //     bpf_prog_test_run_opts(queue->ingress_fd(), ...);
 //
-// Needs CAP_BPF and CAP_NET_ADMIN. Maps live as long as the Datapath, unless pinned.
+// Needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN. Maps live as long as the Datapath, unless pinned.
 #pragma once
 
 #include <memory>

@@ -32,9 +32,9 @@ Result<void> require_privileges(const std::string &operation, const std::string 
     const auto has = [&](int capability) {
         return (data[capability / 32].effective >> (capability % 32)) & 1;
     };
-    if (has(CAP_NET_ADMIN) && (has(CAP_BPF) || has(CAP_SYS_ADMIN)))
+    if (has(CAP_NET_ADMIN) && ((has(CAP_BPF) && has(CAP_PERFMON)) || has(CAP_SYS_ADMIN)))
         return {};
-    return fail(operation, object, EPERM, "run as root (CAP_BPF and CAP_NET_ADMIN)");
+    return fail(operation, object, EPERM, "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)");
 }
 
 Result<void> require_kernel(const std::string &operation, const std::string &object) {

@@ -19,7 +19,8 @@ inline constexpr KernelVersion oldest_kernel{6, 1};
 KernelVersion running_kernel();
 std::string kernel_release(); ///< "6.1.0-18-amd64"
 
-/// CAP_BPF and CAP_NET_ADMIN, or CAP_SYS_ADMIN: "OPERATION OBJECT" can't do without.
+/// CAP_NET_ADMIN with CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN for those two: "OPERATION OBJECT"
+/// can't do without.
 Result<void> require_privileges(const std::string &operation, const std::string &object);
 
 Result<void> require_kernel(const std::string &operation, const std::string &object);

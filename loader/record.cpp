@@ -12,7 +12,7 @@ Result<RecordMap> RecordMap::create(const PinPlace &place, const Record &record)
                          nullptr));
     if (!fd)
         return fail("create map", pin::record, errno,
-                    errno == EPERM ? "run as root (CAP_BPF and CAP_NET_ADMIN)" : "");
+                    errno == EPERM ? "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)" : "");
     RecordMap map(place.path(pin::record), std::move(fd));
     if (auto written = map.write(record); !written)
         return std::unexpected(written.error());

@@ -34,7 +34,7 @@ std::string hint_for(const Device &device, int code, bool skb_mode) {
     if (code == EBUSY || code == EEXIST)
         return fmt::format("ip link set {} xdp off removes the other program", device.name);
     if (code == EPERM || code == EACCES)
-        return "run as root (CAP_BPF and CAP_NET_ADMIN)";
+        return "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)";
     if (skb_mode)
         return "olaf doctor tells what this kernel lacks";
     return fmt::format("--mode skb works on every driver; for native XDP see olaf doctor {}, "
