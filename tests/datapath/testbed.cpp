@@ -2,6 +2,7 @@
 #include "testbed.hpp"
 
 #include <arpa/inet.h>
+#include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
@@ -18,6 +19,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <system_error>
 
@@ -110,6 +112,24 @@ void insert_tag(Bytes &bytes, msghdr &message) {
     }
 }
 
+/// Leaves out the multicast listener reports that the near end's kernel sends of itself, at some
+/// moment in the first seconds: IPv6, hop-by-hop options, to a group.
+void leave_out_reports(int socket) {
+    sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x3333, 0, 5),
+        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 3),
+        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, 0),
+        BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+    };
+    const sock_fprog program{.len = std::size(code), .filter = code};
+    if (::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
+        throw std::system_error(errno, std::generic_category(), "filter of a capture");
+}
+
 void write_sysctl(const char *path) { std::ofstream(path) << "1\n"; }
 
 } // namespace
@@ -139,6 +159,8 @@ Capture::Capture(std::uint32_t ifindex)
     const int yes = 1, room = 8 << 20; // for a burst of hundreds
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
     ::setsockopt(socket_, SOL_PACKET, PACKET_AUXDATA, &yes, sizeof yes);
+    if (socket_ >= 0)
+        leave_out_reports(socket_);
     if (socket_ < 0 || ::bind(socket_, reinterpret_cast<sockaddr *>(&where), sizeof where) != 0)
         throw std::system_error(errno, std::generic_category(), "capture");
 }
