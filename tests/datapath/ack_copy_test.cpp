@@ -37,10 +37,6 @@ Someone someone(std::uint32_t worker, int family = 4) {
             .ack = answer(path).to(mac).target(host).port(port)};
 }
 
-struct InTestbed {
-    Testbed net;
-};
-
 class AckCopy : private InTestbed, public AckTest {
   protected:
     AckCopy() : AckTest(config_on(net.near)), out(net.far) { queue.link_busy(); }

@@ -19,10 +19,6 @@ olaf::DatapathConfig forwarding(const Testbed &net) {
 }
 
 /// The namespace must be there before the queue.
-struct InTestbed {
-    Testbed net;
-};
-
 class Forward : private InTestbed, public QueueTest {
   protected:
     Forward() : QueueTest(forwarding(net)) {}

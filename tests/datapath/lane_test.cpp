@@ -23,10 +23,6 @@ olaf::DatapathConfig config_for(const Testbed &net, olaf_deliver deliver) {
     return config;
 }
 
-struct InTestbed {
-    Testbed net;
-};
-
 class Lane : private InTestbed,
              public QueueTest,
              public testing::WithParamInterface<olaf_deliver> {

@@ -33,4 +33,9 @@ struct Testbed {
     Mac next_hop_mac = {2, 0, 0, 0, 1, 2}; ///< of 10.0.1.2 and fd00:0:0:1::2, behind `near`
 };
 
+/// A base of fixtures: the namespace is entered before a queue on its devices is made.
+struct InTestbed {
+    Testbed net;
+};
+
 } // namespace olaf::test

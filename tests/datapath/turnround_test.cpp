@@ -33,10 +33,6 @@ olaf::DatapathConfig upstream_queue(std::uint32_t ifindex, int family) {
     return config;
 }
 
-struct InTestbed {
-    Testbed net;
-};
-
 class Turnround : private InTestbed, public AckTest, public testing::WithParamInterface<int> {
   protected:
     Turnround() : AckTest(upstream_queue(net.near, GetParam())), out(net.far) {

@@ -24,10 +24,6 @@ olaf::DatapathConfig config_for(const Testbed &net, olaf_deliver deliver) {
     return config;
 }
 
-struct InTestbed {
-    Testbed net;
-};
-
 class Kick : private InTestbed,
              public WindowTest,
              public testing::WithParamInterface<olaf_deliver> {
