@@ -13,4 +13,5 @@ add_executable(
   cartpole_wire_test.cpp
 )
 target_link_libraries(olaf_cartpole_tests PRIVATE olaf_cartpole GTest::gtest_main)
+target_precompile_headers(olaf_cartpole_tests PRIVATE <gtest/gtest.h> <Eigen/Core>)
 gtest_discover_tests(olaf_cartpole_tests PROPERTIES LABELS unit)

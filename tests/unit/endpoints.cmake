@@ -25,4 +25,5 @@ add_executable(
 # replica.hpp and the like are not public.
 target_include_directories(olaf_endpoints_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
 target_link_libraries(olaf_endpoints_tests PRIVATE olaf::olaf olaf_options GTest::gtest_main)
+target_precompile_headers(olaf_endpoints_tests PRIVATE <gtest/gtest.h> <thread>)
 gtest_discover_tests(olaf_endpoints_tests PROPERTIES LABELS unit)

@@ -54,4 +54,5 @@ add_executable(olaf_observe_tests
   top_screen_test.cpp)
 target_compile_definitions(olaf_observe_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")
 target_link_libraries(olaf_observe_tests PRIVATE olaf_observe olaf_options GTest::gtest_main)
+target_precompile_headers(olaf_observe_tests PRIVATE <gtest/gtest.h>)
 gtest_discover_tests(olaf_observe_tests PROPERTIES LABELS unit)

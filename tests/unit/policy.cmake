@@ -14,6 +14,8 @@ gtest_discover_tests(olaf_congestion_tests PROPERTIES LABELS unit)
 
 add_executable(olaf_window_tests window_test.cpp window_pilot_test.cpp)
 target_link_libraries(olaf_window_tests PRIVATE olaf_options olaf_abi GTest::gtest_main)
+# Simulates minutes on fast paths.
+target_compile_options(olaf_window_tests PRIVATE $<$<CONFIG:Debug>:-O1>)
 gtest_discover_tests(olaf_window_tests PROPERTIES LABELS unit)
 
 olaf_bpf_object(layout layout.bpf.c)

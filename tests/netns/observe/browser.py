@@ -57,8 +57,11 @@ class Browser:
             os.dup2(to_browser, 3)
             os.dup2(from_browser, 4)
 
+        # In a PID namespace of its own: when unshare has ended, so have all of Chromium's processes,
+        # and none still writes into the profile.
         self.process = subprocess.Popen(
-            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+             "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
              "--disable-background-networking", "--disable-component-update", "--disable-sync",
              "--disable-dev-shm-usage", "--hide-scrollbars", f"--user-data-dir={profile}",
              "--remote-debugging-pipe", "about:blank"],
@@ -116,6 +119,16 @@ class Browser:
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
 
+    def close(self):
+        """Ends it, and waits until the last of its processes has gone."""
+        self.session = None
+        try:
+            self.ask("Browser.close")
+            self.process.wait(PATIENCE)
+        finally:
+            self.process.kill()
+            self.process.wait()
+
     def complaints(self):
         """Errors of the page, and requests that went anywhere but to its own server."""
         for event in self.events:
@@ -151,8 +164,7 @@ def look(url, directory):
             wrong += browser.complaints()
             found["requests"] = sorted(browser.requests())
         finally:
-            browser.process.kill()
-            browser.process.wait()
+            browser.close()
     for name in VIEWS:
         seen = found[name]
         if seen["trouble"]:
