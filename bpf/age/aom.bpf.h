@@ -63,22 +63,15 @@ static __always_inline void olaf_metered_of(struct olaf_metered *metered,
 	metered->model_version = update->model_version;
 }
 
-/* A popped entry left. Between pop and vacate. A function of its own: verified once. */
-__noinline int olaf_aom_left(const struct olaf_pending *update, __u64 now)
+/* A popped entry left. Between pop and vacate. */
+static __always_inline void olaf_aom_departed(const struct olaf_pending *update, __u64 now)
 {
 	struct olaf_metered metered;
 
-	if (!update)
-		return -1;
+	if (!olaf_meters())
+		return;
 	olaf_metered_of(&metered, update);
 	olaf_aom_write(update->slot, &metered, now);
-	return 0;
-}
-
-static __always_inline void olaf_aom_departed(const struct olaf_pending *update, __u64 now)
-{
-	if (olaf_meters())
-		olaf_aom_left(update, now);
 }
 
 struct olaf_passage {
