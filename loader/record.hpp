@@ -38,13 +38,16 @@ struct Record {
     std::uint32_t clsact_ours = 0; ///< the device had none
     std::uint32_t filter_priority = 0; ///< of the token's catch
     std::uint32_t egress_priority = 0;
-    std::uint32_t return_priority = 0;
     std::uint32_t return_ifindex = 0;     ///< device that ACKs from upstream come in by; 0: none
     std::uint32_t return_clsact_ours = 0; ///< that device had none, and isn't the queue's own
+    /// While --replace moves from one such device to another: the one to come, then the one that
+    /// was. What a kill in between leaves there is known by it.
+    std::uint32_t other_return_ifindex = 0;
+    std::uint32_t other_return_clsact_ours = 0;
     char device[16] = {}; ///< name at the time
     char target[64] = {}; ///< of deliveries, as people write it
     olaf_config config{};
-    std::uint8_t reserved[256] = {};
+    std::uint8_t reserved[252] = {};
 
     /// The lane of the device of that index.
     [[nodiscard]] Lane lane(std::uint32_t ifindex) const {

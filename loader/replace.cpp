@@ -188,13 +188,12 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
     if (auto done = move_default(queue->map_fd("olaf_rules"), running->config, *config); !done)
         return std::unexpected(done.error());
     undo.dismiss(); // from here on the new ones are right
-    if (record.return_ifindex != running->return_ifindex)
-        if (auto done = remove_return(place, *running); !done)
-            return std::unexpected(done.error());
     watch_losses_or_say(*queue, place, device);
     if (auto done = pin_programs(*queue, place, true); !done)
         return std::unexpected(done.error());
     if (auto done = map->write(record); !done)
+        return std::unexpected(done.error());
+    if (auto done = leave_return(place, *map, record); !done)
         return std::unexpected(done.error());
     return record;
 }

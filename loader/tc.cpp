@@ -8,6 +8,8 @@
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -60,13 +62,18 @@ int count_filters(Netlink &netlink, std::uint32_t ifindex, std::uint32_t parent)
     return error < 0 ? -1 : count;
 }
 
-/// Whether the program has that name, of which the kernel keeps 15 characters.
-bool runs(std::uint32_t program_id, const char *name) {
+/// Whether the program has that name, of which the kernel keeps 15 characters, and uses the map
+/// of that id, unless that is 0.
+bool runs(std::uint32_t program_id, const char *name, std::uint32_t map_id) {
     const Fd fd(bpf_prog_get_fd_by_id(program_id));
+    std::array<std::uint32_t, 64> maps{}; // the most that a program can have
     bpf_prog_info info{};
+    info.nr_map_ids = maps.size();
+    info.map_ids = reinterpret_cast<std::uintptr_t>(maps.data());
     __u32 length = sizeof info;
     return fd && bpf_obj_get_info_by_fd(fd.get(), &info, &length) == 0 &&
-           std::strncmp(info.name, name, sizeof info.name - 1) == 0;
+           std::strncmp(info.name, name, sizeof info.name - 1) == 0 &&
+           (map_id == 0 || std::ranges::find(maps, map_id) != maps.end());
 }
 
 } // namespace
@@ -148,23 +155,29 @@ Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, Tc
     return {};
 }
 
-Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
-                           const char *program_name, const FilterMark &mark) {
-    const bool any = mark.priority == 0 && mark.program_id == 0;
+std::uint32_t find_filter(std::uint32_t ifindex, TcHook where, const char *program_name,
+                          std::uint32_t map_id) {
     const QuietBpfLog quiet; // most of these are not there
     const auto hook = hook_of(ifindex, where);
     for (std::uint32_t priority = 1; priority <= priorities; priority++) {
         auto found = options_of(priority);
-        if (bpf_tc_query(&hook, &found) != 0 || !runs(found.prog_id, program_name))
-            continue;
-        if (!any && priority != mark.priority && found.prog_id != mark.program_id)
-            continue;
-        auto options = options_of(priority);
-        if (const int error = bpf_tc_detach(&hook, &options); error != 0 && error != -ENOENT)
-            return fail("remove the BPF filter of", device, -error);
-        return true;
+        if (bpf_tc_query(&hook, &found) == 0 && runs(found.prog_id, program_name, map_id))
+            return priority;
     }
-    return false;
+    return 0;
+}
+
+Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
+                           const char *program_name, std::uint32_t map_id) {
+    const auto priority = find_filter(ifindex, where, program_name, map_id);
+    if (priority == 0)
+        return false;
+    const QuietBpfLog quiet;
+    const auto hook = hook_of(ifindex, where);
+    auto options = options_of(priority);
+    if (const int error = bpf_tc_detach(&hook, &options); error != 0 && error != -ENOENT)
+        return fail("remove the BPF filter of", device, -error);
+    return true;
 }
 
 } // namespace olaf

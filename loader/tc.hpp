@@ -31,14 +31,13 @@ Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifinde
 Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                             std::uint32_t priority, int program_fd);
 
-/// Which of several filters that run a program of one name is meant: any, unless one is given.
-struct FilterMark {
-    std::uint32_t priority = 0;
-    std::uint32_t program_id = 0; ///< or this one, whatever its priority
-};
+/// Priority of a filter of ours that runs a program of that name, 0 if there is none. Several
+/// queues can have one on a device: with a map's id, only a program that uses that map counts.
+std::uint32_t find_filter(std::uint32_t ifindex, TcHook where, const char *program_name,
+                          std::uint32_t map_id = 0);
 
-/// Removes our filter if it runs a program of that name; false if there is none.
+/// Removes that filter; false if there is none.
 Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
-                           const char *program_name, const FilterMark &mark = {});
+                           const char *program_name, std::uint32_t map_id = 0);
 
 } // namespace olaf

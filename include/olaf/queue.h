@@ -18,7 +18,7 @@
 #include "olaf/policies.h"
 #include "olaf/protocol.h"
 
-#define OLAF_LAYOUT 2
+#define OLAF_LAYOUT 3
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128

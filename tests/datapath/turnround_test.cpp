@@ -1,50 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An ACK from the upstream server goes back to its workers, the way that their updates came.
-#include <arpa/inet.h>
-
 #include <set>
 
 #include "ack_test.hpp"
 #include "testbed.hpp"
+#include "upstream.hpp"
 
 using namespace olaf::test;
 
 namespace {
 
 constexpr std::uint32_t cluster = 1;
-constexpr std::uint16_t upstream_port = 7000;
-constexpr Mac own_mac = {2, 0, 0, 0, 8, 8}, gateway_mac = {2, 0, 0, 0, 8, 9};
-
-/// This host is host 1 of the servers' network, the server host 9 of it.
-olaf::IpAddress host_of_servers(int family, std::uint8_t host) {
-    if (family == 4)
-        return {.family = 4, .words_be = {htonl(0x0a000100u | host)}};
-    return {.family = 6, .words_be = {htonl(0xfd000000), htonl(1), 0, htonl(host)}};
-}
-
-olaf::DatapathConfig upstream_queue(std::uint32_t ifindex, int family) {
-    auto config = acknowledging_queue();
-    config.deliver = OLAF_DELIVER_UPSTREAM;
-    config.ifindex = config.egress_ifindex = ifindex;
-    config.mac = own_mac;
-    config.upstream = host_of_servers(family, 9);
-    config.source = host_of_servers(family, 1);
-    config.upstream_port = upstream_port;
-    return config;
-}
 
 class Turnround : private InTestbed, public AckTest, public testing::WithParamInterface<int> {
   protected:
-    Turnround() : AckTest(upstream_queue(net.near, GetParam())), out(net.far) {
+    Turnround()
+        : AckTest(upstream_of(acknowledging_queue(), net.near, GetParam())), out(net.far) {
         queue.link_busy();
     }
 
-    /// What the server's answer comes in: to host 1 of its own network, at the queue's port.
-    static Path from_upstream() {
-        Path path = GetParam() == 4 ? ipv4() : ipv6();
-        return path.from(gateway_mac).to(own_mac).among_servers().source(9).target(1)
-            .source_port(upstream_port).ttl(30).id(0);
-    }
+    static Path from_upstream() { return olaf::test::from_upstream(GetParam()); }
     struct Someone {
         std::uint32_t worker;
         Path update, ack;

@@ -84,6 +84,39 @@ TEST(Kill, AnAttachAtAnyMomentLeavesNothingThatStandsInTheWay) {
     EXPECT_EQ(traces(bed.host), before);
 }
 
+TEST(Kill, AReplacementThatMovesUpstreamLeavesNoFilterBehind) {
+    Testbed bed{{.way = Way::upstream4}};
+    const Netns other("other");
+    bed.host.ip("link add out2 type veth peer name eth0 netns " + other.name() +
+                "\naddr add 10.0.2.254/24 dev out2\nlink set out2 up"
+                "\nneigh add 10.0.2.2 lladdr 02:00:00:00:02:02 dev out2 nud permanent");
+    other.ip("link set eth0 up");
+    run({"ethtool", "-K", "eth0", "gro", "on"}, {}, &other); // or veth takes no redirected frames
+    const auto before = traces(bed.host);
+    const auto there = [&] {
+        return run({"tc", "-n", bed.host.name(), "filter", "show", "dev", "out2", "ingress"}).out;
+    };
+    for (const int milliseconds : {0, 2, 5, 10, 20, 40, 80}) {
+        bed.attach();
+        Process monitor({"tc", "-n", bed.host.name(), "monitor"});
+        Process olaf(bed.olaf.command({"attach", "in", "--replace", "--upstream", "10.0.2.2"}));
+        monitor.await_output("olaf_ack_return"); // on the way: the new filter is there
+        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        olaf.kill();
+        olaf.wait();
+        EXPECT_NE(there(), "");
+        // What comes next knows both devices, whichever it is.
+        if (milliseconds % 4 == 0) {
+            bed.olaf({"attach", "in", "--replace", "--upstream", "10.0.1.2"});
+            EXPECT_EQ(there(), "") << "killed after " << milliseconds << " ms";
+        }
+        bed.olaf.detach();
+        EXPECT_EQ(traces(bed.host), before) << "killed after " << milliseconds << " ms";
+        if (HasFailure())
+            break;
+    }
+}
+
 TEST(Kill, ADetachThatIsKilledCanBeRepeated) {
     Testbed bed;
     const auto before = traces(bed.host);
