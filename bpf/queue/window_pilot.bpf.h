@@ -16,7 +16,9 @@
  *   a smaller one | the larger base doesn't pay  | it is the base; a longer step down
  *                 | does                         | base again, then a shorter step up
  *
- * The step is base >> shift: doubling at first, an eighth at last. While nothing waits to
+ * The step is base >> shift: doubling at first, an eighth at last. A larger size on trial
+ * costs a little queue, a smaller one throughput, half of it from 2 to 1: where that only
+ * lost, the turn of a smaller size is passed over once, then three times. While nothing waits to
  * leave, the window isn't what limits: nothing is learnt, and the size stays.
  *
  * Not by delay (Vegas), which needs the least round-trip time: that of a process that
@@ -37,6 +39,7 @@
 #define OLAF_PILOT_STARVED 8 /* 1 in so many ACKs found nothing waiting: not limited by the window */
 #define OLAF_PILOT_SHIFT 3 /* shortest step: base / 8 */
 #define OLAF_PILOT_REST 12 /* trials of base, once neither direction is better */
+#define OLAF_PILOT_SHIEST 3 /* turns of a smaller size passed over, at most */
 
 /* The size to use, at most `most`. */
 static inline __u32 olaf_pilot_size(const struct olaf_pilot *pilot, __u32 most)
@@ -103,19 +106,30 @@ static inline void olaf_pilot_judge(struct olaf_pilot *pilot, int starved)
 		pilot->base = pilot->trial;
 		if (pilot->shift)
 			pilot->shift--;
+		pilot->shy = 0;
 		pilot->rest = 0;
 		return;
 	}
-	pilot->upwards = !larger;
 	/* What the base gave is some time ago: first look again. */
 	pilot->rest = 1;
 	/* The other direction is yet to be tried. */
-	if (larger && pilot->base.size > 1)
+	if (larger && pilot->base.size > 1 && pilot->passed_over >= pilot->shy) {
+		pilot->upwards = 0;
 		return;
-	if (pilot->shift < OLAF_PILOT_SHIFT)
+	}
+	pilot->upwards = 1;
+	if (pilot->shift < OLAF_PILOT_SHIFT) {
 		pilot->shift++;
-	else
-		pilot->rest = OLAF_PILOT_REST;
+		return;
+	}
+	pilot->rest = OLAF_PILOT_REST;
+	if (larger) {
+		pilot->passed_over++;
+	} else {
+		pilot->passed_over = 0;
+		if (pilot->shy < OLAF_PILOT_SHIEST)
+			pilot->shy += pilot->shy + 1;
+	}
 }
 
 /*

@@ -180,6 +180,8 @@
 	ABI_FIELD(olaf_pilot, starved) \
 	ABI_FIELD(olaf_pilot, upwards) \
 	ABI_FIELD(olaf_pilot, shift) \
+	ABI_FIELD(olaf_pilot, shy) \
+	ABI_FIELD(olaf_pilot, passed_over) \
 	ABI_FIELD(olaf_pilot, rest) \
 	ABI_SIZE(olaf_window) \
 	ABI_FIELD(olaf_window, next) \
@@ -320,6 +322,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 299
+#define ABI_ENTRIES 301
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -33,12 +33,12 @@ struct Case {
 
 class Paths : public testing::TestWithParam<Case> {};
 
-TEST_P(Paths, AreKeptBusyWithinATenthOfTheBestFixedSize) {
+TEST_P(Paths, AreKeptAsBusyAsByTheBestFixedSize) {
     const auto &[name, path, seconds] = GetParam();
     const auto best = best_fixed(path, 2 * seconds);
     ClosedLoop loop(path);
     const auto found = loop.run(2 * seconds);
-    EXPECT_GE(found.throughput, 0.9 * best.throughput);
+    EXPECT_GE(found.throughput, 0.95 * best.throughput);
     // A step up on trial, and rounds that aren't whole numbers of the pipe.
     EXPECT_LE(found.in_flight, 1.35 * best.in_flight + 2);
     std::printf("%s: best fixed %.0f/s with %.1f in flight; auto %.0f/s with %.1f\n", name,
@@ -51,6 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"slow_uneven_server", {50 * us, 10 * ms, 0.3}, 20},
                     Case{"fast_server", {.delay_ns = 50 * us, .service_ns = 5 * us}, 2},
                     Case{"as_fast_as_the_path", {.delay_ns = 1 * ms, .service_ns = 1 * ms}, 5},
+                    Case{"twice_as_far_as_slow", {.delay_ns = 2 * ms, .service_ns = 2 * ms}, 10},
                     Case{"wide_path", {.delay_ns = 20 * ms, .service_ns = 1 * ms}, 10},
                     Case{"wide_uneven_path", {20 * ms, 1 * ms, 0.3}, 20},
                     Case{"long_path", {.delay_ns = 100 * ms, .service_ns = 1 * ms}, 30},
