@@ -116,6 +116,35 @@ TEST_P(Turnround, OnlyTheUpstreamServersAcksToThisQueue) {
     stays(path.carrying(control_message()));
 }
 
+/// The way back is the one that updates came by: who has sent none has none.
+TEST_P(Turnround, ARegisteredWorkerThatWasNeverHeardGetsNone) {
+    hear(someone(3, 4));
+    auto registered = queue.member(cluster, 3);
+    registered.addr_be[0] = htonl(0x0a0000c8);
+    registered.flags = OLAF_MEMBER_REGISTERED | OLAF_MEMBER_PORT_BOUND;
+    registered.last_seen_ns = 0;
+    queue.set_member(cluster, 2, registered);
+    EXPECT_EQ(arrive(from_upstream().carrying(ack)).verdict,
+              static_cast<std::uint32_t>(TC_ACT_STOLEN));
+    EXPECT_EQ(hex(*out.next()), hex(to(someone(3, 4), ack)));
+    EXPECT_TRUE(out.empty());
+    EXPECT_EQ(queue.ack_counters().copies_unreachable, 1u);
+}
+
+/// They can't be said in the other IP version.
+TEST_P(Turnround, WithOptionsOrExtensionsItStaysWithinItsIpVersion) {
+    hear(someone(4, 4));
+    hear(someone(6, 6));
+    auto path = from_upstream();
+    GetParam() == 4 ? path.options(40) : path.hop_by_hop(24);
+    EXPECT_EQ(arrive(path.carrying(ack)).verdict, static_cast<std::uint32_t>(TC_ACT_STOLEN));
+    const auto copy = out.next();
+    ASSERT_TRUE(copy);
+    EXPECT_EQ(parse_ack(*copy)->ack.worker, static_cast<std::uint32_t>(GetParam()));
+    EXPECT_TRUE(out.empty());
+    EXPECT_EQ(queue.ack_counters().copies_unreachable, 1u);
+}
+
 class TurnroundFrom4 : public Turnround {};
 
 /// IPv6 needs a checksum, and of this ACK nobody has computed one.
