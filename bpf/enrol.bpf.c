@@ -35,10 +35,7 @@ static int olaf_enrol_worker(const struct olaf_registration *asked)
 		return -EAGAIN;
 	/* One that is heard already stays reachable. */
 	if (!olaf_same_party(member, asked)) {
-		__u32 sequence = member->sequence;
-
-		*member = (struct olaf_member){};
-		member->sequence = sequence;
+		olaf_member_clear(member);
 		member->family = asked->family;
 		for (i = 0; i < 4; i++)
 			member->addr_be[i] = asked->addr_be[i];
@@ -53,7 +50,6 @@ static int olaf_enrol_worker(const struct olaf_registration *asked)
 static long olaf_forget_one(__u32 worker, struct olaf_forgetting *forgetting)
 {
 	struct olaf_member *member = olaf_member_at(forgetting->cluster, worker);
-	__u32 sequence;
 
 	if (!member)
 		return 1;
@@ -61,9 +57,7 @@ static long olaf_forget_one(__u32 worker, struct olaf_forgetting *forgetting)
 		forgetting->busy++;
 		return 0;
 	}
-	sequence = member->sequence;
-	*member = (struct olaf_member){};
-	member->sequence = sequence;
+	olaf_member_clear(member);
 	olaf_member_close(member);
 	return 0;
 }

@@ -96,6 +96,16 @@ static __always_inline void olaf_member_close(struct olaf_member *member)
 	__sync_fetch_and_add(&member->sequence, 1);
 }
 
+/*
+ * Empties a member that is open, all but its sequence: were that even for a moment, a second
+ * writer could come in.
+ */
+static __always_inline void olaf_member_clear(struct olaf_member *member)
+{
+	__builtin_memset((void *)member + sizeof(member->sequence), 0,
+			 sizeof(*member) - sizeof(member->sequence));
+}
+
 /* Takes a copy of one moment. Returns 0 if the member is being written all the time. */
 static __always_inline int olaf_member_read(struct olaf_member *member, struct olaf_member *copy)
 {

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <stdexcept>
 #include <thread>
@@ -81,9 +82,11 @@ std::string traces(const Netns &netns) {
     const auto &name = netns.name();
     std::string text;
     std::istringstream links(run({"ip", "-n", name, "-d", "link"}).out);
+    // The kernel tells of a carrier a while after it is there.
+    const std::regex carrier("NO-CARRIER,|state [A-Z]+ ");
     for (std::string line; std::getline(links, line);)
         if (line.find("_timer") == line.npos) // a bridge's, which tick
-            text += line + "\n";
+            text += std::regex_replace(line, carrier, "") + "\n";
     text += run({"tc", "-n", name, "qdisc"}).out;
     text += run({"bpftool", "net"}, {}, &netns).out;
     for (const auto &device : devices(netns)) {
