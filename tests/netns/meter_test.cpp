@@ -103,6 +103,24 @@ TEST_F(MeterTest, ReadsEveryFormOfFrameAndBelievesNone) {
     EXPECT_EQ(json.at("clusters").at(0).at("aom").at("departures"), 8);
 }
 
+/// Several messages in one, for the device to cut: not looked into, and said so.
+TEST(Meter, CountsWhatItCannotLookInto) {
+    Testbed bed{{.way = Way::local, .worker = {.tx_checksum = true}}};
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    const UdpSocket server(bed.host, Testbed::server_peer(4));
+    Process olaf(meter(bed.worker, {"eth0", "--sent", "--for", "60s"}));
+    ASSERT_TRUE(await_taps(bed.worker, 1));
+    worker.send_uncut(Update{.cluster = 1}, 3, bed.target(4));
+    worker.send(Update{.cluster = 1}, bed.target(4));
+    for (int i = 0; i < 4; i++)
+        EXPECT_EQ(server.receive().update().cluster, 1u);
+    olaf.kill(SIGTERM);
+    const auto json = nlohmann::json::parse(olaf.wait().out);
+    EXPECT_EQ(json.at("unread"), 1);
+    EXPECT_EQ(json.at("messages"), 1);
+    EXPECT_EQ(json.at("malformed"), 0);
+}
+
 TEST_F(MeterTest, PrintsEveryIntervalUntilInterrupted) {
     const auto before = traces(bed.host);
     Process olaf(meter(bed.host, {"in", "--interval", "20ms"}));

@@ -2,6 +2,7 @@
 #include "udp_socket.hpp"
 
 #include <arpa/inet.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -81,6 +82,19 @@ void UdpSocket::send(const Bytes &payload, const Peer &to) const {
     const auto sent = sendto(fd_, payload.data(), payload.size(), 0, address.data(), address.size);
     if (sent != static_cast<ssize_t>(payload.size()))
         throw std::runtime_error(std::string("cannot send: ") + std::strerror(errno));
+}
+
+void UdpSocket::send_uncut(const Update &update, unsigned times, const Peer &to) const {
+    const auto one = message(update);
+    Bytes all;
+    for (unsigned i = 0; i < times; i++)
+        all.insert(all.end(), one.begin(), one.end());
+    for (const int bytes : {static_cast<int>(one.size()), 0}) {
+        if (setsockopt(fd_, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0)
+            throw std::runtime_error(std::string("cannot set UDP_SEGMENT: ") + std::strerror(errno));
+        if (bytes != 0)
+            send(all, to);
+    }
 }
 
 std::optional<Datagram> UdpSocket::poll(std::chrono::milliseconds time) const {

@@ -41,6 +41,8 @@ class UdpSocket {
     void send(const Bytes &payload, const Peer &to) const;
     void send(const Update &update, const Peer &to) const { send(message(update), to); }
     void send(const Ack &ack, const Peer &to) const { send(message(ack), to); }
+    /// `times` messages of the same update as one, for the device to cut (UDP segmentation).
+    void send_uncut(const Update &update, unsigned times, const Peer &to) const;
     /// The next one, or nothing within the time.
     [[nodiscard]] std::optional<Datagram> poll(std::chrono::milliseconds time) const;
     /// The next one; throws when patience has passed.
