@@ -229,6 +229,22 @@ TEST_F(AckCopy, WhoWasSilentForTooLongGetsNone) {
     EXPECT_EQ(hex(*out.next()), hex(to(someone(2), ack)));
 }
 
+/// One worker's ACK goes where its server sent it, wherever that worker was last heard.
+TEST_F(AckCopy, OneWorkersIsNeitherCopiedNorTurned) {
+    for (std::uint32_t worker : {2, 3})
+        hear(someone(worker));
+    auto mine = ack;
+    mine.worker = 2;
+    const auto elsewhere = someone(3).ack;
+    const auto ran = queue.leave(elsewhere.carrying(mine));
+    EXPECT_EQ(ran.verdict, tc_unspec);
+    EXPECT_EQ(parse_ack(ran.bytes)->ack.worker, 2u);
+    const auto sent = elsewhere.carrying(mine).bytes;
+    EXPECT_EQ(hex(std::span(ran.bytes).first(38)), hex(std::span(sent).first(38))); // to the ports
+    EXPECT_TRUE(out.empty());
+    EXPECT_EQ(queue.ack_counters().copies, 0u);
+}
+
 /// One that is written all the time is left out and counted, and the rest get theirs.
 TEST_F(AckCopy, AMemberThatIsBeingWrittenIsLeftOut) {
     for (std::uint32_t worker : {1, 2, 3})

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Workers that user space registers, and --strict, which takes no others.
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -56,6 +57,13 @@ TEST_F(Enrol, ItsPortIsLearntIfItWasNotGiven) {
     hear(ipv4().source_port(2222), 1);
     EXPECT_EQ(address(1), "10.0.0.1:2222");
     EXPECT_EQ(queue.member(cluster, 1).flags, OLAF_MEMBER_REGISTERED);
+}
+
+TEST_F(Enrol, AnotherMacAddressIsLearntAtOnce) {
+    for (const auto &mac : {Mac{2, 0, 0, 0, 7, 1}, Mac{2, 0, 0, 0, 7, 2}}) {
+        hear(ipv4().from(mac).source_port(1111), 1);
+        EXPECT_TRUE(std::ranges::equal(queue.member(cluster, 1).mac, mac));
+    }
 }
 
 TEST_F(Enrol, NobodyElseTakesItsPlace) {

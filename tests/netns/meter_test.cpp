@@ -83,7 +83,7 @@ TEST_F(MeterTest, ReadsEveryFormOfFrameAndBelievesNone) {
             bed.path(4).service_vlan(5).vlan(6).carrying(good),
             bed.path(4).carrying(Update{.cluster = 1, .lanes = std::vector<std::uint64_t>(150)}),
             // not counted as messages
-            bed.path(4).carrying(Update{.cluster = 9}),
+            bed.path(4).carrying(Update{.cluster = 4}), // the first beyond
             bed.path(4).carrying(Update{.cluster = 1, .segments = 2}),
             bed.path(4).carrying(Update{.cluster = 1, .count = 0}),
             bed.path(4).port(9).carrying(good),
