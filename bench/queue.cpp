@@ -156,7 +156,7 @@ Queue::Waiting Queue::waiting(std::uint32_t cluster) const {
     if (slot.open == 0)
         return {};
     std::vector<std::uint64_t> storage;
-    const auto *entry = read_entry((slot.open - 1) * options_.clusters + cluster, storage);
+    const auto *entry = read_entry((slot.open >> 1) * options_.clusters + cluster, storage);
     return {.count = entry->pending.count,
             .lanes = {entry->lanes, entry->lanes + entry->pending.lanes}};
 }

@@ -33,6 +33,14 @@ static __always_inline struct olaf_counters *olaf_counters_here(void)
 			counters_->field++;                          \
 	} while (0)
 
+static __always_inline void olaf_count_bypassed(__u32 reason)
+{
+	struct olaf_counters *counters = olaf_counters_here();
+
+	if (counters && reason < OLAF_BYPASS_REASONS)
+		counters->bypassed[reason]++;
+}
+
 static __always_inline void olaf_count_malformed(__u32 reason)
 {
 	struct olaf_counters *counters = olaf_counters_here();

@@ -29,8 +29,14 @@ static __always_inline int olaf_source(struct xdp_md *ctx, const struct olaf_arr
 /* Is the update one that this queue takes? 0, or 1 + enum olaf_refused. */
 static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
+	struct olaf_rule *rule;
+
 	if (a->update.cluster >= olaf_cfg.max_clusters)
 		return 1 + OLAF_REFUSED_CLUSTER;
+	rule = olaf_rule_of(a->update.cluster);
+	/* What has as many already may have reached the limits of its elements. */
+	if (!rule || a->update.count > *(volatile __u32 *)&rule->max_count)
+		return 1 + OLAF_REFUSED_COUNT;
 	if (a->update.segments > olaf_cfg.max_segments)
 		return 1 + OLAF_REFUSED_SEGMENT;
 	if (a->update.lanes > olaf_cfg.max_lanes)
@@ -113,7 +119,7 @@ int olaf_ingress(struct xdp_md *ctx)
 		return XDP_PASS;
 	frame = olaf_parse(ctx, a);
 	if (frame == OLAF_FRAME_BYPASS) {
-		olaf_count(bypassed);
+		olaf_count_bypassed(OLAF_BYPASS_OTHER);
 		return XDP_PASS;
 	}
 	if (frame != OLAF_FRAME_UPDATE) {

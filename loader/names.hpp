@@ -12,9 +12,13 @@ namespace olaf {
 inline constexpr std::array<std::string_view, 3> deliver_names{"local", "forward", "upstream"};
 
 inline constexpr std::array<std::string_view, OLAF_MALFORMED_REASONS> malformed_names{
-    "version", "type", "length", "truncated", "lanes", "format", "count", "segment", "ip_checksum"};
+    "version", "type", "length", "truncated", "lanes", "format", "count", "segment", "ip_checksum",
+    "udp_checksum"};
 
 inline constexpr std::array<std::string_view, OLAF_REFUSED_REASONS> refused_names{
-    "source", "cluster", "segment", "size", "worker", "address"};
+    "source", "cluster", "segment", "size", "worker", "address", "count"};
+
+inline constexpr std::array<std::string_view, OLAF_BYPASS_REASONS> bypass_names{
+    "other", "foreign", "tagged", "unbridged"};
 
 } // namespace olaf

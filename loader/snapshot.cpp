@@ -101,6 +101,7 @@ void SlotSums::add(const olaf_slot_counters &slot) {
                  .dropped_full = slot.dropped_full,
                  .dropped_reward = slot.dropped_reward,
                  .dropped_sealed = slot.dropped_sealed,
+                 .dropped_misfit = slot.dropped_misfit,
                  .updates_out = slot.updates_departed + slot.updates_passed,
                  .updates_superseded = slot.updates_superseded,
                  .updates_dropped = slot.updates_dropped});
@@ -116,6 +117,7 @@ void SlotSums::add(const SlotSums &other) {
     dropped_full += other.dropped_full;
     dropped_reward += other.dropped_reward;
     dropped_sealed += other.dropped_sealed;
+    dropped_misfit += other.dropped_misfit;
     updates_out += other.updates_out;
     updates_superseded += other.updates_superseded;
     updates_dropped += other.updates_dropped;

@@ -18,6 +18,7 @@ struct SlotSums {
     std::uint64_t passed_through = 0, appended = 0, aggregated = 0, replaced = 0;
     std::uint64_t departed_riding = 0, departed_drain = 0;
     std::uint64_t dropped_full = 0, dropped_reward = 0, dropped_sealed = 0;
+    std::uint64_t dropped_misfit = 0;
     std::uint64_t updates_out = 0, updates_superseded = 0, updates_dropped = 0;
 
     [[nodiscard]] std::uint64_t departed() const { return departed_riding + departed_drain; }

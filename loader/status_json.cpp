@@ -29,7 +29,8 @@ Json event_counters(const SlotSums &slots) {
             {"aggregated", slots.aggregated},         {"replaced", slots.replaced},
             {"departed", slots.departed()},           {"departed_riding", slots.departed_riding},
             {"departed_drain", slots.departed_drain}, {"dropped_full", slots.dropped_full},
-            {"dropped_reward", slots.dropped_reward}, {"dropped_sealed", slots.dropped_sealed}};
+            {"dropped_reward", slots.dropped_reward}, {"dropped_sealed", slots.dropped_sealed},
+            {"dropped_misfit", slots.dropped_misfit}};
 }
 
 Json all_counters(const Snapshot &snapshot) {
@@ -40,7 +41,8 @@ Json all_counters(const Snapshot &snapshot) {
         std::accumulate(std::begin(cpu.malformed), std::end(cpu.malformed), std::uint64_t{0});
     object["not_allowed"] =
         std::accumulate(std::begin(cpu.not_allowed), std::end(cpu.not_allowed), std::uint64_t{0});
-    object["bypassed"] = cpu.bypassed;
+    object["bypassed"] =
+        std::accumulate(std::begin(cpu.bypassed), std::end(cpu.bypassed), std::uint64_t{0});
     object["dropped_contended"] = cpu.dropped_contended;
     object["updates_in"] = cpu.updates_in;
     object["updates_out"] = snapshot.slots.updates_out;
@@ -102,7 +104,9 @@ Json cluster_list(const QueueState &state) {
     Json list = Json::array();
     for (std::size_t id = 0; id < snapshot.clusters.size(); id++) {
         const auto &sums = snapshot.clusters[id];
-        if (sums.passed_through + sums.appended + sums.dropped_full + sums.dropped_sealed == 0)
+        if (sums.passed_through + sums.appended + sums.dropped_full + sums.dropped_sealed +
+                sums.dropped_misfit ==
+            0)
             continue; // never heard of
         Json object{{"cluster", id}};
         object.update(event_counters(sums));
@@ -159,6 +163,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
         {"counters", all_counters(snapshot)},
         {"malformed_by_reason", by_reason(cpu.malformed, malformed_names)},
         {"not_allowed_by_reason", by_reason(cpu.not_allowed, refused_names)},
+        {"bypassed_by_reason", by_reason(cpu.bypassed, bypass_names)},
         {"lane",
          {{"device", record.lane(attachment.place.ifindex).a},
           {"circulating", snapshot.ring.lane_deadline_ns != 0},

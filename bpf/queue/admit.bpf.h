@@ -11,7 +11,7 @@
 #include "bpf/queue/clusters.bpf.h"
 #include "bpf/queue/control.bpf.h"
 #include "bpf/counters.bpf.h"
-#include "bpf/queue/entry.bpf.h"
+#include "bpf/queue/fit.bpf.h"
 #include "bpf/queue/lanes.bpf.h"
 #include "policies/registry.bpf.h"
 
@@ -36,7 +36,7 @@ static __always_inline void olaf_pending_fold(struct olaf_pending *waiting,
 	waiting->arrived_ns = update->arrived_ns;
 }
 
-/* What the policy says to an arrival that finds `waiting` open. */
+/* What the policy says to an arrival that fits the open update `waiting`. */
 static __always_inline enum olaf_action olaf_judge(const struct olaf_pending *waiting,
 						   const struct olaf_pending *update,
 						   const struct olaf_rule *rule)
@@ -44,8 +44,6 @@ static __always_inline enum olaf_action olaf_judge(const struct olaf_pending *wa
 	struct olaf_party there = { waiting->worker, waiting->count, waiting->reward };
 	struct olaf_party here = { update->worker, update->count, update->reward };
 
-	if (waiting->lanes != update->lanes || waiting->flags != update->flags)
-		return OLAF_SEAL;
 	return olaf_decide(&there, &here, rule);
 }
 
@@ -104,21 +102,44 @@ static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a
 	}
 }
 
-/* The arrival becomes a new entry, if there is a buffer and a place. Under the slot's lock. */
+/* Why an arrival found no buffer or no place. */
+static __always_inline void olaf_count_unplaced(struct olaf_slot *slot, struct olaf_arrival *a,
+						enum olaf_dropped reason)
+{
+	if (reason == OLAF_DROPPED_SEALED)
+		slot->counters.dropped_sealed++;
+	else if (reason == OLAF_DROPPED_MISFIT)
+		slot->counters.dropped_misfit++;
+	else
+		slot->counters.dropped_full++;
+	slot->counters.updates_dropped += a->update.count;
+	a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, reason);
+}
+
+/*
+ * The arrival becomes a new entry, if there is a buffer and a place. `sealed`: bit of the
+ * buffer that is closed by that. Under the slot's lock.
+ */
 static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 						      struct olaf_slot *slot, __u32 folds,
-						      __u32 sealing)
+						      __u32 sealed)
 {
 	/* Read once: a departer clears them without the lock, and both answers must be of one moment. */
 	__u32 even_busy = *(volatile __u32 *)&slot->busy[0];
 	__u32 odd_busy = *(volatile __u32 *)&slot->busy[1];
 	__u32 entry = OLAF_ENTRY_OF_PLACE, buffer = !!even_busy;
+	enum olaf_dropped reason = OLAF_DROPPED_FULL;
 	struct olaf_ring *ring = olaf_the_ring();
 	__u64 position = 0;
 
 	if (folds) {
 		entry = olaf_entry_of(a->update.slot, buffer);
-		sealing |= even_busy && odd_busy;
+		if (sealed)
+			reason = OLAF_DROPPED_SEALED;
+		else if (slot->open)
+			reason = OLAF_DROPPED_MISFIT;
+		else if (even_busy && odd_busy)
+			reason = OLAF_DROPPED_SEALED;
 	}
 	if (!ring || olaf_draining() || (folds && even_busy && odd_busy))
 		entry = OLAF_NO_ENTRY;
@@ -127,19 +148,13 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 					 a->update.header_bytes + a->message_bytes, a->now,
 					 &a->claim, &position);
 	if (entry == OLAF_NO_ENTRY) {
-		if (sealing)
-			slot->counters.dropped_sealed++;
-		else
-			slot->counters.dropped_full++;
-		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP,
-					  sealing ? OLAF_DROPPED_SEALED : OLAF_DROPPED_FULL);
-		slot->counters.updates_dropped += a->update.count;
+		olaf_count_unplaced(slot, a, reason);
 		return NULL;
 	}
 	if (folds) {
 		slot->busy[buffer & 1] = 1;
 		slot->position[buffer & 1] = position;
-		slot->open = 1 + buffer;
+		slot->open = (slot->open & ~sealed) | 1 << (buffer & 1);
 	}
 	slot->counters.appended++;
 	a->outcome = OLAF_OUTCOME(OLAF_EVENT_ARRIVAL, OLAF_JOINED_APPENDED);
@@ -147,10 +162,10 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 }
 
 /*
- * All that isn't folding: `action` is the policy's, or 0 if nothing was open. Under the
- * slot's lock, which the caller holds.
+ * All that isn't folding: `action` is the policy's on the open entry in `buffer`, or 0 if
+ * the arrival fits none. Under the slot's lock, which the caller holds.
  */
-__noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
+__noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds, __u32 buffer)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *entry;
@@ -170,8 +185,6 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 		return 0;
 	}
 	if (action == OLAF_REPLACE) {
-		__u32 buffer = slot->open - 1;
-
 		entry = olaf_entry_at(olaf_entry_of(a->update.slot, buffer));
 		if (!entry)
 			return -1;
@@ -181,7 +194,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 		first_arrived_ns = entry->pending.first_arrived_ns;
 		olaf_place_resize(slot, buffer, a);
 	} else {
-		entry = olaf_append(a, slot, folds, action == OLAF_SEAL);
+		entry = olaf_append(a, slot, folds, action == OLAF_SEAL ? 1 << (buffer & 1) : 0);
 		if (!entry)
 			return 0;
 	}
@@ -190,13 +203,26 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds)
 	return olaf_entry_fill(ctx, entry, a);
 }
 
+/* Both buffers are open, and the arrival doesn't fit the first: does it fit the second? */
+__noinline int olaf_fits_second(struct xdp_md *ctx)
+{
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *entry;
+
+	if (!a)
+		return 0;
+	entry = olaf_entry_at(olaf_entry_of(a->update.slot, 1));
+	return entry && olaf_fits(ctx, a, entry);
+}
+
 /* Judges the arrival: what became of it is counted in its slot, and in a->outcome. */
 static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *a,
 				       struct olaf_slot *slot, const struct olaf_rule *rule)
 {
-	__u32 folds = olaf_policy_folds(rule->policy), index, open;
+	__u32 folds = olaf_policy_folds(rule->policy), index, open, buffer;
 	enum olaf_action action = 0;
 	struct olaf_entry *entry;
+	int fits = 0;
 
 	if (!olaf_lock(&slot->lock)) {
 		olaf_count_contended(a->update.count);
@@ -204,14 +230,24 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 		return;
 	}
 	open = slot->open;
-	index = olaf_entry_of(a->update.slot, open == 2);
+	buffer = open == 1 << 1;
+	index = olaf_entry_of(a->update.slot, buffer);
 	entry = olaf_entry_at(index);
-	if (folds && open && entry)
+	if (folds && open && entry) {
+		fits = olaf_fits(ctx, a, entry);
+		if (!fits && open == (1 << 0 | 1 << 1) && olaf_fits_second(ctx)) {
+			buffer = 1;
+			index = olaf_entry_of(a->update.slot, buffer);
+			entry = olaf_entry_at(index);
+			fits = 1;
+		}
+	}
+	if (fits && entry)
 		action = olaf_judge(&entry->pending, &a->update, rule);
 	if (action == OLAF_AGGREGATE && entry)
 		olaf_fold(ctx, a, slot, entry, index);
 	else
-		olaf_settle(ctx, action, folds);
+		olaf_settle(ctx, action, folds, buffer);
 	olaf_unlock(&slot->lock);
 }
 

@@ -51,8 +51,8 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 		 olaf_ring_pop(ring, position, claim->slot, now, room, riding, &entry->pending);
 	if (popped) {
 		slot->inflight = 1;
-		if (olaf_entry_is_buffer(index) && slot->open == 1 + olaf_buffer_of(index))
-			slot->open = 0;
+		if (olaf_entry_is_buffer(index))
+			slot->open &= ~(1 << olaf_buffer_of(index));
 		if (riding)
 			slot->counters.departed_riding++;
 		else

@@ -53,6 +53,7 @@ enum olaf_dropped {
 	OLAF_DROPPED_UNFIT = 4, /* no frame could carry it away; it may have waited */
 	OLAF_DROPPED_MALFORMED = 5, /* cause: enum olaf_malformed; no field of the update is valid */
 	OLAF_DROPPED_REFUSED = 6, /* cause: enum olaf_refused */
+	OLAF_DROPPED_MISFIT = 7, /* fits neither entry that waits, and both buffers are in use */
 	OLAF_DROPPED_REASONS,
 };
 

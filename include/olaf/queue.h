@@ -18,7 +18,7 @@
 #include "olaf/policies.h"
 #include "olaf/protocol.h"
 
-#define OLAF_LAYOUT 3
+#define OLAF_LAYOUT 4
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -40,6 +40,7 @@ enum olaf_deliver {
 #define OLAF_CONFIG_STRICT 0x4 /* only registered workers, each from its own address */
 #define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
 #define OLAF_CONFIG_WINDOW_AUTO 0x10 /* the window finds its own size, at most `window` */
+#define OLAF_CONFIG_BRIDGE 0x20 /* FORWARD: frames for other MAC addresses are sent on too */
 #define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*
@@ -151,6 +152,7 @@ struct olaf_slot_counters {
 	__u64 dropped_full;
 	__u64 dropped_reward;
 	__u64 dropped_sealed;
+	__u64 dropped_misfit;
 	__u64 updates_departed; /* sum of count of departures */
 	__u64 updates_superseded;
 	__u64 updates_dropped;
@@ -177,7 +179,7 @@ struct olaf_nexthop {
 /* olaf_slots[cluster x max_segments + segment] */
 struct olaf_slot {
 	__u32 lock; /* guards all but what is said to be atomic */
-	__u32 open; /* 1 + buffer that arrivals may merge into; 0: none */
+	__u32 open; /* bit 1 << buffer: arrivals may merge into it */
 	__u32 busy[2]; /* buffer holds an update; cleared atomically by the departer */
 	__u32 inflight; /* a departure is being copied out; cleared atomically by the departer */
 	__u32 pad;
@@ -232,6 +234,7 @@ enum olaf_malformed {
 	OLAF_MALFORMED_COUNT, /* count is zero */
 	OLAF_MALFORMED_SEGMENT, /* segment >= segments, or no segments */
 	OLAF_MALFORMED_IP_CHECKSUM, /* IPv4 header checksum wrong */
+	OLAF_MALFORMED_UDP_CHECKSUM, /* UDP checksum wrong, or missing over IPv6 */
 	OLAF_MALFORMED_REASONS,
 };
 
@@ -243,14 +246,24 @@ enum olaf_refused {
 	OLAF_REFUSED_SIZE, /* lanes > max_lanes */
 	OLAF_REFUSED_WORKER, /* STRICT: no registered worker of that id */
 	OLAF_REFUSED_ADDRESS, /* STRICT: a registered worker's id from another address or port */
+	OLAF_REFUSED_COUNT, /* count > its cluster's max_count: its elements may overflow */
 	OLAF_REFUSED_REASONS,
+};
+
+/* Why a frame was left alone. */
+enum olaf_bypass {
+	OLAF_BYPASS_OTHER, /* no update: other traffic, ACKs, control, fragments, too long headers */
+	OLAF_BYPASS_FOREIGN, /* an update that isn't addressed to this host, or not to be forwarded */
+	OLAF_BYPASS_TAGGED, /* an update with a VLAN tag that the program can't see */
+	OLAF_BYPASS_UNBRIDGED, /* an update for another MAC address, and nobody asked to bridge */
+	OLAF_BYPASS_REASONS,
 };
 
 /* olaf_counters[0], one copy a CPU. */
 struct olaf_counters {
 	__u64 received; /* updates well formed and allowed */
 	__u64 updates_in; /* sum of their count */
-	__u64 bypassed; /* frames left alone */
+	__u64 bypassed[OLAF_BYPASS_REASONS]; /* frames left alone */
 	__u64 malformed[OLAF_MALFORMED_REASONS];
 	__u64 not_allowed[OLAF_REFUSED_REASONS];
 	__u64 tokens_launched;
@@ -295,7 +308,7 @@ OLAF_STATIC_ASSERT(sizeof(struct olaf_entry) % 8 == 0, "lanes are aligned");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
 			   __builtin_offsetof(struct olaf_entry, message) + 48,
 		   "message and lanes are contiguous");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 48 + 104 + 40, "slot has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 48 + 112 + 40, "slot has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 16, "a place has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_prefix) == 20, "prefix has no hidden padding");

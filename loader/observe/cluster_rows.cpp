@@ -26,7 +26,8 @@ void add_aom(ClusterRow &row, const ClusterAom *earlier, const ClusterAom &later
 } // namespace
 
 Flow flow_of(const SlotSums &sums) {
-    const auto dropped = sums.dropped_full + sums.dropped_reward + sums.dropped_sealed;
+    const auto dropped = sums.dropped_full + sums.dropped_reward + sums.dropped_sealed +
+                         sums.dropped_misfit;
     return {.received =
                 sums.passed_through + sums.appended + sums.aggregated + sums.replaced + dropped,
             .departed = sums.departed() + sums.passed_through,

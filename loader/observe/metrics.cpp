@@ -37,7 +37,9 @@ void add_counters(Exposition &out, const Labels &device, const olaf_counters &co
           counters.received);
     count("olaf_received_updates_total", "Updates folded into the messages received.",
           counters.updates_in);
-    count("olaf_bypassed_frames_total", "Frames left alone.", counters.bypassed);
+    count("olaf_bypassed_frames_total", "Frames left alone.",
+          std::accumulate(std::begin(counters.bypassed), std::end(counters.bypassed),
+                          std::uint64_t{0}));
     for (std::size_t i = 0; i < malformed_names.size(); i++)
         out.counter("olaf_malformed_messages_total", "Messages dropped as malformed.",
                     with(device, "reason", std::string(malformed_names[i])),
@@ -82,7 +84,8 @@ void add_flow(Exposition &out, const Labels &cluster, const SlotSums &sums) {
           std::pair{"aggregated", sums.aggregated}, std::pair{"replaced", sums.replaced},
           std::pair{"dropped_full", sums.dropped_full},
           std::pair{"dropped_reward", sums.dropped_reward},
-          std::pair{"dropped_sealed", sums.dropped_sealed}})
+          std::pair{"dropped_sealed", sums.dropped_sealed},
+          std::pair{"dropped_misfit", sums.dropped_misfit}})
         count("olaf_arrivals_total", "Messages by what became of them on arrival.", "action",
               action, number);
     for (const auto &[way, number] :

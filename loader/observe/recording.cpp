@@ -132,6 +132,7 @@ std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Record
         {"dropped_full", slots.dropped_full - slots_before.dropped_full},
         {"dropped_reward", slots.dropped_reward - slots_before.dropped_reward},
         {"dropped_sealed", slots.dropped_sealed - slots_before.dropped_sealed},
+        {"dropped_misfit", slots.dropped_misfit - slots_before.dropped_misfit},
         {"malformed", sum(all.malformed) - sum(before.malformed)},
         {"not_allowed", sum(all.not_allowed) - sum(before.not_allowed)},
         {"departures_unfit", all.departures_unfit - before.departures_unfit},

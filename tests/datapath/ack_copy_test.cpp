@@ -45,12 +45,13 @@ class AckCopy : private InTestbed, public AckTest {
         queue.offer(worker.update.carrying(Update{.cluster = cluster, .worker = worker.worker}));
     }
 
-    /// What the queue says of itself in ACKs: one cluster is active, and one update waits.
-    static Ack for_worker(Ack ack, std::uint32_t worker) {
+    /// What the queue says of itself in ACKs: one cluster is active.
+    Ack for_worker(Ack ack, std::uint32_t worker) const {
+        const auto ring = queue.ring();
         ack.worker = worker;
-        return stamped(ack, 1, 4, 1);
+        return stamped(ack, 1, 4, static_cast<std::uint32_t>(ring.tail - ring.head));
     }
-    static Bytes to(const Someone &worker, const Ack &ack) {
+    Bytes to(const Someone &worker, const Ack &ack) const {
         return worker.ack.carrying(for_worker(ack, worker.worker)).bytes;
     }
 

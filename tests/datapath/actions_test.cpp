@@ -60,11 +60,12 @@ TEST_F(Actions, AnArrivalOfTheHeadsClusterIsNotFoldedIntoTheDepartingHead) {
 
 TEST_F(Actions, AggregatesFieldByFieldKeepingTheNewestHeaders) {
     queue.set_rule(1, rule(OLAF_POLICY_AGGREGATE));
-    append(plain({.cluster = 1, .worker = 1, .sequence = 7, .count = 2, .generated_ns = 900,
-                  .reward = 100, .model_version = 5, .lanes = lanes_of(20)}));
+    append(ipv4().options(8).carrying(
+        Update{.cluster = 1, .worker = 1, .sequence = 7, .count = 2, .generated_ns = 900,
+               .reward = 100, .model_version = 5, .lanes = lanes_of(20)}));
     Update newest{.cluster = 1, .worker = 2, .sequence = 3, .count = 3, .generated_ns = 800,
                   .reward = -250, .model_version = 4, .lanes = lanes_of(20, 77)};
-    consumes(ipv4().vlan(7).carrying(newest), [](Totals &t) {
+    consumes(ipv4().tos(3).carrying(newest), [](Totals &t) {
         t.received++;
         t.updates_in += 3;
         t.aggregated++;
@@ -74,7 +75,7 @@ TEST_F(Actions, AggregatesFieldByFieldKeepingTheNewestHeaders) {
                 .reward = -150, .model_version = 4, .extra_flags = OLAF_FLAG_AGGREGATED,
                 .lanes = sum(lanes_of(20), lanes_of(20, 77))};
     expect_sent(queue.offer(plain({.cluster = 2})),
-                ipv4().vlan(7).without_udp_checksum().carrying(sent).bytes);
+                ipv4().tos(3).without_udp_checksum().carrying(sent).bytes);
     EXPECT_EQ(queue.totals().updates_out, 5u);
 }
 

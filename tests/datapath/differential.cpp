@@ -107,6 +107,8 @@ Expected Differential::expect(const Update &update, const Frame &frame, bool tok
     auto outcome = model_.arrive(now_, to_model(update, frame), frame.size(),
                                  token_needed ? 0 : room_of(frame));
     seen_[model::name(outcome.action)]++;
+    if (outcome.action == model::Action::refused)
+        return {XDP_DROP, {}, outcome.action};
     if (outcome.action == model::Action::passed_through)
         return {XDP_PASS, frame.bytes, outcome.action};
     if (outcome.departure) {
@@ -170,6 +172,7 @@ std::string Differential::compare_state() const {
     check(out, "dropped_full", kernel.dropped_full, model.dropped_full);
     check(out, "dropped_reward", kernel.dropped_reward, model.dropped_reward);
     check(out, "dropped_sealed", kernel.dropped_sealed, model.dropped_sealed);
+    check(out, "dropped_misfit", kernel.dropped_misfit, model.dropped_misfit);
     check(out, "updates_in", kernel.updates_in, model.updates_in);
     check(out, "updates_out", kernel.updates_out, model.updates_out);
     check(out, "updates_superseded", kernel.updates_superseded, model.updates_superseded);

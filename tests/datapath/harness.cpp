@@ -179,7 +179,8 @@ Totals Harness::totals() const {
     auto shared = counters();
     t.received = shared.received;
     t.updates_in = shared.updates_in;
-    t.bypassed = shared.bypassed;
+    for (auto reason : shared.bypassed)
+        t.bypassed += reason;
     for (auto reason : shared.malformed)
         t.malformed += reason;
     for (auto reason : shared.not_allowed)
@@ -195,6 +196,7 @@ Totals Harness::totals() const {
         t.dropped_full += c.dropped_full;
         t.dropped_reward += c.dropped_reward;
         t.dropped_sealed += c.dropped_sealed;
+        t.dropped_misfit += c.dropped_misfit;
         t.updates_out += c.updates_passed + c.updates_departed;
         t.updates_superseded += c.updates_superseded;
         t.updates_dropped += c.updates_dropped;
@@ -214,7 +216,7 @@ std::string Harness::broken_identity() const {
     if (entries.size() > config().queue_capacity)
         return "more waits than Qmax";
     if (t.received != t.passed_through + t.appended + t.aggregated + t.replaced + t.dropped_full +
-                          t.dropped_reward + t.dropped_sealed)
+                          t.dropped_reward + t.dropped_sealed + t.dropped_misfit)
         return "received is not the sum of what became of it";
     if (t.appended != t.departed_riding + t.departed_drain + entries.size())
         return "appended is not departed and waiting";
@@ -249,7 +251,8 @@ std::ostream &operator<<(std::ostream &out, const Totals &t) {
                << " appended " << t.appended << " aggregated " << t.aggregated << " replaced "
                << t.replaced << " departed_riding " << t.departed_riding << " departed_drain "
                << t.departed_drain << " dropped_full " << t.dropped_full << " dropped_reward "
-               << t.dropped_reward << " dropped_sealed " << t.dropped_sealed << " malformed "
+               << t.dropped_reward << " dropped_sealed " << t.dropped_sealed
+               << " dropped_misfit " << t.dropped_misfit << " malformed "
                << t.malformed << " not_allowed " << t.not_allowed << " bypassed " << t.bypassed
                << " updates in " << t.updates_in << " out " << t.updates_out << " superseded "
                << t.updates_superseded << " dropped " << t.updates_dropped;

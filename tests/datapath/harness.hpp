@@ -32,6 +32,7 @@ struct Totals {
     std::uint64_t appended = 0, aggregated = 0, replaced = 0;
     std::uint64_t departed_riding = 0, departed_drain = 0;
     std::uint64_t dropped_full = 0, dropped_reward = 0, dropped_sealed = 0;
+    std::uint64_t dropped_misfit = 0;
     std::uint64_t malformed = 0, not_allowed = 0, bypassed = 0;
     std::uint64_t updates_in = 0, updates_out = 0, updates_superseded = 0, updates_dropped = 0;
 

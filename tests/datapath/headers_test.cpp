@@ -93,18 +93,24 @@ TEST_F(HeaderForms, FlagsWithoutAMeaningAreZeroOnceQueued) {
 }
 
 TEST_F(HeaderForms, FoldingKeepsTheHeadersOfTheNewestWhateverTheirLength) {
-    queue.set_rule(1, rule(OLAF_POLICY_AGGREGATE));
-    append(ipv6().vlan(1).hop_by_hop(24).carrying(Update{.cluster = 1, .lanes = {1, 2}}));
-    std::uint32_t count = 1;
-    for (const auto &form : forms) {
-        queue.offer(form.path.carrying(Update{.cluster = 1, .lanes = {1, 2}}));
-        count++;
-        auto headers = form.path.carrying(Update{.cluster = 1, .lanes = {1, 2}}).bytes;
-        auto waiting = queue.waiting();
-        ASSERT_EQ(waiting.size(), 1u);
-        headers.resize(waiting[0].headers.size());
-        EXPECT_EQ(hex(waiting[0].headers), hex(headers)) << form.name;
-        EXPECT_EQ(waiting[0].pending.count, count);
+    const std::vector<std::vector<Path>> same_way = {
+        {ipv4(), ipv4().options(40), ipv4().options(4), ipv4().tos(0xb8).ttl(1).id(0xffff)},
+        {ipv4().vlan(1).vlan(2), ipv4().vlan(1).vlan(2).options(40), ipv4().vlan(1).vlan(2)},
+        {ipv6(), ipv6().hop_by_hop(), ipv6().destination_options(24), ipv6().tos(0xb8).ttl(255)},
+        {ipv6().vlan(7), ipv6().vlan(7).hop_by_hop(16).destination_options(16), ipv6().vlan(7)}};
+    for (const auto &paths : same_way) {
+        queue.reset();
+        std::uint32_t count = 0;
+        for (const auto &path : paths) {
+            SCOPED_TRACE(count);
+            const auto frame = path.carrying(Update{.cluster = 1, .worker = count, .lanes = {1, 2}});
+            queue.link_busy();
+            queue.offer(frame);
+            const auto waiting = queue.waiting();
+            ASSERT_EQ(waiting.size(), 1u);
+            EXPECT_EQ(hex(waiting[0].headers), hex(std::span(frame.bytes).first(frame.message)));
+            EXPECT_EQ(waiting[0].pending.count, ++count);
+        }
     }
 }
 

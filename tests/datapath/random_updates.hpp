@@ -41,7 +41,7 @@ class RandomUpdates {
     }
 
     Frame frame(const Update &u) {
-        Frame frame = path().carrying(u);
+        Frame frame = (one_in(6) ? path() : usual_path(u.cluster)).carrying(u);
         if (one_in(16)) // bytes behind the IP packet, as Ethernet padding
             frame.bytes.resize(frame.size() + 1 + below(30), 0xee);
         return frame;
@@ -57,12 +57,31 @@ class RandomUpdates {
         return rule;
     }
 
+    /// Any way out.
     Path path() {
         Path path = one_in(2) ? ipv6() : ipv4();
         for (auto tags = below(3); tags > 0; tags--)
             one_in(2) ? path.vlan(static_cast<std::uint16_t>(below(4095)))
                       : path.service_vlan(static_cast<std::uint16_t>(below(4095)));
-        path.source(byte()).target(byte()).ttl(byte()).tos(byte());
+        return vary(path.target(byte()));
+    }
+
+    std::mt19937_64 &engine() { return random_; }
+
+  private:
+    std::uint8_t byte() { return static_cast<std::uint8_t>(random_()); }
+
+    /// Updates of a cluster go the same way, by different headers.
+    Path usual_path(std::uint32_t cluster) {
+        Path path = cluster % 2 == 1 ? ipv6() : ipv4();
+        for (auto tags = cluster % 3; tags > 0; tags--)
+            path.vlan(static_cast<std::uint16_t>(100 * tags + cluster));
+        return vary(path);
+    }
+
+    /// What doesn't decide the way out.
+    Path vary(Path path) {
+        path.source(byte()).ttl(byte()).tos(byte());
         path.id(static_cast<std::uint16_t>(random_()));
         path.source_port(static_cast<std::uint16_t>(random_()));
         if (one_in(3))
@@ -76,11 +95,6 @@ class RandomUpdates {
         }
         return path;
     }
-
-    std::mt19937_64 &engine() { return random_; }
-
-  private:
-    std::uint8_t byte() { return static_cast<std::uint8_t>(random_()); }
 
     std::uint32_t count() {
         if (one_in(20))

@@ -43,24 +43,13 @@ TEST_F(Sealing, WithoutAPlaceTheOldEntryStaysOpen) {
     append(plain({.cluster = 1}));
     for (std::uint32_t cluster = 2; cluster < 5; cluster++)
         append(plain({.cluster = cluster}));
-    consumes(plain({.cluster = 1, .lanes = {1}}), dropped_sealed);
+    consumes(plain({.cluster = 1, .count = 2}), [](Totals &t) {
+        t.received++;
+        t.updates_in += 2;
+        t.dropped_sealed++;
+        t.updates_dropped += 2;
+    });
     consumes(plain({.cluster = 1}), aggregated);
-}
-
-TEST_F(Sealing, ADifferentShapeSeals) {
-    append(plain({.cluster = 1, .lanes = {1, 2, 3}}));
-    append(plain({.cluster = 1, .lanes = {1, 2}}));
-    consumes(plain({.cluster = 1, .lanes = {1, 2, 3}}), dropped_sealed);
-    append(plain({.cluster = 2}));
-    append(plain({.cluster = 2, .format = OLAF_FORMAT_I16X4}));
-    consumes(plain({.cluster = 2, .checksum = false, .lanes = {1, 2, 3, 4, 5}}), dropped_sealed);
-}
-
-TEST_F(Sealing, AReplacementOfAnotherShapeSealsToo) {
-    queue.set_rule(1, rule(OLAF_POLICY_NEWEST));
-    append(plain({.cluster = 1, .worker = 1}));
-    append(plain({.cluster = 1, .worker = 1, .lanes = {1}}));
-    consumes(plain({.cluster = 1, .worker = 1}), dropped_sealed);
 }
 
 TEST_F(Sealing, ASealedHeadLeavesFirstAndItsBufferIsUsedAgain) {
@@ -81,12 +70,6 @@ TEST_F(Sealing, ADepartingHeadHoldsItsBufferUntilItsFrameIsWritten) {
     EXPECT_EQ(queue.offer(plain({.cluster = 1})).verdict, XDP_PASS);
     EXPECT_EQ(queue.totals().dropped_sealed, 1u);
     EXPECT_EQ(queue.totals().departed_riding, 1u);
-}
-
-TEST_F(Sealing, AnUpdateAboveMaxCountAloneStillTravels) {
-    append(plain({.cluster = 1, .count = UINT32_MAX}));
-    append(plain({.cluster = 1, .count = UINT32_MAX}));
-    EXPECT_EQ(queue.updates_waiting(), 2ull * UINT32_MAX);
 }
 
 } // namespace

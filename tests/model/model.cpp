@@ -2,6 +2,15 @@
 #include "model.hpp"
 
 namespace olaf::model {
+namespace {
+
+/// Does the entry use a buffer of the update's slot?
+bool same_slot(const Entry &entry, const Update &update) {
+    return entry.buffered && entry.update.cluster == update.cluster &&
+           entry.update.segment == update.segment;
+}
+
+} // namespace
 
 const char *name(Action action) {
     switch (action) {
@@ -19,8 +28,27 @@ const char *name(Action action) {
         return "dropped_reward";
     case Action::sealed:
         return "dropped_sealed";
+    case Action::misfit:
+        return "dropped_misfit";
+    case Action::refused:
+        return "refused";
     }
     return "?";
+}
+
+bool fits(const Update &waiting, const Update &arriving) {
+    const auto &a = waiting.headers, &b = arriving.headers;
+    if (waiting.shape != arriving.shape || a.family != b.family || a.l3 != b.l3)
+        return false;
+    // The destination's MAC address; the tags; the destination's IP address, which ends both
+    // versions' fixed header.
+    const std::size_t end = a.l3 + (a.family == 4 ? 20 : 40), address = a.family == 4 ? 4 : 16;
+    const auto same = [&](std::size_t from, std::size_t to) {
+        return std::equal(a.bytes.begin() + static_cast<long>(from),
+                          a.bytes.begin() + static_cast<long>(to),
+                          b.bytes.begin() + static_cast<long>(from));
+    };
+    return same(0, 6) && same(12, a.l3) && same(end - address, end);
 }
 
 void fold(Update &waiting, const Update &arriving) {
@@ -51,6 +79,8 @@ Entry Queue::depart(std::uint64_t now) {
 
 Outcome Queue::arrive(std::uint64_t now, const Update &update, std::size_t frame_bytes,
                       std::size_t room) {
+    if (update.count > rules_[update.cluster].max_count)
+        return {Action::refused, std::nullopt};
     activity_.arrive(now, update.cluster);
     counters_.received++;
     counters_.updates_in += update.count;
@@ -85,15 +115,16 @@ Action Queue::accept(const Update &update, const std::optional<Entry> &leaving) 
     if (rule.policy == Policy::fifo) // every update is its own entry
         return append(update, Action::full, false);
 
-    auto same_slot = [&](const Entry &entry) {
-        return entry.buffered && entry.update.cluster == update.cluster &&
-               entry.update.segment == update.segment;
-    };
+    auto open = [&](const Entry &entry) { return entry.open && same_slot(entry, update); };
     auto waiting = std::ranges::find_if(
-        ring_, [&](const Entry &entry) { return entry.open && same_slot(entry); });
-    if (waiting == ring_.end())
-        return append(update, Action::full, true);
-
+        ring_, [&](const Entry &entry) { return open(entry) && fits(entry.update, update); });
+    if (waiting == ring_.end()) {
+        // Closed ones are to blame only if nothing is open that it might have fitted.
+        const bool misfit = std::ranges::any_of(ring_, open);
+        if (!buffer_free(update, leaving))
+            return misfit ? Action::misfit : Action::sealed;
+        return append(update, misfit ? Action::misfit : Action::full, true);
+    }
     switch (judge(rule, waiting->update, update)) {
     case Verdict::aggregate:
         fold(waiting->update, update);
@@ -107,15 +138,18 @@ Action Queue::accept(const Update &update, const std::optional<Entry> &leaving) 
     case Verdict::seal:
         break;
     }
-    // The slot's second buffer must be free, and a place in the ring. What leaves in this very
-    // frame frees its place at once, but its buffer only when the frame is written.
-    auto buffers = std::ranges::count_if(ring_, same_slot);
-    if (leaving && same_slot(*leaving))
-        buffers++;
-    if (buffers >= 2 || ring_.size() >= config_.queue_capacity)
+    if (!buffer_free(update, leaving) || ring_.size() >= config_.queue_capacity)
         return Action::sealed;
     waiting->open = false;
     return append(update, Action::sealed, true);
+}
+
+/// A slot has two buffers. What leaves in this very frame frees its place at once, but its buffer
+/// only when the frame is written.
+bool Queue::buffer_free(const Update &update, const std::optional<Entry> &leaving) const {
+    const auto used = std::ranges::count_if(
+        ring_, [&](const Entry &entry) { return same_slot(entry, update); });
+    return used + (leaving && same_slot(*leaving, update) ? 1 : 0) < 2;
 }
 
 Action Queue::append(const Update &update, Action if_no_room, bool buffered) {
@@ -149,6 +183,11 @@ void Queue::count(Action action, const Update &update) {
     case Action::sealed:
         counters_.dropped_sealed++;
         break;
+    case Action::misfit:
+        counters_.dropped_misfit++;
+        break;
+    case Action::refused:
+        return;
     }
     counters_.updates_dropped += update.count;
 }
@@ -165,7 +204,8 @@ std::uint32_t Queue::active_clusters(std::uint64_t now) const { return activity_
 bool Queue::conserves() const {
     const Counters &c = counters_;
     return c.received == c.passed_through + c.appended + c.aggregated + c.replaced +
-                             c.dropped_full + c.dropped_reward + c.dropped_sealed &&
+                             c.dropped_full + c.dropped_reward + c.dropped_sealed +
+                             c.dropped_misfit &&
            c.appended == c.departed_riding + c.departed_drain + ring_.size() &&
            c.updates_in ==
                c.updates_out + c.updates_superseded + c.updates_dropped + updates_waiting();

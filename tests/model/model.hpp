@@ -26,12 +26,23 @@ struct Counters {
     std::uint64_t appended = 0, aggregated = 0, replaced = 0;
     std::uint64_t departed_riding = 0, departed_drain = 0;
     std::uint64_t dropped_full = 0, dropped_reward = 0, dropped_sealed = 0;
+    std::uint64_t dropped_misfit = 0;
     std::uint64_t updates_in = 0, updates_out = 0, updates_superseded = 0, updates_dropped = 0;
 
     bool operator==(const Counters &) const = default;
 };
 
-enum class Action { passed_through, appended, aggregated, replaced, full, reward, sealed };
+enum class Action {
+    passed_through,
+    appended,
+    aggregated,
+    replaced,
+    full,
+    reward,
+    sealed,
+    misfit,
+    refused
+};
 
 const char *name(Action action);
 
@@ -74,6 +85,7 @@ class Queue {
   private:
     Action accept(const Update &update, const std::optional<Entry> &leaving);
     Action append(const Update &update, Action if_no_room, bool buffered);
+    [[nodiscard]] bool buffer_free(const Update &update, const std::optional<Entry> &leaving) const;
     Entry depart(std::uint64_t now);
     void count(Action action, const Update &update);
 
@@ -84,7 +96,10 @@ class Queue {
     std::deque<Entry> ring_;
 };
 
-/// Adds an arrival to a waiting update of the same shape.
+/// May the two be merged? The same shape, and the same way out.
+bool fits(const Update &waiting, const Update &arriving);
+
+/// Adds an arrival to a waiting update that it fits.
 void fold(Update &waiting, const Update &arriving);
 
 } // namespace olaf::model

@@ -27,8 +27,6 @@ Verdict by_reward(const Rule &rule, const Update &waiting, const Update &arrivin
 } // namespace
 
 Verdict judge(const Rule &rule, const Update &waiting, const Update &arriving) {
-    if (waiting.shape != arriving.shape)
-        return Verdict::seal;
     switch (rule.policy) {
     case Policy::fifo:
         return Verdict::seal;

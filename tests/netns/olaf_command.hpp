@@ -28,7 +28,8 @@ struct Status {
     }
     [[nodiscard]] bool token_alive() const { return json.at("lane").at("circulating").get<bool>(); }
     [[nodiscard]] std::uint64_t dropped() const {
-        return (*this)["dropped_full"] + (*this)["dropped_reward"] + (*this)["dropped_sealed"];
+        return (*this)["dropped_full"] + (*this)["dropped_reward"] + (*this)["dropped_sealed"] +
+               (*this)["dropped_misfit"];
     }
     /// Departures that no frame could carry, or that the output refused.
     [[nodiscard]] std::uint64_t failed() const {

@@ -96,6 +96,7 @@
 	ABI_FIELD(olaf_slot_counters, dropped_full) \
 	ABI_FIELD(olaf_slot_counters, dropped_reward) \
 	ABI_FIELD(olaf_slot_counters, dropped_sealed) \
+	ABI_FIELD(olaf_slot_counters, dropped_misfit) \
 	ABI_FIELD(olaf_slot_counters, updates_departed) \
 	ABI_FIELD(olaf_slot_counters, updates_superseded) \
 	ABI_FIELD(olaf_slot_counters, updates_dropped) \
