@@ -12,10 +12,13 @@
  * most calls end at the first comparison. The layouts of the kernel's structs are looked up
  * in its BTF when the object is loaded (CO-RE).
  */
+#include <linux/errno.h>
+
 #include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 
 #include "bpf/age/events.bpf.h"
+#include "bpf/queue/gate.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -71,6 +74,16 @@ static __always_inline int olaf_is_watched(const struct net_device *dev, int egr
 	return BPF_CORE_READ(dev, nd_net.net, ns.inum) == *(volatile __u32 *)&watched->netns;
 }
 
+/*
+ * A device that is down or gone refuses with an error; one that is only full, or a frame that is
+ * too long for it, says nothing of the way out.
+ */
+static __always_inline void olaf_way_refused(int error)
+{
+	if (error < 0 && error != -EMSGSIZE && error != -ENOSPC)
+		olaf_gate_lost(bpf_ktime_get_ns());
+}
+
 static __always_inline int olaf_lose(__u32 where, __u32 frames)
 {
 	struct olaf_losses *losses;
@@ -98,6 +111,7 @@ int olaf_lost_redirect(struct bpf_raw_tracepoint_args *ctx)
 {
 	if (!olaf_is_watched((const struct net_device *)ctx->args[0], 0))
 		return 0;
+	olaf_way_refused(ctx->args[3]);
 	return olaf_lose(OLAF_LOST_REDIRECT, 1);
 }
 
@@ -109,6 +123,7 @@ int olaf_lost_xmit(struct bpf_raw_tracepoint_args *ctx)
 
 	if (dropped <= 0 || !olaf_is_watched((const struct net_device *)ctx->args[0], 0))
 		return 0;
+	olaf_way_refused(ctx->args[4]);
 	return olaf_lose(OLAF_LOST_XMIT, dropped);
 }
 
@@ -120,6 +135,7 @@ int olaf_lost_bulk_tx(struct bpf_raw_tracepoint_args *ctx)
 
 	if (dropped <= 0 || !olaf_is_watched((const struct net_device *)ctx->args[0], 0))
 		return 0;
+	olaf_way_refused(ctx->args[3]);
 	return olaf_lose(OLAF_LOST_TX, dropped);
 }
 

@@ -33,6 +33,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},
         {"olaf_control"},
+        {"olaf_gate"},
         {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},
         {"olaf_rosters", clusters, 0, "--max-clusters"},
         {"olaf_acks"},

@@ -9,6 +9,7 @@
 #include "bpf/age/aom.bpf.h"
 #include "bpf/queue/control.bpf.h"
 #include "bpf/queue/departure.bpf.h"
+#include "bpf/queue/gate.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/queue/token.bpf.h"
 

@@ -221,6 +221,12 @@ struct olaf_control {
 	__u32 pad;
 };
 
+/* olaf_gate[0]: whether the way out takes departures. */
+struct olaf_gate {
+	__u64 lost_ns; /* when the way out last refused a frame; 0: never */
+	__u64 tried_ns; /* when a departure was last risked while it refused */
+};
+
 /* ---- counters ------------------------------------------------------------------------ */
 
 /* Why a message of ours was malformed. */
