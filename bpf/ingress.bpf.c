@@ -9,6 +9,7 @@
  */
 #include "bpf/queue/admit.bpf.h"
 #include "bpf/packet/allow.bpf.h"
+#include "bpf/packet/own.bpf.h"
 #include "bpf/ack/learn.bpf.h"
 #include "bpf/queue/riding.bpf.h"
 

@@ -7,6 +7,7 @@
 #include "attachment.hpp"
 #include "checks.hpp"
 #include "ethtool.hpp"
+#include "own_addresses.hpp"
 #include "units.hpp"
 #include "xdp.hpp"
 #include "xdp_features.hpp"
@@ -84,6 +85,24 @@ Check check_speed(const Device &device) {
             "give --rate; --rate line can't work"};
 }
 
+/// A running queue's programs know this host's addresses as they were.
+void check_own(const Device &device, std::vector<Check> &checks) {
+    const auto ours = find_attachment(device.name);
+    if (!ours || !ours->alive)
+        return;
+    const auto difference = own_difference(*ours);
+    if (!difference) {
+        checks.push_back({"own addresses", Verdict::hint, difference.error().message(), ""});
+        return;
+    }
+    const auto notes = own_notes(*difference, device.name);
+    if (notes.empty())
+        checks.push_back({"own addresses", Verdict::good, "the queue knows them all", ""});
+    for (const auto &note : notes)
+        checks.push_back({"own addresses", Verdict::hint, note.substr(0, note.find(": ")),
+                          fmt::format("olaf attach {} --replace", device.name)});
+}
+
 } // namespace
 
 std::vector<Check> check_device(const Device &device) {
@@ -101,6 +120,7 @@ std::vector<Check> check_device(const Device &device) {
             {"state", Verdict::hint, "down", fmt::format("ip link set {} up", device.name)});
     checks.push_back(check_native(device, driver, features));
     checks.push_back(check_occupied(device));
+    check_own(device, checks);
     checks.push_back(check_mtu(device, features));
     checks.push_back(check_target(device, features));
     checks.push_back({"receive queues", Verdict::good,

@@ -13,6 +13,7 @@
 #include "datapath.hpp"
 #include "host.hpp"
 #include "members.hpp"
+#include "own_addresses.hpp"
 #include "route.hpp"
 
 namespace olaf {
@@ -188,6 +189,9 @@ Result<void> cluster(const ClusterOptions &options, const GlobalOptions &global)
                                 config.max_clusters, config.max_clusters - 1),
                     "there is none of that id");
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    if (options.action != Action::list)
+        if (auto done = refresh_addresses(*attachment); !done)
+            return done;
     switch (options.action) {
     case Action::set:
         if (auto done = register_workers(*clusters, range, options.workers); !done)

@@ -11,6 +11,7 @@
 
 #include "lane.hpp"
 #include "losses.hpp"
+#include "own_addresses.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
 #include "turnround.hpp"
@@ -128,6 +129,10 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     };
     const auto done =
         in_order({[&] { return write_allow_list(queue->map_fd("olaf_allow"), allow); },
+                  [&] {
+                      return refresh_addresses(queue->map_fd("olaf_own"),
+                                               queue->map_fd("olaf_own_macs"), device.ifindex);
+                  },
                   [&] { return queue->pin_maps(place.path()); },
                   [&] { return pin_programs(*queue, place, false); },
                   [&] { return install_filters(*map, record, *queue, device); },

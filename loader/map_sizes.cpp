@@ -32,6 +32,8 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_counters"},
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},
+        {"olaf_own"},
+        {"olaf_own_macs"},
         {"olaf_control"},
         {"olaf_gate"},
         {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},

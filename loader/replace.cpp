@@ -11,6 +11,7 @@
 
 #include "attachment.hpp"
 #include "install.hpp"
+#include "own_addresses.hpp"
 #include "plan.hpp"
 #include "tc.hpp"
 #include "turnround.hpp"
@@ -169,6 +170,12 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
         return std::unexpected(queue.error());
     for (const auto &note : plan->notes)
         fmt::print(stderr, "{}: {}\n", device.name, note);
+
+    // What the host has now is right for the old programs too, so nothing of it is taken back.
+    if (auto done = refresh_addresses(queue->map_fd("olaf_own"), queue->map_fd("olaf_own_macs"),
+                                      device.ifindex);
+        !done)
+        return std::unexpected(done.error());
 
     Record record = *running;
     record.config = *config;

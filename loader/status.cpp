@@ -4,6 +4,7 @@
 #include "attachment.hpp"
 #include "commands.hpp"
 #include "host.hpp"
+#include "own_addresses.hpp"
 #include "status_json.hpp"
 
 namespace olaf {
@@ -15,7 +16,12 @@ Result<Json> status_of(const Attachment &attachment, bool clusters) {
     const auto state = read_queue(attachment);
     if (!state)
         return std::unexpected(state.error());
-    return status_json(attachment, *state, clusters);
+    const auto own = own_difference(attachment);
+    if (!own)
+        return std::unexpected(own.error());
+    auto json = status_json(attachment, *state, clusters);
+    json["own_addresses"] = {{"unknown", own->unknown}, {"gone", own->gone}};
+    return json;
 }
 
 /// "reason 3, reason 1", only those that happened.
@@ -49,6 +55,14 @@ void print_lost(const Json &lost) {
         fmt::print("  behind    losses aren't watched: olaf attach --replace tells why\n");
     else if (reasons(lost).size() != 0)
         fmt::print("  behind    frames lost{}\n", reasons(lost));
+}
+
+/// Only where the programs were told something else than the host has.
+void print_own(const Json &own, const std::string &device) {
+    const OwnDifference difference{.unknown = own["unknown"].get<std::vector<std::string>>(),
+                                   .gone = own["gone"].get<std::vector<std::string>>()};
+    for (const auto &note : own_notes(difference, device))
+        fmt::print("  addresses {}\n", note);
 }
 
 void print_clusters(const Json &clusters) {
@@ -110,6 +124,7 @@ void print_table(const Attachment &attachment, const Json &json) {
     fmt::print("\n");
     print_age(json["aom"]);
     print_lost(json["lost_behind"]);
+    print_own(json["own_addresses"], attachment.device);
     if (json.contains("clusters"))
         print_clusters(json["clusters"]);
 }

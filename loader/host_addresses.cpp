@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The kernel's list of this host's addresses, by netlink.
+#include <linux/if_addr.h>
+#include <linux/if_arp.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/errno.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cstring>
+
+#include "netlink.hpp"
+#include "own_addresses.hpp"
+#include "own_macs.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr int patience = 8; // dumps that a change of the list has spoilt
+
+template <class Header>
+Result<void> dump(int type, const Header &header, const std::function<void(nlmsghdr *)> &reader,
+                  const std::function<void()> &restart) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return std::unexpected(netlink.error());
+    int error = -NLE_DUMP_INTR;
+    for (int i = 0; i < patience && error == -NLE_DUMP_INTR; i++) {
+        restart();
+        error = netlink->query(make_message(type, NLM_F_DUMP, &header, sizeof header), reader);
+    }
+    if (error < 0)
+        return fail("list", type == RTM_GETADDR ? "this host's addresses" : "this host's devices",
+                    errno_of_netlink(error));
+    return {};
+}
+
+/// Loopback addresses are nobody's on the wire: the kernel refuses frames that bear one.
+bool loopback(const olaf_own_address &address) {
+    static constexpr std::array<std::uint8_t, 16> loopback6 = {0, 0, 0, 0, 0, 0, 0, 0,
+                                                               0, 0, 0, 0, 0, 0, 0, 1};
+    std::array<std::uint8_t, 16> bytes{};
+    std::memcpy(bytes.data(), &address, sizeof address);
+    const bool mapped = address.words_be[2] == htonl(0xffff) && address.words_be[0] == 0 &&
+                        address.words_be[1] == 0;
+    return bytes == loopback6 || (mapped && bytes[12] == 127);
+}
+
+void read_address(nlmsghdr *answer, std::vector<olaf_own_address> &into) {
+    nlattr *attributes[IFA_MAX + 1] = {};
+    if (answer->nlmsg_type != RTM_NEWADDR ||
+        nlmsg_parse(answer, sizeof(ifaddrmsg), attributes, IFA_MAX, nullptr) < 0)
+        return;
+    const auto *header = static_cast<ifaddrmsg *>(nlmsg_data(answer));
+    // On a point-to-point link IFA_ADDRESS is the other end; where IFA_LOCAL is, that is ours.
+    nlattr *local = attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS];
+    const auto flags =
+        attributes[IFA_FLAGS] ? nla_get_u32(attributes[IFA_FLAGS]) : header->ifa_flags;
+    if (!local || (flags & IFA_F_DADFAILED))
+        return;
+    olaf_own_address own{};
+    if (header->ifa_family == AF_INET && nla_len(local) == 4) {
+        own.words_be[2] = htonl(0xffff);
+        std::memcpy(&own.words_be[3], nla_data(local), 4);
+    } else if (header->ifa_family == AF_INET6 && nla_len(local) == 16) {
+        std::memcpy(&own, nla_data(local), 16);
+    } else {
+        return;
+    }
+    if (!loopback(own))
+        into.push_back(own);
+}
+
+std::string kind_of(nlattr *information) {
+    nlattr *attributes[IFLA_INFO_MAX + 1] = {};
+    if (!information ||
+        nla_parse_nested(attributes, IFLA_INFO_MAX, information, nullptr) < 0 ||
+        !attributes[IFLA_INFO_KIND])
+        return {};
+    return nla_get_string(attributes[IFLA_INFO_KIND]);
+}
+
+void read_link(nlmsghdr *answer, std::vector<Link> &into) {
+    nlattr *attributes[IFLA_MAX + 1] = {};
+    if (answer->nlmsg_type != RTM_NEWLINK ||
+        nlmsg_parse(answer, sizeof(ifinfomsg), attributes, IFLA_MAX, nullptr) < 0)
+        return;
+    const auto *header = static_cast<ifinfomsg *>(nlmsg_data(answer));
+    Link link;
+    link.ifindex = static_cast<std::uint32_t>(header->ifi_index);
+    link.kind = kind_of(attributes[IFLA_LINKINFO]);
+    if (attributes[IFLA_MASTER])
+        link.master = nla_get_u32(attributes[IFLA_MASTER]);
+    // With IFLA_LINK_NETNSID the index is one of another namespace.
+    if (attributes[IFLA_LINK] && !attributes[IFLA_LINK_NETNSID])
+        link.lower = nla_get_u32(attributes[IFLA_LINK]);
+    nlattr *mac = attributes[IFLA_ADDRESS];
+    link.ethernet = header->ifi_type == ARPHRD_ETHER && mac && nla_len(mac) == sizeof link.mac.mac;
+    if (link.ethernet)
+        std::memcpy(link.mac.mac, nla_data(mac), sizeof link.mac.mac);
+    into.push_back(link);
+}
+
+} // namespace
+
+Result<OwnAddresses> host_addresses(std::uint32_t ifindex) {
+    OwnAddresses own;
+    std::vector<Link> links;
+    if (auto done = dump(
+            RTM_GETADDR, ifaddrmsg{}, [&](nlmsghdr *m) { read_address(m, own.addresses); },
+            [&] { own.addresses.clear(); });
+        !done)
+        return std::unexpected(done.error());
+    if (auto done = dump(
+            RTM_GETLINK, ifinfomsg{}, [&](nlmsghdr *m) { read_link(m, links); },
+            [&] { links.clear(); });
+        !done)
+        return std::unexpected(done.error());
+    own.macs = own_macs(links, ifindex);
+    return own;
+}
+
+} // namespace olaf
