@@ -9,7 +9,7 @@
  */
 #include "bpf/queue/admit.bpf.h"
 #include "bpf/packet/allow.bpf.h"
-#include "bpf/packet/own.bpf.h"
+#include "bpf/packet/ours.bpf.h"
 #include "bpf/ack/learn.bpf.h"
 #include "bpf/queue/riding.bpf.h"
 
@@ -83,7 +83,6 @@ static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival 
 	struct olaf_ring *ring;
 
 	a->update.slot = a->update.cluster * olaf_cfg.max_segments + a->update.segment;
-	a->now = bpf_ktime_get_ns();
 	a->update.arrived_ns = a->now;
 	a->claim.got = 0;
 	slot = olaf_slot_at(a->update.slot);
@@ -114,7 +113,7 @@ SEC("xdp.frags")
 int olaf_ingress(struct xdp_md *ctx)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
-	int frame, refused;
+	int frame, foreign, refused;
 
 	if (!a || olaf_from_lane(ctx))
 		return XDP_PASS;
@@ -128,6 +127,12 @@ int olaf_ingress(struct xdp_md *ctx)
 		if (olaf_listened_lately())
 			olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, frame - OLAF_FRAME_MALFORMED);
 		return XDP_DROP;
+	}
+	a->now = bpf_ktime_get_ns();
+	foreign = olaf_is_foreign(ctx, a);
+	if (foreign) {
+		olaf_count_bypassed(foreign - 1);
+		return XDP_PASS;
 	}
 	refused = olaf_refuse(ctx, a);
 	if (refused) {

@@ -17,6 +17,7 @@
 
 #include "bpf/age/aom.bpf.h"
 #include "bpf/queue/departure.bpf.h"
+#include "bpf/queue/solicit.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/queue/token.bpf.h"
 
@@ -26,12 +27,16 @@ OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
 /* Departures in one tick at most; what is due beyond goes with the next. */
 #define OLAF_BURST 256
 
+/* How often the lane looks whether a way out is there again, in drain intervals. */
+#define OLAF_BLOCKED_TICKS 10
+
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 enum olaf_drained {
 	OLAF_DRAINED_ONE = 0, /* a departure left; there may be more */
 	OLAF_DRAINED_DUE = 1, /* nothing more is due */
-	OLAF_DRAINED_ASK = 2, /* the head left by this very skb, to find its neighbour */
+	OLAF_DRAINED_ASK = 2, /* this very skb goes to ask for a next hop */
+	OLAF_DRAINED_BLOCKED = 3, /* no way out is there for anything that waits */
 };
 
 /*
@@ -47,6 +52,11 @@ static __always_inline int olaf_token_read(struct __sk_buff *skb, struct olaf_to
 			       token->secret == olaf_cfg.token_secret ?
 		       0 :
 		       -1;
+}
+
+static __always_inline __u64 olaf_blocked_ns(void)
+{
+	return OLAF_BLOCKED_TICKS * olaf_cfg.drain_interval_ns;
 }
 
 /* Resizes the skb and makes it the token, due back in `wait` nanoseconds. */
@@ -89,20 +99,17 @@ static __always_inline long olaf_lane_send(struct __sk_buff *skb)
 }
 
 /*
- * The next hop's address isn't known: the skb itself leaves through the kernel's
- * neighbour code, which asks for it, and a clone goes on as the token, unless it was a kick.
+ * The next hop's address isn't known: the skb becomes the packet that lets the kernel ask for
+ * it, and a clone goes on as the token, unless it was a kick.
  */
-static __always_inline int olaf_lane_ask(struct __sk_buff *skb, struct olaf_frame_out *out,
-					 __u32 generation, __u32 bytes)
+static __always_inline int olaf_lane_ask(struct __sk_buff *skb, const struct olaf_destination *to,
+					 __u32 generation)
 {
-	if (generation != OLAF_KICK && (olaf_token_renew(skb, generation, 0) ||
-					bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, 0)))
+	if (generation != OLAF_KICK &&
+	    (olaf_token_renew(skb, generation, olaf_blocked_ns()) ||
+	     bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, 0)))
 		return -1;
-	if (bpf_skb_change_tail(skb, bytes, 0) ||
-	    (out->family == 6 && bpf_skb_change_proto(skb, bpf_htons(ETH_P_IPV6), 0)) ||
-	    bpf_skb_change_tail(skb, bytes, 0))
-		return -1;
-	return 0;
+	return olaf_let_kernel_ask(skb, to);
 }
 
 /*
@@ -117,63 +124,102 @@ __noinline int olaf_lane_meter(const struct olaf_pending *update, __u64 now)
 }
 
 /*
- * Lets the head leave if it is due. `generation` is the token's or OLAF_KICK. A global function:
- * verified once, called up to OLAF_BURST times a tick. Returns enum olaf_drained.
+ * The head, of `entry`, has no way out now. What can be asked is asked; who never had one
+ * gives up its place in time; else the head goes behind the last, as others may have theirs.
+ * Returns enum olaf_drained.
  */
-__noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
+static __always_inline int olaf_lane_blocked(struct __sk_buff *skb, struct olaf_ring *ring,
+					     __u64 position, const struct olaf_destination *to,
+					     const struct olaf_nexthop *next, __u32 generation,
+					     __u64 now)
 {
-	struct olaf_ring *ring = olaf_the_ring();
+	if (olaf_gate_may_probe(now))
+		olaf_probe_gate(skb, now);
+	if (!olaf_gate_may(now))
+		return OLAF_DRAINED_BLOCKED;
+	if (next->state == OLAF_HOP_NO_NEIGHBOUR &&
+	    olaf_hop_may_ask(to, now, OLAF_HOP_ASK_NS))
+		return olaf_lane_ask(skb, to, generation) ? OLAF_DRAINED_BLOCKED :
+							    OLAF_DRAINED_ASK;
+	return olaf_rotate(ring, position) ? OLAF_DRAINED_ONE : OLAF_DRAINED_BLOCKED;
+}
+
+/* The popped entry leaves, or is lost as unfit: no memory. */
+static __always_inline void olaf_lane_depart(struct __sk_buff *skb, struct olaf_claim *claim,
+					     const struct olaf_nexthop *next, __u64 now)
+{
+	__u32 bytes = 0, outcome = OLAF_OUTCOME(OLAF_EVENT_DEPARTURE, OLAF_LEFT_DRAIN);
 	struct olaf_frame_out out = {};
-	struct olaf_claim claim = {};
-	__u32 bytes, outcome = OLAF_OUTCOME(OLAF_EVENT_DEPARTURE, OLAF_LEFT_DRAIN);
-	int result = OLAF_DRAINED_ONE, refused = 0;
-	__u64 now;
+	int refused = 0;
 
-	if (!ring || !olaf_ring_waits(ring))
-		return OLAF_DRAINED_DUE;
-	now = bpf_ktime_get_ns();
-	if (!olaf_window_may_open(now))
-		return OLAF_DRAINED_DUE;
-	if (!olaf_pop(ring, *(volatile __u64 *)&ring->head, now, OLAF_ANY_BYTES, 0, &claim) ||
-	    olaf_take_leave(skb, &claim, now, &out))
-		return OLAF_DRAINED_DUE;
-
+	if (olaf_take_leave(claim, next, &out))
+		goto unfit;
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
-	if (out.hop == OLAF_HOP_NO_ROUTE)
-		goto unfit;
-	if (out.hop == OLAF_HOP_NO_NEIGHBOUR) {
-		if (olaf_lane_ask(skb, &out, generation, bytes))
-			goto unfit;
-		result = OLAF_DRAINED_ASK;
-	} else if (bpf_skb_change_tail(skb, bytes, 0)) {
-		goto unfit;
-	}
-	if (bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
+	if (bpf_skb_change_tail(skb, bytes, 0) ||
+	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
 	olaf_lane_meter(&out.entry->pending, now);
-	if (result == OLAF_DRAINED_ONE && olaf_lane_send(skb)) {
+	if (olaf_lane_send(skb)) {
 		olaf_count(departures_refused);
+		olaf_gate_lost(now);
 		refused = 1;
 	}
 	goto told;
 unfit:
-	olaf_mourn(&claim);
+	olaf_mourn(claim);
 	outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
 told:
 	if (olaf_listened(now))
-		olaf_tell_drained(skb, claim.entry, outcome, bytes, now);
+		olaf_tell_drained(skb, claim->entry, outcome, bytes, now);
 	if (refused && olaf_listened(now))
-		olaf_tell_drained(skb, claim.entry, OLAF_OUTCOME(OLAF_EVENT_LOSS, OLAF_LOST_LANE),
-				  bytes, now);
-	olaf_vacate(&claim);
-	return result;
+		olaf_tell_drained(skb, claim->entry,
+				  OLAF_OUTCOME(OLAF_EVENT_LOSS, OLAF_LOST_LANE), bytes, now);
+	olaf_vacate(claim);
+}
+
+/*
+ * Lets the head leave if it is due and its way out is there. `generation` is the token's or
+ * OLAF_KICK; positions from `end` on were moved there by this burst. A global function: verified
+ * once, called up to OLAF_BURST times a tick. Returns enum olaf_drained.
+ */
+__noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end)
+{
+	struct olaf_ring *ring = olaf_the_ring();
+	struct olaf_destination to = {};
+	struct olaf_nexthop next = {};
+	struct olaf_claim claim = {};
+	struct olaf_entry *entry;
+	struct olaf_place *place;
+	__u64 now, position;
+
+	if (!ring || !olaf_ring_waits(ring))
+		return OLAF_DRAINED_DUE;
+	now = bpf_ktime_get_ns();
+	if (!olaf_ring_due(ring, now))
+		return OLAF_DRAINED_DUE;
+	position = *(volatile __u64 *)&ring->head;
+	if (position >= end)
+		return OLAF_DRAINED_BLOCKED;
+	place = olaf_place_at(position);
+	entry = place ? olaf_entry_at(place->entry) : NULL;
+	if (!entry)
+		return OLAF_DRAINED_DUE;
+	if (!olaf_way_is_there(skb, entry, &entry->pending, now, &to, &next) ||
+	    !olaf_turn_has_come(place))
+		return olaf_lane_blocked(skb, ring, position, &to, &next, generation, now);
+	if (next.stale && olaf_hop_may_ask(&to, now, OLAF_HOP_CONFIRM_NS))
+		olaf_ask_next_hop(skb, &next);
+	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))
+		return OLAF_DRAINED_DUE;
+	olaf_lane_depart(skb, &claim, &next, now);
+	return OLAF_DRAINED_ONE;
 }
 
 /*
  * Nothing more is due: when shall the token be back? Returns nanoseconds, or -1: never,
  * because nothing waits and nobody who popped may still append.
  */
-static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation)
+static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation, int blocked)
 {
 	__u64 now = bpf_ktime_get_ns(), due = ring->next_departure_ns;
 	__u64 longest = olaf_cfg.drain_interval_ns * (OLAF_TOKEN_MAX_BYTES / OLAF_TOKEN_MIN_BYTES);
@@ -188,6 +234,9 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 		if (due > now + longest)
 			due = now + longest;
 	}
+
+	if (blocked && due < now + olaf_blocked_ns())
+		due = now + olaf_blocked_ns();
 
 	/* Not to be had: look again in a tick, so that no wake-up is lost. */
 	if (!olaf_lock(&ring->lock))
@@ -205,12 +254,14 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 }
 
 /* What is due leaves. Returns enum olaf_drained of the last one. */
-static __always_inline int olaf_lane_burst(struct __sk_buff *skb, __u32 generation)
+static __always_inline int olaf_lane_burst(struct __sk_buff *skb, struct olaf_ring *ring,
+					   __u32 generation)
 {
+	__u64 end = *(volatile __u64 *)&ring->tail;
 	int drained = OLAF_DRAINED_ONE, i;
 
 	for (i = 0; i < OLAF_BURST && drained == OLAF_DRAINED_ONE; i++)
-		drained = olaf_drain_one(skb, generation);
+		drained = olaf_drain_one(skb, generation, end);
 	return drained;
 }
 
@@ -220,6 +271,7 @@ int olaf_lane_drain(struct __sk_buff *skb)
 {
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_token token;
+	int drained;
 	__s64 wait;
 
 	if (!ring || olaf_token_read(skb, &token))
@@ -229,9 +281,10 @@ int olaf_lane_drain(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	}
 	olaf_count(lane_ticks);
-	if (olaf_lane_burst(skb, token.generation) == OLAF_DRAINED_ASK)
+	drained = olaf_lane_burst(skb, ring, token.generation);
+	if (drained == OLAF_DRAINED_ASK)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
-	wait = olaf_lane_rest(ring, token.generation);
+	wait = olaf_lane_rest(ring, token.generation, drained == OLAF_DRAINED_BLOCKED);
 	if (wait < 0 || olaf_token_renew(skb, token.generation, wait))
 		return TC_ACT_SHOT;
 	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
@@ -245,16 +298,17 @@ int olaf_lane_drain(struct __sk_buff *skb)
 SEC("tc")
 int olaf_lane_kick(struct __sk_buff *skb)
 {
+	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_token token;
 
-	if (olaf_token_read(skb, &token) || token.generation != OLAF_KICK ||
+	if (!ring || olaf_token_read(skb, &token) || token.generation != OLAF_KICK ||
 	    (skb->vlan_present && bpf_skb_vlan_pop(skb)) ||
 	    bpf_skb_change_tail(skb, skb->len + 1, 0))
 		return TC_ACT_SHOT;
 	skb->mark = 0;
 	skb->priority = 0;
 	olaf_count(lane_kicks);
-	if (olaf_lane_burst(skb, OLAF_KICK) == OLAF_DRAINED_ASK)
+	if (olaf_lane_burst(skb, ring, OLAF_KICK) == OLAF_DRAINED_ASK)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
 	return TC_ACT_SHOT;
 }

@@ -2,8 +2,7 @@
 /*
  * Map olaf_arrivals: the update at hand.
  *
- * Key 0, one copy a CPU. Writer and reader: the XDP program, for the frame it runs on;
- * nothing in it outlives that. It is a map, not the stack, so that whoever verifies the
+ * Key 0, one copy a CPU. Writer and reader: the XDP program, for the frame it runs on. It is a map, not the stack, so that whoever verifies the
  * program sees one state after parsing and not one for each kind of header.
  */
 #ifndef OLAF_ARRIVAL_BPF_H
@@ -19,7 +18,13 @@ struct olaf_arrival {
 	__u32 message_bytes; /* 48 + 8 x lanes */
 	struct olaf_claim claim; /* what it has got of the ring */
 	__u32 outcome; /* what became of it: OLAF_OUTCOME(kind, detail) of olaf/events.h */
-	__u32 pad;
+	__u32 hop; /* index in olaf_hops of its next hop; OLAF_NO_HOP: needs none */
+	struct olaf_nexthop next; /* of what leaves in this frame: itself, or a departure */
+	/* The destination address that this CPU last saw, and what it is: it outlives the frame. */
+	__u32 known_family; /* 4 or 6; 0: none */
+	__u32 known_own; /* it is this host's */
+	__be32 known_be[4];
+	__u64 known_until_ns;
 };
 
 #define OLAF_OUTCOME(kind, detail) ((kind) << 8 | (detail))

@@ -25,10 +25,6 @@
 #define OLAF_IP_FRAGMENT 0x3fff /* more-fragments flag and fragment offset */
 #define OLAF_IP_DONT_FRAGMENT 0x4000
 
-/* What the kernel's helpers call the two IP versions. */
-#define OLAF_AF_INET 2
-#define OLAF_AF_INET6 10
-
 struct olaf_vlan {
 	__be16 tci_be;
 	__be16 proto_be;
@@ -172,15 +168,6 @@ static __always_inline int olaf_parse_ipv6(void *data, void *end, __u32 *offset,
 	return 0;
 }
 
-/* TTL or hop limit of the network header at `offset`. */
-static __always_inline __u32 olaf_hop_limit(void *data, void *end, __u32 offset, __u32 family)
-{
-	__u8 *limit = olaf_at(data, offset) + (family == 4 ? offsetof(struct iphdr, ttl) :
-							     offsetof(struct ipv6hdr, hop_limit));
-
-	return (void *)(limit + 1) <= end ? *limit : 0;
-}
-
 /* Checks an UPDATE's own fields and takes them over, in host order. */
 static __always_inline int olaf_parse_update(const struct olaf_header *header,
 					     struct olaf_pending *update)
@@ -222,7 +209,6 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 	struct olaf_header *header;
 	struct udphdr *udp;
 	__u32 offset = 0, room = 0, udp_bytes, frame_bytes;
-	struct ethhdr *eth = data;
 	__be16 eth_proto_be;
 	int result;
 
@@ -277,12 +263,6 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
 		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
 
-	a->update.routed = olaf_cfg.deliver == OLAF_DELIVER_FORWARD;
-	a->update.routed &= olaf_is_mac(eth->h_dest, olaf_cfg.mac);
-	/* A router lets nothing on that may travel no further; the stack answers it. */
-	if (a->update.routed &&
-	    olaf_hop_limit(data, end, a->update.l3_offset, a->update.family) <= 1)
-		return OLAF_FRAME_BYPASS;
 	return olaf_parse_update(header, &a->update);
 }
 

@@ -11,6 +11,7 @@
 #include "bpf/queue/clusters.bpf.h"
 #include "bpf/queue/control.bpf.h"
 #include "bpf/counters.bpf.h"
+#include "bpf/packet/ours.bpf.h"
 #include "bpf/queue/fit.bpf.h"
 #include "bpf/queue/lanes.bpf.h"
 #include "policies/registry.bpf.h"
@@ -145,7 +146,7 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 		entry = OLAF_NO_ENTRY;
 	else
 		entry = olaf_ring_append(ring, a->update.slot, entry,
-					 a->update.header_bytes + a->message_bytes, a->now,
+					 a->update.header_bytes + a->message_bytes, a->hop, a->now,
 					 &a->claim, &position);
 	if (entry == OLAF_NO_ENTRY) {
 		olaf_count_unplaced(slot, a, reason);
@@ -159,6 +160,17 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 	slot->counters.appended++;
 	a->outcome = OLAF_OUTCOME(OLAF_EVENT_ARRIVAL, OLAF_JOINED_APPENDED);
 	return olaf_entry_at(entry);
+}
+
+/* Key of the arrival's next hop in olaf_hops, if next hops may differ. */
+static __always_inline __u32 olaf_hop_of_arrival(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	__be32 addr_be[4] = {};
+
+	if (olaf_cfg.deliver != OLAF_DELIVER_FORWARD || !a->update.routed ||
+	    olaf_target_read(ctx, a, addr_be))
+		return OLAF_NO_HOP;
+	return olaf_hop_index(addr_be);
 }
 
 /*
@@ -194,6 +206,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds, __u32 
 		first_arrived_ns = entry->pending.first_arrived_ns;
 		olaf_place_resize(slot, buffer, a);
 	} else {
+		a->hop = olaf_hop_of_arrival(ctx, a);
 		entry = olaf_append(a, slot, folds, action == OLAF_SEAL ? 1 << (buffer & 1) : 0);
 		if (!entry)
 			return 0;

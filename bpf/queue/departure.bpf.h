@@ -2,6 +2,7 @@
 /*
  * A departure: from the head of the ring to a finished frame in its entry.
  *
+ *   olaf_way_is_there (wayout.bpf.h) comes first: nothing is popped that can't leave
  *   olaf_pop          takes the head out of the ring and closes its entry to folding
  *   olaf_take_leave   writes the entry's headers: the frame is finished
  *   (the caller)      copies the frame out
@@ -21,8 +22,6 @@ struct olaf_frame_out {
 	struct olaf_entry *entry;
 	__u32 header_bytes;
 	__u32 bytes;
-	__u32 hop; /* enum olaf_hop_state; RESOLVED also when no hop is needed */
-	__u32 family; /* 4 or 6 */
 };
 
 /*
@@ -66,31 +65,49 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 	return popped;
 }
 
-/* Makes the popped entry a finished frame. Returns 0, or -1 if a map is missing. */
-static __always_inline int olaf_take_leave(void *ctx, const struct olaf_claim *claim, __u64 now,
+/* Moves the head at `position` behind the last. Returns whether it moved. */
+static __always_inline int olaf_rotate(struct olaf_ring *ring, __u64 position)
+{
+	struct olaf_place *place = olaf_place_at(position);
+	struct olaf_slot *slot;
+	__u64 moved = position;
+	__u32 index;
+
+	/* With one next hop, or none, all are as blocked as the head. */
+	if (olaf_cfg.deliver != OLAF_DELIVER_FORWARD || !place)
+		return 0;
+	index = *(volatile __u32 *)&place->slot;
+	slot = olaf_slot_at(index);
+	if (!slot || !olaf_lock(&slot->lock))
+		return 0;
+	moved = olaf_ring_rotate(ring, position, index);
+	if (moved != position) {
+		place = olaf_place_at(moved);
+		if (place)
+			slot->position[olaf_buffer_of(place->entry) & 1] = moved;
+	}
+	olaf_unlock(&slot->lock);
+	return moved != position;
+}
+
+/*
+ * Makes the popped entry a finished frame; `next` is its next hop, where it needs one. Returns
+ * 0, or -1 if a map is missing.
+ */
+static __always_inline int olaf_take_leave(const struct olaf_claim *claim,
+					   const struct olaf_nexthop *next,
 					   struct olaf_frame_out *out)
 {
 	struct olaf_entry *entry = olaf_entry_at(claim->entry);
-	struct olaf_slot *slot = olaf_slot_at(claim->slot);
-	struct olaf_nexthop hop = {};
 	struct olaf_pending *update;
 
-	if (!entry || !slot)
+	if (!entry)
 		return -1;
 	update = &entry->pending;
-	hop.state = OLAF_HOP_RESOLVED;
-	if (olaf_needs_hop(update->routed)) {
-		__be32 daddr_be[4];
-
-		olaf_destination(daddr_be, entry, update);
-		olaf_hop_of(ctx, slot, daddr_be, olaf_outer_family(update), now, &hop);
-	}
 	olaf_message_write(&entry->message, update);
 	out->entry = entry;
-	out->header_bytes = olaf_dress(entry, update, &hop);
+	out->header_bytes = olaf_dress(entry, update, next);
 	out->bytes = out->header_bytes + sizeof(struct olaf_header) + 8 * update->lanes;
-	out->hop = hop.state;
-	out->family = olaf_outer_family(update);
 	return 0;
 }
 

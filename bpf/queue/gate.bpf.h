@@ -1,15 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Map olaf_gate: is the way out there?
+ * Map olaf_gate: does the output device take frames?
  *
- * Key 0, value struct olaf_gate. Writers: the loss programs tell what the way out refused; who
- * sends notes that it tried. Nothing orders them: each word is written whole, and a later time
- * replaces an earlier one.
+ * A program learns nothing of a frame after it has handed it on; the loss programs
+ * (bpf/loss.bpf.c) do. The first frame that is refused shuts the gate:
+ *
+ *   open       | a frame is refused            | shut
+ *   shut       | a probe of the lane's leaves  | ajar: one departure may try
+ *   ajar       | it is refused                 | shut
+ *              | OLAF_GATE_SETTLE_NS later not | open
+ *
+ * So of many that would be lost only those are that were on their way when the device went,
+ * and one for each probe that misleads: at most one in OLAF_GATE_PROBE_NS.
+ *
+ * Key 0, value struct olaf_gate. Writers: the loss programs write lost_ns; the drain lane
+ * probed_ns; who opens it clears lost_ns, by compare-and-swap, unless a newer loss stands
+ * there; who lets a departure try writes tried_ns, under the ring's lock. Each word is
+ * written whole, and read without a lock.
  */
 #ifndef OLAF_GATE_BPF_H
 #define OLAF_GATE_BPF_H
 
 #include "bpf/config.bpf.h"
+
+/* A refusal is known this long after the departure: a driver's poll ends sooner. */
+#define OLAF_GATE_SETTLE_NS 20000000ULL
+#define OLAF_GATE_PROBE_NS 100000000ULL
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -18,15 +34,106 @@ struct {
 	__type(value, struct olaf_gate);
 } olaf_gate SEC(".maps");
 
+static __always_inline struct olaf_gate *olaf_the_gate(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&olaf_gate, &zero);
+}
+
 /* The way out refused a frame: it is down, has no carrier, or is gone. */
 static __always_inline void olaf_gate_lost(__u64 now)
 {
-	struct olaf_gate *gate;
-	__u32 zero = 0;
+	struct olaf_gate *gate = olaf_the_gate();
 
-	gate = bpf_map_lookup_elem(&olaf_gate, &zero);
 	if (gate)
 		*(volatile __u64 *)&gate->lost_ns = now;
+}
+
+/* Is nothing known against the way out? Only then may an update pass by the queue. */
+static __always_inline int olaf_gate_open(void)
+{
+	struct olaf_gate *gate;
+
+	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
+		return 1;
+	gate = olaf_the_gate();
+	return gate && !*(volatile __u64 *)&gate->lost_ns;
+}
+
+/*
+ * Ajar: has a probe left since the last refusal, and may a departure try? Opens the gate if
+ * one has tried, and nothing was heard of a refusal.
+ */
+static __always_inline int olaf_gate_ajar(struct olaf_gate *gate, __u64 lost, __u64 now)
+{
+	__u64 probed = *(volatile __u64 *)&gate->probed_ns;
+	__u64 tried = *(volatile __u64 *)&gate->tried_ns;
+
+	if (probed <= lost)
+		return 0;
+	if (tried <= probed)
+		return 1;
+	if (now < tried + OLAF_GATE_SETTLE_NS)
+		return 0;
+	return __sync_val_compare_and_swap(&gate->lost_ns, lost, 0) == lost;
+}
+
+/* May a departure leave now? */
+static __always_inline int olaf_gate_may(__u64 now)
+{
+	struct olaf_gate *gate;
+	__u64 lost;
+
+	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
+		return 1;
+	gate = olaf_the_gate();
+	if (!gate)
+		return 0;
+	lost = *(volatile __u64 *)&gate->lost_ns;
+	return !lost || olaf_gate_ajar(gate, lost, now);
+}
+
+/* The same when a departure is popped, under the ring's lock: only one may try. */
+static __always_inline int olaf_gate_take(__u64 now)
+{
+	struct olaf_gate *gate;
+	__u64 lost;
+
+	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
+		return 1;
+	gate = olaf_the_gate();
+	if (!gate)
+		return 0;
+	lost = *(volatile __u64 *)&gate->lost_ns;
+	if (!lost)
+		return 1;
+	if (!olaf_gate_ajar(gate, lost, now))
+		return 0;
+	*(volatile __u64 *)&gate->tried_ns = now;
+	return 1;
+}
+
+/* May the lane probe a shut gate now? Who is told so does it. */
+static __always_inline int olaf_gate_may_probe(__u64 now)
+{
+	struct olaf_gate *gate = olaf_the_gate();
+	__u64 last;
+
+	if (!gate || !*(volatile __u64 *)&gate->lost_ns)
+		return 0;
+	last = *(volatile __u64 *)&gate->asked_ns;
+	return now > last && now - last >= OLAF_GATE_PROBE_NS &&
+	       __sync_val_compare_and_swap(&gate->asked_ns, last, now) == last;
+}
+
+/* The output device took a probe. */
+static __always_inline void olaf_gate_probed(__u64 now)
+{
+	struct olaf_gate *gate = olaf_the_gate();
+
+	if (gate)
+		*(volatile __u64 *)&gate->probed_ns = now;
 }
 
 #endif /* OLAF_GATE_BPF_H */

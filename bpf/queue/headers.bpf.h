@@ -15,7 +15,7 @@
 #include <stddef.h>
 
 #include "bpf/queue/lanes.bpf.h"
-#include "bpf/queue/nexthop.bpf.h"
+#include "bpf/queue/wayout.bpf.h"
 
 #define OLAF_HOP_LIMIT 64
 

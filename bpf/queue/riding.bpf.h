@@ -25,31 +25,32 @@ static __always_inline int olaf_send(void)
 	return bpf_redirect(olaf_cfg.egress_ifindex, 0);
 }
 
-/* Can the arrival leave at once, were the link free? It can't while its next hop is unknown. */
-static __always_inline int olaf_may_pass(struct xdp_md *ctx, const struct olaf_arrival *a,
-					 struct olaf_slot *slot)
+/* Can the arrival leave at once, were the link free? Fills a->next. */
+static __always_inline int olaf_may_pass(struct xdp_md *ctx, struct olaf_arrival *a)
 {
+	struct olaf_destination to = {};
 	struct olaf_entry *staged;
-	struct olaf_nexthop hop = {};
-	__be32 daddr_be[4];
 
+	if (!olaf_gate_open())
+		return 0;
 	if (!olaf_needs_hop(a->update.routed))
 		return 1;
 	staged = olaf_stage(ctx, a->update.header_bytes, a->update.header_bytes);
-	if (!staged)
-		return 0;
-	olaf_destination(daddr_be, staged, &a->update);
-	olaf_hop_of(ctx, slot, daddr_be, olaf_outer_family(&a->update), a->now, &hop);
-	return hop.state == OLAF_HOP_RESOLVED;
+	/* The lane alone can ask a next hop for its address: now and then an update waits for that. */
+	return staged && olaf_way_is_there(ctx, staged, &a->update, a->now, &to, &a->next) &&
+	       !a->next.stale;
 }
 
-/* Could this frame carry the head away? Makes it longer if it must be. Returns its room. */
-static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, const struct olaf_arrival *a,
+/*
+ * Could this frame carry the head away? Makes it longer if it must be, and fills a->next.
+ * Returns its room; 0: it can't.
+ */
+static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, struct olaf_arrival *a,
 					    __u64 head)
 {
 	struct olaf_place *place = olaf_place_at(head);
+	struct olaf_destination to = {};
 	struct olaf_entry *entry;
-	struct olaf_slot *slot;
 	__u32 bytes;
 
 	if (!place)
@@ -57,20 +58,10 @@ static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, const struct ola
 	bytes = *(volatile __u32 *)&place->bytes;
 	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
 		entry = olaf_entry_at(place->entry);
-		slot = olaf_slot_at(place->slot);
-		if (!entry || !slot)
+		if (!entry ||
+		    !olaf_way_is_there(ctx, entry, &entry->pending, a->now, &to, &a->next) ||
+		    a->next.stale)
 			return 0;
-		if (olaf_needs_hop(entry->pending.routed)) {
-			struct olaf_nexthop hop = {};
-			__be32 daddr_be[4];
-
-			/* Unresolved: the lane asks for the neighbour, a frame can't. */
-			olaf_destination(daddr_be, entry, &entry->pending);
-			olaf_hop_of(ctx, slot, daddr_be, olaf_outer_family(&entry->pending), a->now,
-				    &hop);
-			if (hop.state != OLAF_HOP_RESOLVED)
-				return 0;
-		}
 	}
 	if (bytes <= a->frame_bytes)
 		return a->frame_bytes;
@@ -98,11 +89,11 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	late = olaf_ring_waits(ring) && olaf_token_late(ring, a->now);
 	if (olaf_draining()) {
 		/* The lane lets go what waits; an arrival with nothing to fold into goes on. */
-		if (!slot->open && olaf_may_pass(ctx, a, slot))
+		if (!slot->open && olaf_may_pass(ctx, a))
 			a->claim.got |= OLAF_GOT_PASSAGE;
 	} else if (!olaf_ring_waits(ring)) {
 		/* An unlimited link has no time to take: no lock. */
-		if (olaf_may_pass(ctx, a, slot) &&
+		if (olaf_may_pass(ctx, a) &&
 		    ((!olaf_cfg.ns_per_byte_q24 && !olaf_cfg.window) ||
 		     olaf_ring_pass(ring, a->now, a->frame_bytes, &a->update)))
 			a->claim.got |= OLAF_GOT_PASSAGE;
@@ -150,7 +141,6 @@ __noinline int olaf_pass_through(struct xdp_md *ctx)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
 	__u32 header_bytes, new_bytes, load_bytes;
-	struct olaf_nexthop hop = {};
 	struct olaf_entry *staged;
 	struct olaf_slot *slot;
 
@@ -170,18 +160,9 @@ __noinline int olaf_pass_through(struct xdp_md *ctx)
 	staged = olaf_stage(ctx, header_bytes, load_bytes);
 	if (!staged)
 		goto unfit;
-	if (!olaf_needs_hop(a->update.routed)) {
-		if (!olaf_checksum_is_partial(staged, &a->update))
-			goto passed;
-	} else {
-		__be32 daddr_be[4];
-
-		olaf_destination(daddr_be, staged, &a->update);
-		olaf_hop_of(ctx, slot, daddr_be, olaf_outer_family(&a->update), a->now, &hop);
-		if (hop.state != OLAF_HOP_RESOLVED)
-			goto unfit;
-	}
-	new_bytes = olaf_dress(staged, &a->update, &hop);
+	if (!olaf_needs_hop(a->update.routed) && !olaf_checksum_is_partial(staged, &a->update))
+		goto passed;
+	new_bytes = olaf_dress(staged, &a->update, &a->next);
 	if (new_bytes != header_bytes &&
 	    bpf_xdp_adjust_head(ctx, (int)header_bytes - (int)new_bytes))
 		goto unfit;
@@ -216,11 +197,11 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 	struct olaf_frame_out out = {};
 	int delta, verdict;
 
-	if (!a || olaf_take_leave(ctx, &a->claim, a->now, &out))
+	if (!a || olaf_take_leave(&a->claim, &a->next, &out))
 		return XDP_DROP;
 	delta = (int)out.bytes - (int)bpf_xdp_get_buff_len(ctx);
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
-	if (out.hop != OLAF_HOP_RESOLVED || (delta && bpf_xdp_adjust_tail(ctx, delta)) ||
+	if ((delta && bpf_xdp_adjust_tail(ctx, delta)) ||
 	    bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(out.entry, out.header_bytes), bytes)) {
 		olaf_mourn(&a->claim);
 		outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);

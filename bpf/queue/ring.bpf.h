@@ -15,6 +15,8 @@
 #ifndef OLAF_RING_BPF_H
 #define OLAF_RING_BPF_H
 
+#include "bpf/queue/gate.bpf.h"
+#include "bpf/queue/hops.bpf.h"
 #include "bpf/queue/slot.bpf.h"
 #include "bpf/queue/window.bpf.h"
 
@@ -107,6 +109,49 @@ static __always_inline void olaf_pace(struct olaf_ring *ring, __u64 now, __u32 b
 }
 
 /*
+ * Order holds for each next hop, though an entry whose hop doesn't answer is passed by
+ * others: an entry takes a turn of its hop, and leaves when all before it have left. Only
+ * where next hops may differ. Under the ring's lock.
+ */
+static __always_inline int olaf_takes_turns(__u32 hop)
+{
+	return olaf_cfg.deliver == OLAF_DELIVER_FORWARD && hop != OLAF_NO_HOP;
+}
+
+static __always_inline void olaf_turn_take(struct olaf_place *place, __u32 index)
+{
+	struct olaf_hop *hop;
+
+	place->hop = index;
+	if (!olaf_takes_turns(index))
+		return;
+	hop = olaf_hop_at(index);
+	if (hop)
+		place->turn = hop->issued++;
+}
+
+static __always_inline int olaf_turn_has_come(const struct olaf_place *place)
+{
+	struct olaf_hop *hop;
+
+	if (!olaf_takes_turns(place->hop))
+		return 1;
+	hop = olaf_hop_at(place->hop);
+	return hop && hop->served == place->turn;
+}
+
+static __always_inline void olaf_turn_served(const struct olaf_place *place)
+{
+	struct olaf_hop *hop;
+
+	if (!olaf_takes_turns(place->hop))
+		return;
+	hop = olaf_hop_at(place->hop);
+	if (hop)
+		hop->served++;
+}
+
+/*
  * Nothing waits, the link is free and the window open: `update`, of `bytes`, may pass by
  * the queue. Returns whether so.
  */
@@ -128,8 +173,8 @@ static __always_inline int olaf_ring_pass(struct olaf_ring *ring, __u64 now, __u
 }
 
 /*
- * Pops the head, if it is still at `position`, of `slot`, due, and no longer than `room`
- * bytes. Under the lock of its slot. With `hold` the lane stays awake until
+ * Pops the head, if it is still at `position`, of `slot`, due, no longer than `room`
+ * bytes, and next in turn for its hop. Under the lock of its slot. With `hold` the lane stays awake until
  * olaf_ring_release(): the arrival that carries the departure may still append, and then
  * has no frame left to make a token of. `update` is what the head holds, if it is of
  * `slot`. Returns whether it was popped.
@@ -145,8 +190,10 @@ static __always_inline int olaf_ring_pop(struct olaf_ring *ring, __u64 position,
 		return 0;
 	popped = ring->head == position && ring->head != ring->tail &&
 		 now >= ring->next_departure_ns && place->state == OLAF_PLACE_WAITING &&
-		 place->slot == slot && place->bytes <= room && olaf_window_opens(now);
+		 place->slot == slot && place->bytes <= room && olaf_turn_has_come(place) &&
+		 olaf_window_opens(now) && olaf_gate_take(now);
 	if (popped) {
+		olaf_turn_served(place);
 		olaf_pace(ring, now, place->bytes);
 		olaf_window_depart(update, now);
 		place->state = OLAF_PLACE_LEAVING;
@@ -182,14 +229,14 @@ static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __
 /*
  * Takes a place at the tail for an update of `bytes`. Under the lock of its slot, whose
  * entry is filled before that lock is released. `entry` is the slot's buffer, or
- * OLAF_ENTRY_OF_PLACE. Returns the entry, or OLAF_NO_ENTRY: Qmax places are taken.
+ * OLAF_ENTRY_OF_PLACE; `hop` as in struct olaf_place. Returns the entry, or OLAF_NO_ENTRY: Qmax places are taken.
  */
 #define OLAF_ENTRY_OF_PLACE 0xfffffffe
 #define OLAF_NO_ENTRY 0xffffffff
 
 static __always_inline __u32 olaf_ring_append(struct olaf_ring *ring, __u32 slot, __u32 entry,
-					      __u32 bytes, __u64 now, struct olaf_claim *claim,
-					      __u64 *position)
+					      __u32 bytes, __u32 hop, __u64 now,
+					      struct olaf_claim *claim, __u64 *position)
 {
 	struct olaf_place *place;
 	__u64 tail;
@@ -209,12 +256,40 @@ static __always_inline __u32 olaf_ring_append(struct olaf_ring *ring, __u32 slot
 		place->entry = entry;
 		place->slot = slot;
 		place->bytes = bytes;
+		olaf_turn_take(place, hop);
 		ring->tail = tail + 1;
 		*position = tail;
 		olaf_ring_wake(ring, now, !(claim->got & OLAF_GOT_DEPARTURE), claim);
 	}
 	olaf_unlock(&ring->lock);
 	return entry;
+}
+
+/*
+ * The head at `position`, of `slot`, can't leave, or isn't next in turn for its hop: it goes
+ * behind the last, so that others may leave. Not so an entry that belongs to its place. Under
+ * the lock of its slot. Returns its new position; `position`: it stays.
+ */
+static __always_inline __u64 olaf_ring_rotate(struct olaf_ring *ring, __u64 position, __u32 slot)
+{
+	struct olaf_place *from = olaf_place_at(position), *to;
+	__u64 tail, moved = position;
+
+	if (!from || !olaf_lock(&ring->lock))
+		return position;
+	tail = ring->tail;
+	to = olaf_place_at(tail);
+	if (to && ring->head == position && position != tail && to->state == OLAF_PLACE_FREE &&
+	    from->state == OLAF_PLACE_WAITING && from->slot == slot &&
+	    olaf_entry_is_buffer(from->entry)) {
+		*to = *from;
+		from->state = OLAF_PLACE_FREE;
+		ring->tail = tail + 1;
+		ring->head = position + 1;
+		moved = tail;
+	}
+	olaf_unlock(&ring->lock);
+	return moved;
 }
 
 /* What waits has been waiting for a token too long: perhaps this frame can be one. */

@@ -75,11 +75,12 @@ struct olaf_config {
 	__u16 pad;
 	__be32 upstream_addr_be[4]; /* IPv4 in [0] */
 	__be32 source_addr_be[4]; /* UPSTREAM: this host's address towards it */
+	__be32 own4_be; /* an IPv4 address of egress_ifindex, to ask next hops from; 0: it has none */
+	__be32 own6_be[4]; /* an IPv6 address of it */
 	__u64 member_timeout_ns; /* a worker that was learnt is forgotten after so long a silence */
 	__u32 max_workers; /* places for workers of each cluster: ids 0 ... max_workers - 1 */
 	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */
 	__u32 kick_ifindex; /* the drain lane's other end: what is sent into it isn't delayed */
-	__u32 pad2;
 };
 
 /* ---- clusters ------------------------------------------------------------------------- */
@@ -161,19 +162,31 @@ struct olaf_slot_counters {
 };
 
 enum olaf_hop_state {
-	OLAF_HOP_UNKNOWN = 0, /* never looked up */
+	OLAF_HOP_UNKNOWN = 0, /* not looked up */
 	OLAF_HOP_RESOLVED = 1, /* addresses are valid */
 	OLAF_HOP_NO_NEIGHBOUR = 2, /* routed, but the next hop's MAC isn't known yet */
 	OLAF_HOP_NO_ROUTE = 3, /* the FIB refuses */
 };
 
-/* Where a departure goes next when we are its router or its sender: a FIB result, cached. */
-struct olaf_nexthop {
-	__u64 resolved_ns; /* when it was looked up; 0: never */
-	__be32 daddr_be[4]; /* destination it is the hop of; IPv4 in [0] */
+/* Next hops that are remembered, a power of two. */
+#define OLAF_HOPS 1024
+
+/* olaf_hops[i]: where departures to one destination go next, as the kernel's FIB says. */
+struct olaf_hop {
+	__u32 lock; /* guards the rest, but for the turns */
+	__u32 state; /* enum olaf_hop_state */
+	__u32 family; /* of the destination: 4 or 6; 0: never asked */
 	__u8 dmac[6];
 	__u8 smac[6];
-	__u32 state; /* enum olaf_hop_state */
+	__be32 daddr_be[4]; /* destination that this is the hop of; IPv4 in [0] */
+	__be32 via_be[4]; /* the next hop's own address: the destination's, or a router's */
+	__u32 via_family;
+	__u32 pad;
+	__u64 looked_up_ns; /* when the FIB was last asked */
+	__u64 resolved_ns; /* when it last named an address; 0: never */
+	__u64 asked_ns; /* when the next hop was last asked for its address */
+	__u64 issued; /* turns given to entries that wait for this hop; under the ring's lock */
+	__u64 served; /* turns of those that left; under the ring's lock */
 };
 
 /* olaf_slots[cluster x max_segments + segment] */
@@ -186,7 +199,6 @@ struct olaf_slot {
 	__u64 position[2]; /* place of each busy buffer in the ring */
 	__u64 active_epoch_ns; /* epoch its cluster was last counted in; of segment 0 only */
 	struct olaf_slot_counters counters;
-	struct olaf_nexthop nexthop;
 };
 
 enum olaf_place_state {
@@ -201,6 +213,9 @@ struct olaf_place {
 	__u32 entry; /* index in olaf_entries; this and the rest are valid unless FREE */
 	__u32 slot; /* index in olaf_slots of the update's slot */
 	__u32 bytes; /* of its frame */
+	__u32 hop; /* index in olaf_hops of its next hop; OLAF_NO_HOP: needs none */
+	__u32 pad;
+	__u64 turn; /* leaves when the hop has served so many: order holds for each next hop */
 };
 
 /* olaf_ring[0]: positions count up for ever; position p is olaf_places[0].place[p % ring_places]. */
@@ -224,7 +239,9 @@ struct olaf_control {
 /* olaf_gate[0]: whether the way out takes departures. */
 struct olaf_gate {
 	__u64 lost_ns; /* when the way out last refused a frame; 0: never */
-	__u64 tried_ns; /* when a departure was last risked while it refused */
+	__u64 probed_ns; /* when it last took a probe of the drain lane's */
+	__u64 tried_ns; /* when a departure last tried after a refusal */
+	__u64 asked_ns; /* when the drain lane last probed */
 };
 
 /* ---- counters ------------------------------------------------------------------------ */
@@ -281,6 +298,8 @@ struct olaf_counters {
 	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
 	__u64 lane_kicks; /* bursts of the lane that an ACK set off */
 	__u64 events_lost; /* the listener's buffer was full (olaf/events.h) */
+	__u64 hops_asked; /* frames that asked a next hop for its address */
+	__u64 gate_probes; /* frames that asked whether the output takes frames again */
 	__u64 passages_unmetered; /* passed through, but a departure of the slot took too long */
 };
 
@@ -306,7 +325,7 @@ static inline __u32 olaf_active_clusters(const struct olaf_active *active, __u64
 	return 0;
 }
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 168, "config has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 184, "config has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_rule) == 16, "rule has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_active) == 24, "active has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_pending) == 72, "pending has no hidden padding");
@@ -314,9 +333,10 @@ OLAF_STATIC_ASSERT(sizeof(struct olaf_entry) % 8 == 0, "lanes are aligned");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
 			   __builtin_offsetof(struct olaf_entry, message) + 48,
 		   "message and lanes are contiguous");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 48 + 112 + 40, "slot has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 48 + 112, "slot has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 16, "a place has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_hop) == 24 + 16 + 24 + 40, "a hop has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 32, "a place has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_prefix) == 20, "prefix has no hidden padding");
 
 #endif /* OLAF_QUEUE_H */

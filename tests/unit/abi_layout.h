@@ -102,12 +102,20 @@
 	ABI_FIELD(olaf_slot_counters, updates_dropped) \
 	ABI_FIELD(olaf_slot_counters, passed_through) \
 	ABI_FIELD(olaf_slot_counters, updates_passed) \
-	ABI_SIZE(olaf_nexthop) \
-	ABI_FIELD(olaf_nexthop, resolved_ns) \
-	ABI_FIELD(olaf_nexthop, daddr_be) \
-	ABI_FIELD(olaf_nexthop, dmac) \
-	ABI_FIELD(olaf_nexthop, smac) \
-	ABI_FIELD(olaf_nexthop, state) \
+	ABI_SIZE(olaf_hop) \
+	ABI_FIELD(olaf_hop, lock) \
+	ABI_FIELD(olaf_hop, state) \
+	ABI_FIELD(olaf_hop, family) \
+	ABI_FIELD(olaf_hop, dmac) \
+	ABI_FIELD(olaf_hop, smac) \
+	ABI_FIELD(olaf_hop, daddr_be) \
+	ABI_FIELD(olaf_hop, via_be) \
+	ABI_FIELD(olaf_hop, via_family) \
+	ABI_FIELD(olaf_hop, looked_up_ns) \
+	ABI_FIELD(olaf_hop, resolved_ns) \
+	ABI_FIELD(olaf_hop, asked_ns) \
+	ABI_FIELD(olaf_hop, issued) \
+	ABI_FIELD(olaf_hop, served) \
 	ABI_SIZE(olaf_slot) \
 	ABI_FIELD(olaf_slot, lock) \
 	ABI_FIELD(olaf_slot, open) \
@@ -117,12 +125,13 @@
 	ABI_FIELD(olaf_slot, position) \
 	ABI_FIELD(olaf_slot, active_epoch_ns) \
 	ABI_FIELD(olaf_slot, counters) \
-	ABI_FIELD(olaf_slot, nexthop) \
 	ABI_SIZE(olaf_place) \
 	ABI_FIELD(olaf_place, state) \
 	ABI_FIELD(olaf_place, entry) \
 	ABI_FIELD(olaf_place, slot) \
 	ABI_FIELD(olaf_place, bytes) \
+	ABI_FIELD(olaf_place, hop) \
+	ABI_FIELD(olaf_place, turn) \
 	ABI_SIZE(olaf_ring) \
 	ABI_FIELD(olaf_ring, lock) \
 	ABI_FIELD(olaf_ring, holds) \

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Map olaf_hops: where departures to a destination go next.
+ *
+ * Key: olaf_hop_index(), a keyed hash of the destination address; upstream has one
+ * destination and uses 0. Value struct olaf_hop: the kernel's FIB entry, asked again
+ * after OLAF_HOP_TTL_NS, so that a change of route or neighbour is followed in that time.
+ * Two destinations of one index ask the FIB in turn, and leave in one order.
+ *
+ * Writers: arrivals and the drain lane. The cached answer is under the hop's own lock,
+ * which nobody holds while taking another. `issued` and `served` are under the ring's.
+ */
+#ifndef OLAF_HOPS_BPF_H
+#define OLAF_HOPS_BPF_H
+
+#include "bpf/lock.bpf.h"
+
+#define OLAF_HOP_TTL_NS 100000000ULL
+/* An answer other than an address holds for less: the next hop may appear at any moment. */
+#define OLAF_NO_HOP_TTL_NS 1000000ULL
+/* A next hop that is in use is asked for its address again after this long. */
+#define OLAF_HOP_CONFIRM_NS 4000000000ULL
+/* One that doesn't answer is asked this often. */
+#define OLAF_HOP_ASK_NS 1000000000ULL
+
+/* What the kernel's helpers call the two IP versions. */
+#define OLAF_AF_INET 2
+#define OLAF_AF_INET6 10
+
+/* Index of a departure that needs no next hop. */
+#define OLAF_NO_HOP 0xffffffff
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OLAF_HOPS);
+	__type(key, __u32);
+	__type(value, struct olaf_hop);
+} olaf_hops SEC(".maps");
+
+/* Where a departure goes next: a copy of what a hop says. */
+struct olaf_nexthop {
+	__u32 state; /* enum olaf_hop_state */
+	__u32 stale; /* the next hop should be asked for its address again */
+	__be32 via_be[4]; /* the next hop's own IP address */
+	__u32 via_family; /* 4 or 6; not always the destination's */
+	__u8 dmac[6];
+	__u8 smac[6];
+};
+
+/* The destination of a departure, and where its hop lies. */
+struct olaf_destination {
+	__be32 addr_be[4]; /* IPv4 in [0] */
+	__u32 family; /* 4 or 6 */
+	__u32 index; /* key of olaf_hops */
+};
+
+static __always_inline struct olaf_hop *olaf_hop_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&olaf_hops, &index);
+}
+
+/* Keyed, so that nobody can choose addresses that share a hop with a server's. */
+static __always_inline __u32 olaf_hop_index(const __be32 addr_be[4])
+{
+	__u64 key = olaf_cfg.token_secret | 1;
+	__u64 hash = ((__u64)addr_be[0] << 32 | addr_be[1]) ^ key;
+
+	if (olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM)
+		return 0;
+	hash = (hash ^ hash >> 29) * key;
+	hash ^= (__u64)addr_be[2] << 32 | addr_be[3];
+	hash = (hash ^ hash >> 31) * (key ^ 0x9e3779b97f4a7c15ULL);
+	return (hash ^ hash >> 32) & (OLAF_HOPS - 1);
+}
+
+/* Asks the FIB for the next hop of `to`, from the output device's side. */
+static __always_inline void olaf_fib_ask(void *ctx, const struct olaf_destination *to,
+					 struct olaf_nexthop *hop)
+{
+	struct bpf_fib_lookup fib = {};
+	long result;
+	int i;
+
+	fib.ifindex = olaf_cfg.egress_ifindex;
+	/*
+	 * Not 0, or the kernel holds the skb's length against the MTU: in the lane that is
+	 * the token's, up to OLAF_TOKEN_MAX_BYTES.
+	 */
+	fib.tot_len = 1;
+	if (to->family == 4) {
+		fib.family = OLAF_AF_INET;
+		fib.ipv4_dst = to->addr_be[0];
+		fib.ipv4_src = olaf_cfg.source_addr_be[0];
+	} else {
+		fib.family = OLAF_AF_INET6;
+		for (i = 0; i < 4; i++) {
+			fib.ipv6_dst[i] = to->addr_be[i];
+			fib.ipv6_src[i] = olaf_cfg.source_addr_be[i];
+		}
+	}
+	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT);
+	if (result == BPF_FIB_LKUP_RET_SUCCESS) {
+		hop->state = OLAF_HOP_RESOLVED;
+		hop->via_family = fib.family == OLAF_AF_INET ? 4 : 6;
+		for (i = 0; i < 4; i++)
+			hop->via_be[i] = fib.ipv6_dst[i];
+		__builtin_memcpy(hop->dmac, fib.dmac, ETH_ALEN);
+		__builtin_memcpy(hop->smac, fib.smac, ETH_ALEN);
+	} else if (result == BPF_FIB_LKUP_RET_NO_NEIGH) {
+		hop->state = OLAF_HOP_NO_NEIGHBOUR;
+	} else {
+		hop->state = OLAF_HOP_NO_ROUTE;
+	}
+}
+
+static __always_inline int olaf_hop_is_of(const struct olaf_hop *hop,
+					  const struct olaf_destination *to)
+{
+	return hop->family == to->family && hop->daddr_be[0] == to->addr_be[0] &&
+	       hop->daddr_be[1] == to->addr_be[1] && hop->daddr_be[2] == to->addr_be[2] &&
+	       hop->daddr_be[3] == to->addr_be[3];
+}
+
+/* What the hop knows of the destination, if that is recent. Under the hop's lock. */
+static __always_inline int olaf_hop_recall(const struct olaf_hop *hop,
+					   const struct olaf_destination *to, __u64 now,
+					   struct olaf_nexthop *next)
+{
+	__u64 ttl = hop->state == OLAF_HOP_RESOLVED ? OLAF_HOP_TTL_NS : OLAF_NO_HOP_TTL_NS;
+	int i;
+
+	/* Unsigned: an answer of a CPU whose clock was read later is as good as none. */
+	if (!olaf_hop_is_of(hop, to) || now - hop->looked_up_ns >= ttl)
+		return 0;
+	next->state = hop->state;
+	next->stale = now - hop->asked_ns >= OLAF_HOP_CONFIRM_NS;
+	next->via_family = hop->via_family;
+	for (i = 0; i < 4; i++)
+		next->via_be[i] = hop->via_be[i];
+	__builtin_memcpy(next->dmac, hop->dmac, ETH_ALEN);
+	__builtin_memcpy(next->smac, hop->smac, ETH_ALEN);
+	return 1;
+}
+
+/* Writes down what the FIB said at `now`. Under the hop's lock. */
+static __always_inline void olaf_hop_remember(struct olaf_hop *hop,
+					      const struct olaf_destination *to, __u64 now,
+					      struct olaf_nexthop *next)
+{
+	int i;
+
+	if (!olaf_hop_is_of(hop, to)) {
+		for (i = 0; i < 4; i++)
+			hop->daddr_be[i] = to->addr_be[i];
+		hop->family = to->family;
+		hop->asked_ns = now;
+		hop->resolved_ns = 0;
+	}
+	hop->looked_up_ns = now;
+	hop->state = next->state;
+	if (next->state == OLAF_HOP_RESOLVED)
+		hop->resolved_ns = now;
+	hop->via_family = next->via_family;
+	for (i = 0; i < 4; i++)
+		hop->via_be[i] = next->via_be[i];
+	__builtin_memcpy(hop->dmac, next->dmac, ETH_ALEN);
+	__builtin_memcpy(hop->smac, next->smac, ETH_ALEN);
+	next->stale = now - hop->asked_ns >= OLAF_HOP_CONFIRM_NS;
+}
+
+/* The next hop of a departure: what is known, or else what the FIB says. ctx is the program's own. */
+static __always_inline void olaf_hop_of(void *ctx, const struct olaf_destination *to, __u64 now,
+					struct olaf_nexthop *next)
+{
+	struct olaf_hop *hop = olaf_hop_at(to->index);
+	int known;
+
+	__builtin_memset(next, 0, sizeof(*next));
+	if (!hop || !olaf_lock(&hop->lock))
+		return;
+	known = olaf_hop_recall(hop, to, now, next);
+	olaf_unlock(&hop->lock);
+	if (known)
+		return;
+	olaf_fib_ask(ctx, to, next);
+	if (!olaf_lock(&hop->lock))
+		return;
+	olaf_hop_remember(hop, to, now, next);
+	olaf_unlock(&hop->lock);
+}
+
+/*
+ * May the next hop be asked for its address now? At most once in `pause_ns`, whoever asks:
+ * who is told so does it.
+ */
+static __always_inline int olaf_hop_may_ask(const struct olaf_destination *to, __u64 now,
+					    __u64 pause_ns)
+{
+	struct olaf_hop *hop = olaf_hop_at(to->index);
+	int may;
+
+	if (!hop || !olaf_lock(&hop->lock))
+		return 0;
+	may = now > hop->asked_ns && now - hop->asked_ns >= pause_ns;
+	if (may)
+		hop->asked_ns = now;
+	olaf_unlock(&hop->lock);
+	return may;
+}
+
+#endif /* OLAF_HOPS_BPF_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Is the way out of an update there? Nothing is due while it isn't: what waits goes on
+ * waiting and folding, and leaves when the way is back.
+ *
+ *   delivery            | the way out is there when
+ *   --------------------|------------------------------------------------------------
+ *   local               | always: it is this host's stack
+ *   forward, bridged    | the output device takes frames (gate.bpf.h)
+ *   forward, routed     | that, and the next hop has answered (hops.bpf.h)
+ *   upstream            | the same
+ */
+#ifndef OLAF_WAYOUT_BPF_H
+#define OLAF_WAYOUT_BPF_H
+
+#include "bpf/queue/entry.bpf.h"
+#include "bpf/queue/gate.bpf.h"
+#include "bpf/queue/hops.bpf.h"
+
+/* Do departures of this kind need a next hop at all? Bridged and local ones don't. */
+static __always_inline int olaf_needs_hop(int routed)
+{
+	return olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM ||
+	       (olaf_cfg.deliver == OLAF_DELIVER_FORWARD && routed);
+}
+
+/* IP version on the wire behind us. */
+static __always_inline __u32 olaf_outer_family(const struct olaf_pending *update)
+{
+	return olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM ? olaf_cfg.upstream_family :
+							   update->family;
+}
+
+/* Where the update goes; its network header is at `ip`. */
+static __always_inline void olaf_destination_of(struct olaf_destination *to, const void *ip,
+						const struct olaf_pending *update)
+{
+	int i;
+
+	to->family = olaf_outer_family(update);
+	for (i = 0; i < 4; i++)
+		to->addr_be[i] = 0;
+	if (olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM) {
+		for (i = 0; i < 4; i++)
+			to->addr_be[i] = olaf_cfg.upstream_addr_be[i];
+	} else if (update->family == 4) {
+		to->addr_be[0] = *(__be32 *)(ip + offsetof(struct iphdr, daddr));
+	} else {
+		for (i = 0; i < 4; i++)
+			to->addr_be[i] =
+				*(__be32 *)(ip + offsetof(struct ipv6hdr, daddr) + 4 * i);
+	}
+	to->index = olaf_hop_index(to->addr_be);
+}
+
+/* The same for an update whose headers lie in an entry, or in the staging area. */
+static __always_inline void olaf_destination_in(struct olaf_destination *to,
+						struct olaf_entry *entry,
+						const struct olaf_pending *update)
+{
+	olaf_destination_of(to,
+			    olaf_frame_of(entry, update->header_bytes) +
+				    (update->l3_offset & (OLAF_MAX_HEADERS - 1)),
+			    update);
+}
+
+/*
+ * Is the way out there for the update whose headers lie in `entry`? Fills *to and *next where
+ * a next hop is needed. A hint: nothing is held meanwhile. The caller names the entry by its
+ * position when it pops it, and an entry's way out never changes.
+ */
+static __always_inline int olaf_way_is_there(void *ctx, struct olaf_entry *entry,
+					     const struct olaf_pending *update, __u64 now,
+					     struct olaf_destination *to,
+					     struct olaf_nexthop *next)
+{
+	next->state = OLAF_HOP_RESOLVED;
+	next->stale = 0;
+	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
+		return 1;
+	if (!olaf_gate_may(now))
+		return 0;
+	if (!olaf_needs_hop(update->routed))
+		return 1;
+	olaf_destination_in(to, entry, update);
+	olaf_hop_of(ctx, to, now, next);
+	return next->state == OLAF_HOP_RESOLVED;
+}
+
+#endif /* OLAF_WAYOUT_BPF_H */
