@@ -40,6 +40,7 @@ enum olaf_deliver {
 #define OLAF_CONFIG_STRICT 0x4 /* only registered workers, each from its own address */
 #define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
 #define OLAF_CONFIG_WINDOW_AUTO 0x10 /* the window finds its own size, at most `window` */
+#define OLAF_CONFIG_BRIDGE 0x20 /* FORWARD: frames to other MAC addresses leave too */
 #define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*
