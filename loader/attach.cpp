@@ -75,7 +75,10 @@ void report(const Device &device, const Record &record, bool json) {
     if (json) {
         nlohmann::ordered_json object{{"device", device.name},
                                       {"mode", mode},
-                                      {"deliver", {{"kind", kind}, {"target", record.target}}},
+                                      {"deliver",
+                                       {{"kind", kind},
+                                        {"target", record.target},
+                                        {"bridge", (config.flags & OLAF_CONFIG_BRIDGE) != 0}}},
                                       {"queue", config.queue_capacity},
                                       {"max_lanes", config.max_lanes}};
         object["rate_bps"] = nullptr;

@@ -34,6 +34,10 @@ void add_attach(CLI::App &root, AttachOptions &options) {
         [](const std::string &text) { return parse_endpoint(text); },
         "to this server, from this host's own address; port 6523 unless given", "ADDR[:PORT]");
     where.require_option(0, 1);
+    app.add_flag_function(
+        "--bridge,!--no-bridge", [&options](std::int64_t given) { options.bridge = given > 0; },
+        "with --forward: take frames to other hosts' MAC addresses too\n"
+        "[where DEV is a port of a bridge, or has no address and no master]");
     parsed(app, "--port", options.port, count_parser(1, 65535), "UDP port of updates [6523]",
            "PORT");
     parsed(app, "--queue", options.queue, count_or("auto", 1, OLAF_MAX_PLACES / 2),

@@ -29,6 +29,7 @@ struct AttachOptions {
     std::string device;
     bool local = false;
     std::string forward; ///< device
+    std::optional<bool> bridge; ///< with forward; nothing: where the device is a bridge's
     std::optional<Endpoint> upstream;
     std::optional<std::uint16_t> port;
     std::optional<std::optional<std::uint32_t>> queue; ///< inner nothing: auto

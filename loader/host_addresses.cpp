@@ -10,6 +10,7 @@
 #include <netlink/netlink.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -50,7 +51,14 @@ bool loopback(const olaf_own_address &address) {
     return bytes == loopback6 || (mapped && bytes[12] == 127);
 }
 
-void read_address(nlmsghdr *answer, std::vector<olaf_own_address> &into) {
+/// An address, and the device that it is on.
+struct Address {
+    std::uint32_t ifindex = 0;
+    bool link_local = false; ///< IPv6's: every device has one
+    olaf_own_address own{};
+};
+
+void read_address(nlmsghdr *answer, std::vector<Address> &into) {
     nlattr *attributes[IFA_MAX + 1] = {};
     if (answer->nlmsg_type != RTM_NEWADDR ||
         nlmsg_parse(answer, sizeof(ifaddrmsg), attributes, IFA_MAX, nullptr) < 0)
@@ -62,17 +70,19 @@ void read_address(nlmsghdr *answer, std::vector<olaf_own_address> &into) {
         attributes[IFA_FLAGS] ? nla_get_u32(attributes[IFA_FLAGS]) : header->ifa_flags;
     if (!local || (flags & IFA_F_DADFAILED))
         return;
-    olaf_own_address own{};
+    Address address;
+    address.ifindex = header->ifa_index;
     if (header->ifa_family == AF_INET && nla_len(local) == 4) {
-        own.words_be[2] = htonl(0xffff);
-        std::memcpy(&own.words_be[3], nla_data(local), 4);
+        address.own.words_be[2] = htonl(0xffff);
+        std::memcpy(&address.own.words_be[3], nla_data(local), 4);
     } else if (header->ifa_family == AF_INET6 && nla_len(local) == 16) {
-        std::memcpy(&own, nla_data(local), 16);
+        std::memcpy(&address.own, nla_data(local), 16);
+        address.link_local = header->ifa_scope == RT_SCOPE_LINK;
     } else {
         return;
     }
-    if (!loopback(own))
-        into.push_back(own);
+    if (!loopback(address.own))
+        into.push_back(address);
 }
 
 std::string kind_of(nlattr *information) {
@@ -105,23 +115,52 @@ void read_link(nlmsghdr *answer, std::vector<Link> &into) {
     into.push_back(link);
 }
 
+Result<std::vector<Address>> list_addresses() {
+    std::vector<Address> found;
+    if (auto done = dump(
+            RTM_GETADDR, ifaddrmsg{}, [&](nlmsghdr *m) { read_address(m, found); },
+            [&] { found.clear(); });
+        !done)
+        return std::unexpected(done.error());
+    return found;
+}
+
+Result<std::vector<Link>> list_links() {
+    std::vector<Link> found;
+    if (auto done = dump(
+            RTM_GETLINK, ifinfomsg{}, [&](nlmsghdr *m) { read_link(m, found); },
+            [&] { found.clear(); });
+        !done)
+        return std::unexpected(done.error());
+    return found;
+}
+
 } // namespace
 
 Result<OwnAddresses> host_addresses(std::uint32_t ifindex) {
-    OwnAddresses own;
-    std::vector<Link> links;
-    if (auto done = dump(
-            RTM_GETADDR, ifaddrmsg{}, [&](nlmsghdr *m) { read_address(m, own.addresses); },
-            [&] { own.addresses.clear(); });
-        !done)
-        return std::unexpected(done.error());
-    if (auto done = dump(
-            RTM_GETLINK, ifinfomsg{}, [&](nlmsghdr *m) { read_link(m, links); },
-            [&] { links.clear(); });
-        !done)
-        return std::unexpected(done.error());
-    own.macs = own_macs(links, ifindex);
+    const auto addresses = list_addresses();
+    if (!addresses)
+        return std::unexpected(addresses.error());
+    const auto links = list_links();
+    if (!links)
+        return std::unexpected(links.error());
+    OwnAddresses own{.addresses = {}, .macs = own_macs(*links, ifindex)};
+    for (const auto &address : *addresses)
+        own.addresses.push_back(address.own);
     return own;
+}
+
+Result<bool> has_address(std::uint32_t ifindex) {
+    const auto addresses = list_addresses();
+    if (!addresses)
+        return std::unexpected(addresses.error());
+    const auto links = list_links();
+    if (!links)
+        return std::unexpected(links.error());
+    const auto devices = takers(*links, ifindex);
+    return std::ranges::any_of(*addresses, [&](const Address &address) {
+        return !address.link_local && devices.contains(address.ifindex);
+    });
 }
 
 } // namespace olaf

@@ -19,6 +19,9 @@ struct OwnAddresses {
 /// As the kernel has them now, for a queue on the device of that index.
 Result<OwnAddresses> host_addresses(std::uint32_t ifindex);
 
+/// Whether the device, or what is on top of it, has an IPv4 or a global IPv6 address.
+Result<bool> has_address(std::uint32_t ifindex);
+
 /// As the maps have them.
 Result<OwnAddresses> told_addresses(int addresses_fd, int macs_fd);
 

@@ -2,7 +2,6 @@
 #include "own_macs.hpp"
 
 #include <algorithm>
-#include <set>
 
 namespace olaf {
 namespace {
@@ -14,8 +13,9 @@ bool stacks(const std::string &kind) {
     return kinds.contains(kind);
 }
 
-/// The device and all that get its frames: what is on top of it, and its masters. A VRF is left
-/// out, for its devices take frames by their own MAC addresses only.
+} // namespace
+
+// A VRF is left out, for its devices take frames by their own MAC addresses only.
 std::set<std::uint32_t> takers(const std::vector<Link> &links, std::uint32_t ifindex) {
     std::set<std::uint32_t> taken{ifindex};
     const auto is_master_of_one = [&](const Link &link) {
@@ -31,8 +31,6 @@ std::set<std::uint32_t> takers(const std::vector<Link> &links, std::uint32_t ifi
     }
     return taken;
 }
-
-} // namespace
 
 std::vector<olaf_own_mac> own_macs(const std::vector<Link> &links, std::uint32_t ifindex) {
     const auto taken = takers(links, ifindex);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,11 @@ struct Link {
     olaf_own_mac mac{};
 };
 
-/// The device's own, and those of what is on top of it.
+/// The device and all that get its frames: what is on top of it, its bridge or bond, and what is
+/// on top of that.
+std::set<std::uint32_t> takers(const std::vector<Link> &links, std::uint32_t ifindex);
+
+/// The MAC addresses of these.
 std::vector<olaf_own_mac> own_macs(const std::vector<Link> &links, std::uint32_t ifindex);
 
 } // namespace olaf

@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <iterator>
 
+#include "bridging.hpp"
 #include "ethtool.hpp"
 #include "route.hpp"
 
@@ -38,6 +38,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.upstream_port = ntohs(running.upstream_port_be);
     config.source.family = running.upstream_family;
     std::ranges::copy(running.source_addr_be, config.source.words_be.begin());
+    config.bridge = running.flags & OLAF_CONFIG_BRIDGE;
     config.skb_mode = running.flags & OLAF_CONFIG_SKB_MODE;
     config.allow_list = running.flags & OLAF_CONFIG_ALLOW_LIST;
     config.strict = running.flags & OLAF_CONFIG_STRICT;
@@ -54,15 +55,25 @@ template <class T, class Given> void take(T &into, const std::optional<Given> &g
         into = static_cast<T>(*given);
 }
 
-/// The kernel's FIB answers programs only for devices that forward.
-bool forwards(const std::string &device, std::uint32_t family) {
-    std::ifstream file(fmt::format("/proc/sys/net/ipv{}/conf/{}/forwarding", family, device));
-    int on = 0;
-    return !(file >> on) || on != 0;
-}
-
-std::string forwarding_remedy(const std::string &device, std::uint32_t family) {
-    return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
+/// Kept on --replace unless one of the two is given anew.
+Result<void> plan_bridging(Plan &plan, const AttachOptions &options, const Device &device) {
+    if (plan.config.deliver != OLAF_DELIVER_FORWARD) {
+        if (!options.bridge)
+            return {};
+        return fail("bridge from", device.name, 0, "give --forward DEV2, or no --bridge",
+                    "only updates that are forwarded are bridged");
+    }
+    if (!options.bridge && options.forward.empty())
+        return {};
+    const auto decided = decide_bridging(device, options.bridge);
+    if (!decided)
+        return std::unexpected(decided.error());
+    auto note = forwarding_note(plan.target, *decided);
+    if (!note)
+        return std::unexpected(note.error());
+    plan.config.bridge = decided->bridge;
+    plan.notes.push_back(std::move(*note));
+    return {};
 }
 
 Result<void> plan_forward(Plan &plan, const std::string &name) {
@@ -74,10 +85,6 @@ Result<void> plan_forward(Plan &plan, const std::string &name) {
     plan.config.deliver = OLAF_DELIVER_FORWARD;
     plan.config.egress_ifindex = egress->ifindex;
     plan.target = name;
-    if (!forwards(name, 4))
-        plan.notes.push_back(fmt::format("as a bridge only: IPv4 updates addressed to this host's "
-                                         "MAC are lost until {}",
-                                         forwarding_remedy(name, 4)));
     plan.egress = std::move(*egress);
     return {};
 }
@@ -95,9 +102,9 @@ Result<void> plan_upstream(Plan &plan, const Endpoint &server) {
     if (!egress->ethernet)
         return fail("send upstream by", egress->name, 0, "route it by an Ethernet device",
                     "it has no MAC address");
-    if (!forwards(egress->name, server.address.family))
+    if (!routes_by(egress->name, server.address.family))
         return fail("send upstream by", egress->name, 0,
-                    forwarding_remedy(egress->name, server.address.family),
+                    routing_remedy(egress->name, server.address.family),
                     "forwarding is off on it, so the kernel answers programs no route");
     plan.config.deliver = OLAF_DELIVER_UPSTREAM;
     plan.config.egress_ifindex = egress->ifindex;
@@ -203,6 +210,8 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
         config.allow_list = true;
     plan_sizes(plan, options, device, running);
     if (auto done = plan_delivery(plan, options, running); !done)
+        return std::unexpected(done.error());
+    if (auto done = plan_bridging(plan, options, device); !done)
         return std::unexpected(done.error());
     if (auto done = plan_rate(plan, options, device, running); !done)
         return std::unexpected(done.error());

@@ -83,10 +83,11 @@ void print_table(const Attachment &attachment, const Json &json) {
     const auto number = [&](const char *key) { return all[key].get<std::uint64_t>(); };
     const auto text = [](const Json &value) { return value.get<std::string>(); };
     const auto target = text(json["deliver"]["target"]);
+    const bool bridge = json["deliver"]["bridge"].get<bool>();
     fmt::print("{}: {} mode, port {}, policy {}, rate {}, delivers {}{}\n", attachment.device,
                text(json["mode"]), json["port"].get<int>(), text(json["policy"]),
                rate_text(config.rate_bps), text(json["deliver"]["kind"]),
-               target.empty() ? "" : " to " + target);
+               target.empty() ? "" : " to " + target + (bridge ? ", bridging" : ""));
     fmt::print("  queue     {} of {} waiting, {} active clusters\n",
                json["queue"]["length"].get<std::uint64_t>(), config.queue_capacity,
                json["active_clusters"].get<std::uint64_t>());

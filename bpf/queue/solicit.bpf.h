@@ -102,7 +102,7 @@ static __always_inline void olaf_write_arp(struct olaf_arp *f, const struct olaf
 static __always_inline void olaf_write_ns(struct olaf_neighbour_solicitation *f,
 					  const struct olaf_nexthop *next)
 {
-	const __be16 *words_be = (const __be16 *)&f->ip.saddr;
+	const __be16 *words_be = (void *)f + offsetof(struct olaf_neighbour_solicitation, ip.saddr);
 	const __u8 *via = (const __u8 *)next->via_be;
 	__u64 sum;
 	__u32 i;
@@ -142,7 +142,7 @@ static __always_inline void olaf_write_ns(struct olaf_neighbour_solicitation *f,
 static __always_inline void olaf_write_echo4(struct olaf_echo4 *f,
 					     const struct olaf_destination *to)
 {
-	const __be16 *words_be = (const __be16 *)&f->ip;
+	const __be16 *words_be = (void *)f + offsetof(struct olaf_echo4, ip);
 	__u64 sum = 0;
 	__u32 i;
 

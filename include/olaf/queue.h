@@ -77,10 +77,12 @@ struct olaf_config {
 	__be32 source_addr_be[4]; /* UPSTREAM: this host's address towards it */
 	__be32 own4_be; /* an IPv4 address of egress_ifindex, to ask next hops from; 0: it has none */
 	__be32 own6_be[4]; /* an IPv6 address of it */
+	__u32 pad3;
 	__u64 member_timeout_ns; /* a worker that was learnt is forgotten after so long a silence */
 	__u32 max_workers; /* places for workers of each cluster: ids 0 ... max_workers - 1 */
 	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */
 	__u32 kick_ifindex; /* the drain lane's other end: what is sent into it isn't delayed */
+	__u32 pad2;
 };
 
 /* ---- clusters ------------------------------------------------------------------------- */
@@ -325,7 +327,7 @@ static inline __u32 olaf_active_clusters(const struct olaf_active *active, __u64
 	return 0;
 }
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 184, "config has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 192, "config has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_rule) == 16, "rule has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_active) == 24, "active has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_pending) == 72, "pending has no hidden padding");
