@@ -118,6 +118,8 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.upstream_port_be = htons(human.upstream_port);
     std::ranges::copy(human.upstream.words_be, config.upstream_addr_be);
     std::ranges::copy(human.source.words_be, config.source_addr_be);
+    config.own4_be = human.own4.words_be[0];
+    std::ranges::copy(human.own6.words_be, config.own6_be);
 
     config.member_timeout_ns = human.member_timeout_ns;
     config.max_workers = human.max_workers.value_or(usual_workers(human.max_clusters));

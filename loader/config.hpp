@@ -48,6 +48,8 @@ struct DatapathConfig {
     IpAddress upstream{}; ///< UPSTREAM
     std::uint16_t upstream_port = OLAF_DEFAULT_PORT;
     IpAddress source{}; ///< UPSTREAM: this host's address towards it
+    IpAddress own4{};   ///< of egress_ifindex, to ask next hops from; family 0: it has none
+    IpAddress own6{};
 
     std::optional<std::uint32_t> max_workers{}; ///< a cluster; none: as usual_workers() says
     std::uint64_t member_timeout_ns = 60'000'000'000;

@@ -150,6 +150,26 @@ Result<OwnAddresses> host_addresses(std::uint32_t ifindex) {
     return own;
 }
 
+Result<DeviceAddresses> device_addresses(std::uint32_t ifindex) {
+    const auto found = list_addresses();
+    if (!found)
+        return std::unexpected(found.error());
+    DeviceAddresses own;
+    for (const auto &address : *found) {
+        if (address.ifindex != ifindex)
+            continue;
+        const auto &words = address.own.words_be;
+        if (address.own.words_be[2] == htonl(0xffff) && words[0] == 0 && words[1] == 0) {
+            if (own.v4.family == 0)
+                own.v4 = {.family = 4, .words_be = {words[3]}};
+        } else if (own.v6.family == 0 || address.link_local) {
+            own.v6.family = 6;
+            std::ranges::copy(words, own.v6.words_be.begin());
+        }
+    }
+    return own;
+}
+
 Result<bool> has_address(std::uint32_t ifindex) {
     const auto addresses = list_addresses();
     if (!addresses)

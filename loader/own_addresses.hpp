@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attachment.hpp"
+#include "config.hpp"
 #include "olaf/own.h"
 #include "olaf/result.hpp"
 
@@ -21,6 +22,13 @@ Result<OwnAddresses> host_addresses(std::uint32_t ifindex);
 
 /// Whether the device, or what is on top of it, has an IPv4 or a global IPv6 address.
 Result<bool> has_address(std::uint32_t ifindex);
+
+/// An address of each IP version that the device itself has; family 0: none. IPv6's is link-local
+/// where there is one.
+struct DeviceAddresses {
+    IpAddress v4, v6;
+};
+Result<DeviceAddresses> device_addresses(std::uint32_t ifindex);
 
 /// As the maps have them.
 Result<OwnAddresses> told_addresses(int addresses_fd, int macs_fd);

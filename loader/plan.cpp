@@ -10,6 +10,7 @@
 
 #include "bridging.hpp"
 #include "ethtool.hpp"
+#include "own_addresses.hpp"
 #include "route.hpp"
 
 namespace olaf {
@@ -213,6 +214,13 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
         return std::unexpected(done.error());
     if (auto done = plan_bridging(plan, options, device); !done)
         return std::unexpected(done.error());
+    if (plan.egress) {
+        const auto own = device_addresses(plan.egress->ifindex);
+        if (!own)
+            return std::unexpected(own.error());
+        config.own4 = own->v4;
+        config.own6 = own->v6;
+    }
     if (auto done = plan_rate(plan, options, device, running); !done)
         return std::unexpected(done.error());
     return plan;

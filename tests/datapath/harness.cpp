@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "harness.hpp"
 
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
@@ -10,6 +11,8 @@
 #include <ostream>
 #include <stdexcept>
 #include <system_error>
+
+#include "olaf/own.h"
 
 namespace olaf::test {
 
@@ -39,7 +42,26 @@ std::uint64_t monotonic_ns() {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-Harness::Harness(const DatapathConfig &config) : queue_(load(config)) {}
+Harness::Harness(const DatapathConfig &config) : queue_(load(config)) {
+    // What tests send is addressed to this host, unless it forwards.
+    if (config.deliver == OLAF_DELIVER_FORWARD)
+        return;
+    for (int host = 0; host < 256; host++)
+        for (const auto &path : {ipv4(), ipv6()})
+            own(Path(path).target(static_cast<std::uint8_t>(host)).carrying(Update{}));
+}
+
+void Harness::own(const Frame &frame) {
+    olaf_own_address address{};
+    const std::size_t width = frame.family == 4 ? 4 : 16;
+    const std::size_t at = frame.l3 + (frame.family == 4 ? 16 : 24);
+    if (frame.family == 4)
+        address.words_be[2] = htonl(0xffff);
+    std::memcpy(reinterpret_cast<char *>(&address) + sizeof address - width, &frame.bytes[at], width);
+    const std::uint32_t unused = 0;
+    if (bpf_map_update_elem(queue_.map_fd("olaf_own"), &address, &unused, BPF_ANY) != 0)
+        throw std::system_error(errno, std::generic_category(), "write olaf_own");
+}
 
 template <class T> T Harness::read(const char *map, std::uint32_t key) const {
     T value{};
@@ -75,6 +97,8 @@ void Harness::reset() {
         write("olaf_slots", olaf_slot{}, BPF_ANY, i);
         write("olaf_aom", olaf_aom{}, BPF_ANY, i);
     }
+    for (std::uint32_t i = 0; i < OLAF_HOPS; i++)
+        write("olaf_hops", olaf_hop{}, BPF_ANY, i);
     std::vector<olaf_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
     bpf_map_update_elem(queue_.map_fd("olaf_counters"), &zero, copies.data(), BPF_ANY);
 }

@@ -51,6 +51,9 @@ class Harness {
         return run_xdp(queue_.ingress_fd(), frame, how);
     }
 
+    /// The address that the frame goes to is this host's.
+    void own(const Frame &frame);
+
     /// A frame on its way out of the queue's device.
     Ran leave(const Frame &frame) { return leave(frame.bytes); }
     Ran leave(const Bytes &frame) { return run_tc(queue_.egress_fd(), frame); }

@@ -77,6 +77,7 @@ TEST_F(Misfit, EveryWordOfAnIPv6DestinationCounts) {
         append(first);
         auto other = first;
         other.bytes[first.l3 + 24 + 4 * word] ^= 1;
+        queue.own(other);
         append(other);
         EXPECT_EQ(queue.waiting().size(), 2u) << word;
     }
