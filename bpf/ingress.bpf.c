@@ -11,6 +11,7 @@
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/packet/own.bpf.h"
 #include "bpf/ack/learn.bpf.h"
+#include "bpf/queue/fits.bpf.h"
 #include "bpf/queue/riding.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -34,7 +35,7 @@ static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arr
 		return 1 + OLAF_REFUSED_CLUSTER;
 	if (a->update.segments > olaf_cfg.max_segments)
 		return 1 + OLAF_REFUSED_SEGMENT;
-	if (a->update.lanes > olaf_cfg.max_lanes)
+	if (a->update.lanes > olaf_cfg.max_lanes || !olaf_fits_out(&a->update))
 		return 1 + OLAF_REFUSED_SIZE;
 	if (olaf_cfg.flags & OLAF_CONFIG_ALLOW_LIST) {
 		struct olaf_prefix source = {};
