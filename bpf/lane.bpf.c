@@ -17,6 +17,7 @@
 
 #include "bpf/age/aom.bpf.h"
 #include "bpf/queue/departure.bpf.h"
+#include "bpf/queue/fits.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/queue/token.bpf.h"
 
@@ -139,7 +140,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation)
 		return OLAF_DRAINED_DUE;
 
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
-	if (out.hop == OLAF_HOP_NO_ROUTE)
+	if (out.hop == OLAF_HOP_NO_ROUTE || !olaf_fits_now(skb, &out.entry->pending))
 		goto unfit;
 	if (out.hop == OLAF_HOP_NO_NEIGHBOUR) {
 		if (olaf_lane_ask(skb, &out, generation, bytes))

@@ -86,6 +86,33 @@ INSTANTIATE_TEST_SUITE_P(
                     Output{"Upstream6From4Generic", Way::upstream6, 4, 1500, 1500, true}),
     [](const auto &info) { return std::string(info.param.name); });
 
+/// The MTU shrinks while updates wait: the device itself checks nothing of what a lane sends.
+class OutputMtuShrinks : public testing::TestWithParam<Way> {};
+
+TEST_P(OutputMtuShrinks, WhatNoLongerFitsIsCountedAndNotSent) {
+    Testbed bed{{.way = GetParam()}};
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    bed.attach(slow_link);
+    occupy(bed, worker, server);
+    worker.send(Update{.cluster = 1, .lanes = std::vector<std::uint64_t>(170, 7)}, bed.target(4));
+    worker.send(Update{.cluster = 2, .lanes = {7}}, bed.target(4));
+    bed.olaf.await([](const Status &s) { return s["updates_waiting"] == 2; });
+    bed.host.ip("link set out mtu 1280\n");
+    bed.olaf.await([](const Status &s) { return s["updates_waiting"] == 0; });
+    EXPECT_EQ(server.receive().update().cluster, 2u);
+    const auto status = bed.olaf.await_drained(4);
+    EXPECT_EQ(status.json.at("departures_failed").at("unfit"), 1);
+    EXPECT_EQ(status["updates_dropped"], 1u);
+    EXPECT_EQ(status["updates_out"], 3u);
+    expect_identities(status);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OutputMtuShrinks, testing::Values(Way::bridged, Way::routed),
+                         [](const auto &info) {
+                             return info.param == Way::bridged ? "Bridged" : "Routed";
+                         });
+
 class OutputMtuNotes : public testing::Test {
   protected:
     Testbed bed{{.way = Way::bridged, .out_mtu = 1280}};
