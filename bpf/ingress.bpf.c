@@ -11,6 +11,7 @@
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/ack/learn.bpf.h"
+#include "bpf/queue/fits.bpf.h"
 #include "bpf/queue/riding.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -40,7 +41,7 @@ static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arr
 		return 1 + OLAF_REFUSED_COUNT;
 	if (a->update.segments > olaf_cfg.max_segments)
 		return 1 + OLAF_REFUSED_SEGMENT;
-	if (a->update.lanes > olaf_cfg.max_lanes)
+	if (a->update.lanes > olaf_cfg.max_lanes || !olaf_fits_out(&a->update))
 		return 1 + OLAF_REFUSED_SIZE;
 	if (olaf_cfg.flags & OLAF_CONFIG_ALLOW_LIST) {
 		struct olaf_prefix source = {};

@@ -17,6 +17,7 @@
 
 #include "bpf/age/aom.bpf.h"
 #include "bpf/queue/departure.bpf.h"
+#include "bpf/queue/fits.bpf.h"
 #include "bpf/queue/solicit.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/queue/token.bpf.h"
@@ -155,7 +156,7 @@ static __always_inline void olaf_lane_depart(struct __sk_buff *skb, struct olaf_
 	if (olaf_take_leave(claim, next, &out))
 		goto unfit;
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
-	if (bpf_skb_change_tail(skb, bytes, 0) ||
+	if (!olaf_fits_now(skb, &out.entry->pending) || bpf_skb_change_tail(skb, bytes, 0) ||
 	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
 	olaf_lane_meter(&out.entry->pending, now);

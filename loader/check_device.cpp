@@ -103,6 +103,20 @@ void check_own(const Device &device, std::vector<Check> &checks) {
                           fmt::format("olaf attach {} --replace", device.name)});
 }
 
+/// A running queue refuses what its output's MTU didn't carry when it was attached.
+void check_output_mtu(const Device &device, std::vector<Check> &checks) {
+    const auto ours = find_attachment(device.name);
+    if (!ours || !ours->alive || ours->record.config.egress_mtu == 0)
+        return;
+    const auto out = find_device(ours->record.config.egress_ifindex);
+    const auto told = ours->record.config.egress_mtu;
+    if (out && out->mtu != told)
+        checks.push_back({"output's MTU", Verdict::hint,
+                          fmt::format("{} of {} is not the {} that the queue keeps to", out->mtu,
+                                      out->name, told),
+                          fmt::format("olaf attach {} --replace", device.name)});
+}
+
 } // namespace
 
 std::vector<Check> check_device(const Device &device) {
@@ -121,6 +135,7 @@ std::vector<Check> check_device(const Device &device) {
     checks.push_back(check_native(device, driver, features));
     checks.push_back(check_occupied(device));
     check_own(device, checks);
+    check_output_mtu(device, checks);
     checks.push_back(check_mtu(device, features));
     checks.push_back(check_target(device, features));
     checks.push_back({"receive queues", Verdict::good,

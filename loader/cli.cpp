@@ -57,7 +57,7 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     parsed(app, "--max-segments", options.max_segments, count_parser(1, 65535),
            "frames a model is cut into, at most [1]", "N");
     parsed(app, "--max-lanes", options.max_lanes, count_or("mtu", 1, OLAF_MAX_LANES),
-           "8-byte lanes of an update, at most [mtu: what the device's MTU carries]", "N|mtu");
+           "8-byte lanes of an update, at most [mtu: what the devices' MTUs carry]", "N|mtu");
     app.add_option("--mode", options.mode,
                    "native XDP, generic (skb), or the best that works "
                    "[auto]")

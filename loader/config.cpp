@@ -95,6 +95,7 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.deliver = human.deliver;
     config.ifindex = human.ifindex;
     config.egress_ifindex = human.egress_ifindex;
+    config.egress_mtu = human.deliver == OLAF_DELIVER_LOCAL ? 0 : human.egress_mtu;
     config.lane_ifindex = human.lane_ifindex;
     config.kick_ifindex = human.kick_ifindex;
     config.port_be = htons(human.port);
@@ -134,9 +135,14 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     return config;
 }
 
+std::uint32_t lanes_within(std::uint32_t mtu, std::uint32_t ip_bytes) {
+    constexpr std::uint32_t udp_bytes = 8;
+    const std::uint32_t headers = ip_bytes + udp_bytes + sizeof(olaf_header);
+    return mtu > headers ? (mtu - headers) / 8 : 0;
+}
+
 std::uint32_t lanes_of_mtu(std::uint32_t mtu) {
-    constexpr std::uint32_t headers = 20 + 8 + sizeof(olaf_header);
-    const std::uint32_t lanes = mtu > headers ? (mtu - headers) / 8 : 0;
+    const std::uint32_t lanes = lanes_within(mtu);
     const std::uint32_t rounded = (lanes + lane_step - 1) / lane_step * lane_step;
     return std::clamp<std::uint32_t>(rounded, lane_step, OLAF_MAX_LANES);
 }

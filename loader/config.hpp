@@ -41,6 +41,7 @@ struct DatapathConfig {
     olaf_deliver deliver = OLAF_DELIVER_LOCAL;
     std::uint32_t ifindex = 0;
     std::uint32_t egress_ifindex = 0; ///< FORWARD, UPSTREAM
+    std::uint32_t egress_mtu = 0;     ///< of that device; 0: any size
     std::uint32_t lane_ifindex = 0;   ///< 0: no lane, departures only ride
     std::uint32_t kick_ifindex = 0;   ///< the lane's other end; 0: ACKs set off no departure
     std::array<std::uint8_t, 6> mac{};
@@ -66,7 +67,10 @@ struct DatapathConfig {
 /// Checks the ranges and derives what is derived. ring_places and queue_capacity are never 0.
 Result<olaf_config> make_config(const DatapathConfig &human);
 
-/// Lanes of the largest update that an MTU carries (IPv4, no options), rounded up to 16.
+/// Lanes of the largest update that an MTU carries behind an IP header of so many bytes; 0: none.
+std::uint32_t lanes_within(std::uint32_t mtu, std::uint32_t ip_bytes = 20);
+
+/// The same for IPv4 without options, rounded up to 16.
 std::uint32_t lanes_of_mtu(std::uint32_t mtu);
 
 /// Places for workers of a cluster: 256, or fewer where that would take more than 64 MiB.

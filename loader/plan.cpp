@@ -11,6 +11,7 @@
 #include "bridging.hpp"
 #include "ethtool.hpp"
 #include "own_addresses.hpp"
+#include "plan_sizes.hpp"
 #include "route.hpp"
 
 namespace olaf {
@@ -48,12 +49,6 @@ DatapathConfig config_of(const olaf_config &running) {
     config.meter = !(running.flags & OLAF_CONFIG_NO_METER);
     config.token_secret = running.token_secret;
     return config;
-}
-
-/// Nothing given: the default or, with replace, the running queue's.
-template <class T, class Given> void take(T &into, const std::optional<Given> &given) {
-    if (given)
-        into = static_cast<T>(*given);
 }
 
 /// Kept on --replace unless one of the two is given anew.
@@ -166,27 +161,6 @@ Result<void> plan_rate(Plan &plan, const AttachOptions &options, const Device &d
     return {};
 }
 
-void plan_sizes(Plan &plan, const AttachOptions &options, const Device &device,
-                const Record *running) {
-    auto &config = plan.config;
-    take(config.max_clusters, options.max_clusters);
-    take(config.max_segments, options.max_segments);
-    if (options.max_workers)
-        config.max_workers = options.max_workers;
-    if (const auto usual = usual_workers(config.max_clusters);
-        !config.max_workers && usual < OLAF_DEFAULT_MAX_WORKERS)
-        plan.notes.push_back(fmt::format("ACKs are copied to {} workers of a cluster at most; "
-                                         "--max-workers takes more memory for more",
-                                         usual));
-    if (options.queue)
-        config.queue_capacity = *options.queue;
-    const bool by_mtu = options.max_lanes ? !*options.max_lanes : running == nullptr;
-    if (by_mtu)
-        config.max_lanes = lanes_of_mtu(device.mtu);
-    else if (options.max_lanes)
-        config.max_lanes = **options.max_lanes;
-}
-
 } // namespace
 
 Result<Plan> make_plan(const AttachOptions &options, const Device &device, const Record *running) {
@@ -209,8 +183,9 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     config.tags_hidden = offloads_of(device.name).rx_vlan;
     if (!options.allow.empty())
         config.allow_list = true;
-    plan_sizes(plan, options, device, running);
     if (auto done = plan_delivery(plan, options, running); !done)
+        return std::unexpected(done.error());
+    if (auto done = plan_sizes(plan, options, device, running); !done)
         return std::unexpected(done.error());
     if (auto done = plan_bridging(plan, options, device); !done)
         return std::unexpected(done.error());

@@ -82,7 +82,7 @@ struct olaf_config {
 	__u32 max_workers; /* places for workers of each cluster: ids 0 ... max_workers - 1 */
 	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */
 	__u32 kick_ifindex; /* the drain lane's other end: what is sent into it isn't delayed */
-	__u32 pad2;
+	__u32 egress_mtu; /* of egress_ifindex when attached; 0: LOCAL, any size */
 };
 
 /* ---- clusters ------------------------------------------------------------------------- */
@@ -268,7 +268,7 @@ enum olaf_refused {
 	OLAF_REFUSED_SOURCE, /* source address not in --allow */
 	OLAF_REFUSED_CLUSTER, /* cluster >= max_clusters */
 	OLAF_REFUSED_SEGMENT, /* segments > max_segments */
-	OLAF_REFUSED_SIZE, /* lanes > max_lanes */
+	OLAF_REFUSED_SIZE, /* lanes > max_lanes, or more than fits out */
 	OLAF_REFUSED_WORKER, /* STRICT: no registered worker of that id */
 	OLAF_REFUSED_ADDRESS, /* STRICT: a registered worker's id from another address or port */
 	OLAF_REFUSED_COUNT, /* count > its cluster's max_count: its elements may overflow */

@@ -46,6 +46,7 @@ void Testbed::wire() const {
     const Words words = {
         {"mtu", std::to_string(wiring.mtu)}, {"queues", std::to_string(wiring.queues)},
         {"worker_mac", text(worker_mac)},    {"in_mac", text(server_ ? in_mac : server_mac)},
+        {"out_mtu", std::to_string(wiring.out_mtu != 0 ? wiring.out_mtu : wiring.mtu)},
         {"out_mac", text(out_mac)},          {"server_mac", text(server_mac)},
         {"worker", worker.name()},           {"server", server().name()}};
     host.ip(fill("link add name in address @in_mac@ mtu @mtu@ numtxqueues @queues@ numrxqueues "
@@ -53,8 +54,8 @@ void Testbed::wire() const {
                  "@queues@ numrxqueues @queues@ netns @worker@\n",
                  words));
     if (server_)
-        host.ip(fill("link add name out address @out_mac@ mtu @mtu@ type veth "
-                     "peer name eth0 address @server_mac@ mtu @mtu@ netns @server@\n",
+        host.ip(fill("link add name out address @out_mac@ mtu @out_mtu@ type veth "
+                     "peer name eth0 address @server_mac@ mtu @out_mtu@ netns @server@\n",
                      words));
     set_offloads(worker, "eth0", wiring.worker);
     set_offloads(host, "in", {});

@@ -34,6 +34,7 @@ inline constexpr Mac out_mac = {2, 0, 0, 0, 0, 0x02};
 struct Wiring {
     Way way = Way::local;
     unsigned mtu = 1500;
+    unsigned out_mtu = 0; ///< of `out` and the server's device; 0: as the others'
     unsigned queues = 1;      ///< of the worker's device and of the host's `in`
     bool server_known = true; ///< the host has a permanent neighbour entry for the server
     Offloads worker = {};     ///< of the worker's device

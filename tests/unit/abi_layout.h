@@ -50,7 +50,7 @@
 	ABI_FIELD(olaf_config, max_workers) \
 	ABI_FIELD(olaf_config, window) \
 	ABI_FIELD(olaf_config, kick_ifindex) \
-	ABI_FIELD(olaf_config, pad2) \
+	ABI_FIELD(olaf_config, egress_mtu) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \

@@ -133,6 +133,10 @@ TEST(Config, counts_the_lanes_of_an_mtu) {
     EXPECT_EQ(lanes_of_mtu(9000), 1120u);
     EXPECT_EQ(lanes_of_mtu(65535), static_cast<unsigned>(OLAF_MAX_LANES));
     EXPECT_EQ(lanes_of_mtu(68), 16u);
+    EXPECT_EQ(lanes_within(1500), 178u);
+    EXPECT_EQ(lanes_within(1500, 40), 175u);
+    EXPECT_EQ(lanes_within(84), 1u);
+    EXPECT_EQ(lanes_within(83), 0u);
 }
 
 TEST(Config, refuses_what_is_out_of_range) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How large a planned queue is: its tables, and the updates that it takes.
+#pragma once
+
+#include "plan.hpp"
+
+namespace olaf {
+
+/// Nothing given: the default or, with replace, the running queue's.
+template <class T, class Given> void take(T &into, const std::optional<Given> &given) {
+    if (given)
+        into = static_cast<T>(*given);
+}
+
+/// After the delivery is planned: what can't leave by it isn't taken.
+Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Device &device,
+                        const Record *running);
+
+} // namespace olaf
