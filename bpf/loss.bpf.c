@@ -128,20 +128,17 @@ static __always_inline int olaf_skb_left(const struct sk_buff *skb, const struct
 }
 
 /*
- * Where an update that went up to this host's own server died, or -1: it isn't ours. An skb that
- * was given no reason and has no route was dropped by XDP, or is a packet socket's copy.
+ * Where an update that went up to this host's own server died, or -1: it isn't ours. The queue
+ * left alone what is addressed to another host. An skb that was given no reason and has no route
+ * was dropped by XDP, or is a packet socket's copy.
  */
-static __always_inline int olaf_skb_died_at(const struct sk_buff *skb, __u32 family, __u32 reason)
+static __always_inline int olaf_skb_died_at(const struct sk_buff *skb, const struct olaf_skb *lost,
+					    __u32 reason)
 {
-	const void *dst = (const void *)(BPF_CORE_READ(skb, _skb_refdst) & OLAF_DST_POINTER);
-
-	if (olaf_reason_is_socket(reason))
-		return OLAF_LOST_SOCKET;
-	if (olaf_reason_is_none_of_ours(reason) ||
-	    (!dst && OLAF_REASON_IS(reason, NOT_SPECIFIED)) ||
-	    (dst && !olaf_skb_is_for_us(dst, family)))
+	if (!olaf_is_own_address(lost->daddr_be) || olaf_reason_is_none_of_ours(reason) ||
+	    (OLAF_REASON_IS(reason, NOT_SPECIFIED) && !BPF_CORE_READ(skb, _skb_refdst)))
 		return -1;
-	return OLAF_LOST_STACK;
+	return olaf_reason_is_socket(reason) ? OLAF_LOST_SOCKET : OLAF_LOST_STACK;
 }
 
 /* Is it the message that the lane hands over at this moment? */
@@ -204,7 +201,7 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	where = OLAF_LOST_DEVICE;
 	if (up)
-		where = olaf_skb_died_at(skb, lost.family, ctx->args[2]);
+		where = olaf_skb_died_at(skb, &lost, ctx->args[2]);
 	else if (!olaf_skb_left(skb, &lost, watched))
 		return 0;
 	if (where < 0)

@@ -123,6 +123,14 @@ Json cluster_list(const QueueState &state) {
 
 } // namespace
 
+std::uint64_t lost_updates(const QueueState &state) {
+    auto sum = state.snapshot.counters.updates_refused;
+    if (state.losses)
+        for (const auto updates : state.losses->updates)
+            sum += updates;
+    return sum;
+}
+
 Result<QueueState> read_queue(const Attachment &attachment) {
     std::map<std::string, Fd> open;
     const auto find = [&](const char *name) {
@@ -182,6 +190,12 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
          lost_behind(state.losses ? state.losses->frames : nullptr, cpu.departures_refused)},
         {"lost_behind_updates",
          lost_behind(state.losses ? state.losses->updates : nullptr, cpu.updates_refused)},
+        {"gate",
+         {{"open", snapshot.gate.lost_ns == 0},
+          {"blocked_ns", blocked_ns(snapshot.gate)},
+          {"next_hops_unready", snapshot.next_hops_unready},
+          {"probes", cpu.gate_probes},
+          {"hops_asked", cpu.hops_asked}}},
         {"aom", nullptr},
         {"passages_unmetered", cpu.passages_unmetered},
         {"events_lost", cpu.events_lost},

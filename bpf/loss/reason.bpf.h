@@ -17,7 +17,6 @@ enum skb_drop_reason {
 	SKB_DROP_REASON_SOCKET_RCVBUFF,
 	SKB_DROP_REASON_UDP_CSUM,
 	SKB_DROP_REASON_PROTO_MEM,
-	SKB_DROP_REASON_OTHERHOST,
 	SKB_DROP_REASON_XDP,
 	SKB_DROP_REASON_PACKET_SOCK_ERROR,
 };
@@ -34,14 +33,10 @@ static __always_inline int olaf_reason_is_socket(__u32 reason)
 	       OLAF_REASON_IS(reason, UDP_CSUM) || OLAF_REASON_IS(reason, PROTO_MEM);
 }
 
-/*
- * Not a loss of ours: XDP's own verdict, a packet socket's copy, and what is for another host,
- * which the queue left alone.
- */
+/* Not a loss of ours: XDP's own verdict, and a packet socket's copy. */
 static __always_inline int olaf_reason_is_none_of_ours(__u32 reason)
 {
-	return OLAF_REASON_IS(reason, XDP) || OLAF_REASON_IS(reason, PACKET_SOCK_ERROR) ||
-	       OLAF_REASON_IS(reason, OTHERHOST);
+	return OLAF_REASON_IS(reason, XDP) || OLAF_REASON_IS(reason, PACKET_SOCK_ERROR);
 }
 
 #endif /* OLAF_REASON_BPF_H */

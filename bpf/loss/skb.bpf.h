@@ -14,7 +14,7 @@
 
 #include <bpf/bpf_core_read.h>
 
-#include "bpf/config.bpf.h"
+#include "bpf/packet/own.bpf.h"
 
 #define OLAF_KERNEL __attribute__((preserve_access_index))
 
@@ -45,17 +45,6 @@ struct sk_buff {
 	unsigned char *data;
 } OLAF_KERNEL;
 
-struct rtable {
-	__u16 rt_type;
-} OLAF_KERNEL;
-
-struct rt6_info {
-	unsigned int rt6i_flags;
-} OLAF_KERNEL;
-
-#define OLAF_DST_POINTER (~1UL) /* the lowest bit says whether the skb holds a reference */
-#define OLAF_RTN_LOCAL 2
-#define OLAF_RTF_LOCAL 0x80000000
 #define OLAF_LINK_STARTED (1UL << 0)
 #define OLAF_LINK_NO_CARRIER (1UL << 2)
 #define OLAF_SKB_VLAN_TAGS 2
@@ -64,7 +53,7 @@ struct rt6_info {
 /* A frame on its way through the kernel. */
 struct olaf_skb {
 	const void *frame; /* its MAC header */
-	__u32 family; /* 4 or 6 */
+	__be32 daddr_be[4]; /* its destination as olaf_own has it */
 	struct olaf_header message; /* wire form */
 };
 
@@ -74,14 +63,6 @@ static __always_inline int olaf_link_is_down(const struct net_device *dev)
 	unsigned long state = BPF_CORE_READ(dev, state);
 
 	return !(state & OLAF_LINK_STARTED) || (state & OLAF_LINK_NO_CARRIER);
-}
-
-/* Was the skb routed up to a socket of this host? */
-static __always_inline int olaf_skb_is_for_us(const void *dst, __u32 family)
-{
-	if (family == 4)
-		return BPF_CORE_READ((const struct rtable *)dst, rt_type) == OLAF_RTN_LOCAL;
-	return BPF_CORE_READ((const struct rt6_info *)dst, rt6i_flags) & OLAF_RTF_LOCAL;
 }
 
 /* Past Ethernet and VLAN tags. Returns the EtherType, 0 if it can't be read. */
@@ -103,8 +84,9 @@ static __always_inline __be16 olaf_skb_ethernet(const void *frame, __u32 *offset
 	return proto_be;
 }
 
-/* Past the IP header. Returns whether UDP follows. */
-static __always_inline int olaf_skb_ip(const void *frame, __u32 family, __u32 *offset)
+/* Past the IP header, whose destination it takes. Returns whether UDP follows. */
+static __always_inline int olaf_skb_ip(const void *frame, __u32 family, __be32 daddr_be[4],
+				       __u32 *offset)
 {
 	__u8 extension[2];
 	struct ipv6hdr six;
@@ -115,11 +97,13 @@ static __always_inline int olaf_skb_ip(const void *frame, __u32 family, __u32 *o
 		if (bpf_probe_read_kernel(&four, sizeof(four), frame + *offset))
 			return 0;
 		*offset += 4 * four.ihl;
+		olaf_map_address(daddr_be, &four.daddr, 4);
 		return four.version == 4 && four.protocol == IPPROTO_UDP;
 	}
 	if (bpf_probe_read_kernel(&six, sizeof(six), frame + *offset) || six.version != 6)
 		return 0;
 	*offset += sizeof(six);
+	olaf_map_address(daddr_be, six.daddr.in6_u.u6_addr32, 6);
 	extension[0] = six.nexthdr;
 	for (i = 0; i < OLAF_SKB_EXTENSIONS; i++) {
 		if (extension[0] != IPPROTO_HOPOPTS && extension[0] != IPPROTO_DSTOPTS)
@@ -144,8 +128,7 @@ static __always_inline int olaf_skb_update(const struct sk_buff *skb, __be16 por
 	proto_be = olaf_skb_ethernet(frame, &offset);
 	if (proto_be != bpf_htons(ETH_P_IP) && proto_be != bpf_htons(ETH_P_IPV6))
 		return -1;
-	into->family = proto_be == bpf_htons(ETH_P_IP) ? 4 : 6;
-	if (!olaf_skb_ip(frame, into->family, &offset) ||
+	if (!olaf_skb_ip(frame, proto_be == bpf_htons(ETH_P_IP) ? 4 : 6, into->daddr_be, &offset) ||
 	    bpf_probe_read_kernel(&udp, sizeof(udp), frame + offset) || udp.dest != port_be ||
 	    bpf_probe_read_kernel(&into->message, sizeof(into->message),
 				  frame + offset + sizeof(udp)))

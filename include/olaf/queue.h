@@ -244,6 +244,7 @@ struct olaf_gate {
 	__u64 probed_ns; /* when it last took a probe of the drain lane's */
 	__u64 tried_ns; /* when a departure last tried after a refusal */
 	__u64 asked_ns; /* when the drain lane last probed */
+	__u64 shut_ns; /* since when it is shut; means something only while lost_ns isn't 0 */
 };
 
 /* ---- counters ------------------------------------------------------------------------ */

@@ -146,7 +146,10 @@
 	ABI_FIELD(olaf_control, pad) \
 	ABI_SIZE(olaf_gate) \
 	ABI_FIELD(olaf_gate, lost_ns) \
+	ABI_FIELD(olaf_gate, probed_ns) \
 	ABI_FIELD(olaf_gate, tried_ns) \
+	ABI_FIELD(olaf_gate, asked_ns) \
+	ABI_FIELD(olaf_gate, shut_ns) \
 	ABI_SIZE(olaf_counters) \
 	ABI_FIELD(olaf_counters, received) \
 	ABI_FIELD(olaf_counters, updates_in) \
@@ -342,6 +345,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 311
+#define ABI_ENTRIES 324
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
