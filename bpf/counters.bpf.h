@@ -68,6 +68,17 @@ static __always_inline void olaf_count_contended(__u32 updates)
 	counters->updates_contended += updates;
 }
 
+/* Counts a departure of the lane that its way out refused. */
+static __always_inline void olaf_count_lane_loss(__u32 updates)
+{
+	struct olaf_counters *counters = olaf_counters_here();
+
+	if (!counters)
+		return;
+	counters->departures_refused++;
+	counters->updates_refused += updates;
+}
+
 /* Counts an update that is well formed and allowed; its outcome is counted by its slot. */
 static __always_inline void olaf_count_received(__u32 updates)
 {

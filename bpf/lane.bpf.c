@@ -18,6 +18,7 @@
 #include "bpf/age/aom.bpf.h"
 #include "bpf/queue/departure.bpf.h"
 #include "bpf/queue/fits.bpf.h"
+#include "bpf/queue/sent.bpf.h"
 #include "bpf/queue/solicit.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/queue/token.bpf.h"
@@ -89,14 +90,21 @@ int olaf_token_catch(struct __sk_buff *skb)
 	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
 }
 
-/* Hands the finished frame in the skb to its way out, as a clone. 0, or negative: refused. */
-static __always_inline long olaf_lane_send(struct __sk_buff *skb)
+/* Hands the finished frame in the skb to its way out, as a clone. Returns whether it is refused. */
+static __always_inline int olaf_lane_send(struct __sk_buff *skb, const struct olaf_entry *entry)
 {
-	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL)
-		return bpf_clone_redirect(skb, olaf_cfg.egress_ifindex, 0);
-	if (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE)
-		bpf_skb_store_bytes(skb, ETH_ALEN, (const void *)olaf_cfg.lane_mac, ETH_ALEN, 0);
-	return bpf_clone_redirect(skb, olaf_cfg.ifindex, BPF_F_INGRESS);
+	struct olaf_sent *sent = olaf_sent_lane_begin(&entry->message);
+	long error;
+
+	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
+		error = bpf_clone_redirect(skb, olaf_cfg.egress_ifindex, 0);
+	} else {
+		if (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE)
+			bpf_skb_store_bytes(skb, ETH_ALEN, (const void *)olaf_cfg.lane_mac,
+					    ETH_ALEN, 0);
+		error = bpf_clone_redirect(skb, olaf_cfg.ifindex, BPF_F_INGRESS);
+	}
+	return olaf_sent_lane_end(sent, error);
 }
 
 /*
@@ -160,8 +168,8 @@ static __always_inline void olaf_lane_depart(struct __sk_buff *skb, struct olaf_
 	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
 	olaf_lane_meter(&out.entry->pending, now);
-	if (olaf_lane_send(skb)) {
-		olaf_count(departures_refused);
+	if (olaf_lane_send(skb, out.entry)) {
+		olaf_count_lane_loss(out.entry->pending.count);
 		olaf_gate_lost(now);
 		refused = 1;
 	}

@@ -1,78 +1,27 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * Losses behind the queue: frames that it sent and that a device then refused. XDP programs
- * don't learn of them; tracepoints of the kernel's XDP code do.
+ * Losses behind the queue: frames that it sent and that were then refused or dropped. The
+ * programs that sent them don't learn of it; tracepoints of the kernel do.
  *
  *   xdp_redirect_err    the redirect itself failed: no such device, down, no XDP output
  *   xdp_devmap_xmit     the output device took fewer frames than it was given
  *   xdp_bulk_tx         the same of frames sent back out of the device they came by (veth)
  *   xdp_exception       the same, one frame at a time (other drivers, generic XDP)
+ *   kfree_skb           an skb died: at the server's socket, on its way up the stack, or at the
+ *                       output device
  *
  * Raw tracepoints, pinned like the rest of the queue. They run for every device of the host;
- * most calls end at the first comparison. The layouts of the kernel's structs are looked up
- * in its BTF when the object is loaded (CO-RE).
+ * most calls end at the first comparison.
  */
 #include <linux/errno.h>
 
-#include <linux/bpf.h>
-#include <bpf/bpf_core_read.h>
-
-#include "bpf/age/events.bpf.h"
+#include "bpf/loss/losses.bpf.h"
+#include "bpf/loss/reason.bpf.h"
+#include "bpf/loss/watched.bpf.h"
 #include "bpf/queue/gate.bpf.h"
+#include "bpf/queue/sent.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
-
-struct ns_common {
-	unsigned int inum;
-} __attribute__((preserve_access_index));
-
-struct net {
-	struct ns_common ns;
-} __attribute__((preserve_access_index));
-
-typedef struct {
-	struct net *net;
-} __attribute__((preserve_access_index)) possible_net_t;
-
-struct net_device {
-	int ifindex;
-	possible_net_t nd_net;
-} __attribute__((preserve_access_index));
-
-/*
- * Key 0, struct olaf_losses, one copy a CPU. Writers: the programs below, in softirq or, for a
- * frame that a test offers, with softirqs off: plain increments. User space sums.
- */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct olaf_losses);
-} olaf_losses SEC(".maps");
-
-/* Key 0, struct olaf_watched. Writer: user space (`olaf attach`). */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct olaf_watched);
-} olaf_watched SEC(".maps");
-
-/* Is it the queue's device? With `egress` also the one that generic XDP sends out of. */
-static __always_inline int olaf_is_watched(const struct net_device *dev, int egress)
-{
-	struct olaf_watched *watched;
-	__u32 zero = 0, ifindex;
-
-	watched = bpf_map_lookup_elem(&olaf_watched, &zero);
-	if (!watched)
-		return 0;
-	ifindex = BPF_CORE_READ(dev, ifindex);
-	if (ifindex != *(volatile __u32 *)&watched->ifindex &&
-	    !(egress && ifindex && ifindex == *(volatile __u32 *)&watched->skb_egress_ifindex))
-		return 0;
-	return BPF_CORE_READ(dev, nd_net.net, ns.inum) == *(volatile __u32 *)&watched->netns;
-}
 
 /*
  * A device that is down or gone refuses with an error; one that is only full, or a frame that is
@@ -84,67 +33,180 @@ static __always_inline void olaf_way_refused(int error)
 		olaf_gate_lost(bpf_ktime_get_ns());
 }
 
-static __always_inline int olaf_lose(__u32 where, __u32 frames)
+/* The frame that XDP sent last was refused at once. */
+static __always_inline int olaf_lose_last(__u32 where)
 {
-	struct olaf_losses *losses;
-	struct olaf_telling *telling;
-	__u64 now = bpf_ktime_get_ns();
-	__u32 zero = 0;
+	struct olaf_sent *sent = olaf_sent_here();
 
-	losses = bpf_map_lookup_elem(&olaf_losses, &zero);
-	if (!losses)
+	return sent ? olaf_lose(where, 1, olaf_sent_take_back(sent)) : 0;
+}
+
+/* A device was given a batch of frames, and refused the last `dropped` of them. */
+static __always_inline int olaf_lose_of_batch(__u32 where, int taken, int dropped, int error)
+{
+	struct olaf_sent *sent = olaf_sent_here();
+	__u64 updates;
+
+	if (!sent || taken < 0 || dropped < 0)
 		return 0;
-	losses->frames[where] += frames;
-	if (!olaf_listened(now))
+	updates = olaf_sent_settle(sent, taken + dropped, dropped);
+	if (!dropped)
 		return 0;
-	telling = olaf_event_begin(OLAF_EVENT_LOSS, where, NULL, now);
-	if (!telling)
-		return 0;
-	telling->record.event.count = frames;
-	olaf_event_send(telling);
-	return 0;
+	olaf_way_refused(error);
+	return olaf_lose(where, dropped, updates);
 }
 
 /* dev, program, target, error, kind and id of the map, index: see trace/events/xdp.h */
 SEC("raw_tp/xdp_redirect_err")
 int olaf_lost_redirect(struct bpf_raw_tracepoint_args *ctx)
 {
-	if (!olaf_is_watched((const struct net_device *)ctx->args[0], 0))
+	const volatile struct olaf_watched *watched = olaf_watched_here();
+
+	if (!watched || !olaf_is_device((const struct net_device *)ctx->args[0], watched))
 		return 0;
 	olaf_way_refused(ctx->args[3]);
-	return olaf_lose(OLAF_LOST_REDIRECT, 1);
+	return olaf_lose_last(OLAF_LOST_REDIRECT);
 }
 
 /* device it came by, device it leaves by, sent, dropped, error */
 SEC("raw_tp/xdp_devmap_xmit")
 int olaf_lost_xmit(struct bpf_raw_tracepoint_args *ctx)
 {
-	int dropped = ctx->args[3];
+	const volatile struct olaf_watched *watched = olaf_watched_here();
 
-	if (dropped <= 0 || !olaf_is_watched((const struct net_device *)ctx->args[0], 0))
+	if (!watched || !olaf_is_device((const struct net_device *)ctx->args[0], watched))
 		return 0;
-	olaf_way_refused(ctx->args[4]);
-	return olaf_lose(OLAF_LOST_XMIT, dropped);
+	return olaf_lose_of_batch(OLAF_LOST_XMIT, ctx->args[2], ctx->args[3], ctx->args[4]);
 }
 
 /* device, sent, dropped, error */
 SEC("raw_tp/xdp_bulk_tx")
 int olaf_lost_bulk_tx(struct bpf_raw_tracepoint_args *ctx)
 {
-	int dropped = ctx->args[2];
+	const volatile struct olaf_watched *watched = olaf_watched_here();
 
-	if (dropped <= 0 || !olaf_is_watched((const struct net_device *)ctx->args[0], 0))
+	if (!watched || !olaf_is_device((const struct net_device *)ctx->args[0], watched))
 		return 0;
-	olaf_way_refused(ctx->args[3]);
-	return olaf_lose(OLAF_LOST_TX, dropped);
+	return olaf_lose_of_batch(OLAF_LOST_TX, ctx->args[1], ctx->args[2], ctx->args[3]);
 }
 
-/* device, program, verdict. Of redirects some drivers tell twice: those are counted above. */
+/*
+ * device, program, verdict. Of redirects some drivers tell twice: those are counted above.
+ * Generic XDP tells of the device that it sent by, and frees the skb next.
+ */
 SEC("raw_tp/xdp_exception")
 int olaf_lost_tx(struct bpf_raw_tracepoint_args *ctx)
 {
-	if ((__u32)ctx->args[2] != XDP_TX ||
-	    !olaf_is_watched((const struct net_device *)ctx->args[0], 1))
+	const struct net_device *dev = (const struct net_device *)ctx->args[0];
+	const volatile struct olaf_watched *watched = olaf_watched_here();
+	struct olaf_sent *sent = olaf_sent_here();
+
+	if (!watched || !sent || (__u32)ctx->args[2] != XDP_TX || !olaf_is_way_out(dev, watched) ||
+	    (!watched->skb_mode && watched->egress_ifindex != watched->ifindex))
 		return 0;
-	return olaf_lose(OLAF_LOST_TX, 1);
+	if (olaf_link_is_down(dev))
+		olaf_gate_lost(bpf_ktime_get_ns());
+	sent->excused = watched->skb_mode;
+	return olaf_lose_last(OLAF_LOST_TX);
+}
+
+/*
+ * Did the skb die on its way out, and is it ours? A device gets it with its MAC header in front.
+ * The lane's came by the lane. What generic XDP sends has no route; what the kernel forwards by
+ * itself has one, unless it bridges: then a queue in generic mode can't tell them apart.
+ */
+static __always_inline int olaf_skb_left(const struct sk_buff *skb, const struct olaf_skb *lost,
+					 const volatile struct olaf_watched *watched)
+{
+	__u32 iif = BPF_CORE_READ(skb, skb_iif);
+
+	if (BPF_CORE_READ(skb, data) != lost->frame)
+		return 0;
+	if (iif == watched->lane_ifindex || iif == watched->kick_ifindex)
+		return 1;
+	return watched->skb_mode && iif == watched->ifindex && !BPF_CORE_READ(skb, _skb_refdst);
+}
+
+/*
+ * Where an update that went up to this host's own server died, or -1: it isn't ours. The queue
+ * left alone what is addressed to another host. An skb that was given no reason and has no route
+ * was dropped by XDP, or is a packet socket's copy.
+ */
+static __always_inline int olaf_skb_died_at(const struct sk_buff *skb, const struct olaf_skb *lost,
+					    __u32 reason)
+{
+	if (!olaf_is_own_address(lost->daddr_be) || olaf_reason_is_none_of_ours(reason) ||
+	    (OLAF_REASON_IS(reason, NOT_SPECIFIED) && !BPF_CORE_READ(skb, _skb_refdst)))
+		return -1;
+	return olaf_reason_is_socket(reason) ? OLAF_LOST_SOCKET : OLAF_LOST_STACK;
+}
+
+/* Is it the message that the lane hands over at this moment? */
+static __always_inline int olaf_is_lanes(const struct olaf_sent *sent, const struct olaf_skb *lost)
+{
+	const __u32 *id = (const void *)&lost->message + OLAF_SENT_ID_AT;
+	int i;
+
+	for (i = 0; i < OLAF_SENT_ID_WORDS; i++)
+		if (sent->lane_id[i] != id[i])
+			return 0;
+	return 1;
+}
+
+/* While the lane sends: it learns what fell. Returns whether it counts this one itself. */
+static __always_inline int olaf_lane_learns(struct olaf_sent *sent, const struct sk_buff *skb,
+					    __be16 port_be, int way_out)
+{
+	struct olaf_skb lost = {};
+
+	if (!olaf_skb_update(skb, port_be, &lost) && olaf_is_lanes(sent, &lost)) {
+		sent->lane_fell |= OLAF_FELL_ITSELF;
+		return 1;
+	}
+	if (way_out)
+		sent->lane_fell |= OLAF_FELL_OTHER;
+	return 0;
+}
+
+/* skb, where in the kernel, reason. Not called for what was consumed. */
+SEC("raw_tp/kfree_skb")
+int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct sk_buff *skb = (const struct sk_buff *)ctx->args[0];
+	const volatile struct olaf_watched *watched = olaf_watched_here();
+	struct olaf_sent *sent = olaf_sent_here();
+	const struct net_device *dev;
+	struct olaf_skb lost = {};
+	int way_out, up, where;
+
+	if (!watched || !sent)
+		return 0;
+	dev = BPF_CORE_READ(skb, dev);
+	way_out = olaf_is_way_out(dev, watched);
+	up = !watched->egress_ifindex && olaf_is_device(dev, watched);
+	if (sent->lane_sends) {
+		if (olaf_lane_learns(sent, skb, watched->port_be, way_out)) {
+			if (way_out && olaf_link_is_down(dev))
+				olaf_gate_lost(bpf_ktime_get_ns());
+			return 0;
+		}
+	}
+	if (!way_out && !up)
+		return 0;
+	if (sent->excused) {
+		sent->excused = 0;
+		return 0;
+	}
+	if (olaf_skb_update(skb, watched->port_be, &lost))
+		return 0;
+	where = OLAF_LOST_DEVICE;
+	if (up)
+		where = olaf_skb_died_at(skb, &lost, ctx->args[2]);
+	else if (!olaf_skb_left(skb, &lost, watched))
+		return 0;
+	if (where < 0)
+		return 0;
+	if (way_out && olaf_link_is_down(dev))
+		olaf_gate_lost(bpf_ktime_get_ns());
+	return olaf_lose(where, 1, bpf_ntohl(lost.message.count_be));
 }

@@ -30,7 +30,7 @@ using Link = std::unique_ptr<bpf_link, LinkCloser>;
 constexpr const char *own_maps[] = {"olaf_losses", "olaf_watched"};
 /// Pins of the links; each is there or none.
 constexpr const char *links[] = {"olaf_lost_redirect", "olaf_lost_xmit", "olaf_lost_bulk_tx",
-                                 "olaf_lost_tx"};
+                                 "olaf_lost_tx", "olaf_lost_skb"};
 
 std::string hint_for(int code) {
     if (code == EPERM || code == EACCES)
@@ -125,11 +125,14 @@ Result<void> watch(const Datapath &queue, const PinPlace &place) {
 } // namespace
 
 olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
-    const bool generic = (config.flags & OLAF_CONFIG_SKB_MODE) != 0;
     return {.netns = static_cast<std::uint32_t>(place.netns),
             .ifindex = place.ifindex,
-            .skb_egress_ifindex = generic ? config.egress_ifindex : 0,
-            .pad = 0};
+            .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
+            .lane_ifindex = config.lane_ifindex,
+            .kick_ifindex = config.kick_ifindex,
+            .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
+            .port_be = config.port_be,
+            .pad = {}};
 }
 
 Result<void> watch_losses(const Datapath &queue, const PinPlace &place) {
@@ -162,7 +165,7 @@ Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment) {
     olaf_losses sum{};
     for (const auto &copy : copies)
         for (std::size_t i = 0; i < OLAF_LOST_PLACES; i++)
-            sum.frames[i] += copy.frames[i];
+            sum.frames[i] += copy.frames[i], sum.updates[i] += copy.updates[i];
     return sum;
 }
 

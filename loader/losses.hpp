@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Frames lost behind the queue: the tracepoint programs that count them (bpf/loss.bpf.c).
+// What is lost behind the queue: the tracepoint programs that count them (bpf/loss.bpf.c).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace olaf {
 
-/// Whose losses count: the queue's device, and in skb mode the one that departures leave by.
+/// Whose losses count: the queue's device, and the one that departures leave by.
 olaf_watched watched_of(const PinPlace &place, const olaf_config &config);
 
 /// Loads and attaches the programs and pins them with their maps at the queue's place, all or

@@ -37,6 +37,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_control"},
         {"olaf_gate"},
         {"olaf_hops"},
+        {"olaf_sent"},
         {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},
         {"olaf_rosters", clusters, 0, "--max-clusters"},
         {"olaf_acks"},

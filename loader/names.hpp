@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "olaf/events.h"
 #include "olaf/queue.h"
 
 namespace olaf {
@@ -20,5 +21,9 @@ inline constexpr std::array<std::string_view, OLAF_REFUSED_REASONS> refused_name
 
 inline constexpr std::array<std::string_view, OLAF_BYPASS_REASONS> bypass_names{
     "other", "foreign", "tagged", "unbridged"};
+
+/// Where something was lost behind the queue, as `olaf status` calls it.
+inline constexpr std::array<std::string_view, OLAF_LOST_PLACES> lost_names{
+    "redirect", "transmit", "send_back", "lane", "socket", "stack", "device"};
 
 } // namespace olaf

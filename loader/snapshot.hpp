@@ -35,6 +35,8 @@ struct Snapshot {
     olaf_ack_counters acks{}; ///< of every CPU
     olaf_ring ring{};
     olaf_window window{}; ///< all zero without --window
+    olaf_gate gate{};
+    std::uint64_t next_hops_unready = 0; ///< that something waits for and that have no address
     std::vector<SlotSums> clusters; ///< by id
 };
 
@@ -43,6 +45,9 @@ using MapFinder = std::function<int(const char *name)>;
 
 /// With packets in flight the parts may be of different moments; without, they agree.
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd);
+
+/// How long the way out has taken nothing; 0: it takes departures.
+std::uint64_t blocked_ns(const olaf_gate &gate);
 
 /// How long an ACK is waited for now: departures that get none wait so long.
 std::uint64_t window_timeout_ns(const olaf_window &window);

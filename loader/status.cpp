@@ -28,7 +28,7 @@ Result<Json> status_of(const Attachment &attachment, bool clusters) {
 std::string reasons(const Json &counts) {
     std::string text;
     for (const auto &[name, count] : counts.items())
-        if (count.get<std::uint64_t>() != 0)
+        if (!count.is_null() && count.get<std::uint64_t>() != 0)
             text += fmt::format("{}{} {}", text.empty() ? " (" : ", ", name,
                                 count.get<std::uint64_t>());
     return text.empty() ? text : text + ")";
@@ -49,12 +49,21 @@ void print_age(const Json &aom) {
     fmt::print("            {} since generated\n", ages(aom["by_generated"]));
 }
 
-/// Only what is worth a line: frames lost, or nobody watching.
-void print_lost(const Json &lost) {
-    if (lost["transmit"].is_null())
+/// Only what is worth a line: updates lost, or nobody watching.
+void print_lost(const Json &frames, const Json &updates) {
+    if (frames["transmit"].is_null())
         fmt::print("  behind    losses aren't watched: olaf attach --replace tells why\n");
-    else if (reasons(lost).size() != 0)
-        fmt::print("  behind    frames lost{}\n", reasons(lost));
+    if (!reasons(frames).empty())
+        fmt::print("  behind    updates lost{}, in frames{}\n", reasons(updates), reasons(frames));
+}
+
+/// Only while something keeps updates back.
+void print_gate(const Json &gate) {
+    if (!gate["open"].get<bool>())
+        fmt::print("  way out   takes nothing since {}: updates wait\n",
+                   duration_text(gate["blocked_ns"].get<std::uint64_t>()));
+    if (const auto unready = gate["next_hops_unready"].get<std::uint64_t>(); unready != 0)
+        fmt::print("  way out   {} next hops don't answer: their updates wait\n", unready);
 }
 
 /// Only where the programs were told something else than the host has.
@@ -73,7 +82,8 @@ void print_clusters(const Json &clusters) {
         fmt::print("{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", number("cluster"),
                    number("passed_through"), number("appended"), number("aggregated"),
                    number("replaced"), number("departed"),
-                   number("dropped_full") + number("dropped_reward") + number("dropped_sealed"));
+                   number("dropped_full") + number("dropped_reward") + number("dropped_sealed") +
+                       number("dropped_misfit"));
     }
 }
 
@@ -104,15 +114,17 @@ void print_table(const Attachment &attachment, const Json &json) {
     fmt::print("  departed  {}: {} riding on arrivals, {} by the drain lane\n", number("departed"),
                number("departed_riding"), number("departed_drain"));
     const auto contended = json["counters"]["dropped_contended"].get<std::uint64_t>();
-    fmt::print("  dropped   {} queue full{}, {} low reward, {} sealed\n", number("dropped_full"),
+    fmt::print("  dropped   {} queue full{}, {} low reward, {} sealed, {} misfit\n",
+               number("dropped_full"),
                contended == 0 ? "" : fmt::format(" ({} of them at a lock)", contended),
-               number("dropped_reward"), number("dropped_sealed"));
+               number("dropped_reward"), number("dropped_sealed"), number("dropped_misfit"));
     fmt::print("  updates   {} in, {} out, {} superseded, {} dropped, {} waiting\n",
                number("updates_in"), number("updates_out"), number("updates_superseded"),
                number("updates_dropped"), number("updates_waiting"));
-    fmt::print("  besides   {} malformed{}, {} not allowed{}, {} bypassed\n", number("malformed"),
+    fmt::print("  besides   {} malformed{}, {} not allowed{}, {} bypassed{}\n", number("malformed"),
                reasons(json["malformed_by_reason"]), number("not_allowed"),
-               reasons(json["not_allowed_by_reason"]), number("bypassed"));
+               reasons(json["not_allowed_by_reason"]), number("bypassed"),
+               reasons(json["bypassed_by_reason"]));
     const auto &acks = json["acks"];
     const auto ack = [&](const char *key) { return acks[key].get<std::uint64_t>(); };
     fmt::print("  acks      {}: {} stamped, {} for every worker copied {} times", ack("recognised"),
@@ -124,7 +136,8 @@ void print_table(const Attachment &attachment, const Json &json) {
                    ack("copies_refused"), ack("copies_unreachable"), ack("copies_unfit"));
     fmt::print("\n");
     print_age(json["aom"]);
-    print_lost(json["lost_behind"]);
+    print_gate(json["gate"]);
+    print_lost(json["lost_behind"], json["lost_behind_updates"]);
     print_own(json["own_addresses"], attachment.device);
     if (json.contains("clusters"))
         print_clusters(json["clusters"]);

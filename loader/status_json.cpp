@@ -82,16 +82,16 @@ Json window_object(const olaf_config &config, const olaf_window &window) {
             {"unmatched", window.unmatched}};
 }
 
-/// Frames that left the queue and that a device refused; null: nobody watches.
-Json lost_behind(const QueueState &state) {
-    Json object{{"redirect", nullptr},
-                {"transmit", nullptr},
-                {"send_back", nullptr},
-                {"lane", state.snapshot.counters.departures_refused}};
-    if (state.losses) {
-        object["redirect"] = state.losses->frames[OLAF_LOST_REDIRECT];
-        object["transmit"] = state.losses->frames[OLAF_LOST_XMIT];
-        object["send_back"] = state.losses->frames[OLAF_LOST_TX];
+/// What left the queue and was then refused or dropped; null: nobody watches. The lane needs no
+/// watching.
+Json lost_behind(const __u64 *watched, std::uint64_t lane) {
+    Json object = Json::object();
+    for (std::size_t place = 0; place < lost_names.size(); place++) {
+        auto &count = object[std::string(lost_names[place])];
+        if (place == OLAF_LOST_LANE)
+            count = lane;
+        else if (watched != nullptr)
+            count = watched[place];
     }
     return object;
 }
@@ -122,6 +122,14 @@ Json cluster_list(const QueueState &state) {
 }
 
 } // namespace
+
+std::uint64_t lost_updates(const QueueState &state) {
+    auto sum = state.snapshot.counters.updates_refused;
+    if (state.losses)
+        for (const auto updates : state.losses->updates)
+            sum += updates;
+    return sum;
+}
 
 Result<QueueState> read_queue(const Attachment &attachment) {
     std::map<std::string, Fd> open;
@@ -178,7 +186,16 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
         {"departures_failed",
          {{"unfit", cpu.departures_unfit}, {"refused", cpu.departures_refused}}},
         {"acks", ack_counters(snapshot.acks)},
-        {"lost_behind", lost_behind(state)},
+        {"lost_behind",
+         lost_behind(state.losses ? state.losses->frames : nullptr, cpu.departures_refused)},
+        {"lost_behind_updates",
+         lost_behind(state.losses ? state.losses->updates : nullptr, cpu.updates_refused)},
+        {"gate",
+         {{"open", snapshot.gate.lost_ns == 0},
+          {"blocked_ns", blocked_ns(snapshot.gate)},
+          {"next_hops_unready", snapshot.next_hops_unready},
+          {"probes", cpu.gate_probes},
+          {"hops_asked", cpu.hops_asked}}},
         {"aom", nullptr},
         {"passages_unmetered", cpu.passages_unmetered},
         {"events_lost", cpu.events_lost},

@@ -20,6 +20,9 @@ struct QueueState {
 
 Result<QueueState> read_queue(const Attachment &attachment);
 
+/// Updates lost behind the queue, as far as anybody watches.
+std::uint64_t lost_updates(const QueueState &state);
+
 nlohmann::ordered_json status_json(const Attachment &attachment, const QueueState &state,
                                    bool clusters);
 

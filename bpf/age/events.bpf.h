@@ -115,6 +115,7 @@ static __always_inline struct olaf_telling *olaf_event_begin(__u32 kind, __u32 d
 	event->tai_offset_ns = olaf_tai_offset(now);
 	event->kind = kind;
 	event->detail = detail;
+	event->frames = kind == OLAF_EVENT_LOSS;
 	event->cpu = bpf_get_smp_processor_id();
 	event->sampled = *(volatile __u32 *)&listen->sample;
 	telling->wanted_bytes = *(volatile __u32 *)&listen->frame_bytes;

@@ -13,7 +13,7 @@
  * So of many that would be lost only those are that were on their way when the device went,
  * and one for each probe that misleads: at most one in OLAF_GATE_PROBE_NS.
  *
- * Key 0, value struct olaf_gate. Writers: the loss programs write lost_ns; the drain lane
+ * Key 0, value struct olaf_gate. Writers: the loss programs write shut_ns and lost_ns; the drain lane
  * probed_ns; who opens it clears lost_ns, by compare-and-swap, unless a newer loss stands
  * there; who lets a departure try writes tried_ns, under the ring's lock. Each word is
  * written whole, and read without a lock.
@@ -46,8 +46,11 @@ static __always_inline void olaf_gate_lost(__u64 now)
 {
 	struct olaf_gate *gate = olaf_the_gate();
 
-	if (gate)
-		*(volatile __u64 *)&gate->lost_ns = now;
+	if (!gate)
+		return;
+	if (!*(volatile __u64 *)&gate->lost_ns)
+		*(volatile __u64 *)&gate->shut_ns = now;
+	*(volatile __u64 *)&gate->lost_ns = now;
 }
 
 /* Is nothing known against the way out? Only then may an update pass by the queue. */

@@ -10,6 +10,7 @@
 #include "bpf/queue/control.bpf.h"
 #include "bpf/queue/departure.bpf.h"
 #include "bpf/queue/gate.bpf.h"
+#include "bpf/queue/sent.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/queue/token.bpf.h"
 
@@ -174,6 +175,7 @@ passed:
 	olaf_aom_passed(slot, &a->update, a->now);
 	if (olaf_listened(a->now))
 		olaf_tell_passage(ctx);
+	olaf_sent_note(a->update.count);
 	return olaf_send();
 unfit:
 	if (olaf_lock(&slot->lock)) {
@@ -208,6 +210,7 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 		verdict = XDP_DROP;
 	} else {
 		olaf_aom_departed(&out.entry->pending, a->now);
+		olaf_sent_note(out.entry->pending.count);
 		verdict = olaf_send();
 	}
 	if (olaf_listened(a->now))

@@ -63,6 +63,9 @@ enum olaf_lost {
 	OLAF_LOST_XMIT = 1, /* the output device refused a redirected frame */
 	OLAF_LOST_TX = 2, /* the device refused a frame sent back out of it */
 	OLAF_LOST_LANE = 3, /* the output device, or the stack, refused one of the drain lane's */
+	OLAF_LOST_SOCKET = 4, /* the server's socket on this host is missing, full or refuses it */
+	OLAF_LOST_STACK = 5, /* this host's stack dropped it on its way to the socket */
+	OLAF_LOST_DEVICE = 6, /* the output's queue or driver took it and dropped it */
 	OLAF_LOST_PLACES,
 };
 
@@ -76,18 +79,19 @@ struct olaf_event {
 	__u32 cluster;
 	__u32 worker; /* the update's, or the newest folded one's */
 	__u32 sequence; /* the same update's */
-	__u32 count; /* arrival, drop: of this update; departure: folded in; loss: frames */
+	__u32 count; /* arrival, drop: of this update; departure: folded in; loss: in its frames */
 	__u32 model_version; /* of an entry: the oldest folded */
 	__u32 queue_length; /* places taken when the event was written: a hint, read without a lock */
 	__u32 cpu;
 	__u32 sampled; /* of how many events this is one: olaf_listen::sample at the time */
 	__u32 frame_bytes; /* length of the whole frame */
 	__u32 captured_bytes; /* of it behind this struct */
+	__u32 frames; /* loss: how many; else 0 */
 	__u16 segment;
 	__u8 kind; /* enum olaf_event_kind */
 	__u8 detail; /* the kind's enum */
 	__u8 cause; /* of DROPPED_MALFORMED and DROPPED_REFUSED */
-	__u8 pad[3];
+	__u8 pad[7];
 };
 
 /* Longest piece of a frame an event carries. */
@@ -111,12 +115,14 @@ struct olaf_listen {
 };
 
 /*
- * olaf_losses[0], one copy a CPU: frames that the queue sent and a device refused, by
- * place; the drain lane's are olaf_counters::departures_refused, and 0 here. It means
- * something only while the programs of bpf/loss.bpf.c are attached.
+ * olaf_losses[0], one copy a CPU: frames that the queue sent and that were then refused or
+ * dropped, by place, and the updates in them. The drain lane's are in olaf_counters
+ * (departures_refused, updates_refused), and 0 here. It means something only while the programs
+ * of bpf/loss.bpf.c are attached.
  */
 struct olaf_losses {
 	__u64 frames[OLAF_LOST_PLACES];
+	__u64 updates[OLAF_LOST_PLACES]; /* sum of their count */
 };
 
 /*
@@ -126,12 +132,16 @@ struct olaf_losses {
 struct olaf_watched {
 	__u32 netns; /* inode of the network namespace */
 	__u32 ifindex; /* the queue's device */
-	__u32 skb_egress_ifindex; /* generic XDP: the device that departures leave by; else 0 */
-	__u32 pad;
+	__u32 egress_ifindex; /* the device that departures leave by; 0: they go up the stack */
+	__u32 lane_ifindex; /* the drain lane's two ends */
+	__u32 kick_ifindex;
+	__u32 skb_mode; /* generic XDP */
+	__be16 port_be; /* UDP port of updates */
+	__u16 pad[3];
 };
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_event) == 5 * 8 + 10 * 4 + 8, "event has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_event) == 5 * 8 + 11 * 4 + 12, "event has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_listen) == 32, "listen has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_watched) == 16, "watched has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_watched) == 32, "watched has no hidden padding");
 
 #endif /* OLAF_EVENTS_H */

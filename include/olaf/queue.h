@@ -244,6 +244,7 @@ struct olaf_gate {
 	__u64 probed_ns; /* when it last took a probe of the drain lane's */
 	__u64 tried_ns; /* when a departure last tried after a refusal */
 	__u64 asked_ns; /* when the drain lane last probed */
+	__u64 shut_ns; /* since when it is shut; means something only while lost_ns isn't 0 */
 };
 
 /* ---- counters ------------------------------------------------------------------------ */
@@ -298,6 +299,7 @@ struct olaf_counters {
 	__u64 updates_contended; /* sum of their count */
 	__u64 departures_unfit; /* popped, but no frame could carry them: their updates count as dropped */
 	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
+	__u64 updates_refused; /* sum of their count */
 	__u64 lane_kicks; /* bursts of the lane that an ACK set off */
 	__u64 events_lost; /* the listener's buffer was full (olaf/events.h) */
 	__u64 hops_asked; /* frames that asked a next hop for its address */

@@ -28,7 +28,7 @@ std::string event_text(const Event &event) {
     auto text =
         fmt::format("{} {:<9} {:<10}", event.tai_ns(), kind_name(record), action_and_cause(record));
     if (record.kind == OLAF_EVENT_LOSS)
-        return text + fmt::format(" frames {}", record.count);
+        return text + fmt::format(" frames {} updates {}", record.frames, record.count);
     if (event.has_update())
         text +=
             fmt::format(" cluster {} segment {} worker {} sequence {} count {} version {} age {}",
@@ -44,6 +44,7 @@ std::string event_json(const Event &event) {
     const bool update = event.has_update();
     const auto field = [&](auto value) { return update ? Json(value) : Json(nullptr); };
     const auto cause = cause_name(record);
+    const bool loss = record.kind == OLAF_EVENT_LOSS;
     const bool departure = record.kind == OLAF_EVENT_DEPARTURE;
     return Json{{"event", kind_name(record)},
                 {"action", action_name(record)},
@@ -55,6 +56,7 @@ std::string event_json(const Event &event) {
                 {"worker", field(record.worker)},
                 {"sequence", field(record.sequence)},
                 {"count", record.count},
+                {"frames", loss ? Json(record.frames) : Json(nullptr)},
                 {"model_version", field(record.model_version)},
                 {"generated_ns", field(record.generated_ns)},
                 {"age_ns", optional_json(event.age_ns())},

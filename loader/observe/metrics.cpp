@@ -37,9 +37,10 @@ void add_counters(Exposition &out, const Labels &device, const olaf_counters &co
           counters.received);
     count("olaf_received_updates_total", "Updates folded into the messages received.",
           counters.updates_in);
-    count("olaf_bypassed_frames_total", "Frames left alone.",
-          std::accumulate(std::begin(counters.bypassed), std::end(counters.bypassed),
-                          std::uint64_t{0}));
+    for (std::size_t i = 0; i < bypass_names.size(); i++)
+        out.counter("olaf_bypassed_frames_total", "Frames left alone.",
+                    with(device, "reason", std::string(bypass_names[i])),
+                    static_cast<double>(counters.bypassed[i]));
     for (std::size_t i = 0; i < malformed_names.size(); i++)
         out.counter("olaf_malformed_messages_total", "Messages dropped as malformed.",
                     with(device, "reason", std::string(malformed_names[i])),
@@ -63,15 +64,35 @@ void add_counters(Exposition &out, const Labels &device, const olaf_counters &co
           counters.events_lost);
 }
 
-/// What isn't watched isn't known, and so isn't there.
+/// What isn't watched isn't known, and so isn't there. The lane's needs no watching.
 void add_losses(Exposition &out, const Labels &device, const Reading &queue) {
-    if (!queue.losses)
-        return;
-    for (const auto &[place, where] :
-         {std::pair{"redirect", OLAF_LOST_REDIRECT}, std::pair{"transmit", OLAF_LOST_XMIT},
-          std::pair{"send_back", OLAF_LOST_TX}})
-        out.counter("olaf_lost_frames_total", "Frames lost behind the queue.",
-                    with(device, "place", place), static_cast<double>(queue.losses->frames[where]));
+    const auto &counters = queue.snapshot.counters;
+    const auto count = [&](const char *name, const char *help, const __u64 *watched,
+                           std::uint64_t lane) {
+        for (std::size_t place = 0; place < lost_names.size(); place++)
+            if (place == OLAF_LOST_LANE || watched != nullptr)
+                out.counter(
+                    name, help, with(device, "place", std::string(lost_names[place])),
+                    static_cast<double>(place == OLAF_LOST_LANE ? lane : watched[place]));
+    };
+    const auto *losses = queue.losses ? &*queue.losses : nullptr;
+    count("olaf_lost_frames_total", "Frames lost behind the queue.",
+          losses != nullptr ? losses->frames : nullptr, counters.departures_refused);
+    count("olaf_lost_updates_total", "Updates in the frames lost behind the queue.",
+          losses != nullptr ? losses->updates : nullptr, counters.updates_refused);
+}
+
+void add_gate(Exposition &out, const Labels &device, const Snapshot &snapshot) {
+    out.gauge("olaf_gate_open", "Whether the way out takes departures: 1 or 0.", device,
+              snapshot.gate.lost_ns == 0 ? 1 : 0);
+    out.gauge("olaf_gate_blocked_seconds", "How long the way out has taken nothing.", device,
+              static_cast<double>(blocked_ns(snapshot.gate)) / 1e9);
+    out.gauge("olaf_next_hops_unready", "Next hops that don't answer while updates wait for them.",
+              device, static_cast<double>(snapshot.next_hops_unready));
+    out.counter("olaf_gate_probes_total", "Frames that asked whether the output takes any again.",
+                device, static_cast<double>(snapshot.counters.gate_probes));
+    out.counter("olaf_next_hop_requests_total", "Frames that asked a next hop for its address.",
+                device, static_cast<double>(snapshot.counters.hops_asked));
 }
 
 void add_flow(Exposition &out, const Labels &cluster, const SlotSums &sums) {
@@ -109,6 +130,7 @@ std::string metrics(const std::vector<Reading> &queues) {
         add_queue(out, device, queue);
         add_counters(out, device, queue.snapshot.counters);
         add_losses(out, device, queue);
+        add_gate(out, device, queue.snapshot);
         add_acks(out, device, queue);
         for (std::uint32_t id = 0; id < queue.snapshot.clusters.size(); id++)
             if (flow_of(queue.snapshot.clusters[id]).received != 0)

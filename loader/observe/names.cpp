@@ -16,7 +16,8 @@ constexpr std::array<std::string_view, OLAF_JOINED_ACTIONS> joined{"appended", "
 constexpr std::array<std::string_view, OLAF_LEFT_WAYS> left{"riding", "drain", "passed"};
 constexpr std::array<std::string_view, OLAF_DROPPED_REASONS> dropped{
     "full", "reward", "sealed", "contended", "unfit", "malformed", "refused", "misfit"};
-constexpr std::array<std::string_view, OLAF_LOST_PLACES> lost{"redirect", "xmit", "tx", "lane"};
+constexpr std::array<std::string_view, OLAF_LOST_PLACES> lost{
+    "redirect", "xmit", "tx", "lane", "socket", "stack", "device"};
 constexpr std::array<std::span<const std::string_view>, OLAF_EVENT_KINDS> actions{joined, left,
                                                                                   dropped, lost};
 

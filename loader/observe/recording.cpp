@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "listener.hpp"
+#include "loader/names.hpp"
 
 namespace olaf {
 namespace {
@@ -138,11 +139,11 @@ std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Record
         {"departures_unfit", all.departures_unfit - before.departures_unfit},
         {"departures_refused", all.departures_refused - before.departures_refused}};
     if (recording.first.losses && recording.last.losses)
-        for (const auto &[name, place] : {std::pair{"behind_redirect", OLAF_LOST_REDIRECT},
-                                          std::pair{"behind_transmit", OLAF_LOST_XMIT},
-                                          std::pair{"behind_send_back", OLAF_LOST_TX}})
-            reasons.emplace_back(name, recording.last.losses->frames[place] -
-                                           recording.first.losses->frames[place]);
+        for (std::size_t place = 0; place < lost_names.size(); place++)
+            if (place != OLAF_LOST_LANE) // those are departures_refused
+                reasons.emplace_back("behind_" + std::string(lost_names[place]),
+                                     recording.last.losses->frames[place] -
+                                         recording.first.losses->frames[place]);
     return reasons;
 }
 

@@ -58,14 +58,25 @@ Line flow(const Reading &reading, const Rows &rows, int columns) {
         return human_count(rows.seconds > 0 ? static_cast<double>(count) / rows.seconds : 0);
     };
     const auto &slots = reading.snapshot.slots;
+    const auto misfit = slots.dropped_misfit == 0
+                            ? ""
+                            : fmt::format(", {} misfit", human_count(static_cast<double>(
+                                                             slots.dropped_misfit)));
+    const auto lost = lost_updates(reading);
+    const auto behind =
+        lost == 0 ? "" : fmt::format("; lost {} behind", human_count(static_cast<double>(lost)));
+    const auto blocked =
+        reading.snapshot.gate.lost_ns == 0 ? "" : "; the way out takes nothing";
     return {
         {0, "updates", Look::dim},
-        {9, fit(fmt::format("in {}/s, out {}/s, fold {:.2f}; dropped {} full, {} reward, {} sealed",
+        {9, fit(fmt::format("in {}/s, out {}/s, fold {:.2f}; dropped {} full, {} reward, "
+                            "{} sealed{}{}{}",
                             per_second(rows.recent.received), per_second(rows.recent.departed),
                             rows.recent.fold_factor(),
                             human_count(static_cast<double>(slots.dropped_full)),
                             human_count(static_cast<double>(slots.dropped_reward)),
-                            human_count(static_cast<double>(slots.dropped_sealed))),
+                            human_count(static_cast<double>(slots.dropped_sealed)), misfit,
+                            behind, blocked),
                 columns - 9)}};
 }
 

@@ -97,6 +97,10 @@ void UdpSocket::send_uncut(const Update &update, unsigned times, const Peer &to)
     }
 }
 
+void UdpSocket::limit_room(int bytes) const {
+    set(fd_, SOL_SOCKET, SO_RCVBUF, bytes);
+}
+
 std::optional<Datagram> UdpSocket::poll(std::chrono::milliseconds time) const {
     pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
     if (::poll(&ready, 1, static_cast<int>(time.count())) <= 0)

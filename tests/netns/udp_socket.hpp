@@ -43,6 +43,8 @@ class UdpSocket {
     void send(const Ack &ack, const Peer &to) const { send(message(ack), to); }
     /// `times` messages of the same update as one, for the device to cut (UDP segmentation).
     void send_uncut(const Update &update, unsigned times, const Peer &to) const;
+    /// Room for what isn't read yet; the kernel takes its least if asked for less.
+    void limit_room(int bytes) const;
     /// The next one, or nothing within the time.
     [[nodiscard]] std::optional<Datagram> poll(std::chrono::milliseconds time) const;
     /// The next one; throws when patience has passed.

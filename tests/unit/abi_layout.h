@@ -144,6 +144,12 @@
 	ABI_SIZE(olaf_control) \
 	ABI_FIELD(olaf_control, draining) \
 	ABI_FIELD(olaf_control, pad) \
+	ABI_SIZE(olaf_gate) \
+	ABI_FIELD(olaf_gate, lost_ns) \
+	ABI_FIELD(olaf_gate, probed_ns) \
+	ABI_FIELD(olaf_gate, tried_ns) \
+	ABI_FIELD(olaf_gate, asked_ns) \
+	ABI_FIELD(olaf_gate, shut_ns) \
 	ABI_SIZE(olaf_counters) \
 	ABI_FIELD(olaf_counters, received) \
 	ABI_FIELD(olaf_counters, updates_in) \
@@ -157,6 +163,7 @@
 	ABI_FIELD(olaf_counters, updates_contended) \
 	ABI_FIELD(olaf_counters, departures_unfit) \
 	ABI_FIELD(olaf_counters, departures_refused) \
+	ABI_FIELD(olaf_counters, updates_refused) \
 	ABI_FIELD(olaf_counters, lane_kicks) \
 	ABI_FIELD(olaf_counters, events_lost) \
 	ABI_FIELD(olaf_counters, passages_unmetered) \
@@ -310,6 +317,7 @@
 	ABI_FIELD(olaf_event, sampled) \
 	ABI_FIELD(olaf_event, frame_bytes) \
 	ABI_FIELD(olaf_event, captured_bytes) \
+	ABI_FIELD(olaf_event, frames) \
 	ABI_FIELD(olaf_event, segment) \
 	ABI_FIELD(olaf_event, kind) \
 	ABI_FIELD(olaf_event, detail) \
@@ -325,13 +333,18 @@
 	ABI_FIELD(olaf_listen, until_ns) \
 	ABI_SIZE(olaf_losses) \
 	ABI_FIELD(olaf_losses, frames) \
+	ABI_FIELD(olaf_losses, updates) \
 	ABI_SIZE(olaf_watched) \
 	ABI_FIELD(olaf_watched, netns) \
 	ABI_FIELD(olaf_watched, ifindex) \
-	ABI_FIELD(olaf_watched, skb_egress_ifindex) \
+	ABI_FIELD(olaf_watched, egress_ifindex) \
+	ABI_FIELD(olaf_watched, lane_ifindex) \
+	ABI_FIELD(olaf_watched, kick_ifindex) \
+	ABI_FIELD(olaf_watched, skb_mode) \
+	ABI_FIELD(olaf_watched, port_be) \
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 301
+#define ABI_ENTRIES 324
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Map olaf_losses: what was lost behind the queue, by place.
+ *
+ * Key 0, struct olaf_losses, one copy a CPU. Writers: the loss programs, in softirq or with
+ * softirqs off: plain increments. User space sums.
+ */
+#ifndef OLAF_LOSSES_BPF_H
+#define OLAF_LOSSES_BPF_H
+
+#include "bpf/age/events.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct olaf_losses);
+} olaf_losses SEC(".maps");
+
+static __always_inline int olaf_lose(__u32 where, __u32 frames, __u32 updates)
+{
+	struct olaf_losses *losses;
+	struct olaf_telling *telling;
+	__u64 now = bpf_ktime_get_ns();
+	__u32 zero = 0;
+
+	losses = bpf_map_lookup_elem(&olaf_losses, &zero);
+	if (!losses)
+		return 0;
+	losses->frames[where] += frames;
+	losses->updates[where] += updates;
+	if (!olaf_listened(now))
+		return 0;
+	telling = olaf_event_begin(OLAF_EVENT_LOSS, where, NULL, now);
+	if (!telling)
+		return 0;
+	telling->record.event.frames = frames;
+	telling->record.event.count = updates;
+	olaf_event_send(telling);
+	return 0;
+}
+
+#endif /* OLAF_LOSSES_BPF_H */

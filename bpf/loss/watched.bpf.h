@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Map olaf_watched: whose losses count.
+ *
+ * Key 0, struct olaf_watched. Writer: user space (`olaf attach`); read field by field.
+ * Tracepoints see every device of the host, so most calls end at the first comparison here.
+ */
+#ifndef OLAF_WATCHED_BPF_H
+#define OLAF_WATCHED_BPF_H
+
+#include "bpf/loss/skb.bpf.h"
+#include "olaf/events.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct olaf_watched);
+} olaf_watched SEC(".maps");
+
+static __always_inline const volatile struct olaf_watched *olaf_watched_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&olaf_watched, &zero);
+}
+
+static __always_inline int olaf_is_in_netns(const struct net_device *dev,
+					    const volatile struct olaf_watched *watched)
+{
+	return BPF_CORE_READ(dev, nd_net.net, ns.inum) == watched->netns;
+}
+
+/* The queue's own device? */
+static __always_inline int olaf_is_device(const struct net_device *dev,
+					  const volatile struct olaf_watched *watched)
+{
+	__u32 ifindex = BPF_CORE_READ(dev, ifindex);
+
+	return ifindex == watched->ifindex && olaf_is_in_netns(dev, watched);
+}
+
+/* The device that departures leave by? */
+static __always_inline int olaf_is_way_out(const struct net_device *dev,
+					   const volatile struct olaf_watched *watched)
+{
+	__u32 ifindex = BPF_CORE_READ(dev, ifindex);
+
+	return ifindex && ifindex == watched->egress_ifindex && olaf_is_in_netns(dev, watched);
+}
+
+#endif /* OLAF_WATCHED_BPF_H */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Map olaf_sent: what was handed to the way out and may yet be refused.
+ *
+ * Key 0, struct olaf_sent, one copy a CPU. Writers: XDP and the lane note what they send, the
+ * loss programs take note of what became of it. A frame is refused on the CPU that sent it, in
+ * the same softirq, which doesn't preempt itself: plain writes are exact.
+ *
+ * The kernel's tracepoints tell how many frames a device refused, not which. XDP frames are
+ * handed over in batches, in the order in which they were noted, and a device refuses the last
+ * ones of a batch. So the noted counts say how many updates those frames held.
+ */
+#ifndef OLAF_SENT_BPF_H
+#define OLAF_SENT_BPF_H
+
+#include "bpf/config.bpf.h"
+
+/* Frames remembered, a power of two. The kernel's batches hold 16, and one more is under way. */
+#define OLAF_SENT_KEPT 128
+/* Bytes of a message that tell it from any other: from the cluster to generated_ns. */
+#define OLAF_SENT_ID_AT __builtin_offsetof(struct olaf_header, cluster_be)
+#define OLAF_SENT_ID_WORDS 6
+
+/* What an skb that was freed while the lane sent was. */
+#define OLAF_FELL_ITSELF 0x1 /* the departure at hand */
+#define OLAF_FELL_OTHER 0x2 /* something else on the same device */
+
+struct olaf_sent {
+	__u32 noted; /* frames that XDP sent: counts up for ever */
+	__u32 settled; /* those of them whose batch is known to be over */
+	__u32 excused; /* the next skb freed is a refused frame that is counted already */
+	__u32 lane_sends; /* the lane hands over the message `lane_id` at this moment */
+	__u32 lane_fell; /* OLAF_FELL_* meanwhile */
+	__u32 lane_id[OLAF_SENT_ID_WORDS];
+	__u32 pad;
+	__u32 counts[OLAF_SENT_KEPT]; /* updates in frame i, at i % OLAF_SENT_KEPT */
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct olaf_sent);
+} olaf_sent SEC(".maps");
+
+static __always_inline struct olaf_sent *olaf_sent_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&olaf_sent, &zero);
+}
+
+/* XDP is about to send a frame of `updates`. Those that go up the stack are seen there. */
+static __always_inline void olaf_sent_note(__u32 updates)
+{
+	struct olaf_sent *sent;
+
+	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
+		return;
+	sent = olaf_sent_here();
+	if (!sent)
+		return;
+	sent->counts[sent->noted % OLAF_SENT_KEPT] = updates;
+	sent->noted++;
+}
+
+/* The frame noted last was refused at once, and will be in no batch. Returns its updates. */
+static __always_inline __u32 olaf_sent_take_back(struct olaf_sent *sent)
+{
+	sent->noted--;
+	return sent->counts[sent->noted % OLAF_SENT_KEPT];
+}
+
+/*
+ * A batch of `frames` is over, the last `dropped` of them refused. It ends with the frame noted
+ * last, or with the one before: a full batch goes when the next frame comes. Returns the updates
+ * in what was refused.
+ */
+static __always_inline __u64 olaf_sent_settle(struct olaf_sent *sent, __u32 frames, __u32 dropped)
+{
+	__u32 end = sent->noted, i;
+	__u64 updates = 0;
+
+	if (end - sent->settled == frames + 1)
+		end--;
+	sent->settled = end;
+	for (i = 0; i < OLAF_SENT_KEPT / 2 && i < dropped; i++) {
+		end--;
+		updates += sent->counts[end % OLAF_SENT_KEPT];
+	}
+	return updates;
+}
+
+/* The lane hands over this message; olaf_sent_lane_end() tells what happened to it. */
+static __always_inline struct olaf_sent *olaf_sent_lane_begin(const struct olaf_header *message)
+{
+	const __u32 *id = (const void *)message + OLAF_SENT_ID_AT;
+	struct olaf_sent *sent = olaf_sent_here();
+	int i;
+
+	if (!sent)
+		return NULL;
+	for (i = 0; i < OLAF_SENT_ID_WORDS; i++)
+		sent->lane_id[i] = id[i];
+	sent->lane_fell = 0;
+	sent->lane_sends = 1;
+	return sent;
+}
+
+/*
+ * Was it refused? `error` is what bpf_clone_redirect() said. Above 0 it may mean that a queue
+ * made room by dropping another frame: the loss programs know, if they watch.
+ */
+static __always_inline int olaf_sent_lane_end(struct olaf_sent *sent, long error)
+{
+	if (!sent)
+		return error != 0;
+	sent->lane_sends = 0;
+	return error < 0 || (sent->lane_fell & OLAF_FELL_ITSELF) || (error && !sent->lane_fell);
+}
+
+#endif /* OLAF_SENT_BPF_H */
