@@ -184,7 +184,7 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 	 * rate besides, what an ACK lets go may have to wait for that: the token must be at hand.
 	 */
 	if (olaf_cfg.window && !olaf_cfg.ns_per_byte_q24) {
-		due = olaf_window_opens_ns();
+		due = olaf_window_opens_ns(now);
 		if (due > now + longest)
 			due = now + longest;
 	}

@@ -33,6 +33,7 @@ struct Snapshot {
     olaf_counters counters{}; ///< of every CPU
     olaf_ack_counters acks{}; ///< of every CPU
     olaf_ring ring{};
+    bool draining = false; ///< a command is emptying the queue
     olaf_window window{}; ///< all zero without --window
     std::vector<SlotSums> clusters; ///< by id
 };

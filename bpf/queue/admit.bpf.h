@@ -120,7 +120,12 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 		entry = olaf_entry_of(a->update.slot, buffer);
 		sealing |= even_busy && odd_busy;
 	}
-	if (!ring || olaf_draining() || (folds && even_busy && odd_busy))
+	/* What it was to be folded into has left meanwhile, and nothing new shall wait. */
+	if (a->claim.got & OLAF_GOT_WAY_ON) {
+		a->claim.got |= OLAF_GOT_PASSAGE;
+		return NULL;
+	}
+	if (!ring || (folds && even_busy && odd_busy))
 		entry = OLAF_NO_ENTRY;
 	else
 		entry = olaf_ring_append(ring, a->update.slot, entry,

@@ -40,6 +40,7 @@ enum olaf_got {
 	OLAF_GOT_PASSAGE = 0x1, /* nothing waits and the link is free: leave as you are */
 	OLAF_GOT_DEPARTURE = 0x2, /* the head was popped: it leaves now */
 	OLAF_GOT_TOKEN = 0x4, /* launch a token of this generation */
+	OLAF_GOT_WAY_ON = 0x8, /* the queue is being emptied, and the frame can leave as it is */
 };
 
 struct olaf_claim {

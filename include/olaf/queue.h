@@ -215,8 +215,7 @@ struct olaf_ring {
 
 /* olaf_control[0]: orders from user space to running programs. */
 struct olaf_control {
-	__u32 draining; /* detach: nothing new waits */
-	__u32 pad;
+	__u64 draining_until_ns; /* until then nothing new waits; 0, or past: no order */
 };
 
 /* ---- counters ------------------------------------------------------------------------ */

@@ -132,8 +132,7 @@
 	ABI_FIELD(olaf_ring, lane_generation) \
 	ABI_FIELD(olaf_ring, pad) \
 	ABI_SIZE(olaf_control) \
-	ABI_FIELD(olaf_control, draining) \
-	ABI_FIELD(olaf_control, pad) \
+	ABI_FIELD(olaf_control, draining_until_ns) \
 	ABI_SIZE(olaf_counters) \
 	ABI_FIELD(olaf_counters, received) \
 	ABI_FIELD(olaf_counters, updates_in) \
@@ -322,6 +321,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 301
+#define ABI_ENTRIES 300
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
