@@ -62,7 +62,8 @@ static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generat
 
 /*
  * TC ingress of the queue's device. Everything but a token passes, and later filters
- * still run. The first trip is made at full length, so that the lane's bucket starts empty.
+ * still run. The first trip is made at the length of the longest turn: what the lane's bucket
+ * has saved meanwhile is used up, and ticks then come at their interval.
  */
 SEC("tc")
 int olaf_token_catch(struct __sk_buff *skb)
@@ -71,7 +72,7 @@ int olaf_token_catch(struct __sk_buff *skb)
 
 	if (olaf_token_read(skb, &token))
 		return TC_ACT_UNSPEC;
-	bpf_skb_change_tail(skb, OLAF_TOKEN_MAX_BYTES, 0);
+	bpf_skb_change_tail(skb, olaf_token_bytes(OLAF_TOKEN_LONGEST_WAIT), 0);
 	/* Where the skb begins is where it will be sent from: see olaf_token_read(). */
 	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
 		return TC_ACT_SHOT;
@@ -176,7 +177,7 @@ told:
 static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation)
 {
 	__u64 now = bpf_ktime_get_ns(), due = ring->next_departure_ns;
-	__u64 longest = olaf_cfg.drain_interval_ns * (OLAF_TOKEN_MAX_BYTES / OLAF_TOKEN_MIN_BYTES);
+	__u64 longest = olaf_longest_turn_ns(olaf_cfg.drain_interval_ns);
 	__s64 wait = -1;
 
 	/*
@@ -197,7 +198,7 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 			ring->lane_deadline_ns = 0;
 		} else {
 			wait = due > now ? due - now : 0;
-			ring->lane_deadline_ns = now + wait + OLAF_TOKEN_GRACE_NS;
+			ring->lane_deadline_ns = olaf_token_deadline(now, wait);
 		}
 	}
 	olaf_unlock(&ring->lock);

@@ -16,10 +16,8 @@
 #define OLAF_RING_BPF_H
 
 #include "bpf/queue/slot.bpf.h"
+#include "bpf/queue/token.bpf.h"
 #include "bpf/queue/window.bpf.h"
-
-/* The token is late when it hasn't come back this long after it should have. */
-#define OLAF_TOKEN_GRACE_NS 20000000ULL
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -173,7 +171,7 @@ static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __
 {
 	if (!free || now <= ring->lane_deadline_ns)
 		return;
-	ring->lane_deadline_ns = now + OLAF_TOKEN_GRACE_NS;
+	ring->lane_deadline_ns = olaf_token_deadline(now, OLAF_TOKEN_LONGEST_WAIT);
 	if (++ring->lane_generation == 0) /* that is a kick's */
 		ring->lane_generation = 1;
 	claim->generation = ring->lane_generation;
