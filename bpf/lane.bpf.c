@@ -4,7 +4,8 @@
  *
  *   DEV, TC ingress:        olaf_token_catch   the token goes into the lane
  *   lane, far end, ingress: olaf_lane_drain    what is due leaves; the token goes round
- *   lane, near end, ingress: olaf_lane_kick    an ACK made something due: it leaves now
+ *   lane, near end, ingress: olaf_lane_kick    an ACK made something due: it leaves now;
+ *                                              a token was lost: a new one starts
  *
  * The lane is a veth pair. Its near end (olaf_cfg.lane_ifindex) has a token bucket that
  * lets a token through a drain interval after the last, longer ones later. Nothing holds
@@ -18,6 +19,7 @@
 #include "bpf/age/aom.bpf.h"
 #include "bpf/queue/departure.bpf.h"
 #include "bpf/age/tell.bpf.h"
+#include "bpf/queue/revive.bpf.h"
 #include "bpf/queue/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
@@ -61,8 +63,8 @@ static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generat
 }
 
 /*
- * TC ingress of the queue's device. Everything but a token passes, and later filters
- * still run. The first trip is made at the length of the longest turn: what the lane's bucket
+ * TC ingress of the queue's device. Everything but a token passes, having looked after a
+ * lost one, and later filters still run. The first trip is made at the length of the longest turn: what the lane's bucket
  * has saved meanwhile is used up, and ticks then come at their interval.
  */
 SEC("tc")
@@ -71,7 +73,7 @@ int olaf_token_catch(struct __sk_buff *skb)
 	struct olaf_token token;
 
 	if (olaf_token_read(skb, &token))
-		return TC_ACT_UNSPEC;
+		return olaf_revive(skb) ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 	bpf_skb_change_tail(skb, olaf_token_bytes(OLAF_TOKEN_LONGEST_WAIT), 0);
 	/* Where the skb begins is where it will be sent from: see olaf_token_read(). */
 	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
@@ -238,22 +240,32 @@ int olaf_lane_drain(struct __sk_buff *skb)
 	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
 }
 
+/* The clone of some frame (revive.bpf.h) becomes the token, and starts on its first turn. */
+static __always_inline int olaf_lane_start(struct __sk_buff *skb, __u32 generation)
+{
+	if (olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
+		return TC_ACT_SHOT;
+	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+}
+
 /*
  * TC ingress of the lane's near end: a clone of an ACK (ack_window.bpf.h), with a token's
- * bytes, for one burst. It has still an ACK's tag and marks beside its bytes. Longer by a
- * byte, it forgets the sum that a device may have taken of it.
+ * bytes, for one burst; or a new token. It has still its frame's tag and marks beside its
+ * bytes. Longer by a byte, it forgets the sum that a device may have taken of it.
  */
 SEC("tc")
 int olaf_lane_kick(struct __sk_buff *skb)
 {
 	struct olaf_token token;
 
-	if (olaf_token_read(skb, &token) || token.generation != OLAF_KICK ||
-	    (skb->vlan_present && bpf_skb_vlan_pop(skb)) ||
-	    bpf_skb_change_tail(skb, skb->len + 1, 0))
+	if (olaf_token_read(skb, &token) || (skb->vlan_present && bpf_skb_vlan_pop(skb)))
 		return TC_ACT_SHOT;
 	skb->mark = 0;
 	skb->priority = 0;
+	if (token.generation != OLAF_KICK)
+		return olaf_lane_start(skb, token.generation);
+	if (bpf_skb_change_tail(skb, skb->len + 1, 0))
+		return TC_ACT_SHOT;
 	olaf_count(lane_kicks);
 	if (olaf_lane_burst(skb, OLAF_KICK) == OLAF_DRAINED_ASK)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
