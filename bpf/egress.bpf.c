@@ -2,6 +2,7 @@
 /*
  * The way back: TC egress of the device that faces the workers.
  *
+ *   a lost token? -> launch another
  *   ACK of ours? -> tell the window -> stamp the queue's state
  *                                   -> for every worker? copy it to each
  *
@@ -10,6 +11,7 @@
 #include "bpf/ack/ack_copy.bpf.h"
 #include "bpf/ack/ack_stamp.bpf.h"
 #include "bpf/ack/ack_window.bpf.h"
+#include "bpf/queue/revive.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -18,7 +20,11 @@ int olaf_egress(struct __sk_buff *skb)
 {
 	struct olaf_ack *ack = olaf_ack_here();
 
-	if (!ack || ack->copying || !olaf_ack_parse(skb, ack, olaf_cfg.port_be))
+	if (!ack || ack->copying)
+		return TC_ACT_UNSPEC;
+	if (olaf_revive(skb))
+		return TC_ACT_SHOT;
+	if (!olaf_ack_parse(skb, ack, olaf_cfg.port_be))
 		return TC_ACT_UNSPEC;
 	olaf_count_ack(recognised);
 	/* Those of an upstream server were told of where they came in. */

@@ -73,7 +73,7 @@ static __always_inline int olaf_may_claim(const struct olaf_arrival *a)
 	struct olaf_ring *ring = olaf_the_ring();
 
 	return ring && (!olaf_ring_waits(ring) || olaf_ring_due(ring, a->now) ||
-			olaf_token_late(ring, a->now) || olaf_draining());
+			olaf_token_late(ring, a->now) || olaf_draining(a->now));
 }
 
 /* The queue proper: what happens to an update that is ours. Returns an XDP verdict. */
@@ -97,6 +97,8 @@ static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival 
 	if (a->claim.got & OLAF_GOT_PASSAGE)
 		return olaf_pass_through(ctx);
 	olaf_admit(ctx, a, slot, rule);
+	if (a->claim.got & OLAF_GOT_PASSAGE)
+		return olaf_pass_through(ctx);
 	if (olaf_listened(a->now))
 		olaf_tell_outcome(ctx);
 	if (a->claim.got & OLAF_GOT_DEPARTURE) {

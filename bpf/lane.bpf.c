@@ -4,7 +4,8 @@
  *
  *   DEV, TC ingress:        olaf_token_catch   the token goes into the lane
  *   lane, far end, ingress: olaf_lane_drain    what is due leaves; the token goes round
- *   lane, near end, ingress: olaf_lane_kick    an ACK made something due: it leaves now
+ *   lane, near end, ingress: olaf_lane_kick    an ACK made something due: it leaves now;
+ *                                              a token was lost: a new one starts
  *
  * The lane is a veth pair. Its near end (olaf_cfg.lane_ifindex) has a token bucket that
  * lets a token through a drain interval after the last, longer ones later. Nothing holds
@@ -21,6 +22,7 @@
 #include "bpf/queue/sent.bpf.h"
 #include "bpf/queue/solicit.bpf.h"
 #include "bpf/age/tell.bpf.h"
+#include "bpf/queue/revive.bpf.h"
 #include "bpf/queue/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
@@ -73,8 +75,9 @@ static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generat
 }
 
 /*
- * TC ingress of the queue's device. Everything but a token passes, and later filters
- * still run. The first trip is made at full length, so that the lane's bucket starts empty.
+ * TC ingress of the queue's device. Everything but a token passes, having looked after a
+ * lost one, and later filters still run. The first trip is made at the length of the longest turn: what the lane's bucket
+ * has saved meanwhile is used up, and ticks then come at their interval.
  */
 SEC("tc")
 int olaf_token_catch(struct __sk_buff *skb)
@@ -82,8 +85,8 @@ int olaf_token_catch(struct __sk_buff *skb)
 	struct olaf_token token;
 
 	if (olaf_token_read(skb, &token))
-		return TC_ACT_UNSPEC;
-	bpf_skb_change_tail(skb, OLAF_TOKEN_MAX_BYTES, 0);
+		return olaf_revive(skb) ? TC_ACT_SHOT : TC_ACT_UNSPEC;
+	bpf_skb_change_tail(skb, olaf_token_bytes(OLAF_TOKEN_LONGEST_WAIT), 0);
 	/* Where the skb begins is where it will be sent from: see olaf_token_read(). */
 	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
 		return TC_ACT_SHOT;
@@ -231,7 +234,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation, int blocked)
 {
 	__u64 now = bpf_ktime_get_ns(), due = ring->next_departure_ns;
-	__u64 longest = olaf_cfg.drain_interval_ns * (OLAF_TOKEN_MAX_BYTES / OLAF_TOKEN_MIN_BYTES);
+	__u64 longest = olaf_longest_turn_ns(olaf_cfg.drain_interval_ns);
 	__s64 wait = -1;
 
 	/*
@@ -239,7 +242,7 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 	 * rate besides, what an ACK lets go may have to wait for that: the token must be at hand.
 	 */
 	if (olaf_cfg.window && !olaf_cfg.ns_per_byte_q24) {
-		due = olaf_window_opens_ns();
+		due = olaf_window_opens_ns(now);
 		if (due > now + longest)
 			due = now + longest;
 	}
@@ -255,7 +258,7 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 			ring->lane_deadline_ns = 0;
 		} else {
 			wait = due > now ? due - now : 0;
-			ring->lane_deadline_ns = now + wait + OLAF_TOKEN_GRACE_NS;
+			ring->lane_deadline_ns = olaf_token_deadline(now, wait);
 		}
 	}
 	olaf_unlock(&ring->lock);
@@ -299,10 +302,18 @@ int olaf_lane_drain(struct __sk_buff *skb)
 	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
 }
 
+/* The clone of some frame (revive.bpf.h) becomes the token, and starts on its first turn. */
+static __always_inline int olaf_lane_start(struct __sk_buff *skb, __u32 generation)
+{
+	if (olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
+		return TC_ACT_SHOT;
+	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+}
+
 /*
  * TC ingress of the lane's near end: a clone of an ACK (ack_window.bpf.h), with a token's
- * bytes, for one burst. It has still an ACK's tag and marks beside its bytes. Longer by a
- * byte, it forgets the sum that a device may have taken of it.
+ * bytes, for one burst; or a new token. It has still its frame's tag and marks beside its
+ * bytes. Longer by a byte, it forgets the sum that a device may have taken of it.
  */
 SEC("tc")
 int olaf_lane_kick(struct __sk_buff *skb)
@@ -310,12 +321,14 @@ int olaf_lane_kick(struct __sk_buff *skb)
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_token token;
 
-	if (!ring || olaf_token_read(skb, &token) || token.generation != OLAF_KICK ||
-	    (skb->vlan_present && bpf_skb_vlan_pop(skb)) ||
-	    bpf_skb_change_tail(skb, skb->len + 1, 0))
+	if (!ring || olaf_token_read(skb, &token) || (skb->vlan_present && bpf_skb_vlan_pop(skb)))
 		return TC_ACT_SHOT;
 	skb->mark = 0;
 	skb->priority = 0;
+	if (token.generation != OLAF_KICK)
+		return olaf_lane_start(skb, token.generation);
+	if (bpf_skb_change_tail(skb, skb->len + 1, 0))
+		return TC_ACT_SHOT;
 	olaf_count(lane_kicks);
 	if (olaf_lane_burst(skb, ring, OLAF_KICK) == OLAF_DRAINED_ASK)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);

@@ -8,30 +8,16 @@
 #include "commands.hpp"
 #include "host.hpp"
 #include "install.hpp"
+#include "native.hpp"
 #include "netns.hpp"
 #include "plan.hpp"
 #include "replace.hpp"
 #include "route.hpp"
 #include "teardown.hpp"
 #include "xdp.hpp"
-#include "xdp_features.hpp"
 
 namespace olaf {
 namespace {
-
-/// Why native XDP is out of the question, if the kernel can tell beforehand.
-std::string native_obstacle(const Device &device, const Plan &plan) {
-    if (const auto features = xdp_features(device.ifindex); features && !features->basic)
-        return fmt::format("the driver of {} has no native XDP", device.name);
-    if (!plan.egress)
-        return {};
-    if (const auto features = xdp_features(plan.egress->ifindex); features && !features->target)
-        return fmt::format("{} takes no redirected frames{}", plan.egress->name,
-                           plan.egress->kind == "veth"
-                               ? " (its peer needs an XDP program, or GRO: ethtool -K PEER gro on)"
-                               : "");
-    return {};
-}
 
 /// Installs in one mode, or leaves nothing but the empty directory.
 Result<Record> install_or_undo(PinLock &lock, const AttachOptions &options, const Device &device,

@@ -33,7 +33,9 @@ Result<Device> lookup(int ifindex, const char *name) {
     device.ifindex = static_cast<std::uint32_t>(rtnl_link_get_ifindex(found));
     device.mtu = rtnl_link_get_mtu(found);
     device.master = static_cast<std::uint32_t>(rtnl_link_get_master(found));
+    constexpr unsigned lower_up = 1u << 16; // IFF_LOWER_UP, which <net/if.h> doesn't have
     device.up = rtnl_link_get_flags(found) & IFF_UP;
+    device.carrier = rtnl_link_get_flags(found) & lower_up;
     if (const char *kind = rtnl_link_get_type(found))
         device.kind = kind;
     nl_addr *mac = rtnl_link_get_addr(found);

@@ -17,6 +17,7 @@ struct Device {
     std::array<std::uint8_t, 6> mac{};
     bool ethernet = false; ///< has a MAC: frames start with an Ethernet header
     bool up = false;
+    bool carrier = false;
     std::uint32_t master = 0; ///< ifindex of its bridge or bond; 0: none
     std::string kind;         ///< "veth", "bridge", …; empty for hardware
 };

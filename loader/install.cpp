@@ -7,8 +7,8 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
+#include "allow_list.hpp"
 #include "lane.hpp"
 #include "losses.hpp"
 #include "own_addresses.hpp"
@@ -100,7 +100,7 @@ Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Dev
 } // namespace
 
 Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
-                       const std::vector<olaf_prefix> &allow, bool skb_mode) {
+                       const std::vector<olaf_prefix> &allowed, bool skb_mode) {
     Record record;
     record.skb_mode = skb_mode;
     copy_text(record.device, device.name);
@@ -128,7 +128,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
         return map->write(record);
     };
     const auto done =
-        in_order({[&] { return write_allow_list(queue->map_fd("olaf_allow"), allow); },
+        in_order({[&] { return allow(queue->map_fd("olaf_allow"), allowed); },
                   [&] {
                       return refresh_addresses(queue->map_fd("olaf_own"),
                                                queue->map_fd("olaf_own_macs"), device.ifindex);
@@ -172,33 +172,6 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
         if (replace && std::rename(first.c_str(), path.c_str()) != 0)
             return fail("pin program", path, errno);
     }
-    return {};
-}
-
-Result<void> write_allow_list(int map_fd, const std::vector<olaf_prefix> &prefixes) {
-    const auto listed = [&](const olaf_prefix &key) {
-        for (const auto &prefix : prefixes)
-            if (std::memcmp(&prefix, &key, sizeof key) == 0)
-                return true;
-        return false;
-    };
-    // New ones first: nobody on both lists is ever refused.
-    for (const auto &prefix : prefixes) {
-        const std::uint32_t yes = 1;
-        if (bpf_map_update_elem(map_fd, &prefix, &yes, BPF_ANY) != 0)
-            return fail("allow", prefix_text(prefix), errno,
-                        errno == ENOSPC ? "give fewer, wider prefixes" : "");
-    }
-    std::vector<olaf_prefix> dropped;
-    olaf_prefix key{}, next{};
-    for (int more = bpf_map_get_next_key(map_fd, nullptr, &next); more == 0;
-         more = bpf_map_get_next_key(map_fd, &key, &next)) {
-        key = next;
-        if (!listed(key))
-            dropped.push_back(key);
-    }
-    for (const auto &prefix : dropped)
-        bpf_map_delete_elem(map_fd, &prefix);
     return {};
 }
 

@@ -23,7 +23,4 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
 /// watch_losses(), which a queue can do without: says so if it must.
 void watch_losses_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
 
-/// Makes the allow list hold just these.
-Result<void> write_allow_list(int map_fd, const std::vector<olaf_prefix> &prefixes);
-
 } // namespace olaf

@@ -13,14 +13,12 @@
 #include "device.hpp"
 #include "ethtool.hpp"
 #include "netlink.hpp"
+#include "olaf/lane.h"
 #include "tbf.hpp"
 
 namespace olaf {
 namespace {
 
-// A token frame gets this long to go round; the bucket must hold the longest token.
-constexpr std::uint32_t token_bytes = 128; // charged for one round
-constexpr std::uint32_t longest_token = 8192;
 constexpr std::uint32_t waiting_tokens = 4; // stale ones may share the lane for a moment
 constexpr std::uint32_t least_mtu = 9500;   // beyond any jumbo frame in use
 constexpr std::uint32_t link_headers = 64;  // VLAN tags count towards the MTU of a veth
@@ -124,8 +122,9 @@ Result<Lane> make_lane(std::uint32_t device_ifindex, std::uint32_t device_mtu,
 
 Result<void> shape_lane(const Lane &lane, std::uint64_t drain_interval_ns) {
     constexpr std::uint64_t second = 1'000'000'000;
-    const auto rate = std::max<std::uint64_t>(token_bytes * second / drain_interval_ns, 1);
-    constexpr std::uint32_t burst = longest_token + token_bytes;
+    const auto rate = std::max<std::uint64_t>(OLAF_TOKEN_MIN_BYTES * second / drain_interval_ns, 1);
+    // The longest token of any interval: a frame beyond the bucket would stand in it for ever.
+    constexpr std::uint32_t burst = OLAF_TOKEN_MAX_BYTES + OLAF_TOKEN_MIN_BYTES;
     return set_tbf(lane.a, lane.ifindex_a,
                    {.bytes_per_second = rate, .burst = burst, .limit = waiting_tokens * burst});
 }

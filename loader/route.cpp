@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 
 #include <cstring>
+#include <utility>
 
 #include "fd.hpp"
 #include "netlink.hpp"
@@ -28,36 +29,56 @@ void read_route(nlmsghdr *answer, std::uint32_t family, Route &route) {
     route.local = header->rtm_type == RTN_LOCAL;
     if (attributes[RTA_OIF])
         route.ifindex = nla_get_u32(attributes[RTA_OIF]);
-    if (attributes[RTA_PREFSRC]) {
-        route.source.family = family;
-        std::memcpy(route.source.words_be.data(), nla_data(attributes[RTA_PREFSRC]),
-                    bytes_of(route.source));
-    }
+    for (const auto &[type, into] :
+         {std::pair{RTA_PREFSRC, &route.source}, std::pair{RTA_GATEWAY, &route.gateway}})
+        if (attributes[type]) {
+            into->family = family;
+            std::memcpy(into->words_be.data(), nla_data(attributes[type]), bytes_of(*into));
+        }
 }
 
-} // namespace
-
-Result<Route> route_to(const IpAddress &address) {
+/// Asks the kernel for a route by any device, or by one. With RTM_F_FIB_MATCH it answers what
+/// stands in its table; without, IPv4 takes any address for a neighbour on a device that is given.
+Result<Route> ask(const IpAddress &address, std::uint32_t by_ifindex, unsigned flags) {
     auto netlink = Netlink::open(NETLINK_ROUTE);
     if (!netlink)
         return std::unexpected(netlink.error());
     rtmsg header{};
     header.rtm_family = address.family == 4 ? AF_INET : AF_INET6;
+    header.rtm_flags = flags;
     header.rtm_dst_len = static_cast<unsigned char>(8 * bytes_of(address));
     auto message = make_message(RTM_GETROUTE, 0, &header, sizeof header);
     if (message)
         nla_put(message.get(), RTA_DST, static_cast<int>(bytes_of(address)),
                 address.words_be.data());
+    if (message && by_ifindex != 0)
+        nla_put_u32(message.get(), RTA_OIF, by_ifindex);
     Route route;
     const int error = netlink->query(
         std::move(message), [&](nlmsghdr *answer) { read_route(answer, address.family, route); });
-    if (error < 0 || route.ifindex == 0)
+    if (error < 0 || (route.ifindex == 0 && flags == 0)) // one of several next hops has no RTA_OIF
         return fail("find a route to", address_text(address), 0,
                     "add one; ip route get tells the kernel's view", "there is none");
-    if (route.source.family == 0)
+    return route;
+}
+
+} // namespace
+
+Result<Route> route_to(const IpAddress &address) {
+    auto route = ask(address, 0, 0);
+    if (route && route->source.family == 0)
         return fail("find a route to", address_text(address), 0,
                     "give the output device an address", "no source address for it");
     return route;
+}
+
+Result<IpAddress> gateway_to(const IpAddress &address, std::uint32_t ifindex) {
+    if (const auto match = ask(address, ifindex, RTM_F_FIB_MATCH); !match)
+        return std::unexpected(match.error());
+    const auto route = ask(address, ifindex, 0);
+    if (!route)
+        return std::unexpected(route.error());
+    return route->gateway.family != 0 ? route->gateway : address;
 }
 
 void wake_neighbour(const Endpoint &endpoint) {

@@ -98,9 +98,10 @@ void print_table(const Attachment &attachment, const Json &json) {
                text(json["mode"]), json["port"].get<int>(), text(json["policy"]),
                rate_text(config.rate_bps), text(json["deliver"]["kind"]),
                target.empty() ? "" : " to " + target + (bridge ? ", bridging" : ""));
-    fmt::print("  queue     {} of {} waiting, {} active clusters\n",
+    fmt::print("  queue     {} of {} waiting, {} active clusters{}\n",
                json["queue"]["length"].get<std::uint64_t>(), config.queue_capacity,
-               json["active_clusters"].get<std::uint64_t>());
+               json["active_clusters"].get<std::uint64_t>(),
+               json["draining"].get<bool>() ? ", a command is emptying it" : "");
     if (const auto &window = json["window"]; !window.is_null())
         fmt::print("  window    {} of {}{} in flight, round trip {}, {} forgiven{}\n",
                    window["in_flight"].get<std::uint64_t>(), window["size"].get<std::uint64_t>(),

@@ -170,6 +170,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
           {"bridge", (config.flags & OLAF_CONFIG_BRIDGE) != 0}}},
         {"rate_bps", nullptr},
         {"queue", {{"capacity", config.queue_capacity}, {"length", snapshot.queue_length}}},
+        {"draining", snapshot.draining},
         {"active_clusters", snapshot.active_clusters},
         {"counters", all_counters(snapshot)},
         {"malformed_by_reason", by_reason(cpu.malformed, malformed_names)},

@@ -44,12 +44,16 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
 
 } // namespace
 
+Result<void> take_off_xdp(const PinPlace &place) {
+    const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
+    if (link && xdp_link_device(link.get()) != 0 && bpf_link_detach(link.get()) != 0)
+        return fail("remove the XDP program from", place.path(), errno);
+    return {};
+}
+
 Result<void> tear_down(PinLock &lock) {
     const auto &place = lock.place();
-    Result<void> first;
-    if (Fd link(bpf_obj_get(place.path(pin::link).c_str())); link && xdp_link_device(link.get()))
-        if (bpf_link_detach(link.get()) != 0)
-            keep_first(first, fail("remove the XDP program from", place.path(), errno));
+    Result<void> first = take_off_xdp(place);
     const auto here = netns_inode();
     const auto map = RecordMap::open(place);
     const auto record = map ? map->read() : std::unexpected(map.error());

@@ -169,7 +169,7 @@ static __always_inline int olaf_window_answer(struct olaf_ring *ring, struct ola
 	window->rtt.backoff = 0;
 	olaf_rtt_sample(&window->rtt, now > flight->departed_ns ? now - flight->departed_ns : 0);
 	olaf_window_advance(now);
-	return waits && olaf_window_has_room(window) && now >= ring->next_departure_ns;
+	return waits && olaf_window_has_room(window, now) && now >= ring->next_departure_ns;
 }
 
 /*

@@ -12,7 +12,7 @@
 #include "bpf/queue/control.bpf.h"
 #include "bpf/counters.bpf.h"
 #include "bpf/packet/ours.bpf.h"
-#include "bpf/queue/fit.bpf.h"
+#include "bpf/queue/mergeable.bpf.h"
 #include "bpf/queue/lanes.bpf.h"
 #include "policies/registry.bpf.h"
 
@@ -37,7 +37,7 @@ static __always_inline void olaf_pending_fold(struct olaf_pending *waiting,
 	waiting->arrived_ns = update->arrived_ns;
 }
 
-/* What the policy says to an arrival that fits the open update `waiting`. */
+/* What the policy says to an arrival that can be merged into the open update `waiting`. */
 static __always_inline enum olaf_action olaf_judge(const struct olaf_pending *waiting,
 						   const struct olaf_pending *update,
 						   const struct olaf_rule *rule)
@@ -142,7 +142,12 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 		else if (even_busy && odd_busy)
 			reason = OLAF_DROPPED_SEALED;
 	}
-	if (!ring || olaf_draining() || (folds && even_busy && odd_busy))
+	/* What it was to be folded into has left meanwhile, and nothing new shall wait. */
+	if (a->claim.got & OLAF_GOT_WAY_ON) {
+		a->claim.got |= OLAF_GOT_PASSAGE;
+		return NULL;
+	}
+	if (!ring || (folds && even_busy && odd_busy))
 		entry = OLAF_NO_ENTRY;
 	else
 		entry = olaf_ring_append(ring, a->update.slot, entry,
@@ -175,7 +180,7 @@ static __always_inline __u32 olaf_hop_of_arrival(struct xdp_md *ctx, const struc
 
 /*
  * All that isn't folding: `action` is the policy's on the open entry in `buffer`, or 0 if
- * the arrival fits none. Under the slot's lock, which the caller holds.
+ * it can be merged into none. Under the slot's lock, which the caller holds.
  */
 __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds, __u32 buffer)
 {
@@ -217,7 +222,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds, __u32 
 }
 
 /* Both buffers are open, and the arrival doesn't fit the first: does it fit the second? */
-__noinline int olaf_fits_second(struct xdp_md *ctx)
+__noinline int olaf_mergeable_second(struct xdp_md *ctx)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *entry;
@@ -225,7 +230,7 @@ __noinline int olaf_fits_second(struct xdp_md *ctx)
 	if (!a)
 		return 0;
 	entry = olaf_entry_at(olaf_entry_of(a->update.slot, 1));
-	return entry && olaf_fits(ctx, a, entry);
+	return entry && olaf_mergeable(ctx, a, entry);
 }
 
 /* Judges the arrival: what became of it is counted in its slot, and in a->outcome. */
@@ -235,7 +240,7 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 	__u32 folds = olaf_policy_folds(rule->policy), index, open, buffer;
 	enum olaf_action action = 0;
 	struct olaf_entry *entry;
-	int fits = 0;
+	int merges = 0;
 
 	if (!olaf_lock(&slot->lock)) {
 		olaf_count_contended(a->update.count);
@@ -247,15 +252,15 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 	index = olaf_entry_of(a->update.slot, buffer);
 	entry = olaf_entry_at(index);
 	if (folds && open && entry) {
-		fits = olaf_fits(ctx, a, entry);
-		if (!fits && open == (1 << 0 | 1 << 1) && olaf_fits_second(ctx)) {
+		merges = olaf_mergeable(ctx, a, entry);
+		if (!merges && open == (1 << 0 | 1 << 1) && olaf_mergeable_second(ctx)) {
 			buffer = 1;
 			index = olaf_entry_of(a->update.slot, buffer);
 			entry = olaf_entry_at(index);
-			fits = 1;
+			merges = 1;
 		}
 	}
-	if (fits && entry)
+	if (merges && entry)
 		action = olaf_judge(&entry->pending, &a->update, rule);
 	if (action == OLAF_AGGREGATE && entry)
 		olaf_fold(ctx, a, slot, entry, index);

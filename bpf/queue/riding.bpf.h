@@ -88,10 +88,9 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		return -1;
 	/* A lost token is replaced first: this arrival may be the last that could. */
 	late = olaf_ring_waits(ring) && olaf_token_late(ring, a->now);
-	if (olaf_draining()) {
+	if (olaf_draining(a->now) && olaf_may_pass(ctx, a)) {
 		/* The lane lets go what waits; an arrival with nothing to fold into goes on. */
-		if (!slot->open && olaf_may_pass(ctx, a))
-			a->claim.got |= OLAF_GOT_PASSAGE;
+		a->claim.got |= slot->open ? OLAF_GOT_WAY_ON : OLAF_GOT_PASSAGE;
 	} else if (!olaf_ring_waits(ring)) {
 		/* An unlimited link has no time to take: no lock. */
 		if (olaf_may_pass(ctx, a) &&
@@ -104,7 +103,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		if (room)
 			olaf_pop(ring, head, a->now, room, 1, &a->claim);
 	}
-	if (late && !a->claim.got)
+	if (late && !(a->claim.got & ~OLAF_GOT_WAY_ON))
 		olaf_ring_revive(ring, a->now, &a->claim);
 	return 0;
 }

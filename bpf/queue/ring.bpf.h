@@ -18,10 +18,8 @@
 #include "bpf/queue/gate.bpf.h"
 #include "bpf/queue/hops.bpf.h"
 #include "bpf/queue/slot.bpf.h"
+#include "bpf/queue/token.bpf.h"
 #include "bpf/queue/window.bpf.h"
-
-/* The token is late when it hasn't come back this long after it should have. */
-#define OLAF_TOKEN_GRACE_NS 20000000ULL
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -42,6 +40,7 @@ enum olaf_got {
 	OLAF_GOT_PASSAGE = 0x1, /* nothing waits and the link is free: leave as you are */
 	OLAF_GOT_DEPARTURE = 0x2, /* the head was popped: it leaves now */
 	OLAF_GOT_TOKEN = 0x4, /* launch a token of this generation */
+	OLAF_GOT_WAY_ON = 0x8, /* the queue is being emptied, and the frame can leave as it is */
 };
 
 struct olaf_claim {
@@ -219,7 +218,7 @@ static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __
 {
 	if (!free || now <= ring->lane_deadline_ns)
 		return;
-	ring->lane_deadline_ns = now + OLAF_TOKEN_GRACE_NS;
+	ring->lane_deadline_ns = olaf_token_deadline(now, OLAF_TOKEN_LONGEST_WAIT);
 	if (++ring->lane_generation == 0) /* that is a kick's */
 		ring->lane_generation = 1;
 	claim->generation = ring->lane_generation;

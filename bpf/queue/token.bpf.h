@@ -16,10 +16,15 @@
 #include <linux/if_ether.h>
 
 #include "bpf/config.bpf.h"
+#include "olaf/lane.h"
 
 #define OLAF_TOKEN_OFFSET 12 /* behind the MAC addresses */
-#define OLAF_TOKEN_MIN_BYTES 128 /* one drain interval */
-#define OLAF_TOKEN_MAX_BYTES 8192 /* 64 drain intervals */
+
+/* The token is late when it hasn't come back this long after it should have. */
+#define OLAF_TOKEN_GRACE_NS 20000000ULL
+
+/* The wait of a token that is away for the longest turn. */
+#define OLAF_TOKEN_LONGEST_WAIT 0x7fffffffffffULL
 
 /* The generation of no token: tells a kick (ack_window.bpf.h). */
 #define OLAF_KICK 0
@@ -38,18 +43,28 @@ static __always_inline void olaf_token_write(struct olaf_token *token, __u32 gen
 	token->generation = generation;
 }
 
-/* Length of a token that should come back in `wait` nanoseconds. */
-static __always_inline __u32 olaf_token_bytes(__u64 wait)
+/* Drain intervals that a token is away for which should come back in `wait` nanoseconds. */
+static __always_inline __u64 olaf_token_ticks(__u64 wait)
 {
-	__u64 interval = olaf_cfg.drain_interval_ns;
+	__u64 interval = olaf_cfg.drain_interval_ns, longest = olaf_longest_ticks(interval);
 	__u64 ticks;
 
 	if (!interval || wait <= interval)
-		return OLAF_TOKEN_MIN_BYTES;
+		return 1;
 	ticks = (wait + interval - 1) / interval;
-	if (ticks > OLAF_TOKEN_MAX_BYTES / OLAF_TOKEN_MIN_BYTES)
-		return OLAF_TOKEN_MAX_BYTES;
-	return ticks * OLAF_TOKEN_MIN_BYTES;
+	return ticks < longest ? ticks : longest;
+}
+
+/* Its length. */
+static __always_inline __u32 olaf_token_bytes(__u64 wait)
+{
+	return olaf_token_ticks(wait) * OLAF_TOKEN_MIN_BYTES;
+}
+
+/* When it is late: behind its turn, and what a busy machine may take besides. */
+static __always_inline __u64 olaf_token_deadline(__u64 now, __u64 wait)
+{
+	return now + olaf_token_ticks(wait) * olaf_cfg.drain_interval_ns + OLAF_TOKEN_GRACE_NS;
 }
 
 #endif /* OLAF_TOKEN_BPF_H */

@@ -69,10 +69,10 @@ static __always_inline __u32 olaf_window_size(const struct olaf_window *window)
  * Is there room for one more? `detach` waits for no server that is silent: what waits
  * then leaves at the rate. A hint without the ring's lock.
  */
-static __always_inline int olaf_window_has_room(const struct olaf_window *window)
+static __always_inline int olaf_window_has_room(const struct olaf_window *window, __u64 now)
 {
 	return *(volatile __u32 *)&window->in_flight < olaf_window_size(window) ||
-	       (*(volatile __u32 *)&window->silent && olaf_draining());
+	       (*(volatile __u32 *)&window->silent && olaf_draining(now));
 }
 
 /* Without the lock: could olaf_window_opens() be true? */
@@ -84,18 +84,18 @@ static __always_inline int olaf_window_may_open(__u64 now)
 		return 1;
 	window = olaf_the_window();
 	return window && (now >= *(volatile __u64 *)&window->expires_ns ||
-			  olaf_window_has_room(window));
+			  olaf_window_has_room(window, now));
 }
 
 /* Without the lock: when will a departure be due if no ACK comes? */
-static __always_inline __u64 olaf_window_opens_ns(void)
+static __always_inline __u64 olaf_window_opens_ns(__u64 now)
 {
 	struct olaf_window *window;
 
 	if (!olaf_cfg.window)
 		return 0;
 	window = olaf_the_window();
-	if (!window || olaf_window_has_room(window))
+	if (!window || olaf_window_has_room(window, now))
 		return 0;
 	return *(volatile __u64 *)&window->expires_ns;
 }
@@ -163,7 +163,7 @@ static __always_inline int olaf_window_opens(__u64 now)
 		return 0;
 	if (now >= window->expires_ns)
 		olaf_window_advance(now);
-	return olaf_window_has_room(window);
+	return olaf_window_has_room(window, now);
 }
 
 /* The update leaves. Under the ring's lock, after olaf_window_opens(). */

@@ -234,8 +234,7 @@ struct olaf_ring {
 
 /* olaf_control[0]: orders from user space to running programs. */
 struct olaf_control {
-	__u32 draining; /* detach: nothing new waits */
-	__u32 pad;
+	__u64 draining_until_ns; /* until then nothing new waits; 0, or past: no order */
 };
 
 /* olaf_gate[0]: whether the way out takes departures. */

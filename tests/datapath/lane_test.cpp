@@ -120,6 +120,27 @@ TEST_P(Lane, ATokenThatComesToAnEmptyQueueDies) {
     EXPECT_EQ(tick(next).verdict, redirect);
 }
 
+/// A lane that ticks once in a second: its token is away for one interval, not for 64.
+class SlowLane : public QueueTest {
+  protected:
+    SlowLane() : QueueTest([] {
+        auto config = small_queue();
+        config.drain_interval_ns = 1'000'000'000;
+        return config;
+    }()) {}
+};
+
+TEST_F(SlowLane, ATokenIsAwayForOneIntervalAndNotLateBefore) {
+    queue.set_link(UINT64_MAX / 2, 0);
+    const auto token = queue.offer(ipv4().carrying(Update{.cluster = 1})).bytes;
+    EXPECT_EQ(run_tc(queue.queue().token_catch_fd(), token).bytes.size(), 128u);
+    EXPECT_GT(queue.ring().lane_deadline_ns, monotonic_ns() + 900'000'000);
+    const auto ticked = monotonic_ns();
+    EXPECT_EQ(run_tc(queue.queue().lane_drain_fd(), token).bytes.size(), 128u);
+    EXPECT_GT(queue.ring().lane_deadline_ns, ticked + 1'000'000'000);
+    EXPECT_LT(queue.ring().lane_deadline_ns, ticked + 2'000'000'000);
+}
+
 INSTANTIATE_TEST_SUITE_P(Deliver, Lane,
                          testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD),
                          [](const auto &info) {

@@ -103,8 +103,8 @@ INSTANTIATE_TEST_SUITE_P(Windows, ActiveClusters,
 
 class Draining : public QueueTest {
   protected:
-    void drain() {
-        olaf_control control{.draining = 1, .pad = 0};
+    void drain_until(std::uint64_t until_ns) {
+        const olaf_control control{.draining_until_ns = until_ns};
         std::uint32_t zero = 0;
         ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
     }
@@ -112,7 +112,7 @@ class Draining : public QueueTest {
 
 TEST_F(Draining, NothingNewWaitsWhetherTheLinkIsBusyOrFree) {
     append(ipv4().carrying(Update{.cluster = 1}));
-    drain();
+    drain_until(UINT64_MAX);
     Frame frame = ipv4().carrying(Update{.cluster = 2});
     queue.link_busy();
     expect_sent(queue.offer(frame), frame.bytes);
@@ -120,6 +120,12 @@ TEST_F(Draining, NothingNewWaitsWhetherTheLinkIsBusyOrFree) {
     queue.offer(frame);
     for (const auto &entry : queue.waiting())
         EXPECT_EQ(entry.pending.cluster, 1u);
+}
+
+TEST_F(Draining, AnOrderThatIsNotRenewedChangesNothing) {
+    drain_until(monotonic_ns());
+    append(ipv4().carrying(Update{.cluster = 1}));
+    EXPECT_EQ(queue.waiting().size(), 1u);
 }
 
 } // namespace

@@ -2,6 +2,9 @@
 // `detach` sends what waits first, also under load, and leaves nothing behind.
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstring>
+
 #include "traces.hpp"
 #include "traffic.hpp"
 
@@ -63,6 +66,39 @@ INSTANTIATE_TEST_SUITE_P(All, Detach, testing::Values(Way::local, Way::bridged),
                          [](const auto &info) {
                              return info.param == Way::local ? "Local" : "Bridged";
                          });
+
+/// A queue that takes long to empty, and a detach that is about it.
+class DetachInterrupted : public testing::TestWithParam<int> {
+  protected:
+    Testbed bed;
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+    UdpSocket server{bed.server(), Testbed::server_peer(4)};
+};
+
+TEST_P(DetachInterrupted, LeavesTheQueueAsItWas) {
+    bed.attach({"--rate", "50kbit"});
+    occupy(bed, worker, server); // 1 KiB more: a sixth of a second each
+    const auto large = std::vector<std::uint64_t>(128, 1);
+    for (std::uint32_t i = 0; i < 6; i++)
+        worker.send(Update{.cluster = i, .lanes = large}, bed.target(4));
+    bed.olaf.await([](const Status &s) { return s["appended"] == 6; });
+    Process detaching(bed.olaf.command({"detach", "in"}));
+    bed.olaf.await([](const Status &s) { return s.json["draining"] == true; });
+    detaching.kill(GetParam());
+    EXPECT_NE(detaching.wait().status, 0);
+    EXPECT_GT(bed.olaf.status().queue("length"), 0u); // it landed midway
+    // A catchable signal ends the order at once, SIGKILL when its lease has run out.
+    bed.olaf.await([](const Status &s) { return s.json["draining"] == false; });
+    const auto appended = bed.olaf.status()["appended"];
+    worker.send(Update{.cluster = 7, .lanes = large}, bed.target(4));
+    bed.olaf.await([&](const Status &s) { return s["appended"] == appended + 1; }); // it waits
+    const auto status = bed.olaf.await_drained(9);
+    EXPECT_EQ(status["updates_out"], 9u);
+    expect_identities(status);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, DetachInterrupted, testing::Values(SIGINT, SIGTERM, SIGKILL),
+                         [](const auto &info) { return std::string(sigabbrev_np(info.param)); });
 
 } // namespace
 } // namespace olaf::test

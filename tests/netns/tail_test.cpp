@@ -3,6 +3,8 @@
 // the rate and a drain interval; then the token dies.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "traffic.hpp"
 
 namespace olaf::test {
@@ -54,7 +56,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Tail{"Routed", Way::routed, "1mbit", "1ms", 70'000'000},
                     Tail{"OneArmed", Way::one_armed, "1mbit", "100us", 70'000'000},
                     Tail{"Upstream", Way::upstream6, "1mbit", "100us", 70'000'000},
+                    Tail{"FastestLane", Way::local, "1mbit", "10us", 70'000'000},
                     Tail{"SlowLane", Way::local, "1mbit", "20ms", 100'000'000},
+                    Tail{"SlowerLane", Way::bridged, "1mbit", "30ms", 110'000'000},
+                    Tail{"SlowestLane", Way::local, "20kbit", "1s", 4'000'000'000},
                     Tail{"SlowLink", Way::bridged, "50kbit", "100us", 1'400'000'000}),
     [](const auto &info) { return std::string(info.param.name); });
 
@@ -77,6 +82,22 @@ TEST(TailLone, OneUpdateThatWaitsLeavesWithinADrainInterval) {
     EXPECT_EQ(status["passed_through"], 4u);
     EXPECT_EQ(status["departed_drain"], 2u);
     expect_identities(status);
+}
+
+TEST(TailSlow, ArrivalsBetweenTwoTicksCarryDeparturesAndTakeTheTokenForAlive) {
+    Testbed bed;
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    bed.attach({"--rate", "500kbit", "--drain-interval", "1s"});
+    const std::vector<std::uint64_t> lanes(100, 1);
+    std::uint32_t sent = 0;
+    while (sent < 400) { // an update in 4 ms, where the link takes one in 14, after a second of credit
+        worker.send(Update{.cluster = sent++ % 8, .lanes = lanes}, bed.target(4));
+        std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    }
+    const auto status = bed.olaf.await([&](const Status &s) { return s["received"] == sent; });
+    EXPECT_GT(status["departed_riding"], 20u);
+    EXPECT_LE(status.lane("launched"), 3u);
+    expect_identities(bed.olaf.await_drained(sent));
 }
 
 } // namespace

@@ -142,8 +142,7 @@
 	ABI_FIELD(olaf_ring, lane_generation) \
 	ABI_FIELD(olaf_ring, pad) \
 	ABI_SIZE(olaf_control) \
-	ABI_FIELD(olaf_control, draining) \
-	ABI_FIELD(olaf_control, pad) \
+	ABI_FIELD(olaf_control, draining_until_ns) \
 	ABI_SIZE(olaf_gate) \
 	ABI_FIELD(olaf_gate, lost_ns) \
 	ABI_FIELD(olaf_gate, probed_ns) \
@@ -345,6 +344,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 324
+#define ABI_ENTRIES 325
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -15,8 +15,8 @@
  *
  * The waiting entry's headers are read where folding is about to write them.
  */
-#ifndef OLAF_FIT_BPF_H
-#define OLAF_FIT_BPF_H
+#ifndef OLAF_MERGEABLE_BPF_H
+#define OLAF_MERGEABLE_BPF_H
 
 #include "bpf/queue/entry.bpf.h"
 
@@ -74,11 +74,11 @@ static __always_inline int olaf_same_way_out(struct xdp_md *ctx, const struct ol
 	       olaf_same_target(ip, theirs + l3_offset, a->update.family);
 }
 
-static __always_inline int olaf_fits(struct xdp_md *ctx, const struct olaf_arrival *a,
+static __always_inline int olaf_mergeable(struct xdp_md *ctx, const struct olaf_arrival *a,
 				     struct olaf_entry *entry)
 {
 	return entry->pending.lanes == a->update.lanes && entry->pending.flags == a->update.flags &&
 	       olaf_same_way_out(ctx, a, entry);
 }
 
-#endif /* OLAF_FIT_BPF_H */
+#endif /* OLAF_MERGEABLE_BPF_H */

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A lost token is replaced by any frame that passes the queue's device, either way.
+ *
+ * A token is lost where somebody takes the lane down, or a program before ours takes
+ * frames away. An update that arrives is made a new one (ring.bpf.h); where none does,
+ * the TC programs of the device look: a clone of the frame, with a token's bytes, enters
+ * the lane's near end, where olaf_lane_kick() cuts it to a token.
+ *
+ * With an empty queue this costs one look at the ring.
+ */
+#ifndef OLAF_REVIVE_BPF_H
+#define OLAF_REVIVE_BPF_H
+
+#include "bpf/counters.bpf.h"
+#include "bpf/queue/ring.bpf.h"
+#include "bpf/queue/token.bpf.h"
+
+/*
+ * Sends the clone. It comes in by the lane's near end rather than being sent there: no device
+ * cuts it into segments or holds its length against the bucket. Returns -1 if the frame couldn't
+ * be made what it was again, for want of memory: it must be dropped.
+ */
+static __always_inline int olaf_revive_by(struct __sk_buff *skb, __u32 generation)
+{
+	struct olaf_token token, covered;
+
+	if (bpf_skb_load_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered)))
+		return 0;
+	olaf_token_write(&token, generation);
+	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
+		return 0;
+	/* Refused, perhaps because the lane is down: the next frame after its turn tries again. */
+	if (!bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, BPF_F_INGRESS))
+		olaf_count(tokens_launched);
+	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered), 0) ? -1 : 0;
+}
+
+/* Something waits, and perhaps too long: a global function, verified once. */
+__noinline int olaf_revive_late(struct __sk_buff *skb)
+{
+	struct olaf_ring *ring = olaf_the_ring();
+	__u64 now = bpf_ktime_get_ns();
+	struct olaf_claim claim = {};
+
+	if (!ring || !olaf_token_late(ring, now))
+		return 0;
+	olaf_ring_revive(ring, now, &claim);
+	return claim.got & OLAF_GOT_TOKEN ? olaf_revive_by(skb, claim.generation) : 0;
+}
+
+/* Looks after the token. Returns -1 if the frame is spoilt. */
+static __always_inline int olaf_revive(struct __sk_buff *skb)
+{
+	struct olaf_ring *ring = olaf_the_ring();
+
+	return ring && olaf_ring_waits(ring) ? olaf_revive_late(skb) : 0;
+}
+
+#endif /* OLAF_REVIVE_BPF_H */
