@@ -46,6 +46,8 @@
 	ABI_FIELD(olaf_config, pad) \
 	ABI_FIELD(olaf_config, upstream_addr_be) \
 	ABI_FIELD(olaf_config, source_addr_be) \
+	ABI_FIELD(olaf_config, own4_be) \
+	ABI_FIELD(olaf_config, own6_be) \
 	ABI_FIELD(olaf_config, member_timeout_ns) \
 	ABI_FIELD(olaf_config, max_workers) \
 	ABI_FIELD(olaf_config, window) \
@@ -165,6 +167,8 @@
 	ABI_FIELD(olaf_counters, updates_refused) \
 	ABI_FIELD(olaf_counters, lane_kicks) \
 	ABI_FIELD(olaf_counters, events_lost) \
+	ABI_FIELD(olaf_counters, hops_asked) \
+	ABI_FIELD(olaf_counters, gate_probes) \
 	ABI_FIELD(olaf_counters, passages_unmetered) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
@@ -344,6 +348,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 325
+#define ABI_ENTRIES 327
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
