@@ -24,6 +24,7 @@ namespace olaf::bench {
 namespace {
 
 constexpr std::uint32_t lanes = 128;
+constexpr std::size_t source_at = 14 + 12;
 constexpr std::size_t message_at = 14 + 20 + 8;
 constexpr std::uint32_t unspec = static_cast<std::uint32_t>(TC_ACT_UNSPEC);
 constexpr Mac worker_mac{2, 0, 0, 0, 0, 9};
@@ -66,6 +67,7 @@ Skeleton<egress> load_egress(const Queue &queue, std::uint32_t ifindex) {
     auto config = queue.config();
     config.ifindex = ifindex;
     std::memcpy(&back->rodata->olaf_cfg, &config, sizeof config);
+    bpf_map__set_max_entries(back->maps.olaf_reached, olaf_reached_places(config.max_workers));
     bpf_map *map = nullptr;
     bpf_object__for_each_map(map, back->obj) {
         const int fd = bpf_object__find_map_fd_by_name(queue.object(), bpf_map__name(map));
@@ -76,19 +78,21 @@ Skeleton<egress> load_egress(const Queue &queue, std::uint32_t ifindex) {
     return back;
 }
 
-void enrol(const Queue &queue, std::uint32_t workers) {
+/// Each sends to where the ACK comes from.
+void enrol(const Queue &queue, const Frame &ack, std::uint32_t workers) {
     for (std::uint32_t worker = 0; worker < workers; worker++) {
         olaf_member member{};
         member.family = 4;
         member.flags = OLAF_MEMBER_REGISTERED;
         member.last_seen_ns = 1;
         member.addr_be[0] = htonl(0x0a000100 + worker);
+        std::memcpy(member.local_addr_be, &ack[source_at], sizeof member.local_addr_be[0]);
         member.port_be = htons(40000);
         std::memcpy(member.mac, worker_mac.data(), worker_mac.size());
         must(store(bpf_object__find_map_fd_by_name(queue.object(), "olaf_members"),
                    olaf_member_index(0, worker, queue.options().clusters), &member));
     }
-    const olaf_roster roster{.end = workers};
+    const olaf_roster roster{.end = workers, .pad = 0, .admitted = 0};
     must(store(bpf_object__find_map_fd_by_name(queue.object(), "olaf_rosters"), 0, &roster));
 }
 
@@ -130,8 +134,9 @@ FoldCase ack_case(const std::string &name, std::uint32_t workers) {
         must(load(ack->drop, "drop"));
         ack->sink.emplace(
             must(Attached::make(network.sink, bpf_program__fd(ack->drop->progs.drop))));
-        enrol(*ack->queue, workers);
     }
+    // Without copies, one worker vouches for the ACK.
+    enrol(*ack->queue, frame, std::max(workers, 1u));
     ack->back = load_egress(*ack->queue, ifindex);
     const int target = bpf_program__fd(ack->back->progs.olaf_egress);
     must(store(bpf_map__fd(ack->front->maps.target), 0, &target));

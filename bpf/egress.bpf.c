@@ -3,12 +3,13 @@
  * The way back: TC egress of the device that faces the workers.
  *
  *   a lost token? -> launch another
- *   ACK of ours? -> tell the window -> stamp the queue's state
- *                                   -> for every worker? copy it to each
+ *   ACK of our server's? -> tell the window -> stamp the queue's state
+ *                                           -> for every worker? copy it to each
  *
  * Everything else passes untouched, and later filters still run.
  */
 #include "bpf/ack/ack_copy.bpf.h"
+#include "bpf/ack/ack_source.bpf.h"
 #include "bpf/ack/ack_stamp.bpf.h"
 #include "bpf/ack/ack_window.bpf.h"
 #include "bpf/queue/revive.bpf.h"
@@ -26,6 +27,11 @@ int olaf_egress(struct __sk_buff *skb)
 		return TC_ACT_SHOT;
 	if (!olaf_ack_parse(skb, ack, olaf_cfg.port_be))
 		return TC_ACT_UNSPEC;
+	if (olaf_ack_is_foreign(bpf_ntohl(ack->message.cluster_be),
+				bpf_ntohl(ack->message.worker_be))) {
+		olaf_count_ack(foreign);
+		return TC_ACT_UNSPEC;
+	}
 	olaf_count_ack(recognised);
 	/* Those of an upstream server were told of where they came in. */
 	if (olaf_cfg.window && olaf_cfg.deliver != OLAF_DELIVER_UPSTREAM && olaf_window_acked(skb))

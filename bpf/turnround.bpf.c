@@ -21,11 +21,10 @@ static __always_inline int olaf_is_address(const __be32 addr_be[4], const volati
 	       addr_be[3] == ours_be[3];
 }
 
-/* Is it from the upstream server to this queue, with a hop left to go? */
-static __always_inline int olaf_is_from_upstream(const struct olaf_way *way)
+/* Is it to this queue, with a hop left to go? */
+static __always_inline int olaf_is_to_us(const struct olaf_way *way)
 {
 	return way->family == olaf_cfg.upstream_family && way->dest_be == olaf_cfg.port_be &&
-	       olaf_is_address(way->saddr_be, olaf_cfg.upstream_addr_be) &&
 	       olaf_is_address(way->daddr_be, olaf_cfg.source_addr_be) && way->hops > 1;
 }
 
@@ -63,8 +62,12 @@ int olaf_ack_return(struct __sk_buff *skb)
 
 	if (!ack || ack->copying || olaf_find_mac(skb) ||
 	    !olaf_ack_parse(skb, ack, olaf_cfg.upstream_port_be) ||
-	    olaf_way_read(skb, ack, &ack->origin) || !olaf_is_from_upstream(&ack->origin))
+	    olaf_way_read(skb, ack, &ack->origin) || !olaf_is_to_us(&ack->origin))
 		return TC_ACT_UNSPEC;
+	if (!olaf_is_address(ack->origin.saddr_be, olaf_cfg.upstream_addr_be)) {
+		olaf_count_ack(foreign);
+		return TC_ACT_UNSPEC;
+	}
 	olaf_count_ack(recognised);
 	if (olaf_cfg.window && olaf_window_acked(skb))
 		return TC_ACT_SHOT;

@@ -41,6 +41,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},
         {"olaf_rosters", clusters, 0, "--max-clusters"},
         {"olaf_acks"},
+        {"olaf_reached", olaf_reached_places(config.max_workers), 0, "--max-workers"},
         {"olaf_ack_counters"},
         {"olaf_window"},
         {"olaf_flights"},

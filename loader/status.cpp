@@ -87,6 +87,26 @@ void print_clusters(const Json &clusters) {
     }
 }
 
+void print_acks(const Json &acks) {
+    const auto ack = [&](const char *key) { return acks[key].get<std::uint64_t>(); };
+    fmt::print("  acks      {}: {} stamped, {} for every worker copied {} times", ack("recognised"),
+               ack("stamped"), ack("copied"), ack("copies"));
+    if (const auto lost = ack("copies_refused") + ack("copies_unreachable") +
+                          ack("copies_foreign") + ack("copies_shared") + ack("copies_unfit");
+        lost != 0)
+        fmt::print("; {} copies not ({} refused, {} unreachable, {} foreign, {} shared, {} unfit)",
+                   lost, ack("copies_refused"), ack("copies_unreachable"), ack("copies_foreign"),
+                   ack("copies_shared"), ack("copies_unfit"));
+    fmt::print("; {} foreign left alone\n", ack("foreign"));
+    if (const auto unlearnt = ack("workers_unplaced") + ack("workers_deferred") +
+                              ack("sources_refused") + ack("takeovers_refused");
+        unlearnt != 0)
+        fmt::print("  unlearnt  {} updates: {} beyond --max-workers, {} too many new, "
+                   "{} from a source refused, {} takeovers refused\n",
+                   unlearnt, ack("workers_unplaced"), ack("workers_deferred"),
+                   ack("sources_refused"), ack("takeovers_refused"));
+}
+
 void print_table(const Attachment &attachment, const Json &json) {
     const auto &config = attachment.record.config;
     const auto &all = json["counters"];
@@ -126,16 +146,7 @@ void print_table(const Attachment &attachment, const Json &json) {
                reasons(json["malformed_by_reason"]), number("not_allowed"),
                reasons(json["not_allowed_by_reason"]), number("bypassed"),
                reasons(json["bypassed_by_reason"]));
-    const auto &acks = json["acks"];
-    const auto ack = [&](const char *key) { return acks[key].get<std::uint64_t>(); };
-    fmt::print("  acks      {}: {} stamped, {} for every worker copied {} times", ack("recognised"),
-               ack("stamped"), ack("copied"), ack("copies"));
-    if (const auto lost =
-            ack("copies_refused") + ack("copies_unreachable") + ack("copies_unfit");
-        lost != 0)
-        fmt::print("; {} copies not ({} refused, {} unreachable, {} unfit)", lost,
-                   ack("copies_refused"), ack("copies_unreachable"), ack("copies_unfit"));
-    fmt::print("\n");
+    print_acks(json["acks"]);
     print_age(json["aom"]);
     print_gate(json["gate"]);
     print_lost(json["lost_behind"], json["lost_behind_updates"]);

@@ -60,8 +60,14 @@ Json ack_counters(const olaf_ack_counters &acks) {
             {"copies", acks.copies},
             {"copies_refused", acks.copies_refused},
             {"copies_unreachable", acks.copies_unreachable},
+            {"copies_foreign", acks.copies_foreign},
+            {"copies_shared", acks.copies_shared},
             {"copies_unfit", acks.copies_unfit},
-            {"workers_unplaced", acks.unplaced}};
+            {"foreign", acks.foreign},
+            {"workers_unplaced", acks.unplaced},
+            {"workers_deferred", acks.deferred},
+            {"sources_refused", acks.sources_refused},
+            {"takeovers_refused", acks.takeovers_refused}};
 }
 
 Json window_object(const olaf_config &config, const olaf_window &window) {

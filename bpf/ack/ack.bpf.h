@@ -49,8 +49,10 @@ struct olaf_ack {
 	__u8 pad;
 	__u16 udp_bytes; /* 8 + 48 + 8 x lanes */
 	__be16 udp_check; /* as it came; 0: the sender computed none */
+	__be32 saddr_be[4]; /* whom it is from; IPv4 in [0] */
 	struct olaf_header message; /* wire form, and what it was made */
 	/* Copying alone: */
+	__u64 number; /* of those that were copied on this CPU; never 0 */
 	__u32 returning; /* it came from upstream, to be turned round */
 	__u32 heir; /* 1 + worker whose copy the ACK itself becomes; 0: nobody's */
 	__u32 copies; /* that left */
@@ -123,6 +125,7 @@ static __always_inline enum olaf_ack_look olaf_ack_look(struct __sk_buff *skb, s
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
 	__u32 offset = 0, room = 0;
 	struct ipv6hdr *ip6;
+	struct iphdr *ip4;
 	__be16 eth_proto_be;
 
 	eth_proto_be = olaf_parse_ethernet(data, end, &offset);
@@ -130,14 +133,18 @@ static __always_inline enum olaf_ack_look olaf_ack_look(struct __sk_buff *skb, s
 	ip6 = olaf_at(data, offset);
 	if (eth_proto_be == bpf_htons(ETH_P_IP)) {
 		ack->family = 4;
-		if ((void *)ip6 + sizeof(struct iphdr) > end)
+		ip4 = (void *)ip6;
+		if ((void *)(ip4 + 1) > end)
 			return OLAF_ACK_SHORT;
+		__builtin_memset(ack->saddr_be, 0, sizeof(ack->saddr_be));
+		ack->saddr_be[0] = ip4->saddr;
 		if (olaf_parse_ipv4(data, end, &offset, &room))
 			return OLAF_ACK_NONE;
 	} else if (eth_proto_be == bpf_htons(ETH_P_IPV6)) {
 		ack->family = 6;
 		if ((void *)(ip6 + 1) > end)
 			return OLAF_ACK_SHORT;
+		__builtin_memcpy(ack->saddr_be, &ip6->saddr, sizeof(ack->saddr_be));
 		if (olaf_parse_ipv6(data, end, &offset, &room))
 			return ip6->nexthdr == IPPROTO_HOPOPTS || ip6->nexthdr == IPPROTO_DSTOPTS ?
 				       OLAF_ACK_SHORT :

@@ -15,8 +15,10 @@
 #include <linux/pkt_cls.h>
 
 #include "bpf/ack/ack_counters.bpf.h"
+#include "bpf/ack/ack_source.bpf.h"
 #include "bpf/ack/ack_way.bpf.h"
 #include "bpf/ack/members.bpf.h"
+#include "bpf/ack/reached.bpf.h"
 
 static __always_inline int olaf_way_leads_to(const struct olaf_way *way,
 					     const struct olaf_member *member)
@@ -116,11 +118,36 @@ static __always_inline int olaf_way_to(struct __sk_buff *skb, struct olaf_ack *a
 	return 0;
 }
 
+/*
+ * May the member have this ACK? From upstream, it was asked whether the server sent it. One
+ * that was never heard hasn't said whom it sends to.
+ */
+static __always_inline int olaf_copy_is_welcome(const struct olaf_ack *ack,
+						const struct olaf_member *member)
+{
+	return ack->returning || member->family != ack->family || !member->last_seen_ns ||
+	       olaf_member_sends_to(member, ack);
+}
+
+/* Is the copy the first to that address and port? Counts it if not. */
+static __always_inline int olaf_copy_is_first(const struct olaf_ack *ack,
+					      const struct olaf_member *member)
+{
+	enum olaf_reach reach = olaf_reach(ack, member);
+
+	if (reach == OLAF_REACH_AGAIN)
+		olaf_count_ack(copies_shared);
+	else if (reach == OLAF_REACH_UNKNOWN)
+		olaf_count_ack(copies_unreachable);
+	return reach == OLAF_REACH_FIRST;
+}
+
 /* Sends a copy to a worker, if it is a member. Returns nothing of interest: see ack->broken. */
 __noinline int olaf_copy_to(struct __sk_buff *skb, __u32 worker)
 {
 	struct olaf_ack *ack = olaf_ack_here();
 	struct olaf_member *place, member;
+	int own;
 
 	if (!ack)
 		return 0;
@@ -133,12 +160,19 @@ __noinline int olaf_copy_to(struct __sk_buff *skb, __u32 worker)
 	}
 	if (!olaf_member_is_live(&member, ack->now_ns, olaf_cfg.member_timeout_ns))
 		return 0;
-	if (!ack->returning && !ack->heir && olaf_way_leads_to(&ack->origin, &member)) {
-		ack->heir = 1 + worker;
+	if (!olaf_copy_is_welcome(ack, &member)) {
+		olaf_count_ack(copies_foreign);
 		return 0;
 	}
-	if (olaf_way_to(skb, ack, &member, worker)) {
+	own = !ack->returning && olaf_way_leads_to(&ack->origin, &member);
+	if (!own && olaf_way_to(skb, ack, &member, worker)) {
 		olaf_count_ack(copies_unreachable);
+		return 0;
+	}
+	if (!olaf_copy_is_first(ack, &member))
+		return 0;
+	if (own) {
+		ack->heir = 1 + worker;
 		return 0;
 	}
 	if (olaf_ack_turn(skb))
@@ -182,6 +216,7 @@ static __always_inline void olaf_copies_make(struct __sk_buff *skb, struct olaf_
 	ack->copies = 0;
 	ack->turned = 0;
 	ack->broken = 0;
+	ack->number++;
 	ack->copying = 1;
 	if (worker == OLAF_EVERY_WORKER)
 		bpf_loop(olaf_roster_end(bpf_ntohl(ack->message.cluster_be)), olaf_copy_next,

@@ -22,8 +22,16 @@
 #define OLAF_USUAL_MEMBERS (1u << 20)
 #define OLAF_MOST_MEMBERS (1u << 24)
 
-/* A learnt member is looked at anew this often within its time of silence. */
+/* A learnt member is looked at anew this often within its time of silence, and this soon. */
 #define OLAF_MEMBER_REFRESHES 8
+#define OLAF_MEMBER_REFRESH_NS 250000000ull
+
+/* A member's port is its own until so many refreshes have passed without it. */
+#define OLAF_MEMBER_HELD_REFRESHES 4
+
+/* Members that a cluster may gain in a second of 2^OLAF_ADMISSION_SHIFT nanoseconds. */
+#define OLAF_MOST_ADMISSIONS 64
+#define OLAF_ADMISSION_SHIFT 30
 
 /* struct olaf_member::flags */
 #define OLAF_MEMBER_REGISTERED 0x1 /* by user space: bound to its address, never forgotten */
@@ -53,6 +61,20 @@ struct olaf_member {
 /* olaf_rosters[cluster] */
 struct olaf_roster {
 	__u32 end; /* one more than the highest worker id that has a place */
+	__u32 pad;
+	__u64 admitted; /* its newest second << 32 | members that were new in it */
+};
+
+/*
+ * olaf_reached[i], a hash table: an address and port that the ACK at hand reaches. It holds
+ * for one ACK: whatever has another `ack` is free.
+ */
+struct olaf_reached {
+	__u64 ack; /* olaf_ack::number */
+	__be32 addr_be[4]; /* IPv4 in [0] */
+	__be16 port_be;
+	__u8 family; /* 4 or 6 */
+	__u8 pad[5];
 };
 
 /* What user space asks of the program olaf_enrol, its context. */
@@ -80,6 +102,41 @@ static inline __u32 olaf_member_index(__u32 cluster, __u32 worker, __u32 max_clu
 	return worker * max_clusters + cluster;
 }
 
+/* How late `last_seen_ns` may be. */
+static inline __u64 olaf_member_refresh_ns(__u64 timeout_ns)
+{
+	__u64 refresh_ns = timeout_ns / OLAF_MEMBER_REFRESHES;
+
+	return refresh_ns < OLAF_MEMBER_REFRESH_NS ? refresh_ns : OLAF_MEMBER_REFRESH_NS;
+}
+
+/* How long a silence frees the port of a member for another one at its address. */
+static inline __u64 olaf_member_hold_ns(__u64 timeout_ns)
+{
+	return OLAF_MEMBER_HELD_REFRESHES * olaf_member_refresh_ns(timeout_ns);
+}
+
+/* Was nothing heard of the member for so long? */
+static inline int olaf_member_is_silent(const struct olaf_member *member, __u64 now_ns,
+					__u64 silence_ns)
+{
+	/* A CPU that was slow to look at the clock may be behind the one that saw it last. */
+	return now_ns > member->last_seen_ns && now_ns - member->last_seen_ns >= silence_ns;
+}
+
+/* Places of olaf_reached, a power of two: at most half of them are ever taken. */
+static inline __u32 olaf_reached_places(__u32 max_workers)
+{
+	__u32 last = 2 * max_workers - 1;
+
+	last |= last >> 1;
+	last |= last >> 2;
+	last |= last >> 4;
+	last |= last >> 8;
+	last |= last >> 16;
+	return last + 1;
+}
+
 /*
  * Can ACKs reach the member now? A registered one as soon as its port is known (its
  * MAC address may yet have to be found), a learnt one for `timeout_ns` after an update.
@@ -91,11 +148,12 @@ static inline int olaf_member_is_live(const struct olaf_member *member, __u64 no
 		return 0;
 	if (member->flags & OLAF_MEMBER_REGISTERED)
 		return 1;
-	/* A CPU that was slow to look at the clock may be behind the one that saw it last. */
-	return now_ns < member->last_seen_ns || now_ns - member->last_seen_ns < timeout_ns;
+	return !olaf_member_is_silent(member, now_ns, timeout_ns);
 }
 
 OLAF_STATIC_ASSERT(sizeof(struct olaf_member) == 64, "a member is one cache line");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_roster) == 16, "a roster has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_reached) == 32, "reached has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_registration) == 36, "registration has no hidden padding");
 
 #endif /* OLAF_MEMBERS_H */

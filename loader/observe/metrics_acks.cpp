@@ -33,11 +33,21 @@ void add_acks(Exposition &out, const Labels &device, const Reading &queue) {
           {"olaf_kept_stamps_total", "ACKs with the stamp of a more congested queue.", "kept"},
           {"olaf_copied_acks_total", "ACKs copied to a cluster's workers.", "copied"},
           {"olaf_ack_copies_total", "Copies of ACKs that left.", "copies"},
+          {"olaf_foreign_acks_total", "ACKs from where no worker sends to: left alone.",
+           "foreign"},
           {"olaf_unplaced_updates_total", "Updates whose worker couldn't be learnt.",
            "workers_unplaced"}})
         out.counter(name, help, device, number(key));
+    for (const auto &[reason, key] : {std::pair{"unplaced", "workers_unplaced"},
+                                      {"deferred", "workers_deferred"},
+                                      {"source", "sources_refused"},
+                                      {"takeover", "takeovers_refused"}})
+        out.counter("olaf_unlearnt_updates_total", "Updates that no worker was learnt from.",
+                    with(device, "reason", reason), number(key));
     for (const auto &[reason, key] : {std::pair{"refused", "copies_refused"},
                                       {"unreachable", "copies_unreachable"},
+                                      {"foreign", "copies_foreign"},
+                                      {"shared", "copies_shared"},
                                       {"unfit", "copies_unfit"}})
         out.counter("olaf_failed_ack_copies_total", "Copies of ACKs that didn't leave.",
                     with(device, "reason", reason), number(key));

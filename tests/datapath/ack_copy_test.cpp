@@ -81,10 +81,8 @@ TEST_F(AckCopy, EachWorkerGetsItsOwnAndTheAckItselfIsOneOfThem) {
 }
 
 TEST_F(AckCopy, WithoutMembersItPassesAsItIs) {
-    const auto path = answer(ipv4());
-    const auto ran = queue.leave(path.carrying(ack));
-    EXPECT_EQ(ran.verdict, tc_unspec);
-    EXPECT_EQ(hex(ran.bytes), hex(path.carrying(stamped(ack, 0, 4, 0)).bytes));
+    passes(answer(ipv4()).carrying(ack));
+    EXPECT_EQ(queue.ack_counters().foreign, 1u);
     EXPECT_TRUE(out.empty());
 }
 
@@ -201,6 +199,8 @@ TEST_F(AckCopy, AWholeTableOfWorkers) {
     queue.set_rule(cluster, rule(OLAF_POLICY_NEWEST)); // one waits, however many come
     std::set<std::string> expected, copies;
     for (std::uint32_t worker = 0; worker < 256; worker++) {
+        if (worker % 32 == 0)
+            queue.admit_more(cluster);
         hear(someone(worker));
         expected.insert(hex(to(someone(worker), ack)));
     }

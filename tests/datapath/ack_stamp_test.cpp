@@ -6,7 +6,10 @@ using namespace olaf::test;
 
 namespace {
 
-using AckStamp = AckTest;
+class AckStamp : public AckTest {
+  protected:
+    AckStamp() { queue.introduce_workers(); }
+};
 
 const Ack plain{.cluster = 3, .worker = 17, .sequence = 99, .model_version = 5};
 
@@ -115,6 +118,7 @@ TEST(AckStampLarge, ClustersBeyondTheFieldSaturateAndStillCongest) {
                            .pad = 0,
                            .epoch_start_ns = monotonic_ns()};
     queue.set_active(many);
+    queue.introduce_workers();
     const auto ran = queue.leave(answer(ipv4()).carrying(plain));
     EXPECT_EQ(hex(ran.bytes), hex(answer(ipv4()).carrying(stamped(plain, 65535, 4, 0)).bytes));
 }

@@ -81,13 +81,14 @@ TEST_P(Turnround, EveryWorkerIsSentItsOwnWhateverItsIpVersion) {
 
 TEST_P(Turnround, OneWorkersAckGoesToItAlone) {
     for (const int family : {4, 6}) {
-        hear(someone(1, family));
-        hear(someone(2, family));
+        const auto first = 10 * static_cast<std::uint32_t>(family);
+        hear(someone(first, family));
+        hear(someone(first + 1, family));
         auto mine = ack;
-        mine.worker = 2;
+        mine.worker = first + 1;
         EXPECT_EQ(arrive(from_upstream().carrying(mine)).verdict,
                   static_cast<std::uint32_t>(TC_ACT_STOLEN));
-        EXPECT_EQ(hex(*out.next()), hex(to(someone(2, family), mine)));
+        EXPECT_EQ(hex(*out.next()), hex(to(someone(first + 1, family), mine)));
         EXPECT_TRUE(out.empty());
     }
 }
@@ -108,12 +109,27 @@ TEST_P(Turnround, OnlyTheUpstreamServersAcksToThisQueue) {
     hear(someone(1, 4));
     const auto path = from_upstream();
     stays(Path(path).source(8).carrying(ack));
+    EXPECT_EQ(queue.ack_counters().foreign, 1u);
     stays(Path(path).target(3).carrying(ack));
     stays(Path(path).port(6524).carrying(ack));
     stays(Path(path).source_port(6523).carrying(ack));
     stays(Path(path).ttl(1).carrying(ack)); // or two such hosts could send one round for ever
     stays(path.carrying(Update{}));
     stays(path.carrying(control_message()));
+    EXPECT_EQ(queue.ack_counters().foreign, 1u); // the others are not for this queue, or no ACKs
+}
+
+TEST_P(Turnround, AnAddressAndPortGetsOneCopy) {
+    for (const int family : {4, 6})
+        for (const std::uint32_t worker : {1u, 2u, 3u}) {
+            auto same = someone(static_cast<std::uint32_t>(family), family);
+            same.worker = 10 * static_cast<std::uint32_t>(family) + worker;
+            hear(same);
+        }
+    arrive(from_upstream().carrying(ack));
+    EXPECT_EQ(parse_ack(*out.next())->ack.worker, 41u);
+    EXPECT_EQ(parse_ack(*out.next())->ack.worker, 61u);
+    EXPECT_TRUE(out.empty());
 }
 
 /// The way back is the one that updates came by: who has sent none has none.

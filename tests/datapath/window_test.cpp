@@ -68,7 +68,8 @@ TEST_P(Echoes, EndTheFlightOrDoNothing) {
         const auto window = queue.window();
         EXPECT_EQ(window.in_flight, GetParam().matches ? 0u : 1u);
         EXPECT_EQ(window.acked, GetParam().matches ? 1u : 0u);
-        EXPECT_EQ(window.unmatched, static_cast<unsigned>(times) - window.acked);
+        const auto asked = times - static_cast<int>(queue.ack_counters().foreign); // of no cluster
+        EXPECT_EQ(window.unmatched, static_cast<unsigned>(asked) - window.acked);
     }
 }
 

@@ -25,7 +25,9 @@ inline Ack ack_of(const Update &update) {
 
 class WindowTest : public QueueTest {
   protected:
-    explicit WindowTest(const DatapathConfig &config) : QueueTest(config) {}
+    explicit WindowTest(const DatapathConfig &config) : QueueTest(config) {
+        queue.introduce_workers();
+    }
 
     /// What left by the frame that carried `update` in; nothing if none did.
     std::optional<Update> offer(const Update &update) {

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <linux/pkt_cls.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <system_error>
@@ -53,6 +54,19 @@ class AckFuzz : public testing::TestWithParam<bool> {
         Mutator random(5, range);
         for (int i = 0; i < 200; i++)
             queue.offer(random.random().frame(random.random().update()));
+        listen_to_fuzz();
+    }
+
+    /// Every member sends to where the mutator's ACKs come from.
+    void listen_to_fuzz() {
+        for (std::uint32_t cluster = 0; cluster < range.clusters; cluster++)
+            for (std::uint32_t worker = 0; worker < queue.roster(cluster).end; worker++) {
+                auto member = queue.member(cluster, worker);
+                std::ranges::fill(member.local_addr_be, 0u);
+                member.local_addr_be[0] = htonl(member.family == 4 ? 0x0a000001 : 0xfd000000);
+                member.local_addr_be[3] = member.family == 4 ? 0 : htonl(1);
+                queue.set_member(cluster, worker, member);
+            }
     }
 
     static olaf::DatapathConfig config() {

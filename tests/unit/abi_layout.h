@@ -219,6 +219,10 @@
 	ABI_FIELD(olaf_window, unmatched) \
 	ABI_SIZE(olaf_ack_counters) \
 	ABI_FIELD(olaf_ack_counters, unplaced) \
+	ABI_FIELD(olaf_ack_counters, sources_refused) \
+	ABI_FIELD(olaf_ack_counters, takeovers_refused) \
+	ABI_FIELD(olaf_ack_counters, deferred) \
+	ABI_FIELD(olaf_ack_counters, foreign) \
 	ABI_FIELD(olaf_ack_counters, recognised) \
 	ABI_FIELD(olaf_ack_counters, stamped) \
 	ABI_FIELD(olaf_ack_counters, kept) \
@@ -226,6 +230,8 @@
 	ABI_FIELD(olaf_ack_counters, copies) \
 	ABI_FIELD(olaf_ack_counters, copies_refused) \
 	ABI_FIELD(olaf_ack_counters, copies_unreachable) \
+	ABI_FIELD(olaf_ack_counters, copies_foreign) \
+	ABI_FIELD(olaf_ack_counters, copies_shared) \
 	ABI_FIELD(olaf_ack_counters, copies_unfit) \
 	ABI_SIZE(olaf_congestion) \
 	ABI_FIELD(olaf_congestion, active_clusters) \
@@ -248,6 +254,14 @@
 	ABI_FIELD(olaf_member, tag) \
 	ABI_SIZE(olaf_roster) \
 	ABI_FIELD(olaf_roster, end) \
+	ABI_FIELD(olaf_roster, pad) \
+	ABI_FIELD(olaf_roster, admitted) \
+	ABI_SIZE(olaf_reached) \
+	ABI_FIELD(olaf_reached, ack) \
+	ABI_FIELD(olaf_reached, addr_be) \
+	ABI_FIELD(olaf_reached, port_be) \
+	ABI_FIELD(olaf_reached, family) \
+	ABI_FIELD(olaf_reached, pad) \
 	ABI_SIZE(olaf_registration) \
 	ABI_FIELD(olaf_registration, enrolment) \
 	ABI_FIELD(olaf_registration, cluster) \
@@ -348,6 +362,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 327
+#define ABI_ENTRIES 341
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
