@@ -10,6 +10,7 @@
 #define OLAF_LEARN_BPF_H
 
 #include "bpf/ack/ack_counters.bpf.h"
+#include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/members.bpf.h"
 #include "bpf/packet/packet.bpf.h"
 
@@ -41,6 +42,23 @@ static __always_inline __be16 olaf_sender_port(struct xdp_md *ctx, const struct 
 	return (void *)(udp + 1) <= end ? udp->source : 0;
 }
 
+/* Is the frame sent to this address? It is known to have a whole IP header of that version. */
+static __always_inline int olaf_sender_meant(struct xdp_md *ctx, const struct olaf_arrival *a,
+					     const __be32 addr_be[4], __u32 family)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *ip = olaf_at(data, a->update.l3_offset);
+	const __be32 *daddr_be;
+
+	if (family == 4) {
+		daddr_be = ip + offsetof(struct iphdr, daddr);
+		return (void *)(daddr_be + 1) <= end && daddr_be[0] == addr_be[0];
+	}
+	daddr_be = ip + offsetof(struct ipv6hdr, daddr);
+	return (void *)(daddr_be + 4) <= end && daddr_be[0] == addr_be[0] &&
+	       daddr_be[1] == addr_be[1] && daddr_be[2] == addr_be[2] && daddr_be[3] == addr_be[3];
+}
+
 /* Does the frame say what is known of the member, and was that confirmed lately? */
 static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct olaf_arrival *a,
 					      const struct olaf_member *member)
@@ -50,10 +68,11 @@ static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct o
 
 	/* Unsigned: a time of the future, on a CPU that is behind, reads as long ago. */
 	return a->now - *(volatile __u64 *)&member->last_seen_ns <
-		       olaf_cfg.member_timeout_ns / OLAF_MEMBER_REFRESHES &&
+		       olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
 	       olaf_sender_port(ctx, a) == member->port_be && (void *)(eth + 1) <= end &&
 	       olaf_is_mac(eth->h_source, member->mac) &&
-	       olaf_sender_is(ctx, a, member->addr_be, member->family);
+	       olaf_sender_is(ctx, a, member->addr_be, member->family) &&
+	       olaf_sender_meant(ctx, a, member->local_addr_be, member->family);
 }
 
 /* What the frame says of its sender. 0, or negative: it can't be read. */
@@ -105,6 +124,7 @@ __noinline int olaf_member_learn(struct xdp_md *ctx)
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_member sender = {};
 	struct olaf_member *member;
+	enum olaf_claimant claimant;
 
 	if (!a)
 		return -1;
@@ -113,10 +133,26 @@ __noinline int olaf_member_learn(struct xdp_md *ctx)
 		olaf_count_ack(unplaced);
 		return -1;
 	}
-	/* Somebody else is at it: the worker's next update will do. */
-	if (olaf_sender_read(ctx, a, &sender) || !olaf_member_open(member))
+	if (olaf_sender_read(ctx, a, &sender))
 		return -1;
-	if (!(member->flags & OLAF_MEMBER_REGISTERED) || olaf_member_binds(ctx, a, member)) {
+	if (!olaf_sender_is_reachable(&sender)) {
+		olaf_count_ack(sources_refused);
+		return -1;
+	}
+	/* First without opening it: who is refused shall keep nobody else out. */
+	claimant = olaf_claimant(member, &sender);
+	if (claimant == OLAF_CLAIMANT_OTHER) {
+		olaf_count_ack(takeovers_refused);
+		return -1;
+	}
+	if (claimant == OLAF_CLAIMANT_NEW && !olaf_roster_admits(a->update.cluster, a->now)) {
+		olaf_count_ack(deferred);
+		return -1;
+	}
+	/* Somebody else is at it, or was: the worker's next update will do. */
+	if (!olaf_member_open(member))
+		return -1;
+	if (olaf_claimant(member, &sender) == claimant) {
 		sender.sequence = member->sequence;
 		sender.flags = member->flags;
 		*member = sender;

@@ -9,8 +9,10 @@
  * comes soon: nobody ever waits here. Readers take a copy between two equal even
  * sequences, so no address is ever half an old one.
  *
- * Map olaf_rosters: key cluster, value struct olaf_roster. Raised by compare-and-swap
- * by whoever fills a place; lowered only by olaf_enrol, when it forgets a cluster.
+ * Map olaf_rosters: key cluster, value struct olaf_roster. `end` is raised by
+ * compare-and-swap by whoever fills a place, and lowered only by olaf_enrol, when it
+ * forgets a cluster. `admitted` is counted up by compare-and-swap by whoever is about to
+ * fill a place with somebody new. Who loses against others too often leaves it.
  */
 #ifndef OLAF_MEMBERS_BPF_H
 #define OLAF_MEMBERS_BPF_H
@@ -66,6 +68,29 @@ static __always_inline void olaf_roster_raise(__u32 cluster, __u32 worker)
 		    __sync_val_compare_and_swap(&roster->end, end, worker + 1) == end)
 			return;
 	}
+}
+
+/*
+ * May the cluster gain a member this second? Counts it if so. A second never turns back:
+ * a CPU whose clock is behind counts in the one that others have begun.
+ */
+static __always_inline int olaf_roster_admits(__u32 cluster, __u64 now)
+{
+	struct olaf_roster *roster = bpf_map_lookup_elem(&olaf_rosters, &cluster);
+	__u64 second = now >> OLAF_ADMISSION_SHIFT << 32, seen, next;
+	__u32 i;
+
+	if (!roster)
+		return 0;
+	for (i = 0; i < OLAF_MEMBER_LOOKS; i++) {
+		seen = *(volatile __u64 *)&roster->admitted;
+		next = (seen >> 32 << 32 >= second ? seen : second) + 1;
+		if ((__u32)next > OLAF_MOST_ADMISSIONS)
+			return 0;
+		if (__sync_val_compare_and_swap(&roster->admitted, seen, next) == seen)
+			return 1;
+	}
+	return 0;
 }
 
 /* Nothing before it may pass it, nothing behind it may come before it. */

@@ -62,21 +62,23 @@ TEST_F(Members, WhatIsKnownIsNotWrittenAgain) {
     }
 }
 
-TEST_F(Members, WhatChangedIsFollowed) {
+TEST_F(Members, AnotherMacAddressAndOtherTagsAreFollowedAtOnce) {
     hear(ipv4(), 1);
     std::uint32_t writes = 2;
-    for (const auto &path : {ipv4().source(9), ipv4().source_port(9), ipv4().from({2, 2, 2, 2, 2, 2}),
-                             ipv6(), ipv6().source(9)}) {
+    for (const auto &path : {ipv4().from({2, 2, 2, 2, 2, 2}), ipv4().vlan(7).from({2, 2, 2, 2, 2, 3}),
+                             ipv4().service_vlan(9).vlan(7)}) {
         hear(path, 1);
         writes += 2;
         EXPECT_EQ(queue.member(1, 1).sequence, writes);
     }
+    EXPECT_EQ(queue.member(1, 1).tags, 2);
+    EXPECT_EQ(queue.ack_counters().takeovers_refused, 0u);
 }
 
 TEST_F(Members, SilenceIsNoticedLateByARefreshAtMost) {
     hear(ipv4(), 1);
     auto known = queue.member(1, 1);
-    const auto refresh = queue.config().member_timeout_ns / OLAF_MEMBER_REFRESHES;
+    const auto refresh = olaf_member_refresh_ns(queue.config().member_timeout_ns);
     known.last_seen_ns -= refresh;
     queue.set_member(1, 1, known);
     hear(ipv4(), 1);
