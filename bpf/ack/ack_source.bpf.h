@@ -14,7 +14,6 @@
 #define OLAF_ACK_SOURCE_BPF_H
 
 #include "bpf/ack/ack.bpf.h"
-#include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/members.bpf.h"
 
 struct olaf_vouching {

@@ -12,8 +12,8 @@
 #ifndef OLAF_CLAIMANT_BPF_H
 #define OLAF_CLAIMANT_BPF_H
 
-#include "bpf/config.bpf.h"
-#include "olaf/members.h"
+#include "bpf/ack/members.bpf.h"
+#include "bpf/packet/own.bpf.h"
 
 /* The sender of an update, to the member whose worker id it uses. */
 enum olaf_claimant {
@@ -21,11 +21,6 @@ enum olaf_claimant {
 	OLAF_CLAIMANT_NEW, /* nobody lives there */
 	OLAF_CLAIMANT_OTHER, /* somebody else does */
 };
-
-static __always_inline int olaf_same_address(const __be32 a_be[4], const __be32 b_be[4])
-{
-	return a_be[0] == b_be[0] && a_be[1] == b_be[1] && a_be[2] == b_be[2] && a_be[3] == b_be[3];
-}
 
 /* Is it neither of this network, loopback, multicast nor the broadcast address? */
 static __always_inline int olaf_is_unicast4(__be32 addr_be)
@@ -42,22 +37,20 @@ static __always_inline int olaf_is_unicast6(const __be32 addr_be[4])
 	       (addr_be[0] || addr_be[1] || addr_be[2] || bpf_ntohl(addr_be[3]) > 1);
 }
 
-/* Is it the address that this host speaks to its upstream server from? */
-static __always_inline int olaf_is_source_address(const struct olaf_member *sender)
+/* Is the sender at this host's own address? The one that it sends to may not be in the map yet. */
+static __always_inline int olaf_sender_is_us(const struct olaf_member *sender)
 {
-	return olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM &&
-	       sender->family == olaf_cfg.upstream_family &&
-	       sender->addr_be[0] == olaf_cfg.source_addr_be[0] &&
-	       sender->addr_be[1] == olaf_cfg.source_addr_be[1] &&
-	       sender->addr_be[2] == olaf_cfg.source_addr_be[2] &&
-	       sender->addr_be[3] == olaf_cfg.source_addr_be[3];
+	struct olaf_own_address mapped;
+
+	olaf_map_address(mapped.words_be, sender->addr_be, sender->family);
+	return olaf_is_own_address(mapped.words_be) ||
+	       olaf_same_address(sender->addr_be, sender->local_addr_be);
 }
 
 /* May an ACK go to where the sender says it is? */
 static __always_inline int olaf_sender_is_reachable(const struct olaf_member *sender)
 {
-	if (!sender->port_be || (sender->mac[0] & 1) || olaf_is_source_address(sender) ||
-	    olaf_same_address(sender->addr_be, sender->local_addr_be))
+	if (!sender->port_be || (sender->mac[0] & 1) || olaf_sender_is_us(sender))
 		return 0;
 	return sender->family == 4 ? olaf_is_unicast4(sender->addr_be[0]) :
 				     olaf_is_unicast6(sender->addr_be);

@@ -37,6 +37,11 @@ struct {
 	__type(value, struct olaf_roster);
 } olaf_rosters SEC(".maps");
 
+static __always_inline int olaf_same_address(const __be32 a_be[4], const __be32 b_be[4])
+{
+	return a_be[0] == b_be[0] && a_be[1] == b_be[1] && a_be[2] == b_be[2] && a_be[3] == b_be[3];
+}
+
 /* The place of a worker; NULL: it has none. */
 static __always_inline struct olaf_member *olaf_member_at(__u32 cluster, __u32 worker)
 {

@@ -14,7 +14,7 @@
 #define OLAF_REACHED_BPF_H
 
 #include "bpf/ack/ack.bpf.h"
-#include "bpf/ack/claimant.bpf.h"
+#include "bpf/ack/members.bpf.h"
 
 /* Places looked at. At most half are taken, so that one fails in 2^32 at the worst. */
 #define OLAF_REACHED_LOOKS 32

@@ -99,7 +99,7 @@ TEST_P(AckForeign, TheAddresseeAloneDoesNotDecide) {
     hear(worker(9).target(3), 2);
     hear(worker(1), 5);
     const Ack mine{.cluster = cluster, .worker = 2};
-    leaves_as(to(2), mine, stamped(mine, 1, 4, 1));
+    leaves_as(to(2), mine, stamped(mine, 1, 4, 2)); // updates to two servers wait apart
 }
 
 TEST_P(AckForeign, MembersThatSendElsewhereGetNoCopy) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Stamping: the queue's state in an ACK that leaves, its checksum right, nothing else changed.
 #include "ack_test.hpp"
+#include "introduce.hpp"
 
 using namespace olaf::test;
 
@@ -8,7 +9,7 @@ namespace {
 
 class AckStamp : public AckTest {
   protected:
-    AckStamp() { queue.introduce_workers(); }
+    AckStamp() { introduce_workers(queue); }
 };
 
 const Ack plain{.cluster = 3, .worker = 17, .sequence = 99, .model_version = 5};
@@ -118,7 +119,7 @@ TEST(AckStampLarge, ClustersBeyondTheFieldSaturateAndStillCongest) {
                            .pad = 0,
                            .epoch_start_ns = monotonic_ns()};
     queue.set_active(many);
-    queue.introduce_workers();
+    introduce_workers(queue);
     const auto ran = queue.leave(answer(ipv4()).carrying(plain));
     EXPECT_EQ(hex(ran.bytes), hex(answer(ipv4()).carrying(stamped(plain, 65535, 4, 0)).bytes));
 }

@@ -133,28 +133,6 @@ void Harness::admit_more(std::uint32_t cluster) {
     set_roster(cluster, now);
 }
 
-void Harness::introduce_workers() {
-    olaf_member worker4{};
-    worker4.family = 4;
-    worker4.last_seen_ns = monotonic_ns();
-    worker4.addr_be[0] = htonl(0x0a0000fa);
-    worker4.local_addr_be[0] = htonl(0x0a000102);
-    worker4.port_be = htons(50250);
-    olaf_member worker6 = worker4;
-    worker6.family = 6;
-    const std::uint32_t network = htonl(0xfd000000), server_network = htonl(1);
-    worker6.addr_be[0] = worker6.local_addr_be[0] = network;
-    worker6.addr_be[3] = htonl(250);
-    worker6.local_addr_be[1] = server_network;
-    worker6.local_addr_be[3] = htonl(2);
-    const auto end = config().max_workers;
-    for (std::uint32_t cluster = 0; cluster < config().max_clusters; cluster++) {
-        set_member(cluster, end - 2, worker4);
-        set_member(cluster, end - 1, worker6);
-        set_roster(cluster, {.end = end, .pad = 0, .admitted = 0});
-    }
-}
-
 olaf_window Harness::window() const { return read<olaf_window>("olaf_window"); }
 
 void Harness::set_window(const olaf_window &window) { write("olaf_window", window, BPF_ANY); }

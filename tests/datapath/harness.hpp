@@ -65,9 +65,6 @@ class Harness {
     void set_roster(std::uint32_t cluster, const olaf_roster &roster);
     /// A second begins, as far as new members are counted.
     void admit_more(std::uint32_t cluster);
-    /// Every cluster has been heard, over IPv4 and IPv6, by workers of the last ids, who send to
-    /// where the tests' ACKs come from. Nothing waits because of it, and no cluster is active.
-    void introduce_workers();
 
     /// Nothing is due, however long the test takes; everything is due.
     void link_busy() { set_link(UINT64_MAX / 2, ring().lane_deadline_ns); }

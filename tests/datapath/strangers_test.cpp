@@ -86,9 +86,9 @@ TEST_F(Strangers, OnlyASourceThatAnAckMayGoToIsLearnt) {
         EXPECT_EQ(queue.ack_counters().sources_refused, ++refused) << address;
     };
     for (const auto *address : {"0.0.0.0", "0.1.2.3", "127.0.0.1", "127.255.255.254", "224.0.0.1",
-                                "239.255.255.255", "255.255.255.255", "10.0.1.2" /* its target */})
+                                "239.255.255.255", "255.255.255.255", "10.0.1.9" /* ours */})
         is_refused(ipv4(), address);
-    for (const auto *address : {"::", "::1", "ff02::1", "ff0e::7", "fd00:0:0:1::2"}) // its target
+    for (const auto *address : {"::", "::1", "ff02::1", "ff0e::7", "fd00:0:0:1::9" /* ours */})
         is_refused(ipv6().vlan(3), address);
     hear(ipv4().source_port(0));
     hear(ipv4().from({0xff, 0xff, 0xff, 0xff, 0xff, 0xff})); // copies would flood the network
@@ -100,7 +100,7 @@ TEST_F(Strangers, OnlyASourceThatAnAckMayGoToIsLearnt) {
 
 TEST_F(Strangers, EveryUnicastSourceIsLearnt) {
     for (const auto *address : {"1.0.0.0", "126.255.255.255", "128.0.0.1", "223.255.255.255",
-                                "240.0.0.1", "10.0.1.3"}) {
+                                "240.0.0.1", "10.0.2.2"}) {
         hear(sent_from(ipv4(), address));
         EXPECT_TRUE(knows(1)) << address;
         queue.set_member(1, 1, {});
@@ -110,6 +110,27 @@ TEST_F(Strangers, EveryUnicastSourceIsLearnt) {
         EXPECT_TRUE(knows(1)) << address;
         queue.set_member(1, 1, {});
     }
+}
+
+olaf::DatapathConfig forwarding_queue() {
+    auto config = small_queue();
+    config.deliver = OLAF_DELIVER_FORWARD;
+    config.egress_ifindex = 1;
+    return config;
+}
+
+class StrangersOnTheWay : public Strangers {
+  protected:
+    StrangersOnTheWay() : Strangers(forwarding_queue()) {}
+};
+
+TEST_F(StrangersOnTheWay, NobodyIsWhereItsUpdateGoes) {
+    hear(sent_from(ipv4(), "10.0.1.2"));
+    hear(sent_from(ipv6(), "fd00:0:0:1::2"));
+    EXPECT_FALSE(knows(1));
+    EXPECT_EQ(queue.ack_counters().sources_refused, 2u);
+    hear(sent_from(ipv4(), "10.0.1.3"));
+    EXPECT_TRUE(knows(1));
 }
 
 class StrangersUpstream : public Strangers, public testing::WithParamInterface<int> {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ack_test.hpp"
+#include "introduce.hpp"
 
 namespace olaf::test {
 
@@ -26,7 +27,7 @@ inline Ack ack_of(const Update &update) {
 class WindowTest : public QueueTest {
   protected:
     explicit WindowTest(const DatapathConfig &config) : QueueTest(config) {
-        queue.introduce_workers();
+        introduce_workers(queue);
     }
 
     /// What left by the frame that carried `update` in; nothing if none did.
