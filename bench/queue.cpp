@@ -58,7 +58,7 @@ void size_maps(const ingress &s, const Queue::Options &options) {
     bpf_map__set_max_entries(s.maps.olaf_aom, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_members, options.clusters * max_workers(options));
     bpf_map__set_max_entries(s.maps.olaf_rosters, options.clusters);
-    bpf_map__set_max_entries(s.maps.olaf_entries, 2 * options.clusters + places);
+    bpf_map__set_max_entries(s.maps.olaf_entries, 2 * options.clusters); // none for fifo
     bpf_map__set_value_size(s.maps.olaf_entries, OLAF_ENTRY_BYTES(options.max_lanes));
     bpf_map__set_value_size(s.maps.olaf_scratch, OLAF_ENTRY_BYTES(options.max_lanes));
     bpf_map__set_value_size(s.maps.olaf_places, places * sizeof(olaf_place));

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "host.hpp"
 #include "install.hpp"
+#include "memory.hpp"
 #include "native.hpp"
 #include "netns.hpp"
 #include "plan.hpp"
@@ -53,7 +54,7 @@ Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
     return install_or_undo(lock, options, device, plan, true);
 }
 
-void report(const Device &device, const Record &record, bool json) {
+void report(const Device &device, const Record &record, std::uint64_t memory, bool json) {
     const auto &config = record.config;
     const auto mode = record.skb_mode ? "skb" : "native";
     constexpr const char *kinds[] = {"local", "forward", "upstream"};
@@ -70,15 +71,18 @@ void report(const Device &device, const Record &record, bool json) {
         object["rate_bps"] = nullptr;
         if (config.rate_bps != 0)
             object["rate_bps"] = config.rate_bps;
+        object["memory_bytes"] = memory;
         object["window"] = window_text(window_of(config));
         fmt::print("{}\n", object.dump());
         return;
     }
-    fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}{}, delivers {}{}\n",
+    fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}{}, delivers {}{}, "
+               "maps take {}\n",
                device.name, config.queue_capacity, mode, __builtin_bswap16(config.port_be),
                policy_name(config.default_policy), rate_text(config.rate_bps),
                config.window != 0 ? ", window " + window_text(window_of(config)) : "", kind,
-               record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "");
+               record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "",
+               size_text(memory));
 }
 
 /// Ready for a new attachment: nothing of an older one, no other program.
@@ -147,7 +151,7 @@ Result<void> attach(const AttachOptions &options, const GlobalOptions &global) {
         return std::unexpected(record.error());
     if (options.upstream)
         wake_neighbour(*options.upstream);
-    report(*device, *record, global.json);
+    report(*device, *record, map_memory(place), global.json);
     return {};
 }
 

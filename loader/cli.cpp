@@ -52,7 +52,9 @@ void add_attach(CLI::App &root, AttachOptions &options) {
         "N|auto|off");
     parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
            "olaf|fifo|aggregate|newest");
-    parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_PLACES / 2),
+    app.add_flag("--fifo", options.fifo,
+                 "make room for clusters that are set to fifo later; with --policy fifo it is there");
+    parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_SLOTS),
            "cluster ids are 0 ... N-1 [1024]", "N");
     parsed(app, "--max-segments", options.max_segments, count_parser(1, 65535),
            "frames a model is cut into, at most [1]", "N");
@@ -192,7 +194,7 @@ void add_meter(CLI::App &root, MeterOptions &options) {
            "TIME");
     parsed(app, "--port", options.port, count_parser(1, 65535), "UDP port of updates [6523]",
            "PORT");
-    parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_PLACES / 2),
+    parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_SLOTS),
            "measure clusters 0 ... N-1 [1024]", "N");
     parsed(app, "--max-segments", options.max_segments, count_parser(1, 65535),
            "frames a model is cut into, at most [1]", "N");

@@ -26,6 +26,15 @@ Result<olaf_rule> read_rule(int fd, std::uint32_t id) {
     return rule;
 }
 
+/// Only fifo needs room of its own, and only a queue that was told so has it.
+Result<void> check_policy(const ClusterOptions &options, const olaf_config &config) {
+    if (options.policy != OLAF_POLICY_FIFO || config.fifo_places != 0)
+        return {};
+    return fail("set policy fifo on", options.device, 0,
+                fmt::format("olaf detach {}, then attach it with --fifo", options.device),
+                "it was attached without room for that policy");
+}
+
 Result<void> set_rules(int fd, const Range &range, const ClusterOptions &options) {
     for (auto id = range.first; id <= range.last; id++) {
         auto rule = read_rule(fd, id);
@@ -189,6 +198,8 @@ Result<void> cluster(const ClusterOptions &options, const GlobalOptions &global)
                                 config.max_clusters, config.max_clusters - 1),
                     "there is none of that id");
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    if (auto good = check_policy(options, config); !good)
+        return good;
     if (options.action != Action::list)
         if (auto done = refresh_addresses(*attachment); !done)
             return done;

@@ -36,6 +36,7 @@ struct AttachOptions {
     std::optional<Rate> rate;
     std::optional<Window> window;
     std::optional<olaf_policy> policy;
+    bool fifo = false; ///< clusters may be set to policy fifo later
     std::optional<std::uint32_t> max_clusters;
     std::optional<std::uint32_t> max_segments;
     std::optional<std::optional<std::uint32_t>> max_lanes; ///< inner nothing: mtu

@@ -23,7 +23,7 @@ constexpr std::uint64_t lowest_rate = 1'000;              // bits/s: 8 ms a byte
 constexpr std::uint64_t highest_rate = 1'000'000'000'000; // ns_per_byte_q24 keeps 17 bits
 constexpr std::uint64_t least_interval = 10'000, most_interval = 1'000'000'000;
 constexpr std::uint64_t least_window = 1'000'000, most_window = 3'600'000'000'000;
-constexpr std::uint32_t most_slots = OLAF_MAX_PLACES / 2;
+constexpr std::uint32_t most_slots = OLAF_MAX_SLOTS;
 constexpr std::uint64_t least_silence = 100'000'000, most_silence = 86'400'000'000'000;
 
 template <class T>
@@ -106,9 +106,11 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.max_segments = human.max_segments;
     config.max_lanes = (human.max_lanes + lane_step - 1) / lane_step * lane_step;
     // A slot has two buffers, so twice the slots is all that can ever wait.
-    config.queue_capacity = human.queue_capacity.value_or(
-        std::min(2 * human.max_clusters * human.max_segments, std::uint32_t{OLAF_MAX_PLACES / 2}));
+    config.queue_capacity =
+        human.queue_capacity.value_or(2 * human.max_clusters * human.max_segments);
     config.ring_places = std::bit_ceil(2 * config.queue_capacity);
+    if (human.fifo || human.policy == OLAF_POLICY_FIFO)
+        config.fifo_places = std::bit_ceil(config.queue_capacity);
     config.default_policy = human.policy;
     config.ns_per_byte_q24 = ns_per_byte_q24(human.rate_bps);
     config.rate_bps = human.rate_bps;

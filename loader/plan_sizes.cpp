@@ -61,6 +61,7 @@ Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Device &
         plan.notes.push_back(fmt::format("ACKs are copied to {} workers of a cluster at most; "
                                          "--max-workers takes more memory for more",
                                          usual));
+    config.fifo = options.fifo || (running != nullptr && running->config.fifo_places != 0);
     if (options.queue)
         config.queue_capacity = *options.queue;
     return plan_lanes(plan, options, device, running);

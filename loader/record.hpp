@@ -47,7 +47,7 @@ struct Record {
     char device[16] = {}; ///< name at the time
     char target[64] = {}; ///< of deliveries, as people write it
     olaf_config config{};
-    std::uint8_t reserved[252] = {};
+    std::uint8_t reserved[244] = {};
 
     /// The lane of the device of that index.
     [[nodiscard]] Lane lane(std::uint32_t ifindex) const {

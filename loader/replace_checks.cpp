@@ -44,6 +44,10 @@ Result<void> check_sizes(const olaf_config &running, const olaf_config &wanted,
             return fail("replace the queue on", device, 0, "olaf detach first",
                         fmt::format("{} is {} and can't become {} while attached", size.option,
                                     size.from, size.to));
+    if (running.fifo_places != wanted.fifo_places)
+        return fail("replace the queue on", device, 0,
+                    "olaf detach, then attach with --policy fifo or --fifo",
+                    "it was attached without room for policy fifo");
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include "attachment.hpp"
 #include "commands.hpp"
 #include "host.hpp"
+#include "memory.hpp"
 #include "own_addresses.hpp"
 #include "status_json.hpp"
 
@@ -20,6 +21,7 @@ Result<Json> status_of(const Attachment &attachment, bool clusters) {
     if (!own)
         return std::unexpected(own.error());
     auto json = status_json(attachment, *state, clusters);
+    json["memory_bytes"] = map_memory(attachment.place);
     json["own_addresses"] = {{"unknown", own->unknown}, {"gone", own->gone}};
     return json;
 }
@@ -118,9 +120,10 @@ void print_table(const Attachment &attachment, const Json &json) {
                text(json["mode"]), json["port"].get<int>(), text(json["policy"]),
                rate_text(config.rate_bps), text(json["deliver"]["kind"]),
                target.empty() ? "" : " to " + target + (bridge ? ", bridging" : ""));
-    fmt::print("  queue     {} of {} waiting, {} active clusters{}\n",
+    fmt::print("  queue     {} of {} waiting, {} active clusters, maps take {}{}\n",
                json["queue"]["length"].get<std::uint64_t>(), config.queue_capacity,
                json["active_clusters"].get<std::uint64_t>(),
+               size_text(json["memory_bytes"].get<std::uint64_t>()),
                json["draining"].get<bool>() ? ", a command is emptying it" : "");
     if (const auto &window = json["window"]; !window.is_null())
         fmt::print("  window    {} of {}{} in flight, round trip {}, {} forgiven{}\n",

@@ -211,6 +211,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
           {"max_segments", config.max_segments},
           {"max_lanes", config.max_lanes},
           {"egress_mtu", config.egress_mtu},
+          {"fifo_places", config.fifo_places},
           {"max_workers", config.max_workers},
           {"member_timeout_ns", config.member_timeout_ns},
           {"drain_interval_ns", config.drain_interval_ns},

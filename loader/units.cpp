@@ -141,6 +141,15 @@ std::string duration_text(std::uint64_t ns) {
 std::string window_text(const Window &window) {
     return window.most == 0 ? "off" : window.automatic ? "auto" : std::to_string(window.most);
 }
+std::string size_text(std::uint64_t bytes) {
+    constexpr const char *units[] = {"KiB", "MiB", "GiB"};
+    double value = static_cast<double>(bytes) / 1024;
+    std::size_t unit = 0;
+    for (; value >= 999.5 && unit < 2; unit++)
+        value /= 1024;
+    return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, units[unit]);
+}
+
 std::string age_text(std::uint64_t ns) {
     constexpr const char *units[] = {"ns", "us", "ms"};
     double value = static_cast<double>(ns);

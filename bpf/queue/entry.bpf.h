@@ -2,8 +2,8 @@
 /*
  * Map olaf_entries: the waiting updates themselves.
  *
- * Key: buffer x slots + slot for policies that fold (olaf_entry_of()); 2 x slots + place
- * for those that don't. Value struct olaf_entry with max_lanes lanes (OLAF_ENTRY_BYTES).
+ * Key: buffer x slots + slot for policies that fold (olaf_entry_of()); behind those, the
+ * position mod fifo_places for those that don't (olaf_entry_of_place()). Value struct olaf_entry with max_lanes lanes (OLAF_ENTRY_BYTES).
  * Writers: arrivals, under the lock of the slot that the update belongs to, while the
  * entry is free or open. Once its place is LEAVING it belongs to the one CPU that
  * popped it, which reads and rewrites it without a lock until it frees the place.
@@ -20,7 +20,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 2); /* 2 x slots + ring_places, set by the loader */
+	__uint(max_entries, 2); /* 2 x slots + fifo_places, set by the loader */
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, OLAF_ENTRY_BYTES(OLAF_MAX_LANES)); /* by max_lanes */
 } olaf_entries SEC(".maps");

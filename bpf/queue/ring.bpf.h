@@ -228,10 +228,27 @@ static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __
 /*
  * Takes a place at the tail for an update of `bytes`. Under the lock of its slot, whose
  * entry is filled before that lock is released. `entry` is the slot's buffer, or
- * OLAF_ENTRY_OF_PLACE; `hop` as in struct olaf_place. Returns the entry, or OLAF_NO_ENTRY: Qmax places are taken.
+ * OLAF_ENTRY_OF_PLACE; `hop` as in struct olaf_place. Returns the entry, or OLAF_NO_ENTRY:
+ * Qmax places are taken, or there is no entry for fifo.
  */
 #define OLAF_ENTRY_OF_PLACE 0xfffffffe
 #define OLAF_NO_ENTRY 0xffffffff
+
+/*
+ * The entry of a position, for policies that don't fold; OLAF_NO_ENTRY: there is none. It is
+ * also the entry of the position fifo_places before, which isn't in the ring any more but may
+ * still be copied out.
+ */
+static __always_inline __u32 olaf_entry_of_place(__u64 position)
+{
+	struct olaf_place *before = olaf_place_at(position - olaf_cfg.fifo_places);
+	__u32 entry;
+
+	if (!olaf_cfg.fifo_places || !before)
+		return OLAF_NO_ENTRY;
+	entry = 2 * olaf_slots_configured() + ((__u32)position & (olaf_cfg.fifo_places - 1));
+	return before->state != OLAF_PLACE_FREE && before->entry == entry ? OLAF_NO_ENTRY : entry;
+}
 
 static __always_inline __u32 olaf_ring_append(struct olaf_ring *ring, __u32 slot, __u32 entry,
 					      __u32 bytes, __u32 hop, __u64 now,
@@ -245,12 +262,11 @@ static __always_inline __u32 olaf_ring_append(struct olaf_ring *ring, __u32 slot
 	tail = ring->tail;
 	place = olaf_place_at(tail);
 	if (!place || tail - ring->head >= olaf_cfg.queue_capacity ||
-	    place->state != OLAF_PLACE_FREE) {
+	    place->state != OLAF_PLACE_FREE)
 		entry = OLAF_NO_ENTRY;
-	} else {
-		if (entry == OLAF_ENTRY_OF_PLACE)
-			entry = 2 * olaf_slots_configured() +
-				((__u32)tail & (olaf_cfg.ring_places - 1));
+	else if (entry == OLAF_ENTRY_OF_PLACE)
+		entry = olaf_entry_of_place(tail);
+	if (entry != OLAF_NO_ENTRY) {
 		place->state = OLAF_PLACE_WAITING;
 		place->entry = entry;
 		place->slot = slot;

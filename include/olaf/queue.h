@@ -23,8 +23,9 @@
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
 
-/* Largest ring, a power of two. Two entries for each of 65,536 slots. */
-#define OLAF_MAX_PLACES 131072
+/* Largest ring, a power of two, and the slots that never fill it: two entries each, half the places. */
+#define OLAF_MAX_PLACES (1 << 19)
+#define OLAF_MAX_SLOTS (OLAF_MAX_PLACES / 4)
 
 /* ---- configuration: read-only data of each program, one struct ---------------------- */
 
@@ -83,6 +84,8 @@ struct olaf_config {
 	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */
 	__u32 kick_ifindex; /* the drain lane's other end: what is sent into it isn't delayed */
 	__u32 egress_mtu; /* of egress_ifindex when attached; 0: LOCAL, any size */
+	__u32 fifo_places; /* entries for fifo: a power of two >= queue_capacity; 0: none */
+	__u32 pad2;
 };
 
 /* ---- clusters ------------------------------------------------------------------------- */
@@ -131,7 +134,7 @@ struct olaf_pending {
 
 /*
  * olaf_entries[i]: one waiting update. The first 2 x slots belong to slots (slot and
- * slots + slot: its two buffers), the ring_places behind them to ring places, for
+ * slots + slot: its two buffers), the fifo_places behind them to ring places, for
  * policies that never fold. headers, message and lanes are one contiguous frame without a gap, so
  * that a departure is a single copy; max_lanes is sized at load.
  */
@@ -328,7 +331,7 @@ static inline __u32 olaf_active_clusters(const struct olaf_active *active, __u64
 	return 0;
 }
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 192, "config has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 200, "config has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_rule) == 16, "rule has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_active) == 24, "active has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_pending) == 72, "pending has no hidden padding");

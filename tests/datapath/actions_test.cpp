@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Every fate of an update: verdict, bytes and counters.
+#include <bpf/bpf.h>
+
 #include "queue_test.hpp"
 
 using namespace olaf::test;
@@ -154,6 +156,50 @@ TEST_F(Actions, FifoNeverFoldsAndLeavesInOrder) {
     for (std::uint32_t sequence = 0; sequence < 4; sequence++)
         expect_sent(queue.offer(plain({.cluster = 1, .sequence = 5 + sequence})),
                     plain({.cluster = 1, .sequence = sequence}).bytes);
+}
+
+TEST_F(Actions, FifoTakesNoEntryThatIsStillCopiedOut) {
+    ASSERT_EQ(queue.config().fifo_places, 4u);
+    ASSERT_EQ(queue.config().ring_places, 8u);
+    queue.set_rule(1, rule(OLAF_POLICY_FIFO));
+    // Position 0 shares its entry with position -4, whose departure isn't over.
+    const auto set_place4 = [&](olaf_place_state state) {
+        std::vector<olaf_place> places(queue.config().ring_places);
+        places[4].state = state;
+        places[4].entry = 2 * queue.config().max_clusters * queue.config().max_segments;
+        const std::uint32_t zero = 0;
+        bpf_map_update_elem(queue.queue().map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
+    };
+    set_place4(OLAF_PLACE_LEAVING);
+    consumes(plain({.cluster = 1}), [](Totals &t) {
+        t.received++;
+        t.updates_in++;
+        t.dropped_full++;
+        t.updates_dropped++;
+    });
+    set_place4(OLAF_PLACE_FREE);
+    append(plain({.cluster = 1}));
+}
+
+class NoFifo : public QueueTest {
+  protected:
+    static olaf::DatapathConfig config() {
+        auto config = small_queue();
+        config.fifo = false;
+        return config;
+    }
+    NoFifo() : QueueTest(config()) {}
+};
+
+TEST_F(NoFifo, ARuleThatNobodyMadeRoomForDropsAndSpoilsNothing) {
+    queue.set_rule(1, rule(OLAF_POLICY_FIFO));
+    consumes(plain({.cluster = 1}), [](Totals &t) {
+        t.received++;
+        t.updates_in++;
+        t.dropped_full++;
+        t.updates_dropped++;
+    });
+    append(plain({.cluster = 2}));
 }
 
 TEST_F(Actions, NewestReplacesWhateverWaits) {

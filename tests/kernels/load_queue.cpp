@@ -62,6 +62,12 @@ std::vector<Corner> corners() {
                 corner.name += ", window " + olaf::window_text(corner.config.window);
                 all.push_back(std::move(corner));
             }
+    // The largest tables: what an old kernel's maps and verifier allow of them.
+    olaf::DatapathConfig largest;
+    largest.max_clusters = OLAF_MAX_SLOTS;
+    largest.max_lanes = 16;
+    largest.fifo = false;
+    all.push_back({"local, " + std::to_string(OLAF_MAX_SLOTS) + " clusters", largest});
     return all;
 }
 

@@ -9,7 +9,11 @@ namespace {
 
 class ClusterRules : public testing::Test {
   protected:
-    ClusterRules() { bed.attach(slow_link); }
+    ClusterRules() {
+        auto options = slow_link;
+        options.push_back("--fifo");
+        bed.attach(options);
+    }
 
     void send(Update update) { worker.send(update, bed.target(4)); }
 

@@ -55,7 +55,7 @@ TEST_F(Schema, StatusOfAQueueAtWork) {
 }
 
 TEST_F(Schema, Clusters) {
-    bed.attach();
+    bed.attach({"--fifo"});
     bed.olaf.cluster({"set", "3", "--policy", "fifo", "--reward-threshold", "0.5"});
     EXPECT_EQ(wrong("cluster", says({"cluster", "list", "in"})), "");
     EXPECT_EQ(wrong("cluster", says({"cluster", "list", "in", "3"})), "");

@@ -53,6 +53,8 @@
 	ABI_FIELD(olaf_config, window) \
 	ABI_FIELD(olaf_config, kick_ifindex) \
 	ABI_FIELD(olaf_config, egress_mtu) \
+	ABI_FIELD(olaf_config, fifo_places) \
+	ABI_FIELD(olaf_config, pad2) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \
@@ -362,6 +364,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 341
+#define ABI_ENTRIES 343
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -121,6 +121,26 @@ TEST(Config, derives_sizes) {
     EXPECT_EQ(make_config({.queue_capacity = 1})->ring_places, 2u);
 }
 
+TEST(Config, auto_queue_holds_all_that_can_wait) {
+    for (const std::uint32_t slots : {1u, 1000u, 100'000u, std::uint32_t{OLAF_MAX_SLOTS}}) {
+        const auto config = make_config({.max_clusters = slots});
+        ASSERT_TRUE(config) << slots;
+        EXPECT_EQ(config->queue_capacity, 2 * slots);
+        EXPECT_GE(config->ring_places, 2 * config->queue_capacity);
+    }
+}
+
+TEST(Config, makes_room_for_fifo_only_where_it_is_wanted) {
+    const auto places = [](bool fifo, olaf_policy policy) {
+        return make_config({.queue_capacity = 9, .policy = policy, .fifo = fifo})->fifo_places;
+    };
+    EXPECT_EQ(places(false, OLAF_POLICY_OLAF), 0u);
+    EXPECT_EQ(places(true, OLAF_POLICY_OLAF), 16u); // a power of two that holds nine
+    EXPECT_EQ(places(false, OLAF_POLICY_FIFO), 16u);
+    EXPECT_TRUE(good<AttachOptions>({"attach", "eth0", "--local", "--fifo"}).fifo);
+    EXPECT_FALSE(good<AttachOptions>({"attach", "eth0", "--local"}).fifo);
+}
+
 TEST(Config, takes_a_byte_at_the_rate) {
     EXPECT_EQ(ns_per_byte_q24(0), 0u);
     EXPECT_EQ(ns_per_byte_q24(8'000'000'000), std::uint64_t{1} << 24);
@@ -141,8 +161,8 @@ TEST(Config, counts_the_lanes_of_an_mtu) {
 
 TEST(Config, refuses_what_is_out_of_range) {
     EXPECT_FALSE(make_config({.max_clusters = 0}));
-    EXPECT_FALSE(make_config({.max_clusters = 65537}));
-    EXPECT_FALSE(make_config({.max_clusters = 65536, .max_segments = 2}));
+    EXPECT_FALSE(make_config({.max_clusters = 131073}));
+    EXPECT_FALSE(make_config({.max_clusters = 65536, .max_segments = 3}));
     EXPECT_FALSE(make_config({.queue_capacity = 0}));
     EXPECT_FALSE(make_config({.max_lanes = OLAF_MAX_LANES + 1}));
     EXPECT_FALSE(make_config({.rate_bps = 999}));
