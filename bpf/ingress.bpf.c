@@ -9,6 +9,8 @@
  */
 #include "bpf/queue/admit.bpf.h"
 #include "bpf/packet/allow.bpf.h"
+#include "bpf/packet/beside.bpf.h"
+#include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/ack/learn.bpf.h"
 #include "bpf/queue/fits.bpf.h"
@@ -118,13 +120,22 @@ int olaf_ingress(struct xdp_md *ctx)
 	struct olaf_arrival *a = olaf_arrival_here();
 	int frame, foreign, refused;
 
-	if (!a || olaf_from_lane(ctx))
+	if (!a)
+		return XDP_PASS;
+	a->beside = olaf_note_take();
+	if (olaf_from_lane(ctx))
 		return XDP_PASS;
 	frame = olaf_parse(ctx, a);
 	if (frame == OLAF_FRAME_BYPASS) {
 		olaf_count_bypassed(OLAF_BYPASS_OTHER);
 		return XDP_PASS;
 	}
+	if (olaf_tag_is_hidden(ctx, a->beside)) {
+		olaf_count_bypassed(OLAF_BYPASS_TAGGED);
+		return XDP_PASS;
+	}
+	if (frame == OLAF_FRAME_UPDATE)
+		frame = olaf_verify(ctx, a);
 	if (frame != OLAF_FRAME_UPDATE) {
 		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
 		if (olaf_listened_lately())

@@ -86,6 +86,9 @@ int olaf_token_catch(struct __sk_buff *skb)
 
 	if (olaf_token_read(skb, &token))
 		return olaf_revive(skb) ? TC_ACT_SHOT : TC_ACT_UNSPEC;
+	/* A tag of the frame that it was made of would leave with whatever departs in it. */
+	if (skb->vlan_present && bpf_skb_vlan_pop(skb))
+		return TC_ACT_SHOT;
 	bpf_skb_change_tail(skb, olaf_token_bytes(OLAF_TOKEN_LONGEST_WAIT), 0);
 	/* Where the skb begins is where it will be sent from: see olaf_token_read(). */
 	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))

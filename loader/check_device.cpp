@@ -5,6 +5,7 @@
 #include <array>
 
 #include "attachment.hpp"
+#include "beside.hpp"
 #include "checks.hpp"
 #include "ethtool.hpp"
 #include "own_addresses.hpp"
@@ -78,6 +79,18 @@ Check check_occupied(const Device &device) {
             fmt::format("ip link set {} xdp off", device.name)};
 }
 
+/// Generic XDP learns of tags from the skb, native XDP from the driver.
+Check check_tags(const Device &device, const std::optional<XdpFeatures> &features,
+                 const Offloads &offloads) {
+    if (features && features->vlan_tag)
+        return {"VLAN tags", Verdict::good, "the driver tells those that it takes off", ""};
+    if (!offloads.rx_vlan)
+        return {"VLAN tags", Verdict::good, "stay in the frame", ""};
+    return {"VLAN tags", Verdict::hint,
+            "the driver takes them off and native XDP isn't told: tagged updates leave untagged",
+            fmt::format("with VLANs: {}, or --mode skb", untagging_remedy(device))};
+}
+
 Check check_speed(const Device &device) {
     if (const auto speed = link_speed(device.name))
         return {"link speed", Verdict::good, rate_text(*speed), ""};
@@ -144,10 +157,7 @@ std::vector<Check> check_device(const Device &device) {
     if (offloads.lro)
         checks.push_back({"LRO", Verdict::bad, "on: it glues updates together",
                           fmt::format("ethtool -K {} lro off", device.name)});
-    if (offloads.rx_vlan)
-        checks.push_back({"rx-vlan-offload", Verdict::hint,
-                          "on: VLAN tags may be taken off before XDP sees the frame",
-                          fmt::format("with VLANs: ethtool -K {} rxvlan off", device.name)});
+    checks.push_back(check_tags(device, features, offloads));
     if (device.master != 0)
         checks.push_back({"master", Verdict::hint, "it is a port of a bridge or bond",
                           "frames that the queue takes don't reach that"});

@@ -103,6 +103,11 @@ void add_attach(CLI::App &root, AttachOptions &options) {
         "--strict,!--no-strict",
         [&options](std::int64_t given) { options.strict = given > 0; },
         "take updates only from workers that `olaf cluster set --worker` registered");
+    app.add_flag_function(
+        "--verify,!--no-verify",
+        [&options](std::int64_t given) { options.verify = given > 0; },
+        "refuse every update with a wrong UDP checksum, not only those that have\n"
+        "no checksum lane");
     app.add_flag("--replace", options.replace,
                  "swap the programs of the running queue and keep its state;\n"
                  "what isn't given stays as it is");

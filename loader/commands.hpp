@@ -47,6 +47,7 @@ struct AttachOptions {
     std::optional<std::uint32_t> max_workers;
     std::optional<std::uint64_t> member_timeout_ns;
     std::optional<bool> strict;
+    std::optional<bool> verify;
     bool replace = false;
 };
 Result<void> attach(const AttachOptions &options, const GlobalOptions &global);

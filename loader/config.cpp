@@ -89,6 +89,8 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
                    (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
                    (human.strict ? OLAF_CONFIG_STRICT : 0u) |
                    (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
+                   (human.output_sums ? OLAF_CONFIG_OUTPUT_SUMS : 0u) |
+                   (human.verify ? OLAF_CONFIG_VERIFY : 0u) |
                    (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
                    (human.deliver == OLAF_DELIVER_FORWARD && human.bridge ? OLAF_CONFIG_BRIDGE : 0u) |
                    (human.meter ? 0u : OLAF_CONFIG_NO_METER);

@@ -61,6 +61,8 @@ struct DatapathConfig {
     bool allow_list = false;
     bool strict = false;      ///< registered workers only
     bool tags_hidden = false; ///< the device may take VLAN tags off before XDP sees them
+    bool output_sums = false; ///< the output device finishes checksums
+    bool verify = false;      ///< check every UDP checksum
     bool meter = true; ///< Age-of-Model; false to measure what it costs
     std::uint64_t token_secret = 0; ///< 0: make_config() draws one
 };

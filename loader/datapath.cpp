@@ -6,11 +6,13 @@
 
 #include <cerrno>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include <egress.skel.h>
 #include <enrol.skel.h>
 #include <ingress.skel.h>
+#include <ingress_bound.skel.h>
 #include <lane.skel.h>
 #include <turnround.skel.h>
 
@@ -92,6 +94,15 @@ Result<void> share(const std::vector<bpf_object *> &loaded, bpf_object *to,
     return {};
 }
 
+// Linux 6.3; libbpf's headers may be older.
+constexpr std::uint32_t device_bound_only = 1u << 6; // BPF_F_XDP_DEV_BOUND_ONLY
+
+/// Only a program that is bound to one device may ask its driver.
+void bind_to_device(bpf_program *program, std::uint32_t ifindex) {
+    bpf_program__set_ifindex(program, ifindex);
+    bpf_program__set_flags(program, bpf_program__flags(program) | device_bound_only);
+}
+
 /// Opens an object, configures and sizes it, gives it the maps of those before it, loads it.
 template <class S>
 Result<Skeleton<S>> load_object(const char *what, const olaf_config &config,
@@ -101,6 +112,8 @@ Result<Skeleton<S>> load_object(const char *what, const olaf_config &config,
     if (!skeleton)
         return fail("open", what, errno);
     skeleton->rodata->olaf_cfg = config;
+    if constexpr (std::is_same_v<S, ingress_bound>)
+        bind_to_device(skeleton->progs.olaf_ingress, config.ifindex);
     if (auto good = size_maps(skeleton->obj, config); !good)
         return std::unexpected(good.error());
     auto maps = options.pinned_maps ? reuse_pinned(skeleton->obj, config, *options.pinned_maps)
@@ -113,11 +126,22 @@ Result<Skeleton<S>> load_object(const char *what, const olaf_config &config,
     return skeleton;
 }
 
+template <class S>
+Result<void> take(Skeleton<S> &into, const char *what, const olaf_config &config,
+                  const Datapath::Options &options, std::vector<bpf_object *> &loaded) {
+    auto skeleton = load_object<S>(what, config, options, loaded);
+    if (!skeleton)
+        return std::unexpected(skeleton.error());
+    into = std::move(*skeleton);
+    return {};
+}
+
 } // namespace
 
 struct Datapath::Parts {
     olaf_config config{};
-    Skeleton<ingress> ingress_skeleton;
+    Skeleton<ingress> ingress_skeleton; ///< this or the next
+    Skeleton<ingress_bound> bound_skeleton;
     Skeleton<lane> lane_skeleton;
     Skeleton<egress> egress_skeleton;
     Skeleton<enrol> enrol_skeleton;
@@ -134,10 +158,13 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
     take_bpf_log();
     auto parts = std::make_unique<Parts>();
     parts->config = config;
-    auto first = load_object<ingress>("the ingress program", config, options, parts->objects);
+    auto first = options.asks_driver
+                     ? take(parts->bound_skeleton, "the ingress program", config, options,
+                            parts->objects)
+                     : take(parts->ingress_skeleton, "the ingress program", config, options,
+                            parts->objects);
     if (!first)
         return std::unexpected(first.error());
-    parts->ingress_skeleton = std::move(*first);
     auto second = load_object<lane>("the lane programs", config, options, parts->objects);
     if (!second)
         return std::unexpected(second.error());
@@ -170,8 +197,13 @@ const olaf_config &Datapath::config() const {
     return parts_->config;
 }
 
+bool Datapath::asks_driver() const {
+    return parts_->bound_skeleton != nullptr;
+}
+
 int Datapath::ingress_fd() const {
-    return bpf_program__fd(parts_->ingress_skeleton->progs.olaf_ingress);
+    return bpf_program__fd(parts_->bound_skeleton ? parts_->bound_skeleton->progs.olaf_ingress
+                                                  : parts_->ingress_skeleton->progs.olaf_ingress);
 }
 int Datapath::token_catch_fd() const {
     return bpf_program__fd(parts_->lane_skeleton->progs.olaf_token_catch);
@@ -211,7 +243,7 @@ Result<void> Datapath::pin_maps(const std::string &directory) const {
 }
 
 bpf_object *Datapath::ingress_object() const {
-    return parts_->ingress_skeleton->obj;
+    return parts_->bound_skeleton ? parts_->bound_skeleton->obj : parts_->ingress_skeleton->obj;
 }
 bpf_object *Datapath::lane_object() const {
     return parts_->lane_skeleton->obj;

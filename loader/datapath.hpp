@@ -27,6 +27,9 @@ class Datapath {
     struct Options {
         /// Use the maps pinned there, state and all, instead of making new ones.
         std::optional<std::string> pinned_maps;
+        /// The ingress program asks the driver of config.ifindex for VLAN tags that aren't among
+        /// a frame's bytes. It then works natively on that device alone, and not in test runs.
+        bool asks_driver = false;
     };
 
     /// Open, configure, size, load, share maps, seed new rules with the default policy.
@@ -38,6 +41,7 @@ class Datapath {
     ~Datapath();
 
     [[nodiscard]] const olaf_config &config() const;
+    [[nodiscard]] bool asks_driver() const; ///< as Options has it
 
     [[nodiscard]] int ingress_fd() const;     ///< XDP program of the device
     [[nodiscard]] int token_catch_fd() const; ///< TC program, clsact ingress of the device

@@ -61,8 +61,11 @@ Offloads offloads_of(const std::string &device) {
     value.cmd = ETHTOOL_GFLAGS;
     if (command(device, &value) != 0)
         return {};
+    ethtool_value checksum{};
+    checksum.cmd = ETHTOOL_GTXCSUM;
     return {.lro = (value.data & ETH_FLAG_LRO) != 0,
-            .rx_vlan = (value.data & ETH_FLAG_RXVLAN) != 0};
+            .rx_vlan = (value.data & ETH_FLAG_RXVLAN) != 0,
+            .tx_checksum = command(device, &checksum) == 0 && checksum.data != 0};
 }
 
 std::uint32_t receive_queues(const std::string &device) {

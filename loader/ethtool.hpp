@@ -22,6 +22,7 @@ Driver driver_of(const std::string &device);
 struct Offloads {
     bool lro = false;
     bool rx_vlan = false;
+    bool tx_checksum = false;
 };
 Offloads offloads_of(const std::string &device);
 

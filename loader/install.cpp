@@ -9,6 +9,7 @@
 #include <cstdio>
 
 #include "allow_list.hpp"
+#include "beside.hpp"
 #include "lane.hpp"
 #include "losses.hpp"
 #include "own_addresses.hpp"
@@ -120,7 +121,8 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     if (!config)
         return std::unexpected(config.error());
     record.config = *config;
-    const auto queue = Datapath::load(*config);
+    const auto queue = Datapath::load(
+        *config, {.pinned_maps = {}, .asks_driver = !skb_mode && driver_tells_tags(device)});
     if (!queue)
         return std::unexpected(queue.error());
     const auto finish = [&] {
@@ -139,6 +141,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   [&] { return install_return(*map, record, *queue); },
                   [&] {
                       watch_losses_or_say(*queue, place, device);
+                      look_beside_or_say(*queue, place, device);
                       return install_xdp(place, *queue, device, skb_mode);
                   },
                   finish});

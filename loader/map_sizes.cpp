@@ -49,6 +49,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_events", event_bytes},
         {"olaf_listen"},
         {"olaf_telling"},
+        {"olaf_beside"},
     };
 }
 

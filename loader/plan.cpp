@@ -46,6 +46,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.strict = running.flags & OLAF_CONFIG_STRICT;
     config.max_workers = running.max_workers;
     config.member_timeout_ns = running.member_timeout_ns;
+    config.verify = running.flags & OLAF_CONFIG_VERIFY;
     config.meter = !(running.flags & OLAF_CONFIG_NO_METER);
     config.token_secret = running.token_secret;
     return config;
@@ -180,6 +181,7 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     take(config.activity_window_ns, options.activity_window_ns);
     take(config.member_timeout_ns, options.member_timeout_ns);
     take(config.strict, options.strict);
+    take(config.verify, options.verify);
     config.tags_hidden = offloads_of(device.name).rx_vlan;
     if (!options.allow.empty())
         config.allow_list = true;
@@ -196,6 +198,7 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
         config.own4 = own->v4;
         config.own6 = own->v6;
     }
+    config.output_sums = plan.egress && offloads_of(plan.egress->name).tx_checksum;
     if (auto done = plan_rate(plan, options, device, running); !done)
         return std::unexpected(done.error());
     return plan;

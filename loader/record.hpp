@@ -23,6 +23,7 @@ inline constexpr auto lane_drain = "olaf_lane_drain";
 inline constexpr auto lane_kick = "olaf_lane_kick";
 inline constexpr auto egress = "olaf_egress";
 inline constexpr auto enrol = "olaf_enrol";
+inline constexpr auto beside = "olaf_beside_note";
 inline constexpr auto ack_return = "olaf_ack_return";
 } // namespace pin
 

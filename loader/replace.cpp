@@ -11,6 +11,7 @@
 
 #include "allow_list.hpp"
 #include "attachment.hpp"
+#include "beside.hpp"
 #include "drain.hpp"
 #include "install.hpp"
 #include "own_addresses.hpp"
@@ -74,7 +75,9 @@ Result<Replacement> prepare(const AttachOptions &options, const Device &device,
         return std::unexpected(config.error());
     if (auto good = check_replacement(options, *running, *plan, *config, device); !good)
         return std::unexpected(good.error());
-    auto queue = Datapath::load(*config, {.pinned_maps = place.path()});
+    auto queue = Datapath::load(
+        *config, {.pinned_maps = place.path(),
+                  .asks_driver = running->skb_mode == 0 && driver_tells_tags(device)});
     if (!queue)
         return std::unexpected(queue.error());
     for (const auto &note : plan->notes)
@@ -153,6 +156,7 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
     if (auto done = take_over(*to); !done)
         return std::unexpected(done.error());
     watch_losses_or_say(to->queue, place, device);
+    look_beside_or_say(to->queue, place, device);
     const auto done = in_order({[&] { return pin_programs(to->queue, place, true); },
                                 [&] { return to->map.write(to->record); },
                                 [&] { return renew(*to); },

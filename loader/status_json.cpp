@@ -217,7 +217,8 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueStat
           {"drain_interval_ns", config.drain_interval_ns},
           {"activity_window_ns", config.activity_window_ns}}},
         {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
-        {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0}};
+        {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0},
+        {"verify", (config.flags & OLAF_CONFIG_VERIFY) != 0}};
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
     if ((config.flags & OLAF_CONFIG_NO_METER) == 0)

@@ -13,8 +13,10 @@ namespace {
 
 // linux/netdev.h, which kernel headers before 6.3 lack.
 constexpr std::uint8_t netdev_version = 1, netdev_cmd_dev_get = 1;
-constexpr int netdev_a_dev_ifindex = 1, netdev_a_dev_xdp_features = 3, netdev_a_dev_max = 3;
+constexpr int netdev_a_dev_ifindex = 1, netdev_a_dev_xdp_features = 3,
+              netdev_a_dev_rx_metadata = 5, netdev_a_dev_max = 5;
 constexpr std::uint64_t basic = 1, redirect = 2, ndo_xmit = 4, rx_sg = 32, ndo_xmit_sg = 64;
+constexpr std::uint64_t metadata_vlan_tag = 4;
 
 Message command(int family, std::uint8_t command, std::uint8_t version) {
     genlmsghdr header{};
@@ -49,11 +51,14 @@ std::optional<XdpFeatures> xdp_features(std::uint32_t ifindex) {
     if (message)
         nla_put_u32(message.get(), netdev_a_dev_ifindex, ifindex);
     std::optional<std::uint64_t> bits;
+    std::uint64_t metadata = 0;
     netlink->query(std::move(message), [&](nlmsghdr *answer) {
         nlattr *attributes[netdev_a_dev_max + 1] = {};
         if (nlmsg_parse(answer, sizeof(genlmsghdr), attributes, netdev_a_dev_max, nullptr) >= 0 &&
             attributes[netdev_a_dev_xdp_features])
             bits = nla_get_u64(attributes[netdev_a_dev_xdp_features]);
+        if (attributes[netdev_a_dev_rx_metadata])
+            metadata = nla_get_u64(attributes[netdev_a_dev_rx_metadata]);
     });
     if (!bits)
         return {};
@@ -61,7 +66,8 @@ std::optional<XdpFeatures> xdp_features(std::uint32_t ifindex) {
                        .redirect = (*bits & redirect) != 0,
                        .target = (*bits & ndo_xmit) != 0,
                        .frags = (*bits & rx_sg) != 0,
-                       .target_frags = (*bits & ndo_xmit_sg) != 0};
+                       .target_frags = (*bits & ndo_xmit_sg) != 0,
+                       .vlan_tag = (metadata & metadata_vlan_tag) != 0};
 }
 
 } // namespace olaf

@@ -13,6 +13,7 @@ struct XdpFeatures {
     bool target = false;   ///< sends what others redirect to it
     bool frags = false;    ///< frames of several buffers
     bool target_frags = false;
+    bool vlan_tag = false; ///< tells a program the tag that it took off a frame (Linux 6.8)
 };
 
 /// Nothing when the kernel doesn't tell.

@@ -12,29 +12,8 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 
-#include <bpf/bpf_core_read.h>
-
+#include "bpf/netdev.bpf.h"
 #include "bpf/packet/own.bpf.h"
-
-#define OLAF_KERNEL __attribute__((preserve_access_index))
-
-struct ns_common {
-	unsigned int inum;
-} OLAF_KERNEL;
-
-struct net {
-	struct ns_common ns;
-} OLAF_KERNEL;
-
-typedef struct {
-	struct net *net;
-} OLAF_KERNEL possible_net_t;
-
-struct net_device {
-	int ifindex;
-	unsigned long state;
-	possible_net_t nd_net;
-} OLAF_KERNEL;
 
 struct sk_buff {
 	struct net_device *dev;

@@ -28,7 +28,7 @@ static __always_inline const volatile struct olaf_watched *olaf_watched_here(voi
 static __always_inline int olaf_is_in_netns(const struct net_device *dev,
 					    const volatile struct olaf_watched *watched)
 {
-	return BPF_CORE_READ(dev, nd_net.net, ns.inum) == watched->netns;
+	return olaf_netns_of(dev) == watched->netns;
 }
 
 /* The queue's own device? */

@@ -25,6 +25,8 @@ struct olaf_arrival {
 	__u32 known_own; /* it is this host's */
 	__be32 known_be[4];
 	__u64 known_until_ns;
+	__u32 beside; /* what is known of it that its bytes don't say: OLAF_BESIDE_* of beside.bpf.h */
+	__u32 pad;
 };
 
 #define OLAF_OUTCOME(kind, detail) ((kind) << 8 | (detail))

@@ -262,6 +262,8 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 	if (a->update.family == 4 &&
 	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
 		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
+	if (a->update.family == 6 && !udp->check)
+		return olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
 
 	return olaf_parse_update(header, &a->update);
 }

@@ -11,6 +11,7 @@
 #include "bpf/queue/departure.bpf.h"
 #include "bpf/queue/gate.bpf.h"
 #include "bpf/queue/sent.bpf.h"
+#include "bpf/queue/partial.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/queue/token.bpf.h"
 
@@ -32,7 +33,7 @@ static __always_inline int olaf_may_pass(struct xdp_md *ctx, struct olaf_arrival
 	struct olaf_destination to = {};
 	struct olaf_entry *staged;
 
-	if (!olaf_gate_open())
+	if (!olaf_gate_open() || !olaf_finishes(a))
 		return 0;
 	if (!olaf_needs_hop(a->update.routed))
 		return 1;
@@ -86,6 +87,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	slot = olaf_slot_at(a->update.slot);
 	if (!slot)
 		return -1;
+	olaf_look_whether_partial(ctx, a);
 	/* A lost token is replaced first: this arrival may be the last that could. */
 	late = olaf_ring_waits(ring) && olaf_token_late(ring, a->now);
 	if (olaf_draining(a->now) && olaf_may_pass(ctx, a)) {
@@ -97,7 +99,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		    ((!olaf_cfg.ns_per_byte_q24 && !olaf_cfg.window) ||
 		     olaf_ring_pass(ring, a->now, a->frame_bytes, &a->update)))
 			a->claim.got |= OLAF_GOT_PASSAGE;
-	} else if (!late && olaf_ring_due(ring, a->now)) {
+	} else if (!late && olaf_may_carry(a) && olaf_ring_due(ring, a->now)) {
 		head = *(volatile __u64 *)&ring->head;
 		room = olaf_make_room(ctx, a, head);
 		if (room)
@@ -106,31 +108,6 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	if (late && !(a->claim.got & ~OLAF_GOT_WAY_ON))
 		olaf_ring_revive(ring, a->now, &a->claim);
 	return 0;
-}
-
-/*
- * Did a local socket leave the UDP checksum to the device (only the pseudo header's sum
- * is there)? Such a frame would reach a real link unfinished, so we finish it.
- */
-static __always_inline int olaf_checksum_is_partial(struct olaf_entry *staged,
-						    const struct olaf_pending *update)
-{
-	void *l3 = olaf_frame_of(staged, update->header_bytes) +
-		   (update->l3_offset & (OLAF_MAX_HEADERS - 1));
-	struct udphdr *udp = (void *)&staged->message - sizeof(*udp);
-	const __be16 *addresses_be = l3 + 12;
-	__u64 sum = 0;
-	int i;
-
-	if (update->family == 6) {
-		addresses_be = l3 + 8;
-		for (i = 4; i < 16; i++)
-			sum += addresses_be[i];
-	}
-	for (i = 0; i < 4; i++)
-		sum += addresses_be[i];
-	sum += bpf_htons(IPPROTO_UDP) + udp->len;
-	return udp->check == (__u16)~olaf_checksum_fold(sum);
 }
 
 /*
@@ -160,9 +137,12 @@ __noinline int olaf_pass_through(struct xdp_md *ctx)
 	staged = olaf_stage(ctx, header_bytes, load_bytes);
 	if (!staged)
 		goto unfit;
-	if (!olaf_needs_hop(a->update.routed) && !olaf_checksum_is_partial(staged, &a->update))
+	if (!olaf_needs_hop(a->update.routed) &&
+	    (olaf_is_partial(a) || !olaf_checksum_is_partial(staged, &a->update)))
 		goto passed;
 	new_bytes = olaf_dress(staged, &a->update, &a->next);
+	if (olaf_is_partial(a))
+		olaf_leave_partial(staged, &a->update);
 	if (new_bytes != header_bytes &&
 	    bpf_xdp_adjust_head(ctx, (int)header_bytes - (int)new_bytes))
 		goto unfit;

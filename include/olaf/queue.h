@@ -42,6 +42,8 @@ enum olaf_deliver {
 #define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
 #define OLAF_CONFIG_WINDOW_AUTO 0x10 /* the window finds its own size, at most `window` */
 #define OLAF_CONFIG_BRIDGE 0x20 /* FORWARD: frames for other MAC addresses are sent on too */
+#define OLAF_CONFIG_VERIFY 0x40 /* every update's UDP checksum is checked, not only where no lane checks */
+#define OLAF_CONFIG_OUTPUT_SUMS 0x80 /* the output device finishes checksums that a socket left to it */
 #define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "metrics.hpp"
 
+#include <numeric>
+
 #include "cluster_rows.hpp"
 #include "loader/config.hpp"
 #include "loader/names.hpp"

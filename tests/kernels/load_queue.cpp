@@ -51,6 +51,7 @@ std::vector<Corner> corners() {
                 if (everything) {
                     corner.config.skb_mode = corner.config.allow_list = true;
                     corner.config.strict = corner.config.tags_hidden = true;
+                    corner.config.verify = corner.config.output_sums = true;
                     corner.config.rate_bps = 1'000'000'000;
                     corner.config.max_segments = 4;
                     corner.name += ", paced, allow list, generic XDP";

@@ -97,6 +97,13 @@ std::string traces(const Netns &netns) {
     return text + pins(netns);
 }
 
+std::string pin_directory(const Netns &netns, const std::string &device) {
+    struct stat info {};
+    fstat(netns.fd(), &info);
+    return "/sys/fs/bpf/olaf/" + std::to_string(info.st_ino) + "-" +
+           std::to_string(netns.ifindex(device));
+}
+
 KernelObjects kernel_objects(const Netns &netns) {
     KernelObjects objects;
     const auto &name = netns.name();

@@ -315,6 +315,12 @@ TEST(Attach, takes_members_options) {
     expect_usage({"attach", "eth0", "--local", "--member-timeout", "1ms"}, "member-timeout");
 }
 
+TEST(Attach, takes_verify) {
+    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local", "--verify"}).verify, true);
+    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--replace", "--no-verify"}).verify, false);
+    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local"}).verify, std::nullopt);
+}
+
 TEST(Config, keeps_the_members_table_within_bounds) {
     EXPECT_EQ(make_config({.max_clusters = 1024})->max_workers, 256u);
     EXPECT_EQ(make_config({.max_clusters = 65536})->max_workers, 16u);

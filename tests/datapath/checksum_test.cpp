@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Updates with a wrong UDP checksum: refused as malformed where nobody would find the damage, and
+// everywhere with --verify.
+#include "queue_test.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+olaf::DatapathConfig queue_that(bool verifies) {
+    auto config = small_queue();
+    config.verify = verifies;
+    config.max_lanes = 1120;
+    return config;
+}
+
+/// By way of the pseudo header's sum alone, as a local socket leaves it.
+Frame partial(Frame frame) {
+    const auto addresses = frame.family == 4 ? std::span(frame.bytes).subspan(frame.l3 + 12, 8)
+                                             : std::span(frame.bytes).subspan(frame.l3 + 8, 32);
+    const auto sum = checksum_add(addresses) + 17 + get_be(frame.bytes, frame.l4 + 4, 2);
+    const auto folded = static_cast<std::uint16_t>(~checksum_finish(sum));
+    return with(std::move(frame), frame.l4 + 6, folded, 2);
+}
+
+class Checksum : public testing::TestWithParam<bool> {
+  protected:
+    Harness queue{queue_that(GetParam())};
+
+    Checksum() {
+        queue.set_link(UINT64_MAX / 2, UINT64_MAX / 2);
+        for (std::uint32_t cluster = 0; cluster < 8; cluster++)
+            queue.set_rule(cluster, {.policy = OLAF_POLICY_AGGREGATE,
+                                     .max_count = OLAF_DEFAULT_MAX_COUNT,
+                                     .reward_threshold = -1});
+    }
+
+    /// Every bit of the frame's datagram, flipped alone, but those that other checks find first.
+    void expect_refused(const Frame &good, const How &how = {}) {
+        const auto before = queue.counters();
+        std::uint64_t refused = 0;
+        for (std::size_t at = good.message + 8; at < good.size(); at += 7) {
+            Frame bad = good;
+            bad.bytes[at] ^= static_cast<std::uint8_t>(1u << at % 8);
+            EXPECT_EQ(queue.offer(bad.bytes, how).verdict, XDP_DROP);
+            refused++;
+        }
+        const auto after = queue.counters();
+        EXPECT_EQ(after.malformed[OLAF_MALFORMED_UDP_CHECKSUM],
+                  before.malformed[OLAF_MALFORMED_UDP_CHECKSUM] + refused);
+        EXPECT_EQ(after.received, before.received);
+    }
+    void expect_taken(const Frame &frame, const How &how = {}) {
+        const auto before = queue.counters();
+        queue.offer(frame.bytes, how);
+        EXPECT_EQ(queue.counters().received, before.received + 1);
+    }
+};
+
+const std::vector<Path> paths = {ipv4(), ipv6(), ipv4().vlan(7).options(8),
+                                 ipv6().service_vlan(3).vlan(7).hop_by_hop()};
+
+TEST_P(Checksum, WithoutAChecksumLaneAWrongOneIsAlwaysRefused) {
+    for (const auto &path : paths)
+        for (std::size_t lanes : {1, 2, 7, 8, 57, 58, 59, 121, 122, 128, 187, 400, 1119, 1120}) {
+            SCOPED_TRACE(lanes);
+            const auto frame = path.carrying(Update{.checksum = false, .lanes = lanes_of(lanes)});
+            expect_taken(frame);
+            expect_refused(frame);
+            EXPECT_EQ(queue.broken_identity(), "");
+        }
+}
+
+TEST_P(Checksum, WithAChecksumLaneThatTakesVerify) {
+    for (const auto &path : paths) {
+        const auto frame = path.carrying(Update{.cluster = 1, .lanes = lanes_of(100)});
+        expect_taken(frame);
+        if (GetParam()) {
+            expect_refused(frame);
+        } else {
+            Frame bad = frame;
+            bad.bytes.back() ^= 1;
+            expect_taken(bad);
+        }
+    }
+}
+
+TEST_P(Checksum, OfFramesInSeveralBuffers) {
+    if (!can_choose_linear_bytes(queue.queue().ingress_fd()))
+        GTEST_SKIP() << "this kernel's test runs can't";
+    for (const auto &path : paths)
+        for (std::size_t lanes : {60, 128, 1120}) {
+            SCOPED_TRACE(lanes);
+            const auto frame =
+                path.carrying(Update{.cluster = 2, .checksum = false, .lanes = lanes_of(lanes)});
+            const How how{.linear_bytes = frame.message + 48 + 80};
+            expect_taken(frame, how);
+            expect_refused(frame, how);
+        }
+}
+
+TEST_P(Checksum, ZeroIsLegalOverIpv4Alone) {
+    for (const bool lane : {false, true}) {
+        expect_taken(ipv4().without_udp_checksum().carrying(Update{.cluster = 3, .checksum = lane}));
+        const auto frame = ipv6().carrying(Update{.cluster = 3, .checksum = lane});
+        const auto before = queue.counters().malformed[OLAF_MALFORMED_UDP_CHECKSUM];
+        EXPECT_EQ(queue.offer(with(frame, frame.l4 + 6, 0, 2)).verdict, XDP_DROP);
+        EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_UDP_CHECKSUM], before + 1);
+    }
+}
+
+TEST_P(Checksum, WhatASocketOfThisHostLeftToTheDeviceIsTaken) {
+    for (const auto &path : paths)
+        expect_taken(partial(path.carrying(Update{.cluster = 4, .checksum = false})));
+}
+
+TEST_P(Checksum, AWrongOneNeverDisturbsWhatWaits) {
+    const auto good = ipv4().carrying(Update{.cluster = 5, .checksum = false, .lanes = {1, 2}});
+    expect_taken(good);
+    queue.link_free();
+    auto bad = good;
+    bad.bytes.back() ^= 0x80;
+    EXPECT_EQ(queue.offer(bad).verdict, XDP_DROP);
+    ASSERT_EQ(queue.waiting().size(), 1u);
+    EXPECT_EQ(queue.waiting()[0].lanes, (std::vector<std::uint64_t>{1, 2}));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Checksum, testing::Bool(), [](const auto &info) {
+    return info.param ? "Verifying" : "ByDefault";
+});
+
+} // namespace

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Tags beside the bytes of a frame, which an XDP program doesn't find among them: tagged updates
+// pass the queue by and keep their tag, untagged ones never get one.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tags_beside.hpp"
+#include "traffic.hpp"
+
+namespace olaf::test {
+namespace {
+
+struct Case {
+    const char *name;
+    Way way;
+    int family;
+    const char *mode;
+};
+
+class VlanBeside : public testing::TestWithParam<Case> {
+  protected:
+    Testbed bed{{.way = GetParam().way, .worker = {.tx_vlan = true}}};
+    TagsBeside tags{bed.worker, "eth0"};
+    PacketSocket worker{bed.worker, "eth0"};
+    PacketSocket server{bed.server(), bed.server_device()};
+
+    [[nodiscard]] Path untagged() const { return bed.path(GetParam().family); }
+    [[nodiscard]] Path tagged() const { return untagged().from(tagged_mac); }
+
+    void attach(std::vector<std::string> more = {}) {
+        more.insert(more.end(), {"--mode", GetParam().mode, "--policy", "aggregate"});
+        bed.attach(more);
+    }
+    /// The next update. A socket on the queue's own device sees its token as well.
+    [[nodiscard]] Received next() const {
+        const auto deadline = std::chrono::steady_clock::now() + patience;
+        while (std::chrono::steady_clock::now() < deadline)
+            if (auto bytes = server.poll(patience))
+                if (auto received = parse_update(std::move(*bytes)))
+                    return std::move(*received);
+        throw std::runtime_error("no update came");
+    }
+    /// The link is busy from here on.
+    void occupy() {
+        const Update busy{.cluster = busy_cluster, .lanes = std::vector<std::uint64_t>(128, 1)};
+        for (int i = 0; i < 2; i++) {
+            worker.send(untagged().carrying(busy));
+            ASSERT_EQ(next().update, busy);
+        }
+    }
+    [[nodiscard]] std::uint64_t bypassed_tagged() const {
+        return bed.olaf.status().json["bypassed_by_reason"]["tagged"].get<std::uint64_t>();
+    }
+};
+
+TEST_P(VlanBeside, TaggedUpdatesBypassAndUntaggedOnesFoldWithoutThem) {
+    attach(slow_link);
+    occupy();
+    const Update update{.cluster = 2, .lanes = {1, 2}};
+    const auto one = tagged().id(1).carrying(update), two = tagged().id(2).carrying(update);
+    worker.send(untagged().carrying(update));
+    worker.send(one);
+    EXPECT_EQ(hex(next().frame.bytes), hex(with_tag(one)));
+    worker.send(untagged().carrying(update));
+    worker.send(two);
+    EXPECT_EQ(hex(next().frame.bytes), hex(with_tag(two)));
+    const Update sum{.cluster = 2, .count = 2, .extra_flags = OLAF_FLAG_AGGREGATED, .lanes = {2, 4}};
+    const auto departed = next();
+    EXPECT_EQ(departed.update, sum);
+    EXPECT_EQ(departed.frame.l3, 14u) << "a departure got a tag";
+    EXPECT_EQ(bypassed_tagged(), 2u);
+    const auto status = bed.olaf.await_drained(4);
+    EXPECT_EQ(status["updates_out"], 4u);
+    expect_identities(status);
+}
+
+TEST_P(VlanBeside, NoDepartureRidesInATaggedFrame) {
+    attach({"--rate", "1mbit"});
+    constexpr std::uint32_t rounds = 100;
+    for (std::uint32_t i = 1; i <= rounds; i++) {
+        worker.send(untagged().carrying(Update{.cluster = 1, .sequence = i}));
+        worker.send(tagged().carrying(Update{.cluster = 2, .sequence = i}));
+    }
+    std::uint32_t with = 0, without = 0;
+    while (with + without < 2 * rounds) {
+        const auto received = next();
+        EXPECT_EQ(received.frame.l3, received.update.cluster == 2 ? 18u : 14u);
+        (received.update.cluster == 2 ? with : without) += received.update.count;
+    }
+    EXPECT_EQ(with, rounds);
+    EXPECT_EQ(bypassed_tagged(), rounds);
+    expect_identities(bed.olaf.await_drained(rounds));
+}
+
+TEST_P(VlanBeside, AReplacementGoesOnSeeingThem) {
+    attach();
+    bed.olaf.replace();
+    const auto frame = tagged().carrying(Update{.cluster = 2});
+    worker.send(frame);
+    EXPECT_EQ(hex(next().frame.bytes), hex(with_tag(frame)));
+    EXPECT_EQ(bypassed_tagged(), 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, VlanBeside,
+    testing::Values(Case{"Local4Native", Way::local, 4, "native"},
+                    Case{"Local6Generic", Way::local, 6, "skb"},
+                    Case{"Bridged4Native", Way::bridged, 4, "native"},
+                    Case{"Bridged6Native", Way::bridged, 6, "native"},
+                    Case{"Bridged4Generic", Way::bridged, 4, "skb"},
+                    Case{"Bridged6Generic", Way::bridged, 6, "skb"}),
+    [](const auto &info) { return std::string(info.param.name); });
+
+/// A kernel without BTF has no notes: what then waits loses its tag, but nobody gets one.
+TEST(VlanBesideUnseen, NoUntaggedUpdateGetsATag) {
+    Testbed bed{{.way = Way::bridged, .worker = {.tx_vlan = true}}};
+    const TagsBeside tags(bed.worker, "eth0");
+    const PacketSocket worker(bed.worker, "eth0"), server(bed.server(), "eth0");
+    bed.attach({"--mode", "skb", "--rate", "1mbit", "--policy", "aggregate"});
+    ASSERT_TRUE(std::filesystem::remove(pin_directory(bed.host, "in") + "/olaf_beside_note"));
+    constexpr std::uint32_t rounds = 100;
+    for (std::uint32_t i = 1; i <= rounds; i++) {
+        worker.send(bed.path().from(tagged_mac).carrying(Update{.cluster = 2, .sequence = i}));
+        worker.send(bed.path().carrying(Update{.cluster = 1, .sequence = i}));
+    }
+    for (std::uint32_t updates = 0; updates < 2 * rounds;) {
+        const auto received = server.receive_update();
+        if (received.update.cluster == 1) {
+            EXPECT_EQ(received.frame.l3, 14u);
+        }
+        updates += received.update.count;
+    }
+}
+
+} // namespace
+} // namespace olaf::test
