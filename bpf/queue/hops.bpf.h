@@ -13,6 +13,8 @@
 #ifndef OLAF_HOPS_BPF_H
 #define OLAF_HOPS_BPF_H
 
+#include <linux/if_ether.h>
+
 #include "bpf/lock.bpf.h"
 
 #define OLAF_HOP_TTL_NS 100000000ULL
@@ -26,6 +28,9 @@
 /* What the kernel's helpers call the two IP versions. */
 #define OLAF_AF_INET 2
 #define OLAF_AF_INET6 10
+
+/* An entry whose destination has never had one is given up after so long. */
+#define OLAF_HOP_PATIENCE_NS 60000000000ULL
 
 /* Index of a departure that needs no next hop. */
 #define OLAF_NO_HOP 0xffffffff
@@ -187,6 +192,14 @@ static __always_inline void olaf_hop_of(void *ctx, const struct olaf_destination
 		return;
 	olaf_hop_remember(hop, to, now, next);
 	olaf_unlock(&hop->lock);
+}
+
+/* Has the destination ever had a next hop, as far as is remembered? */
+static __always_inline int olaf_hop_ever_answered(const struct olaf_destination *to)
+{
+	struct olaf_hop *hop = olaf_hop_at(to->index);
+
+	return hop && *(volatile __u64 *)&hop->resolved_ns;
 }
 
 /*

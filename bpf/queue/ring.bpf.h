@@ -16,8 +16,8 @@
 #define OLAF_RING_BPF_H
 
 #include "bpf/queue/gate.bpf.h"
-#include "bpf/queue/hops.bpf.h"
 #include "bpf/queue/slot.bpf.h"
+#include "bpf/queue/turns.bpf.h"
 #include "bpf/queue/token.bpf.h"
 #include "bpf/queue/window.bpf.h"
 
@@ -105,49 +105,6 @@ static __always_inline void olaf_pace(struct olaf_ring *ring, __u64 now, __u32 b
 	if (start + credit < now)
 		start = now - credit;
 	ring->next_departure_ns = start + serialisation;
-}
-
-/*
- * Order holds for each next hop, though an entry whose hop doesn't answer is passed by
- * others: an entry takes a turn of its hop, and leaves when all before it have left. Only
- * where next hops may differ. Under the ring's lock.
- */
-static __always_inline int olaf_takes_turns(__u32 hop)
-{
-	return olaf_cfg.deliver == OLAF_DELIVER_FORWARD && hop != OLAF_NO_HOP;
-}
-
-static __always_inline void olaf_turn_take(struct olaf_place *place, __u32 index)
-{
-	struct olaf_hop *hop;
-
-	place->hop = index;
-	if (!olaf_takes_turns(index))
-		return;
-	hop = olaf_hop_at(index);
-	if (hop)
-		place->turn = hop->issued++;
-}
-
-static __always_inline int olaf_turn_has_come(const struct olaf_place *place)
-{
-	struct olaf_hop *hop;
-
-	if (!olaf_takes_turns(place->hop))
-		return 1;
-	hop = olaf_hop_at(place->hop);
-	return hop && hop->served == place->turn;
-}
-
-static __always_inline void olaf_turn_served(const struct olaf_place *place)
-{
-	struct olaf_hop *hop;
-
-	if (!olaf_takes_turns(place->hop))
-		return;
-	hop = olaf_hop_at(place->hop);
-	if (hop)
-		hop->served++;
 }
 
 /*

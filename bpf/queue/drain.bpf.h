@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * One departure of the drain lane, in the skb of its token or of a kick:
+ *
+ *   is something due? -> is its way out there? -> pop -> write the frame -> send a clone
+ *                              | no
+ *                              +-> ask for it, or let others go first
+ */
+#ifndef OLAF_DRAIN_BPF_H
+#define OLAF_DRAIN_BPF_H
+
+#include "bpf/age/aom.bpf.h"
+#include "bpf/age/tell.bpf.h"
+#include "bpf/queue/departure.bpf.h"
+#include "bpf/queue/fits.bpf.h"
+#include "bpf/queue/sent.bpf.h"
+#include "bpf/queue/solicit.bpf.h"
+#include "bpf/queue/token.bpf.h"
+
+OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
+
+#define OLAF_ANY_BYTES 0xffffffff
+/* How often the lane looks whether a way out is there again, in drain intervals. */
+#define OLAF_BLOCKED_TICKS 10
+
+enum olaf_drained {
+	OLAF_DRAINED_ONE = 0, /* a departure left; there may be more */
+	OLAF_DRAINED_DUE = 1, /* nothing more is due */
+	OLAF_DRAINED_ASK = 2, /* this very skb goes to ask for a next hop */
+	OLAF_DRAINED_BLOCKED = 3, /* no way out is there for anything that waits */
+};
+
+static __always_inline __u64 olaf_blocked_ns(void)
+{
+	return OLAF_BLOCKED_TICKS * olaf_cfg.drain_interval_ns;
+}
+
+/* Resizes the skb and makes it the token, due back in `wait` nanoseconds. */
+static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generation, __u64 wait)
+{
+	struct olaf_token token;
+
+	olaf_token_write(&token, generation);
+	/* Memory may be short: a token of the length it has only comes back earlier or later. */
+	bpf_skb_change_tail(skb, olaf_token_bytes(wait), 0);
+	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0);
+}
+
+/* Hands the finished frame in the skb to its way out, as a clone. Returns whether it is refused. */
+static __always_inline int olaf_lane_send(struct __sk_buff *skb, const struct olaf_entry *entry)
+{
+	struct olaf_sent *sent = olaf_sent_lane_begin(&entry->message);
+	long error;
+
+	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
+		error = bpf_clone_redirect(skb, olaf_cfg.egress_ifindex, 0);
+	} else {
+		if (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE)
+			bpf_skb_store_bytes(skb, ETH_ALEN, (const void *)olaf_cfg.lane_mac,
+					    ETH_ALEN, 0);
+		error = bpf_clone_redirect(skb, olaf_cfg.ifindex, BPF_F_INGRESS);
+	}
+	return olaf_sent_lane_end(sent, error);
+}
+
+/*
+ * The next hop's address isn't known: the skb becomes the packet that lets the kernel ask for
+ * it, and a clone goes on as the token, unless it was a kick.
+ */
+static __always_inline int olaf_lane_ask(struct __sk_buff *skb, const struct olaf_destination *to,
+					 __u32 generation)
+{
+	if (generation != OLAF_KICK &&
+	    (olaf_token_renew(skb, generation, olaf_blocked_ns()) ||
+	     bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, 0)))
+		return -1;
+	return olaf_let_kernel_ask(skb, to);
+}
+
+/*
+ * The meter, as a global function: verified once, not for each way a departure can go on. XDP
+ * has it inline, where the call would be a fifth of its cost.
+ */
+__noinline int olaf_lane_meter(const struct olaf_pending *update, __u64 now)
+{
+	if (update)
+		olaf_aom_departed(update, now);
+	return 0;
+}
+
+/* Has the entry waited in vain for so long that it goes to nowhere? Others need its place. */
+static __always_inline int olaf_is_hopeless(const struct olaf_pending *update,
+					    const struct olaf_destination *to, __u64 now)
+{
+	return olaf_needs_hop(update->routed) && now > update->first_arrived_ns &&
+	       now - update->first_arrived_ns > OLAF_HOP_PATIENCE_NS && !olaf_hop_ever_answered(to);
+}
+
+/* The head at `position` is given up: its updates count as dropped. */
+static __always_inline int olaf_lane_give_up(struct olaf_ring *ring, __u64 position, __u64 now)
+{
+	struct olaf_claim claim = {};
+
+	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))
+		return OLAF_DRAINED_BLOCKED;
+	olaf_mourn(&claim);
+	olaf_vacate(&claim);
+	return OLAF_DRAINED_ONE;
+}
+
+/*
+ * The head, `entry`, has no way out now. What can be asked is asked; else the head goes behind
+ * the last, as others may have theirs. Returns enum olaf_drained.
+ */
+static __always_inline int olaf_lane_blocked(struct __sk_buff *skb, struct olaf_ring *ring,
+					     __u64 position, const struct olaf_entry *entry,
+					     const struct olaf_destination *to,
+					     const struct olaf_nexthop *next, __u32 generation,
+					     __u64 now)
+{
+	if (olaf_gate_may_probe(now))
+		olaf_probe_gate(skb, now);
+	if (!olaf_gate_may(now))
+		return OLAF_DRAINED_BLOCKED;
+	if (next->state == OLAF_HOP_NO_NEIGHBOUR &&
+	    olaf_hop_may_ask(to, now, OLAF_HOP_ASK_NS))
+		return olaf_lane_ask(skb, to, generation) ? OLAF_DRAINED_BLOCKED :
+							    OLAF_DRAINED_ASK;
+	if (next->state != OLAF_HOP_RESOLVED && olaf_is_hopeless(&entry->pending, to, now))
+		return olaf_lane_give_up(ring, position, now);
+	return olaf_rotate(ring, position) ? OLAF_DRAINED_ONE : OLAF_DRAINED_BLOCKED;
+}
+
+/* The popped entry leaves, or is lost as unfit: no memory. */
+static __always_inline void olaf_lane_depart(struct __sk_buff *skb, struct olaf_claim *claim,
+					     const struct olaf_nexthop *next, __u64 now)
+{
+	__u32 bytes = 0, outcome = OLAF_OUTCOME(OLAF_EVENT_DEPARTURE, OLAF_LEFT_DRAIN);
+	struct olaf_frame_out out = {};
+	int refused = 0;
+
+	if (olaf_take_leave(claim, next, &out))
+		goto unfit;
+	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
+	if (!olaf_fits_now(skb, &out.entry->pending) || bpf_skb_change_tail(skb, bytes, 0) ||
+	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
+		goto unfit;
+	olaf_lane_meter(&out.entry->pending, now);
+	if (olaf_lane_send(skb, out.entry)) {
+		olaf_count_lane_loss(out.entry->pending.count);
+		olaf_gate_lost(now);
+		refused = 1;
+	}
+	goto told;
+unfit:
+	olaf_mourn(claim);
+	outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
+told:
+	if (olaf_listened(now))
+		olaf_tell_drained(skb, claim->entry, outcome, bytes, now);
+	if (refused && olaf_listened(now))
+		olaf_tell_drained(skb, claim->entry,
+				  OLAF_OUTCOME(OLAF_EVENT_LOSS, OLAF_LOST_LANE), bytes, now);
+	olaf_vacate(claim);
+}
+
+/*
+ * Lets the head leave if it is due and its way out is there. `generation` is the token's or
+ * OLAF_KICK; positions from `end` on were moved there by this burst. A global function: verified
+ * once, called up to OLAF_BURST times a tick. Returns enum olaf_drained.
+ */
+__noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end)
+{
+	struct olaf_ring *ring = olaf_the_ring();
+	struct olaf_destination to = {};
+	struct olaf_nexthop next = {};
+	struct olaf_claim claim = {};
+	struct olaf_entry *entry;
+	struct olaf_place *place;
+	__u64 now, position;
+
+	if (!ring || !olaf_ring_waits(ring))
+		return OLAF_DRAINED_DUE;
+	now = bpf_ktime_get_ns();
+	if (!olaf_ring_due(ring, now))
+		return OLAF_DRAINED_DUE;
+	position = *(volatile __u64 *)&ring->head;
+	if (position >= end)
+		return OLAF_DRAINED_BLOCKED;
+	place = olaf_place_at(position);
+	entry = place ? olaf_entry_at(place->entry) : NULL;
+	if (!entry)
+		return OLAF_DRAINED_DUE;
+	if (!olaf_way_is_there(skb, entry, &entry->pending, now, &to, &next) ||
+	    !olaf_turn_has_come(place))
+		return olaf_lane_blocked(skb, ring, position, entry, &to, &next, generation,
+					 now);
+	if (next.stale && olaf_hop_may_ask(&to, now, OLAF_HOP_CONFIRM_NS))
+		olaf_ask_next_hop(skb, &next);
+	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))
+		return OLAF_DRAINED_DUE;
+	olaf_lane_depart(skb, &claim, &next, now);
+	return OLAF_DRAINED_ONE;
+}
+
+#endif /* OLAF_DRAIN_BPF_H */
