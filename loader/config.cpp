@@ -24,6 +24,8 @@ constexpr std::uint64_t highest_rate = 1'000'000'000'000; // ns_per_byte_q24 kee
 constexpr std::uint64_t least_interval = 10'000, most_interval = 1'000'000'000;
 constexpr std::uint64_t least_window = 1'000'000, most_window = 3'600'000'000'000;
 constexpr std::uint32_t most_slots = OLAF_MAX_SLOTS;
+/// Entries besides Qmax for what leaves just then: one a CPU, more or less.
+constexpr std::uint32_t most_leaving = 256;
 constexpr std::uint64_t least_silence = 100'000'000, most_silence = 86'400'000'000'000;
 
 template <class T>
@@ -112,7 +114,8 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
         human.queue_capacity.value_or(2 * human.max_clusters * human.max_segments);
     config.ring_places = std::bit_ceil(2 * config.queue_capacity);
     if (human.fifo || human.policy == OLAF_POLICY_FIFO)
-        config.fifo_places = std::bit_ceil(config.queue_capacity);
+        config.fifo_places =
+            std::min(config.ring_places, std::bit_ceil(config.queue_capacity + most_leaving));
     config.default_policy = human.policy;
     config.ns_per_byte_q24 = ns_per_byte_q24(human.rate_bps);
     config.rate_bps = human.rate_bps;

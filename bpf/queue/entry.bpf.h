@@ -3,7 +3,9 @@
  * Map olaf_entries: the waiting updates themselves.
  *
  * Key: buffer x slots + slot for policies that fold (olaf_entry_of()); behind those, the
- * position mod fifo_places for those that don't (olaf_entry_of_place()). Value struct olaf_entry with max_lanes lanes (OLAF_ENTRY_BYTES).
+ * position mod fifo_places for those that don't (olaf_entry_of_place()). Value struct
+ * olaf_entry with max_lanes lanes (OLAF_ENTRY_BYTES).
+ *
  * Writers: arrivals, under the lock of the slot that the update belongs to, while the
  * entry is free or open. Once its place is LEAVING it belongs to the one CPU that
  * popped it, which reads and rewrites it without a lock until it frees the place.

@@ -86,7 +86,7 @@ struct olaf_config {
 	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */
 	__u32 kick_ifindex; /* the drain lane's other end: what is sent into it isn't delayed */
 	__u32 egress_mtu; /* of egress_ifindex when attached; 0: LOCAL, any size */
-	__u32 fifo_places; /* entries for fifo: a power of two >= queue_capacity; 0: none */
+	__u32 fifo_places; /* entries for fifo: a power of two > queue_capacity; 0: none */
 	__u32 pad2;
 };
 

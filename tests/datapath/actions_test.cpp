@@ -158,26 +158,36 @@ TEST_F(Actions, FifoNeverFoldsAndLeavesInOrder) {
                     plain({.cluster = 1, .sequence = sequence}).bytes);
 }
 
-TEST_F(Actions, FifoTakesNoEntryThatIsStillCopiedOut) {
-    ASSERT_EQ(queue.config().fifo_places, 4u);
-    ASSERT_EQ(queue.config().ring_places, 8u);
+class LargeFifo : public QueueTest {
+  protected:
+    static olaf::DatapathConfig config() {
+        auto config = small_queue();
+        config.queue_capacity = 600;
+        return config;
+    }
+    LargeFifo() : QueueTest(config()) {}
+};
+
+TEST_F(LargeFifo, TakesNoEntryThatIsStillCopiedOut) {
+    ASSERT_EQ(queue.config().fifo_places, 1024u);
+    ASSERT_EQ(queue.config().ring_places, 2048u);
     queue.set_rule(1, rule(OLAF_POLICY_FIFO));
-    // Position 0 shares its entry with position -4, whose departure isn't over.
-    const auto set_place4 = [&](olaf_place_state state) {
+    // Position 0 shares its entry with position -1024, whose departure isn't over.
+    const auto set_place = [&](olaf_place_state state) {
         std::vector<olaf_place> places(queue.config().ring_places);
-        places[4].state = state;
-        places[4].entry = 2 * queue.config().max_clusters * queue.config().max_segments;
+        places[1024].state = state;
+        places[1024].entry = 2 * queue.config().max_clusters * queue.config().max_segments;
         const std::uint32_t zero = 0;
         bpf_map_update_elem(queue.queue().map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
     };
-    set_place4(OLAF_PLACE_LEAVING);
+    set_place(OLAF_PLACE_LEAVING);
     consumes(plain({.cluster = 1}), [](Totals &t) {
         t.received++;
         t.updates_in++;
         t.dropped_full++;
         t.updates_dropped++;
     });
-    set_place4(OLAF_PLACE_FREE);
+    set_place(OLAF_PLACE_FREE);
     append(plain({.cluster = 1}));
 }
 

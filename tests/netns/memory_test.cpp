@@ -80,11 +80,11 @@ TEST(Memory, ForFifoIsTakenOnlyWhereFifoCanBeUsed) {
         arguments.insert(arguments.end(), option.begin(), option.end());
         ASSERT_EQ(bed.olaf(arguments).status, 0);
         const auto status = bed.olaf.status().json;
-        EXPECT_EQ(status.at("limits").at("fifo_places"), 2048);
+        EXPECT_EQ(status.at("limits").at("fifo_places"), 4096);
         EXPECT_GT(status.at("memory_bytes").get<std::uint64_t>(), without + 3 * mebibyte);
         bed.olaf.cluster({"set", "3", "--policy", "fifo"});
         bed.olaf.replace(); // keeps it
-        EXPECT_EQ(bed.olaf.status().json.at("limits").at("fifo_places"), 2048);
+        EXPECT_EQ(bed.olaf.status().json.at("limits").at("fifo_places"), 4096);
         EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
     }
 }

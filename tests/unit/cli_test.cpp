@@ -132,11 +132,13 @@ TEST(Config, auto_queue_holds_all_that_can_wait) {
 
 TEST(Config, makes_room_for_fifo_only_where_it_is_wanted) {
     const auto places = [](bool fifo, olaf_policy policy) {
-        return make_config({.queue_capacity = 9, .policy = policy, .fifo = fifo})->fifo_places;
+        return make_config({.queue_capacity = 600, .policy = policy, .fifo = fifo})->fifo_places;
     };
     EXPECT_EQ(places(false, OLAF_POLICY_OLAF), 0u);
-    EXPECT_EQ(places(true, OLAF_POLICY_OLAF), 16u); // a power of two that holds nine
-    EXPECT_EQ(places(false, OLAF_POLICY_FIFO), 16u);
+    // A power of two that holds what waits and what leaves; no more than the ring has.
+    EXPECT_EQ(places(true, OLAF_POLICY_OLAF), 1024u);
+    EXPECT_EQ(places(false, OLAF_POLICY_FIFO), 1024u);
+    EXPECT_EQ(make_config({.queue_capacity = 8, .policy = OLAF_POLICY_FIFO})->fifo_places, 16u);
     EXPECT_TRUE(good<AttachOptions>({"attach", "eth0", "--local", "--fifo"}).fifo);
     EXPECT_FALSE(good<AttachOptions>({"attach", "eth0", "--local"}).fifo);
 }
