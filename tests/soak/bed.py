@@ -26,7 +26,7 @@ def text(mac):
 class Bed:
     def __init__(self, olaf, way, family):
         self.olaf_binary, self.way, self.family = olaf, way, family
-        self.strangers = False # whether anybody has sent what he shouldn't
+        self.strangers = False  # whether anybody has sent what he shouldn't
         self.worker, self.host = Netns("worker"), Netns("host")
         self.far = None if way == "local" else Netns("server")
         self.near, self.far_net, self.bits = NET[family]
