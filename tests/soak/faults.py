@@ -145,7 +145,7 @@ def command_is_killed(bed, draw, options):
 
 
 def _detached(bed, options):
-    bed.olaf("detach", "in", "--force")
+    bed.olaf("detach", "in", "--force", check=False)  # it may be gone already
     bed.attach(options)
 
 
