@@ -27,6 +27,14 @@ struct sk_buff {
 
 #define OLAF_LINK_STARTED (1UL << 0)
 #define OLAF_LINK_NO_CARRIER (1UL << 2)
+struct nsproxy {
+	struct net *net_ns;
+} OLAF_KERNEL;
+
+struct task_struct {
+	struct nsproxy *nsproxy;
+} OLAF_KERNEL;
+
 #define OLAF_SKB_VLAN_TAGS 2
 #define OLAF_SKB_EXTENSIONS 4
 #define OLAF_SKB_FRAGMENT 0x3fff /* more-fragments flag and fragment offset */

@@ -27,7 +27,7 @@ class Server:
         self._wire = netns.packets(device) if device else None
         if self._wire:
             self._wire.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, ROOM)
-        self._process = multiprocessing.Process(target=self._serve, daemon=True)
+        self._process = multiprocessing.Process(target=self._serve, args=(netns,), daemon=True)
         self._process.start()
 
     def close(self):
@@ -49,9 +49,13 @@ class Server:
             return 0
         return int.from_bytes(self._wire.getsockopt(263, PACKET_STATISTICS, 8)[4:], "little")
 
-    def _serve(self):
+    def _serve(self, netns):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         os.nice(-5)
+        with netns.inside():
+            self._count_for_ever()
+
+    def _count_for_ever(self):
         sources = [self._socket] + ([self._wire] if self._wire else [])
         for source in sources:
             source.setblocking(False)
