@@ -183,7 +183,9 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	dev = BPF_CORE_READ(skb, dev);
 	way_out = olaf_is_way_out(dev, watched);
-	up = !watched->egress_ifindex && olaf_is_device(dev, watched);
+	up = !watched->egress_ifindex &&
+	     (olaf_is_device(dev, watched) ||
+	      (olaf_reason_is_checksum(ctx->args[2]) && olaf_is_being_read(skb, watched)));
 	if (sent->lane_sends) {
 		if (olaf_lane_learns(sent, skb, watched->port_be, way_out)) {
 			if (way_out && olaf_link_is_down(dev))

@@ -2,8 +2,9 @@
 /*
  * Map olaf_losses: what was lost behind the queue, by place.
  *
- * Key 0, struct olaf_losses, one copy a CPU. Writers: the loss programs, in softirq or with
- * softirqs off: plain increments. User space sums.
+ * Key 0, struct olaf_losses, one copy a CPU. Writers: the loss programs. An skb may die in a
+ * process, which a softirq that loses another one interrupts: increments are atomic. User space
+ * sums.
  */
 #ifndef OLAF_LOSSES_BPF_H
 #define OLAF_LOSSES_BPF_H
@@ -27,8 +28,8 @@ static __always_inline int olaf_lose(__u32 where, __u32 frames, __u32 updates)
 	losses = bpf_map_lookup_elem(&olaf_losses, &zero);
 	if (!losses)
 		return 0;
-	losses->frames[where] += frames;
-	losses->updates[where] += updates;
+	__sync_fetch_and_add(&losses->frames[where], frames);
+	__sync_fetch_and_add(&losses->updates[where], updates);
 	if (!olaf_listened(now))
 		return 0;
 	telling = olaf_event_begin(OLAF_EVENT_LOSS, where, NULL, now);

@@ -33,6 +33,12 @@ static __always_inline int olaf_reason_is_socket(__u32 reason)
 	       OLAF_REASON_IS(reason, UDP_CSUM) || OLAF_REASON_IS(reason, PROTO_MEM);
 }
 
+/* The server's socket looks at a UDP checksum when the server reads. */
+static __always_inline int olaf_reason_is_checksum(__u32 reason)
+{
+	return OLAF_REASON_IS(reason, UDP_CSUM);
+}
+
 /* Not a loss of ours: XDP's own verdict, and a packet socket's copy. */
 static __always_inline int olaf_reason_is_none_of_ours(__u32 reason)
 {

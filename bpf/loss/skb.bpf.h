@@ -20,18 +20,29 @@ struct sk_buff {
 	unsigned long _skb_refdst;
 	int skb_iif;
 	__u16 mac_header;
+	unsigned int len;
 	unsigned char *head;
 	unsigned char *data;
 } OLAF_KERNEL;
 
 #define OLAF_LINK_STARTED (1UL << 0)
 #define OLAF_LINK_NO_CARRIER (1UL << 2)
+struct nsproxy {
+	struct net *net_ns;
+} OLAF_KERNEL;
+
+struct task_struct {
+	struct nsproxy *nsproxy;
+} OLAF_KERNEL;
+
 #define OLAF_SKB_VLAN_TAGS 2
 #define OLAF_SKB_EXTENSIONS 4
+#define OLAF_SKB_FRAGMENT 0x3fff /* more-fragments flag and fragment offset */
 
 /* A frame on its way through the kernel. */
 struct olaf_skb {
 	const void *frame; /* its MAC header */
+	__u32 bytes; /* from there to its end */
 	__be32 daddr_be[4]; /* its destination as olaf_own has it */
 	struct olaf_header message; /* wire form */
 };
@@ -63,22 +74,26 @@ static __always_inline __be16 olaf_skb_ethernet(const void *frame, __u32 *offset
 	return proto_be;
 }
 
-/* Past the IP header, whose destination it takes. Returns whether UDP follows. */
-static __always_inline int olaf_skb_ip(const void *frame, __u32 family, __be32 daddr_be[4],
-				       __u32 *offset)
+/* Past an IPv4 header, whose destination it takes. Returns whether whole UDP follows. */
+static __always_inline int olaf_skb_ipv4(const void *frame, __be32 daddr_be[4], __u32 *offset)
+{
+	struct iphdr four;
+
+	if (bpf_probe_read_kernel(&four, sizeof(four), frame + *offset))
+		return 0;
+	*offset += 4 * four.ihl;
+	olaf_map_address(daddr_be, &four.daddr, 4);
+	return four.version == 4 && four.ihl >= 5 && four.protocol == IPPROTO_UDP &&
+	       !(four.frag_off & bpf_htons(OLAF_SKB_FRAGMENT));
+}
+
+/* The same for IPv6. */
+static __always_inline int olaf_skb_ipv6(const void *frame, __be32 daddr_be[4], __u32 *offset)
 {
 	__u8 extension[2];
 	struct ipv6hdr six;
-	struct iphdr four;
 	int i;
 
-	if (family == 4) {
-		if (bpf_probe_read_kernel(&four, sizeof(four), frame + *offset))
-			return 0;
-		*offset += 4 * four.ihl;
-		olaf_map_address(daddr_be, &four.daddr, 4);
-		return four.version == 4 && four.protocol == IPPROTO_UDP;
-	}
 	if (bpf_probe_read_kernel(&six, sizeof(six), frame + *offset) || six.version != 6)
 		return 0;
 	*offset += sizeof(six);
@@ -94,25 +109,34 @@ static __always_inline int olaf_skb_ip(const void *frame, __u32 family, __be32 d
 	return extension[0] == IPPROTO_UDP;
 }
 
-/* Reads the update that the skb carries to UDP port `port_be`. Returns 0, or -1: none. */
+/*
+ * Reads the update that the skb carries to UDP port `port_be`. What isn't whole was never the
+ * queue's; behind its end lies what the memory held before. Returns 0, or -1: none.
+ */
 static __always_inline int olaf_skb_update(const struct sk_buff *skb, __be16 port_be,
 					   struct olaf_skb *into)
 {
 	const void *frame = BPF_CORE_READ(skb, head) + BPF_CORE_READ(skb, mac_header);
 	struct udphdr udp;
 	__be16 proto_be;
+	int whole = 0;
 	__u32 offset;
 
 	into->frame = frame;
+	into->bytes = (const void *)BPF_CORE_READ(skb, data) - frame + BPF_CORE_READ(skb, len);
 	proto_be = olaf_skb_ethernet(frame, &offset);
-	if (proto_be != bpf_htons(ETH_P_IP) && proto_be != bpf_htons(ETH_P_IPV6))
-		return -1;
-	if (!olaf_skb_ip(frame, proto_be == bpf_htons(ETH_P_IP) ? 4 : 6, into->daddr_be, &offset) ||
-	    bpf_probe_read_kernel(&udp, sizeof(udp), frame + offset) || udp.dest != port_be ||
+	if (proto_be == bpf_htons(ETH_P_IP))
+		whole = olaf_skb_ipv4(frame, into->daddr_be, &offset);
+	else if (proto_be == bpf_htons(ETH_P_IPV6))
+		whole = olaf_skb_ipv6(frame, into->daddr_be, &offset);
+	if (!whole || bpf_probe_read_kernel(&udp, sizeof(udp), frame + offset) || udp.dest != port_be ||
+	    offset + bpf_ntohs(udp.len) > into->bytes ||
 	    bpf_probe_read_kernel(&into->message, sizeof(into->message),
 				  frame + offset + sizeof(udp)))
 		return -1;
 	if (into->message.magic_be != bpf_htons(OLAF_MAGIC) ||
+	    bpf_ntohs(udp.len) != sizeof(udp) + sizeof(into->message) +
+					  8 * bpf_ntohs(into->message.lanes_be) ||
 	    into->message.version != OLAF_VERSION || into->message.type != OLAF_UPDATE)
 		return -1;
 	return 0;

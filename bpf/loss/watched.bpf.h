@@ -49,4 +49,18 @@ static __always_inline int olaf_is_way_out(const struct net_device *dev,
 	return ifindex && ifindex == watched->egress_ifindex && olaf_is_in_netns(dev, watched);
 }
 
+/*
+ * Did the queue's device bring what a process is about to read? In a socket's buffer an skb forgets
+ * its device; it still knows the index, and the process is in the server's namespace.
+ */
+static __always_inline int olaf_is_being_read(const struct sk_buff *skb,
+					      const volatile struct olaf_watched *watched)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task();
+	__u32 iif = BPF_CORE_READ(skb, skb_iif);
+
+	return iif == watched->ifindex &&
+	       BPF_CORE_READ(task, nsproxy, net_ns, ns.inum) == watched->netns;
+}
+
 #endif /* OLAF_WATCHED_BPF_H */

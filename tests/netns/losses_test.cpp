@@ -26,15 +26,19 @@ Lost lost(const Status &status) {
 
 class Losses : public testing::Test {
   protected:
-    /// Sends updates that pass the queue, and waits until it has had them.
+    /// Sends updates, and waits until the queue has had them: they may wait there.
     Status send(std::uint32_t count) {
         sent_ += count;
         const auto frames = frames_of(bed, random_updates(count, 4, 8, 3));
         const PacketSocket socket(bed.worker, "eth0");
         socket.send(frames);
+        return bed.olaf.await([&](const Status &now) { return now["received"] >= sent_; });
+    }
+
+    /// Waits until all of them have left.
+    [[nodiscard]] Status drained() const {
         const auto status = bed.olaf.await_drained(sent_);
         expect_identities(status);
-        EXPECT_EQ(status["updates_out"], sent_); // they did leave the queue
         return status;
     }
 
@@ -44,17 +48,22 @@ class Losses : public testing::Test {
     std::uint64_t sent_ = 0;
 };
 
+/// What is on its way when a device goes is lost; the rest waits until it is back.
 TEST_F(Losses, BehindADeviceThatIsDownOrWhosePeerIs) {
     make_lossless(bed);
     bed.attach({"--rate", "unlimited"});
-    EXPECT_EQ(lost(send(50)), (Lost{0, 0, 0, 0}));
+    send(50);
+    EXPECT_EQ(lost(drained()), (Lost{0, 0, 0, 0}));
     bed.server().ip("link set eth0 down\n");
-    EXPECT_EQ(lost(send(40)), (Lost{0, 40, 0, 0}));
-    bed.host.ip("link set out down\n");
-    EXPECT_EQ(lost(send(30)), (Lost{30, 40, 0, 0}));
-    bed.host.ip("link set out up\n");
+    EXPECT_GT(lost(send(40)).transmit, 0u);
     bed.server().ip("link set eth0 up\n");
-    EXPECT_EQ(lost(send(20)), (Lost{30, 40, 0, 0}));
+    EXPECT_EQ(lost(drained()).redirect, 0u);
+    bed.host.ip("link set out down\n");
+    EXPECT_GT(lost(send(30)).redirect, 0u);
+    bed.host.ip("link set out up\n");
+    const auto before = lost(drained());
+    send(20);
+    EXPECT_EQ(lost(drained()), before);
 }
 
 /// The drain lane's departures go through a helper that tells how it went.
@@ -75,11 +84,13 @@ TEST_F(Losses, AreCountedOnThroughAReplacementAndForgottenWithTheQueue) {
     const auto before = traces(bed.host);
     bed.attach({"--rate", "unlimited"});
     bed.server().ip("link set eth0 down\n");
-    EXPECT_EQ(lost(send(5)), (Lost{0, 5, 0, 0}));
+    const auto first = lost(send(5)).transmit;
+    EXPECT_GT(first, 0u);
     bed.olaf.replace();
-    EXPECT_EQ(lost(send(6)), (Lost{0, 11, 0, 0}));
-    bed.olaf.detach();
+    EXPECT_GE(lost(bed.olaf.status()).transmit, first);
     bed.server().ip("link set eth0 up\n");
+    drained();
+    bed.olaf.detach();
     EXPECT_EQ(traces(bed.host), before);
     bed.attach({"--rate", "unlimited"});
     EXPECT_EQ(lost(bed.olaf.status()), (Lost{0, 0, 0, 0}));
@@ -104,7 +115,7 @@ TEST_F(Losses, AreThoseOfOneQueueAlone) {
     other.ip("link set out down\n");
     const auto frames = frames_of(bed, random_updates(25, 4, 8, 3));
     PacketSocket(far, "eth0").send(frames);
-    EXPECT_EQ(lost(olaf.await_drained(25)), (Lost{25, 0, 0, 0}));
+    EXPECT_GT(lost(olaf.await([](const Status &now) { return now["received"] >= 25; })).redirect, 0u);
     EXPECT_EQ(lost(bed.olaf.status()), (Lost{0, 0, 0, 0}));
 }
 
@@ -138,7 +149,8 @@ TEST(LossesOneArmed, OfWhatIsSentBack) {
     for (std::uint32_t i = 0; i < 12; i++)
         frames.push_back(ipv4().to({2, 0, 0, 0, 0, 0x77}).carrying(Update{.cluster = i}));
     PacketSocket(worker, "eth0").send(frames);
-    EXPECT_EQ(lost(olaf.await_drained(12)), (Lost{0, 0, 12, 0}));
+    // What isn't lost the drain lane sends: its frames need no NAPI.
+    EXPECT_GT(lost(olaf.await_drained(12)).send_back, 0u);
 }
 
 } // namespace

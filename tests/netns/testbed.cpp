@@ -200,6 +200,8 @@ Peer Testbed::target(int family) const {
 
 Path Testbed::path(int family) const {
     auto path = Path(family);
+    if (upstream())
+        path.target(254); // the host's own address
     return path.from(worker_mac).to(routes() || upstream() ? in_mac : server_mac);
 }
 

@@ -75,7 +75,7 @@ class Testbed {
     [[nodiscard]] static Peer server_peer(int family);
     /// Where a worker sends its updates.
     [[nodiscard]] Peer target(int family) const;
-    /// A frame of the worker's to there; upstream, its addresses don't matter.
+    /// A frame of the worker's to the server; upstream, to the host.
     [[nodiscard]] Path path(int family = 4) const;
 
   private:

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What goes wrong on a network. Each fault is drawn from the seed and taken back by itself.
+
+A fault is a function of (bed, draw, options) that says in a line what it did. What it may do is
+decided by the bed that stands: `faults_for`. A quiet one runs while nothing is sent: what it loses
+is beyond the queue's host, so nobody on it could count that.
+"""
+import signal
+import subprocess
+import time
+
+from bed import SERVER_MAC, text
+
+
+def _nap(draw, longest=0.4):
+    time.sleep(draw.uniform(0, longest))
+
+
+def nothing(bed, draw, _options):
+    """The queue alone, under load."""
+    _nap(draw, 1)
+    return "nothing"
+
+
+def output_flaps(bed, draw, _options):
+    times = draw.randint(1, 6)
+    for _ in range(times):
+        bed.host.ip("link set out down")
+        _nap(draw)
+        bed.host.ip("link set out up")
+        bed.address()
+        _nap(draw)
+    return f"out went down {times} times"
+
+
+def server_goes(bed, draw, _options):
+    """Quiet: frames in the ring of the server's device go with it."""
+    bed.far.ip("link set eth0 down")
+    return "the server's link went down", lambda: (bed.far.ip("link set eth0 up"), bed.address())
+
+
+def peer_takes_no_redirects(bed, draw, _options):
+    """Quiet, like the one before."""
+    bed.far.offloads("eth0", gro=False)
+    return "the server's device lost its NAPI", lambda: bed.far.offloads("eth0", gro=True)
+
+
+def output_mtu(bed, draw, _options):
+    mtu = draw.choice((68 if bed.family == 4 else 1280, 1280, 1400, 9000))
+    bed.host.ip(f"link set out mtu {mtu}")
+    _nap(draw)
+    bed.host.ip("link set out mtu 1500")
+    bed.address()
+    return f"out had an MTU of {mtu}"
+
+
+def neighbour_vanishes(bed, draw, _options):
+    times = draw.randint(1, 8)
+    for _ in range(times):
+        bed.host.ip("neighbour flush dev out\nneighbour flush dev in")
+        _nap(draw)
+    return f"neighbours vanished {times} times"
+
+
+def neighbour_fails(bed, draw, _options):
+    """A wrong neighbour entry would be a lie; one that never answers is an outage."""
+    bed.host.ip(f"neighbour replace {bed.server_address()} dev out nud failed")
+    _nap(draw, 1)
+    bed.host.ip(f"neighbour del {bed.server_address()} dev out", check=False)
+    return "the server's neighbour entry failed"
+
+
+def server_changes_mac(bed, draw, _options):
+    mac = text(SERVER_MAC[:5] + bytes([draw.randrange(32, 250)]))
+    bed.far.ip(f"link set eth0 address {mac}")
+    return f"the server's MAC address is now {mac}"
+
+
+def route_goes(bed, draw, _options):
+    net = bed.far_net.format(0 if bed.family == 4 else "")
+    six = "-6 " if bed.family == 6 else ""
+    bed.host.ip(f"{six}route del {net}/{bed.bits} dev out", check=False)
+    _nap(draw, 1)
+    bed.host.ip(f"{six}route replace {net}/{bed.bits} dev out")
+    return "the route went for a while"
+
+
+def output_is_full(bed, draw, _options):
+    kind = draw.choice(("tbf rate 400kbit burst 3000 limit 3000", "pfifo limit 2", "sfq limit 8"))
+    queue = ["tc", "-n", bed.host.name, "qdisc"]
+    subprocess.run([*queue, "replace", "dev", "out", "root", *kind.split()], check=True,
+                   capture_output=True)
+    _nap(draw, 1)
+    subprocess.run([*queue, "del", "dev", "out", "root"], check=True, capture_output=True)
+    return f"out had a queueing discipline: {kind}"
+
+
+def input_flaps(bed, draw, _options):
+    """Down, the host's device loses what the kernel holds of it: updates of ours among them."""
+    times = draw.randint(1, 4)
+    for _ in range(times):
+        bed.worker.ip("link set eth0 down")
+        _nap(draw)
+        bed.worker.ip("link set eth0 up")
+        bed.address()
+        _nap(draw)
+    return f"the worker's link went down {times} times"
+
+
+def lane_flaps(bed, draw, _options):
+    lane = bed.status()["lane"]["device"]
+    times = draw.randint(1, 4)
+    for _ in range(times):
+        bed.host.ip(f"link set {lane} down")
+        _nap(draw)
+        bed.host.ip(f"link set {lane} up")
+        _nap(draw)
+    return f"the drain lane went down {times} times"
+
+
+def replaced(bed, draw, options):
+    times = draw.randint(1, 3)
+    for _ in range(times):
+        more = draw.choice(([], ["--rate", draw.choice(("2mbit", "20mbit", "unlimited"))],
+                            ["--policy", draw.choice(("olaf", "newest", "fifo", "aggregate"))]))
+        bed.olaf("attach", "in", "--replace", *more)
+    return f"the programs were replaced {times} times"
+
+
+def command_is_killed(bed, draw, options):
+    """A command that only changes rules or programs changes nothing for good when it is killed."""
+    words = draw.choice((["attach", "in", "--replace"], ["status", "in", "--json"],
+                         ["attach", "in", "--replace", "--rate", "5mbit"],
+                         ["cluster", "set", "in", "0-7", "--max-count", "256"],
+                         ["cluster", "list", "in"], ["trace", "in"], ["detach", "in"]))
+    if words[0] == "detach":  # while updates come it has enough to do
+        words = ["attach", "in", "--replace", "--drain-interval", "1ms"]
+    how = draw.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
+    process = subprocess.Popen(bed.command(*words), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    time.sleep(draw.uniform(0, 0.3))
+    process.send_signal(how)
+    process.wait()
+    return f"olaf {' '.join(words)} got {how.name}"
+
+
+def _detached(bed, options):
+    bed.olaf("detach", "in", "--force", check=False)  # it may be gone already
+    bed.attach(options)
+
+
+def detach_is_killed(bed, draw, options):
+    process = subprocess.Popen(bed.command("detach", "in"), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    time.sleep(draw.uniform(0, 0.3))
+    process.kill()
+    process.wait()
+    _detached(bed, options)
+    return "olaf detach was killed"
+
+
+def attached_anew(bed, draw, options):
+    times = draw.randint(1, 3)
+    for _ in range(times):
+        _detached(bed, options)
+    return f"detached and attached {times} times"
+
+
+def lane_is_deleted(bed, draw, options):
+    bed.host.ip(f"link del {bed.status()['lane']['device']}")
+    _nap(draw)
+    _detached(bed, options)
+    return "the drain lane was deleted, then the queue attached anew"
+
+
+def server_has_no_room(bed, draw, _options):
+    """On this host the queue sees what the server's socket drops."""
+    bed.server.limit_room(draw.choice((2304, 20000)))
+    _nap(draw, 1)
+    bed.server.limit_room()
+    return "the server's socket had little room"
+
+
+# Books go on through these, exactly.
+UNDER_LOAD = [nothing, lane_flaps, replaced, command_is_killed, input_flaps]
+BEHIND_AN_OUTPUT = [output_flaps, output_mtu, output_is_full]
+ROUTED = [neighbour_vanishes, neighbour_fails, route_goes]
+QUIET = [server_goes, peer_takes_no_redirects, server_changes_mac]
+# After these the queue is another one, with books of its own.
+NEW_BOOKS = [detach_is_killed, attached_anew, lane_is_deleted]
+
+
+def faults_for(bed):
+    found = UNDER_LOAD + NEW_BOOKS
+    if not bed.far:
+        found = found + [server_has_no_room]
+    else:
+        found = found + BEHIND_AN_OUTPUT + QUIET
+    if bed.way in ("routed", "upstream"):
+        found = found + ROUTED
+    return found
