@@ -11,6 +11,7 @@
 #include "allow_list.hpp"
 #include "lane.hpp"
 #include "losses.hpp"
+#include "proof.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
 #include "turnround.hpp"
@@ -132,6 +133,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   [&] { return pin_programs(*queue, place, false); },
                   [&] { return install_filters(*map, record, *queue, device); },
                   [&] { return install_return(*map, record, *queue); },
+                  [&] { return prove_lane(*queue, device); },
                   [&] {
                       watch_losses_or_say(*queue, place, device);
                       return install_xdp(place, *queue, device, skb_mode);

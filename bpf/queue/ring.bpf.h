@@ -16,7 +16,7 @@
 #define OLAF_RING_BPF_H
 
 #include "bpf/queue/slot.bpf.h"
-#include "bpf/queue/token.bpf.h"
+#include "bpf/queue/turn.bpf.h"
 #include "bpf/queue/window.bpf.h"
 
 struct {
@@ -172,8 +172,8 @@ static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __
 	if (!free || now <= ring->lane_deadline_ns)
 		return;
 	ring->lane_deadline_ns = olaf_token_deadline(now, OLAF_TOKEN_LONGEST_WAIT);
-	if (++ring->lane_generation == 0) /* that is a kick's */
-		ring->lane_generation = 1;
+	if (++ring->lane_generation == OLAF_PROOF)
+		ring->lane_generation = OLAF_KICK + 1;
 	claim->generation = ring->lane_generation;
 	claim->got |= OLAF_GOT_TOKEN;
 }

@@ -261,6 +261,7 @@ struct olaf_counters {
 	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
 	__u64 lane_kicks; /* bursts of the lane that an ACK set off */
 	__u64 events_lost; /* the listener's buffer was full (olaf/events.h) */
+	__u64 lane_proofs; /* frames of attach's that went the whole way of a token */
 	__u64 passages_unmetered; /* passed through, but a departure of the slot took too long */
 };
 

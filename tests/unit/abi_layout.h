@@ -148,6 +148,7 @@
 	ABI_FIELD(olaf_counters, departures_refused) \
 	ABI_FIELD(olaf_counters, lane_kicks) \
 	ABI_FIELD(olaf_counters, events_lost) \
+	ABI_FIELD(olaf_counters, lane_proofs) \
 	ABI_FIELD(olaf_counters, passages_unmetered) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
@@ -321,6 +322,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 300
+#define ABI_ENTRIES 301
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
