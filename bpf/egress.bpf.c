@@ -16,6 +16,15 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
+/* Is it the frame by which attach tries a token's way? Its length is looked at first: all pass here. */
+static __always_inline int olaf_is_proof(struct __sk_buff *skb)
+{
+	struct olaf_token token;
+
+	return skb->len == OLAF_TOKEN_MIN_BYTES && !olaf_token_read(skb, &token) &&
+	       token.generation == OLAF_PROOF;
+}
+
 SEC("tc")
 int olaf_egress(struct __sk_buff *skb)
 {
@@ -23,6 +32,8 @@ int olaf_egress(struct __sk_buff *skb)
 
 	if (!ack || ack->copying)
 		return TC_ACT_UNSPEC;
+	if (olaf_is_proof(skb))
+		return bpf_redirect(olaf_cfg.ifindex, BPF_F_INGRESS);
 	if (olaf_revive(skb))
 		return TC_ACT_SHOT;
 	if (!olaf_ack_parse(skb, ack, olaf_cfg.port_be))

@@ -25,21 +25,6 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /*
- * Reads the token of a frame; 0 if it is one of ours. From the MAC header, which isn't
- * always where the skb begins: generic XDP that had to copy it forgets its mac_len.
- */
-static __always_inline int olaf_token_read(struct __sk_buff *skb, struct olaf_token *token)
-{
-	if (bpf_skb_load_bytes_relative(skb, OLAF_TOKEN_OFFSET, token, sizeof(*token),
-					BPF_HDR_START_MAC))
-		return -1;
-	return token->eth_proto_be == bpf_htons(ETH_P_IP) && olaf_cfg.token_secret &&
-			       token->secret == olaf_cfg.token_secret ?
-		       0 :
-		       -1;
-}
-
-/*
  * TC ingress of the queue's device. Everything but a token passes, having looked after a
  * lost one, and later filters still run. The first trip is made at the length of the longest
  * turn: that uses up what the lane's bucket has saved, and ticks then come at their interval.
@@ -54,7 +39,8 @@ int olaf_token_catch(struct __sk_buff *skb)
 	/* A tag of the frame that it was made of would leave with whatever departs in it. */
 	if (skb->vlan_present && bpf_skb_vlan_pop(skb))
 		return TC_ACT_SHOT;
-	bpf_skb_change_tail(skb, olaf_token_bytes(OLAF_TOKEN_LONGEST_WAIT), 0);
+	if (token.generation != OLAF_PROOF)
+		bpf_skb_change_tail(skb, olaf_token_bytes(OLAF_TOKEN_LONGEST_WAIT), 0);
 	/* Where the skb begins is where it will be sent from: see olaf_token_read(). */
 	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
 		return TC_ACT_SHOT;
@@ -122,6 +108,10 @@ int olaf_lane_drain(struct __sk_buff *skb)
 
 	if (!ring || olaf_token_read(skb, &token))
 		return TC_ACT_SHOT;
+	if (token.generation == OLAF_PROOF) {
+		olaf_count(lane_proofs);
+		return TC_ACT_SHOT;
+	}
 	if (token.generation != *(volatile __u32 *)&ring->lane_generation) {
 		olaf_count(lane_stale);
 		return TC_ACT_SHOT;
@@ -139,7 +129,10 @@ int olaf_lane_drain(struct __sk_buff *skb)
 /* The clone of some frame (revive.bpf.h) becomes the token, and starts on its first turn. */
 static __always_inline int olaf_lane_start(struct __sk_buff *skb, __u32 generation)
 {
-	if (olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
+	struct olaf_ring *ring = olaf_the_ring();
+
+	if (!ring || generation != *(volatile __u32 *)&ring->lane_generation ||
+	    olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
 		return TC_ACT_SHOT;
 	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
 }
@@ -167,4 +160,20 @@ int olaf_lane_kick(struct __sk_buff *skb)
 	if (olaf_lane_burst(skb, ring, OLAF_KICK) == OLAF_DRAINED_ASK)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
 	return TC_ACT_SHOT;
+}
+
+/*
+ * Run by attach, with a frame of its own: sends it out of the queue's device as a proof. The
+ * egress program turns it round, and from there on it goes a token's way (lane_proofs). 0,
+ * or negative: the device refused it.
+ */
+SEC("tc")
+int olaf_lane_prove(struct __sk_buff *skb)
+{
+	struct olaf_token token;
+
+	olaf_token_write(&token, OLAF_PROOF);
+	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
+		return -1;
+	return bpf_clone_redirect(skb, olaf_cfg.ifindex, 0);
 }

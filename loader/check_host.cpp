@@ -17,6 +17,9 @@ namespace {
 
 Check check_kernel() {
     const auto release = kernel_release();
+    if (is_preempt_rt())
+        return {"kernel", Verdict::bad, "Linux " + release + " is a PREEMPT_RT kernel",
+                "boot one without: on it softirqs preempt each other"};
     if (running_kernel() >= oldest_kernel)
         return {"kernel", Verdict::good, "Linux " + release, ""};
     return {"kernel", Verdict::bad, "Linux " + release + " is too old",

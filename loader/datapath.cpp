@@ -214,6 +214,9 @@ int Datapath::lane_drain_fd() const {
 int Datapath::lane_kick_fd() const {
     return bpf_program__fd(parts_->lane_skeleton->progs.olaf_lane_kick);
 }
+int Datapath::lane_prove_fd() const {
+    return bpf_program__fd(parts_->lane_skeleton->progs.olaf_lane_prove);
+}
 int Datapath::egress_fd() const {
     return bpf_program__fd(parts_->egress_skeleton->progs.olaf_egress);
 }

@@ -46,6 +46,7 @@ class Datapath {
     [[nodiscard]] int ingress_fd() const;     ///< XDP program of the device
     [[nodiscard]] int token_catch_fd() const; ///< TC program, clsact ingress of the device
     [[nodiscard]] int lane_drain_fd() const;  ///< TC program, clsact ingress of the lane's end
+    [[nodiscard]] int lane_prove_fd() const;  ///< TC program, run by attach alone
     [[nodiscard]] int lane_kick_fd() const;   ///< TC program, clsact ingress of the lane's near end
     [[nodiscard]] int egress_fd() const;      ///< TC program, clsact egress of the device
     [[nodiscard]] int ack_return_fd() const;  ///< TC program, clsact ingress of UPSTREAM's device

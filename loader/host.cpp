@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 
 namespace olaf {
 
@@ -25,6 +26,19 @@ KernelVersion running_kernel() {
     return version;
 }
 
+bool tells_preempt_rt(std::string_view realtime, std::string_view version) {
+    return realtime.starts_with('1') || version.contains("PREEMPT_RT") ||
+           version.contains("PREEMPT RT");
+}
+
+bool is_preempt_rt() {
+    utsname name{};
+    std::ifstream file("/sys/kernel/realtime");
+    std::string realtime;
+    file >> realtime;
+    return tells_preempt_rt(realtime, ::uname(&name) == 0 ? name.version : "");
+}
+
 Result<void> require_privileges(const std::string &operation, const std::string &object) {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
     __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
@@ -38,6 +52,10 @@ Result<void> require_privileges(const std::string &operation, const std::string 
 }
 
 Result<void> require_kernel(const std::string &operation, const std::string &object) {
+    if (is_preempt_rt())
+        return fail(operation, object, 0, "boot a kernel without PREEMPT_RT",
+                    "on a PREEMPT_RT kernel softirqs preempt each other, and the queue isn't "
+                    "shown to work so");
     if (running_kernel() >= oldest_kernel)
         return {};
     return fail(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "olaf/result.hpp"
 
@@ -24,5 +25,11 @@ std::string kernel_release(); ///< "6.1.0-18-amd64"
 Result<void> require_privileges(const std::string &operation, const std::string &object);
 
 Result<void> require_kernel(const std::string &operation, const std::string &object);
+
+/// Whether that is a PREEMPT_RT kernel: the content of /sys/kernel/realtime ("" if there is no such
+/// file) and uname's version. Its softirqs preempt each other, which our programs' per-CPU areas and
+/// spinning locks don't stand.
+bool tells_preempt_rt(std::string_view realtime, std::string_view version);
+bool is_preempt_rt(); ///< of this kernel
 
 } // namespace olaf

@@ -13,6 +13,7 @@
 #include "lane.hpp"
 #include "losses.hpp"
 #include "own_addresses.hpp"
+#include "proof.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
 #include "turnround.hpp"
@@ -139,6 +140,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   [&] { return pin_programs(*queue, place, false); },
                   [&] { return install_filters(*map, record, *queue, device); },
                   [&] { return install_return(*map, record, *queue); },
+                  [&] { return prove_lane(*queue, device); },
                   [&] {
                       watch_losses_or_say(*queue, place, device);
                       look_beside_or_say(*queue, place, device);

@@ -7,6 +7,7 @@
 #include "bpf_log.hpp"
 #include "cli.hpp"
 #include "netns.hpp"
+#include "teardown.hpp"
 
 namespace {
 
@@ -18,13 +19,14 @@ struct Run {
         return done(attach(options, global));
     }
     Result<bool> operator()(const DetachOptions &options) const {
-        return done(detach(options, global));
+        return swept(done(detach(options, global)));
     }
     Result<bool> operator()(const StatusOptions &options) const {
         return done(status(options, global));
     }
     Result<bool> operator()(const ClusterOptions &options) const {
-        return done(cluster(options, global));
+        auto result = done(cluster(options, global));
+        return options.action == ClusterOptions::Action::list ? result : swept(std::move(result));
     }
     Result<bool> operator()(const TraceOptions &options) const {
         return done(trace(options, global));
@@ -42,6 +44,12 @@ struct Run {
     }
 
   private:
+    /// Whatever command changes something also clears what a vanished namespace left.
+    static Result<bool> swept(Result<bool> result) {
+        if (result)
+            sweep_stale();
+        return result;
+    }
     static Result<bool> done(const Result<void> &result) {
         if (!result)
             return std::unexpected(result.error());

@@ -2,10 +2,12 @@
 #include "teardown.hpp"
 
 #include <bpf/bpf.h>
+#include <fmt/format.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "attachment.hpp"
 #include "device.hpp"
 #include "netns.hpp"
 #include "record.hpp"
@@ -58,6 +60,10 @@ Result<void> tear_down(PinLock &lock) {
     const auto map = RecordMap::open(place);
     const auto record = map ? map->read() : std::unexpected(map.error());
     if (record && here && *here == place.netns) {
+        // Killed between a filter and its clsact, the next one must still know that to be ours.
+        auto half = *record;
+        half.complete = 0;
+        keep_first(first, map->write(half));
         remove_from_device(place, *record, first);
         if (record->lane_ours)
             keep_first(first, remove_lane(record->lane(place.ifindex)));
@@ -69,20 +75,27 @@ Result<void> tear_down(PinLock &lock) {
     return first;
 }
 
-void sweep_stale(const PinPlace &but) {
+void sweep_stale(const std::optional<PinPlace> &but) {
+    const auto here = netns_inode();
+    if (!here)
+        return;
     const auto namespaces = visible_netns();
     for (const auto &place : pinned_places()) {
-        const bool ours = place.netns == but.netns;
-        if ((ours && place.ifindex == but.ifindex) || (!ours && namespaces.contains(place.netns)))
+        const bool ours = place.netns == *here;
+        if (but && place.netns == but->netns && place.ifindex == but->ifindex)
+            continue;
+        if (ours ? find_device(place.ifindex).has_value() : namespaces.contains(place.netns))
             continue;
         auto lock = PinLock::existing(place);
         if (!lock)
             continue; // somebody is at work on it
         const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
-        const bool alive = link && xdp_link_device(link.get()) != 0;
-        const bool device_gone = ours && !find_device(place.ifindex);
-        if (!alive && (device_gone || !ours))
-            (void)in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }});
+        if (link ? xdp_link_device(link.get()) != 0 : errno != ENOENT)
+            continue; // it lives, or we may not know
+        const std::string device(read_attachment(place).record.device);
+        if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))
+            fmt::print(stderr, "{}: removed what was left of its queue, for its {} has gone\n",
+                       device, ours ? "device" : "network namespace");
     }
 }
 

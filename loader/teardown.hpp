@@ -3,6 +3,8 @@
 // fails halfway, and for what an attach that was killed left behind.
 #pragma once
 
+#include <optional>
+
 #include "bpffs.hpp"
 #include "olaf/result.hpp"
 
@@ -15,7 +17,8 @@ Result<void> take_off_xdp(const PinPlace &place);
 /// Goes on after a failure and returns the first. Touches devices only of this namespace.
 Result<void> tear_down(PinLock &lock);
 
-/// Removes what attachments of vanished devices and namespaces left, except at one place.
-void sweep_stale(const PinPlace &but);
+/// Removes what attachments of vanished devices and namespaces left, except at one place, and says
+/// so. What may still live isn't touched.
+void sweep_stale(const std::optional<PinPlace> &but = {});
 
 } // namespace olaf

@@ -17,8 +17,8 @@
 
 #include "bpf/queue/gate.bpf.h"
 #include "bpf/queue/slot.bpf.h"
-#include "bpf/queue/turns.bpf.h"
-#include "bpf/queue/token.bpf.h"
+#include "bpf/queue/hop_turns.bpf.h"
+#include "bpf/queue/token_turn.bpf.h"
 #include "bpf/queue/window.bpf.h"
 
 struct {
@@ -176,8 +176,8 @@ static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __
 	if (!free || now <= ring->lane_deadline_ns)
 		return;
 	ring->lane_deadline_ns = olaf_token_deadline(now, OLAF_TOKEN_LONGEST_WAIT);
-	if (++ring->lane_generation == 0) /* that is a kick's */
-		ring->lane_generation = 1;
+	if (++ring->lane_generation == OLAF_PROOF)
+		ring->lane_generation = OLAF_KICK + 1;
 	claim->generation = ring->lane_generation;
 	claim->got |= OLAF_GOT_TOKEN;
 }

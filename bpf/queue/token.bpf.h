@@ -15,26 +15,7 @@
 
 #include <linux/if_ether.h>
 
-#include "bpf/config.bpf.h"
-#include "olaf/lane.h"
-
-#define OLAF_TOKEN_OFFSET 12 /* behind the MAC addresses */
-
-/* The token is late when it hasn't come back this long after it should have. */
-#define OLAF_TOKEN_GRACE_NS 20000000ULL
-
-/* The wait of a token that is away for the longest turn. */
-#define OLAF_TOKEN_LONGEST_WAIT 0x7fffffffffffULL
-
-/* The generation of no token: tells a kick (ack_window.bpf.h). */
-#define OLAF_KICK 0
-
-struct olaf_token {
-	/* IPv4, so that the skb is one of a protocol that bpf_redirect_neigh() sends. */
-	__be16 eth_proto_be;
-	__u64 secret;
-	__u32 generation;
-} __attribute__((packed));
+#include "bpf/queue/token_turn.bpf.h"
 
 static __always_inline void olaf_token_write(struct olaf_token *token, __u32 generation)
 {
@@ -43,28 +24,25 @@ static __always_inline void olaf_token_write(struct olaf_token *token, __u32 gen
 	token->generation = generation;
 }
 
-/* Drain intervals that a token is away for which should come back in `wait` nanoseconds. */
-static __always_inline __u64 olaf_token_ticks(__u64 wait)
+/*
+ * Reads the token of a frame; 0 if it is one of ours. From the MAC header, which isn't
+ * always where the skb begins: generic XDP that had to copy it forgets its mac_len.
+ */
+static __always_inline int olaf_token_read(struct __sk_buff *skb, struct olaf_token *token)
 {
-	__u64 interval = olaf_cfg.drain_interval_ns, longest = olaf_longest_ticks(interval);
-	__u64 ticks;
-
-	if (!interval || wait <= interval)
-		return 1;
-	ticks = (wait + interval - 1) / interval;
-	return ticks < longest ? ticks : longest;
+	if (bpf_skb_load_bytes_relative(skb, OLAF_TOKEN_OFFSET, token, sizeof(*token),
+					BPF_HDR_START_MAC))
+		return -1;
+	return token->eth_proto_be == bpf_htons(ETH_P_IP) && olaf_cfg.token_secret &&
+			       token->secret == olaf_cfg.token_secret ?
+		       0 :
+		       -1;
 }
 
-/* Its length. */
+/* Length of a token that should come back in `wait` nanoseconds. */
 static __always_inline __u32 olaf_token_bytes(__u64 wait)
 {
 	return olaf_token_ticks(wait) * OLAF_TOKEN_MIN_BYTES;
-}
-
-/* When it is late: behind its turn, and what a busy machine may take besides. */
-static __always_inline __u64 olaf_token_deadline(__u64 now, __u64 wait)
-{
-	return now + olaf_token_ticks(wait) * olaf_cfg.drain_interval_ns + OLAF_TOKEN_GRACE_NS;
 }
 
 #endif /* OLAF_TOKEN_BPF_H */

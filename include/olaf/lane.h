@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How long a token may be on its way through the drain lane: what its programs and the
- * loader, which shapes the lane, must agree on.
+ * The token of the drain lane: what it is, and how long it may be on its way. What programs
+ * and the loader, which shapes and tries the lane, must agree on.
  *
  * Compiled as BPF C, C11 and C++.
  */
@@ -16,6 +16,19 @@
 
 /* A token that needn't be back at once is away for no longer, or for one drain interval. */
 #define OLAF_LONGEST_TURN_NS 6400000ULL
+
+#define OLAF_TOKEN_OFFSET 12 /* in the frame: behind the MAC addresses */
+
+/* Generations of no token. */
+#define OLAF_KICK 0 /* a burst for an ACK (ack_window.bpf.h) */
+#define OLAF_PROOF 0xffffffffU /* a frame by which attach tries the whole way of a token */
+
+struct olaf_token {
+	/* IPv4, so that the skb is one of a protocol that bpf_redirect_neigh() sends. */
+	__be16 eth_proto_be;
+	__u64 secret;
+	__u32 generation;
+} __attribute__((packed));
 
 /* Drain intervals that the longest turn takes. */
 static inline __u64 olaf_longest_ticks(__u64 drain_interval_ns)

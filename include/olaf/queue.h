@@ -308,6 +308,7 @@ struct olaf_counters {
 	__u64 events_lost; /* the listener's buffer was full (olaf/events.h) */
 	__u64 hops_asked; /* frames that asked a next hop for its address */
 	__u64 gate_probes; /* frames that asked whether the output takes frames again */
+	__u64 lane_proofs; /* frames of attach's that went the whole way of a token */
 	__u64 passages_unmetered; /* passed through, but a departure of the slot took too long */
 };
 

@@ -6,6 +6,7 @@
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -185,6 +186,18 @@ namespace {
 
 constexpr std::uint32_t foreign_handle = 1;
 
+/// A TC program of that one verdict.
+int always(int verdict) {
+    const bpf_insn code[] = {
+        {.code = BPF_ALU64 | BPF_MOV | BPF_K,
+         .dst_reg = 0,
+         .src_reg = 0,
+         .off = 0,
+         .imm = verdict},
+        {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
+    return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "foreign", "GPL", code, 2, nullptr);
+}
+
 bpf_tc_hook hook_of(int ifindex, ForeignFilter::Side side) {
     bpf_tc_hook hook{};
     hook.sz = sizeof hook;
@@ -207,14 +220,7 @@ ForeignFilter::ForeignFilter(const Netns &netns, const std::string &device, Side
                              unsigned priority)
     : netns_(netns), ifindex_(netns.ifindex(device)), side_(side), priority_(priority) {
     const Inside inside(netns);
-    const bpf_insn next[] = {
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K,
-         .dst_reg = 0,
-         .src_reg = 0,
-         .off = 0,
-         .imm = TC_ACT_UNSPEC},
-        {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
-    program_ = bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "foreign", "GPL", next, 2, nullptr);
+    program_ = always(TC_ACT_UNSPEC);
     auto hook = hook_of(ifindex_, side);
     auto options = filter_of(priority);
     options.prog_fd = program_;
@@ -244,6 +250,24 @@ bool ForeignFilter::attached() const {
     auto hook = hook_of(ifindex_, side_);
     auto options = filter_of(priority_);
     return bpf_tc_query(&hook, &options) == 0;
+}
+
+ForeignTcx::ForeignTcx(const Netns &netns, const std::string &device, ForeignFilter::Side side,
+                       int verdict) {
+    const Inside inside(netns);
+    const int program = always(verdict);
+    // enum bpf_attach_type and bpf_attr::link_create of Linux 6.6.
+    const std::uint32_t attributes[16] = {static_cast<std::uint32_t>(program),
+                                          static_cast<std::uint32_t>(netns.ifindex(device)),
+                                          side == ForeignFilter::Side::ingress ? 46u : 47u};
+    link_ = static_cast<int>(
+        syscall(SYS_bpf, BPF_LINK_CREATE, attributes, sizeof attributes));
+    close(program);
+}
+
+ForeignTcx::~ForeignTcx() {
+    if (link_ >= 0)
+        close(link_);
 }
 
 } // namespace olaf::test

@@ -62,6 +62,22 @@ class ForeignFilter {
     unsigned priority_;
 };
 
+/// Somebody else's TCX program on a device, with that verdict, for as long as it lives.
+class ForeignTcx {
+  public:
+    ForeignTcx(const Netns &netns, const std::string &device, ForeignFilter::Side side,
+               int verdict);
+    ~ForeignTcx();
+    ForeignTcx(const ForeignTcx &) = delete;
+    ForeignTcx &operator=(const ForeignTcx &) = delete;
+
+    /// Whether this kernel has TCX at all.
+    [[nodiscard]] bool attached() const { return link_ >= 0; }
+
+  private:
+    int link_;
+};
+
 /// Somebody else's XDP program on a device, for as long as it lives.
 class ForeignXdp {
   public:

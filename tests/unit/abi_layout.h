@@ -171,6 +171,7 @@
 	ABI_FIELD(olaf_counters, events_lost) \
 	ABI_FIELD(olaf_counters, hops_asked) \
 	ABI_FIELD(olaf_counters, gate_probes) \
+	ABI_FIELD(olaf_counters, lane_proofs) \
 	ABI_FIELD(olaf_counters, passages_unmetered) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
@@ -364,6 +365,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 343
+#define ABI_ENTRIES 344
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

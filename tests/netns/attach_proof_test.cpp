@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Attach sends a frame the whole way of a token before it says live: where somebody's program takes
+// it away, it names that and leaves no trace.
+#include <gtest/gtest.h>
+#include <linux/pkt_cls.h>
+
+#include "traffic.hpp"
+
+namespace olaf::test {
+namespace {
+
+using Side = ForeignFilter::Side;
+
+class AttachProof : public testing::TestWithParam<Side> {
+  protected:
+    const char *hook() { return GetParam() == Side::ingress ? "ingress" : "egress"; }
+    void expect_refused(const std::string &culprit) {
+        const auto before = traces(bed.host);
+        for (const char *mode : {"native", "skb"}) {
+            const auto told = bed.olaf({"attach", "in", "--local", "--mode", mode});
+            EXPECT_EQ(told.status, 1);
+            EXPECT_NE(told.err.find(culprit), told.err.npos) << told.err;
+            EXPECT_EQ(std::count(told.err.begin(), told.err.end(), '\n'), 1) << told.err;
+            EXPECT_EQ(traces(bed.host), before);
+        }
+    }
+    void expect_live() {
+        bed.attach();
+        bed.olaf.detach();
+    }
+    Testbed bed;
+};
+
+TEST_P(AttachProof, ATcxProgramThatEndsTheWayIsNamed) {
+    const ForeignTcx foreign(bed.host, "in", GetParam(), TC_ACT_OK);
+    if (!foreign.attached())
+        GTEST_SKIP() << "this kernel has no TCX";
+    expect_refused(std::string("(foreign) on the ") + hook());
+}
+
+TEST_P(AttachProof, AFilterThatEndsTheWayIsNamed) {
+    bed.host.tc(std::string("qdisc add dev in clsact\nfilter add dev in ") + hook() +
+                " protocol all prio 1 u32 match u32 0 0 classid 1:1\n");
+    expect_refused(std::string("a filter of kind u32 and priority 1 on the ") + hook());
+}
+
+TEST_P(AttachProof, ProgramsThatLetFramesOnAreNoObstacle) {
+    const ForeignTcx tcx(bed.host, "in", GetParam(), TC_ACT_UNSPEC);
+    const ForeignFilter filter(bed.host, "in", GetParam(), 1);
+    expect_live();
+}
+
+INSTANTIATE_TEST_SUITE_P(Hooks, AttachProof, testing::Values(Side::ingress, Side::egress),
+                         [](const auto &info) {
+                             return info.param == Side::ingress ? "Ingress" : "Egress";
+                         });
+
+TEST(AttachProofQuiet, NothingOfItReachesTheWire) {
+    Testbed bed;
+    const PacketSocket wire(bed.worker, "eth0");
+    bed.attach();
+    while (const auto frame = wire.poll(std::chrono::milliseconds(50)))
+        EXPECT_NE(frame->size(), 128u);
+    const auto status = bed.olaf.status();
+    EXPECT_EQ(status.lane("stale"), 0u);
+    EXPECT_EQ(status.lane("ticks"), 0u);
+    EXPECT_EQ(status["bypassed"], 0u);
+}
+
+TEST(AttachProofDown, ADeviceThatIsDownIsNotTried) {
+    Testbed bed;
+    bed.host.ip("link set in down\n");
+    const auto told = bed.olaf({"attach", "in", "--local"});
+    EXPECT_EQ(told.status, 0) << told.err;
+    EXPECT_NE(told.err.find("in: it is down, so the drain lane wasn't tried"), told.err.npos)
+        << told.err;
+    bed.host.ip("link set in up\n");
+    EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
+}
+
+} // namespace
+} // namespace olaf::test

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Each command that writes, killed at each step of what it does: the queue works as before, or the
+// next command has a clear way. Each kill provably lands midway (killed_at.hpp).
+#include <gtest/gtest.h>
+
+#include "killed_at.hpp"
+#include "traffic.hpp"
+
+namespace olaf::test {
+namespace {
+
+/// Steps of one command are shared out among so many tests, to keep each short.
+constexpr unsigned shares = 4;
+
+struct Case {
+    const char *name;
+    std::vector<std::string> command;
+    bool attached; ///< a queue is there before
+};
+
+class KillMidway : public testing::TestWithParam<std::tuple<Case, unsigned>> {
+  protected:
+    const Case &subject() { return std::get<0>(GetParam()); }
+    bool there() { return bed.olaf({"status", "in"}).status == 0; }
+
+    /// Whatever the kill left: the queue, if it lives, is not being emptied for good, and takes and
+    /// delivers an update.
+    void expect_works() {
+        const auto status =
+            bed.olaf.await([](const Status &s) { return s.json["draining"] == false; });
+        const auto received = status["received"];
+        worker.send(Update{.cluster = 3}, bed.target(4));
+        EXPECT_EQ(server.receive().update().cluster, 3u);
+        expect_identities(bed.olaf.await_drained(received + 1));
+    }
+
+    Testbed bed{{.way = Way::upstream4}};
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+    UdpSocket server{bed.server(), Testbed::server_peer(4)};
+};
+
+TEST_P(KillMidway, TheQueueWorksOrTheNextCommandClearsIt) {
+    const auto before = traces(bed.host);
+    unsigned kills = 0;
+    for (unsigned step = 1 + std::get<1>(GetParam());; step += shares) {
+        if (subject().attached && !there())
+            bed.attach();
+        if (!killed_at(bed.olaf.command(subject().command), step))
+            break;
+        kills++;
+        if (there())
+            expect_works();
+        if (HasFailure()) {
+            ADD_FAILURE() << "killed at step " << step;
+            break;
+        }
+        // Half there or whole, the next command takes all of it away.
+        if (!subject().attached || !there()) {
+            bed.olaf({"detach", "in", "--force"});
+            ASSERT_EQ(traces(bed.host), before) << "killed at step " << step;
+        }
+    }
+    EXPECT_GT(kills, 0u);
+    bed.olaf({"detach", "in", "--force"});
+    EXPECT_EQ(traces(bed.host), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, KillMidway,
+    testing::Combine(
+        testing::Values(
+            Case{"Attach", {"attach", "in", "--upstream", "10.0.1.2"}, false},
+            Case{"Replace", {"attach", "in", "--replace", "--rate", "9mbit"}, true},
+            Case{"ReplaceWay", {"attach", "in", "--replace", "--upstream", "10.0.1.2:6523",
+                                "--allow", "10.0.0.0/8"}, true},
+            Case{"Detach", {"detach", "in"}, true},
+            Case{"DetachForce", {"detach", "in", "--force"}, true},
+            Case{"ClusterSet", {"cluster", "set", "in", "0-9", "--policy", "newest", "--worker",
+                                "1=10.0.0.1:7000"}, true},
+            Case{"ClusterRemove", {"cluster", "remove", "in", "0-9"}, true}),
+        testing::Range(0u, shares)),
+    [](const auto &info) {
+        return std::get<0>(info.param).name + std::to_string(std::get<1>(info.param));
+    });
+
+} // namespace
+} // namespace olaf::test
