@@ -7,6 +7,7 @@
 #define OLAF_NETDEV_BPF_H
 
 #include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 
 #define OLAF_KERNEL __attribute__((preserve_access_index))
