@@ -131,6 +131,7 @@ int add_and_sum_lanes(struct xdp_md *ctx)
 		v->lanes[i] += lane;
 		total += lane;
 		high += lane >> 32;
+		asm volatile("" : "+r"(total), "+r"(high)); /* or all lanes are read first */
 	}
 	seen = total - (high << 32) + high;
 	return XDP_DROP;
