@@ -111,6 +111,45 @@ int add_lanes(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
+/*
+ * The Internet sum besides, in the same pass: T of the lanes and H of their high halves, both
+ * mod 2^64; T - (H << 32) is the sum of the low halves.
+ */
+SEC("xdp")
+int add_and_sum_lanes(struct xdp_md *ctx)
+{
+	__u32 k = key;
+	struct value *v = bpf_map_lookup_elem(&values, &k);
+	__u64 *lanes = frame_lanes(ctx), total = 0, high = 0;
+
+	if (!v || !lanes)
+		return XDP_PASS;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < BENCH_LANES; i++) {
+		__u64 lane = lanes[i];
+
+		v->lanes[i] += lane;
+		total += lane;
+		high += lane >> 32;
+		asm volatile("" : "+r"(total), "+r"(high)); /* or all lanes are read first */
+	}
+	seen = total - (high << 32) + high;
+	return XDP_DROP;
+}
+
+/* The sum alone, by the kernel. */
+SEC("xdp")
+int sum_lanes(struct xdp_md *ctx)
+{
+	__u64 *lanes = frame_lanes(ctx);
+
+	if (!lanes)
+		return XDP_PASS;
+	seen = (__u32)bpf_csum_diff(NULL, 0, (void *)lanes, 512, 0);
+	seen += (__u32)bpf_csum_diff(NULL, 0, (void *)(lanes + 64), 512, 0);
+	return XDP_DROP;
+}
+
 SEC("xdp")
 int add_lanes_locked(struct xdp_md *ctx)
 {

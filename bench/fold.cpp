@@ -31,6 +31,8 @@ const std::vector<FoldBenchmark> benchmarks{
     {"cost_load_headers", 0, [] { return cost_case("load_headers"); }},
     {"cost_add",          0, [] { return cost_case("add_lanes"); }},
     {"cost_add_locked",   0, [] { return cost_case("add_lanes_locked"); }},
+    {"cost_add_and_sum",  0, [] { return cost_case("add_and_sum_lanes"); }},
+    {"cost_sum",          0, [] { return cost_case("sum_lanes"); }},
     {"parse_drop",      0,     [] { return drop_case("parse_drop", false); }},
     {"vary_parse_drop", 0,     [] { return drop_case("vary_parse_drop", true); }},
     {"xagg_1",          kib,   [] { return xagg_case("xagg_1", 1); }},
@@ -40,10 +42,12 @@ const std::vector<FoldBenchmark> benchmarks{
     {"olaf_1",          kib,   [] { return olaf_case("olaf_1", 1, BENCH_LANES, true); }},
     {"olaf_9",          kib,   [] { return olaf_case("olaf_9", 9, BENCH_LANES, true); }},
     {"olaf_10000",      kib,   [] { return olaf_case("olaf_10000", 10'000, BENCH_LANES, true); }},
+    {"olaf_verified",   kib,   [] { return olaf_case("olaf_verified", 1, BENCH_LANES, false, true); }},
     {"ack_nothing",     0,     [] { return ack_floor_case(); }},
     {"ack_stamp",       0,     [] { return ack_case("ack_stamp", 0); }},
     {"ack_copy_64",     0,     [] { return ack_case("ack_copy_64", 64); }, 5'000},
     {"olaf_jumbo",      jumbo, [] { return olaf_case("olaf_jumbo", 1, BENCH_JUMBO_LANES, false); }},
+    {"olaf_jumbo_verified", jumbo, [] { return olaf_case("olaf_jumbo_verified", 1, BENCH_JUMBO_LANES, false, true); }},
 };
 // clang-format on
 

@@ -39,9 +39,10 @@ FoldCase drop_case(const std::string &name, bool varied);
 FoldCase xagg_case(const std::string &name, std::uint32_t aggregates);
 
 /// Olaf's ingress program folding updates of `lanes` lanes into `clusters` clusters: in random
-/// order if `varied`, else (clusters = 1) one frame again and again.
+/// order if `varied`, else (clusters = 1) one frame again and again. With `verify` that has a UDP
+/// checksum, which the queue verifies.
 FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
-                   bool varied);
+                   bool varied, bool verify = false);
 
 /// The way back: an ACK, made unstamped again before each run. The floor: a program that lets
 /// it pass.

@@ -95,6 +95,21 @@ Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lane
     return frame;
 }
 
+Frame with_udp_checksum(Frame frame) {
+    constexpr std::size_t l3 = sizeof(ethhdr), l4 = l3 + sizeof(iphdr);
+    auto *udp = reinterpret_cast<udphdr *>(&frame[l4]);
+    std::uint64_t sum = htons(IPPROTO_UDP) + udp->len;
+    for (std::size_t at = l4 - 8; at < frame.size(); at += 2) { // from the addresses on
+        std::uint16_t word = 0;
+        std::memcpy(&word, &frame[at], 2);
+        sum += word;
+    }
+    while (sum >> 16)
+        sum = (sum & 0xffff) + (sum >> 16);
+    udp->check = static_cast<std::uint16_t>(~sum);
+    return frame;
+}
+
 Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses) {
     Frame frame = l2_to_l4(addresses, BENCH_XAGG_PORT, BENCH_XAGG_FRAME - BENCH_L4_END);
     append(frame, xagg_header{.id = id, .idx = idx});

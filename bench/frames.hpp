@@ -23,6 +23,9 @@ struct Addresses {
 Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lanes = BENCH_LANES,
                  const Addresses &addresses = {});
 
+/// The same with a UDP checksum, which costs nothing unless the queue verifies it.
+Frame with_udp_checksum(Frame olaf_frame);
+
 /// One gradient fragment of XAgg's.
 Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses = {});
 

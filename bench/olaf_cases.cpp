@@ -54,16 +54,19 @@ void check(const Olaf &olaf, const std::string &name, int program, const Frame &
 } // namespace
 
 FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
-                   bool varied) {
+                   bool varied, bool verify) {
     auto queue = must(Queue::make({.clusters = clusters,
                                    .capacity = clusters,
                                    .max_lanes = lanes,
                                    .rate_bps = 1'000'000'000,
-                                   .link_busy = true}));
+                                   .link_busy = true,
+                                   .verify = verify}));
     fill(queue, lanes);
     auto olaf = std::make_shared<Olaf>(std::move(queue), std::nullopt);
     FoldCase fold{
         .program = olaf->queue.program(), .frame = olaf_frame(0, 0, lanes), .owner = olaf};
+    if (verify)
+        fold.frame = with_udp_checksum(std::move(fold.frame));
     if (varied) {
         olaf->vary = must(Vary::make(olaf->queue.program(),
                                      {.config = config_for(false, clusters, 2), .frags = true}));

@@ -29,7 +29,8 @@ std::uint32_t max_workers(const Queue::Options &options) {
 olaf_config config_of(const Queue::Options &options) {
     olaf_config config{};
     config.layout = OLAF_LAYOUT;
-    config.flags = OLAF_CONFIG_BRIDGE | (options.meter ? 0 : OLAF_CONFIG_NO_METER);
+    config.flags = OLAF_CONFIG_BRIDGE | (options.meter ? 0 : OLAF_CONFIG_NO_METER) |
+                   (options.verify ? OLAF_CONFIG_VERIFY : 0);
     config.deliver = OLAF_DELIVER_FORWARD;
     config.ifindex = options.egress_ifindex == 0 ? 1 : 0;
     config.egress_ifindex = options.egress_ifindex == 0 ? 1 : options.egress_ifindex;

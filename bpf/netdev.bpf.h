@@ -8,7 +8,6 @@
 
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
-
 #include <bpf/bpf_core_read.h>
 
 #define OLAF_KERNEL __attribute__((preserve_access_index))
