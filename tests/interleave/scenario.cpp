@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "scenario.hpp"
+
+#include <stdexcept>
+
+namespace olaf::interleave {
+namespace {
+
+/// The schedule that has just run is complete: what must hold at rest?
+void settle(Host &host, const Scenario &scenario, Report &report) {
+    try {
+        host.settle(scenario.token_may_be_lost);
+    } catch (const std::runtime_error &broken) {
+        report.violation = broken.what() + Machine::the().story();
+    }
+}
+
+} // namespace
+
+Report explore(const Scenario &scenario, const Programs &programs, const Programs &replacing,
+               std::uint64_t most) {
+    Machine &machine = Machine::the();
+    Host host(scenario.config, programs, replacing);
+    host.power_on();
+    for (std::uint32_t cluster = 0; cluster < scenario.config.max_clusters; cluster++)
+        host.rule(cluster, OLAF_POLICY_AGGREGATE);
+    scenario.begin(host);
+    host.keep();
+    std::vector<std::function<void()>> cpus;
+    for (const auto &act : scenario.cpus)
+        cpus.emplace_back([&host, &act] { act(host); });
+    machine.employ(cpus);
+
+    Report report;
+    report.searches = 1;
+    Search search(scenario.preemptions);
+    while (report.schedules + report.cut_short < most) {
+        if (!search.next()) {
+            report.finished = true;
+            break;
+        }
+        host.begin_again();
+        const Ending ending = machine.run(search);
+        report.schedules += ending == Ending::complete;
+        report.cut_short += ending == Ending::known_before;
+        if (ending == Ending::violated)
+            report.violation = machine.violation();
+        else if (ending == Ending::complete)
+            settle(host, scenario, report);
+        machine.memory.take_back();
+        if (!report.violation.empty())
+            break;
+        if (machine.learnt()) {
+            search.forget();
+            report.searches++;
+        }
+    }
+    return report;
+}
+
+} // namespace olaf::interleave
