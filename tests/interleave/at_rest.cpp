@@ -27,7 +27,7 @@ Books Contract::at_rest() const {
         machine.require(slot.lock == 0, "at rest, a slot's lock is held");
         machine.require(slot.inflight == 0, "at rest, a departure of a slot is still in flight");
         judged += c.passed_through + c.appended + c.aggregated + c.replaced + c.dropped_full +
-                  c.dropped_reward + c.dropped_sealed;
+                  c.dropped_reward + c.dropped_sealed + c.dropped_misfit;
         appended += c.appended;
         departed += c.departed_riding + c.departed_drain;
         books.updates_out += c.updates_departed + c.updates_passed;

@@ -42,6 +42,7 @@ Contract::Contract(const olaf_config &config) : config_(config) {}
 
 std::vector<MapShape> Contract::maps() const {
     const std::size_t entry = OLAF_ENTRY_BYTES(config_.max_lanes);
+    const bool local = config_.deliver == OLAF_DELIVER_LOCAL;
     return {
         {"olaf_slots", sizeof(olaf_slot), slots()},
         {"olaf_entries", entry, 2 * slots() + config_.ring_places},
@@ -54,11 +55,15 @@ std::vector<MapShape> Contract::maps() const {
         {"olaf_flights", sizeof(olaf_flight) * OLAF_FLIGHTS},
         {"olaf_aom", sizeof(struct olaf_aom), slots()},
         {"olaf_listen", sizeof(olaf_listen)},
-        {"olaf_counters", sizeof(olaf_counters), 1, true},
-        {"olaf_ack_counters", 256, 1, true},
-        {"olaf_arrivals", 512, 1, true},
-        {"olaf_acks", 1024, 1, true},
-        {"olaf_scratch", entry, 1, true},
+        {"olaf_hops", sizeof(olaf_hop), OLAF_HOPS},
+        {"olaf_gate", sizeof(olaf_gate)},
+        {"olaf_own", 8, 1, local ? MapShape::all_keys : MapShape::no_key},
+        {"olaf_own_macs", 8, 1, MapShape::all_keys},
+        {"olaf_counters", sizeof(olaf_counters), 1, MapShape::per_cpu},
+        {"olaf_ack_counters", 256, 1, MapShape::per_cpu},
+        {"olaf_arrivals", 512, 1, MapShape::per_cpu},
+        {"olaf_acks", 1024, 1, MapShape::per_cpu},
+        {"olaf_scratch", entry, 1, MapShape::per_cpu},
         // Not the kernel's, but shared all the same:
         {"cable", sizeof(Cable)},
         {"clock", sizeof(std::uint64_t)},

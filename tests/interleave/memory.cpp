@@ -20,7 +20,7 @@ void Memory::lay_out(const std::vector<MapShape> &shapes) {
     for (const auto &shape : shapes) {
         const std::size_t stride = (shape.value_bytes + 7) / 8 * 8;
         maps_.push_back({shape, bytes_, stride});
-        bytes_ += stride * shape.entries * (shape.per_cpu ? most_cpus : 1);
+        bytes_ += stride * shape.entries * (shape.kind == MapShape::per_cpu ? most_cpus : 1);
     }
     store_.assign(bytes_ / 8, 0);
     written_.clear();
@@ -39,12 +39,16 @@ const Memory::Map &Memory::find(const char *name) {
     return *map;
 }
 
-void *Memory::lookup(const char *name, std::uint32_t key, unsigned cpu) {
+void *Memory::lookup(const char *name, const void *key, unsigned cpu) {
     const Map &map = find(name);
-    if (key >= map.shape.entries)
+    std::uint32_t index = 0;
+    if (map.shape.kind < MapShape::all_keys)
+        std::memcpy(&index, key, sizeof(index));
+    if (index >= map.shape.entries || map.shape.kind == MapShape::no_key)
         return nullptr;
-    const std::size_t copy = map.shape.per_cpu ? std::size_t{cpu} * map.shape.entries : 0;
-    return reinterpret_cast<char *>(store_.data()) + map.offset + (copy + key) * map.stride;
+    if (map.shape.kind == MapShape::per_cpu)
+        index += cpu * map.shape.entries;
+    return reinterpret_cast<char *>(store_.data()) + map.offset + index * map.stride;
 }
 
 std::string Memory::name_of(std::uint32_t word) const {

@@ -11,12 +11,14 @@
 
 namespace olaf::interleave {
 
-/// A map is an array: of the machine, or one a CPU.
+/// A map is an array, of the machine or one a CPU; or a set, of which it only counts whether a key is
+/// in it.
 struct MapShape {
+    enum Kind { array, per_cpu, all_keys, no_key };
     std::string name;
     std::size_t value_bytes = 0;
     std::uint32_t entries = 1;
-    bool per_cpu = false;
+    Kind kind = array;
 };
 
 class Memory {
@@ -24,9 +26,9 @@ class Memory {
     /// Makes the maps anew, all zero.
     void lay_out(const std::vector<MapShape> &shapes);
     /// As a program finds it: NULL beyond the map's end. An unknown map is an error of the test.
-    [[nodiscard]] void *lookup(const char *name, std::uint32_t key, unsigned cpu);
+    [[nodiscard]] void *lookup(const char *name, const void *key, unsigned cpu);
     template <class Value> Value *at(const char *name, std::uint32_t key = 0, unsigned cpu = 0) {
-        return static_cast<Value *>(lookup(name, key, cpu));
+        return static_cast<Value *>(lookup(name, &key, cpu));
     }
     [[nodiscard]] bool holds(const void *address) const {
         return static_cast<std::size_t>(static_cast<const char *>(address) - base()) < bytes_;
