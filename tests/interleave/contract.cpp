@@ -110,6 +110,11 @@ std::vector<WordRule> Contract::rules() const {
     guard(rules, memory.at<olaf_window>("olaf_window"), sizeof(olaf_window), &ring()->lock);
     guard(rules, memory.at<olaf_flight>("olaf_flights"), sizeof(olaf_flight) * OLAF_FLIGHTS,
           &ring()->lock);
+    for (const char *name : {"olaf_counters", "olaf_ack_counters", "olaf_arrivals", "olaf_acks", "olaf_scratch"})
+        for (std::uint32_t word = memory.word_of(memory.at<char>(name)),
+                           end = memory.word_of(memory.at<char>(name, 0, most_cpus));
+             word < end; word++)
+            rules[word].is_private = true;
     const std::uint32_t first = memory.word_of(memory.at<char>("olaf_entries"));
     const std::uint32_t end = memory.word_of(memory.at<char>("olaf_ring"));
     for (std::uint32_t word = first; word < end; word++)
@@ -128,9 +133,11 @@ void Contract::begins() {
 
 /// FREE -> WAITING -> LEAVING -> FREE, the last step by whoever popped the place.
 void Contract::writes(unsigned cpu, std::uint32_t word, Access access) {
-    for (std::uint32_t i = 0; i < config_.ring_places; i++) {
-        if (word != Machine::the().memory.word_of(&place(i)->state))
-            continue;
+    const std::uint32_t first = Machine::the().memory.word_of(place(0));
+    if (word < first || (word - first) % (sizeof(olaf_place) / 4) != 0)
+        return;
+    const std::uint32_t i = (word - first) / (sizeof(olaf_place) / 4);
+    if (i < config_.ring_places) {
         const std::uint32_t before = place(i)->state;
         if (access.plain)
             Machine::the().require(before != OLAF_PLACE_LEAVING,

@@ -8,10 +8,7 @@
 
 namespace olaf::interleave {
 
-Machine &Machine::the() {
-    static Machine machine;
-    return machine;
-}
+Machine Machine::machine;
 
 void Machine::rule(std::vector<WordRule> rules, Observer *observer) {
     rules_ = std::move(rules);
@@ -54,7 +51,9 @@ Ending Machine::run(Search &search) {
     learnt_ = false;
     violation_.clear();
     ending_ = Ending::complete;
-    std::ranges::fill(holder_, nobody);
+    for (const auto lock : taken_)
+        holder_[lock] = nobody;
+    taken_.clear();
     for (auto &cpu : cpus_) {
         cpu.fiber->restart();
         cpu.waits = cpu.idle = cpu.looks = cpu.woken = false;
@@ -101,6 +100,11 @@ void Machine::access(const void *address, std::size_t bytes, Access access) {
         return;
     }
     const std::uint32_t from = memory.word_of(address);
+    if (rules_[from].is_private) {
+        if (access.writes)
+            memory.remember(const_cast<void *>(address), bytes);
+        return;
+    }
     const std::uint32_t to = memory.word_of(static_cast<const char *>(address) + bytes - 1);
     bool contended = false;
     for (std::uint32_t word = from; word <= to; word++)
@@ -147,8 +151,10 @@ void Machine::exchanged(const void *address, bool before, bool after) {
         return;
     if (!after)
         let_go(word);
-    else if (!before)
+    else if (!before) {
         holder_[word] = current_;
+        taken_.push_back(word);
+    }
 }
 
 void Machine::let_go(std::uint32_t lock) {

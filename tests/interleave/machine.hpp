@@ -24,6 +24,7 @@ struct WordRule {
     static constexpr std::uint32_t none = ~0u;
     std::uint32_t lock = none; ///< plain writes are made under this lock, a word
     bool is_lock = false;
+    bool is_private = false;  ///< one CPU's own
     bool no_conflict = false; ///< whoever reads or writes it plainly is ordered with every writer
 };
 
@@ -40,7 +41,7 @@ enum class Ending { complete, known_before, violated };
 
 class Machine {
   public:
-    static Machine &the();
+    static Machine &the() { return machine; }
 
     Memory memory;
 
@@ -73,6 +74,8 @@ class Machine {
     [[nodiscard]] std::string story() const;
 
   private:
+    static Machine machine;
+
     struct Cpu {
         std::unique_ptr<Fiber> fiber;
         bool waits = false, idle = false, looks = false, woken = false;
@@ -96,7 +99,8 @@ class Machine {
     Search *search_ = nullptr;
     Observer *observer_ = nullptr;
     std::vector<WordRule> rules_;
-    std::vector<int> holder_; // of each lock
+    std::vector<int> holder_;          // of each lock
+    std::vector<std::uint32_t> taken_; // locks, in this run
     std::vector<bool> contended_;
     std::vector<Cpu> cpus_;
     std::vector<Step> steps_; // contended ones of this run

@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <cstring>
 #include <stdexcept>
 
 namespace olaf::interleave {
@@ -37,8 +36,7 @@ void Packet::hold(std::span<const std::uint8_t> frame) {
         data_ = low_memory();
     if (frame.size() > room)
         throw std::logic_error("a frame is too long for this test");
-    std::memset(data_, 0, room);
-    std::ranges::copy(frame, data_);
+    std::ranges::fill(std::ranges::copy(frame, data_).out, data_ + room, std::uint8_t{0});
     skb_ = {};
     resize(static_cast<std::uint32_t>(frame.size()));
 }

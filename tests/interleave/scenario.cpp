@@ -6,6 +6,18 @@
 namespace olaf::interleave {
 namespace {
 
+void begin(Host &host, const Scenario &scenario, Report &report) {
+    host.power_on();
+    for (std::uint32_t cluster = 0; cluster < scenario.config.max_clusters; cluster++)
+        host.rule(cluster, OLAF_POLICY_AGGREGATE);
+    try {
+        scenario.begin(host);
+    } catch (const std::runtime_error &broken) {
+        report.violation = broken.what();
+    }
+    host.keep();
+}
+
 /// The schedule that has just run is complete: what must hold at rest?
 void settle(Host &host, const Scenario &scenario, Report &report) {
     try {
@@ -21,20 +33,15 @@ Report explore(const Scenario &scenario, const Programs &programs, const Program
                std::uint64_t most) {
     Machine &machine = Machine::the();
     Host host(scenario.config, programs, replacing);
-    host.power_on();
-    for (std::uint32_t cluster = 0; cluster < scenario.config.max_clusters; cluster++)
-        host.rule(cluster, OLAF_POLICY_AGGREGATE);
-    scenario.begin(host);
-    host.keep();
+    Report report;
+    begin(host, scenario, report);
     std::vector<std::function<void()>> cpus;
     for (const auto &act : scenario.cpus)
         cpus.emplace_back([&host, &act] { act(host); });
     machine.employ(cpus);
 
-    Report report;
-    report.searches = 1;
     Search search(scenario.preemptions);
-    while (report.schedules + report.cut_short < most) {
+    while (report.violation.empty() && report.schedules + report.cut_short < most) {
         if (!search.next()) {
             report.finished = true;
             break;
@@ -48,8 +55,6 @@ Report explore(const Scenario &scenario, const Programs &programs, const Program
         else if (ending == Ending::complete)
             settle(host, scenario, report);
         machine.memory.take_back();
-        if (!report.violation.empty())
-            break;
         if (machine.learnt()) {
             search.forget();
             report.searches++;

@@ -28,7 +28,7 @@ inline void PrintTo(const Scenario &scenario, std::ostream *out) { *out << scena
 struct Report {
     std::uint64_t schedules = 0; ///< run to their end
     std::uint64_t cut_short = 0; ///< led to a state that was known
-    std::size_t searches = 0;    ///< begun anew as contended words were found
+    std::size_t searches = 1;    ///< begun anew as contended words were found
     bool finished = false;       ///< every schedule within the bound was run
     std::string violation = {};  ///< of the first schedule that broke something; empty: none
 };

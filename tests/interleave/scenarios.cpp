@@ -20,6 +20,14 @@ Act waiting(std::vector<std::uint32_t> clusters) {
     };
 }
 
+/// The same, and the link has stood idle since: it has credit for all of them.
+Act waiting_idle(std::vector<std::uint32_t> clusters) {
+    return [wait = waiting(std::move(clusters))](Host &host) {
+        wait(host);
+        host.wait(10 * busy_ns);
+    };
+}
+
 Act arrival(unsigned update, std::uint32_t cluster) {
     return [=](Host &host) { host.arrive(update, cluster); };
 }
@@ -42,10 +50,11 @@ olaf_config narrow() {
     return config;
 }
 
-olaf_config roomy() {
+/// Places for so many, and twice as many in the ring, as the loader makes it.
+olaf_config places(std::uint32_t capacity) {
     olaf_config config = narrow();
-    config.queue_capacity = 4;
-    config.ring_places = 8;
+    config.queue_capacity = capacity;
+    config.ring_places = 2 * capacity;
     return config;
 }
 
@@ -66,19 +75,27 @@ Act rule_then(std::uint32_t policy, std::uint32_t max_count, Act then) {
 void add_queue(std::vector<Scenario> &to) {
     to.push_back({"AnAppendMeetsAPop", narrow(), waiting({0}), {lane(2), arrival(8, 1)}});
     to.push_back({"AFoldMeetsAPop", narrow(), waiting({0}), {lane(2), arrival(8, 0)}});
-    to.push_back({"APassageMeetsADeparture", usual_config(), waiting({0}),
+    to.push_back({"APassageMeetsADeparture", usual_config(), waiting_idle({0}),
                   {lane(1), arrival(8, 0)}});
     to.push_back({"TwoFoldsMeetAPop", narrow(), waiting({0}),
                   {lane(1), arrival(8, 0), arrival(9, 0)}});
     to.push_back({"TwoArrivalsAppendWhileOneDeparts", narrow(), waiting({0}),
                   {lane(1), arrival(8, 1), arrival(9, 2)}});
-    to.push_back({"TwoRidersAndTheLaneWantOneHead", usual_config(), waiting({0, 1}),
+    to.push_back({"TwoArrivalsWantTheLastPlace", places(1),
+                  [](Host &host) { host.take_link(busy_ns); }, {arrival(0, 0), arrival(1, 1)}});
+    to.push_back({"ThePlaceOfASlowDepartureComesRound", places(1), waiting({0}),
+                  {lane(1), [](Host &host) {
+                       host.arrive(8, 1); // waits, as the departure has taken the link
+                       host.wait(busy_ns);
+                       host.arrive(9, 2); // carries it away, and would take the place behind it
+                   }}});
+    to.push_back({"TwoRidersAndTheLaneWantOneHead", usual_config(), waiting_idle({0, 1}),
                   {lane(1), arrival(8, 0), arrival(9, 1)}});
-    to.push_back({"ASealedEntryMeetsAPop", roomy(),
+    to.push_back({"ASealedEntryMeetsAPop", places(4),
                   rule_then(OLAF_POLICY_AGGREGATE, 1, waiting({0})),
                   {lane(1), arrival(8, 0), arrival(9, 0)}});
     to.push_back({"TwoDeparturesOfOneSlot", usual_config(),
-                  rule_then(OLAF_POLICY_AGGREGATE, 1, waiting({0, 0})),
+                  rule_then(OLAF_POLICY_AGGREGATE, 1, waiting_idle({0, 0})),
                   {lane(1), arrival(8, 0), arrival(9, 1)}});
     to.push_back({"AReplacementMeetsAPop", narrow(),
                   rule_then(OLAF_POLICY_NEWEST, 256, waiting({0})),
@@ -97,7 +114,7 @@ void add_token(std::vector<Scenario> &to) {
     to.push_back({"TheLastDepartureMeetsALaunch", narrow(), waiting({0}),
                   {lane(3), arrivals(8, 1, 2)}});
     to.push_back({"ARiderThatAppendsMeetsTheTokensEnd", narrow(), waiting({0}),
-                  {lane(2), arrival(8, 1)}});
+                  {lane(2), arrival(8, 0)}});
     to.push_back({"ALostTokenIsReplacedOnce", narrow(),
                   [](Host &host) {
                       waiting({0})(host);
@@ -123,25 +140,26 @@ void add_commands(std::vector<Scenario> &to) {
 
 void add_window(std::vector<Scenario> &to) {
     const Act one_flies = [](Host &host) {
-        host.arrive(0, 0);
-        host.arrive(1, 1);
+        for (unsigned update = 0; update < 3; update++)
+            host.arrive(update, update);
     };
-    to.push_back({"AnAckMeetsAnArrivalAndATick", windowed(1), one_flies,
-                  {[](Host &h) { h.acknowledge(0, 0); }, arrival(8, 1), lane(1)}});
+    const Act ack = [](Host &h) { h.acknowledge(0, 0); };
+    to.push_back({"AnAckMeetsATick", windowed(1), one_flies, {ack, lane(2)}});
+    to.push_back({"AnAckMeetsAnArrival", windowed(1), one_flies, {ack, arrivals(8, 1, 0)}});
     to.push_back({"AnAckMeetsItsTimeout", windowed(1),
                   [=](Host &host) {
                       one_flies(host);
                       host.wait(2'000'000'000);
                   },
-                  {[](Host &h) { h.acknowledge(0, 0); }, arrival(8, 2)}});
-    to.push_back({"TwoAcksOfOneSlot", windowed(2),
+                  {ack, arrival(8, 2)}});
+    to.push_back({"TwoAcksOfOneSlot", windowed(3),
                   [](Host &host) {
-                      host.arrive(0, 0);
+                      host.arrive(0, 1); // stays in flight, and the window with it
                       host.arrive(1, 0);
-                      host.arrive(2, 1);
+                      host.arrive(2, 0);
+                      host.arrive(3, 2);
                   },
-                  {[](Host &h) { h.acknowledge(0, 0); }, [](Host &h) { h.acknowledge(1, 0); },
-                   arrival(8, 0)}});
+                  {[](Host &h) { h.acknowledge(1, 0); }, [](Host &h) { h.acknowledge(2, 0); }}});
 }
 
 std::vector<Scenario> all() {
