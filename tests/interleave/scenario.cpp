@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "scenario.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace olaf::interleave {
@@ -27,24 +28,16 @@ void settle(Host &host, const Scenario &scenario, Report &report) {
     }
 }
 
-} // namespace
-
-Report explore(const Scenario &scenario, const Programs &programs, const Programs &replacing,
-               std::uint64_t most) {
+/// Runs all schedules with so many preemptions.
+void search_all(Host &host, const Scenario &scenario, unsigned preemptions, std::uint64_t most,
+                Report &report) {
     Machine &machine = Machine::the();
-    Host host(scenario.config, programs, replacing);
-    Report report;
-    begin(host, scenario, report);
-    std::vector<std::function<void()>> cpus;
-    for (const auto &act : scenario.cpus)
-        cpus.emplace_back([&host, &act] { act(host); });
-    machine.employ(cpus);
-
-    Search search(scenario.preemptions);
+    Search search(preemptions);
+    report.finished = false;
     while (report.violation.empty() && report.schedules + report.cut_short < most) {
         if (!search.next()) {
             report.finished = true;
-            break;
+            return;
         }
         host.begin_again();
         const Ending ending = machine.run(search);
@@ -60,6 +53,23 @@ Report explore(const Scenario &scenario, const Programs &programs, const Program
             report.searches++;
         }
     }
+}
+
+} // namespace
+
+Report explore(const Scenario &scenario, const Programs &programs, const Programs &replacing,
+               std::uint64_t most) {
+    Host host(scenario.config, programs, replacing);
+    Report report;
+    begin(host, scenario, report);
+    std::vector<std::function<void()>> cpus;
+    for (const auto &act : scenario.cpus)
+        cpus.emplace_back([&host, &act] { act(host); });
+    Machine::the().employ(cpus);
+
+    // A small search first: it finds nearly all words that are contended.
+    for (const unsigned preemptions : {std::min(1u, scenario.preemptions), scenario.preemptions})
+        search_all(host, scenario, preemptions, most, report);
     return report;
 }
 

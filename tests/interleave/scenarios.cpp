@@ -89,14 +89,16 @@ void add_queue(std::vector<Scenario> &to) {
                        host.wait(busy_ns);
                        host.arrive(9, 2); // carries it away, and would take the place behind it
                    }}});
-    to.push_back({"TwoRidersAndTheLaneWantOneHead", usual_config(), waiting_idle({0, 1}),
-                  {lane(1), arrival(8, 0), arrival(9, 1)}});
+    to.push_back({"TwoRidersWantOneHead", usual_config(), waiting_idle({0, 1}),
+                  {arrival(8, 0), arrival(9, 1)}});
+    to.push_back({"ARiderAndTheLaneWantOneHead", usual_config(), waiting_idle({0, 1}),
+                  {arrival(8, 0), lane(2)}});
     to.push_back({"ASealedEntryMeetsAPop", places(4),
                   rule_then(OLAF_POLICY_AGGREGATE, 1, waiting({0})),
                   {lane(1), arrival(8, 0), arrival(9, 0)}});
     to.push_back({"TwoDeparturesOfOneSlot", usual_config(),
                   rule_then(OLAF_POLICY_AGGREGATE, 1, waiting_idle({0, 0})),
-                  {lane(1), arrival(8, 0), arrival(9, 1)}});
+                  {lane(1), arrivals(8, 1, 0)}});
     to.push_back({"AReplacementMeetsAPop", narrow(),
                   rule_then(OLAF_POLICY_NEWEST, 256, waiting({0})),
                   {lane(1), arrival(8, 0), arrival(9, 0)}});

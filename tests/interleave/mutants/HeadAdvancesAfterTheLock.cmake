@@ -2,7 +2,7 @@
 # A swapped order: the lock is given back before the head has moved.
 set(file bpf/queue/ring.bpf.h)
 set(programs ingress lane)
-set(scenario TwoRidersAndTheLaneWantOneHead)
+set(scenario ARiderAndTheLaneWantOneHead)
 set(from [==[
 		ring->head = position + 1;
 		if (hold)

@@ -2,7 +2,7 @@
 # A missing release: who comes too late for the head keeps its slot's lock.
 set(file bpf/queue/departure.bpf.h)
 set(programs ingress lane)
-set(scenario TwoRidersAndTheLaneWantOneHead)
+set(scenario ARiderAndTheLaneWantOneHead)
 set(from [==[
 		claim->got |= OLAF_GOT_DEPARTURE;
 	}
