@@ -64,10 +64,12 @@ std::vector<MapShape> Contract::maps() const {
         {"olaf_arrivals", 512, 1, MapShape::per_cpu},
         {"olaf_acks", 1024, 1, MapShape::per_cpu},
         {"olaf_scratch", entry, 1, MapShape::per_cpu},
+        {"olaf_sent", 1024, 1, MapShape::per_cpu},
         // Not the kernel's, but shared all the same:
         {"cable", sizeof(Cable)},
         {"clock", sizeof(std::uint64_t)},
         {"wire", sizeof(std::uint32_t), slots()},
+        {"silent", sizeof(std::uint32_t), 256},
     };
 }
 
@@ -91,6 +93,18 @@ void Contract::guard(std::vector<WordRule> &rules, const void *from, std::size_t
             rules[word].lock = by;
 }
 
+/// Where an entry's way out is looked for its headers are read without a lock. Whoever folds
+/// rewrites them, but never with another way out.
+void Contract::except_way_out(std::vector<WordRule> &rules, const olaf_entry *entry) const {
+    const Memory &memory = Machine::the().memory;
+    const auto free = [&](const void *from, const void *to) {
+        for (std::uint32_t word = memory.word_of(from); word < memory.word_of(to); word++)
+            rules[word].no_conflict = false;
+    };
+    free(&entry->pending.header_bytes, &entry->pending.generated_ns);
+    free(entry->headers, &entry->message);
+}
+
 std::vector<WordRule> Contract::rules() const {
     Memory &memory = Machine::the().memory;
     std::vector<WordRule> rules(memory.words());
@@ -110,7 +124,14 @@ std::vector<WordRule> Contract::rules() const {
     guard(rules, memory.at<olaf_window>("olaf_window"), sizeof(olaf_window), &ring()->lock);
     guard(rules, memory.at<olaf_flight>("olaf_flights"), sizeof(olaf_flight) * OLAF_FLIGHTS,
           &ring()->lock);
-    for (const char *name : {"olaf_counters", "olaf_ack_counters", "olaf_arrivals", "olaf_acks", "olaf_scratch"})
+    for (std::uint32_t i = 0; i < OLAF_HOPS; i++) {
+        auto *hop = memory.at<olaf_hop>("olaf_hops", i);
+        guard(rules, hop, sizeof(*hop), &hop->lock);
+        guard(rules, &hop->issued, sizeof(hop->issued), &ring()->lock);
+        guard(rules, &hop->served, sizeof(hop->served), &ring()->lock);
+    }
+    for (const char *name : {"olaf_counters", "olaf_ack_counters", "olaf_arrivals", "olaf_acks",
+                             "olaf_scratch", "olaf_sent"})
         for (std::uint32_t word = memory.word_of(memory.at<char>(name)),
                            end = memory.word_of(memory.at<char>(name, 0, most_cpus));
              word < end; word++)
@@ -119,6 +140,9 @@ std::vector<WordRule> Contract::rules() const {
     const std::uint32_t end = memory.word_of(memory.at<char>("olaf_ring"));
     for (std::uint32_t word = first; word < end; word++)
         rules[word].no_conflict = true;
+    if (config_.deliver != OLAF_DELIVER_LOCAL)
+        for (std::uint32_t i = 0; i < 2 * slots() + config_.ring_places; i++)
+            except_way_out(rules, memory.at<olaf_entry>("olaf_entries", i));
     return rules;
 }
 
@@ -126,8 +150,10 @@ void Contract::begins() {
     head_ = ring()->head;
     tail_ = ring()->tail;
     turns_.assign(most_positions, {});
+    appended_ = 0;
+    last_.clear();
     for (std::uint64_t p = head_; p < tail_; p++)
-        turns_.at(p) = {place(p)->slot, place(p)->entry};
+        turns_.at(p) = {place(p)->slot, place(p)->entry, place(p)->hop, ++appended_};
     popped_.fill(-1);
 }
 
@@ -157,19 +183,33 @@ void Contract::released(unsigned cpu, std::uint32_t lock) {
     machine.require(head == head_ || head == head_ + 1, "the head moved by more than one place");
     machine.require(tail == tail_ || tail == tail_ + 1, "the tail moved by more than one place");
     machine.require(tail - head <= config_.queue_capacity, "more than Qmax places are taken");
-    if (tail != tail_)
-        turns_.at(tail_) = {place(tail_)->slot, place(tail_)->entry};
-    if (head != head_) {
-        const Turn &turn = turns_.at(head_);
-        machine.require(turn.slot == place(head_)->slot && turn.entry == place(head_)->entry,
-                        "what was popped is not what was appended there");
-        popped_[cpu] = static_cast<std::int64_t>(head_);
-    }
+    moved(cpu, head, tail);
     head_ = head;
     tail_ = tail;
     check_states();
     if (config_.window != 0)
         check_window();
+}
+
+/// An entry was appended, or the head popped; or the head went behind the last.
+void Contract::moved(unsigned cpu, std::uint64_t head, std::uint64_t tail) {
+    Machine &machine = Machine::the();
+    const bool rotated = head != head_ && tail != tail_;
+    if (rotated)
+        turns_.at(tail_) = turns_.at(head_);
+    else if (tail != tail_)
+        turns_.at(tail_) = {place(tail_)->slot, place(tail_)->entry, place(tail_)->hop, ++appended_};
+    if (head == head_)
+        return;
+    const Turn &turn = turns_.at(head_);
+    const olaf_place &now_there = *place(rotated ? tail_ : head_);
+    machine.require(turn.slot == now_there.slot && turn.entry == now_there.entry,
+                    "what was popped is not what was appended there");
+    if (rotated)
+        return;
+    machine.require(turn.appended > last_[turn.hop], "an entry overtakes another of its next hop");
+    last_[turn.hop] = turn.appended;
+    popped_[cpu] = static_cast<std::int64_t>(head_);
 }
 
 void Contract::check_states() const {
@@ -212,10 +252,10 @@ std::uint64_t Contract::waiting() const { return ring()->tail - ring()->head; }
 
 std::uint32_t Contract::live_generation() const { return ring()->lane_generation; }
 
-void Contract::order_to_drain() {
+void Contract::order_to_drain(std::uint64_t until_ns) {
     auto *control = Machine::the().memory.at<olaf_control>("olaf_control");
-    Machine::the().access(&control->draining, sizeof(control->draining), {false, true, false});
-    control->draining = 1;
+    Machine::the().access(control, sizeof(*control), {false, true, false});
+    control->draining_until_ns = until_ns;
 }
 
 void Contract::set_rule(std::uint32_t cluster, std::uint32_t policy, std::uint32_t max_count) {

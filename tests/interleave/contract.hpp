@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <vector>
 
 #include "machine.hpp"
@@ -48,7 +49,7 @@ class Contract : public Observer {
     [[nodiscard]] std::uint32_t live_generation() const;
 
     // What user space does.
-    void order_to_drain();
+    void order_to_drain(std::uint64_t until_ns);
     void set_rule(std::uint32_t cluster, std::uint32_t policy, std::uint32_t max_count);
     /// The link is taken until then.
     void take_link(std::uint64_t until_ns);
@@ -56,6 +57,8 @@ class Contract : public Observer {
   private:
     struct Turn {
         std::uint32_t slot = 0, entry = 0;
+        std::uint32_t hop = 0; // one for each next hop, and one for those that need none
+        std::uint64_t appended = 0;
     };
     [[nodiscard]] olaf_ring *ring() const { return Machine::the().memory.at<olaf_ring>("olaf_ring"); }
     [[nodiscard]] olaf_place *place(std::uint64_t position) const;
@@ -63,13 +66,17 @@ class Contract : public Observer {
     [[nodiscard]] std::uint32_t slots() const { return config_.max_clusters * config_.max_segments; }
     void guard(std::vector<WordRule> &rules, const void *from, std::size_t bytes,
                const std::uint32_t *lock) const;
+    void except_way_out(std::vector<WordRule> &rules, const olaf_entry *entry) const;
+    void moved(unsigned cpu, std::uint64_t head, std::uint64_t tail);
     void check_states() const;
     void check_window() const;
     void check_identities(const Books &books) const;
 
     olaf_config config_;
     std::uint64_t head_ = 0, tail_ = 0;       // when the ring's lock was given back last
-    std::vector<Turn> turns_;                 // by position, as they were appended
+    std::vector<Turn> turns_;                 // by position
+    std::uint64_t appended_ = 0;              // so many
+    std::map<std::uint32_t, std::uint64_t> last_; // of each hop, the last that was popped
     std::array<std::int64_t, most_cpus> popped_{}; // position that this CPU carries away; -1: none
 };
 

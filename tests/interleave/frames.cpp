@@ -23,7 +23,7 @@ test::Bytes make_update(unsigned update, std::uint32_t cluster) {
     message.generated_ns = 1'000 + update;
     message.format = OLAF_FORMAT_I64X1;
     message.lanes = {1ull << update, 1ull << (update + apart)};
-    return test::ipv4().carrying(message).bytes;
+    return test::ipv4().target(static_cast<std::uint8_t>(server_of(cluster))).carrying(message).bytes;
 }
 
 test::Bytes make_ack(unsigned update, std::uint32_t cluster) {
@@ -56,11 +56,13 @@ std::span<const std::uint8_t> ack_frame(unsigned update, std::uint32_t cluster) 
     return made_once(all, update, cluster, make_ack);
 }
 
+bool is_update(std::span<const std::uint8_t> frame) {
+    return frame.size() == message_offset + sizeof(olaf_header) + 3 * sizeof(std::uint64_t);
+}
+
 Departed read_departed(std::span<const std::uint8_t> frame) {
     olaf_header header;
     std::uint64_t lanes[3];
-    if (frame.size() != message_offset + sizeof(header) + sizeof(lanes))
-        return {};
     std::memcpy(&header, frame.data() + message_offset, sizeof(header));
     std::memcpy(lanes, frame.data() + message_offset + sizeof(header), sizeof(lanes));
     const std::uint32_t count = ntohl(header.count_be);

@@ -8,7 +8,9 @@
 
 namespace olaf::interleave {
 
-inline constexpr unsigned most_updates = 16;
+/// Clusters' servers: the even ones' is one, the odd ones' another. The last byte of its address.
+inline constexpr std::uint32_t most_servers = 2;
+constexpr std::uint32_t server_of(std::uint32_t cluster) { return 2 + cluster % most_servers; }
 
 std::span<const std::uint8_t> update_frame(unsigned update, std::uint32_t cluster);
 std::span<const std::uint8_t> ack_frame(unsigned update, std::uint32_t cluster);
@@ -19,6 +21,7 @@ struct Departed {
     std::uint64_t marks = 0;
     bool exact = false;
 };
+bool is_update(std::span<const std::uint8_t> frame);
 Departed read_departed(std::span<const std::uint8_t> frame);
 
 } // namespace olaf::interleave

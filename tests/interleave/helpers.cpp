@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The kernel's helpers, as far as the programs call them. What isn't modelled ends the test.
+#include <linux/pkt_cls.h>
+
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -102,11 +104,23 @@ long bpf_l4_csum_replace(__sk_buff *, std::uint32_t, std::uint64_t, std::uint64_
 
 long bpf_redirect(std::uint32_t ifindex, std::uint64_t) {
     World::current->redirect(ifindex);
-    return 7; // TC_ACT_REDIRECT; XDP_REDIRECT is another number, which nobody looks at
+    return TC_ACT_REDIRECT; // what XDP is told is another number, which nobody looks at
 }
-long bpf_clone_redirect(__sk_buff *skb, std::uint32_t ifindex, std::uint64_t) {
-    World::current->clone(Packet::of(skb), ifindex);
+long bpf_redirect_neigh(std::uint32_t ifindex, void *, int, std::uint64_t flags) {
+    return bpf_redirect(ifindex, flags);
+}
+long bpf_clone_redirect(__sk_buff *skb, std::uint32_t ifindex, std::uint64_t flags) {
+    World::current->clone(Packet::of(skb), ifindex, (flags & BPF_F_INGRESS) != 0);
     return 0;
+}
+long bpf_check_mtu(void *, std::uint32_t, std::uint32_t *, std::int32_t, std::uint64_t) {
+    return BPF_MTU_CHK_RET_SUCCESS;
+}
+long bpf_fib_lookup(void *, struct bpf_fib_lookup *fib, int, std::uint32_t) {
+    if (!World::current->answers(fib->ipv4_dst))
+        return BPF_FIB_LKUP_RET_NO_NEIGH;
+    std::memset(fib->dmac, 2, sizeof(fib->dmac));
+    return BPF_FIB_LKUP_RET_SUCCESS;
 }
 
 #define OLAF_UNMODELLED(name)                                                                      \
@@ -119,7 +133,5 @@ OLAF_UNMODELLED(bpf_skb_vlan_pop)
 OLAF_UNMODELLED(bpf_skb_vlan_push)
 OLAF_UNMODELLED(bpf_l3_csum_replace)
 OLAF_UNMODELLED(bpf_csum_diff)
-OLAF_UNMODELLED(bpf_redirect_neigh)
-OLAF_UNMODELLED(bpf_fib_lookup)
 
 } // extern "C"

@@ -13,11 +13,12 @@ namespace olaf::interleave {
 namespace {
 
 constexpr std::uint64_t first_ns = 1'000'000'000'000;
+constexpr std::uint64_t lease_ns = 1'000'000'000;
 
 } // namespace
 
 Host::Host(const olaf_config &config, const Programs &programs, const Programs &replacing)
-    : contract_(config), programs_(programs), replacing_(replacing) {
+    : contract_(config), local_(config.deliver == OLAF_DELIVER_LOCAL), programs_(programs), replacing_(replacing) {
     programs_.configure(config);
     replacing_.configure(config);
 }
@@ -57,13 +58,34 @@ void Host::arrive_at(const Programs &programs, unsigned update, std::uint32_t cl
     Packet &packet = packets_[cpu()];
     packet.hold(update_frame(update, cluster));
     const int verdict = programs.ingress(packet.xdp());
-    if (verdict != XDP_PASS)
+    if (verdict == XDP_DROP)
         return;
+    if (verdict != XDP_PASS)
+        return leave(packet);
     // Up the stack: TC ingress sees it first.
-    if (programs.token_catch(packet.skb()) == TC_ACT_REDIRECT)
+    if (run(programs.token_catch, packet) == TC_ACT_REDIRECT) {
         send_token(packet);
-    else
+    } else {
+        Machine::the().require(local_, "an update goes by the queue");
         leave(packet);
+        near_end(programs);
+    }
+}
+
+/// A TC program. TC_ACT_REDIRECT: its frame goes into the lane.
+int Host::run(int (*program)(__sk_buff *), Packet &packet) {
+    now_.redirected[cpu()] = 0;
+    const int action = program(packet.skb());
+    return action == TC_ACT_REDIRECT && now_.redirected[cpu()] != lane_near ? TC_ACT_STOLEN : action;
+}
+
+/// What came in by the lane's near end: a kick, or the clone that becomes a token.
+void Host::near_end(const Programs &programs) {
+    if (!now_.near_end[cpu()])
+        return;
+    now_.near_end[cpu()] = false;
+    if (run(programs.lane_kick, near_[cpu()]) == TC_ACT_REDIRECT)
+        send_token(near_[cpu()]);
 }
 
 // ---- the lane --------------------------------------------------------------------------
@@ -96,7 +118,7 @@ void Host::tick(const Programs &programs) {
     packet.hold({cable->token[0], Cable::token_bytes});
     std::memmove(cable->token[0], cable->token[1], Cable::token_bytes * (Cable::most - 1));
     cable->tokens--;
-    if (programs.lane_drain(packet.skb()) == TC_ACT_REDIRECT)
+    if (run(programs.lane_drain, packet) == TC_ACT_REDIRECT)
         send_token(packet);
 }
 
@@ -107,10 +129,8 @@ void Host::lose_token() { grasp_cable()->tokens = 0; }
 void Host::acknowledge(unsigned update, std::uint32_t cluster) {
     Packet &packet = packets_[cpu()];
     packet.hold(ack_frame(update, cluster));
-    now_.kicked[cpu()] = false;
-    Machine::the().require(programs_.egress(packet.skb()) != TC_ACT_SHOT, "an ACK is dropped");
-    if (now_.kicked[cpu()])
-        programs_.lane_kick(kicks_[cpu()].skb());
+    Machine::the().require(run(programs_.egress, packet) != TC_ACT_SHOT, "an ACK is dropped");
+    near_end(programs_);
 }
 
 // ---- what programs ask of the world ------------------------------------------------------
@@ -129,16 +149,36 @@ void Host::wait(std::uint64_t ns) {
 
 void Host::copying(const void *from) { contract_.copying(cpu(), from); }
 
-void Host::clone(Packet &packet, std::uint32_t ifindex) {
-    if (ifindex == lane_near)
+void Host::clone(Packet &packet, std::uint32_t ifindex, bool inwards) {
+    if (ifindex == lane_near && !inwards)
         return send_token(packet);
-    if (ifindex != lane_far)
+    if (ifindex != lane_near && ifindex != lane_far)
         return leave(packet);
-    kicks_[cpu()].hold(packet.frame());
-    now_.kicked[cpu()] = true;
+    near_[cpu()].hold(packet.frame());
+    now_.near_end[cpu()] = true;
 }
 
 void Host::redirect(std::uint32_t ifindex) { now_.redirected[cpu()] = ifindex; }
+
+void Host::order_to_drain() { contract_.order_to_drain(now_ns() + lease_ns); }
+
+// ---- next hops: a word each tells whether it is silent -------------------------------------
+
+bool Host::answers(std::uint32_t daddr_be) {
+    auto *silent = Machine::the().memory.at<std::uint32_t>("silent", daddr_be >> 24);
+    Machine::the().access(silent, sizeof(*silent), {true, false, false});
+    return *silent == 0;
+}
+
+void Host::answer(std::uint32_t cluster) {
+    auto *silent = Machine::the().memory.at<std::uint32_t>("silent", server_of(cluster));
+    Machine::the().access(silent, sizeof(*silent), {false, true, false});
+    *silent = 0;
+}
+
+void Host::silence(std::uint32_t cluster) {
+    *Machine::the().memory.at<std::uint32_t>("silent", server_of(cluster)) = 1;
+}
 
 void Host::rule(std::uint32_t cluster, std::uint32_t policy, std::uint32_t max_count) {
     contract_.set_rule(cluster, policy, max_count);

@@ -5,8 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
-#include <vector>
 
 #include "contract.hpp"
 #include "packet.hpp"
@@ -34,7 +32,9 @@ class Host : public World {
     void ticks_of_new(unsigned most);
     /// The server's ACK of what left with that update as its newest.
     void acknowledge(unsigned update, std::uint32_t cluster = 0);
-    void order_to_drain() { contract_.order_to_drain(); }
+    void order_to_drain();
+    /// The next hop of this cluster's server answers from now on.
+    void answer(std::uint32_t cluster);
     /// The token is lost on its way.
     void lose_token();
     void wait(std::uint64_t ns);
@@ -42,6 +42,8 @@ class Host : public World {
     // ---- what a scenario begins with ----
     void rule(std::uint32_t cluster, std::uint32_t policy, std::uint32_t max_count = 256);
     void take_link(std::uint64_t ns);
+    /// The next hop of this cluster's server has not been heard of.
+    void silence(std::uint32_t cluster);
 
     Contract &contract() { return contract_; }
     /// All CPUs have come to rest: checks, lets time pass until nothing waits, and checks again.
@@ -49,8 +51,9 @@ class Host : public World {
 
     std::uint64_t now_ns() override;
     void copying(const void *from) override;
-    void clone(Packet &packet, std::uint32_t ifindex) override;
+    void clone(Packet &packet, std::uint32_t ifindex, bool inwards) override;
     void redirect(std::uint32_t ifindex) override;
+    [[nodiscard]] bool answers(std::uint32_t daddr_be) override;
 
   private:
     struct Frame {
@@ -62,7 +65,7 @@ class Host : public World {
         std::array<Frame, 32> left{};
         std::size_t frames = 0;
         std::array<std::uint32_t, most_cpus> redirected{};
-        std::array<bool, most_cpus> kicked{};
+        std::array<bool, most_cpus> near_end{}; // something came in by the lane's near end
     };
     [[nodiscard]] unsigned cpu() const { return Machine::the().cpu(); }
     [[nodiscard]] Cable *cable() const;
@@ -71,14 +74,16 @@ class Host : public World {
     void tick(const Programs &programs);
     void tick_as_they_come(const Programs &programs, unsigned most);
     void send_token(Packet &packet);
+    void near_end(const Programs &programs);
+    int run(int (*program)(__sk_buff *), Packet &packet);
     void leave(Packet &packet);
     [[nodiscard]] unsigned live_tokens() const;
     void balance(const Books &books) const;
 
     Contract contract_;
+    bool local_;
     const Programs &programs_, &replacing_;
-    std::array<Packet, most_cpus> packets_, kicks_;
-    std::vector<std::vector<std::uint8_t>> updates_, acks_; // frames, made once
+    std::array<Packet, most_cpus> packets_, near_;
     Now now_, kept_;
 };
 

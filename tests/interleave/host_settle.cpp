@@ -16,6 +16,8 @@ constexpr unsigned most_turns = 64;
 } // namespace
 
 void Host::leave(Packet &packet) {
+    if (!is_update(packet.frame())) // a question to a next hop
+        return;
     const Departed departed = read_departed(packet.frame());
     Machine::the().require(departed.exact, "a departure's lanes aren't the sum of its updates");
     Machine::the().require(now_.frames < now_.left.size(), "frames multiply");
@@ -47,6 +49,8 @@ void Host::balance(const Books &books) const {
 void Host::settle(bool token_may_be_lost) {
     Machine &machine = Machine::the();
     balance(contract_.at_rest());
+    for (std::uint32_t cluster = 0; cluster < most_servers; cluster++)
+        answer(cluster);
     for (unsigned turn = 0; turn < most_turns && contract_.waiting() != 0; turn++) {
         if (token_may_be_lost && live_tokens() == 0)
             break;

@@ -43,10 +43,12 @@ class World {
     [[nodiscard]] virtual std::uint64_t now_ns() = 0;
     /// A departure's bytes are being copied into a frame.
     virtual void copying(const void *from) = 0;
-    /// A clone of it leaves by a device, or goes up this host's stack.
-    virtual void clone(Packet &packet, std::uint32_t ifindex) = 0;
+    /// A clone of it leaves by a device; `inwards`: it comes in by it.
+    virtual void clone(Packet &packet, std::uint32_t ifindex, bool inwards) = 0;
     /// The running program's frame is to go there once it has returned.
     virtual void redirect(std::uint32_t ifindex) = 0;
+    /// Does the next hop towards this IPv4 address answer?
+    [[nodiscard]] virtual bool answers(std::uint32_t daddr_be) = 0;
 
     static World *current;
 };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "../datapath/packet.hpp"
+
 namespace olaf::interleave {
 namespace {
 
@@ -132,6 +134,28 @@ void add_token(std::vector<Scenario> &to) {
                   {arrival(8, 0), lane(3)}});
 }
 
+/// Routed: clusters 0 and 2 by one next hop, 1 by another.
+olaf_config routed() {
+    olaf_config config = places(4);
+    config.deliver = OLAF_DELIVER_FORWARD;
+    config.egress_mtu = 1500;
+    std::ranges::copy(test::server_mac, config.mac);
+    return config;
+}
+
+void add_hops(std::vector<Scenario> &to) {
+    const auto blocked = [](std::vector<std::uint32_t> clusters) {
+        return [wait = waiting_idle(std::move(clusters))](Host &host) {
+            host.silence(0);
+            wait(host);
+        };
+    };
+    to.push_back({"ABlockedHeadTurnsWhileOneArrives", routed(), blocked({0, 1}),
+                  {lane(2), arrival(8, 0)}});
+    to.push_back({"AHopAnswersWhileItsUpdatesTurn", routed(), blocked({0, 2, 1}),
+                  {lane(2), [](Host &h) { h.answer(0); }, arrival(8, 1)}});
+}
+
 void add_commands(std::vector<Scenario> &to) {
     to.push_back({"ReplacedProgramsMeetTheOldOnes", narrow(), waiting({0, 1}),
                   {arrival(8, 0), [](Host &h) { h.arrive_at_new(9, 1); },
@@ -168,6 +192,7 @@ std::vector<Scenario> all() {
     std::vector<Scenario> result;
     add_queue(result);
     add_token(result);
+    add_hops(result);
     add_commands(result);
     add_window(result);
     return result;

@@ -54,6 +54,7 @@ __s64 bpf_csum_diff(__be32 *from, __u32 from_bytes, __be32 *to, __u32 to_bytes, 
 long bpf_redirect(__u32 ifindex, __u64 flags);
 long bpf_redirect_neigh(__u32 ifindex, void *hop, int bytes, __u64 flags);
 long bpf_clone_redirect(struct __sk_buff *skb, __u32 ifindex, __u64 flags);
+long bpf_check_mtu(void *context, __u32 ifindex, __u32 *bytes, __s32 delta, __u64 flags);
 long bpf_fib_lookup(void *context, struct bpf_fib_lookup *fib, int bytes, __u32 flags);
 
 #endif /* OLAF_INTERLEAVE_BPF_HELPERS_H */
