@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What must hold when no program runs: the identities of docs/cli.md, and that nothing is half done.
 #include "contract.hpp"
+#include "olaf/window.h"
 
 namespace olaf::interleave {
 
@@ -20,6 +21,7 @@ Books Contract::at_rest() const {
         books.updates_in += counters->updates_in;
         judged += counters->dropped_contended;
         books.updates_dropped += counters->updates_contended;
+        books.outcome = books.outcome * 31 + counters->tokens_launched;
     }
     for (std::uint32_t i = 0; i < slots(); i++) {
         const auto &slot = *this->slot(i);
@@ -34,7 +36,14 @@ Books Contract::at_rest() const {
         books.updates_superseded += c.updates_superseded;
         books.updates_dropped += c.updates_dropped;
         buffers += (slot.busy[0] != 0) + (slot.busy[1] != 0);
+        for (const std::uint64_t sum : {c.aggregated, c.appended, c.replaced, c.departed_riding,
+                                        c.departed_drain, c.passed_through, c.dropped_full,
+                                        c.dropped_sealed})
+            books.outcome = books.outcome * 31 + sum;
     }
+    const auto *window = memory.at<olaf_window>("olaf_window");
+    for (const std::uint64_t sum : {window->acked, window->released, window->forgiven, window->late})
+        books.outcome = books.outcome * 31 + sum;
     std::uint64_t waiting_buffers = 0;
     for (std::uint64_t p = ring()->head; p < ring()->tail; p++) {
         const std::uint32_t entry = place(p)->entry;

@@ -28,6 +28,7 @@ struct Cable {
 struct Books {
     std::uint64_t updates_in = 0, updates_out = 0, updates_superseded = 0, updates_dropped = 0,
                   updates_waiting = 0;
+    std::uint64_t outcome = 0; ///< a number for how it came out, of all that is counted
 };
 
 class Contract : public Observer {

@@ -81,11 +81,10 @@ int Host::run(int (*program)(__sk_buff *), Packet &packet) {
 
 /// What came in by the lane's near end: a kick, or the clone that becomes a token.
 void Host::near_end(const Programs &programs) {
-    if (!now_.near_end[cpu()])
-        return;
-    now_.near_end[cpu()] = false;
-    if (run(programs.lane_kick, near_[cpu()]) == TC_ACT_REDIRECT)
-        send_token(near_[cpu()]);
+    for (std::size_t i = 0; i < now_.near_end[cpu()]; i++)
+        if (run(programs.lane_kick, near_[cpu()].at(i)) == TC_ACT_REDIRECT)
+            send_token(near_[cpu()].at(i));
+    now_.near_end[cpu()] = 0;
 }
 
 // ---- the lane --------------------------------------------------------------------------
@@ -154,8 +153,7 @@ void Host::clone(Packet &packet, std::uint32_t ifindex, bool inwards) {
         return send_token(packet);
     if (ifindex != lane_near && ifindex != lane_far)
         return leave(packet);
-    near_[cpu()].hold(packet.frame());
-    now_.near_end[cpu()] = true;
+    near_[cpu()].at(now_.near_end[cpu()]++).hold(packet.frame());
 }
 
 void Host::redirect(std::uint32_t ifindex) { now_.redirected[cpu()] = ifindex; }

@@ -47,7 +47,8 @@ class Host : public World {
 
     Contract &contract() { return contract_; }
     /// All CPUs have come to rest: checks, lets time pass until nothing waits, and checks again.
-    void settle(bool token_may_be_lost);
+    /// Returns how it came out before that: a number.
+    std::uint64_t settle(bool token_may_be_lost);
 
     std::uint64_t now_ns() override;
     void copying(const void *from) override;
@@ -59,13 +60,14 @@ class Host : public World {
     struct Frame {
         std::uint32_t count = 0;
         std::uint64_t marks = 0;
+        unsigned by = 0; ///< the CPU that sent it
     };
     /// What a run changes and the maps don't hold.
     struct Now {
         std::array<Frame, 32> left{};
         std::size_t frames = 0;
         std::array<std::uint32_t, most_cpus> redirected{};
-        std::array<bool, most_cpus> near_end{}; // something came in by the lane's near end
+        std::array<std::size_t, most_cpus> near_end{}; // so many came in by the lane's near end
     };
     [[nodiscard]] unsigned cpu() const { return Machine::the().cpu(); }
     [[nodiscard]] Cable *cable() const;
@@ -83,7 +85,8 @@ class Host : public World {
     Contract contract_;
     bool local_;
     const Programs &programs_, &replacing_;
-    std::array<Packet, most_cpus> packets_, near_;
+    std::array<Packet, most_cpus> packets_;
+    std::array<std::array<Packet, 2>, most_cpus> near_;
     Now now_, kept_;
 };
 

@@ -21,7 +21,7 @@ void Host::leave(Packet &packet) {
     const Departed departed = read_departed(packet.frame());
     Machine::the().require(departed.exact, "a departure's lanes aren't the sum of its updates");
     Machine::the().require(now_.frames < now_.left.size(), "frames multiply");
-    now_.left[now_.frames++] = {departed.count, departed.marks};
+    now_.left[now_.frames++] = {departed.count, departed.marks, cpu()};
 }
 
 /// Tokens that a tick wouldn't refuse.
@@ -46,9 +46,13 @@ void Host::balance(const Books &books) const {
     Machine::the().require(count == books.updates_out, "updates out are not those that left");
 }
 
-void Host::settle(bool token_may_be_lost) {
+std::uint64_t Host::settle(bool token_may_be_lost) {
     Machine &machine = Machine::the();
-    balance(contract_.at_rest());
+    const Books books = contract_.at_rest();
+    balance(books);
+    std::uint64_t outcome = books.outcome;
+    for (std::size_t i = 0; i < now_.frames; i++)
+        outcome = outcome * 31 + (now_.left[i].marks << 2 | now_.left[i].by);
     for (std::uint32_t cluster = 0; cluster < most_servers; cluster++)
         answer(cluster);
     for (unsigned turn = 0; turn < most_turns && contract_.waiting() != 0; turn++) {
@@ -65,6 +69,7 @@ void Host::settle(bool token_may_be_lost) {
             tick(programs_);
     machine.require(contract_.waiting() != 0 || cable()->tokens == 0, "the token never ends");
     balance(contract_.at_rest());
+    return outcome;
 }
 
 } // namespace olaf::interleave

@@ -22,7 +22,7 @@ void begin(Host &host, const Scenario &scenario, Report &report) {
 /// The schedule that has just run is complete: what must hold at rest?
 void settle(Host &host, const Scenario &scenario, Report &report) {
     try {
-        host.settle(scenario.token_may_be_lost);
+        report.outcomes.insert(host.settle(scenario.token_may_be_lost));
     } catch (const std::runtime_error &broken) {
         report.violation = broken.what() + Machine::the().story();
     }

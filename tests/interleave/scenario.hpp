@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,7 @@ struct Report {
     std::uint64_t schedules = 0; ///< run to their end
     std::uint64_t cut_short = 0; ///< led to a state that was known
     std::size_t searches = 1;    ///< begun anew as contended words were found
+    std::set<std::uint64_t> outcomes = {}; ///< how they came out
     bool finished = false;       ///< every schedule within the bound was run
     std::string violation = {};  ///< of the first schedule that broke something; empty: none
 };

@@ -117,8 +117,6 @@ void add_token(std::vector<Scenario> &to) {
                   {arrival(0, 0), arrival(1, 1), arrival(2, 0)}});
     to.push_back({"TheLastDepartureMeetsALaunch", narrow(), waiting({0}),
                   {lane(3), arrivals(8, 1, 2)}});
-    to.push_back({"ARiderThatAppendsMeetsTheTokensEnd", narrow(), waiting({0}),
-                  {lane(2), arrival(8, 0)}});
     to.push_back({"ALostTokenIsReplacedOnce", narrow(),
                   [](Host &host) {
                       waiting({0})(host);
@@ -153,7 +151,12 @@ void add_hops(std::vector<Scenario> &to) {
     to.push_back({"ABlockedHeadTurnsWhileOneArrives", routed(), blocked({0, 1}),
                   {lane(2), arrival(8, 0)}});
     to.push_back({"AHopAnswersWhileItsUpdatesTurn", routed(), blocked({0, 2, 1}),
-                  {lane(2), [](Host &h) { h.answer(0); }, arrival(8, 1)}});
+                  {lane(2), [](Host &h) {
+                       h.answer(0);
+                       h.arrive(8, 1);
+                   }}});
+    to.push_back({"ARiderThatAppendsMeetsTheTokensEnd", routed(), waiting({1}),
+                  {lane(2), arrival(8, 1)}});
 }
 
 void add_commands(std::vector<Scenario> &to) {

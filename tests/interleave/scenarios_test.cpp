@@ -17,8 +17,9 @@ TEST_P(Interleave, HoldsInEverySchedule) {
     const Report report = explore(GetParam(), programs, replacing, budget);
     EXPECT_EQ(report.violation, "");
     EXPECT_TRUE(report.finished) << "not through after " << budget << " schedules";
-    std::printf("%lu schedules, %lu more cut short, %zu searches\n", report.schedules,
-                report.cut_short, report.searches);
+    EXPECT_GT(report.outcomes.size(), 1u) << "its CPUs never get between each other";
+    std::printf("%lu schedules, %lu more cut short, %zu searches, %zu outcomes\n", report.schedules,
+                report.cut_short, report.searches, report.outcomes.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenarios, Interleave, testing::ValuesIn(scenarios()),
