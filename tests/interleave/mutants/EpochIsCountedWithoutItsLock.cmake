@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A lock is not taken.
+set(file bpf/queue/clusters.bpf.h)
+set(programs ingress)
+set(scenario FirstUpdatesOfAnEpoch)
+set(from [==[
+	if (!slot || !active || !window || !olaf_lock(&active->lock))
+]==])
+set(to [==[
+	if (!slot || !active || !window)
+]==])

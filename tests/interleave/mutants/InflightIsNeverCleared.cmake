@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A missing release: a slot departs once and never again.
+set(file bpf/queue/departure.bpf.h)
+set(programs ingress lane)
+set(scenario TwoDeparturesOfOneSlot)
+set(from [==[
+		olaf_release(&slot->inflight);
+]==])
+set(to [==[
+]==])

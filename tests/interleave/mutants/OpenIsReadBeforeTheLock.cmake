@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A check outside the lock: which buffer may an arrival fold into?
+set(file bpf/queue/admit.bpf.h)
+set(programs ingress)
+set(scenario AFoldMeetsAPop)
+set(from [==[
+	if (!olaf_lock(&slot->lock)) {
+		olaf_count_contended(a->update.count);
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
+		return;
+	}
+	open = slot->open;
+]==])
+set(to [==[
+	open = *(volatile __u32 *)&slot->open;
+	if (!olaf_lock(&slot->lock)) {
+		olaf_count_contended(a->update.count);
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
+		return;
+	}
+]==])

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A token is replaced, and the old one isn't told from it.
+set(file bpf/queue/ring.bpf.h)
+set(programs ingress)
+set(scenario AnOverdueTokenComesBack)
+set(from [==[
+	if (++ring->lane_generation == 0) /* that is a kick's */
+]==])
+set(to [==[
+	if (ring->lane_generation == 0) /* that is a kick's */
+]==])
