@@ -5,81 +5,79 @@
  * tell whose update spoilt the sum: then a wrong one is always refused.
  *
  * A pass of its own before folding, not a part of it: what is wrong must not have been added.
- * The kernel's own sum is twice as fast as one in BPF (docs/benchmarks.md).
+ * bpf_csum_diff() takes longer (docs/benchmarks.md).
  */
 #ifndef OLAF_CHECKSUM_BPF_H
 #define OLAF_CHECKSUM_BPF_H
 
 #include "bpf/packet/beside.bpf.h"
 #include "bpf/queue/entry.bpf.h"
+#include "bpf/queue/lanes.bpf.h"
 
-#define OLAF_SUM_BLOCK 512 /* bytes: bpf_csum_diff() takes no more before Linux 6.13 */
+#define OLAF_HEADER_WORDS (sizeof(struct olaf_header) / 8)
 
-#define OLAF_MOST_MESSAGE ((__u32)(sizeof(struct olaf_header) + 8 * olaf_cfg.max_lanes))
-
-static __always_inline __u64 olaf_sum_block(void *from, __u32 bytes)
-{
-	return (__u32)bpf_csum_diff(NULL, 0, from, bytes, 0);
-}
+/* Adds a word to what the sum of 32-bit halves is made of. */
+#define OLAF_WORD_SUM(i)                      \
+	{                                     \
+		__u64 word_ = from[i];        \
+		total += word_;               \
+		high += word_ >> 32;          \
+	}
 
 /*
- * Internet sum, not folded, of `bytes` bytes of a frame that ends at `end`: a multiple of 8,
- * at most a message's. Whole blocks, then one for each bit of what is left: of packets the
- * verifier takes constant lengths only.
+ * Defines NAME(from, end, words): the Internet sum, not folded, of a message of so many 64-bit
+ * words. `high` is the sum of their high halves; `total`, mod 2^64, less those is the sum of
+ * the low ones: two additions and a shift a word. GUARD(bytes) as for lanes (lanes.bpf.h).
  */
-static __always_inline __u64 olaf_sum_frame(void *from, const void *end, __u32 bytes)
-{
-	__u32 done, block;
-	__u64 sum = 0;
-
-	for (done = 0; done + OLAF_SUM_BLOCK <= OLAF_MOST_MESSAGE; done += OLAF_SUM_BLOCK) {
-		if (done + OLAF_SUM_BLOCK > bytes || from + OLAF_SUM_BLOCK > end)
-			break;
-		sum += olaf_sum_block(from, OLAF_SUM_BLOCK);
-		from += OLAF_SUM_BLOCK;
+#define OLAF_DEFINE_SUM(NAME, GUARD)                                                          \
+	static __always_inline __u64 NAME(const __u64 *from, const void *end, __u32 words)    \
+	{                                                                                     \
+		__u32 done, i, most = OLAF_HEADER_WORDS + olaf_cfg.max_lanes;                 \
+		__u64 total = 0, high = 0;                                                    \
+                                                                                              \
+		(void)end;                                                                    \
+		for (done = 0; done + OLAF_BLOCK <= most; done += OLAF_BLOCK) {               \
+			if (done + OLAF_BLOCK > words)                                        \
+				break;                                                        \
+			GUARD(8 * OLAF_BLOCK)                                                 \
+			OLAF_LANES_16(OLAF_WORD_SUM)                                          \
+			from += OLAF_BLOCK;                                                   \
+		}                                                                             \
+		for (i = 0; i < OLAF_BLOCK - 1; i++) {                                        \
+			if (done + i >= words)                                                \
+				break;                                                        \
+			GUARD(8)                                                              \
+			OLAF_WORD_SUM(0)                                                      \
+			from++;                                                               \
+			olaf_keep(from);                                                      \
+		}                                                                             \
+		return total - (high << 32) + high;                                           \
 	}
-#pragma clang loop unroll(full)
-	for (block = OLAF_SUM_BLOCK / 2; block >= 8; block /= 2) {
-		if (!(bytes & block))
-			continue;
-		if (from + block > end)
-			break;
-		sum += olaf_sum_block(from, block);
-		from += block;
-	}
-	return sum;
-}
 
-/* The same of a message in the staging area. */
-static __always_inline __u64 olaf_sum_staged(struct olaf_entry *staged, __u32 bytes)
-{
-	void *from = &staged->message;
-	__u64 sum = 0;
-	__u32 done;
+#define OLAF_SUM_GUARD_FRAME(bytes)                     \
+	if ((const void *)from + (bytes) > end)         \
+		return 0;
 
-	for (done = 0; done + OLAF_SUM_BLOCK <= OLAF_MOST_MESSAGE; done += OLAF_SUM_BLOCK) {
-		if (done + OLAF_SUM_BLOCK > bytes)
-			break;
-		sum += olaf_sum_block(from + done, OLAF_SUM_BLOCK);
-	}
-	bytes = olaf_clamp(bytes - done, 0, OLAF_MOST_MESSAGE - done);
-	return sum + olaf_sum_block(from + done, bytes);
-}
+/* In the linear part of a frame, which ends at `end`. */
+OLAF_DEFINE_SUM(olaf_sum_frame, OLAF_SUM_GUARD_FRAME)
+/* In a map value. */
+OLAF_DEFINE_SUM(olaf_sum_staged, OLAF_GUARD_NONE)
 
 /* Sum of the message behind UDP, wherever its bytes are. */
 static __always_inline __u64 olaf_message_sum(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
 	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 words = OLAF_HEADER_WORDS + a->update.lanes;
 	void *from = data + header_bytes;
 	struct olaf_entry *staged;
 
 	olaf_keep(from);
 	if (from + sizeof(struct olaf_header) + 8 * a->update.lanes <= end)
-		return olaf_sum_frame(from, end, a->message_bytes);
+		return olaf_sum_frame(from, end, words);
 	staged = olaf_stage(ctx, a->update.header_bytes,
 			    a->update.header_bytes + a->message_bytes);
-	return staged ? olaf_sum_staged(staged, a->message_bytes) : 0;
+	return staged ? olaf_sum_staged((const __u64 *)&staged->message, NULL, words) : 0;
 }
 
 /* Sum of the pseudo header: addresses, protocol and length. */
