@@ -21,6 +21,11 @@ struct Case {
 class KillMidway : public testing::TestWithParam<std::tuple<Case, unsigned>> {
   protected:
     const Case &subject() { return std::get<0>(GetParam()); }
+    KillMidway() {
+        bed.server().ip("address add 10.0.1.3/24 dev eth0\n"); // the other server, at one socket
+        bed.host.ip("neighbour add 10.0.1.3 lladdr " + text(server_mac) +
+                    " dev out nud permanent\n");
+    }
     bool there() { return bed.olaf({"status", "in"}).status == 0; }
 
     /// Whatever the kill left: the queue, if it lives, is not being emptied for good, and takes and
@@ -36,7 +41,7 @@ class KillMidway : public testing::TestWithParam<std::tuple<Case, unsigned>> {
 
     Testbed bed{{.way = Way::upstream4}};
     UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
-    UdpSocket server{bed.server(), Testbed::server_peer(4)};
+    UdpSocket server{bed.server(), {.address = "0.0.0.0"}};
 };
 
 TEST_P(KillMidway, TheQueueWorksOrTheNextCommandClearsIt) {
@@ -71,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
         testing::Values(
             Case{"Attach", {"attach", "in", "--upstream", "10.0.1.2"}, false},
             Case{"Replace", {"attach", "in", "--replace", "--rate", "9mbit"}, true},
-            Case{"ReplaceWay", {"attach", "in", "--replace", "--upstream", "10.0.1.2:6523",
+            Case{"ReplaceWay", {"attach", "in", "--replace", "--upstream", "10.0.1.3",
                                 "--allow", "10.0.0.0/8"}, true},
             Case{"Detach", {"detach", "in"}, true},
             Case{"DetachForce", {"detach", "in", "--force"}, true},
