@@ -3,10 +3,13 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "olaf/aom.h"
 #include "olaf/events.h"
+#include "olaf/members.h"
+#include "olaf/own.h"
 #include "olaf/window.h"
 #include "packet.hpp"
 
@@ -14,6 +17,14 @@ namespace olaf::interleave {
 namespace {
 
 constexpr std::size_t most_positions = 64;
+
+bool everything(const void *) { return true; }
+bool nothing(const void *) { return false; }
+/// 10.0.1.0/24, mapped: the servers' network (tests/datapath/packet.cpp).
+bool is_server(const void *key) {
+    const auto *address = static_cast<const olaf_own_address *>(key);
+    return ntohl(address->words_be[3]) >> 8 == 0x0a0001;
+}
 
 } // namespace
 
@@ -31,9 +42,11 @@ olaf_config usual_config() {
     config.max_lanes = 16;
     config.queue_capacity = 2;
     config.ring_places = 4;
+    config.fifo_places = 2;
     config.ns_per_byte_q24 = 1 << 24;
     config.drain_interval_ns = 1'000'000;
     config.activity_window_ns = 1'000'000'000'000;
+    config.member_timeout_ns = 1'000'000'000'000;
     config.token_secret = 0x5ec4e7;
     return config;
 }
@@ -45,7 +58,7 @@ std::vector<MapShape> Contract::maps() const {
     const bool local = config_.deliver == OLAF_DELIVER_LOCAL;
     return {
         {"olaf_slots", sizeof(olaf_slot), slots()},
-        {"olaf_entries", entry, 2 * slots() + config_.ring_places},
+        {"olaf_entries", entry, entries()},
         {"olaf_ring", sizeof(olaf_ring)},
         {"olaf_places", sizeof(olaf_place) * config_.ring_places},
         {"olaf_rules", sizeof(olaf_rule), config_.max_clusters},
@@ -57,8 +70,10 @@ std::vector<MapShape> Contract::maps() const {
         {"olaf_listen", sizeof(olaf_listen)},
         {"olaf_hops", sizeof(olaf_hop), OLAF_HOPS},
         {"olaf_gate", sizeof(olaf_gate)},
-        {"olaf_own", 8, 1, local ? MapShape::all_keys : MapShape::no_key},
-        {"olaf_own_macs", 8, 1, MapShape::all_keys},
+        {"olaf_members", sizeof(olaf_member), std::max(1u, config_.max_clusters * config_.max_workers)},
+        {"olaf_rosters", sizeof(olaf_roster), config_.max_clusters},
+        {"olaf_own", 8, 1, MapShape::set, local ? is_server : nothing},
+        {"olaf_own_macs", 8, 1, MapShape::set, everything},
         {"olaf_counters", sizeof(olaf_counters), 1, MapShape::per_cpu},
         {"olaf_ack_counters", 256, 1, MapShape::per_cpu},
         {"olaf_arrivals", 512, 1, MapShape::per_cpu},
@@ -141,7 +156,7 @@ std::vector<WordRule> Contract::rules() const {
     for (std::uint32_t word = first; word < end; word++)
         rules[word].no_conflict = true;
     if (config_.deliver != OLAF_DELIVER_LOCAL)
-        for (std::uint32_t i = 0; i < 2 * slots() + config_.ring_places; i++)
+        for (std::uint32_t i = 0; i < entries(); i++)
             except_way_out(rules, memory.at<olaf_entry>("olaf_entries", i));
     return rules;
 }

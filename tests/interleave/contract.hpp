@@ -65,6 +65,7 @@ class Contract : public Observer {
     [[nodiscard]] olaf_place *place(std::uint64_t position) const;
     [[nodiscard]] olaf_slot *slot(std::uint32_t index) const;
     [[nodiscard]] std::uint32_t slots() const { return config_.max_clusters * config_.max_segments; }
+    [[nodiscard]] std::uint32_t entries() const { return 2 * slots() + config_.fifo_places; }
     void guard(std::vector<WordRule> &rules, const void *from, std::size_t bytes,
                const std::uint32_t *lock) const;
     void except_way_out(std::vector<WordRule> &rules, const olaf_entry *entry) const;

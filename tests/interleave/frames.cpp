@@ -32,7 +32,15 @@ test::Bytes make_ack(unsigned update, std::uint32_t cluster) {
     message.worker = update;
     message.sequence = update + 1;
     message.generated_ns = 1'000 + update;
-    return test::ipv4().back().source_port(OLAF_DEFAULT_PORT).port(40000).without_udp_checksum().carrying(message).bytes;
+    return test::ipv4()
+        .back()
+        .source(static_cast<std::uint8_t>(server_of(cluster)))
+        .target(1)
+        .source_port(OLAF_DEFAULT_PORT)
+        .port(40000)
+        .without_udp_checksum()
+        .carrying(message)
+        .bytes;
 }
 
 template <class Make>

@@ -42,9 +42,11 @@ const Memory::Map &Memory::find(const char *name) {
 void *Memory::lookup(const char *name, const void *key, unsigned cpu) {
     const Map &map = find(name);
     std::uint32_t index = 0;
-    if (map.shape.kind < MapShape::all_keys)
+    if (map.shape.kind != MapShape::set)
         std::memcpy(&index, key, sizeof(index));
-    if (index >= map.shape.entries || map.shape.kind == MapShape::no_key)
+    else if (!map.shape.has(key))
+        return nullptr;
+    if (index >= map.shape.entries)
         return nullptr;
     if (map.shape.kind == MapShape::per_cpu)
         index += cpu * map.shape.entries;

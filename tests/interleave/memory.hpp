@@ -14,11 +14,12 @@ namespace olaf::interleave {
 /// A map is an array, of the machine or one a CPU; or a set, of which it only counts whether a key is
 /// in it.
 struct MapShape {
-    enum Kind { array, per_cpu, all_keys, no_key };
+    enum Kind { array, per_cpu, set };
     std::string name;
     std::size_t value_bytes = 0;
     std::uint32_t entries = 1;
     Kind kind = array;
+    bool (*has)(const void *key) = nullptr; ///< set
 };
 
 class Memory {

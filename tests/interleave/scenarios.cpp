@@ -57,6 +57,7 @@ olaf_config places(std::uint32_t capacity) {
     olaf_config config = narrow();
     config.queue_capacity = capacity;
     config.ring_places = 2 * capacity;
+    config.fifo_places = capacity;
     return config;
 }
 
@@ -64,6 +65,7 @@ olaf_config windowed(std::uint32_t window) {
     olaf_config config = usual_config();
     config.ns_per_byte_q24 = 0;
     config.window = window;
+    config.max_workers = 16; // an ACK is its server's if it comes from where workers send to
     return config;
 }
 

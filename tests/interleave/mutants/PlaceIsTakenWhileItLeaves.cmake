@@ -5,8 +5,8 @@ set(programs ingress)
 set(scenario ThePlaceOfASlowDepartureComesRound)
 set(from [==[
 	if (!place || tail - ring->head >= olaf_cfg.queue_capacity ||
-	    place->state != OLAF_PLACE_FREE) {
+	    place->state != OLAF_PLACE_FREE)
 ]==])
 set(to [==[
-	if (!place || tail - ring->head >= olaf_cfg.queue_capacity) {
+	if (!place || tail - ring->head >= olaf_cfg.queue_capacity)
 ]==])
