@@ -46,14 +46,21 @@ static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generat
 	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0);
 }
 
-/* Hands the finished frame in the skb to its way out, as a clone. Returns whether it is refused. */
-static __always_inline int olaf_lane_send(struct __sk_buff *skb, const struct olaf_entry *entry)
+/*
+ * Hands the finished frame in the skb to its way out, as a clone. Returns whether it is refused.
+ * A negative error is the device's own: it is down, or gone. A queueing discipline that is full
+ * says a positive one; one without a carrier too, which the loss programs tell apart.
+ */
+static __always_inline int olaf_lane_send(struct __sk_buff *skb, const struct olaf_entry *entry,
+					  __u64 now)
 {
 	struct olaf_sent *sent = olaf_sent_lane_begin(&entry->message);
 	long error;
 
 	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
 		error = bpf_clone_redirect(skb, olaf_cfg.egress_ifindex, 0);
+		if (error < 0)
+			olaf_gate_lost(now);
 	} else {
 		if (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE)
 			bpf_skb_store_bytes(skb, ETH_ALEN, (const void *)olaf_cfg.lane_mac,
@@ -146,9 +153,8 @@ static __always_inline void olaf_lane_depart(struct __sk_buff *skb, struct olaf_
 	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
 	olaf_lane_meter(&out.entry->pending, now);
-	if (olaf_lane_send(skb, out.entry)) {
+	if (olaf_lane_send(skb, out.entry, now)) {
 		olaf_count_lane_loss(out.entry->pending.count);
-		olaf_gate_lost(now);
 		refused = 1;
 	}
 	goto told;

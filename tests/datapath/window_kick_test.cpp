@@ -127,7 +127,7 @@ TEST_P(Kick, NothingElseIsOne) {
     acknowledge(sent[0]);
     for (std::size_t at = 12; at < 26; at++) {
         auto other = token_of(0);
-        other[at] ^= 1;
+        other[at] ^= 0x80;
         EXPECT_EQ(kicked(other).verdict, shot) << at;
     }
     EXPECT_EQ(kicked(Bytes(20, 0)).verdict, shot);
