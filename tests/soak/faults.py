@@ -86,7 +86,7 @@ def route_goes(bed, draw, _options):
 
 
 def output_is_full(bed, draw, _options):
-    kind = draw.choice(("tbf rate 400kbit burst 3000 limit 3000", "pfifo limit 2", "sfq limit 8"))
+    kind = draw.choice(("tbf rate 400kbit burst 3000 limit 3000", "pfifo limit 2", "pfifo_head_drop limit 2"))
     queue = ["tc", "-n", bed.host.name, "qdisc"]
     subprocess.run([*queue, "replace", "dev", "out", "root", *kind.split()], check=True,
                    capture_output=True)
