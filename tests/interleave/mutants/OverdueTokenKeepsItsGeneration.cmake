@@ -4,8 +4,8 @@ set(file bpf/queue/ring.bpf.h)
 set(programs ingress)
 set(scenario AnOverdueTokenComesBack)
 set(from [==[
-	if (++ring->lane_generation == 0) /* that is a kick's */
+	if (++ring->lane_generation == OLAF_PROOF)
 ]==])
 set(to [==[
-	if (ring->lane_generation == 0) /* that is a kick's */
+	if (ring->lane_generation == OLAF_KICK)
 ]==])
