@@ -89,7 +89,7 @@ TEST_F(Losses, AreCountedOnThroughAReplacementAndForgottenWithTheQueue) {
     bed.olaf.replace();
     EXPECT_GE(lost(bed.olaf.status()).transmit, first);
     bed.server().ip("link set eth0 up\n");
-    drained();
+    EXPECT_EQ(drained()["updates_waiting"], 0u);
     bed.olaf.detach();
     EXPECT_EQ(traces(bed.host), before);
     bed.attach({"--rate", "unlimited"});
