@@ -81,9 +81,11 @@ TEST_P(SilentNextHop, UpdatesWaitAndFoldAndAllLeaveWhenItAnswers) {
     std::size_t asked = 0;
     while (Clock::now() < began + seconds(3))
         if (const auto frame = wire.poll(milliseconds(100))) {
+            if (frame->at(0) == 0x33 && frame->at(5) == 0x16)
+                continue; // the kernel's own: which groups it listens to
             std::string why;
             EXPECT_FALSE(parse_update(*frame, &why)) << hex(*frame);
-            EXPECT_LE(frame->size(), 110u);
+            EXPECT_LE(frame->size(), 110u) << hex(*frame);
             asked++;
         }
     EXPECT_GE(asked, 1u);
@@ -139,7 +141,8 @@ TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
 
     bed.server().ip("link set eth0 up\n");
     if (bed.wiring.way != Way::bridged)
-        bed.server().ip("route replace default via 10.0.1.254\n"
+        bed.server().ip("address replace fd00:0:0:1::2/64 dev eth0 nodad\n"
+                        "route replace default via 10.0.1.254\n"
                         "route replace ::/0 via fd00:0:0:1::fe\n");
     const auto waited = status["updates_waiting"];
     std::set<std::uint32_t> heard;
@@ -155,29 +158,6 @@ TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
     status = bed.olaf.await_drained(next + 400);
     EXPECT_EQ(status["updates_out"], 20 + waited + lost(status));
     expect_identities(status);
-}
-
-TEST_P(OutputDown, DetachSaysWhatCannotLeaveAndTheQueueWorksOn) {
-    attach();
-    send(9);
-    receive(9);
-    bed.host.ip("link set out down\n");
-    std::uint32_t next = 9;
-    bed.olaf.await([&](const Status &s) {
-        send(9, next);
-        next += 9;
-        return s["updates_waiting"] >= 9;
-    });
-    const auto refused = bed.olaf({"detach", "in"});
-    EXPECT_EQ(refused.status, 1);
-    EXPECT_NE(refused.err.find("out"), std::string::npos) << refused.err;
-    auto status = bed.olaf.status();
-    const auto waiting = status["updates_waiting"];
-    EXPECT_GE(waiting, 9u);
-    send(9, next);
-    bed.olaf.await([&](const Status &s) { return s["updates_waiting"] == waiting + 9; });
-    EXPECT_EQ(bed.olaf({"detach", "in", "--force"}).status, 0);
-    bed.olaf.detach();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OutputDown,
