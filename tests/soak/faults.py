@@ -122,7 +122,7 @@ def replaced(bed, draw, options):
     times = draw.randint(1, 3)
     for _ in range(times):
         more = draw.choice(([], ["--rate", draw.choice(("2mbit", "20mbit", "unlimited"))],
-                            ["--policy", draw.choice(("olaf", "newest", "fifo", "aggregate"))]))
+                            ["--policy", draw.choice(("olaf", "newest", "aggregate"))]))
         bed.olaf("attach", "in", "--replace", *more)
     return f"the programs were replaced {times} times"
 
