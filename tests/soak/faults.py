@@ -78,10 +78,9 @@ def server_changes_mac(bed, draw, _options):
 
 def route_goes(bed, draw, _options):
     net = bed.far_net.format(0 if bed.family == 4 else "")
-    six = "-6 " if bed.family == 6 else ""
-    bed.host.ip(f"{six}route del {net}/{bed.bits} dev out", check=False)
+    bed.host.ip(f"route del {net}/{bed.bits} dev out", check=False)
     _nap(draw, 1)
-    bed.host.ip(f"{six}route replace {net}/{bed.bits} dev out")
+    bed.host.ip(f"route replace {net}/{bed.bits} dev out")
     return "the route went for a while"
 
 
