@@ -144,7 +144,9 @@ def command_is_killed(bed, draw, options):
 
 
 def _detached(bed, options):
-    bed.olaf("detach", "in", "--force", check=False)  # it may be gone already
+    done = bed.olaf("detach", "in", "--force", check=False)
+    if done.returncode != 0 and "none is attached" not in done.stderr:  # it may be gone already
+        raise RuntimeError(f"detach --force: {done.stderr.strip()}")
     bed.attach(options)
 
 
