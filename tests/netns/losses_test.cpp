@@ -36,7 +36,7 @@ class Losses : public testing::Test {
     }
 
     /// Waits until all of them have left.
-    [[nodiscard]] Status drained() const {
+    Status drained() const {
         const auto status = bed.olaf.await_drained(sent_);
         expect_identities(status);
         return status;

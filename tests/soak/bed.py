@@ -62,7 +62,6 @@ class Bed:
     def address(self):
         """What a link that went down has lost of them comes back."""
         nodad = "nodad" if self.family == 6 else ""
-        lines = []
         if self.way in ("local", "bridged"):
             other = self.host if self.way == "local" else self.far
             device = "in" if self.way == "local" else "eth0"
@@ -77,8 +76,7 @@ class Bed:
                                            (self.far, "eth0", self.far_net, 2)):
             netns.ip(f"address replace {net.format(number)}/{self.bits} dev {device} {nodad}")
         for netns, net in ((self.worker, self.near), (self.far, self.far_net)):
-            lines = f"route replace default via {net.format(254)} dev eth0"
-            netns.ip(lines if self.family == 4 else "-6 " + lines, check=False)
+            netns.ip(f"route replace default via {net.format(254)} dev eth0")
 
     def server_address(self):
         return (self.near if self.way in ("local", "bridged") else self.far_net).format(2)
