@@ -59,7 +59,9 @@ TEST_P(Revive, ByAFrameThatOnlyComesIn) {
     const PacketSocket host(bed.host, "in");
     expect_revived_by([&] {
         wire.send(frame);
-        const auto came = host.poll(std::chrono::seconds(1));
+        auto came = host.poll(std::chrono::seconds(1));
+        while (came && came->at(12) != 0x88) // the worker's own multicast reports
+            came = host.poll(std::chrono::seconds(1));
         ASSERT_TRUE(came);
         EXPECT_EQ(*came, frame);
     });
@@ -72,7 +74,9 @@ TEST_P(Revive, ByAFrameThatOnlyLeaves) {
     const PacketSocket wire(bed.worker, "eth0");
     expect_revived_by([&] {
         host.send(Bytes(100, 0x5a), {.address = "10.0.0.9", .port = 9});
-        const auto left = wire.poll(std::chrono::seconds(1));
+        auto left = wire.poll(std::chrono::seconds(1));
+        while (left && left->at(12) == 0x86) // the host's own multicast reports, IPv6
+            left = wire.poll(std::chrono::seconds(1));
         ASSERT_TRUE(left);
         EXPECT_EQ(left->size(), 142u);
         EXPECT_EQ(left->at(12), 0x08); // nothing of a token is left in it
