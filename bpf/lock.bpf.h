@@ -12,6 +12,8 @@
  * every way out. A waiter gives up after OLAF_LOCK_SPINS looks, tens of milliseconds,
  * which only a stopped virtual CPU can make it wait: it then does without, and the loss
  * is counted (dropped_contended). So no packet can hang a CPU here, unlike in a spinlock.
+ * Nor can a poll's worth of packets: once a CPU has waited in vain, it looks for some
+ * microseconds only, for as long as OLAF_LOCK_IMPATIENT_NS.
  *
  * Order: taking is an atomic exchange, a full barrier; releasing is a store that no
  * earlier access may pass, which on x86 any store is.
@@ -22,11 +24,49 @@
 #include "bpf/config.bpf.h"
 
 #define OLAF_LOCK_SPINS (1 << 22)
+/* Looks of a CPU that has lately waited in vain: longer than any lock is held. */
+#define OLAF_LOCK_FEW_SPINS (1 << 12)
+#define OLAF_LOCK_IMPATIENT_NS 500000000ULL
+
+/*
+ * Map olaf_vain_waits: key 0, when this CPU last waited for a lock in vain; one copy a CPU,
+ * written and read by our programs on it.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u64);
+} olaf_vain_waits SEC(".maps");
 
 struct olaf_waiter {
 	__u32 *lock;
 	__u32 taken;
 };
+
+/* How often a waiter may look now. */
+static __always_inline __u32 olaf_lock_patience(void)
+{
+	__u32 zero = 0;
+	__u64 *vain_ns = bpf_map_lookup_elem(&olaf_vain_waits, &zero);
+
+	if (vain_ns && *vain_ns && bpf_ktime_get_ns() - *vain_ns < OLAF_LOCK_IMPATIENT_NS)
+		return OLAF_LOCK_FEW_SPINS;
+	return OLAF_LOCK_SPINS;
+}
+
+/* A wait is over; in vain, it shortens the next ones. */
+static __always_inline void olaf_lock_waited(__u32 taken)
+{
+	__u32 zero = 0;
+	__u64 *vain_ns;
+
+	if (taken)
+		return;
+	vain_ns = bpf_map_lookup_elem(&olaf_vain_waits, &zero);
+	if (vain_ns)
+		*vain_ns = bpf_ktime_get_ns();
+}
 
 static long olaf_lock_look(__u32 round, struct olaf_waiter *waiter)
 {
@@ -43,7 +83,8 @@ __noinline int olaf_lock_wait(__u32 *lock)
 	struct olaf_waiter waiter = { lock, 0 };
 
 	if (lock)
-		bpf_loop(OLAF_LOCK_SPINS, olaf_lock_look, &waiter, 0);
+		bpf_loop(olaf_lock_patience(), olaf_lock_look, &waiter, 0);
+	olaf_lock_waited(waiter.taken);
 	return waiter.taken;
 }
 

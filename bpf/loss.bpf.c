@@ -30,7 +30,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 static __always_inline void olaf_way_refused(int error)
 {
 	if (error < 0 && error != -EMSGSIZE && error != -ENOSPC)
-		olaf_gate_lost(bpf_ktime_get_ns());
+		olaf_gate_lost_of_xdp(bpf_ktime_get_ns());
 }
 
 /* The frame that XDP sent last was refused at once. */

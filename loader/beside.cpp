@@ -2,6 +2,7 @@
 #include "beside.hpp"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,6 +22,9 @@ namespace {
 
 struct BesideCloser {
     void operator()(beside *skeleton) const { beside__destroy(skeleton); }
+};
+struct BtfFreer {
+    void operator()(btf *types) const { btf__free(types); }
 };
 struct LinkCloser {
     void operator()(bpf_link *link) const { bpf_link__destroy(link); }
@@ -62,7 +66,11 @@ void say(const Device &device, const std::string &why) {
 
 bool driver_tells_tags(const Device &device) {
     const auto features = xdp_features(device.ifindex);
-    return features && features->vlan_tag;
+    if (!features || !features->vlan_tag)
+        return false;
+    // The question is a kernel function: libbpf finds it in the kernel's BTF, or loads nothing.
+    const std::unique_ptr<btf, BtfFreer> kernel(btf__load_vmlinux_btf());
+    return kernel != nullptr;
 }
 
 std::string untagging_remedy(const Device &device) {

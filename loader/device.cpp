@@ -55,6 +55,8 @@ Result<Device> find_device(const std::string &name) {
 }
 
 Result<Device> find_device(std::uint32_t ifindex) {
+    if (ifindex == 0) // no device: libnl would abort
+        return fail("find device", "of index 0", ENODEV);
     return lookup(static_cast<int>(ifindex), nullptr);
 }
 

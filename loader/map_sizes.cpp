@@ -36,6 +36,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_own_macs"},
         {"olaf_control"},
         {"olaf_gate"},
+        {"olaf_vain_waits"},
         {"olaf_hops"},
         {"olaf_sent"},
         {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},

@@ -109,8 +109,10 @@ static __always_inline void olaf_aom_passed(struct olaf_slot *slot,
 
 	if (!olaf_meters())
 		return;
-	if (!olaf_aom_look(0, &passage))
-		bpf_loop(OLAF_LOCK_SPINS, olaf_aom_look, &passage, 0);
+	if (!olaf_aom_look(0, &passage)) {
+		bpf_loop(olaf_lock_patience(), olaf_aom_look, &passage, 0);
+		olaf_lock_waited(passage.taken);
+	}
 	if (!passage.taken) {
 		olaf_count(passages_unmetered);
 		return;

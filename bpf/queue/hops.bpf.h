@@ -30,7 +30,7 @@
 #define OLAF_AF_INET6 10
 
 /* An entry whose destination has never had one is given up after so long. */
-#define OLAF_HOP_PATIENCE_NS 60000000000ULL
+#define OLAF_HOP_PATIENCE_NS 30000000000ULL
 
 /* Index of a departure that needs no next hop. */
 #define OLAF_NO_HOP 0xffffffff

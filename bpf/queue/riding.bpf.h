@@ -36,11 +36,11 @@ static __always_inline int olaf_may_pass(struct xdp_md *ctx, struct olaf_arrival
 	if (!olaf_gate_open() || !olaf_finishes(a))
 		return 0;
 	if (!olaf_needs_hop(a->update.routed))
-		return 1;
+		return olaf_gate_takes_xdp(a->now);
 	staged = olaf_stage(ctx, a->update.header_bytes, a->update.header_bytes);
 	/* The lane alone can ask a next hop for its address: now and then an update waits for that. */
 	return staged && olaf_way_is_there(ctx, staged, &a->update, a->now, &to, &a->next) &&
-	       !a->next.stale;
+	       !a->next.stale && olaf_gate_takes_xdp(a->now);
 }
 
 /*
@@ -62,7 +62,7 @@ static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, struct olaf_arri
 		entry = olaf_entry_at(place->entry);
 		if (!entry ||
 		    !olaf_way_is_there(ctx, entry, &entry->pending, a->now, &to, &a->next) ||
-		    a->next.stale)
+		    a->next.stale || !olaf_gate_takes_xdp(a->now))
 			return 0;
 	}
 	if (bytes <= a->frame_bytes)

@@ -248,6 +248,8 @@ struct olaf_gate {
 	__u64 probed_ns; /* when it last took a probe of the drain lane's */
 	__u64 tried_ns; /* when a departure last tried after a refusal */
 	__u64 asked_ns; /* when the drain lane last probed */
+	__u64 refused_ns; /* when it last refused a frame of XDP's; 0: none that is known of */
+	__u64 ridden_ns; /* when a frame of XDP's last tried after that */
 	__u64 shut_ns; /* since when it is shut; means something only while lost_ns isn't 0 */
 };
 

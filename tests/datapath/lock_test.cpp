@@ -71,4 +71,18 @@ TEST_F(Locks, TheRingsHeldForEverReadsAsAFullQueueAndFoldingGoesOn) {
     EXPECT_EQ(queue.broken_identity(), "");
 }
 
+/// A CPU that is stopped under a lock stops no other: who has waited in vain once is brief then.
+TEST_F(Locks, APollsWorthOfPacketsWaitsOnceAlone) {
+    append(ipv4().carrying(Update{.cluster = 1}));
+    const auto slot = queue.config().max_segments;
+    set_slot_lock(slot, 1);
+    const auto began = monotonic_ns();
+    for (int packet = 0; packet < 64; packet++)
+        queue.offer(ipv4().carrying(Update{.cluster = 1}));
+    EXPECT_LT(monotonic_ns() - began, 64 * 34'000'000ull / 4); // 34 ms each, if all waited
+    EXPECT_EQ(queue.counters().dropped_contended, 64u);
+    set_slot_lock(slot, 0);
+    queue.reset();
+}
+
 } // namespace

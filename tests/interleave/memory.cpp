@@ -33,7 +33,7 @@ const Memory::Map &Memory::find(const char *name) {
     const char *plain = name + (*name == '&');
     const auto it = std::ranges::find(maps_, plain, [](const Map &m) { return m.shape.name; });
     if (it == maps_.end())
-        throw std::logic_error(std::string("layout.cpp knows no map ") + plain);
+        throw std::logic_error(std::string("contract.cpp knows no map ") + plain);
     literal = name;
     map = &*it;
     return *map;
