@@ -118,10 +118,12 @@ static __always_inline void olaf_fib_ask(void *ctx, const struct olaf_destinatio
 	}
 }
 
+/* `attach --replace` may have chosen another output device since. */
 static __always_inline int olaf_hop_is_of(const struct olaf_hop *hop,
 					  const struct olaf_destination *to)
 {
-	return hop->family == to->family && hop->daddr_be[0] == to->addr_be[0] &&
+	return hop->family == to->family && hop->egress_ifindex == olaf_cfg.egress_ifindex &&
+	       hop->daddr_be[0] == to->addr_be[0] &&
 	       hop->daddr_be[1] == to->addr_be[1] && hop->daddr_be[2] == to->addr_be[2] &&
 	       hop->daddr_be[3] == to->addr_be[3];
 }
@@ -158,6 +160,7 @@ static __always_inline void olaf_hop_remember(struct olaf_hop *hop,
 		for (i = 0; i < 4; i++)
 			hop->daddr_be[i] = to->addr_be[i];
 		hop->family = to->family;
+		hop->egress_ifindex = olaf_cfg.egress_ifindex;
 		hop->asked_ns = now;
 		hop->resolved_ns = 0;
 	}

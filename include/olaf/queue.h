@@ -188,7 +188,7 @@ struct olaf_hop {
 	__be32 daddr_be[4]; /* destination that this is the hop of; IPv4 in [0] */
 	__be32 via_be[4]; /* the next hop's own address: the destination's, or a router's */
 	__u32 via_family;
-	__u32 pad;
+	__u32 egress_ifindex; /* device that it was asked for */
 	__u64 looked_up_ns; /* when the FIB was last asked */
 	__u64 resolved_ns; /* when it last named an address; 0: never */
 	__u64 asked_ns; /* when the next hop was last asked for its address */

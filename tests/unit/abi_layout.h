@@ -115,6 +115,7 @@
 	ABI_FIELD(olaf_hop, daddr_be) \
 	ABI_FIELD(olaf_hop, via_be) \
 	ABI_FIELD(olaf_hop, via_family) \
+	ABI_FIELD(olaf_hop, egress_ifindex) \
 	ABI_FIELD(olaf_hop, looked_up_ns) \
 	ABI_FIELD(olaf_hop, resolved_ns) \
 	ABI_FIELD(olaf_hop, asked_ns) \
@@ -365,6 +366,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 344
+#define ABI_ENTRIES 345
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
