@@ -86,14 +86,17 @@ TEST_P(Checksum, WithAChecksumLaneThatTakesVerify) {
 }
 
 TEST_P(Checksum, OfFramesInSeveralBuffers) {
-    if (!can_choose_linear_bytes(queue.queue().ingress_fd()))
-        GTEST_SKIP() << "this kernel's test runs can't";
+    // Elsewhere only what is longer than a page comes in several buffers.
+    const bool any_length = can_choose_linear_bytes(queue.queue().ingress_fd());
+    const auto lengths = any_length ? std::vector<std::size_t>{60, 128, 1120}
+                                    : std::vector<std::size_t>{1120};
     for (const auto &path : paths)
-        for (std::size_t lanes : {60, 128, 1120}) {
+        for (const std::size_t lanes : lengths) {
             SCOPED_TRACE(lanes);
             const auto frame =
                 path.carrying(Update{.cluster = 2, .checksum = false, .lanes = lanes_of(lanes)});
-            const How how{.linear_bytes = frame.message + 48 + 80};
+            const auto how =
+                any_length ? How{.linear_bytes = frame.message + 48 + 80} : How{};
             expect_taken(frame, how);
             expect_refused(frame, how);
         }
