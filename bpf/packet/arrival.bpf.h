@@ -20,11 +20,15 @@ struct olaf_arrival {
 	__u32 outcome; /* what became of it: OLAF_OUTCOME(kind, detail) of olaf/events.h */
 	__u32 hop; /* index in olaf_hops of its next hop; OLAF_NO_HOP: needs none */
 	struct olaf_nexthop next; /* of what leaves in this frame: itself, or a departure */
-	/* The destination address that this CPU last saw, and what it is: it outlives the frame. */
+	/* The destination addresses that this CPU last saw, and what they are: they outlive the frame. */
 	__u32 known_family; /* 4 or 6; 0: none */
 	__u32 known_own; /* it is this host's */
 	__be32 known_be[4];
 	__u64 known_until_ns;
+	__u64 known_mac_until_ns;
+	__u8 known_mac[ETH_ALEN];
+	__u8 known_mac_own; /* it is this host's */
+	__u8 known_mac_pad;
 	__u32 beside; /* what is known of it that its bytes don't say: OLAF_BESIDE_* of beside.bpf.h */
 	__u32 pad;
 };

@@ -88,6 +88,30 @@ static __always_inline int olaf_target_is_own(struct xdp_md *ctx, struct olaf_ar
 	return olaf_target_learn(ctx);
 }
 
+/* Looks the MAC address up, for the frames to come as well. Returns whether it is this host's. */
+__noinline int olaf_mac_learn(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct ethhdr *eth = data;
+
+	if (!a || (void *)(eth + 1) > end)
+		return 0;
+	__builtin_memcpy(a->known_mac, eth->h_dest, ETH_ALEN);
+	a->known_mac_until_ns = a->now + OLAF_KNOWN_NS;
+	a->known_mac_own = olaf_is_mac(eth->h_dest, olaf_cfg.mac) || olaf_is_own_mac(eth->h_dest);
+	return a->known_mac_own;
+}
+
+/* Is the frame for a MAC address of this host? Nearly always it is the last one's. */
+static __always_inline int olaf_mac_is_own(struct xdp_md *ctx, struct olaf_arrival *a,
+					   const struct ethhdr *eth)
+{
+	if (olaf_is_mac(eth->h_dest, a->known_mac) && a->now < a->known_mac_until_ns)
+		return a->known_mac_own;
+	return olaf_mac_learn(ctx);
+}
+
 /* Which way a frame to be forwarded takes: sets a->update.routed. Returns as olaf_is_foreign(). */
 static __always_inline int olaf_choose_way(struct xdp_md *ctx, struct olaf_arrival *a)
 {
@@ -96,7 +120,7 @@ static __always_inline int olaf_choose_way(struct xdp_md *ctx, struct olaf_arriv
 
 	if ((void *)(eth + 1) > end)
 		return 1 + OLAF_BYPASS_OTHER;
-	a->update.routed = olaf_is_mac(eth->h_dest, olaf_cfg.mac) || olaf_is_own_mac(eth->h_dest);
+	a->update.routed = olaf_mac_is_own(ctx, a, eth);
 	if (a->update.routed) {
 		/* A router lets nothing on that may travel no further; the stack answers it. */
 		if (olaf_hop_limit(data, end, a->update.l3_offset, a->update.family) <= 1 ||
