@@ -56,15 +56,18 @@ std::unexpected<Error> interrupted(const Attachment &attachment) {
     return fail("drain the queue of", attachment.device, EINTR, "it works on");
 }
 
-/// Is the ring still as full of the same as before? Then nothing leaves.
+/// Does less wait than ever since the draining began? A head that moves tells nothing: an update
+/// whose next hop is silent goes to the back, and others may arrive that wait for it too.
 struct Progress {
-    std::uint64_t bound_ns, head = UINT64_MAX, deadline_ns = 0, told_ns = monotonic_ns();
+    std::uint64_t bound_ns, fewest = UINT64_MAX, deadline_ns = 0, told_ns = monotonic_ns();
 
     /// What leaves into a device that is down is no progress.
     bool too_slow(const Attachment &attachment, const olaf_ring &ring, std::uint64_t now) {
-        if (ring.head != head && (deadline_ns == 0 || output_obstacle(attachment).empty()))
+        const auto waiting = ring.tail - ring.head;
+        if (waiting < fewest && (deadline_ns == 0 || output_obstacle(attachment).empty())) {
             deadline_ns = now + bound_ns;
-        head = ring.head;
+            fewest = waiting;
+        }
         return now > deadline_ns;
     }
 

@@ -2,6 +2,8 @@
 // `detach` when what waits can't leave: it says why and the queue works on; --force drops it.
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "traces.hpp"
 #include "traffic.hpp"
 
@@ -93,6 +95,43 @@ INSTANTIATE_TEST_SUITE_P(
                              "permanent\n",
                              "", "the next hop 10.0.1.2 doesn't answer on out"}),
     [](const auto &info) { return std::string(info.param.name); });
+
+/// Two next hops that don't answer take turns at the front of the queue, and more comes for both.
+/// Neither is a sign that the queue empties itself.
+class DetachFromDeadServers : public testing::Test {
+  protected:
+    DetachFromDeadServers() {
+        bed.attach({"--policy", "aggregate"});
+        for (const auto *const dead : {"10.0.1.8", "10.0.1.9"})
+            worker.send(Update{.cluster = 1}, Peer{.address = dead});
+        bed.olaf.await([](const Status &s) { return s["updates_waiting"] == 2; });
+        sender = std::jthread([this](const std::stop_token &stop) {
+            for (std::uint32_t i = 0; !stop.stop_requested(); i++) {
+                worker.send(Update{.cluster = 2 + i % 64},
+                            Peer{.address = i % 2 == 0 ? "10.0.1.8" : "10.0.1.9"});
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+        });
+    }
+
+    Testbed bed{{.way = Way::routed, .server_known = false}};
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+    std::jthread sender;
+};
+
+TEST_F(DetachFromDeadServers, IsRefusedAndNamesOne) {
+    const auto told = bed.olaf({"detach", "in"});
+    EXPECT_EQ(told.status, 1);
+    EXPECT_NE(told.err.find("the next hop 10.0.1."), told.err.npos) << told.err;
+    EXPECT_EQ(bed.olaf.status().json["draining"], false);
+}
+
+TEST_F(DetachFromDeadServers, WithForceEnds) {
+    const auto told = bed.olaf({"--json", "detach", "in", "--force"});
+    EXPECT_EQ(told.status, 0) << told.err;
+    EXPECT_GE(nlohmann::json::parse(told.out)["updates_dropped"], 2);
+    EXPECT_TRUE(bed.olaf({"status"}).out.empty());
+}
 
 } // namespace
 } // namespace olaf::test
