@@ -74,7 +74,10 @@ static __always_inline __be16 olaf_skb_ethernet(const void *frame, __u32 *offset
 	return proto_be;
 }
 
-/* Past an IPv4 header, whose destination it takes. Returns whether whole UDP follows. */
+/*
+ * Past an IPv4 header, whose destination it takes. Returns whether whole UDP follows, as the
+ * queue sees it: a packet that is shorter than its header was none of the queue's.
+ */
 static __always_inline int olaf_skb_ipv4(const void *frame, __be32 daddr_be[4], __u32 *offset)
 {
 	struct iphdr four;
@@ -83,13 +86,14 @@ static __always_inline int olaf_skb_ipv4(const void *frame, __be32 daddr_be[4], 
 		return 0;
 	*offset += 4 * four.ihl;
 	olaf_map_address(daddr_be, &four.daddr, 4);
-	return four.version == 4 && four.ihl >= 5 && four.protocol == IPPROTO_UDP &&
-	       !(four.frag_off & bpf_htons(OLAF_SKB_FRAGMENT));
+	return four.version == 4 && four.ihl >= 5 && bpf_ntohs(four.tot_len) >= 4 * four.ihl &&
+	       four.protocol == IPPROTO_UDP && !(four.frag_off & bpf_htons(OLAF_SKB_FRAGMENT));
 }
 
 /* The same for IPv6. */
 static __always_inline int olaf_skb_ipv6(const void *frame, __be32 daddr_be[4], __u32 *offset)
 {
+	__u32 left, bytes;
 	__u8 extension[2];
 	struct ipv6hdr six;
 	int i;
@@ -99,12 +103,17 @@ static __always_inline int olaf_skb_ipv6(const void *frame, __be32 daddr_be[4], 
 	*offset += sizeof(six);
 	olaf_map_address(daddr_be, six.daddr.in6_u.u6_addr32, 6);
 	extension[0] = six.nexthdr;
+	left = bpf_ntohs(six.payload_len);
 	for (i = 0; i < OLAF_SKB_EXTENSIONS; i++) {
 		if (extension[0] != IPPROTO_HOPOPTS && extension[0] != IPPROTO_DSTOPTS)
 			break;
 		if (bpf_probe_read_kernel(extension, sizeof(extension), frame + *offset))
 			return 0;
-		*offset += 8 * (extension[1] + 1);
+		bytes = 8 * (extension[1] + 1);
+		if (bytes > left || *offset + bytes > OLAF_MAX_HEADERS - sizeof(struct udphdr))
+			return 0;
+		*offset += bytes;
+		left -= bytes;
 	}
 	return extension[0] == IPPROTO_UDP;
 }

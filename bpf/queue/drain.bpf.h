@@ -116,11 +116,13 @@ static __always_inline int olaf_lane_give_up(struct olaf_ring *ring, __u64 posit
 }
 
 /*
- * The head, `entry`, has no way out now. What can be asked is asked; else the head goes behind
- * the last, as others may have theirs. Returns enum olaf_drained.
+ * The head, `entry` in `place`, has no way out now, or others are before it on the same way.
+ * What can be asked is asked; else the head goes behind the last, as others may have theirs.
+ * Only who is next in turn can be given up. Returns enum olaf_drained.
  */
 static __always_inline int olaf_lane_blocked(struct __sk_buff *skb, struct olaf_ring *ring,
-					     __u64 position, const struct olaf_entry *entry,
+					     __u64 position, const struct olaf_place *place,
+					     const struct olaf_entry *entry,
 					     const struct olaf_destination *to,
 					     const struct olaf_nexthop *next, __u32 generation,
 					     __u64 now)
@@ -133,7 +135,8 @@ static __always_inline int olaf_lane_blocked(struct __sk_buff *skb, struct olaf_
 	    olaf_hop_may_ask(to, now, OLAF_HOP_ASK_NS))
 		return olaf_lane_ask(skb, to, generation) ? OLAF_DRAINED_BLOCKED :
 							    OLAF_DRAINED_ASK;
-	if (next->state != OLAF_HOP_RESOLVED && olaf_is_hopeless(&entry->pending, to, now))
+	if (next->state != OLAF_HOP_RESOLVED && olaf_turn_has_come(place) &&
+	    olaf_is_hopeless(&entry->pending, to, now))
 		return olaf_lane_give_up(ring, position, now);
 	return olaf_rotate(ring, position) ? OLAF_DRAINED_ONE : OLAF_DRAINED_BLOCKED;
 }
@@ -199,8 +202,8 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 		return OLAF_DRAINED_DUE;
 	if (!olaf_way_is_there(skb, entry, &entry->pending, now, &to, &next) ||
 	    !olaf_turn_has_come(place))
-		return olaf_lane_blocked(skb, ring, position, entry, &to, &next, generation,
-					 now);
+		return olaf_lane_blocked(skb, ring, position, place, entry, &to, &next,
+					 generation, now);
 	if (next.stale && olaf_hop_may_ask(&to, now, OLAF_HOP_CONFIRM_NS))
 		olaf_ask_next_hop(skb, &next);
 	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))

@@ -116,6 +116,26 @@ TEST_P(BooksOfAServerHere, BalanceWhenTheStackRefuses) {
     EXPECT_EQ(status["updates_out"], read_all(server) + lost(status)) << status.json.dump();
 }
 
+/// A packet that is shorter than its headers is none of the queue's, though it carries an update.
+TEST_P(BooksOfAServerHere, SayNothingOfWhatTheStackRefusesAndTheQueueNeverTook) {
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    attach();
+    Frame short4 = bed.path(4).carrying(Update{});
+    set_be(short4.bytes, short4.l3 + 2, 8, 2);
+    set_be(short4.bytes, short4.l3 + 10, ipv4_checksum(short4.bytes, short4.l3), 2);
+    Frame short6 = bed.path(6).hop_by_hop().carrying(Update{});
+    set_be(short6.bytes, short6.l3 + 4, 4, 2);
+    const std::vector<Frame> frames(10, short4), more(10, short6);
+    const PacketSocket socket(bed.worker, "eth0");
+    socket.send(frames);
+    socket.send(more);
+    const auto before = bed.olaf.await([](const Status &s) { return s["bypassed"] >= 20; });
+    EXPECT_EQ(before["received"], 0u);
+    EXPECT_EQ(lost(before), 0u) << before.json.dump();
+    const auto status = send(50);
+    EXPECT_EQ(status["updates_out"], read_all(server) + lost(status)) << status.json.dump();
+}
+
 INSTANTIATE_TEST_SUITE_P(All, BooksOfAServerHere,
                          testing::Values(Case{"Native", Way::local, native},
                                          Case{"NativePaced", Way::local, native_paced},
