@@ -12,7 +12,7 @@
 #include "bpf/ack/ack_source.bpf.h"
 #include "bpf/ack/ack_stamp.bpf.h"
 #include "bpf/ack/ack_window.bpf.h"
-#include "bpf/queue/revive.bpf.h"
+#include "bpf/depart/revive.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

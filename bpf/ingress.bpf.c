@@ -7,14 +7,14 @@
  * Runs on every receive queue at once; see ring.bpf.h and slot.bpf.h for what orders
  * whom. No packet is trusted, and none that isn't an update for us is changed.
  */
-#include "bpf/queue/admit.bpf.h"
+#include "bpf/slots/admit.bpf.h"
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/packet/beside.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/ack/learn.bpf.h"
-#include "bpf/queue/fits.bpf.h"
-#include "bpf/queue/riding.bpf.h"
+#include "bpf/way/fits.bpf.h"
+#include "bpf/depart/riding.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

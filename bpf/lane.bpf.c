@@ -16,8 +16,8 @@
  */
 #include <linux/pkt_cls.h>
 
-#include "bpf/queue/drain.bpf.h"
-#include "bpf/queue/revive.bpf.h"
+#include "bpf/depart/drain.bpf.h"
+#include "bpf/depart/revive.bpf.h"
 
 /* Departures in one tick at most; what is due beyond goes with the next. */
 #define OLAF_BURST 256

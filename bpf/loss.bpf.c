@@ -18,8 +18,8 @@
 #include "bpf/loss/losses.bpf.h"
 #include "bpf/loss/reason.bpf.h"
 #include "bpf/loss/watched.bpf.h"
-#include "bpf/queue/gate.bpf.h"
-#include "bpf/queue/sent.bpf.h"
+#include "bpf/way/gate.bpf.h"
+#include "bpf/way/sent.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bpf/queue/window_rtt.bpf.h"
+#include "bpf/order/window_rtt.bpf.h"
 #include "clock.hpp"
 #include "config.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "bpf/queue/window_pilot.bpf.h"
+#include "bpf/order/window_pilot.bpf.h"
 #include "aom_json.hpp"
 #include "config.hpp"
 #include "names.hpp"

@@ -15,7 +15,7 @@
 #include "bpf/age/clock.bpf.h"
 #include "bpf/counters.bpf.h"
 #include "bpf/age/sawtooth.bpf.h"
-#include "bpf/queue/slot.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

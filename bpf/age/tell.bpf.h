@@ -6,8 +6,8 @@
 #ifndef OLAF_TELL_BPF_H
 #define OLAF_TELL_BPF_H
 
-#include "bpf/packet/arrival.bpf.h"
-#include "bpf/queue/entry.bpf.h"
+#include "bpf/arrival.bpf.h"
+#include "bpf/slots/entry.bpf.h"
 #include "bpf/age/events.bpf.h"
 
 /* Places taken at the moment: a hint. */

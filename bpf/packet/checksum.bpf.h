@@ -11,8 +11,8 @@
 #define OLAF_CHECKSUM_BPF_H
 
 #include "bpf/packet/beside.bpf.h"
-#include "bpf/queue/entry.bpf.h"
-#include "bpf/queue/lanes.bpf.h"
+#include "bpf/slots/entry.bpf.h"
+#include "bpf/packet/lanes.bpf.h"
 
 #define OLAF_HEADER_WORDS (sizeof(struct olaf_header) / 8)
 

@@ -18,7 +18,7 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 
-#include "bpf/packet/arrival.bpf.h"
+#include "bpf/arrival.bpf.h"
 
 #define OLAF_MAX_VLAN_TAGS 2
 #define OLAF_MAX_EXTENSIONS 4

@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "bpf/queue/window_pilot.bpf.h"
+#include "bpf/order/window_pilot.bpf.h"
 
 namespace olaf::test {
 

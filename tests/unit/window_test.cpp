@@ -2,7 +2,7 @@
 // How long an ACK is waited for: RFC 6298, and its bounds.
 #include <gtest/gtest.h>
 
-#include "bpf/queue/window_rtt.bpf.h"
+#include "bpf/order/window_rtt.bpf.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A swapped order: the buffer is free before its copy is done.
-set(file bpf/queue/departure.bpf.h)
+set(file bpf/depart/departure.bpf.h)
 set(programs ingress lane)
 set(scenario AFoldMeetsAPop)
 set(from [==[

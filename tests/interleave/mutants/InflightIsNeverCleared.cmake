@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A missing release: a slot departs once and never again.
-set(file bpf/queue/departure.bpf.h)
+set(file bpf/depart/departure.bpf.h)
 set(programs ingress lane)
 set(scenario TwoDeparturesOfOneSlot)
 set(from [==[

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A check outside the lock: which buffer may an arrival fold into?
-set(file bpf/queue/admit.bpf.h)
+set(file bpf/slots/admit.bpf.h)
 set(programs ingress)
 set(scenario AFoldMeetsAPop)
 set(from [==[

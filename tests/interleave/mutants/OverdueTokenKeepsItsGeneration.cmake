@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A token is replaced, and the old one isn't told from it.
-set(file bpf/queue/ring.bpf.h)
+set(file bpf/order/ring.bpf.h)
 set(programs ingress)
 set(scenario AnOverdueTokenComesBack)
 set(from [==[

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A check outside the lock: what was the head when it was looked at is popped.
-set(file bpf/queue/ring.bpf.h)
+set(file bpf/order/ring.bpf.h)
 set(programs ingress lane)
 set(scenario ARiderAndTheLaneWantOneHead)
 set(from [==[

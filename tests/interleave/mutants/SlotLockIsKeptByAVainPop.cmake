@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A missing release: who comes too late for the head keeps its slot's lock.
-set(file bpf/queue/departure.bpf.h)
+set(file bpf/depart/departure.bpf.h)
 set(programs ingress lane)
 set(scenario ARiderAndTheLaneWantOneHead)
 set(from [==[

@@ -15,11 +15,11 @@
 #ifndef OLAF_RING_BPF_H
 #define OLAF_RING_BPF_H
 
-#include "bpf/queue/gate.bpf.h"
-#include "bpf/queue/slot.bpf.h"
-#include "bpf/queue/hop_turns.bpf.h"
-#include "bpf/queue/token_turn.bpf.h"
-#include "bpf/queue/window.bpf.h"
+#include "bpf/way/gate.bpf.h"
+#include "bpf/slots/slot.bpf.h"
+#include "bpf/order/turns.bpf.h"
+#include "bpf/order/token_turn.bpf.h"
+#include "bpf/order/window.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -17,7 +17,7 @@
 #define OLAF_SOLICIT_BPF_H
 
 #include "bpf/counters.bpf.h"
-#include "bpf/queue/wayout.bpf.h"
+#include "bpf/way/wayout.bpf.h"
 
 /* An skb can't be cut shorter than to what was its UDP header: as long as the shortest update. */
 #define OLAF_SOLICIT_BYTES (OLAF_MIN_HEADERS + sizeof(struct olaf_header) + 8)

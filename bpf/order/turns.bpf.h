@@ -4,10 +4,10 @@
  * An entry takes a turn of its hop when it takes a place, and leaves when all before it have
  * left. All of it under the ring's lock; without it, the answers are hints.
  */
-#ifndef OLAF_HOP_TURNS_BPF_H
-#define OLAF_HOP_TURNS_BPF_H
+#ifndef OLAF_TURNS_BPF_H
+#define OLAF_TURNS_BPF_H
 
-#include "bpf/queue/hops.bpf.h"
+#include "bpf/way/hops.bpf.h"
 
 /* Only where next hops may differ. */
 static __always_inline int olaf_takes_turns(__u32 hop)
@@ -48,4 +48,4 @@ static __always_inline void olaf_turn_served(const struct olaf_place *place)
 		hop->served++;
 }
 
-#endif /* OLAF_HOP_TURNS_BPF_H */
+#endif /* OLAF_TURNS_BPF_H */

@@ -13,9 +13,9 @@
 #ifndef OLAF_WAYOUT_BPF_H
 #define OLAF_WAYOUT_BPF_H
 
-#include "bpf/queue/entry.bpf.h"
-#include "bpf/queue/gate.bpf.h"
-#include "bpf/queue/hops.bpf.h"
+#include "bpf/slots/entry.bpf.h"
+#include "bpf/way/gate.bpf.h"
+#include "bpf/way/hops.bpf.h"
 
 /* Do departures of this kind need a next hop at all? Bridged and local ones don't. */
 static __always_inline int olaf_needs_hop(int routed)

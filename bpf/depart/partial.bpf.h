@@ -12,7 +12,7 @@
 #define OLAF_PARTIAL_BPF_H
 
 #include "bpf/packet/beside.bpf.h"
-#include "bpf/queue/wayout.bpf.h"
+#include "bpf/way/wayout.bpf.h"
 
 /* The checksum that a socket leaves: the sum of the pseudo header. */
 static __always_inline __u16 olaf_partial_checksum(struct olaf_entry *staged, __u32 header_bytes,

@@ -9,7 +9,7 @@
 #define OLAF_ARRIVAL_BPF_H
 
 #include "olaf/events.h"
-#include "bpf/queue/ring.bpf.h"
+#include "bpf/order/ring.bpf.h"
 
 struct olaf_arrival {
 	struct olaf_pending update;

@@ -15,7 +15,7 @@
 #define OLAF_DEPARTURE_BPF_H
 
 #include "bpf/counters.bpf.h"
-#include "bpf/queue/headers.bpf.h"
+#include "bpf/depart/headers.bpf.h"
 
 /* A frame that is ready to be copied out. */
 struct olaf_frame_out {

@@ -13,10 +13,10 @@
 #ifndef OLAF_WINDOW_BPF_H
 #define OLAF_WINDOW_BPF_H
 
-#include "bpf/queue/control.bpf.h"
+#include "bpf/order/control.bpf.h"
 #include "olaf/queue.h"
-#include "bpf/queue/window_pilot.bpf.h"
-#include "bpf/queue/window_rtt.bpf.h"
+#include "bpf/order/window_pilot.bpf.h"
+#include "bpf/order/window_rtt.bpf.h"
 
 /* Flights looked at in one go; where more have come to their end, the next look goes on. */
 #define OLAF_WINDOW_STEPS 32

@@ -7,13 +7,13 @@
 #define OLAF_RIDING_BPF_H
 
 #include "bpf/age/aom.bpf.h"
-#include "bpf/queue/control.bpf.h"
-#include "bpf/queue/departure.bpf.h"
-#include "bpf/queue/gate.bpf.h"
-#include "bpf/queue/sent.bpf.h"
-#include "bpf/queue/partial.bpf.h"
+#include "bpf/order/control.bpf.h"
+#include "bpf/depart/departure.bpf.h"
+#include "bpf/way/gate.bpf.h"
+#include "bpf/way/sent.bpf.h"
+#include "bpf/depart/partial.bpf.h"
 #include "bpf/age/tell.bpf.h"
-#include "bpf/queue/token.bpf.h"
+#include "bpf/depart/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_ridden, struct xdp_md, olaf_event_take_xdp)
 

@@ -13,7 +13,7 @@
 #ifndef OLAF_CLUSTERS_BPF_H
 #define OLAF_CLUSTERS_BPF_H
 
-#include "bpf/queue/slot.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-#include "bpf/queue/lanes.bpf.h"
-#include "bpf/queue/wayout.bpf.h"
+#include "bpf/packet/lanes.bpf.h"
+#include "bpf/way/wayout.bpf.h"
 
 #define OLAF_HOP_LIMIT 64
 

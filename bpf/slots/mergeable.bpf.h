@@ -18,7 +18,7 @@
 #ifndef OLAF_MERGEABLE_BPF_H
 #define OLAF_MERGEABLE_BPF_H
 
-#include "bpf/queue/entry.bpf.h"
+#include "bpf/slots/entry.bpf.h"
 
 /* Where the network header begins at the latest. */
 #define OLAF_MAX_L3_OFFSET (ETH_HLEN + OLAF_MAX_VLAN_TAGS * sizeof(struct olaf_vlan))

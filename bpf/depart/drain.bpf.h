@@ -11,11 +11,11 @@
 
 #include "bpf/age/aom.bpf.h"
 #include "bpf/age/tell.bpf.h"
-#include "bpf/queue/departure.bpf.h"
-#include "bpf/queue/fits.bpf.h"
-#include "bpf/queue/sent.bpf.h"
-#include "bpf/queue/solicit.bpf.h"
-#include "bpf/queue/token.bpf.h"
+#include "bpf/depart/departure.bpf.h"
+#include "bpf/way/fits.bpf.h"
+#include "bpf/way/sent.bpf.h"
+#include "bpf/way/solicit.bpf.h"
+#include "bpf/depart/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
 
