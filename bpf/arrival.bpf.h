@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Map olaf_arrivals: the update at hand.
+ * The update at hand, which each room hands to the next: what packet/ reads in the frame, what
+ * order/ lets it have, where way/ says that it goes.
  *
- * Key 0, one copy a CPU. Writer and reader: the XDP program, for the frame it runs on. It is a map, not the stack, so that whoever verifies the
- * program sees one state after parsing and not one for each kind of header.
+ * Map olaf_arrivals: key 0, value struct olaf_arrival, one copy a CPU. Writer and reader: the
+ * XDP program, for the frame it runs on. It is a map, not the stack, so that the verifier sees
+ * one state after parsing and not one for each kind of header.
  */
 #ifndef OLAF_ARRIVAL_BPF_H
 #define OLAF_ARRIVAL_BPF_H
 
+#include <linux/if_ether.h>
+
+#include "bpf/claim.bpf.h"
 #include "olaf/events.h"
-#include "bpf/order/ring.bpf.h"
 
 struct olaf_arrival {
 	struct olaf_pending update;

@@ -9,6 +9,10 @@
 
 #include "olaf/queue.h"
 
+/* What the kernel's helpers call the two IP versions. */
+#define OLAF_AF_INET 2
+#define OLAF_AF_INET6 10
+
 /*
  * The one configuration. Read-only data: the verifier knows the values, so bounds
  * that come from it are proven and branches it rules out are removed.
@@ -46,9 +50,17 @@ static __always_inline int olaf_is_mac(const void *mac, const volatile void *con
 /* Keeps a pointer one value, so that a bound proven for it holds where it is used. */
 #define olaf_keep(pointer) asm volatile("" : "+r"(pointer))
 
+#define OLAF_MIN_HEADERS 42 /* Ethernet, IPv4, UDP */
+
 /* Most bytes from the start of an entry's headers to the end of its lanes. */
 #define OLAF_MAX_FRAME \
 	((__u32)(OLAF_MAX_HEADERS + sizeof(struct olaf_header) + 8 * olaf_cfg.max_lanes))
+
+/* First byte of an entry's frame, whose headers end where its message begins. */
+static __always_inline void *olaf_frame_of(struct olaf_entry *entry, __u32 header_bytes)
+{
+	return entry->headers + ((OLAF_MAX_HEADERS - header_bytes) & (OLAF_MAX_HEADERS - 1));
+}
 
 static __always_inline __u32 olaf_slots_configured(void)
 {

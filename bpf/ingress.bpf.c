@@ -7,14 +7,17 @@
  * Runs on every receive queue at once; see ring.bpf.h and slot.bpf.h for what orders
  * whom. No packet is trusted, and none that isn't an update for us is changed.
  */
-#include "bpf/slots/admit.bpf.h"
+#include "bpf/ack/learn.bpf.h"
+#include "bpf/depart/riding.bpf.h"
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/packet/beside.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/ours.bpf.h"
-#include "bpf/ack/learn.bpf.h"
+#include "bpf/packet/update.bpf.h"
+#include "bpf/slots/activity.bpf.h"
+#include "bpf/slots/admit.bpf.h"
+#include "bpf/slots/rules.bpf.h"
 #include "bpf/way/fits.bpf.h"
-#include "bpf/depart/riding.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -74,7 +77,7 @@ static __always_inline int olaf_may_claim(const struct olaf_arrival *a)
 {
 	struct olaf_ring *ring = olaf_the_ring();
 
-	return ring && (!olaf_ring_waits(ring) || olaf_ring_due(ring, a->now) ||
+	return ring && (!olaf_ring_waits(ring) || olaf_may_be_due(ring, a->now) ||
 			olaf_token_late(ring, a->now) || olaf_draining(a->now));
 }
 

@@ -53,19 +53,8 @@ int olaf_token_catch(struct __sk_buff *skb)
  */
 static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation, int blocked)
 {
-	__u64 now = bpf_ktime_get_ns(), due = ring->next_departure_ns;
-	__u64 longest = olaf_longest_turn_ns(olaf_cfg.drain_interval_ns);
+	__u64 now = bpf_ktime_get_ns(), due = olaf_due_ns(ring, now);
 	__s64 wait = -1;
-
-	/*
-	 * A closed window: an ACK that opens it needs no tick, so only a timeout does. With a
-	 * rate besides, what an ACK lets go may have to wait for that: the token must be at hand.
-	 */
-	if (olaf_cfg.window && !olaf_cfg.ns_per_byte_q24) {
-		due = olaf_window_opens_ns(now);
-		if (due > now + longest)
-			due = now + longest;
-	}
 
 	if (blocked && due < now + olaf_blocked_ns())
 		due = now + olaf_blocked_ns();

@@ -11,7 +11,7 @@
  * sawtooth by arrival is the time since the last update came by.
  */
 #include "bpf/age/aom.bpf.h"
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/update.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

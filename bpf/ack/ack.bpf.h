@@ -13,8 +13,8 @@
 #ifndef OLAF_ACK_BPF_H
 #define OLAF_ACK_BPF_H
 
-#include "olaf/members.h"
 #include "bpf/packet/packet.bpf.h"
+#include "olaf/members.h"
 
 /* The most tags of a frame: two in its bytes, and one that the skb carries beside them. */
 #define OLAF_MAX_WAY_TAGS (OLAF_MAX_VLAN_TAGS + 1)

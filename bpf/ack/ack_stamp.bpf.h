@@ -12,9 +12,9 @@
 
 #include "bpf/ack/ack_counters.bpf.h"
 #include "bpf/ack/ack_way.bpf.h"
-#include "bpf/slots/clusters.bpf.h"
-#include "olaf/congestion.h"
 #include "bpf/order/ring.bpf.h"
+#include "bpf/slots/active.bpf.h"
+#include "olaf/congestion.h"
 
 /* Looks at a value that an epoch's turn rewrites; beyond that, take it as it is. */
 #define OLAF_ACTIVE_LOOKS 4

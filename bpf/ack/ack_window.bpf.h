@@ -17,9 +17,8 @@
 #define OLAF_ACK_WINDOW_BPF_H
 
 #include "bpf/ack/ack.bpf.h"
-#include "bpf/slots/entry.bpf.h"
-#include "bpf/order/ring.bpf.h"
 #include "bpf/depart/token.bpf.h"
+#include "bpf/order/due.bpf.h"
 
 /*
  * The shortest departure. The kernel lets no clone of an ACK be cut shorter than to its UDP

@@ -12,6 +12,7 @@
 #include "bpf/ack/ack_counters.bpf.h"
 #include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/members.bpf.h"
+#include "bpf/arrival.bpf.h"
 #include "bpf/packet/packet.bpf.h"
 
 /* Does the frame's sender have this address? IPv4 in [0]. */

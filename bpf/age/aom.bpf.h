@@ -13,8 +13,8 @@
 #define OLAF_AOM_BPF_H
 
 #include "bpf/age/clock.bpf.h"
-#include "bpf/counters.bpf.h"
 #include "bpf/age/sawtooth.bpf.h"
+#include "bpf/counters.bpf.h"
 #include "bpf/slots/slot.bpf.h"
 
 struct {

@@ -6,9 +6,10 @@
 #ifndef OLAF_TELL_BPF_H
 #define OLAF_TELL_BPF_H
 
-#include "bpf/arrival.bpf.h"
-#include "bpf/slots/entry.bpf.h"
 #include "bpf/age/events.bpf.h"
+#include "bpf/arrival.bpf.h"
+#include "bpf/order/ring.bpf.h"
+#include "bpf/slots/entry.bpf.h"
 
 /* Places taken at the moment: a hint. */
 static __always_inline void olaf_tell_length(struct olaf_telling *telling)

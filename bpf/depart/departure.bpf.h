@@ -16,6 +16,8 @@
 
 #include "bpf/counters.bpf.h"
 #include "bpf/depart/headers.bpf.h"
+#include "bpf/order/places.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 
 /* A frame that is ready to be copied out. */
 struct olaf_frame_out {

@@ -12,10 +12,10 @@
 #include "bpf/age/aom.bpf.h"
 #include "bpf/age/tell.bpf.h"
 #include "bpf/depart/departure.bpf.h"
+#include "bpf/depart/token.bpf.h"
 #include "bpf/way/fits.bpf.h"
 #include "bpf/way/sent.bpf.h"
 #include "bpf/way/solicit.bpf.h"
-#include "bpf/depart/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
 
@@ -191,7 +191,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 	if (!ring || !olaf_ring_waits(ring))
 		return OLAF_DRAINED_DUE;
 	now = bpf_ktime_get_ns();
-	if (!olaf_ring_due(ring, now))
+	if (!olaf_may_be_due(ring, now))
 		return OLAF_DRAINED_DUE;
 	position = *(volatile __u64 *)&ring->head;
 	if (position >= end)

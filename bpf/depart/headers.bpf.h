@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "bpf/packet/lanes.bpf.h"
+#include "bpf/slots/entry.bpf.h"
 #include "bpf/way/wayout.bpf.h"
 
 #define OLAF_HOP_LIMIT 64

@@ -11,7 +11,9 @@
 #ifndef OLAF_PARTIAL_BPF_H
 #define OLAF_PARTIAL_BPF_H
 
+#include "bpf/arrival.bpf.h"
 #include "bpf/packet/beside.bpf.h"
+#include "bpf/packet/staging.bpf.h"
 #include "bpf/way/wayout.bpf.h"
 
 /* The checksum that a socket leaves: the sum of the pseudo header. */

@@ -13,8 +13,8 @@
 #define OLAF_REVIVE_BPF_H
 
 #include "bpf/counters.bpf.h"
-#include "bpf/order/ring.bpf.h"
 #include "bpf/depart/token.bpf.h"
+#include "bpf/order/ring.bpf.h"
 
 /*
  * Sends the clone. It comes in by the lane's near end rather than being sent there: no device

@@ -7,13 +7,15 @@
 #define OLAF_RIDING_BPF_H
 
 #include "bpf/age/aom.bpf.h"
-#include "bpf/order/control.bpf.h"
+#include "bpf/age/tell.bpf.h"
+#include "bpf/arrival.bpf.h"
 #include "bpf/depart/departure.bpf.h"
+#include "bpf/depart/partial.bpf.h"
+#include "bpf/depart/token.bpf.h"
+#include "bpf/order/control.bpf.h"
+#include "bpf/packet/staging.bpf.h"
 #include "bpf/way/gate.bpf.h"
 #include "bpf/way/sent.bpf.h"
-#include "bpf/depart/partial.bpf.h"
-#include "bpf/age/tell.bpf.h"
-#include "bpf/depart/token.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_ridden, struct xdp_md, olaf_event_take_xdp)
 
@@ -99,7 +101,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		    ((!olaf_cfg.ns_per_byte_q24 && !olaf_cfg.window) ||
 		     olaf_ring_pass(ring, a->now, a->frame_bytes, &a->update)))
 			a->claim.got |= OLAF_GOT_PASSAGE;
-	} else if (!late && olaf_may_carry(a) && olaf_ring_due(ring, a->now)) {
+	} else if (!late && olaf_may_carry(a) && olaf_may_be_due(ring, a->now)) {
 		head = *(volatile __u64 *)&ring->head;
 		room = olaf_make_room(ctx, a, head);
 		if (room)

@@ -6,6 +6,8 @@
 #ifndef OLAF_REASON_BPF_H
 #define OLAF_REASON_BPF_H
 
+#include "bpf/config.bpf.h"
+
 #include <bpf/bpf_core_read.h>
 
 /* Only the names count here. */

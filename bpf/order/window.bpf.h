@@ -14,9 +14,9 @@
 #define OLAF_WINDOW_BPF_H
 
 #include "bpf/order/control.bpf.h"
-#include "olaf/queue.h"
 #include "bpf/order/window_pilot.bpf.h"
 #include "bpf/order/window_rtt.bpf.h"
+#include "olaf/queue.h"
 
 /* Flights looked at in one go; where more have come to their end, the next look goes on. */
 #define OLAF_WINDOW_STEPS 32

@@ -11,8 +11,9 @@
 #define OLAF_CHECKSUM_BPF_H
 
 #include "bpf/packet/beside.bpf.h"
-#include "bpf/slots/entry.bpf.h"
 #include "bpf/packet/lanes.bpf.h"
+#include "bpf/packet/staging.bpf.h"
+#include "bpf/packet/update.bpf.h"
 
 #define OLAF_HEADER_WORDS (sizeof(struct olaf_header) / 8)
 

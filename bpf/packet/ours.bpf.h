@@ -15,7 +15,9 @@
 #ifndef OLAF_OURS_BPF_H
 #define OLAF_OURS_BPF_H
 
+#include "bpf/arrival.bpf.h"
 #include "bpf/packet/own.bpf.h"
+#include "bpf/packet/own_mac.bpf.h"
 #include "bpf/packet/packet.bpf.h"
 
 /* What a CPU knows of the address that it last saw is looked up again after this long. */

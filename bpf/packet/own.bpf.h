@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Is this address, or this MAC address, this host's own?
+ * Is this IP address this host's own?
  *
- * Map olaf_own: key struct olaf_own_address, value unused. Map olaf_own_macs: key struct
- * olaf_own_mac, value unused. Writer: user space alone, under the lock of the pin
- * directory. It adds what is new before it removes what is gone, so an address that the
- * host keeps is never missing. It writes before a program that asks goes live.
+ * Map olaf_own: key struct olaf_own_address, value unused. Writer: user space alone, under the
+ * lock of the pin directory. It adds what is new before it removes what is gone, so an address
+ * that the host keeps is never missing. It writes before a program that asks goes live.
  */
 #ifndef OLAF_OWN_BPF_H
 #define OLAF_OWN_BPF_H
@@ -20,14 +19,6 @@ struct {
 	__type(key, struct olaf_own_address);
 	__type(value, __u32);
 } olaf_own SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, OLAF_MOST_OWN);
-	__type(key, struct olaf_own_mac);
-	__type(value, __u32);
-} olaf_own_macs SEC(".maps");
 
 /* The address as olaf_own has it. `addr_be` is of that IP version; IPv4 in [0]. */
 static __always_inline void olaf_map_address(__be32 mapped_be[4], const __be32 addr_be[4],
@@ -50,15 +41,6 @@ static __always_inline void olaf_map_address(__be32 mapped_be[4], const __be32 a
 static __always_inline int olaf_is_own_address(const __be32 mapped_be[4])
 {
 	return bpf_map_lookup_elem(&olaf_own, mapped_be) != NULL;
-}
-
-/* `mac` may point into a frame, where six bytes are proven readable. */
-static __always_inline int olaf_is_own_mac(const void *mac)
-{
-	struct olaf_own_mac key = {};
-
-	__builtin_memcpy(key.mac, mac, sizeof(key.mac));
-	return bpf_map_lookup_elem(&olaf_own_macs, &key) != NULL;
 }
 
 #endif /* OLAF_OWN_BPF_H */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * From a frame to an update: Ethernet, up to two VLAN tags, IPv4 with options or IPv6
- * with extension headers, UDP to our port, protocol version 1.
- *
- * What isn't a message of ours is none of our business (bypass); what is, but breaks
- * the protocol, is malformed. Every offset comes from the network: each is bounded
- * before it is used.
+ * The layers of a frame: Ethernet, up to two VLAN tags, IPv4 with options or IPv6 with
+ * extension headers, UDP. What is anything else is none of our business (bypass). Every
+ * offset comes from the network: each is bounded before it is used.
  */
 #ifndef OLAF_PACKET_BPF_H
 #define OLAF_PACKET_BPF_H
@@ -18,7 +15,7 @@
 #include <linux/ipv6.h>
 #include <linux/udp.h>
 
-#include "bpf/arrival.bpf.h"
+#include "bpf/config.bpf.h"
 
 #define OLAF_MAX_VLAN_TAGS 2
 #define OLAF_MAX_EXTENSIONS 4
@@ -41,11 +38,6 @@ enum olaf_frame {
 	OLAF_FRAME_BYPASS = 1,
 	OLAF_FRAME_MALFORMED = 2,
 };
-
-static __always_inline int olaf_malformed(enum olaf_malformed reason)
-{
-	return OLAF_FRAME_MALFORMED + reason;
-}
 
 /* A cursor: bytes from the start of the frame. Below 2^8 wherever it is used. */
 static __always_inline void *olaf_at(void *data, __u32 offset)
@@ -166,111 +158,6 @@ static __always_inline int olaf_parse_ipv6(void *data, void *end, __u32 *offset,
 		return OLAF_FRAME_BYPASS;
 	*room = left;
 	return 0;
-}
-
-/* Checks an UPDATE's own fields and takes them over, in host order. */
-static __always_inline int olaf_parse_update(const struct olaf_header *header,
-					     struct olaf_pending *update)
-{
-	__u16 flags = bpf_ntohs(header->flags_be);
-	__u32 format = (flags & OLAF_FLAG_FORMAT_MASK) >> OLAF_FLAG_FORMAT_SHIFT;
-
-	update->lanes = bpf_ntohs(header->lanes_be);
-	update->flags = flags & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
-	update->cluster = bpf_ntohl(header->cluster_be);
-	update->worker = bpf_ntohl(header->worker_be);
-	update->sequence = bpf_ntohl(header->sequence_be);
-	update->count = bpf_ntohl(header->count_be);
-	update->generated_ns = bpf_be64_to_cpu(header->generated_ns_be);
-	update->reward = bpf_be64_to_cpu(header->reward_be);
-	update->model_version = bpf_ntohl(header->model_version_be);
-	update->segment = bpf_ntohs(header->segment_be);
-	update->segments = bpf_ntohs(header->segments_be);
-
-	if (update->lanes < (flags & OLAF_FLAG_CHECKSUM ? 2 : 1))
-		return olaf_malformed(OLAF_MALFORMED_LANES);
-	if (format > OLAF_FORMAT_I64X1)
-		return olaf_malformed(OLAF_MALFORMED_FORMAT);
-	if (!update->count)
-		return olaf_malformed(OLAF_MALFORMED_COUNT);
-	if (update->segment >= update->segments)
-		return olaf_malformed(OLAF_MALFORMED_SEGMENT);
-	return OLAF_FRAME_UPDATE;
-}
-
-/*
- * Parses the frame that begins with data ... end into *a. Its length is `whole`, or with a
- * ctx the frame's own: that is only asked for if what is at hand isn't all. Returns enum
- * olaf_frame; *a is complete only for an update.
- */
-static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void *end, __u32 whole,
-					    struct olaf_arrival *a)
-{
-	struct olaf_header *header;
-	struct udphdr *udp;
-	__u32 offset = 0, room = 0, udp_bytes, frame_bytes;
-	__be16 eth_proto_be;
-	int result;
-
-	eth_proto_be = olaf_parse_ethernet(data, end, &offset);
-	a->update.l3_offset = offset;
-	if (eth_proto_be == bpf_htons(ETH_P_IP)) {
-		a->update.family = 4;
-		result = olaf_parse_ipv4(data, end, &offset, &room);
-	} else if (eth_proto_be == bpf_htons(ETH_P_IPV6)) {
-		a->update.family = 6;
-		result = olaf_parse_ipv6(data, end, &offset, &room);
-	} else {
-		return OLAF_FRAME_BYPASS;
-	}
-	if (result || offset > OLAF_MAX_HEADERS - sizeof(*udp))
-		return OLAF_FRAME_BYPASS;
-
-	udp = olaf_at(data, offset);
-	header = (void *)(udp + 1);
-	if ((void *)&header->version > end || udp->dest != olaf_cfg.port_be ||
-	    header->magic_be != bpf_htons(OLAF_MAGIC))
-		return OLAF_FRAME_BYPASS;
-
-	/* From here on it is a message of ours. */
-	udp_bytes = bpf_ntohs(udp->len);
-	if (udp_bytes < sizeof(*udp) + sizeof(*header))
-		return olaf_malformed(OLAF_MALFORMED_LENGTH);
-	if ((void *)(header + 1) > end)
-		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
-	if (header->version != OLAF_VERSION)
-		return olaf_malformed(OLAF_MALFORMED_VERSION);
-	if (header->type == OLAF_ACK || header->type == OLAF_CONTROL)
-		return OLAF_FRAME_BYPASS;
-	if (header->type != OLAF_UPDATE)
-		return olaf_malformed(OLAF_MALFORMED_TYPE);
-	if (udp_bytes != sizeof(*udp) + sizeof(*header) + 8 * bpf_ntohs(header->lanes_be))
-		return olaf_malformed(OLAF_MALFORMED_LENGTH);
-
-	a->update.l4_offset = offset;
-	a->update.header_bytes = offset + sizeof(*udp);
-	a->message_bytes = udp_bytes - sizeof(*udp);
-	frame_bytes = end - data;
-	if (frame_bytes < offset + udp_bytes)
-		frame_bytes = ctx ? bpf_xdp_get_buff_len(ctx) : whole; /* the rest: in fragments */
-	a->frame_bytes = frame_bytes;
-	if (room < udp_bytes || frame_bytes < offset + udp_bytes)
-		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
-	/* Bytes behind UDP would be missing from a departure, whose IP header counts them. */
-	if (room != udp_bytes)
-		return olaf_malformed(OLAF_MALFORMED_LENGTH);
-	if (a->update.family == 4 &&
-	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
-		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
-	if (a->update.family == 6 && !udp->check)
-		return olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
-
-	return olaf_parse_update(header, &a->update);
-}
-
-static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)
-{
-	return olaf_parse_bytes(ctx, (void *)(long)ctx->data, (void *)(long)ctx->data_end, 0, a);
 }
 
 #endif /* OLAF_PACKET_BPF_H */

@@ -8,12 +8,15 @@
 #ifndef OLAF_ADMIT_BPF_H
 #define OLAF_ADMIT_BPF_H
 
-#include "bpf/slots/clusters.bpf.h"
-#include "bpf/order/control.bpf.h"
 #include "bpf/counters.bpf.h"
-#include "bpf/packet/ours.bpf.h"
-#include "bpf/slots/mergeable.bpf.h"
+#include "bpf/order/control.bpf.h"
+#include "bpf/order/places.bpf.h"
 #include "bpf/packet/lanes.bpf.h"
+#include "bpf/packet/ours.bpf.h"
+#include "bpf/packet/staging.bpf.h"
+#include "bpf/slots/entry.bpf.h"
+#include "bpf/slots/mergeable.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 #include "policies/registry.bpf.h"
 
 /* The fields of protocol.md's "after folding" column. */

@@ -9,16 +9,12 @@
  * Writers: arrivals, under the lock of the slot that the update belongs to, while the
  * entry is free or open. Once its place is LEAVING it belongs to the one CPU that
  * popped it, which reads and rewrites it without a lock until it frees the place.
- *
- * Map olaf_scratch: key 0, one copy a CPU, laid out like an entry. Where an arriving
- * frame is staged whose lanes aren't all in its linear part.
  */
 #ifndef OLAF_ENTRY_BPF_H
 #define OLAF_ENTRY_BPF_H
 
-#include "bpf/packet/packet.bpf.h"
-
-#define OLAF_MIN_HEADERS 42 /* Ethernet, IPv4, UDP */
+#include "bpf/arrival.bpf.h"
+#include <linux/if_ether.h>
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -27,46 +23,9 @@ struct {
 	__uint(value_size, OLAF_ENTRY_BYTES(OLAF_MAX_LANES)); /* by max_lanes */
 } olaf_entries SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, OLAF_ENTRY_BYTES(OLAF_MAX_LANES)); /* by max_lanes */
-} olaf_scratch SEC(".maps");
-
 static __always_inline struct olaf_entry *olaf_entry_at(__u32 index)
 {
 	return bpf_map_lookup_elem(&olaf_entries, &index);
-}
-
-static __always_inline struct olaf_entry *olaf_staging(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&olaf_scratch, &zero);
-}
-
-/* First byte of an entry's frame, whose headers end where its message begins. */
-static __always_inline void *olaf_frame_of(struct olaf_entry *entry, __u32 header_bytes)
-{
-	return entry->headers + ((OLAF_MAX_HEADERS - header_bytes) & (OLAF_MAX_HEADERS - 1));
-}
-
-/*
- * Loads `bytes` of the arriving frame into the staging area, so that its headers end
- * where an entry's do: the headers alone, or the message with them. NULL: can't be.
- */
-static __always_inline struct olaf_entry *olaf_stage(struct xdp_md *ctx, __u32 header_bytes,
-						     __u32 bytes)
-{
-	struct olaf_entry *staged = olaf_staging();
-
-	if (!staged || header_bytes > OLAF_MAX_HEADERS || bytes > OLAF_MAX_FRAME)
-		return NULL;
-	bytes = olaf_clamp(bytes, ETH_HLEN, OLAF_MAX_FRAME);
-	if (bpf_xdp_load_bytes(ctx, 0, olaf_frame_of(staged, header_bytes), bytes))
-		return NULL;
-	return staged;
 }
 
 /* Copies the arriving frame into an entry, headers ending where the message begins. */

@@ -18,6 +18,8 @@
 #ifndef OLAF_MERGEABLE_BPF_H
 #define OLAF_MERGEABLE_BPF_H
 
+#include "bpf/arrival.bpf.h"
+#include "bpf/packet/packet.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 
 /* Where the network header begins at the latest. */

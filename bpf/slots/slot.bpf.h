@@ -41,12 +41,6 @@ static __always_inline __u32 olaf_buffer_of(__u32 entry)
 	return entry >= olaf_slots_configured();
 }
 
-/* Does this entry belong to a slot's buffer, and not to a place of the ring? */
-static __always_inline int olaf_entry_is_buffer(__u32 entry)
-{
-	return entry < 2 * olaf_slots_configured();
-}
-
 /* An update that left as it came: counted without the lock. */
 static __always_inline void olaf_slot_passed(struct olaf_slot *slot, __u32 updates)
 {

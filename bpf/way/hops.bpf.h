@@ -15,6 +15,7 @@
 
 #include <linux/if_ether.h>
 
+#include "bpf/claim.bpf.h"
 #include "bpf/lock.bpf.h"
 
 #define OLAF_HOP_TTL_NS 100000000ULL
@@ -24,10 +25,6 @@
 #define OLAF_HOP_CONFIRM_NS 4000000000ULL
 /* One that doesn't answer is asked this often. */
 #define OLAF_HOP_ASK_NS 1000000000ULL
-
-/* What the kernel's helpers call the two IP versions. */
-#define OLAF_AF_INET 2
-#define OLAF_AF_INET6 10
 
 /* An entry whose destination has never had one is given up after so long. */
 #define OLAF_HOP_PATIENCE_NS 30000000000ULL
@@ -41,16 +38,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct olaf_hop);
 } olaf_hops SEC(".maps");
-
-/* Where a departure goes next: a copy of what a hop says. */
-struct olaf_nexthop {
-	__u32 state; /* enum olaf_hop_state */
-	__u32 stale; /* the next hop should be asked for its address again */
-	__be32 via_be[4]; /* the next hop's own IP address */
-	__u32 via_family; /* 4 or 6; not always the destination's */
-	__u8 dmac[6];
-	__u8 smac[6];
-};
 
 /* The destination of a departure, and where its hop lies. */
 struct olaf_destination {

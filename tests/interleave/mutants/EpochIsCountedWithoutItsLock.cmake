@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A lock is not taken.
-set(file bpf/slots/clusters.bpf.h)
+set(file bpf/slots/activity.bpf.h)
 set(programs ingress)
 set(scenario FirstUpdatesOfAnEpoch)
 set(from [==[

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A check outside the lock: is there a place left?
-set(file bpf/order/ring.bpf.h)
+set(file bpf/order/places.bpf.h)
 set(programs ingress)
 set(scenario TwoArrivalsWantTheLastPlace)
 set(from [==[

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A swapped order: the lock is given back before the head has moved.
-set(file bpf/order/ring.bpf.h)
+set(file bpf/order/places.bpf.h)
 set(programs ingress lane)
 set(scenario ARiderAndTheLaneWantOneHead)
 set(from [==[

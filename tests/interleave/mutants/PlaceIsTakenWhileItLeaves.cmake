@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A place is taken whose departure is still being copied out.
-set(file bpf/order/ring.bpf.h)
+set(file bpf/order/places.bpf.h)
 set(programs ingress)
 set(scenario ThePlaceOfASlowDepartureComesRound)
 set(from [==[

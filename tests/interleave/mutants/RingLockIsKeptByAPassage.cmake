@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A missing release: who passes by the queue keeps the ring's lock.
-set(file bpf/order/ring.bpf.h)
+set(file bpf/order/due.bpf.h)
 set(programs ingress)
 set(scenario APassageMeetsADeparture)
 set(from [==[

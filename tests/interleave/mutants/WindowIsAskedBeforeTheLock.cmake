@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A check outside the lock: is the window open?
-set(file bpf/order/ring.bpf.h)
+set(file bpf/order/due.bpf.h)
 set(programs ingress lane)
 set(scenario AnAckMeetsATick)
 set(from [==[
-		 olaf_window_opens(now) && olaf_gate_take(now);
+	return now >= ring->next_departure_ns && olaf_window_opens(now);
 ]==])
 set(to [==[
-		 olaf_gate_take(now);
+	return now >= ring->next_departure_ns;
 ]==])

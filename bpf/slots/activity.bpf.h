@@ -1,38 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What is known of each cluster: its rule, and whether it is active.
+ * Is a cluster active? It is for as long as its last update lies no further back than the
+ * window of activity (protocol.md).
  *
- * Map olaf_rules: key cluster, value struct olaf_rule. Writer: user space only
- * (`olaf cluster`); each field is read on its own, so a change takes effect field by
- * field, between two updates of a packet at the latest.
- *
- * Map olaf_active (key 0), and active_epoch_ns of each cluster's first slot: writers
- * are our XDP programs, under olaf_active's lock; the first look at the slot is without
- * it, so that only the first update of a cluster in an epoch takes the lock.
+ * active_epoch_ns of each cluster's first slot is written under olaf_active's lock. The first
+ * look at the slot is without it, so that only the first update of a cluster in an epoch takes
+ * the lock.
  */
-#ifndef OLAF_CLUSTERS_BPF_H
-#define OLAF_CLUSTERS_BPF_H
+#ifndef OLAF_ACTIVITY_BPF_H
+#define OLAF_ACTIVITY_BPF_H
 
+#include "bpf/slots/active.bpf.h"
 #include "bpf/slots/slot.bpf.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* max_clusters, set by the loader */
-	__type(key, __u32);
-	__type(value, struct olaf_rule);
-} olaf_rules SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct olaf_active);
-} olaf_active SEC(".maps");
-
-static __always_inline struct olaf_rule *olaf_rule_of(__u32 cluster)
-{
-	return bpf_map_lookup_elem(&olaf_rules, &cluster);
-}
 
 /* The first update of a cluster in an epoch: see olaf_mark_active(). */
 __noinline int olaf_count_active(__u32 first_slot, __u64 now)
@@ -84,4 +63,4 @@ static __always_inline void olaf_mark_active(__u32 cluster, __u64 now)
 		olaf_count_active(first, now);
 }
 
-#endif /* OLAF_CLUSTERS_BPF_H */
+#endif /* OLAF_ACTIVITY_BPF_H */
