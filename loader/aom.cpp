@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 
 #include "clock.hpp"
 
@@ -163,6 +164,21 @@ double aom_fairness(const AomReading &reading, Age ClusterAom::*clock) {
     for (const auto &cluster : reading.clusters)
         averages.push_back((cluster.*clock).average_ns());
     return jain_index(averages);
+}
+
+ClockSummary summary_of(const AomReading &reading, Age ClusterAom::*clock) {
+    ClockSummary summary{.fairness = aom_fairness(reading, clock)};
+    double sum = 0;
+    for (const auto &cluster : reading.clusters) {
+        const Age &age = cluster.*clock;
+        sum += age.average_ns();
+        summary.oldest_ns = std::max(summary.oldest_ns, age.age_ns);
+        summary.peak_highest_ns = std::max(summary.peak_highest_ns, age.highest_peak_ns);
+    }
+    const auto clusters = std::max<std::size_t>(reading.clusters.size(), 1);
+    summary.average_ns =
+        static_cast<std::uint64_t>(std::llround(sum / static_cast<double>(clusters)));
+    return summary;
 }
 
 } // namespace olaf

@@ -75,6 +75,15 @@ double jain_index(std::span<const double> values);
 /// Jain's index over the clusters' averages, μ² / (μ² + σ²); 1 without clusters.
 double aom_fairness(const AomReading &reading, Age ClusterAom::*clock);
 
+/// All clusters together, by one clock.
+struct ClockSummary {
+    std::uint64_t average_ns = 0; ///< mean of the clusters' averages
+    std::uint64_t oldest_ns = 0;
+    std::uint64_t peak_highest_ns = 0;
+    double fairness = 1;
+};
+ClockSummary summary_of(const AomReading &reading, Age ClusterAom::*clock);
+
 /// Adds one (cluster, segment) as it is at `now_ns`; one without departures changes nothing.
 void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now_ns);
 

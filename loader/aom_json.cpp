@@ -36,20 +36,11 @@ Json age_json(const Age &age) {
             {"histogram_log2_ns", histogram(age.histogram)}};
 }
 
-Json clock_summary(const AomReading &reading, Age ClusterAom::*clock) {
-    double sum = 0;
-    std::uint64_t oldest = 0, highest = 0;
-    for (const auto &cluster : reading.clusters) {
-        const Age &age = cluster.*clock;
-        sum += age.average_ns();
-        oldest = std::max(oldest, age.age_ns);
-        highest = std::max(highest, age.highest_peak_ns);
-    }
-    const auto clusters = std::max<std::size_t>(reading.clusters.size(), 1);
-    return {{"average_ns", whole(sum / static_cast<double>(clusters))},
-            {"oldest_ns", oldest},
-            {"peak_highest_ns", highest},
-            {"fairness", three_digits(aom_fairness(reading, clock))}};
+Json clock_json(const ClockSummary &clock) {
+    return {{"average_ns", clock.average_ns},
+            {"oldest_ns", clock.oldest_ns},
+            {"peak_highest_ns", clock.peak_highest_ns},
+            {"fairness", three_digits(clock.fairness)}};
 }
 
 } // namespace
@@ -81,8 +72,8 @@ Json cluster_aom_json(const ClusterAom &cluster, std::uint64_t now_ns) {
 
 Json aom_summary_json(const AomReading &reading) {
     return {{"clusters", reading.clusters.size()},
-            {"by_arrival", clock_summary(reading, &ClusterAom::arrival)},
-            {"by_generated", clock_summary(reading, &ClusterAom::generated)}};
+            {"by_arrival", clock_json(summary_of(reading, &ClusterAom::arrival))},
+            {"by_generated", clock_json(summary_of(reading, &ClusterAom::generated))}};
 }
 
 } // namespace olaf

@@ -8,8 +8,8 @@
 
 #include "clock.hpp"
 #include "olaf/lane.h"
+#include "reading.hpp"
 #include "snapshot.hpp"
-#include "status_json.hpp"
 #include "way_out.hpp"
 
 namespace olaf {
@@ -145,7 +145,7 @@ Result<std::uint64_t> updates_waiting(const Attachment &attachment) {
     const auto state = read_queue(attachment);
     if (!state)
         return std::unexpected(state.error());
-    return state->snapshot.updates_waiting;
+    return state->snapshot.levels.updates_waiting;
 }
 
 } // namespace olaf

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bpf/order/window_pilot.bpf.h"
 #include "bpf/order/window_rtt.bpf.h"
 #include "clock.hpp"
 #include "config.hpp"
@@ -38,10 +39,10 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
         if (error != 0 && errno != ENOENT)
             return fail("read map", "olaf_slots", errno);
         for (std::uint32_t i = 0; i < count; i++)
-            snapshot.clusters[keys[i] / config.max_segments].add(values[i].counters);
+            add(snapshot.clusters[keys[i] / config.max_segments], values[i].counters);
     }
     for (const auto &cluster : snapshot.clusters)
-        snapshot.slots.add(cluster);
+        add(snapshot.slots, cluster);
     return {};
 }
 
@@ -79,12 +80,12 @@ Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &conf
     std::vector<std::uint64_t> entry((entry_bytes(config.max_lanes) + 7) / 8);
     for (auto at = snapshot.ring.head; at != snapshot.ring.tail; at++) {
         const auto &place = places[at % places.size()];
-        snapshot.queue_length++;
+        snapshot.levels.queue_length++;
         if (bpf_map_lookup_elem(entries_fd, &place.entry, entry.data()) != 0)
             return fail("read map", "olaf_entries", errno);
         olaf_pending pending;
         std::memcpy(&pending, entry.data(), sizeof pending);
-        snapshot.updates_waiting += pending.count;
+        snapshot.levels.updates_waiting += pending.count;
     }
     return {};
 }
@@ -108,36 +109,10 @@ std::uint64_t blocked_ns(const olaf_gate &gate) {
     return gate.lost_ns != 0 && now > gate.shut_ns ? now - gate.shut_ns : 0;
 }
 
-void SlotSums::add(const olaf_slot_counters &slot) {
-    add(SlotSums{.passed_through = slot.passed_through,
-                 .appended = slot.appended,
-                 .aggregated = slot.aggregated,
-                 .replaced = slot.replaced,
-                 .departed_riding = slot.departed_riding,
-                 .departed_drain = slot.departed_drain,
-                 .dropped_full = slot.dropped_full,
-                 .dropped_reward = slot.dropped_reward,
-                 .dropped_sealed = slot.dropped_sealed,
-                 .dropped_misfit = slot.dropped_misfit,
-                 .updates_out = slot.updates_departed + slot.updates_passed,
-                 .updates_superseded = slot.updates_superseded,
-                 .updates_dropped = slot.updates_dropped});
-}
-
-void SlotSums::add(const SlotSums &other) {
-    passed_through += other.passed_through;
-    appended += other.appended;
-    aggregated += other.aggregated;
-    replaced += other.replaced;
-    departed_riding += other.departed_riding;
-    departed_drain += other.departed_drain;
-    dropped_full += other.dropped_full;
-    dropped_reward += other.dropped_reward;
-    dropped_sealed += other.dropped_sealed;
-    dropped_misfit += other.dropped_misfit;
-    updates_out += other.updates_out;
-    updates_superseded += other.updates_superseded;
-    updates_dropped += other.updates_dropped;
+void add(olaf_slot_counters &sum, const olaf_slot_counters &more) {
+#define ADD(field, ...) sum.field += more.field;
+    OLAF_SLOT_COUNTER_LIST(ADD)
+#undef ADD
 }
 
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd) {
@@ -177,10 +152,8 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
         if (!window)
             return std::unexpected(window.error());
         snapshot.window = *window;
+        snapshot.levels.in_flight = window->in_flight;
     }
-    // What a lock kept out is dropped, whatever the slot would have said.
-    snapshot.slots.dropped_full += snapshot.counters.dropped_contended;
-    snapshot.slots.updates_dropped += snapshot.counters.updates_contended;
     if (auto done = read_waiting(map_fd("olaf_places"), map_fd("olaf_entries"), config, snapshot);
         !done)
         return std::unexpected(done.error());
@@ -189,6 +162,11 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
 
 std::uint64_t window_timeout_ns(const olaf_window &window) {
     return olaf_rtt_timeout(&window.rtt);
+}
+
+std::uint32_t window_size(const olaf_config &config, const olaf_window &window) {
+    return window_of(config).automatic ? olaf_pilot_size(&window.pilot, config.window)
+                                       : config.window;
 }
 
 Result<olaf_window> read_window(int window_fd) {

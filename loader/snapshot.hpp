@@ -4,41 +4,29 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
-#include "olaf/acks.h"
-#include "olaf/queue.h"
+#include "counters.hpp"
 #include "olaf/result.hpp"
-#include "olaf/window.h"
 
 namespace olaf {
 
-/// Counters of some slots, added up.
-struct SlotSums {
-    std::uint64_t passed_through = 0, appended = 0, aggregated = 0, replaced = 0;
-    std::uint64_t departed_riding = 0, departed_drain = 0;
-    std::uint64_t dropped_full = 0, dropped_reward = 0, dropped_sealed = 0;
-    std::uint64_t dropped_misfit = 0;
-    std::uint64_t updates_out = 0, updates_superseded = 0, updates_dropped = 0;
-
-    [[nodiscard]] std::uint64_t departed() const { return departed_riding + departed_drain; }
-    void add(const olaf_slot_counters &slot);
-    void add(const SlotSums &other);
-};
+/// Adds the counters of one or more slots to others.
+void add(olaf_slot_counters &sum, const olaf_slot_counters &more);
 
 struct Snapshot {
-    std::uint64_t queue_length = 0;    ///< places in use
-    std::uint64_t updates_waiting = 0; ///< sum of count in them
+    Levels levels;
     std::uint32_t active_clusters = 0;
-    SlotSums slots;           ///< of every cluster
+    olaf_slot_counters slots{}; ///< of every cluster
     olaf_counters counters{}; ///< of every CPU
     olaf_ack_counters acks{}; ///< of every CPU
     olaf_ring ring{};
     bool draining = false; ///< a command is emptying the queue
-    olaf_window window{}; ///< all zero without --window
+    std::optional<olaf_window> window; ///< nothing without --window
     olaf_gate gate{};
     std::uint64_t next_hops_unready = 0; ///< that something waits for and that have no address
-    std::vector<SlotSums> clusters; ///< by id
+    std::vector<olaf_slot_counters> clusters; ///< by id
 };
 
 /// Opens a map by name for as long as the reading lasts; a map of the kernel's, so -1 is none.
@@ -52,6 +40,9 @@ std::uint64_t blocked_ns(const olaf_gate &gate);
 
 /// How long an ACK is waited for now: departures that get none wait so long.
 std::uint64_t window_timeout_ns(const olaf_window &window);
+
+/// How many departures may be unacknowledged now.
+std::uint32_t window_size(const olaf_config &config, const olaf_window &window);
 
 /// The window alone; meaningful only if the queue has one.
 Result<olaf_window> read_window(int window_fd);

@@ -4,26 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "aom.hpp"
-#include "attachment.hpp"
-#include "losses.hpp"
-#include "snapshot.hpp"
+#include "reading.hpp"
 
 namespace olaf {
 
-/// All that is read of a queue.
-struct QueueState {
-    Snapshot snapshot;
-    AomReading aom;
-    std::optional<olaf_losses> losses; ///< nothing: not watched
-};
-
-Result<QueueState> read_queue(const Attachment &attachment);
-
-/// Updates lost behind the queue, as far as anybody watches.
-std::uint64_t lost_updates(const QueueState &state);
-
-nlohmann::ordered_json status_json(const Attachment &attachment, const QueueState &state,
+nlohmann::ordered_json status_json(const Attachment &attachment, const QueueReading &state,
                                    bool clusters);
 
 } // namespace olaf

@@ -18,54 +18,35 @@
 #ifndef OLAF_EVENTS_H
 #define OLAF_EVENTS_H
 
+#include "olaf/counters.h"
 #include "olaf/protocol.h"
 
 enum olaf_event_kind {
-	OLAF_EVENT_ARRIVAL = 0, /* an update joined the queue; detail: enum olaf_joined */
-	OLAF_EVENT_DEPARTURE = 1, /* an update left; detail: enum olaf_left */
-	OLAF_EVENT_DROP = 2, /* an update was refused; detail: enum olaf_dropped */
-	OLAF_EVENT_LOSS = 3, /* frames were lost behind the queue; detail: enum olaf_lost */
+	OLAF_EVENT_KIND_LIST(OLAF_REASON_CONSTANT)
 	OLAF_EVENT_KINDS,
 };
 
-/* How an arrival joined the queue. */
+/* How an arrival joined the queue: its detail. */
 enum olaf_joined {
-	OLAF_JOINED_APPENDED = 0, /* an entry of its own */
-	OLAF_JOINED_AGGREGATED = 1, /* folded into the waiting entry */
-	OLAF_JOINED_REPLACED = 2, /* took the waiting entry over */
+	OLAF_JOINED_LIST(OLAF_REASON_CONSTANT)
 	OLAF_JOINED_ACTIONS,
 };
 
-/* How a departure left. */
+/* How a departure left: its detail. */
 enum olaf_left {
-	OLAF_LEFT_RIDING = 0, /* in an arriving frame */
-	OLAF_LEFT_DRAIN = 1, /* by the drain lane */
-	OLAF_LEFT_PASSED = 2, /* at once, in its own frame: queue empty, link free */
+	OLAF_LEFT_LIST(OLAF_REASON_CONSTANT)
 	OLAF_LEFT_WAYS,
 };
 
-/* Why an update was dropped. */
+/* Why an update was dropped: its detail. The cause of a malformed or refused one is its enum's. */
 enum olaf_dropped {
-	OLAF_DROPPED_FULL = 0, /* no place in the queue */
-	OLAF_DROPPED_REWARD = 1, /* too low a reward */
-	OLAF_DROPPED_SEALED = 2, /* its entry is closed, and both buffers are in use */
-	OLAF_DROPPED_CONTENDED = 3, /* a lock was held for longer than can be */
-	OLAF_DROPPED_UNFIT = 4, /* no frame could carry it away; it may have waited */
-	OLAF_DROPPED_MALFORMED = 5, /* cause: enum olaf_malformed; no field of the update is valid */
-	OLAF_DROPPED_REFUSED = 6, /* cause: enum olaf_refused */
-	OLAF_DROPPED_MISFIT = 7, /* fits neither entry that waits, and both buffers are in use */
+	OLAF_DROPPED_LIST(OLAF_REASON_CONSTANT)
 	OLAF_DROPPED_REASONS,
 };
 
-/* Where frames were lost behind the queue. */
+/* Where frames were lost behind the queue: the loss's detail. */
 enum olaf_lost {
-	OLAF_LOST_REDIRECT = 0, /* no such device, or it is down, or takes no frames of XDP's */
-	OLAF_LOST_XMIT = 1, /* the output device refused a redirected frame */
-	OLAF_LOST_TX = 2, /* the device refused a frame sent back out of it */
-	OLAF_LOST_LANE = 3, /* the output device, or the stack, refused one of the drain lane's */
-	OLAF_LOST_SOCKET = 4, /* the server's socket on this host is missing, full or refuses it */
-	OLAF_LOST_STACK = 5, /* this host's stack dropped it on its way to the socket */
-	OLAF_LOST_DEVICE = 6, /* the output's queue or driver took it and dropped it */
+	OLAF_LOST_LIST(OLAF_REASON_CONSTANT)
 	OLAF_LOST_PLACES,
 };
 
@@ -121,8 +102,7 @@ struct olaf_listen {
  * of bpf/loss.bpf.c are attached.
  */
 struct olaf_losses {
-	__u64 frames[OLAF_LOST_PLACES];
-	__u64 updates[OLAF_LOST_PLACES]; /* sum of their count */
+	OLAF_LOSS_COUNTER_LIST(OLAF_FAMILY_FIELD)
 };
 
 /*

@@ -15,6 +15,7 @@
 
 #include <linux/types.h>
 
+#include "olaf/counters.h"
 #include "olaf/policies.h"
 #include "olaf/protocol.h"
 
@@ -150,22 +151,12 @@ struct olaf_entry {
 /* Value size of olaf_entries and olaf_scratch; the slack is what the verifier can't rule out. */
 #define OLAF_ENTRY_BYTES(max_lanes) (sizeof(struct olaf_entry) + 8 * (max_lanes) + OLAF_MAX_HEADERS)
 
-/* Events of one (cluster, segment); sums of `count` where the name says updates. */
+/*
+ * What happened to one (cluster, segment): olaf/counters.h. passed_through and updates_passed are
+ * atomic: the only ones that are written without the lock.
+ */
 struct olaf_slot_counters {
-	__u64 aggregated;
-	__u64 appended;
-	__u64 replaced;
-	__u64 departed_riding;
-	__u64 departed_drain;
-	__u64 dropped_full;
-	__u64 dropped_reward;
-	__u64 dropped_sealed;
-	__u64 dropped_misfit;
-	__u64 updates_departed; /* sum of count of departures */
-	__u64 updates_superseded;
-	__u64 updates_dropped;
-	__u64 passed_through; /* atomic: the only counters written without the lock */
-	__u64 updates_passed; /* atomic: sum of count of what passed through */
+	OLAF_SLOT_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
 
 enum olaf_hop_state {
@@ -255,63 +246,24 @@ struct olaf_gate {
 
 /* ---- counters ------------------------------------------------------------------------ */
 
-/* Why a message of ours was malformed. */
 enum olaf_malformed {
-	OLAF_MALFORMED_VERSION, /* not protocol version 1 */
-	OLAF_MALFORMED_TYPE, /* no such message type */
-	OLAF_MALFORMED_LENGTH, /* UDP length is not 8 + 48 + 8 x lanes, or less than IP's */
-	OLAF_MALFORMED_TRUNCATED, /* the frame or its IP packet ends before the message does */
-	OLAF_MALFORMED_LANES, /* none, or only a checksum */
-	OLAF_MALFORMED_FORMAT, /* unknown element format, or f32x2 in an update */
-	OLAF_MALFORMED_COUNT, /* count is zero */
-	OLAF_MALFORMED_SEGMENT, /* segment >= segments, or no segments */
-	OLAF_MALFORMED_IP_CHECKSUM, /* IPv4 header checksum wrong */
-	OLAF_MALFORMED_UDP_CHECKSUM, /* UDP checksum wrong, or missing over IPv6 */
+	OLAF_MALFORMED_LIST(OLAF_REASON_CONSTANT)
 	OLAF_MALFORMED_REASONS,
 };
 
-/* Why a well-formed update was refused. */
 enum olaf_refused {
-	OLAF_REFUSED_SOURCE, /* source address not in --allow */
-	OLAF_REFUSED_CLUSTER, /* cluster >= max_clusters */
-	OLAF_REFUSED_SEGMENT, /* segments > max_segments */
-	OLAF_REFUSED_SIZE, /* lanes > max_lanes, or more than fits out */
-	OLAF_REFUSED_WORKER, /* STRICT: no registered worker of that id */
-	OLAF_REFUSED_ADDRESS, /* STRICT: a registered worker's id from another address or port */
-	OLAF_REFUSED_COUNT, /* count > its cluster's max_count: its elements may overflow */
+	OLAF_REFUSED_LIST(OLAF_REASON_CONSTANT)
 	OLAF_REFUSED_REASONS,
 };
 
-/* Why a frame was left alone. */
 enum olaf_bypass {
-	OLAF_BYPASS_OTHER, /* no update: other traffic, ACKs, control, fragments, too long headers */
-	OLAF_BYPASS_FOREIGN, /* an update that isn't addressed to this host, or not to be forwarded */
-	OLAF_BYPASS_TAGGED, /* an update with a VLAN tag that the program can't see */
-	OLAF_BYPASS_UNBRIDGED, /* an update for another MAC address, and nobody asked to bridge */
+	OLAF_BYPASS_LIST(OLAF_REASON_CONSTANT)
 	OLAF_BYPASS_REASONS,
 };
 
-/* olaf_counters[0], one copy a CPU. */
+/* olaf_counters[0], one copy a CPU. Every field is a 64-bit count (olaf/counters.h). */
 struct olaf_counters {
-	__u64 received; /* updates well formed and allowed */
-	__u64 updates_in; /* sum of their count */
-	__u64 bypassed[OLAF_BYPASS_REASONS]; /* frames left alone */
-	__u64 malformed[OLAF_MALFORMED_REASONS];
-	__u64 not_allowed[OLAF_REFUSED_REASONS];
-	__u64 tokens_launched;
-	__u64 lane_ticks;
-	__u64 lane_stale; /* tokens of an older generation that died */
-	__u64 dropped_contended; /* received, but a lock was held for longer than can be: dropped */
-	__u64 updates_contended; /* sum of their count */
-	__u64 departures_unfit; /* popped, but no frame could carry them: their updates count as dropped */
-	__u64 departures_refused; /* no route, or the lane's output device refused: counted as departed */
-	__u64 updates_refused; /* sum of their count */
-	__u64 lane_kicks; /* bursts of the lane that an ACK set off */
-	__u64 events_lost; /* the listener's buffer was full (olaf/events.h) */
-	__u64 hops_asked; /* frames that asked a next hop for its address */
-	__u64 gate_probes; /* frames that asked whether the output takes frames again */
-	__u64 lane_proofs; /* frames of attach's that went the whole way of a token */
-	__u64 passages_unmetered; /* passed through, but a departure of the slot took too long */
+	OLAF_COUNTER_LIST(OLAF_COUNTER_FIELD, OLAF_FAMILY_FIELD)
 };
 
 /* Key of the LPM trie olaf_allow: IPv6, or IPv4 mapped into ::ffff:0:0/96. */

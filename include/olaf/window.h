@@ -13,6 +13,7 @@
 
 #include <linux/types.h>
 
+#include "olaf/counters.h"
 #include "olaf/protocol.h"
 
 /* The largest N. */
@@ -86,11 +87,7 @@ struct olaf_window {
 	__u32 silent; /* nothing was answered for a whole timeout: one at a time until it is */
 	struct olaf_rtt rtt;
 	struct olaf_pilot pilot; /* OLAF_CONFIG_WINDOW_AUTO alone */
-	__u64 acked; /* flights whose own ACK came in time */
-	__u64 released; /* by the ACK of a later one of the same (cluster, segment) */
-	__u64 forgiven; /* given up: no ACK in time */
-	__u64 late; /* ACKs that came for released and forgiven ones */
-	__u64 unmatched; /* atomic: ACKs of no flight: duplicates, answers to joins, forgeries */
+	OLAF_WINDOW_COUNTER_LIST(OLAF_COUNTER_FIELD) /* unmatched: atomic */
 };
 
 OLAF_STATIC_ASSERT(sizeof(struct olaf_flight) == 40, "a flight has no hidden padding");

@@ -46,6 +46,20 @@ struct ManualPage {
 };
 std::vector<ManualPage> manual(const CommandDescription &root, const std::string &version);
 
+/// The list of counters (olaf/counters.h) for the manual, by group.
+struct DescribedCounter {
+    std::string path, unit, meaning;
+};
+struct DescribedGroup {
+    std::string name, meaning;
+    std::vector<DescribedCounter> counters;
+};
+std::vector<DescribedGroup> described_counters();
+std::vector<std::string> described_identities();
+
+std::string counters_page();   ///< docs/counters.md
+std::string counters_schema(); ///< docs/schema/counters.json
+
 std::string bash_completion(const CommandDescription &root);
 std::string zsh_completion(const CommandDescription &root);
 

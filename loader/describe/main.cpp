@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// olaf-describe DIR: writes the manual and the shells' completions of `olaf` into DIR.
+// olaf-describe DIR: writes the manual and the shells' completions of `olaf`, and the list of its
+// counters as a page and a schema, into DIR.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -28,7 +29,9 @@ int main(int argc, char **argv) {
     const std::filesystem::path directory = argv[1];
     const auto root = olaf::describe_command_line();
     bool written = write(directory / "olaf.bash", olaf::bash_completion(root)) &&
-                   write(directory / "_olaf", olaf::zsh_completion(root));
+                   write(directory / "_olaf", olaf::zsh_completion(root)) &&
+                   write(directory / "counters.md", olaf::counters_page()) &&
+                   write(directory / "counters.json", olaf::counters_schema());
     for (const auto &page : olaf::manual(root, OLAF_PROJECT_VERSION))
         written = written && write(directory / (page.name + ".8"), page.text);
     return written ? 0 : 1;

@@ -98,6 +98,24 @@ std::string body(const CommandDescription &command) {
     return text;
 }
 
+/// What `olaf status` shows, in its manual.
+std::string counters(const CommandDescription &command) {
+    if (command.name() != "olaf status")
+        return "";
+    std::string text = "Keys of\n.BR \\-\\-json ,\nby the lines of text. A message may hold many "
+                       "updates: its count says how many.\n";
+    for (const auto &group : described_counters()) {
+        text += ".SS " + roff(group.name) + "\n" + roff(group.meaning) + "\n";
+        for (const auto &counter : group.counters)
+            text += ".TP\n" + bold(counter.path) + " (" + roff(counter.unit) + ")\n" +
+                    sentence(counter.meaning.empty() ? counter.path : counter.meaning) + "\n";
+    }
+    std::string identities;
+    for (const auto &identity : described_identities())
+        identities += ".PP\n" + roff(identity) + ".\n";
+    return section("COUNTERS", text) + section("IDENTITIES", identities);
+}
+
 std::string page(const CommandDescription &command, const std::string &description,
                  const std::string &content, const std::string &see, const std::string &version) {
     auto title = command.joined("-");
@@ -140,7 +158,8 @@ std::vector<ManualPage> manual(const CommandDescription &root, const std::string
         commands += ".TP\n" + reference(command) + "\n" + sentence(command.text) + "\n";
         see += (see.empty() ? "" : ",\n") + reference(command);
         pages.push_back(
-            {command.joined("-"), page(command, lower_first(command.text), body(command),
+            {command.joined("-"), page(command, lower_first(command.text),
+                                       body(command) + counters(command),
                                        reference(root) + "\n", version)});
     }
     pages.insert(pages.begin(), {root.word(), page(root, lower_first(root.text),

@@ -11,8 +11,8 @@ const ClusterAom *find(const AomReading &reading, std::uint32_t id) {
     return found != reading.clusters.end() && found->cluster == id ? &*found : nullptr;
 }
 
-SlotSums sums_of(const Snapshot &snapshot, std::uint32_t id) {
-    return id < snapshot.clusters.size() ? snapshot.clusters[id] : SlotSums{};
+olaf_slot_counters sums_of(const Snapshot &snapshot, std::uint32_t id) {
+    return id < snapshot.clusters.size() ? snapshot.clusters[id] : olaf_slot_counters{};
 }
 
 void add_aom(ClusterRow &row, const ClusterAom *earlier, const ClusterAom &later) {
@@ -25,31 +25,14 @@ void add_aom(ClusterRow &row, const ClusterAom *earlier, const ClusterAom &later
 
 } // namespace
 
-Flow flow_of(const SlotSums &sums) {
-    const auto dropped = sums.dropped_full + sums.dropped_reward + sums.dropped_sealed +
-                         sums.dropped_misfit;
-    return {.received =
-                sums.passed_through + sums.appended + sums.aggregated + sums.replaced + dropped,
-            .departed = sums.departed() + sums.passed_through,
-            .updates_out = sums.updates_out,
-            .dropped = dropped};
-}
-
-Flow difference(const Flow &later, const Flow &earlier) {
-    return {.received = later.received - earlier.received,
-            .departed = later.departed - earlier.departed,
-            .updates_out = later.updates_out - earlier.updates_out,
-            .dropped = later.dropped - earlier.dropped};
-}
-
 Rows rows_between(const Reading &earlier, const Reading &later) {
     Rows rows;
     rows.seconds = static_cast<double>(later.aom.now_ns - earlier.aom.now_ns) / 1e9;
     const auto per_second = [&](std::uint64_t count) {
         return rows.seconds > 0 ? static_cast<double>(count) / rows.seconds : 0;
     };
-    rows.total = flow_of(later.snapshot.slots);
-    rows.recent = difference(rows.total, flow_of(earlier.snapshot.slots));
+    rows.total = flow_of(later);
+    rows.recent = difference(rows.total, flow_of(earlier));
     for (std::uint32_t id = 0; id < later.snapshot.clusters.size(); id++) {
         ClusterRow row;
         row.cluster = id;

@@ -6,28 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "loader/flow.hpp"
 #include "queue_reader.hpp"
 
 namespace olaf {
 
 /// By which clock ages are told: the newest update's generated_ns, or its arrival here.
 enum class AgeClock { generated, arrival };
-
-/// What came in, went out and was lost.
-struct Flow {
-    std::uint64_t received = 0;    ///< messages, dropped ones included
-    std::uint64_t departed = 0;    ///< messages, those that passed through included
-    std::uint64_t updates_out = 0; ///< updates folded into those
-    std::uint64_t dropped = 0;     ///< messages
-
-    /// Updates in a departing message, on average; 0 without any.
-    [[nodiscard]] double fold_factor() const {
-        return departed == 0 ? 0 : static_cast<double>(updates_out) / static_cast<double>(departed);
-    }
-};
-
-Flow flow_of(const SlotSums &sums);
-Flow difference(const Flow &later, const Flow &earlier);
 
 struct ClusterRow {
     std::uint32_t cluster = 0;

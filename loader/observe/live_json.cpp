@@ -49,4 +49,15 @@ nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows) {
             {"clusters", std::move(clusters)}};
 }
 
+nlohmann::ordered_json counters_json() {
+    Json list = Json::array();
+    for (const auto &figure : figures())
+        list.push_back({{"path", figure.path()},
+                        {"object", figure.object},
+                        {"key", figure.key},
+                        {"unit", figure.unit},
+                        {"meaning", figure.meaning}});
+    return list;
+}
+
 } // namespace olaf

@@ -11,4 +11,7 @@ namespace olaf {
 /// docs/schema/live.json
 nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows);
 
+/// The list of counters for the page: where each stands in `status`, what it counts.
+nlohmann::ordered_json counters_json();
+
 } // namespace olaf

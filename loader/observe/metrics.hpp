@@ -47,8 +47,8 @@ class Exposition {
 /// Ages, waits and folds of a queue's clusters.
 void add_aom(Exposition &out, const Labels &device, const AomReading &aom);
 
-/// The way back.
-void add_acks(Exposition &out, const Labels &device, const Reading &queue);
+/// Every counter and level of the list (olaf/counters.h).
+void add_listed(Exposition &out, const Labels &device, const Reading &queue);
 
 /// Everything that `olaf status` knows of these queues, by Prometheus's conventions.
 std::string metrics(const std::vector<Reading> &queues);

@@ -11,7 +11,7 @@
 namespace olaf {
 
 std::string_view kind_name(const olaf_event &event);   ///< "arrival", "departure", "drop", "loss"
-std::string_view action_name(const olaf_event &event); ///< "aggregated", "riding", "full", "xmit"
+std::string_view action_name(const olaf_event &event); ///< "aggregated", "riding", "full", "transmit"
 /// Why a message was malformed or refused; "" for any other event.
 std::string_view cause_name(const olaf_event &event);
 

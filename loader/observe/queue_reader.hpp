@@ -6,13 +6,13 @@
 #include <string>
 
 #include "loader/attachment.hpp"
-#include "loader/status_json.hpp"
+#include "loader/reading.hpp"
 #include "pin_watch.hpp"
 
 namespace olaf {
 
 /// What `olaf status` reads, and of which attachment.
-struct Reading : QueueState {
+struct Reading : QueueReading {
     Attachment attachment;
     std::string identity; ///< of the attachment: another one's counters start anew
 };

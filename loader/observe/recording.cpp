@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "listener.hpp"
-#include "loader/names.hpp"
 
 namespace olaf {
 namespace {
@@ -120,30 +119,17 @@ Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_n
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Recording &recording) {
-    const auto &slots = recording.last.snapshot.slots,
-               &slots_before = recording.first.snapshot.slots;
-    const auto &all = recording.last.snapshot.counters, &before = recording.first.snapshot.counters;
-    const auto sum = [](const auto &counts) {
-        std::uint64_t total = 0;
-        for (const auto count : counts)
-            total += count;
-        return total;
-    };
-    std::vector<std::pair<std::string, std::uint64_t>> reasons{
-        {"dropped_full", slots.dropped_full - slots_before.dropped_full},
-        {"dropped_reward", slots.dropped_reward - slots_before.dropped_reward},
-        {"dropped_sealed", slots.dropped_sealed - slots_before.dropped_sealed},
-        {"dropped_misfit", slots.dropped_misfit - slots_before.dropped_misfit},
-        {"malformed", sum(all.malformed) - sum(before.malformed)},
-        {"not_allowed", sum(all.not_allowed) - sum(before.not_allowed)},
-        {"departures_unfit", all.departures_unfit - before.departures_unfit},
-        {"departures_refused", all.departures_refused - before.departures_refused}};
-    if (recording.first.losses && recording.last.losses)
-        for (std::size_t place = 0; place < lost_names.size(); place++)
-            if (place != OLAF_LOST_LANE) // those are departures_refused
-                reasons.emplace_back("behind_" + std::string(lost_names[place]),
-                                     recording.last.losses->frames[place] -
-                                         recording.first.losses->frames[place]);
+    std::vector<std::pair<std::string, std::uint64_t>> reasons;
+    for (std::size_t group = 0; group < counter_groups().size(); group++) {
+        if (!counter_groups()[group].loses)
+            continue;
+        for (const auto *figure : whole_figures(static_cast<olaf_group>(group))) {
+            const auto before = figure->in(recording.first.numbers()),
+                       after = figure->in(recording.last.numbers());
+            if (before && after)
+                reasons.emplace_back(figure->path(), *after - *before);
+        }
+    }
     return reasons;
 }
 

@@ -45,7 +45,8 @@ struct Recording {
 Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_ns,
                                const Signals &signals);
 
-/// Messages lost in that time, by reason, as `olaf status` names them; all reasons there are.
+/// Messages and frames lost in that time, by reason, as `olaf status` names them: all reasons whose
+/// counters are known.
 std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Recording &recording);
 
 /// Jain's index over the clusters' average ages in that time.

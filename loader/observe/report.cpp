@@ -41,7 +41,7 @@ Result<void> report(const ReportOptions &options, const GlobalOptions &global) {
     const auto pictures = draw_pictures(directory, *recording, clock);
     if (!pictures)
         return std::unexpected(pictures.error());
-    if (auto written = write_page(directory, summary, *pictures); !written)
+    if (auto written = write_page(directory, *recording, *pictures); !written)
         return written;
     if (global.json)
         fmt::print("{}\n", summary.dump(2));

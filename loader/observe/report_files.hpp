@@ -19,7 +19,7 @@ struct Picture {
 /// Whether gnuplot is here to draw with: told before anything is recorded.
 Result<void> require_gnuplot();
 
-/// The summary: docs/schema/report.json. The page shows the same object.
+/// The summary: docs/schema/report.json.
 nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock);
 
 /// departures.csv, occupancy.csv, and what the pictures are drawn from.
@@ -31,8 +31,8 @@ Result<std::vector<Picture>> draw_pictures(const std::filesystem::path &director
                                            const Recording &recording, AgeClock clock);
 
 /// index.html, with the pictures inside.
-Result<void> write_page(const std::filesystem::path &directory,
-                        const nlohmann::ordered_json &report, const std::vector<Picture> &pictures);
+Result<void> write_page(const std::filesystem::path &directory, const Recording &recording,
+                        const std::vector<Picture> &pictures);
 
 /// Writes a whole file.
 Result<void> write_file(const std::filesystem::path &path, const std::string &content);

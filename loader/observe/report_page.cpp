@@ -6,13 +6,13 @@
 #include <iterator>
 
 #include "human.hpp"
+#include "loader/config.hpp"
+#include "loader/names.hpp"
 #include "loader/units.hpp"
 #include "report_files.hpp"
 
 namespace olaf {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr auto head = R"(<!doctype html>
 <html lang="en">
@@ -61,82 +61,78 @@ std::string base64(const std::string &bytes) {
     return out;
 }
 
-std::string age_text(const Json &age, const char *key) {
-    return age.is_null() ? "–" : human_duration(age[key].get<double>());
+std::string age_text(const ClusterRow &row, double ns) {
+    return row.aom.segments == 0 ? "–" : human_duration(ns);
 }
 
-std::string summary(const Json &report) {
+std::string summary(const Recording &recording) {
     std::string rows;
     const auto row = [&](const char *name, const std::string &value) {
         rows += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", name, value);
     };
-    const auto number = [&](const char *key) {
-        return fmt::format("{}", report[key].get<std::uint64_t>());
-    };
-    row("messages received", number("received"));
-    row("messages departed", number("departed"));
-    row("updates folded into those", number("updates_out"));
-    row("updates in a departure, mean", fmt::format("{:.3f}", report["fold_factor"].get<double>()));
-    row("messages dropped by the queue", number("dropped"));
+    const auto &flow = recording.rows.recent;
+    row("messages received", fmt::format("{}", flow.received));
+    row("messages departed", fmt::format("{}", flow.departed));
+    row("updates folded into those", fmt::format("{}", flow.updates_out));
+    row("updates in a departure, mean", fmt::format("{:.3f}", flow.fold_factor()));
+    row("messages dropped by the queue", fmt::format("{}", flow.dropped));
     row("Jain's fairness of AoM, by generation",
-        fmt::format("{:.4f}", report["fairness"]["by_generated"].get<double>()));
+        fmt::format("{:.4f}", recorded_fairness(recording, AgeClock::generated)));
     row("Jain's fairness of AoM, by arrival",
-        fmt::format("{:.4f}", report["fairness"]["by_arrival"].get<double>()));
+        fmt::format("{:.4f}", recorded_fairness(recording, AgeClock::arrival)));
     return "<h2>In all</h2>\n<div class=\"table\"><table>\n" + rows + "</table></div>\n";
 }
 
-std::string clusters(const Json &report) {
+std::string clusters(const Recording &recording) {
     std::string text = "<h2>Clusters</h2>\n<p>Averages are of the recording; highest peaks since "
                        "the queue was attached.</p>\n<div class=\"table\"><table>\n<tr><th>cluster"
                        "</th><th>received</th><th>departed</th><th>folded</th><th>dropped</th>"
                        "<th>AoM by generation</th><th>peak</th><th>AoM by arrival</th>"
                        "<th>peak</th></tr>\n";
-    for (const auto &row : report["clusters"])
+    for (const auto &row : recording.rows.clusters)
         text += fmt::format(
             "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td>"
             "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            row["cluster"].get<std::uint32_t>(), row["received"].get<std::uint64_t>(),
-            row["departed"].get<std::uint64_t>(), row["fold_factor"].get<double>(),
-            row["dropped"].get<std::uint64_t>(), age_text(row["by_generated"], "average_ns"),
-            age_text(row["by_generated"], "peak_highest_ns"),
-            age_text(row["by_arrival"], "average_ns"),
-            age_text(row["by_arrival"], "peak_highest_ns"));
+            row.cluster, row.recent.received, row.recent.departed, row.recent.fold_factor(),
+            row.recent.dropped, age_text(row, row.recent_generated_ns),
+            age_text(row, static_cast<double>(row.aom.generated.highest_peak_ns)),
+            age_text(row, row.recent_arrival_ns),
+            age_text(row, static_cast<double>(row.aom.arrival.highest_peak_ns)));
     return text + "</table></div>\n";
 }
 
-std::string warning(const Json &report) {
-    const auto missed = report["departures_missed"].get<std::uint64_t>();
+std::string warning(const Recording &recording) {
     std::string text;
-    if (missed > 0)
+    if (recording.missed > 0)
         text += fmt::format("<p>{} departures were too many to be told and are missing in the "
                             "pictures, not in the tables.</p>\n",
-                            missed);
-    if (report["departures_told"].get<std::uint64_t>() >
-        report["departures_recorded"].get<std::uint64_t>())
+                            recording.missed);
+    if (recording.events > recording.departures.size())
         text += fmt::format("<p>The sawtooths are of the first {} departures.</p>\n",
-                            report["departures_recorded"].get<std::uint64_t>());
+                            recording.departures.size());
     return text;
+}
+
+/// What was attached, in a sentence.
+std::string about(const Record &record) {
+    const std::string target = record.target;
+    return fmt::format("Policy {}, {} mode, rate {}, delivered {}{}.",
+                       policy_name(record.config.default_policy),
+                       record.skb_mode ? "skb" : "native", rate_text(record.config.rate_bps),
+                       deliver_names[record.config.deliver % 3],
+                       target.empty() ? "" : " to " + target);
 }
 
 } // namespace
 
-Result<void> write_page(const std::filesystem::path &directory, const Json &report,
+Result<void> write_page(const std::filesystem::path &directory, const Recording &recording,
                         const std::vector<Picture> &pictures) {
-    const auto &status = report["status"];
-    const auto &rate = status["rate_bps"];
-    const auto target = status["deliver"]["target"].get<std::string>();
-    auto page = fmt::format(
-        head, fmt::arg("device", escaped(status["device"].get<std::string>())),
-        fmt::arg("seconds", report["seconds"].get<double>()),
-        fmt::arg("about",
-                 escaped(fmt::format("Policy {}, {} mode, rate {}, delivered {}{}.",
-                                     status["policy"].get<std::string>(),
-                                     status["mode"].get<std::string>(),
-                                     rate_text(rate.is_null() ? 0 : rate.get<std::uint64_t>()),
-                                     status["deliver"]["kind"].get<std::string>(),
-                                     target.empty() ? "" : " to " + target))),
-        fmt::arg("warning", warning(report)));
-    page += summary(report);
+    const auto &attachment = recording.last.attachment;
+    auto page = fmt::format(head, fmt::arg("device", escaped(attachment.device)),
+                            fmt::arg("seconds", recording.seconds),
+                            fmt::arg("about", escaped(about(attachment.record))),
+                            fmt::arg("warning", warning(recording)));
+    page += summary(recording);
     for (const auto &picture : pictures) {
         const auto path = directory / (picture.name + ".png");
         std::ifstream file(path, std::ios::binary);
@@ -147,7 +143,7 @@ Result<void> write_page(const std::filesystem::path &directory, const Json &repo
                             "src=\"data:image/png;base64,{2}\">\n",
                             picture.title, picture.note, base64(bytes));
     }
-    page += clusters(report) + "</body>\n</html>\n";
+    page += clusters(recording) + "</body>\n</html>\n";
     return write_file(directory / "index.html", page);
 }
 

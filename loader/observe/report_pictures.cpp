@@ -139,14 +139,14 @@ Result<std::vector<Picture>> draw_pictures(const std::filesystem::path &director
             !done)
             return std::unexpected(done.error());
     }
-    if (auto done = add({"occupancy", "Occupancy of the queue", "Updates that wait."},
+    if (auto done = add({"occupancy", "Occupancy of the queue", "Messages that wait."},
                         head("occupancy", 380) +
                             fmt::format(report_script::occupancy, fmt::arg("capacity", top),
                                         fmt::arg("full", capacity),
                                         fmt::arg("seconds", std::max(recording.seconds, 1e-3))));
         !done)
         return std::unexpected(done.error());
-    if (auto done = add({"losses", "Messages lost, by reason", "None is lost for another reason."},
+    if (auto done = add({"losses", "Messages and frames lost, by reason", "None is lost for another reason."},
                         head("losses", 380) +
                             fmt::format(report_script::losses,
                                         fmt::arg("top", 1.15 * static_cast<double>(most_lost))));

@@ -44,7 +44,7 @@ plot "folds.csv" using 1:3 every ::1 with steps lw 3 lc rgb blue, \
      "folds.csv" using 1:3 every ::1 with points pt 7 ps 0.7 lc rgb blue
 )";
 inline constexpr auto occupancy = R"(set xlabel "time, s"
-set ylabel "updates that wait"
+set ylabel "messages that wait"
 set xrange [0:{seconds}]
 set yrange [0:{capacity}]
 set arrow from graph 0,first {full} to graph 1,first {full} nohead dt (6,4) lw 1.5 lc rgb vermilion
@@ -52,7 +52,7 @@ set label 1 "Qmax {full}" at graph 0.995,first {full} right offset 0,0.6 textcol
 plot "occupancy.csv" using 1:2 every ::1 with fillsteps lc rgb blue, \
      "occupancy.csv" using 1:2 every ::1 with steps lw 1.5 lc rgb blue
 )";
-inline constexpr auto losses = R"(set ylabel "messages"
+inline constexpr auto losses = R"(set ylabel "messages, frames"
 set yrange [0:{top}]
 set style fill solid 0.8 noborder
 set boxwidth 0.6

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 
+#include "live_json.hpp"
 #include "metrics.hpp"
 #include "page.hpp"
 
@@ -50,7 +51,7 @@ void Server::route() {
         if (live_page.empty()) {
             response.status = 404;
             response.set_content("This olaf was built without the live page (OLAF_PAGE=OFF). "
-                                 "/metrics and /live.json are here.\n",
+                                 "/metrics, /live.json and /counters.json are here.\n",
                                  "text/plain; charset=utf-8");
         } else
             response.set_content(live_page.data(), live_page.size(), "text/html; charset=utf-8");
@@ -60,6 +61,9 @@ void Server::route() {
             response.set_content(json->dump(), "application/json");
         else
             refuse(response, json.error());
+    });
+    http_->Get("/counters.json", [](const Request &, Response &response) {
+        response.set_content(counters_json().dump(), "application/json");
     });
     http_->Get("/metrics", [this](const Request &, Response &response) {
         if (const auto readings = queues_.read())

@@ -38,7 +38,7 @@ Line title(const Reading &reading, int columns) {
 }
 
 Line queue(const Reading &reading, const TopView &view, int columns) {
-    const auto length = reading.snapshot.queue_length;
+    const auto length = reading.snapshot.levels.queue_length;
     const auto capacity = reading.attachment.record.config.queue_capacity;
     const auto figures = fmt::format(" {}/{}", length, capacity);
     const int width = std::clamp(columns - 9 - 40, 4, 40);
@@ -53,31 +53,32 @@ Line queue(const Reading &reading, const TopView &view, int columns) {
                             columns - 9 - width)}};
 }
 
+/// "3 full, 1 reward": the reasons for which something was dropped.
+std::string dropped(const Numbers &numbers) {
+    std::string text;
+    for (const auto *figure : whole_figures(OLAF_GROUP_dropped))
+        if (const auto value = figure->in(numbers).value_or(0); value != 0)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
+                                human_count(static_cast<double>(value)), figure->label());
+    return text.empty() ? "0" : text;
+}
+
 Line flow(const Reading &reading, const Rows &rows, int columns) {
     const auto per_second = [&](std::uint64_t count) {
         return human_count(rows.seconds > 0 ? static_cast<double>(count) / rows.seconds : 0);
     };
-    const auto &slots = reading.snapshot.slots;
-    const auto misfit = slots.dropped_misfit == 0
-                            ? ""
-                            : fmt::format(", {} misfit", human_count(static_cast<double>(
-                                                             slots.dropped_misfit)));
-    const auto lost = lost_updates(reading);
+    const auto lost = group_total(OLAF_GROUP_lost_behind_updates, reading.numbers());
     const auto behind =
-        lost == 0 ? "" : fmt::format("; lost {} behind", human_count(static_cast<double>(lost)));
+        lost == 0 ? ""
+                  : fmt::format("; {} updates lost behind", human_count(static_cast<double>(lost)));
     const auto blocked =
         reading.snapshot.gate.lost_ns == 0 ? "" : "; the way out takes nothing";
-    return {
-        {0, "updates", Look::dim},
-        {9, fit(fmt::format("in {}/s, out {}/s, fold {:.2f}; dropped {} full, {} reward, "
-                            "{} sealed{}{}{}",
-                            per_second(rows.recent.received), per_second(rows.recent.departed),
-                            rows.recent.fold_factor(),
-                            human_count(static_cast<double>(slots.dropped_full)),
-                            human_count(static_cast<double>(slots.dropped_reward)),
-                            human_count(static_cast<double>(slots.dropped_sealed)), misfit,
-                            behind, blocked),
-                columns - 9)}};
+    return {{0, "messages", Look::dim},
+            {9, fit(fmt::format("in {}/s, out {}/s, fold {:.2f}; dropped {}{}{}",
+                                per_second(rows.recent.received), per_second(rows.recent.departed),
+                                rows.recent.fold_factor(), dropped(reading.numbers()), behind,
+                                blocked),
+                    columns - 9)}};
 }
 
 /// Calls `place(column, at)` for each that there is room for; returns where they end.

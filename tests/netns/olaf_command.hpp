@@ -31,10 +31,10 @@ struct Status {
         return (*this)["dropped_full"] + (*this)["dropped_reward"] + (*this)["dropped_sealed"] +
                (*this)["dropped_misfit"];
     }
-    /// Departures that no frame could carry, or that the output refused.
+    /// Departures that no frame could carry, or that the output refused to the drain lane.
     [[nodiscard]] std::uint64_t failed() const {
-        const auto &failed = json.at("departures_failed");
-        return failed.at("unfit").get<std::uint64_t>() + failed.at("refused").get<std::uint64_t>();
+        return json.at("departures_failed").at("unfit").get<std::uint64_t>() +
+               json.at("lost_behind").at("lane").get<std::uint64_t>();
     }
 };
 

@@ -53,7 +53,7 @@ TEST_F(Tracing, TellsWhatBecomesOfEveryUpdate) {
         told.push_back(name(event));
     EXPECT_EQ(told, (std::vector<std::string>{"arrival appended", "arrival aggregated",
                                               "arrival aggregated", "drop malformed",
-                                              "drop refused", "departure drain"}))
+                                              "drop not_allowed", "departure drain"}))
         << lines(events);
     ASSERT_EQ(events.size(), 6u);
     expect_schema("trace", lines(events));

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "loader/names.hpp"
+#include "loader/counters.hpp"
 #include "loader/observe/event.hpp"
 #include "loader/observe/names.hpp"
 #include "olaf/queue.h"
@@ -118,24 +116,6 @@ TEST(Event, EveryKindAndDetailHasANameOfItsOwn) {
     unknown.kind = 200;
     EXPECT_EQ(kind_name(unknown), "unknown");
     EXPECT_EQ(action_name(unknown), "unknown");
-}
-
-TEST(Event, ItsSchemaHasEveryName) {
-    std::ifstream file(OLAF_SOURCE "/docs/schema/trace.json");
-    const auto properties = nlohmann::json::parse(file)["oneOf"][0]["properties"];
-    const auto names = [&](const char *key) {
-        std::set<std::string> all;
-        for (const auto &name : properties[key]["enum"])
-            if (!name.is_null())
-                all.insert(name.get<std::string>());
-        return all;
-    };
-    auto told = names("event");
-    told.merge(names("action"));
-    EXPECT_EQ(told, std::set<std::string>(event_names().begin(), event_names().end()));
-    std::set<std::string> causes(malformed_names.begin(), malformed_names.end());
-    causes.insert(refused_names.begin(), refused_names.end());
-    EXPECT_EQ(names("cause"), causes);
 }
 
 TEST(Filter, NoneLetsEverythingThrough) {

@@ -61,3 +61,11 @@ target_compile_definitions(olaf_observe_tests PRIVATE OLAF_SOURCE="${PROJECT_SOU
 target_link_libraries(olaf_observe_tests PRIVATE olaf_observe olaf_options GTest::gtest_main)
 target_precompile_headers(olaf_observe_tests PRIVATE <gtest/gtest.h>)
 gtest_discover_tests(olaf_observe_tests PROPERTIES LABELS unit)
+
+# One list of counters, and all that is made from it.
+add_executable(olaf_counters_tests counters_test.cpp)
+target_compile_definitions(olaf_counters_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")
+target_link_libraries(olaf_counters_tests
+  PRIVATE olaf_observe olaf_description olaf_options GTest::gtest_main)
+target_precompile_headers(olaf_counters_tests REUSE_FROM olaf_observe_tests)
+gtest_discover_tests(olaf_counters_tests PROPERTIES LABELS unit)

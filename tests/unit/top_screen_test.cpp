@@ -26,7 +26,7 @@ struct Scene {
     explicit Scene(std::uint32_t clusters) {
         reading.attachment.device = "in";
         reading.attachment.record.config.queue_capacity = 8;
-        reading.snapshot.queue_length = 6;
+        reading.snapshot.levels.queue_length = 6;
         rows.seconds = 1;
         for (std::uint32_t id = 0; id < clusters; id++) {
             rows.clusters.push_back(row(id, 1'000 * (id + 1), id));

@@ -173,6 +173,28 @@ function drawTable(live) {
   }));
 }
 
+// ---- counters -------------------------------------------------------------------------------
+
+let listed = []; // every counter there is: key, unit, meaning
+async function learnCounters() {
+  const answer = await fetch("counters.json");
+  if (!answer.ok) throw new Error(await answer.text());
+  listed = await answer.json();
+}
+function drawCounters(live) {
+  const numberOf = (one) => (one.object ? live.status[one.object] : live.status)?.[one.key];
+  byId("counters").replaceChildren(...listed.filter((one) => numberOf(one) > 0).map((one) => {
+    const line = document.createElement("tr");
+    for (const text of [one.path, numberOf(one), one.unit, one.meaning]) {
+      const cell = document.createElement("td");
+      cell.textContent = text;
+      cell.classList.toggle("minor", text === one.meaning);
+      line.append(cell);
+    }
+    return line;
+  }));
+}
+
 // ---- the whole ------------------------------------------------------------------------------
 
 function drawTiles(live) {
@@ -208,6 +230,7 @@ function redraw() {
   drawTiles(live);
   drawCharts(live);
   drawTable(live);
+  drawCounters(live);
 }
 function offer(devices) {
   const select = byId("queue");
@@ -217,6 +240,7 @@ function offer(devices) {
 }
 async function look() {
   try {
+    if (!listed.length) await learnCounters();
     const answer = await fetch("live.json");
     if (!answer.ok) throw new Error(await answer.text());
     latest = await answer.json();

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "flow.hpp"
+
+namespace olaf {
+
+Flow flow_of(const olaf_slot_counters &slots) {
+    Flow flow{.departed = slots.departed_riding + slots.departed_drain + slots.passed_through,
+              .updates_out = slots.updates_departed + slots.updates_passed};
+#define ADD(field, group, key, unit, identity, ...)                                                \
+    flow.received += ((identity) & OLAF_RIGHT(ARRIVALS)) != 0 ? slots.field : 0;                   \
+    flow.dropped += OLAF_GROUP_##group == OLAF_GROUP_dropped ? slots.field : 0;
+    OLAF_SLOT_COUNTER_LIST(ADD)
+#undef ADD
+    return flow;
+}
+
+Flow flow_of(const QueueReading &reading) {
+    auto flow = flow_of(reading.snapshot.slots);
+    flow.received = identity_sides(OLAF_IDENTITY_ARRIVALS, reading.numbers()).second;
+    flow.dropped = group_total(OLAF_GROUP_dropped, reading.numbers());
+    return flow;
+}
+
+Flow difference(const Flow &later, const Flow &earlier) {
+    return {.received = later.received - earlier.received,
+            .departed = later.departed - earlier.departed,
+            .updates_out = later.updates_out - earlier.updates_out,
+            .dropped = later.dropped - earlier.dropped};
+}
+
+} // namespace olaf

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "reading.hpp"
+
+#include <map>
+#include <string>
+
+namespace olaf {
+
+Numbers QueueReading::numbers() const {
+    return {.slots = &snapshot.slots,
+            .cpus = &snapshot.counters,
+            .acks = &snapshot.acks,
+            .window = snapshot.window ? &*snapshot.window : nullptr,
+            .losses = losses ? &*losses : nullptr,
+            .levels = &snapshot.levels};
+}
+
+Result<QueueReading> read_queue(const Attachment &attachment) {
+    std::map<std::string, Fd> open;
+    const auto find = [&](const char *name) {
+        auto fd = open_map_to_read(attachment, name);
+        if (!fd)
+            return -1;
+        return (open[name] = std::move(*fd)).get();
+    };
+    const auto &config = attachment.record.config;
+    auto snapshot = read_snapshot(config, find);
+    if (!snapshot)
+        return std::unexpected(snapshot.error());
+    auto aom = read_aom(config, find);
+    if (!aom)
+        return std::unexpected(aom.error());
+    const auto losses = read_losses(attachment);
+    if (!losses)
+        return std::unexpected(losses.error());
+    return QueueReading{std::move(*snapshot), std::move(*aom), *losses};
+}
+
+} // namespace olaf
