@@ -8,6 +8,7 @@
 
 #include "device.hpp"
 #include "netns.hpp"
+#include "programs.hpp"
 #include "xdp.hpp"
 
 namespace olaf {
@@ -21,12 +22,12 @@ std::unexpected<Error> none(const std::string &device) {
 /// Whether the pinned XDP program is on the device. A link can't be opened by one who may only
 /// read its pin: then the device tells which program it has.
 bool is_alive(const PinPlace &place) {
-    const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
+    const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
     if (link)
         return xdp_link_device(link.get()) == place.ifindex;
     if (errno != EACCES && errno != EPERM)
         return false;
-    const Fd program(get_pin(place.path(pin::ingress), BPF_F_RDONLY));
+    const Fd program(get_pin(place.path(entrance.pin), BPF_F_RDONLY));
     return program && xdp_program_on(place.ifindex, program.get());
 }
 

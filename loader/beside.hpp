@@ -5,7 +5,6 @@
 
 #include <string>
 
-#include "bpffs.hpp"
 #include "datapath.hpp"
 #include "device.hpp"
 
@@ -17,9 +16,11 @@ bool driver_tells_tags(const Device &device);
 /// The command that has a device leave VLAN tags where they are.
 std::string untagging_remedy(const Device &device);
 
-/// In skb mode: has a tracepoint leave the notes, pinned at the queue's place; one that is there
-/// goes on (--replace). Where tags stay unseen, says so in a line with the remedy: the queue
-/// works without, for updates that have no tag.
-void look_beside_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
+/// Says in a line that a device's hidden tags stay unseen, why, and the remedy, if it may hide any:
+/// the queue works without, for updates that have no tag.
+void say_tags_unseen(const Device &device, const std::string &why);
+
+/// The same where XDP is native and the driver doesn't tell.
+void say_if_driver_is_silent(const Datapath &queue, const Device &device);
 
 } // namespace olaf

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fd.hpp"
@@ -27,7 +28,9 @@ struct PinPlace {
     std::uint64_t netns = 0;
     std::uint32_t ifindex = 0;
     [[nodiscard]] std::string path() const;
-    [[nodiscard]] std::string path(const std::string &name) const { return path() + "/" + name; }
+    [[nodiscard]] std::string path(std::string_view name) const {
+        return path() + "/" + std::string(name);
+    }
 };
 
 /// Every device directory there is, of every namespace.

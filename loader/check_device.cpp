@@ -8,6 +8,8 @@
 #include "beside.hpp"
 #include "checks.hpp"
 #include "ethtool.hpp"
+#include "hooks.hpp"
+#include "host.hpp"
 #include "own_addresses.hpp"
 #include "units.hpp"
 #include "xdp.hpp"
@@ -98,6 +100,20 @@ Check check_speed(const Device &device) {
             "give --rate; --rate line can't work"};
 }
 
+/// A running queue has every program of the table on its hook.
+void check_programs(const Device &device, std::vector<Check> &checks) {
+    const auto ours = find_attachment(device.name);
+    if (!ours || !ours->alive || !require_privileges("", ""))
+        return;
+    const auto missing = missing_programs(*ours);
+    if (missing.empty())
+        checks.push_back({"programs", Verdict::good, "the queue's are all on their hooks", ""});
+    else
+        checks.push_back({"programs", Verdict::hint,
+                          fmt::format("not on their hooks: {}", fmt::join(missing, ", ")),
+                          fmt::format("olaf attach {} --replace", device.name)});
+}
+
 /// A running queue's programs know this host's addresses as they were.
 void check_own(const Device &device, std::vector<Check> &checks) {
     const auto ours = find_attachment(device.name);
@@ -147,6 +163,7 @@ std::vector<Check> check_device(const Device &device) {
             {"state", Verdict::hint, "down", fmt::format("ip link set {} up", device.name)});
     checks.push_back(check_native(device, driver, features));
     checks.push_back(check_occupied(device));
+    check_programs(device, checks);
     check_own(device, checks);
     check_output_mtu(device, checks);
     checks.push_back(check_mtu(device, features));

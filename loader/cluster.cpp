@@ -14,6 +14,7 @@
 #include "host.hpp"
 #include "members.hpp"
 #include "own_addresses.hpp"
+#include "programs.hpp"
 #include "route.hpp"
 
 namespace olaf {
@@ -67,7 +68,7 @@ struct Clusters {
         for (const auto &[into, name] : {std::pair{&clusters.rules, "olaf_rules"},
                                          {&clusters.members, "olaf_members"},
                                          {&clusters.rosters, "olaf_rosters"},
-                                         {&clusters.enrol, pin::enrol}}) {
+                                         {&clusters.enrol, program_named("olaf_enrol").pin.data()}}) {
             auto fd = open_map(attachment, name);
             if (!fd)
                 return std::unexpected(fd.error());

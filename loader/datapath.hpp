@@ -4,7 +4,7 @@
 //
 //     auto config = olaf::make_config({.queue_capacity = 8, .max_clusters = 9});
 //     auto queue = olaf::Datapath::load(*config);
-//     bpf_prog_test_run_opts(queue->ingress_fd(), ...);
+//     bpf_prog_test_run_opts(queue->program_fd("olaf_ingress"), ...);
 //
 // Needs CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN. Maps live as long as the Datapath, unless pinned.
 #pragma once
@@ -17,8 +17,6 @@
 #include "config.hpp"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
-
-struct bpf_object;
 
 namespace olaf {
 
@@ -43,24 +41,14 @@ class Datapath {
     [[nodiscard]] const olaf_config &config() const;
     [[nodiscard]] bool asks_driver() const; ///< as Options has it
 
-    [[nodiscard]] int ingress_fd() const;     ///< XDP program of the device
-    [[nodiscard]] int token_catch_fd() const; ///< TC program, clsact ingress of the device
-    [[nodiscard]] int lane_drain_fd() const;  ///< TC program, clsact ingress of the lane's end
-    [[nodiscard]] int lane_prove_fd() const;  ///< TC program, run by attach alone
-    [[nodiscard]] int lane_kick_fd() const;   ///< TC program, clsact ingress of the lane's near end
-    [[nodiscard]] int egress_fd() const;      ///< TC program, clsact egress of the device
-    [[nodiscard]] int ack_return_fd() const;  ///< TC program, clsact ingress of UPSTREAM's device
-    [[nodiscard]] int enrol_fd() const;       ///< run by `olaf cluster`
+    /// Of a program of the table (programs.hpp): "olaf_ingress"; -1 if it isn't loaded.
+    [[nodiscard]] int program_fd(std::string_view name) const;
 
     /// Of a shared map ("olaf_slots"); -1 if there is none of that name.
     [[nodiscard]] int map_fd(std::string_view name) const;
 
-    /// Pins every shared map as DIRECTORY/NAME, and programs as DIRECTORY/NAME.
+    /// Pins every shared map as DIRECTORY/NAME.
     [[nodiscard]] Result<void> pin_maps(const std::string &directory) const;
-
-    [[nodiscard]] bpf_object *ingress_object() const;
-    [[nodiscard]] bpf_object *lane_object() const;
-    [[nodiscard]] bpf_object *egress_object() const;
 
   private:
     struct Parts;

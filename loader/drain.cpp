@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "clock.hpp"
+#include "config.hpp"
 #include "olaf/lane.h"
 #include "reading.hpp"
 #include "snapshot.hpp"

@@ -10,12 +10,14 @@
 
 #include "allow_list.hpp"
 #include "beside.hpp"
+#include "hooks.hpp"
 #include "lane.hpp"
-#include "losses.hpp"
 #include "own_addresses.hpp"
+#include "programs.hpp"
 #include "proof.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
+#include "tracepoints.hpp"
 #include "turnround.hpp"
 #include "xdp.hpp"
 
@@ -52,50 +54,43 @@ Result<void> install_lane(const RecordMap &map, Record &record, const Device &de
     return map.write(record);
 }
 
-Result<void> install_filters(const RecordMap &map, Record &record, const Datapath &queue,
-                             const Device &device) {
-    const auto lane = record.lane(device.ifindex);
-    struct LaneEnd {
-        const std::string &name;
-        std::uint32_t ifindex;
-        int program;
-    };
-    for (const auto &end : {LaneEnd{lane.b, lane.ifindex_b, queue.lane_drain_fd()},
-                            LaneEnd{lane.a, lane.ifindex_a, queue.lane_kick_fd()}}) {
-        if (auto done = ensure_clsact(end.name, end.ifindex); !done)
-            return done;
-        if (const auto priority = add_filter(end.name, end.ifindex, TcHook::ingress, end.program);
-            !priority)
-            return std::unexpected(priority.error());
-    }
-
+/// Filters of the lane's ends and of the queue's device.
+Result<void> install_filters(const PinPlace &place, const RecordMap &map, Record &record,
+                             const Datapath &queue, const Device &device) {
     const auto had_clsact = has_clsact(device.name, device.ifindex);
     if (!had_clsact)
         return std::unexpected(had_clsact.error());
     record.clsact_ours = !*had_clsact;
     if (auto done = map.write(record); !done)
         return done;
-    if (auto done = ensure_clsact(device.name, device.ifindex); !done)
-        return done;
-    const auto priority =
-        add_filter(device.name, device.ifindex, TcHook::ingress, queue.token_catch_fd());
-    if (!priority)
-        return std::unexpected(priority.error());
-    record.filter_priority = *priority;
-    const auto egress = add_filter(device.name, device.ifindex, TcHook::egress, queue.egress_fd());
-    if (!egress)
-        return std::unexpected(egress.error());
-    record.egress_priority = *egress;
-    return map.write(record);
+    for (const auto &program : programs) {
+        if (!runs_by_tc(program) || program.on == On::way_back || !stands(program, record.config))
+            continue;
+        const auto where = device_of(program, place, record);
+        if (!where)
+            return fail("find the device of", std::string(program.name), ENODEV);
+        if (auto done = ensure_clsact(where->name, where->ifindex); !done)
+            return done;
+        if (auto done = add(program, *where, queue); !done)
+            return done;
+    }
+    return {};
 }
 
-Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Device &device,
-                         bool skb_mode) {
-    const auto link = attach_xdp(device, queue.ingress_fd(), skb_mode);
-    if (!link)
-        return std::unexpected(link.error());
-    if (bpf_obj_pin(link->get(), place.path(pin::link).c_str()) != 0)
-        return fail("pin", place.path(pin::link), errno);
+Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Record &record) {
+    for (const auto &program : programs) {
+        if (program.hook != Hook::xdp || !stands(program, record.config))
+            continue;
+        const auto device = device_of(program, place, record);
+        if (!device)
+            return fail("find the device of", std::string(program.name), ENODEV);
+        const auto link = attach_xdp(*device, queue.program_fd(program.name), record.skb_mode != 0);
+        if (!link)
+            return std::unexpected(link.error());
+        const auto path = place.path(program.link);
+        if (bpf_obj_pin(link->get(), path.c_str()) != 0)
+            return fail("pin", path, errno);
+    }
     return {};
 }
 
@@ -138,13 +133,13 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   },
                   [&] { return queue->pin_maps(place.path()); },
                   [&] { return pin_programs(*queue, place, false); },
-                  [&] { return install_filters(*map, record, *queue, device); },
+                  [&] { return install_filters(place, *map, record, *queue, device); },
                   [&] { return install_return(*map, record, *queue); },
                   [&] { return prove_lane(*queue, device); },
                   [&] {
-                      watch_losses_or_say(*queue, place, device);
-                      look_beside_or_say(*queue, place, device);
-                      return install_xdp(place, *queue, device, skb_mode);
+                      attach_tracepoints_or_say(*queue, place, device);
+                      say_if_driver_is_silent(*queue, device);
+                      return install_xdp(place, *queue, record);
                   },
                   finish});
     if (!done)
@@ -152,22 +147,12 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     return record;
 }
 
-void watch_losses_or_say(const Datapath &queue, const PinPlace &place, const Device &device) {
-    if (auto done = watch_losses(queue, place); !done)
-        fmt::print(stderr, "{}: losses behind the queue won't be counted: {}\n", device.name,
-                   done.error().message());
-}
-
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace) {
-    const std::pair<const char *, int> programs[] = {{pin::ingress, queue.ingress_fd()},
-                                                     {pin::token_catch, queue.token_catch_fd()},
-                                                     {pin::lane_drain, queue.lane_drain_fd()},
-                                                     {pin::lane_kick, queue.lane_kick_fd()},
-                                                     {pin::egress, queue.egress_fd()},
-                                                     {pin::enrol, queue.enrol_fd()},
-                                                     {pin::ack_return, queue.ack_return_fd()}};
-    for (const auto &[name, fd] : programs) {
-        const auto path = place.path(name);
+    for (const auto &program : programs) {
+        if (program.pin.empty() || program.when == When::driver_tells)
+            continue; // the other line of the same name has pinned whichever it is
+        const int fd = queue.program_fd(program.name);
+        const auto path = place.path(program.pin);
         // The new one is pinned beside and moved over the old one.
         const auto first = replace ? path + "_new" : path;
         if (replace)

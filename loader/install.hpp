@@ -20,7 +20,4 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
 /// Pins the programs; with replace, in the place of older ones.
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace);
 
-/// watch_losses(), which a queue can do without: says so if it must.
-void watch_losses_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
-
 } // namespace olaf

@@ -2,27 +2,22 @@
 #include "meter.hpp"
 
 #include <arpa/inet.h>
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <sys/socket.h>
 
 #include <cerrno>
 
-#include <meter.skel.h>
-
 #include "bpf_log.hpp"
 #include "config.hpp"
-#include "map_sizes.hpp"
+#include "object.hpp"
+#include "programs.hpp"
+#include "steps.hpp"
 
 namespace olaf {
 namespace {
 
-struct MeterCloser {
-    void operator()(meter *skeleton) const { meter__destroy(skeleton); }
-};
-using Skeleton = std::unique_ptr<meter, MeterCloser>;
+constexpr const Program &program = program_named("olaf_meter_frame");
 
 Result<olaf_config> configure(const Device &device, const Meter::Options &options) {
     DatapathConfig human;
@@ -35,25 +30,18 @@ Result<olaf_config> configure(const Device &device, const Meter::Options &option
     return make_config(human);
 }
 
-Result<Skeleton> load(const olaf_config &config, bool sent) {
+Result<Object> load(const olaf_config &config, bool sent) {
     take_bpf_log();
-    Skeleton skeleton(meter__open());
-    if (!skeleton)
-        return fail("open", "the meter program", errno);
-    skeleton->rodata->olaf_cfg = config;
-    skeleton->rodata->olaf_meter_sent = sent;
-    for (const auto &size : map_sizes(config)) {
-        bpf_map *map = bpf_object__find_map_by_name(skeleton->obj, size.name);
-        if (map == nullptr || size.max_entries == 0)
-            continue;
-        if (const int error = bpf_map__set_max_entries(map, size.max_entries); error != 0)
-            return fail("size map", size.name, -error);
-    }
-    if (const int error = meter__load(skeleton.get()); error != 0)
-        return fail("load", "the meter program", -error,
-                    error == -ENOMEM ? "ask for less: --max-clusters, --max-segments"
-                                     : "olaf doctor tells what this kernel lacks");
-    return skeleton;
+    auto object = Object::open(program.object);
+    if (!object)
+        return object;
+    const auto loaded =
+        in_order({[&] { return object->set("olaf_cfg", config); },
+                  [&] { return object->set("olaf_meter_sent", std::uint32_t{sent}); },
+                  [&] { return object->size_maps(config); }, [&] { return object->load(); }});
+    if (!loaded)
+        return std::unexpected(loaded.error());
+    return object;
 }
 
 /// A packet socket that takes nothing: its filter sees each frame and turns it away. The filter
@@ -77,7 +65,7 @@ Result<Fd> open_tap(const Device &device, int program_fd) {
 
 struct Meter::Parts {
     olaf_config config{};
-    Skeleton skeleton;
+    Object object;
     Fd tap; // last: it goes first
 };
 
@@ -90,23 +78,17 @@ Result<Meter> Meter::attach(const Device &device, const Options &options) {
     const auto config = configure(device, options);
     if (!config)
         return std::unexpected(config.error());
-    auto skeleton = load(*config, options.sent);
-    if (!skeleton)
-        return std::unexpected(skeleton.error());
-    auto tap = open_tap(device, bpf_program__fd((*skeleton)->progs.olaf_meter_frame));
+    auto object = load(*config, options.sent);
+    if (!object)
+        return std::unexpected(object.error());
+    auto tap = open_tap(device, object->program_fd(program.name));
     if (!tap)
         return std::unexpected(tap.error());
-    auto parts = std::make_unique<Parts>();
-    parts->config = *config;
-    parts->skeleton = std::move(*skeleton);
-    parts->tap = std::move(*tap);
-    return Meter(std::move(parts));
+    return Meter(std::make_unique<Parts>(*config, std::move(*object), std::move(*tap)));
 }
 
 Result<Meter::Reading> Meter::read() const {
-    const auto find = [&](const char *name) {
-        return bpf_object__find_map_fd_by_name(parts_->skeleton->obj, name);
-    };
+    const auto find = [&](const char *name) { return parts_->object.map_fd(name); };
     auto aom = read_aom(parts_->config, find);
     if (!aom)
         return std::unexpected(aom.error());
@@ -115,7 +97,7 @@ Result<Meter::Reading> Meter::read() const {
         return std::unexpected(counters.error());
     return Reading{.aom = std::move(*aom),
                    .counters = *counters,
-                   .unread = parts_->skeleton->bss->olaf_meter_uncut};
+                   .unread = parts_->object.read_variable("olaf_meter_uncut")};
 }
 
 } // namespace olaf

@@ -12,6 +12,7 @@
 #include "clock.hpp"
 #include "foreign_tc.hpp"
 #include "olaf/lane.h"
+#include "programs.hpp"
 #include "snapshot.hpp"
 
 namespace olaf {
@@ -27,7 +28,7 @@ Result<void> send_proof(const Datapath &queue, const Device &device) {
     std::ranges::copy(device.mac, frame.begin());
     std::ranges::copy(queue.config().lane_mac, frame.begin() + 6);
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(), .data_size_in = frame.size());
-    if (bpf_prog_test_run_opts(queue.lane_prove_fd(), &options) != 0)
+    if (bpf_prog_test_run_opts(queue.program_fd(program_named("olaf_lane_prove").name), &options) != 0)
         return fail("try the drain lane of", device.name, errno);
     if (const int result = static_cast<int>(options.retval); result != 0)
         return fail("try the drain lane of", device.name, result < 0 ? -result : 0, {},

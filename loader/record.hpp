@@ -13,18 +13,9 @@
 
 namespace olaf {
 
-/// Names of pins beside the shared maps.
+/// Name of the record's pin; those of programs are in their table (programs.hpp).
 namespace pin {
 inline constexpr auto record = "olaf_attachment";
-inline constexpr auto link = "olaf_xdp_link";
-inline constexpr auto ingress = "olaf_ingress";
-inline constexpr auto token_catch = "olaf_token_catch";
-inline constexpr auto lane_drain = "olaf_lane_drain";
-inline constexpr auto lane_kick = "olaf_lane_kick";
-inline constexpr auto egress = "olaf_egress";
-inline constexpr auto enrol = "olaf_enrol";
-inline constexpr auto beside = "olaf_beside_note";
-inline constexpr auto ack_return = "olaf_ack_return";
 } // namespace pin
 
 /// The value of the map olaf_attachment[0]: user space's alone, no program sees it. Sized in
@@ -37,8 +28,7 @@ struct Record {
     std::uint32_t lane_ifindex_a = 0; ///< 0: not made yet
     std::uint32_t lane_ifindex_b = 0;
     std::uint32_t clsact_ours = 0; ///< the device had none
-    std::uint32_t filter_priority = 0; ///< of the token's catch
-    std::uint32_t egress_priority = 0;
+    std::uint32_t unused[2] = {}; ///< priorities of filters, which are found by their programs
     std::uint32_t return_ifindex = 0;     ///< device that ACKs from upstream come in by; 0: none
     std::uint32_t return_clsact_ours = 0; ///< that device had none, and isn't the queue's own
     /// While --replace moves from one such device to another: the one to come, then the one that

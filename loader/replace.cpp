@@ -19,6 +19,7 @@
 #include "replace_checks.hpp"
 #include "steps.hpp"
 #include "swap.hpp"
+#include "tracepoints.hpp"
 #include "turnround.hpp"
 #include "undo.hpp"
 
@@ -127,7 +128,7 @@ Result<void> take_over(Replacement &to) {
          [&] { return empty_first(to); },
          [&] { return swap_return(to.place, to.map, to.running, to.record, to.queue, undo); },
          [&] { return renew(to); },
-         [&] { return swap_programs(to.place, to.running, to.device, to.queue, undo); },
+         [&] { return swap_programs(to.place, to.running, to.queue, undo); },
          [&] {
              undo.add([=] { (void)shape_lane(lane, interval); });
              return shape_lane(lane, to.record.config.drain_interval_ns);
@@ -155,8 +156,8 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
         return std::unexpected(to.error());
     if (auto done = take_over(*to); !done)
         return std::unexpected(done.error());
-    watch_losses_or_say(to->queue, place, device);
-    look_beside_or_say(to->queue, place, device);
+    attach_tracepoints_or_say(to->queue, place, device);
+    say_if_driver_is_silent(to->queue, device);
     const auto done = in_order({[&] { return pin_programs(to->queue, place, true); },
                                 [&] { return to->map.write(to->record); },
                                 [&] { return renew(*to); },

@@ -3,79 +3,51 @@
 
 #include <bpf/bpf.h>
 
-#include <array>
 #include <cerrno>
 #include <memory>
 
-#include "tc.hpp"
+#include "hooks.hpp"
+#include "programs.hpp"
 #include "xdp.hpp"
 
 namespace olaf {
 namespace {
 
-/// The programs that run, by their pins, for as long as they may have to come back.
-struct Old {
-    Fd drain, kick, caught, egress, ingress, link;
-};
-
-Result<std::shared_ptr<Old>> open_old(const PinPlace &place) {
-    auto old = std::make_shared<Old>();
-    const std::pair<const char *, Fd *> pins[] = {{pin::lane_drain, &old->drain},
-                                                  {pin::lane_kick, &old->kick},
-                                                  {pin::token_catch, &old->caught},
-                                                  {pin::egress, &old->egress},
-                                                  {pin::ingress, &old->ingress},
-                                                  {pin::link, &old->link}};
-    for (const auto &[name, into] : pins) {
-        *into = Fd(bpf_obj_get(place.path(name).c_str()));
-        if (!*into)
+/// One XDP program for the other, by the link that keeps it there.
+Result<void> swap_xdp(const Program &program, const PinPlace &place, const std::string &device,
+                      const Datapath &queue, Undo &undo) {
+    struct Old {
+        Fd program, link; ///< for as long as they may have to come back
+    };
+    const auto old = std::make_shared<Old>();
+    for (const auto &[fd, name] :
+         {std::pair{&old->program, program.pin}, std::pair{&old->link, program.link}}) {
+        *fd = Fd(bpf_obj_get(place.path(name).c_str()));
+        if (!*fd)
             return fail("open", place.path(name), errno);
     }
-    return old;
-}
-
-struct Filter {
-    std::string device;
-    std::uint32_t ifindex;
-    TcHook where;
-    std::uint32_t priority;
-    int from, to;
-};
-
-std::array<Filter, 4> filters_of(const Record &running, const Device &device,
-                                 const Datapath &queue, const Old &old) {
-    const auto lane = running.lane(device.ifindex);
-    constexpr std::uint32_t lane_priority = 1; // the lane is ours alone
-    return {Filter{lane.b, lane.ifindex_b, TcHook::ingress, lane_priority, old.drain.get(),
-                   queue.lane_drain_fd()},
-            Filter{lane.a, lane.ifindex_a, TcHook::ingress, lane_priority, old.kick.get(),
-                   queue.lane_kick_fd()},
-            Filter{device.name, device.ifindex, TcHook::ingress, running.filter_priority,
-                   old.caught.get(), queue.token_catch_fd()},
-            Filter{device.name, device.ifindex, TcHook::egress, running.egress_priority,
-                   old.egress.get(), queue.egress_fd()}};
+    undo.add([=] { (void)update_xdp(old->link.get(), device, old->program.get()); });
+    return update_xdp(old->link.get(), device, queue.program_fd(program.name));
 }
 
 } // namespace
 
-Result<void> swap_programs(const PinPlace &place, const Record &running, const Device &device,
-                           const Datapath &queue, Undo &undo) {
-    const auto opened = open_old(place);
-    if (!opened)
-        return std::unexpected(opened.error());
-    const auto old = *opened;
-    for (const auto &filter : filters_of(running, device, queue, *old)) {
-        undo.add([filter, old] {
-            (void)replace_filter(filter.device, filter.ifindex, filter.where, filter.priority,
-                                 filter.from);
-        });
-        if (auto done = replace_filter(filter.device, filter.ifindex, filter.where,
-                                       filter.priority, filter.to);
+Result<void> swap_programs(const PinPlace &place, const Record &running, const Datapath &queue,
+                           Undo &undo) {
+    const Filters filters(place);
+    for (const auto &program : programs) {
+        const bool by_tc = runs_by_tc(program) && program.on != On::way_back;
+        if ((!by_tc && program.hook != Hook::xdp) || !stands(program, queue.config()))
+            continue;
+        const auto device = device_of(program, place, running);
+        if (!device)
+            return fail("find the device of", std::string(program.name), ENODEV);
+        if (auto done = by_tc ? filters.put(program, *device, queue, undo)
+                              : swap_xdp(program, place, device->name, queue, undo);
             !done)
             return done;
     }
-    undo.add([=] { (void)update_xdp(old->link.get(), device.name, old->ingress.get()); });
-    return update_xdp(old->link.get(), device.name, queue.ingress_fd());
+    return {};
 }
 
 } // namespace olaf

@@ -3,15 +3,14 @@
 #pragma once
 
 #include "datapath.hpp"
-#include "device.hpp"
 #include "record.hpp"
 #include "undo.hpp"
 
 namespace olaf {
 
-/// From the end of the path to its start, so that a frame never meets a program that hands on
+/// In the order of the table (programs.hpp): from the end of the path to its start, so that a frame never meets a program that hands on
 /// what the next one doesn't know. Each step is taken back if a later one fails.
-Result<void> swap_programs(const PinPlace &place, const Record &running, const Device &device,
-                           const Datapath &queue, Undo &undo);
+Result<void> swap_programs(const PinPlace &place, const Record &running, const Datapath &queue,
+                           Undo &undo);
 
 } // namespace olaf

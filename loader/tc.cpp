@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "bpf_log.hpp"
 #include "fd.hpp"
@@ -62,18 +61,21 @@ int count_filters(Netlink &netlink, std::uint32_t ifindex, std::uint32_t parent)
     return error < 0 ? -1 : count;
 }
 
-/// Whether the program has that name, of which the kernel keeps 15 characters, and uses the map
-/// of that id, unless that is 0.
-bool runs(std::uint32_t program_id, const char *name, std::uint32_t map_id) {
+/// Whether the program has that name, of which the kernel keeps 15 characters, and uses one of
+/// the maps.
+bool runs(std::uint32_t program_id, std::string_view name, std::span<const std::uint32_t> map_ids) {
     const Fd fd(bpf_prog_get_fd_by_id(program_id));
     std::array<std::uint32_t, 64> maps{}; // the most that a program can have
     bpf_prog_info info{};
     info.nr_map_ids = maps.size();
     info.map_ids = reinterpret_cast<std::uintptr_t>(maps.data());
     __u32 length = sizeof info;
-    return fd && bpf_obj_get_info_by_fd(fd.get(), &info, &length) == 0 &&
-           std::strncmp(info.name, name, sizeof info.name - 1) == 0 &&
-           (map_id == 0 || std::ranges::find(maps, map_id) != maps.end());
+    if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0)
+        return false;
+    return name.substr(0, sizeof info.name - 1) == info.name &&
+           std::ranges::any_of(maps, [&](std::uint32_t id) {
+               return id != 0 && std::ranges::find(map_ids, id) != map_ids.end();
+           });
 }
 
 } // namespace
@@ -155,21 +157,21 @@ Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, Tc
     return {};
 }
 
-std::uint32_t find_filter(std::uint32_t ifindex, TcHook where, const char *program_name,
-                          std::uint32_t map_id) {
+std::uint32_t find_filter(std::uint32_t ifindex, TcHook where, std::string_view program_name,
+                          std::span<const std::uint32_t> map_ids) {
     const QuietBpfLog quiet; // most of these are not there
     const auto hook = hook_of(ifindex, where);
     for (std::uint32_t priority = 1; priority <= priorities; priority++) {
         auto found = options_of(priority);
-        if (bpf_tc_query(&hook, &found) == 0 && runs(found.prog_id, program_name, map_id))
+        if (bpf_tc_query(&hook, &found) == 0 && runs(found.prog_id, program_name, map_ids))
             return priority;
     }
     return 0;
 }
 
 Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
-                           const char *program_name, std::uint32_t map_id) {
-    const auto priority = find_filter(ifindex, where, program_name, map_id);
+                           std::string_view program_name, std::span<const std::uint32_t> map_ids) {
+    const auto priority = find_filter(ifindex, where, program_name, map_ids);
     if (priority == 0)
         return false;
     const QuietBpfLog quiet;

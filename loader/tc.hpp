@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "olaf/result.hpp"
 
@@ -31,13 +33,13 @@ Result<std::uint32_t> add_filter(const std::string &device, std::uint32_t ifinde
 Result<void> replace_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                             std::uint32_t priority, int program_fd);
 
-/// Priority of a filter of ours that runs a program of that name, 0 if there is none. Several
-/// queues can have one on a device: with a map's id, only a program that uses that map counts.
-std::uint32_t find_filter(std::uint32_t ifindex, TcHook where, const char *program_name,
-                          std::uint32_t map_id = 0);
+/// Priority of a filter of ours that runs a program of that name and uses one of the maps, given
+/// by id: several queues can have one on a device. 0 if there is none.
+std::uint32_t find_filter(std::uint32_t ifindex, TcHook where, std::string_view program_name,
+                          std::span<const std::uint32_t> map_ids);
 
 /// Removes that filter; false if there is none.
 Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
-                           const char *program_name, std::uint32_t map_id = 0);
+                           std::string_view program_name, std::span<const std::uint32_t> map_ids);
 
 } // namespace olaf

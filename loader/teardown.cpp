@@ -5,11 +5,12 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <utility>
 
 #include "attachment.hpp"
 #include "device.hpp"
+#include "hooks.hpp"
 #include "netns.hpp"
+#include "programs.hpp"
 #include "record.hpp"
 #include "steps.hpp"
 #include "tc.hpp"
@@ -30,10 +31,12 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
     const auto device = find_device(place.ifindex);
     if (!device)
         return;
+    const Filters filters(place);
     bool removed_one = false;
-    for (const auto &[where, program] :
-         {std::pair{TcHook::ingress, pin::token_catch}, std::pair{TcHook::egress, pin::egress}}) {
-        const auto removed = remove_filter(device->name, device->ifindex, where, program);
+    for (const auto &program : programs) {
+        if (!runs_by_tc(program) || program.on != On::device)
+            continue; // on the lane they go with it
+        const auto removed = filters.remove(program, *device);
         if (!removed)
             keep_first(first, std::unexpected(removed.error()));
         removed_one |= removed && *removed;
@@ -47,9 +50,13 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
 } // namespace
 
 Result<void> take_off_xdp(const PinPlace &place) {
-    const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
-    if (link && xdp_link_device(link.get()) != 0 && bpf_link_detach(link.get()) != 0)
-        return fail("remove the XDP program from", place.path(), errno);
+    for (const auto &program : programs) {
+        if (program.hook != Hook::xdp)
+            continue;
+        const Fd link(bpf_obj_get(place.path(program.link).c_str()));
+        if (link && xdp_link_device(link.get()) != 0 && bpf_link_detach(link.get()) != 0)
+            return fail("remove the XDP program from", place.path(), errno);
+    }
     return {};
 }
 
@@ -89,7 +96,7 @@ void sweep_stale(const std::optional<PinPlace> &but) {
         auto lock = PinLock::existing(place);
         if (!lock)
             continue; // somebody is at work on it
-        const Fd link(bpf_obj_get(place.path(pin::link).c_str()));
+        const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
         if (link ? xdp_link_device(link.get()) != 0 : errno != ENOENT)
             continue; // it lives, or we may not know
         const std::string device(read_attachment(place).record.device);

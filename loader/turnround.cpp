@@ -1,33 +1,34 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "turnround.hpp"
 
-#include <bpf/bpf.h>
-
-#include <cerrno>
-#include <memory>
-
 #include "device.hpp"
+#include "hooks.hpp"
+#include "programs.hpp"
 #include "tc.hpp"
 
 namespace olaf {
 namespace {
 
-/// Of a map that the filters of this queue use, whichever version of it, and no other's do.
-/// 0 if there is none: then there is no filter either, for it comes behind the pins.
-std::uint32_t queue_id(const PinPlace &place) {
-    const Fd fd(bpf_obj_get(place.path("olaf_members").c_str()));
-    bpf_map_info info{};
-    __u32 length = sizeof info;
-    return fd && bpf_obj_get_info_by_fd(fd.get(), &info, &length) == 0 ? info.id : 0;
+bool turns_round(const Program &program) {
+    return runs_by_tc(program) && program.on == On::way_back;
 }
 
-/// From one device; whether it was there.
+/// From one device; whether one was there.
 Result<bool> remove_from(const PinPlace &place, std::uint32_t ifindex) {
     const auto device = find_device(ifindex);
-    const auto id = queue_id(place);
-    if (!device || id == 0)
+    if (!device)
         return false; // gone, and the filter with it
-    return remove_filter(device->name, ifindex, TcHook::ingress, pin::ack_return, id);
+    const Filters filters(place);
+    bool removed_one = false;
+    for (const auto &program : programs) {
+        if (!turns_round(program))
+            continue;
+        const auto removed = filters.remove(program, *device);
+        if (!removed)
+            return removed;
+        removed_one |= *removed;
+    }
+    return removed_one;
 }
 
 Result<void> remove_clsact_from(std::uint32_t ifindex) {
@@ -68,10 +69,10 @@ Result<void> install_return(const RecordMap &map, Record &record, const Datapath
         return done;
     if (auto done = ensure_clsact(device->name, ifindex); !done)
         return done;
-    const auto priority =
-        add_filter(device->name, ifindex, TcHook::ingress, queue.ack_return_fd());
-    if (!priority)
-        return std::unexpected(priority.error());
+    for (const auto &program : programs)
+        if (turns_round(program))
+            if (auto done = add(program, *device, queue); !done)
+                return done;
     return {};
 }
 
@@ -126,19 +127,12 @@ Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Reco
         if (auto done = ensure_clsact(device->name, wanted); !done)
             return done;
     }
-    const auto priority = find_filter(wanted, TcHook::ingress, pin::ack_return, queue_id(place));
-    if (priority == 0) {
-        const auto added =
-            add_filter(device->name, wanted, TcHook::ingress, queue.ack_return_fd());
-        return added ? Result<void>{} : std::unexpected(added.error());
-    }
-    const auto old = std::make_shared<Fd>(bpf_obj_get(place.path(pin::ack_return).c_str()));
-    if (!*old)
-        return fail("open", place.path(pin::ack_return), errno);
-    undo.add([=, device = *device] {
-        (void)replace_filter(device.name, wanted, TcHook::ingress, priority, old->get());
-    });
-    return replace_filter(device->name, wanted, TcHook::ingress, priority, queue.ack_return_fd());
+    const Filters filters(place);
+    for (const auto &program : programs)
+        if (turns_round(program))
+            if (auto done = filters.put(program, *device, queue, undo); !done)
+                return done;
+    return {};
 }
 
 Result<void> leave_return(const PinPlace &place, const RecordMap &map, Record &record) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The filter that turns ACKs from an upstream server round to the workers: on the ingress of the
-// device that the server is reached by, which may be the queue's own.
+// Programs of the table on the way back (On::way_back): they turn ACKs from an upstream server round
+// to the workers, at the device that the server is reached by, which may be the queue's own.
 #pragma once
 
 #include "bpffs.hpp"

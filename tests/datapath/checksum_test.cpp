@@ -87,7 +87,7 @@ TEST_P(Checksum, WithAChecksumLaneThatTakesVerify) {
 
 TEST_P(Checksum, OfFramesInSeveralBuffers) {
     // Elsewhere only what is longer than a page comes in several buffers.
-    const bool any_length = can_choose_linear_bytes(queue.queue().ingress_fd());
+    const bool any_length = can_choose_linear_bytes(queue.queue().program_fd("olaf_ingress"));
     const auto lengths = any_length ? std::vector<std::size_t>{60, 128, 1120}
                                     : std::vector<std::size_t>{1120};
     for (const auto &path : paths)

@@ -26,7 +26,7 @@ class Enrol : public AckTest {
     void enrol(const std::string &worker) {
         const auto parsed = olaf::parse_worker(worker);
         ASSERT_TRUE(parsed) << parsed.error().message();
-        const auto done = olaf::register_worker(queue.queue().enrol_fd(), cluster, *parsed);
+        const auto done = olaf::register_worker(queue.queue().program_fd("olaf_enrol"), cluster, *parsed);
         ASSERT_TRUE(done) << done.error().message();
     }
     void hear(const Path &path, std::uint32_t worker) {
@@ -100,7 +100,7 @@ TEST_F(Enrol, WhoIsKnownByThatAddressStaysReachable) {
 TEST_F(Enrol, ForgettingLeavesNobody) {
     enrol("255=10.0.0.1");
     hear(ipv4(), 3);
-    ASSERT_TRUE(olaf::forget_members(queue.queue().enrol_fd(), cluster));
+    ASSERT_TRUE(olaf::forget_members(queue.queue().program_fd("olaf_enrol"), cluster));
     EXPECT_EQ(queue.roster(cluster).end, 0u);
     for (std::uint32_t worker = 0; worker < 256; worker++)
         ASSERT_EQ(queue.member(cluster, worker).family, 0);
@@ -111,10 +111,10 @@ TEST_F(Enrol, ForgettingLeavesNobody) {
 TEST_F(Enrol, OutsideTheTableNothingIsWritten) {
     const auto &queue_fd = queue.queue();
     const auto worker = olaf::parse_worker("256=10.0.0.1");
-    EXPECT_FALSE(olaf::register_worker(queue_fd.enrol_fd(), cluster, *worker));
+    EXPECT_FALSE(olaf::register_worker(queue_fd.program_fd("olaf_enrol"), cluster, *worker));
     const auto first = olaf::parse_worker("0=10.0.0.1");
-    EXPECT_FALSE(olaf::register_worker(queue_fd.enrol_fd(), queue.config().max_clusters, *first));
-    EXPECT_FALSE(olaf::forget_members(queue_fd.enrol_fd(), 0xffffffff));
+    EXPECT_FALSE(olaf::register_worker(queue_fd.program_fd("olaf_enrol"), queue.config().max_clusters, *first));
+    EXPECT_FALSE(olaf::forget_members(queue_fd.program_fd("olaf_enrol"), 0xffffffff));
 }
 
 class Strict : public Enrol {
@@ -156,7 +156,7 @@ TEST_F(Strict, TakesOnlyRegisteredWorkersFromTheirOwnAddresses) {
 TEST_F(Strict, WhoWasForgottenIsAStranger) {
     enrol("1=10.0.0.1");
     takes(ipv4(), 1);
-    ASSERT_TRUE(olaf::forget_members(queue.queue().enrol_fd(), cluster));
+    ASSERT_TRUE(olaf::forget_members(queue.queue().program_fd("olaf_enrol"), cluster));
     refuses(ipv4(), 1, OLAF_REFUSED_WORKER);
 }
 
@@ -178,7 +178,7 @@ TEST_F(Enrol, WritersOnSeveralCpusLeaveNoTornMember) {
         });
     writers.emplace_back([&](const std::stop_token &stop) {
         while (!stop.stop_requested()) {
-            (void)olaf::forget_members(queue.queue().enrol_fd(), cluster);
+            (void)olaf::forget_members(queue.queue().program_fd("olaf_enrol"), cluster);
             queue.admit_more(cluster);
         }
     });

@@ -48,7 +48,7 @@ class Harness {
 
     Ran offer(const Frame &frame, const How &how = {}) { return offer(frame.bytes, how); }
     Ran offer(const Bytes &frame, const How &how = {}) {
-        return run_xdp(queue_.ingress_fd(), frame, how);
+        return run_xdp(queue_.program_fd("olaf_ingress"), frame, how);
     }
 
     /// The address that the frame goes to is this host's.
@@ -56,7 +56,7 @@ class Harness {
 
     /// A frame on its way out of the queue's device.
     Ran leave(const Frame &frame) { return leave(frame.bytes); }
-    Ran leave(const Bytes &frame) { return run_tc(queue_.egress_fd(), frame); }
+    Ran leave(const Bytes &frame) { return run_tc(queue_.program_fd("olaf_egress"), frame); }
 
     /// Nobody, if the worker has no place.
     [[nodiscard]] olaf_member member(std::uint32_t cluster, std::uint32_t worker) const;

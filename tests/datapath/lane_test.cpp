@@ -39,8 +39,8 @@ class Lane : private InTestbed,
         EXPECT_STREQ(verdict_name(ran.verdict), "XDP_PASS");
         return ran.bytes;
     }
-    Ran tick(const Bytes &token) { return run_tc(queue.queue().lane_drain_fd(), token); }
-    Ran caught(const Bytes &token) { return run_tc(queue.queue().token_catch_fd(), token); }
+    Ran tick(const Bytes &token) { return run_tc(queue.queue().program_fd("olaf_lane_drain"), token); }
+    Ran caught(const Bytes &token) { return run_tc(queue.queue().program_fd("olaf_token_catch"), token); }
 
     Capture capture;
 };
@@ -133,10 +133,10 @@ class SlowLane : public QueueTest {
 TEST_F(SlowLane, ATokenIsAwayForOneIntervalAndNotLateBefore) {
     queue.set_link(UINT64_MAX / 2, 0);
     const auto token = queue.offer(ipv4().carrying(Update{.cluster = 1})).bytes;
-    EXPECT_EQ(run_tc(queue.queue().token_catch_fd(), token).bytes.size(), 128u);
+    EXPECT_EQ(run_tc(queue.queue().program_fd("olaf_token_catch"), token).bytes.size(), 128u);
     EXPECT_GT(queue.ring().lane_deadline_ns, monotonic_ns() + 900'000'000);
     const auto ticked = monotonic_ns();
-    EXPECT_EQ(run_tc(queue.queue().lane_drain_fd(), token).bytes.size(), 128u);
+    EXPECT_EQ(run_tc(queue.queue().program_fd("olaf_lane_drain"), token).bytes.size(), 128u);
     EXPECT_GT(queue.ring().lane_deadline_ns, ticked + 1'000'000'000);
     EXPECT_LT(queue.ring().lane_deadline_ns, ticked + 2'000'000'000);
 }

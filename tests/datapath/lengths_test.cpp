@@ -106,7 +106,7 @@ TEST_F(Lengths, AHeadThatDoesNotFitWaitsForAFrameThatItFits) {
 }
 
 TEST_F(Lengths, TheHeadersMayEndTheFirstBuffer) {
-    if (!can_choose_linear_bytes(queue.queue().ingress_fd())) {
+    if (!can_choose_linear_bytes(queue.queue().program_fd("olaf_ingress"))) {
         RecordProperty("kernel", "can't choose the first buffer's length");
         return;
     }

@@ -193,7 +193,7 @@ TEST(ParallelLive, BatchesOfLiveFramesAreAccountedFor) {
             pin_to(t);
             auto frames = similar_frames(t + 1);
             for (std::uint64_t i = 0; i < rounds; i++)
-                run_live(queue.queue().ingress_fd(), frames[i % frames.size()].bytes, 2000, 0);
+                run_live(queue.queue().program_fd("olaf_ingress"), frames[i % frames.size()].bytes, 2000, 0);
         });
     pool.clear();
     EXPECT_EQ(queue.broken_identity(), "");

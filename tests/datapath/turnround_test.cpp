@@ -40,7 +40,7 @@ class Turnround : private InTestbed, public AckTest, public testing::WithParamIn
         queue.offer(worker.update.carrying(Update{.cluster = cluster, .worker = worker.worker}));
     }
     Ran arrive(const Frame &frame) {
-        return run_tc(queue.queue().ack_return_fd(), frame.bytes);
+        return run_tc(queue.queue().program_fd("olaf_ack_return"), frame.bytes);
     }
     Bytes to(const Someone &worker, Ack ack) const {
         ack.worker = worker.worker;

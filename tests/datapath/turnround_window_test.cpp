@@ -38,7 +38,7 @@ class TurnroundWindow : private InTestbed,
         ASSERT_EQ(queue.window().in_flight, 2u);
     }
     Ran arrive(const Path &path, const Ack &ack) {
-        return run_tc(queue.queue().ack_return_fd(), path.carrying(ack).bytes);
+        return run_tc(queue.queue().program_fd("olaf_ack_return"), path.carrying(ack).bytes);
     }
     /// A frame that the lane takes for a kick begins with IPv4 and the queue's secret.
     [[nodiscard]] bool is_kick(const Bytes &frame) const {

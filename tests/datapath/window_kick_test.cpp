@@ -53,8 +53,8 @@ class Kick : private InTestbed,
             token[22 + i] = static_cast<std::uint8_t>(generation >> 8 * i);
         return token;
     }
-    Ran kicked(const Bytes &frame) { return run_tc(queue.queue().lane_kick_fd(), frame); }
-    Ran tick(const Bytes &frame) { return run_tc(queue.queue().lane_drain_fd(), frame); }
+    Ran kicked(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_lane_kick"), frame); }
+    Ran tick(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_lane_drain"), frame); }
 
     Capture kicks, departures;
     std::vector<Update> sent;

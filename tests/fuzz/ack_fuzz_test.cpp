@@ -90,7 +90,7 @@ class AckFuzz : public testing::TestWithParam<bool> {
 TEST_P(AckFuzz, WhatIsNoAckStaysAndWhatIsOneStaysOne) {
     Mutator mutator(from_environment("OLAF_SEED", 1) + 1000, range, Mutator::Way::acks);
     const auto frames = from_environment("OLAF_FUZZ_FRAMES", 1'200'000) / 8;
-    const int program = GetParam() ? queue.queue().ack_return_fd() : queue.queue().egress_fd();
+    const int program = GetParam() ? queue.queue().program_fd("olaf_ack_return") : queue.queue().program_fd("olaf_egress");
     std::uint64_t changed = 0, unfit = 0;
     for (std::uint64_t i = 0; i < frames; i++) {
         auto in = mutator.frame();

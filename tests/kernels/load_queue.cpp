@@ -4,13 +4,13 @@
 #include <bpf/bpf.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "loader/datapath.hpp"
+#include "loader/programs.hpp"
 #include "olaf/window.h"
 
 namespace {
@@ -57,8 +57,8 @@ std::vector<Corner> corners() {
                     corner.name += ", paced, allow list, generic XDP";
                 }
                 all.push_back(corner);
-                corner.config.window = everything ? olaf::Window{true, OLAF_MAX_WINDOW}
-                                                  : olaf::Window{false, 1};
+                corner.config.window =
+                    everything ? olaf::Window{true, OLAF_MAX_WINDOW} : olaf::Window{false, 1};
                 corner.config.kick_ifindex = 5;
                 corner.name += ", window " + olaf::window_text(corner.config.window);
                 all.push_back(std::move(corner));
@@ -89,15 +89,16 @@ bool load(const Corner &corner, unsigned &most) {
         std::printf("%s: %s\n", corner.name.c_str(), queue.error().message().c_str());
         return false;
     }
-    const std::array figures{processed(queue->ingress_fd()), processed(queue->token_catch_fd()),
-                             processed(queue->lane_drain_fd()), processed(queue->lane_kick_fd()),
-                             processed(queue->egress_fd()),     processed(queue->ack_return_fd()),
-                             processed(queue->enrol_fd())};
-    std::printf("%s: instructions processed: ingress %u, token catch %u, lane %u, kick %u, "
-                "egress %u, turnround %u, enrol %u\n",
-                corner.name.c_str(), figures[0], figures[1], figures[2], figures[3], figures[4],
-                figures[5], figures[6]);
-    most = std::max(most, *std::ranges::max_element(figures));
+    std::printf("%s: instructions processed:", corner.name.c_str());
+    for (const auto &program : olaf::programs) {
+        const int fd = queue->program_fd(program.name);
+        if (fd < 0 || program.when == olaf::When::driver_tells)
+            continue; // no part of it, or the other one of that name is
+        const auto figure = processed(fd);
+        std::printf(" %s %u", program.name.data(), figure);
+        most = std::max(most, figure);
+    }
+    std::printf("\n");
     return true;
 }
 

@@ -12,6 +12,12 @@ add_executable(olaf_host_tests host_test.cpp)
 target_link_libraries(olaf_host_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_host_tests PROPERTIES LABELS unit)
 
+# The table of programs: libbpf reads the objects, the kernel isn't asked.
+add_executable(olaf_programs_tests programs_test.cpp)
+target_compile_definitions(olaf_programs_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")
+target_link_libraries(olaf_programs_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_programs_tests PROPERTIES LABELS unit)
+
 # The Age-of-Model meter: the kernel's arithmetic and what is read of it.
 add_executable(olaf_aom_tests sawtooth_test.cpp)
 target_link_libraries(olaf_aom_tests PRIVATE olaf_loader olaf olaf_options GTest::gtest_main)

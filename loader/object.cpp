@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "object.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "map_sizes.hpp"
+
+namespace olaf {
+namespace {
+
+std::string load_hint(int code) {
+    switch (code) {
+    case EPERM:
+        return "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)";
+    case ENOMEM:
+    case E2BIG:
+        return "ask for less: --max-clusters, --max-segments, --max-lanes, --queue";
+    case ESRCH:
+    case ENOENT:
+        return "a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_TRACEPOINTS";
+    case EMFILE:
+        return "raise the limit of open files: ulimit -n 256";
+    default:
+        return "olaf doctor tells what this kernel lacks; -v shows the kernel's words";
+    }
+}
+
+struct Place {
+    std::size_t offset, size;
+};
+
+/// Where a variable lies in a section, as the object's BTF says.
+std::optional<Place> place_of(const bpf_object *object, const char *section,
+                              std::string_view variable) {
+    const btf *types = bpf_object__btf(object);
+    const auto id = btf__find_by_name_kind(types, section, BTF_KIND_DATASEC);
+    if (id < 0)
+        return std::nullopt;
+    const btf_type *data = btf__type_by_id(types, static_cast<__u32>(id));
+    const btf_var_secinfo *places = btf_var_secinfos(data);
+    for (int i = 0; i < btf_vlen(data); i++) {
+        const btf_type *type = btf__type_by_id(types, places[i].type);
+        if (variable == btf__name_by_offset(types, type->name_off))
+            return Place{.offset = places[i].offset, .size = places[i].size};
+    }
+    return std::nullopt;
+}
+
+} // namespace
+
+Result<Object> Object::open(std::string_view name) {
+    const auto file = object_file(name);
+    std::string named(name);
+    bpf_object_open_opts options{};
+    options.sz = sizeof options;
+    options.object_name = named.c_str();
+    bpf_object *object = bpf_object__open_mem(file.data(), file.size(), &options);
+    if (object == nullptr)
+        return fail("open the programs of", named, errno);
+    return Object(std::move(named), object);
+}
+
+Object::Object(Object &&) noexcept = default;
+Object &Object::operator=(Object &&) noexcept = default;
+Object::~Object() = default;
+
+void Object::Close::operator()(bpf_object *object) const {
+    bpf_object__close(object);
+}
+
+Result<void> Object::set(std::string_view constant, const void *value, std::size_t size) {
+    const auto place = place_of(get(), ".rodata", constant);
+    bpf_map *map = bpf_object__find_map_by_name(get(), ".rodata");
+    if (!place || map == nullptr)
+        return {};
+    std::size_t bytes = 0;
+    const auto *start = static_cast<const char *>(bpf_map__initial_value(map, &bytes));
+    if (start == nullptr || place->size != size || place->offset + size > bytes)
+        return fail("set constant", std::string(constant), EINVAL);
+    std::vector<char> values(start, start + bytes);
+    std::memcpy(values.data() + place->offset, value, size);
+    if (const int error = bpf_map__set_initial_value(map, values.data(), values.size()); error != 0)
+        return fail("set constant", std::string(constant), -error);
+    return {};
+}
+
+Result<void> Object::size_maps(const olaf_config &config) {
+    for (const auto &size : map_sizes(config)) {
+        bpf_map *map = bpf_object__find_map_by_name(get(), size.name);
+        if (map == nullptr)
+            continue;
+        int error = 0;
+        if (size.max_entries != 0)
+            error = bpf_map__set_max_entries(map, size.max_entries);
+        if (error == 0 && size.value_size != 0)
+            error = bpf_map__set_value_size(map, size.value_size);
+        if (error != 0)
+            return fail("size map", size.name, -error);
+    }
+    return {};
+}
+
+Result<void> Object::share_maps(const olaf_config &config,
+                                const std::function<int(const char *name)> &map_fd) {
+    for (const auto &size : map_sizes(config)) {
+        bpf_map *map = bpf_object__find_map_by_name(get(), size.name);
+        const int fd = map != nullptr ? map_fd(size.name) : -1;
+        if (fd < 0)
+            continue;
+        if (const int error = bpf_map__reuse_fd(map, fd); error != 0)
+            return fail("share map", size.name, -error);
+    }
+    return {};
+}
+
+Result<void> Object::load() {
+    if (const int error = bpf_object__load(get()); error != 0)
+        return fail("load", "the programs of " + name_, -error, load_hint(-error));
+    return {};
+}
+
+int Object::program_fd(std::string_view name) const {
+    const auto *program = bpf_object__find_program_by_name(get(), std::string(name).c_str());
+    return program != nullptr ? bpf_program__fd(program) : -1;
+}
+
+int Object::map_fd(std::string_view name) const {
+    const auto *map = bpf_object__find_map_by_name(get(), std::string(name).c_str());
+    return map != nullptr ? bpf_map__fd(map) : -1;
+}
+
+std::uint64_t Object::read_variable(std::string_view name) const {
+    const auto place = place_of(get(), ".bss", name);
+    const bpf_map *map = bpf_object__find_map_by_name(get(), ".bss");
+    std::uint64_t value = 0;
+    if (!place || map == nullptr || place->size > sizeof value)
+        return value;
+    std::vector<char> bytes(bpf_map__value_size(map));
+    const std::uint32_t key = 0;
+    if (bpf_map_lookup_elem(bpf_map__fd(map), &key, bytes.data()) == 0)
+        std::memcpy(&value, bytes.data() + place->offset, place->size);
+    return value;
+}
+
+} // namespace olaf

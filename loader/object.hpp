@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// An object of the table of programs: its file is a part of this command, and it is opened,
+// given its constants and maps, and loaded here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "olaf/queue.h"
+#include "olaf/result.hpp"
+
+struct bpf_object;
+
+namespace olaf {
+
+/// The file of bpf/NAME.bpf.c as clang made it; empty if there is none.
+std::span<const std::byte> object_file(std::string_view name);
+
+class Object {
+  public:
+    /// Reads the file; asks nothing of the kernel.
+    static Result<Object> open(std::string_view name);
+
+    Object(Object &&) noexcept;
+    Object &operator=(Object &&) noexcept;
+    ~Object();
+
+    [[nodiscard]] bpf_object *get() const { return object_.get(); }
+    [[nodiscard]] const std::string &name() const { return name_; }
+
+    /// Before load: gives a constant its value, if the object has one of that name. Fails if that
+    /// one is of another size.
+    template <class T> [[nodiscard]] Result<void> set(std::string_view constant, const T &value) {
+        return set(constant, &value, sizeof value);
+    }
+    /// Before load: every map gets the size that the configuration says.
+    [[nodiscard]] Result<void> size_maps(const olaf_config &config);
+    /// Before load: uses these in the place of its own maps of the queue. -1: keeps its own.
+    [[nodiscard]] Result<void> share_maps(const olaf_config &config,
+                                          const std::function<int(const char *name)> &map_fd);
+    [[nodiscard]] Result<void> load();
+
+    [[nodiscard]] int program_fd(std::string_view name) const; ///< -1: none of that name
+    [[nodiscard]] int map_fd(std::string_view name) const;     ///< -1: none of that name
+    /// A variable's value now; 0 if there is none of that name.
+    [[nodiscard]] std::uint64_t read_variable(std::string_view name) const;
+
+  private:
+    struct Close {
+        void operator()(bpf_object *object) const;
+    };
+    Object(std::string name, bpf_object *object) : name_(std::move(name)), object_(object) {}
+    Result<void> set(std::string_view constant, const void *value, std::size_t size);
+    std::string name_;
+    std::unique_ptr<bpf_object, Close> object_;
+};
+
+} // namespace olaf

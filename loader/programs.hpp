@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Every program of Olaf, and where it stands. Attach, --replace, detach and doctor work through
+// this table, and the build reads from it which bpf/OBJECT.bpf.c there are (cmake/programs.cmake).
+// A new program is a line here and its .bpf.c file; one that runs by TC uses a map of the queue,
+// by which its filter is known for the queue's (tests/unit/programs_test.cpp).
+//
+// The order is that of the path, from its end to its start: what is attached or replaced first is
+// what the next one hands frames to.
+#pragma once
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "olaf/queue.h"
+
+namespace olaf {
+
+enum class Hook {
+    xdp,
+    tc_ingress,
+    tc_egress,
+    tracepoint, ///< a queue works without: where the kernel lets none in, attach says so
+    socket,     ///< of the process that it measures for
+    command,    ///< on none: a command runs it
+};
+
+/// Whose hook it is.
+enum class On {
+    device,    ///< the queue's
+    lane_near, ///< the end of the drain's veth pair that tokens are sent into
+    lane_far,  ///< the end at which they arrive
+    way_back,  ///< the device that ACKs from an upstream server come in by
+    host,      ///< no device's
+};
+
+enum class When {
+    always,
+    driver_silent, ///< the driver doesn't tell VLAN tags, or XDP is generic
+    driver_tells,  ///< it does: in the place of the program of the same name
+    upstream,      ///< updates go to an upstream server; it is loaded and pinned all the same
+    generic,       ///< XDP is generic (--mode skb)
+    measuring,     ///< no part of a queue: `olaf meter`, while it runs
+};
+
+/// A line of the table. Names of pins are those in the queue's directory, "" where there is none.
+struct Program {
+    std::string_view name;   ///< of the function; different from others in its first 15 characters
+    std::string_view object; ///< bpf/OBJECT.bpf.c
+    std::string_view section;
+    Hook hook;
+    On on;
+    When when;
+    std::string_view pin;  ///< of the program
+    std::string_view link; ///< of the link that keeps it on its hook
+};
+
+// clang-format off
+inline constexpr Program programs[] = {
+    {"olaf_lane_drain", "lane", "tc", Hook::tc_ingress, On::lane_far, When::always, "olaf_lane_drain", ""},
+    {"olaf_lane_kick", "lane", "tc", Hook::tc_ingress, On::lane_near, When::always, "olaf_lane_kick", ""},
+    {"olaf_token_catch", "lane", "tc", Hook::tc_ingress, On::device, When::always, "olaf_token_catch", ""},
+    {"olaf_lane_prove", "lane", "tc", Hook::command, On::host, When::always, "", ""},
+    {"olaf_egress", "egress", "tc", Hook::tc_egress, On::device, When::always, "olaf_egress", ""},
+    {"olaf_ack_return", "turnround", "tc", Hook::tc_ingress, On::way_back, When::upstream, "olaf_ack_return", ""},
+    {"olaf_enrol", "enrol", "syscall", Hook::command, On::host, When::always, "olaf_enrol", ""},
+    {"olaf_lost_redirect", "loss", "raw_tp/xdp_redirect_err", Hook::tracepoint, On::host, When::always, "", "olaf_lost_redirect"},
+    {"olaf_lost_xmit", "loss", "raw_tp/xdp_devmap_xmit", Hook::tracepoint, On::host, When::always, "", "olaf_lost_xmit"},
+    {"olaf_lost_bulk_tx", "loss", "raw_tp/xdp_bulk_tx", Hook::tracepoint, On::host, When::always, "", "olaf_lost_bulk_tx"},
+    {"olaf_lost_tx", "loss", "raw_tp/xdp_exception", Hook::tracepoint, On::host, When::always, "", "olaf_lost_tx"},
+    {"olaf_lost_skb", "loss", "raw_tp/kfree_skb", Hook::tracepoint, On::host, When::always, "", "olaf_lost_skb"},
+    {"olaf_beside_note", "beside", "raw_tp/netif_receive_skb", Hook::tracepoint, On::host, When::generic, "", "olaf_beside_note"},
+    {"olaf_ingress", "ingress", "xdp.frags", Hook::xdp, On::device, When::driver_silent, "olaf_ingress", "olaf_xdp_link"},
+    {"olaf_ingress", "ingress_bound", "xdp.frags", Hook::xdp, On::device, When::driver_tells, "olaf_ingress", "olaf_xdp_link"},
+    {"olaf_meter_frame", "meter", "socket", Hook::socket, On::host, When::measuring, "", ""},
+};
+// clang-format on
+
+/// The first line of that name; one that isn't in the table doesn't compile.
+consteval const Program &program_named(std::string_view name) {
+    return *std::ranges::find(programs, name, &Program::name);
+}
+
+/// What takes updates in: without it there is no queue.
+inline constexpr const Program &entrance = program_named("olaf_ingress");
+
+constexpr bool runs_by_tc(const Program &program) {
+    return program.hook == Hook::tc_ingress || program.hook == Hook::tc_egress;
+}
+
+/// Whether a queue of that configuration has a program of that name on that hook.
+constexpr bool stands(const Program &program, const olaf_config &config) {
+    switch (program.when) {
+    case When::upstream:
+        return config.deliver == OLAF_DELIVER_UPSTREAM;
+    case When::generic:
+        return (config.flags & OLAF_CONFIG_SKB_MODE) != 0;
+    case When::driver_tells: // the line of the other one speaks for both
+    case When::measuring:
+        return false;
+    default:
+        return program.hook != Hook::command;
+    }
+}
+
+/// The objects of lines that satisfy, each once, in the order of the table.
+template <class Satisfies> std::vector<std::string_view> objects_where(Satisfies satisfies) {
+    std::vector<std::string_view> objects;
+    for (const auto &program : programs)
+        if (satisfies(program) && std::ranges::find(objects, program.object) == objects.end())
+            objects.push_back(program.object);
+    return objects;
+}
+
+} // namespace olaf
