@@ -76,10 +76,18 @@ class Tables {
             for (auto &figure : figures)
                 if (figure.object == sums_object && figure.key == sum)
                     figure.counters.push_back(index);
-        std::ranges::stable_sort(figures, {}, &Figure::group);
+        std::ranges::stable_sort(figures, {}, [](const Figure &figure) {
+            return std::pair(figure.group, !comes_first(figure));
+        });
     }
 
   private:
+    /// What came in stands before what became of it: the left side of an identity, and no right one.
+    static bool comes_first(const Figure &figure) {
+        constexpr std::uint32_t rights = 0xaaaaaaaa;
+        return figure.identity != 0 && (figure.identity & rights) == 0;
+    }
+
     Figure &figure(const Line &line, std::string_view object) {
         const auto found = std::ranges::find_if(figures, [&](const Figure &figure) {
             return figure.object == object && figure.key == line.key;
