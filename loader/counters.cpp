@@ -51,8 +51,8 @@ class Tables {
     }
 
     void add(const Line &line) {
-        counters.push_back({line.source, line.offset, line.field, words(line.metric),
-                            line.meaning});
+        counters.push_back(
+            {line.source, line.offset, line.field, words(line.metric), line.meaning});
         into_figures(line);
     }
 
@@ -64,8 +64,11 @@ class Tables {
             one.key = reasons[i].key;
             one.meaning = reasons[i].meaning;
             const auto key = std::string(one.key);
-            counters.push_back({one.source, one.offset, line.field + ("." + key),
-                                {line.metric + ("=" + key + "}")}, one.meaning});
+            counters.push_back({one.source,
+                                one.offset,
+                                line.field + ("." + key),
+                                {line.metric + ("=" + key + "}")},
+                                one.meaning});
             into_figures(one);
         }
     }
@@ -76,18 +79,27 @@ class Tables {
             for (auto &figure : figures)
                 if (figure.object == sums_object && figure.key == sum)
                     figure.counters.push_back(index);
-        std::ranges::stable_sort(figures, {}, &Figure::group);
+        std::ranges::stable_sort(figures, {}, [](const Figure &figure) {
+            return std::pair(figure.group, !comes_first(figure));
+        });
     }
 
   private:
+    /// What came in stands before what became of it: the left side of an identity, and no right
+    /// one.
+    static bool comes_first(const Figure &figure) {
+        constexpr std::uint32_t rights = 0xaaaaaaaa;
+        return figure.identity != 0 && (figure.identity & rights) == 0;
+    }
+
     Figure &figure(const Line &line, std::string_view object) {
         const auto found = std::ranges::find_if(figures, [&](const Figure &figure) {
             return figure.object == object && figure.key == line.key;
         });
         if (found != figures.end())
             return *found;
-        return figures.emplace_back(Figure{line.group, object, line.key, line.unit, line.meaning,
-                                           line.identity, line.sum, {}});
+        return figures.emplace_back(Figure{
+            line.group, object, line.key, line.unit, line.meaning, line.identity, line.sum, {}});
     }
 
     void into_figures(const Line &line) {
@@ -125,8 +137,8 @@ class Tables {
     tables.add_family(LINE_OF(Source::losses, olaf_losses, field, group, "", __VA_ARGS__),         \
                       std::vector<Reason>{list(OLAF_REASON)});
 #define LEVEL(field, group, key, unit, identity, metric, meaning)                                  \
-    tables.add(LINE_OF(Source::levels, Levels, field, group, #key, unit, identity, "", metric,     \
-                       meaning));
+    tables.add(                                                                                    \
+        LINE_OF(Source::levels, Levels, field, group, #key, unit, identity, "", metric, meaning));
 
 Tables make_tables() {
     Tables tables;

@@ -76,15 +76,16 @@ struct CounterGroup {
 struct Figure {
     olaf_group group;
     std::string_view object, key, unit, meaning;
-    std::uint32_t identity;          ///< OLAF_LEFT and OLAF_RIGHT of identities
-    std::string_view sum;            ///< the figure of the object "counters" that it is part of
+    std::uint32_t identity;            ///< OLAF_LEFT and OLAF_RIGHT of identities
+    std::string_view sum;              ///< the figure of the object "counters" that it is part of
     std::vector<std::size_t> counters; ///< in counters()
 
     /// Nothing where none of its counters is known.
     [[nodiscard]] std::optional<std::uint64_t> in(const Numbers &numbers) const;
     /// "dropped_full", "acks.copied".
     [[nodiscard]] std::string path() const;
-    /// As text names it on the line of its group: "full", "copies refused"; "" for the group itself.
+    /// As text names it on the line of its group: "full", "copies refused"; "" for the group
+    /// itself.
     [[nodiscard]] std::string label() const;
 };
 

@@ -7,7 +7,7 @@ Flow flow_of(const olaf_slot_counters &slots) {
     Flow flow{.departed = slots.departed_riding + slots.departed_drain + slots.passed_through,
               .updates_out = slots.updates_departed + slots.updates_passed};
 #define ADD(field, group, key, unit, identity, ...)                                                \
-    flow.received += ((identity) & OLAF_RIGHT(ARRIVALS)) != 0 ? slots.field : 0;                   \
+    flow.received += ((identity)&OLAF_RIGHT(ARRIVALS)) != 0 ? slots.field : 0;                     \
     flow.dropped += OLAF_GROUP_##group == OLAF_GROUP_dropped ? slots.field : 0;
     OLAF_SLOT_COUNTER_LIST(ADD)
 #undef ADD

@@ -44,14 +44,13 @@ std::string head_text(const Attachment &attachment) {
     const std::string target = record.target;
     const auto *bridge = (config.flags & OLAF_CONFIG_BRIDGE) != 0 ? ", bridging" : "";
     return fmt::format("{}: {} mode, port {}, policy {}, rate {}, delivers {}{}\n",
-                       attachment.device, record.skb_mode ? "skb" : "native",
-                       ntohs(config.port_be), policy_name(config.default_policy),
-                       rate_text(config.rate_bps), deliver_names[config.deliver % 3],
+                       attachment.device, record.skb_mode ? "skb" : "native", ntohs(config.port_be),
+                       policy_name(config.default_policy), rate_text(config.rate_bps),
+                       deliver_names[config.deliver % 3],
                        target.empty() ? "" : " to " + target + bridge);
 }
 
-std::string queue_text(const olaf_config &config, const Snapshot &snapshot,
-                       const HostState &host) {
+std::string queue_text(const olaf_config &config, const Snapshot &snapshot, const HostState &host) {
     return fmt::format("{} of {} waiting, {} active clusters, maps take {}{}",
                        snapshot.levels.queue_length, config.queue_capacity,
                        snapshot.active_clusters, size_text(host.memory_bytes),
@@ -86,8 +85,8 @@ std::string age_lines(const olaf_config &config, const AomReading &aom) {
     if ((config.flags & OLAF_CONFIG_NO_METER) != 0 || aom.clusters.empty())
         return "";
     const auto arrival = summary_of(aom, &ClusterAom::arrival);
-    return line("age", fmt::format("{} since arrival, fairness {:.3g}", ages(arrival),
-                                   arrival.fairness)) +
+    return line("age",
+                fmt::format("{} since arrival, fairness {:.3g}", ages(arrival), arrival.fairness)) +
            line("", ages(summary_of(aom, &ClusterAom::generated)) + " since generated");
 }
 
@@ -98,10 +97,10 @@ std::string cluster_table(const std::vector<olaf_slot_counters> &clusters) {
         const auto &slots = clusters[id];
         const auto flow = flow_of(slots);
         if (flow.received != 0)
-            text += fmt::format("{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", id,
-                                slots.passed_through, slots.appended, slots.aggregated,
-                                slots.replaced, slots.departed_riding + slots.departed_drain,
-                                flow.dropped);
+            text +=
+                fmt::format("{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", id,
+                            slots.passed_through, slots.appended, slots.aggregated, slots.replaced,
+                            slots.departed_riding + slots.departed_drain, flow.dropped);
     }
     return text;
 }

@@ -22,7 +22,7 @@
  *              For a family "name{label": each reason's key becomes the label's value.
  *
  * Structs are kept in pinned maps: the order of a struct's counters and of a list's reasons is
- * ABI. A new one goes at the end of its list, and raises OLAF_LAYOUT.
+ * ABI. A new one goes at the end of its list, before "end", and raises OLAF_LAYOUT.
  *
  * Compiled as BPF C, C11 and C++.
  */
@@ -47,7 +47,8 @@
 	X(PLACES, "", "exactly, whenever no packet is in flight") \
 	X(UPDATES, "", "exactly, whenever no packet is in flight") \
 	X(WINDOW, "", "exactly, whenever no packet is in flight, with a window from the start") \
-	X(SERVER, "updates that the server received", "over a run, where losses are watched")
+	X(SERVER, "updates that the server received", "over a run, where losses are watched") \
+	/* end */
 
 #define OLAF_LEFT(identity) (1U << (2 * OLAF_IDENTITY_##identity))
 #define OLAF_RIGHT(identity) (2U << (2 * OLAF_IDENTITY_##identity))
@@ -74,7 +75,8 @@
 	X(lost_behind, "lost_behind", 1, 0, "Frames that were lost after they left the queue. null: not watched.") \
 	X(lost_behind_updates, "lost_behind_updates", 0, 0, "The updates in those frames.") \
 	X(gate, "gate", 0, 0, "Whether the way out takes departures. While it doesn't, updates wait and fold.") \
-	X(observed, "", 0, 0, "What observers of the queue missed.")
+	X(observed, "", 0, 0, "What observers of the queue missed.") \
+	/* end */
 
 /* ---- reasons: X(CONSTANT, key, meaning) -------------------------------------------------- */
 
@@ -89,7 +91,8 @@
 	X(OLAF_MALFORMED_COUNT, count, "its count is 0") \
 	X(OLAF_MALFORMED_SEGMENT, segment, "its segment isn't below its segments") \
 	X(OLAF_MALFORMED_IP_CHECKSUM, ip_checksum, "the IPv4 header checksum is wrong") \
-	X(OLAF_MALFORMED_UDP_CHECKSUM, udp_checksum, "the UDP checksum is wrong, or missing over IPv6")
+	X(OLAF_MALFORMED_UDP_CHECKSUM, udp_checksum, "the UDP checksum is wrong, or missing over IPv6") \
+	/* end */
 
 /* Why a well-formed update was refused. */
 #define OLAF_REFUSED_LIST(X) \
@@ -99,14 +102,16 @@
 	X(OLAF_REFUSED_SIZE, size, "it has more lanes than `--max-lanes`, or than fit the output's MTU") \
 	X(OLAF_REFUSED_WORKER, worker, "`--strict`: no worker with this id is registered") \
 	X(OLAF_REFUSED_ADDRESS, address, "`--strict`: the registered worker has another address or port") \
-	X(OLAF_REFUSED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow")
+	X(OLAF_REFUSED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow") \
+	/* end */
 
 /* Why a frame was left alone. */
 #define OLAF_BYPASS_LIST(X) \
 	X(OLAF_BYPASS_OTHER, other, "no update: other traffic, ACKs, CONTROL, fragments, too long headers") \
 	X(OLAF_BYPASS_FOREIGN, foreign, "an update for another host, or one that this host may not forward") \
 	X(OLAF_BYPASS_TAGGED, tagged, "an update with a VLAN tag that the program can't see") \
-	X(OLAF_BYPASS_UNBRIDGED, unbridged, "an update for another MAC address, where nobody asked to bridge")
+	X(OLAF_BYPASS_UNBRIDGED, unbridged, "an update for another MAC address, where nobody asked to bridge") \
+	/* end */
 
 /* Where frames were lost behind the queue. */
 #define OLAF_LOST_LIST(X) \
@@ -116,22 +121,26 @@
 	X(OLAF_LOST_LANE, lane, "the output device, or the stack, refused a frame of the drain lane's; needs no watching") \
 	X(OLAF_LOST_SOCKET, socket, "`--local`: the server's socket is missing, full, or refuses it") \
 	X(OLAF_LOST_STACK, stack, "`--local`: this host's stack dropped it on its way to the socket") \
-	X(OLAF_LOST_DEVICE, device, "the output's queueing discipline or driver took it and dropped it")
+	X(OLAF_LOST_DEVICE, device, "the output's queueing discipline or driver took it and dropped it") \
+	/* end */
 
 /* What events tell: their kinds, and for each kind what happened (olaf/events.h). */
 #define OLAF_EVENT_KIND_LIST(X) \
 	X(OLAF_EVENT_ARRIVAL, arrival, "an update joined the queue") \
 	X(OLAF_EVENT_DEPARTURE, departure, "an update left") \
 	X(OLAF_EVENT_DROP, drop, "an update was dropped") \
-	X(OLAF_EVENT_LOSS, loss, "frames were lost behind the queue")
+	X(OLAF_EVENT_LOSS, loss, "frames were lost behind the queue") \
+	/* end */
 #define OLAF_JOINED_LIST(X) \
 	X(OLAF_JOINED_APPENDED, appended, "became an entry of its own") \
 	X(OLAF_JOINED_AGGREGATED, aggregated, "was folded into the waiting entry") \
-	X(OLAF_JOINED_REPLACED, replaced, "took the waiting entry over")
+	X(OLAF_JOINED_REPLACED, replaced, "took the waiting entry over") \
+	/* end */
 #define OLAF_LEFT_LIST(X) \
 	X(OLAF_LEFT_RIDING, riding, "in an arriving frame") \
 	X(OLAF_LEFT_DRAIN, drain, "by the drain lane") \
-	X(OLAF_LEFT_PASSED, passed, "at once, in its own frame: the queue was empty and the link free")
+	X(OLAF_LEFT_PASSED, passed, "at once, in its own frame: the queue was empty and the link free") \
+	/* end */
 #define OLAF_DROPPED_LIST(X) \
 	X(OLAF_DROPPED_FULL, full, "no place in the queue was free") \
 	X(OLAF_DROPPED_REWARD, reward, "its reward was too low") \
@@ -140,7 +149,8 @@
 	X(OLAF_DROPPED_UNFIT, unfit, "no frame could carry it away; it may have waited") \
 	X(OLAF_DROPPED_MALFORMED, malformed, "the cause is one of `malformed_by_reason`; no field of the update is valid") \
 	X(OLAF_DROPPED_REFUSED, not_allowed, "the cause is one of `not_allowed_by_reason`") \
-	X(OLAF_DROPPED_MISFIT, misfit, "it fits neither entry that waits, and both buffers are in use")
+	X(OLAF_DROPPED_MISFIT, misfit, "it fits neither entry that waits, and both buffers are in use") \
+	/* end */
 
 /* ---- counters ---------------------------------------------------------------------------- */
 
@@ -159,19 +169,20 @@
 	X(updates_superseded, updates, updates_superseded, updates, OLAF_RIGHT(UPDATES), "", "olaf_updates_total{fate=superseded}", "replaced by a newer update") \
 	X(updates_dropped, updates, updates_dropped, updates, OLAF_RIGHT(UPDATES), "", "olaf_updates_total{fate=dropped}", "in messages that were dropped, or whose departure failed as unfit") \
 	X(passed_through, received, passed_through, messages, OLAF_RIGHT(ARRIVALS) | OLAF_LEFT(WINDOW), "", "olaf_arrivals_total{action=passed_through} olaf_departures_total{way=passed}", "left at once: the queue was empty and the link free") \
-	X(updates_passed, updates, updates_passed, updates, 0, "updates_out", "olaf_updates_total{fate=out}", "in messages that passed through")
+	X(updates_passed, updates, updates_passed, updates, 0, "updates_out", "olaf_updates_total{fate=out}", "in messages that passed through") \
+	/* end */
 
 /* struct olaf_counters: what isn't an event of one slot. */
 #define OLAF_COUNTER_LIST(X, F) \
-	X(received, received, received, messages, OLAF_LEFT(ARRIVALS), "", "olaf_received_messages_total", "updates that are well formed and allowed") \
-	X(updates_in, updates, updates_in, updates, OLAF_LEFT(UPDATES), "", "olaf_received_updates_total", "in the messages received") \
+	X(received, received, received, messages, OLAF_LEFT(ARRIVALS), "", "olaf_received_messages_total", "messages that came in, well formed and allowed") \
+	X(updates_in, updates, updates_in, updates, OLAF_LEFT(UPDATES), "", "olaf_received_updates_total", "updates in the messages received") \
 	F(bypassed, OLAF_BYPASS_LIST, OLAF_BYPASS_REASONS, bypassed, frames, 0, "bypassed", "olaf_bypassed_frames_total{reason", "frames left alone") \
 	F(malformed, OLAF_MALFORMED_LIST, OLAF_MALFORMED_REASONS, malformed, messages, 0, "malformed", "olaf_malformed_messages_total{reason", "messages dropped as malformed") \
 	F(not_allowed, OLAF_REFUSED_LIST, OLAF_REFUSED_REASONS, not_allowed, messages, 0, "not_allowed", "olaf_not_allowed_messages_total{reason", "messages dropped as not allowed") \
 	X(tokens_launched, lane, launched, tokens, 0, "", "olaf_lane_tokens_total", "tokens launched into the drain lane") \
 	X(lane_ticks, lane, ticks, tokens, 0, "", "olaf_lane_ticks_total", "times that the drain lane's token came round") \
 	X(lane_stale, lane, stale, tokens, 0, "", "olaf_lane_stale_tokens_total", "tokens of an older generation that died") \
-	X(dropped_contended, dropped, dropped_contended, messages, 0, "dropped_full", "olaf_contended_messages_total olaf_arrivals_total{action=dropped_full}", "a lock was held for too long") \
+	X(dropped_contended, dropped, dropped_contended, messages, 0, "dropped_full", "olaf_contended_messages_total olaf_arrivals_total{action=dropped_full}", "messages dropped because a lock was held for too long") \
 	X(updates_contended, updates, updates_contended, updates, 0, "updates_dropped", "olaf_updates_total{fate=dropped}", "in messages dropped at a lock") \
 	X(departures_unfit, departures_failed, unfit, messages, 0, "", "olaf_failed_departures_total{reason=unfit}", "no frame could carry them; their updates count as dropped") \
 	X(departures_refused, lost_behind, lane, frames, 0, "", "olaf_lost_frames_total{place=lane}", "") \
@@ -181,7 +192,8 @@
 	X(hops_asked, gate, hops_asked, frames, 0, "", "olaf_next_hop_requests_total", "frames that asked a next hop for its address") \
 	X(gate_probes, gate, probes, frames, 0, "", "olaf_gate_probes_total", "frames that asked whether the output takes any again") \
 	X(lane_proofs, lane, proofs, frames, 0, "", "olaf_lane_proofs_total", "frames with which attach tried a token's whole way") \
-	X(passages_unmetered, observed, passages_unmetered, messages, 0, "", "olaf_unmetered_passages_total", "passed through without being metered: a departure of the cluster took too long")
+	X(passages_unmetered, observed, passages_unmetered, messages, 0, "", "olaf_unmetered_passages_total", "messages that passed through without being metered: a departure of the cluster took too long") \
+	/* end */
 
 /* struct olaf_ack_counters: the way back. */
 #define OLAF_ACK_COUNTER_LIST(X) \
@@ -191,15 +203,16 @@
 	X(deferred, acks, workers_deferred, messages, 0, "", "olaf_unlearnt_updates_total{reason=deferred}", "updates of new workers beyond 64 a second and cluster: learnt from a later one") \
 	X(foreign, acks, foreign, acks, 0, "", "olaf_foreign_acks_total", "ACKs from an address that the cluster's workers don't send to: left alone") \
 	X(recognised, acks, recognised, acks, 0, "", "olaf_received_acks_total", "well-formed ACKs that left, or came from upstream; neither copies nor foreign ones") \
-	X(stamped, acks, stamped, acks, 0, "", "olaf_stamped_acks_total", "of those: carry this queue's state") \
-	X(kept, acks, kept, acks, 0, "", "olaf_kept_stamps_total", "of those: kept the stamp of a more congested queue") \
-	X(copied, acks, copied, acks, 0, "", "olaf_copied_acks_total", "of those: were copied to the cluster's workers") \
-	X(copies, acks, copies, copies, 0, "", "olaf_ack_copies_total", "copies that left") \
+	X(stamped, acks, stamped, acks, 0, "", "olaf_stamped_acks_total", "ACKs that carry this queue's state") \
+	X(kept, acks, kept, acks, 0, "", "olaf_kept_stamps_total", "ACKs that kept the stamp of a more congested queue") \
+	X(copied, acks, copied, acks, 0, "", "olaf_copied_acks_total", "ACKs that were copied to the cluster's workers") \
+	X(copies, acks, copies, copies, 0, "", "olaf_ack_copies_total", "copies of ACKs that left") \
 	X(copies_refused, acks, copies_refused, copies, 0, "", "olaf_failed_ack_copies_total{reason=refused}", "refused by the device, or by a filter of somebody else's") \
 	X(copies_unreachable, acks, copies_unreachable, copies, 0, "", "olaf_failed_ack_copies_total{reason=unreachable}", "workers of the other IP version, or whose MAC address isn't known") \
 	X(copies_foreign, acks, copies_foreign, copies, 0, "", "olaf_failed_ack_copies_total{reason=foreign}", "workers that send to another address than the ACK comes from") \
 	X(copies_shared, acks, copies_shared, copies, 0, "", "olaf_failed_ack_copies_total{reason=shared}", "workers at an address and port that the ACK reached already") \
-	X(copies_unfit, acks, copies_unfit, copies, 0, "", "olaf_failed_ack_copies_total{reason=unfit}", "no memory to make one: the ACK ends there")
+	X(copies_unfit, acks, copies_unfit, copies, 0, "", "olaf_failed_ack_copies_total{reason=unfit}", "no memory to make one: the ACK ends there") \
+	/* end */
 
 /* struct olaf_window: what became of departures, and of ACKs. */
 #define OLAF_WINDOW_COUNTER_LIST(X) \
@@ -207,18 +220,21 @@
 	X(released, window, released, messages, OLAF_RIGHT(WINDOW), "", "olaf_window_events_total{event=released}", "by the ACK of a later departure of the same cluster and segment") \
 	X(forgiven, window, forgiven, messages, OLAF_RIGHT(WINDOW), "", "olaf_window_events_total{event=forgiven}", "given up: no ACK came in time") \
 	X(late, window, late, acks, 0, "", "olaf_window_events_total{event=late}", "ACKs that came for released and forgiven departures") \
-	X(unmatched, window, unmatched, acks, 0, "", "olaf_window_events_total{event=unmatched}", "ACKs of no departure: duplicates, answers to joins, forgeries")
+	X(unmatched, window, unmatched, acks, 0, "", "olaf_window_events_total{event=unmatched}", "ACKs of no departure: duplicates, answers to joins, forgeries") \
+	/* end */
 
 /* struct olaf_losses: behind the queue, while somebody watches. The lane's are in olaf_counters. */
 #define OLAF_LOSS_COUNTER_LIST(F) \
 	F(frames, OLAF_LOST_LIST, OLAF_LOST_PLACES, lost_behind, frames, 0, "", "olaf_lost_frames_total{place", "frames lost behind the queue") \
-	F(updates, OLAF_LOST_LIST, OLAF_LOST_PLACES, lost_behind_updates, updates, OLAF_RIGHT(SERVER), "", "olaf_lost_updates_total{place", "updates in those frames")
+	F(updates, OLAF_LOST_LIST, OLAF_LOST_PLACES, lost_behind_updates, updates, OLAF_RIGHT(SERVER), "", "olaf_lost_updates_total{place", "updates in those frames") \
+	/* end */
 
 /* Levels: what is there now. User space works them out; identities need them. */
 #define OLAF_LEVEL_LIST(X) \
 	X(queue_length, queue, length, messages, OLAF_RIGHT(PLACES), "olaf_queue_length", "messages that wait") \
 	X(updates_waiting, updates, updates_waiting, updates, OLAF_RIGHT(UPDATES), "olaf_queue_waiting_updates", "updates folded into the messages that wait") \
-	X(in_flight, window, in_flight, messages, OLAF_RIGHT(WINDOW), "olaf_window_in_flight_departures", "departures that are unacknowledged")
+	X(in_flight, window, in_flight, messages, OLAF_RIGHT(WINDOW), "olaf_window_in_flight_departures", "departures that are unacknowledged") \
+	/* end */
 
 /* Sums of the counters that name them, in the JSON object "counters". */
 #define OLAF_SUM_LIST(X) \
@@ -226,7 +242,8 @@
 	X(updates, updates_out, updates, OLAF_RIGHT(UPDATES) | OLAF_LEFT(SERVER), "in messages that left, through the queue or at once") \
 	X(malformed, malformed, messages, 0, "all reasons together") \
 	X(not_allowed, not_allowed, messages, 0, "all reasons together") \
-	X(bypassed, bypassed, frames, 0, "all reasons together")
+	X(bypassed, bypassed, frames, 0, "all reasons together") \
+	/* end */
 
 /* What the labelled families of metrics count. */
 #define OLAF_METRIC_LIST(X) \
@@ -241,7 +258,8 @@
 	X(olaf_lost_updates_total, "Updates in the frames lost behind the queue.") \
 	X(olaf_unlearnt_updates_total, "Messages that no worker was learnt from.") \
 	X(olaf_failed_ack_copies_total, "Copies of ACKs that didn't leave.") \
-	X(olaf_window_events_total, "What became of departures, and of ACKs.")
+	X(olaf_window_events_total, "What became of departures, and of ACKs.") \
+	/* end */
 
 /* clang-format on */
 

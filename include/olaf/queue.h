@@ -151,10 +151,7 @@ struct olaf_entry {
 /* Value size of olaf_entries and olaf_scratch; the slack is what the verifier can't rule out. */
 #define OLAF_ENTRY_BYTES(max_lanes) (sizeof(struct olaf_entry) + 8 * (max_lanes) + OLAF_MAX_HEADERS)
 
-/*
- * What happened to one (cluster, segment): olaf/counters.h. passed_through and updates_passed are
- * atomic: the only ones that are written without the lock.
- */
+/* Of one (cluster, segment). passed_through, updates_passed: atomic, written without the lock. */
 struct olaf_slot_counters {
 	OLAF_SLOT_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
@@ -246,20 +243,9 @@ struct olaf_gate {
 
 /* ---- counters ------------------------------------------------------------------------ */
 
-enum olaf_malformed {
-	OLAF_MALFORMED_LIST(OLAF_REASON_CONSTANT)
-	OLAF_MALFORMED_REASONS,
-};
-
-enum olaf_refused {
-	OLAF_REFUSED_LIST(OLAF_REASON_CONSTANT)
-	OLAF_REFUSED_REASONS,
-};
-
-enum olaf_bypass {
-	OLAF_BYPASS_LIST(OLAF_REASON_CONSTANT)
-	OLAF_BYPASS_REASONS,
-};
+enum olaf_malformed { OLAF_MALFORMED_LIST(OLAF_REASON_CONSTANT) OLAF_MALFORMED_REASONS };
+enum olaf_refused { OLAF_REFUSED_LIST(OLAF_REASON_CONSTANT) OLAF_REFUSED_REASONS };
+enum olaf_bypass { OLAF_BYPASS_LIST(OLAF_REASON_CONSTANT) OLAF_BYPASS_REASONS };
 
 /* olaf_counters[0], one copy a CPU. Every field is a 64-bit count (olaf/counters.h). */
 struct olaf_counters {

@@ -90,10 +90,12 @@ Json losses_schema() {
         const auto schema = integer(figure);
         if (schema["type"] == "integer")
             required.push_back(figure.path());
-        properties[figure.path()] = {{"type", "integer"}, {"minimum", 0},
-                                     {"description", schema["description"]}};
+        properties[figure.path()] = {
+            {"type", "integer"}, {"minimum", 0}, {"description", schema["description"]}};
     }
-    return {{"type", "object"}, {"required", required}, {"properties", properties},
+    return {{"type", "object"},
+            {"required", required},
+            {"properties", properties},
             {"additionalProperties", false}};
 }
 

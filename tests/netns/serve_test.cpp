@@ -92,7 +92,7 @@ TEST_F(Serving, MetricsSayWhatStatusSays) {
         return static_cast<std::uint64_t>(total);
     };
     for (const auto *action : {"passed_through", "appended", "aggregated", "replaced",
-                               "dropped_full", "dropped_reward", "dropped_sealed"})
+                               "dropped_full", "dropped_reward", "dropped_sealed", "dropped_misfit"})
         EXPECT_EQ(sum("olaf_arrivals_total", std::string("action=\"") + action + "\""),
                   status[action])
             << action;
@@ -174,6 +174,9 @@ TEST_F(Serving, ABrowserShowsThePage) {
         EXPECT_EQ(found[view]["about"], "olaf, native, 100 kbit/s, forward to out");
         EXPECT_EQ(found[view]["capacity"], "8");
         EXPECT_EQ(found[view]["clusters"].size(), 9u);
+        EXPECT_GT(found[view]["counters"]["received"], 0);
+        EXPECT_GT(found[view]["counters"]["lane.ticks"], 0);
+        EXPECT_FALSE(found[view]["counters"].contains("malformed"));
     }
 }
 

@@ -68,8 +68,7 @@ nlohmann::ordered_json json_of(const Reading &reading) {
 }
 
 std::uint64_t in_json(const nlohmann::ordered_json &status, const Figure &figure) {
-    const auto &object =
-        figure.object.empty() ? status : status.at(std::string(figure.object));
+    const auto &object = figure.object.empty() ? status : status.at(std::string(figure.object));
     return object.at(std::string(figure.key)).get<std::uint64_t>();
 }
 
@@ -250,7 +249,8 @@ std::uint64_t side_in(const nlohmann::ordered_json &status, const std::string &t
         }
         const auto dot = term.find('.');
         const auto object = dot == term.npos ? "counters" : term.substr(0, dot);
-        sum += status.at(object).at(dot == term.npos ? term : term.substr(dot + 1))
+        sum += status.at(object)
+                   .at(dot == term.npos ? term : term.substr(dot + 1))
                    .get<std::uint64_t>();
     }
     return sum;
@@ -266,8 +266,7 @@ TEST(Identities, OfTheDocsAreTheListsColumn) {
         const auto equals = text.find(" = ");
         const auto [left, right] = identity_sides(i, reading.numbers());
         EXPECT_EQ(side_in(status, text.substr(0, equals), ""), left) << text;
-        EXPECT_EQ(side_in(status, text.substr(equals + 3), identities()[i].outside), right)
-            << text;
+        EXPECT_EQ(side_in(status, text.substr(equals + 3), identities()[i].outside), right) << text;
     }
 }
 

@@ -35,6 +35,8 @@ SEEN = """({
   about: document.getElementById("about").textContent,
   capacity: document.getElementById("capacity").textContent,
   clusters: [...document.querySelectorAll("#rows tr")].map((row) => row.cells[0].textContent),
+  counters: Object.fromEntries([...document.querySelectorAll("#counters tr")]
+    .map((row) => [row.cells[0].textContent, Number(row.cells[1].textContent)])),
   background: getComputedStyle(document.body).backgroundColor,
   overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
   smallest_text: Math.min(...[...document.querySelectorAll("main *")]
