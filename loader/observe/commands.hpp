@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "loader/commands.hpp"
-#include "loader/units.hpp"
+#include "loader/commands/commands.hpp"
+#include "loader/text/units.hpp"
 
 namespace olaf {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 
 #include "cluster_rows.hpp"
-#include "loader/config.hpp"
-#include "loader/names.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/text/names.hpp"
 
 namespace olaf {
 namespace {

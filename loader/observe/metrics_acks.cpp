@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The way back: ACKs, and the window that they open.
-#include "loader/status_json.hpp"
 #include "metrics.hpp"
+#include "status_json.hpp"
 
 namespace olaf {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "loader/names.hpp"
+#include "loader/text/names.hpp"
 
 namespace olaf {
 namespace {

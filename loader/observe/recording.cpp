@@ -8,7 +8,7 @@
 #include <chrono>
 
 #include "listener.hpp"
-#include "loader/names.hpp"
+#include "loader/text/names.hpp"
 
 namespace olaf {
 namespace {

@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "human.hpp"
-#include "loader/units.hpp"
+#include "loader/text/units.hpp"
 #include "report_files.hpp"
 
 namespace olaf {

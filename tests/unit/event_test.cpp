@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "loader/names.hpp"
 #include "loader/observe/event.hpp"
 #include "loader/observe/names.hpp"
+#include "loader/text/names.hpp"
 #include "olaf/queue.h"
 
 namespace {

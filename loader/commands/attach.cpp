@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+
+#include "commands.hpp"
+#include "loader/attachment/attachment.hpp"
+#include "loader/attachment/install.hpp"
+#include "loader/attachment/memory.hpp"
+#include "loader/attachment/native.hpp"
+#include "loader/attachment/plan.hpp"
+#include "loader/attachment/replace.hpp"
+#include "loader/attachment/teardown.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/netns.hpp"
+#include "loader/host/route.hpp"
+#include "loader/host/xdp.hpp"
+
+namespace olaf {
+namespace {
+
+/// Installs in one mode, or leaves nothing but the empty directory.
+Result<Record> install_or_undo(PinLock &lock, const AttachOptions &options, const Device &device,
+                               const Plan &plan, bool skb_mode) {
+    auto record = install(lock.place(), device, plan, options.allow, skb_mode);
+    if (!record)
+        if (auto undone = tear_down(lock); !undone)
+            fmt::print(stderr, "olaf: {}\n", undone.error().message());
+    return record;
+}
+
+/// Whether the device refused native mode for good, so that skb mode is worth a try.
+bool native_refused(const Error &error) {
+    return error.operation == attaching_xdp && error.code != EBUSY && error.code != EEXIST &&
+           error.code != EPERM;
+}
+
+Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
+                                    const Device &device, const Plan &plan) {
+    std::string obstacle;
+    if (options.mode != XdpMode::skb)
+        obstacle = native_obstacle(device, plan);
+    if (options.mode == XdpMode::native && !obstacle.empty())
+        return fail("attach natively to", device.name, 0, "use --mode skb or auto", obstacle);
+    if (options.mode != XdpMode::skb && obstacle.empty()) {
+        auto record = install_or_undo(lock, options, device, plan, false);
+        if (record || options.mode == XdpMode::native || !native_refused(record.error()))
+            return record;
+        obstacle = record.error().message();
+    }
+    if (!obstacle.empty())
+        fmt::print(stderr, "{}: skb mode, because {}\n", device.name, obstacle);
+    return install_or_undo(lock, options, device, plan, true);
+}
+
+void report(const Device &device, const Record &record, std::uint64_t memory, bool json) {
+    const auto &config = record.config;
+    const auto mode = record.skb_mode ? "skb" : "native";
+    constexpr const char *kinds[] = {"local", "forward", "upstream"};
+    const std::string kind = kinds[config.deliver];
+    if (json) {
+        nlohmann::ordered_json object{{"device", device.name},
+                                      {"mode", mode},
+                                      {"deliver",
+                                       {{"kind", kind},
+                                        {"target", record.target},
+                                        {"bridge", (config.flags & OLAF_CONFIG_BRIDGE) != 0}}},
+                                      {"queue", config.queue_capacity},
+                                      {"max_lanes", config.max_lanes}};
+        object["rate_bps"] = nullptr;
+        if (config.rate_bps != 0)
+            object["rate_bps"] = config.rate_bps;
+        object["memory_bytes"] = memory;
+        object["window"] = window_text(window_of(config));
+        fmt::print("{}\n", object.dump());
+        return;
+    }
+    fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}{}, delivers {}{}, "
+               "maps take {}\n",
+               device.name, config.queue_capacity, mode, __builtin_bswap16(config.port_be),
+               policy_name(config.default_policy), rate_text(config.rate_bps),
+               config.window != 0 ? ", window " + window_text(window_of(config)) : "", kind,
+               record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "",
+               size_text(memory));
+}
+
+/// Ready for a new attachment: nothing of an older one, no other program.
+Result<void> clear_place(PinLock &lock, const Device &device) {
+    const auto before = read_attachment(lock.place());
+    if (before.record.complete && !before.alive)
+        fmt::print(stderr, "{}: removing a queue whose device or program has gone\n", device.name);
+    else if (before.record.lane_ours)
+        fmt::print(stderr, "{}: removing what an interrupted attach left\n", device.name);
+    if (auto done = tear_down(lock); !done)
+        return done;
+    if (const auto other = foreign_xdp(device.ifindex); !other.empty())
+        return fail("attach to", device.name, EBUSY,
+                    fmt::format("ip link set {} xdp off removes it", device.name),
+                    fmt::format("it has an XDP program already, {}", other));
+    return {};
+}
+
+Result<Record> attach_new(const AttachOptions &options, const Device &device,
+                          const PinPlace &place) {
+    const auto plan = make_plan(options, device);
+    if (!plan)
+        return std::unexpected(plan.error());
+    if (const auto config = make_config(plan->config); !config)
+        return std::unexpected(config.error());
+    if (auto mounted = mount_bpffs(); !mounted)
+        return std::unexpected(mounted.error());
+    sweep_stale(place);
+
+    auto lock = PinLock::create(place);
+    if (!lock)
+        return std::unexpected(lock.error());
+    if (const auto before = read_attachment(place); before.alive && before.record.complete)
+        return fail("attach to", device.name, EEXIST,
+                    fmt::format("olaf detach {0} first, or olaf attach {0} --replace", device.name),
+                    "a queue of olaf's is there");
+    for (const auto &note : plan->notes)
+        fmt::print(stderr, "{}: {}\n", device.name, note);
+    auto record = Result<Record>{};
+    if (auto clear = clear_place(*lock, device); clear)
+        record = install_fitting_mode(*lock, options, device, *plan);
+    else
+        record = std::unexpected(clear.error());
+    if (!record)
+        (void)lock->remove();
+    return record;
+}
+
+} // namespace
+
+Result<void> attach(const AttachOptions &options, const GlobalOptions &global) {
+    if (auto good = require_privileges("attach to", options.device); !good)
+        return good;
+    if (auto good = require_kernel("attach to", options.device); !good)
+        return good;
+    const auto device = find_device(options.device);
+    if (!device)
+        return std::unexpected(device.error());
+    const auto netns = netns_inode();
+    if (!netns)
+        return std::unexpected(netns.error());
+    const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
+    const auto record =
+        options.replace ? replace(options, *device, place) : attach_new(options, *device, place);
+    if (!record)
+        return std::unexpected(record.error());
+    if (options.upstream)
+        wake_neighbour(*options.upstream);
+    report(*device, *record, map_memory(place), global.json);
+    return {};
+}
+
+} // namespace olaf

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "loader/attachment/attachment.hpp"
+#include "loader/attachment/drain.hpp"
+#include "loader/attachment/steps.hpp"
+#include "loader/attachment/teardown.hpp"
+#include "loader/host/host.hpp"
+
+namespace olaf {
+namespace {
+
+/// How many updates go with the queue because they couldn't leave.
+std::uint64_t dropped(const Attachment &attachment, const Error &error) {
+    const auto updates = updates_waiting(attachment).value_or(0);
+    fmt::print(stderr, "{}: dropped {} updates: {}\n", attachment.device, updates, error.reason);
+    return updates;
+}
+
+/// Lets leave what waits and takes the XDP program off, so that nothing new can wait. Returns how
+/// many updates are dropped: none without force.
+Result<std::uint64_t> empty(const Attachment &attachment, bool force, bool verbose) {
+    const auto interrupts = Interrupts::catch_them();
+    if (!interrupts)
+        return std::unexpected(interrupts.error());
+    auto lease = DrainLease::take(attachment);
+    if (!lease)
+        return std::unexpected(lease.error());
+    const auto drained = drain(attachment, &*lease, *interrupts, verbose);
+    if (!drained && (!force || drained.error().code == EINTR))
+        return std::unexpected(drained.error());
+    if (auto done = take_off_xdp(attachment.place); !done)
+        return std::unexpected(done.error());
+    if (!drained)
+        return dropped(attachment, drained.error());
+    // This process may have been stopped for longer than its lease: something slipped in.
+    const auto rest = drain(attachment, nullptr, *interrupts, verbose);
+    return rest ? 0 : dropped(attachment, rest.error());
+}
+
+} // namespace
+
+Result<void> detach(const DetachOptions &options, const GlobalOptions &global) {
+    if (auto good = require_privileges("detach from", options.device); !good)
+        return good;
+    auto attachment = find_attachment(options.device);
+    if (!attachment)
+        return std::unexpected(attachment.error());
+    auto lock = PinLock::existing(attachment->place);
+    if (!lock)
+        return std::unexpected(lock.error());
+    attachment = read_attachment(attachment->place); // of what the lock now guards
+
+    std::uint64_t updates_dropped = 0;
+    // Half an attachment has nothing that could wait, and without its device nothing leaves.
+    if (attachment->record.complete && attachment->alive) {
+        const auto emptied = empty(*attachment, options.force, global.verbose);
+        if (!emptied)
+            return std::unexpected(emptied.error());
+        updates_dropped = *emptied;
+    }
+    if (auto done = tear_down(*lock); !done)
+        return done;
+    if (auto done = lock->remove(); !done)
+        return done;
+    if (global.json)
+        fmt::print("{}\n",
+                   nlohmann::ordered_json{{"device", attachment->device},
+                                          {"detached", true},
+                                          {"updates_dropped", updates_dropped}}
+                       .dump());
+    else
+        fmt::print("{}: detached\n", attachment->device);
+    return {};
+}
+
+} // namespace olaf
