@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
-#include "loader/observe/status_json.hpp"
 #include "olaf/lane.h"
 #include "way_out.hpp"
 
@@ -140,10 +140,14 @@ Result<void> drain(const Attachment &attachment, DrainLease *lease, const Interr
 }
 
 Result<std::uint64_t> updates_waiting(const Attachment &attachment) {
-    const auto state = read_queue(attachment);
-    if (!state)
-        return std::unexpected(state.error());
-    return state->snapshot.updates_waiting;
+    std::vector<Fd> open; // for as long as they are read
+    const auto snapshot = read_snapshot(attachment.record.config, [&](const char *name) {
+        auto fd = open_map_to_read(attachment, name);
+        return fd ? open.emplace_back(std::move(*fd)).get() : -1;
+    });
+    if (!snapshot)
+        return std::unexpected(snapshot.error());
+    return snapshot->updates_waiting;
 }
 
 } // namespace olaf

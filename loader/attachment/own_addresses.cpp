@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "loader/datapath/config.hpp"
 #include "loader/text/address.hpp"
 
 namespace olaf {

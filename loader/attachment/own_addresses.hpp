@@ -1,34 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// This host's own addresses: what the kernel says, and what the queue's programs were told.
+// This host's own addresses: what the queue's programs were told of what the kernel says.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "attachment.hpp"
-#include "loader/datapath/config.hpp"
+#include "loader/host/addresses.hpp"
 #include "olaf/own.h"
 #include "olaf/result.hpp"
 
 namespace olaf {
-
-struct OwnAddresses {
-    std::vector<olaf_own_address> addresses; ///< of every device of the network namespace
-    std::vector<olaf_own_mac> macs;          ///< of those that take frames arriving by the device
-};
-
-/// As the kernel has them now, for a queue on the device of that index.
-Result<OwnAddresses> host_addresses(std::uint32_t ifindex);
-
-/// Whether the device, or what is on top of it, has an IPv4 or a global IPv6 address.
-Result<bool> has_address(std::uint32_t ifindex);
-
-/// An address of each IP version that the device itself has; family 0: none. IPv6's is link-local
-/// where there is one.
-struct DeviceAddresses {
-    IpAddress v4, v6;
-};
-Result<DeviceAddresses> device_addresses(std::uint32_t ifindex);
 
 /// As the maps have them.
 Result<OwnAddresses> told_addresses(int addresses_fd, int macs_fd);

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "loader/commands/commands.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/host/device.hpp"
 #include "olaf/result.hpp"
+#include "options.hpp"
 #include "record.hpp"
 
 namespace olaf {

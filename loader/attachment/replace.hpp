@@ -2,9 +2,9 @@
 // `attach --replace`: new programs for a running queue.
 #pragma once
 
-#include "loader/commands/commands.hpp"
 #include "loader/host/bpffs.hpp"
 #include "loader/host/device.hpp"
+#include "options.hpp"
 #include "record.hpp"
 
 namespace olaf {

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "loader/datapath/config.hpp"
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/neighbour.hpp"

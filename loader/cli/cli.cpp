@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "cli_options.hpp"
+#include "loader/datapath/config.hpp"
 #include "observers.hpp"
 
 namespace olaf {

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "loader/commands/commands.hpp"
-#include "loader/observe/commands.hpp"
 
 namespace CLI {
 class App;

@@ -12,6 +12,7 @@
 #include "loader/attachment/plan.hpp"
 #include "loader/attachment/replace.hpp"
 #include "loader/attachment/teardown.hpp"
+#include "loader/datapath/config.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/route.hpp"

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/own_addresses.hpp"
+#include "loader/datapath/config.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/datapath/programs.hpp"

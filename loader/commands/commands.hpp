@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "loader/datapath/config.hpp"
+#include "loader/attachment/options.hpp"
 #include "loader/datapath/members.hpp"
-#include "loader/text/address.hpp"
+#include "loader/observe/options.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/result.hpp"
 
@@ -22,34 +22,6 @@ struct GlobalOptions {
     bool verbose = false;
 };
 
-enum class XdpMode { automatic, native, skb };
-
-/// What isn't given is DatapathConfig's default, or with replace the running queue's.
-struct AttachOptions {
-    std::string device;
-    bool local = false;
-    std::string forward; ///< device
-    std::optional<bool> bridge; ///< with forward; nothing: where the device is a bridge's
-    std::optional<Endpoint> upstream;
-    std::optional<std::uint16_t> port;
-    std::optional<std::optional<std::uint32_t>> queue; ///< inner nothing: auto
-    std::optional<Rate> rate;
-    std::optional<Window> window;
-    std::optional<olaf_policy> policy;
-    bool fifo = false; ///< clusters may be set to policy fifo later
-    std::optional<std::uint32_t> max_clusters;
-    std::optional<std::uint32_t> max_segments;
-    std::optional<std::optional<std::uint32_t>> max_lanes; ///< inner nothing: mtu
-    XdpMode mode = XdpMode::automatic;
-    std::optional<std::uint64_t> drain_interval_ns;
-    std::optional<std::uint64_t> activity_window_ns;
-    std::vector<olaf_prefix> allow;
-    std::optional<std::uint32_t> max_workers;
-    std::optional<std::uint64_t> member_timeout_ns;
-    std::optional<bool> strict;
-    std::optional<bool> verify;
-    bool replace = false;
-};
 Result<void> attach(const AttachOptions &options, const GlobalOptions &global);
 
 struct DetachOptions {
@@ -91,5 +63,11 @@ struct DoctorOptions {
 };
 /// True if a queue can be attached natively.
 Result<bool> doctor(const DoctorOptions &options, const GlobalOptions &global);
+
+// These only read: killing one at any moment leaves the queue as it was.
+Result<void> trace(const TraceOptions &options, const GlobalOptions &global);
+Result<void> top(const TopOptions &options, const GlobalOptions &global);
+Result<void> report(const ReportOptions &options, const GlobalOptions &global);
+Result<void> serve(const ServeOptions &options, const GlobalOptions &global);
 
 } // namespace olaf

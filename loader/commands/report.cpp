@@ -4,8 +4,8 @@
 
 #include <csignal>
 
+#include "commands.hpp"
 #include "loader/host/host.hpp"
-#include "loader/observe/commands.hpp"
 #include "loader/observe/report_files.hpp"
 
 namespace olaf {

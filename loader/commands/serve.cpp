@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "loader/observe/commands.hpp"
+#include "commands.hpp"
 #include "loader/observe/server.hpp"
 #include "loader/observe/signals.hpp"
 

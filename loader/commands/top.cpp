@@ -9,8 +9,8 @@
 #include <chrono>
 #include <csignal>
 
+#include "commands.hpp"
 #include "loader/host/host.hpp"
-#include "loader/observe/commands.hpp"
 #include "loader/observe/live_json.hpp"
 #include "loader/observe/signals.hpp"
 #include "loader/observe/terminal.hpp"

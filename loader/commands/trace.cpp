@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "commands.hpp"
 #include "loader/host/host.hpp"
 #include "loader/observe/listener.hpp"
 #include "loader/observe/signals.hpp"

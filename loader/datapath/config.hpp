@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/members.h"
 #include "olaf/queue.h"
@@ -16,13 +17,6 @@ namespace olaf {
 
 /// Bytes that Ethernet adds to a frame on the wire: preamble 8, FCS 4, gap 12.
 inline constexpr std::uint16_t ethernet_overhead = 24;
-
-/// An IP address as olaf_config keeps one: network order, IPv4 in word 0.
-struct IpAddress {
-    std::uint32_t family = 0; ///< 4 or 6; 0: none
-    std::array<std::uint32_t, 4> words_be{};
-    bool operator==(const IpAddress &) const = default;
-};
 
 /// A queue in human terms. The defaults make a queue that delivers to this host, unpaced.
 struct DatapathConfig {

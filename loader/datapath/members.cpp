@@ -11,6 +11,7 @@
 #include <cstring>
 #include <thread>
 
+#include "config.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/text/units.hpp"
 

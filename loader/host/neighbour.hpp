@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "loader/datapath/config.hpp"
+#include "loader/text/address.hpp"
 
 namespace olaf {
 

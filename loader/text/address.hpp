@@ -2,17 +2,24 @@
 // IP addresses, endpoints and prefixes as people write them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "loader/datapath/config.hpp"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
 
 struct sockaddr_storage;
 
 namespace olaf {
+
+/// An IP address as olaf_config keeps one: network order, IPv4 in word 0.
+struct IpAddress {
+    std::uint32_t family = 0; ///< 4 or 6; 0: none
+    std::array<std::uint32_t, 4> words_be{};
+    bool operator==(const IpAddress &) const = default;
+};
 
 struct Endpoint {
     IpAddress address;

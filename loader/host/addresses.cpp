@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The kernel's list of this host's addresses, by netlink.
+#include "addresses.hpp"
+
 #include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
@@ -14,9 +16,8 @@
 #include <array>
 #include <cstring>
 
-#include "loader/host/netlink.hpp"
-#include "loader/host/own_macs.hpp"
-#include "own_addresses.hpp"
+#include "netlink.hpp"
+#include "own_macs.hpp"
 
 namespace olaf {
 namespace {
