@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "loader/host/ethtool.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/host/xdp_features.hpp"
 
 namespace olaf {
@@ -35,10 +36,10 @@ std::string untagging_remedy(const Device &device) {
 
 void say_tags_unseen(const Device &device, const std::string &why) {
     if (offloads_of(device.name).rx_vlan)
-        fmt::print(stderr,
-                   "{}: VLAN tags that aren't among a frame's bytes can't be seen{}: updates that "
-                   "have one leave without it, until {}\n",
-                   device.name, why, untagging_remedy(device));
+        note(fmt::format(
+            "{}: VLAN tags that aren't among a frame's bytes can't be seen{}: updates that "
+            "have one leave without it, until {}",
+            device.name, why, untagging_remedy(device)));
 }
 
 void say_if_driver_is_silent(const Datapath &queue, const Device &device) {

@@ -10,6 +10,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
+#include "loader/host/notes.hpp"
 #include "olaf/lane.h"
 #include "way_out.hpp"
 
@@ -72,7 +73,7 @@ struct Progress {
     void tell(const Attachment &attachment, const olaf_ring &ring, std::uint64_t now) {
         if (now - told_ns < 500 * millisecond)
             return;
-        fmt::print(stderr, "{}: {} of them wait\n", attachment.device, ring.tail - ring.head);
+        note(fmt::format("{}: {} of them wait", attachment.device, ring.tail - ring.head));
         told_ns = now;
     }
 };

@@ -13,6 +13,7 @@
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/foreign_tc.hpp"
+#include "loader/host/notes.hpp"
 #include "olaf/lane.h"
 
 namespace olaf {
@@ -28,7 +29,8 @@ Result<void> send_proof(const Datapath &queue, const Device &device) {
     std::ranges::copy(device.mac, frame.begin());
     std::ranges::copy(queue.config().lane_mac, frame.begin() + 6);
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(), .data_size_in = frame.size());
-    if (bpf_prog_test_run_opts(queue.program_fd(program_named("olaf_lane_prove").name), &options) != 0)
+    if (bpf_prog_test_run_opts(queue.program_fd(program_named("olaf_lane_prove").name), &options) !=
+        0)
         return fail("try the drain lane of", device.name, errno);
     if (const int result = static_cast<int>(options.retval); result != 0)
         return fail("try the drain lane of", device.name, result < 0 ? -result : 0, {},
@@ -57,7 +59,7 @@ std::unexpected<Error> lost(const Device &device) {
 
 Result<void> prove_lane(const Datapath &queue, const Device &device) {
     if (!device.up) {
-        fmt::print(stderr, "{}: it is down, so the drain lane wasn't tried\n", device.name);
+        note(fmt::format("{}: it is down, so the drain lane wasn't tried", device.name));
         return {};
     }
     const auto start = monotonic_ns();

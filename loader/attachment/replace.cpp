@@ -14,6 +14,7 @@
 #include "beside.hpp"
 #include "drain.hpp"
 #include "install.hpp"
+#include "loader/host/notes.hpp"
 #include "own_addresses.hpp"
 #include "plan.hpp"
 #include "replace_checks.hpp"
@@ -81,8 +82,8 @@ Result<Replacement> prepare(const AttachOptions &options, const Device &device,
                   .asks_driver = running->skb_mode == 0 && driver_tells_tags(device)});
     if (!queue)
         return std::unexpected(queue.error());
-    for (const auto &note : plan->notes)
-        fmt::print(stderr, "{}: {}\n", device.name, note);
+    for (const auto &decided : plan->notes)
+        note(fmt::format("{}: {}", device.name, decided));
     Record record = *running;
     record.config = *config;
     std::snprintf(record.target, sizeof record.target, "%s", plan->target.c_str());

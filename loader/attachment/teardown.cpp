@@ -11,6 +11,7 @@
 #include "loader/datapath/programs.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
 #include "record.hpp"
@@ -101,8 +102,8 @@ void sweep_stale(const std::optional<PinPlace> &but) {
             continue; // it lives, or we may not know
         const std::string device(read_attachment(place).record.device);
         if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))
-            fmt::print(stderr, "{}: removed what was left of its queue, for its {} has gone\n",
-                       device, ours ? "device" : "network namespace");
+            note(fmt::format("{}: removed what was left of its queue, for its {} has gone", device,
+                             ours ? "device" : "network namespace"));
     }
 }
 

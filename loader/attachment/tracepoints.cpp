@@ -17,6 +17,7 @@
 #include "loader/datapath/object.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpf_log.hpp"
+#include "loader/host/notes.hpp"
 #include "steps.hpp"
 
 namespace olaf {
@@ -117,10 +118,10 @@ void say_without(std::string_view object, const Device &device, const Error &err
     if (object == "beside")
         say_tags_unseen(device, fmt::format(" ({})", error.message()));
     else
-        fmt::print(stderr, "{}: {}: {}\n", device.name,
-                   object == "loss" ? "losses behind the queue won't be counted"
-                                    : fmt::format("it works without {}", object),
-                   error.message());
+        note(fmt::format("{}: {}: {}", device.name,
+                         object == "loss" ? "losses behind the queue won't be counted"
+                                          : fmt::format("it works without {}", object),
+                         error.message()));
 }
 
 } // namespace

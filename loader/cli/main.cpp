@@ -8,6 +8,8 @@
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
+#include "print.hpp"
 
 namespace {
 
@@ -15,18 +17,18 @@ using namespace olaf;
 
 struct Run {
     const GlobalOptions &global;
-    Result<bool> operator()(const AttachOptions &options) const {
-        return done(attach(options, global));
-    }
-    Result<bool> operator()(const DetachOptions &options) const {
-        return swept(done(detach(options, global)));
+    Result<bool> operator()(const AttachOptions &options) const { return printed(attach(options)); }
+    Result<bool> operator()(DetachOptions options) const {
+        options.verbose = global.verbose;
+        return swept(printed(detach(options)));
     }
     Result<bool> operator()(const StatusOptions &options) const {
         return done(status(options, global));
     }
     Result<bool> operator()(const ClusterOptions &options) const {
-        auto result = done(cluster(options, global));
-        return options.action == ClusterOptions::Action::list ? result : swept(std::move(result));
+        if (options.action == ClusterOptions::Action::list)
+            return printed(list_clusters(options));
+        return swept(done(change_clusters(options)));
     }
     Result<bool> operator()(const TraceOptions &options) const {
         return done(trace(options, global));
@@ -38,9 +40,16 @@ struct Run {
     Result<bool> operator()(const ServeOptions &options) const {
         return done(serve(options, global));
     }
-    Result<bool> operator()(const DoctorOptions &options) const { return doctor(options, global); }
-    Result<bool> operator()(const MeterOptions &options) const {
-        return done(meter(options, global));
+    Result<bool> operator()(const DoctorOptions &options) const {
+        const auto checks = doctor(options);
+        const auto shown = printed(checks);
+        return shown ? Result<bool>(fit_to_attach(*checks)) : shown;
+    }
+    Result<bool> operator()(MeterOptions options) const {
+        options.verbose = global.verbose;
+        return done(meter(options, [&](const Meter::Reading &reading, std::uint64_t started_ns) {
+            print(options, reading, started_ns, global.json);
+        }));
     }
 
   private:
@@ -49,6 +58,12 @@ struct Run {
         if (result)
             sweep_stale();
         return result;
+    }
+    template <class T> Result<bool> printed(const Result<T> &result) const {
+        if (!result)
+            return std::unexpected(result.error());
+        print(*result, global.json);
+        return true;
     }
     static Result<bool> done(const Result<void> &result) {
         if (!result)
@@ -59,6 +74,7 @@ struct Run {
 
 Result<bool> run(const CommandLine &line) {
     capture_bpf_log(line.global.verbose);
+    take_notes([](const std::string &text) { fmt::print(stderr, "{}\n", text); });
     if (!line.global.netns.empty())
         if (auto entered = enter_netns(line.global.netns); !entered)
             return std::unexpected(entered.error());

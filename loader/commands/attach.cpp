@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 
@@ -15,6 +14,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/host/route.hpp"
 #include "loader/host/xdp.hpp"
 
@@ -27,7 +27,7 @@ Result<Record> install_or_undo(PinLock &lock, const AttachOptions &options, cons
     auto record = install(lock.place(), device, plan, options.allow, skb_mode);
     if (!record)
         if (auto undone = tear_down(lock); !undone)
-            fmt::print(stderr, "olaf: {}\n", undone.error().message());
+            note(fmt::format("olaf: {}", undone.error().message()));
     return record;
 }
 
@@ -51,48 +51,17 @@ Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
         obstacle = record.error().message();
     }
     if (!obstacle.empty())
-        fmt::print(stderr, "{}: skb mode, because {}\n", device.name, obstacle);
+        note(fmt::format("{}: skb mode, because {}", device.name, obstacle));
     return install_or_undo(lock, options, device, plan, true);
-}
-
-void report(const Device &device, const Record &record, std::uint64_t memory, bool json) {
-    const auto &config = record.config;
-    const auto mode = record.skb_mode ? "skb" : "native";
-    constexpr const char *kinds[] = {"local", "forward", "upstream"};
-    const std::string kind = kinds[config.deliver];
-    if (json) {
-        nlohmann::ordered_json object{{"device", device.name},
-                                      {"mode", mode},
-                                      {"deliver",
-                                       {{"kind", kind},
-                                        {"target", record.target},
-                                        {"bridge", (config.flags & OLAF_CONFIG_BRIDGE) != 0}}},
-                                      {"queue", config.queue_capacity},
-                                      {"max_lanes", config.max_lanes}};
-        object["rate_bps"] = nullptr;
-        if (config.rate_bps != 0)
-            object["rate_bps"] = config.rate_bps;
-        object["memory_bytes"] = memory;
-        object["window"] = window_text(window_of(config));
-        fmt::print("{}\n", object.dump());
-        return;
-    }
-    fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}{}, delivers {}{}, "
-               "maps take {}\n",
-               device.name, config.queue_capacity, mode, __builtin_bswap16(config.port_be),
-               policy_name(config.default_policy), rate_text(config.rate_bps),
-               config.window != 0 ? ", window " + window_text(window_of(config)) : "", kind,
-               record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "",
-               size_text(memory));
 }
 
 /// Ready for a new attachment: nothing of an older one, no other program.
 Result<void> clear_place(PinLock &lock, const Device &device) {
     const auto before = read_attachment(lock.place());
     if (before.record.complete && !before.alive)
-        fmt::print(stderr, "{}: removing a queue whose device or program has gone\n", device.name);
+        note(fmt::format("{}: removing a queue whose device or program has gone", device.name));
     else if (before.record.lane_ours)
-        fmt::print(stderr, "{}: removing what an interrupted attach left\n", device.name);
+        note(fmt::format("{}: removing what an interrupted attach left", device.name));
     if (auto done = tear_down(lock); !done)
         return done;
     if (const auto other = foreign_xdp(device.ifindex); !other.empty())
@@ -120,8 +89,8 @@ Result<Record> attach_new(const AttachOptions &options, const Device &device,
         return fail("attach to", device.name, EEXIST,
                     fmt::format("olaf detach {0} first, or olaf attach {0} --replace", device.name),
                     "a queue of olaf's is there");
-    for (const auto &note : plan->notes)
-        fmt::print(stderr, "{}: {}\n", device.name, note);
+    for (const auto &decided : plan->notes)
+        note(fmt::format("{}: {}", device.name, decided));
     auto record = Result<Record>{};
     if (auto clear = clear_place(*lock, device); clear)
         record = install_fitting_mode(*lock, options, device, *plan);
@@ -134,11 +103,11 @@ Result<Record> attach_new(const AttachOptions &options, const Device &device,
 
 } // namespace
 
-Result<void> attach(const AttachOptions &options, const GlobalOptions &global) {
+Result<Attached> attach(const AttachOptions &options) {
     if (auto good = require_privileges("attach to", options.device); !good)
-        return good;
+        return std::unexpected(good.error());
     if (auto good = require_kernel("attach to", options.device); !good)
-        return good;
+        return std::unexpected(good.error());
     const auto device = find_device(options.device);
     if (!device)
         return std::unexpected(device.error());
@@ -152,8 +121,7 @@ Result<void> attach(const AttachOptions &options, const GlobalOptions &global) {
         return std::unexpected(record.error());
     if (options.upstream)
         wake_neighbour(*options.upstream);
-    report(*device, *record, map_memory(place), global.json);
-    return {};
+    return Attached{.device = device->name, .record = *record, .memory_bytes = map_memory(place)};
 }
 
 } // namespace olaf

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The commands, each with its options as plain data. A command prints its result on stdout and
-// what a person should know besides on stderr.
+// The commands, each with its options as plain data. Those that end return what they did or found,
+// for the caller to print; what a person should know besides goes to take_notes() (host/notes.hpp).
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "checks.hpp"
+#include "loader/attachment/meter.hpp"
 #include "loader/attachment/options.hpp"
+#include "loader/attachment/record.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/observe/options.hpp"
 #include "loader/text/units.hpp"
@@ -22,13 +26,24 @@ struct GlobalOptions {
     bool verbose = false;
 };
 
-Result<void> attach(const AttachOptions &options, const GlobalOptions &global);
+/// A queue that is live.
+struct Attached {
+    std::string device;
+    Record record;
+    std::uint64_t memory_bytes = 0; ///< of its maps
+};
+Result<Attached> attach(const AttachOptions &options);
 
 struct DetachOptions {
     std::string device;
-    bool force = false; ///< drop what can't leave
+    bool force = false;   ///< drop what can't leave
+    bool verbose = false; ///< note how many wait
 };
-Result<void> detach(const DetachOptions &options, const GlobalOptions &global);
+struct Detached {
+    std::string device;
+    std::uint64_t updates_dropped = 0; ///< none without force
+};
+Result<Detached> detach(const DetachOptions &options);
 
 struct StatusOptions {
     std::string device; ///< "": every one
@@ -45,24 +60,41 @@ struct ClusterOptions {
     std::optional<std::uint32_t> max_count;
     std::vector<WorkerAddress> workers; ///< to register in each of the clusters
 };
-Result<void> cluster(const ClusterOptions &options, const GlobalOptions &global);
+Result<void> change_clusters(const ClusterOptions &options); ///< set, remove
+
+/// Clusters that have a rule or members of their own, and those that were asked for.
+struct ClusterListing {
+    struct Row {
+        std::uint32_t cluster = 0;
+        olaf_rule rule{};
+        std::vector<KnownMember> members;
+    };
+    std::vector<Row> rows;
+    olaf_rule usual{};        ///< of the others
+    std::uint32_t others = 0; ///< how many these are
+};
+Result<ClusterListing> list_clusters(const ClusterOptions &options);
 
 struct MeterOptions {
     std::string device;
     std::uint32_t port = OLAF_DEFAULT_PORT;
-    bool sent = false; ///< what the device sends, not what it receives
-    std::optional<std::uint64_t> for_ns; ///< nothing: until interrupted
+    bool sent = false;                         ///< what the device sends, not what it receives
+    std::optional<std::uint64_t> for_ns;       ///< nothing: until interrupted
     std::uint64_t interval_ns = 1'000'000'000; ///< between two tables
     std::uint32_t max_clusters = 1024;
     std::uint32_t max_segments = 1;
+    bool verbose = false; ///< note when it measures
 };
-Result<void> meter(const MeterOptions &options, const GlobalOptions &global);
+using MeterReader = std::function<void(const Meter::Reading &reading, std::uint64_t started_ns)>;
+/// Hands over a reading every interval, or one at the end of for_ns or when interrupted.
+Result<void> meter(const MeterOptions &options, const MeterReader &reader);
 
 struct DoctorOptions {
     std::string device; ///< "": the kernel alone
 };
-/// True if a queue can be attached natively.
-Result<bool> doctor(const DoctorOptions &options, const GlobalOptions &global);
+Result<std::vector<Check>> doctor(const DoctorOptions &options);
+/// Whether a queue can be attached natively.
+bool fit_to_attach(const std::vector<Check> &checks);
 
 // These only read: killing one at any moment leaves the queue as it was.
 Result<void> trace(const TraceOptions &options, const GlobalOptions &global);

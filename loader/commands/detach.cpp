@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
@@ -10,6 +9,7 @@
 #include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/host.hpp"
+#include "loader/host/notes.hpp"
 
 namespace olaf {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 /// How many updates go with the queue because they couldn't leave.
 std::uint64_t dropped(const Attachment &attachment, const Error &error) {
     const auto updates = updates_waiting(attachment).value_or(0);
-    fmt::print(stderr, "{}: dropped {} updates: {}\n", attachment.device, updates, error.reason);
+    note(fmt::format("{}: dropped {} updates: {}", attachment.device, updates, error.reason));
     return updates;
 }
 
@@ -44,9 +44,9 @@ Result<std::uint64_t> empty(const Attachment &attachment, bool force, bool verbo
 
 } // namespace
 
-Result<void> detach(const DetachOptions &options, const GlobalOptions &global) {
+Result<Detached> detach(const DetachOptions &options) {
     if (auto good = require_privileges("detach from", options.device); !good)
-        return good;
+        return std::unexpected(good.error());
     auto attachment = find_attachment(options.device);
     if (!attachment)
         return std::unexpected(attachment.error());
@@ -58,24 +58,15 @@ Result<void> detach(const DetachOptions &options, const GlobalOptions &global) {
     std::uint64_t updates_dropped = 0;
     // Half an attachment has nothing that could wait, and without its device nothing leaves.
     if (attachment->record.complete && attachment->alive) {
-        const auto emptied = empty(*attachment, options.force, global.verbose);
+        const auto emptied = empty(*attachment, options.force, options.verbose);
         if (!emptied)
             return std::unexpected(emptied.error());
         updates_dropped = *emptied;
     }
-    if (auto done = tear_down(*lock); !done)
-        return done;
-    if (auto done = lock->remove(); !done)
-        return done;
-    if (global.json)
-        fmt::print("{}\n",
-                   nlohmann::ordered_json{{"device", attachment->device},
-                                          {"detached", true},
-                                          {"updates_dropped", updates_dropped}}
-                       .dump());
-    else
-        fmt::print("{}: detached\n", attachment->device);
-    return {};
+    if (auto done = in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }});
+        !done)
+        return std::unexpected(done.error());
+    return Detached{.device = attachment->device, .updates_dropped = updates_dropped};
 }
 
 } // namespace olaf

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `olaf meter`: the Age-of-Model of updates that pass a device.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
-#include "commands.hpp"
-#include "loader/attachment/meter.hpp"
-#include "loader/host/clock.hpp"
-#include "loader/host/host.hpp"
-#include "loader/host/until.hpp"
 #include "loader/observe/aom_json.hpp"
 #include "loader/text/units.hpp"
+#include "print.hpp"
 
 namespace olaf {
 namespace {
@@ -72,46 +68,13 @@ void print_table(const MeterOptions &options, const Meter::Reading &reading,
 
 } // namespace
 
-Result<void> meter(const MeterOptions &options, const GlobalOptions &global) {
-    if (auto good = require_privileges("measure on", options.device); !good)
-        return good;
-    if (auto good = require_kernel("measure on", options.device); !good)
-        return good;
-    const auto device = find_device(options.device);
-    if (!device)
-        return std::unexpected(device.error());
-    if (!device->ethernet)
-        return fail("measure on", options.device, 0, "name an Ethernet device",
-                    "its frames have no MAC header");
-    const auto interrupts = Interrupts::catch_them();
-    if (!interrupts)
-        return std::unexpected(interrupts.error());
-    const auto meter = Meter::attach(*device, {.port = static_cast<std::uint16_t>(options.port),
-                                               .sent = options.sent,
-                                               .max_clusters = options.max_clusters,
-                                               .max_segments = options.max_segments});
-    if (!meter)
-        return std::unexpected(meter.error());
-    const auto started = monotonic_ns();
-    if (global.verbose)
-        fmt::print(stderr, "{}: measuring\n", options.device);
-    for (auto next = started;;) {
-        next += options.for_ns.value_or(options.interval_ns);
-        const auto interrupted = interrupts->until(next);
-        if (!interrupted)
-            return std::unexpected(interrupted.error());
-        const auto reading = meter->read();
-        if (!reading)
-            return std::unexpected(reading.error());
-        if (global.json)
-            fmt::print("{}\n",
-                       meter_json(options, *reading, started).dump(options.for_ns ? 2 : -1));
-        else
-            print_table(options, *reading, started);
-        std::fflush(stdout);
-        if (*interrupted || options.for_ns)
-            return {};
-    }
+void print(const MeterOptions &options, const Meter::Reading &reading, std::uint64_t started_ns,
+           bool json) {
+    if (json)
+        fmt::print("{}\n", meter_json(options, reading, started_ns).dump(options.for_ns ? 2 : -1));
+    else
+        print_table(options, reading, started_ns);
+    std::fflush(stdout);
 }
 
 } // namespace olaf
