@@ -18,7 +18,7 @@
  * area is an integer, kept whole in 128 bits: exact, and good for 2^55 ns (a year) of ages
  * up to 2^63 ns whatever the rate.
  *
- * Compiled as BPF C, C11 and C++. User space reads it through loader/aom.hpp.
+ * Compiled as BPF C, C11 and C++. User space reads it through loader/datapath/aom.hpp.
  */
 #ifndef OLAF_AOM_H
 #define OLAF_AOM_H

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "description.hpp"
-#include "loader/counters.hpp"
+#include "loader/text/counters.hpp"
 
 namespace olaf {
 namespace {

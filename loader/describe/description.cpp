@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "loader/cli.hpp"
+#include "loader/cli/cli.hpp"
 
 namespace olaf {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "loader/flow.hpp"
+#include "flow.hpp"
 #include "queue_reader.hpp"
 
 namespace olaf {

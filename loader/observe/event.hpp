@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "commands.hpp"
+#include "options.hpp"
 #include "olaf/events.h"
 
 namespace olaf {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <thread>
 
-#include "loader/clock.hpp"
-#include "loader/snapshot.hpp"
+#include "loader/datapath/snapshot.hpp"
+#include "loader/host/clock.hpp"
 
 namespace olaf {
 namespace {

@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "event.hpp"
-#include "loader/attachment.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "pin_watch.hpp"
 
 struct ring_buffer;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "live_json.hpp"
 
-#include "loader/aom_json.hpp"
-#include "loader/status_json.hpp"
+#include "aom_json.hpp"
+#include "status_json.hpp"
 
 namespace olaf {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "metrics.hpp"
 
-#include "loader/config.hpp"
-#include "loader/names.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/text/names.hpp"
 
 namespace olaf {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "loader/flow.hpp"
+#include "flow.hpp"
 #include "metrics.hpp"
 
 namespace olaf {

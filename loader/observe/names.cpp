@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "loader/counters.hpp"
+#include "loader/text/counters.hpp"
 
 namespace olaf {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "event.hpp"
-#include "loader/attachment.hpp"
+#include "loader/attachment/attachment.hpp"
 
 namespace olaf {
 

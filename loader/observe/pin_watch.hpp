@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <string>
 
-#include "loader/attachment.hpp"
+#include "loader/attachment/attachment.hpp"
 
 namespace olaf {
 

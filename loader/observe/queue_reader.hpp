@@ -5,9 +5,9 @@
 
 #include <string>
 
-#include "loader/attachment.hpp"
-#include "loader/reading.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "pin_watch.hpp"
+#include "status_json.hpp"
 
 namespace olaf {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cluster_rows.hpp"
-#include "loader/attachment.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "signals.hpp"
 
 namespace olaf {

@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "loader/status_json.hpp"
 #include "report_files.hpp"
+#include "status_json.hpp"
 
 namespace olaf {
 namespace {

@@ -6,9 +6,9 @@
 #include <iterator>
 
 #include "human.hpp"
-#include "loader/config.hpp"
-#include "loader/names.hpp"
-#include "loader/units.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/text/names.hpp"
+#include "loader/text/units.hpp"
 #include "report_files.hpp"
 
 namespace olaf {

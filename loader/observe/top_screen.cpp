@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "human.hpp"
-#include "loader/config.hpp"
-#include "loader/names.hpp"
-#include "loader/units.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/text/names.hpp"
+#include "loader/text/units.hpp"
 #include "sparkline.hpp"
 
 namespace olaf {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "event.hpp"
-#include "loader/attachment.hpp"
+#include "loader/attachment/attachment.hpp"
 
 namespace olaf {
 

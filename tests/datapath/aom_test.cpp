@@ -6,7 +6,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "loader/aom.hpp"
+#include "loader/datapath/aom.hpp"
 #include "queue_test.hpp"
 
 using namespace olaf::test;

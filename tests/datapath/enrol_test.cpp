@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "ack_test.hpp"
-#include "loader/members.hpp"
+#include "loader/datapath/members.hpp"
 
 using namespace olaf::test;
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "loader/datapath.hpp"
+#include "loader/datapath/datapath.hpp"
 #include "olaf/acks.h"
-#include "olaf/window.h"
 #include "olaf/aom.h"
 #include "olaf/members.h"
+#include "olaf/window.h"
 #include "packet.hpp"
 #include "test_run.hpp"
 

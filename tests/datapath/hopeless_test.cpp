@@ -57,7 +57,7 @@ class Hopeless : private InTestbed, public QueueTest {
     }
     void tick(const Bytes &token) {
         queue.link_free();
-        (void)run_tc(queue.queue().lane_drain_fd(), token);
+        (void)run_tc(queue.queue().program_fd("olaf_lane_drain"), token);
     }
 };
 

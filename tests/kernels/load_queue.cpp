@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "loader/datapath.hpp"
-#include "loader/programs.hpp"
+#include "loader/datapath/datapath.hpp"
+#include "loader/datapath/programs.hpp"
 #include "olaf/window.h"
 
 namespace {

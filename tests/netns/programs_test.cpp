@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the kernel has attached is what the table of programs says, in every way to deliver.
-#include "loader/programs.hpp"
+#include "loader/datapath/programs.hpp"
 
 #include <gtest/gtest.h>
 

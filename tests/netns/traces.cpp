@@ -31,7 +31,7 @@ std::vector<std::string> devices(const Netns &netns) {
     return names;
 }
 
-/// Pins are in a directory of the namespace's inode (loader/bpffs.hpp).
+/// Pins are in a directory of the namespace's inode (loader/host/bpffs.hpp).
 std::string pins(const Netns &netns) {
     struct stat info {};
     fstat(netns.fd(), &info);

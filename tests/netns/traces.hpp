@@ -13,7 +13,7 @@ namespace olaf::test {
 /// Devices, qdiscs, filters, programs on hooks, offloads and pins of a namespace, as text.
 std::string traces(const Netns &netns);
 
-/// Where the queue of a device has its pins (loader/bpffs.hpp).
+/// Where the queue of a device has its pins (loader/host/bpffs.hpp).
 std::string pin_directory(const Netns &netns, const std::string &device);
 
 /// Programs attached in a namespace, XDP and TC, and their maps, by id.

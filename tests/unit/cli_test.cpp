@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "loader/address.hpp"
-#include "loader/cli.hpp"
-#include "loader/config.hpp"
-#include "loader/units.hpp"
+#include "loader/cli/cli.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/text/address.hpp"
+#include "loader/text/units.hpp"
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include "loader/observe/live_json.hpp"
 #include "loader/observe/metrics.hpp"
 #include "loader/observe/recording.hpp"
-#include "loader/status_json.hpp"
-#include "loader/status_text.hpp"
+#include "loader/observe/status_json.hpp"
+#include "loader/observe/status_text.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "loader/cli.hpp"
+#include "loader/cli/cli.hpp"
 #include "loader/describe/description.hpp"
 
 namespace {

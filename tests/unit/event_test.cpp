@@ -6,9 +6,10 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "loader/counters.hpp"
 #include "loader/observe/event.hpp"
 #include "loader/observe/names.hpp"
+#include "loader/text/counters.hpp"
+#include "loader/text/names.hpp"
 #include "olaf/queue.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What the kernel says of itself.
-#include "loader/host.hpp"
+#include "loader/host/host.hpp"
 
 #include <gtest/gtest.h>
 

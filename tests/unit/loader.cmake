@@ -12,6 +12,11 @@ add_executable(olaf_host_tests host_test.cpp)
 target_link_libraries(olaf_host_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_host_tests PROPERTIES LABELS unit)
 
+# Rooms of the loader include only what is below them.
+add_test(NAME loader.layers
+         COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/layers ${PROJECT_SOURCE_DIR}/loader)
+set_tests_properties(loader.layers PROPERTIES LABELS unit TIMEOUT 60)
+
 # The table of programs: libbpf reads the objects, the kernel isn't asked.
 add_executable(olaf_programs_tests programs_test.cpp)
 target_compile_definitions(olaf_programs_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")

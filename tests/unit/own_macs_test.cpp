@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // By which MAC addresses frames that arrive at a device reach this host.
-#include "loader/own_macs.hpp"
+#include "loader/host/own_macs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The table of programs agrees with itself, with bpf/ and with what clang made of that.
-#include "loader/programs.hpp"
+#include "loader/datapath/programs.hpp"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -11,8 +11,8 @@
 #include <set>
 #include <string>
 
-#include "loader/map_sizes.hpp"
-#include "loader/object.hpp"
+#include "loader/datapath/map_sizes.hpp"
+#include "loader/datapath/object.hpp"
 
 namespace olaf {
 namespace {

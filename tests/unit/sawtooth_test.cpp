@@ -9,7 +9,7 @@
 #include <random>
 
 #include "bpf/age/sawtooth.bpf.h"
-#include "loader/aom.hpp"
+#include "loader/datapath/aom.hpp"
 
 namespace {
 

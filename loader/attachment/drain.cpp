@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "drain.hpp"
+
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "loader/datapath/config.hpp"
+#include "loader/datapath/snapshot.hpp"
+#include "loader/host/clock.hpp"
+#include "loader/host/notes.hpp"
+#include "olaf/lane.h"
+#include "way_out.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000;
+constexpr std::uint64_t poll_ns = 5 * millisecond;
+constexpr std::uint64_t lease_ns = 1000 * millisecond;
+constexpr std::uint64_t slack_ns = 1000 * millisecond;
+
+/// The longest that one departure may take: the largest frame at the rate, its turns of the
+/// lane, and time for a busy machine.
+std::uint64_t departure_bound(const olaf_config &config) {
+    const auto frame = entry_bytes(config.max_lanes) + config.frame_overhead;
+    const auto wire = static_cast<double>(config.ns_per_byte_q24) / 0x1p24 * frame;
+    return static_cast<std::uint64_t>(wire) + 2 * config.drain_interval_ns +
+           olaf_longest_turn_ns(config.drain_interval_ns) + slack_ns;
+}
+
+/// The longest that a closed window holds it up besides: the timeout after which a silent
+/// server is no longer waited for.
+Result<std::uint64_t> window_bound(const Attachment &attachment) {
+    if (attachment.record.config.window == 0)
+        return 0;
+    const auto map = open_map(attachment, "olaf_window");
+    if (!map)
+        return std::unexpected(map.error());
+    const auto window = read_window(map->get());
+    if (!window)
+        return std::unexpected(window.error());
+    return window_timeout_ns(*window);
+}
+
+std::unexpected<Error> stuck(const Attachment &attachment) {
+    const auto waiting = updates_waiting(attachment);
+    const auto why = obstacle(attachment);
+    return fail("drain the queue of", attachment.device, 0,
+                "it works on; bring the way out up again, or drop them: olaf detach --force",
+                fmt::format("{} updates wait and none leaves: {}", waiting.value_or(0),
+                            why.empty() ? "nothing tells why" : why));
+}
+
+std::unexpected<Error> interrupted(const Attachment &attachment) {
+    return fail("drain the queue of", attachment.device, EINTR, "it works on");
+}
+
+/// Does less wait than ever since the draining began? A head that moves tells nothing: an update
+/// whose next hop is silent goes to the back, and others may arrive that wait for it too.
+struct Progress {
+    std::uint64_t bound_ns, fewest = UINT64_MAX, deadline_ns = 0, told_ns = monotonic_ns();
+
+    /// What leaves into a device that is down is no progress.
+    bool too_slow(const Attachment &attachment, const olaf_ring &ring, std::uint64_t now) {
+        const auto waiting = ring.tail - ring.head;
+        if (waiting < fewest && (deadline_ns == 0 || output_obstacle(attachment).empty())) {
+            deadline_ns = now + bound_ns;
+            fewest = waiting;
+        }
+        return now > deadline_ns;
+    }
+
+    void tell(const Attachment &attachment, const olaf_ring &ring, std::uint64_t now) {
+        if (now - told_ns < 500 * millisecond)
+            return;
+        note(fmt::format("{}: {} of them wait", attachment.device, ring.tail - ring.head));
+        told_ns = now;
+    }
+};
+
+} // namespace
+
+Result<DrainLease> DrainLease::take(const Attachment &attachment) {
+    auto control = open_map(attachment, "olaf_control");
+    if (!control)
+        return std::unexpected(control.error());
+    DrainLease lease(std::move(*control));
+    if (auto done = lease.renew(); !done)
+        return std::unexpected(done.error());
+    return lease;
+}
+
+DrainLease::~DrainLease() {
+    if (control_)
+        (void)write(0);
+}
+
+Result<void> DrainLease::renew() {
+    const auto now = monotonic_ns();
+    if (until_ns_ > now + lease_ns * 3 / 4)
+        return {};
+    until_ns_ = now + lease_ns;
+    return write(until_ns_);
+}
+
+Result<void> DrainLease::write(std::uint64_t until_ns) const {
+    const std::uint32_t key = 0;
+    const olaf_control control{.draining_until_ns = until_ns};
+    if (bpf_map_update_elem(control_.get(), &key, &control, BPF_ANY) != 0)
+        return fail("write", "olaf_control", errno);
+    return {};
+}
+
+Result<void> drain(const Attachment &attachment, DrainLease *lease, const Interrupts &interrupts,
+                   bool verbose) {
+    const auto map = open_map(attachment, "olaf_ring");
+    const auto held_up = window_bound(attachment);
+    if (!map || !held_up)
+        return std::unexpected(map ? held_up.error() : map.error());
+    Progress progress{.bound_ns = departure_bound(attachment.record.config) + *held_up};
+    for (;;) {
+        if (lease != nullptr)
+            if (auto done = lease->renew(); !done)
+                return done;
+        const auto ring = read_ring(map->get());
+        if (!ring)
+            return std::unexpected(ring.error());
+        if (ring->head == ring->tail)
+            return {};
+        const auto now = monotonic_ns();
+        if (progress.too_slow(attachment, *ring, now))
+            return stuck(attachment);
+        if (verbose)
+            progress.tell(attachment, *ring, now);
+        const auto stop = interrupts.until(now + poll_ns);
+        if (!stop)
+            return std::unexpected(stop.error());
+        if (*stop)
+            return interrupted(attachment);
+    }
+}
+
+Result<std::uint64_t> updates_waiting(const Attachment &attachment) {
+    std::vector<Fd> open; // for as long as they are read
+    const auto snapshot = read_snapshot(attachment.record.config, [&](const char *name) {
+        auto fd = open_map_to_read(attachment, name);
+        return fd ? open.emplace_back(std::move(*fd)).get() : -1;
+    });
+    if (!snapshot)
+        return std::unexpected(snapshot.error());
+    return snapshot->levels.updates_waiting;
+}
+
+} // namespace olaf

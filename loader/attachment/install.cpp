@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "install.hpp"
+
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "allow_list.hpp"
+#include "beside.hpp"
+#include "hooks.hpp"
+#include "loader/datapath/programs.hpp"
+#include "loader/host/lane.hpp"
+#include "loader/host/tc.hpp"
+#include "loader/host/xdp.hpp"
+#include "own_addresses.hpp"
+#include "proof.hpp"
+#include "steps.hpp"
+#include "tracepoints.hpp"
+#include "turnround.hpp"
+
+namespace olaf {
+namespace {
+
+/// A unicast address that nobody else has.
+std::array<std::uint8_t, 6> random_mac() {
+    std::array<std::uint8_t, 6> mac{};
+    [[maybe_unused]] const auto got = ::getrandom(mac.data(), mac.size(), 0);
+    mac[0] = static_cast<std::uint8_t>((mac[0] & 0xfc) | 0x02);
+    return mac;
+}
+
+template <std::size_t N> void copy_text(char (&field)[N], const std::string &text) {
+    std::snprintf(field, N, "%s", text.c_str());
+}
+
+Result<void> install_lane(const RecordMap &map, Record &record, const Device &device,
+                          std::uint64_t interval) {
+    const Lane names = lane_names(device.ifindex);
+    for (const auto &name : {names.a, names.b})
+        if (find_device(name))
+            return fail("make the drain lane", name, EEXIST,
+                        "another device has that name: ip link delete it");
+    record.lane_ours = 1;
+    if (auto done = map.write(record); !done)
+        return done;
+    const auto lane = make_lane(device.ifindex, device.mtu, interval);
+    if (!lane)
+        return std::unexpected(lane.error());
+    record.lane_ifindex_a = lane->ifindex_a;
+    record.lane_ifindex_b = lane->ifindex_b;
+    return map.write(record);
+}
+
+/// Filters of the lane's ends and of the queue's device.
+Result<void> install_filters(const PinPlace &place, const RecordMap &map, Record &record,
+                             const Datapath &queue, const Device &device) {
+    const auto had_clsact = has_clsact(device.name, device.ifindex);
+    if (!had_clsact)
+        return std::unexpected(had_clsact.error());
+    record.clsact_ours = !*had_clsact;
+    if (auto done = map.write(record); !done)
+        return done;
+    for (const auto &program : programs) {
+        if (!runs_by_tc(program) || program.on == On::way_back || !stands(program, record.config))
+            continue;
+        const auto where = device_of(program, place, record);
+        if (!where)
+            return fail("find the device of", std::string(program.name), ENODEV);
+        if (auto done = ensure_clsact(where->name, where->ifindex); !done)
+            return done;
+        if (auto done = add(program, *where, queue); !done)
+            return done;
+    }
+    return {};
+}
+
+Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Record &record) {
+    for (const auto &program : programs) {
+        if (program.hook != Hook::xdp || !stands(program, record.config))
+            continue;
+        const auto device = device_of(program, place, record);
+        if (!device)
+            return fail("find the device of", std::string(program.name), ENODEV);
+        const auto link = attach_xdp(*device, queue.program_fd(program.name), record.skb_mode != 0);
+        if (!link)
+            return std::unexpected(link.error());
+        const auto path = place.path(program.link);
+        if (bpf_obj_pin(link->get(), path.c_str()) != 0)
+            return fail("pin", path, errno);
+    }
+    return {};
+}
+
+} // namespace
+
+Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
+                       const std::vector<olaf_prefix> &allowed, bool skb_mode) {
+    Record record;
+    record.skb_mode = skb_mode;
+    copy_text(record.device, device.name);
+    copy_text(record.target, plan.target);
+    const auto map = RecordMap::create(place, record);
+    if (!map)
+        return std::unexpected(map.error());
+    if (auto done = install_lane(*map, record, device, plan.config.drain_interval_ns); !done)
+        return std::unexpected(done.error());
+
+    auto human = plan.config;
+    human.lane_ifindex = record.lane_ifindex_a;
+    human.kick_ifindex = record.lane_ifindex_b;
+    human.skb_mode = skb_mode;
+    human.lane_mac = random_mac();
+    const auto config = make_config(human);
+    if (!config)
+        return std::unexpected(config.error());
+    record.config = *config;
+    const auto queue = Datapath::load(
+        *config, {.pinned_maps = {}, .asks_driver = !skb_mode && driver_tells_tags(device)});
+    if (!queue)
+        return std::unexpected(queue.error());
+    const auto finish = [&] {
+        record.complete = 1;
+        return map->write(record);
+    };
+    const auto done =
+        in_order({[&] { return allow(queue->map_fd("olaf_allow"), allowed); },
+                  [&] {
+                      return refresh_addresses(queue->map_fd("olaf_own"),
+                                               queue->map_fd("olaf_own_macs"), device.ifindex);
+                  },
+                  [&] { return queue->pin_maps(place.path()); },
+                  [&] { return pin_programs(*queue, place, false); },
+                  [&] { return install_filters(place, *map, record, *queue, device); },
+                  [&] { return install_return(*map, record, *queue); },
+                  [&] { return prove_lane(*queue, device); },
+                  [&] {
+                      attach_tracepoints_or_say(*queue, place, device);
+                      say_if_driver_is_silent(*queue, device);
+                      return install_xdp(place, *queue, record);
+                  },
+                  finish});
+    if (!done)
+        return std::unexpected(done.error());
+    return record;
+}
+
+Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace) {
+    for (const auto &program : programs) {
+        if (program.pin.empty() || program.when == When::driver_tells)
+            continue; // the other line of the same name has pinned whichever it is
+        const int fd = queue.program_fd(program.name);
+        const auto path = place.path(program.pin);
+        // The new one is pinned beside and moved over the old one.
+        const auto first = replace ? path + "_new" : path;
+        if (replace)
+            ::unlink(first.c_str());
+        if (bpf_obj_pin(fd, first.c_str()) != 0)
+            return fail("pin program", first, errno);
+        if (replace && std::rename(first.c_str(), path.c_str()) != 0)
+            return fail("pin program", path, errno);
+    }
+    return {};
+}
+
+} // namespace olaf

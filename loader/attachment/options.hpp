@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What `attach` is asked for, as plain data.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loader/text/address.hpp"
+#include "loader/text/units.hpp"
+#include "olaf/queue.h"
+
+namespace olaf {
+
+enum class XdpMode { automatic, native, skb };
+
+/// What isn't given is DatapathConfig's default, or with replace the running queue's.
+struct AttachOptions {
+    std::string device;
+    bool local = false;
+    std::string forward; ///< device
+    std::optional<bool> bridge; ///< with forward; nothing: where the device is a bridge's
+    std::optional<Endpoint> upstream;
+    std::optional<std::uint16_t> port;
+    std::optional<std::optional<std::uint32_t>> queue; ///< inner nothing: auto
+    std::optional<Rate> rate;
+    std::optional<Window> window;
+    std::optional<olaf_policy> policy;
+    bool fifo = false; ///< clusters may be set to policy fifo later
+    std::optional<std::uint32_t> max_clusters;
+    std::optional<std::uint32_t> max_segments;
+    std::optional<std::optional<std::uint32_t>> max_lanes; ///< inner nothing: mtu
+    XdpMode mode = XdpMode::automatic;
+    std::optional<std::uint64_t> drain_interval_ns;
+    std::optional<std::uint64_t> activity_window_ns;
+    std::vector<olaf_prefix> allow;
+    std::optional<std::uint32_t> max_workers;
+    std::optional<std::uint64_t> member_timeout_ns;
+    std::optional<bool> strict;
+    std::optional<bool> verify;
+    bool replace = false;
+};
+
+} // namespace olaf

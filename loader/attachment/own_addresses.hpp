@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// This host's own addresses: what the queue's programs were told of what the kernel says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "attachment.hpp"
+#include "loader/host/addresses.hpp"
+#include "olaf/own.h"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// As the maps have them.
+Result<OwnAddresses> told_addresses(int addresses_fd, int macs_fd);
+
+/// Makes the maps hold just these. One that stays is never missing in between.
+Result<void> tell_addresses(int addresses_fd, int macs_fd, const OwnAddresses &own);
+
+/// host_addresses() into the maps of a queue. Only one olaf at a time may do so: hold its lock.
+Result<void> refresh_addresses(int addresses_fd, int macs_fd, std::uint32_t ifindex);
+
+/// The same for a pinned queue, unless another olaf holds its lock: that one does it.
+Result<void> refresh_addresses(const Attachment &attachment);
+
+/// In what the programs were told something else than the kernel says; as people write it.
+struct OwnDifference {
+    std::vector<std::string> unknown; ///< addresses and MAC addresses that the programs don't know
+    std::vector<std::string> gone;    ///< ones that aren't the host's any more
+};
+Result<OwnDifference> own_difference(const Attachment &attachment);
+
+/// A sentence for each, with the remedy.
+std::vector<std::string> own_notes(const OwnDifference &difference, const std::string &device);
+
+} // namespace olaf

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "replace.hpp"
+
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "allow_list.hpp"
+#include "attachment.hpp"
+#include "beside.hpp"
+#include "drain.hpp"
+#include "install.hpp"
+#include "loader/host/notes.hpp"
+#include "own_addresses.hpp"
+#include "plan.hpp"
+#include "replace_checks.hpp"
+#include "steps.hpp"
+#include "swap.hpp"
+#include "tracepoints.hpp"
+#include "turnround.hpp"
+#include "undo.hpp"
+
+namespace olaf {
+namespace {
+
+/// Clusters that follow the default follow it to the new policy.
+Result<void> move_default(int rules_fd, const olaf_config &from, const olaf_config &to) {
+    if (from.default_policy == to.default_policy)
+        return {};
+    const auto old_rule = default_rule(static_cast<olaf_policy>(from.default_policy));
+    const auto new_rule = default_rule(static_cast<olaf_policy>(to.default_policy));
+    for (std::uint32_t id = 0; id < from.max_clusters; id++) {
+        olaf_rule rule{};
+        if (bpf_map_lookup_elem(rules_fd, &id, &rule) != 0)
+            return fail("read", "olaf_rules", errno);
+        if (std::memcmp(&rule, &old_rule, sizeof rule) == 0)
+            if (auto done = write_rules(rules_fd, id, id, new_rule); !done)
+                return done;
+    }
+    return {};
+}
+
+/// One replacement: from what runs to what is wanted.
+struct Replacement {
+    const AttachOptions &options;
+    const Device &device;
+    const PinPlace &place;
+    RecordMap map;
+    Record running;
+    Record record; ///< the new one
+    Datapath queue;
+    std::optional<DrainLease> lease = {}; ///< while nothing may wait
+};
+
+/// What runs, and the new programs, loaded on its maps.
+Result<Replacement> prepare(const AttachOptions &options, const Device &device,
+                            const PinPlace &place) {
+    if (const auto live = live_attachment(device.name); !live)
+        return std::unexpected(live.error());
+    auto map = RecordMap::open(place);
+    if (!map)
+        return std::unexpected(map.error());
+    const auto running = map->read();
+    if (!running)
+        return std::unexpected(running.error());
+    if (auto good = check_layout(*running, device); !good)
+        return std::unexpected(good.error());
+    const auto plan = make_plan(options, device, &*running);
+    if (!plan)
+        return std::unexpected(plan.error());
+    const auto config = make_config(plan->config);
+    if (!config)
+        return std::unexpected(config.error());
+    if (auto good = check_replacement(options, *running, *plan, *config, device); !good)
+        return std::unexpected(good.error());
+    auto queue = Datapath::load(
+        *config, {.pinned_maps = place.path(),
+                  .asks_driver = running->skb_mode == 0 && driver_tells_tags(device)});
+    if (!queue)
+        return std::unexpected(queue.error());
+    for (const auto &decided : plan->notes)
+        note(fmt::format("{}: {}", device.name, decided));
+    Record record = *running;
+    record.config = *config;
+    std::snprintf(record.target, sizeof record.target, "%s", plan->target.c_str());
+    return Replacement{options,  device, place,
+                       std::move(*map), *running, record, std::move(*queue)};
+}
+
+/// What waits was made for the old way: it leaves by that first, with the old programs, and
+/// until the replacement is done nothing new waits. Not only for that way's sake: where a qdisc
+/// clsact comes or goes, the kernel refuses for a moment what the lane sends by that device.
+Result<void> empty_first(Replacement &to) {
+    if (!goes_another_way(to.running.config, to.record.config))
+        return {};
+    const auto interrupts = Interrupts::catch_them();
+    if (!interrupts)
+        return std::unexpected(interrupts.error());
+    const auto attachment = read_attachment(to.place);
+    auto lease = DrainLease::take(attachment);
+    if (!lease)
+        return std::unexpected(lease.error());
+    to.lease.emplace(std::move(*lease));
+    return drain(attachment, &*to.lease, *interrupts, false);
+}
+
+Result<void> renew(Replacement &to) {
+    return to.lease ? to.lease->renew() : Result<void>{};
+}
+
+/// All that can fail; taken back if it does.
+Result<void> take_over(Replacement &to) {
+    const auto allowed = to.queue.map_fd("olaf_allow");
+    const auto lane = to.record.lane(to.device.ifindex);
+    const auto interval = to.running.config.drain_interval_ns;
+    Undo undo;
+    if (auto done = allow(allowed, to.options.allow, &undo); !done)
+        return done;
+    auto done = in_order(
+        {[&] {
+             // What the host has now is right for the old programs too: nothing of it is taken back.
+             return refresh_addresses(to.queue.map_fd("olaf_own"),
+                                      to.queue.map_fd("olaf_own_macs"), to.device.ifindex);
+         },
+         [&] { return empty_first(to); },
+         [&] { return swap_return(to.place, to.map, to.running, to.record, to.queue, undo); },
+         [&] { return renew(to); },
+         [&] { return swap_programs(to.place, to.running, to.queue, undo); },
+         [&] {
+             undo.add([=] { (void)shape_lane(lane, interval); });
+             return shape_lane(lane, to.record.config.drain_interval_ns);
+         },
+         [&] {
+             return move_default(to.queue.map_fd("olaf_rules"), to.running.config,
+                                 to.record.config);
+         }});
+    if (done)
+        undo.dismiss(); // from here on the new ones are right
+    return done;
+}
+
+} // namespace
+
+Result<Record> replace(const AttachOptions &options, const Device &device, const PinPlace &place) {
+    const auto lock = PinLock::existing(place);
+    if (!lock && lock.error().code == ENOENT)
+        return fail("replace the queue on", device.name, 0,
+                    "olaf attach without --replace puts one there", "none is attached");
+    if (!lock)
+        return std::unexpected(lock.error());
+    auto to = prepare(options, device, place);
+    if (!to)
+        return std::unexpected(to.error());
+    if (auto done = take_over(*to); !done)
+        return std::unexpected(done.error());
+    attach_tracepoints_or_say(to->queue, place, device);
+    say_if_driver_is_silent(to->queue, device);
+    const auto done = in_order({[&] { return pin_programs(to->queue, place, true); },
+                                [&] { return to->map.write(to->record); },
+                                [&] { return renew(*to); },
+                                [&] { return leave_return(place, to->map, to->record); },
+                                [&] {
+                                    return options.allow.empty()
+                                               ? Result<void>{}
+                                               : allow_only(to->queue.map_fd("olaf_allow"),
+                                                            options.allow);
+                                }});
+    if (!done)
+        return std::unexpected(done.error());
+    return to->record;
+}
+
+} // namespace olaf

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The step of --replace that puts new programs where old ones run.
+#pragma once
+
+#include "loader/datapath/datapath.hpp"
+#include "record.hpp"
+#include "undo.hpp"
+
+namespace olaf {
+
+/// In the order of the table (programs.hpp): from the end of the path to its start, so that a frame never meets a program that hands on
+/// what the next one doesn't know. Each step is taken back if a later one fails.
+Result<void> swap_programs(const PinPlace &place, const Record &running, const Datapath &queue,
+                           Undo &undo);
+
+} // namespace olaf

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "teardown.hpp"
+
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "attachment.hpp"
+#include "hooks.hpp"
+#include "loader/datapath/programs.hpp"
+#include "loader/host/device.hpp"
+#include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
+#include "loader/host/tc.hpp"
+#include "loader/host/xdp.hpp"
+#include "record.hpp"
+#include "steps.hpp"
+#include "turnround.hpp"
+
+namespace olaf {
+namespace {
+
+void keep_first(Result<void> &first, const Result<void> &result) {
+    if (first && !result)
+        first = result;
+}
+
+void remove_from_device(const PinPlace &place, const Record &record, Result<void> &first) {
+    // First: on the queue's own device it is a filter in the same clsact.
+    keep_first(first, remove_return(place, record));
+    const auto device = find_device(place.ifindex);
+    if (!device)
+        return;
+    const Filters filters(place);
+    bool removed_one = false;
+    for (const auto &program : programs) {
+        if (!runs_by_tc(program) || program.on != On::device)
+            continue; // on the lane they go with it
+        const auto removed = filters.remove(program, *device);
+        if (!removed)
+            keep_first(first, std::unexpected(removed.error()));
+        removed_one |= removed && *removed;
+    }
+    // A filter of ours, or an attach that got stuck, is proof that the index still means the
+    // same device; else an innocent one may have come by it.
+    if (record.clsact_ours && (removed_one || !record.complete))
+        keep_first(first, remove_empty_clsact(device->name, device->ifindex));
+}
+
+} // namespace
+
+Result<void> take_off_xdp(const PinPlace &place) {
+    for (const auto &program : programs) {
+        if (program.hook != Hook::xdp)
+            continue;
+        const Fd link(bpf_obj_get(place.path(program.link).c_str()));
+        if (link && xdp_link_device(link.get()) != 0 && bpf_link_detach(link.get()) != 0)
+            return fail("remove the XDP program from", place.path(), errno);
+    }
+    return {};
+}
+
+Result<void> tear_down(PinLock &lock) {
+    const auto &place = lock.place();
+    Result<void> first = take_off_xdp(place);
+    const auto here = netns_inode();
+    const auto map = RecordMap::open(place);
+    const auto record = map ? map->read() : std::unexpected(map.error());
+    if (record && here && *here == place.netns) {
+        // Killed between a filter and its clsact, the next one must still know that to be ours.
+        auto half = *record;
+        half.complete = 0;
+        keep_first(first, map->write(half));
+        remove_from_device(place, *record, first);
+        if (record->lane_ours)
+            keep_first(first, remove_lane(record->lane(place.ifindex)));
+    } else if (!record && record.error().code != ENOENT) {
+        keep_first(first, std::unexpected(record.error()));
+        return first; // keep the pins for the olaf that can read the record
+    }
+    keep_first(first, lock.clear());
+    return first;
+}
+
+void sweep_stale(const std::optional<PinPlace> &but) {
+    const auto here = netns_inode();
+    if (!here)
+        return;
+    const auto namespaces = visible_netns();
+    for (const auto &place : pinned_places()) {
+        const bool ours = place.netns == *here;
+        if (but && place.netns == but->netns && place.ifindex == but->ifindex)
+            continue;
+        if (ours ? find_device(place.ifindex).has_value() : namespaces.contains(place.netns))
+            continue;
+        auto lock = PinLock::existing(place);
+        if (!lock)
+            continue; // somebody is at work on it
+        const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
+        if (link ? xdp_link_device(link.get()) != 0 : errno != ENOENT)
+            continue; // it lives, or we may not know
+        const std::string device(read_attachment(place).record.device);
+        if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))
+            note(fmt::format("{}: removed what was left of its queue, for its {} has gone", device,
+                             ours ? "device" : "network namespace"));
+    }
+}
+
+} // namespace olaf

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tracepoints.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "beside.hpp"
+#include "loader/datapath/map_sizes.hpp"
+#include "loader/datapath/object.hpp"
+#include "loader/datapath/programs.hpp"
+#include "loader/host/bpf_log.hpp"
+#include "loader/host/notes.hpp"
+#include "steps.hpp"
+
+namespace olaf {
+namespace {
+
+struct LinkCloser {
+    void operator()(bpf_link *link) const { bpf_link__destroy(link); }
+};
+using Link = std::unique_ptr<bpf_link, LinkCloser>;
+
+/// The map in which programs look up whose frames they watch, where they have it.
+constexpr auto watched_map = "olaf_watched";
+
+/// Gives an object its constants and the maps of the queue, and loads it.
+Result<void> load(Object &object, const Datapath &queue, const PinPlace &place) {
+    const auto &config = queue.config();
+    const auto netns = static_cast<std::uint32_t>(place.netns);
+    return in_order({[&] { return object.set("olaf_cfg", config); },
+                     [&] { return object.set("olaf_beside_ifindex", place.ifindex); },
+                     [&] { return object.set("olaf_beside_netns", netns); },
+                     [&] {
+                         return object.share_maps(
+                             config, [&](const char *map) { return queue.map_fd(map); });
+                     },
+                     [&] { return object.load(); }});
+}
+
+/// Maps that are the object's alone; constants and variables aside.
+std::vector<std::string> own_maps(const Object &object, const olaf_config &config) {
+    const auto shared = map_sizes(config);
+    std::vector<std::string> names;
+    const bpf_map *map = nullptr;
+    bpf_object__for_each_map(map, object.get()) {
+        const std::string name(bpf_map__name(map));
+        if (!bpf_map__is_internal(map) &&
+            std::ranges::none_of(shared, [&](const MapSize &size) { return name == size.name; }))
+            names.push_back(name);
+    }
+    return names;
+}
+
+Result<void> write_watched(int fd, const olaf_watched &watched) {
+    const std::uint32_t key = 0;
+    if (bpf_map_update_elem(fd, &key, &watched, BPF_ANY) != 0)
+        return fail("write", watched_map, errno);
+    return {};
+}
+
+/// Tells programs that run already.
+Result<void> update_watched(const PinPlace &place, const olaf_config &config) {
+    const auto path = place.path(watched_map);
+    const Fd fd(bpf_obj_get(path.c_str()));
+    if (fd)
+        return write_watched(fd.get(), watched_of(place, config));
+    return errno == ENOENT ? Result<void>{} : fail("open", path, errno);
+}
+
+Result<void> pin(int fd, const std::string &path) {
+    if (bpf_obj_pin(fd, path.c_str()) != 0)
+        return fail("pin", path, errno);
+    return {};
+}
+
+Result<void> attach_one(const Object &object, const Program &line, const PinPlace &place) {
+    const auto *program =
+        bpf_object__find_program_by_name(object.get(), std::string(line.name).c_str());
+    const Link link(program != nullptr ? bpf_program__attach(program) : nullptr);
+    if (!link)
+        return fail("watch", std::string(line.section), errno,
+                    "a kernel with CONFIG_DEBUG_INFO_BTF and CONFIG_TRACEPOINTS");
+    return pin(bpf_link__fd(link.get()), place.path(line.link));
+}
+
+Result<void> attach_all(const Object &object, const olaf_config &config, const PinPlace &place) {
+    if (const int fd = object.map_fd(watched_map); fd >= 0)
+        if (auto done = write_watched(fd, watched_of(place, config)); !done)
+            return done;
+    for (const auto &name : own_maps(object, config))
+        if (auto done = pin(object.map_fd(name), place.path(name)); !done)
+            return done;
+    for (const auto &line : programs)
+        if (line.object == object.name())
+            if (auto done = attach_one(object, line, place); !done)
+                return done;
+    return {};
+}
+
+/// Takes back what an attempt that failed, or was killed, has pinned.
+void forget(const PinPlace &place, const Object &object, const olaf_config &config) {
+    for (const auto &line : programs)
+        if (line.object == object.name())
+            ::unlink(place.path(line.link).c_str());
+    for (const auto &name : own_maps(object, config))
+        ::unlink(place.path(name).c_str());
+}
+
+void say_without(std::string_view object, const Device &device, const Error &error) {
+    if (object == "beside")
+        say_tags_unseen(device, fmt::format(" ({})", error.message()));
+    else
+        note(fmt::format("{}: {}: {}", device.name,
+                         object == "loss" ? "losses behind the queue won't be counted"
+                                          : fmt::format("it works without {}", object),
+                         error.message()));
+}
+
+} // namespace
+
+olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
+    return {.netns = static_cast<std::uint32_t>(place.netns),
+            .ifindex = place.ifindex,
+            .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
+            .lane_ifindex = config.lane_ifindex,
+            .kick_ifindex = config.kick_ifindex,
+            .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
+            .port_be = config.port_be,
+            .pad = {}};
+}
+
+bool at_tracepoints(const PinPlace &place, std::string_view object) {
+    return std::ranges::all_of(programs, [&](const Program &line) {
+        // To open a link takes more rights than to see it.
+        return line.object != object || ::access(place.path(line.link).c_str(), F_OK) == 0;
+    });
+}
+
+Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
+                                std::string_view name) {
+    const auto &config = queue.config();
+    if (at_tracepoints(place, name))
+        return update_watched(place, config);
+    const QuietBpfLog quiet; // it may well fail, and is done without then
+    auto object = Object::open(name);
+    if (!object)
+        return std::unexpected(object.error());
+    forget(place, *object, config);
+    if (auto loaded = load(*object, queue, place); !loaded)
+        return loaded;
+    auto done = attach_all(*object, config, place);
+    if (!done)
+        forget(place, *object, config);
+    return done;
+}
+
+void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device) {
+    const auto wanted = objects_where([&](const Program &line) {
+        return line.hook == Hook::tracepoint && stands(line, queue.config());
+    });
+    for (const auto object : wanted)
+        if (auto done = attach_tracepoints(queue, place, object); !done)
+            say_without(object, device, done.error());
+}
+
+} // namespace olaf

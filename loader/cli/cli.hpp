@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The command line as data. Parsing it touches nothing and needs no privileges.
+#pragma once
+
+#include <string>
+#include <variant>
+
+#include "loader/commands/commands.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace olaf {
+
+/// What the command line fills in: the options of every command.
+struct CommandOptions {
+    GlobalOptions global;
+    AttachOptions attach;
+    DetachOptions detach;
+    StatusOptions status;
+    ClusterOptions cluster;
+    TraceOptions trace;
+    TopOptions top;
+    ReportOptions report;
+    ServeOptions serve;
+    DoctorOptions doctor;
+    MeterOptions meter;
+};
+
+/// Declares every command and option: for parsing, and for the manual and the completions, which
+/// are generated from it. `into` must outlive `app`.
+void define_command_line(CLI::App &app, CommandOptions &into);
+
+struct CommandLine {
+    GlobalOptions global;
+    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, TraceOptions,
+                 TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions>
+        command;
+};
+
+/// What to do, or what to say and exit with: help, version, or wrong usage (status 2).
+struct Farewell {
+    int status = 0;
+    std::string text;
+};
+std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv);
+
+} // namespace olaf

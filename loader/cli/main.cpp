@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// olaf: the command. Exit status 0 done, 1 failed, 2 wrong usage.
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "cli.hpp"
+#include "loader/attachment/teardown.hpp"
+#include "loader/host/bpf_log.hpp"
+#include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
+#include "print.hpp"
+
+namespace {
+
+using namespace olaf;
+
+struct Run {
+    const GlobalOptions &global;
+    Result<bool> operator()(const AttachOptions &options) const { return printed(attach(options)); }
+    Result<bool> operator()(DetachOptions options) const {
+        options.verbose = global.verbose;
+        return swept(printed(detach(options)));
+    }
+    Result<bool> operator()(const StatusOptions &options) const {
+        return done(status(options, global));
+    }
+    Result<bool> operator()(const ClusterOptions &options) const {
+        if (options.action == ClusterOptions::Action::list)
+            return printed(list_clusters(options));
+        return swept(done(change_clusters(options)));
+    }
+    Result<bool> operator()(const TraceOptions &options) const {
+        return done(trace(options, global));
+    }
+    Result<bool> operator()(const TopOptions &options) const { return done(top(options, global)); }
+    Result<bool> operator()(const ReportOptions &options) const {
+        return done(report(options, global));
+    }
+    Result<bool> operator()(const ServeOptions &options) const {
+        return done(serve(options, global));
+    }
+    Result<bool> operator()(const DoctorOptions &options) const {
+        const auto checks = doctor(options);
+        const auto shown = printed(checks);
+        return shown ? Result<bool>(fit_to_attach(*checks)) : shown;
+    }
+    Result<bool> operator()(MeterOptions options) const {
+        options.verbose = global.verbose;
+        return done(meter(options, [&](const Meter::Reading &reading, std::uint64_t started_ns) {
+            print(options, reading, started_ns, global.json);
+        }));
+    }
+
+  private:
+    /// Whatever command changes something also clears what a vanished namespace left.
+    static Result<bool> swept(Result<bool> result) {
+        if (result)
+            sweep_stale();
+        return result;
+    }
+    template <class T> Result<bool> printed(const Result<T> &result) const {
+        if (!result)
+            return std::unexpected(result.error());
+        print(*result, global.json);
+        return true;
+    }
+    static Result<bool> done(const Result<void> &result) {
+        if (!result)
+            return std::unexpected(result.error());
+        return true;
+    }
+};
+
+Result<bool> run(const CommandLine &line) {
+    capture_bpf_log(line.global.verbose);
+    take_notes([](const std::string &text) { fmt::print(stderr, "{}\n", text); });
+    if (!line.global.netns.empty())
+        if (auto entered = enter_netns(line.global.netns); !entered)
+            return std::unexpected(entered.error());
+    return std::visit(Run{line.global}, line.command);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const auto parsed = parse_command_line(argc, argv);
+    if (const auto *farewell = std::get_if<Farewell>(&parsed)) {
+        fmt::print(farewell->status == 0 ? stdout : stderr, "{}", farewell->text);
+        return farewell->status;
+    }
+    const auto result = run(std::get<CommandLine>(parsed));
+    if (!result) {
+        // A refused program: the verifier's words, before the line that sums up.
+        const auto &error = result.error();
+        if (error.operation == "load" && (error.code == EINVAL || error.code == EACCES))
+            fmt::print(stderr, "{}", take_bpf_log());
+        fmt::print(stderr, "olaf: {}\n", error.message());
+        return 1;
+    }
+    return *result ? 0 : 1;
+}

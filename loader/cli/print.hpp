@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What commands return, for people or, as docs/schema has it, for programs.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "loader/commands/commands.hpp"
+
+namespace olaf {
+
+void print(const Attached &attached, bool json);
+void print(const Detached &detached, bool json);
+void print(const ClusterListing &listing, bool json);
+void print(const std::vector<Check> &checks, bool json);
+void print(const MeterOptions &options, const Meter::Reading &reading, std::uint64_t started_ns,
+           bool json);
+
+} // namespace olaf

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <arpa/inet.h>
+
+#include "loader/datapath/config.hpp"
+#include "loader/text/names.hpp"
+#include "loader/text/units.hpp"
+#include "print.hpp"
+
+namespace olaf {
+namespace {
+
+nlohmann::ordered_json json_of(const Attached &attached) {
+    const auto &record = attached.record;
+    const auto &config = record.config;
+    nlohmann::ordered_json object{{"device", attached.device},
+                                  {"mode", record.skb_mode ? "skb" : "native"},
+                                  {"deliver",
+                                   {{"kind", deliver_names[config.deliver]},
+                                    {"target", record.target},
+                                    {"bridge", (config.flags & OLAF_CONFIG_BRIDGE) != 0}}},
+                                  {"queue", config.queue_capacity},
+                                  {"max_lanes", config.max_lanes}};
+    object["rate_bps"] = nullptr;
+    if (config.rate_bps != 0)
+        object["rate_bps"] = config.rate_bps;
+    object["memory_bytes"] = attached.memory_bytes;
+    object["window"] = window_text(window_of(config));
+    return object;
+}
+
+} // namespace
+
+void print(const Attached &attached, bool json) {
+    const auto &record = attached.record;
+    const auto &config = record.config;
+    if (json)
+        fmt::print("{}\n", json_of(attached).dump());
+    else
+        fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}{}, delivers {}{}, "
+                   "maps take {}\n",
+                   attached.device, config.queue_capacity, record.skb_mode ? "skb" : "native",
+                   ntohs(config.port_be), policy_name(config.default_policy),
+                   rate_text(config.rate_bps),
+                   config.window != 0 ? ", window " + window_text(window_of(config)) : "",
+                   deliver_names[config.deliver],
+                   record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "",
+                   size_text(attached.memory_bytes));
+}
+
+void print(const Detached &detached, bool json) {
+    if (json)
+        fmt::print("{}\n", nlohmann::ordered_json{{"device", detached.device},
+                                                  {"detached", true},
+                                                  {"updates_dropped", detached.updates_dropped}}
+                               .dump());
+    else
+        fmt::print("{}: detached\n", detached.device);
+}
+
+} // namespace olaf

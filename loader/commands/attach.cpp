@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "commands.hpp"
+#include "loader/attachment/attachment.hpp"
+#include "loader/attachment/install.hpp"
+#include "loader/attachment/memory.hpp"
+#include "loader/attachment/native.hpp"
+#include "loader/attachment/plan.hpp"
+#include "loader/attachment/replace.hpp"
+#include "loader/attachment/teardown.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
+#include "loader/host/route.hpp"
+#include "loader/host/xdp.hpp"
+
+namespace olaf {
+namespace {
+
+/// Installs in one mode, or leaves nothing but the empty directory.
+Result<Record> install_or_undo(PinLock &lock, const AttachOptions &options, const Device &device,
+                               const Plan &plan, bool skb_mode) {
+    auto record = install(lock.place(), device, plan, options.allow, skb_mode);
+    if (!record)
+        if (auto undone = tear_down(lock); !undone)
+            note(fmt::format("olaf: {}", undone.error().message()));
+    return record;
+}
+
+/// Whether the device refused native mode for good, so that skb mode is worth a try.
+bool native_refused(const Error &error) {
+    return error.operation == attaching_xdp && error.code != EBUSY && error.code != EEXIST &&
+           error.code != EPERM;
+}
+
+Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
+                                    const Device &device, const Plan &plan) {
+    std::string obstacle;
+    if (options.mode != XdpMode::skb)
+        obstacle = native_obstacle(device, plan);
+    if (options.mode == XdpMode::native && !obstacle.empty())
+        return fail("attach natively to", device.name, 0, "use --mode skb or auto", obstacle);
+    if (options.mode != XdpMode::skb && obstacle.empty()) {
+        auto record = install_or_undo(lock, options, device, plan, false);
+        if (record || options.mode == XdpMode::native || !native_refused(record.error()))
+            return record;
+        obstacle = record.error().message();
+    }
+    if (!obstacle.empty())
+        note(fmt::format("{}: skb mode, because {}", device.name, obstacle));
+    return install_or_undo(lock, options, device, plan, true);
+}
+
+/// Ready for a new attachment: nothing of an older one, no other program.
+Result<void> clear_place(PinLock &lock, const Device &device) {
+    const auto before = read_attachment(lock.place());
+    if (before.record.complete && !before.alive)
+        note(fmt::format("{}: removing a queue whose device or program has gone", device.name));
+    else if (before.record.lane_ours)
+        note(fmt::format("{}: removing what an interrupted attach left", device.name));
+    if (auto done = tear_down(lock); !done)
+        return done;
+    if (const auto other = foreign_xdp(device.ifindex); !other.empty())
+        return fail("attach to", device.name, EBUSY,
+                    fmt::format("ip link set {} xdp off removes it", device.name),
+                    fmt::format("it has an XDP program already, {}", other));
+    return {};
+}
+
+Result<Record> attach_new(const AttachOptions &options, const Device &device,
+                          const PinPlace &place) {
+    const auto plan = make_plan(options, device);
+    if (!plan)
+        return std::unexpected(plan.error());
+    if (const auto config = make_config(plan->config); !config)
+        return std::unexpected(config.error());
+    if (auto mounted = mount_bpffs(); !mounted)
+        return std::unexpected(mounted.error());
+    sweep_stale(place);
+
+    auto lock = PinLock::create(place);
+    if (!lock)
+        return std::unexpected(lock.error());
+    if (const auto before = read_attachment(place); before.alive && before.record.complete)
+        return fail("attach to", device.name, EEXIST,
+                    fmt::format("olaf detach {0} first, or olaf attach {0} --replace", device.name),
+                    "a queue of olaf's is there");
+    for (const auto &decided : plan->notes)
+        note(fmt::format("{}: {}", device.name, decided));
+    auto record = Result<Record>{};
+    if (auto clear = clear_place(*lock, device); clear)
+        record = install_fitting_mode(*lock, options, device, *plan);
+    else
+        record = std::unexpected(clear.error());
+    if (!record)
+        (void)lock->remove();
+    return record;
+}
+
+} // namespace
+
+Result<Attached> attach(const AttachOptions &options) {
+    if (auto good = require_privileges("attach to", options.device); !good)
+        return std::unexpected(good.error());
+    if (auto good = require_kernel("attach to", options.device); !good)
+        return std::unexpected(good.error());
+    const auto device = find_device(options.device);
+    if (!device)
+        return std::unexpected(device.error());
+    const auto netns = netns_inode();
+    if (!netns)
+        return std::unexpected(netns.error());
+    const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
+    const auto record =
+        options.replace ? replace(options, *device, place) : attach_new(options, *device, place);
+    if (!record)
+        return std::unexpected(record.error());
+    if (options.upstream)
+        wake_neighbour(*options.upstream);
+    return Attached{.device = device->name, .record = *record, .memory_bytes = map_memory(place)};
+}
+
+} // namespace olaf

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The commands, each with its options as plain data. Those that end return what they did or found,
+// for the caller to print; what a person should know besides goes to take_notes() (host/notes.hpp).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks.hpp"
+#include "loader/attachment/meter.hpp"
+#include "loader/attachment/options.hpp"
+#include "loader/attachment/record.hpp"
+#include "loader/datapath/members.hpp"
+#include "loader/observe/options.hpp"
+#include "loader/text/units.hpp"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+struct GlobalOptions {
+    std::string netns; ///< "": the one we are in
+    bool json = false;
+    bool verbose = false;
+};
+
+/// A queue that is live.
+struct Attached {
+    std::string device;
+    Record record;
+    std::uint64_t memory_bytes = 0; ///< of its maps
+};
+Result<Attached> attach(const AttachOptions &options);
+
+struct DetachOptions {
+    std::string device;
+    bool force = false;   ///< drop what can't leave
+    bool verbose = false; ///< note how many wait
+};
+struct Detached {
+    std::string device;
+    std::uint64_t updates_dropped = 0; ///< none without force
+};
+Result<Detached> detach(const DetachOptions &options);
+
+struct StatusOptions {
+    std::string device; ///< "": every one
+    bool clusters = false;
+};
+Result<void> status(const StatusOptions &options, const GlobalOptions &global);
+
+struct ClusterOptions {
+    enum class Action { set, remove, list } action = Action::list;
+    std::string device;
+    std::optional<Range> clusters; ///< nothing: all, for list
+    std::optional<olaf_policy> policy;
+    std::optional<std::int64_t> reward_threshold; ///< Q47.16, -1: off
+    std::optional<std::uint32_t> max_count;
+    std::vector<WorkerAddress> workers; ///< to register in each of the clusters
+};
+Result<void> change_clusters(const ClusterOptions &options); ///< set, remove
+
+/// Clusters that have a rule or members of their own, and those that were asked for.
+struct ClusterListing {
+    struct Row {
+        std::uint32_t cluster = 0;
+        olaf_rule rule{};
+        std::vector<KnownMember> members;
+    };
+    std::vector<Row> rows;
+    olaf_rule usual{};        ///< of the others
+    std::uint32_t others = 0; ///< how many these are
+};
+Result<ClusterListing> list_clusters(const ClusterOptions &options);
+
+struct MeterOptions {
+    std::string device;
+    std::uint32_t port = OLAF_DEFAULT_PORT;
+    bool sent = false;                         ///< what the device sends, not what it receives
+    std::optional<std::uint64_t> for_ns;       ///< nothing: until interrupted
+    std::uint64_t interval_ns = 1'000'000'000; ///< between two tables
+    std::uint32_t max_clusters = 1024;
+    std::uint32_t max_segments = 1;
+    bool verbose = false; ///< note when it measures
+};
+using MeterReader = std::function<void(const Meter::Reading &reading, std::uint64_t started_ns)>;
+/// Hands over a reading every interval, or one at the end of for_ns or when interrupted.
+Result<void> meter(const MeterOptions &options, const MeterReader &reader);
+
+struct DoctorOptions {
+    std::string device; ///< "": the kernel alone
+};
+Result<std::vector<Check>> doctor(const DoctorOptions &options);
+/// Whether a queue can be attached natively.
+bool fit_to_attach(const std::vector<Check> &checks);
+
+// These only read: killing one at any moment leaves the queue as it was.
+Result<void> trace(const TraceOptions &options, const GlobalOptions &global);
+Result<void> top(const TopOptions &options, const GlobalOptions &global);
+Result<void> report(const ReportOptions &options, const GlobalOptions &global);
+Result<void> serve(const ServeOptions &options, const GlobalOptions &global);
+
+} // namespace olaf

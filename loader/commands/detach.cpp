@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "commands.hpp"
+#include "loader/attachment/attachment.hpp"
+#include "loader/attachment/drain.hpp"
+#include "loader/attachment/steps.hpp"
+#include "loader/attachment/teardown.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/notes.hpp"
+
+namespace olaf {
+namespace {
+
+/// How many updates go with the queue because they couldn't leave.
+std::uint64_t dropped(const Attachment &attachment, const Error &error) {
+    const auto updates = updates_waiting(attachment).value_or(0);
+    note(fmt::format("{}: dropped {} updates: {}", attachment.device, updates, error.reason));
+    return updates;
+}
+
+/// Lets leave what waits and takes the XDP program off, so that nothing new can wait. Returns how
+/// many updates are dropped: none without force.
+Result<std::uint64_t> empty(const Attachment &attachment, bool force, bool verbose) {
+    const auto interrupts = Interrupts::catch_them();
+    if (!interrupts)
+        return std::unexpected(interrupts.error());
+    auto lease = DrainLease::take(attachment);
+    if (!lease)
+        return std::unexpected(lease.error());
+    const auto drained = drain(attachment, &*lease, *interrupts, verbose);
+    if (!drained && (!force || drained.error().code == EINTR))
+        return std::unexpected(drained.error());
+    if (auto done = take_off_xdp(attachment.place); !done)
+        return std::unexpected(done.error());
+    if (!drained)
+        return dropped(attachment, drained.error());
+    // This process may have been stopped for longer than its lease: something slipped in.
+    const auto rest = drain(attachment, nullptr, *interrupts, verbose);
+    return rest ? 0 : dropped(attachment, rest.error());
+}
+
+} // namespace
+
+Result<Detached> detach(const DetachOptions &options) {
+    if (auto good = require_privileges("detach from", options.device); !good)
+        return std::unexpected(good.error());
+    auto attachment = find_attachment(options.device);
+    if (!attachment)
+        return std::unexpected(attachment.error());
+    auto lock = PinLock::existing(attachment->place);
+    if (!lock)
+        return std::unexpected(lock.error());
+    attachment = read_attachment(attachment->place); // of what the lock now guards
+
+    std::uint64_t updates_dropped = 0;
+    // Half an attachment has nothing that could wait, and without its device nothing leaves.
+    if (attachment->record.complete && attachment->alive) {
+        const auto emptied = empty(*attachment, options.force, options.verbose);
+        if (!emptied)
+            return std::unexpected(emptied.error());
+        updates_dropped = *emptied;
+    }
+    if (auto done = in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }});
+        !done)
+        return std::unexpected(done.error());
+    return Detached{.device = attachment->device, .updates_dropped = updates_dropped};
+}
+
+} // namespace olaf

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf meter`: the Age-of-Model of updates that pass a device.
+#include "loader/attachment/meter.hpp"
+#include "commands.hpp"
+#include "loader/host/clock.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/notes.hpp"
+#include "loader/host/until.hpp"
+
+namespace olaf {
+Result<void> meter(const MeterOptions &options, const MeterReader &reader) {
+    if (auto good = require_privileges("measure on", options.device); !good)
+        return good;
+    if (auto good = require_kernel("measure on", options.device); !good)
+        return good;
+    const auto device = find_device(options.device);
+    if (!device)
+        return std::unexpected(device.error());
+    if (!device->ethernet)
+        return fail("measure on", options.device, 0, "name an Ethernet device",
+                    "its frames have no MAC header");
+    const auto interrupts = Interrupts::catch_them();
+    if (!interrupts)
+        return std::unexpected(interrupts.error());
+    const auto meter = Meter::attach(*device, {.port = static_cast<std::uint16_t>(options.port),
+                                               .sent = options.sent,
+                                               .max_clusters = options.max_clusters,
+                                               .max_segments = options.max_segments});
+    if (!meter)
+        return std::unexpected(meter.error());
+    const auto started = monotonic_ns();
+    if (options.verbose)
+        note(options.device + ": measuring");
+    for (auto next = started;;) {
+        next += options.for_ns.value_or(options.interval_ns);
+        const auto interrupted = interrupts->until(next);
+        if (!interrupted)
+            return std::unexpected(interrupted.error());
+        const auto reading = meter->read();
+        if (!reading)
+            return std::unexpected(reading.error());
+        reader(*reading, started);
+        if (*interrupted || options.for_ns)
+            return {};
+    }
+}
+
+} // namespace olaf

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf top`: clusters as they are now, until somebody has seen enough.
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include "commands.hpp"
+#include "loader/host/host.hpp"
+#include "loader/observe/live_json.hpp"
+#include "loader/observe/signals.hpp"
+#include "loader/observe/terminal.hpp"
+#include "loader/observe/top_state.hpp"
+
+namespace olaf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+/// So soon after the start there are rates to show.
+constexpr nanoseconds first_look = std::chrono::milliseconds(200);
+
+/// Waits for a signal, the time or, with a terminal, a key. False: it is time to end.
+class Waiter {
+  public:
+    Waiter(const Signals &signals, bool keys) : signals_(signals), keys_(keys) {}
+
+    /// What ended the waiting: a signal's number, 0 else.
+    Result<int> until(Clock::time_point when) const {
+        const auto left = std::max(when - Clock::now(), Clock::duration{});
+        pollfd ready[] = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
+                          {.fd = keys_ ? STDIN_FILENO : STDOUT_FILENO,
+                           .events = static_cast<short>(keys_ ? POLLIN : 0),
+                           .revents = 0}};
+        const auto time = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+        if (::poll(ready, 2, static_cast<int>(time)) < 0 && errno != EINTR)
+            return fail("wait for", "the next look", errno);
+        if ((ready[1].revents & (POLLERR | POLLHUP)) != 0)
+            return SIGHUP; // the terminal, or who reads our lines, has gone
+        return signals_.take();
+    }
+
+  private:
+    const Signals &signals_;
+    bool keys_;
+};
+
+Result<void> show_table(QueueReader &reader, Watched watched, const Signals &signals,
+                        const TopOptions &options) {
+    auto terminal = Terminal::take();
+    if (!terminal)
+        return std::unexpected(terminal.error());
+    TopView view{.sort_column = column_by_key(options.sort), .unicode = (*terminal)->unicode()};
+    const Waiter waiter(signals, true);
+    for (auto next = Clock::now() + first_look;;) {
+        const auto &history =
+            view.clock == AgeClock::arrival ? watched.by_arrival : watched.by_generated;
+        (*terminal)->draw(draw_top(watched.latest, watched.rows, history, view,
+                                   (*terminal)->lines(), (*terminal)->columns()));
+        const auto signal = waiter.until(next);
+        if (!signal)
+            return std::unexpected(signal.error());
+        if (*signal == SIGWINCH)
+            (*terminal)->resize();
+        else if (*signal != 0)
+            return {};
+        for (auto key = (*terminal)->key(); key != Key::none; key = (*terminal)->key())
+            if (!obey(key, view, (*terminal)->lines(), watched.rows.clusters.size()))
+                return {};
+        if (Clock::now() < next)
+            continue;
+        auto reading = reader.read();
+        if (!reading)
+            return std::unexpected(reading.error());
+        watched.add(std::move(*reading));
+        next = Clock::now() + nanoseconds(options.interval_ns);
+    }
+}
+
+/// For scripts: an object a look.
+Result<void> print_lines(QueueReader &reader, Watched watched, const Signals &signals,
+                         const TopOptions &options) {
+    const Waiter waiter(signals, false);
+    for (auto next = Clock::now() + first_look;;) {
+        const auto signal = waiter.until(next);
+        if (!signal)
+            return std::unexpected(signal.error());
+        if (*signal != 0)
+            return {};
+        if (Clock::now() < next)
+            continue;
+        auto reading = reader.read();
+        if (!reading)
+            return std::unexpected(reading.error());
+        watched.add(std::move(*reading));
+        fmt::print("{}\n", live_json(watched.latest, watched.rows).dump());
+        if (std::fflush(stdout) != 0)
+            return {};
+        next = Clock::now() + nanoseconds(options.interval_ns);
+    }
+}
+
+} // namespace
+
+Result<void> top(const TopOptions &options, const GlobalOptions &global) {
+    if (auto good = require_privileges("read the queue of", options.device); !good)
+        return good;
+    const auto attachment = live_attachment(options.device);
+    if (!attachment)
+        return std::unexpected(attachment.error());
+    QueueReader reader(*attachment);
+    auto reading = reader.read();
+    if (!reading)
+        return std::unexpected(reading.error());
+    const auto signals = global.json ? Signals::hold({SIGINT, SIGTERM, SIGHUP})
+                                     : Signals::hold({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
+    if (!signals)
+        return std::unexpected(signals.error());
+    Watched watched;
+    watched.latest = *reading;
+    watched.add(std::move(*reading));
+    return global.json ? print_lines(reader, std::move(watched), *signals, options)
+                       : show_table(reader, std::move(watched), *signals, options);
+}
+
+} // namespace olaf

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf trace`: events as they happen.
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include "commands.hpp"
+#include "loader/host/host.hpp"
+#include "loader/observe/listener.hpp"
+#include "loader/observe/signals.hpp"
+#include "loader/observe/trace_output.hpp"
+
+namespace olaf {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+/// What the kernel needn't write for us; the rest is filtered here.
+Interest interest_of(const TraceOptions &options, std::uint32_t frame_bytes) {
+    Interest interest{.sample = options.sample, .frame_bytes = frame_bytes};
+    if (!options.filter.clusters.empty()) {
+        interest.first_cluster = std::ranges::min(options.filter.clusters, {}, &Range::first).first;
+        interest.last_cluster = std::ranges::max(options.filter.clusters, {}, &Range::last).last;
+    }
+    return interest;
+}
+
+class Trace {
+  public:
+    Trace(const TraceOptions &options, TraceOutput &output, const Signals &signals)
+        : options_(options), output_(output), signals_(signals) {
+        if (options.for_ns)
+            end_ = Clock::now() + nanoseconds(*options.for_ns);
+    }
+
+    /// False once it can't be written.
+    bool take(const Event &event) {
+        if (passes(options_.filter, event))
+            check(output_.event(event));
+        return error_ == 0;
+    }
+
+    /// Until a signal comes, the time is over, or nobody reads any more.
+    Result<void> run(Listener &listener) {
+        for (bool over = false; !over && error_ == 0;) {
+            if (auto waited = wait(listener.fd()); !waited)
+                return waited;
+            over = signals_.take() != 0 || (end_ && Clock::now() >= *end_);
+            if (over)
+                listener.stop(); // what it has written by now is still told
+            else if (auto renewed = listener.renew(); !renewed)
+                return renewed;
+            if (auto consumed = listener.consume(); !consumed)
+                return consumed;
+            if (auto counted = count_missed(listener); !counted)
+                return counted;
+            check(over ? output_.finish(missed_) : output_.flush());
+        }
+        // `olaf trace | head` is done when head is.
+        if (error_ == 0 || error_ == EPIPE)
+            return {};
+        return fail("write", options_.pcap.empty() ? "standard output" : options_.pcap, error_);
+    }
+
+  private:
+    void check(bool written) {
+        if (!written && error_ == 0)
+            error_ = errno;
+    }
+
+    Result<void> wait(int events_fd) {
+        nanoseconds time = Listener::renewal / 2;
+        if (end_)
+            time = std::clamp<nanoseconds>(*end_ - Clock::now(), {}, time);
+        pollfd ready[] = {{.fd = events_fd, .events = POLLIN, .revents = 0},
+                          {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
+                          {.fd = output_.fd(), .events = 0, .revents = 0}};
+        const auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(time).count();
+        if (::poll(ready, std::size(ready), static_cast<int>(milliseconds)) < 0 && errno != EINTR)
+            return fail("wait for", "events", errno);
+        if ((ready[2].revents & POLLERR) != 0)
+            error_ = EPIPE; // the reader has gone, whether or not there is something to tell
+        return {};
+    }
+
+    Result<void> count_missed(const Listener &listener) {
+        const auto missed = listener.missed();
+        if (!missed)
+            return std::unexpected(missed.error());
+        if (*missed != missed_)
+            check(output_.missed(*missed - missed_));
+        missed_ = *missed;
+        return {};
+    }
+
+    const TraceOptions &options_;
+    TraceOutput &output_;
+    const Signals &signals_;
+    std::optional<Clock::time_point> end_;
+    std::uint64_t missed_ = 0;
+    int error_ = 0; ///< of the first write that failed
+};
+
+} // namespace
+
+Result<void> trace(const TraceOptions &options, const GlobalOptions &global) {
+    if (auto good = require_privileges("listen to the queue of", options.device); !good)
+        return good;
+    const auto attachment = live_attachment(options.device);
+    if (!attachment)
+        return std::unexpected(attachment.error());
+    const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
+    if (!signals)
+        return std::unexpected(signals.error());
+    const auto output = make_trace_output(options, global.json, *attachment);
+    if (!output)
+        return std::unexpected(output.error());
+    Trace trace(options, **output, *signals);
+    const auto listener =
+        Listener::start(*attachment, interest_of(options, (*output)->frame_bytes()),
+                        [&trace](const Event &event) { return trace.take(event); });
+    if (!listener)
+        return std::unexpected(listener.error());
+    return trace.run(**listener);
+}
+
+} // namespace olaf

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "aom.hpp"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+
+#include "loader/host/clock.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr std::uint32_t batch = 1024;
+/// A departure writes for some tens of nanoseconds: more copies only if its CPU was stopped.
+constexpr int copies = 100'000;
+
+Wide wide(const olaf_u128 &value) {
+    return Wide{value.high} << 64 | value.low;
+}
+
+/// A − B of unsigned moments, where A may be a little behind: not negative.
+std::uint64_t since(std::uint64_t later, std::uint64_t earlier) {
+    return later > earlier ? later - earlier : 0;
+}
+
+std::uint64_t age_at(const olaf_sawtooth &sawtooth, std::uint64_t now_ns) {
+    return now_ns - static_cast<std::uint64_t>(sawtooth.newest_ns);
+}
+
+void add_sawtooth(Age &age, const olaf_sawtooth &sawtooth, const __u64 *histogram,
+                  const olaf_aom &segment, std::uint64_t now_ns) {
+    const Wide a = age_at(sawtooth, segment.last_ns), b = age_at(sawtooth, now_ns);
+    age.twice_area += wide(sawtooth.twice_area) + (b * b - a * a);
+    age.time_ns += since(now_ns, segment.first_ns);
+    age.age_ns += static_cast<std::uint64_t>(b);
+    age.peaks += sawtooth.peaks;
+    age.peak_sum += wide(sawtooth.peak_sum);
+    age.highest_peak_ns = std::max<std::uint64_t>(age.highest_peak_ns, sawtooth.highest_peak_ns);
+    for (std::size_t i = 0; i < age.histogram.size(); i++)
+        age.histogram[i] += histogram[i];
+}
+
+/// The segment as it was at one moment.
+Result<void> copy_again(int fd, std::uint32_t key, olaf_aom &segment) {
+    for (int i = 0; i < copies; i++) {
+        if (bpf_map_lookup_elem(fd, &key, &segment) != 0)
+            return fail("read map", "olaf_aom", errno);
+        if (segment.ended == segment.begun)
+            return {};
+    }
+    return fail("read map", "olaf_aom", EBUSY, "try again", "a departure doesn't end");
+}
+
+double ratio(Wide sum, std::uint64_t count) {
+    return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
+}
+
+} // namespace
+
+double Age::average_ns() const {
+    return ratio(twice_area, time_ns) / 2;
+}
+
+double Age::mean_peak_ns() const {
+    return ratio(peak_sum, peaks);
+}
+
+double Age::average_ns_since(const Age &earlier) const {
+    return ratio(twice_area - earlier.twice_area, time_ns - earlier.time_ns) / 2;
+}
+
+double Age::mean_peak_ns_since(const Age &earlier) const {
+    return ratio(peak_sum - earlier.peak_sum, peaks - earlier.peaks);
+}
+
+double ClusterAom::mean_wait_ns() const {
+    return ratio(wait_sum, departures);
+}
+
+double ClusterAom::mean_version_lag() const {
+    return ratio(version_lag_sum, departures);
+}
+
+void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now_ns) {
+    if (segment.ended == 0)
+        return;
+    now_ns = std::max<std::uint64_t>(now_ns, segment.last_ns);
+    const bool first = cluster.segments++ == 0;
+    const bool latest = first || segment.last_ns >= cluster.last_ns;
+    add_sawtooth(cluster.arrival, segment.arrival, segment.age_by_arrival, segment, now_ns);
+    add_sawtooth(cluster.generated, segment.generated, segment.age_by_generated, segment, now_ns);
+    if (latest) {
+        cluster.last_ns = segment.last_ns;
+        cluster.version_lag = segment.version_lag;
+        cluster.arrival.last_age_ns = segment.arrival.last_age_ns;
+        cluster.generated.last_age_ns = segment.generated.last_age_ns;
+    }
+    // Versions wrap: "newer" is within half the circle.
+    if (first || static_cast<std::int32_t>(segment.version_newest - cluster.version_newest) > 0)
+        cluster.version_newest = segment.version_newest;
+    cluster.first_ns =
+        first ? segment.first_ns : std::min<std::uint64_t>(cluster.first_ns, segment.first_ns);
+    cluster.departures += segment.ended;
+    cluster.updates += segment.updates;
+    cluster.wait_sum += wide(segment.wait_sum);
+    cluster.wait_max_ns = std::max<std::uint64_t>(cluster.wait_max_ns, segment.wait_max_ns);
+    cluster.from_future += segment.from_future;
+    cluster.version_lag_max =
+        std::max<std::uint32_t>(cluster.version_lag_max, segment.version_lag_max);
+    cluster.version_lag_sum += wide(segment.version_lag_sum);
+    for (std::size_t i = 0; i < cluster.folds.size(); i++)
+        cluster.folds[i] += segment.folds[i];
+}
+
+Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd) {
+    AomReading reading;
+    // Before the maps: a fall that comes after this moment isn't missed in what is added below.
+    reading.now_ns = monotonic_ns();
+    const int fd = map_fd("olaf_aom");
+    const std::uint32_t slots = config.max_clusters * config.max_segments;
+    std::vector<ClusterAom> all(config.max_clusters);
+    std::vector<std::uint32_t> keys(std::min(slots, batch));
+    std::vector<olaf_aom> values(keys.size());
+    std::uint32_t in = 0, out = 0;
+    for (bool first = true, more = true; more; first = false, in = out) {
+        auto count = static_cast<std::uint32_t>(keys.size());
+        more = bpf_map_lookup_batch(fd, first ? nullptr : &in, &out, keys.data(), values.data(),
+                                    &count, nullptr) == 0;
+        if (!more && errno != ENOENT)
+            return fail("read map", "olaf_aom", errno);
+        for (std::uint32_t i = 0; i < count; i++) {
+            auto &segment = values[i];
+            if (segment.ended != segment.begun)
+                if (auto done = copy_again(fd, keys[i], segment); !done)
+                    return std::unexpected(done.error());
+            add_segment(all[keys[i] / config.max_segments], segment, reading.now_ns);
+        }
+    }
+    for (std::uint32_t id = 0; id < all.size(); id++) {
+        if (all[id].segments == 0)
+            continue;
+        auto &cluster = reading.clusters.emplace_back(all[id]);
+        cluster.cluster = id;
+        cluster.arrival.age_ns /= cluster.segments;
+        cluster.generated.age_ns /= cluster.segments;
+    }
+    return reading;
+}
+
+double jain_index(std::span<const double> values) {
+    double sum = 0, squares = 0;
+    for (const double value : values) {
+        sum += value;
+        squares += value * value;
+    }
+    // μ² + σ² is the mean of the squares.
+    return squares == 0 ? 1.0 : sum * sum / (static_cast<double>(values.size()) * squares);
+}
+
+double aom_fairness(const AomReading &reading, Age ClusterAom::*clock) {
+    std::vector<double> averages;
+    for (const auto &cluster : reading.clusters)
+        averages.push_back((cluster.*clock).average_ns());
+    return jain_index(averages);
+}
+
+ClockSummary summary_of(const AomReading &reading, Age ClusterAom::*clock) {
+    ClockSummary summary{.fairness = aom_fairness(reading, clock)};
+    double sum = 0;
+    for (const auto &cluster : reading.clusters) {
+        const Age &age = cluster.*clock;
+        sum += age.average_ns();
+        summary.oldest_ns = std::max(summary.oldest_ns, age.age_ns);
+        summary.peak_highest_ns = std::max(summary.peak_highest_ns, age.highest_peak_ns);
+    }
+    const auto clusters = std::max<std::size_t>(reading.clusters.size(), 1);
+    summary.average_ns =
+        static_cast<std::uint64_t>(std::llround(sum / static_cast<double>(clusters)));
+    return summary;
+}
+
+} // namespace olaf

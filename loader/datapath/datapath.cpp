@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "datapath.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <numeric>
+#include <vector>
+
+#include "loader/host/bpf_log.hpp"
+#include "loader/host/fd.hpp"
+#include "map_sizes.hpp"
+#include "object.hpp"
+#include "programs.hpp"
+
+namespace olaf {
+namespace {
+
+// Linux 6.3; libbpf's headers may be older.
+constexpr std::uint32_t device_bound_only = 1u << 6; // BPF_F_XDP_DEV_BOUND_ONLY
+
+/// Only a program that is bound to one device may ask its driver.
+void bind_to_device(const Object &object, std::uint32_t ifindex) {
+    bpf_program *program = nullptr;
+    bpf_object__for_each_program(program, object.get()) {
+        bpf_program__set_ifindex(program, ifindex);
+        bpf_program__set_flags(program, bpf_program__flags(program) | device_bound_only);
+    }
+}
+
+Result<void> reuse_pinned(Object &object, const olaf_config &config, const std::string &directory) {
+    for (const auto &size : map_sizes(config)) {
+        bpf_map *map = bpf_object__find_map_by_name(object.get(), size.name);
+        if (map == nullptr)
+            continue;
+        const Fd fd(bpf_obj_get((directory + "/" + size.name).c_str()));
+        if (!fd)
+            return fail("open pinned map", directory + "/" + size.name, errno);
+        if (auto good = check_size(size, fd.get()); !good)
+            return good;
+        if (const int error = bpf_map__reuse_fd(map, fd.get()); error != 0)
+            return fail("reuse map", size.name, -error);
+    }
+    return {};
+}
+
+/// What every queue has loaded: all but tracepoints, and one of the two that differ by driver.
+std::vector<std::string_view> objects_of(const Datapath::Options &options) {
+    const auto other = options.asks_driver ? When::driver_silent : When::driver_tells;
+    return objects_where([&](const Program &program) {
+        return program.hook != Hook::tracepoint && program.when != When::measuring &&
+               program.when != other;
+    });
+}
+
+} // namespace
+
+struct Datapath::Parts {
+    olaf_config config{};
+    bool asks_driver = false;
+    std::vector<Object> objects;
+
+    [[nodiscard]] int map_fd(std::string_view name) const {
+        for (const auto &object : objects)
+            if (const int fd = object.map_fd(name); fd >= 0)
+                return fd;
+        return -1;
+    }
+
+    /// Configures an object, sizes its maps, gives it those of the ones before it, loads it.
+    Result<void> add(std::string_view name, const Options &options) {
+        auto object = Object::open(name);
+        if (!object)
+            return std::unexpected(object.error());
+        if (auto set = object->set("olaf_cfg", config); !set)
+            return set;
+        if (std::ranges::any_of(programs, [&](const Program &program) {
+                return program.object == name && program.when == When::driver_tells;
+            }))
+            bind_to_device(*object, config.ifindex);
+        if (auto good = object->size_maps(config); !good)
+            return good;
+        auto maps = options.pinned_maps
+                        ? reuse_pinned(*object, config, *options.pinned_maps)
+                        : object->share_maps(config, [&](const char *map) { return map_fd(map); });
+        if (!maps)
+            return maps;
+        if (auto loaded = object->load(); !loaded)
+            return loaded;
+        objects.push_back(std::move(*object));
+        return {};
+    }
+};
+
+Datapath::Datapath(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Datapath::Datapath(Datapath &&) noexcept = default;
+Datapath &Datapath::operator=(Datapath &&) noexcept = default;
+Datapath::~Datapath() = default;
+
+Result<Datapath> Datapath::load(const olaf_config &config, const Options &options) {
+    take_bpf_log();
+    auto parts = std::make_unique<Parts>();
+    parts->config = config;
+    parts->asks_driver = options.asks_driver;
+    for (const auto name : objects_of(options))
+        if (auto added = parts->add(name, options); !added)
+            return std::unexpected(added.error());
+    Datapath loaded(std::move(parts));
+    if (!options.pinned_maps) {
+        const auto rule = default_rule(static_cast<olaf_policy>(config.default_policy));
+        auto seeded = write_rules(loaded.map_fd("olaf_rules"), 0, config.max_clusters - 1, rule);
+        if (!seeded)
+            return std::unexpected(seeded.error());
+    }
+    return loaded;
+}
+
+const olaf_config &Datapath::config() const {
+    return parts_->config;
+}
+
+bool Datapath::asks_driver() const {
+    return parts_->asks_driver;
+}
+
+int Datapath::program_fd(std::string_view name) const {
+    for (const auto &object : parts_->objects)
+        if (const int fd = object.program_fd(name); fd >= 0)
+            return fd;
+    return -1;
+}
+
+int Datapath::map_fd(std::string_view name) const {
+    return parts_->map_fd(name);
+}
+
+Result<void> Datapath::pin_maps(const std::string &directory) const {
+    for (const auto &size : map_sizes(parts_->config)) {
+        const auto path = directory + "/" + size.name;
+        const int fd = map_fd(size.name);
+        if (fd >= 0 && bpf_obj_pin(fd, path.c_str()) != 0)
+            return fail("pin map", path, errno);
+    }
+    return {};
+}
+
+Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
+                         const olaf_rule &rule) {
+    std::vector<std::uint32_t> keys(last - first + 1);
+    std::iota(keys.begin(), keys.end(), first);
+    const std::vector<olaf_rule> values(keys.size(), rule);
+    __u32 count = static_cast<__u32>(keys.size());
+    if (bpf_map_update_batch(rules_fd, keys.data(), values.data(), &count, nullptr) != 0)
+        return fail("write", "olaf_rules", errno);
+    return {};
+}
+
+} // namespace olaf

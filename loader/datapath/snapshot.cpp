@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "snapshot.hpp"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "bpf/order/window_pilot.bpf.h"
+#include "bpf/order/window_rtt.bpf.h"
+#include "config.hpp"
+#include "loader/host/clock.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr std::uint32_t first_key = 0;
+constexpr std::uint32_t batch = 4096;
+
+template <class T> Result<void> read_first(int fd, const char *name, T *into) {
+    if (bpf_map_lookup_elem(fd, &first_key, into) != 0)
+        return fail("read map", name, errno, errno == EBADF ? "it is not there" : "");
+    return {};
+}
+
+Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
+    const std::uint32_t slots = config.max_clusters * config.max_segments;
+    snapshot.clusters.resize(config.max_clusters);
+    std::vector<std::uint32_t> keys(std::min(slots, batch));
+    std::vector<olaf_slot> values(keys.size());
+    std::uint32_t in = 0, out = 0;
+    for (bool first = true, more = true; more; first = false, in = out) {
+        std::uint32_t count = static_cast<std::uint32_t>(keys.size());
+        const int error = bpf_map_lookup_batch(fd, first ? nullptr : &in, &out, keys.data(),
+                                               values.data(), &count, nullptr);
+        more = error == 0;
+        if (error != 0 && errno != ENOENT)
+            return fail("read map", "olaf_slots", errno);
+        for (std::uint32_t i = 0; i < count; i++)
+            add(snapshot.clusters[keys[i] / config.max_segments], values[i].counters);
+    }
+    for (const auto &cluster : snapshot.clusters)
+        add(snapshot.slots, cluster);
+    return {};
+}
+
+/// Every field is a 64-bit counter, so CPUs add up word by word.
+template <class T> Result<T> read_per_cpu(int fd, const char *name) {
+    static_assert(sizeof(T) % 8 == 0);
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus < 0)
+        return fail("count", "CPUs", -cpus);
+    constexpr std::size_t words = sizeof(T) / 8;
+    std::vector<std::uint64_t> values(words * static_cast<std::size_t>(cpus));
+    if (auto done = read_first(fd, name, values.data()); !done)
+        return std::unexpected(done.error());
+    std::uint64_t total[words] = {};
+    for (std::size_t i = 0; i < values.size(); i++)
+        total[i % words] += values[i];
+    T sum;
+    std::memcpy(&sum, total, sizeof sum);
+    return sum;
+}
+
+} // namespace
+
+Result<olaf_counters> read_counters(int counters_fd) {
+    return read_per_cpu<olaf_counters>(counters_fd, "olaf_counters");
+}
+
+namespace {
+
+Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &config,
+                          Snapshot &snapshot) {
+    std::vector<olaf_place> places(config.ring_places);
+    if (auto done = read_first(places_fd, "olaf_places", places.data()); !done)
+        return done;
+    std::vector<std::uint64_t> entry((entry_bytes(config.max_lanes) + 7) / 8);
+    for (auto at = snapshot.ring.head; at != snapshot.ring.tail; at++) {
+        const auto &place = places[at % places.size()];
+        snapshot.levels.queue_length++;
+        if (bpf_map_lookup_elem(entries_fd, &place.entry, entry.data()) != 0)
+            return fail("read map", "olaf_entries", errno);
+        olaf_pending pending;
+        std::memcpy(&pending, entry.data(), sizeof pending);
+        snapshot.levels.updates_waiting += pending.count;
+    }
+    return {};
+}
+
+Result<std::uint64_t> read_unready_hops(int fd) {
+    std::vector<std::uint32_t> keys(OLAF_HOPS);
+    std::vector<olaf_hop> hops(OLAF_HOPS);
+    std::uint32_t out = 0, count = OLAF_HOPS;
+    if (bpf_map_lookup_batch(fd, nullptr, &out, keys.data(), hops.data(), &count, nullptr) != 0 &&
+        errno != ENOENT)
+        return fail("read map", "olaf_hops", errno);
+    return std::ranges::count_if(hops, [](const olaf_hop &hop) {
+        return hop.issued != hop.served && hop.state != OLAF_HOP_RESOLVED;
+    });
+}
+
+} // namespace
+
+std::uint64_t blocked_ns(const olaf_gate &gate) {
+    const auto now = monotonic_ns();
+    return gate.lost_ns != 0 && now > gate.shut_ns ? now - gate.shut_ns : 0;
+}
+
+void add(olaf_slot_counters &sum, const olaf_slot_counters &more) {
+#define ADD(field, ...) sum.field += more.field;
+    OLAF_SLOT_COUNTER_LIST(ADD)
+#undef ADD
+}
+
+Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd) {
+    Snapshot snapshot;
+    olaf_active active{};
+    if (auto done = read_first(map_fd("olaf_active"), "olaf_active", &active); !done)
+        return std::unexpected(done.error());
+    olaf_control control{};
+    if (auto done = read_first(map_fd("olaf_control"), "olaf_control", &control); !done)
+        return std::unexpected(done.error());
+    snapshot.draining = monotonic_ns() < control.draining_until_ns;
+    snapshot.active_clusters =
+        olaf_active_clusters(&active, monotonic_ns(), config.activity_window_ns);
+    const auto counters = read_counters(map_fd("olaf_counters"));
+    if (!counters)
+        return std::unexpected(counters.error());
+    snapshot.counters = *counters;
+    const auto acks =
+        read_per_cpu<olaf_ack_counters>(map_fd("olaf_ack_counters"), "olaf_ack_counters");
+    if (!acks)
+        return std::unexpected(acks.error());
+    snapshot.acks = *acks;
+    if (auto done = read_slots(map_fd("olaf_slots"), config, snapshot); !done)
+        return std::unexpected(done.error());
+    const auto ring = read_ring(map_fd("olaf_ring"));
+    if (!ring)
+        return std::unexpected(ring.error());
+    snapshot.ring = *ring;
+    if (auto done = read_first(map_fd("olaf_gate"), "olaf_gate", &snapshot.gate); !done)
+        return std::unexpected(done.error());
+    const auto unready = read_unready_hops(map_fd("olaf_hops"));
+    if (!unready)
+        return std::unexpected(unready.error());
+    snapshot.next_hops_unready = *unready;
+    if (config.window != 0) {
+        const auto window = read_window(map_fd("olaf_window"));
+        if (!window)
+            return std::unexpected(window.error());
+        snapshot.window = *window;
+        snapshot.levels.in_flight = window->in_flight;
+    }
+    if (auto done = read_waiting(map_fd("olaf_places"), map_fd("olaf_entries"), config, snapshot);
+        !done)
+        return std::unexpected(done.error());
+    return snapshot;
+}
+
+std::uint64_t window_timeout_ns(const olaf_window &window) {
+    return olaf_rtt_timeout(&window.rtt);
+}
+
+std::uint32_t window_size(const olaf_config &config, const olaf_window &window) {
+    return window_of(config).automatic ? olaf_pilot_size(&window.pilot, config.window)
+                                       : config.window;
+}
+
+Result<olaf_window> read_window(int window_fd) {
+    olaf_window window{};
+    if (auto done = read_first(window_fd, "olaf_window", &window); !done)
+        return std::unexpected(done.error());
+    return window;
+}
+
+Result<olaf_ring> read_ring(int ring_fd) {
+    olaf_ring ring{};
+    // The kernel copies upwards, head before tail: a queue in motion may look longer than it
+    // is by what came in between, never negative.
+    if (bpf_map_lookup_elem(ring_fd, &first_key, &ring) != 0)
+        return fail("read map", "olaf_ring", errno);
+    return ring;
+}
+
+} // namespace olaf

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The state of a queue, read from its maps: sums, and what follows from them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "loader/text/counters.hpp"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// Adds the counters of one or more slots to others.
+void add(olaf_slot_counters &sum, const olaf_slot_counters &more);
+
+struct Snapshot {
+    Levels levels;
+    std::uint32_t active_clusters = 0;
+    olaf_slot_counters slots{}; ///< of every cluster
+    olaf_counters counters{}; ///< of every CPU
+    olaf_ack_counters acks{}; ///< of every CPU
+    olaf_ring ring{};
+    bool draining = false; ///< a command is emptying the queue
+    std::optional<olaf_window> window; ///< nothing without --window
+    olaf_gate gate{};
+    std::uint64_t next_hops_unready = 0; ///< that something waits for and that have no address
+    std::vector<olaf_slot_counters> clusters; ///< by id
+};
+
+/// Opens a map by name for as long as the reading lasts; a map of the kernel's, so -1 is none.
+using MapFinder = std::function<int(const char *name)>;
+
+/// With packets in flight the parts may be of different moments; without, they agree.
+Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd);
+
+/// How long the way out has taken nothing; 0: it takes departures.
+std::uint64_t blocked_ns(const olaf_gate &gate);
+
+/// How long an ACK is waited for now: departures that get none wait so long.
+std::uint64_t window_timeout_ns(const olaf_window &window);
+
+/// How many departures may be unacknowledged now.
+std::uint32_t window_size(const olaf_config &config, const olaf_window &window);
+
+/// The window alone; meaningful only if the queue has one.
+Result<olaf_window> read_window(int window_fd);
+/// Sums over CPUs.
+Result<olaf_counters> read_counters(int counters_fd);
+
+/// The ring alone: cheap enough to poll.
+Result<olaf_ring> read_ring(int ring_fd);
+
+} // namespace olaf

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The kernel's list of this host's addresses, by netlink.
+#include "addresses.hpp"
+
+#include <linux/if_addr.h>
+#include <linux/if_arp.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/errno.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "netlink.hpp"
+#include "own_macs.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr int patience = 8; // dumps that a change of the list has spoilt
+
+template <class Header>
+Result<void> dump(int type, const Header &header, const std::function<void(nlmsghdr *)> &reader,
+                  const std::function<void()> &restart) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return std::unexpected(netlink.error());
+    int error = -NLE_DUMP_INTR;
+    for (int i = 0; i < patience && error == -NLE_DUMP_INTR; i++) {
+        restart();
+        error = netlink->query(make_message(type, NLM_F_DUMP, &header, sizeof header), reader);
+    }
+    if (error < 0)
+        return fail("list", type == RTM_GETADDR ? "this host's addresses" : "this host's devices",
+                    errno_of_netlink(error));
+    return {};
+}
+
+/// Loopback addresses are nobody's on the wire: the kernel refuses frames that bear one.
+bool loopback(const olaf_own_address &address) {
+    static constexpr std::array<std::uint8_t, 16> loopback6 = {0, 0, 0, 0, 0, 0, 0, 0,
+                                                               0, 0, 0, 0, 0, 0, 0, 1};
+    std::array<std::uint8_t, 16> bytes{};
+    std::memcpy(bytes.data(), &address, sizeof address);
+    const bool mapped = address.words_be[2] == htonl(0xffff) && address.words_be[0] == 0 &&
+                        address.words_be[1] == 0;
+    return bytes == loopback6 || (mapped && bytes[12] == 127);
+}
+
+/// An address, and the device that it is on.
+struct Address {
+    std::uint32_t ifindex = 0;
+    bool link_local = false; ///< IPv6's: every device has one
+    olaf_own_address own{};
+};
+
+void read_address(nlmsghdr *answer, std::vector<Address> &into) {
+    nlattr *attributes[IFA_MAX + 1] = {};
+    if (answer->nlmsg_type != RTM_NEWADDR ||
+        nlmsg_parse(answer, sizeof(ifaddrmsg), attributes, IFA_MAX, nullptr) < 0)
+        return;
+    const auto *header = static_cast<ifaddrmsg *>(nlmsg_data(answer));
+    // On a point-to-point link IFA_ADDRESS is the other end; where IFA_LOCAL is, that is ours.
+    nlattr *local = attributes[IFA_LOCAL] ? attributes[IFA_LOCAL] : attributes[IFA_ADDRESS];
+    const auto flags =
+        attributes[IFA_FLAGS] ? nla_get_u32(attributes[IFA_FLAGS]) : header->ifa_flags;
+    if (!local || (flags & IFA_F_DADFAILED))
+        return;
+    Address address;
+    address.ifindex = header->ifa_index;
+    if (header->ifa_family == AF_INET && nla_len(local) == 4) {
+        address.own.words_be[2] = htonl(0xffff);
+        std::memcpy(&address.own.words_be[3], nla_data(local), 4);
+    } else if (header->ifa_family == AF_INET6 && nla_len(local) == 16) {
+        std::memcpy(&address.own, nla_data(local), 16);
+        address.link_local = header->ifa_scope == RT_SCOPE_LINK;
+    } else {
+        return;
+    }
+    if (!loopback(address.own))
+        into.push_back(address);
+}
+
+std::string kind_of(nlattr *information) {
+    nlattr *attributes[IFLA_INFO_MAX + 1] = {};
+    if (!information ||
+        nla_parse_nested(attributes, IFLA_INFO_MAX, information, nullptr) < 0 ||
+        !attributes[IFLA_INFO_KIND])
+        return {};
+    return nla_get_string(attributes[IFLA_INFO_KIND]);
+}
+
+void read_link(nlmsghdr *answer, std::vector<Link> &into) {
+    nlattr *attributes[IFLA_MAX + 1] = {};
+    if (answer->nlmsg_type != RTM_NEWLINK ||
+        nlmsg_parse(answer, sizeof(ifinfomsg), attributes, IFLA_MAX, nullptr) < 0)
+        return;
+    const auto *header = static_cast<ifinfomsg *>(nlmsg_data(answer));
+    Link link;
+    link.ifindex = static_cast<std::uint32_t>(header->ifi_index);
+    link.kind = kind_of(attributes[IFLA_LINKINFO]);
+    if (attributes[IFLA_MASTER])
+        link.master = nla_get_u32(attributes[IFLA_MASTER]);
+    // With IFLA_LINK_NETNSID the index is one of another namespace.
+    if (attributes[IFLA_LINK] && !attributes[IFLA_LINK_NETNSID])
+        link.lower = nla_get_u32(attributes[IFLA_LINK]);
+    nlattr *mac = attributes[IFLA_ADDRESS];
+    link.ethernet = header->ifi_type == ARPHRD_ETHER && mac && nla_len(mac) == sizeof link.mac.mac;
+    if (link.ethernet)
+        std::memcpy(link.mac.mac, nla_data(mac), sizeof link.mac.mac);
+    into.push_back(link);
+}
+
+Result<std::vector<Address>> list_addresses() {
+    std::vector<Address> found;
+    if (auto done = dump(
+            RTM_GETADDR, ifaddrmsg{}, [&](nlmsghdr *m) { read_address(m, found); },
+            [&] { found.clear(); });
+        !done)
+        return std::unexpected(done.error());
+    return found;
+}
+
+Result<std::vector<Link>> list_links() {
+    std::vector<Link> found;
+    if (auto done = dump(
+            RTM_GETLINK, ifinfomsg{}, [&](nlmsghdr *m) { read_link(m, found); },
+            [&] { found.clear(); });
+        !done)
+        return std::unexpected(done.error());
+    return found;
+}
+
+} // namespace
+
+Result<OwnAddresses> host_addresses(std::uint32_t ifindex) {
+    const auto addresses = list_addresses();
+    if (!addresses)
+        return std::unexpected(addresses.error());
+    const auto links = list_links();
+    if (!links)
+        return std::unexpected(links.error());
+    OwnAddresses own{.addresses = {}, .macs = own_macs(*links, ifindex)};
+    for (const auto &address : *addresses)
+        own.addresses.push_back(address.own);
+    return own;
+}
+
+Result<DeviceAddresses> device_addresses(std::uint32_t ifindex) {
+    const auto found = list_addresses();
+    if (!found)
+        return std::unexpected(found.error());
+    DeviceAddresses own;
+    for (const auto &address : *found) {
+        if (address.ifindex != ifindex)
+            continue;
+        const auto &words = address.own.words_be;
+        if (address.own.words_be[2] == htonl(0xffff) && words[0] == 0 && words[1] == 0) {
+            if (own.v4.family == 0)
+                own.v4 = {.family = 4, .words_be = {words[3]}};
+        } else if (own.v6.family == 0 || address.link_local) {
+            own.v6.family = 6;
+            std::ranges::copy(words, own.v6.words_be.begin());
+        }
+    }
+    return own;
+}
+
+Result<bool> has_address(std::uint32_t ifindex) {
+    const auto addresses = list_addresses();
+    if (!addresses)
+        return std::unexpected(addresses.error());
+    const auto links = list_links();
+    if (!links)
+        return std::unexpected(links.error());
+    const auto devices = takers(*links, ifindex);
+    return std::ranges::any_of(*addresses, [&](const Address &address) {
+        return !address.link_local && devices.contains(address.ifindex);
+    });
+}
+
+} // namespace olaf

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How this host reaches an address.
+#pragma once
+
+#include <cstdint>
+
+#include "loader/text/address.hpp"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+struct Route {
+    std::uint32_t ifindex = 0; ///< device it leaves by
+    IpAddress source;          ///< address it leaves with
+    IpAddress gateway;         ///< family 0: none, it is on the link
+    bool local = false;        ///< the address is this host's own
+};
+
+Result<Route> route_to(const IpAddress &address);
+
+/// The neighbour that it is sent to by that device: a gateway, or itself. Fails without a route.
+Result<IpAddress> gateway_to(const IpAddress &address, std::uint32_t ifindex);
+
+/// Has the kernel resolve the neighbour on the way, by sending one empty datagram: a server
+/// ignores it, as it is no message of the protocol. Never waits, and failing is no harm.
+void wake_neighbour(const Endpoint &endpoint);
+
+} // namespace olaf

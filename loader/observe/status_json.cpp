@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "status_json.hpp"
+
+#include <arpa/inet.h>
+
+#include <map>
+
+#include "aom_json.hpp"
+#include "flow.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/text/names.hpp"
+
+namespace olaf {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json window_object(const olaf_config &config, const std::optional<olaf_window> &window) {
+    if (!window)
+        return nullptr;
+    const bool automatic = window_of(config).automatic;
+    return {{"size", window_size(config, *window)},
+            {"auto", automatic},
+            {"silent", window->silent != 0},
+            {"rtt_ns", window->rtt.smoothed_ns},
+            {"rtt_variation_ns", window->rtt.variation_ns},
+            {"timeout_ns", window_timeout_ns(*window)}};
+}
+
+/// Every counter and level of the list, in the object of its group.
+void add_figures(Json &object, const Numbers &numbers) {
+    for (const auto &figure : figures()) {
+        auto &into = figure.object.empty() ? object : object[std::string(figure.object)];
+        if (figure.object == "window" && numbers.window == nullptr)
+            continue;
+        const auto value = figure.in(numbers);
+        into[std::string(figure.key)] = value ? Json(*value) : Json(nullptr);
+    }
+}
+
+Json cluster_list(const QueueReading &state) {
+    const auto &snapshot = state.snapshot;
+    std::map<std::size_t, const ClusterAom *> aom;
+    for (const auto &cluster : state.aom.clusters)
+        aom[cluster.cluster] = &cluster;
+    Json list = Json::array();
+    for (std::size_t id = 0; id < snapshot.clusters.size(); id++) {
+        const auto &sums = snapshot.clusters[id];
+        if (flow_of(sums).received == 0)
+            continue; // never heard of
+        Json object{{"cluster", id}};
+        const Numbers numbers{.slots = &sums};
+        for (const auto &figure : figures())
+            if (const auto value = figure.in(numbers))
+                object[std::string(figure.key)] = *value;
+        object["aom"] = nullptr; // nothing has left yet
+        if (const auto found = aom.find(id); found != aom.end())
+            object["aom"] = cluster_aom_json(*found->second, state.aom.now_ns);
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
+} // namespace
+
+nlohmann::ordered_json status_json(const Attachment &attachment, const QueueReading &state,
+                                   bool clusters) {
+    const auto &snapshot = state.snapshot;
+    const auto &record = attachment.record;
+    const auto &config = record.config;
+    Json object{
+        {"device", attachment.device},
+        {"ifindex", attachment.place.ifindex},
+        {"mode", record.skb_mode ? "skb" : "native"},
+        {"policy", policy_name(config.default_policy)},
+        {"port", ntohs(config.port_be)},
+        {"deliver",
+         {{"kind", deliver_names[config.deliver % 3]},
+          {"target", record.target},
+          {"bridge", (config.flags & OLAF_CONFIG_BRIDGE) != 0}}},
+        {"rate_bps", nullptr},
+        {"queue", {{"capacity", config.queue_capacity}}},
+        {"draining", snapshot.draining},
+        {"active_clusters", snapshot.active_clusters},
+        {"lane",
+         {{"device", record.lane(attachment.place.ifindex).a},
+          {"circulating", snapshot.ring.lane_deadline_ns != 0}}},
+        {"window", window_object(config, snapshot.window)},
+        {"gate",
+         {{"open", snapshot.gate.lost_ns == 0},
+          {"blocked_ns", blocked_ns(snapshot.gate)},
+          {"next_hops_unready", snapshot.next_hops_unready}}},
+        {"aom", nullptr},
+        {"limits",
+         {{"max_clusters", config.max_clusters},
+          {"max_segments", config.max_segments},
+          {"max_lanes", config.max_lanes},
+          {"egress_mtu", config.egress_mtu},
+          {"fifo_places", config.fifo_places},
+          {"max_workers", config.max_workers},
+          {"member_timeout_ns", config.member_timeout_ns},
+          {"drain_interval_ns", config.drain_interval_ns},
+          {"activity_window_ns", config.activity_window_ns}}},
+        {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
+        {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0},
+        {"verify", (config.flags & OLAF_CONFIG_VERIFY) != 0}};
+    add_figures(object, state.numbers());
+    if (config.rate_bps != 0)
+        object["rate_bps"] = config.rate_bps;
+    if ((config.flags & OLAF_CONFIG_NO_METER) == 0)
+        object["aom"] = aom_summary_json(state.aom);
+    if (clusters)
+        object["clusters"] = cluster_list(state);
+    return object;
+}
+
+} // namespace olaf
