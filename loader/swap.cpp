@@ -13,23 +13,29 @@
 namespace olaf {
 namespace {
 
-/// The programs that run, by their pins, for as long as they may have to come back.
+/// The TC programs that run, by their pins, for as long as they may have to come back.
 struct Old {
-    Fd drain, kick, caught, egress, ingress, link;
+    Fd drain, kick, caught, egress;
 };
+
+Result<Fd> open_pin(const PinPlace &place, const char *name) {
+    Fd fd(bpf_obj_get(place.path(name).c_str()));
+    if (!fd)
+        return fail("open", place.path(name), errno);
+    return fd;
+}
 
 Result<std::shared_ptr<Old>> open_old(const PinPlace &place) {
     auto old = std::make_shared<Old>();
     const std::pair<const char *, Fd *> pins[] = {{pin::lane_drain, &old->drain},
                                                   {pin::lane_kick, &old->kick},
                                                   {pin::token_catch, &old->caught},
-                                                  {pin::egress, &old->egress},
-                                                  {pin::ingress, &old->ingress},
-                                                  {pin::link, &old->link}};
+                                                  {pin::egress, &old->egress}};
     for (const auto &[name, into] : pins) {
-        *into = Fd(bpf_obj_get(place.path(name).c_str()));
-        if (!*into)
-            return fail("open", place.path(name), errno);
+        auto opened = open_pin(place, name);
+        if (!opened)
+            return std::unexpected(opened.error());
+        *into = std::move(*opened);
     }
     return old;
 }
@@ -42,8 +48,8 @@ struct Filter {
     int from, to;
 };
 
-std::array<Filter, 4> filters_of(const Record &running, const Device &device,
-                                 const Datapath &queue, const Old &old) {
+std::array<Filter, 4> filters_of(const Record &running, const Device &device, const Datapath &queue,
+                                 const Old &old) {
     const auto lane = running.lane(device.ifindex);
     constexpr std::uint32_t lane_priority = 1; // the lane is ours alone
     return {Filter{lane.b, lane.ifindex_b, TcHook::ingress, lane_priority, old.drain.get(),
@@ -58,8 +64,8 @@ std::array<Filter, 4> filters_of(const Record &running, const Device &device,
 
 } // namespace
 
-Result<void> swap_programs(const PinPlace &place, const Record &running, const Device &device,
-                           const Datapath &queue, Undo &undo) {
+Result<void> swap_filters(const PinPlace &place, const Record &running, const Device &device,
+                          const Datapath &queue, Undo &undo) {
     const auto opened = open_old(place);
     if (!opened)
         return std::unexpected(opened.error());
@@ -69,13 +75,23 @@ Result<void> swap_programs(const PinPlace &place, const Record &running, const D
             (void)replace_filter(filter.device, filter.ifindex, filter.where, filter.priority,
                                  filter.from);
         });
-        if (auto done = replace_filter(filter.device, filter.ifindex, filter.where,
-                                       filter.priority, filter.to);
+        if (auto done = replace_filter(filter.device, filter.ifindex, filter.where, filter.priority,
+                                       filter.to);
             !done)
             return done;
     }
-    undo.add([=] { (void)update_xdp(old->link.get(), device.name, old->ingress.get()); });
-    return update_xdp(old->link.get(), device.name, queue.ingress_fd());
+    return {};
+}
+
+Result<void> swap_entrance(const PinPlace &place, const Device &device, const Datapath &queue,
+                           Undo &undo) {
+    auto link = open_pin(place, pin::link);
+    auto ingress = open_pin(place, pin::ingress);
+    if (!link || !ingress)
+        return std::unexpected(link ? ingress.error() : link.error());
+    const auto kept = std::make_shared<std::pair<Fd, Fd>>(std::move(*link), std::move(*ingress));
+    undo.add([=] { (void)update_xdp(kept->first.get(), device.name, kept->second.get()); });
+    return update_xdp(kept->first.get(), device.name, queue.ingress_fd());
 }
 
 } // namespace olaf

@@ -11,6 +11,7 @@
 
 #include "bpf/age/aom.bpf.h"
 #include "bpf/age/tell.bpf.h"
+#include "bpf/queue/control.bpf.h"
 #include "bpf/queue/departure.bpf.h"
 #include "bpf/queue/fits.bpf.h"
 #include "bpf/queue/sent.bpf.h"
@@ -191,7 +192,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 	if (!olaf_ring_due(ring, now))
 		return OLAF_DRAINED_DUE;
 	position = *(volatile __u64 *)&ring->head;
-	if (position >= end)
+	if (position >= end || olaf_held(now))
 		return OLAF_DRAINED_BLOCKED;
 	place = olaf_place_at(position);
 	entry = place ? olaf_entry_at(place->entry) : NULL;

@@ -61,8 +61,8 @@ TEST_P(KillMidway, TheQueueWorksOrTheNextCommandClearsIt) {
         }
         // Half there or whole, the next command takes all of it away.
         if (!subject().attached || !there()) {
-            bed.olaf({"detach", "in", "--force"});
-            ASSERT_EQ(traces(bed.host), before) << "killed at step " << step;
+            const auto told = bed.olaf({"detach", "in", "--force"});
+            ASSERT_EQ(traces(bed.host), before) << "killed at step " << step << ": " << told.err;
         }
     }
     EXPECT_GT(kills, 0u);
