@@ -7,6 +7,7 @@
 #include "memory.hpp"
 #include "own_addresses.hpp"
 #include "status_json.hpp"
+#include "way_out.hpp"
 
 namespace olaf {
 namespace {
@@ -60,7 +61,9 @@ void print_lost(const Json &frames, const Json &updates) {
 }
 
 /// Only while something keeps updates back.
-void print_gate(const Json &gate) {
+void print_gate(const Json &gate, const std::string &obstacle) {
+    if (!obstacle.empty())
+        fmt::print("  way out   {}\n", obstacle);
     if (!gate["open"].get<bool>())
         fmt::print("  way out   takes nothing since {}: updates wait\n",
                    duration_text(gate["blocked_ns"].get<std::uint64_t>()));
@@ -151,17 +154,23 @@ void print_table(const Attachment &attachment, const Json &json) {
                reasons(json["bypassed_by_reason"]));
     print_acks(json["acks"]);
     print_age(json["aom"]);
-    print_gate(json["gate"]);
+    print_gate(json["gate"], output_obstacle(attachment));
     print_lost(json["lost_behind"], json["lost_behind_updates"]);
-    print_own(json["own_addresses"], attachment.device);
+    if (attachment.alive)
+        print_own(json["own_addresses"], attachment.device);
     if (json.contains("clusters"))
         print_clusters(json["clusters"]);
 }
 
 Result<void> print_one(const StatusOptions &options, bool as_json) {
-    const auto attachment = live_attachment(options.device);
+    const auto attachment = find_attachment(options.device);
     if (!attachment)
         return std::unexpected(attachment.error());
+    if (!attachment->record.complete)
+        return std::unexpected(live_attachment(options.device).error());
+    if (!attachment->alive)
+        fmt::print(stderr, "{}: {}: it takes nothing here; olaf detach {}, then attach again\n",
+                   attachment->device, why_dead(*attachment), attachment->device);
     const auto json = status_of(*attachment, options.clusters);
     if (!json)
         return std::unexpected(json.error());

@@ -128,6 +128,9 @@ Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Reco
     }
     const auto priority = find_filter(wanted, TcHook::ingress, pin::ack_return, queue_id(place));
     if (priority == 0) {
+        // The device was in another network namespace, say, and lost it there.
+        if (auto done = ensure_clsact(device->name, wanted); !done)
+            return done;
         const auto added =
             add_filter(device->name, wanted, TcHook::ingress, queue.ack_return_fd());
         return added ? Result<void>{} : std::unexpected(added.error());
