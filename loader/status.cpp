@@ -168,9 +168,6 @@ Result<void> print_one(const StatusOptions &options, bool as_json) {
         return std::unexpected(attachment.error());
     if (!attachment->record.complete)
         return std::unexpected(live_attachment(options.device).error());
-    if (!attachment->alive)
-        fmt::print(stderr, "{}: {}: it takes nothing here; olaf detach {}, then attach again\n",
-                   attachment->device, why_dead(*attachment), attachment->device);
     const auto json = status_of(*attachment, options.clusters);
     if (!json)
         return std::unexpected(json.error());
@@ -178,6 +175,8 @@ Result<void> print_one(const StatusOptions &options, bool as_json) {
         fmt::print("{}\n", json->dump(2));
     else
         print_table(*attachment, *json);
+    if (!attachment->alive) // the counters are right all the same
+        return std::unexpected(live_attachment(options.device).error());
     return {};
 }
 

@@ -53,7 +53,8 @@ TEST_P(DeviceGone, WhatWaitsForAnotherDeviceLeavesAllTheSame) {
     bed.fill(worker);
     take_away(bed.host, "in", other);
     const auto told = bed.olaf({"status", "in"});
-    EXPECT_EQ(told.status, 0);
+    EXPECT_EQ(told.status, 1);
+    EXPECT_NE(told.out.find("received  4"), told.out.npos) << told.out;
     expect_told(told);
     expect_told(bed.olaf({"cluster", "set", "in", "1", "--policy", "newest"}));
     EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);

@@ -3,9 +3,13 @@
 
 #include <fcntl.h>
 #include <linux/bpf.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +38,43 @@ std::optional<Change> bpf_change(std::uint64_t command) {
     }
 }
 
-std::optional<Change> change_of(const __ptrace_syscall_info &info) {
+/// Memory of a stopped child.
+template <class T> T peek(pid_t child, const void *at) {
+    T value{};
+    iovec here{&value, sizeof value}, there{const_cast<void *>(at), sizeof value};
+    if (process_vm_readv(child, &here, 1, &there, 1, 0) != sizeof value)
+        throw std::runtime_error("cannot read a command's memory");
+    return value;
+}
+
+int protocol_of(pid_t child, int socket) {
+    const auto process = static_cast<int>(syscall(SYS_pidfd_open, child, 0));
+    const auto copy = static_cast<int>(syscall(SYS_pidfd_getfd, process, socket, 0));
+    int protocol = -1;
+    socklen_t length = sizeof protocol;
+    getsockopt(copy, SOL_SOCKET, SO_PROTOCOL, &protocol, &length);
+    close(copy);
+    close(process);
+    return protocol;
+}
+
+/// Whether a message to the kernel only asks: a kill before it finds what a kill before the next
+/// change finds. The commands have no other use for generic netlink.
+bool only_asks(pid_t child, const __ptrace_syscall_info &info) {
+    const auto socket = static_cast<int>(info.entry.args[0]);
+    const auto *at = reinterpret_cast<const void *>(info.entry.args[1]);
+    const int protocol = protocol_of(child, socket);
+    if (protocol == NETLINK_GENERIC)
+        return true;
+    if (protocol != NETLINK_ROUTE)
+        return false;
+    if (info.entry.nr == SYS_sendmsg)
+        at = peek<iovec>(child, peek<msghdr>(child, at).msg_iov).iov_base;
+    // Types come in fours: new, delete, get, set.
+    return peek<nlmsghdr>(child, at).nlmsg_type % 4 == RTM_GETLINK % 4;
+}
+
+std::optional<Change> change_of(pid_t child, const __ptrace_syscall_info &info) {
     if (info.op != PTRACE_SYSCALL_INFO_ENTRY)
         return {};
     switch (info.entry.nr) {
@@ -42,7 +82,7 @@ std::optional<Change> change_of(const __ptrace_syscall_info &info) {
         return bpf_change(info.entry.args[0]);
     case SYS_sendmsg:
     case SYS_sendto:
-        return Change::netlink;
+        return only_asks(child, info) ? std::optional<Change>{} : Change::netlink;
     case SYS_mkdir:
     case SYS_rmdir:
     case SYS_unlink:
@@ -94,7 +134,7 @@ std::optional<Change> Stepped::step() {
         if (WSTOPSIG(status_) != (SIGTRAP | 0x80) ||
             ptrace(PTRACE_GET_SYSCALL_INFO, child_, sizeof info, &info) <= 0)
             continue;
-        if (const auto change = change_of(info))
+        if (const auto change = change_of(child_, info))
             return change;
     }
     return {};
