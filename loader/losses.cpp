@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <memory>
@@ -82,7 +83,8 @@ Result<Link> attach(const bpf_program *program) {
 }
 
 bool pinned(const PinPlace &place, const char *name) {
-    return ::access(place.path(name).c_str(), F_OK) == 0; // to open a link takes more rights
+    struct stat status {}; // to open a link takes more rights; access() forgets capabilities
+    return ::stat(place.path(name).c_str(), &status) == 0;
 }
 
 bool watching(const PinPlace &place) {
