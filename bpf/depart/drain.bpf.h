@@ -13,6 +13,7 @@
 #include "bpf/age/tell.bpf.h"
 #include "bpf/depart/departure.bpf.h"
 #include "bpf/depart/token.bpf.h"
+#include "bpf/order/control.bpf.h"
 #include "bpf/way/fits.bpf.h"
 #include "bpf/way/sent.bpf.h"
 #include "bpf/way/solicit.bpf.h"
@@ -194,7 +195,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 	if (!olaf_may_be_due(ring, now))
 		return OLAF_DRAINED_DUE;
 	position = *(volatile __u64 *)&ring->head;
-	if (position >= end)
+	if (position >= end || olaf_held(now))
 		return OLAF_DRAINED_BLOCKED;
 	place = olaf_place_at(position);
 	entry = place ? olaf_entry_at(place->entry) : NULL;

@@ -101,7 +101,8 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		    ((!olaf_cfg.ns_per_byte_q24 && !olaf_cfg.window) ||
 		     olaf_ring_pass(ring, a->now, a->frame_bytes, &a->update)))
 			a->claim.got |= OLAF_GOT_PASSAGE;
-	} else if (!late && olaf_may_carry(a) && olaf_may_be_due(ring, a->now)) {
+	} else if (!late && olaf_may_carry(a) && olaf_may_be_due(ring, a->now) &&
+		   !olaf_held(a->now)) {
 		head = *(volatile __u64 *)&ring->head;
 		room = olaf_make_room(ctx, a, head);
 		if (room)

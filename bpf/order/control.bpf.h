@@ -2,7 +2,7 @@
 /*
  * Map olaf_control: orders to running programs. Key 0, value struct olaf_control.
  * Writer: user space (`olaf detach`, `olaf attach --replace`), one command at a time, which
- * holds the lock of the pin directory. One 64-bit word, so that readers need no lock.
+ * holds the lock of the pin directory. Each word is read whole, and without a lock.
  */
 #ifndef OLAF_CONTROL_BPF_H
 #define OLAF_CONTROL_BPF_H
@@ -16,17 +16,34 @@ struct {
 	__type(value, struct olaf_control);
 } olaf_control SEC(".maps");
 
+static __always_inline struct olaf_control *olaf_the_control(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&olaf_control, &zero);
+}
+
 /*
  * Is the queue being emptied? Then an arrival that can go on doesn't wait. The order is a
  * lease: a command that dies stops renewing it, and the queue is what it was.
  */
 static __always_inline int olaf_draining(__u64 now)
 {
-	struct olaf_control *control;
-	__u32 zero = 0;
+	struct olaf_control *control = olaf_the_control();
 
-	control = bpf_map_lookup_elem(&olaf_control, &zero);
 	return control && now < *(volatile __u64 *)&control->draining_until_ns;
+}
+
+/*
+ * Must what waits stay? While other programs take the queue over and send another way: what came
+ * to wait meanwhile, because the command was stopped for longer than its lease to drain, was made
+ * for the old way. A lease too, a longer one.
+ */
+static __always_inline int olaf_held(__u64 now)
+{
+	struct olaf_control *control = olaf_the_control();
+
+	return control && now < *(volatile __u64 *)&control->held_until_ns;
 }
 
 #endif /* OLAF_CONTROL_BPF_H */

@@ -123,23 +123,8 @@ static __always_inline int olaf_gate_ajar(struct olaf_gate *gate, __u64 lost, __
 	return __sync_val_compare_and_swap(&gate->lost_ns, lost, 0) == lost;
 }
 
-/* May a departure leave now? */
-static __always_inline int olaf_gate_may(__u64 now)
-{
-	struct olaf_gate *gate;
-	__u64 lost;
-
-	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
-		return 1;
-	gate = olaf_the_gate();
-	if (!gate)
-		return 0;
-	lost = *(volatile __u64 *)&gate->lost_ns;
-	return !lost || olaf_gate_ajar(gate, lost, now);
-}
-
-/* The same when a departure is popped, under the ring's lock: only one may try. */
-static __always_inline int olaf_gate_take(__u64 now)
+/* May a departure leave now? With `tries` it does, and after a refusal it is the only one. */
+static __always_inline int olaf_gate_lets(__u64 now, int tries)
 {
 	struct olaf_gate *gate;
 	__u64 lost;
@@ -154,8 +139,20 @@ static __always_inline int olaf_gate_take(__u64 now)
 		return 1;
 	if (!olaf_gate_ajar(gate, lost, now))
 		return 0;
-	*(volatile __u64 *)&gate->tried_ns = now;
+	if (tries)
+		*(volatile __u64 *)&gate->tried_ns = now;
 	return 1;
+}
+
+static __always_inline int olaf_gate_may(__u64 now)
+{
+	return olaf_gate_lets(now, 0);
+}
+
+/* The same when a departure is popped, under the ring's lock. */
+static __always_inline int olaf_gate_take(__u64 now)
+{
+	return olaf_gate_lets(now, 1);
 }
 
 /* May the lane probe a shut gate now? Who is told so does it. */

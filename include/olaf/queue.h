@@ -19,7 +19,7 @@
 #include "olaf/policies.h"
 #include "olaf/protocol.h"
 
-#define OLAF_LAYOUT 4
+#define OLAF_LAYOUT 5
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -228,6 +228,7 @@ struct olaf_ring {
 /* olaf_control[0]: orders from user space to running programs. */
 struct olaf_control {
 	__u64 draining_until_ns; /* until then nothing new waits; 0, or past: no order */
+	__u64 held_until_ns; /* until then nothing that waits leaves; 0, or past: no order */
 };
 
 /* olaf_gate[0]: whether the way out takes departures. */

@@ -46,8 +46,10 @@ Attachment read_attachment(const PinPlace &place) {
     attachment.place = place;
     if (const auto map = RecordMap::open_to_read(place))
         attachment.record = map->read().value_or(Record{});
-    attachment.alive = is_alive(place);
     const auto device = find_device(place.ifindex);
+    const bool running = is_alive(place);
+    attachment.alive = running && device;
+    attachment.away = running && !device;
     attachment.device = device ? device->name : attachment.record.device;
     return attachment;
 }
@@ -81,10 +83,20 @@ Result<Attachment> find_attachment(const std::string &name) {
 
 Result<Attachment> live_attachment(const std::string &device) {
     auto found = find_attachment(device);
-    if (found && (!found->alive || !found->record.complete))
+    if (found && !found->record.complete)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
-                    "it is half there: its attach was interrupted or its device has gone");
+                    "it is half there: its attach was interrupted");
+    if (found && !found->alive)
+        return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
+                    why_dead(*found));
     return found;
+}
+
+std::string why_dead(const Attachment &attachment) {
+    if (attachment.away)
+        return "its device has moved to another network namespace";
+    return find_device(attachment.place.ifindex) ? "its XDP program was taken off"
+                                                 : "its device has gone";
 }
 
 Result<Fd> open_map(const Attachment &attachment, const char *name) {

@@ -15,6 +15,7 @@ struct Attachment {
     PinPlace place;
     Record record;
     bool alive = false; ///< its XDP program is on the device
+    bool away = false;  ///< it is, but the device has moved to another network namespace
     std::string device; ///< its name now, or when attached if it is gone
 };
 
@@ -29,6 +30,9 @@ Result<std::vector<Attachment>> attachments();
 
 /// One that works: complete, with its XDP program on the device.
 Result<Attachment> live_attachment(const std::string &device);
+
+/// Why one that was complete isn't alive, in words.
+std::string why_dead(const Attachment &attachment);
 
 /// A pinned map of it.
 Result<Fd> open_map(const Attachment &attachment, const char *name);

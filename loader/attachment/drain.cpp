@@ -20,6 +20,7 @@ namespace {
 constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t poll_ns = 5 * millisecond;
 constexpr std::uint64_t lease_ns = 1000 * millisecond;
+constexpr std::uint64_t hold_ns = 5000 * millisecond;
 constexpr std::uint64_t slack_ns = 1000 * millisecond;
 
 /// The longest that one departure may take: the largest frame at the rate, its turns of the
@@ -94,21 +95,41 @@ Result<DrainLease> DrainLease::take(const Attachment &attachment) {
 }
 
 DrainLease::~DrainLease() {
+    until_ns_ = held_until_ns_ = 0;
     if (control_)
-        (void)write(0);
+        (void)write();
 }
 
 Result<void> DrainLease::renew() {
     const auto now = monotonic_ns();
     if (until_ns_ > now + lease_ns * 3 / 4)
         return {};
+    broken_ |= now >= until_ns_;
     until_ns_ = now + lease_ns;
-    return write(until_ns_);
+    return write();
 }
 
-Result<void> DrainLease::write(std::uint64_t until_ns) const {
+Result<void> DrainLease::hold() {
+    const auto now = monotonic_ns();
+    until_ns_ = now + lease_ns;
+    held_until_ns_ = now + hold_ns;
+    broken_ = false;
+    return write();
+}
+
+Result<void> DrainLease::let_go() {
+    held_until_ns_ = 0;
+    return write();
+}
+
+bool DrainLease::unbroken() {
+    broken_ |= monotonic_ns() >= until_ns_;
+    return !broken_;
+}
+
+Result<void> DrainLease::write() const {
     const std::uint32_t key = 0;
-    const olaf_control control{.draining_until_ns = until_ns};
+    const olaf_control control{.draining_until_ns = until_ns_, .held_until_ns = held_until_ns_};
     if (bpf_map_update_elem(control_.get(), &key, &control, BPF_ANY) != 0)
         return fail("write", "olaf_control", errno);
     return {};

@@ -21,11 +21,20 @@ class DrainLease {
     /// To be called often; writes only when a good part of the lease has passed.
     Result<void> renew();
 
+    /// From now on what waits doesn't leave either, for some seconds at most: that order is there
+    /// while other programs take over, and outlives the lease, so that what slips in while this
+    /// process is stopped is found.
+    Result<void> hold();
+    Result<void> let_go();
+    /// Whether the order has stood all the time since hold().
+    [[nodiscard]] bool unbroken();
+
   private:
     explicit DrainLease(Fd control) : control_(std::move(control)) {}
-    Result<void> write(std::uint64_t until_ns) const;
+    Result<void> write() const;
     Fd control_;
-    std::uint64_t until_ns_ = 0;
+    std::uint64_t until_ns_ = 0, held_until_ns_ = 0;
+    bool broken_ = false;
 };
 
 /// Waits until nothing waits any more, for as long as departures keep their pace. Without a lease

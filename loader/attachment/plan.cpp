@@ -127,7 +127,8 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
     if (plan.config.egress_ifindex != 0) {
         auto egress = find_device(plan.config.egress_ifindex);
         if (!egress)
-            return std::unexpected(egress.error());
+            return fail("send departures by", "the device that they left by", 0,
+                        "bring it back, or olaf detach --force", "it has gone");
         plan.egress = std::move(*egress);
     }
     return {};

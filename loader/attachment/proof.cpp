@@ -20,8 +20,7 @@ namespace olaf {
 namespace {
 
 constexpr std::uint64_t millisecond = 1'000'000;
-constexpr std::uint64_t patience_ns = 500 * millisecond;
-constexpr std::uint64_t again_ns = 50 * millisecond; // a busy host may drop a frame
+constexpr std::uint64_t again_ns = 50 * millisecond;
 
 /// A frame that the program makes the proof; from an address of nobody's, to the device's own.
 Result<void> send_proof(const Datapath &queue, const Device &device) {
@@ -38,14 +37,29 @@ Result<void> send_proof(const Datapath &queue, const Device &device) {
     return {};
 }
 
-Result<bool> arrived(const Datapath &queue) {
+/// How many came to the lane's far end so far.
+Result<std::uint64_t> proofs(const Datapath &queue) {
     const auto counters = read_counters(queue.map_fd("olaf_counters"));
     if (!counters)
         return std::unexpected(counters.error());
-    return counters->lane_proofs != 0;
+    return counters->lane_proofs;
 }
 
-std::unexpected<Error> lost(const Device &device) {
+/// An end of the lane that can't take the frame, in words.
+std::string lane_obstacle(const olaf_config &config) {
+    for (const auto ifindex : {config.lane_ifindex, config.kick_ifindex}) {
+        const auto end = find_device(ifindex);
+        if (!end)
+            return "an end of the lane has gone";
+        if (!end->up)
+            return end->name + " is down";
+    }
+    return {};
+}
+
+std::unexpected<Error> lost(const Device &device, const olaf_config &config) {
+    if (const auto obstacle = lane_obstacle(config); !obstacle.empty())
+        return fail("try the drain lane of", device.name, 0, "set it up: ip link", obstacle);
     const auto others = foreign_tc(device.ifindex);
     return fail("try the drain lane of", device.name, 0,
                 fmt::format("bpftool net show dev {} lists them: what comes before olaf's must let "
@@ -55,29 +69,46 @@ std::unexpected<Error> lost(const Device &device) {
                                : "before olaf's filter there is " + others);
 }
 
+/// Whether one more than `before` comes until then. Looks once more when that has passed.
+Result<bool> await_proof(const Datapath &queue, std::uint64_t before, std::uint64_t deadline_ns,
+                         const Meanwhile &meanwhile) {
+    for (bool last = false;;) {
+        if (auto done = meanwhile(); !done)
+            return std::unexpected(done.error());
+        const auto after = proofs(queue);
+        if (!after)
+            return std::unexpected(after.error());
+        if (*after != before || last)
+            return *after != before;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        last = monotonic_ns() >= deadline_ns;
+    }
+}
+
 } // namespace
 
-Result<void> prove_lane(const Datapath &queue, const Device &device) {
+Result<void> prove_lane(const Datapath &queue, const Device &device, const Meanwhile &meanwhile) {
     if (!device.up) {
         note(fmt::format("{}: it is down, so the drain lane wasn't tried", device.name));
         return {};
     }
-    const auto start = monotonic_ns();
-    auto next = start;
-    for (auto now = start; now < start + patience_ns; now = monotonic_ns()) {
-        if (now >= next) {
-            if (auto sent = send_proof(queue, device); !sent)
-                return sent;
-            next = now + again_ns;
-        }
-        const auto there = arrived(queue);
-        if (!there)
-            return std::unexpected(there.error());
-        if (*there)
+    const auto before = proofs(queue);
+    if (!before)
+        return std::unexpected(before.error());
+    // A live token may be ahead of it in the lane, and each proof takes a turn of the next one's.
+    const auto turn = olaf_longest_turn_ns(queue.config().drain_interval_ns);
+    const int tries = turn < again_ns ? 10 : 3; // a busy host may drop a frame
+    for (int i = 0; i < tries; i++) {
+        if (auto sent = send_proof(queue, device); !sent)
+            return sent;
+        const auto came =
+            await_proof(queue, *before, monotonic_ns() + again_ns + 2 * turn, meanwhile);
+        if (!came)
+            return std::unexpected(came.error());
+        if (*came)
             return {};
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    return lost(device);
+    return lost(device, queue.config());
 }
 
 } // namespace olaf

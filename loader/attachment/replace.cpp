@@ -17,6 +17,7 @@
 #include "loader/host/notes.hpp"
 #include "own_addresses.hpp"
 #include "plan.hpp"
+#include "proof.hpp"
 #include "replace_checks.hpp"
 #include "steps.hpp"
 #include "swap.hpp"
@@ -44,6 +45,13 @@ Result<void> move_default(int rules_fd, const olaf_config &from, const olaf_conf
     return {};
 }
 
+/// The running queue, while nothing may wait in it.
+struct Emptied {
+    Attachment attachment;
+    Interrupts interrupts;
+    DrainLease lease;
+};
+
 /// One replacement: from what runs to what is wanted.
 struct Replacement {
     const AttachOptions &options;
@@ -53,7 +61,7 @@ struct Replacement {
     Record running;
     Record record; ///< the new one
     Datapath queue;
-    std::optional<DrainLease> lease = {}; ///< while nothing may wait
+    std::optional<Emptied> emptied = {}; ///< where updates are to go another way
 };
 
 /// What runs, and the new programs, loaded on its maps.
@@ -87,8 +95,8 @@ Result<Replacement> prepare(const AttachOptions &options, const Device &device,
     Record record = *running;
     record.config = *config;
     std::snprintf(record.target, sizeof record.target, "%s", plan->target.c_str());
-    return Replacement{options,  device, place,
-                       std::move(*map), *running, record, std::move(*queue)};
+    return Replacement{options, device,           place, std::move(*map), *running,
+                       record,  std::move(*queue)};
 }
 
 /// What waits was made for the old way: it leaves by that first, with the old programs, and
@@ -97,43 +105,95 @@ Result<Replacement> prepare(const AttachOptions &options, const Device &device,
 Result<void> empty_first(Replacement &to) {
     if (!goes_another_way(to.running.config, to.record.config))
         return {};
-    const auto interrupts = Interrupts::catch_them();
+    auto interrupts = Interrupts::catch_them();
     if (!interrupts)
         return std::unexpected(interrupts.error());
     const auto attachment = read_attachment(to.place);
     auto lease = DrainLease::take(attachment);
     if (!lease)
         return std::unexpected(lease.error());
-    to.lease.emplace(std::move(*lease));
-    return drain(attachment, &*to.lease, *interrupts, false);
+    to.emptied.emplace(attachment, std::move(*interrupts), std::move(*lease));
+    return drain(attachment, &to.emptied->lease, to.emptied->interrupts, false);
 }
 
 Result<void> renew(Replacement &to) {
-    return to.lease ? to.lease->renew() : Result<void>{};
+    return to.emptied ? to.emptied->lease.renew() : Result<void>{};
+}
+
+/// The programs of the way out and back, tried before anything is handed to them.
+Result<void> swap_way(Replacement &to, Undo &undo) {
+    const auto lane = to.record.lane(to.device.ifindex);
+    const auto interval = to.running.config.drain_interval_ns;
+    return in_order({[&] { return swap_filters(to.place, to.running, to.queue, undo); },
+                     [&] {
+                         undo.add([=] { (void)shape_lane(lane, interval); });
+                         return shape_lane(lane, to.record.config.drain_interval_ns);
+                     },
+                     [&] { return prove_lane(to.queue, to.device, [&] { return renew(to); }); }});
+}
+
+/// One attempt to swap all programs of an empty queue. False, and all is as before: this process
+/// was stopped for longer than its lease, and something has come to wait for the old way.
+Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
+    auto &[attachment, interrupts, lease] = *to.emptied;
+    const auto nothing_waits = [&] {
+        const auto waiting = updates_waiting(attachment);
+        return waiting && *waiting == 0;
+    };
+    if (auto done = in_order({[&] { return lease.let_go(); },
+                              [&] { return drain(attachment, &lease, interrupts, false); },
+                              [&] { return lease.hold(); }});
+        !done)
+        return std::unexpected(done.error());
+    if (!nothing_waits())
+        return false;
+    Undo attempt;
+    if (auto done = swap_way(to, attempt); !done)
+        return std::unexpected(done.error());
+    if (!lease.unbroken())
+        return false;
+    if (auto done = swap_entrance(to.place, to.running, to.queue, attempt); !done)
+        return std::unexpected(done.error());
+    if (!lease.unbroken() && !nothing_waits())
+        return false;
+    undo.adopt(attempt);
+    if (auto done = lease.let_go(); !done)
+        return std::unexpected(done.error());
+    return true;
+}
+
+Result<void> swap_programs(Replacement &to, Undo &undo) {
+    constexpr int attempts = 5;
+    if (!to.emptied)
+        return in_order({[&] { return swap_way(to, undo); },
+                         [&] { return swap_entrance(to.place, to.running, to.queue, undo); }});
+    for (int i = 0; i < attempts; i++) {
+        const auto swapped = swap_while_empty(to, undo);
+        if (!swapped)
+            return std::unexpected(swapped.error());
+        if (*swapped)
+            return {};
+    }
+    return fail("replace the queue on", to.device.name, 0, "it works on; try again",
+                "updates came to wait while this command was held up");
 }
 
 /// All that can fail; taken back if it does.
 Result<void> take_over(Replacement &to) {
     const auto allowed = to.queue.map_fd("olaf_allow");
-    const auto lane = to.record.lane(to.device.ifindex);
-    const auto interval = to.running.config.drain_interval_ns;
     Undo undo;
     if (auto done = allow(allowed, to.options.allow, &undo); !done)
         return done;
     auto done = in_order(
         {[&] {
-             // What the host has now is right for the old programs too: nothing of it is taken back.
-             return refresh_addresses(to.queue.map_fd("olaf_own"),
-                                      to.queue.map_fd("olaf_own_macs"), to.device.ifindex);
+             // What the host has now is right for the old programs too: nothing of it is taken
+             // back.
+             return refresh_addresses(to.queue.map_fd("olaf_own"), to.queue.map_fd("olaf_own_macs"),
+                                      to.device.ifindex);
          },
          [&] { return empty_first(to); },
          [&] { return swap_return(to.place, to.map, to.running, to.record, to.queue, undo); },
-         [&] { return renew(to); },
-         [&] { return swap_programs(to.place, to.running, to.queue, undo); },
-         [&] {
-             undo.add([=] { (void)shape_lane(lane, interval); });
-             return shape_lane(lane, to.record.config.drain_interval_ns);
-         },
+         [&] { return swap_programs(to, undo); },
          [&] {
              return move_default(to.queue.map_fd("olaf_rules"), to.running.config,
                                  to.record.config);

@@ -30,24 +30,43 @@ Result<void> swap_xdp(const Program &program, const PinPlace &place, const std::
     return update_xdp(old->link.get(), device, queue.program_fd(program.name));
 }
 
-} // namespace
-
-Result<void> swap_programs(const PinPlace &place, const Record &running, const Datapath &queue,
-                           Undo &undo) {
-    const Filters filters(place);
+/// Those of the table that are `chosen`, each by `put`, in its order.
+template <class Chosen, class Put>
+Result<void> swap_each(const PinPlace &place, const Record &running, const Datapath &queue,
+                       Chosen chosen, Put put) {
     for (const auto &program : programs) {
-        const bool by_tc = runs_by_tc(program) && program.on != On::way_back;
-        if ((!by_tc && program.hook != Hook::xdp) || !stands(program, queue.config()))
+        if (!chosen(program) || !stands(program, queue.config()))
             continue;
         const auto device = device_of(program, place, running);
         if (!device)
             return fail("find the device of", std::string(program.name), ENODEV);
-        if (auto done = by_tc ? filters.put(program, *device, queue, undo)
-                              : swap_xdp(program, place, device->name, queue, undo);
-            !done)
+        if (auto done = put(program, *device); !done)
             return done;
     }
     return {};
+}
+
+} // namespace
+
+Result<void> swap_filters(const PinPlace &place, const Record &running, const Datapath &queue,
+                          Undo &undo) {
+    const Filters filters(place);
+    return swap_each(
+        place, running, queue,
+        [](const Program &program) { return runs_by_tc(program) && program.on != On::way_back; },
+        [&](const Program &program, const Device &device) {
+            return filters.put(program, device, queue, undo);
+        });
+}
+
+Result<void> swap_entrance(const PinPlace &place, const Record &running, const Datapath &queue,
+                           Undo &undo) {
+    return swap_each(
+        place, running, queue,
+        [](const Program &program) { return program.hook == Hook::xdp; },
+        [&](const Program &program, const Device &device) {
+            return swap_xdp(program, place, device.name, queue, undo);
+        });
 }
 
 } // namespace olaf

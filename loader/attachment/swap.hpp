@@ -8,9 +8,12 @@
 
 namespace olaf {
 
-/// In the order of the table (programs.hpp): from the end of the path to its start, so that a frame never meets a program that hands on
-/// what the next one doesn't know. Each step is taken back if a later one fails.
-Result<void> swap_programs(const PinPlace &place, const Record &running, const Datapath &queue,
+/// In the order of the table (programs.hpp), from the end of the path to its start: so a frame never
+/// meets a program that hands on what the next one doesn't know. First all that run by TC, then the
+/// XDP program. Each step is taken back if a later one fails.
+Result<void> swap_filters(const PinPlace &place, const Record &running, const Datapath &queue,
+                          Undo &undo);
+Result<void> swap_entrance(const PinPlace &place, const Record &running, const Datapath &queue,
                            Undo &undo);
 
 } // namespace olaf

@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -114,6 +115,12 @@ void forget(const PinPlace &place, const Object &object, const olaf_config &conf
         ::unlink(place.path(name).c_str());
 }
 
+/// access() would forget capabilities, which a service's user has instead of rights.
+bool there(const std::string &path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0;
+}
+
 void say_without(std::string_view object, const Device &device, const Error &error) {
     if (object == "beside")
         say_tags_unseen(device, fmt::format(" ({})", error.message()));
@@ -140,7 +147,7 @@ olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
 bool at_tracepoints(const PinPlace &place, std::string_view object) {
     return std::ranges::all_of(programs, [&](const Program &line) {
         // To open a link takes more rights than to see it.
-        return line.object != object || ::access(place.path(line.link).c_str(), F_OK) == 0;
+        return line.object != object || there(place.path(line.link));
     });
 }
 

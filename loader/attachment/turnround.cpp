@@ -124,9 +124,10 @@ Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Reco
         });
         if (auto done = map.write(noted); !done)
             return done;
-        if (auto done = ensure_clsact(device->name, wanted); !done)
-            return done;
     }
+    // New there, or lost since: the device was in another network namespace, say.
+    if (auto done = ensure_clsact(device->name, wanted); !done)
+        return done;
     const Filters filters(place);
     for (const auto &program : programs)
         if (turns_round(program))

@@ -22,6 +22,12 @@ class Undo {
 
     void add(std::function<void()> step) { steps_.push_back(std::move(step)); }
     void dismiss() { steps_.clear(); }
+    /// Takes over what another would have taken back.
+    void adopt(Undo &other) {
+        for (auto &step : other.steps_)
+            steps_.push_back(std::move(step));
+        other.steps_.clear();
+    }
 
   private:
     std::vector<std::function<void()>> steps_;

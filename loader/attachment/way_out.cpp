@@ -90,14 +90,14 @@ std::string obstacle(const Attachment &attachment) {
     const auto address = routed_to(attachment);
     const auto device = find_device(attachment.record.config.egress_ifindex);
     if (!address || !device)
-        return {};
+        return attachment.alive ? "" : why_dead(attachment);
     const auto gateway = gateway_to(*address, device->ifindex);
     if (!gateway)
         return fmt::format("there is no route to {} by {}", address_text(*address), device->name);
     if (!neighbour_known(*gateway, device->ifindex))
         return fmt::format("the next hop {} doesn't answer on {}", address_text(*gateway),
                            device->name);
-    return {};
+    return attachment.alive ? "" : why_dead(attachment);
 }
 
 } // namespace olaf

@@ -139,7 +139,10 @@ void check_output_mtu(const Device &device, std::vector<Check> &checks) {
         return;
     const auto out = find_device(ours->record.config.egress_ifindex);
     const auto told = ours->record.config.egress_mtu;
-    if (out && out->mtu != told)
+    if (!out)
+        checks.push_back({"output", Verdict::bad, "the device that departures leave by has gone",
+                          fmt::format("bring it back, or olaf detach {} --force", device.name)});
+    else if (out->mtu != told)
         checks.push_back({"output's MTU", Verdict::hint,
                           fmt::format("{} of {} is not the {} that the queue keeps to", out->mtu,
                                       out->name, told),

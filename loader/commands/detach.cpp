@@ -42,6 +42,27 @@ Result<std::uint64_t> empty(const Attachment &attachment, bool force, bool verbo
     return rest ? 0 : dropped(attachment, rest.error());
 }
 
+/// The same without its XDP program on the device. What waits for another device may still leave by
+/// the lane; without the device, nothing that waits for this host does.
+Result<std::uint64_t> empty_dead(const Attachment &attachment, bool force, bool verbose) {
+    const auto waiting = updates_waiting(attachment);
+    const auto interrupts = Interrupts::catch_them();
+    if (!waiting || !interrupts)
+        return std::unexpected(waiting ? interrupts.error() : waiting.error());
+    const bool local = attachment.record.config.deliver == OLAF_DELIVER_LOCAL;
+    auto drained = local && *waiting != 0
+                       ? Result<void>(fail("drain the queue of", attachment.device, 0,
+                                           "drop them: olaf detach --force",
+                                           fmt::format("{} updates wait and can't leave: {}",
+                                                       *waiting, why_dead(attachment))))
+                       : drain(attachment, nullptr, *interrupts, verbose);
+    if (drained)
+        return 0;
+    if (!force || drained.error().code == EINTR)
+        return std::unexpected(drained.error());
+    return dropped(attachment, drained.error());
+}
+
 } // namespace
 
 Result<Detached> detach(const DetachOptions &options) {
@@ -56,9 +77,11 @@ Result<Detached> detach(const DetachOptions &options) {
     attachment = read_attachment(attachment->place); // of what the lock now guards
 
     std::uint64_t updates_dropped = 0;
-    // Half an attachment has nothing that could wait, and without its device nothing leaves.
-    if (attachment->record.complete && attachment->alive) {
-        const auto emptied = empty(*attachment, options.force, options.verbose);
+    // Half an attachment has nothing that could wait.
+    if (attachment->record.complete) {
+        const auto emptied = attachment->alive
+                                 ? empty(*attachment, options.force, options.verbose)
+                                 : empty_dead(*attachment, options.force, options.verbose);
         if (!emptied)
             return std::unexpected(emptied.error());
         updates_dropped = *emptied;

@@ -5,6 +5,7 @@
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/memory.hpp"
 #include "loader/attachment/own_addresses.hpp"
+#include "loader/attachment/way_out.hpp"
 #include "loader/host/host.hpp"
 #include "loader/observe/status_json.hpp"
 #include "loader/observe/status_text.hpp"
@@ -27,7 +28,8 @@ Result<Status> read_status(const Attachment &attachment) {
     auto own = own_difference(attachment);
     if (!own)
         return std::unexpected(own.error());
-    return Status{std::move(*reading), {map_memory(attachment.place), std::move(*own)}};
+    return Status{std::move(*reading),
+                  {map_memory(attachment.place), std::move(*own), output_obstacle(attachment)}};
 }
 
 Json json_of(const Attachment &attachment, const Status &status, bool clusters) {
@@ -42,14 +44,18 @@ std::string text_of(const Attachment &attachment, const Status &status, bool clu
 }
 
 Result<void> print_one(const StatusOptions &options, bool as_json) {
-    const auto attachment = live_attachment(options.device);
+    const auto attachment = find_attachment(options.device);
     if (!attachment)
         return std::unexpected(attachment.error());
+    if (!attachment->record.complete)
+        return std::unexpected(live_attachment(options.device).error());
     const auto status = read_status(*attachment);
     if (!status)
         return std::unexpected(status.error());
     fmt::print("{}", as_json ? json_of(*attachment, *status, options.clusters).dump(2) + "\n"
                              : text_of(*attachment, *status, options.clusters));
+    if (!attachment->alive) // the counters are right all the same
+        return std::unexpected(live_attachment(options.device).error());
     return {};
 }
 

@@ -24,21 +24,23 @@ namespace {
 
 constexpr int patience = 8; // dumps that a change of the list has spoilt
 
-template <class Header>
-Result<void> dump(int type, const Header &header, const std::function<void(nlmsghdr *)> &reader,
-                  const std::function<void()> &restart) {
+/// All that the kernel lists of one kind, each answer taken apart by `read`.
+template <class Item, class Header>
+Result<std::vector<Item>> list(int type, const char *what, const Header &header,
+                               void (*read)(nlmsghdr *, std::vector<Item> &)) {
     auto netlink = Netlink::open(NETLINK_ROUTE);
     if (!netlink)
         return std::unexpected(netlink.error());
+    std::vector<Item> found;
     int error = -NLE_DUMP_INTR;
     for (int i = 0; i < patience && error == -NLE_DUMP_INTR; i++) {
-        restart();
-        error = netlink->query(make_message(type, NLM_F_DUMP, &header, sizeof header), reader);
+        found.clear();
+        error = netlink->query(make_message(type, NLM_F_DUMP, &header, sizeof header),
+                               [&](nlmsghdr *answer) { read(answer, found); });
     }
     if (error < 0)
-        return fail("list", type == RTM_GETADDR ? "this host's addresses" : "this host's devices",
-                    errno_of_netlink(error));
-    return {};
+        return fail("list", what, errno_of_netlink(error));
+    return found;
 }
 
 /// Loopback addresses are nobody's on the wire: the kernel refuses frames that bear one.
@@ -117,23 +119,11 @@ void read_link(nlmsghdr *answer, std::vector<Link> &into) {
 }
 
 Result<std::vector<Address>> list_addresses() {
-    std::vector<Address> found;
-    if (auto done = dump(
-            RTM_GETADDR, ifaddrmsg{}, [&](nlmsghdr *m) { read_address(m, found); },
-            [&] { found.clear(); });
-        !done)
-        return std::unexpected(done.error());
-    return found;
+    return list(RTM_GETADDR, "this host's addresses", ifaddrmsg{}, read_address);
 }
 
 Result<std::vector<Link>> list_links() {
-    std::vector<Link> found;
-    if (auto done = dump(
-            RTM_GETLINK, ifinfomsg{}, [&](nlmsghdr *m) { read_link(m, found); },
-            [&] { found.clear(); });
-        !done)
-        return std::unexpected(done.error());
-    return found;
+    return list(RTM_GETLINK, "this host's devices", ifinfomsg{}, read_link);
 }
 
 } // namespace

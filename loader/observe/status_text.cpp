@@ -65,8 +65,10 @@ std::string window_text(const olaf_config &config, const olaf_window &window) {
 }
 
 /// Only while something keeps updates back.
-std::string gate_text(const Snapshot &snapshot) {
+std::string gate_text(const Snapshot &snapshot, const std::string &obstacle) {
     std::string text;
+    if (!obstacle.empty())
+        text += line("way out", obstacle);
     if (snapshot.gate.lost_ns != 0)
         text += line("way out", fmt::format("takes nothing since {}: updates wait",
                                             duration_text(blocked_ns(snapshot.gate))));
@@ -135,11 +137,12 @@ std::string status_text(const Attachment &attachment, const QueueReading &readin
         if (group != OLAF_GROUP_queue && (at_zero || !counted.empty()))
             text += line(name, counted.empty() ? "0" : counted);
     }
-    text += age_lines(config, reading.aom) + gate_text(snapshot);
+    text += age_lines(config, reading.aom) + gate_text(snapshot, host.obstacle);
     if (!reading.losses)
         text += line("behind", "losses aren't watched: olaf attach --replace tells why");
-    for (const auto &note : own_notes(host.own, attachment.device))
-        text += line("addresses", note);
+    if (attachment.alive)
+        for (const auto &note : own_notes(host.own, attachment.device))
+            text += line("addresses", note);
     return clusters ? text + cluster_table(snapshot.clusters) : text;
 }
 

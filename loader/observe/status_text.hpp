@@ -13,6 +13,7 @@ namespace olaf {
 struct HostState {
     std::uint64_t memory_bytes = 0; ///< what the maps take
     OwnDifference own;
+    std::string obstacle; ///< of the way out, in words; "": none
 };
 
 /// The counters of a group that aren't 0: "12: 3 riding, 9 drain"; "" if all are.

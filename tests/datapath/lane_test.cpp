@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The drain lane's programs: the token's way from XDP to the lane, and what leaves there.
+#include <bpf/bpf.h>
 #include <linux/pkt_cls.h>
 
 #include "queue_test.hpp"
@@ -101,6 +102,27 @@ TEST_P(Lane, ABusyLinkSendsTheTokenRoundAgain) {
     queue.link_free();
     EXPECT_EQ(tick(token).verdict, shot);
     EXPECT_EQ(queue.totals().departed_drain, 1u);
+}
+
+TEST_P(Lane, WhatIsHeldNeitherRidesNorGoesByTheLaneAndStillFolds) {
+    auto token = launch();
+    olaf_control control{.draining_until_ns = 0, .held_until_ns = UINT64_MAX};
+    const auto order = [&] {
+        std::uint32_t zero = 0;
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
+    };
+    order();
+    queue.link_free();
+    queue.offer(ipv4().carrying(Update{.cluster = 2}));
+    queue.offer(ipv4().carrying(Update{.cluster = 2, .worker = 2}));
+    EXPECT_EQ(tick(token).verdict, redirect);
+    EXPECT_EQ(queue.waiting().size(), 2u);
+    EXPECT_TRUE(capture.empty());
+    EXPECT_EQ(queue.totals().updates_out, 0u);
+    control.held_until_ns = monotonic_ns();
+    order();
+    EXPECT_EQ(tick(token).verdict, shot);
+    EXPECT_TRUE(queue.waiting().empty());
 }
 
 TEST_P(Lane, AStaleTokenDies) {

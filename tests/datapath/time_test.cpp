@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Windows, ActiveClusters,
 class Draining : public QueueTest {
   protected:
     void drain_until(std::uint64_t until_ns) {
-        const olaf_control control{.draining_until_ns = until_ns};
+        const olaf_control control{.draining_until_ns = until_ns, .held_until_ns = 0};
         std::uint32_t zero = 0;
         ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
     }

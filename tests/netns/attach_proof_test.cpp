@@ -51,6 +51,24 @@ TEST_P(AttachProof, ProgramsThatLetFramesOnAreNoObstacle) {
     expect_live();
 }
 
+TEST_P(AttachProof, AReplacementTriesTheLaneTooAndTheOldProgramsStayIfItFails) {
+    const auto filter = std::string("filter add dev in ") + hook() + " protocol all prio 1 u32 ";
+    // One that matches nothing, so that olaf's come behind it.
+    bed.host.tc("qdisc add dev in clsact\n" + filter +
+                "match u32 0xffffffff 0xffffffff classid 1:1\n");
+    bed.attach({"--rate", "1mbit"});
+    bed.host.tc(filter + "match u32 0 0 classid 1:1\n");
+    const auto before = traces(bed.host);
+    const auto told = bed.olaf({"attach", "in", "--replace", "--rate", "2mbit"});
+    EXPECT_EQ(told.status, 1);
+    EXPECT_NE(told.err.find("a filter of kind u32 and priority 1"), told.err.npos) << told.err;
+    EXPECT_EQ(traces(bed.host), before);
+    EXPECT_EQ(bed.olaf.status().json["rate_bps"], 1'000'000);
+    bed.host.tc(std::string("filter del dev in ") + hook() + " protocol all prio 1\n");
+    bed.olaf.replace({"--rate", "2mbit"});
+    EXPECT_EQ(bed.olaf.status().json["rate_bps"], 2'000'000);
+}
+
 INSTANTIATE_TEST_SUITE_P(Hooks, AttachProof, testing::Values(Side::ingress, Side::egress),
                          [](const auto &info) {
                              return info.param == Side::ingress ? "Ingress" : "Egress";
@@ -65,6 +83,18 @@ TEST(AttachProofQuiet, NothingOfItReachesTheWire) {
     const auto status = bed.olaf.status();
     EXPECT_EQ(status.lane("stale"), 0u);
     EXPECT_EQ(status.lane("ticks"), 0u);
+}
+
+TEST(AttachProofLane, AReplacementSaysThatTheLaneIsDown) {
+    Testbed bed;
+    bed.attach();
+    const auto lane = bed.olaf.status().json["lane"]["device"].get<std::string>();
+    bed.host.ip("link set " + lane + " down\n");
+    const auto told = bed.olaf({"attach", "in", "--replace", "--rate", "2mbit"});
+    EXPECT_EQ(told.status, 1);
+    EXPECT_NE(told.err.find(lane + " is down"), told.err.npos) << told.err;
+    bed.host.ip("link set " + lane + " up\n");
+    bed.olaf.replace({"--rate", "2mbit"});
 }
 
 TEST(AttachProofDown, ADeviceThatIsDownIsNotTried) {

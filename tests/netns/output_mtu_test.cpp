@@ -108,6 +108,29 @@ TEST_P(OutputMtuShrinks, WhatNoLongerFitsIsCountedAndNotSent) {
     expect_identities(status);
 }
 
+TEST_P(OutputMtuShrinks, WhatRidesAndNoLongerFitsIsCountedAsLostBehind) {
+    Testbed bed{{.way = GetParam()}};
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    bed.attach({"--rate", "2mbit"});
+    bed.host.ip("link set out mtu 1280\n");
+    const std::vector<std::uint64_t> large(170, 7);
+    std::uint32_t sent = 0;
+    while (sent < 5000 && bed.olaf.status()["departed_riding"] == 0)
+        for (int i = 0; i < 50; i++)
+            worker.send(Update{.cluster = sent++ % 50, .lanes = large}, bed.target(4));
+    EXPECT_GE(bed.olaf.await_drained(sent)["departed_riding"], 1u);
+    worker.send(Update{.cluster = 99, .lanes = {7}}, bed.target(4));
+    EXPECT_EQ(server.receive().update().cluster, 99u);
+    const auto status = bed.olaf.await_drained(sent + 1);
+    std::uint64_t lost = 0;
+    for (const auto &[place, updates] : status.json.at("lost_behind_updates").items())
+        lost += updates.get<std::uint64_t>();
+    EXPECT_EQ(status["updates_out"], lost + 1) << status.json;
+    EXPECT_GT(lost, 0u);
+    expect_identities(status);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OutputMtuShrinks, testing::Values(Way::bridged, Way::routed),
                          [](const auto &info) {
                              return info.param == Way::bridged ? "Bridged" : "Routed";

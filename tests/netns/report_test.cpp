@@ -53,6 +53,35 @@ class Reporting : public testing::Test {
     Testbed bed{{.way = Way::bridged}};
 };
 
+TEST_F(Reporting, TellsWhereUpdatesWereLostBehindTheQueue) {
+    bed.attach();
+    auto sender = traffic();
+    Process report(bed.olaf.command(
+        {"--json", "report", "in", "--for", "2s", "-o", scratch.path("lost")}));
+    while (report.running()) { // a link that flaps loses what is on its way, each time
+        bed.server().ip("link set eth0 down\n");
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        bed.server().ip("link set eth0 up\n");
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    sender.kill();
+    const auto told = report.wait();
+    ASSERT_EQ(told.status, 0) << told.err;
+    expect_schema("report", told.out);
+    const auto losses = nlohmann::json::parse(told.out)["losses"];
+    const auto status = bed.olaf.status();
+    std::uint64_t behind = 0;
+    for (const auto &[place, frames] : status.json.at("lost_behind").items()) {
+        if (place == "lane") // those are departures_refused
+            continue;
+        const auto reason = "behind_" + place;
+        ASSERT_TRUE(losses.contains(reason)) << losses;
+        EXPECT_LE(losses[reason], frames) << reason;
+        behind += losses[reason].get<std::uint64_t>();
+    }
+    EXPECT_GT(behind, 0u) << losses;
+}
+
 TEST_F(Reporting, WritesWhatHappened) {
     bed.attach({"--rate", "200kbit", "--queue", "4"});
     const auto directory = scratch.path("made/if/need/be");

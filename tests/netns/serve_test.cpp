@@ -113,6 +113,28 @@ TEST_F(Serving, MetricsSayWhatStatusSays) {
     EXPECT_EQ(server.wait().status, 0);
 }
 
+TEST_F(Serving, MetricsSayWhereUpdatesWereLostBehindTheQueue) {
+    bed.attach();
+    bed.server().ip("link set eth0 down\n");
+    send(9, 5);
+    bed.olaf.await([](const Status &s) { return s["received"] == 45; });
+    auto server = serve();
+    const auto values = samples(get(url(server) + "metrics"));
+    const auto status = bed.olaf.status();
+    double lost = 0;
+    for (const auto &[name, key] : {std::pair{"frames", "lost_behind"},
+                                    std::pair{"updates", "lost_behind_updates"}})
+        for (const auto &[place, count] : status.json.at(key).items()) {
+            const auto sample = std::string("olaf_lost_") + name + "_total{device=\"in\",place=\"" +
+                                place + "\"}";
+            ASSERT_TRUE(values.contains(sample)) << sample;
+            EXPECT_EQ(values.at(sample), count.get<double>()) << sample;
+            lost += count.get<double>();
+        }
+    EXPECT_GT(lost, 0);
+    EXPECT_EQ(values.at("olaf_gate_open{device=\"in\"}"), 0);
+}
+
 TEST_F(Serving, FollowsQueuesAsTheyComeAndGo) {
     auto server = serve();
     EXPECT_EQ(samples(get(url(server) + "metrics")).at("olaf_queues"), 0);

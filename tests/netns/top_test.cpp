@@ -139,6 +139,22 @@ TEST_F(Top, ShowsClustersAt80By24AndSortsThem) {
     expect_restored(files);
 }
 
+TEST_F(Top, SaysHowManyUpdatesWereLostBehindTheQueue) {
+    bed.server().ip("link set eth0 down\n");
+    bed.olaf.replace({"--rate", "unlimited"});
+    for (std::uint32_t cluster = 0; cluster < 9; cluster++)
+        worker.send(Update{.cluster = cluster}, bed.target(4));
+    const auto status = bed.olaf.await([](const Status &s) { return s["received"] == 54; });
+    std::uint64_t lost = 0;
+    for (const auto &[place, updates] : status.json.at("lost_behind_updates").items())
+        lost += updates.is_null() ? 0 : updates.get<std::uint64_t>();
+    ASSERT_GT(lost, 0u);
+    const Window window(script({"top", "in"}, files), 160, 24);
+    window.await("lost " + std::to_string(lost) + " behind; the way out takes nothing");
+    window.keys({"q"});
+    window.await("status 0");
+}
+
 TEST_F(Top, FollowsTheWindowsSize) {
     const Window window(script({"top", "in", "--sort", "cluster"}, files), 80, 24);
     window.await("FOLD");

@@ -112,6 +112,33 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Bridged6Generic", Way::bridged, 6, "skb"}),
     [](const auto &info) { return std::string(info.param.name); });
 
+class VlanBesideRouted : public VlanBeside {};
+
+/// Without a VLAN device of the host's the kernel drops tagged frames, with and without us.
+TEST_P(VlanBesideRouted, TaggedUpdatesAreTheKernelsAndUntaggedOnesFoldWithoutThem) {
+    attach(slow_link);
+    occupy();
+    const Update update{.cluster = 2, .lanes = {1, 2}};
+    worker.send(untagged().carrying(update));
+    worker.send(tagged().carrying(update));
+    worker.send(untagged().carrying(update));
+    const Update sum{.cluster = 2, .count = 2, .extra_flags = OLAF_FLAG_AGGREGATED, .lanes = {2, 4}};
+    const auto departed = next();
+    EXPECT_EQ(departed.update, sum);
+    EXPECT_EQ(departed.frame.l3, 14u) << "a departure got a tag";
+    EXPECT_EQ(bypassed_tagged(), 1u);
+    const auto status = bed.olaf.await_drained(4);
+    EXPECT_EQ(status["updates_out"], 4u);
+    expect_identities(status);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, VlanBesideRouted,
+                         testing::Values(Case{"4Native", Way::routed, 4, "native"},
+                                         Case{"6Native", Way::routed, 6, "native"},
+                                         Case{"4Generic", Way::routed, 4, "skb"},
+                                         Case{"6Generic", Way::routed, 6, "skb"}),
+                         [](const auto &info) { return std::string(info.param.name); });
+
 /// A kernel without BTF has no notes: what then waits loses its tag, but nobody gets one.
 TEST(VlanBesideUnseen, NoUntaggedUpdateGetsATag) {
     Testbed bed{{.way = Way::bridged, .worker = {.tx_vlan = true}}};

@@ -148,6 +148,7 @@
 	ABI_FIELD(olaf_ring, pad) \
 	ABI_SIZE(olaf_control) \
 	ABI_FIELD(olaf_control, draining_until_ns) \
+	ABI_FIELD(olaf_control, held_until_ns) \
 	ABI_SIZE(olaf_gate) \
 	ABI_FIELD(olaf_gate, lost_ns) \
 	ABI_FIELD(olaf_gate, probed_ns) \
@@ -366,6 +367,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 345
+#define ABI_ENTRIES 346
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
