@@ -7,7 +7,7 @@ add_library(olaf_description STATIC
   describe/man.cpp
   describe/zsh.cpp)
 target_link_libraries(olaf_description PUBLIC olaf_cli PRIVATE olaf_options olaf_quiet_strings nlohmann_json::nlohmann_json)
-target_compile_options(olaf_description PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+target_compile_options(olaf_description PRIVATE ${OLAF_BUILDS_QUICKLY})
 add_executable(olaf_describe describe/main.cpp)
 target_compile_definitions(olaf_describe PRIVATE OLAF_PROJECT_VERSION="${PROJECT_VERSION}")
 target_link_libraries(olaf_describe PRIVATE olaf_description olaf_options ${OLAF_LIBFMT})
@@ -33,7 +33,6 @@ add_custom_target(olaf_counters_docs
   COMMENT "Renewing docs/counters.md and docs/schema/counters.json"
   VERBATIM)
 
-include(GNUInstallDirs)
 install(DIRECTORY ${OLAF_DESCRIBED}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man8
         FILES_MATCHING PATTERN "*.8")
 install(FILES ${OLAF_DESCRIBED}/olaf.bash RENAME olaf

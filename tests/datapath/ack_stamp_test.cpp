@@ -90,8 +90,11 @@ TEST_F(AckStamp, KeepsTheBytesThatItDoesNotOwn) {
 TEST_F(AckStamp, DoesNotRepairADamagedChecksum) {
     const auto path = answer(ipv4());
     auto frame = path.carrying(plain);
-    frame.bytes.at(frame.message + 16) ^= 0x40;
+    auto expected = path.carrying(stamped(plain, 0, 4, 0)).bytes;
+    for (auto *bytes : {&frame.bytes, &expected})
+        bytes->at(frame.message + 16) ^= 0x40;
     const auto ran = queue.leave(frame);
+    EXPECT_EQ(hex(ran.bytes), hex(expected));
     EXPECT_NE(get_be(ran.bytes, frame.l4 + 6, 2), udp_checksum(ran.bytes, frame.l3, frame.l4));
 }
 

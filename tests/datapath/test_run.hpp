@@ -32,7 +32,8 @@ Ran run_tc(int program, const Bytes &frame, std::uint32_t ifindex = 0);
 /// `count` copies of one frame as real frames (transmitted, passed up the stack or dropped).
 void run_live(int program, const Bytes &frame, std::uint32_t count, std::uint32_t ifindex);
 
-/// Does this kernel let a test choose how much of a frame is in its first buffer?
+/// Does this kernel let a test choose how much of a frame is in its first buffer? Linux 6.18 and
+/// later do: if one that should does not, this throws.
 bool can_choose_linear_bytes(int program);
 
 const char *verdict_name(std::uint32_t verdict);

@@ -72,9 +72,7 @@ TEST_F(Reporting, TellsWhereUpdatesWereLostBehindTheQueue) {
     const auto status = bed.olaf.status();
     std::uint64_t behind = 0;
     for (const auto &[place, frames] : status.json.at("lost_behind").items()) {
-        if (place == "lane") // those are departures_refused
-            continue;
-        const auto reason = "behind_" + place;
+        const auto reason = "lost_behind." + place;
         ASSERT_TRUE(losses.contains(reason)) << losses;
         EXPECT_LE(losses[reason], frames) << reason;
         behind += losses[reason].get<std::uint64_t>();

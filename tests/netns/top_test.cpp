@@ -150,7 +150,7 @@ TEST_F(Top, SaysHowManyUpdatesWereLostBehindTheQueue) {
         lost += updates.is_null() ? 0 : updates.get<std::uint64_t>();
     ASSERT_GT(lost, 0u);
     const Window window(script({"top", "in"}, files), 160, 24);
-    window.await("lost " + std::to_string(lost) + " behind; the way out takes nothing");
+    window.await(std::to_string(lost) + " updates lost behind; the way out takes nothing");
     window.keys({"q"});
     window.await("status 0");
 }
