@@ -21,10 +21,9 @@ set output "{name}.png"
 
 // The sawtooths share both scales, so that they can be compared.
 inline constexpr auto sawtooth_head =
-    R"(age_records = 0 # where every point is out of range, stats says nothing
-age_max_y = 0
-stats [{from}:{to}] "sawtooth.csv" using 2:($3 * 1e3) name "age" nooutput
-highest = age_records > 0 && age_max_y > 0 ? 1.05 * age_max_y : 1
+    R"(stats [{from}:{to}] "sawtooth.csv" using 2:($3 * 1e3) name "age" nooutput
+# Without a point in range stats leaves no variable, and takes away those that were there.
+highest = exists("age_records") && age_records > 0 && age_max_y > 0 ? 1.05 * age_max_y : 1.0
 set multiplot layout {rows},1 margins 0.09,0.98,{bottom},0.98 spacing 0,0.012
 set xrange [{from}:{to}]
 set yrange [0:highest]

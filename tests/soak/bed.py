@@ -13,6 +13,7 @@ import time
 
 from network import Netns, run
 from server import Server
+from withheld import Withheld
 
 WAYS = ("local", "bridged", "routed", "upstream")
 WORKER_MAC, IN_MAC, OUT_MAC, SERVER_MAC = (bytes([2, 0, 0, 0, 0, n]) for n in (10, 1, 2, 11))
@@ -27,6 +28,7 @@ class Bed:
     def __init__(self, olaf, way, family):
         self.olaf_binary, self.way, self.family = olaf, way, family
         self.strangers = False  # whether anybody has sent what he shouldn't
+        self.withheld = Withheld()
         self.worker, self.host = Netns("worker"), Netns("host")
         self.far = None if way == "local" else Netns("server")
         self.near, self.far_net, self.bits = NET[family]
@@ -39,6 +41,7 @@ class Bed:
         self.olaf("detach", "in", "--force", check=False)
         for netns in filter(None, (self.worker, self.host, self.far)):
             netns.close()
+        self.withheld.close()
 
     def _wire(self):
         wide = "numtxqueues 2 numrxqueues 2"

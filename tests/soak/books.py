@@ -4,6 +4,7 @@ import json
 import time
 
 SETTLES_S = 40
+RESTS_S = 2  # nothing comes any more
 
 
 class Unbalanced(Exception):
@@ -47,30 +48,64 @@ def lost(status):
     return {place: count for place, count in status["lost_behind_updates"].items() if count}
 
 
-def settle(bed, before):
-    """Waits until nothing waits and the server has all that left; returns the last status.
-    `before` is what the server had received of other queues."""
-    end = time.monotonic() + SETTLES_S
-    while True:
-        status = bed.status()
-        rests = status["counters"]["updates_waiting"] == 0 and not status["lane"]["circulating"]
-        arrived = bed.server.received() - before
-        due = status["counters"]["updates_out"] - sum(lost(status).values())
-        if rests and arrived == due:
-            time.sleep(0.05)  # long enough for one update too many
-            if bed.server.received() - before == due:
+class Books:
+    """Of one queue at a time, and of the server that it sends to."""
+
+    def __init__(self, bed):
+        self.bed = bed
+        self.missing = 0  # updates whose loss the kernel kept from the queue, of all queues
+        self.open()
+
+    def open(self):
+        """A queue starts: what the server has received is none of its."""
+        self._before = self.bed.server.received()
+        self._excused = 0
+
+    def settle(self):
+        """Waits until nothing waits and the server has all that left; returns the last status."""
+        end = time.monotonic() + SETTLES_S
+        shortage, since = None, time.monotonic()
+        while True:
+            status = self.bed.status()
+            short = self._short(status)
+            if short == 0:
+                time.sleep(0.05)  # long enough for one update too many
                 # A straggler may have come while the maps were read one after the other.
-                if not identities_hold(status) and time.monotonic() < end:
-                    continue
-                identities(status)
-                # A stranger's update may be spoilt, and spoil those that it is folded with.
-                if bed.server.spoilt.value and not bed.strangers:
-                    raise Unbalanced(f"{bed.server.spoilt.value} updates came spoilt")
-                return status
-        if time.monotonic() > end:
-            if bed.server.dropped_by_harness():
-                raise RuntimeError("the harness itself lost frames")
-            why = (f"the server received {arrived}, but {due} should have arrived" if rests else
-                   "what waits doesn't leave")
-            raise Unbalanced(f"{why}\n{json.dumps(status)}")
-        time.sleep(0.05)
+                if self._short(status) == 0 and (identities_hold(status) or time.monotonic() > end):
+                    self._check(status)
+                    return status
+            elif short != shortage:
+                shortage, since = short, time.monotonic()
+            elif short and short > 0 and time.monotonic() > since + RESTS_S:
+                self._excuse(short)
+            if time.monotonic() > end:
+                self._fail(short, status)
+            time.sleep(0.05)
+
+    def _short(self, status):
+        """Updates that should have arrived and haven't; nothing while some wait."""
+        if status["counters"]["updates_waiting"] or status["lane"]["circulating"]:
+            return None
+        due = status["counters"]["updates_out"] - sum(lost(status).values()) - self._excused
+        return due - (self.bed.server.received() - self._before)
+
+    def _excuse(self, short):
+        """A loss may be unseen if one happened where the kernel runs no tracing program."""
+        if self.bed.withheld.deaths():
+            self.bed.withheld.excuse()
+            self._excused += short
+            self.missing += short
+
+    def _check(self, status):
+        identities(status)
+        # A stranger's update may be spoilt, and spoil those that it is folded with.
+        if self.bed.server.spoilt.value and not self.bed.strangers:
+            raise Unbalanced(f"{self.bed.server.spoilt.value} updates came spoilt")
+
+    def _fail(self, short, status):
+        if self.bed.server.dropped_by_harness():
+            raise RuntimeError("the harness itself lost frames")
+        why = ("what waits doesn't leave" if short is None else
+               f"the server should have received {short} updates more" if short > 0 else
+               f"the server received {-short} updates too many")
+        raise Unbalanced(f"{why}\n{json.dumps(status)}")
