@@ -154,10 +154,11 @@ const olaf_entry *Queue::read_entry(std::uint32_t index,
 
 Queue::Waiting Queue::waiting(std::uint32_t cluster) const {
     const auto slot = read<olaf_slot>(skeleton_->maps.olaf_slots, cluster);
-    if (slot.open == 0)
+    const bool second = slot.buffers[0] != OLAF_BUFFER_OPEN;
+    if (slot.buffers[second] != OLAF_BUFFER_OPEN)
         return {};
     std::vector<std::uint64_t> storage;
-    const auto *entry = read_entry((slot.open >> 1) * options_.clusters + cluster, storage);
+    const auto *entry = read_entry(second * options_.clusters + cluster, storage);
     return {.count = entry->pending.count,
             .lanes = {entry->lanes, entry->lanes + entry->pending.lanes}};
 }

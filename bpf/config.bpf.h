@@ -67,4 +67,10 @@ static __always_inline __u32 olaf_slots_configured(void)
 	return olaf_cfg.max_clusters * olaf_cfg.max_segments;
 }
 
+/* Does this entry belong to a slot's buffer, and not to a place of the ring? */
+static __always_inline int olaf_entry_is_buffer(__u32 entry)
+{
+	return entry < OLAF_BUFFERS * olaf_slots_configured();
+}
+
 #endif /* OLAF_CONFIG_BPF_H */

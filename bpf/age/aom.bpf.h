@@ -5,9 +5,9 @@
  * none of it.
  *
  * Writers: what leaves, once it is sure to leave, and nothing else. A popped departure writes
- * without a lock: olaf_slot::inflight, which it holds until its copy is done, keeps every
- * other departure of the slot out. An update that passes through writes under the slot's
- * lock while no departure is in flight. Readers: user space, see olaf/aom.h.
+ * without a lock: its buffer is LEAVING until its copy is done, which keeps every other
+ * departure of the slot out. An update that passes through writes under the slot's lock
+ * while none is LEAVING. Readers: user space, see olaf/aom.h.
  */
 #ifndef OLAF_AOM_BPF_H
 #define OLAF_AOM_BPF_H
@@ -15,7 +15,7 @@
 #include "bpf/age/clock.bpf.h"
 #include "bpf/age/sawtooth.bpf.h"
 #include "bpf/counters.bpf.h"
-#include "bpf/slots/slot.bpf.h"
+#include "bpf/slots/buffers.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -85,10 +85,10 @@ static long olaf_aom_look(__u32 round, struct olaf_passage *passage)
 	struct olaf_slot *slot = passage->slot;
 
 	(void)round;
-	if (*(volatile __u32 *)&slot->inflight || *(volatile __u32 *)&slot->lock ||
+	if (olaf_slot_is_leaving(slot) || *(volatile __u32 *)&slot->lock ||
 	    __sync_lock_test_and_set(&slot->lock, 1))
 		return 0;
-	if (!*(volatile __u32 *)&slot->inflight) {
+	if (!olaf_slot_is_leaving(slot)) {
 		passage->taken = 1;
 		return 1;
 	}

@@ -6,7 +6,7 @@
  *   olaf_pop          takes the head out of the ring and closes its entry to folding
  *   olaf_take_leave   writes the entry's headers: the frame is finished
  *   (the caller)      copies the frame out
- *   olaf_vacate       frees buffer, slot and place
+ *   olaf_vacate       frees buffer and place
  *
  * The same for a departure that rides on an arriving frame and for one of the lane.
  * Between pop and vacate the entry belongs to this CPU alone, and no lock is held.
@@ -17,7 +17,7 @@
 #include "bpf/counters.bpf.h"
 #include "bpf/depart/headers.bpf.h"
 #include "bpf/order/places.bpf.h"
-#include "bpf/slots/slot.bpf.h"
+#include "bpf/slots/buffers.bpf.h"
 
 /* A frame that is ready to be copied out. */
 struct olaf_frame_out {
@@ -48,12 +48,10 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 		return 0;
 	index = *(volatile __u32 *)&place->entry;
 	entry = olaf_entry_at(index);
-	popped = entry && !slot->inflight &&
+	popped = entry && !olaf_slot_is_leaving(slot) &&
 		 olaf_ring_pop(ring, position, claim->slot, now, room, riding, &entry->pending);
 	if (popped) {
-		slot->inflight = 1;
-		if (olaf_entry_is_buffer(index))
-			slot->open &= ~(1 << olaf_buffer_of(index));
+		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_LEAVING;
 		if (riding)
 			slot->counters.departed_riding++;
 		else
@@ -135,11 +133,8 @@ static __always_inline void olaf_vacate(const struct olaf_claim *claim)
 	struct olaf_place *place = olaf_place_at(claim->position);
 	struct olaf_slot *slot = olaf_slot_at(claim->slot);
 
-	if (slot) {
-		if (olaf_entry_is_buffer(claim->entry))
-			olaf_release(&slot->busy[olaf_buffer_of(claim->entry)]);
-		olaf_release(&slot->inflight);
-	}
+	if (slot)
+		olaf_release(&slot->buffers[olaf_buffer_of(claim->entry)]);
 	if (place)
 		olaf_release(&place->state);
 }

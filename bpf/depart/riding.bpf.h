@@ -94,7 +94,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	late = olaf_ring_waits(ring) && olaf_token_late(ring, a->now);
 	if (olaf_draining(a->now) && olaf_may_pass(ctx, a)) {
 		/* The lane lets go what waits; an arrival with nothing to fold into goes on. */
-		a->claim.got |= slot->open ? OLAF_GOT_WAY_ON : OLAF_GOT_PASSAGE;
+		a->claim.got |= olaf_slot_gathers(slot) ? OLAF_GOT_WAY_ON : OLAF_GOT_PASSAGE;
 	} else if (!olaf_ring_waits(ring)) {
 		/* An unlimited link has no time to take: no lock. */
 		if (olaf_may_pass(ctx, a) &&

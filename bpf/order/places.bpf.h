@@ -76,12 +76,6 @@ static __always_inline int olaf_ring_pop(struct olaf_ring *ring, __u64 position,
 #define OLAF_ENTRY_OF_PLACE 0xfffffffe
 #define OLAF_NO_ENTRY 0xffffffff
 
-/* Does this entry belong to a slot's buffer, and not to a place of the ring? */
-static __always_inline int olaf_entry_is_buffer(__u32 entry)
-{
-	return entry < 2 * olaf_slots_configured();
-}
-
 /*
  * The entry of a position, for policies that don't fold; OLAF_NO_ENTRY: there is none. It is
  * also the entry of the position fifo_places before, which isn't in the ring any more but may

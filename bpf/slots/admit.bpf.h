@@ -14,9 +14,9 @@
 #include "bpf/packet/lanes.bpf.h"
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/packet/staging.bpf.h"
+#include "bpf/slots/buffers.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "bpf/slots/mergeable.bpf.h"
-#include "bpf/slots/slot.bpf.h"
 #include "policies/registry.bpf.h"
 
 /* The fields of protocol.md's "after folding" column. */
@@ -120,54 +120,83 @@ static __always_inline void olaf_count_unplaced(struct olaf_slot *slot, struct o
 	a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, reason);
 }
 
-/*
- * The arrival becomes a new entry, if there is a buffer and a place. `sealed`: bit of the
- * buffer that is closed by that. Under the slot's lock.
- */
-static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
-						      struct olaf_slot *slot, __u32 folds,
-						      __u32 sealed)
+/* Takes a place for the arrival's entry: returns the entry, or OLAF_NO_ENTRY. */
+static __always_inline __u32 olaf_take_place(struct olaf_arrival *a, __u32 entry, __u64 *position)
 {
-	/* Read once: a departer clears them without the lock, and both answers must be of one moment. */
-	__u32 even_busy = *(volatile __u32 *)&slot->busy[0];
-	__u32 odd_busy = *(volatile __u32 *)&slot->busy[1];
-	__u32 entry = OLAF_ENTRY_OF_PLACE, buffer = !!even_busy;
-	enum olaf_dropped reason = OLAF_DROPPED_FULL;
 	struct olaf_ring *ring = olaf_the_ring();
-	__u64 position = 0;
 
-	if (folds) {
-		entry = olaf_entry_of(a->update.slot, buffer);
-		if (sealed)
-			reason = OLAF_DROPPED_SEALED;
-		else if (slot->open)
-			reason = OLAF_DROPPED_MISFIT;
-		else if (even_busy && odd_busy)
-			reason = OLAF_DROPPED_SEALED;
+	if (!ring)
+		return OLAF_NO_ENTRY;
+	return olaf_ring_append(ring, a->update.slot, entry,
+				a->update.header_bytes + a->message_bytes, a->hop, a->now,
+				&a->claim, position);
+}
+
+/* An update of its own, in an entry that comes with the place. NULL: there is no place. */
+static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
+						      struct olaf_slot *slot)
+{
+	__u64 position;
+	__u32 entry = olaf_take_place(a, OLAF_ENTRY_OF_PLACE, &position);
+
+	if (entry == OLAF_NO_ENTRY) {
+		olaf_count_unplaced(slot, a, OLAF_DROPPED_FULL);
+		return NULL;
 	}
+	return olaf_entry_at(entry);
+}
+
+/*
+ * Opens a buffer for the arrival and takes a place for it; seals the one that is open if
+ * `seals`. All of that or, returning NULL, nothing. Under the slot's lock.
+ */
+static __always_inline struct olaf_entry *olaf_open(struct olaf_arrival *a, struct olaf_slot *slot,
+						    __u32 seals, __u32 sealed)
+{
+	__u32 buffer = olaf_buffer_free(slot), entry;
+	enum olaf_dropped reason = OLAF_DROPPED_FULL;
+	__u64 position;
+
+	if (seals)
+		reason = OLAF_DROPPED_SEALED;
+	else if (olaf_slot_gathers(slot))
+		reason = OLAF_DROPPED_MISFIT;
+	else if (buffer == OLAF_NO_BUFFER)
+		reason = OLAF_DROPPED_SEALED;
+	if (buffer == OLAF_NO_BUFFER) {
+		olaf_count_unplaced(slot, a, reason);
+		return NULL;
+	}
+	entry = olaf_take_place(a, olaf_entry_of(a->update.slot, buffer), &position);
+	if (entry == OLAF_NO_ENTRY) {
+		olaf_count_unplaced(slot, a, reason);
+		return NULL;
+	}
+	if (seals)
+		slot->buffers[sealed & 1] = OLAF_BUFFER_SEALED;
+	slot->buffers[buffer & 1] = OLAF_BUFFER_OPEN;
+	slot->position[buffer & 1] = position;
+	return olaf_entry_at(entry);
+}
+
+/* The arrival becomes an entry of its own, if it can. `action`, `buffer`: as for olaf_settle(). */
+static __always_inline struct olaf_entry *olaf_enter(struct olaf_arrival *a,
+						     struct olaf_slot *slot, __u32 action,
+						     __u32 folds, __u32 buffer)
+{
+	struct olaf_entry *entry;
+
 	/* What it was to be folded into has left meanwhile, and nothing new shall wait. */
 	if (a->claim.got & OLAF_GOT_WAY_ON) {
 		a->claim.got |= OLAF_GOT_PASSAGE;
 		return NULL;
 	}
-	if (!ring || (folds && even_busy && odd_busy))
-		entry = OLAF_NO_ENTRY;
-	else
-		entry = olaf_ring_append(ring, a->update.slot, entry,
-					 a->update.header_bytes + a->message_bytes, a->hop, a->now,
-					 &a->claim, &position);
-	if (entry == OLAF_NO_ENTRY) {
-		olaf_count_unplaced(slot, a, reason);
+	entry = folds ? olaf_open(a, slot, action == OLAF_SEAL, buffer) : olaf_append(a, slot);
+	if (!entry)
 		return NULL;
-	}
-	if (folds) {
-		slot->busy[buffer & 1] = 1;
-		slot->position[buffer & 1] = position;
-		slot->open = (slot->open & ~sealed) | 1 << (buffer & 1);
-	}
 	slot->counters.appended++;
 	a->outcome = OLAF_OUTCOME(OLAF_EVENT_ARRIVAL, OLAF_JOINED_APPENDED);
-	return olaf_entry_at(entry);
+	return entry;
 }
 
 /* Key of the arrival's next hop in olaf_hops, if next hops may differ. */
@@ -215,7 +244,7 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 folds, __u32 
 		olaf_place_resize(slot, buffer, a);
 	} else {
 		a->hop = olaf_hop_of_arrival(ctx, a);
-		entry = olaf_append(a, slot, folds, action == OLAF_SEAL ? 1 << (buffer & 1) : 0);
+		entry = olaf_enter(a, slot, action, folds, buffer);
 		if (!entry)
 			return 0;
 	}
@@ -240,7 +269,7 @@ __noinline int olaf_mergeable_second(struct xdp_md *ctx)
 static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *a,
 				       struct olaf_slot *slot, const struct olaf_rule *rule)
 {
-	__u32 folds = olaf_policy_folds(rule->policy), index, open, buffer;
+	__u32 folds = olaf_policy_folds(rule->policy), index, first, second, buffer;
 	enum olaf_action action = 0;
 	struct olaf_entry *entry;
 	int merges = 0;
@@ -250,13 +279,14 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
 	}
-	open = slot->open;
-	buffer = open == 1 << 1;
+	first = olaf_buffer_is_open(slot, 0);
+	second = olaf_buffer_is_open(slot, 1);
+	buffer = !first && second;
 	index = olaf_entry_of(a->update.slot, buffer);
 	entry = olaf_entry_at(index);
-	if (folds && open && entry) {
+	if (folds && (first || second) && entry) {
 		merges = olaf_mergeable(ctx, a, entry);
-		if (!merges && open == (1 << 0 | 1 << 1) && olaf_mergeable_second(ctx)) {
+		if (!merges && first && second && olaf_mergeable_second(ctx)) {
 			buffer = 1;
 			index = olaf_entry_of(a->update.slot, buffer);
 			entry = olaf_entry_at(index);

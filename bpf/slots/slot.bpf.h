@@ -4,8 +4,8 @@
  *
  * Key: cluster x max_segments + segment. Value struct olaf_slot. Writers: arrivals of
  * that cluster and departures of its entries, under the slot's lock. Outside it, and
- * atomically: busy[] and inflight are cleared by the departure they stand for when its
- * copy is done; passed_through and updates_passed are added to. active_epoch_ns is
+ * atomically: a buffer that is LEAVING is set free by its departure when the copy is
+ * done; passed_through and updates_passed are added to. active_epoch_ns is
  * under the lock of olaf_active.
  */
 #ifndef OLAF_SLOT_BPF_H
@@ -23,22 +23,6 @@ struct {
 static __always_inline struct olaf_slot *olaf_slot_at(__u32 index)
 {
 	return bpf_map_lookup_elem(&olaf_slots, &index);
-}
-
-/*
- * Entry of a slot's buffer. First buffers lie together and second ones behind them: most
- * of the time only first ones are in use, and with many clusters that halves the pages
- * (and the TLB misses) of what is.
- */
-static __always_inline __u32 olaf_entry_of(__u32 slot, __u32 buffer)
-{
-	return buffer ? olaf_slots_configured() + slot : slot;
-}
-
-/* Which buffer of its slot an entry is. */
-static __always_inline __u32 olaf_buffer_of(__u32 entry)
-{
-	return entry >= olaf_slots_configured();
 }
 
 /* An update that left as it came: counted without the lock. */

@@ -19,7 +19,7 @@
 #include "olaf/policies.h"
 #include "olaf/protocol.h"
 
-#define OLAF_LAYOUT 5
+#define OLAF_LAYOUT 6
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -184,14 +184,24 @@ struct olaf_hop {
 	__u64 served; /* turns of those that left; under the ring's lock */
 };
 
+/* What a buffer does; see bpf/slots/buffers.bpf.h for who takes it from one to the next. */
+enum olaf_buffer_state {
+	OLAF_BUFFER_FREE = 0,
+	OLAF_BUFFER_OPEN = 1, /* gathers: arrivals may be merged into it */
+	OLAF_BUFFER_SEALED = 2, /* waits for its turn as it is */
+	OLAF_BUFFER_LEAVING = 3, /* popped: it is being copied out; ended atomically by the departer */
+};
+
+/* Buffers of a slot: one may gather while the other one leaves. */
+#define OLAF_BUFFERS 2
+/* Stands for an entry that belongs to a place of the ring: FREE, or LEAVING. */
+#define OLAF_BUFFER_OF_PLACE 2
+
 /* olaf_slots[cluster x max_segments + segment] */
 struct olaf_slot {
 	__u32 lock; /* guards all but what is said to be atomic */
-	__u32 open; /* bit 1 << buffer: arrivals may merge into it */
-	__u32 busy[2]; /* buffer holds an update; cleared atomically by the departer */
-	__u32 inflight; /* a departure is being copied out; cleared atomically by the departer */
-	__u32 pad;
-	__u64 position[2]; /* place of each busy buffer in the ring */
+	__u32 buffers[OLAF_BUFFERS + 1]; /* enum olaf_buffer_state; the last: OLAF_BUFFER_OF_PLACE */
+	__u64 position[OLAF_BUFFERS]; /* place in the ring of each buffer that isn't FREE */
 	__u64 active_epoch_ns; /* epoch its cluster was last counted in; of segment 0 only */
 	struct olaf_slot_counters counters;
 };
@@ -283,7 +293,7 @@ OLAF_STATIC_ASSERT(sizeof(struct olaf_entry) % 8 == 0, "lanes are aligned");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
 			   __builtin_offsetof(struct olaf_entry, message) + 48,
 		   "message and lanes are contiguous");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 48 + 112, "slot has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 40 + 112, "slot has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_hop) == 24 + 16 + 24 + 40, "a hop has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 32, "a place has no hidden padding");

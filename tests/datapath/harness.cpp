@@ -274,8 +274,9 @@ std::string Harness::broken_identity() const {
     if (ring().holds != 0)
         return "a hold was not released";
     for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++)
-        if (slot(i).inflight != 0)
-            return "a slot stayed in flight";
+        for (const auto state : slot(i).buffers)
+            if (state == OLAF_BUFFER_LEAVING)
+                return "a departure of a slot is still being copied out";
     return {};
 }
 

@@ -27,7 +27,9 @@ Books Contract::at_rest() const {
         const auto &slot = *this->slot(i);
         const auto &c = slot.counters;
         machine.require(slot.lock == 0, "at rest, a slot's lock is held");
-        machine.require(slot.inflight == 0, "at rest, a departure of a slot is still in flight");
+        for (const auto state : slot.buffers)
+            machine.require(state != OLAF_BUFFER_LEAVING,
+                            "at rest, a departure of a slot is still being copied out");
         judged += c.passed_through + c.appended + c.aggregated + c.replaced + c.dropped_full +
                   c.dropped_reward + c.dropped_sealed + c.dropped_misfit;
         appended += c.appended;
@@ -35,7 +37,8 @@ Books Contract::at_rest() const {
         books.updates_out += c.updates_departed + c.updates_passed;
         books.updates_superseded += c.updates_superseded;
         books.updates_dropped += c.updates_dropped;
-        buffers += (slot.busy[0] != 0) + (slot.busy[1] != 0);
+        for (unsigned buffer = 0; buffer < OLAF_BUFFERS; buffer++)
+            buffers += slot.buffers[buffer] != OLAF_BUFFER_FREE;
         for (const std::uint64_t sum : {c.aggregated, c.appended, c.replaced, c.departed_riding,
                                         c.departed_drain, c.passed_through, c.dropped_full,
                                         c.dropped_sealed})

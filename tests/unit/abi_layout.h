@@ -123,10 +123,7 @@
 	ABI_FIELD(olaf_hop, served) \
 	ABI_SIZE(olaf_slot) \
 	ABI_FIELD(olaf_slot, lock) \
-	ABI_FIELD(olaf_slot, open) \
-	ABI_FIELD(olaf_slot, busy) \
-	ABI_FIELD(olaf_slot, inflight) \
-	ABI_FIELD(olaf_slot, pad) \
+	ABI_FIELD(olaf_slot, buffers) \
 	ABI_FIELD(olaf_slot, position) \
 	ABI_FIELD(olaf_slot, active_epoch_ns) \
 	ABI_FIELD(olaf_slot, counters) \
@@ -367,6 +364,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 346
+#define ABI_ENTRIES 343
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

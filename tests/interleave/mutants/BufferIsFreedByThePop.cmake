@@ -4,10 +4,8 @@ set(file bpf/depart/departure.bpf.h)
 set(programs ingress lane)
 set(scenario AFoldMeetsAPop)
 set(from [==[
-		slot->inflight = 1;
+		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_LEAVING;
 ]==])
 set(to [==[
-		slot->inflight = 1;
-		if (olaf_entry_is_buffer(index))
-			slot->busy[olaf_buffer_of(index)] = 0;
+		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_FREE;
 ]==])

@@ -9,10 +9,10 @@ set(from [==[
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
 	}
-	open = slot->open;
+	first = olaf_buffer_is_open(slot, 0);
 ]==])
 set(to [==[
-	open = *(volatile __u32 *)&slot->open;
+	first = olaf_buffer_is_open(slot, 0);
 	if (!olaf_lock(&slot->lock)) {
 		olaf_count_contended(a->update.count);
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);

@@ -4,8 +4,8 @@ set(file bpf/depart/departure.bpf.h)
 set(programs ingress lane)
 set(scenario AFoldMeetsAPop)
 set(from [==[
-			slot->open &= ~(1 << olaf_buffer_of(index));
+		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_LEAVING;
 ]==])
 set(to [==[
-			(void)0;
+		(void)0;
 ]==])

@@ -4,10 +4,10 @@ set(file bpf/age/aom.bpf.h)
 set(programs ingress)
 set(scenario APassageMeetsADeparture)
 set(from [==[
-	if (*(volatile __u32 *)&slot->inflight || *(volatile __u32 *)&slot->lock ||
+	if (olaf_slot_is_leaving(slot) || *(volatile __u32 *)&slot->lock ||
 	    __sync_lock_test_and_set(&slot->lock, 1))
 		return 0;
-	if (!*(volatile __u32 *)&slot->inflight) {
+	if (!olaf_slot_is_leaving(slot)) {
 ]==])
 set(to [==[
 	if (*(volatile __u32 *)&slot->lock || __sync_lock_test_and_set(&slot->lock, 1))

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A missing release: a slot departs once and never again.
+# Two departures of one slot at a time.
 set(file bpf/depart/departure.bpf.h)
 set(programs ingress lane)
 set(scenario TwoDeparturesOfOneSlot)
 set(from [==[
-		olaf_release(&slot->inflight);
+	popped = entry && !olaf_slot_is_leaving(slot) &&
 ]==])
 set(to [==[
+	popped = entry &&
 ]==])
