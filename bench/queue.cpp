@@ -55,6 +55,7 @@ olaf_config config_of(const Queue::Options &options) {
 void size_maps(const ingress &s, const Queue::Options &options) {
     const std::uint32_t places = ring_places(options);
     bpf_map__set_max_entries(s.maps.olaf_rules, options.clusters);
+    bpf_map__set_max_entries(s.maps.olaf_active_epochs, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_slots, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_aom, options.clusters);
     bpf_map__set_max_entries(s.maps.olaf_members, options.clusters * max_workers(options));

@@ -5,8 +5,7 @@
  * Key: cluster x max_segments + segment. Value struct olaf_slot. Writers: arrivals of
  * that cluster and departures of its entries, under the slot's lock. Outside it, and
  * atomically: a buffer that is LEAVING is set free by its departure when the copy is
- * done; passed_through and updates_passed are added to. active_epoch_ns is
- * under the lock of olaf_active.
+ * done; passed_through and updates_passed are added to.
  */
 #ifndef OLAF_SLOT_BPF_H
 #define OLAF_SLOT_BPF_H

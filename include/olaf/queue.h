@@ -102,7 +102,7 @@ struct olaf_rule {
 
 /* olaf_active[0]: how many clusters sent lately; read it with olaf_active_clusters(). */
 struct olaf_active {
-	__u32 lock; /* guards the rest, and every olaf_slot::active_epoch_ns */
+	__u32 lock; /* guards the rest, and olaf_active_epochs */
 	__u32 current_clusters; /* seen in the epoch that starts at epoch_start_ns */
 	__u32 previous_clusters; /* seen in the epoch before it and not yet in this one */
 	__u32 pad;
@@ -202,7 +202,6 @@ struct olaf_slot {
 	__u32 lock; /* guards all but what is said to be atomic */
 	__u32 buffers[OLAF_BUFFERS + 1]; /* enum olaf_buffer_state; the last: OLAF_BUFFER_OF_PLACE */
 	__u64 position[OLAF_BUFFERS]; /* place in the ring of each buffer that isn't FREE */
-	__u64 active_epoch_ns; /* epoch its cluster was last counted in; of segment 0 only */
 	struct olaf_slot_counters counters;
 };
 
@@ -293,7 +292,7 @@ OLAF_STATIC_ASSERT(sizeof(struct olaf_entry) % 8 == 0, "lanes are aligned");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
 			   __builtin_offsetof(struct olaf_entry, message) + 48,
 		   "message and lanes are contiguous");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 40 + 112, "slot has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 32 + 112, "slot has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_hop) == 24 + 16 + 24 + 40, "a hop has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 32, "a place has no hidden padding");

@@ -24,6 +24,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
     return {
         {"olaf_rules", clusters, 0, "--max-clusters"},
         {"olaf_active"},
+        {"olaf_active_epochs", clusters, 0, "--max-clusters"},
         {"olaf_slots", slots, 0, "--max-clusters, --max-segments"},
         {"olaf_entries", 2 * slots + config.fifo_places, entry,
          "--max-clusters, --max-segments, --max-lanes, --fifo"},

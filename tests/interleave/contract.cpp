@@ -63,6 +63,7 @@ std::vector<MapShape> Contract::maps() const {
         {"olaf_places", sizeof(olaf_place) * config_.ring_places},
         {"olaf_rules", sizeof(olaf_rule), config_.max_clusters},
         {"olaf_active", sizeof(olaf_active)},
+        {"olaf_active_epochs", sizeof(std::uint64_t), config_.max_clusters},
         {"olaf_control", sizeof(olaf_control)},
         {"olaf_window", sizeof(olaf_window)},
         {"olaf_flights", sizeof(olaf_flight) * OLAF_FLIGHTS},
@@ -128,9 +129,11 @@ std::vector<WordRule> Contract::rules() const {
     guard(rules, active, sizeof(*active), &active->lock);
     for (std::uint32_t i = 0; i < slots(); i++) {
         guard(rules, slot(i), sizeof(olaf_slot), &slot(i)->lock);
-        guard(rules, &slot(i)->active_epoch_ns, sizeof(std::uint64_t), &active->lock);
         rules[memory.word_of(memory.at<std::uint32_t>("wire", i))].no_conflict = true;
     }
+    for (std::uint32_t i = 0; i < config_.max_clusters; i++)
+        guard(rules, memory.at<std::uint64_t>("olaf_active_epochs", i), sizeof(std::uint64_t),
+              &active->lock);
     guard(rules, ring(), sizeof(olaf_ring), &ring()->lock);
     for (std::uint32_t i = 0; i < config_.ring_places; i++) {
         guard(rules, place(i), sizeof(olaf_place), &ring()->lock);

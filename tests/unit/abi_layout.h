@@ -125,7 +125,6 @@
 	ABI_FIELD(olaf_slot, lock) \
 	ABI_FIELD(olaf_slot, buffers) \
 	ABI_FIELD(olaf_slot, position) \
-	ABI_FIELD(olaf_slot, active_epoch_ns) \
 	ABI_FIELD(olaf_slot, counters) \
 	ABI_SIZE(olaf_place) \
 	ABI_FIELD(olaf_place, state) \
@@ -364,6 +363,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 343
+#define ABI_ENTRIES 342
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

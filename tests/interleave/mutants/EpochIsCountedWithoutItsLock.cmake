@@ -4,8 +4,8 @@ set(file bpf/slots/activity.bpf.h)
 set(programs ingress)
 set(scenario FirstUpdatesOfAnEpoch)
 set(from [==[
-	if (!slot || !active || !window || !olaf_lock(&active->lock))
+	if (!counted || !active || !window || !olaf_lock(&active->lock))
 ]==])
 set(to [==[
-	if (!slot || !active || !window)
+	if (!counted || !active || !window)
 ]==])
