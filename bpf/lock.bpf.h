@@ -94,15 +94,20 @@ static __always_inline int olaf_lock(__u32 *lock)
 	return !__sync_lock_test_and_set(lock, 1) || olaf_lock_wait(lock);
 }
 
-/* Sets a shared word to 0; nothing before it may pass it. */
-static __always_inline void olaf_release(__u32 *word)
+/* Sets a shared word; nothing before it may pass it. */
+static __always_inline void olaf_release_as(__u32 *word, __u32 value)
 {
 #ifdef __TARGET_ARCH_x86
 	asm volatile("" ::: "memory");
-	*(volatile __u32 *)word = 0;
+	*(volatile __u32 *)word = value;
 #else
-	__sync_lock_test_and_set(word, 0);
+	__sync_lock_test_and_set(word, value);
 #endif
+}
+
+static __always_inline void olaf_release(__u32 *word)
+{
+	olaf_release_as(word, 0);
 }
 
 static __always_inline void olaf_unlock(__u32 *lock)

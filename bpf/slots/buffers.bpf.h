@@ -2,11 +2,12 @@
 /*
  * The buffers of a slot, each with a state of its own (enum olaf_buffer_state):
  *
- *   FREE --open--> OPEN --seal--> SEALED --pop--> LEAVING --copied--> FREE
- *                    |                              ^
+ *   FREE --open--> OPEN --seal--> SEALED --pop--> LEAVING --copied--> FREE, or
+ *                    |                              ^               KEPT --open--> OPEN
  *                    +-------------pop--------------+
  *
- * All steps but the last are taken under the slot's lock. The last one is the departer's, without
+ * An open buffer has a place in the ring from the moment on that its policy calls it complete
+ * (olaf/policies.h): only then can it be sealed or popped. All steps but the last are taken under the slot's lock. The last one is the departer's, without
  * it: until then a buffer that leaves is this CPU's alone. Who needs two answers of one moment
  * reads the states once.
  */
@@ -52,14 +53,21 @@ static __always_inline int olaf_slot_gathers(const struct olaf_slot *slot)
 	return olaf_buffer_is_open(slot, 0) || olaf_buffer_is_open(slot, 1);
 }
 
-/* A buffer that an update can be put into, or OLAF_NO_BUFFER. Under the slot's lock. */
+/*
+ * A buffer that an update can be put into, or OLAF_NO_BUFFER. What is kept gives way where none is
+ * free. Under the slot's lock.
+ */
 static __always_inline __u32 olaf_buffer_free(const struct olaf_slot *slot)
 {
 	__u32 first = olaf_buffer_state(slot, 0), second = olaf_buffer_state(slot, 1);
 
 	if (first == OLAF_BUFFER_FREE)
 		return 0;
-	return second == OLAF_BUFFER_FREE ? 1 : OLAF_NO_BUFFER;
+	if (second == OLAF_BUFFER_FREE)
+		return 1;
+	if (first == OLAF_BUFFER_KEPT)
+		return 0;
+	return second == OLAF_BUFFER_KEPT ? 1 : OLAF_NO_BUFFER;
 }
 
 /* Is a departure of the slot being copied out? There is one at a time. */

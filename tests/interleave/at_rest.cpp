@@ -5,6 +5,13 @@
 
 namespace olaf::interleave {
 
+/// Updates in a buffer that isn't complete yet.
+std::uint64_t Contract::gathered(std::uint32_t slot, unsigned buffer) const {
+    return Machine::the()
+        .memory.at<olaf_entry>("olaf_entries", buffer * slots() + slot)
+        ->pending.count;
+}
+
 Books Contract::at_rest() const {
     Machine &machine = Machine::the();
     Memory &memory = machine.memory;
@@ -37,8 +44,14 @@ Books Contract::at_rest() const {
         books.updates_out += c.updates_departed + c.updates_passed;
         books.updates_superseded += c.updates_superseded;
         books.updates_dropped += c.updates_dropped;
-        for (unsigned buffer = 0; buffer < OLAF_BUFFERS; buffer++)
-            buffers += slot.buffers[buffer] != OLAF_BUFFER_FREE;
+        for (unsigned buffer = 0; buffer < OLAF_BUFFERS; buffer++) {
+            const auto state = slot.buffers[buffer];
+            const bool holds = state == OLAF_BUFFER_OPEN || state == OLAF_BUFFER_SEALED;
+            const bool placed = slot.position[buffer] != OLAF_NO_POSITION;
+            buffers += holds && placed;
+            if (holds && !placed)
+                books.updates_waiting += gathered(i, buffer);
+        }
         for (const std::uint64_t sum : {c.aggregated, c.appended, c.replaced, c.departed_riding,
                                         c.departed_drain, c.passed_through, c.dropped_full,
                                         c.dropped_sealed})

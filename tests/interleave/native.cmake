@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernel programs compiled for this machine.
 #
-#   olaf_native_programs(NAME)              programs/NAME/{ingress,lane,egress}.so
+#   olaf_native_programs(NAME [FLAG...])    programs/NAME/{ingress,lane,egress}.so
 #   olaf_native_mutant(NAME OUT_SCENARIO)   the same with the fault of mutants/NAME.cmake
 include_guard(GLOBAL)
 
@@ -16,13 +16,14 @@ set(olaf_native_arch ${OLAF_BPF_FLAGS})
 list(FILTER olaf_native_arch INCLUDE REGEX "^-D__TARGET_ARCH_")
 list(APPEND olaf_native_flags ${olaf_native_arch})
 
-# One object, of what lies below ROOT and then in this project; it also depends on ARGN.
+# One object, of what lies below ROOT and then in this project. It also depends on ARGN, and is
+# compiled with native_more_flags besides.
 function(olaf_native_object name program root)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/programs/${name}/${program}.so)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/native.c)
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${OLAF_CLANG} ${olaf_native_flags} "-DOLAF_PROGRAM=\"bpf/${program}.bpf.c\""
+    COMMAND ${OLAF_CLANG} ${olaf_native_flags} ${native_more_flags} "-DOLAF_PROGRAM=\"bpf/${program}.bpf.c\""
             -I${CMAKE_CURRENT_SOURCE_DIR}/shim -I${root} -I${PROJECT_SOURCE_DIR}
             -I${PROJECT_SOURCE_DIR}/include -MD -MF ${object}.d -MT ${object} ${source} -o ${object}
     MAIN_DEPENDENCY ${source}
@@ -42,6 +43,7 @@ endfunction()
 
 function(olaf_native_programs name)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
+  set(native_more_flags ${ARGN})
   foreach(program ingress lane egress)
     olaf_native_object(${name} ${program} ${PROJECT_SOURCE_DIR})
   endforeach()

@@ -13,7 +13,8 @@ constexpr std::uint64_t budget = 2'000'000;
 class Interleave : public testing::TestWithParam<Scenario> {};
 
 TEST_P(Interleave, HoldsInEverySchedule) {
-    const Programs programs(OLAF_PROGRAMS "sound"), replacing(OLAF_PROGRAMS "sound", "new");
+    const std::string directory = OLAF_PROGRAMS + GetParam().programs;
+    const Programs programs(directory), replacing(directory, "new");
     const Report report = explore(GetParam(), programs, replacing, budget);
     EXPECT_EQ(report.violation, "");
     EXPECT_TRUE(report.finished) << "not through after " << budget << " schedules";

@@ -130,7 +130,7 @@ class Bed:
         """Until the host knows its way to the server, as it would on a host that runs."""
         ping = ["ip", "netns", "exec", self.host.name, "ping", "-c", "1", "-W", "1",
                 self.server_address()]
-        end = time.monotonic() + 10
+        end = time.monotonic() + 30  # an IPv6 host takes nine seconds to doubt a MAC address
         while run(ping, check=False).returncode != 0:
             if time.monotonic() > end:
                 raise RuntimeError("the server doesn't answer")

@@ -81,6 +81,7 @@
 	ABI_FIELD(olaf_pending, l4_offset) \
 	ABI_FIELD(olaf_pending, family) \
 	ABI_FIELD(olaf_pending, routed) \
+	ABI_FIELD(olaf_pending, fate) \
 	ABI_FIELD(olaf_pending, pad) \
 	ABI_FIELD(olaf_pending, generated_ns) \
 	ABI_FIELD(olaf_pending, reward) \
@@ -363,6 +364,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 342
+#define ABI_ENTRIES 343
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -5,7 +5,7 @@ set(programs ingress lane)
 set(scenario TwoDeparturesOfOneSlot)
 set(from [==[
 	if (slot)
-		olaf_release(&slot->buffers[olaf_buffer_of(claim->entry)]);
+		olaf_release_as(&slot->buffers[olaf_buffer_of(claim->entry)], claim->fate);
 ]==])
 set(to [==[
 	(void)slot;

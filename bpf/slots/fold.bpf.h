@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Folding: an arrival's sums are added to an open entry, and its headers take the place of the
+ * entry's. Under the slot's lock. The common case is inline; a frame that isn't linear is one call
+ * away.
+ */
+#ifndef OLAF_FOLD_BPF_H
+#define OLAF_FOLD_BPF_H
+
+#include "bpf/order/places.bpf.h"
+#include "bpf/packet/lanes.bpf.h"
+#include "bpf/packet/staging.bpf.h"
+#include "bpf/slots/buffers.bpf.h"
+#include "bpf/slots/entry.bpf.h"
+#include "policies/registry.bpf.h"
+
+/* The fields of protocol.md's "after folding" column. */
+static __always_inline void olaf_pending_fold(struct olaf_pending *waiting,
+					      const struct olaf_pending *update)
+{
+	waiting->worker = update->worker;
+	waiting->sequence = update->sequence;
+	waiting->count += update->count;
+	waiting->reward += update->reward;
+	if (waiting->generated_ns < update->generated_ns)
+		waiting->generated_ns = update->generated_ns;
+	if (waiting->model_version > update->model_version)
+		waiting->model_version = update->model_version;
+	waiting->segments = update->segments;
+	waiting->header_bytes = update->header_bytes;
+	waiting->l3_offset = update->l3_offset;
+	waiting->l4_offset = update->l4_offset;
+	waiting->family = update->family;
+	waiting->routed = update->routed;
+	waiting->arrived_ns = update->arrived_ns;
+}
+
+/* The entry's frame has another length than its place says: other headers than before. */
+static __always_inline void olaf_place_resize(struct olaf_slot *slot, __u32 buffer,
+					      const struct olaf_arrival *a)
+{
+	struct olaf_place *place = olaf_place_at(slot->position[buffer & 1]);
+
+	if (place && (!OLAF_ANY_GATHERS || slot->position[buffer & 1] != OLAF_NO_POSITION))
+		place->bytes = a->update.header_bytes + a->message_bytes;
+}
+
+/* Folds lanes that aren't all in the linear part of the frame: through the staging area. */
+__noinline int olaf_fold_staged(struct xdp_md *ctx, __u32 index)
+{
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *entry = olaf_entry_at(index), *staged = olaf_staging();
+	const __u64 *from;
+	__u64 *to;
+	int i;
+
+	if (!a || !entry || !staged || olaf_entry_fill(ctx, staged, a))
+		return -1;
+	to = (__u64 *)entry->headers;
+	from = (const __u64 *)staged->headers;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_MAX_HEADERS / 8; i++)
+		to[i] = from[i];
+	olaf_lanes_add(entry->lanes, staged->lanes, NULL,
+		       olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes));
+	return 0;
+}
+
+/* Adds the arrival to the slot's open entry. Under the slot's lock. */
+static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a,
+				      struct olaf_slot *slot, struct olaf_entry *entry,
+				      __u32 index)
+{
+	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
+	__u32 lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *from = data + header_bytes + sizeof(struct olaf_header);
+
+	olaf_keep(from);
+	if (entry->pending.header_bytes != a->update.header_bytes)
+		olaf_place_resize(slot, olaf_buffer_of(index), a);
+	olaf_pending_fold(&entry->pending, &a->update);
+	if (from + 8 * lanes <= end) {
+		olaf_headers_take(entry, data, end, header_bytes);
+		olaf_lanes_add_frame(entry->lanes, from, end, lanes);
+	} else {
+		olaf_fold_staged(ctx, index);
+	}
+}
+
+#endif /* OLAF_FOLD_BPF_H */
