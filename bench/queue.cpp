@@ -123,7 +123,7 @@ Result<void> Queue::seed() const {
             return stored;
     }
     olaf_ring ring{};
-    ring.lane_deadline_ns = never; // there is no lane: launch no token
+    ring.drain_deadline_ns = never; // there is no drain: launch no token
     if (options_.link_busy)
         ring.next_departure_ns = never;
     return store(bpf_map__fd(skeleton_->maps.olaf_ring), 0, &ring);

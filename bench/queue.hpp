@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Olaf's ingress program as the benchmarks load it: no loader, no pins, no drain
-// lane, so that a run measures the program and nothing else.
+// Olaf's ingress program as the benchmarks load it: no loader, no pins, no drain, so that a run measures the program and nothing else.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 #include "bpf/config.bpf.h"
 
-/* What an arrival, or a tick of the lane, has got of the ring. */
+/* What an arrival, or a tick of the drain, has got of the ring. */
 enum olaf_got {
 	OLAF_GOT_PASSAGE = 0x1, /* nothing waits and the link is free: leave as you are */
 	OLAF_GOT_DEPARTURE = 0x2, /* the head was popped: it leaves now */

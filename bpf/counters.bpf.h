@@ -49,11 +49,11 @@ static __always_inline void olaf_count_malformed(__u32 reason)
 		counters->malformed[reason]++;
 }
 
-static __always_inline void olaf_count_refused(__u32 reason)
+static __always_inline void olaf_count_not_allowed(__u32 reason)
 {
 	struct olaf_counters *counters = olaf_counters_here();
 
-	if (counters && reason < OLAF_REFUSED_REASONS)
+	if (counters && reason < OLAF_NOT_ALLOWED_REASONS)
 		counters->not_allowed[reason]++;
 }
 
@@ -68,8 +68,8 @@ static __always_inline void olaf_count_contended(__u32 updates)
 	counters->updates_contended += updates;
 }
 
-/* Counts a departure of the lane that its way out refused. */
-static __always_inline void olaf_count_lane_loss(__u32 updates)
+/* Counts a departure of the drain that its way out refused. */
+static __always_inline void olaf_count_drain_loss(__u32 updates)
 {
 	struct olaf_counters *counters = olaf_counters_here();
 

@@ -33,44 +33,44 @@ static __always_inline int olaf_source(struct xdp_md *ctx, const struct olaf_arr
 	return bpf_xdp_load_bytes(ctx, a->update.l3_offset + 12, &source->address[12], 4);
 }
 
-/* Is the update one that this queue takes? 0, or 1 + enum olaf_refused. */
+/* Is the update one that this queue takes? 0, or 1 + enum olaf_not_allowed. */
 static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
 	struct olaf_rule *rule;
 
 	if (a->update.cluster >= olaf_cfg.max_clusters)
-		return 1 + OLAF_REFUSED_CLUSTER;
+		return 1 + OLAF_NOT_ALLOWED_CLUSTER;
 	rule = olaf_rule_of(a->update.cluster);
 	/* What has as many already may have reached the limits of its elements. */
 	if (!rule || a->update.count > *(volatile __u32 *)&rule->max_count)
-		return 1 + OLAF_REFUSED_COUNT;
+		return 1 + OLAF_NOT_ALLOWED_COUNT;
 	if (a->update.segments > olaf_cfg.max_segments)
-		return 1 + OLAF_REFUSED_SEGMENT;
+		return 1 + OLAF_NOT_ALLOWED_SEGMENT;
 	if (a->update.lanes > olaf_cfg.max_lanes || !olaf_fits_out(&a->update))
-		return 1 + OLAF_REFUSED_SIZE;
+		return 1 + OLAF_NOT_ALLOWED_SIZE;
 	if (olaf_cfg.flags & OLAF_CONFIG_ALLOW_LIST) {
 		struct olaf_prefix source = {};
 
 		if (olaf_source(ctx, a, &source) || !olaf_source_allowed(&source))
-			return 1 + OLAF_REFUSED_SOURCE;
+			return 1 + OLAF_NOT_ALLOWED_SOURCE;
 	}
 	if (olaf_cfg.flags & OLAF_CONFIG_STRICT)
 		return olaf_refuse_stranger(ctx, a);
 	return 0;
 }
 
-/* Generic XDP sees again what the lane sends up the stack: its source address tells. */
-static __always_inline int olaf_from_lane(struct xdp_md *ctx)
+/* Generic XDP sees again what the drain sends up the stack: its source address tells. */
+static __always_inline int olaf_from_drain(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct ethhdr *eth = data;
 
 	return (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE) && (void *)(eth + 1) <= end &&
-	       olaf_is_mac(eth->h_source, olaf_cfg.lane_mac);
+	       olaf_is_mac(eth->h_source, olaf_cfg.drain_mac);
 }
 
 /*
- * Is there more to do than to judge? Something may pass, depart, or wake the lane.
+ * Is there more to do than to judge? Something may pass, depart, or wake the drain.
  * Without a lock: olaf_claim() looks again with it.
  */
 static __always_inline int olaf_may_claim(const struct olaf_arrival *a)
@@ -78,7 +78,7 @@ static __always_inline int olaf_may_claim(const struct olaf_arrival *a)
 	struct olaf_ring *ring = olaf_the_ring();
 
 	return ring && (!olaf_ring_waits(ring) || olaf_may_be_due(ring, a->now) ||
-			olaf_token_late(ring, a->now) || olaf_draining(a->now));
+			olaf_token_late(ring, a->now) || olaf_emptying(a->now));
 }
 
 /* The queue proper: what happens to an update that is ours. Returns an XDP verdict. */
@@ -126,7 +126,7 @@ int olaf_ingress(struct xdp_md *ctx)
 	if (!a)
 		return XDP_PASS;
 	a->beside = olaf_note_take();
-	if (olaf_from_lane(ctx))
+	if (olaf_from_drain(ctx))
 		return XDP_PASS;
 	frame = olaf_parse(ctx, a);
 	if (frame == OLAF_FRAME_BYPASS) {
@@ -153,9 +153,9 @@ int olaf_ingress(struct xdp_md *ctx)
 	}
 	refused = olaf_refuse(ctx, a);
 	if (refused) {
-		olaf_count_refused(refused - 1);
+		olaf_count_not_allowed(refused - 1);
 		if (olaf_listened_lately())
-			olaf_tell_refusal(ctx, OLAF_DROPPED_REFUSED, refused - 1);
+			olaf_tell_refusal(ctx, OLAF_DROPPED_NOT_ALLOWED, refused - 1);
 		return XDP_DROP;
 	}
 	olaf_count_received(a->update.count);

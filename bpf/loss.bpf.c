@@ -112,7 +112,7 @@ int olaf_lost_tx(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * Did the skb die on its way out, and is it ours? A device gets it with its MAC header in front.
- * The lane's came by the lane. What generic XDP sends has no route; what the kernel forwards by
+ * The drain's came by the drain. What generic XDP sends has no route; what the kernel forwards by
  * itself has one, unless it bridges: then a queue in generic mode can't tell them apart.
  */
 static __always_inline int olaf_skb_left(const struct sk_buff *skb, const struct olaf_skb *lost,
@@ -122,7 +122,7 @@ static __always_inline int olaf_skb_left(const struct sk_buff *skb, const struct
 
 	if (BPF_CORE_READ(skb, data) != lost->frame)
 		return 0;
-	if (iif == watched->lane_ifindex || iif == watched->kick_ifindex)
+	if (iif == watched->drain_ifindex || iif == watched->kick_ifindex)
 		return 1;
 	return watched->skb_mode && iif == watched->ifindex && !BPF_CORE_READ(skb, _skb_refdst);
 }
@@ -141,30 +141,30 @@ static __always_inline int olaf_skb_died_at(const struct sk_buff *skb, const str
 	return olaf_reason_is_socket(reason) ? OLAF_LOST_SOCKET : OLAF_LOST_STACK;
 }
 
-/* Is it the message that the lane hands over at this moment? */
+/* Is it the message that the drain hands over at this moment? */
 static __always_inline int olaf_is_lanes(const struct olaf_sent *sent, const struct olaf_skb *lost)
 {
 	const __u32 *id = (const void *)&lost->message + OLAF_SENT_ID_AT;
 	int i;
 
 	for (i = 0; i < OLAF_SENT_ID_WORDS; i++)
-		if (sent->lane_id[i] != id[i])
+		if (sent->drain_id[i] != id[i])
 			return 0;
 	return 1;
 }
 
-/* While the lane sends: it learns what fell. Returns whether it counts this one itself. */
-static __always_inline int olaf_lane_learns(struct olaf_sent *sent, const struct sk_buff *skb,
+/* While the drain sends: it learns what fell. Returns whether it counts this one itself. */
+static __always_inline int olaf_drain_learns(struct olaf_sent *sent, const struct sk_buff *skb,
 					    __be16 port_be, int way_out)
 {
 	struct olaf_skb lost = {};
 
 	if (!olaf_skb_update(skb, port_be, &lost) && olaf_is_lanes(sent, &lost)) {
-		sent->lane_fell |= OLAF_FELL_ITSELF;
+		sent->drain_fell |= OLAF_FELL_ITSELF;
 		return 1;
 	}
 	if (way_out)
-		sent->lane_fell |= OLAF_FELL_OTHER;
+		sent->drain_fell |= OLAF_FELL_OTHER;
 	return 0;
 }
 
@@ -186,8 +186,8 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 	up = !watched->egress_ifindex &&
 	     (olaf_is_device(dev, watched) ||
 	      (olaf_reason_is_checksum(ctx->args[2]) && olaf_is_being_read(skb, watched)));
-	if (sent->lane_sends) {
-		if (olaf_lane_learns(sent, skb, watched->port_be, way_out)) {
+	if (sent->drain_sends) {
+		if (olaf_drain_learns(sent, skb, watched->port_be, way_out)) {
 			if (way_out && olaf_link_is_down(dev))
 				olaf_gate_lost(bpf_ktime_get_ns());
 			return 0;

@@ -52,11 +52,11 @@ static __always_inline void olaf_meter_seen(struct olaf_pending *update, __u64 n
 	struct olaf_slot *slot;
 
 	if (update->cluster >= olaf_cfg.max_clusters) {
-		olaf_count_refused(OLAF_REFUSED_CLUSTER);
+		olaf_count_not_allowed(OLAF_NOT_ALLOWED_CLUSTER);
 		return;
 	}
 	if (update->segments > olaf_cfg.max_segments) {
-		olaf_count_refused(OLAF_REFUSED_SEGMENT);
+		olaf_count_not_allowed(OLAF_NOT_ALLOWED_SEGMENT);
 		return;
 	}
 	update->slot = update->cluster * olaf_cfg.max_segments + update->segment;

@@ -172,8 +172,8 @@ static __always_inline int olaf_window_answer(struct olaf_ring *ring, struct ola
 }
 
 /*
- * Sends a clone of the ACK into the lane's far end with a token's bytes in place of its
- * own: they make it IPv4 to the kernel (token.bpf.h). The lane finishes a checksum that was
+ * Sends a clone of the ACK into the drain's far end with a token's bytes in place of its
+ * own: they make it IPv4 to the kernel (token.bpf.h). The drain finishes a checksum that was
  * left to the device. Returns -1 if the ACK couldn't be made what it was again.
  */
 static __always_inline int olaf_kick(struct __sk_buff *skb, const struct olaf_ack *ack)

@@ -171,14 +171,14 @@ static __always_inline void olaf_learn(struct xdp_md *ctx, const struct olaf_arr
 		olaf_member_learn(ctx);
 }
 
-/* --strict: is the sender a registered one? 0, or 1 + enum olaf_refused. */
+/* --strict: is the sender a registered one? 0, or 1 + enum olaf_not_allowed. */
 static __always_inline int olaf_refuse_stranger(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
 	struct olaf_member *member = olaf_member_at(a->update.cluster, a->update.worker);
 
 	if (!member || !(*(volatile __u8 *)&member->flags & OLAF_MEMBER_REGISTERED))
-		return 1 + OLAF_REFUSED_WORKER;
-	return olaf_member_binds(ctx, a, member) ? 0 : 1 + OLAF_REFUSED_ADDRESS;
+		return 1 + OLAF_NOT_ALLOWED_WORKER;
+	return olaf_member_binds(ctx, a, member) ? 0 : 1 + OLAF_NOT_ALLOWED_ADDRESS;
 }
 
 #endif /* OLAF_LEARN_BPF_H */

@@ -8,7 +8,7 @@
  *   (the caller)      copies the frame out
  *   olaf_vacate       frees the place, and the buffer unless its policy keeps it
  *
- * The same for a departure that rides on an arriving frame and for one of the lane.
+ * The same for a departure that rides on an arriving frame and for one of the drain.
  * Between pop and vacate the entry belongs to this CPU alone, and no lock is held.
  */
 #ifndef OLAF_DEPARTURE_BPF_H
@@ -107,13 +107,13 @@ static __always_inline int olaf_take_leave(const struct olaf_claim *claim,
 	update = &entry->pending;
 	olaf_message_write(&entry->message, update);
 	out->entry = entry;
-	out->header_bytes = olaf_dress(entry, update, next);
+	out->header_bytes = olaf_headers_finish(entry, update, next);
 	out->bytes = out->header_bytes + sizeof(struct olaf_header) + 8 * update->lanes;
 	return 0;
 }
 
 /* It left as nothing: no frame could carry it after all. Its updates are dropped ones. */
-static __always_inline void olaf_mourn(const struct olaf_claim *claim)
+static __always_inline void olaf_count_unfit(const struct olaf_claim *claim)
 {
 	struct olaf_entry *entry = olaf_entry_at(claim->entry);
 	struct olaf_slot *slot = olaf_slot_at(claim->slot);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * One departure of the drain lane, in the skb of its token or of a kick:
+ * One departure of the drain, in the skb of its token or of a kick:
  *
  *   is something due? -> is its way out there? -> pop -> write the frame -> send a clone
  *                              | no
@@ -21,7 +21,7 @@
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
 
 #define OLAF_ANY_BYTES 0xffffffff
-/* How often the lane looks whether a way out is there again, in drain intervals. */
+/* How often the drain looks whether a way out is there again, in drain intervals. */
 #define OLAF_BLOCKED_TICKS 10
 
 enum olaf_drained {
@@ -52,10 +52,10 @@ static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generat
  * A negative error is the device's own: it is down, or gone. A queueing discipline that is full
  * says a positive one; one without a carrier too, which the loss programs tell apart.
  */
-static __always_inline int olaf_lane_send(struct __sk_buff *skb, const struct olaf_entry *entry,
+static __always_inline int olaf_drain_send(struct __sk_buff *skb, const struct olaf_entry *entry,
 					  __u64 now)
 {
-	struct olaf_sent *sent = olaf_sent_lane_begin(&entry->message);
+	struct olaf_sent *sent = olaf_sent_drain_begin(&entry->message);
 	long error;
 
 	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
@@ -64,23 +64,23 @@ static __always_inline int olaf_lane_send(struct __sk_buff *skb, const struct ol
 			olaf_gate_lost(now);
 	} else {
 		if (olaf_cfg.flags & OLAF_CONFIG_SKB_MODE)
-			bpf_skb_store_bytes(skb, ETH_ALEN, (const void *)olaf_cfg.lane_mac,
+			bpf_skb_store_bytes(skb, ETH_ALEN, (const void *)olaf_cfg.drain_mac,
 					    ETH_ALEN, 0);
 		error = bpf_clone_redirect(skb, olaf_cfg.ifindex, BPF_F_INGRESS);
 	}
-	return olaf_sent_lane_end(sent, error);
+	return olaf_sent_drain_end(sent, error);
 }
 
 /*
  * The next hop's address isn't known: the skb becomes the packet that lets the kernel ask for
  * it, and a clone goes on as the token, unless it was a kick.
  */
-static __always_inline int olaf_lane_ask(struct __sk_buff *skb, const struct olaf_destination *to,
+static __always_inline int olaf_drain_ask(struct __sk_buff *skb, const struct olaf_destination *to,
 					 __u32 generation)
 {
 	if (generation != OLAF_KICK &&
 	    (olaf_token_renew(skb, generation, olaf_blocked_ns()) ||
-	     bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, 0)))
+	     bpf_clone_redirect(skb, olaf_cfg.drain_ifindex, 0)))
 		return -1;
 	return olaf_let_kernel_ask(skb, to);
 }
@@ -89,7 +89,7 @@ static __always_inline int olaf_lane_ask(struct __sk_buff *skb, const struct ola
  * The meter, as a global function: verified once, not for each way a departure can go on. XDP
  * has it inline, where the call would be a fifth of its cost.
  */
-__noinline int olaf_lane_meter(const struct olaf_pending *update, __u64 now)
+__noinline int olaf_drain_meter(const struct olaf_pending *update, __u64 now)
 {
 	if (update)
 		olaf_aom_departed(update, now);
@@ -105,13 +105,13 @@ static __always_inline int olaf_is_hopeless(const struct olaf_pending *update,
 }
 
 /* The head at `position` is given up: its updates count as dropped. */
-static __always_inline int olaf_lane_give_up(struct olaf_ring *ring, __u64 position, __u64 now)
+static __always_inline int olaf_drain_give_up(struct olaf_ring *ring, __u64 position, __u64 now)
 {
 	struct olaf_claim claim = {};
 
 	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))
 		return OLAF_DRAINED_BLOCKED;
-	olaf_mourn(&claim);
+	olaf_count_unfit(&claim);
 	olaf_vacate(&claim);
 	return OLAF_DRAINED_ONE;
 }
@@ -121,7 +121,7 @@ static __always_inline int olaf_lane_give_up(struct olaf_ring *ring, __u64 posit
  * What can be asked is asked; else the head goes behind the last, as others may have theirs.
  * Only who is next in turn can be given up. Returns enum olaf_drained.
  */
-static __always_inline int olaf_lane_blocked(struct __sk_buff *skb, struct olaf_ring *ring,
+static __always_inline int olaf_drain_blocked(struct __sk_buff *skb, struct olaf_ring *ring,
 					     __u64 position, const struct olaf_place *place,
 					     const struct olaf_entry *entry,
 					     const struct olaf_destination *to,
@@ -134,16 +134,16 @@ static __always_inline int olaf_lane_blocked(struct __sk_buff *skb, struct olaf_
 		return OLAF_DRAINED_BLOCKED;
 	if (next->state == OLAF_HOP_NO_NEIGHBOUR &&
 	    olaf_hop_may_ask(to, now, OLAF_HOP_ASK_NS))
-		return olaf_lane_ask(skb, to, generation) ? OLAF_DRAINED_BLOCKED :
+		return olaf_drain_ask(skb, to, generation) ? OLAF_DRAINED_BLOCKED :
 							    OLAF_DRAINED_ASK;
 	if (next->state != OLAF_HOP_RESOLVED && olaf_turn_has_come(place) &&
 	    olaf_is_hopeless(&entry->pending, to, now))
-		return olaf_lane_give_up(ring, position, now);
+		return olaf_drain_give_up(ring, position, now);
 	return olaf_rotate(ring, position) ? OLAF_DRAINED_ONE : OLAF_DRAINED_BLOCKED;
 }
 
 /* The popped entry leaves, or is lost as unfit: no memory. */
-static __always_inline void olaf_lane_depart(struct __sk_buff *skb, struct olaf_claim *claim,
+static __always_inline void olaf_drain_depart(struct __sk_buff *skb, struct olaf_claim *claim,
 					     const struct olaf_nexthop *next, __u64 now)
 {
 	__u32 bytes = 0, outcome = OLAF_OUTCOME(OLAF_EVENT_DEPARTURE, OLAF_LEFT_DRAIN);
@@ -156,21 +156,21 @@ static __always_inline void olaf_lane_depart(struct __sk_buff *skb, struct olaf_
 	if (!olaf_fits_now(skb, &out.entry->pending) || bpf_skb_change_tail(skb, bytes, 0) ||
 	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(out.entry, out.header_bytes), bytes, 0))
 		goto unfit;
-	olaf_lane_meter(&out.entry->pending, now);
-	if (olaf_lane_send(skb, out.entry, now)) {
-		olaf_count_lane_loss(out.entry->pending.count);
+	olaf_drain_meter(&out.entry->pending, now);
+	if (olaf_drain_send(skb, out.entry, now)) {
+		olaf_count_drain_loss(out.entry->pending.count);
 		refused = 1;
 	}
 	goto told;
 unfit:
-	olaf_mourn(claim);
+	olaf_count_unfit(claim);
 	outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
 told:
 	if (olaf_listened(now))
 		olaf_tell_drained(skb, claim->entry, outcome, bytes, now);
 	if (refused && olaf_listened(now))
 		olaf_tell_drained(skb, claim->entry,
-				  OLAF_OUTCOME(OLAF_EVENT_LOSS, OLAF_LOST_LANE), bytes, now);
+				  OLAF_OUTCOME(OLAF_EVENT_LOSS, OLAF_LOST_DRAIN), bytes, now);
 	olaf_vacate(claim);
 }
 
@@ -203,13 +203,13 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 		return OLAF_DRAINED_DUE;
 	if (!olaf_way_is_there(skb, entry, &entry->pending, now, &to, &next) ||
 	    !olaf_turn_has_come(place))
-		return olaf_lane_blocked(skb, ring, position, place, entry, &to, &next,
+		return olaf_drain_blocked(skb, ring, position, place, entry, &to, &next,
 					 generation, now);
 	if (next.stale && olaf_hop_may_ask(&to, now, OLAF_HOP_CONFIRM_NS))
 		olaf_ask_next_hop(skb, &next);
 	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))
 		return OLAF_DRAINED_DUE;
-	olaf_lane_depart(skb, &claim, &next, now);
+	olaf_drain_depart(skb, &claim, &next, now);
 	return OLAF_DRAINED_ONE;
 }
 

@@ -2,10 +2,10 @@
 /*
  * A lost token is replaced by any frame that passes the queue's device, either way.
  *
- * A token is lost where somebody takes the lane down, or a program before ours takes
+ * A token is lost where somebody takes the drain down, or a program before ours takes
  * frames away. An update that arrives is made a new one (ring.bpf.h); where none does,
  * the TC programs of the device look: a clone of the frame, with a token's bytes, enters
- * the lane's near end, where olaf_lane_kick() cuts it to a token.
+ * the drain's near end, where olaf_drain_kick() cuts it to a token.
  *
  * With an empty queue this costs one look at the ring.
  */
@@ -17,7 +17,7 @@
 #include "bpf/order/ring.bpf.h"
 
 /*
- * Sends the clone. It comes in by the lane's near end rather than being sent there: no device
+ * Sends the clone. It comes in by the drain's near end rather than being sent there: no device
  * cuts it into segments or holds its length against the bucket. Returns -1 if the frame couldn't
  * be made what it was again, for want of memory: it must be dropped.
  */
@@ -30,8 +30,8 @@ static __always_inline int olaf_revive_by(struct __sk_buff *skb, __u32 generatio
 	olaf_token_write(&token, generation);
 	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
 		return 0;
-	/* Refused, perhaps because the lane is down: the next frame after its turn tries again. */
-	if (!bpf_clone_redirect(skb, olaf_cfg.lane_ifindex, BPF_F_INGRESS))
+	/* Refused, perhaps because the drain is down: the next frame after its turn tries again. */
+	if (!bpf_clone_redirect(skb, olaf_cfg.drain_ifindex, BPF_F_INGRESS))
 		olaf_count(tokens_launched);
 	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &covered, sizeof(covered), 0) ? -1 : 0;
 }

@@ -41,7 +41,7 @@ static __always_inline int olaf_may_pass(struct xdp_md *ctx, struct olaf_arrival
 	if (!olaf_needs_hop(a->update.routed))
 		return olaf_gate_takes_xdp(a->now);
 	staged = olaf_stage(ctx, a->update.header_bytes, a->update.header_bytes);
-	/* The lane alone can ask a next hop for its address: now and then an update waits for that. */
+	/* The drain alone can ask a next hop for its address: now and then an update waits for that. */
 	return staged && olaf_way_is_there(ctx, staged, &a->update, a->now, &to, &a->next) &&
 	       !a->next.stale && olaf_gate_takes_xdp(a->now);
 }
@@ -75,7 +75,7 @@ static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, struct olaf_arri
 
 /*
  * Claims of the ring what this arrival can have before it is judged: passage when
- * nothing waits, the head when it is due, a token when the lane's is late.
+ * nothing waits, the head when it is due, a token when the drain's is late.
  */
 __noinline int olaf_claim(struct xdp_md *ctx)
 {
@@ -93,8 +93,8 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 	olaf_look_whether_partial(ctx, a);
 	/* A lost token is replaced first: this arrival may be the last that could. */
 	late = olaf_ring_waits(ring) && olaf_token_late(ring, a->now);
-	if (olaf_draining(a->now) && olaf_may_pass(ctx, a)) {
-		/* The lane lets go what waits; an arrival with nothing to fold into goes on. */
+	if (olaf_emptying(a->now) && olaf_may_pass(ctx, a)) {
+		/* The drain lets go what waits; an arrival with nothing to fold into goes on. */
 		a->claim.got |= olaf_slot_gathers(slot) ? OLAF_GOT_WAY_ON : OLAF_GOT_PASSAGE;
 	} else if (!olaf_ring_waits(ring)) {
 		/* An unlimited link has no time to take: no lock. */
@@ -144,7 +144,7 @@ __noinline int olaf_pass_through(struct xdp_md *ctx)
 	if (!olaf_needs_hop(a->update.routed) &&
 	    (olaf_is_partial(a) || !olaf_checksum_is_partial(staged, &a->update)))
 		goto passed;
-	new_bytes = olaf_dress(staged, &a->update, &a->next);
+	new_bytes = olaf_headers_finish(staged, &a->update, &a->next);
 	if (olaf_is_partial(a))
 		olaf_leave_partial(staged, &a->update);
 	if (new_bytes != header_bytes &&
@@ -188,7 +188,7 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
 	if ((delta && bpf_xdp_adjust_tail(ctx, delta)) ||
 	    bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(out.entry, out.header_bytes), bytes)) {
-		olaf_mourn(&a->claim);
+		olaf_count_unfit(&a->claim);
 		outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
 		verdict = XDP_DROP;
 	} else {

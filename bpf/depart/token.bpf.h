@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The token: the one frame that circulates in the drain lane while updates wait.
+ * The token: the one frame that circulates in the drain while updates wait.
  *
  * XDP can't originate a frame, so the token is made of an arriving one: its EtherType
  * and what follows are overwritten, and it is passed up to TC ingress, which redirects
- * it into the lane. No metadata is needed to know it (not every driver carries that):
+ * it into the drain. No metadata is needed to know it (not every driver carries that):
  * its secret is random for each attach and never leaves the host.
  *
- * Its length is the tick: the lane's token bucket lets OLAF_TOKEN_MIN_BYTES through
+ * Its length is the tick: the drain's token bucket lets OLAF_TOKEN_MIN_BYTES through
  * every drain interval, so a longer token comes back later.
  */
 #ifndef OLAF_TOKEN_BPF_H

@@ -27,11 +27,11 @@ static __always_inline struct olaf_control *olaf_the_control(void)
  * Is the queue being emptied? Then an arrival that can go on doesn't wait. The order is a
  * lease: a command that dies stops renewing it, and the queue is what it was.
  */
-static __always_inline int olaf_draining(__u64 now)
+static __always_inline int olaf_emptying(__u64 now)
 {
 	struct olaf_control *control = olaf_the_control();
 
-	return control && now < *(volatile __u64 *)&control->draining_until_ns;
+	return control && now < *(volatile __u64 *)&control->emptying_until_ns;
 }
 
 /*

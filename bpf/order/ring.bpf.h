@@ -36,7 +36,7 @@ static __always_inline int olaf_ring_waits(struct olaf_ring *ring)
 
 static __always_inline int olaf_token_late(struct olaf_ring *ring, __u64 now)
 {
-	return now > *(volatile __u64 *)&ring->lane_deadline_ns;
+	return now > *(volatile __u64 *)&ring->drain_deadline_ns;
 }
 
 static __always_inline void olaf_ring_release(struct olaf_ring *ring)
@@ -51,12 +51,12 @@ static __always_inline void olaf_ring_release(struct olaf_ring *ring)
 static __always_inline void olaf_ring_wake(struct olaf_ring *ring, __u64 now, __u32 free,
 					   struct olaf_claim *claim)
 {
-	if (!free || now <= ring->lane_deadline_ns)
+	if (!free || now <= ring->drain_deadline_ns)
 		return;
-	ring->lane_deadline_ns = olaf_token_deadline(now, OLAF_TOKEN_LONGEST_WAIT);
-	if (++ring->lane_generation == OLAF_PROOF)
-		ring->lane_generation = OLAF_KICK + 1;
-	claim->generation = ring->lane_generation;
+	ring->drain_deadline_ns = olaf_token_deadline(now, OLAF_TOKEN_LONGEST_WAIT);
+	if (++ring->drain_generation == OLAF_PROOF)
+		ring->drain_generation = OLAF_KICK + 1;
+	claim->generation = ring->drain_generation;
 	claim->got |= OLAF_GOT_TOKEN;
 }
 

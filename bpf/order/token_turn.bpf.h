@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * A turn of the token in the drain lane: how long it takes, and when it is late.
+ * A turn of the token in the drain: how long it takes, and when it is late.
  */
 #ifndef OLAF_TOKEN_TURN_BPF_H
 #define OLAF_TOKEN_TURN_BPF_H
 
 #include "bpf/config.bpf.h"
-#include "olaf/lane.h"
+#include "olaf/drain.h"
 
 /* The token is late when it hasn't come back this long after it should have. */
 #define OLAF_TOKEN_GRACE_NS 20000000ULL

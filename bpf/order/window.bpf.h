@@ -3,12 +3,12 @@
  * The window: may one more departure be under way?
  *
  * Map olaf_window (key 0) and map olaf_flights (key 0, OLAF_FLIGHTS x struct olaf_flight).
- * Writers: whoever lets an update leave (arrivals, the lane), and the TC program that
+ * Writers: whoever lets an update leave (arrivals, the drain), and the TC program that
  * sees its ACK, all under the ring's lock; `unmatched` alone is added to atomically.
  * Reading without the lock gives hints. With olaf_cfg.window 0 nothing here is called.
  *
  * No timer gives up a lost ACK: whoever asks whether a departure is due looks at
- * expires_ns, and the lane's token goes round while anything waits.
+ * expires_ns, and the drain's token goes round while anything waits.
  */
 #ifndef OLAF_WINDOW_BPF_H
 #define OLAF_WINDOW_BPF_H
@@ -72,7 +72,7 @@ static __always_inline __u32 olaf_window_size(const struct olaf_window *window)
 static __always_inline int olaf_window_has_room(const struct olaf_window *window, __u64 now)
 {
 	return *(volatile __u32 *)&window->in_flight < olaf_window_size(window) ||
-	       (*(volatile __u32 *)&window->silent && olaf_draining(now));
+	       (*(volatile __u32 *)&window->silent && olaf_emptying(now));
 }
 
 /* Without the lock: could olaf_window_opens() be true? */

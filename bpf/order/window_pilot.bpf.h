@@ -39,7 +39,7 @@
 #define OLAF_PILOT_STARVED 8 /* 1 in so many ACKs found nothing waiting: not limited by the window */
 #define OLAF_PILOT_SHIFT 3 /* shortest step: base / 8 */
 #define OLAF_PILOT_REST 12 /* trials of base, once neither direction is better */
-#define OLAF_PILOT_SHIEST 3 /* turns of a smaller size passed over, at most */
+#define OLAF_PILOT_MOST_SKIPS 3 /* turns of a smaller size passed over, at most */
 
 /* The size to use, at most `most`. */
 static inline __u32 olaf_pilot_size(const struct olaf_pilot *pilot, __u32 most)
@@ -106,14 +106,14 @@ static inline void olaf_pilot_judge(struct olaf_pilot *pilot, int starved)
 		pilot->base = pilot->trial;
 		if (pilot->shift)
 			pilot->shift--;
-		pilot->shy = 0;
+		pilot->skips = 0;
 		pilot->rest = 0;
 		return;
 	}
 	/* What the base gave is some time ago: first look again. */
 	pilot->rest = 1;
 	/* The other direction is yet to be tried. */
-	if (larger && pilot->base.size > 1 && pilot->passed_over >= pilot->shy) {
+	if (larger && pilot->base.size > 1 && pilot->passed_over >= pilot->skips) {
 		pilot->upwards = 0;
 		return;
 	}
@@ -127,8 +127,8 @@ static inline void olaf_pilot_judge(struct olaf_pilot *pilot, int starved)
 		pilot->passed_over++;
 	} else {
 		pilot->passed_over = 0;
-		if (pilot->shy < OLAF_PILOT_SHIEST)
-			pilot->shy += pilot->shy + 1;
+		if (pilot->skips < OLAF_PILOT_MOST_SKIPS)
+			pilot->skips += pilot->skips + 1;
 	}
 }
 

@@ -6,19 +6,19 @@
  * (bpf/loss.bpf.c) do. The first frame that is refused shuts the gate:
  *
  *   open       | a frame is refused            | shut
- *   shut       | a probe of the lane's leaves  | ajar: one departure may try
+ *   shut       | a probe of the drain's leaves  | ajar: one departure may try
  *   ajar       | it is refused                 | shut
  *              | OLAF_GATE_SETTLE_NS later not | open
  *
  * So of many that would be lost only those are that were on their way when the device went,
  * and one for each probe that misleads: at most one in OLAF_GATE_PROBE_NS.
  *
- * A device may take what the lane sends and still refuse XDP's frames (a veth whose peer has
+ * A device may take what the drain sends and still refuse XDP's frames (a veth whose peer has
  * lost its XDP program). So after a refusal of XDP's one frame of its tries first as well, and
- * meanwhile the lane sends everything.
+ * meanwhile the drain sends everything.
  *
  * Key 0, value struct olaf_gate. Writers: the loss programs write shut_ns, lost_ns and
- * refused_ns; the drain lane probed_ns and asked_ns; who opens it clears lost_ns or
+ * refused_ns; the drain probed_ns and asked_ns; who opens it clears lost_ns or
  * refused_ns, by compare-and-swap, unless a newer loss stands there; who lets a departure try
  * writes tried_ns, under the ring's lock, or ridden_ns, by compare-and-swap. Each word is
  * written whole, and read without a lock.
@@ -155,7 +155,7 @@ static __always_inline int olaf_gate_take(__u64 now)
 	return olaf_gate_lets(now, 1);
 }
 
-/* May the lane probe a shut gate now? Who is told so does it. */
+/* May the drain probe a shut gate now? Who is told so does it. */
 static __always_inline int olaf_gate_may_probe(__u64 now)
 {
 	struct olaf_gate *gate = olaf_the_gate();

@@ -7,7 +7,7 @@
  * after OLAF_HOP_TTL_NS, so that a change of route or neighbour is followed in that time.
  * Two destinations of one index ask the FIB in turn, and leave in one order.
  *
- * Writers: arrivals and the drain lane. The cached answer is under the hop's own lock,
+ * Writers: arrivals and the drain. The cached answer is under the hop's own lock,
  * which nobody holds while taking another. `issued` and `served` are under the ring's.
  */
 #ifndef OLAF_HOPS_BPF_H
@@ -75,7 +75,7 @@ static __always_inline void olaf_fib_ask(void *ctx, const struct olaf_destinatio
 
 	fib.ifindex = olaf_cfg.egress_ifindex;
 	/*
-	 * Not 0, or the kernel holds the skb's length against the MTU: in the lane that is
+	 * Not 0, or the kernel holds the skb's length against the MTU: in the drain that is
 	 * the token's, up to OLAF_TOKEN_MAX_BYTES.
 	 */
 	fib.tot_len = 1;

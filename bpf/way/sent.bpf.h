@@ -2,7 +2,7 @@
 /*
  * Map olaf_sent: what was handed to the way out and may yet be refused.
  *
- * Key 0, struct olaf_sent, one copy a CPU. Writers: XDP and the lane note what they send, the
+ * Key 0, struct olaf_sent, one copy a CPU. Writers: XDP and the drain note what they send, the
  * loss programs take note of what became of it. A frame is refused on the CPU that sent it, in
  * the same softirq, which doesn't preempt itself: plain writes are exact.
  *
@@ -21,7 +21,7 @@
 #define OLAF_SENT_ID_AT __builtin_offsetof(struct olaf_header, cluster_be)
 #define OLAF_SENT_ID_WORDS 6
 
-/* What an skb that was freed while the lane sent was. */
+/* What an skb that was freed while the drain sent was. */
 #define OLAF_FELL_ITSELF 0x1 /* the departure at hand */
 #define OLAF_FELL_OTHER 0x2 /* something else on the same device */
 
@@ -29,9 +29,9 @@ struct olaf_sent {
 	__u32 noted; /* frames that XDP sent: counts up for ever */
 	__u32 settled; /* those of them whose batch is known to be over */
 	__u32 excused; /* the next skb freed is a refused frame that is counted already */
-	__u32 lane_sends; /* the lane hands over the message `lane_id` at this moment */
-	__u32 lane_fell; /* OLAF_FELL_* meanwhile */
-	__u32 lane_id[OLAF_SENT_ID_WORDS];
+	__u32 drain_sends; /* the drain hands over the message `drain_id` at this moment */
+	__u32 drain_fell; /* OLAF_FELL_* meanwhile */
+	__u32 drain_id[OLAF_SENT_ID_WORDS];
 	__u32 pad;
 	__u32 counts[OLAF_SENT_KEPT]; /* updates in frame i, at i % OLAF_SENT_KEPT */
 };
@@ -91,8 +91,8 @@ static __always_inline __u64 olaf_sent_settle(struct olaf_sent *sent, __u32 fram
 	return updates;
 }
 
-/* The lane hands over this message; olaf_sent_lane_end() tells what happened to it. */
-static __always_inline struct olaf_sent *olaf_sent_lane_begin(const struct olaf_header *message)
+/* The drain hands over this message; olaf_sent_drain_end() tells what happened to it. */
+static __always_inline struct olaf_sent *olaf_sent_drain_begin(const struct olaf_header *message)
 {
 	const __u32 *id = (const void *)message + OLAF_SENT_ID_AT;
 	struct olaf_sent *sent = olaf_sent_here();
@@ -101,9 +101,9 @@ static __always_inline struct olaf_sent *olaf_sent_lane_begin(const struct olaf_
 	if (!sent)
 		return NULL;
 	for (i = 0; i < OLAF_SENT_ID_WORDS; i++)
-		sent->lane_id[i] = id[i];
-	sent->lane_fell = 0;
-	sent->lane_sends = 1;
+		sent->drain_id[i] = id[i];
+	sent->drain_fell = 0;
+	sent->drain_sends = 1;
 	return sent;
 }
 
@@ -111,12 +111,12 @@ static __always_inline struct olaf_sent *olaf_sent_lane_begin(const struct olaf_
  * Was it refused? `error` is what bpf_clone_redirect() said. Above 0 it may mean that a queue
  * made room by dropping another frame: the loss programs know, if they watch.
  */
-static __always_inline int olaf_sent_lane_end(struct olaf_sent *sent, long error)
+static __always_inline int olaf_sent_drain_end(struct olaf_sent *sent, long error)
 {
 	if (!sent)
 		return error != 0;
-	sent->lane_sends = 0;
-	return error < 0 || (sent->lane_fell & OLAF_FELL_ITSELF) || (error && !sent->lane_fell);
+	sent->drain_sends = 0;
+	return error < 0 || (sent->drain_fell & OLAF_FELL_ITSELF) || (error && !sent->drain_fell);
 }
 
 #endif /* OLAF_SENT_BPF_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Small frames by which the drain lane asks whether a way out is there. No payload of ours
+ * Small frames by which the drain asks whether a way out is there. No payload of ours
  * is ever parked in the kernel's neighbour queue, which drops what is too much in silence.
  *
  *   the kernel knows no address of the next hop    an empty packet to the destination, with
@@ -188,7 +188,7 @@ static __always_inline void olaf_write_probe(struct ethhdr *eth)
 	eth->h_dest[2] = 0xc2;
 	eth->h_dest[5] = 0x0e;
 	for (i = 0; i < ETH_ALEN; i++)
-		eth->h_source[i] = olaf_cfg.lane_mac[i];
+		eth->h_source[i] = olaf_cfg.drain_mac[i];
 	eth->h_proto = bpf_htons(OLAF_ETH_P_PROBE);
 }
 

@@ -23,17 +23,11 @@
 #ifndef OLAF_AOM_H
 #define OLAF_AOM_H
 
-#include "olaf/protocol.h"
+#include "olaf/u128.h"
 
 /* A histogram's bucket i counts 2^i ... 2^(i+1) - 1, bucket 0 also 0, the last all beyond. */
 #define OLAF_AGE_BUCKETS 48 /* ns: the last one starts at 39 hours */
 #define OLAF_FOLD_BUCKETS 16 /* updates: the last one starts at 32,768 */
-
-/* A sum that never overflows: high x 2^64 + low. */
-struct olaf_u128 {
-	__u64 low;
-	__u64 high;
-};
 
 /* One cluster's age by one clock; 64 bytes, a cache line. */
 struct olaf_sawtooth {
@@ -72,7 +66,6 @@ struct olaf_aom {
 	__u64 begun; /* departures begun */
 };
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_u128) == 16, "u128 has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_sawtooth) == 64, "a sawtooth is one cache line");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, ended) == 0, "copied first");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, arrival) == 64, "arrival at 64");

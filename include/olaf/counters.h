@@ -70,7 +70,7 @@
 	X(bypassed, "bypassed_by_reason", 0, 0, "Frames that were left alone. They are not part of `received`.") \
 	X(window, "window", 0, 0, "Departures and their ACKs. null without `--window`.") \
 	X(acks, "acks", 0, 0, "ACKs on their way back, their copies, and the workers that they go to.") \
-	X(lane, "lane", 0, 0, "The drain lane, which sends what is due while nothing arrives.") \
+	X(drain, "drain", 0, 0, "The drain, which sends what is due while nothing arrives.") \
 	X(departures_failed, "departures_failed", 1, 0, "Departures that came to nothing.") \
 	X(lost_behind, "lost_behind", 1, 0, "Frames that were lost after they left the queue. null: not watched.") \
 	X(lost_behind_updates, "lost_behind_updates", 0, 0, "The updates in those frames.") \
@@ -95,14 +95,14 @@
 	/* end */
 
 /* Why a well-formed update was refused. */
-#define OLAF_REFUSED_LIST(X) \
-	X(OLAF_REFUSED_SOURCE, source, "its source address isn't in `--allow`") \
-	X(OLAF_REFUSED_CLUSTER, cluster, "its cluster isn't below `--max-clusters`") \
-	X(OLAF_REFUSED_SEGMENT, segment, "it has more segments than `--max-segments`") \
-	X(OLAF_REFUSED_SIZE, size, "it has more lanes than `--max-lanes`, or than fit the output's MTU") \
-	X(OLAF_REFUSED_WORKER, worker, "`--strict`: no worker with this id is registered") \
-	X(OLAF_REFUSED_ADDRESS, address, "`--strict`: the registered worker has another address or port") \
-	X(OLAF_REFUSED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow") \
+#define OLAF_NOT_ALLOWED_LIST(X) \
+	X(OLAF_NOT_ALLOWED_SOURCE, source, "its source address isn't in `--allow`") \
+	X(OLAF_NOT_ALLOWED_CLUSTER, cluster, "its cluster isn't below `--max-clusters`") \
+	X(OLAF_NOT_ALLOWED_SEGMENT, segment, "it has more segments than `--max-segments`") \
+	X(OLAF_NOT_ALLOWED_SIZE, size, "it has more lanes than `--max-lanes`, or than fit the output's MTU") \
+	X(OLAF_NOT_ALLOWED_WORKER, worker, "`--strict`: no worker with this id is registered") \
+	X(OLAF_NOT_ALLOWED_ADDRESS, address, "`--strict`: the registered worker has another address or port") \
+	X(OLAF_NOT_ALLOWED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow") \
 	/* end */
 
 /* Why a frame was left alone. */
@@ -118,7 +118,7 @@
 	X(OLAF_LOST_REDIRECT, redirect, "the output device is down or gone, or takes no frames of XDP's") \
 	X(OLAF_LOST_XMIT, transmit, "the output device refused a redirected frame: it is full, or its peer takes none") \
 	X(OLAF_LOST_TX, send_back, "the device refused a frame that was sent back out of it") \
-	X(OLAF_LOST_LANE, lane, "the output device, or the stack, refused a frame of the drain lane's; needs no watching") \
+	X(OLAF_LOST_DRAIN, drain_send, "the output device, or the stack, refused a frame of the drain's; needs no watching") \
 	X(OLAF_LOST_SOCKET, socket, "`--local`: the server's socket is missing, full, or refuses it") \
 	X(OLAF_LOST_STACK, stack, "`--local`: this host's stack dropped it on its way to the socket") \
 	X(OLAF_LOST_DEVICE, device, "the output's queueing discipline or driver took it and dropped it") \
@@ -138,7 +138,7 @@
 	/* end */
 #define OLAF_LEFT_LIST(X) \
 	X(OLAF_LEFT_RIDING, riding, "in an arriving frame") \
-	X(OLAF_LEFT_DRAIN, drain, "by the drain lane") \
+	X(OLAF_LEFT_DRAIN, drain, "by the drain") \
 	X(OLAF_LEFT_PASSED, passed, "at once, in its own frame: the queue was empty and the link free") \
 	/* end */
 #define OLAF_DROPPED_LIST(X) \
@@ -148,7 +148,7 @@
 	X(OLAF_DROPPED_CONTENDED, contended, "a lock was held for too long") \
 	X(OLAF_DROPPED_UNFIT, unfit, "no frame could carry it away; it may have waited") \
 	X(OLAF_DROPPED_MALFORMED, malformed, "the cause is one of `malformed_by_reason`; no field of the update is valid") \
-	X(OLAF_DROPPED_REFUSED, not_allowed, "the cause is one of `not_allowed_by_reason`") \
+	X(OLAF_DROPPED_NOT_ALLOWED, not_allowed, "the cause is one of `not_allowed_by_reason`") \
 	X(OLAF_DROPPED_MISFIT, misfit, "it fits neither entry that waits, and both buffers are in use") \
 	/* end */
 
@@ -160,7 +160,7 @@
 	X(appended, received, appended, messages, OLAF_RIGHT(ARRIVALS) | OLAF_LEFT(PLACES), "", "olaf_arrivals_total{action=appended}", "became an entry of their own") \
 	X(replaced, received, replaced, messages, OLAF_RIGHT(ARRIVALS), "", "olaf_arrivals_total{action=replaced}", "took a waiting entry over") \
 	X(departed_riding, departed, departed_riding, messages, 0, "departed", "olaf_departures_total{way=riding}", "left in an arriving frame") \
-	X(departed_drain, departed, departed_drain, messages, 0, "departed", "olaf_departures_total{way=drain}", "left by the drain lane") \
+	X(departed_drain, departed, departed_drain, messages, 0, "departed", "olaf_departures_total{way=drain}", "left by the drain") \
 	X(dropped_full, dropped, dropped_full, messages, OLAF_RIGHT(ARRIVALS), "", "olaf_arrivals_total{action=dropped_full}", "no place in the queue was free; those of `dropped_contended` too") \
 	X(dropped_reward, dropped, dropped_reward, messages, OLAF_RIGHT(ARRIVALS), "", "olaf_arrivals_total{action=dropped_reward}", "the reward was too far below the waiting entry's") \
 	X(dropped_sealed, dropped, dropped_sealed, messages, OLAF_RIGHT(ARRIVALS), "", "olaf_arrivals_total{action=dropped_sealed}", "the waiting entry is closed, and both buffers are in use") \
@@ -178,20 +178,20 @@
 	X(updates_in, updates, updates_in, updates, OLAF_LEFT(UPDATES), "", "olaf_received_updates_total", "updates in the messages received") \
 	F(bypassed, OLAF_BYPASS_LIST, OLAF_BYPASS_REASONS, bypassed, frames, 0, "bypassed", "olaf_bypassed_frames_total{reason", "frames left alone") \
 	F(malformed, OLAF_MALFORMED_LIST, OLAF_MALFORMED_REASONS, malformed, messages, 0, "malformed", "olaf_malformed_messages_total{reason", "messages dropped as malformed") \
-	F(not_allowed, OLAF_REFUSED_LIST, OLAF_REFUSED_REASONS, not_allowed, messages, 0, "not_allowed", "olaf_not_allowed_messages_total{reason", "messages dropped as not allowed") \
-	X(tokens_launched, lane, launched, tokens, 0, "", "olaf_lane_tokens_total", "tokens launched into the drain lane") \
-	X(lane_ticks, lane, ticks, tokens, 0, "", "olaf_lane_ticks_total", "times that the drain lane's token came round") \
-	X(lane_stale, lane, stale, tokens, 0, "", "olaf_lane_stale_tokens_total", "tokens of an older generation that died") \
+	F(not_allowed, OLAF_NOT_ALLOWED_LIST, OLAF_NOT_ALLOWED_REASONS, not_allowed, messages, 0, "not_allowed", "olaf_not_allowed_messages_total{reason", "messages dropped as not allowed") \
+	X(tokens_launched, drain, launched, tokens, 0, "", "olaf_drain_tokens_total", "tokens launched into the drain") \
+	X(drain_ticks, drain, ticks, tokens, 0, "", "olaf_drain_ticks_total", "times that the drain's token came round") \
+	X(drain_stale, drain, stale, tokens, 0, "", "olaf_drain_stale_tokens_total", "tokens of an older generation that died") \
 	X(dropped_contended, dropped, dropped_contended, messages, 0, "dropped_full", "olaf_contended_messages_total olaf_arrivals_total{action=dropped_full}", "messages dropped because a lock was held for too long") \
 	X(updates_contended, updates, updates_contended, updates, 0, "updates_dropped", "olaf_updates_total{fate=dropped}", "in messages dropped at a lock") \
 	X(departures_unfit, departures_failed, unfit, messages, 0, "", "olaf_failed_departures_total{reason=unfit}", "no frame could carry them; their updates count as dropped") \
-	X(departures_refused, lost_behind, lane, frames, 0, "", "olaf_lost_frames_total{place=lane}", "") \
-	X(updates_refused, lost_behind_updates, lane, updates, OLAF_RIGHT(SERVER), "", "olaf_lost_updates_total{place=lane}", "") \
-	X(lane_kicks, lane, kicks, tokens, 0, "", "olaf_lane_kicks_total", "bursts of the drain lane that an ACK set off") \
+	X(departures_refused, lost_behind, drain_send, frames, 0, "", "olaf_lost_frames_total{place=drain_send}", "") \
+	X(updates_refused, lost_behind_updates, drain_send, updates, OLAF_RIGHT(SERVER), "", "olaf_lost_updates_total{place=drain_send}", "") \
+	X(drain_kicks, drain, kicks, tokens, 0, "", "olaf_drain_kicks_total", "bursts of the drain that an ACK set off") \
 	X(events_lost, observed, events_lost, events, 0, "", "olaf_lost_events_total", "events that found the listener's buffer full") \
 	X(hops_asked, gate, hops_asked, frames, 0, "", "olaf_next_hop_requests_total", "frames that asked a next hop for its address") \
 	X(gate_probes, gate, probes, frames, 0, "", "olaf_gate_probes_total", "frames that asked whether the output takes any again") \
-	X(lane_proofs, lane, proofs, frames, 0, "", "olaf_lane_proofs_total", "frames with which attach tried a token's whole way") \
+	X(drain_proofs, drain, proofs, frames, 0, "", "olaf_drain_proofs_total", "frames with which attach tried a token's whole way") \
 	X(passages_unmetered, observed, passages_unmetered, messages, 0, "", "olaf_unmetered_passages_total", "messages that passed through without being metered: a departure of the cluster took too long") \
 	/* end */
 
@@ -223,7 +223,7 @@
 	X(unmatched, window, unmatched, acks, 0, "", "olaf_window_events_total{event=unmatched}", "ACKs of no departure: duplicates, answers to joins, forgeries") \
 	/* end */
 
-/* struct olaf_losses: behind the queue, while somebody watches. The lane's are in olaf_counters. */
+/* struct olaf_losses: behind the queue, while somebody watches. The drain's are in olaf_counters. */
 #define OLAF_LOSS_COUNTER_LIST(F) \
 	F(frames, OLAF_LOST_LIST, OLAF_LOST_PLACES, lost_behind, frames, 0, "", "olaf_lost_frames_total{place", "frames lost behind the queue") \
 	F(updates, OLAF_LOST_LIST, OLAF_LOST_PLACES, lost_behind_updates, updates, OLAF_RIGHT(SERVER), "", "olaf_lost_updates_total{place", "updates in those frames") \

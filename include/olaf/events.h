@@ -71,7 +71,7 @@ struct olaf_event {
 	__u16 segment;
 	__u8 kind; /* enum olaf_event_kind */
 	__u8 detail; /* the kind's enum */
-	__u8 cause; /* of DROPPED_MALFORMED and DROPPED_REFUSED */
+	__u8 cause; /* of DROPPED_MALFORMED and DROPPED_NOT_ALLOWED */
 	__u8 pad[7];
 };
 
@@ -97,7 +97,7 @@ struct olaf_listen {
 
 /*
  * olaf_losses[0], one copy a CPU: frames that the queue sent and that were then refused or
- * dropped, by place, and the updates in them. The drain lane's are in olaf_counters
+ * dropped, by place, and the updates in them. The drain's are in olaf_counters
  * (departures_refused, updates_refused), and 0 here. It means something only while the programs
  * of bpf/loss.bpf.c are attached.
  */
@@ -113,7 +113,7 @@ struct olaf_watched {
 	__u32 netns; /* inode of the network namespace */
 	__u32 ifindex; /* the queue's device */
 	__u32 egress_ifindex; /* the device that departures leave by; 0: they go up the stack */
-	__u32 lane_ifindex; /* the drain lane's two ends */
+	__u32 drain_ifindex; /* the drain's two ends */
 	__u32 kick_ifindex;
 	__u32 skb_mode; /* generic XDP */
 	__be16 port_be; /* UDP port of updates */

@@ -37,7 +37,7 @@ enum olaf_deliver {
 	OLAF_DELIVER_UPSTREAM = 2, /* to upstream_addr, from this host's own address */
 };
 
-#define OLAF_CONFIG_SKB_MODE 0x1 /* generic XDP: what the lane sends up comes by again */
+#define OLAF_CONFIG_SKB_MODE 0x1 /* generic XDP: what the drain sends up comes by again */
 #define OLAF_CONFIG_ALLOW_LIST 0x2 /* only sources in olaf_allow */
 #define OLAF_CONFIG_STRICT 0x4 /* only registered workers, each from its own address */
 #define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
@@ -58,10 +58,10 @@ struct olaf_config {
 	__u32 deliver; /* enum olaf_deliver */
 	__u32 ifindex; /* device of the queue */
 	__u32 egress_ifindex; /* FORWARD, UPSTREAM: device departures leave by */
-	__u32 lane_ifindex; /* end of the drain lane that tokens are sent into */
+	__u32 drain_ifindex; /* end of the drain that tokens are sent into */
 	__be16 port_be; /* UDP port of updates */
 	__u8 mac[6]; /* own address of ifindex; frames to it are routed, others bridged */
-	__u8 lane_mac[6]; /* SKB_MODE: random source of what the lane sends up the stack */
+	__u8 drain_mac[6]; /* SKB_MODE: random source of what the drain sends up the stack */
 	__u16 frame_overhead; /* bytes that the link adds to a frame, charged to the rate */
 	__u32 max_clusters; /* cluster ids 0 ... max_clusters - 1 */
 	__u32 max_segments; /* segments 0 ... max_segments - 1 */
@@ -71,9 +71,9 @@ struct olaf_config {
 	__u32 default_policy; /* enum olaf_policy, informational: clusters carry their own */
 	__u64 ns_per_byte_q24; /* 2^24 x nanoseconds a byte takes at the rate; 0: unlimited */
 	__u64 rate_bps; /* the rate asked for, bits/s, informational; 0: unlimited */
-	__u64 drain_interval_ns; /* period of the drain lane, and the least credit */
+	__u64 drain_interval_ns; /* period of the drain, and the least credit */
 	__u64 activity_window_ns; /* a cluster is active this long after an update */
-	__u64 token_secret; /* random: tells the lane's tokens from any frame of the network's */
+	__u64 token_secret; /* random: tells the drain's tokens from any frame of the network's */
 	__u32 upstream_family; /* UPSTREAM: 4 or 6 */
 	__be16 upstream_port_be;
 	__u16 pad;
@@ -85,7 +85,7 @@ struct olaf_config {
 	__u64 member_timeout_ns; /* a worker that was learnt is forgotten after so long a silence */
 	__u32 max_workers; /* places for workers of each cluster: ids 0 ... max_workers - 1 */
 	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */
-	__u32 kick_ifindex; /* the drain lane's other end: what is sent into it isn't delayed */
+	__u32 kick_ifindex; /* the drain's other end: what is sent into it isn't delayed */
 	__u32 egress_mtu; /* of egress_ifindex when attached; 0: LOCAL, any size */
 	__u32 fifo_places; /* entries for fifo: a power of two > queue_capacity; 0: none */
 	__u32 pad2;
@@ -233,23 +233,23 @@ struct olaf_ring {
 	__u64 head; /* next position to depart */
 	__u64 tail; /* next position to take */
 	__u64 next_departure_ns; /* the link is free from here on */
-	__u64 lane_deadline_ns; /* the token should be back by then; 0: no token */
-	__u32 lane_generation; /* of the one live token */
+	__u64 drain_deadline_ns; /* the token should be back by then; 0: no token */
+	__u32 drain_generation; /* of the one live token */
 	__u32 pad;
 };
 
 /* olaf_control[0]: orders from user space to running programs. */
 struct olaf_control {
-	__u64 draining_until_ns; /* until then nothing new waits; 0, or past: no order */
+	__u64 emptying_until_ns; /* until then nothing new waits; 0, or past: no order */
 	__u64 held_until_ns; /* until then nothing that waits leaves; 0, or past: no order */
 };
 
 /* olaf_gate[0]: whether the way out takes departures. */
 struct olaf_gate {
 	__u64 lost_ns; /* when the way out last refused a frame; 0: never */
-	__u64 probed_ns; /* when it last took a probe of the drain lane's */
+	__u64 probed_ns; /* when it last took a probe of the drain's */
 	__u64 tried_ns; /* when a departure last tried after a refusal */
-	__u64 asked_ns; /* when the drain lane last probed */
+	__u64 asked_ns; /* when the drain last probed */
 	__u64 refused_ns; /* when it last refused a frame of XDP's; 0: none that is known of */
 	__u64 ridden_ns; /* when a frame of XDP's last tried after that */
 	__u64 shut_ns; /* since when it is shut; means something only while lost_ns isn't 0 */
@@ -258,7 +258,7 @@ struct olaf_gate {
 /* ---- counters ------------------------------------------------------------------------ */
 
 enum olaf_malformed { OLAF_MALFORMED_LIST(OLAF_REASON_CONSTANT) OLAF_MALFORMED_REASONS };
-enum olaf_refused { OLAF_REFUSED_LIST(OLAF_REASON_CONSTANT) OLAF_REFUSED_REASONS };
+enum olaf_not_allowed { OLAF_NOT_ALLOWED_LIST(OLAF_REASON_CONSTANT) OLAF_NOT_ALLOWED_REASONS };
 enum olaf_bypass { OLAF_BYPASS_LIST(OLAF_REASON_CONSTANT) OLAF_BYPASS_REASONS };
 
 /* olaf_counters[0], one copy a CPU. Every field is a 64-bit count (olaf/counters.h). */

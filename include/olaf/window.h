@@ -72,7 +72,7 @@ struct olaf_pilot {
 	__u32 starved; /* ACKs of the trial that found nothing waiting */
 	__u32 upwards; /* the next size to try is larger than base */
 	__u16 shift; /* and differs by base >> shift */
-	__u8 shy; /* turns of a smaller size to pass over, as those before only lost throughput */
+	__u8 skips; /* turns of a smaller size to pass over, as those before only lost throughput */
 	__u8 passed_over; /* turns of a smaller size since the last one was tried */
 	__u32 rest; /* trials of base itself before the next other one */
 };

@@ -18,10 +18,10 @@ std::uint32_t ifindex_of(On on, const PinPlace &place, const Record &record) {
     switch (on) {
     case On::device:
         return place.ifindex;
-    case On::lane_near:
-        return record.lane_ifindex_a;
-    case On::lane_far:
-        return record.lane_ifindex_b;
+    case On::drain_near:
+        return record.drain_ifindex_a;
+    case On::drain_far:
+        return record.drain_ifindex_b;
     case On::way_back:
         return record.return_ifindex;
     case On::host:

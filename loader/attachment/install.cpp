@@ -12,7 +12,7 @@
 #include "beside.hpp"
 #include "hooks.hpp"
 #include "loader/datapath/programs.hpp"
-#include "loader/host/lane.hpp"
+#include "loader/host/drain.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
 #include "own_addresses.hpp"
@@ -36,25 +36,25 @@ template <std::size_t N> void copy_text(char (&field)[N], const std::string &tex
     std::snprintf(field, N, "%s", text.c_str());
 }
 
-Result<void> install_lane(const RecordMap &map, Record &record, const Device &device,
+Result<void> install_drain(const RecordMap &map, Record &record, const Device &device,
                           std::uint64_t interval) {
-    const Lane names = lane_names(device.ifindex);
+    const Drain names = drain_names(device.ifindex);
     for (const auto &name : {names.a, names.b})
         if (find_device(name))
-            return fail("make the drain lane", name, EEXIST,
+            return fail("make the drain", name, EEXIST,
                         "another device has that name: ip link delete it");
-    record.lane_ours = 1;
+    record.drain_ours = 1;
     if (auto done = map.write(record); !done)
         return done;
-    const auto lane = make_lane(device.ifindex, device.mtu, interval);
-    if (!lane)
-        return std::unexpected(lane.error());
-    record.lane_ifindex_a = lane->ifindex_a;
-    record.lane_ifindex_b = lane->ifindex_b;
+    const auto drain = make_drain(device.ifindex, device.mtu, interval);
+    if (!drain)
+        return std::unexpected(drain.error());
+    record.drain_ifindex_a = drain->ifindex_a;
+    record.drain_ifindex_b = drain->ifindex_b;
     return map.write(record);
 }
 
-/// Filters of the lane's ends and of the queue's device.
+/// Filters of the drain's ends and of the queue's device.
 Result<void> install_filters(const PinPlace &place, const RecordMap &map, Record &record,
                              const Datapath &queue, const Device &device) {
     const auto had_clsact = has_clsact(device.name, device.ifindex);
@@ -105,14 +105,14 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     const auto map = RecordMap::create(place, record);
     if (!map)
         return std::unexpected(map.error());
-    if (auto done = install_lane(*map, record, device, plan.config.drain_interval_ns); !done)
+    if (auto done = install_drain(*map, record, device, plan.config.drain_interval_ns); !done)
         return std::unexpected(done.error());
 
     auto human = plan.config;
-    human.lane_ifindex = record.lane_ifindex_a;
-    human.kick_ifindex = record.lane_ifindex_b;
+    human.drain_ifindex = record.drain_ifindex_a;
+    human.kick_ifindex = record.drain_ifindex_b;
     human.skb_mode = skb_mode;
-    human.lane_mac = random_mac();
+    human.drain_mac = random_mac();
     const auto config = make_config(human);
     if (!config)
         return std::unexpected(config.error());
@@ -135,7 +135,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   [&] { return pin_programs(*queue, place, false); },
                   [&] { return install_filters(place, *map, record, *queue, device); },
                   [&] { return install_return(*map, record, *queue); },
-                  [&] { return prove_lane(*queue, device); },
+                  [&] { return prove_drain(*queue, device); },
                   [&] {
                       attach_tracepoints_or_say(*queue, place, device);
                       say_if_driver_is_silent(*queue, device);

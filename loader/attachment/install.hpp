@@ -12,7 +12,7 @@
 
 namespace olaf {
 
-/// Lane, programs, pins, filters and, last of all, XDP. On failure, what is done stays to be
+/// Drain, programs, pins, filters and, last of all, XDP. On failure, what is done stays to be
 /// torn down.
 Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
                        const std::vector<olaf_prefix> &allow, bool skb_mode);

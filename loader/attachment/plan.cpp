@@ -32,9 +32,9 @@ DatapathConfig config_of(const olaf_config &running) {
     config.activity_window_ns = running.activity_window_ns;
     config.deliver = static_cast<olaf_deliver>(running.deliver);
     config.egress_ifindex = running.egress_ifindex;
-    config.lane_ifindex = running.lane_ifindex;
+    config.drain_ifindex = running.drain_ifindex;
     config.kick_ifindex = running.kick_ifindex;
-    std::ranges::copy(running.lane_mac, config.lane_mac.begin());
+    std::ranges::copy(running.drain_mac, config.drain_mac.begin());
     config.upstream.family = running.upstream_family;
     std::ranges::copy(running.upstream_addr_be, config.upstream.words_be.begin());
     config.upstream_port = ntohs(running.upstream_port_be);

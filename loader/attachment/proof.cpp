@@ -14,7 +14,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/foreign_tc.hpp"
 #include "loader/host/notes.hpp"
-#include "olaf/lane.h"
+#include "olaf/drain.h"
 
 namespace olaf {
 namespace {
@@ -26,31 +26,31 @@ constexpr std::uint64_t again_ns = 50 * millisecond;
 Result<void> send_proof(const Datapath &queue, const Device &device) {
     std::array<std::uint8_t, OLAF_TOKEN_MIN_BYTES> frame{};
     std::ranges::copy(device.mac, frame.begin());
-    std::ranges::copy(queue.config().lane_mac, frame.begin() + 6);
+    std::ranges::copy(queue.config().drain_mac, frame.begin() + 6);
     LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(), .data_size_in = frame.size());
-    if (bpf_prog_test_run_opts(queue.program_fd(program_named("olaf_lane_prove").name), &options) !=
+    if (bpf_prog_test_run_opts(queue.program_fd(program_named("olaf_drain_prove").name), &options) !=
         0)
-        return fail("try the drain lane of", device.name, errno);
+        return fail("try the drain of", device.name, errno);
     if (const int result = static_cast<int>(options.retval); result != 0)
-        return fail("try the drain lane of", device.name, result < 0 ? -result : 0, {},
+        return fail("try the drain of", device.name, result < 0 ? -result : 0, {},
                     "it takes no frame");
     return {};
 }
 
-/// How many came to the lane's far end so far.
+/// How many came to the drain's far end so far.
 Result<std::uint64_t> proofs(const Datapath &queue) {
     const auto counters = read_counters(queue.map_fd("olaf_counters"));
     if (!counters)
         return std::unexpected(counters.error());
-    return counters->lane_proofs;
+    return counters->drain_proofs;
 }
 
-/// An end of the lane that can't take the frame, in words.
-std::string lane_obstacle(const olaf_config &config) {
-    for (const auto ifindex : {config.lane_ifindex, config.kick_ifindex}) {
+/// An end of the drain that can't take the frame, in words.
+std::string drain_obstacle(const olaf_config &config) {
+    for (const auto ifindex : {config.drain_ifindex, config.kick_ifindex}) {
         const auto end = find_device(ifindex);
         if (!end)
-            return "an end of the lane has gone";
+            return "an end of the drain has gone";
         if (!end->up)
             return end->name + " is down";
     }
@@ -58,10 +58,10 @@ std::string lane_obstacle(const olaf_config &config) {
 }
 
 std::unexpected<Error> lost(const Device &device, const olaf_config &config) {
-    if (const auto obstacle = lane_obstacle(config); !obstacle.empty())
-        return fail("try the drain lane of", device.name, 0, "set it up: ip link", obstacle);
+    if (const auto obstacle = drain_obstacle(config); !obstacle.empty())
+        return fail("try the drain of", device.name, 0, "set it up: ip link", obstacle);
     const auto others = foreign_tc(device.ifindex);
-    return fail("try the drain lane of", device.name, 0,
+    return fail("try the drain of", device.name, 0,
                 fmt::format("bpftool net show dev {} lists them: what comes before olaf's must let "
                             "frames on to the next program",
                             device.name),
@@ -87,15 +87,15 @@ Result<bool> await_proof(const Datapath &queue, std::uint64_t before, std::uint6
 
 } // namespace
 
-Result<void> prove_lane(const Datapath &queue, const Device &device, const Meanwhile &meanwhile) {
+Result<void> prove_drain(const Datapath &queue, const Device &device, const Meanwhile &meanwhile) {
     if (!device.up) {
-        note(fmt::format("{}: it is down, so the drain lane wasn't tried", device.name));
+        note(fmt::format("{}: it is down, so the drain wasn't tried", device.name));
         return {};
     }
     const auto before = proofs(queue);
     if (!before)
         return std::unexpected(before.error());
-    // A live token may be ahead of it in the lane, and each proof takes a turn of the next one's.
+    // A live token may be ahead of it in the drain, and each proof takes a turn of the next one's.
     const auto turn = olaf_longest_turn_ns(queue.config().drain_interval_ns);
     const int tries = turn < again_ns ? 10 : 3; // a busy host may drop a frame
     for (int i = 0; i < tries; i++) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "loader/host/bpffs.hpp"
-#include "loader/host/lane.hpp"
+#include "loader/host/drain.hpp"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
 
@@ -24,9 +24,9 @@ struct Record {
     std::uint32_t layout = OLAF_LAYOUT;
     std::uint32_t complete = 0; ///< the attach got to its end
     std::uint32_t skb_mode = 0;
-    std::uint32_t lane_ours = 0;      ///< the lane's names were free before we took them
-    std::uint32_t lane_ifindex_a = 0; ///< 0: not made yet
-    std::uint32_t lane_ifindex_b = 0;
+    std::uint32_t drain_ours = 0;      ///< the drain's names were free before we took them
+    std::uint32_t drain_ifindex_a = 0; ///< 0: not made yet
+    std::uint32_t drain_ifindex_b = 0;
     std::uint32_t clsact_ours = 0; ///< the device had none
     std::uint32_t unused[2] = {}; ///< priorities of filters, which are found by their programs
     std::uint32_t return_ifindex = 0;     ///< device that ACKs from upstream come in by; 0: none
@@ -40,12 +40,12 @@ struct Record {
     olaf_config config{};
     std::uint8_t reserved[244] = {};
 
-    /// The lane of the device of that index.
-    [[nodiscard]] Lane lane(std::uint32_t ifindex) const {
-        Lane lane = lane_names(ifindex);
-        lane.ifindex_a = lane_ifindex_a;
-        lane.ifindex_b = lane_ifindex_b;
-        return lane;
+    /// The drain of the device of that index.
+    [[nodiscard]] Drain drain(std::uint32_t ifindex) const {
+        Drain drain = drain_names(ifindex);
+        drain.ifindex_a = drain_ifindex_a;
+        drain.ifindex_b = drain_ifindex_b;
+        return drain;
     }
 };
 

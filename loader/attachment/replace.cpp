@@ -12,7 +12,7 @@
 #include "allow_list.hpp"
 #include "attachment.hpp"
 #include "beside.hpp"
-#include "drain.hpp"
+#include "emptying.hpp"
 #include "install.hpp"
 #include "loader/host/notes.hpp"
 #include "own_addresses.hpp"
@@ -49,7 +49,7 @@ Result<void> move_default(int rules_fd, const olaf_config &from, const olaf_conf
 struct Emptied {
     Attachment attachment;
     Interrupts interrupts;
-    DrainLease lease;
+    EmptyingLease lease;
 };
 
 /// One replacement: from what runs to what is wanted.
@@ -101,7 +101,7 @@ Result<Replacement> prepare(const AttachOptions &options, const Device &device,
 
 /// What waits was made for the old way: it leaves by that first, with the old programs, and
 /// until the replacement is done nothing new waits. Not only for that way's sake: where a qdisc
-/// clsact comes or goes, the kernel refuses for a moment what the lane sends by that device.
+/// clsact comes or goes, the kernel refuses for a moment what the drain sends by that device.
 Result<void> empty_first(Replacement &to) {
     if (!goes_another_way(to.running.config, to.record.config))
         return {};
@@ -109,11 +109,11 @@ Result<void> empty_first(Replacement &to) {
     if (!interrupts)
         return std::unexpected(interrupts.error());
     const auto attachment = read_attachment(to.place);
-    auto lease = DrainLease::take(attachment);
+    auto lease = EmptyingLease::take(attachment);
     if (!lease)
         return std::unexpected(lease.error());
     to.emptied.emplace(attachment, std::move(*interrupts), std::move(*lease));
-    return drain(attachment, &to.emptied->lease, to.emptied->interrupts, false);
+    return empty_queue(attachment, &to.emptied->lease, to.emptied->interrupts, false);
 }
 
 Result<void> renew(Replacement &to) {
@@ -122,14 +122,14 @@ Result<void> renew(Replacement &to) {
 
 /// The programs of the way out and back, tried before anything is handed to them.
 Result<void> swap_way(Replacement &to, Undo &undo) {
-    const auto lane = to.record.lane(to.device.ifindex);
+    const auto drain = to.record.drain(to.device.ifindex);
     const auto interval = to.running.config.drain_interval_ns;
     return in_order({[&] { return swap_filters(to.place, to.running, to.queue, undo); },
                      [&] {
-                         undo.add([=] { (void)shape_lane(lane, interval); });
-                         return shape_lane(lane, to.record.config.drain_interval_ns);
+                         undo.add([=] { (void)shape_drain(drain, interval); });
+                         return shape_drain(drain, to.record.config.drain_interval_ns);
                      },
-                     [&] { return prove_lane(to.queue, to.device, [&] { return renew(to); }); }});
+                     [&] { return prove_drain(to.queue, to.device, [&] { return renew(to); }); }});
 }
 
 /// One attempt to swap all programs of an empty queue. False, and all is as before: this process
@@ -141,7 +141,7 @@ Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
         return waiting && *waiting == 0;
     };
     if (auto done = in_order({[&] { return lease.let_go(); },
-                              [&] { return drain(attachment, &lease, interrupts, false); },
+                              [&] { return empty_queue(attachment, &lease, interrupts, false); },
                               [&] { return lease.hold(); }});
         !done)
         return std::unexpected(done.error());

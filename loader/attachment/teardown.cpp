@@ -36,7 +36,7 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
     bool removed_one = false;
     for (const auto &program : programs) {
         if (!runs_by_tc(program) || program.on != On::device)
-            continue; // on the lane they go with it
+            continue; // on the drain they go with it
         const auto removed = filters.remove(program, *device);
         if (!removed)
             keep_first(first, std::unexpected(removed.error()));
@@ -73,8 +73,8 @@ Result<void> tear_down(PinLock &lock) {
         half.complete = 0;
         keep_first(first, map->write(half));
         remove_from_device(place, *record, first);
-        if (record->lane_ours)
-            keep_first(first, remove_lane(record->lane(place.ifindex)));
+        if (record->drain_ours)
+            keep_first(first, remove_drain(record->drain(place.ifindex)));
     } else if (!record && record.error().code != ENOENT) {
         keep_first(first, std::unexpected(record.error()));
         return first; // keep the pins for the olaf that can read the record

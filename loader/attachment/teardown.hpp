@@ -13,7 +13,7 @@ namespace olaf {
 /// The first step of that: from here on no update comes to the queue.
 Result<void> take_off_xdp(const PinPlace &place);
 
-/// Removes XDP program, filters, clsact if ours, lane, pins; the empty directory stays, locked.
+/// Removes XDP program, filters, clsact if ours, drain, pins; the empty directory stays, locked.
 /// Goes on after a failure and returns the first. Touches devices only of this namespace.
 Result<void> tear_down(PinLock &lock);
 

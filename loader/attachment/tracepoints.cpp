@@ -137,7 +137,7 @@ olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
     return {.netns = static_cast<std::uint32_t>(place.netns),
             .ifindex = place.ifindex,
             .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
-            .lane_ifindex = config.lane_ifindex,
+            .drain_ifindex = config.drain_ifindex,
             .kick_ifindex = config.kick_ifindex,
             .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
             .port_be = config.port_be,

@@ -72,7 +72,7 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     parsed(
         app, "--drain-interval", options.drain_interval_ns,
         [](const std::string &text) { return parse_duration_between(text, 10'000, 1'000'000'000); },
-        "period of the drain lane, which sends when nothing arrives [100us]", "TIME");
+        "period of the drain, which sends when nothing arrives [100us]", "TIME");
     parsed(
         app, "--activity-window", options.activity_window_ns,
         [](const std::string &text) {

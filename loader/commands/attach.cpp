@@ -60,7 +60,7 @@ Result<void> clear_place(PinLock &lock, const Device &device) {
     const auto before = read_attachment(lock.place());
     if (before.record.complete && !before.alive)
         note(fmt::format("{}: removing a queue whose device or program has gone", device.name));
-    else if (before.record.lane_ours)
+    else if (before.record.drain_ours)
         note(fmt::format("{}: removing what an interrupted attach left", device.name));
     if (auto done = tear_down(lock); !done)
         return done;

@@ -5,7 +5,7 @@
 
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
-#include "loader/attachment/drain.hpp"
+#include "loader/attachment/emptying.hpp"
 #include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/host.hpp"
@@ -27,10 +27,10 @@ Result<std::uint64_t> empty(const Attachment &attachment, bool force, bool verbo
     const auto interrupts = Interrupts::catch_them();
     if (!interrupts)
         return std::unexpected(interrupts.error());
-    auto lease = DrainLease::take(attachment);
+    auto lease = EmptyingLease::take(attachment);
     if (!lease)
         return std::unexpected(lease.error());
-    const auto drained = drain(attachment, &*lease, *interrupts, verbose);
+    const auto drained = empty_queue(attachment, &*lease, *interrupts, verbose);
     if (!drained && (!force || drained.error().code == EINTR))
         return std::unexpected(drained.error());
     if (auto done = take_off_xdp(attachment.place); !done)
@@ -38,12 +38,12 @@ Result<std::uint64_t> empty(const Attachment &attachment, bool force, bool verbo
     if (!drained)
         return dropped(attachment, drained.error());
     // This process may have been stopped for longer than its lease: something slipped in.
-    const auto rest = drain(attachment, nullptr, *interrupts, verbose);
+    const auto rest = empty_queue(attachment, nullptr, *interrupts, verbose);
     return rest ? 0 : dropped(attachment, rest.error());
 }
 
 /// The same without its XDP program on the device. What waits for another device may still leave by
-/// the lane; without the device, nothing that waits for this host does.
+/// the drain; without the device, nothing that waits for this host does.
 Result<std::uint64_t> empty_dead(const Attachment &attachment, bool force, bool verbose) {
     const auto waiting = updates_waiting(attachment);
     const auto interrupts = Interrupts::catch_them();
@@ -55,7 +55,7 @@ Result<std::uint64_t> empty_dead(const Attachment &attachment, bool force, bool 
                                            "drop them: olaf detach --force",
                                            fmt::format("{} updates wait and can't leave: {}",
                                                        *waiting, why_dead(attachment))))
-                       : drain(attachment, nullptr, *interrupts, verbose);
+                       : empty_queue(attachment, nullptr, *interrupts, verbose);
     if (drained)
         return 0;
     if (!force || drained.error().code == EINTR)

@@ -100,11 +100,11 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.ifindex = human.ifindex;
     config.egress_ifindex = human.egress_ifindex;
     config.egress_mtu = human.deliver == OLAF_DELIVER_LOCAL ? 0 : human.egress_mtu;
-    config.lane_ifindex = human.lane_ifindex;
+    config.drain_ifindex = human.drain_ifindex;
     config.kick_ifindex = human.kick_ifindex;
     config.port_be = htons(human.port);
     std::ranges::copy(human.mac, config.mac);
-    std::ranges::copy(human.lane_mac, config.lane_mac);
+    std::ranges::copy(human.drain_mac, config.drain_mac);
     config.frame_overhead = human.frame_overhead;
     config.max_clusters = human.max_clusters;
     config.max_segments = human.max_segments;

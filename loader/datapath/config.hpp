@@ -36,10 +36,10 @@ struct DatapathConfig {
     std::uint32_t ifindex = 0;
     std::uint32_t egress_ifindex = 0; ///< FORWARD, UPSTREAM
     std::uint32_t egress_mtu = 0;     ///< of that device; 0: any size
-    std::uint32_t lane_ifindex = 0;   ///< 0: no lane, departures only ride
-    std::uint32_t kick_ifindex = 0;   ///< the lane's other end; 0: ACKs set off no departure
+    std::uint32_t drain_ifindex = 0;   ///< 0: no drain, departures only ride
+    std::uint32_t kick_ifindex = 0;   ///< the drain's other end; 0: ACKs set off no departure
     std::array<std::uint8_t, 6> mac{};
-    std::array<std::uint8_t, 6> lane_mac{};
+    std::array<std::uint8_t, 6> drain_mac{};
     IpAddress upstream{}; ///< UPSTREAM
     std::uint16_t upstream_port = OLAF_DEFAULT_PORT;
     IpAddress source{}; ///< UPSTREAM: this host's address towards it

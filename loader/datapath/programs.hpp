@@ -28,8 +28,8 @@ enum class Hook {
 /// Whose hook it is.
 enum class On {
     device,    ///< the queue's
-    lane_near, ///< the end of the drain's veth pair that tokens are sent into
-    lane_far,  ///< the end at which they arrive
+    drain_near, ///< the end of the drain's veth pair that tokens are sent into
+    drain_far,  ///< the end at which they arrive
     way_back,  ///< the device that ACKs from an upstream server come in by
     host,      ///< no device's
 };
@@ -57,10 +57,10 @@ struct Program {
 
 // clang-format off
 inline constexpr Program programs[] = {
-    {"olaf_lane_drain", "lane", "tc", Hook::tc_ingress, On::lane_far, When::always, "olaf_lane_drain", ""},
-    {"olaf_lane_kick", "lane", "tc", Hook::tc_ingress, On::lane_near, When::always, "olaf_lane_kick", ""},
-    {"olaf_token_catch", "lane", "tc", Hook::tc_ingress, On::device, When::always, "olaf_token_catch", ""},
-    {"olaf_lane_prove", "lane", "tc", Hook::command, On::host, When::always, "", ""},
+    {"olaf_drain_tick", "drain", "tc", Hook::tc_ingress, On::drain_far, When::always, "olaf_drain_tick", ""},
+    {"olaf_drain_kick", "drain", "tc", Hook::tc_ingress, On::drain_near, When::always, "olaf_drain_kick", ""},
+    {"olaf_token_catch", "drain", "tc", Hook::tc_ingress, On::device, When::always, "olaf_token_catch", ""},
+    {"olaf_drain_prove", "drain", "tc", Hook::command, On::host, When::always, "", ""},
     {"olaf_egress", "egress", "tc", Hook::tc_egress, On::device, When::always, "olaf_egress", ""},
     {"olaf_ack_return", "turnround", "tc", Hook::tc_ingress, On::way_back, When::upstream, "olaf_ack_return", ""},
     {"olaf_enrol", "enrol", "syscall", Hook::command, On::host, When::always, "olaf_enrol", ""},

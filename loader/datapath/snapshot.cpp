@@ -123,7 +123,7 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
     olaf_control control{};
     if (auto done = read_first(map_fd("olaf_control"), "olaf_control", &control); !done)
         return std::unexpected(done.error());
-    snapshot.draining = monotonic_ns() < control.draining_until_ns;
+    snapshot.emptying = monotonic_ns() < control.emptying_until_ns;
     snapshot.active_clusters =
         olaf_active_clusters(&active, monotonic_ns(), config.activity_window_ns);
     const auto counters = read_counters(map_fd("olaf_counters"));

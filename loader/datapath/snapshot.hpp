@@ -22,7 +22,7 @@ struct Snapshot {
     olaf_counters counters{}; ///< of every CPU
     olaf_ack_counters acks{}; ///< of every CPU
     olaf_ring ring{};
-    bool draining = false; ///< a command is emptying the queue
+    bool emptying = false; ///< a command is emptying the queue
     std::optional<olaf_window> window; ///< nothing without --window
     olaf_gate gate{};
     std::uint64_t next_hops_unready = 0; ///< that something waits for and that have no address

@@ -46,7 +46,7 @@ Result<void> set_tbf(const std::string &device, std::uint32_t ifindex, const Tok
 
     if (const int error = netlink->request(std::move(message)); error < 0)
         return fail("shape", device, errno_of_netlink(error),
-                    "the drain lane needs the tbf qdisc: modprobe sch_tbf");
+                    "the drain needs the tbf qdisc: modprobe sch_tbf");
     return {};
 }
 

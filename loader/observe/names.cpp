@@ -30,7 +30,7 @@ std::string_view action_name(const olaf_event &event) {
 std::string_view cause_name(const olaf_event &event) {
     if (event.kind == OLAF_EVENT_DROP && event.detail == OLAF_DROPPED_MALFORMED)
         return pick(malformed_reasons, event.cause);
-    if (event.kind == OLAF_EVENT_DROP && event.detail == OLAF_DROPPED_REFUSED)
+    if (event.kind == OLAF_EVENT_DROP && event.detail == OLAF_DROPPED_NOT_ALLOWED)
         return pick(refused_reasons, event.cause);
     return "";
 }

@@ -54,7 +54,7 @@ std::string queue_text(const olaf_config &config, const Snapshot &snapshot, cons
     return fmt::format("{} of {} waiting, {} active clusters, maps take {}{}",
                        snapshot.levels.queue_length, config.queue_capacity,
                        snapshot.active_clusters, size_text(host.memory_bytes),
-                       snapshot.draining ? ", a command is emptying it" : "");
+                       snapshot.emptying ? ", a command is emptying it" : "");
 }
 
 std::string window_text(const olaf_config &config, const olaf_window &window) {

@@ -27,7 +27,7 @@ struct Reason {
 inline constexpr Reason malformed_reasons[] = {
 #define OLAF_REASON(constant, key, meaning) {#key, meaning},
     OLAF_MALFORMED_LIST(OLAF_REASON)};
-inline constexpr Reason refused_reasons[] = {OLAF_REFUSED_LIST(OLAF_REASON)};
+inline constexpr Reason refused_reasons[] = {OLAF_NOT_ALLOWED_LIST(OLAF_REASON)};
 inline constexpr Reason bypass_reasons[] = {OLAF_BYPASS_LIST(OLAF_REASON)};
 inline constexpr Reason lost_reasons[] = {OLAF_LOST_LIST(OLAF_REASON)};
 inline constexpr Reason event_kinds[] = {OLAF_EVENT_KIND_LIST(OLAF_REASON)};

@@ -128,7 +128,7 @@ TEST_F(AckCopy, OneToAGroupIsReplacedByItsCopies) {
 TEST(AckCopyRefused, TheAckGoesOn) {
     auto config = config_on(0); // no device has this index
     Harness queue(config);
-    queue.set_lane_deadline(UINT64_MAX / 2);
+    queue.set_drain_deadline(UINT64_MAX / 2);
     const auto worker = someone(1);
     queue.link_busy();
     queue.offer(worker.update.carrying(Update{.cluster = cluster, .worker = 1}));

@@ -93,7 +93,7 @@ TEST_F(Forward, ARoutedUpdateOnItsLastHopGoesToTheStackWhichAnswers) {
 
 TEST_F(Forward, WithoutARouteAnUpdateWaits) {
     queue.link_free();
-    queue.set_lane_deadline(UINT64_MAX / 2);
+    queue.set_drain_deadline(UINT64_MAX / 2);
     Frame lost = ipv4().to(our_mac).target(99).carrying(Update{.cluster = 1}); // no neighbour
     EXPECT_EQ(queue.offer(lost).verdict, XDP_DROP);
     EXPECT_EQ(queue.waiting().size(), 1u);

@@ -153,7 +153,7 @@ std::string Differential::drain() {
         ;
     for (int ticks = 0; ticks < patience && !kernel_.waiting().empty(); ticks++) {
         kernel_.set_link(0, far);
-        run_tc(kernel_.queue().program_fd("olaf_lane_drain"), token({.bytes = Bytes(128)}, generation_));
+        run_tc(kernel_.queue().program_fd("olaf_drain_tick"), token({.bytes = Bytes(128)}, generation_));
     }
     return compare_state();
 }

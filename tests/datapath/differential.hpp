@@ -31,7 +31,7 @@ class Differential {
     /// Returns what differs between kernel and model, empty when nothing does.
     std::string step(const Update &update, const Frame &frame, bool link_free, bool token_late);
 
-    /// Ticks of the drain lane until nothing waits. Returns what differs.
+    /// Ticks of the drain until nothing waits. Returns what differs.
     std::string drain();
 
     /// Compares every counter, entry and place, and the identities.

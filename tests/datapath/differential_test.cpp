@@ -48,7 +48,7 @@ TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
     config.max_lanes = setting.max_lanes;
     if (setting.capacity != 0)
         config.queue_capacity = setting.capacity;
-    config.ifindex = 1; // what the lane drains vanishes in lo
+    config.ifindex = 1; // what the drain drains vanishes in lo
     Differential both(config);
     RandomUpdates random(seed, {.clusters = setting.clusters,
                                 .segments = setting.segments,

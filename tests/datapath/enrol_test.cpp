@@ -121,7 +121,7 @@ class Strict : public Enrol {
   protected:
     Strict() : Enrol(true) {}
 
-    void refuses(const Path &path, std::uint32_t worker, olaf_refused reason) {
+    void refuses(const Path &path, std::uint32_t worker, olaf_not_allowed reason) {
         const auto before = queue.counters();
         hear(path, worker);
         EXPECT_EQ(queue.counters().not_allowed[reason], before.not_allowed[reason] + 1);
@@ -142,13 +142,13 @@ TEST_F(Strict, TakesOnlyRegisteredWorkersFromTheirOwnAddresses) {
     takes(ipv4().source(1).source_port(9), 1);
     takes(ipv4().source(2).source_port(2222), 2);
     takes(ipv6().source(3), 3);
-    refuses(ipv4().source(1), 0, OLAF_REFUSED_WORKER);
-    refuses(ipv4().source(1), 4, OLAF_REFUSED_WORKER);
-    refuses(ipv4().source(1), 0xffffffff, OLAF_REFUSED_WORKER);
-    refuses(ipv4().source(2), 1, OLAF_REFUSED_ADDRESS);
-    refuses(ipv6().source(1), 1, OLAF_REFUSED_ADDRESS);
-    refuses(ipv4().source(2).source_port(2223), 2, OLAF_REFUSED_ADDRESS);
-    refuses(ipv4().source(3), 3, OLAF_REFUSED_ADDRESS);
+    refuses(ipv4().source(1), 0, OLAF_NOT_ALLOWED_WORKER);
+    refuses(ipv4().source(1), 4, OLAF_NOT_ALLOWED_WORKER);
+    refuses(ipv4().source(1), 0xffffffff, OLAF_NOT_ALLOWED_WORKER);
+    refuses(ipv4().source(2), 1, OLAF_NOT_ALLOWED_ADDRESS);
+    refuses(ipv6().source(1), 1, OLAF_NOT_ALLOWED_ADDRESS);
+    refuses(ipv4().source(2).source_port(2223), 2, OLAF_NOT_ALLOWED_ADDRESS);
+    refuses(ipv4().source(3), 3, OLAF_NOT_ALLOWED_ADDRESS);
     EXPECT_EQ(address(1), "10.0.0.1:40000"); // taken, but not learnt: it was heard a moment ago
     EXPECT_EQ(address(2), "10.0.0.2:2222");
 }
@@ -157,7 +157,7 @@ TEST_F(Strict, WhoWasForgottenIsAStranger) {
     enrol("1=10.0.0.1");
     takes(ipv4(), 1);
     ASSERT_TRUE(olaf::forget_members(queue.queue().program_fd("olaf_enrol"), cluster));
-    refuses(ipv4(), 1, OLAF_REFUSED_WORKER);
+    refuses(ipv4(), 1, OLAF_NOT_ALLOWED_WORKER);
 }
 
 /// Of the test below: whose MAC address is of such bytes.

@@ -135,7 +135,7 @@ TEST_F(Events, TellWhyAFrameWasRefused) {
     EXPECT_EQ(hex(told.frame), hex(bad.bytes));
     queue.offer(ipv4().carrying(Update{.cluster = 99}));
     told = told_once();
-    expect_kind(told, OLAF_EVENT_DROP, OLAF_DROPPED_REFUSED, OLAF_REFUSED_CLUSTER);
+    expect_kind(told, OLAF_EVENT_DROP, OLAF_DROPPED_NOT_ALLOWED, OLAF_NOT_ALLOWED_CLUSTER);
     EXPECT_EQ(told.event.cluster, 99u);
     queue.offer(ipv4().carrying(Ack{.cluster = 1}));
     EXPECT_TRUE(this->told().empty());

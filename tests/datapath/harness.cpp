@@ -75,10 +75,10 @@ void Harness::write(const char *map, const T &value, std::uint64_t flags, std::u
         throw std::system_error(errno, std::generic_category(), std::string("write ") + map);
 }
 
-void Harness::set_link(std::uint64_t next_departure_ns, std::uint64_t lane_deadline_ns) {
+void Harness::set_link(std::uint64_t next_departure_ns, std::uint64_t drain_deadline_ns) {
     auto now = ring();
     now.next_departure_ns = next_departure_ns;
-    now.lane_deadline_ns = lane_deadline_ns;
+    now.drain_deadline_ns = drain_deadline_ns;
     write("olaf_ring", now, BPF_ANY);
 }
 
@@ -88,7 +88,7 @@ void Harness::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
 
 void Harness::reset() {
     olaf_ring empty{};
-    empty.lane_deadline_ns = ring().lane_deadline_ns;
+    empty.drain_deadline_ns = ring().drain_deadline_ns;
     write("olaf_ring", empty, BPF_ANY);
     std::uint32_t zero = 0;
     std::vector<olaf_place> places(config().ring_places);

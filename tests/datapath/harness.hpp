@@ -67,13 +67,13 @@ class Harness {
     void admit_more(std::uint32_t cluster);
 
     /// Nothing is due, however long the test takes; everything is due.
-    void link_busy() { set_link(UINT64_MAX / 2, ring().lane_deadline_ns); }
-    void link_free() { set_link(0, ring().lane_deadline_ns); }
+    void link_busy() { set_link(UINT64_MAX / 2, ring().drain_deadline_ns); }
+    void link_free() { set_link(0, ring().drain_deadline_ns); }
     /// A token counts as under way until the deadline, so that no arrival launches one.
-    void set_link(std::uint64_t next_departure_ns, std::uint64_t lane_deadline_ns);
-    void set_lane_deadline(std::uint64_t ns) { set_link(ring().next_departure_ns, ns); }
+    void set_link(std::uint64_t next_departure_ns, std::uint64_t drain_deadline_ns);
+    void set_drain_deadline(std::uint64_t ns) { set_link(ring().next_departure_ns, ns); }
 
-    /// Empty, as just loaded, all counters zero; rules and the lane's deadline stay.
+    /// Empty, as just loaded, all counters zero; rules and the drain's deadline stay.
     void reset();
 
     void set_rule(std::uint32_t cluster, const olaf_rule &rule);

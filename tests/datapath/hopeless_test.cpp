@@ -22,7 +22,7 @@ olaf::DatapathConfig routing(const Testbed &net) {
     config.deliver = OLAF_DELIVER_FORWARD;
     config.ifindex = net.near;
     config.egress_ifindex = net.near;
-    config.lane_ifindex = net.far;
+    config.drain_ifindex = net.far;
     config.drain_interval_ns = 100'000;
     config.mac = our_mac;
     return config;
@@ -57,7 +57,7 @@ class Hopeless : private InTestbed, public QueueTest {
     }
     void tick(const Bytes &token) {
         queue.link_free();
-        (void)run_tc(queue.queue().program_fd("olaf_lane_drain"), token);
+        (void)run_tc(queue.queue().program_fd("olaf_drain_tick"), token);
     }
 };
 

@@ -113,12 +113,12 @@ class Refused : public QueueTest {
   protected:
     explicit Refused(const olaf::DatapathConfig &config = small_queue()) : QueueTest(config) {}
 
-    void refuses(const Frame &frame, olaf_refused reason) {
+    void refuses(const Frame &frame, olaf_not_allowed reason) {
         auto before = queue.counters();
         EXPECT_STREQ(verdict_name(queue.offer(frame).verdict), "XDP_DROP");
         auto after = queue.counters();
         before.not_allowed[reason]++;
-        for (int i = 0; i < OLAF_REFUSED_REASONS; i++)
+        for (int i = 0; i < OLAF_NOT_ALLOWED_REASONS; i++)
             EXPECT_EQ(after.not_allowed[i], before.not_allowed[i]) << "reason " << i;
         EXPECT_EQ(after.received, before.received);
     }
@@ -126,18 +126,18 @@ class Refused : public QueueTest {
 
 TEST_F(Refused, ClustersThatAreNotConfigured) {
     for (std::uint32_t cluster : {8u, 9u, 0x8000'0000u, UINT32_MAX})
-        refuses(ipv4().carrying(Update{.cluster = cluster}), OLAF_REFUSED_CLUSTER);
+        refuses(ipv4().carrying(Update{.cluster = cluster}), OLAF_NOT_ALLOWED_CLUSTER);
     append(ipv4().carrying(Update{.cluster = 7}));
 }
 
 TEST_F(Refused, MoreSegmentsThanConfigured) {
-    refuses(ipv4().carrying(Update{.segment = 0, .segments = 3}), OLAF_REFUSED_SEGMENT);
-    refuses(ipv4().carrying(Update{.segment = 2, .segments = 0xffff}), OLAF_REFUSED_SEGMENT);
+    refuses(ipv4().carrying(Update{.segment = 0, .segments = 3}), OLAF_NOT_ALLOWED_SEGMENT);
+    refuses(ipv4().carrying(Update{.segment = 2, .segments = 0xffff}), OLAF_NOT_ALLOWED_SEGMENT);
 }
 
 TEST_F(Refused, MoreLanesThanConfigured) {
-    refuses(ipv4().carrying(Update{.lanes = lanes_of(64)}), OLAF_REFUSED_SIZE);
-    refuses(ipv4().carrying(Update{.lanes = lanes_of(1119)}), OLAF_REFUSED_SIZE);
+    refuses(ipv4().carrying(Update{.lanes = lanes_of(64)}), OLAF_NOT_ALLOWED_SIZE);
+    refuses(ipv4().carrying(Update{.lanes = lanes_of(1119)}), OLAF_NOT_ALLOWED_SIZE);
     append(ipv4().carrying(Update{.lanes = lanes_of(63)}));
 }
 
@@ -161,16 +161,16 @@ class RefusedSource : public Refused {
 };
 
 TEST_F(RefusedSource, OutsideTheAllowList) {
-    refuses(ipv4().source(1).carrying(Update{}), OLAF_REFUSED_SOURCE);
-    refuses(ipv6().source(1).carrying(Update{}), OLAF_REFUSED_SOURCE);
+    refuses(ipv4().source(1).carrying(Update{}), OLAF_NOT_ALLOWED_SOURCE);
+    refuses(ipv6().source(1).carrying(Update{}), OLAF_NOT_ALLOWED_SOURCE);
     allow(96 + 31, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 4});
-    refuses(ipv4().source(3).carrying(Update{}), OLAF_REFUSED_SOURCE);
+    refuses(ipv4().source(3).carrying(Update{}), OLAF_NOT_ALLOWED_SOURCE);
     append(ipv4().source(4).vlan(3).options(8).carrying(Update{.cluster = 1}));
     append(ipv4().source(5).carrying(Update{.cluster = 2}));
-    refuses(ipv4().source(6).carrying(Update{}), OLAF_REFUSED_SOURCE);
+    refuses(ipv4().source(6).carrying(Update{}), OLAF_NOT_ALLOWED_SOURCE);
     allow(128, {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9});
     append(ipv6().source(9).vlan(3).hop_by_hop().carrying(Update{.cluster = 3}));
-    refuses(ipv6().source(8).carrying(Update{}), OLAF_REFUSED_SOURCE);
+    refuses(ipv6().source(8).carrying(Update{}), OLAF_NOT_ALLOWED_SOURCE);
 }
 
 } // namespace

@@ -153,7 +153,7 @@ TEST_F(Misfit, ACountAboveMaxCountIsRefused) {
         before.not_allowed++;
         EXPECT_EQ(queue.totals(), before);
     }
-    EXPECT_EQ(queue.counters().not_allowed[OLAF_REFUSED_COUNT], 3u);
+    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_COUNT], 3u);
     append(ipv4().carrying(Update{.cluster = 1, .count = 256}));
 }
 

@@ -126,7 +126,7 @@ class Parallel : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(Parallel, SumsAreExactWhateverTheRate) {
     Harness queue(shared_queue(GetParam()));
-    queue.set_lane_deadline(UINT64_MAX / 2);
+    queue.set_drain_deadline(UINT64_MAX / 2);
     for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
         queue.set_rule(cluster, rule(OLAF_POLICY_AGGREGATE, no_filter, UINT32_MAX));
     Tally in, out;
@@ -153,7 +153,7 @@ TEST_P(ParallelPolicies, EveryUpdateIsAccountedForInATinyQueue) {
     auto config = shared_queue(300'000'000);
     config.queue_capacity = 2;
     Harness queue(config);
-    queue.set_lane_deadline(UINT64_MAX / 2);
+    queue.set_drain_deadline(UINT64_MAX / 2);
     for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
         queue.set_rule(cluster, rule(GetParam(), 50, 4));
     Tally in, out;
@@ -185,7 +185,7 @@ TEST(ParallelLive, BatchesOfLiveFramesAreAccountedFor) {
     auto config = shared_queue(200'000'000);
     config.queue_capacity = 3;
     Harness queue(config);
-    queue.set_lane_deadline(UINT64_MAX / 2);
+    queue.set_drain_deadline(UINT64_MAX / 2);
     const auto rounds = std::max<std::uint64_t>(1, frames_a_thread() / 2000);
     std::vector<std::jthread> pool;
     for (unsigned t = 0; t < threads(); t++)

@@ -28,7 +28,7 @@ inline olaf_rule rule(olaf_policy policy, std::int64_t threshold = no_filter,
 class QueueTest : public testing::Test {
   protected:
     explicit QueueTest(const DatapathConfig &config = small_queue()) : queue(config) {
-        queue.set_lane_deadline(UINT64_MAX / 2);
+        queue.set_drain_deadline(UINT64_MAX / 2);
     }
 
     void TearDown() override { EXPECT_EQ(queue.broken_identity(), ""); }

@@ -101,16 +101,16 @@ INSTANTIATE_TEST_SUITE_P(Windows, ActiveClusters,
                              return std::to_string(info.param / 1'000'000'000) + "s";
                          });
 
-class Draining : public QueueTest {
+class Emptying : public QueueTest {
   protected:
     void drain_until(std::uint64_t until_ns) {
-        const olaf_control control{.draining_until_ns = until_ns, .held_until_ns = 0};
+        const olaf_control control{.emptying_until_ns = until_ns, .held_until_ns = 0};
         std::uint32_t zero = 0;
         ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
     }
 };
 
-TEST_F(Draining, NothingNewWaitsWhetherTheLinkIsBusyOrFree) {
+TEST_F(Emptying, NothingNewWaitsWhetherTheLinkIsBusyOrFree) {
     append(ipv4().carrying(Update{.cluster = 1}));
     drain_until(UINT64_MAX);
     Frame frame = ipv4().carrying(Update{.cluster = 2});
@@ -122,7 +122,7 @@ TEST_F(Draining, NothingNewWaitsWhetherTheLinkIsBusyOrFree) {
         EXPECT_EQ(entry.pending.cluster, 1u);
 }
 
-TEST_F(Draining, AnOrderThatIsNotRenewedChangesNothing) {
+TEST_F(Emptying, AnOrderThatIsNotRenewedChangesNothing) {
     drain_until(monotonic_ns());
     append(ipv4().carrying(Update{.cluster = 1}));
     EXPECT_EQ(queue.waiting().size(), 1u);

@@ -15,7 +15,7 @@ constexpr std::uint32_t stolen = TC_ACT_STOLEN;
 olaf::DatapathConfig config_for(const Testbed &net, int family) {
     auto config = upstream_of(windowed_queue({.most = 2}), net.near, family);
     config.upstream = host_of_servers(family, 2); // whose next hop the testbed knows
-    config.lane_ifindex = net.far;
+    config.drain_ifindex = net.far;
     config.kick_ifindex = net.near;
     config.activity_window_ns = 3'600'000'000'000;
     return config;
@@ -26,7 +26,7 @@ class TurnroundWindow : private InTestbed,
                         public testing::WithParamInterface<int> {
   protected:
     TurnroundWindow() : WindowTest(config_for(net, GetParam())), out(net.far) {
-        queue.set_lane_deadline(UINT64_MAX / 2);
+        queue.set_drain_deadline(UINT64_MAX / 2);
     }
 
     /// Sends `count` updates of one cluster each: two are in flight then, the others wait.
@@ -40,7 +40,7 @@ class TurnroundWindow : private InTestbed,
     Ran arrive(const Path &path, const Ack &ack) {
         return run_tc(queue.queue().program_fd("olaf_ack_return"), path.carrying(ack).bytes);
     }
-    /// A frame that the lane takes for a kick begins with IPv4 and the queue's secret.
+    /// A frame that the drain takes for a kick begins with IPv4 and the queue's secret.
     [[nodiscard]] bool is_kick(const Bytes &frame) const {
         std::uint64_t secret = 0;
         for (std::size_t i = 0; i < 8; i++)

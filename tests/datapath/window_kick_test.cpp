@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // An ACK that opens the window sets off the next departure at once: the kick, on its way to the
-// lane and at the lane's end; and the token's pace while the window is closed.
+// drain and at the drain's end; and the token's pace while the window is closed.
 #include "testbed.hpp"
 #include "window_test.hpp"
 
@@ -18,7 +18,7 @@ olaf::DatapathConfig config_for(const Testbed &net, olaf_deliver deliver) {
     config.deliver = deliver;
     config.ifindex = net.near;
     config.egress_ifindex = deliver == OLAF_DELIVER_LOCAL ? 0 : net.near;
-    config.lane_ifindex = net.far;
+    config.drain_ifindex = net.far;
     config.kick_ifindex = net.near;
     config.drain_interval_ns = interval;
     return config;
@@ -34,7 +34,7 @@ class Kick : private InTestbed,
 
     /// Two in flight, `waiting` more in the queue.
     void fill(std::uint32_t waiting) {
-        queue.set_lane_deadline(UINT64_MAX / 2);
+        queue.set_drain_deadline(UINT64_MAX / 2);
         for (std::uint32_t i = 0; i < 2 + waiting; i++) {
             const auto update = fresh(i);
             const auto verdict = queue.offer(ipv4().carrying(update)).verdict;
@@ -53,8 +53,8 @@ class Kick : private InTestbed,
             token[22 + i] = static_cast<std::uint8_t>(generation >> 8 * i);
         return token;
     }
-    Ran kicked(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_lane_kick"), frame); }
-    Ran tick(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_lane_drain"), frame); }
+    Ran kicked(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_drain_kick"), frame); }
+    Ran tick(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_drain_tick"), frame); }
 
     Capture kicks, departures;
     std::vector<Update> sent;
@@ -117,7 +117,7 @@ TEST_P(Kick, LetsWhatIsDueLeaveAndDies) {
     EXPECT_TRUE(departures.empty());
     EXPECT_EQ(queue.totals().departed_drain, 1u);
     EXPECT_EQ(queue.window().in_flight, 2u);
-    EXPECT_EQ(queue.counters().lane_kicks, 1u);
+    EXPECT_EQ(queue.counters().drain_kicks, 1u);
     EXPECT_EQ(kicked(token_of(0)).verdict, shot); // nothing is due: nothing leaves
     EXPECT_EQ(queue.totals().departed_drain, 1u);
 }
@@ -131,7 +131,7 @@ TEST_P(Kick, NothingElseIsOne) {
         EXPECT_EQ(kicked(other).verdict, shot) << at;
     }
     EXPECT_EQ(kicked(Bytes(20, 0)).verdict, shot);
-    EXPECT_EQ(queue.counters().lane_kicks, 0u);
+    EXPECT_EQ(queue.counters().drain_kicks, 0u);
     EXPECT_EQ(queue.totals().departed_drain, 0u);
 }
 

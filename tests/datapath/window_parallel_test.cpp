@@ -58,7 +58,7 @@ TEST_P(WindowParallel, NeverMoreInFlightThanTheWindow) {
     config.max_clusters = 64;
     config.queue_capacity = 32;
     Harness queue(config);
-    queue.set_lane_deadline(UINT64_MAX / 2);
+    queue.set_drain_deadline(UINT64_MAX / 2);
     Server server;
     std::atomic<bool> done = false;
     std::uint32_t highest = 0;

@@ -49,7 +49,7 @@ std::optional<Ack> kept(const Bytes &bytes) {
 class AckFuzz : public testing::TestWithParam<bool> {
   protected:
     AckFuzz() : queue(config()) {
-        queue.set_lane_deadline(UINT64_MAX / 2);
+        queue.set_drain_deadline(UINT64_MAX / 2);
         // Members, reached in several ways: copying is tried, and refused by no device at all.
         Mutator random(5, range);
         for (int i = 0; i < 200; i++)

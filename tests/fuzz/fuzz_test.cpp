@@ -82,7 +82,7 @@ TEST_P(Fuzz, NothingInvalidPassesAsAnUpdateAndAllIsAccountedFor) {
     config.max_segments = range.segments;
     config.max_lanes = range.max_lanes;
     Harness queue(config);
-    queue.set_lane_deadline(UINT64_MAX / 2);
+    queue.set_drain_deadline(UINT64_MAX / 2);
     for (std::uint32_t cluster = 0; cluster < range.clusters; cluster++)
         queue.set_rule(cluster, {.policy = cluster % OLAF_POLICIES,
                                  .max_count = 8,
@@ -111,8 +111,8 @@ INSTANTIATE_TEST_SUITE_P(Rates, Fuzz, testing::Values(2'000'000, 50'000'000, 0),
 
 /// Frames taken for valid updates, allowed here or not.
 std::uint64_t taken(const olaf_counters &counters) {
-    return counters.received + counters.not_allowed[OLAF_REFUSED_CLUSTER] +
-           counters.not_allowed[OLAF_REFUSED_SEGMENT] + counters.not_allowed[OLAF_REFUSED_SIZE];
+    return counters.received + counters.not_allowed[OLAF_NOT_ALLOWED_CLUSTER] +
+           counters.not_allowed[OLAF_NOT_ALLOWED_SEGMENT] + counters.not_allowed[OLAF_NOT_ALLOWED_SIZE];
 }
 
 TEST(FuzzVerdicts, OnlyWhatAStrictReceiverTakesIsTakenForAnUpdate) {

@@ -16,7 +16,7 @@ Books Contract::at_rest() const {
     Machine &machine = Machine::the();
     Memory &memory = machine.memory;
     machine.require(ring()->lock == 0, "at rest, the ring's lock is held");
-    machine.require(ring()->holds == 0, "at rest, an arrival still holds the lane awake");
+    machine.require(ring()->holds == 0, "at rest, an arrival still holds the drain awake");
     for (std::uint64_t p = 0; p < config_.ring_places; p++)
         machine.require(place(p)->state != OLAF_PLACE_LEAVING, "at rest, a place is still leaving");
 

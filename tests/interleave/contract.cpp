@@ -34,8 +34,8 @@ olaf_config usual_config() {
     config.deliver = OLAF_DELIVER_LOCAL;
     config.ifindex = workers;
     config.egress_ifindex = servers;
-    config.lane_ifindex = lane_near;
-    config.kick_ifindex = lane_far;
+    config.drain_ifindex = drain_near;
+    config.kick_ifindex = drain_far;
     config.port_be = htons(OLAF_DEFAULT_PORT);
     config.max_clusters = 3;
     config.max_segments = 1;
@@ -269,12 +269,12 @@ void Contract::copying(unsigned cpu, const void *from) {
 
 std::uint64_t Contract::waiting() const { return ring()->tail - ring()->head; }
 
-std::uint32_t Contract::live_generation() const { return ring()->lane_generation; }
+std::uint32_t Contract::live_generation() const { return ring()->drain_generation; }
 
-void Contract::order_to_drain(std::uint64_t until_ns) {
+void Contract::order_to_empty(std::uint64_t until_ns) {
     auto *control = Machine::the().memory.at<olaf_control>("olaf_control");
     Machine::the().access(control, sizeof(*control), {false, true, false});
-    control->draining_until_ns = until_ns;
+    control->emptying_until_ns = until_ns;
 }
 
 void Contract::set_rule(std::uint32_t cluster, std::uint32_t policy, std::uint32_t max_count) {

@@ -16,7 +16,7 @@ namespace olaf::interleave {
 /// What every scenario starts from: a handful of clusters of one segment, up this host's own stack.
 olaf_config usual_config();
 
-/// The drain lane's cable, kept among the maps so that its order counts and a run can be taken back.
+/// The drain's cable, kept among the maps so that its order counts and a run can be taken back.
 struct Cable {
     static constexpr std::uint32_t most = 4, token_bytes = 64;
     std::uint32_t tokens;
@@ -50,7 +50,7 @@ class Contract : public Observer {
     [[nodiscard]] std::uint32_t live_generation() const;
 
     // What user space does.
-    void order_to_drain(std::uint64_t until_ns);
+    void order_to_empty(std::uint64_t until_ns);
     void set_rule(std::uint32_t cluster, std::uint32_t policy, std::uint32_t max_count);
     /// The link is taken until then.
     void take_link(std::uint64_t until_ns);

@@ -72,22 +72,22 @@ void Host::arrive_at(const Programs &programs, unsigned update, std::uint32_t cl
     }
 }
 
-/// A TC program. TC_ACT_REDIRECT: its frame goes into the lane.
+/// A TC program. TC_ACT_REDIRECT: its frame goes into the drain.
 int Host::run(int (*program)(__sk_buff *), Packet &packet) {
     now_.redirected[cpu()] = 0;
     const int action = program(packet.skb());
-    return action == TC_ACT_REDIRECT && now_.redirected[cpu()] != lane_near ? TC_ACT_STOLEN : action;
+    return action == TC_ACT_REDIRECT && now_.redirected[cpu()] != drain_near ? TC_ACT_STOLEN : action;
 }
 
-/// What came in by the lane's near end: a kick, or the clone that becomes a token.
+/// What came in by the drain's near end: a kick, or the clone that becomes a token.
 void Host::near_end(const Programs &programs) {
     for (std::size_t i = 0; i < now_.near_end[cpu()]; i++)
-        if (run(programs.lane_kick, near_[cpu()].at(i)) == TC_ACT_REDIRECT)
+        if (run(programs.drain_kick, near_[cpu()].at(i)) == TC_ACT_REDIRECT)
             send_token(near_[cpu()].at(i));
     now_.near_end[cpu()] = 0;
 }
 
-// ---- the lane --------------------------------------------------------------------------
+// ---- the drain --------------------------------------------------------------------------
 
 void Host::send_token(Packet &packet) {
     Cable *cable = grasp_cable();
@@ -117,7 +117,7 @@ void Host::tick(const Programs &programs) {
     packet.hold({cable->token[0], Cable::token_bytes});
     std::memmove(cable->token[0], cable->token[1], Cable::token_bytes * (Cable::most - 1));
     cable->tokens--;
-    if (run(programs.lane_drain, packet) == TC_ACT_REDIRECT)
+    if (run(programs.drain_tick, packet) == TC_ACT_REDIRECT)
         send_token(packet);
 }
 
@@ -149,16 +149,16 @@ void Host::wait(std::uint64_t ns) {
 void Host::copying(const void *from) { contract_.copying(cpu(), from); }
 
 void Host::clone(Packet &packet, std::uint32_t ifindex, bool inwards) {
-    if (ifindex == lane_near && !inwards)
+    if (ifindex == drain_near && !inwards)
         return send_token(packet);
-    if (ifindex != lane_near && ifindex != lane_far)
+    if (ifindex != drain_near && ifindex != drain_far)
         return leave(packet);
     near_[cpu()].at(now_.near_end[cpu()]++).hold(packet.frame());
 }
 
 void Host::redirect(std::uint32_t ifindex) { now_.redirected[cpu()] = ifindex; }
 
-void Host::order_to_drain() { contract_.order_to_drain(now_ns() + lease_ns); }
+void Host::order_to_empty() { contract_.order_to_empty(now_ns() + lease_ns); }
 
 // ---- next hops: a word each tells whether it is silent -------------------------------------
 

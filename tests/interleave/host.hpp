@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The host around the queue: frames arrive, the lane carries the token, the server answers. What
+// The host around the queue: frames arrive, the drain carries the token, the server answers. What
 // leaves is taken down, and in the end held against what came.
 #pragma once
 
@@ -27,12 +27,12 @@ class Host : public World {
     void arrive(unsigned update, std::uint32_t cluster = 0);
     /// The same, through the programs that `attach --replace` has just loaded.
     void arrive_at_new(unsigned update, std::uint32_t cluster = 0);
-    /// The lane's CPU: ticks as often as a token comes, at most so many times.
+    /// The drain's CPU: ticks as often as a token comes, at most so many times.
     void ticks(unsigned most);
     void ticks_of_new(unsigned most);
     /// The server's ACK of what left with that update as its newest.
     void acknowledge(unsigned update, std::uint32_t cluster = 0);
-    void order_to_drain();
+    void order_to_empty();
     /// The next hop of this cluster's server answers from now on.
     void answer(std::uint32_t cluster);
     /// The token is lost on its way.
@@ -67,7 +67,7 @@ class Host : public World {
         std::array<Frame, 32> left{};
         std::size_t frames = 0;
         std::array<std::uint32_t, most_cpus> redirected{};
-        std::array<std::size_t, most_cpus> near_end{}; // so many came in by the lane's near end
+        std::array<std::size_t, most_cpus> near_end{}; // so many came in by the drain's near end
     };
     [[nodiscard]] unsigned cpu() const { return Machine::the().cpu(); }
     [[nodiscard]] Cable *cable() const;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernel programs compiled for this machine.
 #
-#   olaf_native_programs(NAME [FLAG...])    programs/NAME/{ingress,lane,egress}.so
+#   olaf_native_programs(NAME [FLAG...])    programs/NAME/{ingress,drain,egress}.so
 #   olaf_native_mutant(NAME OUT_SCENARIO)   the same with the fault of mutants/NAME.cmake
 include_guard(GLOBAL)
 
@@ -34,7 +34,7 @@ function(olaf_native_object name program root)
 endfunction()
 
 function(olaf_native_target name)
-  set(objects ingress lane egress)
+  set(objects ingress drain egress)
   list(TRANSFORM objects PREPEND ${CMAKE_CURRENT_BINARY_DIR}/programs/${name}/)
   list(TRANSFORM objects APPEND .so)
   add_custom_target(olaf_native_${name} DEPENDS ${objects})
@@ -44,7 +44,7 @@ endfunction()
 function(olaf_native_programs name)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
   set(native_more_flags ${ARGN})
-  foreach(program ingress lane egress)
+  foreach(program ingress drain egress)
     olaf_native_object(${name} ${program} ${PROJECT_SOURCE_DIR})
   endforeach()
   olaf_native_target(${name})
@@ -64,7 +64,7 @@ function(olaf_native_mutant name out_scenario)
     DEPENDS ${headers} ${mutant} ${CMAKE_CURRENT_SOURCE_DIR}/seed.cmake
     COMMENT "mutant ${name}"
     VERBATIM)
-  foreach(program ingress lane egress)
+  foreach(program ingress drain egress)
     if(program IN_LIST programs)
       olaf_native_object(${name} ${program} ${out}/source ${seeded})
     else() # the fault isn't in it

@@ -34,7 +34,7 @@ class Packet {
 };
 
 /// Where redirects lead.
-enum Device : std::uint32_t { workers = 1, servers = 2, lane_near = 3, lane_far = 4 };
+enum Device : std::uint32_t { workers = 1, servers = 2, drain_near = 3, drain_far = 4 };
 
 /// What programs do to the world, and what they ask of it.
 class World {

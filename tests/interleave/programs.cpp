@@ -38,12 +38,12 @@ template <class Function> void find(void *object, const char *name, Function *&i
 Programs::Programs(const std::string &directory, const std::string &copy) {
     const std::filesystem::path at = directory;
     objects_[0] = load(at / "ingress.so", copy);
-    objects_[1] = load(at / "lane.so", copy);
+    objects_[1] = load(at / "drain.so", copy);
     objects_[2] = load(at / "egress.so", copy);
     find(objects_[0], "olaf_ingress", ingress);
     find(objects_[1], "olaf_token_catch", token_catch);
-    find(objects_[1], "olaf_lane_drain", lane_drain);
-    find(objects_[1], "olaf_lane_kick", lane_kick);
+    find(objects_[1], "olaf_drain_tick", drain_tick);
+    find(objects_[1], "olaf_drain_kick", drain_kick);
     find(objects_[2], "olaf_egress", egress);
 }
 

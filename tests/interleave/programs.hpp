@@ -12,7 +12,7 @@ namespace olaf::interleave {
 
 class Programs {
   public:
-    /// Loads DIRECTORY/{ingress,lane,egress}.so. `copy` tells two loads of one build apart, as
+    /// Loads DIRECTORY/{ingress,drain,egress}.so. `copy` tells two loads of one build apart, as
     /// `attach --replace` loads a second copy beside the running one.
     explicit Programs(const std::string &directory, const std::string &copy = "");
 
@@ -20,8 +20,8 @@ class Programs {
 
     int (*ingress)(xdp_md *) = nullptr;
     int (*token_catch)(__sk_buff *) = nullptr;
-    int (*lane_drain)(__sk_buff *) = nullptr;
-    int (*lane_kick)(__sk_buff *) = nullptr;
+    int (*drain_tick)(__sk_buff *) = nullptr;
+    int (*drain_kick)(__sk_buff *) = nullptr;
     int (*egress)(__sk_buff *) = nullptr;
 
   private:

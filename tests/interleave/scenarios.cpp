@@ -41,7 +41,7 @@ Act arrivals(unsigned update, std::uint32_t cluster, std::uint32_t next_cluster)
     };
 }
 
-Act lane(unsigned ticks) {
+Act drain(unsigned ticks) {
     return [=](Host &host) { host.ticks(ticks); };
 }
 
@@ -77,38 +77,38 @@ Act rule_then(std::uint32_t policy, std::uint32_t max_count, Act then) {
 }
 
 void add_queue(std::vector<Scenario> &to) {
-    to.push_back({"AnAppendMeetsAPop", narrow(), waiting({0}), {lane(2), arrival(8, 1)}});
-    to.push_back({"AFoldMeetsAPop", narrow(), waiting({0}), {lane(2), arrival(8, 0)}});
+    to.push_back({"AnAppendMeetsAPop", narrow(), waiting({0}), {drain(2), arrival(8, 1)}});
+    to.push_back({"AFoldMeetsAPop", narrow(), waiting({0}), {drain(2), arrival(8, 0)}});
     to.push_back({"APassageMeetsADeparture", usual_config(), waiting_idle({0}),
-                  {lane(1), arrival(8, 0)}});
+                  {drain(1), arrival(8, 0)}});
     to.push_back({"TwoFoldsMeetAPop", narrow(), waiting({0}),
-                  {lane(1), arrival(8, 0), arrival(9, 0)}});
+                  {drain(1), arrival(8, 0), arrival(9, 0)}});
     to.push_back({"TwoArrivalsAppendWhileOneDeparts", narrow(), waiting({0}),
-                  {lane(1), arrival(8, 1), arrival(9, 2)}});
+                  {drain(1), arrival(8, 1), arrival(9, 2)}});
     to.push_back({"TwoArrivalsWantTheLastPlace", places(1),
                   [](Host &host) { host.take_link(busy_ns); }, {arrival(0, 0), arrival(1, 1)}});
     to.push_back({"ThePlaceOfASlowDepartureComesRound", places(1), waiting({0}),
-                  {lane(1), [](Host &host) {
+                  {drain(1), [](Host &host) {
                        host.arrive(8, 1); // waits, as the departure has taken the link
                        host.wait(busy_ns);
                        host.arrive(9, 2); // carries it away, and would take the place behind it
                    }}});
     to.push_back({"TwoRidersWantOneHead", usual_config(), waiting_idle({0, 1}),
                   {arrival(8, 0), arrival(9, 1)}});
-    to.push_back({"ARiderAndTheLaneWantOneHead", usual_config(), waiting_idle({0, 1}),
-                  {arrival(8, 0), lane(2)}});
+    to.push_back({"ARiderAndTheDrainWantOneHead", usual_config(), waiting_idle({0, 1}),
+                  {arrival(8, 0), drain(2)}});
     to.push_back({"ASealedEntryMeetsAPop", places(4),
                   rule_then(OLAF_POLICY_AGGREGATE, 1, waiting({0})),
-                  {lane(1), arrival(8, 0), arrival(9, 0)}});
+                  {drain(1), arrival(8, 0), arrival(9, 0)}});
     to.push_back({"TwoDeparturesOfOneSlot", usual_config(),
                   rule_then(OLAF_POLICY_AGGREGATE, 1, waiting_idle({0, 0})),
-                  {lane(1), arrivals(8, 1, 0)}});
+                  {drain(1), arrivals(8, 1, 0)}});
     to.push_back({"AReplacementMeetsAPop", narrow(),
                   rule_then(OLAF_POLICY_NEWEST, 256, waiting({0})),
-                  {lane(1), arrival(8, 0), arrival(9, 0)}});
+                  {drain(1), arrival(8, 0), arrival(9, 0)}});
     to.push_back({"AnEntryOfAPlaceMeetsAPop", narrow(),
                   rule_then(OLAF_POLICY_FIFO, 1, waiting({0, 0})),
-                  {lane(1), arrival(8, 0), arrival(9, 0)}});
+                  {drain(1), arrival(8, 0), arrival(9, 0)}});
     to.push_back({"FirstUpdatesOfAnEpoch", usual_config(), [](Host &) {},
                   {arrival(0, 0), arrival(1, 1), arrival(2, 0)}});
 }
@@ -118,20 +118,20 @@ void add_token(std::vector<Scenario> &to) {
                   [](Host &host) { host.take_link(busy_ns); },
                   {arrival(0, 0), arrival(1, 1), arrival(2, 0)}});
     to.push_back({"TheLastDepartureMeetsALaunch", narrow(), waiting({0}),
-                  {lane(3), arrivals(8, 1, 2)}});
+                  {drain(3), arrivals(8, 1, 2)}});
     to.push_back({"ALostTokenIsReplacedOnce", narrow(),
                   [](Host &host) {
                       waiting({0})(host);
                       host.lose_token();
                       host.wait(10'000'000'000);
                   },
-                  {arrival(8, 0), arrival(9, 1), lane(2)}});
+                  {arrival(8, 0), arrival(9, 1), drain(2)}});
     to.push_back({"AnOverdueTokenComesBack", narrow(),
                   [](Host &host) {
                       waiting({0})(host);
                       host.wait(10'000'000'000);
                   },
-                  {arrival(8, 0), lane(3)}});
+                  {arrival(8, 0), drain(3)}});
 }
 
 /// Routed: clusters 0 and 2 by one next hop, 1 by another.
@@ -151,22 +151,22 @@ void add_hops(std::vector<Scenario> &to) {
         };
     };
     to.push_back({"ABlockedHeadTurnsWhileOneArrives", routed(), blocked({0, 1}),
-                  {lane(2), arrival(8, 0)}});
+                  {drain(2), arrival(8, 0)}});
     to.push_back({"AHopAnswersWhileItsUpdatesTurn", routed(), blocked({0, 2, 1}),
-                  {lane(2), [](Host &h) {
+                  {drain(2), [](Host &h) {
                        h.answer(0);
                        h.arrive(8, 1);
                    }}});
     to.push_back({"ARiderThatAppendsMeetsTheTokensEnd", routed(), waiting({1}),
-                  {lane(2), arrival(8, 1)}});
+                  {drain(2), arrival(8, 1)}});
 }
 
 void add_commands(std::vector<Scenario> &to) {
     to.push_back({"ReplacedProgramsMeetTheOldOnes", narrow(), waiting({0, 1}),
                   {arrival(8, 0), [](Host &h) { h.arrive_at_new(9, 1); },
                    [](Host &h) { h.ticks_of_new(1); }}});
-    to.push_back({"DrainingBeginsUnderArrivals", narrow(), waiting({0}),
-                  {arrivals(8, 0, 1), lane(1), [](Host &h) { h.order_to_drain(); }}});
+    to.push_back({"EmptyingBeginsUnderArrivals", narrow(), waiting({0}),
+                  {arrivals(8, 0, 1), drain(1), [](Host &h) { h.order_to_empty(); }}});
 }
 
 /// trial_policy.h: an entry is complete with its second update, and is kept when it has left.
@@ -181,15 +181,15 @@ void add_gathering(std::vector<Scenario> &to) {
     };
     add({"TwoArrivalsCompleteOneEntry", places(4), pairs_wait(1), {arrival(8, 0), arrival(9, 0)}});
     add({"AnEntryThatIsCompleteMeetsAPop", places(4), pairs_wait(3),
-         {arrival(8, 0), arrival(9, 0), lane(1)}});
+         {arrival(8, 0), arrival(9, 0), drain(1)}});
     add({"WhatIsKeptGivesWay", places(4),
          [=](Host &host) {
              pairs_wait(2)(host);
              host.ticks(1);
          },
-         {arrivals(8, 0, 0), arrivals(10, 0, 0), lane(1)}});
+         {arrivals(8, 0, 0), arrivals(10, 0, 0), drain(1)}});
     add({"TheLastPlaceIsWantedByOneThatIsComplete", places(1), pairs_wait(3),
-         {lane(1), arrival(8, 0)}});
+         {drain(1), arrival(8, 0)}});
 }
 
 void add_window(std::vector<Scenario> &to) {
@@ -198,7 +198,7 @@ void add_window(std::vector<Scenario> &to) {
             host.arrive(update, update);
     };
     const Act ack = [](Host &h) { h.acknowledge(0, 0); };
-    to.push_back({"AnAckMeetsATick", windowed(1), one_flies, {ack, lane(2)}});
+    to.push_back({"AnAckMeetsATick", windowed(1), one_flies, {ack, drain(2)}});
     to.push_back({"AnAckMeetsAnArrival", windowed(1), one_flies, {ack, arrivals(8, 1, 0)}});
     to.push_back({"AnAckMeetsItsTimeout", windowed(1),
                   [=](Host &host) {

@@ -29,7 +29,7 @@ std::vector<Corner> deliveries() {
         config->ifindex = 2;
         config->queue_capacity = 8;
         config->max_clusters = 16;
-        config->lane_ifindex = 4;
+        config->drain_ifindex = 4;
     }
     forward.deliver = OLAF_DELIVER_FORWARD;
     upstream4.deliver = upstream6.deliver = OLAF_DELIVER_UPSTREAM;

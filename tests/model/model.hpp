@@ -70,7 +70,7 @@ class Queue {
     Outcome arrive(std::uint64_t now, const Update &update, std::size_t frame_bytes,
                    std::size_t room = SIZE_MAX);
 
-    /// The lane asks for what is due.
+    /// The drain asks for what is due.
     std::optional<Update> drain(std::uint64_t now);
 
     [[nodiscard]] const Counters &counters() const { return counters_; }

@@ -51,7 +51,7 @@ TEST_P(AttachProof, ProgramsThatLetFramesOnAreNoObstacle) {
     expect_live();
 }
 
-TEST_P(AttachProof, AReplacementTriesTheLaneTooAndTheOldProgramsStayIfItFails) {
+TEST_P(AttachProof, AReplacementTriesTheDrainTooAndTheOldProgramsStayIfItFails) {
     const auto filter = std::string("filter add dev in ") + hook() + " protocol all prio 1 u32 ";
     // One that matches nothing, so that olaf's come behind it.
     bed.host.tc("qdisc add dev in clsact\n" + filter +
@@ -81,19 +81,19 @@ TEST(AttachProofQuiet, NothingOfItReachesTheWire) {
     while (const auto frame = wire.poll(std::chrono::milliseconds(50)))
         EXPECT_NE(frame->size(), 128u);
     const auto status = bed.olaf.status();
-    EXPECT_EQ(status.lane("stale"), 0u);
-    EXPECT_EQ(status.lane("ticks"), 0u);
+    EXPECT_EQ(status.drain("stale"), 0u);
+    EXPECT_EQ(status.drain("ticks"), 0u);
 }
 
-TEST(AttachProofLane, AReplacementSaysThatTheLaneIsDown) {
+TEST(AttachProofDrain, AReplacementSaysThatTheDrainIsDown) {
     Testbed bed;
     bed.attach();
-    const auto lane = bed.olaf.status().json["lane"]["device"].get<std::string>();
-    bed.host.ip("link set " + lane + " down\n");
+    const auto drain = bed.olaf.status().json["drain"]["device"].get<std::string>();
+    bed.host.ip("link set " + drain + " down\n");
     const auto told = bed.olaf({"attach", "in", "--replace", "--rate", "2mbit"});
     EXPECT_EQ(told.status, 1);
-    EXPECT_NE(told.err.find(lane + " is down"), told.err.npos) << told.err;
-    bed.host.ip("link set " + lane + " up\n");
+    EXPECT_NE(told.err.find(drain + " is down"), told.err.npos) << told.err;
+    bed.host.ip("link set " + drain + " up\n");
     bed.olaf.replace({"--rate", "2mbit"});
 }
 
@@ -102,7 +102,7 @@ TEST(AttachProofDown, ADeviceThatIsDownIsNotTried) {
     bed.host.ip("link set in down\n");
     const auto told = bed.olaf({"attach", "in", "--local"});
     EXPECT_EQ(told.status, 0) << told.err;
-    EXPECT_NE(told.err.find("in: it is down, so the drain lane wasn't tried"), told.err.npos)
+    EXPECT_NE(told.err.find("in: it is down, so the drain wasn't tried"), told.err.npos)
         << told.err;
     bed.host.ip("link set in up\n");
     EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);

@@ -188,7 +188,7 @@ TEST_P(BooksOfABridge, BalanceWhenTheOutputGoesDownUnderLoad) {
     expect_balance(status);
 }
 
-/// The drain lane's departures meet the output's queueing discipline; XDP's don't.
+/// The drain's departures meet the output's queueing discipline; XDP's don't.
 TEST_P(BooksOfAServerThere, BalanceWhenTheOutputsQueueIsFull) {
     bed.host.tc("qdisc add dev out root tbf rate 200kbit burst 2000 limit 2000\n");
     attach({"--policy", "fifo"}); // many departures, not a few folded ones

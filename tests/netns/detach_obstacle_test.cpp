@@ -22,12 +22,12 @@ struct Obstacle {
 
 class DetachObstacle : public testing::TestWithParam<Obstacle> {
   protected:
-    /// Three updates wait, for longer than a test takes, with the obstacle before them. The lane
+    /// Three updates wait, for longer than a test takes, with the obstacle before them. The drain
     /// is down as well, so that none is even tried.
     void let_wait() {
         bed.attach(slow_link);
         occupy(bed, worker, server);
-        lane("down");
+        drain("down");
         for (std::uint32_t i = 0; i < 3; i++)
             worker.send(Update{.cluster = i}, bed.target(4));
         bed.olaf.await([](const Status &s) { return s["appended"] == 3; });
@@ -37,14 +37,14 @@ class DetachObstacle : public testing::TestWithParam<Obstacle> {
     void take_away() {
         put(bed.host, GetParam().away_host);
         put(bed.server(), GetParam().away_server);
-        lane("up");
+        drain("up");
     }
     static void put(const Netns &netns, const std::string &commands) {
         if (!commands.empty())
             netns.ip(commands);
     }
-    void lane(const std::string &state) {
-        const auto device = bed.olaf.status().json["lane"]["device"].get<std::string>();
+    void drain(const std::string &state) {
+        const auto device = bed.olaf.status().json["drain"]["device"].get<std::string>();
         bed.host.ip("link set " + device + " " + state + "\n");
     }
 
@@ -61,7 +61,7 @@ TEST_P(DetachObstacle, IsNamedAndTheQueueWorksOn) {
     EXPECT_NE(told.err.find("3 updates wait"), told.err.npos) << told.err;
     const auto status = bed.olaf.status();
     EXPECT_EQ(status["updates_waiting"], 3u);
-    EXPECT_EQ(status.json["draining"], false);
+    EXPECT_EQ(status.json["emptying"], false);
     take_away();
     worker.send(Update{.cluster = 4}, bed.target(4));
     bed.olaf.await_drained(6);
@@ -123,7 +123,7 @@ TEST_F(DetachFromDeadServers, IsRefusedAndNamesOne) {
     const auto told = bed.olaf({"detach", "in"});
     EXPECT_EQ(told.status, 1);
     EXPECT_NE(told.err.find("the next hop 10.0.1."), told.err.npos) << told.err;
-    EXPECT_EQ(bed.olaf.status().json["draining"], false);
+    EXPECT_EQ(bed.olaf.status().json["emptying"], false);
 }
 
 TEST_F(DetachFromDeadServers, WithForceEnds) {

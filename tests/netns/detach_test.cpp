@@ -22,7 +22,7 @@ TEST_P(Detach, SendsWhatWaitsAndLeavesNoTrace) {
     const auto before = traces(bed.host);
     bed.attach(slow_link);
     const auto objects = kernel_objects(bed.host);
-    EXPECT_EQ(objects.programs.size(), 5u); // entrance, egress, the three of the lane
+    EXPECT_EQ(objects.programs.size(), 5u); // entrance, egress, the three of the drain
     EXPECT_GE(objects.maps.size(), 9u);
     EXPECT_NE(traces(bed.host), before);
     occupy(bed, worker, server);
@@ -83,12 +83,12 @@ TEST_P(DetachInterrupted, LeavesTheQueueAsItWas) {
         worker.send(Update{.cluster = i, .lanes = large}, bed.target(4));
     bed.olaf.await([](const Status &s) { return s["appended"] == 6; });
     Process detaching(bed.olaf.command({"detach", "in"}));
-    bed.olaf.await([](const Status &s) { return s.json["draining"] == true; });
+    bed.olaf.await([](const Status &s) { return s.json["emptying"] == true; });
     detaching.kill(GetParam());
     EXPECT_NE(detaching.wait().status, 0);
     EXPECT_GT(bed.olaf.status().queue("length"), 0u); // it landed midway
     // A catchable signal ends the order at once, SIGKILL when its lease has run out.
-    bed.olaf.await([](const Status &s) { return s.json["draining"] == false; });
+    bed.olaf.await([](const Status &s) { return s.json["emptying"] == false; });
     const auto appended = bed.olaf.status()["appended"];
     worker.send(Update{.cluster = 7, .lanes = large}, bed.target(4));
     bed.olaf.await([&](const Status &s) { return s["appended"] == appended + 1; }); // it waits

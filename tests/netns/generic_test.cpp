@@ -34,7 +34,7 @@ TEST_P(Generic, PassesFoldsAndDrains) {
     EXPECT_EQ(received.clusters, sent.clusters);
     const auto status = bed.olaf.await_drained(26);
     EXPECT_EQ(status.json["mode"], "skb");
-    EXPECT_EQ(status["received"], 26u) << "the lane's departures are no arrivals";
+    EXPECT_EQ(status["received"], 26u) << "the drain's departures are no arrivals";
     EXPECT_EQ(status["departed"] + status["passed_through"], received.messages + 2);
     EXPECT_GT(status["departed_drain"], 0u);
     expect_identities(status);

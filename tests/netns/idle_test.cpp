@@ -25,7 +25,7 @@ TEST(Idle, CostsNothing) {
     const CountRuns counting;
     bed.attach({"--rate", "1mbit"});
     const auto objects = kernel_objects(bed.host);
-    ASSERT_EQ(objects.programs.size(), 5u); // entrance, egress, the three of the lane
+    ASSERT_EQ(objects.programs.size(), 5u); // entrance, egress, the three of the drain
 
     const auto expect_still = [&] {
         const auto before = bed.olaf.status();
@@ -33,12 +33,12 @@ TEST(Idle, CostsNothing) {
         std::this_thread::sleep_for(a_while);
         const auto after = bed.olaf.status();
         EXPECT_EQ(run_count(objects), runs);
-        EXPECT_EQ(after.json["lane"], before.json["lane"]);
+        EXPECT_EQ(after.json["drain"], before.json["drain"]);
         EXPECT_EQ(after.json["counters"], before.json["counters"]);
         EXPECT_FALSE(after.token_alive());
     };
     expect_still();
-    EXPECT_EQ(bed.olaf.status().lane("launched"), 0u);
+    EXPECT_EQ(bed.olaf.status().drain("launched"), 0u);
 
     // Traffic that queues: ticks, until the queue is empty.
     for (std::uint32_t i = 0; i < 40; i++)
@@ -47,8 +47,8 @@ TEST(Idle, CostsNothing) {
             bed.target(4));
     const auto status = bed.olaf.await_drained(40);
     expect_identities(status);
-    EXPECT_GE(status.lane("launched"), 1u);
-    EXPECT_GT(status.lane("ticks"), 0u);
+    EXPECT_GE(status.drain("launched"), 1u);
+    EXPECT_GT(status.drain("ticks"), 0u);
     EXPECT_GT(run_count(objects), 0u);
     expect_still();
 }
@@ -65,8 +65,8 @@ TEST(Idle, APassingUpdateWakesNothing) {
     }
     const auto status = bed.olaf.status();
     EXPECT_EQ(status["passed_through"], 10u);
-    EXPECT_EQ(status.lane("launched"), 0u);
-    EXPECT_EQ(status.lane("ticks"), 0u);
+    EXPECT_EQ(status.drain("launched"), 0u);
+    EXPECT_EQ(status.drain("ticks"), 0u);
 }
 
 } // namespace

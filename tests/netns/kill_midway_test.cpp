@@ -45,7 +45,7 @@ class KillMidway : public testing::TestWithParam<std::tuple<Case, unsigned>> {
         clock_gettime(CLOCK_MONOTONIC, &now);
         const auto second = 1'000'000'000ULL;
         const auto now_ns = static_cast<std::uint64_t>(now.tv_sec) * second + now.tv_nsec;
-        EXPECT_LE(control.draining_until_ns, now_ns + second);
+        EXPECT_LE(control.emptying_until_ns, now_ns + second);
         EXPECT_LE(control.held_until_ns, now_ns + 5 * second);
     }
 
@@ -87,7 +87,7 @@ TEST_P(KillMidway, TheQueueWorksOrTheNextCommandClearsIt) {
     }
     EXPECT_GT(kills, 0u);
     if (there()) {
-        bed.olaf.await([](const Status &s) { return s.json["draining"] == false; });
+        bed.olaf.await([](const Status &s) { return s.json["emptying"] == false; });
         expect_works();
     }
     RecordProperty("kills", static_cast<int>(kills));

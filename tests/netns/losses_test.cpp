@@ -9,19 +9,19 @@ namespace olaf::test {
 namespace {
 
 struct Lost {
-    std::uint64_t redirect, transmit, send_back, lane;
+    std::uint64_t redirect, transmit, send_back, drain;
     bool operator==(const Lost &) const = default;
 };
 
 std::ostream &operator<<(std::ostream &out, const Lost &lost) {
     return out << "redirect " << lost.redirect << " transmit " << lost.transmit << " send_back "
-               << lost.send_back << " lane " << lost.lane;
+               << lost.send_back << " drain " << lost.drain;
 }
 
 Lost lost(const Status &status) {
     const auto &object = status.json.at("lost_behind");
     const auto number = [&](const char *key) { return object.at(key).get<std::uint64_t>(); };
-    return {number("redirect"), number("transmit"), number("send_back"), number("lane")};
+    return {number("redirect"), number("transmit"), number("send_back"), number("drain")};
 }
 
 class Losses : public testing::Test {
@@ -66,8 +66,8 @@ TEST_F(Losses, BehindADeviceThatIsDownOrWhosePeerIs) {
     EXPECT_EQ(lost(drained()), before);
 }
 
-/// The drain lane's departures go through a helper that tells how it went.
-TEST_F(Losses, OfTheDrainLane) {
+/// The drain's departures go through a helper that tells how it went.
+TEST_F(Losses, OfTheDrain) {
     bed.attach(slow_link);
     const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
     const UdpSocket server(bed.server(), Testbed::server_peer(4));
@@ -129,7 +129,7 @@ TEST_F(Losses, AreUnknownWhereNobodyMayWatch) {
     EXPECT_NE(attach.err.find("in: losses behind the queue won't be counted: "), std::string::npos);
     for (const auto *key : {"redirect", "transmit", "send_back"})
         EXPECT_TRUE(bed.olaf.status().json.at("lost_behind").at(key).is_null()) << key;
-    EXPECT_EQ(bed.olaf.status().json.at("lost_behind").at("lane"), 0);
+    EXPECT_EQ(bed.olaf.status().json.at("lost_behind").at("drain"), 0);
     bed.olaf.replace(); // here it may be watched
     EXPECT_EQ(lost(bed.olaf.status()), (Lost{0, 0, 0, 0}));
     EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
@@ -149,7 +149,7 @@ TEST(LossesOneArmed, OfWhatIsSentBack) {
     for (std::uint32_t i = 0; i < 12; i++)
         frames.push_back(ipv4().to({2, 0, 0, 0, 0, 0x77}).carrying(Update{.cluster = i}));
     PacketSocket(worker, "eth0").send(frames);
-    // What isn't lost the drain lane sends: its frames need no NAPI.
+    // What isn't lost the drain sends: its frames need no NAPI.
     EXPECT_GT(lost(olaf.await_drained(12)).send_back, 0u);
 }
 

@@ -23,18 +23,18 @@ struct Status {
     [[nodiscard]] std::uint64_t queue(const char *name) const {
         return json.at("queue").at(name).get<std::uint64_t>();
     }
-    [[nodiscard]] std::uint64_t lane(const char *name) const {
-        return json.at("lane").at(name).get<std::uint64_t>();
+    [[nodiscard]] std::uint64_t drain(const char *name) const {
+        return json.at("drain").at(name).get<std::uint64_t>();
     }
-    [[nodiscard]] bool token_alive() const { return json.at("lane").at("circulating").get<bool>(); }
+    [[nodiscard]] bool token_alive() const { return json.at("drain").at("circulating").get<bool>(); }
     [[nodiscard]] std::uint64_t dropped() const {
         return (*this)["dropped_full"] + (*this)["dropped_reward"] + (*this)["dropped_sealed"] +
                (*this)["dropped_misfit"];
     }
-    /// Departures that no frame could carry, or that the output refused to the drain lane.
+    /// Departures that no frame could carry, or that the output refused to the drain.
     [[nodiscard]] std::uint64_t failed() const {
         return json.at("departures_failed").at("unfit").get<std::uint64_t>() +
-               json.at("lost_behind").at("lane").get<std::uint64_t>();
+               json.at("lost_behind").at("drain").get<std::uint64_t>();
     }
 };
 

@@ -47,7 +47,7 @@ TEST_P(OutputMtu, EveryUpdateArrivesOrIsRefusedForItsSize) {
     Tally fitting, received;
     std::uint64_t oversized = 0;
     std::uint32_t cluster = 0;
-    // Each size in a cluster of its own; several of each, so that they fold and the lane sends.
+    // Each size in a cluster of its own; several of each, so that they fold and the drain sends.
     for (const auto lanes : {std::size_t{4}, most - 1, most, most + 1, lanes_in()})
         for (auto update : random_updates(6, 1, lanes - 1, static_cast<unsigned>(lanes))) {
             update.cluster = 100 + cluster++ / 6;
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Output{"Upstream6From4Generic", Way::upstream6, 4, 1500, 1500, true}),
     [](const auto &info) { return std::string(info.param.name); });
 
-/// The MTU shrinks while updates wait: the device itself checks nothing of what a lane sends.
+/// The MTU shrinks while updates wait: the device itself checks nothing of what a drain sends.
 class OutputMtuShrinks : public testing::TestWithParam<Way> {};
 
 TEST_P(OutputMtuShrinks, WhatNoLongerFitsIsCountedAndNotSent) {

@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Pace{"Local1mbit", Way::local, 1'000'000, 60, 128, "100us"},
                     Pace{"Bridged1mbit", Way::bridged, 1'000'000, 60, 128, "100us"},
                     Pace{"Local10kbit", Way::local, 10'000, 9, 8, "100us"},
-                    Pace{"Bridged10kbitSlowLane", Way::bridged, 10'000, 9, 8, "5ms"}),
+                    Pace{"Bridged10kbitSlowDrain", Way::bridged, 10'000, 9, 8, "5ms"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

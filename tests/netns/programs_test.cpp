@@ -48,12 +48,12 @@ Hooks attached(const Netns &netns) {
 }
 
 std::string device_named(On on, const Testbed &bed) {
-    const auto lane = "olaf" + std::to_string(bed.host.ifindex("in"));
+    const auto drain = "olaf" + std::to_string(bed.host.ifindex("in"));
     switch (on) {
-    case On::lane_near:
-        return lane + "a";
-    case On::lane_far:
-        return lane + "b";
+    case On::drain_near:
+        return drain + "a";
+    case On::drain_far:
+        return drain + "b";
     case On::way_back:
         return "out";
     default:

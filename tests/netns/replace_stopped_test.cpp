@@ -12,7 +12,7 @@ namespace {
 /// The steps of the command that matter here, from 1.
 struct Steps {
     unsigned hold = 0;     ///< drained; the order that nothing leaves either
-    unsigned prove = 0;    ///< the lane's programs are the new ones: a proof is about to be sent
+    unsigned prove = 0;    ///< the drain's programs are the new ones: a proof is about to be sent
     unsigned entrance = 0; ///< and XDP's is about to be
 };
 
@@ -78,7 +78,7 @@ TEST_P(ReplaceStopped, WhatCameToWaitLeavesByTheOldWay) {
     Stepped replace(command());
     for (unsigned step = 0; step < stop_at; step++)
         ASSERT_TRUE(replace.step());
-    bed.olaf.await([](const Status &s) { return s.json["draining"] == false; });
+    bed.olaf.await([](const Status &s) { return s.json["emptying"] == false; });
     constexpr std::uint32_t clusters = 6;
     const std::vector<std::uint64_t> large(128, 1);
     for (std::uint32_t cluster = 0; cluster < clusters; cluster++)

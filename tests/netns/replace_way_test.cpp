@@ -132,8 +132,8 @@ TEST(ReplaceWayBlocked, SaysWhyAndTheOldQueueWorksOn) {
     const UdpSocket socket(bed.server(), server);
     bed.attach(slow_link);
     occupy(bed, worker, socket);
-    const auto lane = bed.olaf.status().json["lane"]["device"].get<std::string>();
-    bed.host.ip("link set " + lane + " down\n");
+    const auto drain = bed.olaf.status().json["drain"]["device"].get<std::string>();
+    bed.host.ip("link set " + drain + " down\n");
     worker.send(Update{.cluster = 1}, host_server);
     bed.olaf.await([](const Status &s) { return s["appended"] == 1; });
     bed.host.ip("link set out down\n");
@@ -143,7 +143,7 @@ TEST(ReplaceWayBlocked, SaysWhyAndTheOldQueueWorksOn) {
     EXPECT_EQ(bed.olaf.status().json["deliver"]["kind"], "upstream");
     EXPECT_EQ(bed.olaf.status()["updates_waiting"], 1u);
     bed.host.ip("link set out up\nneighbour replace 10.0.1.2 lladdr " + text(server_mac) +
-                " dev out nud permanent\nlink set " + lane + " up\n");
+                " dev out nud permanent\nlink set " + drain + " up\n");
     worker.send(Update{.cluster = 2}, host_server);
     EXPECT_EQ(socket.receive().update().cluster, 1u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lane's token is lost while updates wait, and no further update comes: any frame through the
+// The drain's token is lost while updates wait, and no further update comes: any frame through the
 // queue's device replaces it, whichever way it goes, and arrives itself as it was.
 #include <gtest/gtest.h>
 
@@ -16,29 +16,29 @@ struct Setting {
 
 class Revive : public testing::TestWithParam<Setting> {
   protected:
-    /// One update waits, and its token is gone: what stands in the lane is purged with it.
+    /// One update waits, and its token is gone: what stands in the drain is purged with it.
     void lose_the_token() {
         auto arguments = slow_link;
         arguments.insert(arguments.end(), GetParam().arguments.begin(), GetParam().arguments.end());
         bed.attach(arguments);
         occupy(bed, worker, server);
         worker.send(Update{.cluster = 1}, bed.target(4));
-        bed.olaf.await([](const Status &s) { return s.lane("launched") == 1; });
-        const auto lane = bed.olaf.status().json["lane"]["device"].get<std::string>();
-        bed.host.ip("link set " + lane + " down\nlink set " + lane + " up\n");
+        bed.olaf.await([](const Status &s) { return s.drain("launched") == 1; });
+        const auto drain = bed.olaf.status().json["drain"]["device"].get<std::string>();
+        bed.host.ip("link set " + drain + " down\nlink set " + drain + " up\n");
         launched = 1;
     }
     /// The frame is seen again and again, for the token isn't late from the first moment.
     void expect_revived_by(const std::function<void()> &frame) {
         const auto deadline = std::chrono::steady_clock::now() + patience;
-        while (bed.olaf.status().lane("launched") == launched) {
+        while (bed.olaf.status().drain("launched") == launched) {
             ASSERT_LT(std::chrono::steady_clock::now(), deadline);
             frame();
         }
         EXPECT_EQ(server.receive().update().cluster, 1u);
         const auto status = bed.olaf.await_drained(3);
         EXPECT_EQ(status["departed_drain"], 1u);
-        EXPECT_EQ(status.lane("launched"), launched + 1);
+        EXPECT_EQ(status.drain("launched"), launched + 1);
         expect_identities(status);
     }
 
@@ -102,13 +102,13 @@ TEST(ReviveIdle, AnEmptyQueueLaunchesNothing) {
     bed.attach();
     const auto there = random_bytes(100'000, 1);
     exchange_by_tcp(bed.worker, bed.host, Testbed::server_peer(4), there, there);
-    EXPECT_EQ(bed.olaf.status().lane("launched"), 0u);
+    EXPECT_EQ(bed.olaf.status().drain("launched"), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Revive,
                          testing::Values(Setting{"Native", {"--mode", "native"}},
                                          Setting{"Generic", {"--mode", "skb"}},
-                                         Setting{"SlowLane", {"--drain-interval", "200ms"}}),
+                                         Setting{"SlowDrain", {"--drain-interval", "200ms"}}),
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace

@@ -197,7 +197,7 @@ TEST_F(Serving, ABrowserShowsThePage) {
         EXPECT_EQ(found[view]["capacity"], "8");
         EXPECT_EQ(found[view]["clusters"].size(), 9u);
         EXPECT_GT(found[view]["counters"]["received"], 0);
-        EXPECT_GT(found[view]["counters"]["lane.ticks"], 0);
+        EXPECT_GT(found[view]["counters"]["drain.ticks"], 0);
         EXPECT_FALSE(found[view]["counters"].contains("malformed"));
     }
 }

@@ -44,7 +44,7 @@ TEST_P(TailTest, IsDeliveredAndTheTokenDies) {
     const auto status = bed.olaf.await_drained(count);
     EXPECT_EQ(status["updates_out"], count);
     EXPECT_GT(status["departed_drain"], 0u);
-    EXPECT_GE(status.lane("launched"), 1u);
+    EXPECT_GE(status.drain("launched"), 1u);
     EXPECT_FALSE(status.token_alive());
     expect_identities(status);
 }
@@ -56,10 +56,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Tail{"Routed", Way::routed, "1mbit", "1ms", 70'000'000},
                     Tail{"OneArmed", Way::one_armed, "1mbit", "100us", 70'000'000},
                     Tail{"Upstream", Way::upstream6, "1mbit", "100us", 70'000'000},
-                    Tail{"FastestLane", Way::local, "1mbit", "10us", 70'000'000},
-                    Tail{"SlowLane", Way::local, "1mbit", "20ms", 100'000'000},
-                    Tail{"SlowerLane", Way::bridged, "1mbit", "30ms", 110'000'000},
-                    Tail{"SlowestLane", Way::local, "20kbit", "1s", 4'000'000'000},
+                    Tail{"FastestDrain", Way::local, "1mbit", "10us", 70'000'000},
+                    Tail{"SlowDrain", Way::local, "1mbit", "20ms", 100'000'000},
+                    Tail{"SlowerDrain", Way::bridged, "1mbit", "30ms", 110'000'000},
+                    Tail{"SlowestDrain", Way::local, "20kbit", "1s", 4'000'000'000},
                     Tail{"SlowLink", Way::bridged, "50kbit", "100us", 1'400'000'000}),
     [](const auto &info) { return std::string(info.param.name); });
 
@@ -96,7 +96,7 @@ TEST(TailSlow, ArrivalsBetweenTwoTicksCarryDeparturesAndTakeTheTokenForAlive) {
     }
     const auto status = bed.olaf.await([&](const Status &s) { return s["received"] == sent; });
     EXPECT_GT(status["departed_riding"], 20u);
-    EXPECT_LE(status.lane("launched"), 3u);
+    EXPECT_LE(status.drain("launched"), 3u);
     expect_identities(bed.olaf.await_drained(sent));
 }
 

@@ -109,7 +109,7 @@ TEST_P(TwoHops, EveryUpdateArrivesWithARightChecksum) {
     for (const char *counter : {"UdpInCsumErrors", "Udp6InCsumErrors", "UdpInErrors"})
         EXPECT_EQ(server.snmp(counter), 0u) << counter;
     for (const auto &hop : {near.status(), far.status()}) {
-        // The kernel keeps generic XDP from what a lane of the same host sent by veth.
+        // The kernel keeps generic XDP from what a drain of the same host sent by veth.
         if (std::string(GetParam().far_mode) == "native") {
             EXPECT_EQ(hop["updates_out"], 400u);
         }

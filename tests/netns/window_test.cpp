@@ -131,7 +131,7 @@ TEST_P(Windowed, EachAckSetsOffADeparture) {
     EXPECT_EQ(status["updates_out"], clusters);
     EXPECT_EQ(window(status, "in_flight"), at_first);
     EXPECT_EQ(window(status, "acked"), clusters - at_first);
-    EXPECT_GE(status.lane("kicks"), (clusters - at_first) / 2);
+    EXPECT_GE(status.drain("kicks"), (clusters - at_first) / 2);
     EXPECT_EQ(status.failed(), 0u);
     expect_identities(status);
     for (const auto *counter : {"UdpInCsumErrors", "UdpInErrors", "Udp6InCsumErrors"})

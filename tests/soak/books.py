@@ -84,7 +84,7 @@ class Books:
 
     def _short(self, status):
         """Updates that should have arrived and haven't; nothing while some wait."""
-        if status["counters"]["updates_waiting"] or status["lane"]["circulating"]:
+        if status["counters"]["updates_waiting"] or status["drain"]["circulating"]:
             return None
         due = status["counters"]["updates_out"] - sum(lost(status).values()) - self._excused
         return due - (self.bed.server.received() - self._before)

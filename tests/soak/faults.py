@@ -106,15 +106,15 @@ def input_flaps(bed, draw, _options):
     return f"the worker's link went down {times} times"
 
 
-def lane_flaps(bed, draw, _options):
-    lane = bed.status()["lane"]["device"]
+def drain_flaps(bed, draw, _options):
+    drain = bed.status()["drain"]["device"]
     times = draw.randint(1, 4)
     for _ in range(times):
-        bed.host.ip(f"link set {lane} down")
+        bed.host.ip(f"link set {drain} down")
         _nap(draw)
-        bed.host.ip(f"link set {lane} up")
+        bed.host.ip(f"link set {drain} up")
         _nap(draw)
-    return f"the drain lane went down {times} times"
+    return f"the drain went down {times} times"
 
 
 def replaced(bed, draw, options):
@@ -167,11 +167,11 @@ def attached_anew(bed, draw, options):
     return f"detached and attached {times} times"
 
 
-def lane_is_deleted(bed, draw, options):
-    bed.host.ip(f"link del {bed.status()['lane']['device']}")
+def drain_is_deleted(bed, draw, options):
+    bed.host.ip(f"link del {bed.status()['drain']['device']}")
     _nap(draw)
     _detached(bed, options)
-    return "the drain lane was deleted, then the queue attached anew"
+    return "the drain was deleted, then the queue attached anew"
 
 
 def server_has_no_room(bed, draw, _options):
@@ -183,12 +183,12 @@ def server_has_no_room(bed, draw, _options):
 
 
 # Books go on through these, exactly.
-UNDER_LOAD = [nothing, lane_flaps, replaced, command_is_killed, input_flaps]
+UNDER_LOAD = [nothing, drain_flaps, replaced, command_is_killed, input_flaps]
 BEHIND_AN_OUTPUT = [output_flaps, output_mtu, output_is_full]
 ROUTED = [neighbour_vanishes, neighbour_fails, route_goes]
 QUIET = [server_goes, peer_takes_no_redirects, server_changes_mac]
 # After these the queue is another one, with books of its own.
-NEW_BOOKS = [detach_is_killed, attached_anew, lane_is_deleted]
+NEW_BOOKS = [detach_is_killed, attached_anew, drain_is_deleted]
 
 
 def faults_for(bed):

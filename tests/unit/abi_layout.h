@@ -25,10 +25,10 @@
 	ABI_FIELD(olaf_config, deliver) \
 	ABI_FIELD(olaf_config, ifindex) \
 	ABI_FIELD(olaf_config, egress_ifindex) \
-	ABI_FIELD(olaf_config, lane_ifindex) \
+	ABI_FIELD(olaf_config, drain_ifindex) \
 	ABI_FIELD(olaf_config, port_be) \
 	ABI_FIELD(olaf_config, mac) \
-	ABI_FIELD(olaf_config, lane_mac) \
+	ABI_FIELD(olaf_config, drain_mac) \
 	ABI_FIELD(olaf_config, frame_overhead) \
 	ABI_FIELD(olaf_config, max_clusters) \
 	ABI_FIELD(olaf_config, max_segments) \
@@ -140,11 +140,11 @@
 	ABI_FIELD(olaf_ring, head) \
 	ABI_FIELD(olaf_ring, tail) \
 	ABI_FIELD(olaf_ring, next_departure_ns) \
-	ABI_FIELD(olaf_ring, lane_deadline_ns) \
-	ABI_FIELD(olaf_ring, lane_generation) \
+	ABI_FIELD(olaf_ring, drain_deadline_ns) \
+	ABI_FIELD(olaf_ring, drain_generation) \
 	ABI_FIELD(olaf_ring, pad) \
 	ABI_SIZE(olaf_control) \
-	ABI_FIELD(olaf_control, draining_until_ns) \
+	ABI_FIELD(olaf_control, emptying_until_ns) \
 	ABI_FIELD(olaf_control, held_until_ns) \
 	ABI_SIZE(olaf_gate) \
 	ABI_FIELD(olaf_gate, lost_ns) \
@@ -159,18 +159,18 @@
 	ABI_FIELD(olaf_counters, malformed) \
 	ABI_FIELD(olaf_counters, not_allowed) \
 	ABI_FIELD(olaf_counters, tokens_launched) \
-	ABI_FIELD(olaf_counters, lane_ticks) \
-	ABI_FIELD(olaf_counters, lane_stale) \
+	ABI_FIELD(olaf_counters, drain_ticks) \
+	ABI_FIELD(olaf_counters, drain_stale) \
 	ABI_FIELD(olaf_counters, dropped_contended) \
 	ABI_FIELD(olaf_counters, updates_contended) \
 	ABI_FIELD(olaf_counters, departures_unfit) \
 	ABI_FIELD(olaf_counters, departures_refused) \
 	ABI_FIELD(olaf_counters, updates_refused) \
-	ABI_FIELD(olaf_counters, lane_kicks) \
+	ABI_FIELD(olaf_counters, drain_kicks) \
 	ABI_FIELD(olaf_counters, events_lost) \
 	ABI_FIELD(olaf_counters, hops_asked) \
 	ABI_FIELD(olaf_counters, gate_probes) \
-	ABI_FIELD(olaf_counters, lane_proofs) \
+	ABI_FIELD(olaf_counters, drain_proofs) \
 	ABI_FIELD(olaf_counters, passages_unmetered) \
 	ABI_SIZE(olaf_prefix) \
 	ABI_FIELD(olaf_prefix, prefix_bits) \
@@ -202,7 +202,7 @@
 	ABI_FIELD(olaf_pilot, starved) \
 	ABI_FIELD(olaf_pilot, upwards) \
 	ABI_FIELD(olaf_pilot, shift) \
-	ABI_FIELD(olaf_pilot, shy) \
+	ABI_FIELD(olaf_pilot, skips) \
 	ABI_FIELD(olaf_pilot, passed_over) \
 	ABI_FIELD(olaf_pilot, rest) \
 	ABI_SIZE(olaf_window) \
@@ -357,7 +357,7 @@
 	ABI_FIELD(olaf_watched, netns) \
 	ABI_FIELD(olaf_watched, ifindex) \
 	ABI_FIELD(olaf_watched, egress_ifindex) \
-	ABI_FIELD(olaf_watched, lane_ifindex) \
+	ABI_FIELD(olaf_watched, drain_ifindex) \
 	ABI_FIELD(olaf_watched, kick_ifindex) \
 	ABI_FIELD(olaf_watched, skb_mode) \
 	ABI_FIELD(olaf_watched, port_be) \

@@ -211,7 +211,7 @@ TEST(Counters, ThatAreLossesAreInTheReport) {
             EXPECT_EQ(found.at(figure.path()), in_json(status, figure)) << figure.path();
         }
     EXPECT_EQ(found.size(), expected);
-    EXPECT_TRUE(found.contains("lost_behind.lane"));
+    EXPECT_TRUE(found.contains("lost_behind.drain_send"));
 }
 
 TEST(Counters, AreInTheManual) {

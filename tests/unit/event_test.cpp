@@ -98,7 +98,7 @@ TEST(Event, JsonHasTheSameAndNullForWhatIsNotKnown) {
     EXPECT_EQ(json["wait_ns"], 800);
     EXPECT_TRUE(json["cause"].is_null());
     const auto refused =
-        nlohmann::json::parse(event_json(drop(OLAF_DROPPED_REFUSED, OLAF_REFUSED_SOURCE)));
+        nlohmann::json::parse(event_json(drop(OLAF_DROPPED_NOT_ALLOWED, OLAF_NOT_ALLOWED_SOURCE)));
     EXPECT_EQ(refused["cause"], "source");
     EXPECT_TRUE(refused["wait_ns"].is_null());
     EXPECT_TRUE(nlohmann::json::parse(

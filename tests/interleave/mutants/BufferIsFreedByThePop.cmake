@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A swapped order: the buffer is free before its copy is done.
 set(file bpf/depart/departure.bpf.h)
-set(programs ingress lane)
+set(programs ingress drain)
 set(scenario AFoldMeetsAPop)
 set(from [==[
 		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_LEAVING;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A missing release: a slot departs once and never again.
 set(file bpf/depart/departure.bpf.h)
-set(programs ingress lane)
+set(programs ingress drain)
 set(scenario TwoDeparturesOfOneSlot)
 set(from [==[
 	if (slot)

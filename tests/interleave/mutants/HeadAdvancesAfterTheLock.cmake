@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A swapped order: the lock is given back before the head has moved.
 set(file bpf/order/places.bpf.h)
-set(programs ingress lane)
-set(scenario ARiderAndTheLaneWantOneHead)
+set(programs ingress drain)
+set(scenario ARiderAndTheDrainWantOneHead)
 set(from [==[
 		ring->head = position + 1;
 		if (hold)

@@ -4,8 +4,8 @@ set(file bpf/order/ring.bpf.h)
 set(programs ingress)
 set(scenario AnOverdueTokenComesBack)
 set(from [==[
-	if (++ring->lane_generation == OLAF_PROOF)
+	if (++ring->drain_generation == OLAF_PROOF)
 ]==])
 set(to [==[
-	if (ring->lane_generation == OLAF_KICK)
+	if (ring->drain_generation == OLAF_KICK)
 ]==])

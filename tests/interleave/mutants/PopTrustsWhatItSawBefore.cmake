@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A check outside the lock: what was the head when it was looked at is popped.
 set(file bpf/order/places.bpf.h)
-set(programs ingress lane)
-set(scenario ARiderAndTheLaneWantOneHead)
+set(programs ingress drain)
+set(scenario ARiderAndTheDrainWantOneHead)
 set(from [==[
 	popped = ring->head == position && ring->head != ring->tail &&
 		 place->state == OLAF_PLACE_WAITING && place->slot == slot &&

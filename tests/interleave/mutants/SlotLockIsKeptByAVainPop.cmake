@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A missing release: who comes too late for the head keeps its slot's lock.
 set(file bpf/depart/departure.bpf.h)
-set(programs ingress lane)
-set(scenario ARiderAndTheLaneWantOneHead)
+set(programs ingress drain)
+set(scenario ARiderAndTheDrainWantOneHead)
 set(from [==[
 		claim->got |= OLAF_GOT_DEPARTURE;
 	}

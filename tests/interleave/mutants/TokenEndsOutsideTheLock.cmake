@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The token ends by what was seen before the lock was taken.
-set(file bpf/lane.bpf.c)
-set(programs lane)
+set(file bpf/drain.bpf.c)
+set(programs drain)
 set(scenario TheLastDepartureMeetsALaunch)
 set(from [==[
 	if (!olaf_lock(&ring->lock))
 		return 0;
-	if (ring->lane_generation == generation) {
+	if (ring->drain_generation == generation) {
 		if (ring->head == ring->tail && !ring->holds) {
 ]==])
 set(to [==[
@@ -14,6 +14,6 @@ set(to [==[
 
 	if (!olaf_lock(&ring->lock))
 		return 0;
-	if (ring->lane_generation == generation) {
+	if (ring->drain_generation == generation) {
 		if (idle) {
 ]==])

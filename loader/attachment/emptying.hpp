@@ -11,12 +11,12 @@ namespace olaf {
 
 /// The order that nothing new waits. It is a lease: when this process dies, however that happens,
 /// it runs out within a second and the queue is what it was.
-class DrainLease {
+class EmptyingLease {
   public:
-    static Result<DrainLease> take(const Attachment &attachment);
-    DrainLease(DrainLease &&) noexcept = default;
-    DrainLease &operator=(DrainLease &&) = delete;
-    ~DrainLease(); ///< takes the order back at once
+    static Result<EmptyingLease> take(const Attachment &attachment);
+    EmptyingLease(EmptyingLease &&) noexcept = default;
+    EmptyingLease &operator=(EmptyingLease &&) = delete;
+    ~EmptyingLease(); ///< takes the order back at once
 
     /// To be called often; writes only when a good part of the lease has passed.
     Result<void> renew();
@@ -30,7 +30,7 @@ class DrainLease {
     [[nodiscard]] bool unbroken();
 
   private:
-    explicit DrainLease(Fd control) : control_(std::move(control)) {}
+    explicit EmptyingLease(Fd control) : control_(std::move(control)) {}
     Result<void> write() const;
     Fd control_;
     std::uint64_t until_ns_ = 0, held_until_ns_ = 0;
@@ -40,7 +40,7 @@ class DrainLease {
 /// Waits until nothing waits any more, for as long as departures keep their pace. Without a lease
 /// for a queue that no update comes to. Fails with the reason why nothing leaves, or with EINTR when
 /// a person interrupts.
-Result<void> drain(const Attachment &attachment, DrainLease *lease, const Interrupts &interrupts,
+Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Interrupts &interrupts,
                    bool verbose);
 
 /// Sum of the counts of what waits.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "lane.hpp"
+#include "drain.hpp"
 
 #include <net/if.h>
 #include <netlink/route/link.h>
@@ -13,13 +13,13 @@
 #include "device.hpp"
 #include "ethtool.hpp"
 #include "netlink.hpp"
-#include "olaf/lane.h"
+#include "olaf/drain.h"
 #include "tbf.hpp"
 
 namespace olaf {
 namespace {
 
-constexpr std::uint32_t waiting_tokens = 4; // stale ones may share the lane for a moment
+constexpr std::uint32_t waiting_tokens = 4; // stale ones may share the drain for a moment
 constexpr std::uint32_t least_mtu = 9500;   // beyond any jumbo frame in use
 constexpr std::uint32_t link_headers = 64;  // VLAN tags count towards the MTU of a veth
 constexpr std::uint32_t most_mtu = 65535;
@@ -29,12 +29,12 @@ struct LinkPutter {
 };
 using Link = std::unique_ptr<rtnl_link, LinkPutter>;
 
-int add_pair(Netlink &netlink, const Lane &lane, std::uint32_t mtu) {
+int add_pair(Netlink &netlink, const Drain &drain, std::uint32_t mtu) {
     rtnl_link *a = rtnl_link_veth_alloc();
     if (a == nullptr)
         return -ENOMEM;
     rtnl_link *b = rtnl_link_veth_get_peer(a);
-    for (auto [end, name] : {std::pair{a, &lane.a}, std::pair{b, &lane.b}}) {
+    for (auto [end, name] : {std::pair{a, &drain.a}, std::pair{b, &drain.b}}) {
         rtnl_link_set_name(end, name->c_str());
         rtnl_link_set_mtu(end, mtu);
     }
@@ -60,7 +60,7 @@ int silence(Netlink &netlink, const std::string &name, std::uint32_t &ifindex) {
     const Link change(rtnl_link_alloc());
     rtnl_link_set_flags(change.get(), IFF_NOARP);
     rtnl_link_unset_flags(change.get(), IFF_MULTICAST);
-    rtnl_link_set_ifalias(change.get(), "drain lane of olaf");
+    rtnl_link_set_ifalias(change.get(), "drain of olaf");
     return rtnl_link_change(netlink.get(), found, change.get(), 0);
 }
 
@@ -75,72 +75,72 @@ int raise(Netlink &netlink, std::uint32_t ifindex) {
     return rtnl_link_change(netlink.get(), found, change.get(), 0);
 }
 
-Result<void> furnish(Netlink &netlink, Lane &lane, std::uint64_t interval) {
-    if (const int error = silence(netlink, lane.a, lane.ifindex_a); error < 0)
-        return fail("set up lane", lane.a, errno_of_netlink(error));
-    if (const int error = silence(netlink, lane.b, lane.ifindex_b); error < 0)
-        return fail("set up lane", lane.b, errno_of_netlink(error));
-    for (const auto &end : {lane.a, lane.b})
+Result<void> furnish(Netlink &netlink, Drain &drain, std::uint64_t interval) {
+    if (const int error = silence(netlink, drain.a, drain.ifindex_a); error < 0)
+        return fail("set up drain", drain.a, errno_of_netlink(error));
+    if (const int error = silence(netlink, drain.b, drain.ifindex_b); error < 0)
+        return fail("set up drain", drain.b, errno_of_netlink(error));
+    for (const auto &end : {drain.a, drain.b})
         if (auto done = disable_tx_checksum(end); !done)
             return done;
-    if (auto done = shape_lane(lane, interval); !done)
+    if (auto done = shape_drain(drain, interval); !done)
         return done;
-    for (const auto ifindex : {lane.ifindex_b, lane.ifindex_a})
+    for (const auto ifindex : {drain.ifindex_b, drain.ifindex_a})
         if (const int error = raise(netlink, ifindex); error < 0)
-            return fail("bring up lane", lane.a, errno_of_netlink(error));
+            return fail("bring up drain", drain.a, errno_of_netlink(error));
     return {};
 }
 
 } // namespace
 
-Lane lane_names(std::uint32_t device_ifindex) {
+Drain drain_names(std::uint32_t device_ifindex) {
     const auto stem = "olaf" + std::to_string(device_ifindex);
     return {.a = stem + "a", .b = stem + "b"};
 }
 
-Result<Lane> make_lane(std::uint32_t device_ifindex, std::uint32_t device_mtu,
+Result<Drain> make_drain(std::uint32_t device_ifindex, std::uint32_t device_mtu,
                        std::uint64_t drain_interval_ns) {
     auto netlink = Netlink::open(NETLINK_ROUTE);
     if (!netlink)
         return std::unexpected(netlink.error());
-    Lane lane = lane_names(device_ifindex);
+    Drain drain = drain_names(device_ifindex);
     const auto mtu = std::clamp(device_mtu + link_headers, least_mtu, most_mtu);
-    if (const int error = add_pair(*netlink, lane, mtu); error < 0) {
+    if (const int error = add_pair(*netlink, drain, mtu); error < 0) {
         const int code = errno_of_netlink(error);
-        return fail("make the drain lane", lane.a, code,
+        return fail("make the drain", drain.a, code,
                     code == EEXIST       ? "another device has that name: ip link delete it"
                     : code == EOPNOTSUPP ? "this kernel has no veth: modprobe veth"
                                          : "");
     }
-    if (auto done = furnish(*netlink, lane, drain_interval_ns); !done) {
+    if (auto done = furnish(*netlink, drain, drain_interval_ns); !done) {
         // Best effort: the first error is the one to tell.
-        [[maybe_unused]] const auto removed = remove_lane(lane);
+        [[maybe_unused]] const auto removed = remove_drain(drain);
         return std::unexpected(done.error());
     }
-    return lane;
+    return drain;
 }
 
-Result<void> shape_lane(const Lane &lane, std::uint64_t drain_interval_ns) {
+Result<void> shape_drain(const Drain &drain, std::uint64_t drain_interval_ns) {
     constexpr std::uint64_t second = 1'000'000'000;
     const auto rate = std::max<std::uint64_t>(OLAF_TOKEN_MIN_BYTES * second / drain_interval_ns, 1);
     // The longest token of any interval: a frame beyond the bucket would stand in it for ever.
     constexpr std::uint32_t burst = OLAF_TOKEN_MAX_BYTES + OLAF_TOKEN_MIN_BYTES;
-    return set_tbf(lane.a, lane.ifindex_a,
+    return set_tbf(drain.a, drain.ifindex_a,
                    {.bytes_per_second = rate, .burst = burst, .limit = waiting_tokens * burst});
 }
 
-Result<void> remove_lane(const Lane &lane) {
+Result<void> remove_drain(const Drain &drain) {
     auto netlink = Netlink::open(NETLINK_ROUTE);
     if (!netlink)
         return std::unexpected(netlink.error());
-    const auto device = find_device(lane.a);
+    const auto device = find_device(drain.a);
     if (!device || device->kind != "veth" ||
-        (lane.ifindex_a != 0 && device->ifindex != lane.ifindex_a))
+        (drain.ifindex_a != 0 && device->ifindex != drain.ifindex_a))
         return {}; // gone already, or somebody else's
     const Link link(rtnl_link_alloc());
     rtnl_link_set_ifindex(link.get(), static_cast<int>(device->ifindex));
     if (const int error = rtnl_link_delete(netlink->get(), link.get()); error < 0)
-        return fail("remove the drain lane", lane.a, errno_of_netlink(error));
+        return fail("remove the drain", drain.a, errno_of_netlink(error));
     return {};
 }
 

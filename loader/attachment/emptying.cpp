@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "drain.hpp"
+#include "emptying.hpp"
 
 #include <bpf/bpf.h>
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
-#include "olaf/lane.h"
+#include "olaf/drain.h"
 #include "way_out.hpp"
 
 namespace olaf {
@@ -24,7 +24,7 @@ constexpr std::uint64_t hold_ns = 5000 * millisecond;
 constexpr std::uint64_t slack_ns = 1000 * millisecond;
 
 /// The longest that one departure may take: the largest frame at the rate, its turns of the
-/// lane, and time for a busy machine.
+/// drain, and time for a busy machine.
 std::uint64_t departure_bound(const olaf_config &config) {
     const auto frame = entry_bytes(config.max_lanes) + config.frame_overhead;
     const auto wire = static_cast<double>(config.ns_per_byte_q24) / 0x1p24 * frame;
@@ -59,7 +59,7 @@ std::unexpected<Error> interrupted(const Attachment &attachment) {
     return fail("drain the queue of", attachment.device, EINTR, "it works on");
 }
 
-/// Does less wait than ever since the draining began? A head that moves tells nothing: an update
+/// Does less wait than ever since the emptying began? A head that moves tells nothing: an update
 /// whose next hop is silent goes to the back, and others may arrive that wait for it too.
 struct Progress {
     std::uint64_t bound_ns, fewest = UINT64_MAX, deadline_ns = 0, told_ns = monotonic_ns();
@@ -84,23 +84,23 @@ struct Progress {
 
 } // namespace
 
-Result<DrainLease> DrainLease::take(const Attachment &attachment) {
+Result<EmptyingLease> EmptyingLease::take(const Attachment &attachment) {
     auto control = open_map(attachment, "olaf_control");
     if (!control)
         return std::unexpected(control.error());
-    DrainLease lease(std::move(*control));
+    EmptyingLease lease(std::move(*control));
     if (auto done = lease.renew(); !done)
         return std::unexpected(done.error());
     return lease;
 }
 
-DrainLease::~DrainLease() {
+EmptyingLease::~EmptyingLease() {
     until_ns_ = held_until_ns_ = 0;
     if (control_)
         (void)write();
 }
 
-Result<void> DrainLease::renew() {
+Result<void> EmptyingLease::renew() {
     const auto now = monotonic_ns();
     if (until_ns_ > now + lease_ns * 3 / 4)
         return {};
@@ -109,7 +109,7 @@ Result<void> DrainLease::renew() {
     return write();
 }
 
-Result<void> DrainLease::hold() {
+Result<void> EmptyingLease::hold() {
     const auto now = monotonic_ns();
     until_ns_ = now + lease_ns;
     held_until_ns_ = now + hold_ns;
@@ -117,25 +117,25 @@ Result<void> DrainLease::hold() {
     return write();
 }
 
-Result<void> DrainLease::let_go() {
+Result<void> EmptyingLease::let_go() {
     held_until_ns_ = 0;
     return write();
 }
 
-bool DrainLease::unbroken() {
+bool EmptyingLease::unbroken() {
     broken_ |= monotonic_ns() >= until_ns_;
     return !broken_;
 }
 
-Result<void> DrainLease::write() const {
+Result<void> EmptyingLease::write() const {
     const std::uint32_t key = 0;
-    const olaf_control control{.draining_until_ns = until_ns_, .held_until_ns = held_until_ns_};
+    const olaf_control control{.emptying_until_ns = until_ns_, .held_until_ns = held_until_ns_};
     if (bpf_map_update_elem(control_.get(), &key, &control, BPF_ANY) != 0)
         return fail("write", "olaf_control", errno);
     return {};
 }
 
-Result<void> drain(const Attachment &attachment, DrainLease *lease, const Interrupts &interrupts,
+Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Interrupts &interrupts,
                    bool verbose) {
     const auto map = open_map(attachment, "olaf_ring");
     const auto held_up = window_bound(attachment);

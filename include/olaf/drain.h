@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The token of the drain lane: what it is, and how long it may be on its way. What programs
- * and the loader, which shapes and tries the lane, must agree on.
+ * The token of the drain: what it is, and how long it may be on its way. What programs
+ * and the loader, which shapes and tries the drain, must agree on.
  *
  * Compiled as BPF C, C11 and C++.
  */
-#ifndef OLAF_LANE_H
-#define OLAF_LANE_H
+#ifndef OLAF_DRAIN_H
+#define OLAF_DRAIN_H
 
 #include <linux/types.h>
 
-#define OLAF_TOKEN_MIN_BYTES 128 /* the lane lets through so many every drain interval */
+#define OLAF_TOKEN_MIN_BYTES 128 /* the drain lets through so many every drain interval */
 #define OLAF_TOKEN_MAX_TICKS 64 /* drain intervals that one turn may take */
 #define OLAF_TOKEN_MAX_BYTES (OLAF_TOKEN_MAX_TICKS * OLAF_TOKEN_MIN_BYTES)
 
@@ -45,4 +45,4 @@ static inline __u64 olaf_longest_turn_ns(__u64 drain_interval_ns)
 	return olaf_longest_ticks(drain_interval_ns) * drain_interval_ns;
 }
 
-#endif /* OLAF_LANE_H */
+#endif /* OLAF_DRAIN_H */

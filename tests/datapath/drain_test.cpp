@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The drain lane's programs: the token's way from XDP to the lane, and what leaves there.
+// The drain's programs: the token's way from XDP to the drain, and what leaves there.
 #include <bpf/bpf.h>
 #include <linux/pkt_cls.h>
 
@@ -19,17 +19,17 @@ olaf::DatapathConfig config_for(const Testbed &net, olaf_deliver deliver) {
     config.deliver = deliver;
     config.ifindex = net.near;
     config.egress_ifindex = deliver == OLAF_DELIVER_LOCAL ? 0 : net.near;
-    config.lane_ifindex = net.far;
+    config.drain_ifindex = net.far;
     config.drain_interval_ns = interval;
     return config;
 }
 
-class Lane : private InTestbed,
+class Drain : private InTestbed,
              public QueueTest,
              public testing::WithParamInterface<olaf_deliver> {
   protected:
     /// Local departures come in on the queue's device, forwarded ones at the far end of the pair.
-    Lane()
+    Drain()
         : QueueTest(config_for(net, GetParam())),
           capture(GetParam() == OLAF_DELIVER_LOCAL ? net.near : net.far) {}
 
@@ -40,24 +40,24 @@ class Lane : private InTestbed,
         EXPECT_STREQ(verdict_name(ran.verdict), "XDP_PASS");
         return ran.bytes;
     }
-    Ran tick(const Bytes &token) { return run_tc(queue.queue().program_fd("olaf_lane_drain"), token); }
+    Ran tick(const Bytes &token) { return run_tc(queue.queue().program_fd("olaf_drain_tick"), token); }
     Ran caught(const Bytes &token) { return run_tc(queue.queue().program_fd("olaf_token_catch"), token); }
 
     Capture capture;
 };
 
-TEST_P(Lane, TheFirstToWaitLaunchesOneToken) {
+TEST_P(Drain, TheFirstToWaitLaunchesOneToken) {
     auto token = launch();
     EXPECT_EQ(queue.counters().tokens_launched, 1u);
-    EXPECT_GT(queue.ring().lane_deadline_ns, monotonic_ns());
+    EXPECT_GT(queue.ring().drain_deadline_ns, monotonic_ns());
     append(ipv4().carrying(Update{.cluster = 2})); // and the second doesn't
     EXPECT_EQ(queue.counters().tokens_launched, 1u);
     auto ran = caught(token);
     EXPECT_EQ(ran.verdict, redirect);
-    EXPECT_EQ(ran.bytes.size(), 8192u); // the first round empties the lane's bucket
+    EXPECT_EQ(ran.bytes.size(), 8192u); // the first round empties the drain's bucket
 }
 
-TEST_P(Lane, OtherFramesAreNotCaught) {
+TEST_P(Drain, OtherFramesAreNotCaught) {
     auto token = launch();
     for (std::size_t at = 12; at < 22; at++) {
         auto other = token;
@@ -69,7 +69,7 @@ TEST_P(Lane, OtherFramesAreNotCaught) {
     EXPECT_EQ(caught(Bytes(20, 0)).verdict, unspec);
 }
 
-TEST_P(Lane, ATickSendsEverythingDueInOrderAndTheTokenDies) {
+TEST_P(Drain, ATickSendsEverythingDueInOrderAndTheTokenDies) {
     auto token = launch();
     append(ipv6().vlan(3).carrying(Update{.cluster = 2, .lanes = lanes_of(40)}));
     append(ipv4().without_udp_checksum().carrying(Update{.cluster = 3, .lanes = lanes_of(60)}));
@@ -86,11 +86,11 @@ TEST_P(Lane, ATickSendsEverythingDueInOrderAndTheTokenDies) {
     EXPECT_TRUE(capture.empty());
     EXPECT_EQ(queue.totals().departed_drain, 3u);
     EXPECT_EQ(queue.totals().updates_out, 3u);
-    EXPECT_EQ(queue.ring().lane_deadline_ns, 0u);
+    EXPECT_EQ(queue.ring().drain_deadline_ns, 0u);
     EXPECT_TRUE(queue.waiting().empty());
 }
 
-TEST_P(Lane, ABusyLinkSendsTheTokenRoundAgain) {
+TEST_P(Drain, ABusyLinkSendsTheTokenRoundAgain) {
     auto token = launch();
     auto ran = tick(token);
     EXPECT_EQ(ran.verdict, redirect);
@@ -98,15 +98,15 @@ TEST_P(Lane, ABusyLinkSendsTheTokenRoundAgain) {
     EXPECT_EQ(hex(std::span(ran.bytes).subspan(12, 14)), hex(std::span(token).subspan(12, 14)));
     EXPECT_TRUE(capture.empty());
     EXPECT_EQ(queue.totals().departed_drain, 0u);
-    EXPECT_EQ(queue.counters().lane_ticks, 1u);
+    EXPECT_EQ(queue.counters().drain_ticks, 1u);
     queue.link_free();
     EXPECT_EQ(tick(token).verdict, shot);
     EXPECT_EQ(queue.totals().departed_drain, 1u);
 }
 
-TEST_P(Lane, WhatIsHeldNeitherRidesNorGoesByTheLaneAndStillFolds) {
+TEST_P(Drain, WhatIsHeldNeitherRidesNorGoesByTheDrainAndStillFolds) {
     auto token = launch();
-    olaf_control control{.draining_until_ns = 0, .held_until_ns = UINT64_MAX};
+    olaf_control control{.emptying_until_ns = 0, .held_until_ns = UINT64_MAX};
     const auto order = [&] {
         std::uint32_t zero = 0;
         ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
@@ -125,15 +125,15 @@ TEST_P(Lane, WhatIsHeldNeitherRidesNorGoesByTheLaneAndStillFolds) {
     EXPECT_TRUE(queue.waiting().empty());
 }
 
-TEST_P(Lane, AStaleTokenDies) {
+TEST_P(Drain, AStaleTokenDies) {
     auto stale = launch();
     auto live = launch(); // the first is overdue
     EXPECT_EQ(tick(stale).verdict, shot);
-    EXPECT_EQ(queue.counters().lane_stale, 1u);
+    EXPECT_EQ(queue.counters().drain_stale, 1u);
     EXPECT_EQ(tick(live).verdict, redirect);
 }
 
-TEST_P(Lane, ATokenThatComesToAnEmptyQueueDies) {
+TEST_P(Drain, ATokenThatComesToAnEmptyQueueDies) {
     auto token = launch();
     queue.link_free();
     EXPECT_EQ(tick(token).verdict, shot);
@@ -142,28 +142,28 @@ TEST_P(Lane, ATokenThatComesToAnEmptyQueueDies) {
     EXPECT_EQ(tick(next).verdict, redirect);
 }
 
-/// A lane that ticks once in a second: its token is away for one interval, not for 64.
-class SlowLane : public QueueTest {
+/// A drain that ticks once in a second: its token is away for one interval, not for 64.
+class SlowDrain : public QueueTest {
   protected:
-    SlowLane() : QueueTest([] {
+    SlowDrain() : QueueTest([] {
         auto config = small_queue();
         config.drain_interval_ns = 1'000'000'000;
         return config;
     }()) {}
 };
 
-TEST_F(SlowLane, ATokenIsAwayForOneIntervalAndNotLateBefore) {
+TEST_F(SlowDrain, ATokenIsAwayForOneIntervalAndNotLateBefore) {
     queue.set_link(UINT64_MAX / 2, 0);
     const auto token = queue.offer(ipv4().carrying(Update{.cluster = 1})).bytes;
     EXPECT_EQ(run_tc(queue.queue().program_fd("olaf_token_catch"), token).bytes.size(), 128u);
-    EXPECT_GT(queue.ring().lane_deadline_ns, monotonic_ns() + 900'000'000);
+    EXPECT_GT(queue.ring().drain_deadline_ns, monotonic_ns() + 900'000'000);
     const auto ticked = monotonic_ns();
-    EXPECT_EQ(run_tc(queue.queue().program_fd("olaf_lane_drain"), token).bytes.size(), 128u);
-    EXPECT_GT(queue.ring().lane_deadline_ns, ticked + 1'000'000'000);
-    EXPECT_LT(queue.ring().lane_deadline_ns, ticked + 2'000'000'000);
+    EXPECT_EQ(run_tc(queue.queue().program_fd("olaf_drain_tick"), token).bytes.size(), 128u);
+    EXPECT_GT(queue.ring().drain_deadline_ns, ticked + 1'000'000'000);
+    EXPECT_LT(queue.ring().drain_deadline_ns, ticked + 2'000'000'000);
 }
 
-INSTANTIATE_TEST_SUITE_P(Deliver, Lane,
+INSTANTIATE_TEST_SUITE_P(Deliver, Drain,
                          testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD),
                          [](const auto &info) {
                              return std::string(info.param == OLAF_DELIVER_LOCAL ? "local"

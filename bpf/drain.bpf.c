@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * The drain lane: departures when nothing arrives to ride on.
+ * The drain: departures when nothing arrives to ride on.
  *
- *   DEV, TC ingress:        olaf_token_catch   the token goes into the lane
- *   lane, far end, ingress: olaf_lane_drain    what is due leaves; the token goes round
- *   lane, near end, ingress: olaf_lane_kick    an ACK made something due: it leaves now;
+ *   DEV, TC ingress:        olaf_token_catch   the token goes into the drain
+ *   drain, far end, ingress: olaf_drain_tick    what is due leaves; the token goes round
+ *   drain, near end, ingress: olaf_drain_kick    an ACK made something due: it leaves now;
  *                                              a token was lost: a new one starts
  *
- * The lane is a veth pair. Its near end (olaf_cfg.lane_ifindex) has a token bucket that
+ * The drain is a veth pair. Its near end (olaf_cfg.drain_ifindex) has a token bucket that
  * lets a token through a drain interval after the last, longer ones later. Nothing holds
  * up what goes the other way, from the far end (olaf_cfg.kick_ifindex). One token is
- * alive: the ring's lane_generation. While anything waits it circulates; it dies when
+ * alive: the ring's drain_generation. While anything waits it circulates; it dies when
  * it finds nothing waiting, under the same lock that appending takes, so no wake-up is
  * lost.
  */
@@ -27,7 +27,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 /*
  * TC ingress of the queue's device. Everything but a token passes, having looked after a
  * lost one, and later filters still run. The first trip is made at the length of the longest
- * turn: that uses up what the lane's bucket has saved, and ticks then come at their interval.
+ * turn: that uses up what the drain's bucket has saved, and ticks then come at their interval.
  */
 SEC("tc")
 int olaf_token_catch(struct __sk_buff *skb)
@@ -44,14 +44,14 @@ int olaf_token_catch(struct __sk_buff *skb)
 	/* Where the skb begins is where it will be sent from: see olaf_token_read(). */
 	if (bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0))
 		return TC_ACT_SHOT;
-	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+	return bpf_redirect(olaf_cfg.drain_ifindex, 0);
 }
 
 /*
  * Nothing more is due: when shall the token be back? Returns nanoseconds, or -1: never,
  * because nothing waits and nobody who popped may still append.
  */
-static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 generation, int blocked)
+static __always_inline __s64 olaf_drain_rest(struct olaf_ring *ring, __u32 generation, int blocked)
 {
 	__u64 now = bpf_ktime_get_ns(), due = olaf_due_ns(ring, now);
 	__s64 wait = -1;
@@ -62,12 +62,12 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 	/* Not to be had: look again in a tick, so that no wake-up is lost. */
 	if (!olaf_lock(&ring->lock))
 		return 0;
-	if (ring->lane_generation == generation) {
+	if (ring->drain_generation == generation) {
 		if (ring->head == ring->tail && !ring->holds) {
-			ring->lane_deadline_ns = 0;
+			ring->drain_deadline_ns = 0;
 		} else {
 			wait = due > now ? due - now : 0;
-			ring->lane_deadline_ns = olaf_token_deadline(now, wait);
+			ring->drain_deadline_ns = olaf_token_deadline(now, wait);
 		}
 	}
 	olaf_unlock(&ring->lock);
@@ -75,7 +75,7 @@ static __always_inline __s64 olaf_lane_rest(struct olaf_ring *ring, __u32 genera
 }
 
 /* What is due leaves. Returns enum olaf_drained of the last one. */
-static __always_inline int olaf_lane_burst(struct __sk_buff *skb, struct olaf_ring *ring,
+static __always_inline int olaf_drain_burst(struct __sk_buff *skb, struct olaf_ring *ring,
 					   __u32 generation)
 {
 	__u64 end = *(volatile __u64 *)&ring->tail;
@@ -86,9 +86,9 @@ static __always_inline int olaf_lane_burst(struct __sk_buff *skb, struct olaf_ri
 	return drained;
 }
 
-/* TC ingress of the lane's far end: one tick. */
+/* TC ingress of the drain's far end: one tick. */
 SEC("tc")
-int olaf_lane_drain(struct __sk_buff *skb)
+int olaf_drain_tick(struct __sk_buff *skb)
 {
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_token token;
@@ -98,41 +98,41 @@ int olaf_lane_drain(struct __sk_buff *skb)
 	if (!ring || olaf_token_read(skb, &token))
 		return TC_ACT_SHOT;
 	if (token.generation == OLAF_PROOF) {
-		olaf_count(lane_proofs);
+		olaf_count(drain_proofs);
 		return TC_ACT_SHOT;
 	}
-	if (token.generation != *(volatile __u32 *)&ring->lane_generation) {
-		olaf_count(lane_stale);
+	if (token.generation != *(volatile __u32 *)&ring->drain_generation) {
+		olaf_count(drain_stale);
 		return TC_ACT_SHOT;
 	}
-	olaf_count(lane_ticks);
-	drained = olaf_lane_burst(skb, ring, token.generation);
+	olaf_count(drain_ticks);
+	drained = olaf_drain_burst(skb, ring, token.generation);
 	if (drained == OLAF_DRAINED_ASK)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
-	wait = olaf_lane_rest(ring, token.generation, drained == OLAF_DRAINED_BLOCKED);
+	wait = olaf_drain_rest(ring, token.generation, drained == OLAF_DRAINED_BLOCKED);
 	if (wait < 0 || olaf_token_renew(skb, token.generation, wait))
 		return TC_ACT_SHOT;
-	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+	return bpf_redirect(olaf_cfg.drain_ifindex, 0);
 }
 
 /* The clone of some frame (revive.bpf.h) becomes the token, and starts on its first turn. */
-static __always_inline int olaf_lane_start(struct __sk_buff *skb, __u32 generation)
+static __always_inline int olaf_drain_start(struct __sk_buff *skb, __u32 generation)
 {
 	struct olaf_ring *ring = olaf_the_ring();
 
-	if (!ring || generation != *(volatile __u32 *)&ring->lane_generation ||
+	if (!ring || generation != *(volatile __u32 *)&ring->drain_generation ||
 	    olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
 		return TC_ACT_SHOT;
-	return bpf_redirect(olaf_cfg.lane_ifindex, 0);
+	return bpf_redirect(olaf_cfg.drain_ifindex, 0);
 }
 
 /*
- * TC ingress of the lane's near end: a clone of an ACK (ack_window.bpf.h), with a token's
+ * TC ingress of the drain's near end: a clone of an ACK (ack_window.bpf.h), with a token's
  * bytes, for one burst; or a new token. It has still its frame's tag and marks beside its
  * bytes. Longer by a byte, it forgets the sum that a device may have taken of it.
  */
 SEC("tc")
-int olaf_lane_kick(struct __sk_buff *skb)
+int olaf_drain_kick(struct __sk_buff *skb)
 {
 	struct olaf_ring *ring = olaf_the_ring();
 	struct olaf_token token;
@@ -142,22 +142,22 @@ int olaf_lane_kick(struct __sk_buff *skb)
 	skb->mark = 0;
 	skb->priority = 0;
 	if (token.generation != OLAF_KICK)
-		return olaf_lane_start(skb, token.generation);
+		return olaf_drain_start(skb, token.generation);
 	if (bpf_skb_change_tail(skb, skb->len + 1, 0))
 		return TC_ACT_SHOT;
-	olaf_count(lane_kicks);
-	if (olaf_lane_burst(skb, ring, OLAF_KICK) == OLAF_DRAINED_ASK)
+	olaf_count(drain_kicks);
+	if (olaf_drain_burst(skb, ring, OLAF_KICK) == OLAF_DRAINED_ASK)
 		return bpf_redirect_neigh(olaf_cfg.egress_ifindex, NULL, 0, 0);
 	return TC_ACT_SHOT;
 }
 
 /*
  * Run by attach, with a frame of its own: sends it out of the queue's device as a proof. The
- * egress program turns it round, and from there on it goes a token's way (lane_proofs). 0,
+ * egress program turns it round, and from there on it goes a token's way (drain_proofs). 0,
  * or negative: the device refused it.
  */
 SEC("tc")
-int olaf_lane_prove(struct __sk_buff *skb)
+int olaf_drain_prove(struct __sk_buff *skb)
 {
 	struct olaf_token token;
 
