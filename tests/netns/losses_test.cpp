@@ -21,7 +21,7 @@ std::ostream &operator<<(std::ostream &out, const Lost &lost) {
 Lost lost(const Status &status) {
     const auto &object = status.json.at("lost_behind");
     const auto number = [&](const char *key) { return object.at(key).get<std::uint64_t>(); };
-    return {number("redirect"), number("transmit"), number("send_back"), number("drain")};
+    return {number("redirect"), number("transmit"), number("send_back"), number("drain_send")};
 }
 
 class Losses : public testing::Test {
@@ -129,7 +129,7 @@ TEST_F(Losses, AreUnknownWhereNobodyMayWatch) {
     EXPECT_NE(attach.err.find("in: losses behind the queue won't be counted: "), std::string::npos);
     for (const auto *key : {"redirect", "transmit", "send_back"})
         EXPECT_TRUE(bed.olaf.status().json.at("lost_behind").at(key).is_null()) << key;
-    EXPECT_EQ(bed.olaf.status().json.at("lost_behind").at("drain"), 0);
+    EXPECT_EQ(bed.olaf.status().json.at("lost_behind").at("drain_send"), 0);
     bed.olaf.replace(); // here it may be watched
     EXPECT_EQ(lost(bed.olaf.status()), (Lost{0, 0, 0, 0}));
     EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);

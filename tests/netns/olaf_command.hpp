@@ -34,7 +34,7 @@ struct Status {
     /// Departures that no frame could carry, or that the output refused to the drain.
     [[nodiscard]] std::uint64_t failed() const {
         return json.at("departures_failed").at("unfit").get<std::uint64_t>() +
-               json.at("lost_behind").at("drain").get<std::uint64_t>();
+               json.at("lost_behind").at("drain_send").get<std::uint64_t>();
     }
 };
 
