@@ -9,6 +9,7 @@
 #include "cli_options.hpp"
 #include "loader/datapath/config.hpp"
 #include "observers.hpp"
+#include "traffic.hpp"
 
 namespace olaf {
 namespace {
@@ -230,6 +231,7 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
     add_observers(app, into);
     add_doctor(app, into.doctor);
     add_meter(app, into.meter);
+    add_traffic(app, into);
 }
 
 std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv) {
@@ -270,6 +272,10 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         line.command = std::move(options.report);
     else if (app.got_subcommand("serve"))
         line.command = std::move(options.serve);
+    else if (app.got_subcommand("send"))
+        line.command = std::move(options.send);
+    else if (app.got_subcommand("receive"))
+        line.command = std::move(options.receive);
     else if (app.got_subcommand("meter"))
         line.command = std::move(options.meter);
     else

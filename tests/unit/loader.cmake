@@ -61,6 +61,11 @@ if(NOT OLAF_SANITIZE)
                        PROPERTIES LABELS unit TIMEOUT 60)
 endif()
 
+# olaf send and olaf receive, over loopback.
+add_executable(olaf_traffic_tests traffic_test.cpp)
+target_link_libraries(olaf_traffic_tests PRIVATE olaf_cli olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_traffic_tests PROPERTIES LABELS unit)
+
 # What the observing commands show, without a queue.
 add_executable(olaf_observe_tests
   event_test.cpp
