@@ -115,13 +115,15 @@ Result<void> Fleet::ask() {
         const auto sum = summed(clusters_[member.cluster]);
         if (sum.received >= sum.sent && !clusters_[member.cluster].book.empty())
             continue;
-        // Where the cluster is there with another size, only this is answered; and only the
-        // update makes a cluster, and goes the way of updates (to an upstream server).
-        if (clusters_[member.cluster].book.empty())
-            if (auto joined = member.worker.join(); !joined)
-                return std::unexpected(joined.error());
-        if (auto asked = member.worker.push(gradient_, 0, member.worker.model_version()); !asked)
+        const auto &cluster = clusters_[member.cluster];
+        auto asked = member.worker.push(gradient_, 0, cluster.newest_version);
+        if (!asked)
             return not_pushed(asked.error());
+        // An update makes a cluster, and goes the way of updates, be it to an upstream server. But
+        // where the cluster is there with another size, only this is answered.
+        if (cluster.book.empty() && member.worker.stats().updates > 1)
+            if (auto joined = member.worker.join(); !joined)
+                return joined;
     }
     return {};
 }
