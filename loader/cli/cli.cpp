@@ -22,17 +22,6 @@ Result<olaf_policy> parse_policy(const std::string &text) {
     return fail("find policy", "'" + text + "'", 0, "it is one of olaf, fifo, aggregate, newest");
 }
 
-/// attach DEV --save, and not a word about the queue.
-bool saves_only(const CLI::App &attach) {
-    std::size_t given = 0;
-    for (const auto *option : attach.get_options())
-        given += option->count() > 0 ? 1 : 0;
-    for (const auto *group : attach.get_subcommands([](const CLI::App *) { return true; }))
-        for (const auto *option : group->get_options())
-            given += option->count() > 0 ? 1 : 0;
-    return given == 2 && attach.count("--save") > 0;
-}
-
 void add_attach(CLI::App &root, AttachOptions &options) {
     auto &app = *root.add_subcommand("attach", "Put the queue on a device; returns when it is live "
                                                "and needs no process afterwards");
