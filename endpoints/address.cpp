@@ -22,9 +22,9 @@ const sockaddr_in6 &v6(const sockaddr_storage &storage) {
 
 } // namespace
 
-Result<Address> Address::resolve(const std::string &host, std::uint16_t port) {
+Result<Address> Address::resolve(const std::string &host, std::uint16_t port, int family) {
     addrinfo hints{};
-    hints.ai_family = AF_UNSPEC;
+    hints.ai_family = family;
     hints.ai_socktype = SOCK_DGRAM;
     hints.ai_flags = AI_NUMERICSERV;
     addrinfo *found = nullptr;
@@ -39,7 +39,7 @@ Result<Address> Address::resolve(const std::string &host, std::uint16_t port) {
     return address;
 }
 
-Result<Address> Address::parse(const std::string &text) {
+Result<Address> Address::parse(const std::string &text, int family) {
     const std::size_t colon = text.rfind(':');
     const bool bracketed = text.starts_with('[');
     // More than one colon and no brackets: an IPv6 address without a port.
@@ -49,14 +49,14 @@ Result<Address> Address::parse(const std::string &text) {
     if (bracketed && host.ends_with(']'))
         host = host.substr(1, host.size() - 2);
     if (!has_port)
-        return resolve(host);
+        return resolve(host, OLAF_DEFAULT_PORT, family);
 
     std::uint16_t port = 0;
     const char *end = text.data() + text.size();
     const auto [rest, error] = std::from_chars(text.data() + colon + 1, end, port);
     if (error != std::errc() || rest != end)
         return fail("parse address", text, 0, "write ADDR[:PORT]", "the port is not a number");
-    return resolve(host, port);
+    return resolve(host, port, family);
 }
 
 Address Address::from(const sockaddr_storage &storage) {

@@ -60,6 +60,7 @@ class ParameterServer::Impl {
     Decoded<void> handle_update(std::size_t message);
     Decoded<void> handle_join(std::size_t message);
     Decoded<Served *> find(std::uint32_t cluster);
+    Decoded<Served *> find_or_admit(const Update &update);
     void answer(const Served &served, Slice slice, const Answered &answered, bool to_all);
 
     ServerOptions options_;

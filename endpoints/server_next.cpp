@@ -39,7 +39,7 @@ Decoded<void> ParameterServer::Impl::accept(std::size_t message) {
                             : decode_update(batch_.bytes(message));
     if (!update)
         return handle(message); // a join, or it says once more what is wrong
-    const auto served = find(update->cluster);
+    const auto served = find_or_admit(*update);
     if (!served)
         return std::unexpected(served.error());
     const auto contribution =

@@ -54,7 +54,7 @@ Decoded<void> ParameterServer::Impl::handle_update(std::size_t message) {
     const auto update = decode_update(batch_.bytes(message));
     if (!update)
         return std::unexpected(update.error());
-    const auto served = find(update->cluster);
+    const auto served = find_or_admit(*update);
     if (!served)
         return std::unexpected(served.error());
     Cluster &cluster = (*served)->cluster;
@@ -96,6 +96,20 @@ Decoded<ParameterServer::Impl::Served *> ParameterServer::Impl::find(std::uint32
     if (found == clusters_.end())
         return std::unexpected(Reject::unknown_cluster);
     return &found->second;
+}
+
+Decoded<ParameterServer::Impl::Served *>
+ParameterServer::Impl::find_or_admit(const Update &update) {
+    const auto found = find(update.cluster);
+    if (found || !options_.admit)
+        return found;
+    auto settings = options_.admit(update);
+    if (!settings)
+        return found;
+    settings->cluster = update.cluster;
+    if (const auto added = add_cluster(std::move(*settings)); !added)
+        return found;
+    return find(update.cluster);
 }
 
 // Sends every segment of the weights that overlaps `slice`.

@@ -16,7 +16,9 @@ bool same(const olaf_prefix &a, const olaf_prefix &b) {
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-std::vector<olaf_prefix> listed(int map_fd) {
+} // namespace
+
+std::vector<olaf_prefix> allowed_prefixes(int map_fd) {
     std::vector<olaf_prefix> found;
     olaf_prefix key{}, next{};
     for (int more = bpf_map_get_next_key(map_fd, nullptr, &next); more == 0;
@@ -27,10 +29,8 @@ std::vector<olaf_prefix> listed(int map_fd) {
     return found;
 }
 
-} // namespace
-
 Result<void> allow(int map_fd, const std::vector<olaf_prefix> &prefixes, Undo *undo) {
-    const auto before = listed(map_fd);
+    const auto before = allowed_prefixes(map_fd);
     for (const auto &prefix : prefixes) {
         const auto known = [&](const olaf_prefix &other) { return same(other, prefix); };
         if (std::ranges::any_of(before, known))
@@ -46,7 +46,7 @@ Result<void> allow(int map_fd, const std::vector<olaf_prefix> &prefixes, Undo *u
 }
 
 Result<void> allow_only(int map_fd, const std::vector<olaf_prefix> &prefixes) {
-    for (const auto &prefix : listed(map_fd)) {
+    for (const auto &prefix : allowed_prefixes(map_fd)) {
         const auto kept = [&](const olaf_prefix &other) { return same(other, prefix); };
         if (std::ranges::none_of(prefixes, kept) && bpf_map_delete_elem(map_fd, &prefix) != 0 &&
             errno != ENOENT)

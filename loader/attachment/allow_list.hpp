@@ -14,6 +14,9 @@ namespace olaf {
 /// Adds those that aren't there; takes them away again if the undo comes to it.
 Result<void> allow(int map_fd, const std::vector<olaf_prefix> &prefixes, Undo *undo = nullptr);
 
+/// Those that are there.
+std::vector<olaf_prefix> allowed_prefixes(int map_fd);
+
 /// Removes all others.
 Result<void> allow_only(int map_fd, const std::vector<olaf_prefix> &prefixes);
 

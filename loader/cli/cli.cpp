@@ -9,6 +9,7 @@
 #include "cli_options.hpp"
 #include "loader/datapath/config.hpp"
 #include "observers.hpp"
+#include "traffic.hpp"
 
 namespace olaf {
 namespace {
@@ -112,7 +113,12 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     app.add_flag("--replace", options.replace,
                  "swap the programs of the running queue and keep its state;\n"
                  "what isn't given stays as it is");
-    app.callback([&options] {
+    app.add_flag("--save", options.save,
+                 "write what is attached to /etc/olaf/DEV.conf, for olaf@DEV.service to attach\n"
+                 "after a reboot; alone: of the queue that is there");
+    app.callback([&options, &app] {
+        if (saves_only(app))
+            return;
         if (!options.replace && !options.local && options.forward.empty() && !options.upstream)
             throw CLI::RequiredError("one of --local, --forward DEV2, --upstream ADDR");
     });
@@ -230,6 +236,7 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
     add_observers(app, into);
     add_doctor(app, into.doctor);
     add_meter(app, into.meter);
+    add_traffic(app, into);
 }
 
 std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv) {
@@ -270,6 +277,10 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         line.command = std::move(options.report);
     else if (app.got_subcommand("serve"))
         line.command = std::move(options.serve);
+    else if (app.got_subcommand("send"))
+        line.command = std::move(options.send);
+    else if (app.got_subcommand("receive"))
+        line.command = std::move(options.receive);
     else if (app.got_subcommand("meter"))
         line.command = std::move(options.meter);
     else

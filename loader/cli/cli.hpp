@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "loader/commands/commands.hpp"
+#include "loader/traffic/options.hpp"
 
 namespace CLI {
 class App;
@@ -26,6 +27,8 @@ struct CommandOptions {
     ServeOptions serve;
     DoctorOptions doctor;
     MeterOptions meter;
+    SendOptions send;
+    ReceiveOptions receive;
 };
 
 /// Declares every command and option: for parsing, and for the manual and the completions, which
@@ -35,7 +38,8 @@ void define_command_line(CLI::App &app, CommandOptions &into);
 struct CommandLine {
     GlobalOptions global;
     std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, TraceOptions,
-                 TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions>
+                 TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
+                 SendOptions, ReceiveOptions>
         command;
 };
 

@@ -52,4 +52,15 @@ inline void device_argument(CLI::App &app, std::string &into, bool required = tr
     app.add_option("device", into, "Network device")->type_name("DEV")->required(required);
 }
 
+/// attach DEV --save, and not a word about the queue.
+inline bool saves_only(const CLI::App &attach) {
+    std::size_t given = 0;
+    for (const auto *option : attach.get_options())
+        given += option->count() > 0 ? 1 : 0;
+    for (const auto *group : attach.get_subcommands([](const CLI::App *) { return true; }))
+        for (const auto *option : group->get_options())
+            given += option->count() > 0 ? 1 : 0;
+    return given == 2 && attach.count("--save") > 0;
+}
+
 } // namespace olaf

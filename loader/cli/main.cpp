@@ -10,6 +10,7 @@
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "print.hpp"
+#include "print_traffic.hpp"
 
 namespace {
 
@@ -50,6 +51,14 @@ struct Run {
         return done(meter(options, [&](const Meter::Reading &reading, std::uint64_t started_ns) {
             print(options, reading, started_ns, global.json);
         }));
+    }
+    Result<bool> operator()(const SendOptions &options) const {
+        const auto summary = send_updates(options, send_watcher(global));
+        const auto shown = printed(summary);
+        return shown && summary->failure ? std::unexpected(*summary->failure) : shown;
+    }
+    Result<bool> operator()(const ReceiveOptions &options) const {
+        return printed(receive_updates(options, receive_watcher(global)));
     }
 
   private:

@@ -10,6 +10,7 @@
 #include "loader/attachment/native.hpp"
 #include "loader/attachment/plan.hpp"
 #include "loader/attachment/replace.hpp"
+#include "loader/attachment/saved.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/host/host.hpp"
@@ -101,10 +102,32 @@ Result<Record> attach_new(const AttachOptions &options, const Device &device,
     return record;
 }
 
+/// The command line lets nothing else leave the delivery open.
+bool saves_only(const AttachOptions &options) {
+    return options.save && !options.replace && !options.local && options.forward.empty() &&
+           !options.upstream;
+}
+
+Result<Record> running_record(const std::string &device) {
+    const auto attached = live_attachment(device);
+    if (!attached)
+        return std::unexpected(attached.error());
+    return attached->record;
+}
+
+Result<void> save(const std::string &device) {
+    const auto path = save_attachment(device);
+    if (!path)
+        return std::unexpected(path.error());
+    note(fmt::format("{}: saved in {}; systemctl enable {} attaches it after a reboot", device,
+                     *path, service_name(device)));
+    return {};
+}
+
 } // namespace
 
 Result<Attached> attach(const AttachOptions &options) {
-    if (auto good = require_privileges("attach to", options.device); !good)
+    if (auto good = require_privileges_to_change("attach to", options.device); !good)
         return std::unexpected(good.error());
     if (auto good = require_kernel("attach to", options.device); !good)
         return std::unexpected(good.error());
@@ -115,10 +138,14 @@ Result<Attached> attach(const AttachOptions &options) {
     if (!netns)
         return std::unexpected(netns.error());
     const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
-    const auto record =
-        options.replace ? replace(options, *device, place) : attach_new(options, *device, place);
+    const auto record = saves_only(options) ? running_record(options.device)
+                        : options.replace   ? replace(options, *device, place)
+                                            : attach_new(options, *device, place);
     if (!record)
         return std::unexpected(record.error());
+    if (options.save)
+        if (auto saved = save(device->name); !saved)
+            return std::unexpected(saved.error());
     if (options.upstream)
         wake_neighbour(*options.upstream);
     return Attached{.device = device->name, .record = *record, .memory_bytes = map_memory(place)};

@@ -27,6 +27,9 @@ Check check_kernel() {
 }
 
 Check check_privileges() {
+    if (require_privileges("", "") && !require_privileges_to_change("", ""))
+        return {"privileges", Verdict::bad, "no CAP_SYS_ADMIN",
+                "run as root: attach and detach take CAP_SYS_ADMIN and CAP_NET_ADMIN"};
     if (require_privileges("", ""))
         return {"privileges", Verdict::good, "CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN", ""};
     return {"privileges", Verdict::bad, "not root",

@@ -66,7 +66,7 @@ Result<std::uint64_t> empty_dead(const Attachment &attachment, bool force, bool 
 } // namespace
 
 Result<Detached> detach(const DetachOptions &options) {
-    if (auto good = require_privileges("detach from", options.device); !good)
+    if (auto good = require_privileges_to_change("detach from", options.device); !good)
         return std::unexpected(good.error());
     auto attachment = find_attachment(options.device);
     if (!attachment)

@@ -33,8 +33,9 @@ add_custom_target(olaf_counters_docs
   COMMENT "Renewing docs/counters.md and docs/schema/counters.json"
   VERBATIM)
 
-install(DIRECTORY ${OLAF_DESCRIBED}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man8
+install(DIRECTORY ${OLAF_DESCRIBED}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT command
         FILES_MATCHING PATTERN "*.8")
 install(FILES ${OLAF_DESCRIBED}/olaf.bash RENAME olaf
-        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-install(FILES ${OLAF_DESCRIBED}/_olaf DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT command)
+install(FILES ${OLAF_DESCRIBED}/_olaf DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions
+        COMPONENT command)

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -39,16 +40,36 @@ bool is_preempt_rt() {
     return tells_preempt_rt(realtime, ::uname(&name) == 0 ? name.version : "");
 }
 
-Result<void> require_privileges(const std::string &operation, const std::string &object) {
+namespace {
+
+/// Whether this process has a capability.
+auto own_capabilities() {
     __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-    __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {};
-    ::syscall(SYS_capget, &header, data);
-    const auto has = [&](int capability) {
-        return (data[capability / 32].effective >> (capability % 32)) & 1;
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+    ::syscall(SYS_capget, &header, data.data());
+    return [data](int capability) {
+        const auto word = static_cast<std::size_t>(capability / 32);
+        return ((data[word].effective >> (capability % 32)) & 1) != 0;
     };
+}
+
+} // namespace
+
+Result<void> require_privileges(const std::string &operation, const std::string &object) {
+    const auto has = own_capabilities();
     if (has(CAP_NET_ADMIN) && ((has(CAP_BPF) && has(CAP_PERFMON)) || has(CAP_SYS_ADMIN)))
         return {};
     return fail(operation, object, EPERM, "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)");
+}
+
+Result<void> require_privileges_to_change(const std::string &operation,
+                                          const std::string &object) {
+    const auto has = own_capabilities();
+    if (has(CAP_NET_ADMIN) && has(CAP_SYS_ADMIN))
+        return {};
+    return fail(operation, object, EPERM, "run as root (CAP_SYS_ADMIN and CAP_NET_ADMIN)",
+                "a queue's filters are known by their programs' ids, of which the kernel tells "
+                "nobody else");
 }
 
 Result<void> require_kernel(const std::string &operation, const std::string &object) {

@@ -23,6 +23,9 @@ std::string kernel_release(); ///< "6.1.0-18-amd64"
 /// CAP_NET_ADMIN with CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN for those two: "OPERATION OBJECT"
 /// can't do without.
 Result<void> require_privileges(const std::string &operation, const std::string &object);
+/// The same for attaching and detaching, which take more: CAP_NET_ADMIN with CAP_SYS_ADMIN. Without
+/// it filters of an older queue aren't recognised, and would be left behind in silence.
+Result<void> require_privileges_to_change(const std::string &operation, const std::string &object);
 
 Result<void> require_kernel(const std::string &operation, const std::string &object);
 

@@ -7,8 +7,8 @@ add_executable(olaf_cli_tests cli_test.cpp own_macs_test.cpp)
 target_link_libraries(olaf_cli_tests PRIVATE olaf_cli olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_cli_tests PROPERTIES LABELS unit)
 
-# What the host is.
-add_executable(olaf_host_tests host_test.cpp)
+# What the host is; what is saved of a queue.
+add_executable(olaf_host_tests host_test.cpp saved_test.cpp)
 target_link_libraries(olaf_host_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_host_tests PROPERTIES LABELS unit)
 
@@ -60,6 +60,11 @@ if(NOT OLAF_SANITIZE)
   set_tests_properties(observe.service observe.alerts observe.lock
                        PROPERTIES LABELS unit TIMEOUT 60)
 endif()
+
+# olaf send and olaf receive, over loopback.
+add_executable(olaf_traffic_tests traffic_test.cpp)
+target_link_libraries(olaf_traffic_tests PRIVATE olaf_cli olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_traffic_tests PROPERTIES LABELS unit)
 
 # What the observing commands show, without a queue.
 add_executable(olaf_observe_tests

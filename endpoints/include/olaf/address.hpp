@@ -19,11 +19,12 @@ class Address {
 
     /// A numeric address or a host name, and a port in host byte order. IPv6 may carry a
     /// zone ("fe80::1%eth0"). A name is looked up, which can block for as long as the
-    /// host's resolver does.
+    /// host's resolver does. `family`: AF_INET or AF_INET6, for a name that has both.
     [[nodiscard]] static Result<Address> resolve(const std::string &host,
-                                                 std::uint16_t port = OLAF_DEFAULT_PORT);
+                                                 std::uint16_t port = OLAF_DEFAULT_PORT,
+                                                 int family = AF_UNSPEC);
     /// "ADDR", "ADDR:PORT", "IPV6" or "[IPV6]:PORT", resolved as above.
-    [[nodiscard]] static Result<Address> parse(const std::string &text);
+    [[nodiscard]] static Result<Address> parse(const std::string &text, int family = AF_UNSPEC);
     /// A socket address as the kernel gives it; AF_UNSPEC if it's of another family.
     [[nodiscard]] static Address from(const sockaddr_storage &storage);
 

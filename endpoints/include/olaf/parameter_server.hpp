@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -30,6 +31,10 @@ struct ServerOptions {
     /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
     int receive_buffer = 8 << 20;
     int send_buffer = 8 << 20;
+    /// Asked when an UPDATE comes for a cluster that isn't there: what to add it with, which is
+    /// then handled like any other, or nothing, and it is rejected as unknown_cluster. Its
+    /// `cluster` is set by the server. None is ever added if empty.
+    std::function<std::optional<ClusterSettings>(const Update &first)> admit = {};
 };
 
 struct ServerStats {

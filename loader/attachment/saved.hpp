@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What is attached, written down for a service to attach again (`olaf attach --save`).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "olaf/queue.h"
+#include "olaf/result.hpp"
+
+namespace olaf {
+
+/// The options of `attach`, after the device, that make a queue like `running`. Those are left out
+/// that attach would choose by itself: `usual` is what it makes of the delivery alone. `target` is
+/// the delivery's, as people write it.
+std::vector<std::string> options_like(const olaf_config &running, const olaf_config &usual,
+                                      const std::string &target,
+                                      const std::vector<olaf_prefix> &allowed);
+
+/// Name of the service that attaches a device again, as a shell takes it.
+std::string service_name(const std::string &device);
+
+/// Writes /etc/olaf/DEV.conf from what is attached to the device; returns its path. Whoever reads
+/// it meanwhile finds the old one or the new one.
+Result<std::string> save_attachment(const std::string &device);
+
+} // namespace olaf

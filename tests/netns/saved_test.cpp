@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf attach --save`, and what olaf@DEV.service does with the file: a start, a reload and a stop,
+// with the service's capabilities and no others.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <regex>
+
+#include "testbed.hpp"
+#include "traces.hpp"
+
+namespace olaf::test {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A setting of the service.
+std::string setting(const std::string &key) {
+    std::ifstream unit(OLAF_SOURCE "/loader/systemd/olaf@.service.in");
+    for (std::string line; std::getline(unit, line);)
+        if (line.starts_with(key + "="))
+            return line.substr(key.size() + 1);
+    throw std::runtime_error("no " + key + " in the service");
+}
+
+/// The service's command line, as a shell takes it.
+std::string service(const std::string &key) {
+    auto line = setting(key);
+    line = std::regex_replace(line, std::regex("@CMAKE_INSTALL_FULL_SBINDIR@/olaf"), OLAF_BINARY);
+    line = std::regex_replace(line, std::regex("%I"), "in");
+    std::istringstream names(setting("CapabilityBoundingSet"));
+    std::string caps = "-all";
+    for (std::string name; names >> name;) {
+        std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+        caps += ",+" + name.substr(4); // behind CAP_
+    }
+    return "setpriv --bounding-set " + caps + " --inh-caps " + caps + " --no-new-privs " + line;
+}
+
+/// Runs a script on the host with an /etc of its own; each line `--` of its output parts it.
+std::vector<std::string> parts(const Testbed &bed, const std::string &script) {
+    const auto outcome = run({"unshare", "--mount", "sh", "-euc",
+                              "mount -t tmpfs tmpfs /etc\nolaf=" OLAF_BINARY "\n" + script},
+                             {}, &bed.host);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    std::vector<std::string> found(1);
+    std::istringstream lines(outcome.out);
+    for (std::string line; std::getline(lines, line);)
+        if (line == "--")
+            found.emplace_back();
+        else
+            found.back() += line + "\n";
+    return found;
+}
+
+/// What a person asked for, of a status.
+Json asked(const std::string &text) {
+    const auto status = Json::parse(text);
+    Json found;
+    for (const auto *key : {"mode", "policy", "port", "deliver", "rate_bps", "limits", "allow_list",
+                            "strict", "verify"})
+        found[key] = status.at(key);
+    found["capacity"] = status.at("queue").at("capacity");
+    found["window"] = status.at("window").is_null() ? Json() : status.at("window").at("auto");
+    found["losses watched"] = !status.at("lost_behind").is_null();
+    return found;
+}
+
+struct Case {
+    const char *name;
+    Way way;
+    const char *given; ///< behind the delivery
+    const char *saved; ///< with the delivery, and without what attach chooses by itself
+};
+
+class Saved : public testing::TestWithParam<Case> {};
+
+TEST_P(Saved, IsAttachedAgainAsItWas) {
+    const auto &[name, way, given, saved] = GetParam();
+    Testbed bed{{.way = way}};
+    const auto before = traces(bed.host);
+    std::string delivery;
+    for (const auto &word : bed.delivery())
+        delivery += word + " ";
+    const auto found = parts(bed, "$olaf attach in " + delivery + given +
+                                      " --save >/dev/null\n"
+                                      "$olaf --json status in; echo --\n"
+                                      ". /etc/olaf/in.conf; echo \"$ATTACH\"; echo --\n"
+                                      "$olaf detach in >/dev/null\n" +
+                                      service("ExecStart") + " >/dev/null\n" +
+                                      "$olaf --json status in; echo --\n" + service("ExecReload") +
+                                      " >/dev/null\n"
+                                      "$olaf --json status in; echo --\n"
+                                      "ATTACH=; $olaf attach in --save >/dev/null\n"
+                                      ". /etc/olaf/in.conf; echo \"$ATTACH\"\n" +
+                                      service("ExecStop") + " >/dev/null\n");
+    ASSERT_EQ(found.size(), 5u);
+    EXPECT_EQ(found[1], saved + std::string("\n"));
+    EXPECT_EQ(asked(found[2]), asked(found[0]));
+    EXPECT_EQ(asked(found[3]), asked(found[0]));
+    EXPECT_EQ(found[4], found[1]);
+    EXPECT_EQ(traces(bed.host), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Queues, Saved,
+    testing::Values(
+        Case{"ByTheDefaults", Way::local, "", "--local"},
+        Case{"WithNumbersThatNoUnitHas", Way::local,
+             "--rate 1234567bit --drain-interval 123456789ns",
+             "--local --rate 1234567bit --drain-interval 123456789ns"},
+        Case{"WithEverything", Way::local,
+             "--port 7000 --queue 9 --rate 4mbit --window 8 --policy newest --fifo --max-clusters "
+             "64 "
+             "--max-segments 2 --max-lanes 32 --mode skb --drain-interval 1ms --activity-window 2s "
+             "--allow 10.0.0.0/8 --allow fd00::/8 --max-workers 7 --member-timeout 5s --strict "
+             "--verify",
+             "--local --port 7000 --queue 9 --rate 4mbit --window 8 --policy newest --fifo "
+             "--max-clusters 64 "
+             "--max-segments 2 --max-lanes 32 --mode skb --drain-interval 1ms --activity-window 2s "
+             "--allow 10.0.0.0/8 --allow fd00::/8 --max-workers 7 --member-timeout 5s --strict "
+             "--verify"},
+        Case{"Fifo", Way::routed, "--rate 2mbit --policy fifo",
+             "--forward out --rate 2mbit --policy fifo"},
+        Case{"Bridging", Way::bridged, "--window auto", "--forward out --window auto"},
+        Case{"Upstream4", Way::upstream4, "--rate 1gbit", "--upstream 10.0.1.2:6523 --rate 1gbit"},
+        Case{"Upstream6", Way::upstream6, "--rate unlimited",
+             "--upstream [fd00:0:0:1::2]:6523 --rate unlimited"}),
+    [](const auto &info) { return info.param.name; });
+
+TEST(SavedTest, ThereIsNothingToSaveWithoutAQueue) {
+    Testbed bed{{.way = Way::local}};
+    const auto outcome = bed.olaf({"attach", "in", "--save"});
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("none is attached"), std::string::npos) << outcome.err;
+}
+
+TEST(SavedTest, SayingSoIsNotChangingIt) {
+    Testbed bed{{.way = Way::local}};
+    const auto outcome = bed.olaf({"attach", "in", "--save", "--rate", "1mbit"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.err.find("--local"), std::string::npos) << outcome.err;
+}
+
+/// Without CAP_SYS_ADMIN filters wouldn't be found again: they would stay, in silence.
+TEST(SavedTest, FewerRightsThanItTakesAreRefused) {
+    Testbed bed{{.way = Way::local}};
+    bed.attach();
+    const auto found =
+        parts(bed, "least='setpriv --bounding-set -sys_admin --inh-caps -sys_admin'\n"
+                   "$least $olaf attach in --replace 2>&1 || echo status $?\n"
+                   "$least $olaf detach in 2>&1 || echo status $?\n");
+    EXPECT_NE(found[0].find("cannot attach to in"), std::string::npos) << found[0];
+    EXPECT_NE(found[0].find("cannot detach from in"), std::string::npos) << found[0];
+    EXPECT_NE(found[0].find("CAP_SYS_ADMIN"), std::string::npos) << found[0];
+    EXPECT_EQ(bed.olaf.status().queue("length"), 0u); // it is still there
+}
+
+/// A folder that can't be written: the queue is live all the same, and it is said.
+TEST(SavedTest, AFileThatCannotBeWrittenIsNamed) {
+    Testbed bed{{.way = Way::local}};
+    const auto found = parts(bed, "mount -o remount,ro /etc\n"
+                                  "$olaf attach in --local --save 2>&1 || echo status $?\n"
+                                  "$olaf detach in >/dev/null\n");
+    EXPECT_NE(found[0].find("/etc/olaf: Read-only file system"), std::string::npos) << found[0];
+    EXPECT_NE(found[0].find("status 1"), std::string::npos) << found[0];
+}
+
+} // namespace
+} // namespace olaf::test

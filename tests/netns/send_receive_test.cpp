@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf send` and `olaf receive` in namespaces, with a queue between them and without: what both
+// say adds up.
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "traffic.hpp"
+
+namespace olaf::test {
+namespace {
+
+using Json = nlohmann::json;
+
+std::vector<std::string> olaf_in(const Netns &netns, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {OLAF_BINARY, "--json", "--netns", netns.name()});
+    return arguments;
+}
+
+std::string wrong(const std::string &schema, const std::string &text) {
+    const auto outcome = run({"/usr/bin/python3", OLAF_VALIDATE, schema}, text);
+    return outcome.status == 0 ? "" : outcome.err + text;
+}
+
+Json parsed(const std::string &schema, const Outcome &outcome, int status = 0) {
+    EXPECT_EQ(outcome.status, status) << outcome.err;
+    EXPECT_EQ(wrong(schema, outcome.out), "");
+    return Json::parse(outcome.out);
+}
+
+/// `olaf receive` where the testbed has its server.
+class Receiver {
+  public:
+    explicit Receiver(const Testbed &bed,
+                      const std::vector<std::string> &more = {"--idle", "700ms"})
+        : process_(command(bed, more)) {
+        process_.await_output("receiving on");
+    }
+    Json end() { return parsed("receive", process_.wait()); }
+    Json interrupt() {
+        process_.kill(SIGINT);
+        return end();
+    }
+
+  private:
+    static std::vector<std::string> command(const Testbed &bed, std::vector<std::string> more) {
+        more.insert(more.begin(), {"receive", "--bind", "::"});
+        return olaf_in(bed.server(), std::move(more));
+    }
+    Process process_;
+};
+
+std::vector<std::string> send_command(const Testbed &bed, int family,
+                                      std::vector<std::string> more) {
+    more.insert(more.begin(), {"send", bed.target(family).address});
+    return olaf_in(bed.worker, std::move(more));
+}
+
+/// What holds of any run that wasn't cut short by the receiver's end.
+void expect_agreement(const Json &sent, const Json &received) {
+    EXPECT_TRUE(sent.at("failure").is_null());
+    const auto &total = sent.at("total");
+    EXPECT_EQ(total.at("updates_of_others"), 0);
+    EXPECT_EQ(total.at("updates_unsent"), 0);
+    EXPECT_EQ(total.at("updates_sent").get<int>(),
+              total.at("updates_received").get<int>() + total.at("updates_lost").get<int>());
+    for (const auto *key : {"updates_received", "messages_received", "updates_folded"})
+        EXPECT_EQ(total.at(key), received.at(key)) << key;
+    ASSERT_EQ(sent.at("clusters").size(), received.at("clusters").size());
+    for (std::size_t i = 0; i < sent.at("clusters").size(); i++)
+        for (const auto *key :
+             {"cluster", "updates_received", "messages_received", "updates_folded"})
+            EXPECT_EQ(sent.at("clusters").at(i).at(key), received.at("clusters").at(i).at(key));
+    EXPECT_EQ(total.at("updates_folded").get<int>(),
+              total.at("updates_received").get<int>() - total.at("messages_received").get<int>());
+}
+
+struct Case {
+    const char *name;
+    Way way;
+    int family;
+    bool queue;
+};
+
+class SendAndReceive : public testing::TestWithParam<Case> {};
+
+TEST_P(SendAndReceive, Agree) {
+    const auto &[name, way, family, queue] = GetParam();
+    Testbed bed{{.way = way}};
+    // Folding loses none: what isn't received was lost by somebody, and nobody is here to.
+    if (queue)
+        bed.attach({"--rate", "1mbit", "--policy", "aggregate"});
+    Receiver receiver(bed);
+    const auto outcome = run(send_command(
+        bed, family, {"--clusters", "3", "--workers", "4", "--updates", "900", "--rate", "6mbit"}));
+    const auto sent = parsed("send", outcome);
+    const auto received = receiver.end();
+    expect_agreement(sent, received);
+    EXPECT_EQ(sent.at("total").at("updates_sent"), 900);
+    EXPECT_EQ(sent.at("total").at("updates_lost"), 0);
+    EXPECT_EQ(sent.at("family"), family == 4 ? "ipv4" : "ipv6");
+    EXPECT_EQ(received.at("clusters").at(0).at("workers"), 4);
+    EXPECT_GT(sent.at("total").at("round_trip").at("answered"), 0);
+    EXPECT_GT(sent.at("clusters").at(0).at("aom").at("average_ns"), 0);
+    EXPECT_FALSE(received.at("clusters").at(0).at("clocks_differ"));
+    if (!queue) {
+        EXPECT_EQ(received.at("updates_folded"), 0);
+        return;
+    }
+    EXPECT_GT(received.at("updates_folded"), 300);
+    // Asking for answers is sending too.
+    const auto status = bed.olaf.await_drained(900);
+    EXPECT_GE(status["updates_in"], 900u);
+    EXPECT_EQ(status["updates_superseded"], 0u);
+    expect_identities(status);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, SendAndReceive,
+                         testing::Values(Case{"Local4WithoutAQueue", Way::local, 4, false},
+                                         Case{"Routed6WithoutAQueue", Way::routed, 6, false},
+                                         Case{"Local4", Way::local, 4, true},
+                                         Case{"Local6", Way::local, 6, true},
+                                         Case{"Bridged4", Way::bridged, 4, true},
+                                         Case{"Routed6", Way::routed, 6, true},
+                                         Case{"Upstream4", Way::upstream4, 4, true},
+                                         Case{"Upstream6", Way::upstream6, 6, true}),
+                         [](const auto &info) { return info.param.name; });
+
+/// What the queue replaced never arrives, and both ends and the queue say so.
+TEST(SendAndReceiveTest, WhatIsSupersededIsLost) {
+    Testbed bed{{.way = Way::bridged}};
+    bed.attach({"--rate", "500kbit", "--policy", "newest"});
+    Receiver receiver(bed);
+    const auto sent = parsed(
+        "send",
+        run(send_command(bed, 4, {"--clusters", "2", "--updates", "500", "--rate", "4mbit"})));
+    expect_agreement(sent, receiver.end());
+    EXPECT_GT(sent.at("total").at("updates_lost"), 100);
+    EXPECT_EQ(sent.at("total").at("updates_folded"), 0);
+    // Some of what was superseded only asked.
+    EXPECT_GE(bed.olaf.await_drained(500)["updates_superseded"],
+              sent.at("total").at("updates_lost").get<std::uint64_t>());
+}
+
+TEST(SendAndReceiveTest, LossesOfALinkAreCounted) {
+    Testbed bed{{.way = Way::routed}};
+    bed.worker.tc("qdisc add dev eth0 root tbf rate 1mbit burst 3kb limit 4kb\n");
+    Receiver receiver(bed);
+    const auto sent = parsed(
+        "send",
+        run(send_command(bed, 4, {"--clusters", "2", "--updates", "600", "--rate", "5mbit"})));
+    expect_agreement(sent, receiver.end());
+    EXPECT_GT(sent.at("total").at("updates_lost"), 200);
+    EXPECT_GT(sent.at("total").at("updates_received"), 50);
+}
+
+TEST(SendAndReceiveTest, SeveralSendersKeepTheirBooksApart) {
+    Testbed bed{{.way = Way::routed}};
+    Receiver receiver(bed);
+    const std::vector<std::string> own_workers{"--updates", "400", "--first-worker", "7"},
+        own_cluster{"--updates", "400", "--first-cluster", "9"};
+    Process first(send_command(bed, 4, {"--updates", "400"}));
+    Process second(send_command(bed, 6, own_workers));
+    Process third(send_command(bed, 4, own_cluster));
+    for (auto *process : {&first, &second, &third}) {
+        const auto sent = parsed("send", process->wait());
+        EXPECT_EQ(sent.at("total").at("updates_received"), 400);
+        EXPECT_EQ(sent.at("total").at("updates_lost"), 0);
+    }
+    const auto received = receiver.end();
+    EXPECT_EQ(received.at("updates_received"), 1200);
+    EXPECT_EQ(received.at("clusters").at(0).at("workers"), 2);
+}
+
+TEST(SendAndReceiveTest, NobodyThereIsSaidInTime) {
+    Testbed bed{{.way = Way::routed}};
+    const auto outcome = run(send_command(bed, 4, {"--patience", "300ms"}));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err.find("nothing there has answered for 300ms"), std::string::npos)
+        << outcome.err;
+    EXPECT_NE(outcome.err.find("olaf receive"), std::string::npos);
+    EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1);
+}
+
+TEST(SendAndReceiveTest, TheReceiverMayStartLater) {
+    Testbed bed{{.way = Way::routed}};
+    Process sender(send_command(bed, 4, {"--patience", "15s", "--updates", "100"}));
+    while (bed.server().snmp("UdpNoPorts") == 0) // it has asked in vain
+        ASSERT_TRUE(sender.running());
+    Receiver receiver(bed);
+    const auto sent = parsed("send", sender.wait());
+    expect_agreement(sent, receiver.end());
+    EXPECT_EQ(sent.at("total").at("updates_received"), 100);
+}
+
+TEST(SendAndReceiveTest, TheReceiverMayEndEarlier) {
+    Testbed bed{{.way = Way::routed}};
+    Receiver receiver(bed, {});
+    Process sender(send_command(bed, 4, {"-v", "--patience", "400ms", "--for", "60s"}));
+    sender.await_output(" received  round trip"); // a second has passed
+    const auto received = receiver.interrupt();
+    const auto outcome = sender.wait();
+    EXPECT_NE(outcome.err.find("no update was answered for 400ms"), std::string::npos)
+        << outcome.err;
+    const auto sent = parsed("send", outcome, 1);
+    EXPECT_TRUE(sent.at("failure").is_string());
+    const auto &total = sent.at("total");
+    EXPECT_GT(total.at("updates_lost"), 0);
+    EXPECT_LE(total.at("updates_received"), received.at("updates_received"));
+    EXPECT_EQ(total.at("updates_sent").get<int>(),
+              total.at("updates_received").get<int>() + total.at("updates_lost").get<int>());
+}
+
+TEST(SendAndReceiveTest, AnInterruptEndsWithTheSummary) {
+    Testbed bed{{.way = Way::bridged}};
+    bed.attach();
+    Receiver receiver(bed, {});
+    Process sender(send_command(bed, 6, {"-v", "--for", "60s"}));
+    sender.await_output(" received  round trip");
+    sender.kill(SIGINT);
+    const auto sent = parsed("send", sender.wait());
+    EXPECT_TRUE(sent.at("interrupted"));
+    EXPECT_EQ(sent.at("total").at("updates_lost"), 0);
+    expect_agreement(sent, receiver.interrupt());
+}
+
+TEST(SendAndReceiveTest, UpdatesThatDoNotFitTheDeviceAreNamed) {
+    Testbed bed{{.way = Way::routed}};
+    Receiver receiver(bed, {"--idle", "100ms"});
+    const auto outcome = run(send_command(bed, 4, {"--lanes", "400"}));
+    EXPECT_EQ(outcome.status, 1);
+    EXPECT_NE(outcome.err.find("fewer --lanes"), std::string::npos) << outcome.err;
+    const auto sent =
+        parsed("send", run(send_command(bed, 4, {"--lanes", "170", "--updates", "9"})));
+    expect_agreement(sent, receiver.end());
+}
+
+/// 37 s are what a host without a TAI offset is behind one that has it.
+TEST(SendAndReceiveTest, AClockAheadIsTold) {
+    Testbed bed{{.way = Way::local}};
+    Receiver receiver(bed, {"--idle", "100ms"});
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    timespec now{};
+    ::clock_gettime(CLOCK_TAI, &now);
+    worker.send(Update{.cluster = 3,
+                       .generated_ns = static_cast<std::uint64_t>(now.tv_sec + 37) * 1'000'000'000,
+                       .lanes = {std::uint64_t{1} << 32, 0}},
+                bed.target(4));
+    const auto received = receiver.end();
+    ASSERT_EQ(received.at("clusters").size(), 1u);
+    EXPECT_EQ(received.at("updates_received"), 1);
+    EXPECT_TRUE(received.at("clusters").at(0).at("clocks_differ"));
+    EXPECT_LT(received.at("clusters").at(0).at("youngest_ns"), -36'000'000'000);
+}
+
+TEST(SendAndReceiveTest, WhatIsNotOursIsCountedAndNotBelieved) {
+    Testbed bed{{.way = Way::local}};
+    Receiver receiver(bed, {"--idle", "100ms", "--max-clusters", "1"});
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    const std::vector<std::uint64_t> one{std::uint64_t{1} << 32, 0};
+    worker.send(Update{.cluster = 1, .checksum = false, .lanes = one}, bed.target(4));
+    worker.send(Update{.cluster = 1, .segments = 2, .lanes = one}, bed.target(4));
+    worker.send(Update{.cluster = 1, .count = 0, .lanes = one}, bed.target(4));
+    worker.send(Update{.cluster = 1, .lanes = one}, bed.target(4));
+    worker.send(Update{.cluster = 1, .lanes = {1, 2, 3}}, bed.target(4)); // of another size
+    worker.send(Update{.cluster = 2, .lanes = one}, bed.target(4));       // one too many
+    worker.send(Bytes(3), bed.target(4));
+    const auto received = receiver.end();
+    EXPECT_EQ(received.at("updates_received"), 1);
+    const auto &refused = received.at("refused");
+    EXPECT_EQ(refused.at("unknown_cluster"), 3);
+    EXPECT_EQ(refused.at("wrong_count"), 1);
+    EXPECT_EQ(refused.at("wrong_lanes"), 1);
+    EXPECT_EQ(refused.at("too_short"), 1);
+}
+
+} // namespace
+} // namespace olaf::test
