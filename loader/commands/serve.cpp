@@ -8,7 +8,7 @@
 
 #include "commands.hpp"
 #include "loader/observe/server.hpp"
-#include "loader/observe/signals.hpp"
+#include "loader/host/signals.hpp"
 
 namespace olaf {
 

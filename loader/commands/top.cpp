@@ -12,7 +12,7 @@
 #include "commands.hpp"
 #include "loader/host/host.hpp"
 #include "loader/observe/live_json.hpp"
-#include "loader/observe/signals.hpp"
+#include "loader/host/signals.hpp"
 #include "loader/observe/terminal.hpp"
 #include "loader/observe/top_state.hpp"
 

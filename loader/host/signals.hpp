@@ -4,7 +4,7 @@
 
 #include <initializer_list>
 
-#include "loader/host/fd.hpp"
+#include "fd.hpp"
 #include "olaf/result.hpp"
 
 namespace olaf {
