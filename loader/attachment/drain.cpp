@@ -135,7 +135,7 @@ Result<void> DrainLease::write() const {
     return {};
 }
 
-Result<void> drain(const Attachment &attachment, DrainLease *lease, const Interrupts &interrupts,
+Result<void> drain(const Attachment &attachment, DrainLease *lease, const Signals &stop,
                    bool verbose) {
     const auto map = open_map(attachment, "olaf_ring");
     const auto held_up = window_bound(attachment);
@@ -156,10 +156,10 @@ Result<void> drain(const Attachment &attachment, DrainLease *lease, const Interr
             return stuck(attachment);
         if (verbose)
             progress.tell(attachment, *ring, now);
-        const auto stop = interrupts.until(now + poll_ns);
-        if (!stop)
-            return std::unexpected(stop.error());
-        if (*stop)
+        const auto stopped = stop.until(now + poll_ns);
+        if (!stopped)
+            return std::unexpected(stopped.error());
+        if (*stopped)
             return interrupted(attachment);
     }
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "attachment.hpp"
-#include "loader/host/until.hpp"
+#include "loader/host/signals.hpp"
 
 namespace olaf {
 
@@ -39,8 +39,8 @@ class DrainLease {
 
 /// Waits until nothing waits any more, for as long as departures keep their pace. Without a lease
 /// for a queue that no update comes to. Fails with the reason why nothing leaves, or with EINTR when
-/// a person interrupts.
-Result<void> drain(const Attachment &attachment, DrainLease *lease, const Interrupts &interrupts,
+/// a signal says stop.
+Result<void> drain(const Attachment &attachment, DrainLease *lease, const Signals &stop,
                    bool verbose);
 
 /// Sum of the counts of what waits.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "cli.hpp"
 #include "loader/attachment/teardown.hpp"
@@ -31,13 +32,19 @@ struct Run {
         return swept(done(change_clusters(options)));
     }
     Result<bool> operator()(const TraceOptions &options) const {
+        ignore_broken_pipes();
         return done(trace(options, global));
     }
-    Result<bool> operator()(const TopOptions &options) const { return done(top(options, global)); }
+    Result<bool> operator()(const TopOptions &options) const {
+        ignore_broken_pipes();
+        return done(top(options, global));
+    }
     Result<bool> operator()(const ReportOptions &options) const {
+        ignore_broken_pipes();
         return done(report(options, global));
     }
     Result<bool> operator()(const ServeOptions &options) const {
+        ignore_broken_pipes();
         return done(serve(options, global));
     }
     Result<bool> operator()(const DoctorOptions &options) const {
@@ -53,6 +60,8 @@ struct Run {
     }
 
   private:
+    /// Commands that write for as long as they run see that nobody reads any more, and end in order.
+    static void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
     /// Whatever command changes something also clears what a vanished namespace left.
     static Result<bool> swept(Result<bool> result) {
         if (result)

@@ -7,8 +7,8 @@
 #include <csignal>
 
 #include "commands.hpp"
-#include "loader/observe/server.hpp"
 #include "loader/host/signals.hpp"
+#include "loader/observe/server.hpp"
 
 namespace olaf {
 

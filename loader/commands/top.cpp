@@ -11,8 +11,8 @@
 
 #include "commands.hpp"
 #include "loader/host/host.hpp"
-#include "loader/observe/live_json.hpp"
 #include "loader/host/signals.hpp"
+#include "loader/observe/live_json.hpp"
 #include "loader/observe/terminal.hpp"
 #include "loader/observe/top_state.hpp"
 

@@ -9,8 +9,8 @@
 
 #include "commands.hpp"
 #include "loader/host/host.hpp"
-#include "loader/observe/listener.hpp"
 #include "loader/host/signals.hpp"
+#include "loader/observe/listener.hpp"
 #include "loader/observe/trace_output.hpp"
 
 namespace olaf {
