@@ -58,9 +58,11 @@ Result<std::string> parse_column(const std::string &text) {
     return fail("find column", "'" + text + "'", 0, "it is one of " + joined(keys, ", "));
 }
 
-Result<std::string> parse_clock(const std::string &text) {
-    if (text == "generated" || text == "arrival")
-        return text;
+Result<AgeClock> parse_clock(const std::string &text) {
+    if (text == "generated")
+        return AgeClock::generated;
+    if (text == "arrival")
+        return AgeClock::arrival;
     return fail("find clock", "'" + text + "'", 0, "it is generated or arrival");
 }
 
