@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "loader/datapath/config.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/result.hpp"
 
@@ -45,6 +46,12 @@ inline Result<std::uint64_t> parse_duration_between(const std::string &text, std
         return fail("take duration", "'" + text + "'", 0,
                     "give " + duration_text(least) + " ... " + duration_text(most));
     return value;
+}
+
+inline Result<olaf_policy> parse_policy(const std::string &text) {
+    if (const auto policy = policy_by_name(text))
+        return *policy;
+    return fail("find policy", "'" + text + "'", 0, "it is one of olaf, fifo, aggregate, newest");
 }
 
 /// The device, first argument of most commands.
