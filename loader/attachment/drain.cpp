@@ -59,8 +59,8 @@ std::unexpected<Error> interrupted(const Attachment &attachment) {
     return fail("drain the queue of", attachment.device, EINTR, "it works on");
 }
 
-/// Does less wait than ever since the draining began? A head that moves tells nothing: an update
-/// whose next hop is silent goes to the back, and others may arrive that wait for it too.
+/// Whether less waits than ever since the draining began. That the head moves is no progress: an
+/// update whose next hop is silent goes to the back, and more updates for that hop may arrive.
 struct Progress {
     std::uint64_t bound_ns, fewest = UINT64_MAX, deadline_ns = 0, told_ns = monotonic_ns();
 

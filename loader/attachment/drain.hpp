@@ -9,8 +9,8 @@
 
 namespace olaf {
 
-/// The order that nothing new waits. It is a lease: when this process dies, however that happens,
-/// it runs out within a second and the queue is what it was.
+/// Tells the queue's programs that nothing new may wait. It is a lease: if this process dies,
+/// however that happens, it runs out within a second and the queue works as before.
 class DrainLease {
   public:
     static Result<DrainLease> take(const Attachment &attachment);
@@ -21,9 +21,9 @@ class DrainLease {
     /// To be called often; writes only when a good part of the lease has passed.
     Result<void> renew();
 
-    /// From now on what waits doesn't leave either, for some seconds at most: that order is there
-    /// while other programs take over, and outlives the lease, so that what slips in while this
-    /// process is stopped is found.
+    /// From now on what waits doesn't leave either, for some seconds at most, while other programs
+    /// take over. This outlives the lease: if this process is stopped and updates come to wait
+    /// meanwhile, they are found.
     Result<void> hold();
     Result<void> let_go();
     /// Whether the order has stood all the time since hold().

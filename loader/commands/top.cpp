@@ -23,7 +23,7 @@ using std::chrono::nanoseconds;
 /// So soon after the start there are rates to show.
 constexpr nanoseconds first_look = std::chrono::milliseconds(200);
 
-/// Waits for a signal, the time or, with a terminal, a key. False: it is time to end.
+/// Waits for a moment, a signal or, on a terminal, a key.
 class Waiter {
   public:
     /// Looks at a terminal for keys, or only whether somebody reads there.

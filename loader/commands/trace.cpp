@@ -18,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-/// What the kernel needn't write for us; the rest is filtered here.
+/// Asks the kernel for as little as it can tell apart; the rest is filtered here.
 Interest interest_of(const TraceOptions &options, std::uint32_t frame_bytes) {
     Interest interest{.sample = options.sample, .frame_bytes = frame_bytes};
     if (!options.filter.clusters.empty()) {

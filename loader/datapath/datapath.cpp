@@ -45,7 +45,8 @@ Result<void> reuse_pinned(Object &object, const olaf_config &config, const std::
     return {};
 }
 
-/// What every queue has loaded: all but tracepoints, and one of the two that differ by driver.
+/// The objects that every queue loads: all but tracepoints, and of two that differ by driver the
+/// one that fits.
 std::vector<std::string_view> objects_of(const Datapath::Options &options) {
     const auto other = options.asks_driver ? When::driver_silent : When::driver_tells;
     return objects_where([&](const Program &program) {

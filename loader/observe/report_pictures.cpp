@@ -65,7 +65,7 @@ std::vector<std::uint32_t> busiest(const Recording &recording) {
     return ids;
 }
 
-/// The middle of the recording, as long as its teeth can be told apart.
+/// A stretch in the middle of the recording, short enough for its teeth to be told apart.
 std::pair<double, double> window(const Recording &recording) {
     std::map<std::uint32_t, double> falls;
     double most = 1;

@@ -22,7 +22,7 @@ Result<Rate> parse_rate(std::string_view text);
 /// "100us", "1.5ms", "1s": nanoseconds.
 Result<std::uint64_t> parse_duration(std::string_view text);
 
-/// "17", "0x11" is none.
+/// "17"; "0x11" is refused.
 Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, std::uint32_t most);
 
 /// A count, or the word, which gives nothing: "auto", "mtu".
