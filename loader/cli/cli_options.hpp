@@ -16,7 +16,7 @@ namespace olaf {
 
 /// An option whose text a strict parser of ours reads.
 template <class Parser, class Into>
-CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, Parser parser,
+CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, const Parser &parser,
                     const std::string &help, const std::string &type) {
     return app
         .add_option_function<std::string>(
@@ -34,7 +34,7 @@ CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, Parser p
 inline auto count_parser(std::uint32_t least, std::uint32_t most) {
     return [=](const std::string &text) { return parse_count(text, least, most); };
 }
-inline auto count_or(std::string word, std::uint32_t least, std::uint32_t most) {
+inline auto count_or(const std::string &word, std::uint32_t least, std::uint32_t most) {
     return [=](const std::string &text) { return parse_count_or(word, text, least, most); };
 }
 

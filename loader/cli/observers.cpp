@@ -16,7 +16,7 @@ constexpr std::uint64_t second = 1'000'000'000;
 /// One option, given any number of times, each text read by `parser`.
 template <class Parser, class Into>
 CLI::Option *repeated(CLI::App &app, const std::string &name, std::vector<Into> &into,
-                      Parser parser, const std::string &help, const std::string &type) {
+                      const Parser &parser, const std::string &help, const std::string &type) {
     return app
         .add_option_function<std::vector<std::string>>(
             name,

@@ -162,6 +162,7 @@ double jain_index(std::span<const double> values) {
 
 double aom_fairness(const AomReading &reading, Age ClusterAom::*clock) {
     std::vector<double> averages;
+    averages.reserve(reading.clusters.size());
     for (const auto &cluster : reading.clusters)
         averages.push_back((cluster.*clock).average_ns());
     return jain_index(averages);

@@ -166,11 +166,7 @@ std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps) {
 }
 
 std::uint32_t entry_bytes(std::uint32_t max_lanes) {
-#ifdef OLAF_ENTRY_BYTES
     return OLAF_ENTRY_BYTES(max_lanes);
-#else
-    return sizeof(olaf_entry) + 8 * max_lanes + 256;
-#endif
 }
 
 std::string_view policy_name(std::uint32_t policy) {

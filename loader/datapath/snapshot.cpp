@@ -32,7 +32,7 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
     std::vector<olaf_slot> values(keys.size());
     std::uint32_t in = 0, out = 0;
     for (bool first = true, more = true; more; first = false, in = out) {
-        std::uint32_t count = static_cast<std::uint32_t>(keys.size());
+        auto count = static_cast<std::uint32_t>(keys.size());
         const int error = bpf_map_lookup_batch(fd, first ? nullptr : &in, &out, keys.data(),
                                                values.data(), &count, nullptr);
         more = error == 0;

@@ -59,6 +59,7 @@ std::vector<std::uint32_t> busiest(const Recording &recording) {
                       [](const ClusterRow &row) { return row.recent.departed; });
     rows.resize(std::min(rows.size(), most_sawtooths));
     std::vector<std::uint32_t> ids;
+    ids.reserve(rows.size());
     for (const auto &row : rows)
         ids.push_back(row.cluster);
     std::ranges::sort(ids);
