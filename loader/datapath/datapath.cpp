@@ -151,7 +151,7 @@ Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
     std::vector<std::uint32_t> keys(last - first + 1);
     std::iota(keys.begin(), keys.end(), first);
     const std::vector<olaf_rule> values(keys.size(), rule);
-    __u32 count = static_cast<__u32>(keys.size());
+    auto count = static_cast<__u32>(keys.size());
     if (bpf_map_update_batch(rules_fd, keys.data(), values.data(), &count, nullptr) != 0)
         return fail("write", "olaf_rules", errno);
     return {};
