@@ -17,7 +17,6 @@
 
 #include <bench_ack.skel.h>
 #include <bench_drop.skel.h>
-#include <egress.skel.h>
 
 namespace olaf::bench {
 
@@ -48,7 +47,7 @@ Frame ack_frame(std::uint32_t worker) {
 struct Ack {
     Skeleton<bench_ack> front;
     std::optional<Queue> queue{};
-    Skeleton<egress> back{};
+    std::optional<Object> back{};
     Skeleton<bench_drop> drop{};
     std::optional<Attached> sink{};
 };
@@ -62,19 +61,14 @@ std::shared_ptr<Ack> in_front_of(const Frame &frame) {
 }
 
 /// The egress program on the queue's maps.
-Skeleton<egress> load_egress(const Queue &queue, std::uint32_t ifindex) {
-    auto back = must(open<egress>("egress"));
+Object load_egress(const Queue &queue, std::uint32_t ifindex) {
+    auto back = must(Object::open("egress"));
     auto config = queue.config();
     config.ifindex = ifindex;
-    std::memcpy(&back->rodata->olaf_cfg, &config, sizeof config);
-    bpf_map__set_max_entries(back->maps.olaf_reached, olaf_reached_places(config.max_workers));
-    bpf_map *map = nullptr;
-    bpf_object__for_each_map(map, back->obj) {
-        const int fd = bpf_object__find_map_fd_by_name(queue.object(), bpf_map__name(map));
-        if (fd >= 0 && !bpf_map__is_internal(map))
-            require(bpf_map__reuse_fd(map, fd) == 0, bpf_map__name(map));
-    }
-    must(load(back, "egress"));
+    must(back.set("olaf_cfg", config));
+    must(back.size_maps(config));
+    must(back.share_maps(config, [&](const char *name) { return queue.map_fd(name); }));
+    must(back.load());
     return back;
 }
 
@@ -89,17 +83,17 @@ void enrol(const Queue &queue, const Frame &ack, std::uint32_t workers) {
         std::memcpy(member.local_addr_be, &ack[source_at], sizeof member.local_addr_be[0]);
         member.port_be = htons(40000);
         std::memcpy(member.mac, worker_mac.data(), worker_mac.size());
-        must(store(bpf_object__find_map_fd_by_name(queue.object(), "olaf_members"),
+        must(store(queue.map_fd("olaf_members"),
                    olaf_member_index(0, worker, queue.options().clusters), &member));
     }
     const olaf_roster roster{.end = workers, .pad = 0, .admitted = 0};
-    must(store(bpf_object__find_map_fd_by_name(queue.object(), "olaf_rosters"), 0, &roster));
+    must(store(queue.map_fd("olaf_rosters"), 0, &roster));
 }
 
-olaf_ack_counters counters(const egress &back) {
+olaf_ack_counters counters(const Object &back) {
     std::vector<olaf_ack_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
     const std::uint32_t zero = 0;
-    bpf_map_lookup_elem(bpf_map__fd(back.maps.olaf_ack_counters), &zero, copies.data());
+    bpf_map_lookup_elem(back.map_fd("olaf_ack_counters"), &zero, copies.data());
     olaf_ack_counters sum{};
     for (const auto &copy : copies) {
         sum.stamped += copy.stamped;
@@ -138,18 +132,19 @@ FoldCase ack_case(const std::string &name, std::uint32_t workers) {
     // Without copies, one worker vouches for the ACK.
     enrol(*ack->queue, frame, std::max(workers, 1u));
     ack->back = load_egress(*ack->queue, ifindex);
-    const int target = bpf_program__fd(ack->back->progs.olaf_egress);
+    const int target = ack->back->program_fd("olaf_egress");
     must(store(bpf_map__fd(ack->front->maps.target), 0, &target));
     const int program = bpf_program__fd(ack->front->progs.restore);
     return {.program = program,
             .frame = frame,
             .verdict = unspec,
             .check =
-                [=, back = ack->back.get()] {
+                [=, back = &*ack->back] {
                     must(test_run(program, frame, 100));
                     const auto done = counters(*back);
                     require(done.stamped == 100, name + ": every ACK is stamped");
-                    require(done.copies == std::uint64_t{100} * workers, name + ": every copy left");
+                    require(done.copies == std::uint64_t{100} * workers,
+                            name + ": every copy left");
                 },
             .owner = ack};
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Olaf's ingress program as the benchmarks load it: no loader, no pins, no drain, so that a run measures the program and nothing else.
+// Olaf's ingress program as the benchmarks load it: configured and sized as the loader does, but
+// attached to nothing and without a drain, so that a run measures the program and nothing
+// else.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include <olaf/queue.h> // first: the skeleton uses its structs
+#include <olaf/queue.h>
 
+#include "loader/datapath/object.hpp"
 #include "support.hpp"
-
-#include <ingress.skel.h>
 
 namespace olaf::bench {
 
@@ -42,9 +43,9 @@ class Queue {
     /// The same queue, its state kept, with another rate: as `olaf attach --replace` does it.
     [[nodiscard]] Result<Queue> with_rate(std::uint64_t rate_bps) const;
 
-    [[nodiscard]] int program() const { return bpf_program__fd(skeleton_->progs.olaf_ingress); }
-    [[nodiscard]] bpf_object *object() const { return skeleton_->obj; }
-    [[nodiscard]] const olaf_config &config() const { return skeleton_->rodata->olaf_cfg; }
+    [[nodiscard]] int program() const { return object_.program_fd("olaf_ingress"); }
+    [[nodiscard]] int map_fd(const char *name) const { return object_.map_fd(name); }
+    [[nodiscard]] const olaf_config &config() const { return config_; }
     [[nodiscard]] Totals totals() const;
     [[nodiscard]] Waiting waiting(std::uint32_t cluster) const;
     /// Sum of `count` over what waits in the ring.
@@ -52,14 +53,15 @@ class Queue {
     [[nodiscard]] const Options &options() const { return options_; }
 
   private:
-    Queue(Skeleton<ingress> skeleton, const Options &options)
-        : skeleton_(std::move(skeleton)), options_(options) {}
+    Queue(Object object, const olaf_config &config, const Options &options)
+        : object_(std::move(object)), config_(config), options_(options) {}
     static Result<Queue> load_with(const Options &options, const Queue *state);
     [[nodiscard]] Result<void> seed() const;
     [[nodiscard]] const olaf_entry *read_entry(std::uint32_t index,
                                                std::vector<std::uint64_t> &storage) const;
 
-    Skeleton<ingress> skeleton_;
+    Object object_;
+    olaf_config config_;
     Options options_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What belongs to a frame and isn't among its bytes (bpf/packet/beside.bpf.h): who tells the
-// queue of it, and what a person hears where nobody can.
+// What belongs to a frame and isn't among its bytes (bpf/packet/beside.bpf.h): who tells the queue,
+// and what a person is told where nobody can.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ bool driver_tells_tags(const Device &device);
 /// The command that has a device leave VLAN tags where they are.
 std::string untagging_remedy(const Device &device);
 
-/// Says in a line that a device's hidden tags stay unseen, why, and the remedy, if it may hide any:
-/// the queue works without, for updates that have no tag.
+/// If the device may take VLAN tags off frames: notes that the queue won't see them, why, and the
+/// remedy. The queue works all the same for updates without a tag.
 void say_tags_unseen(const Device &device, const std::string &why);
 
 /// The same where XDP is native and the driver doesn't tell.

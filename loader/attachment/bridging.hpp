@@ -15,8 +15,8 @@ struct Bridging {
     std::string because; ///< what it was decided by
 };
 
-/// As asked for. Else a port of a bridge does, and a device that has neither addresses nor a
-/// master: nothing but a bridge could stand there.
+/// As asked for. If nothing was asked for, a queue bridges where its device is the port of a
+/// bridge, or has neither addresses nor a master: such a device can only serve as a bridge.
 Result<Bridging> decide_bridging(const Device &device, std::optional<bool> asked);
 
 /// Whether the kernel routes by this device; the FIB answers programs only then.

@@ -59,8 +59,8 @@ std::unexpected<Error> interrupted(const Attachment &attachment) {
     return fail("drain the queue of", attachment.device, EINTR, "it works on");
 }
 
-/// Does less wait than ever since the emptying began? A head that moves tells nothing: an update
-/// whose next hop is silent goes to the back, and others may arrive that wait for it too.
+/// Whether less waits than ever since the emptying began. That the head moves is no progress: an
+/// update whose next hop is silent goes to the back, and more updates for that hop may arrive.
 struct Progress {
     std::uint64_t bound_ns, fewest = UINT64_MAX, deadline_ns = 0, told_ns = monotonic_ns();
 
@@ -135,7 +135,7 @@ Result<void> EmptyingLease::write() const {
     return {};
 }
 
-Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Interrupts &interrupts,
+Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Signals &stop,
                    bool verbose) {
     const auto map = open_map(attachment, "olaf_ring");
     const auto held_up = window_bound(attachment);
@@ -156,10 +156,10 @@ Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, con
             return stuck(attachment);
         if (verbose)
             progress.tell(attachment, *ring, now);
-        const auto stop = interrupts.until(now + poll_ns);
-        if (!stop)
-            return std::unexpected(stop.error());
-        if (*stop)
+        const auto stopped = stop.until(now + poll_ns);
+        if (!stopped)
+            return std::unexpected(stopped.error());
+        if (*stopped)
             return interrupted(attachment);
     }
 }

@@ -5,12 +5,12 @@
 #include <cstdint>
 
 #include "attachment.hpp"
-#include "loader/host/until.hpp"
+#include "loader/host/signals.hpp"
 
 namespace olaf {
 
-/// The order that nothing new waits. It is a lease: when this process dies, however that happens,
-/// it runs out within a second and the queue is what it was.
+/// Tells the queue's programs that nothing new may wait. It is a lease: if this process dies,
+/// however that happens, it runs out within a second and the queue works as before.
 class EmptyingLease {
   public:
     static Result<EmptyingLease> take(const Attachment &attachment);
@@ -21,9 +21,9 @@ class EmptyingLease {
     /// To be called often; writes only when a good part of the lease has passed.
     Result<void> renew();
 
-    /// From now on what waits doesn't leave either, for some seconds at most: that order is there
-    /// while other programs take over, and outlives the lease, so that what slips in while this
-    /// process is stopped is found.
+    /// From now on what waits doesn't leave either, for some seconds at most, while other programs
+    /// take over. This outlives the lease: if this process is stopped and updates come to wait
+    /// meanwhile, they are found.
     Result<void> hold();
     Result<void> let_go();
     /// Whether the order has stood all the time since hold().
@@ -39,8 +39,8 @@ class EmptyingLease {
 
 /// Waits until nothing waits any more, for as long as departures keep their pace. Without a lease
 /// for a queue that no update comes to. Fails with the reason why nothing leaves, or with EINTR when
-/// a person interrupts.
-Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Interrupts &interrupts,
+/// a signal says stop.
+Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Signals &stop,
                    bool verbose);
 
 /// Sum of the counts of what waits.

@@ -17,7 +17,7 @@
 
 namespace olaf {
 
-/// Whose hook a program of the table stands on; nothing: that device has gone, or the queue has
+/// The device whose hook a program of the table stands on; nothing: it has gone, or the queue has
 /// none.
 std::optional<Device> device_of(const Program &program, const PinPlace &place,
                                 const Record &record);
@@ -31,14 +31,14 @@ class Filters {
     [[nodiscard]] std::uint32_t find(const Program &program, const Device &device) const;
     /// Takes it away; false if there is none.
     [[nodiscard]] Result<bool> remove(const Program &program, const Device &device) const;
-    /// Puts the queue's program there: in one step in the place of one that runs, else beside
-    /// filters of others. To be undone, the pinned program comes back.
+    /// Puts the queue's program there. Where one runs already, it is replaced in one step, and the
+    /// undo brings the pinned one back. Otherwise a filter is added beside those of others.
     [[nodiscard]] Result<void> put(const Program &program, const Device &device,
                                    const Datapath &queue, Undo &undo) const;
 
   private:
     PinPlace place_;
-    std::vector<std::uint32_t> maps_; ///< ids; without maps there is no filter: it comes behind
+    std::vector<std::uint32_t> maps_; ///< ids; none: no filter either, as it is made after them
 };
 
 /// For a hook where the queue has no filter yet.

@@ -150,10 +150,10 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace) {
     for (const auto &program : programs) {
         if (program.pin.empty() || program.when == When::driver_tells)
-            continue; // the other line of the same name has pinned whichever it is
+            continue; // the other line of that name pins whichever of the two is loaded
         const int fd = queue.program_fd(program.name);
         const auto path = place.path(program.pin);
-        // The new one is pinned beside and moved over the old one.
+        // The new one is pinned under another name, then renamed over the old one.
         const auto first = replace ? path + "_new" : path;
         if (replace)
             ::unlink(first.c_str());

@@ -12,8 +12,8 @@
 
 namespace olaf {
 
-/// Drain, programs, pins, filters and, last of all, XDP. On failure, what is done stays to be
-/// torn down.
+/// Drain, programs, pins, filters and, last of all, XDP. On failure, what is done stays for
+/// tear_down().
 Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
                        const std::vector<olaf_prefix> &allow, bool skb_mode);
 

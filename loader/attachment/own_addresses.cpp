@@ -133,6 +133,7 @@ Result<OwnDifference> own_difference(const Attachment &attachment) {
 
 std::vector<std::string> own_notes(const OwnDifference &difference, const std::string &device) {
     std::vector<std::string> notes;
+    notes.reserve(difference.unknown.size() + difference.gone.size());
     for (const auto &what : difference.unknown)
         notes.push_back(fmt::format("{} is new: olaf attach {} --replace takes it in; until then "
                                     "the queue takes it for another host's",

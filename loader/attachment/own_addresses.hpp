@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// This host's own addresses: what the queue's programs were told of what the kernel says.
+// This host's own addresses: the copy of the kernel's list that the queue's programs have.
 #pragma once
 
 #include <string>
@@ -24,7 +24,7 @@ Result<void> refresh_addresses(int addresses_fd, int macs_fd, std::uint32_t ifin
 /// The same for a pinned queue, unless another olaf holds its lock: that one does it.
 Result<void> refresh_addresses(const Attachment &attachment);
 
-/// In what the programs were told something else than the kernel says; as people write it.
+/// How that copy differs from the kernel's list; addresses as people write them.
 struct OwnDifference {
     std::vector<std::string> unknown; ///< addresses and MAC addresses that the programs don't know
     std::vector<std::string> gone;    ///< ones that aren't the host's any more

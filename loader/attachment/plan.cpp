@@ -52,7 +52,7 @@ DatapathConfig config_of(const olaf_config &running) {
     return config;
 }
 
-/// Kept on --replace unless one of the two is given anew.
+/// --replace keeps whether it bridges, unless --forward or --bridge is given anew.
 Result<void> plan_bridging(Plan &plan, const AttachOptions &options, const Device &device) {
     if (plan.config.deliver != OLAF_DELIVER_FORWARD) {
         if (!options.bridge)
@@ -134,8 +134,8 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
     return {};
 }
 
-/// Without a word about it: the line's rate where there is a line, none up the own stack, and
-/// none where ACKs pace departures.
+/// If no rate is given: the output's link speed; for --local, or where ACKs pace departures,
+/// unlimited.
 Result<void> plan_rate(Plan &plan, const AttachOptions &options, const Device &device,
                        const Record *running) {
     if (!options.rate && running != nullptr)

@@ -15,7 +15,7 @@
 namespace olaf {
 
 struct Plan {
-    DatapathConfig config;          ///< but for drain and mode
+    DatapathConfig config;          ///< all but drain and mode
     std::string target;             ///< of deliveries, as people write it; "" for local
     std::optional<Device> egress;   ///< FORWARD, UPSTREAM
     std::vector<std::string> notes; ///< what was decided and is worth knowing

@@ -12,7 +12,8 @@ template <class T, class Given> void take(T &into, const std::optional<Given> &g
         into = static_cast<T>(*given);
 }
 
-/// After the delivery is planned: what can't leave by it isn't taken.
+/// To be called once the delivery is planned: updates that are too large to leave by it aren't
+/// taken.
 Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Device &device,
                         const Record *running);
 

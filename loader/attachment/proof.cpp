@@ -22,7 +22,8 @@ namespace {
 constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t again_ns = 50 * millisecond;
 
-/// A frame that the program makes the proof; from an address of nobody's, to the device's own.
+/// The frame that the program turns into the proof, from an address that nobody has to the device's
+/// own.
 Result<void> send_proof(const Datapath &queue, const Device &device) {
     std::array<std::uint8_t, OLAF_TOKEN_MIN_BYTES> frame{};
     std::ranges::copy(device.mac, frame.begin());
@@ -37,7 +38,7 @@ Result<void> send_proof(const Datapath &queue, const Device &device) {
     return {};
 }
 
-/// How many came to the drain's far end so far.
+/// How many have reached the drain's far end so far.
 Result<std::uint64_t> proofs(const Datapath &queue) {
     const auto counters = read_counters(queue.map_fd("olaf_counters"));
     if (!counters)
@@ -69,7 +70,7 @@ std::unexpected<Error> lost(const Device &device, const olaf_config &config) {
                                : "before olaf's filter there is " + others);
 }
 
-/// Whether one more than `before` comes until then. Looks once more when that has passed.
+/// Whether one more than `before` arrives until then. Looks once more when the time is over.
 Result<bool> await_proof(const Datapath &queue, std::uint64_t before, std::uint64_t deadline_ns,
                          const Meanwhile &meanwhile) {
     for (bool last = false;;) {
@@ -95,7 +96,8 @@ Result<void> prove_drain(const Datapath &queue, const Device &device, const Mean
     const auto before = proofs(queue);
     if (!before)
         return std::unexpected(before.error());
-    // A live token may be ahead of it in the drain, and each proof takes a turn of the next one's.
+    // A live token may be ahead of the proof in the drain, and each proof delays the next one by a
+    // turn.
     const auto turn = olaf_longest_turn_ns(queue.config().drain_interval_ns);
     const int tries = turn < again_ns ? 10 : 3; // a busy host may drop a frame
     for (int i = 0; i < tries; i++) {

@@ -48,7 +48,7 @@ Result<void> move_default(int rules_fd, const olaf_config &from, const olaf_conf
 /// The running queue, while nothing may wait in it.
 struct Emptied {
     Attachment attachment;
-    Interrupts interrupts;
+    Signals stop;
     EmptyingLease lease;
 };
 
@@ -105,15 +105,15 @@ Result<Replacement> prepare(const AttachOptions &options, const Device &device,
 Result<void> empty_first(Replacement &to) {
     if (!goes_another_way(to.running.config, to.record.config))
         return {};
-    auto interrupts = Interrupts::catch_them();
-    if (!interrupts)
-        return std::unexpected(interrupts.error());
+    auto stop = Signals::hold({SIGINT, SIGTERM});
+    if (!stop)
+        return std::unexpected(stop.error());
     const auto attachment = read_attachment(to.place);
     auto lease = EmptyingLease::take(attachment);
     if (!lease)
         return std::unexpected(lease.error());
-    to.emptied.emplace(attachment, std::move(*interrupts), std::move(*lease));
-    return empty_queue(attachment, &to.emptied->lease, to.emptied->interrupts, false);
+    to.emptied.emplace(attachment, std::move(*stop), std::move(*lease));
+    return empty_queue(attachment, &to.emptied->lease, to.emptied->stop, false);
 }
 
 Result<void> renew(Replacement &to) {
@@ -135,13 +135,13 @@ Result<void> swap_way(Replacement &to, Undo &undo) {
 /// One attempt to swap all programs of an empty queue. False, and all is as before: this process
 /// was stopped for longer than its lease, and something has come to wait for the old way.
 Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
-    auto &[attachment, interrupts, lease] = *to.emptied;
+    auto &[attachment, stop, lease] = *to.emptied;
     const auto nothing_waits = [&] {
         const auto waiting = updates_waiting(attachment);
         return waiting && *waiting == 0;
     };
     if (auto done = in_order({[&] { return lease.let_go(); },
-                              [&] { return empty_queue(attachment, &lease, interrupts, false); },
+                              [&] { return empty_queue(attachment, &lease, stop, false); },
                               [&] { return lease.hold(); }});
         !done)
         return std::unexpected(done.error());

@@ -42,8 +42,8 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
             keep_first(first, std::unexpected(removed.error()));
         removed_one |= removed && *removed;
     }
-    // A filter of ours, or an attach that got stuck, is proof that the index still means the
-    // same device; else an innocent one may have come by it.
+    // A filter of ours, or an attach that wasn't finished, shows that the index still means the
+    // same device. Otherwise another device may have got it meanwhile.
     if (record.clsact_ours && (removed_one || !record.complete))
         keep_first(first, remove_empty_clsact(device->name, device->ifindex));
 }
@@ -68,7 +68,8 @@ Result<void> tear_down(PinLock &lock) {
     const auto map = RecordMap::open(place);
     const auto record = map ? map->read() : std::unexpected(map.error());
     if (record && here && *here == place.netns) {
-        // Killed between a filter and its clsact, the next one must still know that to be ours.
+        // If this process is killed after it removed the filter and before its clsact, the next
+        // detach must still know that the clsact is ours.
         auto half = *record;
         half.complete = 0;
         keep_first(first, map->write(half));
@@ -99,7 +100,7 @@ void sweep_stale(const std::optional<PinPlace> &but) {
             continue; // somebody is at work on it
         const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
         if (link ? xdp_link_device(link.get()) != 0 : errno != ENOENT)
-            continue; // it lives, or we may not know
+            continue; // it lives, or we have no right to know
         const std::string device(read_attachment(place).record.device);
         if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))
             note(fmt::format("{}: removed what was left of its queue, for its {} has gone", device,

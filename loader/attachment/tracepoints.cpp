@@ -67,7 +67,7 @@ Result<void> write_watched(int fd, const olaf_watched &watched) {
     return {};
 }
 
-/// Tells programs that run already.
+/// Tells programs that run already what to watch from now on.
 Result<void> update_watched(const PinPlace &place, const olaf_config &config) {
     const auto path = place.path(watched_map);
     const Fd fd(bpf_obj_get(path.c_str()));
@@ -156,7 +156,7 @@ Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
     const auto &config = queue.config();
     if (at_tracepoints(place, name))
         return update_watched(place, config);
-    const QuietBpfLog quiet; // it may well fail, and is done without then
+    const QuietBpfLog quiet; // it may fail: a queue works without it
     auto object = Object::open(name);
     if (!object)
         return std::unexpected(object.error());

@@ -21,7 +21,7 @@ Result<void> remove_return(const PinPlace &place, const Record &record);
 Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Record &running,
                          Record &record, const Datapath &queue, Undo &undo);
 
-/// Behind it, once *record is written: takes away what is on the device that was left.
+/// After swap_return(), once *record is written: takes away what is on the device that was left.
 Result<void> leave_return(const PinPlace &place, const RecordMap &map, Record &record);
 
 } // namespace olaf

@@ -14,6 +14,17 @@ class App;
 
 namespace olaf {
 
+struct GlobalOptions {
+    std::string netns; ///< "": the one we are in
+    bool json = false;
+    bool verbose = false;
+};
+
+struct StatusOptions {
+    std::string device; ///< "": every one
+    bool clusters = false;
+};
+
 /// What the command line fills in: the options of every command.
 struct CommandOptions {
     GlobalOptions global;

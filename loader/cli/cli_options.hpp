@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "loader/datapath/config.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/result.hpp"
 
@@ -15,7 +16,7 @@ namespace olaf {
 
 /// An option whose text a strict parser of ours reads.
 template <class Parser, class Into>
-CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, Parser parser,
+CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, const Parser &parser,
                     const std::string &help, const std::string &type) {
     return app
         .add_option_function<std::string>(
@@ -33,7 +34,7 @@ CLI::Option *parsed(CLI::App &app, const std::string &name, Into &into, Parser p
 inline auto count_parser(std::uint32_t least, std::uint32_t most) {
     return [=](const std::string &text) { return parse_count(text, least, most); };
 }
-inline auto count_or(std::string word, std::uint32_t least, std::uint32_t most) {
+inline auto count_or(const std::string &word, std::uint32_t least, std::uint32_t most) {
     return [=](const std::string &text) { return parse_count_or(word, text, least, most); };
 }
 
@@ -45,6 +46,12 @@ inline Result<std::uint64_t> parse_duration_between(const std::string &text, std
         return fail("take duration", "'" + text + "'", 0,
                     "give " + duration_text(least) + " ... " + duration_text(most));
     return value;
+}
+
+inline Result<olaf_policy> parse_policy(const std::string &text) {
+    if (const auto policy = policy_by_name(text))
+        return *policy;
+    return fail("find policy", "'" + text + "'", 0, "it is one of olaf, fifo, aggregate, newest");
 }
 
 /// The device, first argument of most commands.

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // olaf: the command. Exit status 0 done, 1 failed, 2 wrong usage.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
 #include "cli.hpp"
 #include "loader/attachment/teardown.hpp"
@@ -24,7 +26,13 @@ struct Run {
         return swept(printed(detach(options)));
     }
     Result<bool> operator()(const StatusOptions &options) const {
-        return done(status(options, global));
+        if (options.device.empty())
+            return printed(status_of_all(), options.clusters);
+        const auto one = status(options.device);
+        const auto shown = printed(one, options.clusters);
+        if (shown && !one->attachment.alive)
+            return std::unexpected(live_attachment(options.device).error());
+        return shown;
     }
     Result<bool> operator()(const ClusterOptions &options) const {
         if (options.action == ClusterOptions::Action::list)
@@ -32,14 +40,23 @@ struct Run {
         return swept(done(change_clusters(options)));
     }
     Result<bool> operator()(const TraceOptions &options) const {
-        return done(trace(options, global));
+        ignore_broken_pipes();
+        const auto output =
+            options.pcap.empty() ? trace_lines(stdout, global.json) : trace_packets(options.pcap);
+        return done(trace(options, *output));
     }
-    Result<bool> operator()(const TopOptions &options) const { return done(top(options, global)); }
-    Result<bool> operator()(const ReportOptions &options) const {
-        return done(report(options, global));
+    Result<bool> operator()(const TopOptions &options) const {
+        ignore_broken_pipes();
+        return done(global.json ? watch(options, STDOUT_FILENO, print_line) : top(options));
+    }
+    Result<bool> operator()(ReportOptions options) const {
+        ignore_broken_pipes();
+        options.verbose = !global.json;
+        return printed(report(options), options);
     }
     Result<bool> operator()(const ServeOptions &options) const {
-        return done(serve(options, global));
+        ignore_broken_pipes();
+        return done(serve(options, [&](const std::string &url) { print_url(url, global.json); }));
     }
     Result<bool> operator()(const DoctorOptions &options) const {
         const auto checks = doctor(options);
@@ -62,16 +79,20 @@ struct Run {
     }
 
   private:
+    /// Commands that write for as long as they run see that nobody reads any more, and end in
+    /// order.
+    static void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }
     /// Whatever command changes something also clears what a vanished namespace left.
     static Result<bool> swept(Result<bool> result) {
         if (result)
             sweep_stale();
         return result;
     }
-    template <class T> Result<bool> printed(const Result<T> &result) const {
+    template <class T, class... How>
+    Result<bool> printed(const Result<T> &result, const How &...how) const {
         if (!result)
             return std::unexpected(result.error());
-        print(*result, global.json);
+        print(*result, how..., global.json);
         return true;
     }
     static Result<bool> done(const Result<void> &result) {

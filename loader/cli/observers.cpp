@@ -16,7 +16,7 @@ constexpr std::uint64_t second = 1'000'000'000;
 /// One option, given any number of times, each text read by `parser`.
 template <class Parser, class Into>
 CLI::Option *repeated(CLI::App &app, const std::string &name, std::vector<Into> &into,
-                      Parser parser, const std::string &help, const std::string &type) {
+                      const Parser &parser, const std::string &help, const std::string &type) {
     return app
         .add_option_function<std::vector<std::string>>(
             name,
@@ -58,9 +58,11 @@ Result<std::string> parse_column(const std::string &text) {
     return fail("find column", "'" + text + "'", 0, "it is one of " + joined(keys, ", "));
 }
 
-Result<std::string> parse_clock(const std::string &text) {
-    if (text == "generated" || text == "arrival")
-        return text;
+Result<AgeClock> parse_clock(const std::string &text) {
+    if (text == "generated")
+        return AgeClock::generated;
+    if (text == "arrival")
+        return AgeClock::arrival;
     return fail("find clock", "'" + text + "'", 0, "it is generated or arrival");
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "loader/commands/commands.hpp"
@@ -11,9 +12,15 @@ namespace olaf {
 
 void print(const Attached &attached, bool json);
 void print(const Detached &detached, bool json);
+void print(const QueueStatus &status, bool clusters, bool json);
+void print(const std::vector<QueueStatus> &all, bool clusters, bool json);
 void print(const ClusterListing &listing, bool json);
 void print(const std::vector<Check> &checks, bool json);
+void print(const Recording &recording, const ReportOptions &options, bool json);
 void print(const MeterOptions &options, const Meter::Reading &reading, std::uint64_t started_ns,
            bool json);
+/// A look of `olaf top --json`; false once nobody reads it.
+bool print_line(const Reading &reading, const Rows &rows);
+void print_url(const std::string &url, bool json);
 
 } // namespace olaf

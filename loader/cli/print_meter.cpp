@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "loader/observe/aom_json.hpp"
-#include "loader/text/units.hpp"
+#include "loader/text/human.hpp"
 #include "print.hpp"
 
 namespace olaf {
@@ -39,19 +39,20 @@ Json meter_json(const MeterOptions &options, const Meter::Reading &reading,
 }
 
 void print_row(const ClusterAom &cluster) {
-    const auto text = [](double ns) { return age_text(static_cast<std::uint64_t>(ns)); };
+    const auto text = [](auto ns) { return human_duration(static_cast<double>(ns)); };
     const auto &age = cluster.generated;
     fmt::print("{:>8} {:>10} {:>8.2f} {:>9} {:>9} {:>9} {:>9} {:>12}\n", cluster.cluster,
                cluster.departures,
                static_cast<double>(cluster.updates) / static_cast<double>(cluster.departures),
-               age_text(age.age_ns), text(age.average_ns()), text(age.mean_peak_ns()),
-               age_text(age.highest_peak_ns), text(cluster.arrival.average_ns()));
+               text(age.age_ns), text(age.average_ns()), text(age.mean_peak_ns()),
+               text(age.highest_peak_ns), text(cluster.arrival.average_ns()));
 }
 
 void print_table(const MeterOptions &options, const Meter::Reading &reading,
                  std::uint64_t started_ns) {
     fmt::print("{}: {} messages {} in {}", options.device, reading.counters.received,
-               options.sent ? "sent" : "received", age_text(reading.aom.now_ns - started_ns));
+               options.sent ? "sent" : "received",
+               human_duration(static_cast<double>(reading.aom.now_ns - started_ns)));
     const std::pair<std::uint64_t, const char *> besides[] = {
         {total(reading.counters.malformed), "malformed"},
         {total(reading.counters.not_allowed), "of clusters or segments out of range"},

@@ -114,7 +114,7 @@ void check_programs(const Device &device, std::vector<Check> &checks) {
                           fmt::format("olaf attach {} --replace", device.name)});
 }
 
-/// A running queue's programs know this host's addresses as they were.
+/// A running queue's programs know this host's addresses as they were when they were last told.
 void check_own(const Device &device, std::vector<Check> &checks) {
     const auto ours = find_attachment(device.name);
     if (!ours || !ours->alive)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What `olaf doctor` looks at: each a finding and, where something misses, its remedy. Nothing
-// is attached to anything for it.
+// What `olaf doctor` looks at: each a finding and, where something is missing, its remedy. It
+// attaches nothing.
 #pragma once
 
 #include <string>

@@ -25,7 +25,7 @@ Result<olaf_rule> read_rule(int fd, std::uint32_t id) {
     return rule;
 }
 
-/// Only fifo needs room of its own, and only a queue that was told so has it.
+/// Policy fifo needs entries of its own, which a queue has only if it was attached for it.
 Result<void> check_policy(const ClusterOptions &options, const olaf_config &config) {
     if (options.policy != OLAF_POLICY_FIFO || config.fifo_places != 0)
         return {};
@@ -88,7 +88,8 @@ Result<void> register_workers(const Clusters &clusters, const Range &range,
         for (const auto &worker : workers) {
             if (auto done = register_worker(clusters.enrol.get(), id, worker); !done)
                 return done;
-            // One that is never heard can be found all the same, once its MAC address is known.
+            // A worker that was never heard from can be reached all the same, once its MAC address
+            // is known.
             if (worker.port != 0)
                 wake_neighbour({.address = worker.address, .port = worker.port});
         }

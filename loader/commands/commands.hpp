@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The commands, each with its options as plain data. Those that end return what they did or found,
-// for the caller to print; what a person should know besides goes to take_notes() (host/notes.hpp).
+// The commands as functions, for `olaf` and for other programs. Each takes its options as plain
+// data and returns what it did or found, or hands it over as it happens: printing is the caller's.
+// What a person should know besides goes to take_notes() (host/notes.hpp). They work in the network
+// namespace of the calling thread.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +17,13 @@
 #include "loader/attachment/record.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/observe/options.hpp"
+#include "loader/observe/recording.hpp"
+#include "loader/observe/status_text.hpp"
+#include "loader/observe/trace_output.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/result.hpp"
 
 namespace olaf {
-
-struct GlobalOptions {
-    std::string netns; ///< "": the one we are in
-    bool json = false;
-    bool verbose = false;
-};
 
 /// A queue that is live.
 struct Attached {
@@ -45,11 +44,15 @@ struct Detached {
 };
 Result<Detached> detach(const DetachOptions &options);
 
-struct StatusOptions {
-    std::string device; ///< "": every one
-    bool clusters = false;
+/// Everything about one queue. Of one that isn't alive the counters are right all the same.
+struct QueueStatus {
+    Attachment attachment;
+    std::optional<QueueReading> reading; ///< nothing: a leftover, of which nothing else is known
+    HostState host;
 };
-Result<void> status(const StatusOptions &options, const GlobalOptions &global);
+Result<QueueStatus> status(const std::string &device);
+/// Every queue of this network namespace, and what is left of others.
+Result<std::vector<QueueStatus>> status_of_all();
 
 struct ClusterOptions {
     enum class Action { set, remove, list } action = Action::list;
@@ -96,10 +99,23 @@ Result<std::vector<Check>> doctor(const DoctorOptions &options);
 /// Whether a queue can be attached natively.
 bool fit_to_attach(const std::vector<Check> &checks);
 
-// These only read: killing one at any moment leaves the queue as it was.
-Result<void> trace(const TraceOptions &options, const GlobalOptions &global);
-Result<void> top(const TopOptions &options, const GlobalOptions &global);
-Result<void> report(const ReportOptions &options, const GlobalOptions &global);
-Result<void> serve(const ServeOptions &options, const GlobalOptions &global);
+// These only read: killing one at any moment leaves the queue as it was. They go on until SIGINT,
+// SIGTERM or SIGHUP, or until their time is over.
+
+/// Events as they happen, until nobody reads what `output` writes.
+Result<void> trace(const TraceOptions &options, TraceOutput &output);
+
+/// The live table, on this process's terminal.
+Result<void> top(const TopOptions &options);
+/// What the table shows, a look at a time: until false, or until nobody reads `out_fd` any more.
+using RowsReader = std::function<bool(const Reading &reading, const Rows &rows)>;
+Result<void> watch(const TopOptions &options, int out_fd, const RowsReader &reader);
+
+/// What was seen; the page and its data lie in options.directory.
+Result<Recording> report(const ReportOptions &options);
+
+/// Says where it listens once it does.
+Result<void> serve(const ServeOptions &options,
+                   const std::function<void(const std::string &url)> &started);
 
 } // namespace olaf

@@ -23,42 +23,40 @@ std::uint64_t dropped(const Attachment &attachment, const Error &error) {
 
 /// Lets leave what waits and takes the XDP program off, so that nothing new can wait. Returns how
 /// many updates are dropped: none without force.
-Result<std::uint64_t> empty(const Attachment &attachment, bool force, bool verbose) {
-    const auto interrupts = Interrupts::catch_them();
-    if (!interrupts)
-        return std::unexpected(interrupts.error());
+Result<std::uint64_t> empty(const Attachment &attachment, const DetachOptions &options,
+                            const Signals &stop) {
     auto lease = EmptyingLease::take(attachment);
     if (!lease)
         return std::unexpected(lease.error());
-    const auto drained = empty_queue(attachment, &*lease, *interrupts, verbose);
-    if (!drained && (!force || drained.error().code == EINTR))
+    const auto drained = empty_queue(attachment, &*lease, stop, options.verbose);
+    if (!drained && (!options.force || drained.error().code == EINTR))
         return std::unexpected(drained.error());
     if (auto done = take_off_xdp(attachment.place); !done)
         return std::unexpected(done.error());
     if (!drained)
         return dropped(attachment, drained.error());
     // This process may have been stopped for longer than its lease: something slipped in.
-    const auto rest = empty_queue(attachment, nullptr, *interrupts, verbose);
+    const auto rest = empty_queue(attachment, nullptr, stop, options.verbose);
     return rest ? 0 : dropped(attachment, rest.error());
 }
 
 /// The same without its XDP program on the device. What waits for another device may still leave by
 /// the drain; without the device, nothing that waits for this host does.
-Result<std::uint64_t> empty_dead(const Attachment &attachment, bool force, bool verbose) {
+Result<std::uint64_t> empty_dead(const Attachment &attachment, const DetachOptions &options,
+                                 const Signals &stop) {
     const auto waiting = updates_waiting(attachment);
-    const auto interrupts = Interrupts::catch_them();
-    if (!waiting || !interrupts)
-        return std::unexpected(waiting ? interrupts.error() : waiting.error());
+    if (!waiting)
+        return std::unexpected(waiting.error());
     const bool local = attachment.record.config.deliver == OLAF_DELIVER_LOCAL;
     auto drained = local && *waiting != 0
                        ? Result<void>(fail("drain the queue of", attachment.device, 0,
                                            "drop them: olaf detach --force",
                                            fmt::format("{} updates wait and can't leave: {}",
                                                        *waiting, why_dead(attachment))))
-                       : empty_queue(attachment, nullptr, *interrupts, verbose);
+                       : empty_queue(attachment, nullptr, stop, options.verbose);
     if (drained)
         return 0;
-    if (!force || drained.error().code == EINTR)
+    if (!options.force || drained.error().code == EINTR)
         return std::unexpected(drained.error());
     return dropped(attachment, drained.error());
 }
@@ -76,12 +74,15 @@ Result<Detached> detach(const DetachOptions &options) {
         return std::unexpected(lock.error());
     attachment = read_attachment(attachment->place); // of what the lock now guards
 
+    // From here on nothing stops this process midway but SIGKILL.
+    const auto stop = Signals::hold({SIGINT, SIGTERM});
+    if (!stop)
+        return std::unexpected(stop.error());
     std::uint64_t updates_dropped = 0;
     // Half an attachment has nothing that could wait.
     if (attachment->record.complete) {
-        const auto emptied = attachment->alive
-                                 ? empty(*attachment, options.force, options.verbose)
-                                 : empty_dead(*attachment, options.force, options.verbose);
+        const auto emptied = attachment->alive ? empty(*attachment, options, *stop)
+                                               : empty_dead(*attachment, options, *stop);
         if (!emptied)
             return std::unexpected(emptied.error());
         updates_dropped = *emptied;

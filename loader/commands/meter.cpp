@@ -5,7 +5,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
-#include "loader/host/until.hpp"
+#include "loader/host/signals.hpp"
 
 namespace olaf {
 Result<void> meter(const MeterOptions &options, const MeterReader &reader) {
@@ -19,9 +19,9 @@ Result<void> meter(const MeterOptions &options, const MeterReader &reader) {
     if (!device->ethernet)
         return fail("measure on", options.device, 0, "name an Ethernet device",
                     "its frames have no MAC header");
-    const auto interrupts = Interrupts::catch_them();
-    if (!interrupts)
-        return std::unexpected(interrupts.error());
+    const auto stop = Signals::hold({SIGINT, SIGTERM});
+    if (!stop)
+        return std::unexpected(stop.error());
     const auto meter = Meter::attach(*device, {.port = static_cast<std::uint16_t>(options.port),
                                                .sent = options.sent,
                                                .max_clusters = options.max_clusters,
@@ -33,7 +33,7 @@ Result<void> meter(const MeterOptions &options, const MeterReader &reader) {
         note(options.device + ": measuring");
     for (auto next = started;;) {
         next += options.for_ns.value_or(options.interval_ns);
-        const auto interrupted = interrupts->until(next);
+        const auto interrupted = stop->until(next);
         if (!interrupted)
             return std::unexpected(interrupted.error());
         const auto reading = meter->read();

@@ -6,15 +6,16 @@
 
 #include "commands.hpp"
 #include "loader/host/host.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/observe/report_files.hpp"
 
 namespace olaf {
 
-Result<void> report(const ReportOptions &options, const GlobalOptions &global) {
+Result<Recording> report(const ReportOptions &options) {
     if (auto good = require_privileges("listen to the queue of", options.device); !good)
-        return good;
+        return std::unexpected(good.error());
     if (auto good = require_gnuplot(); !good)
-        return good;
+        return std::unexpected(good.error());
     const auto attachment = live_attachment(options.device);
     if (!attachment)
         return std::unexpected(attachment.error());
@@ -26,28 +27,23 @@ Result<void> report(const ReportOptions &options, const GlobalOptions &global) {
     const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
         return std::unexpected(signals.error());
-    if (!global.json)
-        fmt::print(stderr, "recording {} for {}; an interrupt ends it early\n", options.device,
-                   duration_text(options.for_ns));
-    const auto recording = record_queue(*attachment, options.for_ns, *signals);
+    if (options.verbose)
+        note(fmt::format("recording {} for {}; an interrupt ends it early", options.device,
+                         duration_text(options.for_ns)));
+    auto recording = record_queue(*attachment, options.for_ns, *signals);
     if (!recording)
         return std::unexpected(recording.error());
-    const auto clock = options.clock == "arrival" ? AgeClock::arrival : AgeClock::generated;
-    const auto summary = report_json(*recording, clock);
-    if (auto written = write_file(directory / "report.json", summary.dump(2) + "\n"); !written)
-        return written;
-    if (auto written = write_data(directory, *recording, clock); !written)
-        return written;
-    const auto pictures = draw_pictures(directory, *recording, clock);
+    const auto summary = report_json(*recording, options.clock).dump(2) + "\n";
+    if (auto written = write_file(directory / "report.json", summary); !written)
+        return std::unexpected(written.error());
+    if (auto written = write_data(directory, *recording, options.clock); !written)
+        return std::unexpected(written.error());
+    const auto pictures = draw_pictures(directory, *recording, options.clock);
     if (!pictures)
         return std::unexpected(pictures.error());
     if (auto written = write_page(directory, *recording, *pictures); !written)
-        return written;
-    if (global.json)
-        fmt::print("{}\n", summary.dump(2));
-    else
-        fmt::print("{}\n", (directory / "index.html").native());
-    return {};
+        return std::unexpected(written.error());
+    return recording;
 }
 
 } // namespace olaf

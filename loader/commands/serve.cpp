@@ -7,12 +7,13 @@
 #include <csignal>
 
 #include "commands.hpp"
+#include "loader/host/signals.hpp"
 #include "loader/observe/server.hpp"
-#include "loader/observe/signals.hpp"
 
 namespace olaf {
 
-Result<void> serve(const ServeOptions &options, const GlobalOptions &global) {
+Result<void> serve(const ServeOptions &options,
+                   const std::function<void(const std::string &url)> &started) {
     // Before the server's threads: they inherit what is held back.
     const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
@@ -25,12 +26,7 @@ Result<void> serve(const ServeOptions &options, const GlobalOptions &global) {
         return std::unexpected(server.error());
     const auto host =
         options.bind.find(':') == options.bind.npos ? options.bind : "[" + options.bind + "]";
-    const auto url = fmt::format("http://{}:{}/", host, (*server)->port());
-    if (global.json)
-        fmt::print("{{\"url\": \"{}\"}}\n", url);
-    else
-        fmt::print("{} (the page), {}metrics\n", url, url);
-    std::fflush(stdout);
+    started(fmt::format("http://{}:{}/", host, (*server)->port()));
     pollfd ready{.fd = signals->fd(), .events = POLLIN, .revents = 0};
     while (signals->take() == 0)
         if (::poll(&ready, 1, -1) < 0 && errno != EINTR)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `olaf top`: clusters as they are now, until somebody has seen enough.
-#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -11,8 +10,7 @@
 
 #include "commands.hpp"
 #include "loader/host/host.hpp"
-#include "loader/observe/live_json.hpp"
-#include "loader/observe/signals.hpp"
+#include "loader/host/signals.hpp"
 #include "loader/observe/terminal.hpp"
 #include "loader/observe/top_state.hpp"
 
@@ -25,18 +23,18 @@ using std::chrono::nanoseconds;
 /// So soon after the start there are rates to show.
 constexpr nanoseconds first_look = std::chrono::milliseconds(200);
 
-/// Waits for a signal, the time or, with a terminal, a key. False: it is time to end.
+/// Waits for a moment, a signal or, on a terminal, a key.
 class Waiter {
   public:
-    Waiter(const Signals &signals, bool keys) : signals_(signals), keys_(keys) {}
+    /// Looks at a terminal for keys, or only whether somebody reads there.
+    Waiter(const Signals &signals, int fd, bool keys) : signals_(signals), fd_(fd), keys_(keys) {}
 
     /// What ended the waiting: a signal's number, 0 else.
     Result<int> until(Clock::time_point when) const {
         const auto left = std::max(when - Clock::now(), Clock::duration{});
-        pollfd ready[] = {{.fd = signals_.fd(), .events = POLLIN, .revents = 0},
-                          {.fd = keys_ ? STDIN_FILENO : STDOUT_FILENO,
-                           .events = static_cast<short>(keys_ ? POLLIN : 0),
-                           .revents = 0}};
+        pollfd ready[] = {
+            {.fd = signals_.fd(), .events = POLLIN, .revents = 0},
+            {.fd = fd_, .events = static_cast<short>(keys_ ? POLLIN : 0), .revents = 0}};
         const auto time = std::chrono::ceil<std::chrono::milliseconds>(left).count();
         if (::poll(ready, 2, static_cast<int>(time)) < 0 && errno != EINTR)
             return fail("wait for", "the next look", errno);
@@ -47,6 +45,7 @@ class Waiter {
 
   private:
     const Signals &signals_;
+    int fd_;
     bool keys_;
 };
 
@@ -56,7 +55,7 @@ Result<void> show_table(QueueReader &reader, Watched watched, const Signals &sig
     if (!terminal)
         return std::unexpected(terminal.error());
     TopView view{.sort_column = column_by_key(options.sort), .unicode = (*terminal)->unicode()};
-    const Waiter waiter(signals, true);
+    const Waiter waiter(signals, STDIN_FILENO, true);
     for (auto next = Clock::now() + first_look;;) {
         const auto &history =
             view.clock == AgeClock::arrival ? watched.by_arrival : watched.by_generated;
@@ -82,10 +81,9 @@ Result<void> show_table(QueueReader &reader, Watched watched, const Signals &sig
     }
 }
 
-/// For scripts: an object a look.
-Result<void> print_lines(QueueReader &reader, Watched watched, const Signals &signals,
-                         const TopOptions &options) {
-    const Waiter waiter(signals, false);
+Result<void> hand_over(QueueReader &reader, Watched watched, const Signals &signals,
+                       const TopOptions &options, int out_fd, const RowsReader &take) {
+    const Waiter waiter(signals, out_fd, false);
     for (auto next = Clock::now() + first_look;;) {
         const auto signal = waiter.until(next);
         if (!signal)
@@ -98,16 +96,16 @@ Result<void> print_lines(QueueReader &reader, Watched watched, const Signals &si
         if (!reading)
             return std::unexpected(reading.error());
         watched.add(std::move(*reading));
-        fmt::print("{}\n", live_json(watched.latest, watched.rows).dump());
-        if (std::fflush(stdout) != 0)
+        if (!take(watched.latest, watched.rows))
             return {};
         next = Clock::now() + nanoseconds(options.interval_ns);
     }
 }
 
-} // namespace
+using Show = std::function<Result<void>(QueueReader &, Watched, const Signals &)>;
 
-Result<void> top(const TopOptions &options, const GlobalOptions &global) {
+/// Begins with a first look.
+Result<void> look_on(const TopOptions &options, std::initializer_list<int> held, const Show &show) {
     if (auto good = require_privileges("read the queue of", options.device); !good)
         return good;
     const auto attachment = live_attachment(options.device);
@@ -117,15 +115,29 @@ Result<void> top(const TopOptions &options, const GlobalOptions &global) {
     auto reading = reader.read();
     if (!reading)
         return std::unexpected(reading.error());
-    const auto signals = global.json ? Signals::hold({SIGINT, SIGTERM, SIGHUP})
-                                     : Signals::hold({SIGINT, SIGTERM, SIGHUP, SIGWINCH});
+    const auto signals = Signals::hold(held);
     if (!signals)
         return std::unexpected(signals.error());
     Watched watched;
     watched.latest = *reading;
     watched.add(std::move(*reading));
-    return global.json ? print_lines(reader, std::move(watched), *signals, options)
-                       : show_table(reader, std::move(watched), *signals, options);
+    return show(reader, std::move(watched), *signals);
+}
+
+} // namespace
+
+Result<void> top(const TopOptions &options) {
+    return look_on(options, {SIGINT, SIGTERM, SIGHUP, SIGWINCH},
+                   [&](QueueReader &reader, Watched watched, const Signals &signals) {
+                       return show_table(reader, std::move(watched), signals, options);
+                   });
+}
+
+Result<void> watch(const TopOptions &options, int out_fd, const RowsReader &take) {
+    return look_on(options, {SIGINT, SIGTERM, SIGHUP},
+                   [&](QueueReader &reader, Watched watched, const Signals &signals) {
+                       return hand_over(reader, std::move(watched), signals, options, out_fd, take);
+                   });
 }
 
 } // namespace olaf

@@ -9,9 +9,8 @@
 
 #include "commands.hpp"
 #include "loader/host/host.hpp"
+#include "loader/host/signals.hpp"
 #include "loader/observe/listener.hpp"
-#include "loader/observe/signals.hpp"
-#include "loader/observe/trace_output.hpp"
 
 namespace olaf {
 namespace {
@@ -19,7 +18,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-/// What the kernel needn't write for us; the rest is filtered here.
+/// Asks the kernel for as little as it can tell apart; the rest is filtered here.
 Interest interest_of(const TraceOptions &options, std::uint32_t frame_bytes) {
     Interest interest{.sample = options.sample, .frame_bytes = frame_bytes};
     if (!options.filter.clusters.empty()) {
@@ -63,7 +62,7 @@ class Trace {
         // `olaf trace | head` is done when head is.
         if (error_ == 0 || error_ == EPIPE)
             return {};
-        return fail("write", options_.pcap.empty() ? "standard output" : options_.pcap, error_);
+        return fail("write", output_.name(), error_);
     }
 
   private:
@@ -107,7 +106,7 @@ class Trace {
 
 } // namespace
 
-Result<void> trace(const TraceOptions &options, const GlobalOptions &global) {
+Result<void> trace(const TraceOptions &options, TraceOutput &output) {
     if (auto good = require_privileges("listen to the queue of", options.device); !good)
         return good;
     const auto attachment = live_attachment(options.device);
@@ -116,12 +115,11 @@ Result<void> trace(const TraceOptions &options, const GlobalOptions &global) {
     const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
         return std::unexpected(signals.error());
-    const auto output = make_trace_output(options, global.json, *attachment);
-    if (!output)
-        return std::unexpected(output.error());
-    Trace trace(options, **output, *signals);
+    if (auto begun = output.begin(*attachment); !begun)
+        return begun;
+    Trace trace(options, output, *signals);
     const auto listener =
-        Listener::start(*attachment, interest_of(options, (*output)->frame_bytes()),
+        Listener::start(*attachment, interest_of(options, output.frame_bytes()),
                         [&trace](const Event &event) { return trace.take(event); });
     if (!listener)
         return std::unexpected(listener.error());

@@ -20,7 +20,7 @@ Wide wide(const olaf_u128 &value) {
     return Wide{value.high} << 64 | value.low;
 }
 
-/// A − B of unsigned moments, where A may be a little behind: not negative.
+/// later − earlier; 0 where `later` is a little behind after all.
 std::uint64_t since(std::uint64_t later, std::uint64_t earlier) {
     return later > earlier ? later - earlier : 0;
 }
@@ -116,7 +116,8 @@ void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now
 
 Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd) {
     AomReading reading;
-    // Before the maps: a fall that comes after this moment isn't missed in what is added below.
+    // The clock is read before the maps: a departure after this moment is then part of what is
+    // added below, and never missing from it.
     reading.now_ns = monotonic_ns();
     const int fd = map_fd("olaf_aom");
     const std::uint32_t slots = config.max_clusters * config.max_segments;
@@ -161,6 +162,7 @@ double jain_index(std::span<const double> values) {
 
 double aom_fairness(const AomReading &reading, Age ClusterAom::*clock) {
     std::vector<double> averages;
+    averages.reserve(reading.clusters.size());
     for (const auto &cluster : reading.clusters)
         averages.push_back((cluster.*clock).average_ns());
     return jain_index(averages);

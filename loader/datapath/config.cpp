@@ -24,7 +24,7 @@ constexpr std::uint64_t highest_rate = 1'000'000'000'000; // ns_per_byte_q24 kee
 constexpr std::uint64_t least_interval = 10'000, most_interval = 1'000'000'000;
 constexpr std::uint64_t least_window = 1'000'000, most_window = 3'600'000'000'000;
 constexpr std::uint32_t most_slots = OLAF_MAX_SLOTS;
-/// Entries besides Qmax for what leaves just then: one a CPU, more or less.
+/// Entries besides Qmax, for updates that are being copied out: about one a CPU.
 constexpr std::uint32_t most_leaving = 256;
 constexpr std::uint64_t least_silence = 100'000'000, most_silence = 86'400'000'000'000;
 
@@ -166,11 +166,7 @@ std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps) {
 }
 
 std::uint32_t entry_bytes(std::uint32_t max_lanes) {
-#ifdef OLAF_ENTRY_BYTES
     return OLAF_ENTRY_BYTES(max_lanes);
-#else
-    return sizeof(olaf_entry) + 8 * max_lanes + 256;
-#endif
 }
 
 std::string_view policy_name(std::uint32_t policy) {

@@ -61,7 +61,8 @@ struct DatapathConfig {
     std::uint64_t token_secret = 0; ///< 0: make_config() draws one
 };
 
-/// Checks the ranges and derives what is derived. ring_places and queue_capacity are never 0.
+/// Checks the ranges and works out the fields that follow from others. ring_places and
+/// queue_capacity are never 0.
 Result<olaf_config> make_config(const DatapathConfig &human);
 
 /// Lanes of the largest update that an MTU carries behind an IP header of so many bytes; 0: none.
@@ -86,7 +87,7 @@ std::optional<olaf_policy> policy_by_name(std::string_view name);
 /// The window that a configuration has.
 Window window_of(const olaf_config &config);
 
-/// What a cluster gets that was given nothing else.
+/// The rule of a cluster that was given none.
 olaf_rule default_rule(olaf_policy policy);
 
 } // namespace olaf

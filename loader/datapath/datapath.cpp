@@ -45,7 +45,8 @@ Result<void> reuse_pinned(Object &object, const olaf_config &config, const std::
     return {};
 }
 
-/// What every queue has loaded: all but tracepoints, and one of the two that differ by driver.
+/// The objects that every queue loads: all but tracepoints, and of two that differ by driver the
+/// one that fits.
 std::vector<std::string_view> objects_of(const Datapath::Options &options) {
     const auto other = options.asks_driver ? When::driver_silent : When::driver_tells;
     return objects_where([&](const Program &program) {
@@ -150,7 +151,7 @@ Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
     std::vector<std::uint32_t> keys(last - first + 1);
     std::iota(keys.begin(), keys.end(), first);
     const std::vector<olaf_rule> values(keys.size(), rule);
-    __u32 count = static_cast<__u32>(keys.size());
+    auto count = static_cast<__u32>(keys.size());
     if (bpf_map_update_batch(rules_fd, keys.data(), values.data(), &count, nullptr) != 0)
         return fail("write", "olaf_rules", errno);
     return {};

@@ -18,9 +18,9 @@
 namespace olaf {
 namespace {
 
-constexpr int patience = 1000; // tries: a member is written for nanoseconds
+constexpr int patience = 1000; // tries; a writer is done with a member within nanoseconds
 
-/// Runs the program; its negative errno is the answer.
+/// Runs the program, which answers 0 or a negative errno.
 Result<void> enrol(int program_fd, olaf_registration &asked, const std::string &whom,
                    const char *what) {
     int answer = -EAGAIN;
@@ -37,8 +37,8 @@ Result<void> enrol(int program_fd, olaf_registration &asked, const std::string &
     return {};
 }
 
-/// A copy of one moment: the kernel copies a value in order, its sequence first, so two equal
-/// copies with an even sequence have no writer between them.
+/// A consistent copy. The kernel copies a value from its start, the sequence first. So nobody wrote
+/// in between if two copies are equal and their sequence is even.
 Result<olaf_member> read_member(int fd, std::uint32_t index) {
     olaf_member first{}, second{};
     for (int i = 0; i < patience; i++) {

@@ -32,7 +32,7 @@ struct KnownMember {
     olaf_member member{};
 };
 
-/// Those that ACKs of a cluster are for, and registered ones that were never heard.
+/// The workers that a cluster's ACKs are copied to, and registered ones that were never heard from.
 Result<std::vector<KnownMember>> read_members(int members_fd, int rosters_fd,
                                               const olaf_config &config, std::uint32_t cluster);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// An object of the table of programs: its file is a part of this command, and it is opened,
-// given its constants and maps, and loaded here.
+// A BPF object of the table of programs. Its file is embedded in this library. Here it is opened,
+// given its constants and maps, and loaded.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,8 @@ class Object {
     }
     /// Before load: every map gets the size that the configuration says.
     [[nodiscard]] Result<void> size_maps(const olaf_config &config);
-    /// Before load: uses these in the place of its own maps of the queue. -1: keeps its own.
+    /// Before load: uses these maps instead of making its own. Where map_fd() answers -1, it makes
+    /// its own.
     [[nodiscard]] Result<void> share_maps(const olaf_config &config,
                                           const std::function<int(const char *name)> &map_fd);
     [[nodiscard]] Result<void> load();

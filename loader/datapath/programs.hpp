@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Every program of Olaf, and where it stands. Attach, --replace, detach and doctor work through
 // this table, and the build reads from it which bpf/OBJECT.bpf.c there are (cmake/programs.cmake).
-// A new program is a line here and its .bpf.c file; one that runs by TC uses a map of the queue,
-// by which its filter is known for the queue's (tests/unit/programs_test.cpp).
+// A new program is a line here and its .bpf.c file. A TC program must use one of the queue's maps:
+// that is how its filter is recognised as the queue's (tests/unit/programs_test.cpp).
 //
-// The order is that of the path, from its end to its start: what is attached or replaced first is
-// what the next one hands frames to.
+// The order is a frame's path backwards: a program is attached or replaced before the one that hands
+// it frames.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@ enum class Hook {
     xdp,
     tc_ingress,
     tc_egress,
-    tracepoint, ///< a queue works without: where the kernel lets none in, attach says so
-    socket,     ///< of the process that it measures for
-    command,    ///< on none: a command runs it
+    tracepoint, ///< optional: where the kernel refuses it, attach says so and goes on
+    socket,     ///< of the measuring process
+    command,    ///< none: a command runs it by a system call
 };
 
-/// Whose hook it is.
+/// Which device has the hook.
 enum class On {
     device,    ///< the queue's
     drain_near, ///< the end of the drain's veth pair that tokens are sent into
@@ -37,8 +37,8 @@ enum class On {
 enum class When {
     always,
     driver_silent, ///< the driver doesn't tell VLAN tags, or XDP is generic
-    driver_tells,  ///< it does: in the place of the program of the same name
-    upstream,      ///< updates go to an upstream server; it is loaded and pinned all the same
+    driver_tells,  ///< it does; used instead of the program of the same name
+    upstream,      ///< updates go to an upstream server; loaded and pinned in any case
     generic,       ///< XDP is generic (--mode skb)
     measuring,     ///< no part of a queue: `olaf meter`, while it runs
 };
@@ -103,7 +103,7 @@ constexpr bool stands(const Program &program, const olaf_config &config) {
     }
 }
 
-/// The objects of lines that satisfy, each once, in the order of the table.
+/// The objects of the lines that satisfy a condition, each once, in the order of the table.
 template <class Satisfies> std::vector<std::string_view> objects_where(Satisfies satisfies) {
     std::vector<std::string_view> objects;
     for (const auto &program : programs)

@@ -32,7 +32,7 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
     std::vector<olaf_slot> values(keys.size());
     std::uint32_t in = 0, out = 0;
     for (bool first = true, more = true; more; first = false, in = out) {
-        std::uint32_t count = static_cast<std::uint32_t>(keys.size());
+        auto count = static_cast<std::uint32_t>(keys.size());
         const int error = bpf_map_lookup_batch(fd, first ? nullptr : &in, &out, keys.data(),
                                                values.data(), &count, nullptr);
         more = error == 0;
@@ -178,8 +178,8 @@ Result<olaf_window> read_window(int window_fd) {
 
 Result<olaf_ring> read_ring(int ring_fd) {
     olaf_ring ring{};
-    // The kernel copies upwards, head before tail: a queue in motion may look longer than it
-    // is by what came in between, never negative.
+    // The kernel copies a value from its start, so head is read before tail. A busy queue may look
+    // longer than it is, by what was appended in between. Its length is never negative.
     if (bpf_map_lookup_elem(ring_fd, &first_key, &ring) != 0)
         return fail("read map", "olaf_ring", errno);
     return ring;

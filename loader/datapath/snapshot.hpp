@@ -29,16 +29,16 @@ struct Snapshot {
     std::vector<olaf_slot_counters> clusters; ///< by id
 };
 
-/// Opens a map by name for as long as the reading lasts; a map of the kernel's, so -1 is none.
+/// Opens a map by name, for as long as the reading lasts; -1: there is none.
 using MapFinder = std::function<int(const char *name)>;
 
-/// With packets in flight the parts may be of different moments; without, they agree.
+/// While packets are in flight, the parts may be from different moments. At rest they agree.
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd);
 
 /// How long the way out has taken nothing; 0: it takes departures.
 std::uint64_t blocked_ns(const olaf_gate &gate);
 
-/// How long an ACK is waited for now: departures that get none wait so long.
+/// How long a departure waits for its ACK now, before it is forgiven.
 std::uint64_t window_timeout_ns(const olaf_window &window);
 
 /// How many departures may be unacknowledged now.

@@ -22,7 +22,7 @@
 namespace olaf {
 namespace {
 
-constexpr int patience = 8; // dumps that a change of the list has spoilt
+constexpr int patience = 8; // dumps; one is spoilt when the list changes meanwhile
 
 /// All that the kernel lists of one kind, each answer taken apart by `read`.
 template <class Item, class Header>
@@ -43,7 +43,7 @@ Result<std::vector<Item>> list(int type, const char *what, const Header &header,
     return found;
 }
 
-/// Loopback addresses are nobody's on the wire: the kernel refuses frames that bear one.
+/// Loopback addresses never appear on a wire: the kernel drops frames that have one.
 bool loopback(const olaf_own_address &address) {
     static constexpr std::array<std::uint8_t, 16> loopback6 = {0, 0, 0, 0, 0, 0, 0, 0,
                                                                0, 0, 0, 0, 0, 0, 0, 1};

@@ -48,7 +48,7 @@ Result<void> mount_bpffs() {
 }
 
 int get_pin(const std::string &path, std::uint32_t file_flags) {
-    struct bpf_obj_get_opts options {}; // a function is called so as well
+    struct bpf_obj_get_opts options {}; // "struct", for there is a function of that name
     options.sz = sizeof options;
     options.file_flags = file_flags;
     return bpf_obj_get_opts(path.c_str(), &options);

@@ -123,7 +123,8 @@ Result<Drain> make_drain(std::uint32_t device_ifindex, std::uint32_t device_mtu,
 Result<void> shape_drain(const Drain &drain, std::uint64_t drain_interval_ns) {
     constexpr std::uint64_t second = 1'000'000'000;
     const auto rate = std::max<std::uint64_t>(OLAF_TOKEN_MIN_BYTES * second / drain_interval_ns, 1);
-    // The longest token of any interval: a frame beyond the bucket would stand in it for ever.
+    // As large as the longest token of any interval: a frame larger than the bucket never passes
+    // it.
     constexpr std::uint32_t burst = OLAF_TOKEN_MAX_BYTES + OLAF_TOKEN_MIN_BYTES;
     return set_tbf(drain.a, drain.ifindex_a,
                    {.bytes_per_second = rate, .burst = burst, .limit = waiting_tokens * burst});

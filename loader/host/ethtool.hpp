@@ -29,7 +29,8 @@ Offloads offloads_of(const std::string &device);
 /// Receive queues in use; 0 when the driver doesn't say.
 std::uint32_t receive_queues(const std::string &device);
 
-/// Frames of local origin leave with whole checksums from now on.
+/// From now on the kernel itself finishes the checksums of frames that this host sends by the
+/// device.
 Result<void> disable_tx_checksum(const std::string &device);
 
 } // namespace olaf

@@ -48,7 +48,7 @@ std::string program_name(std::uint32_t id) {
     return info.name;
 }
 
-/// Always before filters of clsact. Ours are none of them.
+/// TCX programs run before every filter of clsact. Olaf uses none.
 void add_tcx(std::uint32_t ifindex, const Hook &hook, std::vector<std::string> &found) {
     std::array<std::uint32_t, 64> ids{};
     Query query{};
@@ -63,7 +63,7 @@ void add_tcx(std::uint32_t ifindex, const Hook &hook, std::vector<std::string> &
             fmt::format("TCX program {} ({}) on the {}", ids[i], program_name(ids[i]), hook.name));
 }
 
-/// Filters of others up to the priority of ours, which is the last that the hook answers for.
+/// Filters of others that come before ours.
 void add_filters(std::uint32_t ifindex, const Hook &hook, std::vector<std::string> &found) {
     auto netlink = Netlink::open(NETLINK_ROUTE);
     if (!netlink)

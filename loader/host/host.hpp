@@ -20,8 +20,8 @@ inline constexpr KernelVersion oldest_kernel{6, 1};
 KernelVersion running_kernel();
 std::string kernel_release(); ///< "6.1.0-18-amd64"
 
-/// CAP_NET_ADMIN with CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN for those two: "OPERATION OBJECT"
-/// can't do without.
+/// Fails unless this process has CAP_NET_ADMIN and either CAP_SYS_ADMIN or both CAP_BPF and
+/// CAP_PERFMON. The error says that "OPERATION OBJECT" needs them.
 Result<void> require_privileges(const std::string &operation, const std::string &object);
 /// The same for attaching and detaching, which take more: CAP_NET_ADMIN with CAP_SYS_ADMIN. Without
 /// it filters of an older queue aren't recognised, and would be left behind in silence.
@@ -29,9 +29,9 @@ Result<void> require_privileges_to_change(const std::string &operation, const st
 
 Result<void> require_kernel(const std::string &operation, const std::string &object);
 
-/// Whether that is a PREEMPT_RT kernel: the content of /sys/kernel/realtime ("" if there is no such
-/// file) and uname's version. Its softirqs preempt each other, which our programs' per-CPU areas and
-/// spinning locks don't stand.
+/// Whether that is a PREEMPT_RT kernel, by the content of /sys/kernel/realtime ("" if there is no
+/// such file) and uname's version. There softirqs preempt each other; our programs' per-CPU areas
+/// and spin locks rely on it that they don't.
 bool tells_preempt_rt(std::string_view realtime, std::string_view version);
 bool is_preempt_rt(); ///< of this kernel
 

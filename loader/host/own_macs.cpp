@@ -6,8 +6,8 @@
 namespace olaf {
 namespace {
 
-/// Whether a device of this kind gets frames of the device below it. A veth names its peer as
-/// such, and a tunnel the device that its outer packets leave by: they don't.
+/// Whether a device of this kind gets frames of the device that it names as its lower one. A veth
+/// names its peer there, and a tunnel the device that its outer packets leave by: those two don't.
 bool stacks(const std::string &kind) {
     static const std::set<std::string> kinds = {"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"};
     return kinds.contains(kind);

@@ -21,8 +21,8 @@ Result<Route> route_to(const IpAddress &address);
 /// The neighbour that it is sent to by that device: a gateway, or itself. Fails without a route.
 Result<IpAddress> gateway_to(const IpAddress &address, std::uint32_t ifindex);
 
-/// Has the kernel resolve the neighbour on the way, by sending one empty datagram: a server
-/// ignores it, as it is no message of the protocol. Never waits, and failing is no harm.
+/// Makes the kernel resolve the next hop, by sending one empty datagram, which a server ignores.
+/// Never waits; a failure does no harm.
 void wake_neighbour(const Endpoint &endpoint);
 
 } // namespace olaf

@@ -33,7 +33,7 @@ Result<void> set_tbf(const std::string &device, std::uint32_t ifindex, const Tok
 
     tc_tbf_qopt options{};
     options.rate.rate = static_cast<__u32>(std::min<std::uint64_t>(bucket.bytes_per_second, ~0u));
-    // Known, so that the kernel wants no rate table.
+    // With a known link layer the kernel asks for no rate table.
     options.rate.linklayer = TC_LINKLAYER_ETHERNET;
     options.limit = bucket.limit;
     nla_put_string(message.get(), TCA_KIND, "tbf");

@@ -116,7 +116,7 @@ Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifinde
         return std::unexpected(netlink.error());
     for (const auto parent : {TC_H_MIN_INGRESS, TC_H_MIN_EGRESS})
         if (count_filters(*netlink, ifindex, TC_H_MAKE(TC_H_CLSACT, parent)) != 0)
-            return {}; // somebody else has moved in
+            return {}; // somebody else has a filter there
     const auto both = static_cast<bpf_tc_attach_point>(BPF_TC_INGRESS | BPF_TC_EGRESS);
     auto hook = hook_of(ifindex, both);
     const int error = bpf_tc_hook_destroy(&hook);

@@ -14,13 +14,14 @@
 namespace olaf {
 namespace {
 
-/// The driver's own words. A link's creation doesn't return them, the older netlink call does.
+/// Why the driver refuses, in its own words. Creating a link doesn't return them; the older netlink
+/// call does.
 std::string driver_says(const Device &device, int program_fd, std::uint32_t mode) {
     take_bpf_log();
     const auto ifindex = static_cast<int>(device.ifindex);
     const auto flags = mode | XDP_FLAGS_UPDATE_IF_NOEXIST;
     if (bpf_xdp_attach(ifindex, program_fd, flags, nullptr) == 0)
-        bpf_xdp_detach(ifindex, flags, nullptr); // it was a passing trouble
+        bpf_xdp_detach(ifindex, flags, nullptr); // this time it could be attached
     constexpr std::string_view prefix = "Kernel error message: ";
     const auto log = take_bpf_log();
     const auto start = log.find(prefix);

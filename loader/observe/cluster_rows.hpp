@@ -7,12 +7,10 @@
 #include <vector>
 
 #include "flow.hpp"
+#include "options.hpp"
 #include "queue_reader.hpp"
 
 namespace olaf {
-
-/// By which clock ages are told: the newest update's generated_ns, or its arrival here.
-enum class AgeClock { generated, arrival };
 
 struct ClusterRow {
     std::uint32_t cluster = 0;

@@ -50,7 +50,7 @@ Result<std::unique_ptr<Listener>> Listener::start(const Attachment &attachment,
         return std::unexpected(lost.error());
     self->lost_before_ = *lost;
     self->started_ns_ = monotonic_ns();
-    // Fields first, the lease last: nobody is told of events by half a request.
+    // The lease is written last, so that programs never act on half a request.
     if (auto written = self->write(0); !written)
         return std::unexpected(written.error());
     if (auto renewed = self->renew(); !renewed)

@@ -14,7 +14,7 @@ struct ring_buffer;
 
 namespace olaf {
 
-/// What a listener asks the kernel for: what it leaves out costs the data path least.
+/// What a listener asks the kernel for. The less it is, the less it costs the data path.
 struct Interest {
     std::uint32_t first_cluster = 0;
     std::uint32_t last_cluster = 0xffffffff;

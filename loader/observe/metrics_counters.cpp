@@ -54,7 +54,8 @@ class Sums {
         }
     }
 
-    /// Tells them. What is told by cluster elsewhere has here none that is known.
+    /// Writes them. Those that have a series for each cluster elsewhere get the label
+    /// cluster="none" here.
     void tell(bool of_cluster) const {
         for (const auto &[metric, counter, value] : sums_) {
             const Series series(metric);

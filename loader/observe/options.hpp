@@ -33,11 +33,15 @@ struct TopOptions {
     std::string sort = "aom";
 };
 
+/// By which clock ages are told: the newest update's generated_ns, or its arrival here.
+enum class AgeClock { generated, arrival };
+
 struct ReportOptions {
     std::string device;
     std::uint64_t for_ns = 30'000'000'000;
     std::string directory;
-    std::string clock = "generated"; ///< or "arrival"
+    AgeClock clock = AgeClock::generated;
+    bool verbose = false; ///< note when it begins to record
 };
 
 struct ServeOptions {

@@ -8,7 +8,7 @@
 
 #include "cluster_rows.hpp"
 #include "loader/attachment/attachment.hpp"
-#include "signals.hpp"
+#include "loader/host/signals.hpp"
 
 namespace olaf {
 

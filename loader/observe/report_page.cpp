@@ -5,8 +5,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "human.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/text/human.hpp"
 #include "loader/text/names.hpp"
 #include "loader/text/units.hpp"
 #include "report_files.hpp"
@@ -90,14 +90,14 @@ std::string clusters(const Recording &recording) {
                        "<th>AoM by generation</th><th>peak</th><th>AoM by arrival</th>"
                        "<th>peak</th></tr>\n";
     for (const auto &row : recording.rows.clusters)
-        text += fmt::format(
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td>"
-            "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            row.cluster, row.recent.received, row.recent.departed, row.recent.fold_factor(),
-            row.recent.dropped, age_text(row, row.recent_generated_ns),
-            age_text(row, static_cast<double>(row.aom.generated.highest_peak_ns)),
-            age_text(row, row.recent_arrival_ns),
-            age_text(row, static_cast<double>(row.aom.arrival.highest_peak_ns)));
+        text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td>"
+                            "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                            row.cluster, row.recent.received, row.recent.departed,
+                            row.recent.fold_factor(), row.recent.dropped,
+                            age_text(row, row.recent_generated_ns),
+                            age_text(row, static_cast<double>(row.aom.generated.highest_peak_ns)),
+                            age_text(row, row.recent_arrival_ns),
+                            age_text(row, static_cast<double>(row.aom.arrival.highest_peak_ns)));
     return text + "</table></div>\n";
 }
 
@@ -116,11 +116,10 @@ std::string warning(const Recording &recording) {
 /// What was attached, in a sentence.
 std::string about(const Record &record) {
     const std::string target = record.target;
-    return fmt::format("Policy {}, {} mode, rate {}, delivered {}{}.",
-                       policy_name(record.config.default_policy),
-                       record.skb_mode ? "skb" : "native", rate_text(record.config.rate_bps),
-                       deliver_names[record.config.deliver % 3],
-                       target.empty() ? "" : " to " + target);
+    return fmt::format(
+        "Policy {}, {} mode, rate {}, delivered {}{}.", policy_name(record.config.default_policy),
+        record.skb_mode ? "skb" : "native", rate_text(record.config.rate_bps),
+        deliver_names[record.config.deliver % 3], target.empty() ? "" : " to " + target);
 }
 
 } // namespace

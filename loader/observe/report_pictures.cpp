@@ -59,13 +59,14 @@ std::vector<std::uint32_t> busiest(const Recording &recording) {
                       [](const ClusterRow &row) { return row.recent.departed; });
     rows.resize(std::min(rows.size(), most_sawtooths));
     std::vector<std::uint32_t> ids;
+    ids.reserve(rows.size());
     for (const auto &row : rows)
         ids.push_back(row.cluster);
     std::ranges::sort(ids);
     return ids;
 }
 
-/// The middle of the recording, as long as its teeth can be told apart.
+/// A stretch in the middle of the recording, short enough for its teeth to be told apart.
 std::pair<double, double> window(const Recording &recording) {
     std::map<std::uint32_t, double> falls;
     double most = 1;

@@ -33,7 +33,8 @@ Server::Server(Queues &queues) : queues_(queues), http_(std::make_unique<httplib
     http_->set_read_timeout(patience_s);
     http_->set_write_timeout(patience_s);
     http_->set_payload_max_length(longest_request);
-    // Its default shares the port with other processes, and half of the requests would be theirs.
+    // The library's default, SO_REUSEPORT, lets another process share the port and get half of the
+    // requests.
     http_->set_socket_options([](int socket) {
         const int yes = 1;
         ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);

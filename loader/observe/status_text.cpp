@@ -8,6 +8,7 @@
 
 #include "flow.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/text/human.hpp"
 #include "loader/text/names.hpp"
 
 namespace olaf {
@@ -60,7 +61,7 @@ std::string queue_text(const olaf_config &config, const Snapshot &snapshot, cons
 std::string window_text(const olaf_config &config, const olaf_window &window) {
     return fmt::format("size {}{}, round trip {}{}", window_size(config, window),
                        window_of(config).automatic ? " (auto)" : "",
-                       duration_text(window.rtt.smoothed_ns),
+                       human_duration(static_cast<double>(window.rtt.smoothed_ns)),
                        window.silent != 0 ? ", the server is silent" : "");
 }
 
@@ -70,8 +71,9 @@ std::string gate_text(const Snapshot &snapshot, const std::string &obstacle) {
     if (!obstacle.empty())
         text += line("way out", obstacle);
     if (snapshot.gate.lost_ns != 0)
-        text += line("way out", fmt::format("takes nothing since {}: updates wait",
-                                            duration_text(blocked_ns(snapshot.gate))));
+        text += line("way out",
+                     fmt::format("takes nothing for {}: updates wait",
+                                 human_duration(static_cast<double>(blocked_ns(snapshot.gate)))));
     if (snapshot.next_hops_unready != 0)
         text += line("way out", fmt::format("{} next hops don't answer: their updates wait",
                                             snapshot.next_hops_unready));
@@ -79,8 +81,9 @@ std::string gate_text(const Snapshot &snapshot, const std::string &obstacle) {
 }
 
 std::string ages(const ClockSummary &clock) {
-    return fmt::format("average {}, oldest {}, highest peak {}", age_text(clock.average_ns),
-                       age_text(clock.oldest_ns), age_text(clock.peak_highest_ns));
+    return fmt::format("average {}, oldest {}, highest peak {}", human_duration(clock.average_ns),
+                       human_duration(static_cast<double>(clock.oldest_ns)),
+                       human_duration(static_cast<double>(clock.peak_highest_ns)));
 }
 
 std::string age_lines(const olaf_config &config, const AomReading &aom) {

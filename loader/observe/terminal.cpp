@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
-// Its macros would meddle with everything after it.
+// Its macros would change everything that follows.
 #define NCURSES_NOMACROS 1
 #include <ncurses.h>
 

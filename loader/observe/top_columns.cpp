@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "human.hpp"
+#include "loader/text/human.hpp"
 
 namespace olaf {
 namespace {

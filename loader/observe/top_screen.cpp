@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "human.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/text/human.hpp"
 #include "loader/text/names.hpp"
 #include "loader/text/units.hpp"
 #include "sparkline.hpp"
@@ -71,14 +71,13 @@ Line flow(const Reading &reading, const Rows &rows, int columns) {
     const auto behind =
         lost == 0 ? ""
                   : fmt::format("; {} updates lost behind", human_count(static_cast<double>(lost)));
-    const auto blocked =
-        reading.snapshot.gate.lost_ns == 0 ? "" : "; the way out takes nothing";
-    return {{0, "messages", Look::dim},
-            {9, fit(fmt::format("in {}/s, out {}/s, fold {:.2f}; dropped {}{}{}",
-                                per_second(rows.recent.received), per_second(rows.recent.departed),
-                                rows.recent.fold_factor(), dropped(reading.numbers()), behind,
-                                blocked),
-                    columns - 9)}};
+    const auto blocked = reading.snapshot.gate.lost_ns == 0 ? "" : "; the way out takes nothing";
+    return {
+        {0, "messages", Look::dim},
+        {9, fit(fmt::format("in {}/s, out {}/s, fold {:.2f}; dropped {}{}{}",
+                            per_second(rows.recent.received), per_second(rows.recent.departed),
+                            rows.recent.fold_factor(), dropped(reading.numbers()), behind, blocked),
+                columns - 9)}};
 }
 
 /// Calls `place(column, at)` for each that there is room for; returns where they end.

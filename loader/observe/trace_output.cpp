@@ -2,10 +2,10 @@
 #include "trace_output.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
+#include <optional>
 
+#include "loader/host/notes.hpp"
 #include "packet_file.hpp"
 
 namespace olaf {
@@ -13,57 +13,67 @@ namespace {
 
 class Lines : public TraceOutput {
   public:
-    explicit Lines(bool json) : json_(json) {}
+    Lines(std::FILE *to, bool json) : to_(to), json_(json) {}
 
+    Result<void> begin(const Attachment &) override { return {}; }
     [[nodiscard]] std::uint32_t frame_bytes() const override { return 0; }
-    [[nodiscard]] int fd() const override { return STDOUT_FILENO; }
+    [[nodiscard]] int fd() const override { return ::fileno(to_); }
+    [[nodiscard]] std::string name() const override { return "standard output"; }
     bool event(const Event &event) override {
         return put(json_ ? event_json(event) : event_text(event));
     }
     bool missed(std::uint64_t events) override {
         return put(json_ ? missed_json(events) : missed_text(events));
     }
-    bool flush() override { return std::fflush(stdout) == 0; }
+    bool flush() override { return std::fflush(to_) == 0; }
     bool finish(std::uint64_t) override { return flush(); }
 
   private:
-    static bool put(const std::string &line) {
-        return std::fwrite(line.data(), 1, line.size(), stdout) == line.size() &&
-               std::fputc('\n', stdout) != EOF;
+    bool put(const std::string &line) {
+        return std::fwrite(line.data(), 1, line.size(), to_) == line.size() &&
+               std::fputc('\n', to_) != EOF;
     }
+    std::FILE *to_;
     bool json_;
 };
 
 class Packets : public TraceOutput {
   public:
-    explicit Packets(PacketFile file) : file_(std::move(file)) {}
+    explicit Packets(std::string path) : path_(std::move(path)) {}
 
+    Result<void> begin(const Attachment &attachment) override {
+        auto file = PacketFile::create(path_, attachment, OLAF_EVENT_FRAME_MAX);
+        if (!file)
+            return std::unexpected(file.error());
+        file_.emplace(std::move(*file));
+        return {};
+    }
     [[nodiscard]] std::uint32_t frame_bytes() const override { return OLAF_EVENT_FRAME_MAX; }
-    [[nodiscard]] int fd() const override { return file_.fd(); }
-    bool event(const Event &event) override { return event.frame.empty() || file_.add(event); }
+    [[nodiscard]] int fd() const override { return file_->fd(); }
+    [[nodiscard]] std::string name() const override { return path_; }
+    bool event(const Event &event) override { return event.frame.empty() || file_->add(event); }
     bool missed(std::uint64_t) override { return true; } // told in the file's statistics
-    bool flush() override { return file_.flush(); }
+    bool flush() override { return file_->flush(); }
     bool finish(std::uint64_t missed) override {
-        if (!file_.finish(missed))
+        if (!file_->finish(missed))
             return false;
-        fmt::print(stderr, "{} packets written, {} events missed\n", file_.packets(), missed);
+        note(fmt::format("{} packets written, {} events missed", file_->packets(), missed));
         return true;
     }
 
   private:
-    PacketFile file_;
+    std::string path_;
+    std::optional<PacketFile> file_;
 };
 
 } // namespace
 
-Result<std::unique_ptr<TraceOutput>> make_trace_output(const TraceOptions &options, bool json,
-                                                       const Attachment &attachment) {
-    if (options.pcap.empty())
-        return std::make_unique<Lines>(json);
-    auto file = PacketFile::create(options.pcap, attachment, OLAF_EVENT_FRAME_MAX);
-    if (!file)
-        return std::unexpected(file.error());
-    return std::make_unique<Packets>(std::move(*file));
+std::unique_ptr<TraceOutput> trace_lines(std::FILE *to, bool json) {
+    return std::make_unique<Lines>(to, json);
+}
+
+std::unique_ptr<TraceOutput> trace_packets(const std::string &path) {
+    return std::make_unique<Packets>(path);
 }
 
 } // namespace olaf

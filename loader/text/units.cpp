@@ -150,16 +150,6 @@ std::string size_text(std::uint64_t bytes) {
     return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, units[unit]);
 }
 
-std::string age_text(std::uint64_t ns) {
-    constexpr const char *units[] = {"ns", "us", "ms"};
-    double value = static_cast<double>(ns);
-    for (const auto *unit : units) {
-        if (value < 999.5)
-            return fmt::format("{:.3g}{}", value, unit);
-        value /= 1000;
-    }
-    return fmt::format("{:.{}f}s", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
-}
 std::string reward_text(std::int64_t threshold) {
     if (threshold < 0)
         return "off";

@@ -22,7 +22,7 @@ Result<Rate> parse_rate(std::string_view text);
 /// "100us", "1.5ms", "1s": nanoseconds.
 Result<std::uint64_t> parse_duration(std::string_view text);
 
-/// "17", "0x11" is none.
+/// "17"; "0x11" is refused.
 Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, std::uint32_t most);
 
 /// A count, or the word, which gives nothing: "auto", "mtu".
@@ -48,10 +48,9 @@ Result<Range> parse_range(std::string_view text);
 Result<std::int64_t> parse_reward(std::string_view text);
 
 std::string rate_text(std::uint64_t bps);        ///< "20gbit", "unlimited"
-std::string duration_text(std::uint64_t ns);     ///< "100us"
+std::string duration_text(std::uint64_t ns);     ///< "100us", as parse_duration() reads it
 std::string window_text(const Window &window);   ///< "8", "auto", "off"
-std::string size_text(std::uint64_t bytes);     ///< "12.3 MiB", three digits
-std::string age_text(std::uint64_t ns);          ///< "1.23ms", three digits
+std::string size_text(std::uint64_t bytes);      ///< "12.3 MiB", three digits
 std::string reward_text(std::int64_t threshold); ///< "0.5", "off"
 
 } // namespace olaf

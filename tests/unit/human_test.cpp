@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "loader/observe/human.hpp"
+#include "loader/text/human.hpp"
 #include "loader/observe/sparkline.hpp"
 
 namespace {

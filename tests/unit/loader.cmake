@@ -3,7 +3,7 @@
 include(GoogleTest)
 find_package(GTest REQUIRED)
 
-add_executable(olaf_cli_tests cli_test.cpp own_macs_test.cpp)
+add_executable(olaf_cli_tests cli_test.cpp config_test.cpp own_macs_test.cpp units_test.cpp)
 target_link_libraries(olaf_cli_tests PRIVATE olaf_cli olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_cli_tests PROPERTIES LABELS unit)
 
@@ -80,7 +80,7 @@ target_precompile_headers(olaf_observe_tests PRIVATE <gtest/gtest.h>)
 gtest_discover_tests(olaf_observe_tests PROPERTIES LABELS unit)
 
 # One list of counters, and all that is made from it.
-add_executable(olaf_counters_tests counters_test.cpp)
+add_executable(olaf_counters_tests counters_test.cpp identities_test.cpp)
 target_compile_definitions(olaf_counters_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")
 target_link_libraries(olaf_counters_tests
   PRIVATE olaf_observe olaf_description olaf_options GTest::gtest_main)

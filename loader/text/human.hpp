@@ -6,7 +6,7 @@
 
 namespace olaf {
 
-std::string human_duration(double ns); ///< "870ns", "12.3ms", "4.56s", "3.2h"
+std::string human_duration(double ns); ///< "870ns", "12.3ms", "4.56s", "3.20h"; for what was measured
 std::string human_count(double value); ///< "0", "12.5", "870", "12.3k", "4.56M"
 
 } // namespace olaf

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "attach_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <map>
+
+#include "cli_options.hpp"
+#include "loader/attachment/options.hpp"
+
+namespace olaf {
+
+namespace {
+
+void add_delivery(CLI::App &app, AttachOptions &options) {
+    auto &where = *app.add_option_group("Delivery", "Where a departing update goes, one of:");
+    where.add_flag("--local", options.local,
+                   "up this host's own stack, to a parameter server here");
+    where.add_option("--forward", options.forward, "out of DEV2, addresses untouched")
+        ->type_name("DEV2");
+    parsed(
+        where, "--upstream", options.upstream,
+        [](const std::string &text) { return parse_endpoint(text); },
+        "to this server, from this host's own address; port 6523 unless given", "ADDR[:PORT]");
+    where.require_option(0, 1);
+    app.add_flag_function(
+        "--bridge,!--no-bridge", [&options](std::int64_t given) { options.bridge = given > 0; },
+        "with --forward: take frames to other hosts' MAC addresses too\n"
+        "[where DEV is a port of a bridge, or has no address and no master]");
+}
+
+/// How many wait, when they leave, and what folds.
+void add_queueing(CLI::App &app, AttachOptions &options) {
+    parsed(app, "--port", options.port, count_parser(1, 65535), "UDP port of updates [6523]",
+           "PORT");
+    parsed(app, "--queue", options.queue, count_or("auto", 1, OLAF_MAX_PLACES / 2),
+           "Qmax: updates that may wait [auto: never lose one to a full queue]", "N|auto");
+    parsed(
+        app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
+        "pace of departures [line; with --local unlimited]", "20gbit|line|unlimited");
+    parsed(
+        app, "--window", options.window, [](const std::string &text) { return parse_window(text); },
+        "departures that may be unacknowledged; auto finds the fewest that\n"
+        "keep the server busy [off]. Without --rate, that is then unlimited",
+        "N|auto|off");
+    parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
+           "olaf|fifo|aggregate|newest");
+    app.add_flag(
+        "--fifo", options.fifo,
+        "make room for clusters that are set to fifo later; with --policy fifo it is there");
+}
+
+/// How large it is, and how it runs.
+void add_datapath(CLI::App &app, AttachOptions &options) {
+    parsed(app, "--max-clusters", options.max_clusters, count_parser(1, OLAF_MAX_SLOTS),
+           "cluster ids are 0 ... N-1 [1024]", "N");
+    parsed(app, "--max-segments", options.max_segments, count_parser(1, 65535),
+           "frames a model is cut into, at most [1]", "N");
+    parsed(app, "--max-lanes", options.max_lanes, count_or("mtu", 1, OLAF_MAX_LANES),
+           "8-byte lanes of an update, at most [mtu: what the devices' MTUs carry]", "N|mtu");
+    app.add_option("--mode", options.mode,
+                   "native XDP, generic (skb), or the best that works "
+                   "[auto]")
+        ->transform(CLI::Transformer(std::map<std::string, XdpMode>{{"auto", XdpMode::automatic},
+                                                                    {"native", XdpMode::native},
+                                                                    {"skb", XdpMode::skb}})
+                        .description(""))
+        ->type_name("auto|native|skb");
+    parsed(
+        app, "--drain-interval", options.drain_interval_ns,
+        [](const std::string &text) { return parse_duration_between(text, 10'000, 1'000'000'000); },
+        "period of the drain, which sends when nothing arrives [100us]", "TIME");
+    parsed(
+        app, "--activity-window", options.activity_window_ns,
+        [](const std::string &text) {
+            return parse_duration_between(text, 1'000'000, 3'600'000'000'000);
+        },
+        "a cluster counts as active this long after an update [1s]", "TIME");
+}
+
+/// Whose updates are taken.
+void add_sources(CLI::App &app, AttachOptions &options) {
+    app.add_option_function<std::vector<std::string>>(
+           "--allow",
+           [&options](const std::vector<std::string> &texts) {
+               for (const auto &text : texts) {
+                   const auto prefix = parse_prefix(text);
+                   if (!prefix)
+                       throw CLI::ValidationError("--allow", prefix.error().message());
+                   options.allow.push_back(*prefix);
+               }
+           },
+           "take updates only from these sources; repeatable [everybody]")
+        ->type_name("CIDR")
+        ->allow_extra_args(false);
+    parsed(app, "--max-workers", options.max_workers, count_parser(1, 65536),
+           "workers of a cluster that ACKs are copied to: ids are 0 ... N-1 [256]", "N");
+    parsed(
+        app, "--member-timeout", options.member_timeout_ns,
+        [](const std::string &text) {
+            return parse_duration_between(text, 100'000'000, 86'400'000'000'000);
+        },
+        "forget a worker after this long a silence [60s]", "TIME");
+    app.add_flag_function(
+        "--strict,!--no-strict", [&options](std::int64_t given) { options.strict = given > 0; },
+        "take updates only from workers that `olaf cluster set --worker` registered");
+    app.add_flag_function(
+        "--verify,!--no-verify", [&options](std::int64_t given) { options.verify = given > 0; },
+        "refuse every update with a wrong UDP checksum, not only those that have\n"
+        "no checksum lane");
+}
+
+} // namespace
+
+void add_attach(CLI::App &root, AttachOptions &options) {
+    auto &app = *root.add_subcommand("attach", "Put the queue on a device; returns when it is live "
+                                               "and needs no process afterwards");
+    device_argument(app, options.device);
+    add_delivery(app, options);
+    add_queueing(app, options);
+    add_datapath(app, options);
+    add_sources(app, options);
+    app.add_flag("--replace", options.replace,
+                 "swap the programs of the running queue and keep its state;\n"
+                 "what isn't given stays as it is");
+    app.add_flag("--save", options.save,
+                 "write what is attached to /etc/olaf/DEV.conf, for olaf@DEV.service to attach\n"
+                 "after a reboot; alone: of the queue that is there");
+    app.callback([&options, &app] {
+        if (saves_only(app))
+            return;
+        if (!options.replace && !options.local && options.forward.empty() && !options.upstream)
+            throw CLI::RequiredError("one of --local, --forward DEV2, --upstream ADDR");
+    });
+}
+
+} // namespace olaf
