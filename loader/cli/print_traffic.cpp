@@ -7,7 +7,7 @@
 #include <cstdio>
 
 #include "loader/host/notes.hpp"
-#include "loader/observe/human.hpp"
+#include "loader/text/human.hpp"
 #include "loader/text/units.hpp"
 
 namespace olaf {

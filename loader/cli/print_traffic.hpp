@@ -2,7 +2,7 @@
 // What send and receive show: a line a second as notes, and what they found.
 #pragma once
 
-#include "loader/commands/commands.hpp"
+#include "cli.hpp"
 #include "loader/traffic/receiver.hpp"
 #include "loader/traffic/sender.hpp"
 

@@ -15,7 +15,7 @@
 
 #include "book.hpp"
 #include "loader/host/clock.hpp"
-#include "loader/observe/signals.hpp"
+#include "loader/host/signals.hpp"
 
 namespace olaf {
 namespace {

@@ -8,7 +8,8 @@
 
 #include "fleet.hpp"
 #include "loader/host/clock.hpp"
-#include "loader/observe/signals.hpp"
+#include "loader/host/signals.hpp"
+#include "loader/text/human.hpp"
 
 namespace olaf {
 namespace {
@@ -60,7 +61,7 @@ class Sending {
     [[nodiscard]] Error silent(const std::string &how, std::uint64_t time_ns) const {
         return fail("send to", options_.server, 0,
                     "is `olaf receive` running there, and does UDP pass in both directions?",
-                    how + " for " + age_text(time_ns))
+                    how + " for " + human_duration(static_cast<double>(time_ns)))
             .error();
     }
 
