@@ -18,6 +18,7 @@
 #include "olaf/counters.h"
 #include "olaf/policies.h"
 #include "olaf/protocol.h"
+#include "olaf/way.h"
 
 #define OLAF_LAYOUT 6
 
@@ -157,34 +158,6 @@ struct olaf_slot_counters {
 	OLAF_SLOT_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
 
-enum olaf_hop_state {
-	OLAF_HOP_UNKNOWN = 0, /* not looked up */
-	OLAF_HOP_RESOLVED = 1, /* addresses are valid */
-	OLAF_HOP_NO_NEIGHBOUR = 2, /* routed, but the next hop's MAC isn't known yet */
-	OLAF_HOP_NO_ROUTE = 3, /* the FIB refuses */
-};
-
-/* Next hops that are remembered, a power of two. */
-#define OLAF_HOPS 1024
-
-/* olaf_hops[i]: where departures to one destination go next, as the kernel's FIB says. */
-struct olaf_hop {
-	__u32 lock; /* guards the rest, but for the turns */
-	__u32 state; /* enum olaf_hop_state */
-	__u32 family; /* of the destination: 4 or 6; 0: never asked */
-	__u8 dmac[6];
-	__u8 smac[6];
-	__be32 daddr_be[4]; /* destination that this is the hop of; IPv4 in [0] */
-	__be32 via_be[4]; /* the next hop's own address: the destination's, or a router's */
-	__u32 via_family;
-	__u32 egress_ifindex; /* device that it was asked for */
-	__u64 looked_up_ns; /* when the FIB was last asked */
-	__u64 resolved_ns; /* when it last named an address; 0: never */
-	__u64 asked_ns; /* when the next hop was last asked for its address */
-	__u64 issued; /* turns given to entries that wait for this hop; under the ring's lock */
-	__u64 served; /* turns of those that left; under the ring's lock */
-};
-
 /* What a buffer does; see bpf/slots/buffers.bpf.h for who takes it from one to the next. */
 enum olaf_buffer_state {
 	OLAF_BUFFER_FREE = 0,
@@ -244,17 +217,6 @@ struct olaf_control {
 	__u64 held_until_ns; /* until then nothing that waits leaves; 0, or past: no order */
 };
 
-/* olaf_gate[0]: whether the way out takes departures. */
-struct olaf_gate {
-	__u64 lost_ns; /* when the way out last refused a frame; 0: never */
-	__u64 probed_ns; /* when it last took a probe of the drain's */
-	__u64 tried_ns; /* when a departure last tried after a refusal */
-	__u64 asked_ns; /* when the drain last probed */
-	__u64 refused_ns; /* when it last refused a frame of XDP's; 0: none that is known of */
-	__u64 ridden_ns; /* when a frame of XDP's last tried after that */
-	__u64 shut_ns; /* since when it is shut; means something only while lost_ns isn't 0 */
-};
-
 /* ---- counters ------------------------------------------------------------------------ */
 
 enum olaf_malformed { OLAF_MALFORMED_LIST(OLAF_REASON_CONSTANT) OLAF_MALFORMED_REASONS };
@@ -298,7 +260,6 @@ OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
 		   "message and lanes are contiguous");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 32 + 112, "slot has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_hop) == 24 + 16 + 24 + 40, "a hop has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 32, "a place has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_prefix) == 20, "prefix has no hidden padding");
 

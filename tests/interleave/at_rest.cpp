@@ -5,6 +5,20 @@
 
 namespace olaf::interleave {
 
+namespace {
+
+/// Is there an update in the buffer that waits or gathers?
+bool holds(const olaf_slot &slot, unsigned buffer) {
+    return slot.buffers[buffer] == OLAF_BUFFER_OPEN || slot.buffers[buffer] == OLAF_BUFFER_SEALED;
+}
+
+void mix(std::uint64_t &outcome, std::initializer_list<std::uint64_t> sums) {
+    for (const auto sum : sums)
+        outcome = outcome * 31 + sum;
+}
+
+} // namespace
+
 /// Updates in a buffer that isn't complete yet.
 std::uint64_t Contract::gathered(std::uint32_t slot, unsigned buffer) const {
     return Machine::the()
@@ -45,21 +59,15 @@ Books Contract::at_rest() const {
         books.updates_superseded += c.updates_superseded;
         books.updates_dropped += c.updates_dropped;
         for (unsigned buffer = 0; buffer < OLAF_BUFFERS; buffer++) {
-            const auto state = slot.buffers[buffer];
-            const bool holds = state == OLAF_BUFFER_OPEN || state == OLAF_BUFFER_SEALED;
-            const bool placed = slot.position[buffer] != OLAF_NO_POSITION;
-            buffers += holds && placed;
-            if (holds && !placed)
+            buffers += holds(slot, buffer) && slot.position[buffer] != OLAF_NO_POSITION;
+            if (holds(slot, buffer) && slot.position[buffer] == OLAF_NO_POSITION)
                 books.updates_waiting += gathered(i, buffer);
         }
-        for (const std::uint64_t sum : {c.aggregated, c.appended, c.replaced, c.departed_riding,
-                                        c.departed_drain, c.passed_through, c.dropped_full,
-                                        c.dropped_sealed})
-            books.outcome = books.outcome * 31 + sum;
+        mix(books.outcome, {c.aggregated, c.appended, c.replaced, c.departed_riding,
+                            c.departed_drain, c.passed_through, c.dropped_full, c.dropped_sealed});
     }
     const auto *window = memory.at<olaf_window>("olaf_window");
-    for (const std::uint64_t sum : {window->acked, window->released, window->forgiven, window->late})
-        books.outcome = books.outcome * 31 + sum;
+    mix(books.outcome, {window->acked, window->released, window->forgiven, window->late});
     std::uint64_t waiting_buffers = 0;
     for (std::uint64_t p = ring()->head; p < ring()->tail; p++) {
         const std::uint32_t entry = place(p)->entry;
