@@ -127,10 +127,11 @@ class Bed:
         self.olaf("attach", "in", *self.delivery(), *options)
 
     def await_server(self):
-        """Until the host knows its way to the server, as it would on a host that runs."""
+        """Until the host knows its way to the server, as it would on a host that runs. A kernel
+        trusts a neighbour that it has just heard for up to 45 s, and doubts it for eight more."""
         ping = ["ip", "netns", "exec", self.host.name, "ping", "-c", "1", "-W", "1",
                 self.server_address()]
-        end = time.monotonic() + 30  # an IPv6 host takes nine seconds to doubt a MAC address
+        end = time.monotonic() + 75
         while run(ping, check=False).returncode != 0:
             if time.monotonic() > end:
                 raise RuntimeError("the server doesn't answer")
