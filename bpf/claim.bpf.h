@@ -13,7 +13,7 @@ enum olaf_got {
 	OLAF_GOT_WAY_ON = 0x8, /* the queue is being emptied, and the frame can leave as it is */
 };
 
-/* What it has got. A tick of the drain has one too. */
+/* What the frame at hand, or a tick of the drain, has got. */
 struct olaf_claim {
 	__u32 got; /* enum olaf_got */
 	__u32 entry; /* DEPARTURE: its entry */

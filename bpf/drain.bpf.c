@@ -48,8 +48,8 @@ int olaf_token_catch(struct __sk_buff *skb)
 }
 
 /*
- * Nothing more is due: when shall the token be back? Returns nanoseconds, or -1: never,
- * because nothing waits and nobody who popped may still append.
+ * Nothing more is due: when shall the token be back? Returns nanoseconds, or -1: never.
+ * Then nothing waits, and no arrival that popped the head may still append.
  */
 static __always_inline __s64 olaf_drain_rest(struct olaf_ring *ring, __u32 generation, int blocked)
 {
@@ -59,7 +59,7 @@ static __always_inline __s64 olaf_drain_rest(struct olaf_ring *ring, __u32 gener
 	if (blocked && due < now + olaf_blocked_ns())
 		due = now + olaf_blocked_ns();
 
-	/* Not to be had: look again in a tick, so that no wake-up is lost. */
+	/* The lock can't be had: look again in a tick, so that no wake-up is lost. */
 	if (!olaf_lock(&ring->lock))
 		return 0;
 	if (ring->drain_generation == generation) {
@@ -128,8 +128,9 @@ static __always_inline int olaf_drain_start(struct __sk_buff *skb, __u32 generat
 
 /*
  * TC ingress of the drain's near end: a clone of an ACK (ack_window.bpf.h), with a token's
- * bytes, for one burst; or a new token. It has still its frame's tag and marks beside its
- * bytes. Longer by a byte, it forgets the sum that a device may have taken of it.
+ * bytes, for one burst; or a new token. The skb still has its frame's VLAN tag and marks:
+ * they are cleared. A device may have summed the old bytes; the kernel forgets that sum when
+ * the skb changes its length, so it grows by a byte.
  */
 SEC("tc")
 int olaf_drain_kick(struct __sk_buff *skb)

@@ -16,7 +16,7 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Is it the frame by which attach tries a token's way? Its length is looked at first: all pass here. */
+/* Is it the frame by which attach tries a token's way? Its length first: all frames pass here. */
 static __always_inline int olaf_is_proof(struct __sk_buff *skb)
 {
 	struct olaf_token token;
@@ -44,7 +44,7 @@ int olaf_egress(struct __sk_buff *skb)
 		return TC_ACT_UNSPEC;
 	}
 	olaf_count_ack(recognised);
-	/* Those of an upstream server were told of where they came in. */
+	/* ACKs of an upstream server told the window where they came in: turnround.bpf.c. */
 	if (olaf_cfg.window && olaf_cfg.deliver != OLAF_DELIVER_UPSTREAM && olaf_window_acked(skb))
 		return TC_ACT_SHOT;
 	olaf_ack_stamp(skb, ack);

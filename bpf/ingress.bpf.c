@@ -41,7 +41,7 @@ static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arr
 	if (a->update.cluster >= olaf_cfg.max_clusters)
 		return 1 + OLAF_NOT_ALLOWED_CLUSTER;
 	rule = olaf_rule_of(a->update.cluster);
-	/* What has as many already may have reached the limits of its elements. */
+	/* An aggregate of that many may have elements at their limits: one more could wrap. */
 	if (!rule || a->update.count > *(volatile __u32 *)&rule->max_count)
 		return 1 + OLAF_NOT_ALLOWED_COUNT;
 	if (a->update.segments > olaf_cfg.max_segments)
@@ -59,7 +59,7 @@ static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arr
 	return 0;
 }
 
-/* Generic XDP sees again what the drain sends up the stack: its source address tells. */
+/* Generic XDP sees a second time what the drain sends up the stack: known by its source address. */
 static __always_inline int olaf_from_drain(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;

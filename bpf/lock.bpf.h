@@ -55,7 +55,7 @@ static __always_inline __u32 olaf_lock_patience(void)
 	return OLAF_LOCK_SPINS;
 }
 
-/* A wait is over; in vain, it shortens the next ones. */
+/* A wait has ended. If it was in vain, this CPU's next ones are shorter. */
 static __always_inline void olaf_lock_waited(__u32 taken)
 {
 	__u32 zero = 0;

@@ -112,8 +112,9 @@ int olaf_lost_tx(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * Did the skb die on its way out, and is it ours? A device gets it with its MAC header in front.
- * The drain's came by the drain. What generic XDP sends has no route; what the kernel forwards by
- * itself has one, unless it bridges: then a queue in generic mode can't tell them apart.
+ * What the drain sent came in by one of its devices. What generic XDP sends has no route; what the
+ * kernel forwards by itself has one, unless it bridges: then a queue in generic mode can't tell
+ * them apart.
  */
 static __always_inline int olaf_skb_left(const struct sk_buff *skb, const struct olaf_skb *lost,
 					 const volatile struct olaf_watched *watched)

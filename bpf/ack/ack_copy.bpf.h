@@ -2,9 +2,10 @@
 /*
  * Copies of an ACK for every worker of its cluster (OLAF paper, section 7, downlink).
  *
- * The skb is turned to one member after the other, and a clone of it sent to each. What
- * it weighs, the lanes, all share. It becomes at last the copy of the member that it was
- * addressed to; if that is none of them it goes on to its addressee, as it came.
+ * The skb is turned to one member after the other, and a clone of it sent to each. The
+ * clones share the payload, which is most of it. In the end the skb becomes the copy of the
+ * member that it was addressed to; if that is none of them it goes on to its addressee, as it
+ * came.
  *
  * A clone leaves by the device at once, and meets our program on its way: ack->copying
  * lets it pass. Filters of others see every copy.

@@ -29,7 +29,7 @@ static __always_inline int olaf_meters(void)
 	return !(olaf_cfg.flags & OLAF_CONFIG_NO_METER);
 }
 
-/* Sets a word of the sequence: no store before it comes later, none behind it earlier. */
+/* Sets a word of the sequence. It is ordered against the stores before and behind it. */
 static __always_inline void olaf_aom_mark(__u64 *word, __u64 value)
 {
 #ifdef __TARGET_ARCH_x86

@@ -79,8 +79,8 @@ __noinline int olaf_tell_passage(struct xdp_md *ctx)
 }
 
 /*
- * Of a popped entry, between pop and vacate: that it left at `now`, or couldn't, or was lost. The frame
- * is what the context holds by now. OLAF_DEFINE_TELL_ENTRY(NAME, CONTEXT, TAKE) defines
+ * Of a popped entry, between pop and vacate: that it left at `now`, or couldn't, or was lost. The
+ * frame is what the context holds by now. OLAF_DEFINE_TELL_ENTRY(NAME, CONTEXT, TAKE) defines
  * NAME(ctx, entry's index, OLAF_OUTCOME(kind, detail), bytes of the frame, now).
  */
 #define OLAF_DEFINE_TELL_ENTRY(NAME, CONTEXT, TAKE)                                               \

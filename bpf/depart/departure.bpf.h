@@ -74,7 +74,7 @@ static __always_inline int olaf_rotate(struct olaf_ring *ring, __u64 position)
 	__u64 moved = position;
 	__u32 index;
 
-	/* With one next hop, or none, all are as blocked as the head. */
+	/* With one next hop, or none, everything that waits is as blocked as the head. */
 	if (olaf_cfg.deliver != OLAF_DELIVER_FORWARD || !place)
 		return 0;
 	index = *(volatile __u32 *)&place->slot;
@@ -112,7 +112,7 @@ static __always_inline int olaf_take_leave(const struct olaf_claim *claim,
 	return 0;
 }
 
-/* It left as nothing: no frame could carry it after all. Its updates are dropped ones. */
+/* No frame could carry the popped entry after all: its updates were not sent, but dropped. */
 static __always_inline void olaf_count_unfit(const struct olaf_claim *claim)
 {
 	struct olaf_entry *entry = olaf_entry_at(claim->entry);
@@ -128,7 +128,7 @@ static __always_inline void olaf_count_unfit(const struct olaf_claim *claim)
 	olaf_unlock(&slot->lock);
 }
 
-/* The copy is done. What was read from the entry was read before anything is free again. */
+/* The copy is done. All reads of the entry come before the stores that free buffer and place. */
 static __always_inline void olaf_vacate(const struct olaf_claim *claim)
 {
 	struct olaf_place *place = olaf_place_at(claim->position);

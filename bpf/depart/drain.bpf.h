@@ -42,7 +42,7 @@ static __always_inline int olaf_token_renew(struct __sk_buff *skb, __u32 generat
 	struct olaf_token token;
 
 	olaf_token_write(&token, generation);
-	/* Memory may be short: a token of the length it has only comes back earlier or later. */
+	/* It may fail for want of memory: then the token only comes back earlier or later. */
 	bpf_skb_change_tail(skb, olaf_token_bytes(wait), 0);
 	return bpf_skb_store_bytes(skb, OLAF_TOKEN_OFFSET, &token, sizeof(token), 0);
 }
@@ -118,7 +118,8 @@ static __always_inline int olaf_drain_give_up(struct olaf_ring *ring, __u64 posi
 
 /*
  * The head, `entry` in `place`, has no way out now, or others are before it on the same way.
- * What can be asked is asked; else the head goes behind the last, as others may have theirs.
+ * A next hop that can be asked is asked; else the head goes behind the last, for others may be
+ * able to leave.
  * Only who is next in turn can be given up. Returns enum olaf_drained.
  */
 static __always_inline int olaf_drain_blocked(struct __sk_buff *skb, struct olaf_ring *ring,

@@ -132,8 +132,9 @@ static __always_inline __u32 olaf_write_upstream6(struct olaf_entry *entry, __u3
  * now; they end where the message begins, as ever. The message must be in its final
  * form before. `hop` is used where olaf_needs_hop() says so.
  */
-static __always_inline __u32 olaf_headers_finish(struct olaf_entry *entry, const struct olaf_pending *update,
-					const struct olaf_nexthop *hop)
+static __always_inline __u32 olaf_headers_finish(struct olaf_entry *entry,
+						 const struct olaf_pending *update,
+						 const struct olaf_nexthop *hop)
 {
 	__u32 lanes = olaf_clamp(update->lanes, 1, olaf_cfg.max_lanes);
 	__u32 header_bytes = update->header_bytes;

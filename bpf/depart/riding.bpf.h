@@ -97,7 +97,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		/* The drain lets go what waits; an arrival with nothing to fold into goes on. */
 		a->claim.got |= olaf_slot_gathers(slot) ? OLAF_GOT_WAY_ON : OLAF_GOT_PASSAGE;
 	} else if (!olaf_ring_waits(ring)) {
-		/* An unlimited link has no time to take: no lock. */
+		/* Without a rate and a window there is nothing to take a share of: no lock. */
 		if (olaf_may_pass(ctx, a) &&
 		    ((!olaf_cfg.ns_per_byte_q24 && !olaf_cfg.window) ||
 		     olaf_ring_pass(ring, a->now, a->frame_bytes, &a->update)))

@@ -61,8 +61,9 @@ static __always_inline __u64 olaf_due_ns(const struct olaf_ring *ring, __u64 now
 	__u64 latest = now + olaf_longest_turn_ns(olaf_cfg.drain_interval_ns), due;
 
 	/*
-	 * A closed window: an ACK that opens it needs no tick, so only a timeout does. With a
-	 * rate besides, what an ACK lets go may have to wait for that: the token must be at hand.
+	 * A closed window: an ACK that opens it sets off a departure itself, so the token is only
+	 * needed at a timeout. With a rate besides, a departure that the ACK allows may have to
+	 * wait for the link: then the token must be at hand.
 	 */
 	if (!olaf_cfg.window || olaf_cfg.ns_per_byte_q24)
 		return ring->next_departure_ns;

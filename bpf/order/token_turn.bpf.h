@@ -26,7 +26,7 @@ static __always_inline __u64 olaf_token_ticks(__u64 wait)
 	return ticks < longest ? ticks : longest;
 }
 
-/* When it is late: behind its turn, and what a busy machine may take besides. */
+/* When it is late: its turn is over, and so is the time that a busy machine may add. */
 static __always_inline __u64 olaf_token_deadline(__u64 now, __u64 wait)
 {
 	return now + olaf_token_ticks(wait) * olaf_cfg.drain_interval_ns + OLAF_TOKEN_GRACE_NS;

@@ -180,7 +180,7 @@ static __always_inline void olaf_window_depart(const struct olaf_pending *update
 	flight = olaf_flight_at(window->next);
 	if (!flight)
 		return;
-	/* So many later ones were answered that its own ACK won't come. */
+	/* So many later flights were answered that this one's ACK won't come. */
 	if (window->next - window->oldest >= OLAF_FLIGHTS) {
 		if (flight->state == OLAF_FLIGHT_OPEN) {
 			window->in_flight--;

@@ -7,9 +7,11 @@
  *                    +-------------pop--------------+
  *
  * An open buffer has a place in the ring from the moment on that its policy calls it complete
- * (olaf/policies.h): only then can it be sealed or popped. All steps but the last are taken under the slot's lock. The last one is the departer's, without
- * it: until then a buffer that leaves is this CPU's alone. Who needs two answers of one moment
- * reads the states once.
+ * (olaf/policies.h). Only then can it be sealed or popped.
+ *
+ * All steps but the one out of LEAVING are taken under the slot's lock. That one is the
+ * departer's, without it: until then a buffer that leaves belongs to one CPU alone. Who needs two
+ * answers of one moment reads the states once.
  */
 #ifndef OLAF_BUFFERS_BPF_H
 #define OLAF_BUFFERS_BPF_H

@@ -19,7 +19,7 @@
 #include "bpf/lock.bpf.h"
 
 #define OLAF_HOP_TTL_NS 100000000ULL
-/* An answer other than an address holds for less: the next hop may appear at any moment. */
+/* An answer without an address is asked for again sooner: the next hop may appear at any moment. */
 #define OLAF_NO_HOP_TTL_NS 1000000ULL
 /* A next hop that is in use is asked for its address again after this long. */
 #define OLAF_HOP_CONFIRM_NS 4000000000ULL
@@ -75,7 +75,7 @@ static __always_inline void olaf_fib_ask(void *ctx, const struct olaf_destinatio
 
 	fib.ifindex = olaf_cfg.egress_ifindex;
 	/*
-	 * Not 0, or the kernel holds the skb's length against the MTU: in the drain that is
+	 * Not 0, or the kernel compares the skb's length with the MTU: in the drain that is
 	 * the token's, up to OLAF_TOKEN_MAX_BYTES.
 	 */
 	fib.tot_len = 1;
@@ -163,7 +163,7 @@ static __always_inline void olaf_hop_remember(struct olaf_hop *hop,
 	next->stale = now - hop->asked_ns >= OLAF_HOP_CONFIRM_NS;
 }
 
-/* The next hop of a departure: what is known, or else what the FIB says. ctx is the program's own. */
+/* The next hop of a departure: what is known, or what the FIB says. ctx is the program's own. */
 static __always_inline void olaf_hop_of(void *ctx, const struct olaf_destination *to, __u64 now,
 					struct olaf_nexthop *next)
 {

@@ -19,7 +19,7 @@
 #include "bpf/counters.bpf.h"
 #include "bpf/way/wayout.bpf.h"
 
-/* An skb can't be cut shorter than to what was its UDP header: as long as the shortest update. */
+/* The kernel cuts no skb shorter than where its UDP header was: the shortest update's length. */
 #define OLAF_SOLICIT_BYTES (OLAF_MIN_HEADERS + sizeof(struct olaf_header) + 8)
 
 #define OLAF_ICMP6_NEIGHBOUR_SOLICITATION 135
