@@ -85,7 +85,7 @@ enum olaf_ack_look {
 	OLAF_ACK_SHORT, /* can't tell: the linear part ends within the headers */
 };
 
-/* The UDP header, which must come from our port, is at `offset`. `room`: of IP payload from there. */
+/* The UDP header, which must come from our port, is at `offset`; `room`: IP payload from there. */
 static __always_inline enum olaf_ack_look olaf_ack_message(struct __sk_buff *skb,
 							    struct olaf_ack *ack, __be16 port_be,
 							    __u32 offset, __u32 room)

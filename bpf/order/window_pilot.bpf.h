@@ -36,7 +36,7 @@
 #define OLAF_PILOT_DOUBT 32 /* no growth for less than 1/32 more, which may be chance */
 #define OLAF_PILOT_LEAST_ACKS 16 /* a trial's, at least */
 #define OLAF_PILOT_LEAST_NS 20000000ULL
-#define OLAF_PILOT_STARVED 8 /* 1 in so many ACKs found nothing waiting: not limited by the window */
+#define OLAF_PILOT_STARVED 8 /* 1 ACK in so many found nothing waiting: no limit by the window */
 #define OLAF_PILOT_SHIFT 3 /* shortest step: base / 8 */
 #define OLAF_PILOT_REST 12 /* trials of base, once neither direction is better */
 #define OLAF_PILOT_MOST_SKIPS 3 /* turns of a smaller size passed over, at most */
