@@ -7,6 +7,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
+#include "bpf/address.bpf.h"
 #include "olaf/queue.h"
 
 /* What the kernel's helpers call the two IP versions. */

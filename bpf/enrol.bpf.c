@@ -27,7 +27,6 @@ static int olaf_same_party(const struct olaf_member *member, const struct olaf_r
 static int olaf_enrol_worker(const struct olaf_registration *asked)
 {
 	struct olaf_member *member = olaf_member_at(asked->cluster, asked->worker);
-	int i;
 
 	if (!member)
 		return -ENOENT;
@@ -37,8 +36,7 @@ static int olaf_enrol_worker(const struct olaf_registration *asked)
 	if (!olaf_same_party(member, asked)) {
 		olaf_member_clear(member);
 		member->family = asked->family;
-		for (i = 0; i < 4; i++)
-			member->addr_be[i] = asked->addr_be[i];
+		olaf_address_copy(member->addr_be, asked->addr_be);
 		member->port_be = asked->port_be;
 	}
 	member->flags = OLAF_MEMBER_REGISTERED | (asked->port_be ? OLAF_MEMBER_PORT_BOUND : 0);

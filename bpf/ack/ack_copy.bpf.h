@@ -36,7 +36,6 @@ static __always_inline int olaf_way_leads_to(const struct olaf_way *way,
 static __always_inline int olaf_way_ask(struct __sk_buff *skb, struct olaf_way *next)
 {
 	struct bpf_fib_lookup fib = {};
-	int i;
 
 	fib.ifindex = olaf_cfg.ifindex;
 	fib.tot_len = 1; /* not 0: see olaf_hop_lookup() */
@@ -46,10 +45,8 @@ static __always_inline int olaf_way_ask(struct __sk_buff *skb, struct olaf_way *
 		fib.ipv4_dst = next->daddr_be[0];
 	} else {
 		fib.family = OLAF_AF_INET6;
-		for (i = 0; i < 4; i++) {
-			fib.ipv6_src[i] = next->saddr_be[i];
-			fib.ipv6_dst[i] = next->daddr_be[i];
-		}
+		olaf_address_copy(fib.ipv6_src, next->saddr_be);
+		olaf_address_copy(fib.ipv6_dst, next->daddr_be);
 	}
 	if (bpf_fib_lookup(skb, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT))
 		return -1;
@@ -84,8 +81,7 @@ static __always_inline int olaf_way_back(struct olaf_ack *ack, const struct olaf
 	}
 	for (i = 0; i < ETH_ALEN; i++)
 		next->smac[i] = olaf_cfg.mac[i];
-	for (i = 0; i < 4; i++)
-		next->saddr_be[i] = member->local_addr_be[i];
+	olaf_address_copy(next->saddr_be, member->local_addr_be);
 	next->family = member->family;
 	next->source_be = olaf_cfg.port_be;
 	next->hops = ack->origin.hops - 1;
@@ -98,12 +94,10 @@ static __always_inline int olaf_way_to(struct __sk_buff *skb, struct olaf_ack *a
 				       const struct olaf_member *member, __u32 worker)
 {
 	struct olaf_way *next = &ack->next;
-	int i;
 
 	*next = ack->origin;
 	__builtin_memcpy(next->dmac, member->mac, ETH_ALEN);
-	for (i = 0; i < 4; i++)
-		next->daddr_be[i] = member->addr_be[i];
+	olaf_address_copy(next->daddr_be, member->addr_be);
 	next->dest_be = member->port_be;
 	next->worker_be = bpf_htonl(worker);
 	if (ack->returning)

@@ -103,10 +103,8 @@ static __always_inline int olaf_sender_read(struct xdp_md *ctx, const struct ola
 	}
 	if (bpf_xdp_load_bytes(ctx, l3 + offsetof(struct ipv6hdr, saddr), addresses_be, 32))
 		return -1;
-	for (i = 0; i < 4; i++) {
-		sender->addr_be[i] = addresses_be[i];
-		sender->local_addr_be[i] = addresses_be[4 + i];
-	}
+	olaf_address_copy(sender->addr_be, addresses_be);
+	olaf_address_copy(sender->local_addr_be, addresses_be + 4);
 	return 0;
 }
 

@@ -104,7 +104,6 @@ static __always_inline __u32 olaf_write_upstream6(struct olaf_entry *entry, __u3
 						  const struct olaf_nexthop *hop, __u32 lanes)
 {
 	struct olaf_upstream6 *h = (void *)&entry->message - sizeof(*h);
-	int i;
 
 	__builtin_memcpy(h->eth.h_dest, hop->dmac, ETH_ALEN);
 	__builtin_memcpy(h->eth.h_source, hop->smac, ETH_ALEN);
@@ -114,10 +113,8 @@ static __always_inline __u32 olaf_write_upstream6(struct olaf_entry *entry, __u3
 	h->ip.payload_len = bpf_htons(sizeof(h->udp) + message_bytes);
 	h->ip.nexthdr = IPPROTO_UDP;
 	h->ip.hop_limit = OLAF_HOP_LIMIT;
-	for (i = 0; i < 4; i++) {
-		h->ip.saddr.in6_u.u6_addr32[i] = olaf_cfg.source_addr_be[i];
-		h->ip.daddr.in6_u.u6_addr32[i] = olaf_cfg.upstream_addr_be[i];
-	}
+	olaf_address_copy(h->ip.saddr.in6_u.u6_addr32, olaf_cfg.source_addr_be);
+	olaf_address_copy(h->ip.daddr.in6_u.u6_addr32, olaf_cfg.upstream_addr_be);
 	h->udp.source = olaf_cfg.port_be;
 	h->udp.dest = olaf_cfg.upstream_port_be;
 	h->udp.len = bpf_htons(sizeof(h->udp) + message_bytes);

@@ -63,13 +63,11 @@ __noinline int olaf_target_learn(struct xdp_md *ctx)
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_own_address mapped = {};
 	__be32 addr_be[4] = {};
-	int i;
 
 	if (!a || olaf_target_read(ctx, a, addr_be))
 		return 0;
 	olaf_map_address(mapped.words_be, addr_be, a->update.family);
-	for (i = 0; i < 4; i++)
-		a->known_be[i] = addr_be[i];
+	olaf_address_copy(a->known_be, addr_be);
 	a->known_family = a->update.family;
 	a->known_until_ns = a->now + OLAF_KNOWN_NS;
 	a->known_own = olaf_is_own_address(mapped.words_be);
@@ -83,9 +81,8 @@ static __always_inline int olaf_target_is_own(struct xdp_md *ctx, struct olaf_ar
 
 	if (olaf_target_read(ctx, a, addr_be))
 		return 0;
-	if (a->known_family == a->update.family && a->known_be[0] == addr_be[0] &&
-	    a->known_be[1] == addr_be[1] && a->known_be[2] == addr_be[2] &&
-	    a->known_be[3] == addr_be[3] && a->now < a->known_until_ns)
+	if (a->known_family == a->update.family && olaf_address_same(a->known_be, addr_be) &&
+	    a->now < a->known_until_ns)
 		return a->known_own;
 	return olaf_target_learn(ctx);
 }

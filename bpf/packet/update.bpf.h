@@ -47,6 +47,27 @@ static __always_inline int olaf_parse_update(const struct olaf_header *header,
 }
 
 /*
+ * Ethernet and IP: *offset ends at UDP, *room is how many bytes the IP packet has from there.
+ * Returns 0 or OLAF_FRAME_BYPASS.
+ */
+static __always_inline int olaf_parse_network(void *data, void *end, struct olaf_arrival *a,
+					      __u32 *offset, __u32 *room)
+{
+	__be16 eth_proto_be = olaf_parse_ethernet(data, end, offset);
+
+	a->update.l3_offset = *offset;
+	if (eth_proto_be == bpf_htons(ETH_P_IP)) {
+		a->update.family = 4;
+		return olaf_parse_ipv4(data, end, offset, room);
+	}
+	if (eth_proto_be == bpf_htons(ETH_P_IPV6)) {
+		a->update.family = 6;
+		return olaf_parse_ipv6(data, end, offset, room);
+	}
+	return OLAF_FRAME_BYPASS;
+}
+
+/*
  * Parses the frame that begins with data ... end into *a. Its length is `whole`, or with a
  * ctx the frame's own: that is only asked for if what is at hand isn't all. Returns enum
  * olaf_frame; *a is complete only for an update.
@@ -57,21 +78,9 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 	struct olaf_header *header;
 	struct udphdr *udp;
 	__u32 offset = 0, room = 0, udp_bytes, frame_bytes;
-	__be16 eth_proto_be;
-	int result;
 
-	eth_proto_be = olaf_parse_ethernet(data, end, &offset);
-	a->update.l3_offset = offset;
-	if (eth_proto_be == bpf_htons(ETH_P_IP)) {
-		a->update.family = 4;
-		result = olaf_parse_ipv4(data, end, &offset, &room);
-	} else if (eth_proto_be == bpf_htons(ETH_P_IPV6)) {
-		a->update.family = 6;
-		result = olaf_parse_ipv6(data, end, &offset, &room);
-	} else {
-		return OLAF_FRAME_BYPASS;
-	}
-	if (result || offset > OLAF_MAX_HEADERS - sizeof(*udp))
+	if (olaf_parse_network(data, end, a, &offset, &room) ||
+	    offset > OLAF_MAX_HEADERS - sizeof(*udp))
 		return OLAF_FRAME_BYPASS;
 
 	udp = olaf_at(data, offset);

@@ -71,7 +71,6 @@ static __always_inline void olaf_fib_ask(void *ctx, const struct olaf_destinatio
 {
 	struct bpf_fib_lookup fib = {};
 	long result;
-	int i;
 
 	fib.ifindex = olaf_cfg.egress_ifindex;
 	/*
@@ -85,17 +84,14 @@ static __always_inline void olaf_fib_ask(void *ctx, const struct olaf_destinatio
 		fib.ipv4_src = olaf_cfg.source_addr_be[0];
 	} else {
 		fib.family = OLAF_AF_INET6;
-		for (i = 0; i < 4; i++) {
-			fib.ipv6_dst[i] = to->addr_be[i];
-			fib.ipv6_src[i] = olaf_cfg.source_addr_be[i];
-		}
+		olaf_address_copy(fib.ipv6_dst, to->addr_be);
+		olaf_address_copy(fib.ipv6_src, olaf_cfg.source_addr_be);
 	}
 	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT);
 	if (result == BPF_FIB_LKUP_RET_SUCCESS) {
 		hop->state = OLAF_HOP_RESOLVED;
 		hop->via_family = fib.family == OLAF_AF_INET ? 4 : 6;
-		for (i = 0; i < 4; i++)
-			hop->via_be[i] = fib.ipv6_dst[i];
+		olaf_address_copy(hop->via_be, fib.ipv6_dst);
 		__builtin_memcpy(hop->dmac, fib.dmac, ETH_ALEN);
 		__builtin_memcpy(hop->smac, fib.smac, ETH_ALEN);
 	} else if (result == BPF_FIB_LKUP_RET_NO_NEIGH) {
@@ -110,9 +106,7 @@ static __always_inline int olaf_hop_is_of(const struct olaf_hop *hop,
 					  const struct olaf_destination *to)
 {
 	return hop->family == to->family && hop->egress_ifindex == olaf_cfg.egress_ifindex &&
-	       hop->daddr_be[0] == to->addr_be[0] &&
-	       hop->daddr_be[1] == to->addr_be[1] && hop->daddr_be[2] == to->addr_be[2] &&
-	       hop->daddr_be[3] == to->addr_be[3];
+	       olaf_address_same(hop->daddr_be, to->addr_be);
 }
 
 /* What the hop knows of the destination, if that is recent. Under the hop's lock. */
@@ -121,7 +115,6 @@ static __always_inline int olaf_hop_recall(const struct olaf_hop *hop,
 					   struct olaf_nexthop *next)
 {
 	__u64 ttl = hop->state == OLAF_HOP_RESOLVED ? OLAF_HOP_TTL_NS : OLAF_NO_HOP_TTL_NS;
-	int i;
 
 	/* Unsigned: an answer of a CPU whose clock was read later is as good as none. */
 	if (!olaf_hop_is_of(hop, to) || now - hop->looked_up_ns >= ttl)
@@ -129,8 +122,7 @@ static __always_inline int olaf_hop_recall(const struct olaf_hop *hop,
 	next->state = hop->state;
 	next->stale = now - hop->asked_ns >= OLAF_HOP_CONFIRM_NS;
 	next->via_family = hop->via_family;
-	for (i = 0; i < 4; i++)
-		next->via_be[i] = hop->via_be[i];
+	olaf_address_copy(next->via_be, hop->via_be);
 	__builtin_memcpy(next->dmac, hop->dmac, ETH_ALEN);
 	__builtin_memcpy(next->smac, hop->smac, ETH_ALEN);
 	return 1;
@@ -141,11 +133,8 @@ static __always_inline void olaf_hop_remember(struct olaf_hop *hop,
 					      const struct olaf_destination *to, __u64 now,
 					      struct olaf_nexthop *next)
 {
-	int i;
-
 	if (!olaf_hop_is_of(hop, to)) {
-		for (i = 0; i < 4; i++)
-			hop->daddr_be[i] = to->addr_be[i];
+		olaf_address_copy(hop->daddr_be, to->addr_be);
 		hop->family = to->family;
 		hop->egress_ifindex = olaf_cfg.egress_ifindex;
 		hop->asked_ns = now;
@@ -156,8 +145,7 @@ static __always_inline void olaf_hop_remember(struct olaf_hop *hop,
 	if (next->state == OLAF_HOP_RESOLVED)
 		hop->resolved_ns = now;
 	hop->via_family = next->via_family;
-	for (i = 0; i < 4; i++)
-		hop->via_be[i] = next->via_be[i];
+	olaf_address_copy(hop->via_be, next->via_be);
 	__builtin_memcpy(hop->dmac, next->dmac, ETH_ALEN);
 	__builtin_memcpy(hop->smac, next->smac, ETH_ALEN);
 	next->stale = now - hop->asked_ns >= OLAF_HOP_CONFIRM_NS;

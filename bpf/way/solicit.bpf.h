@@ -124,10 +124,8 @@ static __always_inline void olaf_write_ns(struct olaf_neighbour_solicitation *f,
 	f->ip.daddr.in6_u.u6_addr8[12] = 0xff;
 	for (i = 13; i < 16; i++)
 		f->ip.daddr.in6_u.u6_addr8[i] = via[i];
-	for (i = 0; i < 4; i++) {
-		f->ip.saddr.in6_u.u6_addr32[i] = olaf_cfg.own6_be[i];
-		f->target_be[i] = next->via_be[i];
-	}
+	olaf_address_copy(f->ip.saddr.in6_u.u6_addr32, olaf_cfg.own6_be);
+	olaf_address_copy(f->target_be, next->via_be);
 	f->type = OLAF_ICMP6_NEIGHBOUR_SOLICITATION;
 	f->option = OLAF_ICMP6_SOURCE_MAC;
 	f->option_length = 1;
@@ -166,16 +164,12 @@ static __always_inline void olaf_write_echo4(struct olaf_echo4 *f,
 static __always_inline void olaf_write_empty6(struct olaf_empty6 *f,
 					      const struct olaf_destination *to)
 {
-	int i;
-
 	f->eth.h_proto = bpf_htons(ETH_P_IPV6);
 	f->ip.version = 6;
 	f->ip.nexthdr = IPPROTO_NONE;
 	f->ip.hop_limit = 1;
-	for (i = 0; i < 4; i++) {
-		f->ip.saddr.in6_u.u6_addr32[i] = olaf_cfg.own6_be[i];
-		f->ip.daddr.in6_u.u6_addr32[i] = to->addr_be[i];
-	}
+	olaf_address_copy(f->ip.saddr.in6_u.u6_addr32, olaf_cfg.own6_be);
+	olaf_address_copy(f->ip.daddr.in6_u.u6_addr32, to->addr_be);
 }
 
 /* To the group of the nearest bridge, which no bridge sends on. */

@@ -35,20 +35,15 @@ static __always_inline __u32 olaf_outer_family(const struct olaf_pending *update
 static __always_inline void olaf_destination_of(struct olaf_destination *to, const void *ip,
 						const struct olaf_pending *update)
 {
-	int i;
-
 	to->family = olaf_outer_family(update);
-	for (i = 0; i < 4; i++)
-		to->addr_be[i] = 0;
+	__builtin_memset(to->addr_be, 0, sizeof(to->addr_be));
 	if (olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM) {
-		for (i = 0; i < 4; i++)
-			to->addr_be[i] = olaf_cfg.upstream_addr_be[i];
+		olaf_address_copy(to->addr_be, olaf_cfg.upstream_addr_be);
 	} else if (update->family == 4) {
 		to->addr_be[0] = *(__be32 *)(ip + offsetof(struct iphdr, daddr));
 	} else {
-		for (i = 0; i < 4; i++)
-			to->addr_be[i] =
-				*(__be32 *)(ip + offsetof(struct ipv6hdr, daddr) + 4 * i);
+		olaf_address_copy(to->addr_be,
+				  (const __be32 *)(ip + offsetof(struct ipv6hdr, daddr)));
 	}
 	to->index = olaf_hop_index(to->addr_be);
 }
