@@ -142,14 +142,15 @@ static __always_inline int olaf_skb_died_at(const struct sk_buff *skb, const str
 	return olaf_reason_is_socket(reason) ? OLAF_LOST_SOCKET : OLAF_LOST_STACK;
 }
 
-/* Is it the message that the drain hands over at this moment? */
-static __always_inline int olaf_is_lanes(const struct olaf_sent *sent, const struct olaf_skb *lost)
+/* Is it the message that was handed over last? */
+static __always_inline int olaf_is_sent_last(const struct olaf_sent *sent,
+					     const struct olaf_skb *lost)
 {
 	const __u32 *id = (const void *)&lost->message + OLAF_SENT_ID_AT;
 	int i;
 
 	for (i = 0; i < OLAF_SENT_ID_WORDS; i++)
-		if (sent->drain_id[i] != id[i])
+		if (sent->id[i] != id[i])
 			return 0;
 	return 1;
 }
@@ -160,13 +161,29 @@ static __always_inline int olaf_drain_learns(struct olaf_sent *sent, const struc
 {
 	struct olaf_skb lost = {};
 
-	if (!olaf_skb_update(skb, port_be, &lost) && olaf_is_lanes(sent, &lost)) {
+	if (!olaf_skb_update(skb, port_be, &lost) && olaf_is_sent_last(sent, &lost)) {
 		sent->drain_fell |= OLAF_FELL_ITSELF;
 		return 1;
 	}
 	if (way_out)
 		sent->drain_fell |= OLAF_FELL_OTHER;
 	return 0;
+}
+
+/*
+ * Did a veth's peer drop what generic XDP sent into the veth, its ring being full? By then the skb is
+ * the peer's, which hasn't received it yet: it came by no device, and lies behind its MAC header.
+ * What died so at DEV never reached the queue.
+ */
+static __always_inline int olaf_veth_was_full(struct olaf_sent *sent, const struct sk_buff *skb,
+					      __be16 port_be, struct olaf_skb *lost)
+{
+	if (sent->sender != OLAF_SENT_BY_XDP || BPF_CORE_READ(skb, skb_iif) ||
+	    BPF_CORE_READ(skb, _skb_refdst) || olaf_skb_update(skb, port_be, lost) ||
+	    BPF_CORE_READ(skb, data) == lost->frame || !olaf_is_sent_last(sent, lost))
+		return 0;
+	sent->sender = OLAF_SENT_BY_NOBODY;
+	return 1;
 }
 
 /* skb, where in the kernel, reason. Not called for what was consumed. */
@@ -187,15 +204,19 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 	up = !watched->egress_ifindex &&
 	     (olaf_is_device(dev, watched) ||
 	      (olaf_reason_is_checksum(ctx->args[2]) && olaf_is_being_read(skb, watched)));
-	if (sent->drain_sends) {
+	if (sent->sender == OLAF_SENT_BY_DRAIN) {
 		if (olaf_drain_learns(sent, skb, watched->port_be, way_out)) {
 			if (way_out && olaf_link_is_down(dev))
 				olaf_gate_lost(bpf_ktime_get_ns());
 			return 0;
 		}
 	}
-	if (!way_out && !up)
-		return 0;
+	if (!way_out && !up) {
+		if (olaf_is_device(dev, watched) ||
+		    !olaf_veth_was_full(sent, skb, watched->port_be, &lost))
+			return 0;
+		return olaf_lose(OLAF_LOST_DEVICE, 1, bpf_ntohl(lost.message.count_be));
+	}
 	if (sent->excused) {
 		sent->excused = 0;
 		return 0;

@@ -20,6 +20,24 @@
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_ridden, struct xdp_md, olaf_event_take_xdp)
 
+/*
+ * XDP is about to send `update` as a frame. Those that go up the stack are seen there. Generic XDP
+ * sends an skb: a veth's peer may drop it, which only its message tells apart from others there.
+ */
+static __always_inline void olaf_note_sent(const struct olaf_pending *update)
+{
+	struct olaf_header message;
+	struct olaf_sent *sent;
+
+	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
+		return;
+	sent = olaf_sent_note(update->count);
+	if (!sent || !(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE))
+		return;
+	olaf_message_write(&message, update);
+	olaf_sent_by(sent, OLAF_SENT_BY_XDP, &message);
+}
+
 /* Out of the device that departures leave by, or up the stack. */
 static __always_inline int olaf_send(void)
 {
@@ -158,7 +176,7 @@ passed:
 	olaf_aom_passed(slot, &a->update, a->now);
 	if (olaf_listened(a->now))
 		olaf_tell_passage(ctx);
-	olaf_sent_note(a->update.count);
+	olaf_note_sent(&a->update);
 	return olaf_send();
 unfit:
 	if (olaf_lock(&slot->lock)) {
@@ -193,7 +211,7 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 		verdict = XDP_DROP;
 	} else {
 		olaf_aom_departed(&out.entry->pending, a->now);
-		olaf_sent_note(out.entry->pending.count);
+		olaf_note_sent(&out.entry->pending);
 		verdict = olaf_send();
 	}
 	if (olaf_listened(a->now))

@@ -21,6 +21,13 @@
 #define OLAF_SENT_ID_AT __builtin_offsetof(struct olaf_header, cluster_be)
 #define OLAF_SENT_ID_WORDS 6
 
+/* Who handed over the message `id` last, and doesn't know yet what became of it. */
+enum olaf_sender {
+	OLAF_SENT_BY_NOBODY = 0,
+	OLAF_SENT_BY_DRAIN = 1,
+	OLAF_SENT_BY_XDP = 2, /* generic XDP */
+};
+
 /* What an skb that was freed while the drain sent was. */
 #define OLAF_FELL_ITSELF 0x1 /* the departure at hand */
 #define OLAF_FELL_OTHER 0x2 /* something else on the same device */
@@ -29,9 +36,9 @@ struct olaf_sent {
 	__u32 noted; /* frames that XDP sent: counts up for ever */
 	__u32 settled; /* those of them whose batch is known to be over */
 	__u32 excused; /* the next skb freed is a refused frame that is counted already */
-	__u32 drain_sends; /* the drain hands over the message `drain_id` at this moment */
-	__u32 drain_fell; /* OLAF_FELL_* meanwhile */
-	__u32 drain_id[OLAF_SENT_ID_WORDS];
+	__u32 sender; /* enum olaf_sender, of the message `id` */
+	__u32 drain_fell; /* OLAF_FELL_* while the drain sends */
+	__u32 id[OLAF_SENT_ID_WORDS];
 	__u32 pad;
 	__u32 counts[OLAF_SENT_KEPT]; /* updates in frame i, at i % OLAF_SENT_KEPT */
 };
@@ -50,18 +57,28 @@ static __always_inline struct olaf_sent *olaf_sent_here(void)
 	return bpf_map_lookup_elem(&olaf_sent, &zero);
 }
 
-/* XDP is about to send a frame of `updates`. Those that go up the stack are seen there. */
-static __always_inline void olaf_sent_note(__u32 updates)
+/* `message` is being handed over. Wire form. */
+static __always_inline void olaf_sent_by(struct olaf_sent *sent, enum olaf_sender sender,
+					 const struct olaf_header *message)
 {
-	struct olaf_sent *sent;
+	const __u32 *id = (const void *)message + OLAF_SENT_ID_AT;
+	int i;
 
-	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
-		return;
-	sent = olaf_sent_here();
+	for (i = 0; i < OLAF_SENT_ID_WORDS; i++)
+		sent->id[i] = id[i];
+	sent->sender = sender;
+}
+
+/* XDP is about to send a frame of `updates`. Returns NULL if the map is missing. */
+static __always_inline struct olaf_sent *olaf_sent_note(__u32 updates)
+{
+	struct olaf_sent *sent = olaf_sent_here();
+
 	if (!sent)
-		return;
+		return NULL;
 	sent->counts[sent->noted % OLAF_SENT_KEPT] = updates;
 	sent->noted++;
+	return sent;
 }
 
 /* The frame noted last was refused at once, and will be in no batch. Returns its updates. */
@@ -94,16 +111,12 @@ static __always_inline __u64 olaf_sent_settle(struct olaf_sent *sent, __u32 fram
 /* The drain hands over this message; olaf_sent_drain_end() tells what happened to it. */
 static __always_inline struct olaf_sent *olaf_sent_drain_begin(const struct olaf_header *message)
 {
-	const __u32 *id = (const void *)message + OLAF_SENT_ID_AT;
 	struct olaf_sent *sent = olaf_sent_here();
-	int i;
 
 	if (!sent)
 		return NULL;
-	for (i = 0; i < OLAF_SENT_ID_WORDS; i++)
-		sent->drain_id[i] = id[i];
 	sent->drain_fell = 0;
-	sent->drain_sends = 1;
+	olaf_sent_by(sent, OLAF_SENT_BY_DRAIN, message);
 	return sent;
 }
 
@@ -115,7 +128,7 @@ static __always_inline int olaf_sent_drain_end(struct olaf_sent *sent, long erro
 {
 	if (!sent)
 		return error != 0;
-	sent->drain_sends = 0;
+	sent->sender = OLAF_SENT_BY_NOBODY;
 	return error < 0 || (sent->drain_fell & OLAF_FELL_ITSELF) || (error && !sent->drain_fell);
 }
 

@@ -153,5 +153,37 @@ TEST(LossesOneArmed, OfWhatIsSentBack) {
     EXPECT_GT(lost(olaf.await_drained(12)).send_back, 0u);
 }
 
+/// The device's NAPI gets a thread of its own, which runs when nobody else wants the CPU.
+void make_slow(const Netns &netns, const std::string &device) {
+    // `ip netns exec` mounts the namespace's own sysfs.
+    const auto outcome = run({"ip", "netns", "exec", netns.name(), "sh", "-ec",
+                              "echo 1 > /sys/class/net/" + device + "/threaded\n" +
+                                  "chrt --idle --pid 0 $(pgrep --newest napi/" + device + ")"});
+    if (outcome.status)
+        throw std::runtime_error(outcome.err);
+}
+
+/// Generic XDP sends an skb. A veth takes it before its peer may find its ring full.
+TEST(LossesInGenericMode, OfAVethWhoseRingIsFull) {
+    Testbed bed({.way = Way::bridged});
+    make_slow(bed.server(), "eth0");
+    bed.attach({"--mode", "skb", "--rate", "unlimited"});
+    const auto frames = frames_of(bed, random_updates(256, 4, 8, 61));
+    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto lost = [](const Status &status) {
+        return status.json.at("lost_behind_updates").at("device").get<std::uint64_t>();
+    };
+    while (lost(bed.olaf.status()) == 0) {
+        ASSERT_LT(std::chrono::steady_clock::now(), end) << "nothing was lost";
+        flood(bed, frames, 1);
+    }
+    // The server's kernel counts what comes: nobody listens there.
+    const auto status = bed.olaf.await([&](const Status &now) {
+        return bed.server().snmp("UdpNoPorts") + lost(now) == now["updates_out"];
+    });
+    EXPECT_GT(lost(status), 0u);
+    expect_identities(status);
+}
+
 } // namespace
 } // namespace olaf::test
