@@ -60,8 +60,11 @@ Books Contract::at_rest() const {
         books.updates_dropped += c.updates_dropped;
         for (unsigned buffer = 0; buffer < OLAF_BUFFERS; buffer++) {
             buffers += holds(slot, buffer) && slot.position[buffer] != OLAF_NO_POSITION;
-            if (holds(slot, buffer) && slot.position[buffer] == OLAF_NO_POSITION)
-                books.updates_waiting += gathered(i, buffer);
+            if (!holds(slot, buffer) || slot.position[buffer] != OLAF_NO_POSITION)
+                continue;
+            books.updates_waiting += gathered(i, buffer);
+            // The trial's policy is the one that gathers: see trial_policy.h.
+            machine.require(gathered(i, buffer) < 2, "an entry is complete and has no place");
         }
         mix(books.outcome, {c.aggregated, c.appended, c.replaced, c.departed_riding,
                             c.departed_drain, c.passed_through, c.dropped_full, c.dropped_sealed});

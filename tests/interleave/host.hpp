@@ -50,6 +50,8 @@ class Host : public World {
     /// Returns how it came out before that: a number.
     std::uint64_t settle(bool token_may_be_lost);
 
+    static constexpr unsigned last_update = 31; ///< of those that can be told apart
+
     std::uint64_t now_ns() override;
     void copying(const void *from) override;
     void clone(Packet &packet, std::uint32_t ifindex, bool inwards) override;
@@ -81,6 +83,7 @@ class Host : public World {
     void leave(Packet &packet);
     [[nodiscard]] unsigned live_tokens() const;
     void balance(const Books &books) const;
+    void take_one_more();
 
     Contract contract_;
     bool local_;

@@ -2,7 +2,8 @@
 # Kernel programs compiled for this machine.
 #
 #   olaf_native_programs(NAME [FLAG...])    programs/NAME/{ingress,drain,egress}.so
-#   olaf_native_mutant(NAME OUT_SCENARIO)   the same with the fault of mutants/NAME.cmake
+#   olaf_native_mutant(NAME OUT_SCENARIO)   the same with the fault of mutants/NAME.cmake, which says
+#                                           whether it wants the trial policy: set(trial YES)
 include_guard(GLOBAL)
 
 # Every access to memory calls a hook (hooks.cpp). -O1, and no vectors: accesses stay those that are
@@ -52,7 +53,14 @@ endfunction()
 
 function(olaf_native_mutant name out_scenario)
   set(mutant ${CMAKE_CURRENT_SOURCE_DIR}/mutants/${name}.cmake)
+  set(trial NO)
   include(${mutant})
+  set(without sound)
+  set(native_more_flags "")
+  if(trial)
+    set(without trial)
+    set(native_more_flags ${olaf_trial_flags})
+  endif()
   set(out ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
   set(seeded ${out}/source/seeded)
   file(MAKE_DIRECTORY ${out})
@@ -68,7 +76,7 @@ function(olaf_native_mutant name out_scenario)
     if(program IN_LIST programs)
       olaf_native_object(${name} ${program} ${out}/source ${seeded})
     else() # the fault isn't in it
-      set(sound ${CMAKE_CURRENT_BINARY_DIR}/programs/sound/${program}.so)
+      set(sound ${CMAKE_CURRENT_BINARY_DIR}/programs/${without}/${program}.so)
       add_custom_command(OUTPUT ${out}/${program}.so
                          COMMAND ${CMAKE_COMMAND} -E copy ${sound} ${out}/${program}.so
                          DEPENDS ${sound} VERBATIM)

@@ -190,6 +190,15 @@ void add_gathering(std::vector<Scenario> &to) {
          {arrivals(8, 0, 0), arrivals(10, 0, 0), drain(1)}});
     add({"TheLastPlaceIsWantedByOneThatIsComplete", places(1), pairs_wait(3),
          {drain(1), arrival(8, 0)}});
+    add({"NoPlaceIsFreeForOneThatIsComplete", places(1),
+         [=](Host &host) {
+             pairs_wait(3)(host);
+             host.take_link(1'000'000'000);
+         },
+         {arrival(8, 0), [](Host &h) {
+              h.wait(2'000'000'000);
+              h.ticks(1);
+          }}});
 }
 
 void add_window(std::vector<Scenario> &to) {
