@@ -14,6 +14,7 @@
 
 #include "bpf/age/clock.bpf.h"
 #include "bpf/age/sawtooth.bpf.h"
+#include "bpf/control.bpf.h"
 #include "bpf/counters.bpf.h"
 #include "bpf/slots/buffers.bpf.h"
 
@@ -49,6 +50,8 @@ static __always_inline void olaf_aom_write(__u32 slot, const struct olaf_metered
 	if (!aom)
 		return;
 	olaf_aom_mark(&aom->begun, aom->ended + 1);
+	if (aom->first_ns < olaf_figures_from())
+		olaf_age_forget(aom);
 	olaf_meter(aom, update, now, olaf_tai_offset(now));
 	olaf_aom_mark(&aom->ended, aom->ended + 1);
 }

@@ -12,6 +12,8 @@
 #include "olaf/aom.h"
 
 #define OLAF_PURE static inline __attribute__((always_inline))
+/* The same off the usual path. */
+#define OLAF_SELDOM static __attribute__((noinline, unused))
 
 /* Adds a x b. Both are below 4.3 s nearly always. */
 OLAF_PURE void olaf_u128_add_product(struct olaf_u128 *sum, __u64 a, __u64 b)
@@ -69,10 +71,10 @@ OLAF_PURE void olaf_sawtooth_start(struct olaf_sawtooth *sawtooth, __u64 now, __
 
 /*
  * A further one, `grown` ns after the last. The age grew from b - grown to b: twice that
- * area is b^2 - (b - grown)^2. A stale update doesn't make it fall.
+ * area is b^2 - (b - grown)^2. A stale update doesn't make it fall. *highest: of this second.
  */
 OLAF_PURE void olaf_sawtooth_depart(struct olaf_sawtooth *sawtooth, __u64 now, __u64 grown,
-				    __s64 newest)
+				    __s64 newest, __u64 *highest)
 {
 	__u64 b = now - (__u64)sawtooth->newest_ns;
 
@@ -83,8 +85,67 @@ OLAF_PURE void olaf_sawtooth_depart(struct olaf_sawtooth *sawtooth, __u64 now, _
 	sawtooth->newest_ns = newest;
 	sawtooth->peaks++;
 	olaf_u128_add(&sawtooth->peak_sum, b);
+	if (*highest >= b)
+		return;
+	*highest = b;
 	if (sawtooth->highest_peak_ns < b)
 		sawtooth->highest_peak_ns = b;
+}
+
+/* Nothing departed in the seconds after `last` up to `second`: what they say is older. */
+OLAF_SELDOM void olaf_age_turn(struct olaf_aom *aom, __u64 last, __u64 second)
+{
+	__u32 i;
+
+	for (i = 0; i < OLAF_AGE_SECONDS && last < second; i++) {
+		last++;
+		aom->seconds[last % OLAF_AGE_SECONDS].arrival_ns = 0;
+		aom->seconds[last % OLAF_AGE_SECONDS].generated_ns = 0;
+	}
+}
+
+/* Where the meter stands before the departure at `now`. */
+OLAF_SELDOM void olaf_age_set_mark(struct olaf_aom *aom, __u64 now)
+{
+	struct olaf_age_mark *mark =
+		&aom->marks[(now >> OLAF_AGE_MARK_SHIFT) % OLAF_AGE_MARKS];
+
+	mark->from_ns = aom->last_ns;
+	mark->to_ns = now;
+	mark->newest_arrival_ns = aom->arrival.newest_ns;
+	mark->newest_generated_ns = aom->generated.newest_ns;
+	mark->twice_arrival = aom->arrival.twice_area;
+	mark->twice_generated = aom->generated.twice_area;
+}
+
+/* A further departure, of moments `arrived` and `generated`. */
+OLAF_PURE void olaf_age_depart(struct olaf_aom *aom, __u64 now, __s64 arrived, __s64 generated)
+{
+	__u64 second = now >> OLAF_AGE_SECOND_SHIFT;
+	struct olaf_age_peaks *peaks = &aom->seconds[second % OLAF_AGE_SECONDS];
+	__u64 grown = now - aom->last_ns;
+
+	if (second != aom->last_ns >> OLAF_AGE_SECOND_SHIFT) {
+		olaf_age_turn(aom, aom->last_ns >> OLAF_AGE_SECOND_SHIFT, second);
+		if (now >> OLAF_AGE_MARK_SHIFT != aom->last_ns >> OLAF_AGE_MARK_SHIFT)
+			olaf_age_set_mark(aom, now);
+	}
+	olaf_sawtooth_depart(&aom->arrival, now, grown, arrived, &peaks->arrival_ns);
+	olaf_sawtooth_depart(&aom->generated, now, grown, generated, &peaks->generated_ns);
+}
+
+/*
+ * Forgets all but that it has departed so often: `begun` and `ended` are what readers go by.
+ * Eight bytes at a time: a block this large is beyond what BPF copies or clears.
+ */
+OLAF_SELDOM void olaf_age_forget(struct olaf_aom *aom)
+{
+	volatile __u64 *word = &aom->first_ns;
+	__u32 i;
+
+	for (i = 0; i < (sizeof(*aom) - 2 * sizeof(__u64)) / sizeof(__u64); i++)
+		word[i] = 0;
+	aom->forgotten = aom->ended;
 }
 
 /* What an update carries that the meter wants. */
@@ -117,7 +178,7 @@ OLAF_PURE void olaf_meter_version(struct olaf_aom *aom, __u32 version, __u32 fir
 OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *update, __u64 now,
 			  __s64 tai_offset_ns)
 {
-	__u32 first = !aom->ended;
+	__u32 first = aom->ended == aom->forgotten;
 	__s64 arrived = update->arrived_ns, generated;
 	__u64 wait, tai;
 
@@ -137,8 +198,7 @@ OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *updat
 		olaf_sawtooth_start(&aom->arrival, now, arrived);
 		olaf_sawtooth_start(&aom->generated, now, generated);
 	} else {
-		olaf_sawtooth_depart(&aom->arrival, now, now - aom->last_ns, arrived);
-		olaf_sawtooth_depart(&aom->generated, now, now - aom->last_ns, generated);
+		olaf_age_depart(aom, now, arrived, generated);
 	}
 	aom->last_ns = now;
 	wait = now > update->first_arrived_ns ? now - update->first_arrived_ns : 0;

@@ -13,7 +13,7 @@
 #include "bpf/age/tell.bpf.h"
 #include "bpf/depart/departure.bpf.h"
 #include "bpf/depart/token.bpf.h"
-#include "bpf/order/control.bpf.h"
+#include "bpf/control.bpf.h"
 #include "bpf/way/fits.bpf.h"
 #include "bpf/way/sent.bpf.h"
 #include "bpf/way/solicit.bpf.h"

@@ -12,7 +12,7 @@
 #include "bpf/depart/departure.bpf.h"
 #include "bpf/depart/partial.bpf.h"
 #include "bpf/depart/token.bpf.h"
-#include "bpf/order/control.bpf.h"
+#include "bpf/control.bpf.h"
 #include "bpf/packet/staging.bpf.h"
 #include "bpf/slots/policy.bpf.h"
 #include "bpf/way/gate.bpf.h"

@@ -13,7 +13,7 @@
 #ifndef OLAF_WINDOW_BPF_H
 #define OLAF_WINDOW_BPF_H
 
-#include "bpf/order/control.bpf.h"
+#include "bpf/control.bpf.h"
 #include "bpf/order/window_pilot.bpf.h"
 #include "bpf/order/window_rtt.bpf.h"
 #include "olaf/queue.h"

@@ -25,6 +25,15 @@
 
 #include "olaf/u128.h"
 
+/*
+ * What a person wants to know is how old a model was lately. So the peaks of the last minute are
+ * kept by second, and marks from which the area of any interval can be told.
+ */
+#define OLAF_AGE_SECOND_SHIFT 30 /* a second, here: 2^30 ns of CLOCK_MONOTONIC */
+#define OLAF_AGE_SECONDS 64 /* a power of two */
+#define OLAF_AGE_MARK_SHIFT 33 /* a mark for each 2^33 ns in which something departs */
+#define OLAF_AGE_MARKS 8 /* a power of two; together as long as the seconds */
+
 /* A histogram's bucket i counts 2^i ... 2^(i+1) - 1, bucket 0 also 0, the last all beyond. */
 #define OLAF_AGE_BUCKETS 48 /* ns: the last one starts at 39 hours */
 #define OLAF_FOLD_BUCKETS 16 /* updates: the last one starts at 32,768 */
@@ -39,6 +48,25 @@ struct olaf_sawtooth {
 	__u64 last_age_ns; /* of the update that departed last, stale or not, as it departed */
 };
 
+/* Peaks of one second: the highest age just before a fall, 0 where there was none. */
+struct olaf_age_peaks {
+	__u64 arrival_ns;
+	__u64 generated_ns;
+};
+
+/*
+ * The meter between two departures, the later one being the first in its 2^33 ns. Within them the
+ * age grew steadily: the area up to any moment from from_ns to to_ns follows.
+ */
+struct olaf_age_mark {
+	__u64 from_ns; /* the earlier departure */
+	__u64 to_ns; /* the later one; 0: no mark yet */
+	__s64 newest_arrival_ns; /* newest_ns of both sawteeth meanwhile */
+	__s64 newest_generated_ns;
+	struct olaf_u128 twice_arrival; /* twice_area of both up to from_ns */
+	struct olaf_u128 twice_generated;
+};
+
 /*
  * olaf_aom[cluster x max_segments + segment]. Times are CLOCK_MONOTONIC, so that setting a
  * clock moves no area. Writers: departures, one at a time (bpf/age/aom.bpf.h says what orders
@@ -46,8 +74,8 @@ struct olaf_sawtooth {
  * which a writer raises last and first; else copy again.
  */
 struct olaf_aom {
-	__u64 ended; /* departures written */
-	__u64 first_ns; /* first departure; valid once ended > 0 */
+	__u64 ended; /* departures written, those that are forgotten too */
+	__u64 first_ns; /* first departure that counts; valid once ended > 0 */
 	__u64 last_ns; /* last one */
 	struct olaf_u128 wait_sum; /* ns in the queue, from its first folded update's arrival */
 	__u64 wait_max_ns;
@@ -63,17 +91,22 @@ struct olaf_aom {
 	__u64 age_by_arrival[OLAF_AGE_BUCKETS]; /* departures by last_age_ns */
 	__u64 age_by_generated[OLAF_AGE_BUCKETS];
 	__u64 folds[OLAF_FOLD_BUCKETS]; /* departures by count (the paper's figure 6) */
+	struct olaf_age_peaks seconds[OLAF_AGE_SECONDS]; /* second s at s % 64; up to last_ns's */
+	struct olaf_age_mark marks[OLAF_AGE_MARKS]; /* 2^33 ns number m at m % 8 */
+	__u64 forgotten; /* departures before first_ns: `olaf reset` started the figures anew */
 	__u64 begun; /* departures begun */
 };
 
 OLAF_STATIC_ASSERT(sizeof(struct olaf_sawtooth) == 64, "a sawtooth is one cache line");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_age_mark) == 64, "a mark is one cache line");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, ended) == 0, "copied first");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, arrival) == 64, "arrival at 64");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, generated) == 128, "generated at 128");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, begun) == sizeof(struct olaf_aom) - 8,
 		   "copied last");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_aom) ==
-			   64 + 2 * 64 + 32 + 16 * OLAF_AGE_BUCKETS + 8 * OLAF_FOLD_BUCKETS + 8,
+			   64 + 2 * 64 + 32 + 16 * OLAF_AGE_BUCKETS + 8 * OLAF_FOLD_BUCKETS +
+				   16 * OLAF_AGE_SECONDS + 64 * OLAF_AGE_MARKS + 16,
 		   "aom has no hidden padding");
 
 #endif /* OLAF_AOM_H */

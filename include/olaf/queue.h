@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 6
+#define OLAF_LAYOUT 7
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -215,6 +215,7 @@ struct olaf_ring {
 struct olaf_control {
 	__u64 emptying_until_ns; /* until then nothing new waits; 0, or past: no order */
 	__u64 held_until_ns; /* until then nothing that waits leaves; 0, or past: no order */
+	__u64 figures_from_ns; /* ages begin anew with the first departure after it; 0: never reset */
 };
 
 /* ---- counters ------------------------------------------------------------------------ */

@@ -89,48 +89,50 @@ Result<EmptyingLease> EmptyingLease::take(const Attachment &attachment) {
     if (!control)
         return std::unexpected(control.error());
     EmptyingLease lease(std::move(*control));
+    const std::uint32_t key = 0;
+    if (bpf_map_lookup_elem(lease.control_.get(), &key, &lease.orders_) != 0)
+        return fail("read", "olaf_control", errno);
     if (auto done = lease.renew(); !done)
         return std::unexpected(done.error());
     return lease;
 }
 
 EmptyingLease::~EmptyingLease() {
-    until_ns_ = held_until_ns_ = 0;
+    orders_.emptying_until_ns = orders_.held_until_ns = 0;
     if (control_)
         (void)write();
 }
 
 Result<void> EmptyingLease::renew() {
     const auto now = monotonic_ns();
-    if (until_ns_ > now + lease_ns * 3 / 4)
+    if (orders_.emptying_until_ns > now + lease_ns * 3 / 4)
         return {};
-    broken_ |= now >= until_ns_;
-    until_ns_ = now + lease_ns;
+    broken_ |= now >= orders_.emptying_until_ns;
+    orders_.emptying_until_ns = now + lease_ns;
     return write();
 }
 
 Result<void> EmptyingLease::hold() {
     const auto now = monotonic_ns();
-    until_ns_ = now + lease_ns;
-    held_until_ns_ = now + hold_ns;
+    orders_.emptying_until_ns = now + lease_ns;
+    orders_.held_until_ns = now + hold_ns;
     broken_ = false;
     return write();
 }
 
 Result<void> EmptyingLease::let_go() {
-    held_until_ns_ = 0;
+    orders_.held_until_ns = 0;
     return write();
 }
 
 bool EmptyingLease::unbroken() {
-    broken_ |= monotonic_ns() >= until_ns_;
+    broken_ |= monotonic_ns() >= orders_.emptying_until_ns;
     return !broken_;
 }
 
 Result<void> EmptyingLease::write() const {
     const std::uint32_t key = 0;
-    const olaf_control control{.emptying_until_ns = until_ns_, .held_until_ns = held_until_ns_};
-    if (bpf_map_update_elem(control_.get(), &key, &control, BPF_ANY) != 0)
+    if (bpf_map_update_elem(control_.get(), &key, &orders_, BPF_ANY) != 0)
         return fail("write", "olaf_control", errno);
     return {};
 }

@@ -6,6 +6,7 @@
 
 #include "attachment.hpp"
 #include "loader/host/signals.hpp"
+#include "olaf/queue.h"
 
 namespace olaf {
 
@@ -33,7 +34,7 @@ class EmptyingLease {
     explicit EmptyingLease(Fd control) : control_(std::move(control)) {}
     Result<void> write() const;
     Fd control_;
-    std::uint64_t until_ns_ = 0, held_until_ns_ = 0;
+    olaf_control orders_{}; ///< what is written; no other command writes meanwhile
     bool broken_ = false;
 };
 

@@ -22,6 +22,11 @@ void add_detach(CLI::App &root, DetachOptions &options) {
                  "detach even if updates wait that can't leave: they are lost");
 }
 
+void add_reset(CLI::App &root, ResetOptions &options) {
+    auto &app = *root.add_subcommand("reset", "Start all figures anew, without losing an update");
+    device_argument(app, options.device);
+}
+
 void add_status(CLI::App &root, StatusOptions &options) {
     auto &app = *root.add_subcommand("status", "What is attached, how, and its counters");
     device_argument(app, options.device, false);
@@ -122,6 +127,7 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
                "  olaf status eth0");
     add_attach(app, into.attach);
     add_detach(app, into.detach);
+    add_reset(app, into.reset);
     add_status(app, into.status);
     add_cluster(app, into.cluster);
     add_observers(app, into);
@@ -156,6 +162,8 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         line.command = std::move(options.attach);
     else if (app.got_subcommand("detach"))
         line.command = std::move(options.detach);
+    else if (app.got_subcommand("reset"))
+        line.command = std::move(options.reset);
     else if (app.got_subcommand("status"))
         line.command = std::move(options.status);
     else if (app.got_subcommand("cluster"))

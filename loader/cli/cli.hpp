@@ -30,6 +30,7 @@ struct CommandOptions {
     GlobalOptions global;
     AttachOptions attach;
     DetachOptions detach;
+    ResetOptions reset;
     StatusOptions status;
     ClusterOptions cluster;
     TraceOptions trace;
@@ -48,8 +49,8 @@ void define_command_line(CLI::App &app, CommandOptions &into);
 
 struct CommandLine {
     GlobalOptions global;
-    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, TraceOptions,
-                 TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
+    std::variant<AttachOptions, DetachOptions, ResetOptions, StatusOptions, ClusterOptions,
+                 TraceOptions, TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
                  SendOptions, ReceiveOptions>
         command;
 };

@@ -25,6 +25,9 @@ struct Run {
         options.verbose = global.verbose;
         return swept(printed(detach(options)));
     }
+    Result<bool> operator()(const ResetOptions &options) const {
+        return swept(printed(reset(options)));
+    }
     Result<bool> operator()(const StatusOptions &options) const {
         if (options.device.empty())
             return printed(status_of_all(), options.clusters);

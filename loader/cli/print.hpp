@@ -12,6 +12,7 @@ namespace olaf {
 
 void print(const Attached &attached, bool json);
 void print(const Detached &detached, bool json);
+void print(const Reset &reset, bool json);
 void print(const QueueStatus &status, bool clusters, bool json);
 void print(const std::vector<QueueStatus> &all, bool clusters, bool json);
 void print(const ClusterListing &listing, bool json);

@@ -60,4 +60,17 @@ void print(const Detached &detached, bool json) {
         fmt::print("{}: detached\n", detached.device);
 }
 
+void print(const Reset &reset, bool json) {
+    if (json)
+        fmt::print("{}\n", nlohmann::ordered_json{{"device", reset.device},
+                                                  {"reset", true},
+                                                  {"updates_waiting", reset.updates_waiting}}
+                               .dump());
+    else if (reset.updates_waiting == 0)
+        fmt::print("{}: all figures start anew\n", reset.device);
+    else
+        fmt::print("{}: all figures start anew; {} updates that wait count as just arrived\n",
+                   reset.device, reset.updates_waiting);
+}
+
 } // namespace olaf

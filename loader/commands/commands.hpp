@@ -44,6 +44,16 @@ struct Detached {
 };
 Result<Detached> detach(const DetachOptions &options);
 
+struct ResetOptions {
+    std::string device;
+};
+struct Reset {
+    std::string device;
+    std::uint64_t updates_waiting = 0; ///< they count as having arrived just now
+};
+/// Starts all figures of a queue anew. No update is lost by it.
+Result<Reset> reset(const ResetOptions &options);
+
 /// Everything about one queue. Of one that isn't alive the counters are right all the same.
 struct QueueStatus {
     Attachment attachment;

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <numeric>
 
 #include "loader/host/clock.hpp"
+#include "recent_age.hpp"
 
 namespace olaf {
 namespace {
@@ -29,8 +31,15 @@ std::uint64_t age_at(const olaf_sawtooth &sawtooth, std::uint64_t now_ns) {
     return now_ns - static_cast<std::uint64_t>(sawtooth.newest_ns);
 }
 
-void add_sawtooth(Age &age, const olaf_sawtooth &sawtooth, const __u64 *histogram,
+void add_recent(RecentAge &sum, const RecentAge &more) {
+    sum.twice_area += more.twice_area;
+    sum.time_ns += more.time_ns;
+    sum.highest_ns = std::max(sum.highest_ns, more.highest_ns);
+}
+
+void add_sawtooth(Age &age, const AgeClockMembers &clock, const __u64 *histogram,
                   const olaf_aom &segment, std::uint64_t now_ns) {
+    const auto &sawtooth = segment.*clock.sawtooth;
     const Wide a = age_at(sawtooth, segment.last_ns), b = age_at(sawtooth, now_ns);
     age.twice_area += wide(sawtooth.twice_area) + (b * b - a * a);
     age.time_ns += since(now_ns, segment.first_ns);
@@ -40,6 +49,8 @@ void add_sawtooth(Age &age, const olaf_sawtooth &sawtooth, const __u64 *histogra
     age.highest_peak_ns = std::max<std::uint64_t>(age.highest_peak_ns, sawtooth.highest_peak_ns);
     for (std::size_t i = 0; i < age.histogram.size(); i++)
         age.histogram[i] += histogram[i];
+    add_recent(age.minute, recent_age(segment, clock, since(now_ns, minute_ns), now_ns));
+    add_seconds(age.seconds, segment, clock, now_ns);
 }
 
 /// The segment as it was at one moment.
@@ -59,6 +70,10 @@ double ratio(Wide sum, std::uint64_t count) {
 
 } // namespace
 
+double RecentAge::average_ns() const {
+    return ratio(twice_area, time_ns) / 2;
+}
+
 double Age::average_ns() const {
     return ratio(twice_area, time_ns) / 2;
 }
@@ -75,6 +90,15 @@ double Age::mean_peak_ns_since(const Age &earlier) const {
     return ratio(peak_sum - earlier.peak_sum, peaks - earlier.peaks);
 }
 
+std::uint64_t Age::highest_ns(std::uint64_t from_ns, std::uint64_t now_ns) const {
+    auto highest = age_ns;
+    const auto last = now_ns >> OLAF_AGE_SECOND_SHIFT;
+    for (auto s = std::max(from_ns >> OLAF_AGE_SECOND_SHIFT, since(last, OLAF_AGE_SECONDS - 1));
+         s <= last; s++)
+        highest = std::max(highest, seconds[s % OLAF_AGE_SECONDS]);
+    return highest;
+}
+
 double ClusterAom::mean_wait_ns() const {
     return ratio(wait_sum, departures);
 }
@@ -84,13 +108,13 @@ double ClusterAom::mean_version_lag() const {
 }
 
 void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now_ns) {
-    if (segment.ended == 0)
+    if (segment.ended == segment.forgotten)
         return;
     now_ns = std::max<std::uint64_t>(now_ns, segment.last_ns);
     const bool first = cluster.segments++ == 0;
     const bool latest = first || segment.last_ns >= cluster.last_ns;
-    add_sawtooth(cluster.arrival, segment.arrival, segment.age_by_arrival, segment, now_ns);
-    add_sawtooth(cluster.generated, segment.generated, segment.age_by_generated, segment, now_ns);
+    add_sawtooth(cluster.arrival, arrival_members, segment.age_by_arrival, segment, now_ns);
+    add_sawtooth(cluster.generated, generated_members, segment.age_by_generated, segment, now_ns);
     if (latest) {
         cluster.last_ns = segment.last_ns;
         cluster.version_lag = segment.version_lag;
@@ -102,7 +126,8 @@ void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now
         cluster.version_newest = segment.version_newest;
     cluster.first_ns =
         first ? segment.first_ns : std::min<std::uint64_t>(cluster.first_ns, segment.first_ns);
-    cluster.departures += segment.ended;
+    cluster.departures += segment.ended - segment.forgotten;
+    cluster.idle = (first || cluster.idle) && since(now_ns, segment.last_ns) > minute_ns;
     cluster.updates += segment.updates;
     cluster.wait_sum += wide(segment.wait_sum);
     cluster.wait_max_ns = std::max<std::uint64_t>(cluster.wait_max_ns, segment.wait_max_ns);
@@ -120,6 +145,10 @@ Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd) 
     // added below, and never missing from it.
     reading.now_ns = monotonic_ns();
     const int fd = map_fd("olaf_aom");
+    olaf_control control{};
+    const std::uint32_t only = 0;
+    if (bpf_map_lookup_elem(map_fd("olaf_control"), &only, &control) != 0)
+        return fail("read map", "olaf_control", errno);
     const std::uint32_t slots = config.max_clusters * config.max_segments;
     std::vector<ClusterAom> all(config.max_clusters);
     std::vector<std::uint32_t> keys(std::min(slots, batch));
@@ -136,7 +165,8 @@ Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd) 
             if (segment.ended != segment.begun)
                 if (auto done = copy_again(fd, keys[i], segment); !done)
                     return std::unexpected(done.error());
-            add_segment(all[keys[i] / config.max_segments], segment, reading.now_ns);
+            if (segment.first_ns >= control.figures_from_ns) // else it forgets at its next departure
+                add_segment(all[keys[i] / config.max_segments], segment, reading.now_ns);
         }
     }
     for (std::uint32_t id = 0; id < all.size(); id++) {
@@ -180,6 +210,25 @@ ClockSummary summary_of(const AomReading &reading, Age ClusterAom::*clock) {
     const auto clusters = std::max<std::size_t>(reading.clusters.size(), 1);
     summary.average_ns =
         static_cast<std::uint64_t>(std::llround(sum / static_cast<double>(clusters)));
+    return summary;
+}
+
+ClockSummary minute_of(const AomReading &reading, Age ClusterAom::*clock) {
+    ClockSummary summary;
+    std::vector<double> averages;
+    for (const auto &cluster : reading.clusters) {
+        if (cluster.idle)
+            continue;
+        const Age &age = cluster.*clock;
+        averages.push_back(age.minute.average_ns());
+        summary.oldest_ns = std::max(summary.oldest_ns, age.age_ns);
+        summary.peak_highest_ns = std::max(summary.peak_highest_ns, age.minute.highest_ns);
+    }
+    summary.fairness = jain_index(averages);
+    if (!averages.empty())
+        summary.average_ns = static_cast<std::uint64_t>(std::llround(
+            std::accumulate(averages.begin(), averages.end(), 0.0) /
+            static_cast<double>(averages.size())));
     return summary;
 }
 

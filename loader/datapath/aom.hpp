@@ -16,6 +16,18 @@ namespace olaf {
 
 __extension__ typedef unsigned __int128 Wide;
 
+/// The interval that people are shown.
+inline constexpr std::uint64_t minute_ns = 60'000'000'000;
+
+/// A sawtooth over an interval that ends now.
+struct RecentAge {
+    Wide twice_area = 0;          ///< ns²
+    std::uint64_t time_ns = 0;    ///< the interval, of all segments together
+    std::uint64_t highest_ns = 0; ///< peaks, from the second that it began in, and the age now
+
+    [[nodiscard]] double average_ns() const; ///< 0 where no time has passed
+};
+
 /// A cluster's sawtooth by one clock, up to the moment of reading. A model in several segments
 /// is as old as its parts are on average: areas and times add up.
 struct Age {
@@ -28,12 +40,19 @@ struct Age {
     std::uint64_t last_age_ns = 0;     ///< of the update that departed last, as it departed
     /// Departures by age, bucket i from 2^i ns.
     std::array<std::uint64_t, OLAF_AGE_BUCKETS> histogram{};
+    /// The last minute, or since the first departure. It begins up to 9 s later where the moment
+    /// a minute ago is between two marks of the kernel's.
+    RecentAge minute;
+    /// The highest peak of second s (of 2^30 ns) at s % 64, for those up to now.
+    std::array<std::uint64_t, OLAF_AGE_SECONDS> seconds{};
 
     [[nodiscard]] double average_ns() const;   ///< 0 where no time has passed
     [[nodiscard]] double mean_peak_ns() const; ///< 0 without a peak
     /// The same of the time between an earlier reading and this one.
     [[nodiscard]] double average_ns_since(const Age &earlier) const;
     [[nodiscard]] double mean_peak_ns_since(const Age &earlier) const;
+    /// The highest age from the second of `from_ns` until now, peaks and what it has grown to.
+    [[nodiscard]] std::uint64_t highest_ns(std::uint64_t from_ns, std::uint64_t now_ns) const;
 };
 
 struct ClusterAom {
@@ -52,6 +71,7 @@ struct ClusterAom {
     std::uint32_t version_lag = 0; ///< of the last departure
     std::uint32_t version_lag_max = 0;
     Wide version_lag_sum = 0;
+    bool idle = false; ///< nothing has departed for a minute, and nothing waits
     /// Departures by updates folded in, bucket i from 2^i.
     std::array<std::uint64_t, OLAF_FOLD_BUCKETS> folds{};
 
@@ -83,6 +103,8 @@ struct ClockSummary {
     double fairness = 1;
 };
 ClockSummary summary_of(const AomReading &reading, Age ClusterAom::*clock);
+/// The same of the last minute, without idle clusters.
+ClockSummary minute_of(const AomReading &reading, Age ClusterAom::*clock);
 
 /// Adds one (cluster, segment) as it is at `now_ns`; one without departures changes nothing.
 void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now_ns);

@@ -74,6 +74,7 @@ namespace {
 
 Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &config,
                           Snapshot &snapshot) {
+    snapshot.waiting.resize(config.max_clusters);
     std::vector<olaf_place> places(config.ring_places);
     if (auto done = read_first(places_fd, "olaf_places", places.data()); !done)
         return done;
@@ -86,6 +87,8 @@ Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &conf
         olaf_pending pending;
         std::memcpy(&pending, entry.data(), sizeof pending);
         snapshot.levels.updates_waiting += pending.count;
+        if (pending.cluster < snapshot.waiting.size())
+            snapshot.waiting[pending.cluster]++;
     }
     return {};
 }

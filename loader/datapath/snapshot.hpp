@@ -27,6 +27,7 @@ struct Snapshot {
     olaf_gate gate{};
     std::uint64_t next_hops_unready = 0; ///< that something waits for and that have no address
     std::vector<olaf_slot_counters> clusters; ///< by id
+    std::vector<std::uint32_t> waiting;       ///< messages that wait, of each cluster by id
 };
 
 /// Opens a map by name, for as long as the reading lasts; -1: there is none.

@@ -36,6 +36,12 @@ Json age_json(const Age &age) {
             {"histogram_log2_ns", histogram(age.histogram)}};
 }
 
+Json minute_json(const RecentAge &age) {
+    return {{"interval_ns", age.time_ns},
+            {"average_ns", whole(age.average_ns())},
+            {"peak_highest_ns", age.highest_ns}};
+}
+
 Json clock_json(const ClockSummary &clock) {
     return {{"average_ns", clock.average_ns},
             {"oldest_ns", clock.oldest_ns},
@@ -53,6 +59,9 @@ Json cluster_aom_json(const ClusterAom &cluster, std::uint64_t now_ns) {
     Json generated = age_json(cluster.generated);
     generated["stale"] = cluster.stale();
     generated["from_future"] = cluster.from_future;
+    const Json minute{{"idle", cluster.idle},
+                      {"by_arrival", minute_json(cluster.arrival.minute)},
+                      {"by_generated", minute_json(cluster.generated.minute)}};
     return {{"departures", cluster.departures},
             {"updates", cluster.updates},
             {"segments", cluster.segments},
@@ -60,6 +69,7 @@ Json cluster_aom_json(const ClusterAom &cluster, std::uint64_t now_ns) {
             {"since_last_ns", now - cluster.last_ns},
             {"by_arrival", age_json(cluster.arrival)},
             {"by_generated", std::move(generated)},
+            {"last_minute", minute},
             {"wait", {{"mean_ns", whole(cluster.mean_wait_ns())}, {"max_ns", cluster.wait_max_ns}}},
             {"folds",
              {{"mean", three_digits(mean_fold)}, {"histogram_log2", histogram(cluster.folds)}}},
@@ -71,9 +81,15 @@ Json cluster_aom_json(const ClusterAom &cluster, std::uint64_t now_ns) {
 }
 
 Json aom_summary_json(const AomReading &reading) {
+    const auto idle = std::ranges::count_if(reading.clusters, &ClusterAom::idle);
+    const Json minute{{"clusters", static_cast<std::ptrdiff_t>(reading.clusters.size()) - idle},
+                      {"idle_clusters", idle},
+                      {"by_arrival", clock_json(minute_of(reading, &ClusterAom::arrival))},
+                      {"by_generated", clock_json(minute_of(reading, &ClusterAom::generated))}};
     return {{"clusters", reading.clusters.size()},
             {"by_arrival", clock_json(summary_of(reading, &ClusterAom::arrival))},
-            {"by_generated", clock_json(summary_of(reading, &ClusterAom::generated))}};
+            {"by_generated", clock_json(summary_of(reading, &ClusterAom::generated))},
+            {"last_minute", minute}};
 }
 
 } // namespace olaf

@@ -15,19 +15,33 @@ olaf_slot_counters sums_of(const Snapshot &snapshot, std::uint32_t id) {
     return id < snapshot.clusters.size() ? snapshot.clusters[id] : olaf_slot_counters{};
 }
 
-void add_aom(ClusterRow &row, const ClusterAom *earlier, const ClusterAom &later) {
-    static const ClusterAom nothing;
-    row.aom = later;
+RecentAge recent(const Age *earlier, const Age &later, std::uint64_t from_ns,
+                 std::uint64_t now_ns) {
+    static const Age nothing;
     const auto &before = earlier != nullptr ? *earlier : nothing;
-    row.recent_arrival_ns = later.arrival.average_ns_since(before.arrival);
-    row.recent_generated_ns = later.generated.average_ns_since(before.generated);
+    return {.twice_area = later.twice_area - before.twice_area,
+            .time_ns = later.time_ns - before.time_ns,
+            .highest_ns = later.highest_ns(from_ns, now_ns)};
+}
+
+void add_aom(ClusterRow &row, const ClusterAom *before, const ClusterAom &aom,
+             std::uint64_t from_ns, std::uint64_t now_ns) {
+    row.aom = aom;
+    row.arrival = recent(before != nullptr ? &before->arrival : nullptr, aom.arrival, from_ns,
+                         now_ns);
+    row.generated = recent(before != nullptr ? &before->generated : nullptr, aom.generated,
+                           from_ns, now_ns);
 }
 
 } // namespace
 
-Rows rows_between(const Reading &earlier, const Reading &later) {
+Rows rows_between(const Reading &first, const Reading &later) {
+    // After `olaf reset` nothing was before.
+    static const Reading nothing;
+    const Reading &earlier = first.reset_ns == later.reset_ns ? first : nothing;
+    const auto from_ns = std::max(first.aom.now_ns, later.reset_ns);
     Rows rows;
-    rows.seconds = static_cast<double>(later.aom.now_ns - earlier.aom.now_ns) / 1e9;
+    rows.seconds = static_cast<double>(later.aom.now_ns - first.aom.now_ns) / 1e9;
     const auto per_second = [&](std::uint64_t count) {
         return rows.seconds > 0 ? static_cast<double>(count) / rows.seconds : 0;
     };
@@ -44,7 +58,9 @@ Rows rows_between(const Reading &earlier, const Reading &later) {
         row.in_per_s = per_second(row.recent.received);
         row.out_per_s = per_second(row.recent.departed);
         if (aom != nullptr)
-            add_aom(row, find(earlier.aom, id), *aom);
+            add_aom(row, find(earlier.aom, id), *aom, from_ns, later.aom.now_ns);
+        row.idle = row.recent.received == 0 && row.recent.departed == 0 &&
+                   later.snapshot.waiting[id] == 0;
         rows.clusters.push_back(std::move(row));
     }
     return rows;

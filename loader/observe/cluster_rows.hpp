@@ -19,8 +19,9 @@ struct ClusterRow {
     double in_per_s = 0;            ///< messages
     double out_per_s = 0;           ///< messages
     ClusterAom aom;                 ///< as `olaf status` shows it; segments 0: nothing departed yet
-    double recent_arrival_ns = 0;   ///< average AoM between the readings, by arrival
-    double recent_generated_ns = 0; ///< the same by generated_ns
+    RecentAge arrival;              ///< AoM between the readings, by arrival
+    RecentAge generated;            ///< the same by generated_ns
+    bool idle = false;              ///< nothing came or went between them, and nothing waits
 };
 
 struct Rows {
@@ -29,6 +30,7 @@ struct Rows {
     std::vector<ClusterRow> clusters; ///< those that were ever heard of, by id
 };
 
+/// Of the time after `olaf reset`, if it came between them.
 Rows rows_between(const Reading &earlier, const Reading &later);
 
 } // namespace olaf

@@ -27,11 +27,14 @@ Json cluster_json(const ClusterRow &row, double seconds, std::uint64_t now_ns) {
     Json object{{"cluster", row.cluster}};
     object.update(flow_json(row.total, row.recent, seconds));
     object["aom"] = nullptr; // nothing has left yet
-    object["recent_average"] = nullptr;
+    object["recent_average"] = object["recent_peak"] = nullptr;
+    object["idle"] = row.idle;
     if (row.aom.segments > 0) {
         object["aom"] = cluster_aom_json(row.aom, now_ns);
-        object["recent_average"] = {{"by_arrival_ns", row.recent_arrival_ns},
-                                    {"by_generated_ns", row.recent_generated_ns}};
+        object["recent_average"] = {{"by_arrival_ns", row.arrival.average_ns()},
+                                    {"by_generated_ns", row.generated.average_ns()}};
+        object["recent_peak"] = {{"by_arrival_ns", row.arrival.highest_ns},
+                                 {"by_generated_ns", row.generated.highest_ns}};
     }
     return object;
 }

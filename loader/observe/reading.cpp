@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "reading.hpp"
 
+#include <functional>
 #include <map>
 #include <string>
+
+#include "loader/attachment/start_pin.hpp"
 
 namespace olaf {
 
@@ -15,25 +18,61 @@ Numbers QueueReading::numbers() const {
             .levels = &snapshot.levels};
 }
 
-Result<QueueReading> read_queue(const Attachment &attachment) {
-    std::map<std::string, Fd> open;
-    const auto find = [&](const char *name) {
-        auto fd = open_map_to_read(attachment, name);
-        if (!fd)
-            return -1;
-        return (open[name] = std::move(*fd)).get();
-    };
-    const auto &config = attachment.record.config;
-    auto snapshot = read_snapshot(config, find);
+namespace {
+
+/// Opens a queue's maps as they are asked for.
+class Maps {
+  public:
+    explicit Maps(const Attachment &attachment) : attachment_(attachment) {}
+    int operator()(const char *name) {
+        auto fd = open_map_to_read(attachment_, name);
+        return fd ? (open_[name] = std::move(*fd)).get() : -1;
+    }
+
+  private:
+    const Attachment &attachment_;
+    std::map<std::string, Fd> open_;
+};
+
+/// What waits makes a cluster busy, even if nothing of it has departed for long.
+void wake_waiting(AomReading &aom, const Snapshot &snapshot) {
+    for (auto &cluster : aom.clusters)
+        cluster.idle &= snapshot.waiting[cluster.cluster] == 0;
+}
+
+} // namespace
+
+Result<Counted> read_counted(const Attachment &attachment) {
+    Maps maps(attachment);
+    auto snapshot = read_snapshot(attachment.record.config, std::ref(maps));
     if (!snapshot)
         return std::unexpected(snapshot.error());
-    auto aom = read_aom(config, find);
-    if (!aom)
-        return std::unexpected(aom.error());
     const auto losses = read_losses(attachment);
     if (!losses)
         return std::unexpected(losses.error());
-    return QueueReading{std::move(*snapshot), std::move(*aom), *losses};
+    return Counted{std::move(*snapshot), *losses};
+}
+
+Result<QueueReading> read_queue(const Attachment &attachment) {
+    const auto start = read_start(attachment);
+    if (!start)
+        return std::unexpected(start.error());
+    auto counted = read_counted(attachment);
+    if (!counted)
+        return std::unexpected(counted.error());
+    Maps maps(attachment);
+    auto aom = read_aom(attachment.record.config, std::ref(maps));
+    if (!aom)
+        return std::unexpected(aom.error());
+    wake_waiting(*aom, counted->snapshot);
+    QueueReading reading{std::move(*counted), std::move(*aom)};
+    if (*start) {
+        reading.reset_ns = (*start)->at_ns;
+        subtract(reading.snapshot, **start);
+        if (reading.losses)
+            subtract(*reading.losses, **start);
+    }
+    return reading;
 }
 
 } // namespace olaf

@@ -11,10 +11,17 @@
 
 namespace olaf {
 
-struct QueueReading {
+/// What the kernel has counted since the queue was attached.
+struct Counted {
     Snapshot snapshot;
-    AomReading aom;
     std::optional<olaf_losses> losses; ///< nothing: not watched
+};
+Result<Counted> read_counted(const Attachment &attachment);
+
+/// The same and the ages, since attach or the last `olaf reset`.
+struct QueueReading : Counted {
+    AomReading aom;
+    std::uint64_t reset_ns = 0; ///< when that was, CLOCK_MONOTONIC; 0: never
 
     /// Its counters, for the tables of counters.hpp. They are this object's: keep it.
     [[nodiscard]] Numbers numbers() const;

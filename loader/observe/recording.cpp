@@ -127,7 +127,7 @@ std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Record
             const auto before = figure->in(recording.first.numbers()),
                        after = figure->in(recording.last.numbers());
             if (before && after)
-                reasons.emplace_back(figure->path(), *after - *before);
+                reasons.emplace_back(figure->path(), *after - std::min(*before, *after));
         }
     }
     return reasons;
@@ -136,9 +136,9 @@ std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Record
 double recorded_fairness(const Recording &recording, AgeClock clock) {
     std::vector<double> averages;
     for (const auto &row : recording.rows.clusters)
-        if (row.aom.segments > 0)
-            averages.push_back(clock == AgeClock::arrival ? row.recent_arrival_ns
-                                                          : row.recent_generated_ns);
+        if (row.aom.segments > 0 && !row.idle)
+            averages.push_back(clock == AgeClock::arrival ? row.arrival.average_ns()
+                                                          : row.generated.average_ns());
     return jain_index(averages);
 }
 

@@ -78,8 +78,8 @@ std::string losses_csv(const Recording &recording) {
     return text;
 }
 
-Json age_json(double average_ns, const Age &age) {
-    return {{"average_ns", average_ns}, {"peak_highest_ns", age.highest_peak_ns}};
+Json age_json(const RecentAge &age) {
+    return {{"average_ns", age.average_ns()}, {"peak_highest_ns", age.highest_ns}};
 }
 
 } // namespace
@@ -116,8 +116,8 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
              {"updates_out", row.recent.updates_out},
              {"dropped", row.recent.dropped},
              {"fold_factor", row.recent.fold_factor()},
-             {"by_generated", aged ? age_json(row.recent_generated_ns, row.aom.generated) : Json()},
-             {"by_arrival", aged ? age_json(row.recent_arrival_ns, row.aom.arrival) : Json()}});
+             {"by_generated", aged ? age_json(row.generated) : Json()},
+             {"by_arrival", aged ? age_json(row.arrival) : Json()}});
     }
     for (const auto &[reason, messages] : losses_by_reason(recording))
         losses[reason] = messages;

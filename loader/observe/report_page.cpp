@@ -84,8 +84,8 @@ std::string summary(const Recording &recording) {
 }
 
 std::string clusters(const Recording &recording) {
-    std::string text = "<h2>Clusters</h2>\n<p>Averages are of the recording; highest peaks since "
-                       "the queue was attached.</p>\n<div class=\"table\"><table>\n<tr><th>cluster"
+    std::string text = "<h2>Clusters</h2>\n<p>Averages are of the recording; a peak is the highest "
+                       "age in it.</p>\n<div class=\"table\"><table>\n<tr><th>cluster"
                        "</th><th>received</th><th>departed</th><th>folded</th><th>dropped</th>"
                        "<th>AoM by generation</th><th>peak</th><th>AoM by arrival</th>"
                        "<th>peak</th></tr>\n";
@@ -94,10 +94,10 @@ std::string clusters(const Recording &recording) {
                             "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                             row.cluster, row.recent.received, row.recent.departed,
                             row.recent.fold_factor(), row.recent.dropped,
-                            age_text(row, row.recent_generated_ns),
-                            age_text(row, static_cast<double>(row.aom.generated.highest_peak_ns)),
-                            age_text(row, row.recent_arrival_ns),
-                            age_text(row, static_cast<double>(row.aom.arrival.highest_peak_ns)));
+                            age_text(row, row.generated.average_ns()),
+                            age_text(row, static_cast<double>(row.generated.highest_ns)),
+                            age_text(row, row.arrival.average_ns()),
+                            age_text(row, static_cast<double>(row.arrival.highest_ns)));
     return text + "</table></div>\n";
 }
 

@@ -89,10 +89,17 @@ std::string ages(const ClockSummary &clock) {
 std::string age_lines(const olaf_config &config, const AomReading &aom) {
     if ((config.flags & OLAF_CONFIG_NO_METER) != 0 || aom.clusters.empty())
         return "";
-    const auto arrival = summary_of(aom, &ClusterAom::arrival);
-    return line("age",
-                fmt::format("{} since arrival, fairness {:.3g}", ages(arrival), arrival.fairness)) +
-           line("", ages(summary_of(aom, &ClusterAom::generated)) + " since generated");
+    const auto idle = std::ranges::count_if(aom.clusters, &ClusterAom::idle);
+    const auto busy = static_cast<std::ptrdiff_t>(aom.clusters.size()) - idle;
+    const auto idle_text = idle == 0 ? std::string() : fmt::format("{} idle clusters", idle);
+    if (busy == 0)
+        return line("age", idle_text + ": nothing has left for a minute");
+    const auto arrival = minute_of(aom, &ClusterAom::arrival);
+    return line("age", fmt::format("in the last minute, of {} clusters{}", busy,
+                                   idle == 0 ? "" : ", without " + idle_text)) +
+           line("", fmt::format("{} since arrival, fairness {:.3g}", ages(arrival),
+                                arrival.fairness)) +
+           line("", ages(minute_of(aom, &ClusterAom::generated)) + " since generated");
 }
 
 std::string cluster_table(const std::vector<olaf_slot_counters> &clusters) {

@@ -14,19 +14,28 @@ const Age &age_of(const ClusterRow &row, AgeClock clock) {
     return clock == AgeClock::arrival ? row.aom.arrival : row.aom.generated;
 }
 
+const RecentAge &recent_of(const ClusterRow &row, AgeClock clock) {
+    return clock == AgeClock::arrival ? row.arrival : row.generated;
+}
+
 /// A duration of the meter, or nothing where that has seen no departure.
 std::string age_text(const ClusterRow &row, double ns) {
     return row.aom.segments == 0 ? "-" : human_duration(ns);
+}
+
+/// The same of the last interval, in which an idle cluster has no age that means anything.
+std::string recent_text(const ClusterRow &row, double ns) {
+    return row.idle && row.aom.segments != 0 ? "idle" : age_text(row, ns);
 }
 
 double now_ns(const ClusterRow &row, AgeClock clock) {
     return static_cast<double>(age_of(row, clock).age_ns);
 }
 double average_ns(const ClusterRow &row, AgeClock clock) {
-    return age_of(row, clock).average_ns();
+    return row.idle ? 0 : recent_of(row, clock).average_ns();
 }
 double peak_ns(const ClusterRow &row, AgeClock clock) {
-    return static_cast<double>(age_of(row, clock).highest_peak_ns);
+    return row.idle ? 0 : static_cast<double>(recent_of(row, clock).highest_ns);
 }
 double fold(const ClusterRow &row, AgeClock) {
     return row.recent.fold_factor();
@@ -45,9 +54,9 @@ const std::vector<Column> &top_columns() {
         {"aom", "AoM", 7, now_ns,
          [](Row row, AgeClock clock) { return age_text(row, now_ns(row, clock)); }, true},
         {"average", "AVERAGE", 7, average_ns,
-         [](Row row, AgeClock clock) { return age_text(row, average_ns(row, clock)); }, true},
+         [](Row row, AgeClock clock) { return recent_text(row, average_ns(row, clock)); }, true},
         {"peak", "PEAK", 7, peak_ns,
-         [](Row row, AgeClock clock) { return age_text(row, peak_ns(row, clock)); }, true},
+         [](Row row, AgeClock clock) { return recent_text(row, peak_ns(row, clock)); }, true},
         {"in", "IN/s", 6, [](Row row, AgeClock) { return row.in_per_s; },
          [](Row row, AgeClock) { return human_count(row.in_per_s); }, true},
         {"out", "OUT/s", 6, [](Row row, AgeClock) { return row.out_per_s; },

@@ -23,8 +23,8 @@ void Watched::add(Reading reading) {
     if (rows.seconds == 0) // the first look
         return;
     for (const auto &row : rows.clusters) {
-        keep(by_generated[row.cluster], row.recent_generated_ns);
-        keep(by_arrival[row.cluster], row.recent_arrival_ns);
+        keep(by_generated[row.cluster], row.generated.average_ns());
+        keep(by_arrival[row.cluster], row.arrival.average_ns());
     }
 }
 

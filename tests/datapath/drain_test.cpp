@@ -106,7 +106,7 @@ TEST_P(Drain, ABusyLinkSendsTheTokenRoundAgain) {
 
 TEST_P(Drain, WhatIsHeldNeitherRidesNorGoesByTheDrainAndStillFolds) {
     auto token = launch();
-    olaf_control control{.emptying_until_ns = 0, .held_until_ns = UINT64_MAX};
+    olaf_control control{.emptying_until_ns = 0, .held_until_ns = UINT64_MAX, .figures_from_ns = 0};
     const auto order = [&] {
         std::uint32_t zero = 0;
         ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Windows, ActiveClusters,
 class Emptying : public QueueTest {
   protected:
     void drain_until(std::uint64_t until_ns) {
-        const olaf_control control{.emptying_until_ns = until_ns, .held_until_ns = 0};
+        const olaf_control control{.emptying_until_ns = until_ns, .held_until_ns = 0, .figures_from_ns = 0};
         std::uint32_t zero = 0;
         ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
     }

@@ -225,7 +225,7 @@ TEST_F(Window3, DetachWaitsForTheServerWhileItAnswersAndNotLonger) {
     for (std::uint32_t i = 0; i < 5; i++)
         offer(fresh(i));
     ASSERT_EQ(queue.waiting().size(), 2u);
-    const olaf_control control{.emptying_until_ns = UINT64_MAX, .held_until_ns = 0};
+    const olaf_control control{.emptying_until_ns = UINT64_MAX, .held_until_ns = 0, .figures_from_ns = 0};
     const std::uint32_t zero = 0;
     ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
     run_tc(queue.queue().program_fd("olaf_drain_tick"), Bytes(60, 0)); // nobody's token

@@ -146,6 +146,7 @@
 	ABI_SIZE(olaf_control) \
 	ABI_FIELD(olaf_control, emptying_until_ns) \
 	ABI_FIELD(olaf_control, held_until_ns) \
+	ABI_FIELD(olaf_control, figures_from_ns) \
 	ABI_SIZE(olaf_gate) \
 	ABI_FIELD(olaf_gate, lost_ns) \
 	ABI_FIELD(olaf_gate, probed_ns) \
@@ -301,6 +302,16 @@
 	ABI_FIELD(olaf_sawtooth, peaks) \
 	ABI_FIELD(olaf_sawtooth, highest_peak_ns) \
 	ABI_FIELD(olaf_sawtooth, last_age_ns) \
+	ABI_SIZE(olaf_age_peaks) \
+	ABI_FIELD(olaf_age_peaks, arrival_ns) \
+	ABI_FIELD(olaf_age_peaks, generated_ns) \
+	ABI_SIZE(olaf_age_mark) \
+	ABI_FIELD(olaf_age_mark, from_ns) \
+	ABI_FIELD(olaf_age_mark, to_ns) \
+	ABI_FIELD(olaf_age_mark, newest_arrival_ns) \
+	ABI_FIELD(olaf_age_mark, newest_generated_ns) \
+	ABI_FIELD(olaf_age_mark, twice_arrival) \
+	ABI_FIELD(olaf_age_mark, twice_generated) \
 	ABI_SIZE(olaf_aom) \
 	ABI_FIELD(olaf_aom, ended) \
 	ABI_FIELD(olaf_aom, first_ns) \
@@ -319,6 +330,9 @@
 	ABI_FIELD(olaf_aom, age_by_arrival) \
 	ABI_FIELD(olaf_aom, age_by_generated) \
 	ABI_FIELD(olaf_aom, folds) \
+	ABI_FIELD(olaf_aom, seconds) \
+	ABI_FIELD(olaf_aom, marks) \
+	ABI_FIELD(olaf_aom, forgotten) \
 	ABI_FIELD(olaf_aom, begun) \
 	ABI_SIZE(olaf_event) \
 	ABI_FIELD(olaf_event, time_ns) \
@@ -364,6 +378,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 343
+#define ABI_ENTRIES 357
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -120,11 +120,15 @@ function fitCharts() {
 
 // ---- table ----------------------------------------------------------------------------------
 
+// Of the last interval; -1: nothing has left yet, -2: idle.
+const recentAge = (row, age) => (row.idle && row.aom ? -2 : age?.[`${state.clock}_ns`] ?? -1);
+const ageOrIdle = (v) => (v === -2 ? "idle" : duration(v < 0 ? null : v));
+
 const columns = [
   { key: "cluster", title: "cluster", value: (r) => r.cluster, text: String },
   { key: "aom", title: "AoM", value: (r) => r.aom?.[state.clock].age_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
-  { key: "average", title: "average", minor: true, value: (r) => r.aom?.[state.clock].average_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
-  { key: "peak", title: "peak", minor: true, value: (r) => r.aom?.[state.clock].peak_highest_ns ?? -1, text: (v) => duration(v < 0 ? null : v) },
+  { key: "average", title: "average", minor: true, value: (r) => recentAge(r, r.recent_average), text: ageOrIdle },
+  { key: "peak", title: "peak", minor: true, value: (r) => recentAge(r, r.recent_peak), text: ageOrIdle },
   { key: "in", title: "in/s", value: (r) => r.received_per_s, text: count },
   { key: "out", title: "out/s", value: (r) => r.departed_per_s, text: count },
   { key: "fold", title: "fold", minor: true, value: (r) => r.fold_factor, text: (v) => v ? v.toFixed(2) : "–" },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Map olaf_control: orders to running programs. Key 0, value struct olaf_control.
- * Writer: user space (`olaf detach`, `olaf attach --replace`), one command at a time, which
+ * Writer: user space (`olaf detach`, `attach --replace`, `reset`), one command at a time, which
  * holds the lock of the pin directory. Each word is read whole, and without a lock.
  */
 #ifndef OLAF_CONTROL_BPF_H
@@ -44,6 +44,14 @@ static __always_inline int olaf_held(__u64 now)
 	struct olaf_control *control = olaf_the_control();
 
 	return control && now < *(volatile __u64 *)&control->held_until_ns;
+}
+
+/* The moment from which ages count, CLOCK_MONOTONIC; 0: from the first departure. */
+static __always_inline __u64 olaf_figures_from(void)
+{
+	struct olaf_control *control = olaf_the_control();
+
+	return control ? *(volatile __u64 *)&control->figures_from_ns : 0;
 }
 
 #endif /* OLAF_CONTROL_BPF_H */
