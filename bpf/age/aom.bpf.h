@@ -42,6 +42,25 @@ static __always_inline void olaf_aom_mark(__u64 *word, __u64 value)
 #endif
 }
 
+/* What seldom happens, as global functions: verified once, not wherever something departs. */
+__noinline int olaf_aom_forget(__u32 slot)
+{
+	struct olaf_aom *aom = bpf_map_lookup_elem(&olaf_aom, &slot);
+
+	if (aom)
+		olaf_age_forget(aom);
+	return 0;
+}
+
+__noinline int olaf_aom_turn(__u32 slot, __u64 now)
+{
+	struct olaf_aom *aom = bpf_map_lookup_elem(&olaf_aom, &slot);
+
+	if (aom)
+		olaf_age_turn(aom, now);
+	return 0;
+}
+
 /* Meters a departure. The caller is the slot's one writer. */
 static __always_inline void olaf_aom_write(__u32 slot, const struct olaf_metered *update, __u64 now)
 {
@@ -51,7 +70,9 @@ static __always_inline void olaf_aom_write(__u32 slot, const struct olaf_metered
 		return;
 	olaf_aom_mark(&aom->begun, aom->ended + 1);
 	if (aom->first_ns < olaf_figures_from())
-		olaf_age_forget(aom);
+		olaf_aom_forget(slot);
+	if (olaf_age_turns(aom, now))
+		olaf_aom_turn(slot, now);
 	olaf_meter(aom, update, now, olaf_tai_offset(now));
 	olaf_aom_mark(&aom->ended, aom->ended + 1);
 }

@@ -12,8 +12,6 @@
 #include "olaf/aom.h"
 
 #define OLAF_PURE static inline __attribute__((always_inline))
-/* The same off the usual path. */
-#define OLAF_SELDOM static __attribute__((noinline, unused))
 
 /* Adds a x b. Both are below 4.3 s nearly always. */
 OLAF_PURE void olaf_u128_add_product(struct olaf_u128 *sum, __u64 a, __u64 b)
@@ -92,9 +90,22 @@ OLAF_PURE void olaf_sawtooth_depart(struct olaf_sawtooth *sawtooth, __u64 now, _
 		sawtooth->highest_peak_ns = b;
 }
 
-/* Nothing departed in the seconds after `last` up to `second`: what they say is older. */
-OLAF_SELDOM void olaf_age_turn(struct olaf_aom *aom, __u64 last, __u64 second)
+/* Is the departure at `now` the first one of a second, and not the first of all? */
+OLAF_PURE int olaf_age_turns(const struct olaf_aom *aom, __u64 now)
 {
+	return now > aom->last_ns && aom->ended != aom->forgotten &&
+	       now >> OLAF_AGE_SECOND_SHIFT != aom->last_ns >> OLAF_AGE_SECOND_SHIFT;
+}
+
+/*
+ * Before that one: nothing departed in the seconds since the last, so what they say is older. The
+ * first one of a mark's time leaves where the meter stood before.
+ */
+OLAF_PURE void olaf_age_turn(struct olaf_aom *aom, __u64 now)
+{
+	__u64 last = aom->last_ns >> OLAF_AGE_SECOND_SHIFT;
+	__u64 second = now >> OLAF_AGE_SECOND_SHIFT;
+	struct olaf_age_mark *mark;
 	__u32 i;
 
 	for (i = 0; i < OLAF_AGE_SECONDS && last < second; i++) {
@@ -102,14 +113,9 @@ OLAF_SELDOM void olaf_age_turn(struct olaf_aom *aom, __u64 last, __u64 second)
 		aom->seconds[last % OLAF_AGE_SECONDS].arrival_ns = 0;
 		aom->seconds[last % OLAF_AGE_SECONDS].generated_ns = 0;
 	}
-}
-
-/* Where the meter stands before the departure at `now`. */
-OLAF_SELDOM void olaf_age_set_mark(struct olaf_aom *aom, __u64 now)
-{
-	struct olaf_age_mark *mark =
-		&aom->marks[(now >> OLAF_AGE_MARK_SHIFT) % OLAF_AGE_MARKS];
-
+	if (now >> OLAF_AGE_MARK_SHIFT == aom->last_ns >> OLAF_AGE_MARK_SHIFT)
+		return;
+	mark = &aom->marks[(now >> OLAF_AGE_MARK_SHIFT) % OLAF_AGE_MARKS];
 	mark->from_ns = aom->last_ns;
 	mark->to_ns = now;
 	mark->newest_arrival_ns = aom->arrival.newest_ns;
@@ -118,27 +124,11 @@ OLAF_SELDOM void olaf_age_set_mark(struct olaf_aom *aom, __u64 now)
 	mark->twice_generated = aom->generated.twice_area;
 }
 
-/* A further departure, of moments `arrived` and `generated`. */
-OLAF_PURE void olaf_age_depart(struct olaf_aom *aom, __u64 now, __s64 arrived, __s64 generated)
-{
-	__u64 second = now >> OLAF_AGE_SECOND_SHIFT;
-	struct olaf_age_peaks *peaks = &aom->seconds[second % OLAF_AGE_SECONDS];
-	__u64 grown = now - aom->last_ns;
-
-	if (second != aom->last_ns >> OLAF_AGE_SECOND_SHIFT) {
-		olaf_age_turn(aom, aom->last_ns >> OLAF_AGE_SECOND_SHIFT, second);
-		if (now >> OLAF_AGE_MARK_SHIFT != aom->last_ns >> OLAF_AGE_MARK_SHIFT)
-			olaf_age_set_mark(aom, now);
-	}
-	olaf_sawtooth_depart(&aom->arrival, now, grown, arrived, &peaks->arrival_ns);
-	olaf_sawtooth_depart(&aom->generated, now, grown, generated, &peaks->generated_ns);
-}
-
 /*
  * Forgets all but that it has departed so often: `begun` and `ended` are what readers go by.
- * Eight bytes at a time: a block this large is beyond what BPF copies or clears.
+ * Eight bytes at a time: a block this large is beyond what BPF clears.
  */
-OLAF_SELDOM void olaf_age_forget(struct olaf_aom *aom)
+OLAF_PURE void olaf_age_forget(struct olaf_aom *aom)
 {
 	volatile __u64 *word = &aom->first_ns;
 	__u32 i;
@@ -173,13 +163,15 @@ OLAF_PURE void olaf_meter_version(struct olaf_aom *aom, __u32 version, __u32 fir
 /*
  * A departure at `now`, when CLOCK_TAI was tai_offset_ns ahead. CPUs read their clocks
  * before they get here, so `now` may lie a little before the last departure or the newest
- * arrival: it is taken to be at that moment. The caller raises `begun` and `ended`.
+ * arrival: it is taken to be at that moment. The caller raises `begun` and `ended`, and calls
+ * olaf_age_turn() first where olaf_age_turns().
  */
 OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *update, __u64 now,
 			  __s64 tai_offset_ns)
 {
 	__u32 first = aom->ended == aom->forgotten;
 	__s64 arrived = update->arrived_ns, generated;
+	struct olaf_age_peaks *peaks;
 	__u64 wait, tai;
 
 	if (!first && now < aom->last_ns)
@@ -198,7 +190,11 @@ OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *updat
 		olaf_sawtooth_start(&aom->arrival, now, arrived);
 		olaf_sawtooth_start(&aom->generated, now, generated);
 	} else {
-		olaf_age_depart(aom, now, arrived, generated);
+		peaks = &aom->seconds[(now >> OLAF_AGE_SECOND_SHIFT) % OLAF_AGE_SECONDS];
+		olaf_sawtooth_depart(&aom->arrival, now, now - aom->last_ns, arrived,
+				     &peaks->arrival_ns);
+		olaf_sawtooth_depart(&aom->generated, now, now - aom->last_ns, generated,
+				     &peaks->generated_ns);
 	}
 	aom->last_ns = now;
 	wait = now > update->first_arrived_ns ? now - update->first_arrived_ns : 0;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "loader/datapath/programs.hpp"
 #include "tracepoints.hpp"
 
 namespace olaf {
@@ -29,6 +30,26 @@ Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment) {
         for (std::size_t i = 0; i < OLAF_LOST_PLACES; i++)
             sum.frames[i] += copy.frames[i], sum.updates[i] += copy.updates[i];
     return sum;
+}
+
+std::optional<std::uint64_t> deaths_unseen(const Attachment &attachment) {
+    std::uint64_t unseen = 0;
+    for (const auto &line : programs) {
+        if (line.object != "loss")
+            continue;
+        const Fd link(get_pin(attachment.place.path(line.link), 0));
+        bpf_link_info found{};
+        __u32 length = sizeof found;
+        if (!link || bpf_obj_get_info_by_fd(link.get(), &found, &length) != 0)
+            return {};
+        const Fd program(bpf_prog_get_fd_by_id(found.prog_id));
+        bpf_prog_info info{};
+        length = sizeof info;
+        if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &length) != 0)
+            return {};
+        unseen += info.recursion_misses;
+    }
+    return unseen;
 }
 
 } // namespace olaf

@@ -50,7 +50,7 @@ Result<Counted> read_counted(const Attachment &attachment) {
     const auto losses = read_losses(attachment);
     if (!losses)
         return std::unexpected(losses.error());
-    return Counted{std::move(*snapshot), *losses};
+    return Counted{std::move(*snapshot), *losses, deaths_unseen(attachment)};
 }
 
 Result<QueueReading> read_queue(const Attachment &attachment) {

@@ -15,6 +15,8 @@ namespace olaf {
 struct Counted {
     Snapshot snapshot;
     std::optional<olaf_losses> losses; ///< nothing: not watched
+    /// Frames whose end nobody could look at (attachment/losses.hpp), since attach.
+    std::optional<std::uint64_t> deaths_unseen;
 };
 Result<Counted> read_counted(const Attachment &attachment);
 

@@ -105,6 +105,9 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0},
         {"verify", (config.flags & OLAF_CONFIG_VERIFY) != 0}};
     add_figures(object, state.numbers());
+    object["deaths_unseen"] = nullptr;
+    if (state.deaths_unseen)
+        object["deaths_unseen"] = *state.deaths_unseen;
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
     if ((config.flags & OLAF_CONFIG_NO_METER) == 0)

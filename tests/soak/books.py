@@ -60,6 +60,7 @@ class Books:
         """A queue starts: what the server has received is none of its."""
         self._before = self.bed.server.received()
         self._excused = 0
+        self._unseen = 0
 
     def settle(self):
         """Waits until nothing waits and the server has all that left; returns the last status."""
@@ -77,7 +78,7 @@ class Books:
             elif short != shortage:
                 shortage, since = short, time.monotonic()
             elif short and short > 0 and time.monotonic() > since + RESTS_S:
-                self._excuse(short)
+                self._excuse(short, status)
             if time.monotonic() > end:
                 self._fail(short, status)
             time.sleep(0.05)
@@ -89,12 +90,16 @@ class Books:
         due = status["counters"]["updates_out"] - sum(lost(status).values()) - self._excused
         return due - (self.bed.server.received() - self._before)
 
-    def _excuse(self, short):
-        """A loss may be unseen if one happened where the kernel runs no tracing program."""
-        if self.bed.withheld.deaths():
-            self.bed.withheld.excuse()
-            self._excused += short
-            self.missing += short
+    def _excuse(self, short, status):
+        """A loss may be unseen if one happened where the kernel runs no tracing program: in a
+        thread of process 1, or on top of the program itself."""
+        unseen = status["deaths_unseen"] or 0
+        if not self.bed.withheld.deaths() and unseen <= self._unseen:
+            return
+        self.bed.withheld.excuse()
+        self._unseen = max(unseen, self._unseen)
+        self._excused += short
+        self.missing += short
 
     def _check(self, status):
         identities(status)

@@ -24,7 +24,7 @@ target_link_libraries(olaf_programs_tests PRIVATE olaf_loader olaf_options GTest
 gtest_discover_tests(olaf_programs_tests PROPERTIES LABELS unit)
 
 # The Age-of-Model meter: the kernel's arithmetic and what is read of it; figures that start anew.
-add_executable(olaf_aom_tests sawtooth_test.cpp start_test.cpp)
+add_executable(olaf_aom_tests sawtooth_test.cpp recent_age_test.cpp start_test.cpp)
 target_link_libraries(olaf_aom_tests PRIVATE olaf_loader olaf olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_aom_tests PROPERTIES LABELS unit)
 
