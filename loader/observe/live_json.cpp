@@ -45,7 +45,7 @@ nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows) {
     return {{"time_ns", latest.aom.now_ns},
             {"interval_s", rows.seconds},
             {"total", flow_json(rows.total, rows.recent, rows.seconds)},
-            {"status", status_json(latest.attachment, latest, false)},
+            {"status", status_json(latest.attachment, latest, latest.host, false)},
             {"clusters", std::move(clusters)}};
 }
 

@@ -106,6 +106,7 @@ Result<void> write_data(const std::filesystem::path &directory, const Recording 
 
 nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
     const auto &rows = recording.rows;
+    const auto &last = recording.last;
     Json clusters = Json::array(), losses = Json::object();
     for (const auto &row : rows.clusters) {
         const bool aged = row.aom.segments > 0;
@@ -135,7 +136,7 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
              {{"by_generated", recorded_fairness(recording, AgeClock::generated)},
               {"by_arrival", recorded_fairness(recording, AgeClock::arrival)}}},
             {"losses", std::move(losses)},
-            {"status", status_json(recording.last.attachment, recording.last, false)},
+            {"status", status_json(last.attachment, last, last.host, false)},
             {"clusters", std::move(clusters)}};
 }
 
