@@ -53,75 +53,80 @@
 #define OLAF_LEFT(identity) (1U << (2 * OLAF_IDENTITY_##identity))
 #define OLAF_RIGHT(identity) (2U << (2 * OLAF_IDENTITY_##identity))
 
-/* ---- groups: X(name, object, loses, at_zero, meaning) ------------------------------------ */
+/* ---- groups: X(name, title, object, loses, at_zero, meaning) ----------------------------- */
 /*
- * In the order in which they are shown. `object` holds its counters in the JSON of `olaf status`;
- * "": the outermost one. `loses`: messages or frames that didn't arrive (`olaf report`).
- * `at_zero`: its line of text is there even if all is 0.
+ * In the order in which they are shown. `title` begins its line of text; "": it goes on with the
+ * group before it. `object` holds its counters in the JSON of `olaf status`; "": the outermost
+ * one. `loses`: messages or frames that didn't arrive (`olaf report`). `at_zero`: its line of text
+ * is there even if all is 0.
  */
 #define OLAF_GROUP_LIST(X) \
-	X(queue, "queue", 0, 0, "What waits.") \
-	X(received, "counters", 0, 1, "Messages that came in, and what became of them.") \
-	X(departed, "counters", 0, 1, "Messages that left the queue. They are counted as they leave, also those that are lost behind it.") \
-	X(dropped, "counters", 1, 1, "Messages that were received and then dropped.") \
-	X(updates, "counters", 0, 1, "The same flow counted in updates: sums of the messages' `count`.") \
-	X(malformed, "malformed_by_reason", 1, 0, "Messages that are no proper update. They are dropped and not part of `received`.") \
-	X(not_allowed, "not_allowed_by_reason", 1, 0, "Well-formed messages that were refused. They are dropped and not part of `received`.") \
-	X(bypassed, "bypassed_by_reason", 0, 0, "Frames that were left alone. They are not part of `received`.") \
-	X(window, "window", 0, 0, "Departures and their ACKs. null without `--window`.") \
-	X(acks, "acks", 0, 0, "ACKs on their way back, their copies, and the workers that they go to.") \
-	X(drain, "drain", 0, 0, "The drain, which sends what is due while nothing arrives.") \
-	X(departures_failed, "departures_failed", 1, 0, "Departures that came to nothing.") \
-	X(lost_behind, "lost_behind", 1, 0, "Frames that were lost after they left the queue. null: not watched.") \
-	X(lost_behind_updates, "lost_behind_updates", 0, 0, "The updates in those frames.") \
-	X(gate, "gate", 0, 0, "Whether the way out takes departures. While it doesn't, updates wait and fold.") \
-	X(observed, "", 0, 0, "What observers of the queue missed.") \
+	X(queue, "queue", "queue", 0, 0, "What waits.") \
+	X(received, "received", "counters", 0, 1, "Messages that came in, and what became of them.") \
+	X(departed, "departed", "counters", 0, 1, "Messages that left the queue. They are counted as they leave, also those that are lost behind it.") \
+	X(dropped, "dropped", "counters", 1, 1, "Messages that were received and then dropped.") \
+	X(updates, "updates", "counters", 0, 1, "The same flow counted in updates: sums of the messages' `count`.") \
+	X(malformed, "malformed", "malformed_by_reason", 1, 0, "Messages that are no proper update. They are dropped and not part of `received`.") \
+	X(not_allowed, "refused", "not_allowed_by_reason", 1, 0, "Well-formed messages that were refused. They are dropped and not part of `received`.") \
+	X(bypassed, "bypassed", "bypassed_by_reason", 0, 0, "Frames that were left alone. They are not part of `received`.") \
+	X(window, "window", "window", 0, 0, "Departures and their ACKs. null without `--window`.") \
+	X(acks, "acks", "acks", 0, 0, "ACKs on their way back, their copies, and the workers that they go to.") \
+	X(drain, "drain", "drain", 0, 0, "The drain, which sends what is due while nothing arrives.") \
+	X(departures_failed, "failed", "departures_failed", 1, 0, "Departures that came to nothing.") \
+	X(lost_behind, "lost behind", "lost_behind", 1, 0, "Frames that were lost after they left the queue. null: not watched.") \
+	X(lost_behind_updates, "", "lost_behind_updates", 0, 0, "The updates in those frames.") \
+	X(gate, "gate", "gate", 0, 0, "Whether the way out takes departures. While it doesn't, updates wait and fold.") \
+	X(observed, "observed", "", 0, 0, "What observers of the queue missed.") \
 	/* end */
 
-/* ---- reasons: X(CONSTANT, key, meaning) -------------------------------------------------- */
+/* ---- reasons: X(CONSTANT, key, meaning, words) ------------------------------------------- */
+/*
+ * `words` follow a number in text for people: "231 cluster id 1024 or above". {max_clusters},
+ * {max_segments} and {max_lanes} stand for the queue's own. Reasons of events alone have none.
+ */
 
 /* Why a message of ours was malformed. */
 #define OLAF_MALFORMED_LIST(X) \
-	X(OLAF_MALFORMED_VERSION, version, "the protocol version isn't 1") \
-	X(OLAF_MALFORMED_TYPE, type, "there is no such message type") \
-	X(OLAF_MALFORMED_LENGTH, length, "the UDP length isn't 8 + 48 + 8 x lanes, or it is less than IP's") \
-	X(OLAF_MALFORMED_TRUNCATED, truncated, "the frame or its IP packet ends before the message does") \
-	X(OLAF_MALFORMED_LANES, lanes, "it has no lanes, or only the checksum lane") \
-	X(OLAF_MALFORMED_FORMAT, format, "the element format is unknown, or f32x2 in an update") \
-	X(OLAF_MALFORMED_COUNT, count, "its count is 0") \
-	X(OLAF_MALFORMED_SEGMENT, segment, "its segment isn't below its segments") \
-	X(OLAF_MALFORMED_IP_CHECKSUM, ip_checksum, "the IPv4 header checksum is wrong") \
-	X(OLAF_MALFORMED_UDP_CHECKSUM, udp_checksum, "the UDP checksum is wrong, or missing over IPv6") \
+	X(OLAF_MALFORMED_VERSION, version, "the protocol version isn't 1", "version of the protocol other than 1") \
+	X(OLAF_MALFORMED_TYPE, type, "there is no such message type", "type of message unknown") \
+	X(OLAF_MALFORMED_LENGTH, length, "the UDP length isn't 8 + 48 + 8 x lanes, or it is less than IP's", "length wrong") \
+	X(OLAF_MALFORMED_TRUNCATED, truncated, "the frame or its IP packet ends before the message does", "truncated") \
+	X(OLAF_MALFORMED_LANES, lanes, "it has no lanes, or only the checksum lane", "lanes missing") \
+	X(OLAF_MALFORMED_FORMAT, format, "the element format is unknown, or f32x2 in an update", "format unknown, or f32x2") \
+	X(OLAF_MALFORMED_COUNT, count, "its count is 0", "count of 0") \
+	X(OLAF_MALFORMED_SEGMENT, segment, "its segment isn't below its segments", "segment out of range") \
+	X(OLAF_MALFORMED_IP_CHECKSUM, ip_checksum, "the IPv4 header checksum is wrong", "ip checksum wrong") \
+	X(OLAF_MALFORMED_UDP_CHECKSUM, udp_checksum, "the UDP checksum is wrong, or missing over IPv6", "udp checksum wrong") \
 	/* end */
 
 /* Why a well-formed update was refused. */
 #define OLAF_NOT_ALLOWED_LIST(X) \
-	X(OLAF_NOT_ALLOWED_SOURCE, source, "its source address isn't in `--allow`") \
-	X(OLAF_NOT_ALLOWED_CLUSTER, cluster, "its cluster isn't below `--max-clusters`") \
-	X(OLAF_NOT_ALLOWED_SEGMENT, segment, "it has more segments than `--max-segments`") \
-	X(OLAF_NOT_ALLOWED_SIZE, size, "it has more lanes than `--max-lanes`, or than fit the output's MTU") \
-	X(OLAF_NOT_ALLOWED_WORKER, worker, "`--strict`: no worker with this id is registered") \
-	X(OLAF_NOT_ALLOWED_ADDRESS, address, "`--strict`: the registered worker has another address or port") \
-	X(OLAF_NOT_ALLOWED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow") \
+	X(OLAF_NOT_ALLOWED_SOURCE, source, "its source address isn't in `--allow`", "source address not in --allow") \
+	X(OLAF_NOT_ALLOWED_CLUSTER, cluster, "its cluster isn't below `--max-clusters`", "cluster id {max_clusters} or above") \
+	X(OLAF_NOT_ALLOWED_SEGMENT, segment, "it has more segments than `--max-segments`", "model in more segments than {max_segments}") \
+	X(OLAF_NOT_ALLOWED_SIZE, size, "it has more lanes than `--max-lanes`, or than fit the output's MTU", "size above {max_lanes} lanes, or above the output's MTU") \
+	X(OLAF_NOT_ALLOWED_WORKER, worker, "`--strict`: no worker with this id is registered", "worker not registered (--strict)") \
+	X(OLAF_NOT_ALLOWED_ADDRESS, address, "`--strict`: the registered worker has another address or port", "address other than the registered worker's (--strict)") \
+	X(OLAF_NOT_ALLOWED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow", "count above the cluster's max_count") \
 	/* end */
 
 /* Why a frame was left alone. */
 #define OLAF_BYPASS_LIST(X) \
-	X(OLAF_BYPASS_OTHER, other, "no update: other traffic, ACKs, CONTROL, fragments, too long headers") \
-	X(OLAF_BYPASS_FOREIGN, foreign, "an update for another host, or one that this host may not forward") \
-	X(OLAF_BYPASS_TAGGED, tagged, "an update with a VLAN tag that the program can't see") \
-	X(OLAF_BYPASS_UNBRIDGED, unbridged, "an update for another MAC address, where nobody asked to bridge") \
+	X(OLAF_BYPASS_OTHER, other, "no update: other traffic, ACKs, CONTROL, fragments, too long headers", "other traffic") \
+	X(OLAF_BYPASS_FOREIGN, foreign, "an update for another host, or one that this host may not forward", "foreign updates (for another host)") \
+	X(OLAF_BYPASS_TAGGED, tagged, "an update with a VLAN tag that the program can't see", "tagged updates (a hidden VLAN tag)") \
+	X(OLAF_BYPASS_UNBRIDGED, unbridged, "an update for another MAC address, where nobody asked to bridge", "unbridged updates (for another MAC address)") \
 	/* end */
 
 /* Where frames were lost behind the queue. */
 #define OLAF_LOST_LIST(X) \
-	X(OLAF_LOST_REDIRECT, redirect, "the output device is down or gone, or takes no frames of XDP's") \
-	X(OLAF_LOST_XMIT, transmit, "the output device refused a redirected frame: it is full, or its peer takes none") \
-	X(OLAF_LOST_TX, send_back, "the device refused a frame that was sent back out of it") \
-	X(OLAF_LOST_DRAIN, drain_send, "the output device, or the stack, refused a frame of the drain's; needs no watching") \
-	X(OLAF_LOST_SOCKET, socket, "`--local`: the server's socket is missing, full, or refuses it") \
-	X(OLAF_LOST_STACK, stack, "`--local`: this host's stack dropped it on its way to the socket") \
-	X(OLAF_LOST_DEVICE, device, "the output's queueing discipline or driver took it and dropped it") \
+	X(OLAF_LOST_REDIRECT, redirect, "the output device is down or gone, or takes no frames of XDP's", "redirect refused (the output is down, or takes no frames of XDP's)") \
+	X(OLAF_LOST_XMIT, transmit, "the output device refused a redirected frame: it is full, or its peer takes none", "transmit refused (the output is full, or its peer takes none)") \
+	X(OLAF_LOST_TX, send_back, "the device refused a frame that was sent back out of it", "send back refused") \
+	X(OLAF_LOST_DRAIN, drain_send, "the output device, or the stack, refused a frame of the drain's; needs no watching", "drain send refused") \
+	X(OLAF_LOST_SOCKET, socket, "`--local`: the server's socket is missing, full, or refuses it", "socket missing, full or refusing") \
+	X(OLAF_LOST_STACK, stack, "`--local`: this host's stack dropped it on its way to the socket", "stack of this host dropped them") \
+	X(OLAF_LOST_DEVICE, device, "the output's queueing discipline or driver took it and dropped it", "device of the output dropped them") \
 	/* end */
 
 /* What events tell: their kinds, and for each kind what happened (olaf/events.h). */

@@ -86,6 +86,9 @@ void add_doctor(CLI::App &root, DoctorOptions &options) {
     auto &app = *root.add_subcommand("doctor", "What this kernel and NIC can do, and the remedy "
                                                "for what they can't");
     device_argument(app, options.device, false);
+    app.add_option("output", options.output,
+                   "device that departures leave by [that of the queue on DEV]")
+        ->type_name("DEV2");
 }
 
 void add_meter(CLI::App &root, MeterOptions &options) {

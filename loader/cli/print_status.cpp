@@ -12,17 +12,13 @@ using Json = nlohmann::ordered_json;
 
 Json json_of(const QueueStatus &status, bool clusters) {
     if (!status.reading)
-        return {{"device", status.attachment.device}};
-    auto json = status_json(status.attachment, *status.reading, clusters);
-    json["memory_bytes"] = status.host.memory_bytes;
-    json["own_addresses"] = {{"unknown", status.host.own.unknown}, {"gone", status.host.own.gone}};
-    return json;
+        return {{"device", status.attachment.device}, {"verdict", verdict_json(status.verdict())}};
+    return status_json(status.attachment, *status.reading, status.host, clusters);
 }
 
 std::string text_of(const QueueStatus &status, bool clusters) {
     if (!status.reading)
-        return fmt::format("{0}: a leftover; olaf detach {0} removes it\n",
-                           status.attachment.device);
+        return verdict_text(status.attachment, status.verdict());
     return status_text(status.attachment, *status.reading, status.host, clusters);
 }
 

@@ -7,8 +7,6 @@
 #include "checks.hpp"
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/beside.hpp"
-#include "loader/attachment/hooks.hpp"
-#include "loader/attachment/own_addresses.hpp"
 #include "loader/host/ethtool.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/xdp.hpp"
@@ -57,15 +55,16 @@ Check check_mtu(const Device &device, const std::optional<XdpFeatures> &features
             remedy};
 }
 
-Check check_target(const Device &device, const std::optional<XdpFeatures> &features) {
+Check check_target(const Device &device, const std::optional<XdpFeatures> &features,
+                   const std::string &subject) {
     if (!features)
-        return {"redirect target", Verdict::hint, "this kernel doesn't tell", ""};
+        return {subject, Verdict::hint, "this kernel doesn't tell", ""};
     if (features->target)
-        return {"redirect target", Verdict::good,
+        return {subject, Verdict::good,
                 features->target_frags ? "takes redirected frames, large ones too"
                                        : "takes redirected frames of one buffer",
                 ""};
-    return {"redirect target", Verdict::hint,
+    return {subject, Verdict::hint,
             "takes no redirected frames: not fit for --forward or --upstream by it, natively",
             device.kind == "veth" ? "give its peer an XDP program or GRO: ethtool -K PEER gro on"
                                   : "--mode skb does without"};
@@ -93,65 +92,16 @@ Check check_tags(const Device &device, const std::optional<XdpFeatures> &feature
             fmt::format("with VLANs: {}, or --mode skb", untagging_remedy(device))};
 }
 
-Check check_speed(const Device &device) {
+Check check_speed(const Device &device, const std::string &subject) {
     if (const auto speed = link_speed(device.name))
-        return {"link speed", Verdict::good, rate_text(*speed), ""};
-    return {"link speed", Verdict::hint, device.up ? "not known to the driver" : "link is down",
+        return {subject, Verdict::good, rate_text(*speed), ""};
+    return {subject, Verdict::hint, device.up ? "not known to the driver" : "link is down",
             "give --rate; --rate line can't work"};
-}
-
-/// A running queue has every program of the table on its hook.
-void check_programs(const Device &device, std::vector<Check> &checks) {
-    const auto ours = find_attachment(device.name);
-    if (!ours || !ours->alive || !require_privileges("", ""))
-        return;
-    const auto missing = missing_programs(*ours);
-    if (missing.empty())
-        checks.push_back({"programs", Verdict::good, "the queue's are all on their hooks", ""});
-    else
-        checks.push_back({"programs", Verdict::hint,
-                          fmt::format("not on their hooks: {}", fmt::join(missing, ", ")),
-                          fmt::format("olaf attach {} --replace", device.name)});
-}
-
-/// A running queue's programs know this host's addresses as they were when they were last told.
-void check_own(const Device &device, std::vector<Check> &checks) {
-    const auto ours = find_attachment(device.name);
-    if (!ours || !ours->alive)
-        return;
-    const auto difference = own_difference(*ours);
-    if (!difference) {
-        checks.push_back({"own addresses", Verdict::hint, difference.error().message(), ""});
-        return;
-    }
-    const auto notes = own_notes(*difference, device.name);
-    if (notes.empty())
-        checks.push_back({"own addresses", Verdict::good, "the queue knows them all", ""});
-    for (const auto &note : notes)
-        checks.push_back({"own addresses", Verdict::hint, note.substr(0, note.find(": ")),
-                          fmt::format("olaf attach {} --replace", device.name)});
-}
-
-/// A running queue refuses what its output's MTU didn't carry when it was attached.
-void check_output_mtu(const Device &device, std::vector<Check> &checks) {
-    const auto ours = find_attachment(device.name);
-    if (!ours || !ours->alive || ours->record.config.egress_mtu == 0)
-        return;
-    const auto out = find_device(ours->record.config.egress_ifindex);
-    const auto told = ours->record.config.egress_mtu;
-    if (!out)
-        checks.push_back({"output", Verdict::bad, "the device that departures leave by has gone",
-                          fmt::format("bring it back, or olaf detach {} --force", device.name)});
-    else if (out->mtu != told)
-        checks.push_back({"output's MTU", Verdict::hint,
-                          fmt::format("{} of {} is not the {} that the queue keeps to", out->mtu,
-                                      out->name, told),
-                          fmt::format("olaf attach {} --replace", device.name)});
 }
 
 } // namespace
 
-std::vector<Check> check_device(const Device &device) {
+std::vector<Check> check_device(const Device &device, const std::optional<Device> &output) {
     const auto driver = driver_of(device.name);
     const auto features = xdp_features(device.ifindex);
     const auto queues = receive_queues(device.name);
@@ -166,14 +116,13 @@ std::vector<Check> check_device(const Device &device) {
             {"state", Verdict::hint, "down", fmt::format("ip link set {} up", device.name)});
     checks.push_back(check_native(device, driver, features));
     checks.push_back(check_occupied(device));
-    check_programs(device, checks);
-    check_own(device, checks);
-    check_output_mtu(device, checks);
+    check_queue(device, checks);
     checks.push_back(check_mtu(device, features));
-    checks.push_back(check_target(device, features));
+    if (!output || output->ifindex == device.ifindex)
+        checks.push_back(check_target(device, features, "redirect target"));
     checks.push_back({"receive queues", Verdict::good,
                       queues != 0 ? fmt::format("{}", queues) : "not told by the driver", ""});
-    checks.push_back(check_speed(device));
+    checks.push_back(check_speed(device, "link speed"));
     if (offloads.lro)
         checks.push_back({"LRO", Verdict::bad, "on: it glues updates together",
                           fmt::format("ethtool -K {} lro off", device.name)});
@@ -181,6 +130,26 @@ std::vector<Check> check_device(const Device &device) {
     if (device.master != 0)
         checks.push_back({"master", Verdict::hint, "it is a port of a bridge or bond",
                           "frames that the queue takes don't reach that"});
+    return checks;
+}
+
+std::vector<Check> check_output(const Device &output) {
+    const auto carries = fmt::format("{}, MTU {}", output.name, output.mtu);
+    std::vector<Check> checks;
+    if (!output.ethernet)
+        return {{"output", Verdict::bad, output.name + " is no Ethernet device",
+                 "name one that has a MAC address"}};
+    if (!output.up)
+        checks.push_back({"output", Verdict::hint, carries + ", down",
+                          fmt::format("ip link set {} up", output.name)});
+    else if (!output.carrier)
+        checks.push_back({"output", Verdict::hint, carries + ", no carrier",
+                          fmt::format("look at the cable of {}, and at its other end",
+                                      output.name)});
+    else
+        checks.push_back({"output", Verdict::good, carries + ", up", ""});
+    checks.push_back(check_target(output, xdp_features(output.ifindex), "output's XDP"));
+    checks.push_back(check_speed(output, "output's speed"));
     return checks;
 }
 

@@ -3,6 +3,7 @@
 // attaches nothing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace olaf {
 enum class Verdict {
     good,
     hint, ///< works, but may not be what one wants
-    bad,  ///< prevents a native attach
+    bad,  ///< prevents a native attach, or a queue that is there from doing its work
 };
 
 struct Check {
@@ -24,6 +25,16 @@ struct Check {
 };
 
 std::vector<Check> check_host();
-std::vector<Check> check_device(const Device &device);
+/// With the device that departures are to leave by, if it is known.
+std::vector<Check> check_device(const Device &device, const std::optional<Device> &output);
+/// That device.
+std::vector<Check> check_output(const Device &output);
+
+/// A queue that is on a device: its verdict, as `olaf status` has it; none without a queue.
+std::vector<Check> check_verdict(const std::string &device);
+/// Its programs, and what they were told of this host.
+void check_queue(const Device &device, std::vector<Check> &checks);
+/// The device by which its departures leave; nothing: it has none.
+std::optional<Device> output_of_queue(const std::string &device);
 
 } // namespace olaf

@@ -20,6 +20,7 @@
 #include "loader/observe/recording.hpp"
 #include "loader/observe/status_text.hpp"
 #include "loader/observe/trace_output.hpp"
+#include "loader/observe/verdict.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/result.hpp"
 
@@ -59,6 +60,8 @@ struct QueueStatus {
     Attachment attachment;
     std::optional<QueueReading> reading; ///< nothing: a leftover, of which nothing else is known
     HostState host;
+
+    [[nodiscard]] QueueVerdict verdict() const;
 };
 Result<QueueStatus> status(const std::string &device);
 /// Every queue of this network namespace, and what is left of others.
@@ -104,9 +107,10 @@ Result<void> meter(const MeterOptions &options, const MeterReader &reader);
 
 struct DoctorOptions {
     std::string device; ///< "": the kernel alone
+    std::string output = {}; ///< "": that of the queue that is there
 };
 Result<std::vector<Check>> doctor(const DoctorOptions &options);
-/// Whether a queue can be attached natively.
+/// Whether a queue can be attached natively; of one that is there, whether it does its work.
 bool fit_to_attach(const std::vector<Check> &checks);
 
 // These only read: killing one at any moment leaves the queue as it was. They go on until SIGINT,

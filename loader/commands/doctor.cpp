@@ -13,13 +13,23 @@ bool fit_to_attach(const std::vector<Check> &checks) {
 }
 
 Result<std::vector<Check>> doctor(const DoctorOptions &options) {
-    auto checks = check_host();
-    if (!options.device.empty()) {
-        const auto device = find_device(options.device);
-        if (!device)
-            return std::unexpected(device.error());
-        std::ranges::move(check_device(*device), std::back_inserter(checks));
+    if (options.device.empty())
+        return check_host();
+    const auto device = find_device(options.device);
+    if (!device)
+        return std::unexpected(device.error());
+    auto output = output_of_queue(options.device);
+    if (!options.output.empty()) {
+        auto named = find_device(options.output);
+        if (!named)
+            return std::unexpected(named.error());
+        output = std::move(*named);
     }
+    auto checks = check_verdict(options.device);
+    std::ranges::move(check_host(), std::back_inserter(checks));
+    std::ranges::move(check_device(*device, output), std::back_inserter(checks));
+    if (output && output->ifindex != device->ifindex)
+        std::ranges::move(check_output(*output), std::back_inserter(checks));
     return checks;
 }
 

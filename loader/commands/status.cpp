@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "commands.hpp"
-#include "loader/attachment/memory.hpp"
-#include "loader/attachment/own_addresses.hpp"
-#include "loader/attachment/way_out.hpp"
 #include "loader/host/host.hpp"
 
 namespace olaf {
@@ -12,14 +9,24 @@ Result<QueueStatus> read_status(Attachment attachment) {
     auto reading = read_queue(attachment);
     if (!reading)
         return std::unexpected(reading.error());
-    auto own = own_difference(attachment);
-    if (!own)
-        return std::unexpected(own.error());
-    HostState host{map_memory(attachment.place), std::move(*own), output_obstacle(attachment)};
-    return QueueStatus{std::move(attachment), std::move(*reading), std::move(host)};
+    auto host = read_host_state(attachment);
+    if (!host)
+        return std::unexpected(host.error());
+    return QueueStatus{std::move(attachment), std::move(*reading), std::move(*host)};
+}
+
+/// Only that it is there, and why it is dead.
+QueueStatus leftover(const Attachment &attachment) {
+    HostState host;
+    host.dead = attachment.record.complete ? why_dead(attachment) : "its attach was interrupted";
+    return {attachment, std::nullopt, std::move(host)};
 }
 
 } // namespace
+
+QueueVerdict QueueStatus::verdict() const {
+    return judge(attachment, reading.value_or(QueueReading{}), host);
+}
 
 Result<QueueStatus> status(const std::string &device) {
     if (auto good = require_privileges("read the queue of", device); !good)
@@ -41,7 +48,7 @@ Result<std::vector<QueueStatus>> status_of_all() {
     std::vector<QueueStatus> list;
     for (const auto &attachment : *all) {
         auto status =
-            attachment.alive ? read_status(attachment) : QueueStatus{attachment, std::nullopt, {}};
+            attachment.alive ? read_status(attachment) : leftover(attachment);
         if (!status)
             return std::unexpected(status.error());
         list.push_back(std::move(*status));

@@ -68,8 +68,10 @@ Result<void> show_table(QueueReader &reader, Watched watched, const Signals &sig
             (*terminal)->resize();
         else if (*signal != 0)
             return {};
+        const auto room = table_height(watched.latest, watched.rows, view, (*terminal)->lines(),
+                                       (*terminal)->columns());
         for (auto key = (*terminal)->key(); key != Key::none; key = (*terminal)->key())
-            if (!obey(key, view, (*terminal)->lines(), watched.rows.clusters.size()))
+            if (!obey(key, view, room, watched.rows.clusters.size()))
                 return {};
         if (Clock::now() < next)
             continue;

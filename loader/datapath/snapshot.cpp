@@ -89,27 +89,30 @@ Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &conf
         snapshot.levels.updates_waiting += pending.count;
         if (pending.cluster < snapshot.waiting.size())
             snapshot.waiting[pending.cluster]++;
+        auto &oldest = snapshot.oldest_arrival_ns;
+        if (oldest == 0 || pending.first_arrived_ns < oldest)
+            oldest = pending.first_arrived_ns;
     }
     return {};
 }
 
-Result<std::uint64_t> read_unready_hops(int fd) {
+Result<std::vector<olaf_hop>> read_unready_hops(int fd) {
     std::vector<std::uint32_t> keys(OLAF_HOPS);
     std::vector<olaf_hop> hops(OLAF_HOPS);
     std::uint32_t out = 0, count = OLAF_HOPS;
     if (bpf_map_lookup_batch(fd, nullptr, &out, keys.data(), hops.data(), &count, nullptr) != 0 &&
         errno != ENOENT)
         return fail("read map", "olaf_hops", errno);
-    return std::ranges::count_if(hops, [](const olaf_hop &hop) {
-        return hop.issued != hop.served && hop.state != OLAF_HOP_RESOLVED;
+    std::erase_if(hops, [](const olaf_hop &hop) {
+        return hop.issued == hop.served || hop.state == OLAF_HOP_RESOLVED;
     });
+    return hops;
 }
 
 } // namespace
 
-std::uint64_t blocked_ns(const olaf_gate &gate) {
-    const auto now = monotonic_ns();
-    return gate.lost_ns != 0 && now > gate.shut_ns ? now - gate.shut_ns : 0;
+std::uint64_t blocked_ns(const olaf_gate &gate, std::uint64_t now_ns) {
+    return gate.lost_ns != 0 && now_ns > gate.shut_ns ? now_ns - gate.shut_ns : 0;
 }
 
 void add(olaf_slot_counters &sum, const olaf_slot_counters &more) {
@@ -146,10 +149,10 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
     snapshot.ring = *ring;
     if (auto done = read_first(map_fd("olaf_gate"), "olaf_gate", &snapshot.gate); !done)
         return std::unexpected(done.error());
-    const auto unready = read_unready_hops(map_fd("olaf_hops"));
+    auto unready = read_unready_hops(map_fd("olaf_hops"));
     if (!unready)
         return std::unexpected(unready.error());
-    snapshot.next_hops_unready = *unready;
+    snapshot.unready_hops = std::move(*unready);
     if (config.window != 0) {
         const auto window = read_window(map_fd("olaf_window"));
         if (!window)

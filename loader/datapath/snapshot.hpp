@@ -25,7 +25,8 @@ struct Snapshot {
     bool emptying = false; ///< a command is emptying the queue
     std::optional<olaf_window> window; ///< nothing without --window
     olaf_gate gate{};
-    std::uint64_t next_hops_unready = 0; ///< that something waits for and that have no address
+    std::vector<olaf_hop> unready_hops; ///< that something waits for and that have no address
+    std::uint64_t oldest_arrival_ns = 0; ///< of the updates that wait; 0: none does
     std::vector<olaf_slot_counters> clusters; ///< by id
     std::vector<std::uint32_t> waiting;       ///< messages that wait, of each cluster by id
 };
@@ -36,8 +37,8 @@ using MapFinder = std::function<int(const char *name)>;
 /// While packets are in flight, the parts may be from different moments. At rest they agree.
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd);
 
-/// How long the way out has taken nothing; 0: it takes departures.
-std::uint64_t blocked_ns(const olaf_gate &gate);
+/// How long the way out has taken nothing, at that time of CLOCK_MONOTONIC; 0: it takes departures.
+std::uint64_t blocked_ns(const olaf_gate &gate, std::uint64_t now_ns);
 
 /// How long a departure waits for its ACK now, before it is forgiven.
 std::uint64_t window_timeout_ns(const olaf_window &window);

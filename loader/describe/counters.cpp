@@ -121,7 +121,7 @@ std::string counters_page() {
     for (std::size_t i = 0; i < identities().size(); i++)
         text += "- `" + identity_text(i) + "`: " + std::string(identities()[i].when) + "\n";
     for (std::size_t group = 0; group < counter_groups().size(); group++) {
-        const auto &[name, object, loses, at_zero, meaning] = counter_groups()[group];
+        const auto &[name, title, object, loses, at_zero, meaning] = counter_groups()[group];
         text += "\n## " + std::string(name) + "\n\n" + std::string(meaning) +
                 "\n\n| key | counts | meaning | metric |\n|---|---|---|---|\n";
         for (const auto *figure : figures_of(group))

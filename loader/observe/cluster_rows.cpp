@@ -56,7 +56,7 @@ Rows rows_between(const Reading &first, const Reading &later) {
             continue;
         row.recent = difference(row.total, flow_of(sums_of(earlier.snapshot, id)));
         row.in_per_s = per_second(row.recent.received);
-        row.out_per_s = per_second(row.recent.departed);
+        row.out_per_s = per_second(row.recent.messages_out);
         if (aom != nullptr)
             add_aom(row, find(earlier.aom, id), *aom, from_ns, later.aom.now_ns);
         row.idle = row.recent.received == 0 && row.recent.departed == 0 &&

@@ -4,7 +4,9 @@
 namespace olaf {
 
 Flow flow_of(const olaf_slot_counters &slots) {
-    Flow flow{.departed = slots.departed_riding + slots.departed_drain + slots.passed_through,
+    const auto departed = slots.departed_riding + slots.departed_drain;
+    Flow flow{.departed = departed,
+              .messages_out = departed + slots.passed_through,
               .updates_out = slots.updates_departed + slots.updates_passed};
 #define ADD(field, group, key, unit, identity, ...)                                                \
     flow.received += ((identity)&OLAF_RIGHT(ARRIVALS)) != 0 ? slots.field : 0;                     \
@@ -24,6 +26,7 @@ Flow flow_of(const QueueReading &reading) {
 Flow difference(const Flow &later, const Flow &earlier) {
     return {.received = later.received - earlier.received,
             .departed = later.departed - earlier.departed,
+            .messages_out = later.messages_out - earlier.messages_out,
             .updates_out = later.updates_out - earlier.updates_out,
             .dropped = later.dropped - earlier.dropped};
 }

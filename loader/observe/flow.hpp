@@ -9,13 +9,16 @@ namespace olaf {
 /// What came in, went out and was lost.
 struct Flow {
     std::uint64_t received = 0;    ///< messages, dropped ones included
-    std::uint64_t departed = 0;    ///< messages, those that passed through included
-    std::uint64_t updates_out = 0; ///< updates folded into those
+    std::uint64_t departed = 0; ///< messages that left the queue, as `olaf status` counts them
+    std::uint64_t messages_out = 0; ///< those, and messages that passed through
+    std::uint64_t updates_out = 0;  ///< updates folded into messages_out
     std::uint64_t dropped = 0;     ///< messages
 
     /// Updates in a departing message, on average; 0 without any.
     [[nodiscard]] double fold_factor() const {
-        return departed == 0 ? 0 : static_cast<double>(updates_out) / static_cast<double>(departed);
+        return messages_out == 0
+                   ? 0
+                   : static_cast<double>(updates_out) / static_cast<double>(messages_out);
     }
 };
 

@@ -15,10 +15,13 @@ Json flow_json(const Flow &total, const Flow &recent, double seconds) {
     };
     return {{"received", total.received},
             {"departed", total.departed},
+            {"messages_out", total.messages_out},
             {"updates_out", total.updates_out},
             {"dropped", total.dropped},
             {"received_per_s", rate(recent.received)},
             {"departed_per_s", rate(recent.departed)},
+            {"messages_out_per_s", rate(recent.messages_out)},
+            {"updates_out_per_s", rate(recent.updates_out)},
             {"dropped_per_s", rate(recent.dropped)},
             {"fold_factor", recent.fold_factor()}};
 }
@@ -48,7 +51,7 @@ nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows) {
     return {{"time_ns", latest.aom.now_ns},
             {"interval_s", rows.seconds},
             {"total", flow_json(rows.total, rows.recent, rows.seconds)},
-            {"status", status_json(latest.attachment, latest, false)},
+            {"status", status_json(latest.attachment, latest, latest.host, false)},
             {"clusters", std::move(clusters)}};
 }
 

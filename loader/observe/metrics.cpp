@@ -24,13 +24,14 @@ void add_queue(Exposition &out, const Labels &device, const Reading &queue) {
                   static_cast<double>(config.rate_bps) / 8);
 }
 
-void add_gate(Exposition &out, const Labels &device, const Snapshot &snapshot) {
+void add_gate(Exposition &out, const Labels &device, const Reading &queue) {
+    const auto &snapshot = queue.snapshot;
     out.gauge("olaf_gate_open", "Whether the way out takes departures: 1 or 0.", device,
               snapshot.gate.lost_ns == 0 ? 1 : 0);
     out.gauge("olaf_gate_blocked_seconds", "How long the way out has taken nothing.", device,
-              static_cast<double>(blocked_ns(snapshot.gate)) / 1e9);
+              static_cast<double>(blocked_ns(snapshot.gate, queue.aom.now_ns)) / 1e9);
     out.gauge("olaf_next_hops_unready", "Next hops that don't answer while updates wait for them.",
-              device, static_cast<double>(snapshot.next_hops_unready));
+              device, static_cast<double>(snapshot.unready_hops.size()));
 }
 
 void add_window(Exposition &out, const Labels &device, const olaf_config &config,
@@ -51,7 +52,7 @@ std::string metrics(const std::vector<Reading> &queues) {
         const Labels device{{"device", queue.attachment.device}};
         add_queue(out, device, queue);
         add_listed(out, device, queue);
-        add_gate(out, device, queue.snapshot);
+        add_gate(out, device, queue);
         if (queue.snapshot.window)
             add_window(out, device, queue.attachment.record.config, *queue.snapshot.window);
         add_aom(out, device, queue.aom);

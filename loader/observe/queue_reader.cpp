@@ -10,7 +10,10 @@ Result<Reading> QueueReader::read() {
     auto state = read_queue(attachment_);
     if (!state)
         return std::unexpected(state.error());
-    return Reading{std::move(*state), attachment_, watch_.identity()};
+    auto host = read_host_state(attachment_);
+    if (!host)
+        return std::unexpected(host.error());
+    return Reading{std::move(*state), attachment_, std::move(*host), watch_.identity()};
 }
 
 } // namespace olaf

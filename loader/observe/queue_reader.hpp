@@ -14,6 +14,7 @@ namespace olaf {
 /// What `olaf status` reads, and of which attachment.
 struct Reading : QueueReading {
     Attachment attachment;
+    HostState host;
     std::string identity; ///< of the attachment: another one's counters start anew
 };
 

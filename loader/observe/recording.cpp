@@ -118,8 +118,8 @@ Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_n
     return std::move(recording);
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Recording &recording) {
-    std::vector<std::pair<std::string, std::uint64_t>> reasons;
+std::vector<Lost> losses_by_reason(const Recording &recording) {
+    std::vector<Lost> reasons;
     for (std::size_t group = 0; group < counter_groups().size(); group++) {
         if (!counter_groups()[group].loses)
             continue;
@@ -127,7 +127,8 @@ std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Record
             const auto before = figure->in(recording.first.numbers()),
                        after = figure->in(recording.last.numbers());
             if (before && after)
-                reasons.emplace_back(figure->path(), *after - std::min(*before, *after));
+                reasons.push_back(
+                    {figure->path(), *after - std::min(*before, *after), figure->unit});
         }
     }
     return reasons;

@@ -45,9 +45,14 @@ struct Recording {
 Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_ns,
                                const Signals &signals);
 
-/// Messages and frames lost in that time, by reason, as `olaf status` names them: all reasons whose
-/// counters are known.
-std::vector<std::pair<std::string, std::uint64_t>> losses_by_reason(const Recording &recording);
+/// What was lost in that time for one reason.
+struct Lost {
+    std::string reason; ///< as `olaf status` names it: "lost_behind.socket"
+    std::uint64_t number = 0;
+    std::string_view unit; ///< "messages", "frames"
+};
+/// All reasons whose counters are known, also those of which there was none.
+std::vector<Lost> losses_by_reason(const Recording &recording);
 
 /// Jain's index over the clusters' average ages in that time.
 double recorded_fairness(const Recording &recording, AgeClock clock);

@@ -72,9 +72,9 @@ std::string sawtooth_csv(const Recording &recording, AgeClock clock) {
 }
 
 std::string losses_csv(const Recording &recording) {
-    std::string text = "reason,messages\n";
-    for (const auto &[reason, messages] : losses_by_reason(recording))
-        text += fmt::format("{},{}\n", reason, messages);
+    std::string text = "reason,number,unit\n";
+    for (const auto &[reason, number, unit] : losses_by_reason(recording))
+        text += fmt::format("{},{},{}\n", reason, number, unit);
     return text;
 }
 
@@ -106,6 +106,7 @@ Result<void> write_data(const std::filesystem::path &directory, const Recording 
 
 nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
     const auto &rows = recording.rows;
+    const auto &last = recording.last;
     Json clusters = Json::array(), losses = Json::object();
     for (const auto &row : rows.clusters) {
         const bool aged = row.aom.segments > 0;
@@ -113,14 +114,15 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
             {{"cluster", row.cluster},
              {"received", row.recent.received},
              {"departed", row.recent.departed},
+             {"messages_out", row.recent.messages_out},
              {"updates_out", row.recent.updates_out},
              {"dropped", row.recent.dropped},
              {"fold_factor", row.recent.fold_factor()},
              {"by_generated", aged ? age_json(row.generated) : Json()},
              {"by_arrival", aged ? age_json(row.arrival) : Json()}});
     }
-    for (const auto &[reason, messages] : losses_by_reason(recording))
-        losses[reason] = messages;
+    for (const auto &[reason, number, unit] : losses_by_reason(recording))
+        losses[reason] = number;
     return {{"seconds", recording.seconds},
             {"clock", clock == AgeClock::arrival ? "arrival" : "generated"},
             {"departures_recorded", recording.departures.size()},
@@ -128,6 +130,7 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
             {"departures_missed", recording.missed},
             {"received", rows.recent.received},
             {"departed", rows.recent.departed},
+            {"messages_out", rows.recent.messages_out},
             {"updates_out", rows.recent.updates_out},
             {"dropped", rows.recent.dropped},
             {"fold_factor", rows.recent.fold_factor()},
@@ -135,7 +138,7 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
              {{"by_generated", recorded_fairness(recording, AgeClock::generated)},
               {"by_arrival", recorded_fairness(recording, AgeClock::arrival)}}},
             {"losses", std::move(losses)},
-            {"status", status_json(recording.last.attachment, recording.last, false)},
+            {"status", status_json(last.attachment, last, last.host, false)},
             {"clusters", std::move(clusters)}};
 }
 

@@ -10,6 +10,8 @@
 #include "loader/text/names.hpp"
 #include "loader/text/units.hpp"
 #include "report_files.hpp"
+#include "verdict.hpp"
+#include "words.hpp"
 
 namespace olaf {
 namespace {
@@ -37,6 +39,7 @@ th:first-child {{ text-align: left; }}
 <body>
 <h1>Olaf on {device}: {seconds:.3g} s recorded</h1>
 <p>{about}</p>
+<p>At the end: {verdict}</p>
 {warning})";
 
 std::string escaped(const std::string &text) {
@@ -72,9 +75,9 @@ std::string summary(const Recording &recording) {
     };
     const auto &flow = recording.rows.recent;
     row("messages received", fmt::format("{}", flow.received));
-    row("messages departed", fmt::format("{}", flow.departed));
-    row("updates folded into those", fmt::format("{}", flow.updates_out));
-    row("updates in a departure, mean", fmt::format("{:.3f}", flow.fold_factor()));
+    row("messages out", fmt::format("{}", flow.messages_out));
+    row("updates out, folded into those", fmt::format("{}", flow.updates_out));
+    row("updates in a message out, mean", fmt::format("{:.3f}", flow.fold_factor()));
     row("messages dropped by the queue", fmt::format("{}", flow.dropped));
     row("Jain's fairness of AoM, by generation",
         fmt::format("{:.4f}", recorded_fairness(recording, AgeClock::generated)));
@@ -83,16 +86,29 @@ std::string summary(const Recording &recording) {
     return "<h2>In all</h2>\n<div class=\"table\"><table>\n" + rows + "</table></div>\n";
 }
 
+/// By the names of `olaf status`, those of which there was any.
+std::string losses(const Recording &recording) {
+    std::string rows;
+    for (const auto &[reason, number, unit] : losses_by_reason(recording))
+        if (number != 0)
+            rows += fmt::format("<tr><th>{}</th><td>{} {}</td></tr>\n", reason, number,
+                                unit_text(number, unit));
+    return rows.empty()
+               ? "<h2>Lost</h2>\n<p>Nothing.</p>\n"
+               : "<h2>Lost</h2>\n<div class=\"table\"><table>\n" + rows + "</table></div>\n";
+}
+
 std::string clusters(const Recording &recording) {
     std::string text = "<h2>Clusters</h2>\n<p>Averages are of the recording; a peak is the highest "
                        "age in it.</p>\n<div class=\"table\"><table>\n<tr><th>cluster"
-                       "</th><th>received</th><th>departed</th><th>folded</th><th>dropped</th>"
+                       "</th><th>messages in</th><th>messages out</th><th>updates in each"
+                       "</th><th>messages dropped</th>"
                        "<th>AoM by generation</th><th>peak</th><th>AoM by arrival</th>"
                        "<th>peak</th></tr>\n";
     for (const auto &row : recording.rows.clusters)
         text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td>"
                             "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                            row.cluster, row.recent.received, row.recent.departed,
+                            row.cluster, row.recent.received, row.recent.messages_out,
                             row.recent.fold_factor(), row.recent.dropped,
                             age_text(row, row.generated.average_ns()),
                             age_text(row, static_cast<double>(row.generated.highest_ns)),
@@ -127,11 +143,13 @@ std::string about(const Record &record) {
 Result<void> write_page(const std::filesystem::path &directory, const Recording &recording,
                         const std::vector<Picture> &pictures) {
     const auto &attachment = recording.last.attachment;
+    const auto verdict = judge(attachment, recording.last, recording.last.host);
     auto page = fmt::format(head, fmt::arg("device", escaped(attachment.device)),
                             fmt::arg("seconds", recording.seconds),
                             fmt::arg("about", escaped(about(attachment.record))),
+                            fmt::arg("verdict", escaped(verdict_line(verdict.first))),
                             fmt::arg("warning", warning(recording)));
-    page += summary(recording);
+    page += summary(recording) + losses(recording);
     for (const auto &picture : pictures) {
         const auto path = directory / (picture.name + ".png");
         std::ifstream file(path, std::ios::binary);

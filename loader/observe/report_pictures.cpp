@@ -121,8 +121,8 @@ Result<std::vector<Picture>> draw_pictures(const std::filesystem::path &director
     // A ring that never gets near Qmax would be a line at the bottom.
     const auto top = longest * 4 < capacity ? 2 * longest : capacity + capacity / 10 + 1;
     std::uint64_t most_lost = 1;
-    for (const auto &[reason, messages] : losses_by_reason(recording))
-        most_lost = std::max(most_lost, messages);
+    for (const auto &[reason, number, unit] : losses_by_reason(recording))
+        most_lost = std::max(most_lost, number);
     if (!clusters.empty()) {
         if (auto done =
                 add({"aom", "Age-of-Model, ms",

@@ -27,6 +27,13 @@ Json window_object(const olaf_config &config, const std::optional<olaf_window> &
             {"timeout_ns", window_timeout_ns(*window)}};
 }
 
+Json finding_json(const Finding &finding) {
+    return {{"state", health_name(finding.health)},
+            {"text", finding.text},
+            {"since_ns", finding.since_ns ? Json(*finding.since_ns) : Json(nullptr)},
+            {"remedy", finding.remedy}};
+}
+
 /// Every counter and level of the list, in the object of its group.
 void add_figures(Json &object, const Numbers &numbers) {
     for (const auto &figure : figures()) {
@@ -63,13 +70,22 @@ Json cluster_list(const QueueReading &state) {
 
 } // namespace
 
+nlohmann::ordered_json verdict_json(const QueueVerdict &verdict) {
+    Json object = finding_json(verdict.first), besides = Json::array();
+    for (const auto &finding : verdict.besides)
+        besides.push_back(finding_json(finding));
+    object["besides"] = std::move(besides);
+    return object;
+}
+
 nlohmann::ordered_json status_json(const Attachment &attachment, const QueueReading &state,
-                                   bool clusters) {
+                                   const HostState &host, bool clusters) {
     const auto &snapshot = state.snapshot;
     const auto &record = attachment.record;
     const auto &config = record.config;
     Json object{
         {"device", attachment.device},
+        {"verdict", verdict_json(judge(attachment, state, host))},
         {"ifindex", attachment.place.ifindex},
         {"mode", record.skb_mode ? "skb" : "native"},
         {"policy", policy_name(config.default_policy)},
@@ -88,8 +104,8 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         {"window", window_object(config, snapshot.window)},
         {"gate",
          {{"open", snapshot.gate.lost_ns == 0},
-          {"blocked_ns", blocked_ns(snapshot.gate)},
-          {"next_hops_unready", snapshot.next_hops_unready}}},
+          {"blocked_ns", blocked_ns(snapshot.gate, state.aom.now_ns)},
+          {"next_hops_unready", snapshot.unready_hops.size()}}},
         {"aom", nullptr},
         {"limits",
          {{"max_clusters", config.max_clusters},
@@ -104,6 +120,8 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
         {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0},
         {"verify", (config.flags & OLAF_CONFIG_VERIFY) != 0}};
+    object["memory_bytes"] = host.memory_bytes;
+    object["own_addresses"] = {{"unknown", host.own.unknown}, {"gone", host.own.gone}};
     add_figures(object, state.numbers());
     object["deaths_unseen"] = nullptr;
     if (state.deaths_unseen)

@@ -4,11 +4,16 @@
 
 #include <nlohmann/json.hpp>
 
+#include "host_state.hpp"
 #include "reading.hpp"
+#include "verdict.hpp"
 
 namespace olaf {
 
 nlohmann::ordered_json status_json(const Attachment &attachment, const QueueReading &state,
-                                   bool clusters);
+                                   const HostState &host, bool clusters);
+
+/// The object "verdict".
+nlohmann::ordered_json verdict_json(const QueueVerdict &verdict);
 
 } // namespace olaf

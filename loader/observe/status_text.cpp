@@ -10,42 +10,63 @@
 #include "loader/datapath/config.hpp"
 #include "loader/text/human.hpp"
 #include "loader/text/names.hpp"
+#include "verdict.hpp"
+#include "words.hpp"
 
 namespace olaf {
 namespace {
 
-/// "12 full", or "12" for what the whole line is about; "" if it is 0 or not known.
-std::string one_text(const Figure &figure, const Numbers &numbers) {
+/// "12 full", or "12 messages" for what the whole line is about; "" if it is 0 or not known.
+std::string one_text(const Figure &figure, const Numbers &numbers, const olaf_config &config) {
     const auto value = figure.in(numbers).value_or(0);
     if (value == 0)
         return "";
-    const auto label = figure.label();
-    return label.empty() ? fmt::format("{}", value) : fmt::format("{} {}", value, label);
+    const auto words = words_of(figure, config);
+    return fmt::format("{} {}", value, words.empty() ? unit_text(value, figure.unit) : words);
 }
 
 /// " (3 riding, 9 drain)": the figures that a sum is made of.
-std::string parts_text(const Figure &sum, const Numbers &numbers) {
+std::string parts_text(const Figure &sum, const Numbers &numbers, const olaf_config &config) {
     std::string text;
     for (const auto &figure : figures())
         if (figure.group == sum.group && figure.sum == sum.key)
-            if (const auto part = one_text(figure, numbers); !part.empty())
+            if (const auto part = one_text(figure, numbers, config); !part.empty())
                 text += (text.empty() ? " (" : ", ") + part;
     return text.empty() ? text : text + ")";
 }
 
-std::string line(std::string_view name, const std::string &text) {
-    std::string title(name);
-    std::ranges::replace(title, '_', ' ');
-    return fmt::format("  {:<9} {}\n", title, text);
+/// Whether all that a group counts are reasons of one thing.
+bool tells_reasons(olaf_group group) {
+    return counter_groups()[group].loses || group == OLAF_GROUP_bypassed ||
+           group == OLAF_GROUP_lost_behind_updates;
 }
 
-std::string head_text(const Attachment &attachment) {
+/// "231 messages: cluster id 1024 or above".
+std::string why_text(olaf_group group, const Numbers &numbers, const olaf_config &config) {
+    const auto total = group_total(group, numbers);
+    if (total == 0)
+        return "";
+    return fmt::format("{} {}: {}", total, unit_text(total, whole_figures(group)[0]->unit),
+                       reasons_text(group, numbers, config));
+}
+
+std::string line(std::string_view title, const std::string &text) {
+    return fmt::format("  {:<11} {}\n", title, text);
+}
+
+/// What there is to know besides the verdict.
+std::string finding_text(const Finding &finding) {
+    return line("also", finding.health > Health::working ? verdict_line(finding) : finding.text) +
+           (finding.remedy.empty() ? "" : line("", "-> " + finding.remedy));
+}
+
+std::string attached_text(const Attachment &attachment) {
     const auto &record = attachment.record;
     const auto &config = record.config;
     const std::string target = record.target;
     const auto *bridge = (config.flags & OLAF_CONFIG_BRIDGE) != 0 ? ", bridging" : "";
-    return fmt::format("{}: {} mode, port {}, policy {}, rate {}, delivers {}{}\n",
-                       attachment.device, record.skb_mode ? "skb" : "native", ntohs(config.port_be),
+    return fmt::format("{} mode, port {}, policy {}, rate {}, delivers {}{}",
+                       record.skb_mode ? "skb" : "native", ntohs(config.port_be),
                        policy_name(config.default_policy), rate_text(config.rate_bps),
                        deliver_names[config.deliver % 3],
                        target.empty() ? "" : " to " + target + bridge);
@@ -63,21 +84,6 @@ std::string window_text(const olaf_config &config, const olaf_window &window) {
                        window_of(config).automatic ? " (auto)" : "",
                        human_duration(static_cast<double>(window.rtt.smoothed_ns)),
                        window.silent != 0 ? ", the server is silent" : "");
-}
-
-/// Only while something keeps updates back.
-std::string gate_text(const Snapshot &snapshot, const std::string &obstacle) {
-    std::string text;
-    if (!obstacle.empty())
-        text += line("way out", obstacle);
-    if (snapshot.gate.lost_ns != 0)
-        text += line("way out",
-                     fmt::format("takes nothing for {}: updates wait",
-                                 human_duration(static_cast<double>(blocked_ns(snapshot.gate)))));
-    if (snapshot.next_hops_unready != 0)
-        text += line("way out", fmt::format("{} next hops don't answer: their updates wait",
-                                            snapshot.next_hops_unready));
-    return text;
 }
 
 std::string ages(const ClockSummary &clock) {
@@ -119,37 +125,52 @@ std::string cluster_table(const std::vector<olaf_slot_counters> &clusters) {
 
 } // namespace
 
-std::string counted_text(olaf_group group, const Numbers &numbers) {
+std::string verdict_text(const Attachment &attachment, const QueueVerdict &verdict) {
+    auto text = fmt::format("{}: {}\n", attachment.device, verdict_line(verdict.first));
+    if (!verdict.first.remedy.empty())
+        text += line("", "-> " + verdict.first.remedy);
+    for (const auto &finding : verdict.besides)
+        text += finding_text(finding);
+    return text;
+}
+
+std::string counted_text(olaf_group group, const Numbers &numbers, const olaf_config &config) {
+    if (tells_reasons(group))
+        return why_text(group, numbers, config);
     std::string head, rest;
     for (const auto *figure : whole_figures(group)) {
-        const auto one = one_text(*figure, numbers);
+        const auto one = one_text(*figure, numbers, config);
         if (one.empty())
             continue;
         if (figure->label().empty())
-            head = one + parts_text(*figure, numbers);
+            head = one + parts_text(*figure, numbers, config);
         else
-            rest += (rest.empty() ? "" : ", ") + one + parts_text(*figure, numbers);
+            rest += (rest.empty() ? "" : ", ") + one + parts_text(*figure, numbers, config);
     }
     return head + (head.empty() || rest.empty() ? "" : ": ") + rest;
+}
+
+std::string counters_text(const Numbers &numbers, const olaf_config &config) {
+    std::string text;
+    for (std::size_t i = 0; i < counter_groups().size(); i++) {
+        const auto group = static_cast<olaf_group>(i);
+        const auto counted = counted_text(group, numbers, config);
+        if (group != OLAF_GROUP_queue && (counter_groups()[i].at_zero || !counted.empty()))
+            text += line(counter_groups()[i].title, counted.empty() ? "0" : counted);
+    }
+    return text;
 }
 
 std::string status_text(const Attachment &attachment, const QueueReading &reading,
                         const HostState &host, bool clusters) {
     const auto &config = attachment.record.config;
     const auto &snapshot = reading.snapshot;
-    auto text = head_text(attachment) + line("queue", queue_text(config, snapshot, host));
+    auto text = verdict_text(attachment, judge(attachment, reading, host)) +
+                line("attached", attached_text(attachment)) +
+                line("queue", queue_text(config, snapshot, host));
     if (snapshot.window)
         text += line("window", window_text(config, *snapshot.window));
-    for (std::size_t i = 0; i < counter_groups().size(); i++) {
-        const auto group = static_cast<olaf_group>(i);
-        const auto &[name, object, loses, at_zero, meaning] = counter_groups()[i];
-        const auto counted = counted_text(group, reading.numbers());
-        if (group != OLAF_GROUP_queue && (at_zero || !counted.empty()))
-            text += line(name, counted.empty() ? "0" : counted);
-    }
-    text += age_lines(config, reading.aom) + gate_text(snapshot, host.obstacle);
-    if (!reading.losses)
-        text += line("behind", "losses aren't watched: olaf attach --replace tells why");
+    text += counters_text(reading.numbers(), config) + age_lines(config, reading.aom);
     if (attachment.alive)
         for (const auto &note : own_notes(host.own, attachment.device))
             text += line("addresses", note);

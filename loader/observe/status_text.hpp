@@ -4,20 +4,20 @@
 
 #include <string>
 
-#include "loader/attachment/own_addresses.hpp"
+#include "host_state.hpp"
 #include "reading.hpp"
+#include "verdict.hpp"
 
 namespace olaf {
 
-/// What `olaf status` shows besides the reading of the queue's maps.
-struct HostState {
-    std::uint64_t memory_bytes = 0; ///< what the maps take
-    OwnDifference own;
-    std::string obstacle; ///< of the way out, in words; "": none
-};
+/// The verdict on the first line, then its remedy and what else there is to know.
+std::string verdict_text(const Attachment &attachment, const QueueVerdict &verdict);
 
-/// The counters of a group that aren't 0: "12: 3 riding, 9 drain"; "" if all are.
-std::string counted_text(olaf_group group, const Numbers &numbers);
+/// The counters of a group that aren't 0: "12 messages: 3 riding, 9 drain"; "" if all are.
+std::string counted_text(olaf_group group, const Numbers &numbers, const olaf_config &config);
+
+/// Every counter that isn't 0, a line a group.
+std::string counters_text(const Numbers &numbers, const olaf_config &config);
 
 std::string status_text(const Attachment &attachment, const QueueReading &reading,
                         const HostState &host, bool clusters);

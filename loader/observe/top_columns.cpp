@@ -63,7 +63,7 @@ const std::vector<Column> &top_columns() {
          [](Row row, AgeClock) { return human_count(row.out_per_s); }, true},
         {"fold", "FOLD", 6, fold,
          [](Row row, AgeClock clock) {
-             return row.recent.departed == 0 ? "-" : fmt::format("{:.2f}", fold(row, clock));
+             return row.recent.messages_out == 0 ? "-" : fmt::format("{:.2f}", fold(row, clock));
          },
          true},
         {"drops", "DROPS", 6, dropped,

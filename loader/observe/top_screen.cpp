@@ -10,12 +10,14 @@
 #include "loader/text/names.hpp"
 #include "loader/text/units.hpp"
 #include "sparkline.hpp"
+#include "status_text.hpp"
+#include "verdict.hpp"
 
 namespace olaf {
 namespace {
 
-constexpr int head_lines = 5; // what is attached, queue, flow, blank, titles
 constexpr int foot_lines = 1;
+constexpr int at = 12; // where what a line of the head says begins
 constexpr int least_sparkline = 8;
 
 std::string fit(std::string text, int columns) {
@@ -37,67 +39,98 @@ Line title(const Reading &reading, int columns) {
                 columns - 9)}};
 }
 
+/// The verdict, with its remedy on a line of its own.
+void add_verdict(std::vector<Line> &head, const Reading &reading, int columns) {
+    const auto verdict = judge(reading.attachment, reading, reading.host);
+    const auto look = verdict.first.health > Health::working ? Look::warning : Look::strong;
+    const auto line = verdict_line(verdict.first);
+    const auto state = health_name(verdict.first.health);
+    head.push_back(
+        {{0, fit(std::string(state), columns), look},
+         {at, fit(line.substr(line.find_first_not_of(": ", state.size())), columns - at), look}});
+    if (!verdict.first.remedy.empty())
+        head.push_back({{at, fit("-> " + verdict.first.remedy, columns - at)}});
+}
+
 Line queue(const Reading &reading, const TopView &view, int columns) {
     const auto length = reading.snapshot.levels.queue_length;
     const auto capacity = reading.attachment.record.config.queue_capacity;
     const auto figures = fmt::format(" {}/{}", length, capacity);
-    const int width = std::clamp(columns - 9 - 40, 4, 40);
+    const int width = std::clamp(columns - at - 40, 4, 40);
     const double part = capacity == 0 ? 0 : static_cast<double>(length) / capacity;
     const auto fairness =
         aom_fairness(reading.aom, view.clock == AgeClock::arrival ? &ClusterAom::arrival
                                                                   : &ClusterAom::generated);
     return {{0, "queue", Look::dim},
-            {9, bar(part, width, view.unicode), part > 0.9 ? Look::warning : Look::plain},
-            {9 + width, fit(fmt::format("{}, {} active, fairness {:.3f}", figures,
-                                        reading.snapshot.active_clusters, fairness),
-                            columns - 9 - width)}};
+            {at, bar(part, width, view.unicode), part > 0.9 ? Look::warning : Look::plain},
+            {at + width, fit(fmt::format("{}, {} active, fairness {:.3f}", figures,
+                                         reading.snapshot.active_clusters, fairness),
+                             columns - at - width)}};
 }
 
-/// "3 full, 1 reward": the reasons for which something was dropped.
-std::string dropped(const Numbers &numbers) {
-    std::string text;
-    for (const auto *figure : whole_figures(OLAF_GROUP_dropped))
-        if (const auto value = figure->in(numbers).value_or(0); value != 0)
-            text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
-                                human_count(static_cast<double>(value)), figure->label());
-    return text.empty() ? "0" : text;
-}
-
-Line flow(const Reading &reading, const Rows &rows, int columns) {
+Line flow(const Rows &rows, int columns) {
     const auto per_second = [&](std::uint64_t count) {
         return human_count(rows.seconds > 0 ? static_cast<double>(count) / rows.seconds : 0);
     };
-    const auto lost = group_total(OLAF_GROUP_lost_behind_updates, reading.numbers());
-    const auto behind =
-        lost == 0 ? ""
-                  : fmt::format("; {} updates lost behind", human_count(static_cast<double>(lost)));
-    const auto blocked = reading.snapshot.gate.lost_ns == 0 ? "" : "; the way out takes nothing";
     return {
         {0, "messages", Look::dim},
-        {9, fit(fmt::format("in {}/s, out {}/s, fold {:.2f}; dropped {}{}{}",
-                            per_second(rows.recent.received), per_second(rows.recent.departed),
-                            rows.recent.fold_factor(), dropped(reading.numbers()), behind, blocked),
-                columns - 9)}};
+        {at, fit(fmt::format("in {}/s, out {}/s with {}/s updates, fold {:.2f}",
+                             per_second(rows.recent.received), per_second(rows.recent.messages_out),
+                             per_second(rows.recent.updates_out), rows.recent.fold_factor()),
+                 columns - at)}};
 }
 
-/// Calls `place(column, at)` for each that there is room for; returns where they end.
+/// Whatever didn't arrive, a line a group, as `olaf status` has it.
+void add_losses(std::vector<Line> &head, const Reading &reading, int columns, std::size_t most) {
+    const auto &config = reading.attachment.record.config;
+    for (std::size_t i = 0; i < counter_groups().size(); i++) {
+        const auto group = static_cast<olaf_group>(i);
+        const auto &named = counter_groups()[i];
+        if (!named.loses && group != OLAF_GROUP_lost_behind_updates)
+            continue;
+        const auto text = counted_text(group, reading.numbers(), config);
+        if (text.empty())
+            continue;
+        if (head.size() >= most) {
+            head.back() = {{0, "more", Look::dim}, {at, fit("olaf status tells", columns - at)}};
+            return;
+        }
+        head.push_back({{0, fit(std::string(named.title), columns), Look::dim},
+                        {at, fit(text, columns - at)}});
+    }
+}
+
+/// All above the table. Reasons leave the table half of the screen.
+std::vector<Line> draw_head(const Reading &reading, const Rows &rows, const TopView &view,
+                            int lines, int columns) {
+    std::vector<Line> head{title(reading, columns)};
+    add_verdict(head, reading, columns);
+    head.push_back(queue(reading, view, columns));
+    head.push_back(flow(rows, columns));
+    add_losses(head, reading, columns,
+               std::max(head.size(), static_cast<std::size_t>(std::max(lines / 2, 0))));
+    head.emplace_back();
+    return head;
+}
+
+/// Calls `place(column, from)` for each that there is room for; returns where they end.
 template <class Place> int each_column(int columns, Place place) {
-    int at = 0;
+    int from = 0;
     for (std::size_t i = 0; i < top_columns().size(); i++) {
         const int width = top_columns()[i].width;
-        if (at + width > columns)
+        if (from + width > columns)
             break;
-        place(i, at);
-        at += width + 1;
+        place(i, from);
+        from += width + 1;
     }
-    return at;
+    return from;
 }
 
 Line titles(const TopView &view, int columns) {
     Line line{{0, std::string(static_cast<std::size_t>(columns), ' '), Look::heading}};
-    const int end = each_column(columns, [&](std::size_t i, int at) {
+    const int end = each_column(columns, [&](std::size_t i, int from) {
         const auto &column = top_columns()[i];
-        line.push_back({at, fmt::format("{:>{}}", column.title, column.width),
+        line.push_back({from, fmt::format("{:>{}}", column.title, column.width),
                         i == view.sort_column ? Look::chosen : Look::heading});
     });
     if (columns - end - 1 >= least_sparkline)
@@ -110,10 +143,10 @@ Line titles(const TopView &view, int columns) {
 
 Line cluster(const ClusterRow &row, const AomHistory &history, const TopView &view, int columns) {
     Line line;
-    const int end = each_column(columns, [&](std::size_t i, int at) {
+    const int end = each_column(columns, [&](std::size_t i, int from) {
         const auto &column = top_columns()[i];
-        line.push_back({at, fit(fmt::format("{:>{}}", column.text(row, view.clock), column.width),
-                                column.width)});
+        line.push_back({from, fit(fmt::format("{:>{}}", column.text(row, view.clock), column.width),
+                                  column.width)});
     });
     const auto curve = history.find(row.cluster);
     if (columns - end - 1 >= least_sparkline && curve != history.end())
@@ -133,29 +166,29 @@ Line help(std::size_t hidden, int columns) {
 
 } // namespace
 
-std::size_t table_height(int lines) {
-    return static_cast<std::size_t>(std::max(lines - head_lines - foot_lines, 0));
+std::size_t table_height(const Reading &reading, const Rows &rows, const TopView &view, int lines,
+                         int columns) {
+    const auto head = draw_head(reading, rows, view, lines, columns).size() + 1; // and titles
+    return static_cast<std::size_t>(std::max(lines - static_cast<int>(head) - foot_lines, 0));
 }
 
 std::vector<Line> draw_top(const Reading &reading, const Rows &rows, const AomHistory &history,
                            const TopView &view, int lines, int columns) {
     auto sorted = rows.clusters;
     sort_rows(sorted, view.sort_column, view.reversed, view.clock);
-    const auto room = table_height(lines);
+    const auto room = table_height(reading, rows, view, lines, columns);
     const auto first = std::min(view.first_row, sorted.size());
     const auto shown = std::min(room, sorted.size() - first);
 
-    std::vector<Line> screen{title(reading, columns),
-                             queue(reading, view, columns),
-                             flow(reading, rows, columns),
-                             {},
-                             titles(view, columns)};
+    auto screen = draw_head(reading, rows, view, lines, columns);
+    screen.push_back(titles(view, columns));
+    const auto above = screen.size();
     for (std::size_t i = first; i < first + shown; i++)
         screen.push_back(cluster(sorted[i], history, view, columns));
     if (sorted.empty() && room > 0)
         screen.push_back({{0, fit("no update yet", columns), Look::dim}});
     screen.resize(static_cast<std::size_t>(std::max(lines, 0)));
-    if (lines > head_lines)
+    if (screen.size() > above)
         screen.back() = help(sorted.size() - first - shown, columns);
     return screen;
 }

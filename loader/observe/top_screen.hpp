@@ -31,8 +31,9 @@ struct TopView {
 /// Recent average AoM by cluster, oldest first: the sparklines.
 using AomHistory = std::map<std::uint32_t, std::vector<double>>;
 
-/// Rows that clusters have on a screen of that height.
-std::size_t table_height(int lines);
+/// Rows that clusters have on a screen of that size: what there is to tell stands above them.
+std::size_t table_height(const Reading &reading, const Rows &rows, const TopView &view, int lines,
+                         int columns);
 
 /// Exactly `lines` lines, none wider than `columns`.
 std::vector<Line> draw_top(const Reading &reading, const Rows &rows, const AomHistory &history,

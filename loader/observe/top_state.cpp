@@ -28,8 +28,8 @@ void Watched::add(Reading reading) {
     }
 }
 
-bool obey(Key key, TopView &view, int lines, std::size_t clusters) {
-    const auto page = std::max<std::size_t>(table_height(lines), 1);
+bool obey(Key key, TopView &view, std::size_t room, std::size_t clusters) {
+    const auto page = std::max<std::size_t>(room, 1);
     const auto last = clusters > page ? clusters - page : 0;
     const auto columns = top_columns().size();
     switch (key) {

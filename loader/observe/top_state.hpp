@@ -15,7 +15,7 @@ struct Watched {
     void add(Reading reading);
 };
 
-/// What a key asks for; false: to end.
-bool obey(Key key, TopView &view, int lines, std::size_t clusters);
+/// What a key asks for, where `room` clusters are on the screen; false: to end.
+bool obey(Key key, TopView &view, std::size_t room, std::size_t clusters);
 
 } // namespace olaf

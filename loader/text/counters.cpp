@@ -9,7 +9,8 @@ namespace olaf {
 namespace {
 
 constexpr CounterGroup groups[] = {
-#define GROUP(name, object, loses, at_zero, meaning) {#name, object, loses, at_zero, meaning},
+#define GROUP(name, title, object, loses, at_zero, meaning)                                          \
+    {#name, title, object, loses, at_zero, meaning},
     OLAF_GROUP_LIST(GROUP)};
 
 constexpr Identity all_identities[] = {
@@ -30,6 +31,7 @@ struct Line {
     std::string_view sum;
     const char *metric;
     std::string_view meaning;
+    std::string_view words = {};
 };
 
 std::vector<std::string> words(const std::string &text) {
@@ -63,6 +65,7 @@ class Tables {
             one.offset += i * sizeof(__u64);
             one.key = reasons[i].key;
             one.meaning = reasons[i].meaning;
+            one.words = reasons[i].words;
             const auto key = std::string(one.key);
             counters.push_back({one.source,
                                 one.offset,
@@ -98,8 +101,8 @@ class Tables {
         });
         if (found != figures.end())
             return *found;
-        return figures.emplace_back(Figure{
-            line.group, object, line.key, line.unit, line.meaning, line.identity, line.sum, {}});
+        return figures.emplace_back(Figure{line.group, object, line.key, line.unit, line.meaning,
+                                           line.identity, line.sum, {}, line.words});
     }
 
     void into_figures(const Line &line) {
@@ -108,6 +111,8 @@ class Tables {
         own.counters.push_back(index);
         if (own.meaning.empty())
             own.meaning = line.meaning;
+        if (own.words.empty())
+            own.words = line.words;
         if (!line.sum.empty())
             parts_.emplace_back(line.sum, index);
     }

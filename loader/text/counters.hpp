@@ -21,11 +21,11 @@ namespace olaf {
 
 /// A reason by its number in the kernel's enum.
 struct Reason {
-    std::string_view key, meaning;
+    std::string_view key, meaning, words = {};
 };
 
 inline constexpr Reason malformed_reasons[] = {
-#define OLAF_REASON(constant, key, meaning) {#key, meaning},
+#define OLAF_REASON(constant, key, meaning, ...) {#key, meaning __VA_OPT__(, ) __VA_ARGS__},
     OLAF_MALFORMED_LIST(OLAF_REASON)};
 inline constexpr Reason refused_reasons[] = {OLAF_NOT_ALLOWED_LIST(OLAF_REASON)};
 inline constexpr Reason bypass_reasons[] = {OLAF_BYPASS_LIST(OLAF_REASON)};
@@ -67,7 +67,7 @@ struct Counter {
 
 /// A line of status text, and the JSON object behind it.
 struct CounterGroup {
-    std::string_view name, object;
+    std::string_view name, title, object;
     bool loses, at_zero;
     std::string_view meaning;
 };
@@ -79,6 +79,7 @@ struct Figure {
     std::uint32_t identity;            ///< OLAF_LEFT and OLAF_RIGHT of identities
     std::string_view sum;              ///< the figure of the object "counters" that it is part of
     std::vector<std::size_t> counters; ///< in counters()
+    std::string_view words = {};       ///< of a reason, as people are told of it; "" else
 
     /// Nothing where none of its counters is known.
     [[nodiscard]] std::optional<std::uint64_t> in(const Numbers &numbers) const;

@@ -97,7 +97,7 @@ TEST_F(Reporting, WritesWhatHappened) {
     // Events and counters tell the same; the two readings aren't of one moment with the events.
     const auto departures = numbers(directory + "/departures.csv");
     EXPECT_EQ(departures.size(), report["departures_told"]);
-    EXPECT_NEAR(static_cast<double>(departures.size()), report["departed"].get<double>(), 5);
+    EXPECT_NEAR(static_cast<double>(departures.size()), report["messages_out"].get<double>(), 5);
     double updates = 0, lost = 0;
     for (const auto &row : departures)
         updates += row[2];
@@ -118,6 +118,8 @@ TEST_F(Reporting, WritesWhatHappened) {
         EXPECT_GE(row[1], 0);
 
     const auto page = content(directory + "/index.html");
+    EXPECT_NE(page.find("<tr><th>dropped_full</th><td>"), page.npos);
+    EXPECT_NE(page.find("At the end: "), page.npos);
     std::size_t pictures = 0;
     for (const auto *name : {"aom", "folds", "occupancy", "losses"}) {
         const auto png = content(directory + "/" + name + ".png");

@@ -55,7 +55,7 @@ inline Reading busy_queue() {
 }
 
 inline nlohmann::ordered_json json_of(const Reading &reading) {
-    return status_json(reading.attachment, reading, true);
+    return status_json(reading.attachment, reading, reading.host, true);
 }
 
 inline std::uint64_t in_json(const nlohmann::ordered_json &status, const Figure &figure) {

@@ -83,16 +83,16 @@ TEST(Events, HaveTheNamesOfTheCountersThatCountThem) {
     const auto counted = [&](std::initializer_list<std::string> names) {
         return std::ranges::any_of(names, [&](const auto &name) { return paths.contains(name); });
     };
-    for (const auto &[key, meaning] : joined_reasons)
+    for (const auto &[key, meaning, words] : joined_reasons)
         EXPECT_TRUE(counted({std::string(key)})) << key;
-    for (const auto &[key, meaning] : left_reasons)
+    for (const auto &[key, meaning, words] : left_reasons)
         EXPECT_TRUE(counted({"departed_" + std::string(key), std::string(key) + "_through"}))
             << key;
-    for (const auto &[key, meaning] : dropped_reasons)
+    for (const auto &[key, meaning, words] : dropped_reasons)
         EXPECT_TRUE(counted({"dropped_" + std::string(key), std::string(key),
                              "departures_failed." + std::string(key)}))
             << key;
-    for (const auto &[key, meaning] : lost_reasons)
+    for (const auto &[key, meaning, words] : lost_reasons)
         EXPECT_TRUE(counted({"lost_behind." + std::string(key)})) << key;
 }
 

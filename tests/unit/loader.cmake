@@ -73,7 +73,8 @@ add_executable(olaf_observe_tests
   human_test.cpp
   pcapng_test.cpp
   report_pictures_test.cpp
-  top_screen_test.cpp)
+  top_screen_test.cpp
+  verdict_test.cpp)
 target_compile_definitions(olaf_observe_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")
 target_link_libraries(olaf_observe_tests PRIVATE olaf_observe olaf_options GTest::gtest_main)
 target_precompile_headers(olaf_observe_tests PRIVATE <gtest/gtest.h>)

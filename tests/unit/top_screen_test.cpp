@@ -60,12 +60,13 @@ TEST(Top, FitsAnySize) {
 TEST(Top, ShowsAllColumnsAndASparklineAt80By24) {
     const auto screen = Scene(3).draw(24, 80, {.sort_column = 0, .unicode = false});
     EXPECT_NE(screen[0].find("olaf top in"), std::string::npos);
-    EXPECT_NE(screen[1].find("###"), std::string::npos);
-    EXPECT_NE(screen[1].find("6/8"), std::string::npos);
+    EXPECT_EQ(screen[1], "working     0 clusters active, 6 of 8 places taken");
+    EXPECT_NE(screen[2].find("###"), std::string::npos);
+    EXPECT_NE(screen[2].find("6/8"), std::string::npos);
     for (const auto &column : top_columns())
-        EXPECT_NE(screen[4].find(column.title), std::string::npos) << column.title;
-    EXPECT_EQ(screen[5].find("      0  1.00us"), 0u) << screen[5];
-    EXPECT_NE(screen[5].find(",=#"), std::string::npos);
+        EXPECT_NE(screen[5].find(column.title), std::string::npos) << column.title;
+    EXPECT_EQ(screen[6].find("      0  1.00us"), 0u) << screen[6];
+    EXPECT_NE(screen[6].find(",=#"), std::string::npos);
     EXPECT_NE(screen[23].find("q quit"), std::string::npos);
 }
 
@@ -89,12 +90,46 @@ TEST(Top, SortsByAnyColumnBothWays) {
 TEST(Top, ScrollsAndSaysWhatIsBelow) {
     const Scene scene(30);
     const auto screen = scene.draw(24, 80, {.sort_column = 0, .first_row = 10, .unicode = false});
-    EXPECT_EQ(screen[5].find("     10 "), 0u) << screen[5];
-    EXPECT_NE(screen[23].find("2 more below"), std::string::npos) << screen[23];
+    EXPECT_EQ(screen[6].find("     10 "), 0u) << screen[6];
+    EXPECT_NE(screen[23].find("3 more below"), std::string::npos) << screen[23];
 }
 
 TEST(Top, SaysThatNothingHasCome) {
-    EXPECT_EQ(Scene(0).draw(24, 80, {.unicode = false})[5], "no update yet");
+    EXPECT_EQ(Scene(0).draw(24, 80, {.unicode = false})[6], "no update yet");
+}
+
+TEST(Top, SaysWhatIsWrongAndEveryReasonForWhichSomethingDidNotArrive) {
+    Scene scene(3);
+    auto &reading = scene.reading;
+    reading.losses.emplace();
+    reading.host.output = "out";
+    reading.host.output_obstacle = "out is down";
+    reading.snapshot.counters.received = 100;
+    reading.snapshot.counters.departures_unfit = 3;
+    reading.losses->frames[OLAF_LOST_DEVICE] = 4;
+    reading.losses->updates[OLAF_LOST_DEVICE] = 5;
+    reading.snapshot.counters.not_allowed[OLAF_NOT_ALLOWED_COUNT] = 6;
+    std::string all;
+    for (const auto &line : scene.draw(40, 120, {.unicode = false}))
+        all += line + "\n";
+    for (const auto *text :
+         {"blocked     out is down: nothing leaves; 6 messages wait", "-> ip link set out up",
+          "failed      3 messages: unfit", "lost behind 4 frames: device of the output",
+          "            5 updates: device of the output", "refused     6 messages: count above"})
+        EXPECT_NE(all.find(text), std::string::npos) << text << "\n" << all;
+}
+
+TEST(Top, LeavesTheTableHalfOfASmallScreen) {
+    Scene scene(30);
+    auto &counters = scene.reading.snapshot.counters;
+    counters.received = 100'000;
+    counters.departures_unfit = counters.malformed[0] = counters.not_allowed[0] = 1;
+    scene.reading.snapshot.slots.dropped_full = 1;
+    std::string all;
+    for (const auto &line : scene.draw(12, 80, {.unicode = false}))
+        all += line + "\n";
+    EXPECT_NE(all.find("more        olaf status tells"), std::string::npos) << all;
+    EXPECT_NE(all.find("27 more below"), std::string::npos) << all;
 }
 
 } // namespace

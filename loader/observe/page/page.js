@@ -46,7 +46,7 @@ function remember(live) {
   keep(history.length, live.status.queue.length);
   const rate = (value) => live.interval_s > 0 ? value : null; // the first look tells none
   keep(history.in, rate(live.total.received_per_s));
-  keep(history.out, rate(live.total.departed_per_s));
+  keep(history.out, rate(live.total.messages_out_per_s));
   keep(history.dropped, rate(live.total.dropped_per_s));
   for (const clock of ["by_generated", "by_arrival"])
     for (const row of live.clusters) {
@@ -130,7 +130,7 @@ const columns = [
   { key: "average", title: "average", minor: true, value: (r) => recentAge(r, r.recent_average), text: ageOrIdle },
   { key: "peak", title: "peak", minor: true, value: (r) => recentAge(r, r.recent_peak), text: ageOrIdle },
   { key: "in", title: "in/s", value: (r) => r.received_per_s, text: count },
-  { key: "out", title: "out/s", value: (r) => r.departed_per_s, text: count },
+  { key: "out", title: "out/s", value: (r) => r.messages_out_per_s, text: count },
   { key: "fold", title: "fold", minor: true, value: (r) => r.fold_factor, text: (v) => v ? v.toFixed(2) : "–" },
   { key: "drops", title: "drops", value: (r) => r.dropped, text: count },
 ];
@@ -213,12 +213,26 @@ function drawTiles(live) {
   byId("occupancy").style.width = `${100 * status.queue.length / status.queue.capacity}%`;
   byId("aom").textContent = duration(mean);
   byId("in").textContent = count(total.received_per_s);
-  byId("out").textContent = count(total.departed_per_s);
+  byId("out").textContent = count(total.messages_out_per_s);
+  byId("updates-out").textContent = count(total.updates_out_per_s);
   byId("fold").textContent = total.fold_factor ? total.fold_factor.toFixed(2) : "–";
   byId("dropped").textContent = count(total.dropped_per_s);
   byId("active").textContent = status.active_clusters;
   byId("fairness").textContent = ages.length && status.aom ? status.aom[state.clock].fairness.toFixed(3) : "–";
   byId("chosen").textContent = state.chosen === null ? "" : `cluster ${state.chosen}`;
+}
+/// How the queue is, as `olaf status` begins: the worst first, each with its remedy.
+function drawVerdict({ verdict }) {
+  byId("verdict").replaceChildren(...[verdict, ...verdict.besides].map((finding) => {
+    const line = document.createElement("p");
+    const state = document.createElement("b");
+    state.textContent = finding.state;
+    const since = finding.since_ns === null ? "" : ` for ${duration(finding.since_ns)}`;
+    const remedy = finding.remedy ? ` → ${finding.remedy}` : "";
+    line.className = finding.state;
+    line.append(state, `${since}: ${finding.text}${remedy}`);
+    return line;
+  }));
 }
 function tell(trouble) {
   byId("trouble").hidden = !trouble;
@@ -231,6 +245,7 @@ function redraw() {
   if (!live) return tell("No queue is attached.");
   state.queue = live.status.device;
   if (!charts["aom-chart"]) makeCharts();
+  drawVerdict(live.status);
   drawTiles(live);
   drawCharts(live);
   drawTable(live);

@@ -33,6 +33,7 @@ SEEN = """({
   title: document.title,
   trouble: document.getElementById("trouble").textContent,
   about: document.getElementById("about").textContent,
+  verdict: document.getElementById("verdict").textContent,
   capacity: document.getElementById("capacity").textContent,
   clusters: [...document.querySelectorAll("#rows tr")].map((row) => row.cells[0].textContent),
   counters: Object.fromEntries([...document.querySelectorAll("#counters tr")]

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "host_state.hpp"
+
+#include <algorithm>
+
+#include "loader/attachment/hooks.hpp"
+#include "loader/attachment/memory.hpp"
+#include "loader/attachment/way_out.hpp"
+#include "loader/host/device.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/xdp.hpp"
+
+namespace olaf {
+namespace {
+
+/// That of a device which the queue needs up.
+std::string obstacle_of(const std::string &name, const Result<Device> &device) {
+    if (!device)
+        return name + " has gone";
+    if (!device->up)
+        return device->name + " is down";
+    return device->carrier ? "" : device->name + " has no carrier";
+}
+
+std::string drain_obstacle(const Attachment &attachment) {
+    const auto drain = attachment.record.drain(attachment.place.ifindex);
+    for (const auto &[name, ifindex] :
+         {std::pair{drain.a, drain.ifindex_a}, std::pair{drain.b, drain.ifindex_b}})
+        if (const auto device = find_device(ifindex); !device || !device->up)
+            return obstacle_of(name, device);
+    return "";
+}
+
+/// Those of the queue's hooks; losses that aren't watched are told of elsewhere.
+std::vector<std::string> missing_from_hooks(const Attachment &attachment) {
+    if (!require_privileges_to_change("look at the hooks of", attachment.device))
+        return {};
+    auto missing = missing_programs(attachment);
+    std::erase_if(missing, [](const std::string &name) {
+        return std::ranges::any_of(programs, [&](const Program &program) {
+            return program.name == name && program.hook == Hook::tracepoint;
+        });
+    });
+    return missing;
+}
+
+} // namespace
+
+Result<HostState> read_host_state(const Attachment &attachment) {
+    auto own = own_difference(attachment);
+    if (!own)
+        return std::unexpected(own.error());
+    HostState host;
+    host.memory_bytes = map_memory(attachment.place);
+    host.own = std::move(*own);
+    host.output_obstacle = output_obstacle(attachment);
+    if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
+        if (const auto output = find_device(attachment.record.config.egress_ifindex))
+            host.output = output->name;
+    host.drain_obstacle = drain_obstacle(attachment);
+    if (!attachment.alive) {
+        host.dead = why_dead(attachment);
+        if (!attachment.away)
+            host.other_program = foreign_xdp(attachment.place.ifindex);
+        return host;
+    }
+    host.device_obstacle = obstacle_of(attachment.device, find_device(attachment.place.ifindex));
+    host.missing_programs = missing_from_hooks(attachment);
+    return host;
+}
+
+} // namespace olaf

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How a queue is, in a sentence: it works, it is idle, or what is wrong, since when, and the
+// remedy. A pure function of a reading and of the host's state, so status, doctor, top and the
+// page all say the same.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host_state.hpp"
+#include "reading.hpp"
+
+namespace olaf {
+
+/// From good to bad.
+enum class Health {
+    idle,     ///< nothing comes
+    working,  ///< updates come and leave
+    impaired, ///< it goes on, but updates are refused, lost or pass the queue by
+    blocked,  ///< nothing comes in, or what waits can't leave
+};
+std::string_view health_name(Health health);
+
+struct Finding {
+    Health health = Health::idle;
+    std::string text;                      ///< a sentence without its full stop
+    std::optional<std::uint64_t> since_ns; ///< how long ago it began; nothing: not known
+    std::string remedy;                    ///< "": there is nothing to do
+};
+
+struct QueueVerdict {
+    Finding first;                ///< the worst
+    std::vector<Finding> besides; ///< what else there is to know, the worst first
+};
+
+/// Counters are those since attach: a loss of less than one in a hundred is told of, and doesn't
+/// make a queue impaired.
+QueueVerdict judge(const Attachment &attachment, const QueueReading &reading,
+                   const HostState &host);
+
+/// "blocked for 12.3s: out is down".
+std::string verdict_line(const Finding &finding);
+
+} // namespace olaf

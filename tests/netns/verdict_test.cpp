@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The first line of `olaf status`: each thing that can be wrong with a queue, made to happen.
+#include <bpf/bpf.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "loader/datapath/programs.hpp"
+#include "traffic.hpp"
+
+namespace olaf::test {
+namespace {
+
+class Verdicts : public testing::Test {
+  protected:
+    void send(std::uint32_t count, std::uint32_t first_cluster = 0) {
+        for (std::uint32_t i = 0; i < count; i++)
+            worker.send(Update{.cluster = first_cluster + i % 9, .sequence = next++},
+                        bed->target(4));
+    }
+    /// Whether the verdict is that.
+    static bool is(const Status &status, const std::string &state, const std::string &text) {
+        const auto &verdict = status.json.at("verdict");
+        return verdict.at("state") == state &&
+               verdict.at("text").get<std::string>().find(text) != std::string::npos;
+    }
+    /// The verdict, also of a queue that is dead: then status fails.
+    [[nodiscard]] Status status() const {
+        return {nlohmann::json::parse(bed->olaf({"--json", "status", "in"}).out)};
+    }
+    /// Until status says so, as JSON; then text and doctor say it too.
+    void expect(const std::string &state, const std::string &text) {
+        const auto deadline = std::chrono::steady_clock::now() + patience;
+        while (!is(status(), state, text) && std::chrono::steady_clock::now() < deadline)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        const auto verdict = status().json.at("verdict");
+        ASSERT_TRUE(is(status(), state, text)) << verdict;
+        EXPECT_NE(verdict.at("remedy"), "");
+        const auto told = bed->olaf({"status", "in"});
+        const auto first = told.out.substr(0, told.out.find('\n'));
+        EXPECT_EQ(first.find("in: " + state), 0u) << told.out;
+        EXPECT_NE(first.find(text), first.npos) << told.out;
+        const auto doctor = bed->olaf({"doctor", "in"});
+        const auto line = doctor.out.substr(0, doctor.out.find('\n'));
+        EXPECT_NE(line.find("queue              " + state), line.npos) << doctor.out;
+        EXPECT_NE(line.find(text), line.npos) << doctor.out;
+        if (state == "blocked") {
+            EXPECT_EQ(doctor.status, 1) << doctor.out;
+        }
+    }
+    void wire(Way way, bool server_known = true) {
+        bed.emplace(Wiring{.way = way, .server_known = server_known});
+        worker_socket.emplace(bed->worker, Testbed::worker_peer(4));
+    }
+
+    std::optional<Testbed> bed;
+    std::optional<UdpSocket> worker_socket;
+    struct {
+        std::optional<UdpSocket> &socket;
+        void send(const Update &update, const Peer &to) const { socket->send(update, to); }
+    } worker{worker_socket};
+    std::uint32_t next = 0;
+};
+
+TEST_F(Verdicts, SayThatTheQueueIsIdleAndThenThatItWorks) {
+    wire(Way::bridged);
+    bed->attach();
+    expect("idle", "no update has come");
+    bed->olaf.await([&](const Status &s) {
+        send(9);
+        return is(s, "working", "9 clusters active");
+    });
+}
+
+TEST_F(Verdicts, SayThatTheOutputIsDownAndForHowLong) {
+    wire(Way::bridged);
+    bed->attach();
+    bed->host.ip("link set out down\n");
+    bed->olaf.await([&](const Status &s) {
+        send(9);
+        return is(s, "blocked", "out is down: nothing leaves; 9 messages wait and fold") &&
+               !s.json.at("verdict").at("since_ns").is_null();
+    });
+    expect("blocked", "out is down");
+    // The other end's, once it is up again.
+    bed->host.ip("link set out up\n");
+    bed->server().ip("link set eth0 down\n");
+    expect("blocked", "out has no carrier");
+}
+
+TEST_F(Verdicts, SayThatTheNextHopIsSilent) {
+    wire(Way::routed, false);
+    bed->attach();
+    bed->server().ip("link set eth0 arp off\n");
+    bed->server().ip("link set eth0 address 02:00:00:00:00:77\n");
+    bed->host.ip("neighbour flush dev out\n");
+    send(9);
+    expect("blocked", "the next hop to 10.0.1.2 doesn't answer on out; 9 messages wait");
+}
+
+TEST_F(Verdicts, SayThatUpdatesAreRefusedAndWhy) {
+    wire(Way::bridged);
+    bed->attach();
+    send(9, 5000);
+    expect("impaired", "9 of 9 messages refused: cluster id 1024 or above");
+}
+
+TEST_F(Verdicts, SayThatUpdatesAreLostBehindTheQueueAndWhere) {
+    wire(Way::local);
+    bed->attach();
+    send(9); // nobody listens
+    expect("impaired", "9 of 9 updates lost behind the queue: socket missing");
+}
+
+TEST_F(Verdicts, SayThatAProgramOfSomebodyElsesStandsInPlaceOfOurs) {
+    wire(Way::bridged);
+    bed->attach();
+    const auto pin = pin_directory(bed->host, "in") + "/" + std::string(entrance.link);
+    const int link = bpf_obj_get(pin.c_str());
+    ASSERT_EQ(bpf_link_detach(link), 0);
+    ::close(link);
+    expect("blocked", "its XDP program was taken off: nothing comes in");
+    const ForeignXdp other(bed->host, "in");
+    expect("blocked", "(foreign) stands there now: nothing comes in");
+}
+
+TEST_F(Verdicts, SayThatAFilterWasTakenOffItsHook) {
+    wire(Way::bridged);
+    bed->attach();
+    bed->host.tc("filter delete dev in egress\n");
+    expect("impaired", "somebody took the program olaf_egress off its hook");
+}
+
+TEST_F(Verdicts, SayThatTheDrainIsDown) {
+    wire(Way::bridged);
+    bed->attach();
+    const auto drain = bed->olaf.status().json.at("drain").at("device").get<std::string>();
+    bed->host.ip("link set " + drain + " down\n");
+    expect("impaired", drain + " is down: it is the drain's");
+}
+
+} // namespace
+} // namespace olaf::test
