@@ -125,6 +125,11 @@ void add_serve(CLI::App &root, ServeOptions &options) {
         ->type_name("ADDR");
     parsed(app, "--port", options.port, count_parser(0, 65535),
            "TCP port; 0: one that is free, which is then printed [9435]", "PORT");
+    app.add_flag("--wait", options.wait,
+                 "wait until each DEV has a queue, or without DEV until there is one");
+    parsed(app, "--top-clusters", options.top_clusters, count_parser(0, OLAF_MAX_SLOTS),
+           "metrics of so many clusters of a queue only, and one sum for all others [every one]",
+           "N");
 }
 
 } // namespace

@@ -62,6 +62,14 @@ Result<void> require_privileges(const std::string &operation, const std::string 
     return fail(operation, object, EPERM, "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)");
 }
 
+Result<void> require_privileges_to_read(const std::string &operation, const std::string &object) {
+    const auto has = own_capabilities();
+    if (has(CAP_BPF) || has(CAP_SYS_ADMIN))
+        return {};
+    return fail(operation, object, EPERM,
+                "run as root (reading takes CAP_BPF and CAP_DAC_READ_SEARCH)");
+}
+
 Result<void> require_privileges_to_change(const std::string &operation,
                                           const std::string &object) {
     const auto has = own_capabilities();
