@@ -76,7 +76,7 @@ void add_trace(CLI::App &root, TraceOptions &options) {
     repeated(app, "--worker", options.filter.workers, count_parser(0, 0xffffffff),
              "only these workers; repeatable", "N");
     repeated(app, "--action", options.filter.actions, parse_action,
-             "only what happened like this: " + joined(event_names(), ", ") + "; repeatable",
+             "only what happened like this, repeatable: " + joined(event_names(), ", "),
              joined(event_names(), "|"))
         ->option_text("ACTION");
     parsed(app, "--min-age", options.filter.min_age_ns, duration_parser(0, 3600 * second),
