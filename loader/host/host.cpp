@@ -20,6 +20,11 @@ std::string kernel_release() {
     return ::uname(&name) == 0 ? name.release : "?";
 }
 
+std::string host_name() {
+    utsname name{};
+    return ::uname(&name) == 0 ? name.nodename : "?";
+}
+
 KernelVersion running_kernel() {
     KernelVersion version;
     if (std::sscanf(kernel_release().c_str(), "%u.%u", &version.major, &version.minor) != 2)

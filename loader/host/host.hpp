@@ -19,6 +19,7 @@ inline constexpr KernelVersion oldest_kernel{6, 1};
 
 KernelVersion running_kernel();
 std::string kernel_release(); ///< "6.1.0-18-amd64"
+std::string host_name();
 
 /// Fails unless this process has CAP_NET_ADMIN and either CAP_SYS_ADMIN or both CAP_BPF and
 /// CAP_PERFMON. The error says that "OPERATION OBJECT" needs them.
