@@ -253,6 +253,10 @@ TEST_F(Serving, ABrowserShowsThePage) {
     const auto seen = run_script("browser.py", arguments, {}, &bed.host);
     ASSERT_EQ(seen.status, 0) << seen.err << seen.out;
     const auto found = nlohmann::json::parse(seen.out);
+    for (const auto &[chart, word] : {std::pair{"aom-chart", "mean "}, {"rate-chart", "dropped "},
+                                      {"queue-chart", "waiting "}})
+        EXPECT_NE(found["tips"][chart].get<std::string>().find(word), std::string::npos)
+            << found["tips"];
     for (const auto *view : {"light", "dark", "phone"}) {
         EXPECT_EQ(found[view]["about"], "olaf, native, 100 kbit/s, forward to out");
         EXPECT_EQ(found[view]["capacity"], "8");
