@@ -58,8 +58,11 @@ Result<std::vector<Attachment>> attachments() {
     const auto netns = netns_inode();
     if (!netns)
         return std::unexpected(netns.error());
+    const auto places = pinned_places();
+    if (!places)
+        return std::unexpected(places.error());
     std::vector<Attachment> found;
-    for (const auto &place : pinned_places())
+    for (const auto &place : *places)
         if (place.netns == *netns)
             found.push_back(read_attachment(place));
     std::ranges::sort(found, {}, [](const Attachment &a) { return a.place.ifindex; });

@@ -176,27 +176,32 @@ std::string service_name(const std::string &device) {
     return escaped == device ? name : "'" + name + "'";
 }
 
-Result<std::string> save_attachment(const std::string &device) {
-    const auto attached = live_attachment(device);
-    if (!attached)
-        return std::unexpected(attached.error());
-    const auto usual = usual_config(*attached);
+Result<std::vector<std::string>> options_of(const Attachment &attached) {
+    const auto usual = usual_config(attached);
     if (!usual)
         return std::unexpected(usual.error());
     std::vector<olaf_prefix> allowed;
-    if ((attached->record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0) {
-        const auto map = open_map_to_read(*attached, "olaf_allow");
+    if ((attached.record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0) {
+        const auto map = open_map_to_read(attached, "olaf_allow");
         if (!map)
             return std::unexpected(map.error());
         allowed = allowed_prefixes(map->get());
     }
+    return options_like(attached.record.config, *usual, attached.record.target, allowed);
+}
+
+Result<std::string> save_attachment(const std::string &device) {
+    const auto attached = live_attachment(device);
+    if (!attached)
+        return std::unexpected(attached.error());
+    const auto options = options_of(*attached);
+    if (!options)
+        return std::unexpected(options.error());
     const auto path = fmt::format("{}/{}.conf", folder, device);
     if (::mkdir(folder, 0755) != 0 && errno != EEXIST)
         return fail("make", folder, errno);
     const auto fresh = path + ".new";
-    const auto options =
-        options_like(attached->record.config, *usual, attached->record.target, allowed);
-    auto written = write_whole(fresh, file_text(device, options));
+    auto written = write_whole(fresh, file_text(device, *options));
     if (written && ::rename(fresh.c_str(), path.c_str()) != 0)
         written = fail("write", path, errno);
     if (!written) {

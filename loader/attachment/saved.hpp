@@ -10,12 +10,17 @@
 
 namespace olaf {
 
+struct Attachment;
+
 /// The options of `attach`, after the device, that make a queue like `running`. Those are left out
 /// that attach would choose by itself: `usual` is what it makes of the delivery alone. `target` is
 /// the delivery's, as people write it.
 std::vector<std::string> options_like(const olaf_config &running, const olaf_config &usual,
                                       const std::string &target,
                                       const std::vector<olaf_prefix> &allowed);
+
+/// The same of what is attached: `attach` with these options makes such a queue again.
+Result<std::vector<std::string>> options_of(const Attachment &attached);
 
 /// Name of the service that attaches a device again, as a shell takes it.
 std::string service_name(const std::string &device);

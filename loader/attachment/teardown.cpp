@@ -89,7 +89,10 @@ void sweep_stale(const std::optional<PinPlace> &but) {
     if (!here)
         return;
     const auto namespaces = visible_netns();
-    for (const auto &place : pinned_places()) {
+    const auto places = pinned_places();
+    if (!places)
+        return; // no right to know
+    for (const auto &place : *places) {
         const bool ours = place.netns == *here;
         if (but && place.netns == but->netns && place.ifindex == but->ifindex)
             continue;

@@ -3,8 +3,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include <map>
-
 #include "cli_options.hpp"
 #include "loader/attachment/options.hpp"
 
@@ -12,8 +10,18 @@ namespace olaf {
 
 namespace {
 
+Result<XdpMode> parse_mode(const std::string &text) {
+    if (text == "auto")
+        return XdpMode::automatic;
+    if (text == "native")
+        return XdpMode::native;
+    if (text == "skb")
+        return XdpMode::skb;
+    return fail("find mode", "'" + text + "'", 0, "it is one of auto, native, skb");
+}
+
 void add_delivery(CLI::App &app, AttachOptions &options) {
-    auto &where = *app.add_option_group("Delivery", "Where a departing update goes, one of:");
+    auto &where = *app.add_option_group("Delivery", "Where a departing update goes is one of:");
     where.add_flag("--local", options.local,
                    "up this host's own stack, to a parameter server here");
     where.add_option("--forward", options.forward, "out of DEV2, addresses untouched")
@@ -25,7 +33,7 @@ void add_delivery(CLI::App &app, AttachOptions &options) {
     where.require_option(0, 1);
     app.add_flag_function(
         "--bridge,!--no-bridge", [&options](std::int64_t given) { options.bridge = given > 0; },
-        "with --forward: take frames to other hosts' MAC addresses too\n"
+        "with --forward: take frames to other hosts' MAC addresses too "
         "[where DEV is a port of a bridge, or has no address and no master]");
 }
 
@@ -37,11 +45,11 @@ void add_queueing(CLI::App &app, AttachOptions &options) {
            "Qmax: updates that may wait [auto: never lose one to a full queue]", "N|auto");
     parsed(
         app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
-        "pace of departures [line; with --local unlimited]", "20gbit|line|unlimited");
+        "pace of departures, as 20gbit or 10kbit [line; with --local or --window unlimited]", "RATE|line|unlimited");
     parsed(
         app, "--window", options.window, [](const std::string &text) { return parse_window(text); },
-        "departures that may be unacknowledged; auto finds the fewest that\n"
-        "keep the server busy [off]. Without --rate, that is then unlimited",
+        "departures that may be unacknowledged; auto finds the fewest that "
+        "keep the server busy [off]",
         "N|auto|off");
     parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
            "olaf|fifo|aggregate|newest");
@@ -58,14 +66,8 @@ void add_datapath(CLI::App &app, AttachOptions &options) {
            "frames a model is cut into, at most [1]", "N");
     parsed(app, "--max-lanes", options.max_lanes, count_or("mtu", 1, OLAF_MAX_LANES),
            "8-byte lanes of an update, at most [mtu: what the devices' MTUs carry]", "N|mtu");
-    app.add_option("--mode", options.mode,
-                   "native XDP, generic (skb), or the best that works "
-                   "[auto]")
-        ->transform(CLI::Transformer(std::map<std::string, XdpMode>{{"auto", XdpMode::automatic},
-                                                                    {"native", XdpMode::native},
-                                                                    {"skb", XdpMode::skb}})
-                        .description(""))
-        ->type_name("auto|native|skb");
+    parsed(app, "--mode", options.mode, parse_mode,
+           "native XDP, generic (skb), or the best that works [auto]", "auto|native|skb");
     parsed(
         app, "--drain-interval", options.drain_interval_ns,
         [](const std::string &text) { return parse_duration_between(text, 10'000, 1'000'000'000); },
@@ -106,7 +108,7 @@ void add_sources(CLI::App &app, AttachOptions &options) {
         "take updates only from workers that `olaf cluster set --worker` registered");
     app.add_flag_function(
         "--verify,!--no-verify", [&options](std::int64_t given) { options.verify = given > 0; },
-        "refuse every update with a wrong UDP checksum, not only those that have\n"
+        "refuse every update with a wrong UDP checksum, not only those that have "
         "no checksum lane");
 }
 
@@ -121,16 +123,17 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     add_datapath(app, options);
     add_sources(app, options);
     app.add_flag("--replace", options.replace,
-                 "swap the programs of the running queue and keep its state;\n"
+                 "swap the programs of the running queue and keep its state; "
                  "what isn't given stays as it is");
     app.add_flag("--save", options.save,
-                 "write what is attached to /etc/olaf/DEV.conf, for olaf@DEV.service to attach\n"
+                 "write what is attached to /etc/olaf/DEV.conf, for olaf@DEV.service to attach "
                  "after a reboot; alone: of the queue that is there");
     app.callback([&options, &app] {
         if (saves_only(app))
             return;
         if (!options.replace && !options.local && options.forward.empty() && !options.upstream)
-            throw CLI::RequiredError("one of --local, --forward DEV2, --upstream ADDR");
+            throw CLI::ValidationError(
+                "where updates go", "give one of --local, --forward DEV2, --upstream ADDR[:PORT]");
     });
 }
 

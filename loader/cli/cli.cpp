@@ -7,13 +7,14 @@
 
 #include "attach_line.hpp"
 #include "cli_options.hpp"
+#include "help.hpp"
 #include "observers.hpp"
 #include "traffic.hpp"
 
 namespace olaf {
 namespace {
 
-constexpr auto usage_error = 2;
+constexpr auto usage_error_status = 2;
 
 void add_detach(CLI::App &root, DetachOptions &options) {
     auto &app = *root.add_subcommand("detach", "Send what still waits, then remove every trace");
@@ -47,7 +48,7 @@ void add_cluster(CLI::App &root, ClusterOptions &options) {
     auto &set = *app.add_subcommand("set", "Change what is given, keep the rest");
     device_argument(set, options.device);
     range_argument(set, options, true);
-    auto &rules = *set.add_option_group("Rules");
+    auto &rules = *set.add_option_group("RULE", "A RULE is any of:");
     parsed(rules, "--policy", options.policy, parse_policy, "how updates are merged",
            "olaf|fifo|aggregate|newest");
     parsed(
@@ -91,6 +92,16 @@ void add_doctor(CLI::App &root, DoctorOptions &options) {
         ->type_name("DEV2");
 }
 
+void add_help(CLI::App &root, CommandOptions &into) {
+    std::string names;
+    for (const auto *child : root.get_subcommands([](const CLI::App *) { return true; }))
+        names += (names.empty() ? "" : "|") + child->get_name();
+    auto &app = *root.add_subcommand("help", "What a command is for, and its options");
+    app.add_option("command", into.help, "which one; none: all of them in a line each")
+        ->type_name(names)
+        ->option_text("COMMAND");
+}
+
 void add_meter(CLI::App &root, MeterOptions &options) {
     auto &app = *root.add_subcommand("meter", "Age-of-Model of passing updates, whatever queue "
                                               "they came through; changes nothing");
@@ -120,14 +131,13 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
         ->type_name("NAME");
     app.add_flag("--json", into.global.json, "results as JSON");
     app.add_flag("-v,--verbose", into.global.verbose, "progress, and the log of libbpf");
-    app.set_version_flag("--version", "olaf " OLAF_PROJECT_VERSION);
+    app.set_version_flag("-V,--version", "olaf " OLAF_PROJECT_VERSION, "say which olaf this is");
+    app.set_help_flag("-h,--help", "say this");
     app.require_subcommand(1);
     app.fallthrough();
-    app.get_formatter()->column_width(34);
-    app.footer("\nolaf COMMAND --help tells more. A first one:\n"
-               "  olaf doctor eth0\n"
-               "  olaf attach eth0 --local --rate 1gbit\n"
-               "  olaf status eth0");
+    app.formatter(help_formatter());
+    app.footer("olaf COMMAND --help or man olaf-COMMAND tell more; olaf --help has the options of "
+               "every command.");
     add_attach(app, into.attach);
     add_detach(app, into.detach);
     add_reset(app, into.reset);
@@ -137,7 +147,28 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
     add_doctor(app, into.doctor);
     add_meter(app, into.meter);
     add_traffic(app, into);
+    add_help(app, into);
+    for (auto *child : app.get_subcommands([](const CLI::App *) { return true; }))
+        child->group("Commands");
 }
+
+namespace {
+
+/// What `olaf help WORD...` says.
+Farewell help_about(const CLI::App &root, const std::vector<std::string> &words) {
+    const CLI::App *app = &root;
+    for (const auto &word : words) {
+        const auto found = app->get_subcommands(
+            [&](const CLI::App *child) { return child->get_name() == word && !word.empty(); });
+        if (found.empty())
+            return {usage_error_status,
+                    "olaf: there is no command '" + word + "'; olaf --help lists them\n"};
+        app = found.front();
+    }
+    return {0, root.get_formatter()->make_help(app, "", CLI::AppFormatMode::Normal)};
+}
+
+} // namespace
 
 std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *const *argv) {
     CLI::App app;
@@ -149,17 +180,10 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         std::ostringstream out, err;
         if (app.exit(error, out, err) == 0)
             return Farewell{0, out.str()};
-        // CLI11 says only that a command is missing when it doesn't know the one given.
-        const auto unknown =
-            app.get_subcommands().empty() ? app.remaining() : std::vector<std::string>{};
-        if (!unknown.empty())
-            return Farewell{
-                usage_error,
-                "There is no " +
-                    std::string(unknown.front().starts_with('-') ? "option '" : "command '") +
-                    unknown.front() + "'\nRun with --help for more information.\n"};
-        return Farewell{usage_error, err.str()};
+        return Farewell{usage_error_status, "olaf: " + usage_error(app, error) + "\n"};
     }
+    if (app.got_subcommand("help"))
+        return help_about(app, options.help);
     CommandLine line{.global = std::move(options.global), .command = {}};
     if (app.got_subcommand("attach"))
         line.command = std::move(options.attach);

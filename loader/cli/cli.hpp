@@ -41,6 +41,7 @@ struct CommandOptions {
     MeterOptions meter;
     SendOptions send;
     ReceiveOptions receive;
+    std::vector<std::string> help; ///< about which command
 };
 
 /// Declares every command and option: for parsing, and for the manual and the completions, which

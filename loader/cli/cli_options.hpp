@@ -43,8 +43,9 @@ inline Result<std::uint64_t> parse_duration_between(const std::string &text, std
                                                     std::uint64_t most) {
     auto value = parse_duration(text);
     if (value && (*value < least || *value > most))
-        return fail("take duration", "'" + text + "'", 0,
-                    "give " + duration_text(least) + " ... " + duration_text(most));
+        return fail("take", "'" + text + "'", 0,
+                    "give " + duration_text(least) + " ... " + duration_text(most),
+                    "it is out of range");
     return value;
 }
 

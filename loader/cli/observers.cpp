@@ -76,7 +76,7 @@ void add_trace(CLI::App &root, TraceOptions &options) {
     repeated(app, "--worker", options.filter.workers, count_parser(0, 0xffffffff),
              "only these workers; repeatable", "N");
     repeated(app, "--action", options.filter.actions, parse_action,
-             "only what happened like this: " + joined(event_names(), ", ") + "; repeatable",
+             "only what happened like this, repeatable: " + joined(event_names(), ", "),
              joined(event_names(), "|"))
         ->option_text("ACTION");
     parsed(app, "--min-age", options.filter.min_age_ns, duration_parser(0, 3600 * second),
@@ -125,6 +125,11 @@ void add_serve(CLI::App &root, ServeOptions &options) {
         ->type_name("ADDR");
     parsed(app, "--port", options.port, count_parser(0, 65535),
            "TCP port; 0: one that is free, which is then printed [9435]", "PORT");
+    app.add_flag("--wait", options.wait,
+                 "wait until each DEV has a queue, or without DEV until there is one");
+    parsed(app, "--top-clusters", options.top_clusters, count_parser(0, OLAF_MAX_SLOTS),
+           "metrics of so many clusters of a queue only, and one sum for all others [every one]",
+           "N");
 }
 
 } // namespace

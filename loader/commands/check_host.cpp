@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <linux/bpf.h>
 
+#include <cstring>
 #include <fstream>
 #include <string>
 
@@ -90,9 +91,16 @@ Check check_bpffs() {
     if (!bpffs_mounted())
         return {"bpffs", Verdict::hint, "not mounted at /sys/fs/bpf",
                 "attach mounts it, if it may; or: mount -t bpf bpf /sys/fs/bpf"};
-    const auto count = pinned_places().size();
+    const auto places = pinned_places();
+    if (!places)
+        return {"bpffs", Verdict::hint,
+                fmt::format("mounted; how many queues are pinned can't be told: {}",
+                            std::strerror(places.error().code)),
+                places.error().hint};
     return {"bpffs", Verdict::good,
-            fmt::format("mounted, {} queue{} pinned", count, count == 1 ? "" : "s"), ""};
+            fmt::format("mounted, {} queue{} pinned", places->size(),
+                        places->size() == 1 ? "" : "s"),
+            ""};
 }
 
 Check check_forwarding() {

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `olaf meter`: the Age-of-Model of updates that pass a device.
 #include "loader/attachment/meter.hpp"
+
+#include <fmt/format.h>
+
 #include "commands.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
@@ -28,6 +32,10 @@ Result<void> meter(const MeterOptions &options, const MeterReader &reader) {
                                                .max_segments = options.max_segments});
     if (!meter)
         return std::unexpected(meter.error());
+    if (!options.sent && live_attachment(options.device))
+        note(fmt::format("{0}: its queue takes updates before the meter sees them; olaf status {0} "
+                         "--clusters and olaf top {0} have their ages",
+                         options.device));
     const auto started = monotonic_ns();
     if (options.verbose)
         note(options.device + ": measuring");

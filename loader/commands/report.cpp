@@ -5,11 +5,34 @@
 #include <csignal>
 
 #include "commands.hpp"
+#include "loader/attachment/saved.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/observe/report_files.hpp"
+#include "loader/observe/report_folder.hpp"
 
 namespace olaf {
+namespace {
+
+/// Whose report this is, and how it was asked for.
+ReportOrigin origin_of(const Recording &recording, const ReportOptions &options) {
+    const auto &attachment = recording.last.attachment;
+    ReportOrigin origin;
+    origin.host = host_name();
+    // What attach would choose by itself can't be told any more where the output has gone.
+    if (const auto words = options_of(attachment)) {
+        origin.attached_with = "olaf attach " + attachment.device;
+        for (const auto &word : *words)
+            origin.attached_with += " " + word;
+    }
+    origin.reported_with =
+        fmt::format("olaf report {} --for {} --clock {}", options.device,
+                    duration_text(options.for_ns),
+                    options.clock == AgeClock::arrival ? "arrival" : "generated");
+    return origin;
+}
+
+} // namespace
 
 Result<Recording> report(const ReportOptions &options) {
     if (auto good = require_privileges("listen to the queue of", options.device); !good)
@@ -19,20 +42,20 @@ Result<Recording> report(const ReportOptions &options) {
     const auto attachment = live_attachment(options.device);
     if (!attachment)
         return std::unexpected(attachment.error());
-    const std::filesystem::path directory = options.directory;
-    std::error_code error;
-    std::filesystem::create_directories(directory, error);
-    if (error)
-        return fail("make directory", options.directory, error.value());
+    const auto folder = ReportFolder::open(options.directory);
+    if (!folder)
+        return std::unexpected(folder.error());
+    const auto &directory = (*folder)->fresh();
     const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
         return std::unexpected(signals.error());
     if (options.verbose)
-        note(fmt::format("recording {} for {}; an interrupt ends it early", options.device,
+        note(fmt::format("olaf: recording {} for {}; an interrupt ends it early", options.device,
                          duration_text(options.for_ns)));
     auto recording = record_queue(*attachment, options.for_ns, *signals);
     if (!recording)
         return std::unexpected(recording.error());
+    recording->about = origin_of(*recording, options);
     const auto summary = report_json(*recording, options.clock).dump(2) + "\n";
     if (auto written = write_file(directory / "report.json", summary); !written)
         return std::unexpected(written.error());
@@ -43,6 +66,8 @@ Result<Recording> report(const ReportOptions &options) {
         return std::unexpected(pictures.error());
     if (auto written = write_page(directory, *recording, *pictures); !written)
         return std::unexpected(written.error());
+    if (auto published = (*folder)->publish(); !published)
+        return std::unexpected(published.error());
     return recording;
 }
 

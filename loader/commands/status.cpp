@@ -40,7 +40,7 @@ Result<QueueStatus> status(const std::string &device) {
 }
 
 Result<std::vector<QueueStatus>> status_of_all() {
-    if (auto good = require_privileges("read the queue of", ""); !good)
+    if (auto good = require_privileges("read", "the queues of this host"); !good)
         return std::unexpected(good.error());
     const auto all = attachments();
     if (!all)

@@ -9,6 +9,7 @@
 
 #include "commands.hpp"
 #include "loader/host/host.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/host/signals.hpp"
 #include "loader/observe/listener.hpp"
 
@@ -115,6 +116,8 @@ Result<void> trace(const TraceOptions &options, TraceOutput &output) {
     const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
     if (!signals)
         return std::unexpected(signals.error());
+    for (const auto &doubt : doubts(options.filter, attachment->record.config.max_clusters))
+        note("olaf: " + doubt);
     if (auto begun = output.begin(*attachment); !begun)
         return begun;
     Trace trace(options, output, *signals);

@@ -58,10 +58,18 @@ std::string PinPlace::path() const {
     return std::string(pin_root) + "/" + std::to_string(netns) + "-" + std::to_string(ifindex);
 }
 
-std::vector<PinPlace> pinned_places() {
+Result<std::vector<PinPlace>> pinned_places() {
     std::vector<PinPlace> places;
-    std::error_code ignored; // nothing attached yet
-    for (const auto &entry : std::filesystem::directory_iterator(pin_root, ignored)) {
+    std::error_code error;
+    const std::filesystem::directory_iterator entries(pin_root, error);
+    if (error == std::errc::no_such_file_or_directory)
+        return places; // nothing attached yet
+    if (error)
+        return fail("list the queues in", pin_root, error.value(),
+                    error == std::errc::permission_denied
+                        ? "run as root (reading takes CAP_BPF and CAP_DAC_READ_SEARCH)"
+                        : "");
+    for (const auto &entry : entries) {
         const auto name = entry.path().filename().native();
         const auto dash = name.find('-');
         PinPlace place;

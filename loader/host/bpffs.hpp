@@ -33,8 +33,8 @@ struct PinPlace {
     }
 };
 
-/// Every device directory there is, of every namespace.
-std::vector<PinPlace> pinned_places();
+/// Every device directory there is, of every namespace. Fails for one who may not look.
+Result<std::vector<PinPlace>> pinned_places();
 
 /// A device's directory, locked against other olafs for as long as this lives.
 class PinLock {

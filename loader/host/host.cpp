@@ -20,6 +20,11 @@ std::string kernel_release() {
     return ::uname(&name) == 0 ? name.release : "?";
 }
 
+std::string host_name() {
+    utsname name{};
+    return ::uname(&name) == 0 ? name.nodename : "?";
+}
+
 KernelVersion running_kernel() {
     KernelVersion version;
     if (std::sscanf(kernel_release().c_str(), "%u.%u", &version.major, &version.minor) != 2)
@@ -60,6 +65,14 @@ Result<void> require_privileges(const std::string &operation, const std::string 
     if (has(CAP_NET_ADMIN) && ((has(CAP_BPF) && has(CAP_PERFMON)) || has(CAP_SYS_ADMIN)))
         return {};
     return fail(operation, object, EPERM, "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)");
+}
+
+Result<void> require_privileges_to_read(const std::string &operation, const std::string &object) {
+    const auto has = own_capabilities();
+    if (has(CAP_BPF) || has(CAP_SYS_ADMIN))
+        return {};
+    return fail(operation, object, EPERM,
+                "run as root (reading takes CAP_BPF and CAP_DAC_READ_SEARCH)");
 }
 
 Result<void> require_privileges_to_change(const std::string &operation,

@@ -19,10 +19,13 @@ inline constexpr KernelVersion oldest_kernel{6, 1};
 
 KernelVersion running_kernel();
 std::string kernel_release(); ///< "6.1.0-18-amd64"
+std::string host_name();
 
 /// Fails unless this process has CAP_NET_ADMIN and either CAP_SYS_ADMIN or both CAP_BPF and
 /// CAP_PERFMON. The error says that "OPERATION OBJECT" needs them.
 Result<void> require_privileges(const std::string &operation, const std::string &object);
+/// The same for reading what is pinned, which takes less: CAP_BPF, or CAP_SYS_ADMIN.
+Result<void> require_privileges_to_read(const std::string &operation, const std::string &object);
 /// The same for attaching and detaching, which take more: CAP_NET_ADMIN with CAP_SYS_ADMIN. Without
 /// it filters of an older queue aren't recognised, and would be left behind in silence.
 Result<void> require_privileges_to_change(const std::string &operation, const std::string &object);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "event.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -67,6 +69,24 @@ bool passes(const EventFilter &filter, const Event &event) {
         return age && *age >= static_cast<std::int64_t>(*filter.min_age_ns);
     }
     return true;
+}
+
+std::vector<std::string> doubts(const EventFilter &filter, std::uint32_t max_clusters) {
+    std::vector<std::string> found;
+    for (const auto &range : filter.clusters)
+        if (range.first >= max_clusters)
+            found.push_back(fmt::format(
+                "cluster {} is beyond the queue's limit, 0 ... {}: all that can be told of it is "
+                "drop not_allowed:cluster",
+                range.first == range.last ? std::to_string(range.first)
+                                          : fmt::format("{}-{}", range.first, range.last),
+                max_clusters - 1));
+    const bool of_updates =
+        !filter.clusters.empty() || !filter.workers.empty() || filter.min_age_ns.has_value();
+    if (of_updates && !filter.actions.empty() && std::ranges::none_of(filter.actions, names_updates))
+        found.emplace_back("no event can match: losses and malformed messages have no cluster, "
+                           "worker or age to filter by");
+    return found;
 }
 
 } // namespace olaf

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "options.hpp"
 #include "olaf/events.h"
@@ -32,6 +33,10 @@ struct Event {
 std::optional<Event> read_event(const void *data, std::size_t bytes);
 
 bool passes(const EventFilter &filter, const Event &event);
+
+/// Why a filter lets nothing or next to nothing through, of a queue for so many clusters: a line
+/// each.
+std::vector<std::string> doubts(const EventFilter &filter, std::uint32_t max_clusters);
 
 std::string event_text(const Event &event); ///< one line, without its end
 std::string event_json(const Event &event); ///< the same; docs/schema/trace.json

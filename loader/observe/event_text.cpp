@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "event.hpp"
+#include "loader/text/human.hpp"
 #include "names.hpp"
 
 namespace olaf {
@@ -17,6 +19,17 @@ std::string action_and_cause(const olaf_event &event) {
                          : fmt::format("{}:{}", action_name(event), cause);
 }
 
+/// Seconds of CLOCK_TAI, to the nanosecond.
+std::string moment(std::int64_t tai_ns) {
+    constexpr std::int64_t second = 1'000'000'000;
+    return fmt::format("{}.{:09}s", tai_ns / second, tai_ns % second);
+}
+
+/// Of an age that is negative where the worker's clock is ahead.
+std::string signed_duration(std::int64_t ns) {
+    return (ns < 0 ? "-" : "") + human_duration(std::abs(static_cast<double>(ns)));
+}
+
 template <class T> Json optional_json(const std::optional<T> &value) {
     return value ? Json(*value) : Json(nullptr);
 }
@@ -25,18 +38,20 @@ template <class T> Json optional_json(const std::optional<T> &value) {
 
 std::string event_text(const Event &event) {
     const auto &record = event.record;
-    auto text =
-        fmt::format("{} {:<9} {:<10}", event.tai_ns(), kind_name(record), action_and_cause(record));
+    auto text = fmt::format("{} {:<9} {:<10}", moment(event.tai_ns()), kind_name(record),
+                            action_and_cause(record));
     if (record.kind == OLAF_EVENT_LOSS)
         return text + fmt::format(" frames {} updates {}", record.frames, record.count);
     if (event.has_update())
-        text +=
-            fmt::format(" cluster {} segment {} worker {} sequence {} count {} version {} age {}",
-                        record.cluster, record.segment, record.worker, record.sequence,
-                        record.count, record.model_version, *event.age_ns());
+        text += fmt::format(" cluster {} segment {} worker {} sequence {} updates {} version {} "
+                            "age by generation {}",
+                            record.cluster, record.segment, record.worker, record.sequence,
+                            record.count, record.model_version, signed_duration(*event.age_ns()));
     if (const auto wait = event.wait_ns())
-        text += fmt::format(" engine-age {} wait {}", *event.engine_age_ns(), *wait);
-    return text + fmt::format(" queue {} bytes {}", record.queue_length, record.frame_bytes);
+        text += fmt::format(" by arrival {} waited {}",
+                            human_duration(static_cast<double>(*event.engine_age_ns())),
+                            human_duration(static_cast<double>(*wait)));
+    return text + fmt::format(" queue {} frame {}B", record.queue_length, record.frame_bytes);
 }
 
 std::string event_json(const Event &event) {
@@ -75,10 +90,11 @@ std::string event_comment(const Event &event) {
     const auto &record = event.record;
     auto text = fmt::format("olaf {}: {}", kind_name(record), action_and_cause(record));
     if (event.has_update())
-        text += fmt::format(", cluster {}, worker {}, count {}, age {} ns", record.cluster,
-                            record.worker, record.count, *event.age_ns());
+        text += fmt::format(", cluster {}, worker {}, updates {}, age by generation {}",
+                            record.cluster, record.worker, record.count,
+                            signed_duration(*event.age_ns()));
     if (const auto wait = event.wait_ns())
-        text += fmt::format(", waited {} ns", *wait);
+        text += fmt::format(", waited {}", human_duration(static_cast<double>(*wait)));
     return text + fmt::format(", queue {}", record.queue_length);
 }
 

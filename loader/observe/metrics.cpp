@@ -44,18 +44,20 @@ void add_window(Exposition &out, const Labels &device, const olaf_config &config
 
 } // namespace
 
-std::string metrics(const std::vector<Reading> &queues) {
+std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown) {
     Exposition out;
+    out.gauge("olaf_build_info", "The olaf that tells this; always 1.",
+              {{"version", OLAF_PROJECT_VERSION}}, 1);
     out.gauge("olaf_queues", "Queues that are attached and were read.", {},
               static_cast<double>(queues.size()));
     for (const auto &queue : queues) {
         const Labels device{{"device", queue.attachment.device}};
         add_queue(out, device, queue);
-        add_listed(out, device, queue);
+        add_listed(out, device, queue, shown);
         add_gate(out, device, queue);
         if (queue.snapshot.window)
             add_window(out, device, queue.attachment.record.config, *queue.snapshot.window);
-        add_aom(out, device, queue.aom);
+        add_aom(out, device, queue, shown);
     }
     return out.text();
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "queue_reader.hpp"
+#include "shown_clusters.hpp"
 
 namespace olaf {
 
@@ -44,13 +45,16 @@ class Exposition {
     std::vector<Family> families_;
 };
 
-/// Ages, waits and folds of a queue's clusters.
-void add_aom(Exposition &out, const Labels &device, const AomReading &aom);
+/// Ages, waits and folds of a queue's clusters. Counters of those that aren't shown stand together
+/// under cluster="other".
+void add_aom(Exposition &out, const Labels &device, const Reading &queue,
+             const ShownClusters &shown);
 
-/// Every counter and level of the list (olaf/counters.h).
-void add_listed(Exposition &out, const Labels &device, const Reading &queue);
+/// Every counter and level of the list (olaf/counters.h), and "other" as above.
+void add_listed(Exposition &out, const Labels &device, const Reading &queue,
+                const ShownClusters &shown);
 
 /// Everything that `olaf status` knows of these queues, by Prometheus's conventions.
-std::string metrics(const std::vector<Reading> &queues);
+std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown);
 
 } // namespace olaf

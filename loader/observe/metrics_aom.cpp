@@ -18,7 +18,10 @@ void add_age(Exposition &out, const Labels &cluster, const Age &age) {
               age.mean_peak_ns() * nanosecond);
     out.gauge("olaf_aom_highest_peak_seconds", "Age-of-Model, highest peak.", cluster,
               static_cast<double>(age.highest_peak_ns) * nanosecond);
-    // Their rates' quotient is the average over any range.
+}
+
+/// Their rates' quotient is the average over any range.
+void add_area(Exposition &out, const Labels &cluster, const Age &age) {
     out.counter("olaf_aom_area_square_seconds_total", "Area under the sawtooth of Age-of-Model.",
                 cluster, static_cast<double>(age.twice_area) / 2 * nanosecond * nanosecond);
     out.counter("olaf_aom_measured_seconds_total", "Time that the area is over.", cluster,
@@ -44,24 +47,47 @@ void add_up(std::array<std::uint64_t, N> &sum, const std::array<std::uint64_t, N
         sum[i] += more[i];
 }
 
+/// What counts up, of a cluster or of several together.
+void tell_sums(Exposition &out, const Labels &cluster, const ClusterAom &one) {
+    add_area(out, with(cluster, "clock", "generated"), one.generated);
+    add_area(out, with(cluster, "clock", "arrival"), one.arrival);
+    out.summary("olaf_wait_seconds", "Time that departed updates have waited.", cluster,
+                static_cast<double>(one.wait_sum) * nanosecond, one.departures);
+}
+void add_sums(ClusterAom &sum, const ClusterAom &one) {
+    for (const auto clock : {&ClusterAom::generated, &ClusterAom::arrival}) {
+        (sum.*clock).twice_area += (one.*clock).twice_area;
+        (sum.*clock).time_ns += (one.*clock).time_ns;
+    }
+    sum.wait_sum += one.wait_sum;
+    sum.departures += one.departures;
+}
+
 } // namespace
 
-void add_aom(Exposition &out, const Labels &device, const AomReading &aom) {
-    ClusterAom all;
+void add_aom(Exposition &out, const Labels &device, const Reading &queue,
+             const ShownClusters &shown) {
+    const auto &aom = queue.aom;
+    ClusterAom all, others;
     for (const auto &one : aom.clusters) {
-        const auto cluster = with(device, "cluster", std::to_string(one.cluster));
-        add_age(out, with(cluster, "clock", "generated"), one.generated);
-        add_age(out, with(cluster, "clock", "arrival"), one.arrival);
-        out.summary("olaf_wait_seconds", "Time that departed updates have waited.", cluster,
-                    static_cast<double>(one.wait_sum) * nanosecond, one.departures);
-        out.gauge("olaf_model_version_lag", "Model versions that the last departure was behind.",
-                  cluster, one.version_lag);
         all.departures += one.departures;
         all.updates += one.updates;
         add_up(all.folds, one.folds);
         add_up(all.generated.histogram, one.generated.histogram);
         add_up(all.arrival.histogram, one.arrival.histogram);
+        if (!shown.has(queue, one.cluster)) {
+            add_sums(others, one);
+            continue;
+        }
+        const auto cluster = with(device, "cluster", std::to_string(one.cluster));
+        add_age(out, with(cluster, "clock", "generated"), one.generated);
+        add_age(out, with(cluster, "clock", "arrival"), one.arrival);
+        out.gauge("olaf_model_version_lag", "Model versions that the last departure was behind.",
+                  cluster, one.version_lag);
+        tell_sums(out, cluster, one);
     }
+    if (others.departures > 0)
+        tell_sums(out, with(device, "cluster", "other"), others);
     const auto updates = static_cast<double>(all.updates);
     out.histogram("olaf_departure_updates", "Updates folded into a departing message.", device,
                   cumulative(all.folds, 1), all.departures, &updates);

@@ -86,7 +86,8 @@ class Sums {
 
 } // namespace
 
-void add_listed(Exposition &out, const Labels &device, const Reading &queue) {
+void add_listed(Exposition &out, const Labels &device, const Reading &queue,
+                const ShownClusters &shown) {
     auto numbers = queue.numbers();
     numbers.slots = nullptr; // those are told by cluster
     Sums all(out, device);
@@ -95,16 +96,19 @@ void add_listed(Exposition &out, const Labels &device, const Reading &queue) {
             value && (queue.snapshot.window || counter.field != "in_flight"))
             all.add(counter, *value);
     all.tell(false);
-    for (std::size_t id = 0; id < queue.snapshot.clusters.size(); id++) {
+    Sums others(out, with(device, "cluster", "other"));
+    for (std::uint32_t id = 0; id < queue.snapshot.clusters.size(); id++) {
         const auto &slots = queue.snapshot.clusters[id];
         if (flow_of(slots).received == 0)
             continue; // never heard of
-        Sums cluster(out, with(device, "cluster", std::to_string(id)));
+        Sums own(out, with(device, "cluster", std::to_string(id)));
+        auto &cluster = shown.has(queue, id) ? own : others;
         for (const auto &counter : counters())
             if (const auto value = counter.in({.slots = &slots}))
                 cluster.add(counter, *value);
-        cluster.tell(true);
+        own.tell(true);
     }
+    others.tell(true);
 }
 
 } // namespace olaf

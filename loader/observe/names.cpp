@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "names.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -33,6 +34,12 @@ std::string_view cause_name(const olaf_event &event) {
     if (event.kind == OLAF_EVENT_DROP && event.detail == OLAF_DROPPED_NOT_ALLOWED)
         return pick(refused_reasons, event.cause);
     return "";
+}
+
+bool names_updates(std::string_view name) {
+    return name != event_kinds[OLAF_EVENT_LOSS].key &&
+           name != dropped_reasons[OLAF_DROPPED_MALFORMED].key &&
+           std::ranges::find(lost_reasons, name, &Reason::key) == std::ranges::end(lost_reasons);
 }
 
 const std::vector<std::string> &event_names() {

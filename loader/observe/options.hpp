@@ -48,6 +48,9 @@ struct ServeOptions {
     std::vector<std::string> devices; ///< none: every queue of the namespace, as they come and go
     std::string bind = "127.0.0.1";   ///< numeric address; elsewhere than loopback only if asked
     std::uint16_t port = 9435;        ///< 0: one that is free, which is then printed
+    bool wait = false;                ///< for queues that aren't there yet; else that is a failure
+    /// Series for at most so many clusters of a queue; nothing: for each.
+    std::optional<std::uint32_t> top_clusters = {};
 };
 
 } // namespace olaf

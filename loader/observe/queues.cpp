@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "live_json.hpp"
+#include "metrics.hpp"
 
 namespace olaf {
 namespace {
@@ -72,6 +73,15 @@ Result<nlohmann::ordered_json> Queues::live() {
     }
     looks_ = std::move(kept); // without those that have gone
     return list;
+}
+
+Result<std::string> Queues::metrics() {
+    const std::scoped_lock lock(mutex_);
+    const auto readings = read();
+    if (!readings)
+        return std::unexpected(readings.error());
+    shown_.choose(*readings);
+    return olaf::metrics(*readings, shown_);
 }
 
 } // namespace olaf

@@ -8,14 +8,17 @@
 #include <nlohmann/json.hpp>
 
 #include "cluster_rows.hpp"
+#include "shown_clusters.hpp"
 
 namespace olaf {
 
 /// Reads when it is asked, and only then: nobody looking costs nothing. Any thread may ask.
 class Queues {
   public:
-    /// Only these devices; none: every queue of this network namespace.
-    explicit Queues(std::vector<std::string> devices) : devices_(std::move(devices)) {}
+    /// Only these devices; none: every queue of this network namespace. Metrics of so many clusters
+    /// of a queue at most; nothing: of each.
+    Queues(std::vector<std::string> devices, std::optional<std::uint32_t> top_clusters)
+        : devices_(std::move(devices)), shown_(top_clusters) {}
 
     /// Each as it is now.
     Result<std::vector<Reading>> read();
@@ -23,6 +26,9 @@ class Queues {
     /// Each since the look before, which several readers of the page share: an array of
     /// docs/schema/live.json.
     Result<nlohmann::ordered_json> live();
+
+    /// Each for Prometheus.
+    Result<std::string> metrics();
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -37,6 +43,7 @@ class Queues {
     const std::vector<std::string> devices_;
     std::mutex mutex_;                  ///< guards the rest
     std::map<std::string, Look> looks_; ///< by identity
+    ShownClusters shown_;
 };
 
 } // namespace olaf

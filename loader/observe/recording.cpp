@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <ctime>
 
 #include "listener.hpp"
 
@@ -26,7 +27,10 @@ class Recorder {
   public:
     Recorder(const Signals &signals, std::uint64_t for_ns)
         : signals_(signals), start_(Clock::now()), end_(start_ + nanoseconds(for_ns)),
-          pause_(std::clamp<std::uint64_t>(for_ns / looks, 2'000'000, 1'000'000'000)) {}
+          pause_(std::clamp<std::uint64_t>(for_ns / looks, 2'000'000, 1'000'000'000)) {
+        recording.started_ns = static_cast<std::uint64_t>(start_.time_since_epoch().count());
+        recording.started_s = std::time(nullptr);
+    }
 
     bool take(const Event &event) {
         const auto &record = event.record;
@@ -38,6 +42,7 @@ class Recorder {
                                                start_.time_since_epoch().count()) /
                            1e9, // both CLOCK_MONOTONIC
                  .cluster = record.cluster,
+                 .segment = record.segment,
                  .count = record.count,
                  .generated_age_ns = event.age_ns().value_or(0),
                  .arrival_age_ns = static_cast<std::int64_t>(event.engine_age_ns().value_or(0)),

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "cluster_rows.hpp"
@@ -16,6 +18,7 @@ namespace olaf {
 struct Departure {
     double time_s = 0; ///< since the recording began
     std::uint32_t cluster = 0;
+    std::uint32_t segment = 0;
     std::uint32_t count = 0; ///< updates folded in
     std::int64_t generated_age_ns = 0;
     std::int64_t arrival_age_ns = 0;
@@ -27,9 +30,19 @@ struct Occupancy {
     std::uint64_t length = 0;
 };
 
+/// Where a report comes from, for whoever reads it later.
+struct ReportOrigin {
+    std::string host;
+    std::string attached_with; ///< a command that makes such a queue; "": can't be told
+    std::string reported_with; ///< a command that makes such a report
+};
+
 struct Recording {
+    ReportOrigin about;
     Reading first, last;
     Rows rows; ///< between those: exact, whatever was missed below
+    std::int64_t started_s = 0;   ///< Unix time
+    std::uint64_t started_ns = 0; ///< CLOCK_MONOTONIC
     double seconds = 0;
     std::vector<Departure> departures;            ///< as they left; the first `most_departures`
     std::vector<Occupancy> occupancy;             ///< at even intervals
@@ -53,6 +66,11 @@ struct Lost {
 };
 /// All reasons whose counters are known, also those of which there was none.
 std::vector<Lost> losses_by_reason(const Recording &recording);
+
+/// The highest age that a cluster had in that time just before an update departed that was newer;
+/// nothing without one. Of a recording that misses departures, the highest that is known.
+std::optional<std::uint64_t> recorded_peak_ns(const Recording &recording, std::uint32_t cluster,
+                                              AgeClock clock);
 
 /// Jain's index over the clusters' average ages in that time.
 double recorded_fairness(const Recording &recording, AgeClock clock);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -78,8 +79,8 @@ std::string losses_csv(const Recording &recording) {
     return text;
 }
 
-Json age_json(const RecentAge &age) {
-    return {{"average_ns", age.average_ns()}, {"peak_highest_ns", age.highest_ns}};
+Json age_json(double average_ns, const std::optional<std::uint64_t> &peak_ns) {
+    return {{"average_ns", average_ns}, {"peak_highest_ns", peak_ns ? Json(*peak_ns) : Json()}};
 }
 
 } // namespace
@@ -110,6 +111,10 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
     Json clusters = Json::array(), losses = Json::object();
     for (const auto &row : rows.clusters) {
         const bool aged = row.aom.segments > 0;
+        const auto age = [&](double average_ns, AgeClock by) {
+            return aged ? age_json(average_ns, recorded_peak_ns(recording, row.cluster, by))
+                        : Json();
+        };
         clusters.push_back(
             {{"cluster", row.cluster},
              {"received", row.recent.received},
@@ -118,12 +123,18 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
              {"updates_out", row.recent.updates_out},
              {"dropped", row.recent.dropped},
              {"fold_factor", row.recent.fold_factor()},
-             {"by_generated", aged ? age_json(row.generated) : Json()},
-             {"by_arrival", aged ? age_json(row.arrival) : Json()}});
+             {"by_generated", age(row.generated.average_ns(), AgeClock::generated)},
+             {"by_arrival", age(row.arrival.average_ns(), AgeClock::arrival)}});
     }
     for (const auto &[reason, number, unit] : losses_by_reason(recording))
         losses[reason] = number;
-    return {{"seconds", recording.seconds},
+    return {{"host", recording.about.host},
+            {"version", OLAF_PROJECT_VERSION},
+            {"started", fmt::format("{:%FT%TZ}", fmt::gmtime(recording.started_s))},
+            {"attached_with", recording.about.attached_with.empty() ? Json()
+                                                              : Json(recording.about.attached_with)},
+            {"reported_with", recording.about.reported_with},
+            {"seconds", recording.seconds},
             {"clock", clock == AgeClock::arrival ? "arrival" : "generated"},
             {"departures_recorded", recording.departures.size()},
             {"departures_told", recording.events},

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cerrno>
 #include <fstream>
 #include <iterator>
 
-#include "loader/datapath/config.hpp"
 #include "loader/text/human.hpp"
-#include "loader/text/names.hpp"
-#include "loader/text/units.hpp"
+#include "page.hpp"
 #include "report_files.hpp"
 #include "verdict.hpp"
 #include "words.hpp"
@@ -21,24 +20,21 @@ constexpr auto head = R"(<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Olaf: {device}, {seconds:.3g} s</title>
+<meta name="color-scheme" content="light dark">
+<title>Olaf: {device} on {host}, {started}</title>
 <style>
-:root {{ color-scheme: light dark; --page: #f6f7f9; --card: #fff; --text: #1b1f24; --faint: #5c6570; --line: #dfe3e8; }}
-@media (prefers-color-scheme: dark) {{ :root {{ --page: #12151a; --card: #1b2027; --text: #e6e9ed; --faint: #98a2ae; --line: #2d343d; }} }}
-body {{ max-width: 70rem; margin: 0 auto; padding: 1rem; background: var(--page); color: var(--text); font: 1rem/1.45 system-ui, sans-serif; }}
-h1 {{ font-size: 1.4rem; margin: 0; }}
-h2 {{ font-size: 1.1rem; margin: 1.6rem 0 0.3rem; }}
-p {{ margin: 0.2rem 0; color: var(--faint); }}
-img {{ width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 0.6rem; }}
-.table {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums; background: var(--card); }}
-th, td {{ text-align: right; padding: 0.3rem 0.7rem; border-bottom: 1px solid var(--line); white-space: nowrap; }}
+{looks}h2 {{ font-size: 1.1rem; margin: 1.6rem 0 0.3rem; }}
+.lead, .note {{ margin: 0.2rem 0; color: var(--faint); }}
+.facts table {{ width: auto; }}
+.facts th {{ font-weight: 500; color: var(--faint); white-space: normal; }}
+.origin td {{ text-align: left; white-space: normal; overflow-wrap: anywhere; }}
+.picture {{ overflow-x: auto; padding: 0; }}
+.picture img {{ display: block; width: 100%; min-width: 34rem; height: auto; border-radius: 0.6rem; }}
 th:first-child {{ text-align: left; }}
 </style>
 </head>
 <body>
-<h1>Olaf on {device}: {seconds:.3g} s recorded</h1>
-<p>{about}</p>
+<header><h1>Olaf</h1><span class="lead">{device} on {host}, {seconds:.3g} s from {started}</span></header>
 <p>At the end: {verdict}</p>
 {warning})";
 
@@ -65,14 +61,47 @@ std::string base64(const std::string &bytes) {
 }
 
 std::string age_text(const ClusterRow &row, double ns) {
-    return row.aom.segments == 0 ? "–" : human_duration(ns);
+    return row.aom.segments == 0 ? "–" : row.idle ? "idle" : human_duration(ns);
+}
+
+std::string peak_text(const Recording &recording, const ClusterRow &row, AgeClock clock) {
+    const auto peak_ns = recorded_peak_ns(recording, row.cluster, clock);
+    return peak_ns ? human_duration(static_cast<double>(*peak_ns)) : "–";
+}
+
+class Table {
+  public:
+    void row(const char *name, const std::string &value) {
+        rows_ += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, value);
+    }
+    [[nodiscard]] std::string text(const char *title, const char *kind) const {
+        return fmt::format("<h2>{}</h2>\n<div class=\"card facts {}\"><table>\n{}</table></div>\n", title,
+                           kind, rows_);
+    }
+
+  private:
+    std::string rows_;
+};
+
+/// Where it comes from, and how it was asked for.
+std::string origin(const Recording &recording, const std::string &started) {
+    Table table;
+    const auto &about = recording.about;
+    table.row("host", escaped(about.host));
+    table.row("device", escaped(recording.last.attachment.device));
+    table.row("recorded", fmt::format("{:.3g} s from {}", recording.seconds, started));
+    table.row("queue", about.attached_with.empty()
+                           ? "its options can't be told: its output has gone"
+                           : "<code>" + escaped(about.attached_with) + "</code>");
+    table.row("mode", recording.last.attachment.record.skb_mode ? "skb" : "native");
+    table.row("this report", "<code>" + escaped(about.reported_with) + "</code>");
+    table.row("version", "olaf " OLAF_PROJECT_VERSION);
+    return table.text("Where this is from", "origin");
 }
 
 std::string summary(const Recording &recording) {
-    std::string rows;
-    const auto row = [&](const char *name, const std::string &value) {
-        rows += fmt::format("<tr><th>{}</th><td>{}</td></tr>\n", name, value);
-    };
+    Table table;
+    const auto row = [&](const char *name, const std::string &value) { table.row(name, value); };
     const auto &flow = recording.rows.recent;
     row("messages received", fmt::format("{}", flow.received));
     row("messages out", fmt::format("{}", flow.messages_out));
@@ -83,59 +112,73 @@ std::string summary(const Recording &recording) {
         fmt::format("{:.4f}", recorded_fairness(recording, AgeClock::generated)));
     row("Jain's fairness of AoM, by arrival",
         fmt::format("{:.4f}", recorded_fairness(recording, AgeClock::arrival)));
-    return "<h2>In all</h2>\n<div class=\"table\"><table>\n" + rows + "</table></div>\n";
+    return table.text("In all", "");
 }
 
 /// By the names of `olaf status`, those of which there was any.
 std::string losses(const Recording &recording) {
-    std::string rows;
+    Table table;
+    bool any = false;
     for (const auto &[reason, number, unit] : losses_by_reason(recording))
-        if (number != 0)
-            rows += fmt::format("<tr><th>{}</th><td>{} {}</td></tr>\n", reason, number,
-                                unit_text(number, unit));
-    return rows.empty()
-               ? "<h2>Lost</h2>\n<p>Nothing.</p>\n"
-               : "<h2>Lost</h2>\n<div class=\"table\"><table>\n" + rows + "</table></div>\n";
+        if (number != 0) {
+            table.row(reason.c_str(), fmt::format("{} {}", number, unit_text(number, unit)));
+            any = true;
+        }
+    return any ? table.text("Lost", "") : "<h2>Lost</h2>\n<p>Nothing.</p>\n";
 }
 
 std::string clusters(const Recording &recording) {
-    std::string text = "<h2>Clusters</h2>\n<p>Averages are of the recording; a peak is the highest "
-                       "age in it.</p>\n<div class=\"table\"><table>\n<tr><th>cluster"
-                       "</th><th>messages in</th><th>messages out</th><th>updates in each"
-                       "</th><th>messages dropped</th>"
-                       "<th>AoM by generation</th><th>peak</th><th>AoM by arrival</th>"
-                       "<th>peak</th></tr>\n";
+    std::string text = "<h2>Clusters</h2>\n<p class=\"note\">In the recording: messages, and "
+                       "averages and highest peaks of Age-of-Model.</p>\n"
+                       "<div class=\"card\"><table>\n<tr>";
+    for (const auto *title : {"cluster", "messages in", "messages out", "updates in each",
+                              "messages dropped", "AoM by generation", "highest", "AoM by arrival",
+                              "highest"})
+        text += fmt::format("<th scope=\"col\">{}</th>", title);
+    text += "</tr>\n";
     for (const auto &row : recording.rows.clusters)
         text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td>"
                             "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                             row.cluster, row.recent.received, row.recent.messages_out,
                             row.recent.fold_factor(), row.recent.dropped,
                             age_text(row, row.generated.average_ns()),
-                            age_text(row, static_cast<double>(row.generated.highest_ns)),
+                            peak_text(recording, row, AgeClock::generated),
                             age_text(row, row.arrival.average_ns()),
-                            age_text(row, static_cast<double>(row.arrival.highest_ns)));
+                            peak_text(recording, row, AgeClock::arrival));
     return text + "</table></div>\n";
 }
 
 std::string warning(const Recording &recording) {
     std::string text;
     if (recording.missed > 0)
-        text += fmt::format("<p>{} departures were too many to be told and are missing in the "
+        text += fmt::format("<p class=\"note\">{} departures were too many to be told and are missing in the "
                             "pictures, not in the tables.</p>\n",
                             recording.missed);
     if (recording.events > recording.departures.size())
-        text += fmt::format("<p>The sawtooths are of the first {} departures.</p>\n",
+        text += fmt::format("<p class=\"note\">The sawtooths are of the first {} departures.</p>\n",
                             recording.departures.size());
     return text;
 }
 
-/// What was attached, in a sentence.
-std::string about(const Record &record) {
-    const std::string target = record.target;
-    return fmt::format(
-        "Policy {}, {} mode, rate {}, delivered {}{}.", policy_name(record.config.default_policy),
-        record.skb_mode ? "skb" : "native", rate_text(record.config.rate_bps),
-        deliver_names[record.config.deliver % 3], target.empty() ? "" : " to " + target);
+/// A file of the folder as an address of its own; nothing if it can't be read.
+Result<std::string> inlined(const std::filesystem::path &path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+    if (!file || bytes.empty())
+        return fail("read", path.native(), errno);
+    return "data:image/png;base64," + base64(bytes);
+}
+
+/// A picture, in the theme that the reader's screen is in.
+Result<std::string> figure(const std::filesystem::path &directory, const Picture &picture) {
+    const auto light = inlined(directory / (picture.name + ".png"));
+    const auto dark = inlined(directory / (picture.name + "-dark.png"));
+    if (!light || !dark)
+        return light ? dark : light;
+    return fmt::format("<h2>{0}</h2>\n<p class=\"note\">{1}</p>\n<div class=\"card picture\">"
+                       "<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"{3}\">\n"
+                       "<img alt=\"{0}. {1}\" src=\"{2}\"></picture></div>\n",
+                       escaped(picture.title), escaped(picture.note), *light, *dark);
 }
 
 } // namespace
@@ -144,23 +187,21 @@ Result<void> write_page(const std::filesystem::path &directory, const Recording 
                         const std::vector<Picture> &pictures) {
     const auto &attachment = recording.last.attachment;
     const auto verdict = judge(attachment, recording.last, recording.last.host);
+    const auto started = fmt::format("{:%F %T} UTC", fmt::gmtime(recording.started_s));
     auto page = fmt::format(head, fmt::arg("device", escaped(attachment.device)),
+                            fmt::arg("host", escaped(recording.about.host)),
+                            fmt::arg("started", started), fmt::arg("looks", page_looks),
                             fmt::arg("seconds", recording.seconds),
-                            fmt::arg("about", escaped(about(attachment.record))),
                             fmt::arg("verdict", escaped(verdict_line(verdict.first))),
                             fmt::arg("warning", warning(recording)));
     page += summary(recording) + losses(recording);
     for (const auto &picture : pictures) {
-        const auto path = directory / (picture.name + ".png");
-        std::ifstream file(path, std::ios::binary);
-        const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-        if (!file || bytes.empty())
-            return fail("read", path.native(), errno);
-        page += fmt::format("<h2>{0}</h2>\n<p>{1}</p>\n<img alt=\"{0}\" "
-                            "src=\"data:image/png;base64,{2}\">\n",
-                            picture.title, picture.note, base64(bytes));
+        const auto shown = figure(directory, picture);
+        if (!shown)
+            return std::unexpected(shown.error());
+        page += *shown;
     }
-    page += clusters(recording) + "</body>\n</html>\n";
+    page += clusters(recording) + origin(recording, started) + "</body>\n</html>\n";
     return write_file(directory / "index.html", page);
 }
 

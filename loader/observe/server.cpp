@@ -2,11 +2,11 @@
 #include "server.hpp"
 
 #include <httplib.h>
+#include <netdb.h>
 
 #include <cerrno>
 
 #include "live_json.hpp"
-#include "metrics.hpp"
 #include "page.hpp"
 
 namespace olaf {
@@ -24,6 +24,30 @@ constexpr auto content_policy = "default-src 'none'; script-src 'unsafe-inline';
 void refuse(httplib::Response &response, const Error &error) {
     response.status = 503;
     response.set_content("olaf: " + error.message() + "\n", "text/plain; charset=utf-8");
+}
+
+/// Whether the text is an address, or a name of one.
+Result<void> resolves(const std::string &address) {
+    addrinfo *found = nullptr;
+    const int error = ::getaddrinfo(address.c_str(), nullptr, nullptr, &found);
+    if (error != 0)
+        return fail("listen on", "'" + address + "'", 0, "give --bind an address of this host",
+                    ::gai_strerror(error));
+    ::freeaddrinfo(found);
+    return {};
+}
+
+std::string hint_for(int code) {
+    switch (code) {
+    case EADDRINUSE:
+        return "choose another with --port";
+    case EADDRNOTAVAIL:
+        return "give --bind an address of this host; ip address shows them";
+    case EACCES:
+        return "choose a port above 1023 with --port";
+    default:
+        return "";
+    }
 }
 
 } // namespace
@@ -67,23 +91,25 @@ void Server::route() {
         response.set_content(counters_json().dump(), "application/json");
     });
     http_->Get("/metrics", [this](const Request &, Response &response) {
-        if (const auto readings = queues_.read())
-            response.set_content(metrics(*readings), "text/plain; version=0.0.4; charset=utf-8");
+        if (const auto text = queues_.metrics())
+            response.set_content(*text, "text/plain; version=0.0.4; charset=utf-8");
         else
-            refuse(response, readings.error());
+            refuse(response, text.error());
     });
 }
 
 Result<std::unique_ptr<Server>> Server::start(const std::string &address, std::uint16_t port,
                                               Queues &queues) {
     std::unique_ptr<Server> self(new Server(queues));
+    if (auto known = resolves(address); !known)
+        return std::unexpected(known.error());
     errno = 0;
     const int bound = port == 0 ? self->http_->bind_to_any_port(address)
                       : self->http_->bind_to_port(address, port) ? port
                                                                  : -1;
     if (bound <= 0)
-        return fail("listen on", address + " port " + std::to_string(port), errno,
-                    errno == EADDRINUSE ? "choose another with --port" : "");
+        return fail("listen on", address + ", port " + std::to_string(port), errno,
+                    hint_for(errno));
     self->port_ = static_cast<std::uint16_t>(bound);
     self->thread_ = std::jthread([server = self.get()] { server->http_->listen_after_bind(); });
     // stop() only stops a server that runs.

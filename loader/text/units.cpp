@@ -22,6 +22,11 @@ constexpr std::array rate_units{Unit{"bit", 1}, Unit{"kbit", 1e3}, Unit{"mbit", 
                                 Unit{"gbit", 1e9}, Unit{"tbit", 1e12}};
 constexpr std::array time_units{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}};
 
+std::unexpected<Error> out_of_range(std::string_view text, std::string range) {
+    return fail("take", fmt::format("'{}'", text), 0, "give " + std::move(range),
+                "it is out of range");
+}
+
 std::unexpected<Error> bad(std::string_view what, std::string_view text, std::string hint) {
     return fail(fmt::format("read {}", what), fmt::format("'{}'", text), 0, std::move(hint));
 }
@@ -71,7 +76,7 @@ Result<Rate> parse_rate(std::string_view text) {
     if (!bps)
         return bad("rate", text, "write 20gbit, 10kbit, line or unlimited");
     if (*bps < 1'000 || *bps > 1'000'000'000'000)
-        return bad("rate", text, "give 1kbit ... 1tbit");
+        return out_of_range(text, "1kbit ... 1tbit");
     return Rate{.bps = *bps};
 }
 
@@ -85,8 +90,11 @@ Result<std::uint64_t> parse_duration(std::string_view text) {
 Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, std::uint32_t most) {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < least || value > most)
+    const bool number = error != std::errc::invalid_argument && end == text.data() + text.size();
+    if (!number)
         return bad("number", text, fmt::format("give {} ... {}", least, most));
+    if (error == std::errc::result_out_of_range || value < least || value > most)
+        return out_of_range(text, fmt::format("{} ... {}", least, most));
     return value;
 }
 
@@ -95,8 +103,11 @@ Result<std::optional<std::uint32_t>> parse_count_or(std::string_view word, std::
     if (text == word)
         return std::optional<std::uint32_t>{};
     const auto value = parse_count(text, least, most);
-    if (!value)
-        return bad("number", text, fmt::format("give {} ... {} or {}", least, most, word));
+    if (!value) {
+        auto error = value.error();
+        error.hint += fmt::format(" or {}", word);
+        return std::unexpected(std::move(error));
+    }
     return std::optional{*value};
 }
 
@@ -104,8 +115,11 @@ Result<Window> parse_window(std::string_view text) {
     if (text == "off")
         return Window{};
     const auto most = parse_count_or("auto", text, 1, OLAF_MAX_WINDOW);
-    if (!most)
-        return bad("window", text, fmt::format("give 1 ... {}, auto or off", OLAF_MAX_WINDOW));
+    if (!most) {
+        auto error = most.error();
+        error.hint = fmt::format("give 1 ... {}, auto or off", OLAF_MAX_WINDOW);
+        return std::unexpected(std::move(error));
+    }
     return Window{.automatic = !*most, .most = most->value_or(OLAF_MAX_WINDOW)};
 }
 

@@ -109,6 +109,15 @@ TEST_F(Reporting, WritesWhatHappened) {
     EXPECT_GT(report["losses"]["dropped_full"], 0) << report["losses"];
     EXPECT_EQ(lost, report["dropped"].get<double>());
     EXPECT_EQ(report["clusters"].size(), 9u);
+    EXPECT_EQ(report["attached_with"],
+              "olaf attach in --forward out --queue 4 --rate 200kbit");
+    EXPECT_EQ(report["reported_with"], "olaf report in --for 1.5s --clock generated");
+    for (const auto &cluster : report["clusters"]) {
+        ASSERT_FALSE(cluster["by_arrival"].is_null()) << cluster;
+        const auto &age = cluster["by_arrival"];
+        ASSERT_FALSE(age["peak_highest_ns"].is_null()) << cluster;
+        EXPECT_GE(age["peak_highest_ns"].get<double>(), age["average_ns"].get<double>() / 2);
+    }
 
     const auto folds = numbers(directory + "/folds.csv");
     ASSERT_FALSE(folds.empty());
@@ -128,7 +137,9 @@ TEST_F(Reporting, WritesWhatHappened) {
     }
     for (std::size_t at = 0; (at = page.find("data:image/png;base64,iVBOR", at)) != page.npos; at++)
         pictures++;
-    EXPECT_EQ(pictures, 4u);
+    EXPECT_EQ(pictures, 8u); // each in both themes
+    for (const auto *told : {"Where this is from", "<th scope=\"row\">host</th>", "--rate 200kbit"})
+        EXPECT_NE(page.find(told), page.npos) << told;
     EXPECT_EQ(page.find("://"), page.npos); // it fetches nothing
 }
 

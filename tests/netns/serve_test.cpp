@@ -14,29 +14,29 @@ namespace {
 
 class Serving : public testing::Test {
   protected:
+    /// The command as nobody, with these capabilities.
+    static std::vector<std::string> nobody(const std::string &capabilities,
+                                           std::vector<std::string> more = {}) {
+        const auto caps = "-all" + capabilities;
+        std::vector<std::string> command{
+            "setpriv",        "--reuid", "65534",          "--regid", "65534", "--clear-groups",
+            "--inh-caps",     caps,      "--bounding-set", caps,      "--ambient-caps",
+            caps,             "--no-new-privs",            OLAF_BINARY, "serve", "--port", "0"};
+        command.insert(command.end(), more.begin(), more.end());
+        return command;
+    }
     /// As the service does: nobody, with two capabilities, on a free port.
     Process serve(std::vector<std::string> more = {}) const {
-        std::vector<std::string> command{"setpriv",
-                                         "--reuid",
-                                         "65534",
-                                         "--regid",
-                                         "65534",
-                                         "--clear-groups",
-                                         "--inh-caps",
-                                         "-all,+bpf,+dac_read_search",
-                                         "--bounding-set",
-                                         "-all,+bpf,+dac_read_search",
-                                         "--ambient-caps",
-                                         "-all,+bpf,+dac_read_search",
-                                         "--no-new-privs",
-                                         OLAF_BINARY,
-                                         "serve",
-                                         "--port",
-                                         "0"};
-        command.insert(command.end(), more.begin(), more.end());
-        Process process(command, {}, &bed.host);
+        Process process(nobody(",+bpf,+dac_read_search", std::move(more)), {}, &bed.host);
         process.await_output("/metrics\n");
         return process;
+    }
+    /// A command that ends at once, with status 1 and a line that has these words.
+    void expect_failure(const std::vector<std::string> &command, const std::string &words) const {
+        const auto told = run(command, {}, &bed.host);
+        EXPECT_EQ(told.status, 1) << told.out << told.err;
+        EXPECT_NE(told.err.find(words), std::string::npos) << told.err;
+        EXPECT_EQ(std::ranges::count(told.err, '\n'), 1) << told.err;
     }
     static std::string url(const Process &server) {
         const auto text = server.output();
@@ -174,6 +174,67 @@ TEST_F(Serving, ListensWhereItIsToldAndNowhereElse) {
     EXPECT_EQ(samples(get(url(wide) + "metrics")).at("olaf_queues"), 1);
 }
 
+TEST_F(Serving, FailsForADeviceThatHasNoQueue) {
+    expect_failure({OLAF_BINARY, "serve", "in"}, "cannot find a queue on in: none is attached");
+    expect_failure({OLAF_BINARY, "serve", "nowhere"}, "cannot find device nowhere");
+    bed.attach();
+    expect_failure({OLAF_BINARY, "serve", "in", "out"}, "cannot find a queue on out");
+}
+
+TEST_F(Serving, FailsWithoutTheRightToRead) {
+    bed.attach();
+    for (const auto *capabilities : {"", ",+bpf", ",+dac_read_search"})
+        expect_failure(nobody(capabilities), "CAP_BPF and CAP_DAC_READ_SEARCH");
+}
+
+TEST_F(Serving, WaitsForTheQueueIfAskedTo) {
+    Process server(nobody(",+bpf,+dac_read_search", {"in", "--wait"}), {}, &bed.host);
+    server.await_output("waiting: cannot find a queue on in: none is attached\n");
+    bed.attach();
+    server.await_output("/metrics\n");
+    Process other(nobody(",+bpf,+dac_read_search", {"out", "--wait"}), {}, &bed.host);
+    other.await_output("waiting");
+    other.kill(SIGTERM);
+    EXPECT_EQ(other.wait().status, 0);
+}
+
+TEST_F(Serving, NamesTheAddressThatItCantListenOn) {
+    expect_failure({OLAF_BINARY, "serve", "--bind", "192.0.2.77"},
+                   "cannot listen on 192.0.2.77, port 9435: Cannot assign requested address");
+    expect_failure({OLAF_BINARY, "serve", "--bind", "[::1]"}, "cannot listen on '[::1]'");
+}
+
+TEST_F(Serving, TellsOfTheBusiestClustersAloneIfAskedTo) {
+    bed.attach();
+    for (std::uint32_t cluster = 0; cluster < 5; cluster++)
+        for (std::uint32_t i = 0; i <= cluster; i++)
+            worker.send(Update{.cluster = cluster, .worker = i}, bed.target(4));
+    bed.olaf.await_drained(15);
+    auto server = serve({"--top-clusters", "2"});
+    const auto clusters_told = [&] {
+        std::map<std::string, double> updates;
+        for (const auto &[name, value] : samples(get(url(server) + "metrics")))
+            if (const auto at = name.find("cluster=\""); at != name.npos) {
+                const auto id = name.substr(at + 9, name.find('"', at + 9) - at - 9);
+                const bool out = name.starts_with("olaf_updates_total") &&
+                                 name.find("fate=\"out\"") != name.npos;
+                updates[id] += out ? value : 0;
+            }
+        return updates;
+    };
+    using Told = std::map<std::string, double>;
+    EXPECT_EQ(clusters_told(), (Told{{"3", 4}, {"4", 5}, {"none", 0}, {"other", 6}}));
+    // Those that catch up stay among the others, whose counters never fall.
+    for (std::uint32_t i = 0; i < 20; i++)
+        worker.send(Update{.cluster = 0, .worker = i}, bed.target(4));
+    bed.olaf.await_drained(35);
+    EXPECT_EQ(clusters_told(), (Told{{"3", 4}, {"4", 5}, {"none", 0}, {"other", 26}}));
+    auto none = serve({"--top-clusters", "0"});
+    const auto checked = run({"promtool", "check", "metrics"}, get(url(none) + "metrics"));
+    EXPECT_EQ(checked.status, 0) << checked.out << checked.err;
+    EXPECT_NE(get(url(none) + "metrics").find("olaf_build_info{version="), std::string::npos);
+}
+
 TEST_F(Serving, ABrowserShowsThePage) {
     bed.attach({"--rate", "100kbit", "--queue", "8"});
     const auto frames = frames_of(bed, random_updates(90, 9, 8, 5));
@@ -192,6 +253,10 @@ TEST_F(Serving, ABrowserShowsThePage) {
     const auto seen = run_script("browser.py", arguments, {}, &bed.host);
     ASSERT_EQ(seen.status, 0) << seen.err << seen.out;
     const auto found = nlohmann::json::parse(seen.out);
+    for (const auto &[chart, word] : {std::pair{"aom-chart", "mean "}, {"rate-chart", "dropped "},
+                                      {"queue-chart", "waiting "}})
+        EXPECT_NE(found["tips"][chart].get<std::string>().find(word), std::string::npos)
+            << found["tips"];
     for (const auto *view : {"light", "dark", "phone"}) {
         EXPECT_EQ(found[view]["about"], "olaf, native, 100 kbit/s, forward to out");
         EXPECT_EQ(found[view]["capacity"], "8");

@@ -129,6 +129,14 @@ TEST_F(Tracing, EndsWithItsReader) {
     EXPECT_NE(told.find("\nended 0\n"), std::string::npos) << told;
 }
 
+TEST_F(Tracing, SaysThatAClusterCantCome) {
+    const auto told = bed.olaf({"trace", "in", "--cluster", "5000", "--for", "1ms"});
+    EXPECT_EQ(told.status, 0) << told.err;
+    EXPECT_NE(told.err.find("olaf: cluster 5000 is beyond the queue's limit, 0 ... 1023"),
+              std::string::npos)
+        << told.err;
+}
+
 TEST_F(Tracing, ThereIsOneListenerAtATime) {
     {
         Trace first(bed, worker);

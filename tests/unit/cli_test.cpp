@@ -4,11 +4,17 @@
 
 #include <arpa/inet.h>
 
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "loader/cli/cli.hpp"
+#include "loader/cli/help.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
@@ -40,6 +46,10 @@ void expect_usage(std::initializer_list<const char *> words, const std::string &
     ASSERT_NE(farewell, nullptr);
     EXPECT_EQ(farewell->status, 2);
     EXPECT_NE(farewell->text.find(trouble), std::string::npos) << farewell->text;
+    EXPECT_TRUE(farewell->text.starts_with("olaf: ")) << farewell->text;
+    EXPECT_EQ(std::ranges::count(farewell->text, '\n'), 1) << farewell->text;
+    for (const auto *parsers : {"Requires at", "At least 1", "Could not", "required"})
+        EXPECT_EQ(farewell->text.find(parsers), std::string::npos) << farewell->text;
 }
 
 TEST(CommandLine, reads_attach) {
@@ -86,12 +96,17 @@ TEST(CommandLine, reads_cluster) {
 }
 
 TEST(CommandLine, refuses_wrong_usage) {
-    expect_usage({}, "subcommand");
-    expect_usage({"atach", "eth0"}, "atach");
-    expect_usage({"attach", "--local"}, "device");
+    expect_usage({}, "a command is missing");
+    expect_usage({"atach", "eth0"}, "there is no command 'atach'");
+    expect_usage({"cluster", "frob"}, "there is no command 'frob'; olaf cluster --help");
+    expect_usage({"attach", "eth0", "--local", "--frob"}, "there is no option '--frob'; olaf attach");
+    expect_usage({"status", "eth0", "eth1"}, "'eth1' is a word too many");
+    expect_usage({"attach", "--local"}, "DEV is missing");
+    expect_usage({"status", "--netns"}, "--netns takes NAME");
+    expect_usage({"report", "eth0"}, "--output DIR is missing");
     expect_usage({"attach", "eth0"}, "--local");
-    expect_usage({"attach", "eth0", "--local", "--forward", "eth1"}, "at most 1");
-    expect_usage({"attach", "eth0", "--local", "--port", "0"}, "1 ... 65535");
+    expect_usage({"attach", "eth0", "--local", "--forward", "eth1"}, "only one can be given of --local, --forward DEV2");
+    expect_usage({"attach", "eth0", "--local", "--port", "0"}, "cannot take '0': it is out of range; give 1 ... 65535");
     expect_usage({"attach", "eth0", "--local", "--port", "65536"}, "1 ... 65535");
     expect_usage({"attach", "eth0", "--local", "--rate", "20"}, "20gbit");
     expect_usage({"attach", "eth0", "--local", "--mode", "fast"}, "--mode");
@@ -99,7 +114,7 @@ TEST(CommandLine, refuses_wrong_usage) {
     expect_usage({"attach", "eth0", "--local", "--drain-interval", "1us"}, "10us");
     expect_usage({"attach", "eth0", "--local", "--allow", "10.0.0.1/8"}, "must be zero");
     expect_usage({"cluster", "set", "eth0", "3"}, "--max-count");
-    expect_usage({"cluster", "set", "eth0", "--policy", "fifo"}, "clusters");
+    expect_usage({"cluster", "set", "eth0", "--policy", "fifo"}, "ID|FIRST-LAST is missing");
     expect_usage({"cluster", "set", "eth0", "3", "--max-count", "0"}, "1 ... 65535");
 }
 
@@ -131,12 +146,80 @@ TEST(CommandLine, replace_needs_no_delivery) {
 
 TEST(CommandLine, help_and_version_are_no_failure) {
     for (auto words :
-         {std::initializer_list<const char *>{"--help"}, {"attach", "--help"}, {"--version"}}) {
+         {std::initializer_list<const char *>{"--help"}, {"attach", "--help"}, {"--version"}, {"-V"},
+          {"help"}, {"help", "cluster", "set"}}) {
         const auto parsed = parse(words);
         const auto *farewell = std::get_if<Farewell>(&parsed);
         ASSERT_NE(farewell, nullptr);
         EXPECT_EQ(farewell->status, 0);
         EXPECT_FALSE(farewell->text.empty());
+    }
+}
+
+/// What `olaf WORDS --help` says.
+std::string help(std::initializer_list<const char *> words) {
+    const auto parsed = parse(words);
+    const auto *farewell = std::get_if<Farewell>(&parsed);
+    return farewell != nullptr ? farewell->text : "";
+}
+
+TEST(Help, says_the_same_either_way) {
+    EXPECT_EQ(help({"help", "cluster", "set"}), help({"cluster", "set", "--help"}));
+    EXPECT_EQ(help({"help"}), help({"--help"}));
+    expect_usage({"help", "atach"}, "there is no command 'atach'");
+}
+
+TEST(Help, shows_what_must_be_given) {
+    EXPECT_NE(help({"attach", "--help"})
+                  .find("olaf attach DEV (--local | --forward DEV2 | --upstream ADDR[:PORT])"),
+              std::string::npos);
+    EXPECT_NE(help({"report", "--help"}).find("olaf report DEV --output DIR [OPTION]..."),
+              std::string::npos);
+    EXPECT_NE(help({"cluster", "set", "--help"}).find("DEV ID|FIRST-LAST RULE... [OPTION]..."),
+              std::string::npos);
+}
+
+TEST(Help, has_none_of_the_parsers_own_marks) {
+    for (auto words : {std::initializer_list<const char *>{"--help"}, {"attach", "--help"},
+                       {"cluster", "set", "--help"}, {"send", "--help"}, {"serve", "--help"}})
+        for (const auto *mark : {"{false}", "[Option Group", "REQUIRED", "Excludes", " ...\n",
+                                 "Positionals", "[At "})
+            EXPECT_EQ(help(words).find(mark), std::string::npos) << mark << help(words);
+}
+
+/// Words of a line as a shell parts it, where nothing is quoted.
+std::vector<std::string> words_of(std::string_view line) {
+    std::istringstream text{std::string(line)};
+    return {std::istream_iterator<std::string>(text), {}};
+}
+
+void collect(const CLI::App &app, std::vector<std::string> &names) {
+    names.push_back(full_name(app));
+    for (const auto *child : app.get_subcommands([](const CLI::App *) { return true; }))
+        if (!child->get_name().empty())
+            collect(*child, names);
+}
+
+TEST(Help, has_examples_of_every_command_that_are_right) {
+    CLI::App app;
+    CommandOptions options;
+    define_command_line(app, options);
+    std::vector<std::string> names;
+    collect(app, names);
+    ASSERT_GT(names.size(), 14u);
+    for (const auto &name : names) {
+        EXPECT_FALSE(examples_of(name).empty()) << name;
+        for (const auto &[line, meaning] : examples_of(name)) {
+            std::vector<const char *> argv;
+            const auto words = words_of(line);
+            for (const auto &word : words)
+                argv.push_back(word.c_str());
+            const auto parsed =
+                parse_command_line(static_cast<int>(argv.size()), argv.data());
+            const auto *farewell = std::get_if<Farewell>(&parsed);
+            EXPECT_TRUE(farewell == nullptr || farewell->status == 0) << line << farewell->text;
+            EXPECT_FALSE(meaning.empty()) << line;
+        }
     }
 }
 

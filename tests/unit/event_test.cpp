@@ -81,10 +81,13 @@ TEST(Event, IsReadWithItsFrameAndNoFurther) {
     EXPECT_FALSE(read_event(bytes, sizeof record - 1));
 }
 
-TEST(Event, TextIsOneLineOfWholeNanoseconds) {
+TEST(Event, TextIsOneLineWithUnitsAndTheWordsOfTheOtherViews) {
     EXPECT_EQ(event_text(departure()),
-              "1005000 departure drain      cluster 3 segment 0 worker 7 sequence 9 count 4 "
-              "version 0 age 1000 engine-age 100 wait 800 queue 2 bytes 114");
+              "0.001005000s departure drain      cluster 3 segment 0 worker 7 sequence 9 updates 4 "
+              "version 0 age by generation 1.00us by arrival 100ns waited 800ns queue 2 frame 114B");
+    auto ahead = departure();
+    ahead.record.generated_ns = 1'007'000;
+    EXPECT_NE(event_text(ahead).find("age by generation -2.00us"), std::string::npos);
     EXPECT_NE(
         event_text(drop(OLAF_DROPPED_MALFORMED, OLAF_MALFORMED_COUNT)).find("malformed:count"),
         std::string::npos);
@@ -136,6 +139,19 @@ TEST(Filter, EachOneMustLetItThrough) {
     EXPECT_TRUE(passes({.min_age_ns = 1'000}, event));
     EXPECT_FALSE(passes({.min_age_ns = 1'001}, event));
     EXPECT_FALSE(passes({.clusters = {{3, 3}}, .workers = {1}}, event));
+}
+
+TEST(Filter, SaysWhyItLetsNothingThrough) {
+    EXPECT_EQ(doubts({}, 1024), std::vector<std::string>{});
+    EXPECT_EQ(doubts({.clusters = {{0, 9}, {1000, 2000}}}, 1024), std::vector<std::string>{});
+    const auto beyond = doubts({.clusters = {{0, 0}, {1024, 1024}, {3000, 4000}}}, 1024);
+    ASSERT_EQ(beyond.size(), 2u);
+    EXPECT_NE(beyond[0].find("cluster 1024 is beyond the queue's limit, 0 ... 1023"),
+              std::string::npos)
+        << beyond[0];
+    EXPECT_EQ(doubts({.workers = {1}, .actions = {"loss", "malformed", "transmit"}}, 8).size(), 1u);
+    EXPECT_EQ(doubts({.workers = {1}, .actions = {"loss", "drop"}}, 8).size(), 0u);
+    EXPECT_EQ(doubts({.actions = {"loss"}}, 8).size(), 0u);
 }
 
 TEST(Filter, ByClusterKeepsOutWhatHasNone) {

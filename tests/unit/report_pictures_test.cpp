@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include "loader/observe/report_files.hpp"
+#include "loader/observe/report_folder.hpp"
 
 namespace {
 
@@ -46,7 +48,8 @@ class Pictures : public testing::Test {
         EXPECT_TRUE(pictures) << pictures.error().message();
         std::vector<std::string> names;
         for (const auto &picture : pictures ? *pictures : std::vector<olaf::Picture>{}) {
-            EXPECT_GT(std::filesystem::file_size(directory_ / (picture.name + ".png")), 0u);
+            for (const auto *theme : {".png", "-dark.png"})
+                EXPECT_GT(std::filesystem::file_size(directory_ / (picture.name + theme)), 0u);
             names.push_back(picture.name);
         }
         return names;
@@ -70,6 +73,105 @@ TEST_F(Pictures, AreDrawnWhereNothingLeftInTheMiddle) {
         times_s.push_back(0.001 * i);
     times_s.push_back(10);
     EXPECT_EQ(drawn(recording(times_s)), all);
+}
+
+TEST_F(Pictures, LeaveNothingBehindAndSayNothing) {
+    testing::internal::CaptureStderr();
+    // Nothing left in the middle: gnuplot warns of an empty range.
+    EXPECT_EQ(drawn(recording({0, 0.001, 10})), all);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    for (const auto &file : std::filesystem::directory_iterator(directory_))
+        EXPECT_NE(file.path().extension(), ".gp") << file.path();
+}
+
+TEST_F(Pictures, TellWhatGnuplotSaysWhenItFails) {
+    std::filesystem::create_directory(directory_ / "occupancy.png");
+    const auto made = recording({});
+    ASSERT_TRUE(write_data(directory_, made, olaf::AgeClock::arrival));
+    testing::internal::CaptureStderr();
+    const auto pictures = draw_pictures(directory_, made, olaf::AgeClock::arrival);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    ASSERT_FALSE(pictures);
+    EXPECT_NE(pictures.error().message().find("gnuplot failed: "), std::string::npos)
+        << pictures.error().message();
+}
+
+TEST_F(Pictures, HaveNamesThatNoDeviceCanBreakOutOf) {
+    auto made = recording({0, 1});
+    made.last.attachment.device = "a'`touch x`\"$b\\";
+    EXPECT_EQ(drawn(made), all);
+    EXPECT_FALSE(std::filesystem::exists(directory_ / "x"));
+}
+
+TEST(Peaks, AreThoseOfTheRecording) {
+    olaf::Recording made;
+    for (const auto &[time_s, age_ms] : {std::pair{0.10, 10}, {0.20, 30}, {0.25, 90}, {0.30, 10}})
+        made.departures.push_back({.time_s = time_s,
+                                   .cluster = 3,
+                                   .generated_age_ns = age_ms * 1'000'000,
+                                   .arrival_age_ns = 0});
+    made.departures.push_back({.time_s = 0.9, .cluster = 4});
+    using olaf::AgeClock;
+    // By generation the age falls at 0.2 s from 110 ms to 30; the third is stale; then from 130.
+    EXPECT_NEAR(*recorded_peak_ns(made, 3, AgeClock::generated), 130e6, 2);
+    EXPECT_NEAR(*recorded_peak_ns(made, 3, AgeClock::arrival), 100e6, 2);
+    EXPECT_FALSE(recorded_peak_ns(made, 4, AgeClock::generated)); // one departure, no fall
+    EXPECT_FALSE(recorded_peak_ns(made, 5, AgeClock::generated));
+    // Older peaks don't count; one that the meter set meanwhile does.
+    auto &aom = made.first.aom.clusters.emplace_back();
+    aom.cluster = 3;
+    aom.segments = 2;
+    aom.generated.highest_peak_ns = 900'000'000;
+    made.last.aom.clusters = made.first.aom.clusters;
+    EXPECT_NEAR(*recorded_peak_ns(made, 3, AgeClock::generated), 130e6, 2);
+    made.last.aom.clusters[0].generated.highest_peak_ns = 950'000'000;
+    EXPECT_EQ(recorded_peak_ns(made, 3, AgeClock::generated), 950'000'000u);
+}
+
+class Folder : public testing::Test {
+  protected:
+    Folder() {
+        std::string name = std::filesystem::temp_directory_path() / "olaf-report-XXXXXX";
+        root_ = ::mkdtemp(name.data());
+    }
+    ~Folder() override { std::filesystem::remove_all(root_); }
+    static void write(const std::filesystem::path &path) {
+        EXPECT_TRUE(olaf::write_file(path, "new"));
+    }
+    static std::vector<std::string> files(const std::filesystem::path &path) {
+        std::vector<std::string> names;
+        for (const auto &file : std::filesystem::directory_iterator(path))
+            names.push_back(file.path().filename());
+        std::ranges::sort(names);
+        return names;
+    }
+    std::filesystem::path root_;
+};
+
+TEST_F(Folder, ReplacesAnOldReportWhollyAndNothingElse) {
+    for (const auto *old : {"index.html", "aom.png", "notes.txt"})
+        ASSERT_TRUE(olaf::write_file(root_ / old, "old"));
+    {
+        const auto folder = olaf::ReportFolder::open(root_);
+        ASSERT_TRUE(folder);
+        write((*folder)->fresh() / "index.html");
+        write((*folder)->fresh() / "losses.png");
+        EXPECT_TRUE(std::filesystem::exists(root_ / "aom.png")); // until the new one is whole
+        EXPECT_TRUE((*folder)->publish());
+    }
+    EXPECT_EQ(files(root_), (std::vector<std::string>{"index.html", "losses.png", "notes.txt"}));
+    EXPECT_EQ(std::filesystem::file_size(root_ / "index.html"), 3u);
+}
+
+TEST_F(Folder, KeepsTheOldReportIfTheNewOneFails) {
+    ASSERT_TRUE(olaf::write_file(root_ / "index.html", "old one"));
+    {
+        const auto folder = olaf::ReportFolder::open(root_);
+        ASSERT_TRUE(folder);
+        write((*folder)->fresh() / "index.html");
+    }
+    EXPECT_EQ(files(root_), std::vector<std::string>{"index.html"});
+    EXPECT_EQ(std::filesystem::file_size(root_ / "index.html"), 7u);
 }
 
 TEST_F(Pictures, AreDrawnOfOneDeparture) { EXPECT_EQ(drawn(recording({0})), all); }

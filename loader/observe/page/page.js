@@ -78,29 +78,59 @@ const colour = (name) => getComputedStyle(document.documentElement).getPropertyV
 
 const clockTime = (seconds) => new Date(seconds * 1000).toLocaleTimeString([], { hour12: false });
 
+/// What the curves say at the moment under the pointer: a line each, beside it.
+function tellTip(tip, plot, format) {
+  const at = plot.cursor.idx;
+  const line = (text, stroke) => {
+    const div = document.createElement("div");
+    div.textContent = text;
+    div.style.borderColor = stroke || "transparent";
+    return div;
+  };
+  const lines = at === null || at === undefined ? [] : plot.series.slice(1).map((one, i) => {
+    const value = plot.data[i + 1][at];
+    const missing = value === null || value === undefined;
+    return missing ? null : line(`${one.label()} ${format(value)}`, one.colour);
+  }).filter((one) => one);
+  tip.hidden = !lines.length || plot.cursor.left < 0;
+  if (tip.hidden) return;
+  tip.replaceChildren(line(clockTime(plot.data[0][at])), ...lines);
+  const { left } = plot.cursor, { clientWidth } = plot.over;
+  tip.style.left = left < clientWidth / 2 ? `${left + 12}px` : "";
+  tip.style.right = left < clientWidth / 2 ? "" : `${clientWidth - left + 12}px`;
+}
+/// Series are [label, name of its colour, width, name of its filling].
 function chart(id, format, series, bands) {
-  const box = byId(id);
+  const box = byId(id), tip = document.createElement("div");
+  tip.className = "tip";
+  tip.hidden = true;
   const axis = { stroke: colour("--faint"), grid: { stroke: colour("--line"), width: 1 },
     ticks: { stroke: colour("--line"), width: 1 }, font: "12px system-ui, sans-serif" };
   const options = {
     width: box.clientWidth, height: box.clientHeight, legend: { show: false },
-    cursor: { show: false }, bands,
+    cursor: { y: false, drag: { x: false, y: false }, sync: { key: "olaf" }, points: { size: 7 } },
+    hooks: { setCursor: [(plot) => tellTip(tip, plot, format)] }, bands,
     scales: { y: { range: (_, low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     axes: [{ ...axis, size: 30, space: 80, incrs: [1, 2, 5, 10, 15, 30, 60, 120, 300],
              values: (_, ticks) => ticks.map(clockTime) },
            { ...axis, size: 64, values: (_, ticks) => ticks.map((v) => format(v)) }],
-    series: [{}, ...series.map(([name, width, fill]) => ({
-      stroke: name && colour(name), width, fill: fill && colour(fill), points: { show: false } }))],
+    series: [{}, ...series.map(([label, name, width, fill]) => ({
+      label: () => (typeof label === "function" ? label() : label), colour: name && colour(name),
+      stroke: name && width ? colour(name) : undefined, width, fill: fill && colour(fill),
+      points: { show: false } }))],
   };
   const empty = [[], ...series.map(() => [])];
   charts[id] = new uPlot(options, empty, box);
+  charts[id].over.append(tip);
 }
 function makeCharts() {
   for (const id of Object.keys(charts)) { charts[id].destroy(); delete charts[id]; }
-  chart("aom-chart", duration, [[null, 0], [null, 0], ["--mean", 2], ["--one", 2]],
+  chart("aom-chart", duration, [["highest", "--line", 0], ["lowest", "--line", 0],
+        ["mean", "--mean", 2], [() => `cluster ${state.chosen}`, "--one", 2]],
         [{ series: [1, 2], fill: colour("--band") }]);
-  chart("rate-chart", count, [["--mean", 2], ["--out", 2], ["--drop", 2]]);
-  chart("queue-chart", count, [["--mean", 2, "--band"]]);
+  chart("rate-chart", (v) => `${count(v)}/s`,
+        [["in", "--mean", 2], ["out", "--out", 2], ["dropped", "--drop", 2]]);
+  chart("queue-chart", count, [["waiting", "--mean", 2, "--band"]]);
 }
 function drawCharts(live) {
   const history = historyOf(live.status.device);

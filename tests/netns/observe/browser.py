@@ -45,6 +45,26 @@ SEEN = """({
 })"""
 
 
+# Tiles that leave a gap at the end of their row, at any width of a window.
+ORPHANS = """(() => {
+  const box = document.querySelector(".tiles").getBoundingClientRect(), rows = new Map();
+  for (const tile of document.querySelectorAll(".tile")) {
+    const { top, right } = tile.getBoundingClientRect();
+    rows.set(top, Math.max(rows.get(top) || 0, right));
+  }
+  return [...rows.values()].filter((right) => Math.abs(right - box.right) > 1).length;
+})()"""
+# The middle of a chart, and what stands beside the pointer there.
+MIDDLE = """(() => {
+  const box = document.querySelector("#%s .u-over").getBoundingClientRect();
+  return [box.left + box.width * 0.98, box.top + box.height / 2];
+})()"""
+TIP = """(() => {
+  const tip = document.querySelector("#%s .tip");
+  return tip.hidden ? "" : tip.innerText;
+})()"""
+
+
 class Browser:
     """Chromium, and what it says."""
 
@@ -118,6 +138,15 @@ class Browser:
         self.ask("Emulation.setEmulatedMedia",
                  features=[{"name": "prefers-color-scheme", "value": view["scheme"]}])
 
+    def hover(self, chart):
+        """What a chart says of the moment under the pointer."""
+        left, top = self.evaluate(MIDDLE % chart)
+        self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=left, y=top)
+        deadline = time.monotonic() + PATIENCE
+        while not (tip := self.evaluate(TIP % chart)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return tip
+
     def screenshot(self, path):
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.ask("Page.captureScreenshot")["data"]))
@@ -164,6 +193,14 @@ def look(url, directory):
                 found[name] = browser.evaluate(SEEN)
                 if directory:
                     browser.screenshot(os.path.join(directory, f"{name}.png"))
+            for width in range(320, 1500, 20):
+                browser.show({"scheme": "light", "width": width, "height": 900})
+                if browser.evaluate(ORPHANS):
+                    wrong.append(f"{width} pixels: a tile stands alone")
+            browser.show(VIEWS["light"])
+            browser.evaluate("fitCharts()")
+            found["tips"] = {chart: browser.hover(chart)
+                             for chart in ("aom-chart", "rate-chart", "queue-chart")}
             wrong += browser.complaints()
             found["requests"] = sorted(browser.requests())
         finally:

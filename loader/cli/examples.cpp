@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Examples of every command, for --help and for the manual. A test parses them.
+#include "help.hpp"
+
+#include <map>
+
+namespace olaf {
+namespace {
+
+using Examples = std::map<std::string, std::vector<Example>>;
+
+const Examples &queues() {
+    static const Examples all{
+        {"olaf",
+         {{"olaf doctor eth0", "what this host and its NIC can do"},
+          {"olaf attach eth0 --local --rate 1gbit", "puts the queue on eth0"},
+          {"olaf status eth0", "what it did since"}}},
+        {"olaf attach",
+         {{"olaf attach eth0 --local", "the parameter server runs on this host"},
+          {"olaf attach eth0 --forward eth1 --rate 10gbit",
+           "a bridge or a router between workers and server"},
+          {"olaf attach eth0 --upstream 192.0.2.9 --rate 1gbit",
+           "workers send to this host, and it sends on to the server"},
+          {"olaf attach eth0 --local --window auto", "the server's ACKs set the pace"},
+          {"olaf attach eth0 --replace --rate 4gbit", "changes the rate; what waits stays"},
+          {"olaf attach eth0 --save", "keeps the queue that is there for after a reboot"}}},
+        {"olaf detach",
+         {{"olaf detach eth0", "sends what waits, then removes everything"},
+          {"olaf detach eth0 --force", "drops what can't leave"}}},
+        {"olaf status",
+         {{"olaf status", "every queue of this network namespace"},
+          {"olaf status eth0 --clusters", "one queue, with the counters of each cluster"},
+          {"olaf status eth0 --json", "the same for a program"}}},
+        {"olaf cluster",
+         {{"olaf cluster list eth0", "clusters that have a rule or workers"},
+          {"olaf cluster set eth0 0-99 --reward-threshold 20",
+           "folds only updates whose mean rewards are this close"}}},
+        {"olaf cluster set",
+         {{"olaf cluster set eth0 3 --worker 0=192.0.2.7", "binds a worker to its address"},
+          {"olaf cluster set eth0 0-99 --policy newest", "the newest update replaces what waits"}}},
+        {"olaf cluster remove",
+         {{"olaf cluster remove eth0 3", "cluster 3 as if nothing had been set"}}},
+        {"olaf cluster list",
+         {{"olaf cluster list eth0 0-9", "these clusters, whether they have a rule or not"}}},
+        {"olaf doctor",
+         {{"olaf doctor", "the kernel"}, {"olaf doctor eth0", "the kernel, and this device"}}},
+        {"olaf help", {{"olaf help cluster set", "the same as olaf cluster set --help"}}}};
+    return all;
+}
+
+const Examples &observers() {
+    static const Examples all{
+        {"olaf trace",
+         {{"olaf trace eth0 --cluster 3", "what becomes of cluster 3's updates"},
+          {"olaf trace eth0 --action drop --for 10s", "ten seconds of drops, with their reasons"},
+          {"olaf trace eth0 --pcap updates.pcapng", "packets for Wireshark"}}},
+        {"olaf top",
+         {{"olaf top eth0", "the stalest clusters first"},
+          {"olaf top eth0 --sort drops", "those that lose most first"}}},
+        {"olaf report",
+         {{"olaf report eth0 -o report", "half a minute, then report/index.html"},
+          {"olaf report eth0 --for 300s -o report --clock arrival",
+           "five minutes, ages by this host's clock alone"}}},
+        {"olaf serve",
+         {{"olaf serve", "every queue: http://127.0.0.1:9435/ and /metrics"},
+          {"olaf serve eth0 --wait", "starts when eth0 has its queue"},
+          {"olaf serve --top-clusters 20", "few series, where clusters are many"}}},
+        {"olaf meter",
+         {{"olaf meter eth0", "a table a second"},
+          {"olaf meter eth0 --sent --for 60s --json", "what leaves, of a minute"}}},
+        {"olaf send",
+         {{"olaf send 192.0.2.1", "ten seconds at 10 Mbit/s to olaf receive there"},
+          {"olaf send 192.0.2.1 --clusters 9 --workers 3 --rate 50mbit",
+           "27 workers, all of them together at that rate"}}},
+        {"olaf receive",
+         {{"olaf receive", "until interrupted"},
+          {"olaf receive --idle 5s --json", "until the senders have been silent so long"}}}};
+    return all;
+}
+
+} // namespace
+
+const std::vector<Example> &examples_of(const std::string &command) {
+    static const std::vector<Example> none;
+    for (const auto *all : {&queues(), &observers()})
+        if (const auto found = all->find(command); found != all->end())
+            return found->second;
+    return none;
+}
+
+} // namespace olaf
