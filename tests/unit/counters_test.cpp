@@ -101,7 +101,7 @@ TEST(Counters, AreInTheMetricsAsSoonAsTheyCount) {
         auto reading = quiet_queue();
         reading.snapshot.clusters[0].passed_through = 1; // a cluster that was heard of
         count(reading, counter, 4711);
-        const auto text = metrics({reading});
+        const auto text = metrics({reading}, ShownClusters({}));
         EXPECT_FALSE(counter.metrics.empty()) << counter.field;
         for (const auto &metric : counter.metrics) {
             const auto value = in_metrics(text, metric);
@@ -112,7 +112,7 @@ TEST(Counters, AreInTheMetricsAsSoonAsTheyCount) {
 
 TEST(Counters, HaveTheSameNumberInStatusAndMetrics) {
     const auto reading = busy_queue();
-    const auto text = metrics({reading});
+    const auto text = metrics({reading}, ShownClusters({}));
     std::map<std::string, std::set<const Figure *>> series;
     for (const auto &figure : figures())
         if (figure.sum.empty())
