@@ -70,7 +70,7 @@ TEST_F(Captured, TraceWritesEveryPacketWithItsReason) {
         << first[2];
     EXPECT_EQ(second[2].find("olaf arrival: aggregated, cluster 3, worker 8"), 0u) << second[2];
     EXPECT_EQ(departed[1], "out");
-    EXPECT_EQ(departed[2].find("olaf departure: drain, cluster 3, worker 8, count 2"), 0u)
+    EXPECT_EQ(departed[2].find("olaf departure: drain, cluster 3, worker 8, updates 2"), 0u)
         << departed[2];
     EXPECT_EQ(departed[4], "2");
     EXPECT_EQ(departed[6], "15, 0,26, 0"); // the lanes' sums

@@ -74,7 +74,8 @@ TEST(Description, TheManualHasEveryPolicyCounterAndAction) {
         const auto at = plain.find(".TP\nfB" + word + "fR");
         const auto text = plain.find('\n', at + 4) + 1;
         EXPECT_NE(at, plain.npos) << command << ": " << word;
-        EXPECT_TRUE(std::isupper(static_cast<unsigned char>(plain[text]))) << command << word;
+        const auto first = static_cast<unsigned char>(plain[text]);
+        EXPECT_TRUE(std::isupper(first) != 0 || first == '`') << command << ": " << word;
     };
     for (std::uint32_t policy = 0; policy < OLAF_POLICIES; policy++)
         for (const auto *command : {"olaf attach", "olaf cluster"})
