@@ -29,7 +29,7 @@ void add_reset(CLI::App &root, ResetOptions &options) {
 }
 
 void add_status(CLI::App &root, StatusOptions &options) {
-    auto &app = *root.add_subcommand("status", "What is attached, how, and its counters");
+    auto &app = *root.add_subcommand("status", "Show what is attached, how, and its counters");
     device_argument(app, options.device, false);
     app.add_flag("--clusters", options.clusters, "counters of each cluster as well");
 }
@@ -43,7 +43,7 @@ void range_argument(CLI::App &app, ClusterOptions &options, bool required) {
 }
 
 void add_cluster(CLI::App &root, ClusterOptions &options) {
-    auto &app = *root.add_subcommand("cluster", "Rules and workers by cluster");
+    auto &app = *root.add_subcommand("cluster", "Set and show rules and workers by cluster");
     app.require_subcommand(1);
     auto &set = *app.add_subcommand("set", "Change what is given, keep the rest");
     device_argument(set, options.device);
@@ -84,7 +84,7 @@ void add_cluster(CLI::App &root, ClusterOptions &options) {
 }
 
 void add_doctor(CLI::App &root, DoctorOptions &options) {
-    auto &app = *root.add_subcommand("doctor", "What this kernel and NIC can do, and the remedy "
+    auto &app = *root.add_subcommand("doctor", "Tell what this kernel and NIC can do, and the remedy "
                                                "for what they can't");
     device_argument(app, options.device, false);
     app.add_option("output", options.output,
@@ -96,14 +96,14 @@ void add_help(CLI::App &root, CommandOptions &into) {
     std::string names;
     for (const auto *child : root.get_subcommands([](const CLI::App *) { return true; }))
         names += (names.empty() ? "" : "|") + child->get_name();
-    auto &app = *root.add_subcommand("help", "What a command is for, and its options");
+    auto &app = *root.add_subcommand("help", "Tell what a command is for, and its options");
     app.add_option("command", into.help, "which one; none: all of them in a line each")
         ->type_name(names)
         ->option_text("COMMAND");
 }
 
 void add_meter(CLI::App &root, MeterOptions &options) {
-    auto &app = *root.add_subcommand("meter", "Age-of-Model of passing updates, whatever queue "
+    auto &app = *root.add_subcommand("meter", "Measure the Age-of-Model of passing updates, whatever queue "
                                               "they came through; changes nothing");
     const auto duration = [](const std::string &text) {
         return parse_duration_between(text, 1'000'000, 86'400'000'000'000);

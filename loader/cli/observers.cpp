@@ -67,7 +67,7 @@ Result<AgeClock> parse_clock(const std::string &text) {
 }
 
 void add_trace(CLI::App &root, TraceOptions &options) {
-    auto &app = *root.add_subcommand("trace", "A line an event, until interrupted");
+    auto &app = *root.add_subcommand("trace", "Tell every event in a line, until interrupted");
     device_argument(app, options.device);
     repeated(
         app, "--cluster", options.filter.clusters,
@@ -92,7 +92,7 @@ void add_trace(CLI::App &root, TraceOptions &options) {
 }
 
 void add_top(CLI::App &root, TopOptions &options) {
-    auto &app = *root.add_subcommand("top", "A live table of clusters, in the terminal");
+    auto &app = *root.add_subcommand("top", "Show a live table of clusters, in the terminal");
     device_argument(app, options.device);
     parsed(app, "--interval", options.interval_ns, duration_parser(second / 10, 60 * second),
            "between two looks [1s]", "TIME");
@@ -117,7 +117,7 @@ void add_report(CLI::App &root, ReportOptions &options) {
 }
 
 void add_serve(CLI::App &root, ServeOptions &options) {
-    auto &app = *root.add_subcommand("serve", "Prometheus metrics and a live page, over HTTP");
+    auto &app = *root.add_subcommand("serve", "Serve Prometheus metrics and a live page, over HTTP");
     app.add_option("device", options.devices, "Network devices [every one that has a queue]")
         ->type_name("DEV");
     app.add_option("--bind", options.bind,

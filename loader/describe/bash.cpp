@@ -24,8 +24,11 @@ _olaf() {
     local cur=${COMP_WORDS[COMP_CWORD]} command=olaf pending='' netns='' position=0 word next i
     local kind words=''
     COMPREPLY=()
+    [[ $cur != = ]] || cur=''
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
+        # bash parts --netns=NAME into three words.
+        [[ $word != = ]] || continue
         if [[ -n $pending ]]; then
             [[ $pending != --netns ]] || netns=$word
             pending=''

@@ -187,4 +187,16 @@ std::vector<std::string> described_identities() {
     return all;
 }
 
+std::vector<DescribedEvent> described_events() {
+    std::vector<DescribedEvent> all;
+    for (const auto &[kind, reasons] : event_reasons) {
+        const auto *meant = std::ranges::find(event_kinds, kind, &Reason::key);
+        DescribedEvent event{std::string(kind), std::string(meant->meaning), {}};
+        for (const auto &reason : reasons)
+            event.actions.emplace_back(reason.key, reason.meaning);
+        all.push_back(std::move(event));
+    }
+    return all;
+}
+
 } // namespace olaf

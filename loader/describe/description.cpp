@@ -52,6 +52,8 @@ CommandDescription describe(const CLI::App &app, const CommandDescription *paren
     }
     command.path.push_back(app.get_name());
     command.text = app.get_description();
+    command.usages = usages_of(app);
+    command.examples = examples_of(full_name(app));
     add_options(app, command);
     for (const auto *child : app.get_subcommands([](const CLI::App *) { return true; }))
         if (!child->get_name().empty())

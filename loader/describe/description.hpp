@@ -3,7 +3,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
+
+#include "loader/cli/help.hpp"
 
 namespace olaf {
 
@@ -22,6 +25,8 @@ struct OptionDescription {
 struct CommandDescription {
     std::vector<std::string> path; ///< "olaf", "cluster", "set"
     std::string text;
+    std::vector<std::string> usages;          ///< "olaf detach DEV [OPTION]...", a line each way
+    std::vector<Example> examples;            ///< its own
     std::vector<OptionDescription> arguments; ///< by position
     std::vector<OptionDescription> options;   ///< its own
     std::vector<OptionDescription> inherited; ///< of the commands above, allowed here as well
@@ -56,6 +61,13 @@ struct DescribedGroup {
 };
 std::vector<DescribedGroup> described_counters();
 std::vector<std::string> described_identities();
+
+/// Kinds of events and what may have happened.
+struct DescribedEvent {
+    std::string kind, meaning;
+    std::vector<std::pair<std::string, std::string>> actions; ///< with their meanings
+};
+std::vector<DescribedEvent> described_events();
 
 std::string counters_page();   ///< docs/counters.md
 std::string counters_schema(); ///< docs/schema/counters.json

@@ -2,90 +2,64 @@
 // The manual: a page for the command, one for each subcommand.
 #include <algorithm>
 #include <cctype>
+#include <string_view>
 
-#include "description.hpp"
+#include "roff.hpp"
 
 namespace olaf {
 namespace {
 
-/// Text as roff reads it: hyphens that can be copied, no line that is taken for a request.
-std::string roff(const std::string &text) {
-    std::string out;
-    bool line_start = true;
-    for (const char c : text) {
-        if (line_start && (c == '.' || c == '\''))
-            out += "\\&";
-        line_start = c == '\n';
-        switch (c) {
-        case '\\':
-            out += "\\e";
-            break;
-        case '-':
-            out += "\\-";
-            break;
-        case '~':
-            out += "\\(ti";
-            break;
-        case '^':
-            out += "\\(ha";
-            break;
-        case '\'':
-            out += "\\(cq";
-            break;
-        default:
-            out += c;
-        }
-    }
-    return out;
-}
-
-std::string bold(const std::string &text) {
-    return "\\fB" + roff(text) + "\\fR";
-}
-std::string italic(const std::string &text) {
-    return "\\fI" + roff(text) + "\\fR";
-}
-
-/// A sentence of --help as one of prose: a capital first letter, a full stop.
-std::string sentence(std::string text) {
-    while (!text.empty() && (text.back() == '\n' || text.back() == '.'))
-        text.pop_back();
-    if (text.empty())
-        return text;
-    text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
-    std::ranges::replace(text, '\n', ' ');
-    return roff(text + ".");
+/// A way to call a command: what is typed as it stands is bold, what stands for something italic.
+std::string marked(const std::string &usage) {
+    std::string text, word;
+    const auto end_word = [&] {
+        const bool typed = std::ranges::any_of(
+            word, [](unsigned char c) { return std::islower(c) != 0 || c == '-'; });
+        text += word.empty() ? "" : typed ? bold(word) : italic(word);
+        word.clear();
+    };
+    for (const char c : usage)
+        if (std::string_view(" ()[]|:.").contains(c)) {
+            end_word();
+            text += roff(std::string(1, c));
+        } else
+            word += c;
+    end_word();
+    return text;
 }
 
 std::string synopsis(const CommandDescription &command) {
-    std::string text = bold(command.name());
-    for (const auto &argument : command.arguments) {
-        const auto value = italic(argument.type.empty() ? argument.names[0] : argument.type) +
-                           (argument.repeatable ? "..." : "");
-        text += " " + (argument.required ? value : "[" + value + "]");
-    }
-    if (!command.commands.empty())
-        text += " " + italic("COMMAND");
-    for (const auto &option : command.options)
-        if (option.required)
-            text += " " + bold(option.names.back()) + " " + italic(option.type);
-    return text + " [" + italic("OPTION") + "]...\n";
+    std::string text;
+    for (const auto &usage : command.usages)
+        text += (text.empty() ? "" : ".br\n") + marked(usage) + "\n";
+    return text;
 }
 
 std::string options(const std::vector<OptionDescription> &list) {
     std::string text;
     for (const auto &option : list) {
         text += ".TP\n";
-        for (std::size_t i = 0; i < option.names.size(); i++)
-            text += (i == 0 ? "" : ", ") + bold(option.names[i]);
-        text += (option.type.empty() ? "" : " " + italic(option.type)) + "\n";
+        if (!option.names[0].starts_with('-')) // an argument is called by what it is
+            text += italic(option.type) + "\n";
+        else {
+            for (std::size_t i = 0; i < option.names.size(); i++)
+                text += (i == 0 ? "" : ", ") + bold(option.names[i]);
+            text += (option.type.empty() ? "" : " " + italic(option.type)) + "\n";
+        }
         text += sentence(option.text) + "\n";
     }
     return text;
 }
 
-std::string section(const std::string &title, const std::string &text) {
-    return text.empty() ? text : ".SH " + title + "\n" + text;
+/// Of a command and those below it.
+std::string examples(const CommandDescription &command) {
+    std::string text;
+    for (const auto &[line, meaning] : command.examples)
+        text += ".TP\n" + bold(std::string(line)) + "\n" + sentence(std::string(meaning)) + "\n";
+    for (const auto &child : command.commands)
+        if (command.path.size() > 1)
+            text += examples(child);
+    return text;
 }
 
 /// A command, and those below it as subsections.
@@ -96,24 +70,6 @@ std::string body(const CommandDescription &command) {
                         sentence(child.text) + "\n.PP\n" + synopsis(child) +
                             options(child.arguments) + options(child.options));
     return text;
-}
-
-/// What `olaf status` shows, in its manual.
-std::string counters(const CommandDescription &command) {
-    if (command.name() != "olaf status")
-        return "";
-    std::string text = "Keys of\n.BR \\-\\-json ,\nby the lines of text. A message may hold many "
-                       "updates: its count says how many.\n";
-    for (const auto &group : described_counters()) {
-        text += ".SS " + roff(group.name) + "\n" + roff(group.meaning) + "\n";
-        for (const auto &counter : group.counters)
-            text += ".TP\n" + bold(counter.path) + " (" + roff(counter.unit) + ")\n" +
-                    sentence(counter.meaning.empty() ? counter.path : counter.meaning) + "\n";
-    }
-    std::string identities;
-    for (const auto &identity : described_identities())
-        identities += ".PP\n" + roff(identity) + ".\n";
-    return section("COUNTERS", text) + section("IDENTITIES", identities);
 }
 
 std::string page(const CommandDescription &command, const std::string &description,
@@ -129,17 +85,20 @@ std::string page(const CommandDescription &command, const std::string &descripti
            section("NAME", roff(command.joined("-")) + " \\- " + description + "\n") +
            section("SYNOPSIS", synopses) + section("DESCRIPTION", sentence(command.text) + "\n") +
            content + section("\"GLOBAL OPTIONS\"", options(command.inherited)) +
-           section("\"EXIT STATUS\"",
-                   ".TP\n0\nDone.\n.TP\n1\nFailed: one line on standard error says what, on which "
-                   "object, why and what to do.\n.TP\n2\nWrong usage.\n") +
+           section("\"EXIT STATUS\"", exit_statuses(command)) +
+           section("EXAMPLES", examples(command)) +
            section("FILES", ".TP\n.I /sys/fs/bpf/olaf/\nOne directory for each attached device: "
-                            "the programs and maps of its queue.\n") +
+                            "the programs and maps of its queue.\n"
+                            ".TP\n.I /etc/olaf/DEV.conf\nWhat olaf attach DEV --save has written, "
+                            "for olaf@DEV.service.\n") +
            section("\"SEE ALSO\"", see);
 }
 
+/// A description as whatis(1) shows it: one line, no full stop.
 std::string lower_first(std::string text) {
-    const auto end = text.find_first_of(";,.\n");
-    text = text.substr(0, end);
+    while (text.ends_with('.'))
+        text.pop_back();
+    std::ranges::replace(text, '\n', ' ');
     if (!text.empty())
         text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
     return roff(text);
@@ -159,7 +118,7 @@ std::vector<ManualPage> manual(const CommandDescription &root, const std::string
         see += (see.empty() ? "" : ",\n") + reference(command);
         pages.push_back(
             {command.joined("-"), page(command, lower_first(command.text),
-                                       body(command) + counters(command),
+                                       body(command) + subjects(command),
                                        reference(root) + "\n", version)});
     }
     pages.insert(pages.begin(), {root.word(), page(root, lower_first(root.text),

@@ -9,8 +9,8 @@ constexpr auto head = R"ZSH(#compdef olaf
 
 _olaf_devices() {
     local -a devices
-    if [[ -n ${opt_args[--netns]} ]]; then
-        devices=(${(f)"$(ip -n ${opt_args[--netns]} -o link show 2>/dev/null |
+    if [[ -n $olaf_netns ]]; then
+        devices=(${(f)"$(ip -n $olaf_netns -o link show 2>/dev/null |
             sed -E 's/^[0-9]+: ([^:@]+).*/\1/')"})
     else
         devices=(/sys/class/net/*(N:t))
@@ -24,6 +24,16 @@ _olaf_namespaces() {
     compadd -a namespaces
 }
 
+)ZSH";
+
+/// At the start of the first function: the words of the whole line are known only there.
+constexpr auto find_netns = R"ZSH(    local olaf_netns= i
+    for ((i = 2; i < CURRENT; i++)); do
+        case ${words[i]} in
+        --netns) olaf_netns=${words[i+1]} ;;
+        --netns=*) olaf_netns=${words[i]#*=} ;;
+        esac
+    done
 )ZSH";
 
 /// Text inside single quotes and brackets of an _arguments specification.
@@ -76,9 +86,11 @@ std::string function_name(const CommandDescription &command) {
 
 std::string function(const CommandDescription &command) {
     std::string text = function_name(command) + "() {\n";
+    if (command.path.size() == 1)
+        text += find_netns;
     if (!command.commands.empty())
         text += "    local curcontext=$curcontext state line\n    typeset -A opt_args\n";
-    text += std::string("    _arguments ") + (command.commands.empty() ? "-s" : "-s -C");
+    text += std::string("    _arguments ") + (command.commands.empty() ? "-s" : "-s -C -A '-*'");
     for (const auto &option : command.all_options())
         for (const auto &name : option.names)
             text += specification(option, name);

@@ -101,7 +101,7 @@ TEST(Counters, AreInTheMetricsAsSoonAsTheyCount) {
         auto reading = quiet_queue();
         reading.snapshot.clusters[0].passed_through = 1; // a cluster that was heard of
         count(reading, counter, 4711);
-        const auto text = metrics({reading}, {});
+        const auto text = metrics({reading}, ShownClusters({}));
         EXPECT_FALSE(counter.metrics.empty()) << counter.field;
         for (const auto &metric : counter.metrics) {
             const auto value = in_metrics(text, metric);
@@ -112,7 +112,7 @@ TEST(Counters, AreInTheMetricsAsSoonAsTheyCount) {
 
 TEST(Counters, HaveTheSameNumberInStatusAndMetrics) {
     const auto reading = busy_queue();
-    const auto text = metrics({reading}, {});
+    const auto text = metrics({reading}, ShownClusters({}));
     std::map<std::string, std::set<const Figure *>> series;
     for (const auto &figure : figures())
         if (figure.sum.empty())
@@ -148,9 +148,7 @@ TEST(Counters, ThatAreLossesAreInTheReport) {
     recording.first = quiet_queue();
     recording.last = busy_queue();
     const auto losses = losses_by_reason(recording);
-    std::map<std::string, std::uint64_t> found;
-    for (const auto &[reason, number, unit] : losses)
-        found[reason] = number;
+    const std::map<std::string, std::uint64_t> found(losses.begin(), losses.end());
     EXPECT_EQ(found.size(), losses.size());
     const auto status = json_of(recording.last);
     std::size_t expected = 0;

@@ -5,8 +5,10 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 
 #include "loader/cli/cli.hpp"
+#include "loader/datapath/config.hpp"
 #include "loader/describe/description.hpp"
 
 namespace {
@@ -61,6 +63,45 @@ TEST(Description, TheManualHasEveryOption) {
         EXPECT_NE(plain.find("fB" + option + "fR"), plain.npos) << command << " " << option;
         const auto words = help.substr(0, help.find_first_of("'\n"));
         EXPECT_NE(plain.find(words.substr(1)), plain.npos) << command << " " << option;
+    }
+}
+
+TEST(Description, TheManualHasEveryPolicyCounterAndAction) {
+    const auto pages = manual(describe_command_line(), "0");
+    // A word that is explained, and what explains it: the next line is no other word.
+    const auto explains = [&](const std::string &command, const std::string &word) {
+        const auto plain = without(page_of(pages, command).text, '\\');
+        const auto at = plain.find(".TP\nfB" + word + "fR");
+        const auto text = plain.find('\n', at + 4) + 1;
+        EXPECT_NE(at, plain.npos) << command << ": " << word;
+        const auto first = static_cast<unsigned char>(plain[text]);
+        EXPECT_TRUE(std::isupper(first) != 0 || first == '`') << command << ": " << word;
+    };
+    for (std::uint32_t policy = 0; policy < OLAF_POLICIES; policy++)
+        for (const auto *command : {"olaf attach", "olaf cluster"})
+            explains(command, std::string(policy_name(policy)));
+    std::size_t counters = 0, actions = 0;
+    for (const auto &group : described_counters())
+        for (const auto &counter : group.counters) {
+            explains("olaf status", counter.path);
+            counters++;
+        }
+    for (const auto &event : described_events())
+        for (const auto &[action, meaning] : event.actions) {
+            explains("olaf trace", action);
+            actions++;
+        }
+    EXPECT_GT(counters, 50u);
+    EXPECT_GT(actions, 20u);
+}
+
+TEST(Description, EveryPageHasExamplesStatusesAndAWholeName) {
+    for (const auto &page : manual(describe_command_line(), "0")) {
+        const auto &text = page.text;
+        EXPECT_NE(text.find(".SH EXAMPLES\n.TP\n\\fBolaf "), text.npos) << page.name;
+        EXPECT_NE(text.find(".SH \"EXIT STATUS\"\n.TP\n0\nDone"), text.npos) << page.name;
+        const auto name = text.substr(text.find(".SH NAME\n") + 9);
+        EXPECT_GE(std::ranges::count(name.substr(0, name.find('\n')), ' '), 4) << page.name;
     }
 }
 

@@ -60,7 +60,7 @@ TEST(SendOptions, AreRead) {
 }
 
 TEST(SendOptions, AreRefusedWhereTheyMeanNothing) {
-    expect_usage({"send"}, "server");
+    expect_usage({"send"}, "ADDR[:PORT] is missing");
     expect_usage({"send", "h", "--rate", "line"}, "unlimited");
     expect_usage({"send", "h", "--format", "f32x2"}, "i32x2, i16x4, i64x1");
     expect_usage({"send", "h", "--lanes", "1"}, "2 ... 1152");
