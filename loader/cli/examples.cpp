@@ -27,6 +27,8 @@ const Examples &queues() {
         {"olaf detach",
          {{"olaf detach eth0", "sends what waits, then removes everything"},
           {"olaf detach eth0 --force", "drops what can't leave"}}},
+        {"olaf reset",
+         {{"olaf reset eth0", "starts every counter, loss and age anew, as before a measurement"}}},
         {"olaf status",
          {{"olaf status", "every queue of this network namespace"},
           {"olaf status eth0 --clusters", "one queue, with the counters of each cluster"},
