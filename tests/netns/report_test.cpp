@@ -80,6 +80,19 @@ TEST_F(Reporting, TellsWhereUpdatesWereLostBehindTheQueue) {
     EXPECT_GT(behind, 0u) << losses;
 }
 
+/// Each is a file, and in the page in both themes.
+void expect_pictures(const std::string &directory, const std::string &page) {
+    std::size_t pictures = 0;
+    for (const auto *name : {"aom", "folds", "occupancy", "losses"}) {
+        const auto png = content(directory + "/" + name + ".png");
+        EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n") << name;
+        EXPECT_GT(png.size(), 5'000u) << name;
+    }
+    for (std::size_t at = 0; (at = page.find("data:image/png;base64,iVBOR", at)) != page.npos; at++)
+        pictures++;
+    EXPECT_EQ(pictures, 8u);
+}
+
 TEST_F(Reporting, WritesWhatHappened) {
     bed.attach({"--rate", "200kbit", "--queue", "4"});
     const auto directory = scratch.path("made/if/need/be");
@@ -127,17 +140,9 @@ TEST_F(Reporting, WritesWhatHappened) {
         EXPECT_GE(row[1], 0);
 
     const auto page = content(directory + "/index.html");
-    EXPECT_NE(page.find("<tr><th>dropped_full</th><td>"), page.npos);
+    EXPECT_NE(page.find("<th scope=\"row\">dropped_full</th><td>"), page.npos);
     EXPECT_NE(page.find("At the end: "), page.npos);
-    std::size_t pictures = 0;
-    for (const auto *name : {"aom", "folds", "occupancy", "losses"}) {
-        const auto png = content(directory + "/" + name + ".png");
-        EXPECT_EQ(png.substr(0, 8), "\x89PNG\r\n\x1a\n") << name;
-        EXPECT_GT(png.size(), 5'000u) << name;
-    }
-    for (std::size_t at = 0; (at = page.find("data:image/png;base64,iVBOR", at)) != page.npos; at++)
-        pictures++;
-    EXPECT_EQ(pictures, 8u); // each in both themes
+    expect_pictures(directory, page);
     for (const auto *told : {"Where this is from", "<th scope=\"row\">host</th>", "--rate 200kbit"})
         EXPECT_NE(page.find(told), page.npos) << told;
     EXPECT_EQ(page.find("://"), page.npos); // it fetches nothing

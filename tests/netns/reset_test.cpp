@@ -30,7 +30,7 @@ class Resetting : public testing::Test {
 };
 
 TEST_F(Resetting, WhatWaitsCountsAsJustArrived) {
-    bed.attach(slow_link);
+    bed.attach({"--rate", "4kbit"}); // busy for two seconds with what occupies it
     occupy(bed, worker, server);
     for (std::uint32_t cluster = 0; cluster < 3; cluster++)
         worker.send(Update{.cluster = cluster}, bed.target(4));

@@ -9,6 +9,7 @@ if(WITH_PAGE)
       "CHART_SCRIPT=${PACKAGES}/uplot/dist/uPlot.iife.min.js"
       "LOOKS=${SOURCE}/looks.css"
       "STYLE=${SOURCE}/style.css"
+      "NUMBERS=${SOURCE}/numbers.js"
       "SCRIPT=${SOURCE}/page.js")
     string(REGEX MATCH "^([A-Z_]+)=(.*)$" matched "${part}")
     file(READ "${CMAKE_MATCH_2}" content)

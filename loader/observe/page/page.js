@@ -7,27 +7,6 @@ const byId = (id) => document.getElementById(id);
 const state = { queue: null, clock: "by_generated", sort: "aom", descending: true, chosen: null };
 const histories = new Map(); // queue's device -> its curves
 
-// ---- numbers as people read them: three digits and a unit, as `olaf top` writes them ------
-
-function scaled(value, units) {
-  let [size, name] = units[0];
-  for (const [s, n] of units) if (value >= s * 0.9995) [size, name] = [s, n];
-  const scaledValue = value / size;
-  const digits = scaledValue >= 99.95 ? 0 : scaledValue >= 9.995 ? 1 : 2;
-  return scaledValue.toFixed(digits) + name;
-}
-function duration(ns) {
-  if (ns === null || ns === undefined) return "–";
-  if (ns < 1) return "0";
-  if (ns < 999.5) return ns.toFixed(0) + " ns";
-  return scaled(ns, [[1, " ns"], [1e3, " µs"], [1e6, " ms"], [1e9, " s"], [3600e9, " h"], [86400e9, " d"]]);
-}
-function count(value) {
-  if (!(value > 0)) return "0";
-  if (value < 999.5 && Number.isInteger(value)) return String(value);
-  return scaled(value, [[1, ""], [1e3, "k"], [1e6, "M"], [1e9, "G"], [1e12, "T"]]);
-}
-
 // ---- curves ---------------------------------------------------------------------------------
 
 function historyOf(device) {
@@ -53,7 +32,7 @@ function remember(live) {
       const curves = history[clock];
       if (!curves.has(row.cluster))
         curves.set(row.cluster, new Array(history.times.length - 1).fill(null));
-      const recent = live.interval_s > 0 ? row.recent_average : null;
+      const recent = live.interval_s > 0 && !row.idle ? row.recent_average : null;
       keep(curves.get(row.cluster), recent && recent[`${clock}_ns`]);
     }
 }
@@ -233,8 +212,9 @@ function drawCounters(live) {
 
 function drawTiles(live) {
   const { status, total } = live;
-  const ages = live.clusters.map((row) => row.aom?.[state.clock]).filter((age) => age);
-  const mean = ages.length ? ages.reduce((sum, age) => sum + age.age_ns, 0) / ages.length : null;
+  const ages = live.clusters.filter((row) => row.recent_average && !row.idle)
+    .map((row) => row.recent_average[`${state.clock}_ns`]);
+  const mean = ages.length ? ages.reduce((sum, age) => sum + age, 0) / ages.length : null;
   const rate = status.rate_bps === null ? "no limit" : scaled(status.rate_bps, [[1, " bit/s"], [1e3, " kbit/s"], [1e6, " Mbit/s"], [1e9, " Gbit/s"], [1e12, " Tbit/s"]]);
   byId("about").textContent = `${status.policy}, ${status.mode}, ${rate}, ${status.deliver.kind}` +
     (status.deliver.target ? ` to ${status.deliver.target}` : "");
@@ -248,7 +228,7 @@ function drawTiles(live) {
   byId("fold").textContent = total.fold_factor ? total.fold_factor.toFixed(2) : "–";
   byId("dropped").textContent = count(total.dropped_per_s);
   byId("active").textContent = status.active_clusters;
-  byId("fairness").textContent = ages.length && status.aom ? status.aom[state.clock].fairness.toFixed(3) : "–";
+  byId("fairness").textContent = ages.length && status.aom ? status.aom.last_minute[state.clock].fairness.toFixed(3) : "–";
   byId("chosen").textContent = state.chosen === null ? "" : `cluster ${state.chosen}`;
 }
 /// How the queue is, as `olaf status` begins: the worst first, each with its remedy.
