@@ -41,7 +41,7 @@ std::string size_note(const Plan &plan, const AttachOptions &options, const Devi
 } // namespace
 
 void note_consequences(Plan &plan, const AttachOptions &options, const Device &device) {
-    auto &notes = plan.notes;
+    auto &notes = plan.consequences;
     const auto &config = plan.config;
     add(notes, size_note(plan, options, device));
     if (config.rate_bps == 0 && config.window.most == 0)

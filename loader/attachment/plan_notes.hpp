@@ -6,7 +6,7 @@
 
 namespace olaf {
 
-/// Adds notes on a new queue: that nothing will wait, how large updates may be, whom --strict
+/// Fills in the consequences for a new queue: that nothing will wait, how large updates may be, whom --strict
 /// takes, and which of its devices is down.
 void note_consequences(Plan &plan, const AttachOptions &options, const Device &device);
 

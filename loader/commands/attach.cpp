@@ -92,6 +92,9 @@ Result<Record> attach_new(const AttachOptions &options, const Device &device,
         record = std::unexpected(clear.error());
     if (!record)
         (void)lock->remove();
+    else
+        for (const auto &follows : plan->consequences)
+            note(fmt::format("{}: {}", device.name, follows));
     return record;
 }
 

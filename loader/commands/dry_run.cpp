@@ -113,8 +113,9 @@ Result<AttachPlan> plan_attach(const AttachOptions &options) {
         {.pinned_maps = {}, .asks_driver = !from->config.skb_mode && driver_tells_tags(*device)});
     if (!queue)
         return std::unexpected(queue.error());
-    for (const auto &decided : from->notes)
-        note(fmt::format("{}: {}", device->name, decided));
+    for (const auto *notes : {&from->notes, &from->consequences})
+        for (const auto &text : *notes)
+            note(fmt::format("{}: {}", device->name, text));
     AttachPlan plan;
     plan.would = {.device = device->name, .record = {}, .memory_bytes = map_memory(*queue)};
     plan.would.record.config = *config;
