@@ -12,6 +12,7 @@
 #include "beside.hpp"
 #include "hooks.hpp"
 #include "loader/datapath/programs.hpp"
+#include "loader/host/clock.hpp"
 #include "loader/host/drain.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
@@ -123,6 +124,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
         return std::unexpected(queue.error());
     const auto finish = [&] {
         record.complete = 1;
+        record.attached_ns = monotonic_ns();
         return map->write(record);
     };
     const auto done =

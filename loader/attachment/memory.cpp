@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "loader/datapath/map_sizes.hpp"
+
 namespace olaf {
 namespace {
 
@@ -32,6 +34,13 @@ std::uint64_t map_memory(const PinPlace &place) {
     for (const auto &pin : std::filesystem::directory_iterator(place.path(), gone))
         if (const Fd fd(get_pin(pin.path(), BPF_F_RDONLY)); fd)
             bytes += bytes_of(fd.get());
+    return bytes;
+}
+
+std::uint64_t map_memory(const Datapath &queue) {
+    std::uint64_t bytes = 0;
+    for (const auto &map : map_sizes({}))
+        bytes += bytes_of(queue.map_fd(map.name));
     return bytes;
 }
 

@@ -40,6 +40,7 @@ struct AttachOptions {
     std::optional<bool> strict;
     std::optional<bool> verify;
     bool replace = false;
+    bool dry_run = false; ///< say what would be done, and do nothing
     bool save = false; ///< write the file of the service; without a delivery, do no more
 };
 

@@ -12,6 +12,7 @@
 #include "loader/host/ethtool.hpp"
 #include "loader/host/route.hpp"
 #include "own_addresses.hpp"
+#include "plan_notes.hpp"
 #include "plan_sizes.hpp"
 
 namespace olaf {
@@ -202,6 +203,8 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     config.output_sums = plan.egress && offloads_of(plan.egress->name).tx_checksum;
     if (auto done = plan_rate(plan, options, device, running); !done)
         return std::unexpected(done.error());
+    if (running == nullptr)
+        note_consequences(plan, options, device);
     return plan;
 }
 

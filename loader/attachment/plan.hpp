@@ -19,6 +19,7 @@ struct Plan {
     std::string target;             ///< of deliveries, as people write it; "" for local
     std::optional<Device> egress;   ///< FORWARD, UPSTREAM
     std::vector<std::string> notes; ///< what was decided and is worth knowing
+    std::vector<std::string> consequences; ///< what follows for a new queue, once it is there
 };
 
 /// With a running queue's record: what the options leave open stays as it is.

@@ -38,7 +38,9 @@ struct Record {
     char device[16] = {}; ///< name at the time
     char target[64] = {}; ///< of deliveries, as people write it
     olaf_config config{};
-    std::uint8_t reserved[244] = {};
+    std::uint64_t attached_ns = 0; ///< CLOCK_MONOTONIC; 0: by an olaf that didn't write it down
+    std::uint64_t replaced_ns = 0; ///< the last --replace; 0: none
+    std::uint8_t reserved[228] = {};
 
     /// The drain of the device of that index.
     [[nodiscard]] Drain drain(std::uint32_t ifindex) const {
@@ -48,6 +50,8 @@ struct Record {
         return drain;
     }
 };
+
+static_assert(sizeof(Record) == 584, "the size of records that are pinned already");
 
 /// The record's map, open.
 class RecordMap {

@@ -14,6 +14,7 @@
 #include "beside.hpp"
 #include "emptying.hpp"
 #include "install.hpp"
+#include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
 #include "own_addresses.hpp"
 #include "plan.hpp"
@@ -219,6 +220,7 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
         return std::unexpected(done.error());
     attach_tracepoints_or_say(to->queue, place, device);
     say_if_driver_is_silent(to->queue, device);
+    to->record.replaced_ns = monotonic_ns();
     const auto done = in_order({[&] { return pin_programs(to->queue, place, true); },
                                 [&] { return to->map.write(to->record); },
                                 [&] { return renew(*to); },

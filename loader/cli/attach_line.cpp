@@ -122,12 +122,17 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     add_queueing(app, options);
     add_datapath(app, options);
     add_sources(app, options);
-    app.add_flag("--replace", options.replace,
+    auto *dry_run = app.add_flag("--dry-run", options.dry_run,
+                                 "say which programs, devices and qdiscs there would be and how "
+                                 "much memory they take; change nothing");
+    auto *replace = app.add_flag("--replace", options.replace,
                  "swap the programs of the running queue and keep its state; "
                  "what isn't given stays as it is");
-    app.add_flag("--save", options.save,
+    dry_run->excludes(replace);
+    auto *save = app.add_flag("--save", options.save,
                  "write what is attached to /etc/olaf/DEV.conf, for olaf@DEV.service to attach "
                  "after a reboot; alone: of the queue that is there");
+    dry_run->excludes(save);
     app.callback([&options, &app] {
         if (saves_only(app))
             return;

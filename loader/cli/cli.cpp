@@ -31,7 +31,24 @@ void add_reset(CLI::App &root, ResetOptions &options) {
 void add_status(CLI::App &root, StatusOptions &options) {
     auto &app = *root.add_subcommand("status", "Show what is attached, how, and its counters");
     device_argument(app, options.device, false);
-    app.add_flag("--clusters", options.clusters, "counters of each cluster as well");
+    app.add_flag("--clusters", options.clusters, "counters and Age-of-Model of each cluster as well");
+    auto *interval = parsed(
+        app, "--interval", options.interval_ns,
+        [](const std::string &text) {
+            return parse_duration_between(text, 100'000'000, 3'600'000'000'000);
+        },
+        "a line of rates this often, until interrupted; needs DEV", "TIME");
+    parsed(app, "--count", options.count, count_parser(1, 1'000'000'000),
+           "end after so many lines", "N")
+        ->needs(interval);
+    app.add_flag("--all", options.all,
+                 "queues of every network namespace: those of ip netns and of processes")
+        ->excludes(interval)
+        ->excludes(app.get_option("device"));
+    app.callback([&options] {
+        if (options.interval_ns && options.device.empty())
+            throw CLI::RequiredError("DEV with --interval");
+    });
 }
 
 void range_argument(CLI::App &app, ClusterOptions &options, bool required) {

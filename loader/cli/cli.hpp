@@ -2,6 +2,7 @@
 // The command line as data. Parsing it touches nothing and needs no privileges.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -23,6 +24,9 @@ struct GlobalOptions {
 struct StatusOptions {
     std::string device; ///< "": every one
     bool clusters = false;
+    bool all = false;                         ///< of every network namespace
+    std::optional<std::uint64_t> interval_ns; ///< rates, a line an interval; nothing: once, counters
+    std::optional<std::uint32_t> count;       ///< so many lines; nothing: until interrupted
 };
 
 /// What the command line fills in: the options of every command.

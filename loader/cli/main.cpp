@@ -20,7 +20,9 @@ using namespace olaf;
 
 struct Run {
     const GlobalOptions &global;
-    Result<bool> operator()(const AttachOptions &options) const { return printed(attach(options)); }
+    Result<bool> operator()(const AttachOptions &options) const {
+        return options.dry_run ? printed(plan_attach(options)) : printed(attach(options));
+    }
     Result<bool> operator()(DetachOptions options) const {
         options.verbose = global.verbose;
         return swept(printed(detach(options)));
@@ -29,6 +31,10 @@ struct Run {
         return swept(printed(reset(options)));
     }
     Result<bool> operator()(const StatusOptions &options) const {
+        if (options.interval_ns)
+            return rates(options);
+        if (options.all)
+            return printed(status_everywhere(), options.clusters);
         if (options.device.empty())
             return printed(status_of_all(), options.clusters);
         const auto one = status(options.device);
@@ -82,6 +88,20 @@ struct Run {
     }
 
   private:
+    [[nodiscard]] Result<bool> rates(const StatusOptions &options) const {
+        ignore_broken_pipes();
+        std::uint32_t number = 0;
+        return done(watch({.device = options.device,
+                           .interval_ns = *options.interval_ns,
+                           .sort = "",
+                           .first_ns = *options.interval_ns},
+                          STDOUT_FILENO, [&](const Reading &reading, const Rows &rows) {
+                              const bool read = global.json ? print_line(reading, rows)
+                                                            : print_rates(reading, rows, number);
+                              ++number;
+                              return read && (!options.count || number < *options.count);
+                          }));
+    }
     /// Commands that write for as long as they run see that nobody reads any more, and end in
     /// order.
     static void ignore_broken_pipes() { std::signal(SIGPIPE, SIG_IGN); }

@@ -31,23 +31,55 @@ nlohmann::ordered_json json_of(const Attached &attached) {
     return object;
 }
 
+/// "in: queue of 2048 live, native mode, …".
+std::string text_of(const Attached &attached, const char *state) {
+    const auto &record = attached.record;
+    const auto &config = record.config;
+    return fmt::format("{}: queue of {} {}, {} mode, port {}, policy {}, rate {}{}, delivers {}{}, "
+                       "maps take {}\n",
+                       attached.device, config.queue_capacity, state,
+                       record.skb_mode ? "skb" : "native", ntohs(config.port_be),
+                       policy_name(config.default_policy), rate_text(config.rate_bps),
+                       config.window != 0 ? ", window " + window_text(window_of(config)) : "",
+                       deliver_names[config.deliver],
+                       record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "",
+                       size_text(attached.memory_bytes));
+}
+
+nlohmann::ordered_json json_of(const AttachPlan &plan) {
+    auto object = json_of(plan.would);
+    auto programs = nlohmann::ordered_json::array();
+    for (const auto &[program, hook, device] : plan.programs)
+        programs.push_back({{"program", program}, {"hook", hook}, {"device", device}});
+    object["dry_run"] = {{"programs", std::move(programs)},
+                         {"devices", {plan.drain_a, plan.drain_b}},
+                         {"qdiscs", {{"tbf", {plan.drain_a}}, {"clsact", plan.clsact}}}};
+    return object;
+}
+
 } // namespace
 
 void print(const Attached &attached, bool json) {
-    const auto &record = attached.record;
-    const auto &config = record.config;
-    if (json)
-        fmt::print("{}\n", json_of(attached).dump());
-    else
-        fmt::print("{}: queue of {} live, {} mode, port {}, policy {}, rate {}{}, delivers {}{}, "
-                   "maps take {}\n",
-                   attached.device, config.queue_capacity, record.skb_mode ? "skb" : "native",
-                   ntohs(config.port_be), policy_name(config.default_policy),
-                   rate_text(config.rate_bps),
-                   config.window != 0 ? ", window " + window_text(window_of(config)) : "",
-                   deliver_names[config.deliver],
-                   record.target[0] != '\0' ? fmt::format(" to {}", record.target) : "",
-                   size_text(attached.memory_bytes));
+    fmt::print("{}", json ? json_of(attached).dump() + "\n" : text_of(attached, "live"));
+}
+
+void print(const AttachPlan &plan, bool json) {
+    if (json) {
+        fmt::print("{}\n", json_of(plan).dump());
+        return;
+    }
+    fmt::print("{}", text_of(plan.would, "would be live"));
+    for (const auto &[program, hook, device] : plan.programs)
+        fmt::print("  {:<9} {} at {}{}\n", "program", program, hook,
+                   device.empty() ? "" : " of " + device);
+    fmt::print("  {:<9} {} and {}, a veth pair: the drain\n", "devices", plan.drain_a,
+               plan.drain_b);
+    fmt::print("  {:<9} tbf on {}; clsact on {}{}\n", "qdiscs", plan.drain_a,
+               fmt::join(plan.clsact, ", "),
+               plan.existing_clsact.empty()
+                   ? ""
+                   : fmt::format("; {} has one already", fmt::join(plan.existing_clsact, ", ")));
+    fmt::print("  nothing was changed (--dry-run)\n");
 }
 
 void print(const Detached &detached, bool json) {

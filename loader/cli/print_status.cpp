@@ -42,4 +42,25 @@ void print(const std::vector<QueueStatus> &all, bool clusters, bool json) {
         fmt::print(stderr, "no queue is attached in this network namespace\n");
 }
 
+void print(const std::vector<NamespaceStatus> &all, bool clusters, bool json) {
+    if (json) {
+        auto list = Json::array();
+        for (const auto &[netns, queues] : all)
+            for (const auto &status : queues) {
+                auto object = json_of(status, clusters);
+                object["netns"] = netns;
+                list.push_back(std::move(object));
+            }
+        fmt::print("{}\n", list.dump(2));
+        return;
+    }
+    for (const auto &[netns, queues] : all) {
+        fmt::print("network namespace {}\n", netns);
+        for (const auto &status : queues)
+            fmt::print("{}", text_of(status, clusters));
+    }
+    if (all.empty())
+        fmt::print(stderr, "no queue is attached in any network namespace\n");
+}
+
 } // namespace olaf

@@ -3,11 +3,11 @@
 
 #include <cerrno>
 
+#include "attach_checks.hpp"
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/install.hpp"
 #include "loader/attachment/memory.hpp"
-#include "loader/attachment/native.hpp"
 #include "loader/attachment/plan.hpp"
 #include "loader/attachment/replace.hpp"
 #include "loader/attachment/saved.hpp"
@@ -40,11 +40,10 @@ bool native_refused(const Error &error) {
 
 Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
                                     const Device &device, const Plan &plan) {
-    std::string obstacle;
-    if (options.mode != XdpMode::skb)
-        obstacle = native_obstacle(device, plan);
-    if (options.mode == XdpMode::native && !obstacle.empty())
-        return fail("attach natively to", device.name, 0, "use --mode skb or auto", obstacle);
+    const auto checked = check_mode(options, device, plan);
+    if (!checked)
+        return std::unexpected(checked.error());
+    auto obstacle = *checked;
     if (options.mode != XdpMode::skb && obstacle.empty()) {
         auto record = install_or_undo(lock, options, device, plan, false);
         if (record || options.mode == XdpMode::native || !native_refused(record.error()))
@@ -65,11 +64,7 @@ Result<void> clear_place(PinLock &lock, const Device &device) {
         note(fmt::format("{}: removing what an interrupted attach left", device.name));
     if (auto done = tear_down(lock); !done)
         return done;
-    if (const auto other = foreign_xdp(device.ifindex); !other.empty())
-        return fail("attach to", device.name, EBUSY,
-                    fmt::format("ip link set {} xdp off removes it", device.name),
-                    fmt::format("it has an XDP program already, {}", other));
-    return {};
+    return check_no_program(device);
 }
 
 Result<Record> attach_new(const AttachOptions &options, const Device &device,
@@ -86,10 +81,8 @@ Result<Record> attach_new(const AttachOptions &options, const Device &device,
     auto lock = PinLock::create(place);
     if (!lock)
         return std::unexpected(lock.error());
-    if (const auto before = read_attachment(place); before.alive && before.record.complete)
-        return fail("attach to", device.name, EEXIST,
-                    fmt::format("olaf detach {0} first, or olaf attach {0} --replace", device.name),
-                    "a queue of olaf's is there");
+    if (auto free = check_no_queue(read_attachment(place), device); !free)
+        return std::unexpected(free.error());
     for (const auto &decided : plan->notes)
         note(fmt::format("{}: {}", device.name, decided));
     auto record = Result<Record>{};
@@ -99,6 +92,9 @@ Result<Record> attach_new(const AttachOptions &options, const Device &device,
         record = std::unexpected(clear.error());
     if (!record)
         (void)lock->remove();
+    else
+        for (const auto &follows : plan->consequences)
+            note(fmt::format("{}: {}", device.name, follows));
     return record;
 }
 

@@ -34,6 +34,21 @@ struct Attached {
 };
 Result<Attached> attach(const AttachOptions &options);
 
+/// What attach would do.
+struct AttachPlan {
+    struct Hook {
+        std::string program, hook, device; ///< "olaf_egress", "TC egress", "in"
+    };
+    Attached would; ///< as attach would say it; its memory is that of the maps
+    std::vector<Hook> programs;
+    std::string drain_a, drain_b;            ///< the veth pair that it would make
+    std::vector<std::string> clsact;         ///< devices that it would put a qdisc clsact on
+    std::vector<std::string> existing_clsact; ///< that have one already
+};
+/// Loads the programs and makes the maps, to be sure that it could, and lets them go again. Fails
+/// where attach would; changes nothing.
+Result<AttachPlan> plan_attach(const AttachOptions &options);
+
 struct DetachOptions {
     std::string device;
     bool force = false;   ///< drop what can't leave
@@ -66,6 +81,14 @@ struct QueueStatus {
 Result<QueueStatus> status(const std::string &device);
 /// Every queue of this network namespace, and what is left of others.
 Result<std::vector<QueueStatus>> status_of_all();
+
+/// The queues of one network namespace.
+struct NamespaceStatus {
+    std::string netns; ///< name of `ip netns`, or "of process PID", or "number N, which nobody is in"
+    std::vector<QueueStatus> queues;
+};
+/// Those that have a queue, or what is left of one.
+Result<std::vector<NamespaceStatus>> status_everywhere();
 
 struct ClusterOptions {
     enum class Action { set, remove, list } action = Action::list;

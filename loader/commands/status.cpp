@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <set>
+
 #include "commands.hpp"
 #include "loader/host/host.hpp"
+#include "loader/host/netns.hpp"
 
 namespace olaf {
 namespace {
@@ -54,6 +60,37 @@ Result<std::vector<QueueStatus>> status_of_all() {
         list.push_back(std::move(*status));
     }
     return list;
+}
+
+Result<std::vector<NamespaceStatus>> status_everywhere() {
+    if (auto good = require_privileges_to_change("look for queues in", "every network namespace");
+        !good)
+        return std::unexpected(good.error());
+    std::set<std::uint64_t> with_queues;
+    for (const auto &place : pinned_places())
+        with_queues.insert(place.netns);
+    std::vector<NamespaceStatus> all;
+    for (const auto &netns : known_netns()) {
+        if (with_queues.erase(netns.inode) == 0)
+            continue;
+        const auto visit = NetnsVisit::enter(netns);
+        if (!visit && visit.error().code == ENOENT)
+            continue; // it went just now
+        if (!visit)
+            return std::unexpected(visit.error());
+        auto queues = status_of_all();
+        if (!queues)
+            return std::unexpected(queues.error());
+        all.push_back({netns.name, std::move(*queues)});
+    }
+    for (const auto &place : pinned_places())
+        if (with_queues.contains(place.netns)) {
+            auto left = leftover(read_attachment(place));
+            left.host.dead = "nobody is in its network namespace, or it has gone";
+            all.push_back({fmt::format("number {}, which nobody is in", place.netns),
+                           {std::move(left)}});
+        }
+    return all;
 }
 
 } // namespace olaf

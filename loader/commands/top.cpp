@@ -20,9 +20,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-/// So soon after the start there are rates to show.
-constexpr nanoseconds first_look = std::chrono::milliseconds(200);
-
 /// Waits for a moment, a signal or, on a terminal, a key.
 class Waiter {
   public:
@@ -56,7 +53,7 @@ Result<void> show_table(QueueReader &reader, Watched watched, const Signals &sig
         return std::unexpected(terminal.error());
     TopView view{.sort_column = column_by_key(options.sort), .unicode = (*terminal)->unicode()};
     const Waiter waiter(signals, STDIN_FILENO, true);
-    for (auto next = Clock::now() + first_look;;) {
+    for (auto next = Clock::now() + nanoseconds(options.first_ns);;) {
         const auto &history =
             view.clock == AgeClock::arrival ? watched.by_arrival : watched.by_generated;
         (*terminal)->draw(draw_top(watched.latest, watched.rows, history, view,
@@ -86,7 +83,7 @@ Result<void> show_table(QueueReader &reader, Watched watched, const Signals &sig
 Result<void> hand_over(QueueReader &reader, Watched watched, const Signals &signals,
                        const TopOptions &options, int out_fd, const RowsReader &take) {
     const Waiter waiter(signals, out_fd, false);
-    for (auto next = Clock::now() + first_look;;) {
+    for (auto next = Clock::now() + nanoseconds(options.first_ns);;) {
         const auto signal = waiter.until(next);
         if (!signal)
             return std::unexpected(signal.error());

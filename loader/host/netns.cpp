@@ -43,6 +43,39 @@ Result<std::uint64_t> netns_inode() {
     return status.st_ino;
 }
 
+std::vector<KnownNetns> known_netns() {
+    std::vector<KnownNetns> found;
+    std::set<std::uint64_t> seen;
+    const auto add = [&](const std::string &name, const std::string &path) {
+        struct stat status {};
+        if (::stat(path.c_str(), &status) == 0 && seen.insert(status.st_ino).second)
+            found.push_back({status.st_ino, name, path});
+    };
+    std::error_code ignored; // processes come and go
+    for (const auto &entry : std::filesystem::directory_iterator(named, ignored))
+        add(entry.path().filename().native(), entry.path().native());
+    for (const auto &entry : std::filesystem::directory_iterator("/proc", ignored))
+        if (const auto pid = entry.path().filename().native();
+            std::isdigit(static_cast<unsigned char>(pid[0])))
+            add("of process " + pid, entry.path().native() + "/ns/net");
+    return found;
+}
+
+Result<NetnsVisit> NetnsVisit::enter(const KnownNetns &netns) {
+    Fd home(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+    if (!home)
+        return fail("identify", "this network namespace", errno, "mount /proc");
+    const Fd there(::open(netns.path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!there || ::setns(there.get(), CLONE_NEWNET) != 0)
+        return fail("enter namespace", netns.name, errno, errno == EPERM ? "run as root" : "");
+    return NetnsVisit(std::move(home));
+}
+
+NetnsVisit::~NetnsVisit() {
+    if (home_)
+        ::setns(home_.get(), CLONE_NEWNET);
+}
+
 std::set<std::uint64_t> visible_netns() {
     std::set<std::uint64_t> inodes;
     std::error_code ignored; // processes come and go

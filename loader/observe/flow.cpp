@@ -20,6 +20,9 @@ Flow flow_of(const QueueReading &reading) {
     auto flow = flow_of(reading.snapshot.slots);
     flow.received = identity_sides(OLAF_IDENTITY_ARRIVALS, reading.numbers()).second;
     flow.dropped = group_total(OLAF_GROUP_dropped, reading.numbers());
+    flow.refused = group_total(OLAF_GROUP_malformed, reading.numbers()) +
+                   group_total(OLAF_GROUP_not_allowed, reading.numbers());
+    flow.updates_lost = group_total(OLAF_GROUP_lost_behind_updates, reading.numbers());
     return flow;
 }
 
@@ -28,7 +31,9 @@ Flow difference(const Flow &later, const Flow &earlier) {
             .departed = later.departed - earlier.departed,
             .messages_out = later.messages_out - earlier.messages_out,
             .updates_out = later.updates_out - earlier.updates_out,
-            .dropped = later.dropped - earlier.dropped};
+            .dropped = later.dropped - earlier.dropped,
+            .refused = later.refused - earlier.refused,
+            .updates_lost = later.updates_lost - earlier.updates_lost};
 }
 
 } // namespace olaf

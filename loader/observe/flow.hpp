@@ -13,6 +13,9 @@ struct Flow {
     std::uint64_t messages_out = 0; ///< those, and messages that passed through
     std::uint64_t updates_out = 0;  ///< updates folded into messages_out
     std::uint64_t dropped = 0;     ///< messages
+    // Of a whole queue alone:
+    std::uint64_t refused = 0;      ///< messages that weren't received: malformed, or not allowed
+    std::uint64_t updates_lost = 0; ///< behind the queue
 
     /// Updates in a departing message, on average; 0 without any.
     [[nodiscard]] double fold_factor() const {

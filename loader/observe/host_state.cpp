@@ -3,12 +3,15 @@
 
 #include <algorithm>
 
+#include "loader/attachment/allow_list.hpp"
 #include "loader/attachment/hooks.hpp"
 #include "loader/attachment/memory.hpp"
 #include "loader/attachment/way_out.hpp"
+#include "loader/host/clock.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/xdp.hpp"
+#include "loader/text/address.hpp"
 
 namespace olaf {
 namespace {
@@ -44,13 +47,30 @@ std::vector<std::string> missing_from_hooks(const Attachment &attachment) {
     return missing;
 }
 
+Result<std::vector<std::string>> allowed_sources(const Attachment &attachment) {
+    std::vector<std::string> sources;
+    if ((attachment.record.config.flags & OLAF_CONFIG_ALLOW_LIST) == 0)
+        return sources;
+    const auto map = open_map_to_read(attachment, "olaf_allow");
+    if (!map)
+        return std::unexpected(map.error());
+    for (const auto &prefix : allowed_prefixes(map->get()))
+        sources.push_back(prefix_text(prefix));
+    return sources;
+}
+
 } // namespace
 
 Result<HostState> read_host_state(const Attachment &attachment) {
     auto own = own_difference(attachment);
     if (!own)
         return std::unexpected(own.error());
+    auto allowed = allowed_sources(attachment);
+    if (!allowed)
+        return std::unexpected(allowed.error());
     HostState host;
+    host.allowed = std::move(*allowed);
+    host.wall_ns = realtime_ns();
     host.memory_bytes = map_memory(attachment.place);
     host.own = std::move(*own);
     host.output_obstacle = output_obstacle(attachment);

@@ -22,6 +22,8 @@ struct HostState {
     std::string drain_obstacle;  ///< the same of an end of the drain
     /// Programs that aren't on their hooks any more. Not known, and empty, without CAP_SYS_ADMIN.
     std::vector<std::string> missing_programs;
+    std::vector<std::string> allowed; ///< sources that it takes updates from; none: everybody
+    std::uint64_t wall_ns = 0;        ///< CLOCK_REALTIME, when this was read
 };
 
 /// As it is now. Needs no more than the right to read the pins.

@@ -31,6 +31,7 @@ struct TopOptions {
     std::string device;
     std::uint64_t interval_ns = 1'000'000'000;
     std::string sort = "aom";
+    std::uint64_t first_ns = 200'000'000; ///< until the first look that has rates
 };
 
 /// By which clock ages are told: the newest update's generated_ns, or its arrival here.

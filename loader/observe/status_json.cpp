@@ -3,11 +3,13 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <map>
 
 #include "aom_json.hpp"
 #include "flow.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/text/human.hpp"
 #include "loader/text/names.hpp"
 
 namespace olaf {
@@ -32,6 +34,19 @@ Json finding_json(const Finding &finding) {
             {"text", finding.text},
             {"since_ns", finding.since_ns ? Json(*finding.since_ns) : Json(nullptr)},
             {"remedy", finding.remedy}};
+}
+
+/// When it was attached and last replaced; null: not known, or never.
+Json attached_object(const Record &record, const HostState &host, std::uint64_t now_ns) {
+    const auto ago = [&](std::uint64_t moment_ns) {
+        return moment_ns == 0 ? Json(nullptr) : Json(now_ns - std::min(moment_ns, now_ns));
+    };
+    const auto for_ns = ago(record.attached_ns);
+    return {{"since", for_ns.is_null()
+                          ? Json(nullptr)
+                          : Json(utc_text(host.wall_ns - for_ns.get<std::uint64_t>()))},
+            {"for_ns", for_ns},
+            {"replaced_for_ns", ago(record.replaced_ns)}};
 }
 
 /// Every counter and level of the list, in the object of its group.
@@ -70,6 +85,15 @@ Json cluster_list(const QueueReading &state) {
 
 } // namespace
 
+std::vector<std::string> clsact_added(const Attachment &attachment, const HostState &host) {
+    std::vector<std::string> devices;
+    if (attachment.record.clsact_ours != 0)
+        devices.push_back(attachment.device);
+    if (attachment.record.return_clsact_ours != 0 && !host.output.empty())
+        devices.push_back(host.output);
+    return devices;
+}
+
 nlohmann::ordered_json verdict_json(const QueueVerdict &verdict) {
     Json object = finding_json(verdict.first), besides = Json::array();
     for (const auto &finding : verdict.besides)
@@ -100,6 +124,8 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         {"active_clusters", snapshot.active_clusters},
         {"drain",
          {{"device", record.drain(attachment.place.ifindex).a},
+          {"peer", record.drain(attachment.place.ifindex).b},
+          {"qdisc", "tbf"},
           {"circulating", snapshot.ring.drain_deadline_ns != 0}}},
         {"window", window_object(config, snapshot.window)},
         {"gate",
@@ -120,6 +146,9 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
         {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0},
         {"verify", (config.flags & OLAF_CONFIG_VERIFY) != 0}};
+    object["attached"] = attached_object(record, host, state.aom.now_ns);
+    object["allowed"] = host.allowed;
+    object["clsact_added"] = clsact_added(attachment, host);
     object["memory_bytes"] = host.memory_bytes;
     object["own_addresses"] = {{"unknown", host.own.unknown}, {"gone", host.own.gone}};
     add_figures(object, state.numbers());

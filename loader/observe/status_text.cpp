@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "flow.hpp"
+#include "status_json.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/text/human.hpp"
 #include "loader/text/names.hpp"
@@ -72,6 +73,43 @@ std::string attached_text(const Attachment &attachment) {
                        target.empty() ? "" : " to " + target + bridge);
 }
 
+/// "2026-11-22T07:31:05Z, for 2.10h"; "" where it isn't known.
+std::string since_text(const Record &record, const HostState &host, std::uint64_t now_ns) {
+    if (record.attached_ns == 0)
+        return "";
+    const auto ago = now_ns - std::min(record.attached_ns, now_ns);
+    auto text = fmt::format("{}, for {}", utc_text(host.wall_ns - ago),
+                            human_duration(static_cast<double>(ago)));
+    if (record.replaced_ns != 0)
+        text += fmt::format(", programs replaced {} ago",
+                            human_duration(static_cast<double>(
+                                now_ns - std::min(record.replaced_ns, now_ns))));
+    return line("since", text);
+}
+
+/// Whose updates it takes, where that isn't everybody's.
+std::string takes_text(const olaf_config &config, const HostState &host) {
+    std::string text;
+    if (!host.allowed.empty())
+        text = fmt::format("updates from {} only", fmt::join(host.allowed, ", "));
+    if ((config.flags & OLAF_CONFIG_STRICT) != 0)
+        text += std::string(text.empty() ? "" : "; ") + "registered workers only (--strict)";
+    if ((config.flags & OLAF_CONFIG_VERIFY) != 0)
+        text += std::string(text.empty() ? "" : "; ") + "right UDP checksums only (--verify)";
+    return text.empty() ? "" : line("takes", text);
+}
+
+/// What there is on the host because of the queue.
+std::string devices_text(const Attachment &attachment, const HostState &host) {
+    const auto drain = attachment.record.drain(attachment.place.ifindex);
+    const auto clsact = clsact_added(attachment, host);
+    return line("devices",
+                fmt::format("{} and {}, the drain's veth pair, with qdisc tbf{}", drain.a, drain.b,
+                            clsact.empty() ? ""
+                                           : fmt::format("; qdisc clsact on {}",
+                                                         fmt::join(clsact, ", "))));
+}
+
 std::string queue_text(const olaf_config &config, const Snapshot &snapshot, const HostState &host) {
     return fmt::format("{} of {} waiting, {} active clusters, maps take {}{}",
                        snapshot.levels.queue_length, config.queue_capacity,
@@ -108,17 +146,31 @@ std::string age_lines(const olaf_config &config, const AomReading &aom) {
            line("", ages(minute_of(aom, &ClusterAom::generated)) + " since generated");
 }
 
-std::string cluster_table(const std::vector<olaf_slot_counters> &clusters) {
-    auto text = fmt::format("\n{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "cluster",
-                            "passed", "appended", "aggregated", "replaced", "departed", "dropped");
+constexpr auto cluster_line =
+    "{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10} {:>8} {:>8} {:>8}\n";
+
+/// Messages by what became of them; Age-of-Model since the newest update was generated.
+std::string cluster_table(const QueueReading &reading) {
+    auto text = "\n" + fmt::format(cluster_line, "cluster", "passed", "appended", "aggregated",
+                                   "replaced", "departed", "dropped", "AoM now", "average", "peak");
+    auto aged = reading.aom.clusters.begin();
+    const auto &clusters = reading.snapshot.clusters;
     for (std::size_t id = 0; id < clusters.size(); id++) {
+        while (aged != reading.aom.clusters.end() && aged->cluster < id)
+            ++aged;
         const auto &slots = clusters[id];
         const auto flow = flow_of(slots);
-        if (flow.received != 0)
-            text +=
-                fmt::format("{:>8} {:>10} {:>10} {:>10} {:>10} {:>10} {:>10}\n", id,
-                            slots.passed_through, slots.appended, slots.aggregated, slots.replaced,
-                            slots.departed_riding + slots.departed_drain, flow.dropped);
+        if (flow.received == 0)
+            continue;
+        const bool known = aged != reading.aom.clusters.end() && aged->cluster == id;
+        const auto age = [&](auto ns) {
+            return known ? human_duration(static_cast<double>(ns)) : std::string("-");
+        };
+        const Age none, &age_of = known ? aged->generated : none;
+        text += fmt::format(cluster_line, id, slots.passed_through, slots.appended,
+                            slots.aggregated, slots.replaced, flow.departed, flow.dropped,
+                            age(age_of.age_ns), age(age_of.average_ns()),
+                            age(age_of.highest_peak_ns));
     }
     return text;
 }
@@ -167,6 +219,8 @@ std::string status_text(const Attachment &attachment, const QueueReading &readin
     const auto &snapshot = reading.snapshot;
     auto text = verdict_text(attachment, judge(attachment, reading, host)) +
                 line("attached", attached_text(attachment)) +
+                since_text(attachment.record, host, reading.aom.now_ns) +
+                takes_text(config, host) + devices_text(attachment, host) +
                 line("queue", queue_text(config, snapshot, host));
     if (snapshot.window)
         text += line("window", window_text(config, *snapshot.window));
@@ -174,7 +228,7 @@ std::string status_text(const Attachment &attachment, const QueueReading &readin
     if (attachment.alive)
         for (const auto &note : own_notes(host.own, attachment.device))
             text += line("addresses", note);
-    return clusters ? text + cluster_table(snapshot.clusters) : text;
+    return clusters ? text + cluster_table(reading) : text;
 }
 
 } // namespace olaf

@@ -156,28 +156,26 @@ void find_silence(const Evidence &evidence, std::vector<Finding> &found) {
                      evidence.attachment.device)});
 }
 
-/// The drain: without it only arriving frames carry what waits.
+/// The drain: without it only arriving frames carry what waits, and where none arrives nothing
+/// does.
 void find_drain(const Evidence &evidence, std::vector<Finding> &found) {
     const auto &[attachment, reading, host] = evidence;
     const auto deadline = reading.snapshot.ring.drain_deadline_ns;
+    const bool stuck = evidence.waiting() != 0 && reading.snapshot.active_clusters == 0;
+    const auto health = stuck ? Health::blocked : Health::impaired;
+    const auto means = "what waits leaves only in arriving frames" + waiting_text(evidence);
     if (!host.drain_obstacle.empty()) {
         const auto device = host.drain_obstacle.substr(0, host.drain_obstacle.find(' '));
         const bool gone = host.drain_obstacle.ends_with("gone");
         found.push_back(
-            {Health::impaired,
-             host.drain_obstacle +
-                 ": it is the drain's, so what waits leaves only in arriving "
-                 "frames" +
-                 waiting_text(evidence),
+            {health,
+             host.drain_obstacle + ": it is the drain's, so " + means,
              {},
              gone ? fmt::format("olaf detach {} --force, then attach again", attachment.device)
                   : fmt::format("ip link set {} up", device)});
     } else if (evidence.waiting() != 0 && deadline != 0 &&
                evidence.now_ns() > deadline + patience_ns) {
-        found.push_back({Health::impaired,
-                         "the drain's token is missing, so what waits leaves only in arriving "
-                         "frames" +
-                             waiting_text(evidence),
+        found.push_back({health, "the drain's token is missing, so " + means,
                          evidence.ago(deadline),
                          fmt::format("any frame through {0} replaces it; if that doesn't help: "
                                      "olaf attach {0} --replace",

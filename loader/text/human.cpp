@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <ctime>
 #include <span>
 
 namespace olaf {
@@ -33,6 +34,14 @@ std::string human_duration(double ns) {
     if (!(ns >= 1))
         return "0";
     return ns < 999.5 ? fmt::format("{:.0f}ns", ns) : scaled(ns, units);
+}
+
+std::string utc_text(std::uint64_t realtime_ns) {
+    const auto seconds = static_cast<std::time_t>(realtime_ns / 1'000'000'000);
+    std::tm date{};
+    char text[32] = {};
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", ::gmtime_r(&seconds, &date));
+    return text;
 }
 
 std::string human_count(double value) {

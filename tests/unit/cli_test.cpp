@@ -83,6 +83,23 @@ TEST(CommandLine, takes_global_options_anywhere) {
     }
 }
 
+TEST(CommandLine, reads_status) {
+    const auto rates =
+        good<StatusOptions>({"status", "eth0", "--interval", "1s", "--count", "3", "--clusters"});
+    EXPECT_EQ(rates.interval_ns, 1'000'000'000u);
+    EXPECT_EQ(rates.count, 3u);
+    EXPECT_TRUE(good<StatusOptions>({"status", "--all"}).all);
+    expect_usage({"status", "--interval", "1s"}, "DEV with --interval");
+    expect_usage({"status", "eth0", "--count", "3"}, "--interval");
+    expect_usage({"status", "eth0", "--all"}, "excludes");
+}
+
+TEST(CommandLine, takes_a_dry_run_of_a_new_queue_alone) {
+    EXPECT_TRUE(good<AttachOptions>({"attach", "eth0", "--local", "--dry-run"}).dry_run);
+    expect_usage({"attach", "eth0", "--local", "--dry-run", "--replace"}, "excludes");
+    expect_usage({"attach", "eth0", "--local", "--dry-run", "--save"}, "excludes");
+}
+
 TEST(CommandLine, reads_cluster) {
     const auto set = good<ClusterOptions>(
         {"cluster", "set", "eth0", "3-17", "--reward-threshold", "0.5", "--max-count", "4"});

@@ -158,12 +158,15 @@ TEST(Verdict, AServerThatAcknowledgesNothingIsToldOf) {
 TEST(Verdict, ADrainThatIsDownOrWithoutItsTokenIsToldOf) {
     Scene scene;
     scene.wait();
+    scene.receive(5);
     scene.reading.snapshot.ring.drain_deadline_ns = 99 * second;
     scene.expect(Health::impaired, "the drain's token is missing", "any frame through in");
     scene.expect_since(1);
     scene.reading.host.drain_obstacle = "olaf7a is down";
     scene.expect(Health::impaired, "olaf7a is down: it is the drain's", "ip link set olaf7a up");
     EXPECT_TRUE(scene.verdict().besides.empty()) << "one cause, one finding";
+    scene.reading.snapshot.active_clusters = 0; // no frame will carry them
+    scene.expect(Health::blocked, "9 messages wait and fold", "ip link set olaf7a up");
 }
 
 TEST(Verdict, AHookThatSomebodyFreedIsNamedWithWhatItMeans) {

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// `olaf attach --dry-run`.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "attach_checks.hpp"
+#include "commands.hpp"
+#include "loader/attachment/beside.hpp"
+#include "loader/attachment/memory.hpp"
+#include "loader/datapath/config.hpp"
+#include "loader/datapath/programs.hpp"
+#include "loader/host/drain.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
+#include "loader/host/tc.hpp"
+
+namespace olaf {
+namespace {
+
+const char *hook_name(const Program &program) {
+    switch (program.hook) {
+    case Hook::xdp:
+        return "XDP";
+    case Hook::tc_ingress:
+        return "TC ingress";
+    case Hook::tc_egress:
+        return "TC egress";
+    case Hook::tracepoint:
+        return "raw tracepoint";
+    default:
+        return "";
+    }
+}
+
+std::string device_name(const Program &program, const AttachPlan &plan, const Plan &from) {
+    switch (program.on) {
+    case On::device:
+        return plan.would.device;
+    case On::drain_near:
+        return plan.drain_a;
+    case On::drain_far:
+        return plan.drain_b;
+    case On::way_back:
+        return from.egress ? from.egress->name : "";
+    case On::host:
+        break;
+    }
+    return "";
+}
+
+void add_programs(AttachPlan &plan, const Plan &from) {
+    for (const auto &program : programs)
+        if (stands(program, plan.would.record.config))
+            plan.programs.push_back(
+                {std::string(program.name), hook_name(program), device_name(program, plan, from)});
+}
+
+/// The drain's ends are new, so they have none.
+Result<void> add_qdiscs(AttachPlan &plan, const Plan &from, const Device &device) {
+    std::vector<Device> devices{device};
+    if (from.egress && from.egress->ifindex != device.ifindex &&
+        plan.would.record.config.deliver == OLAF_DELIVER_UPSTREAM)
+        devices.push_back(*from.egress);
+    for (const auto &each : devices) {
+        const auto has = has_clsact(each.name, each.ifindex);
+        if (!has)
+            return std::unexpected(has.error());
+        (*has ? plan.existing_clsact : plan.clsact).push_back(each.name);
+    }
+    plan.clsact.insert(plan.clsact.end(), {plan.drain_a, plan.drain_b});
+    return {};
+}
+
+Result<void> check_free(const Device &device, const PinPlace &place) {
+    const auto before = read_attachment(place);
+    if (auto free = check_no_queue(before, device); !free)
+        return free;
+    return check_no_program(device);
+}
+
+} // namespace
+
+Result<AttachPlan> plan_attach(const AttachOptions &options) {
+    if (auto good = require_privileges_to_change("attach to", options.device); !good)
+        return std::unexpected(good.error());
+    if (auto good = require_kernel("attach to", options.device); !good)
+        return std::unexpected(good.error());
+    const auto device = find_device(options.device);
+    if (!device)
+        return std::unexpected(device.error());
+    const auto netns = netns_inode();
+    if (!netns)
+        return std::unexpected(netns.error());
+    if (auto free = check_free(*device, {.netns = *netns, .ifindex = device->ifindex}); !free)
+        return std::unexpected(free.error());
+    auto from = make_plan(options, *device);
+    if (!from)
+        return std::unexpected(from.error());
+    const auto obstacle = check_mode(options, *device, *from);
+    if (!obstacle)
+        return std::unexpected(obstacle.error());
+    if (!obstacle->empty())
+        from->notes.push_back("skb mode, because " + *obstacle);
+    from->config.skb_mode = options.mode == XdpMode::skb || !obstacle->empty();
+    const auto config = make_config(from->config);
+    if (!config)
+        return std::unexpected(config.error());
+    const auto queue = Datapath::load(
+        *config,
+        {.pinned_maps = {}, .asks_driver = !from->config.skb_mode && driver_tells_tags(*device)});
+    if (!queue)
+        return std::unexpected(queue.error());
+    for (const auto *notes : {&from->notes, &from->consequences})
+        for (const auto &text : *notes)
+            note(fmt::format("{}: {}", device->name, text));
+    AttachPlan plan;
+    plan.would = {.device = device->name, .record = {}, .memory_bytes = map_memory(*queue)};
+    plan.would.record.config = *config;
+    plan.would.record.skb_mode = from->config.skb_mode ? 1 : 0;
+    std::snprintf(plan.would.record.target, sizeof plan.would.record.target, "%s",
+                  from->target.c_str());
+    const auto drain = drain_names(device->ifindex);
+    plan.drain_a = drain.a;
+    plan.drain_b = drain.b;
+    add_programs(plan, *from);
+    if (auto done = add_qdiscs(plan, *from, *device); !done)
+        return std::unexpected(done.error());
+    return plan;
+}
+
+} // namespace olaf
