@@ -25,6 +25,11 @@ struct StatusOptions {
     bool clusters = false;
 };
 
+/// `olaf cluster restore`: cli/restore.hpp.
+struct RestoreOptions {
+    std::string device; ///< "": not asked for
+};
+
 /// What the command line fills in: the options of every command.
 struct CommandOptions {
     GlobalOptions global;
@@ -32,6 +37,7 @@ struct CommandOptions {
     DetachOptions detach;
     StatusOptions status;
     ClusterOptions cluster;
+    RestoreOptions restore;
     TraceOptions trace;
     TopOptions top;
     ReportOptions report;
@@ -49,8 +55,8 @@ void define_command_line(CLI::App &app, CommandOptions &into);
 
 struct CommandLine {
     GlobalOptions global;
-    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, TraceOptions,
-                 TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
+    std::variant<AttachOptions, DetachOptions, StatusOptions, ClusterOptions, RestoreOptions,
+                 TraceOptions, TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
                  SendOptions, ReceiveOptions>
         command;
 };
