@@ -15,6 +15,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/host/device.hpp"
 #include "plan.hpp"
+#include "saved_rules.hpp"
 
 namespace olaf {
 namespace {
@@ -119,15 +120,19 @@ Result<void> write_whole(const std::string &path, const std::string &text) {
     return {};
 }
 
-std::string file_text(const std::string &device, const std::vector<std::string> &options) {
+std::string file_text(const std::string &device, const std::vector<std::string> &options,
+                      const std::vector<std::string> &rules) {
     std::string line;
     for (const auto &option : options)
         line += (line.empty() ? "" : " ") + option;
     return fmt::format("# Written by `olaf attach {0} --save`. {1} calls\n"
                        "# `olaf attach {0}` with these options when it starts, and with --replace\n"
                        "# besides when it is reloaded.\n"
-                       "ATTACH=\"{2}\"\n",
-                       device, service_name(device), line);
+                       "ATTACH=\"{2}\"\n"
+                       "# Then `olaf cluster restore {0}` calls `olaf cluster set {0}` with each of\n"
+                       "# these, parted by semicolons.\n"
+                       "{3}",
+                       device, service_name(device), line, rules_line(rules));
 }
 
 } // namespace
@@ -197,11 +202,14 @@ Result<std::string> save_attachment(const std::string &device) {
     const auto options = options_of(*attached);
     if (!options)
         return std::unexpected(options.error());
-    const auto path = fmt::format("{}/{}.conf", folder, device);
+    const auto rules = rules_of(*attached);
+    if (!rules)
+        return std::unexpected(rules.error());
+    const auto path = saved_path(device);
     if (::mkdir(folder, 0755) != 0 && errno != EEXIST)
         return fail("make", folder, errno);
     const auto fresh = path + ".new";
-    auto written = write_whole(fresh, file_text(device, *options));
+    auto written = write_whole(fresh, file_text(device, *options, *rules));
     if (written && ::rename(fresh.c_str(), path.c_str()) != 0)
         written = fail("write", path, errno);
     if (!written) {

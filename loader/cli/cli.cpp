@@ -59,7 +59,7 @@ void range_argument(CLI::App &app, ClusterOptions &options, bool required) {
         ->required(required);
 }
 
-void add_cluster(CLI::App &root, ClusterOptions &options) {
+void add_cluster(CLI::App &root, ClusterOptions &options, RestoreOptions &again) {
     auto &app = *root.add_subcommand("cluster", "Set and show rules and workers by cluster");
     app.require_subcommand(1);
     auto &set = *app.add_subcommand("set", "Change what is given, keep the rest");
@@ -95,6 +95,9 @@ void add_cluster(CLI::App &root, ClusterOptions &options) {
     auto &list = *app.add_subcommand("list", "Show rules and workers; all but clusters that have neither");
     device_argument(list, options.device);
     range_argument(list, options, false);
+    auto &restore = *app.add_subcommand("restore", "Set what /etc/olaf/DEV.conf has of rules and "
+                                                   "workers, as attach --save wrote it");
+    device_argument(restore, again.device);
     set.callback([&options] { options.action = ClusterOptions::Action::set; });
     remove.callback([&options] { options.action = ClusterOptions::Action::remove; });
     list.callback([&options] { options.action = ClusterOptions::Action::list; });
@@ -159,7 +162,7 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
     add_detach(app, into.detach);
     add_reset(app, into.reset);
     add_status(app, into.status);
-    add_cluster(app, into.cluster);
+    add_cluster(app, into.cluster, into.restore);
     add_observers(app, into);
     add_doctor(app, into.doctor);
     add_meter(app, into.meter);
@@ -210,6 +213,8 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         line.command = std::move(options.reset);
     else if (app.got_subcommand("status"))
         line.command = std::move(options.status);
+    else if (app.got_subcommand("cluster") && !options.restore.device.empty())
+        line.command = std::move(options.restore);
     else if (app.got_subcommand("cluster"))
         line.command = std::move(options.cluster);
     else if (app.got_subcommand("trace"))

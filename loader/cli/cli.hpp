@@ -29,6 +29,11 @@ struct StatusOptions {
     std::optional<std::uint32_t> count;       ///< so many lines; nothing: until interrupted
 };
 
+/// `olaf cluster restore`: cli/restore.hpp.
+struct RestoreOptions {
+    std::string device; ///< "": not asked for
+};
+
 /// What the command line fills in: the options of every command.
 struct CommandOptions {
     GlobalOptions global;
@@ -37,6 +42,7 @@ struct CommandOptions {
     ResetOptions reset;
     StatusOptions status;
     ClusterOptions cluster;
+    RestoreOptions restore;
     TraceOptions trace;
     TopOptions top;
     ReportOptions report;
@@ -54,7 +60,7 @@ void define_command_line(CLI::App &app, CommandOptions &into);
 
 struct CommandLine {
     GlobalOptions global;
-    std::variant<AttachOptions, DetachOptions, ResetOptions, StatusOptions, ClusterOptions,
+    std::variant<AttachOptions, DetachOptions, ResetOptions, StatusOptions, ClusterOptions, RestoreOptions,
                  TraceOptions, TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
                  SendOptions, ReceiveOptions>
         command;

@@ -44,6 +44,8 @@ const Examples &queues() {
          {{"olaf cluster remove eth0 3", "cluster 3 as if nothing had been set"}}},
         {"olaf cluster list",
          {{"olaf cluster list eth0 0-9", "these clusters, whether they have a rule or not"}}},
+        {"olaf cluster restore",
+         {{"olaf cluster restore eth0", "the rules that /etc/olaf/eth0.conf has, once more"}}},
         {"olaf doctor",
          {{"olaf doctor", "the kernel"}, {"olaf doctor eth0", "the kernel, and this device"}}},
         {"olaf help", {{"olaf help cluster set", "the same as olaf cluster set --help"}}}};

@@ -13,6 +13,7 @@
 #include "loader/host/notes.hpp"
 #include "print.hpp"
 #include "print_traffic.hpp"
+#include "restore.hpp"
 
 namespace {
 
@@ -47,6 +48,9 @@ struct Run {
         if (options.action == ClusterOptions::Action::list)
             return printed(list_clusters(options));
         return swept(done(change_clusters(options)));
+    }
+    Result<bool> operator()(const RestoreOptions &options) const {
+        return swept(done(restore_clusters(options.device)));
     }
     Result<bool> operator()(const TraceOptions &options) const {
         ignore_broken_pipes();

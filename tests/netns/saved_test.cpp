@@ -136,6 +136,42 @@ TEST(SavedTest, ThereIsNothingToSaveWithoutAQueue) {
     EXPECT_NE(outcome.err.find("none is attached"), std::string::npos) << outcome.err;
 }
 
+/// Rules and workers, but for what a fresh queue hasn't heard yet.
+TEST(SavedTest, RulesAndRegisteredWorkersAreThereAgain) {
+    Testbed bed{{.way = Way::local}};
+    const auto found = parts(
+        bed, "$olaf attach in --local --fifo --max-clusters 100 >/dev/null\n"
+             "$olaf cluster set in 0-9 --policy newest --max-count 7\n"
+             "$olaf cluster set in 99 --policy fifo\n"
+             "$olaf cluster set in 4 --reward-threshold 0.1\n"
+             "$olaf cluster set in 50-51 --worker 3=10.0.0.77 --worker 1=[fd00::77]:4000\n"
+             "$olaf attach in --save >/dev/null\n"
+             "$olaf --json cluster list in; echo --\n"
+             "grep ^CLUSTERS= /etc/olaf/in.conf; echo --\n"
+             "$olaf detach in >/dev/null\n. /etc/olaf/in.conf\n" +
+                 service("ExecStart") + " >/dev/null\n" + service("ExecStartPost") +
+                 "\n$olaf --json cluster list in; echo --\n"
+                 "$olaf attach in --save >/dev/null; grep ^CLUSTERS= /etc/olaf/in.conf; echo --\n"
+                 "echo 'CLUSTERS=\"3 --policy fifo; 4 --policy lifo\"' >/etc/olaf/in.conf\n"
+                 "$olaf cluster restore in 2>&1 || echo status $?\n"
+                 "echo 'ATTACH=--local' >/etc/olaf/in.conf; $olaf cluster restore in\n"
+                 "rm /etc/olaf/in.conf; $olaf cluster restore in 2>&1 || echo status $?; echo --\n"
+                 "$olaf --json cluster list in; $olaf detach in >/dev/null\n");
+    ASSERT_EQ(found.size(), 6u);
+    EXPECT_EQ(Json::parse(found[0]).size(), 13u) << found[0];
+    EXPECT_EQ(found[1], "CLUSTERS=\"0-3 --policy newest --max-count 7; 4 --policy newest "
+                        "--reward-threshold 0.100006103515625 --max-count 7; 5-9 --policy newest "
+                        "--max-count 7; 50-51 --worker 1=[fd00::77]:4000 --worker 3=10.0.0.77; 99 "
+                        "--policy fifo\"\n");
+    EXPECT_EQ(Json::parse(found[2]), Json::parse(found[0]));
+    EXPECT_EQ(found[3], found[1]);
+    EXPECT_NE(found[4].find("'4 --policy lifo' of /etc/olaf/in.conf"), std::string::npos)
+        << found[4];
+    EXPECT_NE(found[4].find("cannot read /etc/olaf/in.conf: No such file"), std::string::npos)
+        << found[4];
+    EXPECT_EQ(Json::parse(found[5]), Json::parse(found[0])); // a bad file changes nothing
+}
+
 TEST(SavedTest, SayingSoIsNotChangingIt) {
     Testbed bed{{.way = Way::local}};
     const auto outcome = bed.olaf({"attach", "in", "--save", "--rate", "1mbit"});

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "saved_rules.hpp"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "loader/datapath/config.hpp"
+#include "loader/datapath/members.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr std::string_view key = "CLUSTERS=";
+
+/// Sixteen binary places are sixteen decimal ones: exact.
+std::string exact_reward(std::int64_t threshold) {
+    if (threshold < 0)
+        return "off";
+    constexpr double one = 1 << OLAF_REWARD_FRACTION_BITS;
+    auto text = fmt::format("{:.16f}", static_cast<double>(threshold) / one);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.'))
+        text.pop_back();
+    return text;
+}
+
+/// The options of a rule, those that are as usual left out.
+std::string rule_options(const olaf_rule &rule, const olaf_rule &usual) {
+    std::string text;
+    if (rule.policy != usual.policy)
+        text += fmt::format(" --policy {}", policy_name(rule.policy));
+    if (rule.reward_threshold != usual.reward_threshold)
+        text += " --reward-threshold " + exact_reward(rule.reward_threshold);
+    if (rule.max_count != usual.max_count)
+        text += fmt::format(" --max-count {}", rule.max_count);
+    return text;
+}
+
+/// The options that register its workers again; those that are learnt aren't saved.
+std::string worker_options(const std::vector<KnownMember> &members) {
+    std::string text;
+    for (const auto &[worker, member] : members) {
+        if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
+            continue;
+        auto bound = member;
+        if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
+            bound.port_be = 0; // learnt, and to be learnt again
+        text += fmt::format(" --worker {}={}", worker, member_address_text(bound));
+    }
+    return text;
+}
+
+} // namespace
+
+Result<std::vector<std::string>> rules_of(const Attachment &attached) {
+    const auto &config = attached.record.config;
+    const auto rules = open_map_to_read(attached, "olaf_rules");
+    const auto members = open_map_to_read(attached, "olaf_members");
+    const auto rosters = open_map_to_read(attached, "olaf_rosters");
+    for (const auto *map : {&rules, &members, &rosters})
+        if (!*map)
+            return std::unexpected(map->error());
+    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    std::vector<std::string> found;
+    std::string before;       // the options of the run of clusters that ends here
+    std::uint32_t first = 0;  // cluster of that run
+    for (std::uint32_t id = 0; id <= config.max_clusters; id++) {
+        std::string options;
+        if (id < config.max_clusters) {
+            olaf_rule rule{};
+            if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
+                return fail("read the rule of cluster", std::to_string(id), errno);
+            const auto known = read_members(members->get(), rosters->get(), config, id);
+            if (!known)
+                return std::unexpected(known.error());
+            options = rule_options(rule, usual) + worker_options(*known);
+        }
+        if (options == before)
+            continue;
+        if (!before.empty())
+            found.push_back((first + 1 == id ? std::to_string(first)
+                                             : fmt::format("{}-{}", first, id - 1)) +
+                            before);
+        before = std::move(options);
+        first = id;
+    }
+    return found;
+}
+
+std::string rules_line(const std::vector<std::string> &rules) {
+    std::string line;
+    for (const auto &rule : rules)
+        line += (line.empty() ? "" : "; ") + rule;
+    return std::string(key) + "\"" + line + "\"\n";
+}
+
+std::vector<std::string> rules_in(std::string_view file) {
+    std::istringstream lines{std::string(file)};
+    std::string value;
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(key))
+            value = line.substr(key.size()); // the last one counts, as for systemd
+    std::erase(value, '"');
+    std::vector<std::string> rules;
+    std::istringstream parts(value);
+    for (std::string part; std::getline(parts, part, ';');)
+        if (const auto start = part.find_first_not_of(' '); start != part.npos)
+            rules.push_back(part.substr(start, part.find_last_not_of(" \t\r") + 1 - start));
+    return rules;
+}
+
+std::string saved_path(const std::string &device) {
+    return fmt::format("/etc/olaf/{}.conf", device);
+}
+
+Result<std::vector<std::string>> saved_rules(const std::string &device) {
+    const auto path = saved_path(device);
+    errno = 0;
+    std::ifstream file(path);
+    if (!file)
+        return fail("read", path, errno, "olaf attach " + device + " --save writes it");
+    return rules_in(std::string{std::istreambuf_iterator<char>(file), {}});
+}
+
+} // namespace olaf
