@@ -15,7 +15,22 @@ Numbers QueueReading::numbers() const {
             .levels = &snapshot.levels};
 }
 
+namespace {
+
+/// Values of another layout are of other sizes: the kernel would write them past their buffers.
+Result<void> check_layout(const Attachment &attachment) {
+    if (attachment.record.layout == OLAF_LAYOUT)
+        return {};
+    return fail("read the queue on", attachment.device, 0, "use the olaf that attached it",
+                "its maps have layout " + std::to_string(attachment.record.layout) +
+                    ", this olaf knows layout " + std::to_string(OLAF_LAYOUT));
+}
+
+} // namespace
+
 Result<QueueReading> read_queue(const Attachment &attachment) {
+    if (auto good = check_layout(attachment); !good)
+        return std::unexpected(good.error());
     std::map<std::string, Fd> open;
     const auto find = [&](const char *name) {
         auto fd = open_map_to_read(attachment, name);
