@@ -203,6 +203,8 @@ OLAF_PURE void olaf_meter(struct olaf_aom *aom, const struct olaf_metered *updat
 		aom->wait_max_ns = wait;
 	aom->updates += update->count;
 	olaf_meter_version(aom, update->model_version, first);
+	olaf_u128_add(&aom->arrival_age_sum, aom->arrival.last_age_ns);
+	olaf_u128_add(&aom->generated_age_sum, aom->generated.last_age_ns);
 	aom->age_by_arrival[olaf_bucket(aom->arrival.last_age_ns, OLAF_AGE_BUCKETS)]++;
 	aom->age_by_generated[olaf_bucket(aom->generated.last_age_ns, OLAF_AGE_BUCKETS)]++;
 	aom->folds[olaf_bucket(update->count, OLAF_FOLD_BUCKETS)]++;

@@ -93,6 +93,8 @@ struct olaf_aom {
 	__u64 folds[OLAF_FOLD_BUCKETS]; /* departures by count (the paper's figure 6) */
 	struct olaf_age_peaks seconds[OLAF_AGE_SECONDS]; /* second s at s % 64; up to last_ns's */
 	struct olaf_age_mark marks[OLAF_AGE_MARKS]; /* 2^33 ns number m at m % 8 */
+	struct olaf_u128 arrival_age_sum; /* ns, of ages as updates departed */
+	struct olaf_u128 generated_age_sum;
 	__u64 forgotten; /* departures before first_ns: `olaf reset` started the figures anew */
 	__u64 begun; /* departures begun */
 };
@@ -106,7 +108,7 @@ OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, begun) == sizeof(struct o
 		   "copied last");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_aom) ==
 			   64 + 2 * 64 + 32 + 16 * OLAF_AGE_BUCKETS + 8 * OLAF_FOLD_BUCKETS +
-				   16 * OLAF_AGE_SECONDS + 64 * OLAF_AGE_MARKS + 16,
+				   16 * OLAF_AGE_SECONDS + 64 * OLAF_AGE_MARKS + 48,
 		   "aom has no hidden padding");
 
 #endif /* OLAF_AOM_H */

@@ -60,8 +60,8 @@ void define_command_line(CLI::App &app, CommandOptions &into);
 
 struct CommandLine {
     GlobalOptions global;
-    std::variant<AttachOptions, DetachOptions, ResetOptions, StatusOptions, ClusterOptions, RestoreOptions,
-                 TraceOptions, TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
+    std::variant<AttachOptions, DetachOptions, ResetOptions, StatusOptions, ClusterOptions,
+                 RestoreOptions, TraceOptions, TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
                  SendOptions, ReceiveOptions>
         command;
 };

@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/netns.hpp"
+#include "loader/host/notes.hpp"
 
 namespace olaf {
 namespace {
@@ -26,6 +27,31 @@ QueueStatus leftover(const Attachment &attachment) {
     HostState host;
     host.dead = attachment.record.complete ? why_dead(attachment) : "its attach was interrupted";
     return {attachment, std::nullopt, std::move(host)};
+}
+
+/// Whether it was detached, or is being attached or detached by somebody else just now.
+bool is_changing(const Attachment &attachment) {
+    const auto now = read_attachment(attachment.place);
+    return !now.alive || !now.record.complete;
+}
+
+/// The queues of the namespace that this thread visits. One that can't be read is noted: it hides
+/// no other.
+Result<std::vector<QueueStatus>> status_of_visited(const std::string &netns) {
+    const auto found = attachments();
+    if (!found)
+        return std::unexpected(found.error());
+    std::vector<QueueStatus> queues;
+    for (const auto &attachment : *found) {
+        auto status = attachment.alive && attachment.record.complete
+                          ? read_status(attachment)
+                          : Result<QueueStatus>(leftover(attachment));
+        if (status)
+            queues.push_back(std::move(*status));
+        else if (!is_changing(attachment))
+            note(fmt::format("network namespace {}: {}", netns, status.error().message()));
+    }
+    return queues;
 }
 
 } // namespace
@@ -53,8 +79,7 @@ Result<std::vector<QueueStatus>> status_of_all() {
         return std::unexpected(all.error());
     std::vector<QueueStatus> list;
     for (const auto &attachment : *all) {
-        auto status =
-            attachment.alive ? read_status(attachment) : leftover(attachment);
+        auto status = attachment.alive ? read_status(attachment) : leftover(attachment);
         if (!status)
             return std::unexpected(status.error());
         list.push_back(std::move(*status));
@@ -67,28 +92,29 @@ Result<std::vector<NamespaceStatus>> status_everywhere() {
         !good)
         return std::unexpected(good.error());
     std::set<std::uint64_t> with_queues;
-    for (const auto &place : pinned_places())
+    const auto places = pinned_places();
+    if (!places)
+        return std::unexpected(places.error());
+    for (const auto &place : *places)
         with_queues.insert(place.netns);
     std::vector<NamespaceStatus> all;
     for (const auto &netns : known_netns()) {
         if (with_queues.erase(netns.inode) == 0)
             continue;
         const auto visit = NetnsVisit::enter(netns);
-        if (!visit && visit.error().code == ENOENT)
-            continue; // it went just now
-        if (!visit)
-            return std::unexpected(visit.error());
-        auto queues = status_of_all();
-        if (!queues)
-            return std::unexpected(queues.error());
-        all.push_back({netns.name, std::move(*queues)});
+        auto queues = visit ? status_of_visited(netns.name)
+                            : Result<std::vector<QueueStatus>>(std::unexpected(visit.error()));
+        if (queues && !queues->empty())
+            all.push_back({netns.name, std::move(*queues)});
+        else if (!queues && queues.error().code != ENOENT) // that one went just now
+            note(queues.error().message());
     }
-    for (const auto &place : pinned_places())
+    for (const auto &place : *places)
         if (with_queues.contains(place.netns)) {
             auto left = leftover(read_attachment(place));
             left.host.dead = "nobody is in its network namespace, or it has gone";
-            all.push_back({fmt::format("number {}, which nobody is in", place.netns),
-                           {std::move(left)}});
+            all.push_back(
+                {fmt::format("number {}, which nobody is in", place.netns), {std::move(left)}});
         }
     return all;
 }

@@ -49,6 +49,7 @@ void add_sawtooth(Age &age, const AgeClockMembers &clock, const __u64 *histogram
     age.highest_peak_ns = std::max<std::uint64_t>(age.highest_peak_ns, sawtooth.highest_peak_ns);
     for (std::size_t i = 0; i < age.histogram.size(); i++)
         age.histogram[i] += histogram[i];
+    age.age_sum += wide(segment.*clock.age_sum);
     add_recent(age.minute, recent_age(segment, clock, since(now_ns, minute_ns), now_ns));
     add_seconds(age.seconds, segment, clock, now_ns);
 }

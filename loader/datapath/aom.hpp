@@ -40,6 +40,7 @@ struct Age {
     std::uint64_t last_age_ns = 0;     ///< of the update that departed last, as it departed
     /// Departures by age, bucket i from 2^i ns.
     std::array<std::uint64_t, OLAF_AGE_BUCKETS> histogram{};
+    Wide age_sum = 0; ///< ns, of the same departures
     /// The last minute, or since the first departure. It begins up to 9 s later where the moment
     /// a minute ago is between two marks of the kernel's.
     RecentAge minute;

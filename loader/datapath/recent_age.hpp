@@ -12,13 +12,15 @@ struct AgeClockMembers {
     __u64 olaf_age_peaks::*peak;
     __s64 olaf_age_mark::*newest;
     olaf_u128 olaf_age_mark::*twice_area;
+    olaf_u128 olaf_aom::*age_sum;
 };
 inline constexpr AgeClockMembers arrival_members{&olaf_aom::arrival, &olaf_age_peaks::arrival_ns,
                                                  &olaf_age_mark::newest_arrival_ns,
-                                                 &olaf_age_mark::twice_arrival};
+                                                 &olaf_age_mark::twice_arrival,
+                                                 &olaf_aom::arrival_age_sum};
 inline constexpr AgeClockMembers generated_members{
     &olaf_aom::generated, &olaf_age_peaks::generated_ns, &olaf_age_mark::newest_generated_ns,
-    &olaf_age_mark::twice_generated};
+    &olaf_age_mark::twice_generated, &olaf_aom::generated_age_sum};
 
 /// One segment's, of which something has departed, from about `from_ns` to `now_ns`. It reaches as
 /// far back as 60 s.

@@ -75,6 +75,8 @@ void add_aom(Exposition &out, const Labels &device, const Reading &queue,
         add_up(all.folds, one.folds);
         add_up(all.generated.histogram, one.generated.histogram);
         add_up(all.arrival.histogram, one.arrival.histogram);
+        all.generated.age_sum += one.generated.age_sum;
+        all.arrival.age_sum += one.arrival.age_sum;
         if (!shown.has(queue, one.cluster)) {
             add_sums(others, one);
             continue;
@@ -93,9 +95,10 @@ void add_aom(Exposition &out, const Labels &device, const Reading &queue,
                   cumulative(all.folds, 1), all.departures, &updates);
     for (const auto &[clock, age] : {std::pair{"generated", &ClusterAom::generated},
                                      std::pair{"arrival", &ClusterAom::arrival}}) {
+        const auto sum = static_cast<double>((all.*age).age_sum) * nanosecond;
         out.histogram("olaf_departure_age_seconds", "Age of an update as it departs.",
                       with(device, "clock", clock), cumulative((all.*age).histogram, nanosecond),
-                      all.departures, nullptr);
+                      all.departures, &sum);
         out.gauge("olaf_aom_fairness_ratio", "Jain's index over the clusters' average ages.",
                   with(device, "clock", clock), aom_fairness(aom, age));
     }

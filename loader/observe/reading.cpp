@@ -40,9 +40,20 @@ void wake_waiting(AomReading &aom, const Snapshot &snapshot) {
         cluster.idle &= snapshot.waiting[cluster.cluster] == 0;
 }
 
+/// Values of another layout are of other sizes: the kernel would write them past their buffers.
+Result<void> check_layout(const Attachment &attachment) {
+    if (attachment.record.layout == OLAF_LAYOUT)
+        return {};
+    return fail("read the queue on", attachment.device, 0, "use the olaf that attached it",
+                "its maps have layout " + std::to_string(attachment.record.layout) +
+                    ", this olaf knows layout " + std::to_string(OLAF_LAYOUT));
+}
+
 } // namespace
 
 Result<Counted> read_counted(const Attachment &attachment) {
+    if (auto good = check_layout(attachment); !good)
+        return std::unexpected(good.error());
     Maps maps(attachment);
     auto snapshot = read_snapshot(attachment.record.config, std::ref(maps));
     if (!snapshot)
@@ -54,12 +65,12 @@ Result<Counted> read_counted(const Attachment &attachment) {
 }
 
 Result<QueueReading> read_queue(const Attachment &attachment) {
-    const auto start = read_start(attachment);
-    if (!start)
-        return std::unexpected(start.error());
     auto counted = read_counted(attachment);
     if (!counted)
         return std::unexpected(counted.error());
+    const auto start = read_start(attachment);
+    if (!start)
+        return std::unexpected(start.error());
     Maps maps(attachment);
     auto aom = read_aom(attachment.record.config, std::ref(maps));
     if (!aom)

@@ -6,6 +6,8 @@
 #include <csignal>
 
 #include "listening.hpp"
+#include "loader/attachment/record.hpp"
+#include "loader/host/netns.hpp"
 #include "traces.hpp"
 
 namespace olaf::test {
@@ -27,8 +29,7 @@ TEST(DryRun, SaysWhatThereWouldBeAndChangesNothing) {
           std::string("clsact on in, out, "), std::string("nothing was changed")})
         EXPECT_TRUE(says(text.out, what)) << what << "\n" << text.out;
     EXPECT_EQ(traces(bed.host), before);
-    const auto json =
-        bed.olaf({"--json", "attach", "in", "--upstream", "10.0.1.2", "--dry-run"});
+    const auto json = bed.olaf({"--json", "attach", "in", "--upstream", "10.0.1.2", "--dry-run"});
     expect_schema("attach", json.out);
     EXPECT_EQ(traces(bed.host), before);
 
@@ -73,8 +74,8 @@ TEST(Attaching, SaysWhatFollowsFromWhatWasGiven) {
     EXPECT_TRUE(says(said({"--local", "--strict"}), "olaf cluster set in ID --worker ID=ADDR"));
     EXPECT_FALSE(says(local, "is down") || says(local, "no carrier")) << local;
     bed.host.ip("link set out down\n");
-    EXPECT_TRUE(says(said({"--forward", "out"}),
-                     "out is down: nothing leaves until ip link set out up"));
+    EXPECT_TRUE(
+        says(said({"--forward", "out"}), "out is down: nothing leaves until ip link set out up"));
     bed.worker.ip("link set eth0 down\n");
     EXPECT_TRUE(says(said({"--local"}), "in has no carrier: nothing comes in"));
 }
@@ -135,8 +136,8 @@ TEST(Status, OfAllNetworkNamespacesFindsQueuesOfNamedOnesAndOfProcesses) {
     named.attach();
     const auto list = nlohmann::json::parse(named.olaf({"--json", "status", "--all"}).out);
     const auto in = [](const nlohmann::json &all, const std::string &netns) {
-        return std::ranges::count_if(
-            all, [&](const auto &queue) { return queue.at("netns") == netns; });
+        return std::ranges::count_if(all,
+                                     [&](const auto &queue) { return queue.at("netns") == netns; });
     };
     EXPECT_EQ(in(list, named.host.name()), 1) << list;
     EXPECT_EQ(in(list, named.worker.name()), 0) << list;
@@ -153,9 +154,37 @@ TEST(Status, OfAllNetworkNamespacesFindsQueuesOfNamedOnesAndOfProcesses) {
     EXPECT_EQ(in(all, "of process " + pid), 1) << all;
     EXPECT_EQ(in(all, named.host.name()), 1) << all;
     expect_schema("status", all.dump());
-    EXPECT_EQ(run({"nsenter", "--net=/proc/" + pid + "/ns/net", OLAF_BINARY, "detach", "in"}).status,
-              0);
+    EXPECT_EQ(
+        run({"nsenter", "--net=/proc/" + pid + "/ns/net", OLAF_BINARY, "detach", "in"}).status, 0);
     nameless.kill();
+}
+
+TEST(Status, ReadsNoMapsOfAnotherLayoutAndShowsOtherQueuesAllTheSame) {
+    Testbed ours;
+    ours.attach();
+    const Netns elsewhere("elsewhere");
+    elsewhere.ip("link add in type veth peer name far\nlink set in up\n");
+    OlafCommand other(elsewhere, "in");
+    other.attach({"--local"});
+    const auto write_layout = [&](std::uint32_t layout) {
+        const Inside inside(elsewhere);
+        const auto map =
+            RecordMap::open({.netns = netns_inode().value(),
+                             .ifindex = static_cast<std::uint32_t>(elsewhere.ifindex("in"))});
+        auto record = map->read().value();
+        record.layout = layout;
+        ASSERT_TRUE(map->write(record));
+    };
+    write_layout(OLAF_LAYOUT + 1);
+    const auto one = other({"status", "in"});
+    EXPECT_EQ(one.status, 1);
+    EXPECT_TRUE(says(one.err, "cannot read the queue on in: its maps have layout")) << one.err;
+    const auto all = ours.olaf({"status", "--all"});
+    EXPECT_EQ(all.status, 0) << all.err;
+    EXPECT_TRUE(says(all.err, "network namespace " + elsewhere.name() + ": cannot read"))
+        << all.err;
+    EXPECT_TRUE(says(all.out, "network namespace " + ours.host.name() + "\nin: idle")) << all.out;
+    write_layout(OLAF_LAYOUT);
 }
 
 } // namespace

@@ -332,6 +332,8 @@
 	ABI_FIELD(olaf_aom, folds) \
 	ABI_FIELD(olaf_aom, seconds) \
 	ABI_FIELD(olaf_aom, marks) \
+	ABI_FIELD(olaf_aom, arrival_age_sum) \
+	ABI_FIELD(olaf_aom, generated_age_sum) \
 	ABI_FIELD(olaf_aom, forgotten) \
 	ABI_FIELD(olaf_aom, begun) \
 	ABI_SIZE(olaf_event) \
@@ -378,6 +380,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 357
+#define ABI_ENTRIES 359
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -59,6 +59,7 @@ TEST(Sawtooth, FallsToTheAgeOfWhatDeparts) {
     EXPECT_EQ(aom.first_ns, 30u);
     EXPECT_EQ(aom.last_ns, 90u);
     EXPECT_EQ(wide(aom.wait_sum), Wide{20 + 10 + 30});
+    EXPECT_EQ(wide(aom.arrival_age_sum), Wide{20 + 10 + 30});
     EXPECT_EQ(aom.wait_max_ns, 30u);
 
     olaf::ClusterAom cluster;
