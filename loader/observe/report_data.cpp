@@ -114,23 +114,22 @@ nlohmann::ordered_json report_json(const Recording &recording, AgeClock clock) {
             return aged ? age_json(average_ns, recorded_peak_ns(recording, row.cluster, by))
                         : Json();
         };
-        clusters.push_back(
-            {{"cluster", row.cluster},
-             {"received", row.recent.received},
-             {"departed", row.recent.departed},
-             {"updates_out", row.recent.updates_out},
-             {"dropped", row.recent.dropped},
-             {"fold_factor", row.recent.fold_factor()},
-             {"by_generated", age(row.recent_generated_ns, AgeClock::generated)},
-             {"by_arrival", age(row.recent_arrival_ns, AgeClock::arrival)}});
+        clusters.push_back({{"cluster", row.cluster},
+                            {"received", row.recent.received},
+                            {"departed", row.recent.departed},
+                            {"updates_out", row.recent.updates_out},
+                            {"dropped", row.recent.dropped},
+                            {"fold_factor", row.recent.fold_factor()},
+                            {"by_generated", age(row.recent_generated_ns, AgeClock::generated)},
+                            {"by_arrival", age(row.recent_arrival_ns, AgeClock::arrival)}});
     }
     for (const auto &[reason, messages] : losses_by_reason(recording))
         losses[reason] = messages;
     return {{"host", recording.about.host},
             {"version", OLAF_PROJECT_VERSION},
             {"started", fmt::format("{:%FT%TZ}", fmt::gmtime(recording.started_s))},
-            {"attached_with", recording.about.attached_with.empty() ? Json()
-                                                              : Json(recording.about.attached_with)},
+            {"attached_with",
+             recording.about.attached_with.empty() ? Json() : Json(recording.about.attached_with)},
             {"reported_with", recording.about.reported_with},
             {"seconds", recording.seconds},
             {"clock", clock == AgeClock::arrival ? "arrival" : "generated"},

@@ -72,8 +72,8 @@ class Table {
         rows_ += fmt::format("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", name, value);
     }
     [[nodiscard]] std::string text(const char *title, const char *kind) const {
-        return fmt::format("<h2>{}</h2>\n<div class=\"card facts {}\"><table>\n{}</table></div>\n", title,
-                           kind, rows_);
+        return fmt::format("<h2>{}</h2>\n<div class=\"card facts {}\"><table>\n{}</table></div>\n",
+                           title, kind, rows_);
     }
 
   private:
@@ -121,23 +121,23 @@ std::string clusters(const Recording &recording) {
         text += fmt::format("<th scope=\"col\">{}</th>", title);
     text += "</tr>\n";
     for (const auto &row : recording.rows.clusters)
-        text += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td>"
-                            "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                            row.cluster, row.recent.received, row.recent.departed,
-                            row.recent.fold_factor(), row.recent.dropped,
-                            age_text(row, row.recent_generated_ns),
-                            peak_text(recording, row, AgeClock::generated),
-                            age_text(row, row.recent_arrival_ns),
-                            peak_text(recording, row, AgeClock::arrival));
+        text += fmt::format(
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{:.2f}</td><td>{}</td>"
+            "<td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+            row.cluster, row.recent.received, row.recent.departed, row.recent.fold_factor(),
+            row.recent.dropped, age_text(row, row.recent_generated_ns),
+            peak_text(recording, row, AgeClock::generated), age_text(row, row.recent_arrival_ns),
+            peak_text(recording, row, AgeClock::arrival));
     return text + "</table></div>\n";
 }
 
 std::string warning(const Recording &recording) {
     std::string text;
     if (recording.missed > 0)
-        text += fmt::format("<p class=\"note\">{} departures were too many to be told and are missing in the "
-                            "pictures, not in the tables.</p>\n",
-                            recording.missed);
+        text += fmt::format(
+            "<p class=\"note\">{} departures were too many to be told and are missing in the "
+            "pictures, not in the tables.</p>\n",
+            recording.missed);
     if (recording.events > recording.departures.size())
         text += fmt::format("<p class=\"note\">The sawtooths are of the first {} departures.</p>\n",
                             recording.departures.size());
@@ -170,11 +170,11 @@ Result<std::string> figure(const std::filesystem::path &directory, const Picture
 Result<void> write_page(const std::filesystem::path &directory, const Recording &recording,
                         const std::vector<Picture> &pictures) {
     const auto started = fmt::format("{:%F %T} UTC", fmt::gmtime(recording.started_s));
-    auto page = fmt::format(head, fmt::arg("device", escaped(recording.last.attachment.device)),
-                            fmt::arg("host", escaped(recording.about.host)),
-                            fmt::arg("started", started), fmt::arg("looks", page_looks),
-                            fmt::arg("seconds", recording.seconds),
-                            fmt::arg("warning", warning(recording)));
+    auto page =
+        fmt::format(head, fmt::arg("device", escaped(recording.last.attachment.device)),
+                    fmt::arg("host", escaped(recording.about.host)), fmt::arg("started", started),
+                    fmt::arg("looks", page_looks), fmt::arg("seconds", recording.seconds),
+                    fmt::arg("warning", warning(recording)));
     page += summary(recording);
     for (const auto &picture : pictures) {
         const auto shown = figure(directory, picture);
