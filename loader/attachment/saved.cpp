@@ -125,14 +125,15 @@ std::string file_text(const std::string &device, const std::vector<std::string> 
     std::string line;
     for (const auto &option : options)
         line += (line.empty() ? "" : " ") + option;
-    return fmt::format("# Written by `olaf attach {0} --save`. {1} calls\n"
-                       "# `olaf attach {0}` with these options when it starts, and with --replace\n"
-                       "# besides when it is reloaded.\n"
-                       "ATTACH=\"{2}\"\n"
-                       "# Then `olaf cluster restore {0}` calls `olaf cluster set {0}` with each of\n"
-                       "# these, parted by semicolons.\n"
-                       "{3}",
-                       device, service_name(device), line, rules_line(rules));
+    return fmt::format(
+        "# Written by `olaf attach {0} --save`. {1} calls\n"
+        "# `olaf attach {0}` with these options when it starts, and with --replace\n"
+        "# besides when it is reloaded.\n"
+        "ATTACH=\"{2}\"\n"
+        "# Then `olaf cluster restore {0}` calls `olaf cluster set {0}` with each of\n"
+        "# these, parted by semicolons.\n"
+        "{3}",
+        device, service_name(device), line, rules_line(rules));
 }
 
 } // namespace

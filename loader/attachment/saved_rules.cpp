@@ -69,8 +69,8 @@ Result<std::vector<std::string>> rules_of(const Attachment &attached) {
             return std::unexpected(map->error());
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
     std::vector<std::string> found;
-    std::string before;       // the options of the run of clusters that ends here
-    std::uint32_t first = 0;  // cluster of that run
+    std::string before;      // the options of the run of clusters that ends here
+    std::uint32_t first = 0; // cluster of that run
     for (std::uint32_t id = 0; id <= config.max_clusters; id++) {
         std::string options;
         if (id < config.max_clusters) {
@@ -85,9 +85,9 @@ Result<std::vector<std::string>> rules_of(const Attachment &attached) {
         if (options == before)
             continue;
         if (!before.empty())
-            found.push_back((first + 1 == id ? std::to_string(first)
-                                             : fmt::format("{}-{}", first, id - 1)) +
-                            before);
+            found.push_back(
+                (first + 1 == id ? std::to_string(first) : fmt::format("{}-{}", first, id - 1)) +
+                before);
         before = std::move(options);
         first = id;
     }

@@ -45,7 +45,8 @@ void add_queueing(CLI::App &app, AttachOptions &options) {
            "Qmax: updates that may wait [auto: never lose one to a full queue]", "N|auto");
     parsed(
         app, "--rate", options.rate, [](const std::string &text) { return parse_rate(text); },
-        "pace of departures, as 20gbit or 10kbit [line; with --local or --window unlimited]", "RATE|line|unlimited");
+        "pace of departures, as 20gbit or 10kbit [line; with --local or --window unlimited]",
+        "RATE|line|unlimited");
     parsed(
         app, "--window", options.window, [](const std::string &text) { return parse_window(text); },
         "departures that may be unacknowledged; auto finds the fewest that "

@@ -104,8 +104,9 @@ void add_cluster(CLI::App &root, ClusterOptions &options, RestoreOptions &again)
 }
 
 void add_doctor(CLI::App &root, DoctorOptions &options) {
-    auto &app = *root.add_subcommand("doctor", "Tell what this kernel and NIC can do, and the remedy "
-                                               "for what they can't");
+    auto &app =
+        *root.add_subcommand("doctor", "Tell what this kernel and NIC can do, and the remedy "
+                                       "for what they can't");
     device_argument(app, options.device, false);
     app.add_option("output", options.output,
                    "device that departures leave by [that of the queue on DEV]")
@@ -123,8 +124,9 @@ void add_help(CLI::App &root, CommandOptions &into) {
 }
 
 void add_meter(CLI::App &root, MeterOptions &options) {
-    auto &app = *root.add_subcommand("meter", "Measure the Age-of-Model of passing updates, whatever queue "
-                                              "they came through; changes nothing");
+    auto &app =
+        *root.add_subcommand("meter", "Measure the Age-of-Model of passing updates, whatever queue "
+                                      "they came through; changes nothing");
     const auto duration = [](const std::string &text) {
         return parse_duration_between(text, 1'000'000, 86'400'000'000'000);
     };

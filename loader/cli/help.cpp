@@ -201,8 +201,7 @@ std::string usage_error(const CLI::App &root, const CLI::Error &error) {
         what = unexpected_word(app, what.substr(what.rfind(' ') + 1));
     else if (!unknown.empty() && !children(app, false).empty())
         what = unexpected_word(app, unknown.front());
-    else if (const auto missing = lacks(app);
-             is(CLI::ExitCodes::RequiredError) && !missing.empty())
+    else if (const auto missing = lacks(app); is(CLI::ExitCodes::RequiredError) && !missing.empty())
         what = missing;
     else if (is(CLI::ExitCodes::ArgumentMismatch))
         for (const auto *owner : {&app, &root})

@@ -117,7 +117,8 @@ void add_report(CLI::App &root, ReportOptions &options) {
 }
 
 void add_serve(CLI::App &root, ServeOptions &options) {
-    auto &app = *root.add_subcommand("serve", "Serve Prometheus metrics and a live page, over HTTP");
+    auto &app =
+        *root.add_subcommand("serve", "Serve Prometheus metrics and a live page, over HTTP");
     app.add_option("device", options.devices, "Network devices [every one that has a queue]")
         ->type_name("DEV");
     app.add_option("--bind", options.bind,

@@ -51,7 +51,8 @@ void add_send(CLI::App &root, SendOptions &options) {
     parsed(app, "--first-worker", options.first_worker, count_parser(0, 65535),
            "id of the first worker [0]", "N");
     parsed(app, "--rate", options.rate, parse_send_rate,
-           "pace of all of them together, as 50mbit, in bits of Ethernet frames [10mbit]", "RATE|unlimited");
+           "pace of all of them together, as 50mbit, in bits of Ethernet frames [10mbit]",
+           "RATE|unlimited");
     parsed(app, "--lanes", options.lanes, count_parser(2, OLAF_MAX_LANES),
            "8-byte lanes of an update, its checksum lane among them [64]", "N");
     parsed(app, "--format", options.format, parse_format, "how a lane holds elements [i32x2]",

@@ -97,10 +97,10 @@ Check check_bpffs() {
                 fmt::format("mounted; how many queues are pinned can't be told: {}",
                             std::strerror(places.error().code)),
                 places.error().hint};
-    return {"bpffs", Verdict::good,
-            fmt::format("mounted, {} queue{} pinned", places->size(),
-                        places->size() == 1 ? "" : "s"),
-            ""};
+    return {
+        "bpffs", Verdict::good,
+        fmt::format("mounted, {} queue{} pinned", places->size(), places->size() == 1 ? "" : "s"),
+        ""};
 }
 
 Check check_forwarding() {

@@ -25,10 +25,9 @@ ReportOrigin origin_of(const Recording &recording, const ReportOptions &options)
         for (const auto &word : *words)
             origin.attached_with += " " + word;
     }
-    origin.reported_with =
-        fmt::format("olaf report {} --for {} --clock {}", options.device,
-                    duration_text(options.for_ns),
-                    options.clock == AgeClock::arrival ? "arrival" : "generated");
+    origin.reported_with = fmt::format(
+        "olaf report {} --for {} --clock {}", options.device, duration_text(options.for_ns),
+        options.clock == AgeClock::arrival ? "arrival" : "generated");
     return origin;
 }
 

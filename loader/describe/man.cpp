@@ -116,10 +116,9 @@ std::vector<ManualPage> manual(const CommandDescription &root, const std::string
     for (const auto &command : root.commands) {
         commands += ".TP\n" + reference(command) + "\n" + sentence(command.text) + "\n";
         see += (see.empty() ? "" : ",\n") + reference(command);
-        pages.push_back(
-            {command.joined("-"), page(command, lower_first(command.text),
-                                       body(command) + subjects(command),
-                                       reference(root) + "\n", version)});
+        pages.push_back({command.joined("-"),
+                         page(command, lower_first(command.text), body(command) + subjects(command),
+                              reference(root) + "\n", version)});
     }
     pages.insert(pages.begin(), {root.word(), page(root, lower_first(root.text),
                                                    section("OPTIONS", options(root.options)) +

@@ -83,7 +83,8 @@ std::vector<std::string> doubts(const EventFilter &filter, std::uint32_t max_clu
                 max_clusters - 1));
     const bool of_updates =
         !filter.clusters.empty() || !filter.workers.empty() || filter.min_age_ns.has_value();
-    if (of_updates && !filter.actions.empty() && std::ranges::none_of(filter.actions, names_updates))
+    if (of_updates && !filter.actions.empty() &&
+        std::ranges::none_of(filter.actions, names_updates))
         found.emplace_back("no event can match: losses and malformed messages have no cluster, "
                            "worker or age to filter by");
     return found;

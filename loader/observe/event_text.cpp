@@ -90,9 +90,9 @@ std::string event_comment(const Event &event) {
     const auto &record = event.record;
     auto text = fmt::format("olaf {}: {}", kind_name(record), action_and_cause(record));
     if (event.has_update())
-        text += fmt::format(", cluster {}, worker {}, updates {}, age by generation {}",
-                            record.cluster, record.worker, record.count,
-                            signed_duration(*event.age_ns()));
+        text +=
+            fmt::format(", cluster {}, worker {}, updates {}, age by generation {}", record.cluster,
+                        record.worker, record.count, signed_duration(*event.age_ns()));
     if (const auto wait = event.wait_ns())
         text += fmt::format(", waited {}", human_duration(static_cast<double>(*wait)));
     return text + fmt::format(", queue {}", record.queue_length);

@@ -47,14 +47,13 @@ void Exposition::gauge(const std::string &name, const std::string &help, const L
 
 void Exposition::histogram(const std::string &name, const std::string &help, const Labels &labels,
                            const std::vector<std::pair<double, std::uint64_t>> &buckets,
-                           std::uint64_t count, const double *sum) {
+                           std::uint64_t count, double sum) {
     auto &samples = family(name, "histogram", help).samples;
     for (const auto &[bound, below] : buckets)
         samples += sample(name + "_bucket", with(labels, "le", fmt::format("{}", bound)),
                           static_cast<double>(below));
     samples += sample(name + "_bucket", with(labels, "le", "+Inf"), static_cast<double>(count));
-    if (sum != nullptr)
-        samples += sample(name + "_sum", labels, *sum);
+    samples += sample(name + "_sum", labels, sum);
     samples += sample(name + "_count", labels, static_cast<double>(count));
 }
 

@@ -30,7 +30,7 @@ class Exposition {
     /// left out where it isn't known.
     void histogram(const std::string &name, const std::string &help, const Labels &labels,
                    const std::vector<std::pair<double, std::uint64_t>> &buckets,
-                   std::uint64_t count, const double *sum);
+                   std::uint64_t count, double sum);
     /// Only a sum and a count.
     void summary(const std::string &name, const std::string &help, const Labels &labels, double sum,
                  std::uint64_t count);

@@ -92,13 +92,13 @@ void add_aom(Exposition &out, const Labels &device, const Reading &queue,
         tell_sums(out, with(device, "cluster", "other"), others);
     const auto updates = static_cast<double>(all.updates);
     out.histogram("olaf_departure_updates", "Updates folded into a departing message.", device,
-                  cumulative(all.folds, 1), all.departures, &updates);
+                  cumulative(all.folds, 1), all.departures, updates);
     for (const auto &[clock, age] : {std::pair{"generated", &ClusterAom::generated},
                                      std::pair{"arrival", &ClusterAom::arrival}}) {
         const auto sum = static_cast<double>((all.*age).age_sum) * nanosecond;
         out.histogram("olaf_departure_age_seconds", "Age of an update as it departs.",
                       with(device, "clock", clock), cumulative((all.*age).histogram, nanosecond),
-                      all.departures, &sum);
+                      all.departures, sum);
         out.gauge("olaf_aom_fairness_ratio", "Jain's index over the clusters' average ages.",
                   with(device, "clock", clock), aom_fairness(aom, age));
     }

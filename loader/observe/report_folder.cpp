@@ -16,7 +16,7 @@ constexpr auto unfinished = ".unfinished";
 /// Every file that a report may have.
 const std::vector<std::string> &own_files() {
     static const std::vector<std::string> names = [] {
-        std::vector<std::string> all{"index.html",  "report.json",  "departures.csv", "folds.csv",
+        std::vector<std::string> all{"index.html", "report.json",   "departures.csv", "folds.csv",
                                      "losses.csv", "occupancy.csv", "sawtooth.csv"};
         for (const auto *picture : {"aom", "folds", "losses", "occupancy"})
             for (const auto *theme : {".png", "-dark.png"})
@@ -28,8 +28,7 @@ const std::vector<std::string> &own_files() {
 
 } // namespace
 
-ReportFolder::ReportFolder(fs::path path)
-    : path_(std::move(path)), fresh_(path_ / unfinished) {}
+ReportFolder::ReportFolder(fs::path path) : path_(std::move(path)), fresh_(path_ / unfinished) {}
 
 Result<std::unique_ptr<ReportFolder>> ReportFolder::open(const fs::path &path) {
     std::unique_ptr<ReportFolder> self(new ReportFolder(path));

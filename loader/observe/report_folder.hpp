@@ -21,7 +21,8 @@ class ReportFolder {
 
     /// To write the new report to.
     [[nodiscard]] const std::filesystem::path &fresh() const { return fresh_; }
-    /// Puts it in the place of the old one, of which no file stays. Files that are no report's stay.
+    /// Puts it in the place of the old one, of which no file stays. Files that are no report's
+    /// stay.
     Result<void> publish();
 
   private:

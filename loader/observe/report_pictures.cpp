@@ -64,13 +64,13 @@ Result<void> draw(const std::filesystem::path &directory, const std::string &nam
                   const std::function<std::string(const report_script::Theme &)> &body) {
     for (const auto &theme : report_script::themes) {
         const auto source = directory / (name + theme.suffix + ".gp");
-        const auto head = fmt::format(
-            report_script::style, fmt::arg("width", 2 * report_script::width),
-            fmt::arg("height", 2 * height), fmt::arg("back", theme.back),
-            fmt::arg("text", theme.text), fmt::arg("faint", theme.faint),
-            fmt::arg("line", theme.line), fmt::arg("blue", theme.blue),
-            fmt::arg("fill", theme.fill), fmt::arg("warn", theme.warn),
-            fmt::arg("file", name + theme.suffix + ".png"));
+        const auto head =
+            fmt::format(report_script::style, fmt::arg("width", 2 * report_script::width),
+                        fmt::arg("height", 2 * height), fmt::arg("back", theme.back),
+                        fmt::arg("text", theme.text), fmt::arg("faint", theme.faint),
+                        fmt::arg("line", theme.line), fmt::arg("blue", theme.blue),
+                        fmt::arg("fill", theme.fill), fmt::arg("warn", theme.warn),
+                        fmt::arg("file", name + theme.suffix + ".png"));
         if (auto written = write_file(source, head + body(theme)); !written)
             return written;
         if (auto drawn = run_gnuplot(directory, source.filename().native()); !drawn)
@@ -129,19 +129,18 @@ class Pictures {
     Drawn sawtooths(const std::vector<std::uint32_t> &clusters) {
         const auto [from, to] = window(recording_);
         const int height = 130 + 110 * static_cast<int>(clusters.size());
-        const auto title =
-            fmt::format("Age-of-Model on {}, since updates {}", device_, since_);
-        auto script = fmt::format(
-            report_script::sawtooth_head, fmt::arg("from", from), fmt::arg("to", to),
-            fmt::arg("rows", clusters.size()), fmt::arg("bottom", 75.0 / height),
-            fmt::arg("top", 1 - 50.0 / height), fmt::arg("headline", 1 - 22.0 / height),
-            fmt::arg("title", quoted(title)));
+        const auto title = fmt::format("Age-of-Model on {}, since updates {}", device_, since_);
+        auto script =
+            fmt::format(report_script::sawtooth_head, fmt::arg("from", from), fmt::arg("to", to),
+                        fmt::arg("rows", clusters.size()), fmt::arg("bottom", 75.0 / height),
+                        fmt::arg("top", 1 - 50.0 / height), fmt::arg("headline", 1 - 22.0 / height),
+                        fmt::arg("title", quoted(title)));
         for (const auto cluster : clusters)
-            script += fmt::format(
-                report_script::sawtooth_panel, fmt::arg("cluster", cluster),
-                fmt::arg("x_axis", cluster == clusters.back()
-                                       ? "set format x \"%g\"\nset xlabel 'time, s'\n"
-                                       : ""));
+            script +=
+                fmt::format(report_script::sawtooth_panel, fmt::arg("cluster", cluster),
+                            fmt::arg("x_axis", cluster == clusters.back()
+                                                   ? "set format x \"%g\"\nset xlabel 'time, s'\n"
+                                                   : ""));
         script += "unset multiplot\n";
         return add({"aom", title,
                     fmt::format("The {} busiest clusters, in a part of the recording: each fall is "
@@ -158,8 +157,7 @@ class Pictures {
             report_script::folds, fmt::arg("title", quoted(title)), fmt::arg("left", left),
             fmt::arg("right", right), fmt::arg("ticks", steps(std::log2(right / left) / 24)),
             fmt::arg("first", first), fmt::arg("last", last),
-            fmt::arg("first_part", 100.0 *
-                                       static_cast<double>(recording_.folds.begin()->second) /
+            fmt::arg("first_part", 100.0 * static_cast<double>(recording_.folds.begin()->second) /
                                        static_cast<double>(recording_.events)));
         return add({"folds", title, "The paper's figure 6."}, 440,
                    [&](const auto &) { return script; });
@@ -175,8 +173,8 @@ class Pictures {
         const bool far = longest * 4 < capacity;
         const auto script = fmt::format(
             report_script::occupancy,
-            fmt::arg("title", quoted(far ? fmt::format("{}, of at most {}", title, capacity)
-                                         : title)),
+            fmt::arg("title",
+                     quoted(far ? fmt::format("{}, of at most {}", title, capacity) : title)),
             fmt::arg("capacity", far ? 2 * longest : capacity + capacity / 10 + 1),
             fmt::arg("full", capacity), fmt::arg("seconds", std::max(recording_.seconds, 1e-3)));
         return add({"occupancy", title, fmt::format("The queue holds at most {}.", capacity)}, 400,

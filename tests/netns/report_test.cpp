@@ -122,8 +122,7 @@ TEST_F(Reporting, WritesWhatHappened) {
     EXPECT_GT(report["losses"]["dropped_full"], 0) << report["losses"];
     EXPECT_EQ(lost, report["dropped"].get<double>());
     EXPECT_EQ(report["clusters"].size(), 9u);
-    EXPECT_EQ(report["attached_with"],
-              "olaf attach in --forward out --queue 4 --rate 200kbit");
+    EXPECT_EQ(report["attached_with"], "olaf attach in --forward out --queue 4 --rate 200kbit");
     EXPECT_EQ(report["reported_with"], "olaf report in --for 1.5s --clock generated");
     for (const auto &cluster : report["clusters"]) {
         ASSERT_FALSE(cluster["by_arrival"].is_null()) << cluster;

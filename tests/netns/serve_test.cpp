@@ -18,10 +18,23 @@ class Serving : public testing::Test {
     static std::vector<std::string> nobody(const std::string &capabilities,
                                            std::vector<std::string> more = {}) {
         const auto caps = "-all" + capabilities;
-        std::vector<std::string> command{
-            "setpriv",        "--reuid", "65534",          "--regid", "65534", "--clear-groups",
-            "--inh-caps",     caps,      "--bounding-set", caps,      "--ambient-caps",
-            caps,             "--no-new-privs",            OLAF_BINARY, "serve", "--port", "0"};
+        std::vector<std::string> command{"setpriv",
+                                         "--reuid",
+                                         "65534",
+                                         "--regid",
+                                         "65534",
+                                         "--clear-groups",
+                                         "--inh-caps",
+                                         caps,
+                                         "--bounding-set",
+                                         caps,
+                                         "--ambient-caps",
+                                         caps,
+                                         "--no-new-privs",
+                                         OLAF_BINARY,
+                                         "serve",
+                                         "--port",
+                                         "0"};
         command.insert(command.end(), more.begin(), more.end());
         return command;
     }
@@ -253,8 +266,8 @@ TEST_F(Serving, ABrowserShowsThePage) {
     const auto seen = run_script("browser.py", arguments, {}, &bed.host);
     ASSERT_EQ(seen.status, 0) << seen.err << seen.out;
     const auto found = nlohmann::json::parse(seen.out);
-    for (const auto &[chart, word] : {std::pair{"aom-chart", "mean "}, {"rate-chart", "dropped "},
-                                      {"queue-chart", "waiting "}})
+    for (const auto &[chart, word] :
+         {std::pair{"aom-chart", "mean "}, {"rate-chart", "dropped "}, {"queue-chart", "waiting "}})
         EXPECT_NE(found["tips"][chart].get<std::string>().find(word), std::string::npos)
             << found["tips"];
     for (const auto *view : {"light", "dark", "phone"}) {

@@ -66,7 +66,9 @@ TEST_F(Captured, TraceWritesEveryPacketWithItsReason) {
     ASSERT_EQ(rows.size(), 3u);
     const auto &first = rows[0], &second = rows[1], &departed = rows[2];
     EXPECT_EQ(first[1], "in");
-    EXPECT_EQ(first[2].find("olaf arrival: appended, cluster 3, worker 7, updates 1, age by generation "), 0u)
+    EXPECT_EQ(
+        first[2].find("olaf arrival: appended, cluster 3, worker 7, updates 1, age by generation "),
+        0u)
         << first[2];
     EXPECT_EQ(second[2].find("olaf arrival: aggregated, cluster 3, worker 8"), 0u) << second[2];
     EXPECT_EQ(departed[1], "out");

@@ -116,14 +116,17 @@ TEST(CommandLine, refuses_wrong_usage) {
     expect_usage({}, "a command is missing");
     expect_usage({"atach", "eth0"}, "there is no command 'atach'");
     expect_usage({"cluster", "frob"}, "there is no command 'frob'; olaf cluster --help");
-    expect_usage({"attach", "eth0", "--local", "--frob"}, "there is no option '--frob'; olaf attach");
+    expect_usage({"attach", "eth0", "--local", "--frob"},
+                 "there is no option '--frob'; olaf attach");
     expect_usage({"status", "eth0", "eth1"}, "'eth1' is a word too many");
     expect_usage({"attach", "--local"}, "DEV is missing");
     expect_usage({"status", "--netns"}, "--netns takes NAME");
     expect_usage({"report", "eth0"}, "--output DIR is missing");
     expect_usage({"attach", "eth0"}, "--local");
-    expect_usage({"attach", "eth0", "--local", "--forward", "eth1"}, "only one can be given of --local, --forward DEV2");
-    expect_usage({"attach", "eth0", "--local", "--port", "0"}, "cannot take '0': it is out of range; give 1 ... 65535");
+    expect_usage({"attach", "eth0", "--local", "--forward", "eth1"},
+                 "only one can be given of --local, --forward DEV2");
+    expect_usage({"attach", "eth0", "--local", "--port", "0"},
+                 "cannot take '0': it is out of range; give 1 ... 65535");
     expect_usage({"attach", "eth0", "--local", "--port", "65536"}, "1 ... 65535");
     expect_usage({"attach", "eth0", "--local", "--rate", "20"}, "20gbit");
     expect_usage({"attach", "eth0", "--local", "--mode", "fast"}, "--mode");
@@ -162,9 +165,12 @@ TEST(CommandLine, replace_needs_no_delivery) {
 }
 
 TEST(CommandLine, help_and_version_are_no_failure) {
-    for (auto words :
-         {std::initializer_list<const char *>{"--help"}, {"attach", "--help"}, {"--version"}, {"-V"},
-          {"help"}, {"help", "cluster", "set"}}) {
+    for (auto words : {std::initializer_list<const char *>{"--help"},
+                       {"attach", "--help"},
+                       {"--version"},
+                       {"-V"},
+                       {"help"},
+                       {"help", "cluster", "set"}}) {
         const auto parsed = parse(words);
         const auto *farewell = std::get_if<Farewell>(&parsed);
         ASSERT_NE(farewell, nullptr);
@@ -197,10 +203,13 @@ TEST(Help, shows_what_must_be_given) {
 }
 
 TEST(Help, has_none_of_the_parsers_own_marks) {
-    for (auto words : {std::initializer_list<const char *>{"--help"}, {"attach", "--help"},
-                       {"cluster", "set", "--help"}, {"send", "--help"}, {"serve", "--help"}})
-        for (const auto *mark : {"{false}", "[Option Group", "REQUIRED", "Excludes", " ...\n",
-                                 "Positionals", "[At "})
+    for (auto words : {std::initializer_list<const char *>{"--help"},
+                       {"attach", "--help"},
+                       {"cluster", "set", "--help"},
+                       {"send", "--help"},
+                       {"serve", "--help"}})
+        for (const auto *mark :
+             {"{false}", "[Option Group", "REQUIRED", "Excludes", " ...\n", "Positionals", "[At "})
             EXPECT_EQ(help(words).find(mark), std::string::npos) << mark << help(words);
 }
 
@@ -231,8 +240,7 @@ TEST(Help, has_examples_of_every_command_that_are_right) {
             const auto words = words_of(line);
             for (const auto &word : words)
                 argv.push_back(word.c_str());
-            const auto parsed =
-                parse_command_line(static_cast<int>(argv.size()), argv.data());
+            const auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
             const auto *farewell = std::get_if<Farewell>(&parsed);
             EXPECT_TRUE(farewell == nullptr || farewell->status == 0) << line << farewell->text;
             EXPECT_FALSE(meaning.empty()) << line;

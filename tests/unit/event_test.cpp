@@ -82,9 +82,10 @@ TEST(Event, IsReadWithItsFrameAndNoFurther) {
 }
 
 TEST(Event, TextIsOneLineWithUnitsAndTheWordsOfTheOtherViews) {
-    EXPECT_EQ(event_text(departure()),
-              "0.001005000s departure drain      cluster 3 segment 0 worker 7 sequence 9 updates 4 "
-              "version 0 age by generation 1.00us by arrival 100ns waited 800ns queue 2 frame 114B");
+    EXPECT_EQ(
+        event_text(departure()),
+        "0.001005000s departure drain      cluster 3 segment 0 worker 7 sequence 9 updates 4 "
+        "version 0 age by generation 1.00us by arrival 100ns waited 800ns queue 2 frame 114B");
     auto ahead = departure();
     ahead.record.generated_ns = 1'007'000;
     EXPECT_NE(event_text(ahead).find("age by generation -2.00us"), std::string::npos);
