@@ -47,7 +47,7 @@ void add_status(CLI::App &root, StatusOptions &options) {
         ->excludes(app.get_option("device"));
     app.callback([&options] {
         if (options.interval_ns && options.device.empty())
-            throw CLI::RequiredError("DEV with --interval");
+            throw CLI::ValidationError("--interval", "of which queue? give DEV");
     });
 }
 

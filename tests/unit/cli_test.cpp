@@ -89,7 +89,7 @@ TEST(CommandLine, reads_status) {
     EXPECT_EQ(rates.interval_ns, 1'000'000'000u);
     EXPECT_EQ(rates.count, 3u);
     EXPECT_TRUE(good<StatusOptions>({"status", "--all"}).all);
-    expect_usage({"status", "--interval", "1s"}, "DEV with --interval");
+    expect_usage({"status", "--interval", "1s"}, "give DEV");
     expect_usage({"status", "eth0", "--count", "3"}, "--interval");
     expect_usage({"status", "eth0", "--all"}, "excludes");
 }

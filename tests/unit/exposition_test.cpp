@@ -31,7 +31,7 @@ TEST(Exposition, EscapesLabels) {
 TEST(Exposition, HistogramsEndWithAllThatThereIs) {
     Exposition out;
     const double sum = 7;
-    out.histogram("h", "H.", {}, {{1, 2}, {3, 4}}, 5, &sum);
+    out.histogram("h", "H.", {}, {{1, 2}, {3, 4}}, 5, sum);
     EXPECT_EQ(out.text(), "# HELP h H.\n# TYPE h histogram\n"
                           "h_bucket{le=\"1\"} 2\nh_bucket{le=\"3\"} 4\nh_bucket{le=\"+Inf\"} 5\n"
                           "h_sum 7\nh_count 5\n");
