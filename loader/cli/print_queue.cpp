@@ -101,8 +101,9 @@ void print(const Reset &reset, bool json) {
     else if (reset.updates_waiting == 0)
         fmt::print("{}: all figures start anew\n", reset.device);
     else
-        fmt::print("{}: all figures start anew; {} updates that wait count as just arrived\n",
-                   reset.device, reset.updates_waiting);
+        fmt::print("{}: all figures start anew; what waits counts as just arrived: {} {}\n",
+                   reset.device, reset.updates_waiting,
+                   reset.updates_waiting == 1 ? "update" : "updates");
 }
 
 } // namespace olaf

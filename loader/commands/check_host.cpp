@@ -88,6 +88,9 @@ Check check_jit() {
 }
 
 Check check_bpffs() {
+    if (bpffs_is_hidden())
+        return {"bpffs", Verdict::bad, "not in this process's own mounts",
+                "use olaf --netns NAME in place of ip netns exec NAME olaf"};
     if (!bpffs_mounted())
         return {"bpffs", Verdict::hint, "not mounted at /sys/fs/bpf",
                 "attach mounts it, if it may; or: mount -t bpf bpf /sys/fs/bpf"};

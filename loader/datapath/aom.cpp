@@ -43,6 +43,8 @@ void add_sawtooth(Age &age, const AgeClockMembers &clock, const __u64 *histogram
     const Wide a = age_at(sawtooth, segment.last_ns), b = age_at(sawtooth, now_ns);
     age.twice_area += wide(sawtooth.twice_area) + (b * b - a * a);
     age.time_ns += since(now_ns, segment.first_ns);
+    age.settled_twice_area += wide(sawtooth.twice_area);
+    age.settled_time_ns += since(segment.last_ns, segment.first_ns);
     age.age_ns += static_cast<std::uint64_t>(b);
     age.peaks += sawtooth.peaks;
     age.peak_sum += wide(sawtooth.peak_sum);
@@ -65,6 +67,26 @@ Result<void> copy_again(int fd, std::uint32_t key, olaf_aom &segment) {
     return fail("read map", "olaf_aom", EBUSY, "try again", "a departure doesn't end");
 }
 
+/// Of all clusters, or of those that aren't idle: each one's average and highest age as told.
+ClockSummary summary_by(const AomReading &reading, Age ClusterAom::*clock, bool with_idle,
+                        double (*average_of)(const Age &), std::uint64_t (*highest_of)(const Age &)) {
+    ClockSummary summary;
+    std::vector<double> averages;
+    for (const auto &cluster : reading.clusters) {
+        if (cluster.idle && !with_idle)
+            continue;
+        const Age &age = cluster.*clock;
+        averages.push_back(average_of(age));
+        summary.oldest_ns = std::max(summary.oldest_ns, age.age_ns);
+        summary.peak_highest_ns = std::max(summary.peak_highest_ns, highest_of(age));
+    }
+    const auto sum = std::accumulate(averages.begin(), averages.end(), 0.0);
+    summary.average_ns = static_cast<std::uint64_t>(
+        std::llround(sum / static_cast<double>(std::max<std::size_t>(averages.size(), 1))));
+    summary.fairness = jain_index(averages);
+    return summary;
+}
+
 double ratio(Wide sum, std::uint64_t count) {
     return count == 0 ? 0.0 : static_cast<double>(sum) / static_cast<double>(count);
 }
@@ -77,6 +99,10 @@ double RecentAge::average_ns() const {
 
 double Age::average_ns() const {
     return ratio(twice_area, time_ns) / 2;
+}
+
+double Age::settled_average_ns() const {
+    return ratio(settled_twice_area, settled_time_ns) / 2;
 }
 
 double Age::mean_peak_ns() const {
@@ -200,37 +226,21 @@ double aom_fairness(const AomReading &reading, Age ClusterAom::*clock) {
 }
 
 ClockSummary summary_of(const AomReading &reading, Age ClusterAom::*clock) {
-    ClockSummary summary{.fairness = aom_fairness(reading, clock)};
-    double sum = 0;
-    for (const auto &cluster : reading.clusters) {
-        const Age &age = cluster.*clock;
-        sum += age.average_ns();
-        summary.oldest_ns = std::max(summary.oldest_ns, age.age_ns);
-        summary.peak_highest_ns = std::max(summary.peak_highest_ns, age.highest_peak_ns);
-    }
-    const auto clusters = std::max<std::size_t>(reading.clusters.size(), 1);
-    summary.average_ns =
-        static_cast<std::uint64_t>(std::llround(sum / static_cast<double>(clusters)));
-    return summary;
+    return summary_by(
+        reading, clock, true, [](const Age &age) { return age.average_ns(); },
+        [](const Age &age) { return age.highest_peak_ns; });
+}
+
+ClockSummary settled_of(const AomReading &reading, Age ClusterAom::*clock) {
+    return summary_by(
+        reading, clock, true, [](const Age &age) { return age.settled_average_ns(); },
+        [](const Age &age) { return age.highest_peak_ns; });
 }
 
 ClockSummary minute_of(const AomReading &reading, Age ClusterAom::*clock) {
-    ClockSummary summary;
-    std::vector<double> averages;
-    for (const auto &cluster : reading.clusters) {
-        if (cluster.idle)
-            continue;
-        const Age &age = cluster.*clock;
-        averages.push_back(age.minute.average_ns());
-        summary.oldest_ns = std::max(summary.oldest_ns, age.age_ns);
-        summary.peak_highest_ns = std::max(summary.peak_highest_ns, age.minute.highest_ns);
-    }
-    summary.fairness = jain_index(averages);
-    if (!averages.empty())
-        summary.average_ns = static_cast<std::uint64_t>(std::llround(
-            std::accumulate(averages.begin(), averages.end(), 0.0) /
-            static_cast<double>(averages.size())));
-    return summary;
+    return summary_by(
+        reading, clock, false, [](const Age &age) { return age.minute.average_ns(); },
+        [](const Age &age) { return age.minute.highest_ns; });
 }
 
 } // namespace olaf

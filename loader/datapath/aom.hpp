@@ -33,6 +33,8 @@ struct RecentAge {
 struct Age {
     Wide twice_area = 0;       ///< ns², from the first departure until now
     std::uint64_t time_ns = 0; ///< that time, of all segments together
+    Wide settled_twice_area = 0;       ///< the same until the last departure alone
+    std::uint64_t settled_time_ns = 0; ///< that time
     std::uint64_t age_ns = 0;  ///< now; the mean of segments
     std::uint64_t peaks = 0;
     Wide peak_sum = 0;
@@ -49,6 +51,8 @@ struct Age {
 
     [[nodiscard]] double average_ns() const;   ///< 0 where no time has passed
     [[nodiscard]] double mean_peak_ns() const; ///< 0 without a peak
+    /// Until the last departure, so that a queue at rest doesn't age; 0 where no time has passed.
+    [[nodiscard]] double settled_average_ns() const;
     /// The same of the time between an earlier reading and this one.
     [[nodiscard]] double average_ns_since(const Age &earlier) const;
     [[nodiscard]] double mean_peak_ns_since(const Age &earlier) const;
@@ -104,6 +108,8 @@ struct ClockSummary {
     double fairness = 1;
 };
 ClockSummary summary_of(const AomReading &reading, Age ClusterAom::*clock);
+/// The same until each cluster's last departure: what a pause after it doesn't change.
+ClockSummary settled_of(const AomReading &reading, Age ClusterAom::*clock);
 /// The same of the last minute, without idle clusters.
 ClockSummary minute_of(const AomReading &reading, Age ClusterAom::*clock);
 

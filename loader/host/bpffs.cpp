@@ -12,11 +12,14 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <fstream>
 
 namespace olaf {
 namespace {
 
 constexpr auto mount_point = "/sys/fs/bpf";
+constexpr auto hidden_hint = "use olaf --netns NAME in place of ip netns exec NAME olaf; in a "
+                             "container, mount it there first";
 
 /// Whether the open directory is still the one that the path leads to.
 bool still_there(int fd, const std::string &path) {
@@ -31,6 +34,24 @@ template <class T> bool read_number(std::string_view text, T &value) {
     return error == std::errc{} && end == text.data() + text.size();
 }
 
+/// Not those of process 1, as far as that one lets itself be looked at.
+bool has_mounts_of_its_own() {
+    struct stat ours {
+    }, first{};
+    return ::stat("/proc/self/ns/mnt", &ours) == 0 && ::stat("/proc/1/ns/mnt", &first) == 0 &&
+           ours.st_ino != first.st_ino;
+}
+
+/// It mounts a sysfs for the network namespace, by whose name the mount then goes.
+bool is_under_ip_netns_exec() {
+    std::ifstream mounts("/proc/self/mounts");
+    std::string source, place, rest;
+    while (mounts >> source >> place && std::getline(mounts, rest))
+        if (place == "/sys" && std::filesystem::exists("/run/netns/" + source))
+            return true;
+    return false;
+}
+
 } // namespace
 
 bool bpffs_mounted() {
@@ -38,9 +59,16 @@ bool bpffs_mounted() {
     return ::statfs(mount_point, &status) == 0 && status.f_type == BPF_FS_MAGIC;
 }
 
+bool bpffs_is_hidden() {
+    return !bpffs_mounted() && (has_mounts_of_its_own() || is_under_ip_netns_exec());
+}
+
 Result<void> mount_bpffs() {
     if (bpffs_mounted())
         return {};
+    if (bpffs_is_hidden())
+        return fail("mount the BPF file system at", mount_point, 0, hidden_hint,
+                    "this process has mounts of its own, with which a queue would go");
     if (::mount("bpf", mount_point, "bpf", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") != 0)
         return fail("mount the BPF file system at", mount_point, errno,
                     "run as root; in a container, mount it from outside");
@@ -62,6 +90,9 @@ Result<std::vector<PinPlace>> pinned_places() {
     std::vector<PinPlace> places;
     std::error_code error;
     const std::filesystem::directory_iterator entries(pin_root, error);
+    if (error == std::errc::no_such_file_or_directory && bpffs_is_hidden())
+        return fail("list the queues in", pin_root, 0, hidden_hint,
+                    "this process has mounts of its own, without the BPF file system");
     if (error == std::errc::no_such_file_or_directory)
         return places; // nothing attached yet
     if (error)

@@ -17,7 +17,11 @@ inline constexpr auto pin_root = "/sys/fs/bpf/olaf";
 
 bool bpffs_mounted();
 
-/// Mounts it where it belongs, if it isn't.
+/// Isn't it there because this process has mounts of its own, which go with it? `ip netns exec` makes
+/// such. A queue that is pinned in one would vanish with the command.
+bool bpffs_is_hidden();
+
+/// Mounts it where it belongs, if it isn't. Not where it would go with this process.
 Result<void> mount_bpffs();
 
 /// Opens a pinned object; file flags are 0 or BPF_F_RDONLY. -1 with errno if it can't be.

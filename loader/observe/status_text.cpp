@@ -110,10 +110,14 @@ std::string devices_text(const Attachment &attachment, const HostState &host) {
                                                          fmt::join(clsact, ", "))));
 }
 
+std::string cluster_count(std::ptrdiff_t clusters, const char *which) {
+    return fmt::format("{} {}{}", clusters, which, clusters == 1 ? "cluster" : "clusters");
+}
+
 std::string queue_text(const olaf_config &config, const Snapshot &snapshot, const HostState &host) {
-    return fmt::format("{} of {} waiting, {} active clusters, maps take {}{}",
-                       snapshot.levels.queue_length, config.queue_capacity,
-                       snapshot.active_clusters, size_text(host.memory_bytes),
+    return fmt::format("{} of {} waiting, {}, maps take {}{}", snapshot.levels.queue_length,
+                       config.queue_capacity, cluster_count(snapshot.active_clusters, "active "),
+                       size_text(host.memory_bytes),
                        snapshot.emptying ? ", a command is emptying it" : "");
 }
 
@@ -125,25 +129,41 @@ std::string window_text(const olaf_config &config, const olaf_window &window) {
 }
 
 std::string ages(const ClockSummary &clock) {
-    return fmt::format("average {}, oldest {}, highest peak {}", human_duration(clock.average_ns),
+    return fmt::format("average {}, oldest {}, highest {}", human_duration(clock.average_ns),
                        human_duration(static_cast<double>(clock.oldest_ns)),
                        human_duration(static_cast<double>(clock.peak_highest_ns)));
+}
+
+/// Of the last minute, unless nothing has left in it.
+std::string minute_lines(const AomReading &aom) {
+    const auto idle = std::ranges::count_if(aom.clusters, &ClusterAom::idle);
+    const auto busy = static_cast<std::ptrdiff_t>(aom.clusters.size()) - idle;
+    if (busy == 0)
+        return line("age", cluster_count(idle, "idle ") + ": nothing has left for a minute");
+    const auto arrival = minute_of(aom, &ClusterAom::arrival);
+    return line("age", fmt::format("in the last minute, of {}{}", cluster_count(busy, ""),
+                                   idle == 0 ? "" : ", without " + cluster_count(idle, "idle "))) +
+           line("", fmt::format("{} since arrival, fairness {:.3g}", ages(arrival),
+                                arrival.fairness)) +
+           line("", ages(minute_of(aom, &ClusterAom::generated)) + " since generated");
+}
+
+/// Of all time, until each cluster's last departure.
+std::string settled_line(const AomReading &aom) {
+    const auto text = [](const ClockSummary &clock) {
+        return fmt::format("average {}, highest peak {}", human_duration(clock.average_ns),
+                           human_duration(static_cast<double>(clock.peak_highest_ns)));
+    };
+    return line("", fmt::format("from the first departure to the last: {} since arrival, {} since "
+                                "generated",
+                                text(settled_of(aom, &ClusterAom::arrival)),
+                                text(settled_of(aom, &ClusterAom::generated))));
 }
 
 std::string age_lines(const olaf_config &config, const AomReading &aom) {
     if ((config.flags & OLAF_CONFIG_NO_METER) != 0 || aom.clusters.empty())
         return "";
-    const auto idle = std::ranges::count_if(aom.clusters, &ClusterAom::idle);
-    const auto busy = static_cast<std::ptrdiff_t>(aom.clusters.size()) - idle;
-    const auto idle_text = idle == 0 ? std::string() : fmt::format("{} idle clusters", idle);
-    if (busy == 0)
-        return line("age", idle_text + ": nothing has left for a minute");
-    const auto arrival = minute_of(aom, &ClusterAom::arrival);
-    return line("age", fmt::format("in the last minute, of {} clusters{}", busy,
-                                   idle == 0 ? "" : ", without " + idle_text)) +
-           line("", fmt::format("{} since arrival, fairness {:.3g}", ages(arrival),
-                                arrival.fairness)) +
-           line("", ages(minute_of(aom, &ClusterAom::generated)) + " since generated");
+    return minute_lines(aom) + settled_line(aom);
 }
 
 constexpr auto cluster_line =

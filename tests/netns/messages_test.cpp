@@ -27,6 +27,23 @@ TEST_F(Messages, StatusNamesWhatNobodyMayRead) {
     EXPECT_TRUE(told.err.starts_with("olaf: cannot read the queues of this host: ")) << told.err;
 }
 
+/// It gives a command mounts of its own, without the BPF file system: a queue would go with them.
+TEST_F(Messages, NothingIsAttachedUnderIpNetnsExec) {
+    const auto before = traces(bed.host);
+    const std::vector<std::vector<std::string>> commands{
+        {"attach", "in", "--local"}, {"status"}, {"detach", "in"}};
+    for (const auto &command : commands) {
+        std::vector<std::string> line{"ip", "netns", "exec", bed.host.name(), OLAF_BINARY};
+        line.insert(line.end(), command.begin(), command.end());
+        const auto outcome = run(line);
+        EXPECT_EQ(outcome.status, 1) << command[0];
+        EXPECT_NE(outcome.err.find("use olaf --netns NAME in place of ip netns exec"),
+                  std::string::npos)
+            << outcome.err;
+    }
+    EXPECT_EQ(traces(bed.host), before);
+}
+
 TEST_F(Messages, DoctorOfNobodyCountsNoQueues) {
     bed.attach();
     const auto told = nobody({"doctor"});
