@@ -76,13 +76,35 @@ std::string output_obstacle(const Attachment &attachment) {
     const auto ifindex = attachment.record.config.egress_ifindex;
     if (attachment.record.config.deliver == OLAF_DELIVER_LOCAL)
         return {};
+    return device_obstacle("the output device", ifindex);
+}
+
+std::string device_obstacle(const std::string &name, std::uint32_t ifindex) {
     const auto device = find_device(ifindex);
     if (!device)
-        return "the output device has gone";
+        return name + " has gone";
     if (!device->up)
         return device->name + " is down";
     return device->carrier ? "" : device->name + " has no carrier";
 }
+
+std::string drain_obstacle(const Attachment &attachment) {
+    const auto drain = attachment.record.drain(attachment.place.ifindex);
+    for (const auto &[name, ifindex] :
+         {std::pair{drain.a, drain.ifindex_a}, std::pair{drain.b, drain.ifindex_b}})
+        if (const auto device = find_device(ifindex); !device || !device->up)
+            return device_obstacle(name, ifindex);
+    return "";
+}
+
+namespace {
+
+/// That of this host's own parts.
+std::string own_obstacle(const Attachment &attachment) {
+    return attachment.alive ? drain_obstacle(attachment) : why_dead(attachment);
+}
+
+} // namespace
 
 std::string obstacle(const Attachment &attachment) {
     if (const auto output = output_obstacle(attachment); !output.empty())
@@ -90,14 +112,14 @@ std::string obstacle(const Attachment &attachment) {
     const auto address = routed_to(attachment);
     const auto device = find_device(attachment.record.config.egress_ifindex);
     if (!address || !device)
-        return attachment.alive ? "" : why_dead(attachment);
+        return own_obstacle(attachment);
     const auto gateway = gateway_to(*address, device->ifindex);
     if (!gateway)
         return fmt::format("there is no route to {} by {}", address_text(*address), device->name);
     if (!neighbour_known(*gateway, device->ifindex))
         return fmt::format("the next hop {} doesn't answer on {}", address_text(*gateway),
                            device->name);
-    return attachment.alive ? "" : why_dead(attachment);
+    return own_obstacle(attachment);
 }
 
 } // namespace olaf

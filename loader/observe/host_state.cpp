@@ -16,24 +16,6 @@
 namespace olaf {
 namespace {
 
-/// That of a device which the queue needs up.
-std::string obstacle_of(const std::string &name, const Result<Device> &device) {
-    if (!device)
-        return name + " has gone";
-    if (!device->up)
-        return device->name + " is down";
-    return device->carrier ? "" : device->name + " has no carrier";
-}
-
-std::string drain_obstacle(const Attachment &attachment) {
-    const auto drain = attachment.record.drain(attachment.place.ifindex);
-    for (const auto &[name, ifindex] :
-         {std::pair{drain.a, drain.ifindex_a}, std::pair{drain.b, drain.ifindex_b}})
-        if (const auto device = find_device(ifindex); !device || !device->up)
-            return obstacle_of(name, device);
-    return "";
-}
-
 /// Those of the queue's hooks; losses that aren't watched are told of elsewhere.
 std::vector<std::string> missing_from_hooks(const Attachment &attachment) {
     if (!require_privileges_to_change("look at the hooks of", attachment.device))
@@ -84,7 +66,7 @@ Result<HostState> read_host_state(const Attachment &attachment) {
             host.other_program = foreign_xdp(attachment.place.ifindex);
         return host;
     }
-    host.device_obstacle = obstacle_of(attachment.device, find_device(attachment.place.ifindex));
+    host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);
     host.missing_programs = missing_from_hooks(attachment);
     return host;
 }

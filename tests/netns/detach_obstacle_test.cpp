@@ -93,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
                              "neighbour del 10.0.1.2 dev out\n", "",
                              "neighbour replace 10.0.1.2 lladdr 02:00:00:00:00:0b dev out nud "
                              "permanent\n",
-                             "", "the next hop 10.0.1.2 doesn't answer on out"}),
+                             "", "the next hop 10.0.1.2 doesn't answer on out"},
+                    Obstacle{"TheDrainAlone", Way::bridged, "", "", "", "", "olaf2a is down"}),
     [](const auto &info) { return std::string(info.param.name); });
 
 /// Two next hops that don't answer take turns at the front of the queue, and more comes for both.
