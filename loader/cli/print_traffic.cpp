@@ -197,10 +197,10 @@ ReceiveWatcher receive_watcher(const GlobalOptions &global) {
     if (global.json && !global.verbose)
         return watcher;
     watcher.progress = [](const ReceiveProgress &at) {
-        note(fmt::format("{:6.1f} s  {:>7} messages  {:>7} updates  {:.2f} a message  {} clusters",
+        note(fmt::format("{:6.1f} s  {:>7} messages  {:>7} updates  {:.2f} a message  {} {}",
                          seconds(at.at_ns), at.messages, at.updates,
                          static_cast<double>(at.updates) / static_cast<double>(at.messages),
-                         at.clusters));
+                         at.clusters, at.clusters == 1 ? "cluster" : "clusters"));
     };
     return watcher;
 }
