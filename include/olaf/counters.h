@@ -97,6 +97,8 @@
 	X(OLAF_MALFORMED_SEGMENT, segment, "its segment isn't below its segments", "segment out of range") \
 	X(OLAF_MALFORMED_IP_CHECKSUM, ip_checksum, "the IPv4 header checksum is wrong", "ip checksum wrong") \
 	X(OLAF_MALFORMED_UDP_CHECKSUM, udp_checksum, "the UDP checksum is wrong, or missing over IPv6", "udp checksum wrong") \
+	X(OLAF_MALFORMED_CHUNK, chunk, "CONTRIBUTION: its chunk isn't below its chunks", "chunk out of range") \
+	X(OLAF_MALFORMED_JOB, job, "CONTRIBUTION: its rank, lanes or format aren't its job's", "rank, lanes or format other than the job's") \
 	/* end */
 
 /* Why a well-formed update was refused. */
@@ -108,6 +110,8 @@
 	X(OLAF_NOT_ALLOWED_WORKER, worker, "`--strict`: no worker with this id is registered", "worker not registered (--strict)") \
 	X(OLAF_NOT_ALLOWED_ADDRESS, address, "`--strict`: the registered worker has another address or port", "address other than the registered worker's (--strict)") \
 	X(OLAF_NOT_ALLOWED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow", "count above the cluster's max_count") \
+	X(OLAF_NOT_ALLOWED_JOB_SOURCE, job_source, "its rank belongs to a member at another address or port", "rank of a member at another address") \
+	X(OLAF_NOT_ALLOWED_JOB_RESULT, job_result, "a RESULT that didn't come from the job's parent", "result that isn't from the job's parent") \
 	/* end */
 
 /* Why a frame was left alone. */
@@ -116,6 +120,7 @@
 	X(OLAF_BYPASS_FOREIGN, foreign, "an update for another host, or one that this host may not forward", "foreign updates (for another host)") \
 	X(OLAF_BYPASS_TAGGED, tagged, "an update with a VLAN tag that the program can't see", "tagged updates (a hidden VLAN tag)") \
 	X(OLAF_BYPASS_UNBRIDGED, unbridged, "an update for another MAC address, where nobody asked to bridge", "unbridged updates (for another MAC address)") \
+	X(OLAF_BYPASS_JOB, job, "a CONTRIBUTION or RESULT of no job here", "messages of jobs that aren't here") \
 	/* end */
 
 /* Where frames were lost behind the queue. */

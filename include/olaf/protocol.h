@@ -28,7 +28,9 @@
 enum olaf_message_type {
 	OLAF_UPDATE = 1, /* worker -> parameter server: a packed gradient */
 	OLAF_ACK = 2, /* parameter server -> workers: weights and queue state */
-	OLAF_CONTROL = 3, /* reserved for job control */
+	OLAF_CONTROL = 3, /* of a job: joining, agreeing on a round (enum olaf_control_action) */
+	OLAF_CONTRIBUTION = 4, /* child -> node: one chunk of a vector that is summed in rounds */
+	OLAF_RESULT = 5, /* node -> child: a chunk of the sum */
 };
 
 /* struct olaf_header::flags_be, in host order. Other bits are sent as zero and ignored. */
@@ -36,6 +38,12 @@ enum olaf_message_type {
 #define OLAF_FLAG_AGGREGATED 0x0002 /* UPDATE: more than one update folded in */
 #define OLAF_FLAG_STAMPED 0x0004 /* ACK: queue state is filled in */
 #define OLAF_FLAG_CONGESTED 0x0008 /* ACK: active clusters > queue capacity */
+#define OLAF_FLAG_PARTIAL 0x0010 /* CONTRIBUTION, RESULT: not every member is in it */
+#define OLAF_FLAG_LATE 0x0020 /* RESULT: the addressee's own contribution isn't in it */
+#define OLAF_FLAG_STALE 0x0040 /* RESULT without lanes: this round is no longer possible here */
+#define OLAF_FLAG_FLUSH 0x0080 /* CONTRIBUTION: nothing more comes before results do */
+#define OLAF_FLAG_ANSWER 0x1000 /* CONTROL: the node's answer */
+#define OLAF_FLAG_FRESH 0x2000 /* CONTROL, SYNC: the sender has no round under way */
 #define OLAF_FLAG_FORMAT_MASK 0x0f00 /* enum olaf_format */
 #define OLAF_FLAG_FORMAT_SHIFT 8
 
@@ -45,6 +53,23 @@ enum olaf_format {
 	OLAF_FORMAT_I16X4 = 1, /* four signed 16-bit fixed-point elements */
 	OLAF_FORMAT_I64X1 = 2, /* one signed 64-bit element */
 	OLAF_FORMAT_F32X2 = 3, /* two binary32 values; not linear, ACK weights only */
+};
+
+/* CONTROL: what is asked for. */
+enum olaf_control_action {
+	OLAF_CONTROL_JOIN = 1, /* of a cluster: send me the weights */
+	OLAF_CONTROL_SYNC = 2, /* of a job: which chunk is next? Agreed on by all its members */
+	OLAF_CONTROL_HALT = 3, /* of a job: take no contributions until RESUME */
+	OLAF_CONTROL_RESUME = 4,
+	OLAF_CONTROL_FBCAST = 5, /* of a job: seal what is open, as PARTIAL */
+	OLAF_CONTROL_RESET = 6, /* of a job: all begin again (SYNC) */
+};
+
+/* CONTROL of a job, in answers. */
+enum olaf_control_status {
+	OLAF_CONTROL_DONE = 0,
+	OLAF_CONTROL_WAIT = 1, /* SYNC: not all members have asked yet; ask again */
+	OLAF_CONTROL_OLD = 2, /* SYNC: the sender has asked later than this */
 };
 
 /* ACK worker field: every worker of the cluster. */
@@ -65,8 +90,8 @@ enum olaf_format {
 #define OLAF_MAX_LANES 1152
 
 /*
- * UPDATE and ACK header, directly behind UDP. Both types agree on every field
- * but three pairs, which an ACK uses for the queue state.
+ * The header of every message, directly behind UDP. All types agree on every field but those
+ * in unions, which an ACK uses for the queue's state and a job's messages for the round.
  */
 struct olaf_header {
 	__be16 magic_be; /* OLAF_MAGIC */
@@ -74,11 +99,12 @@ struct olaf_header {
 	__u8 type; /* enum olaf_message_type */
 	__be16 flags_be; /* OLAF_FLAG_* and the element format */
 	__be16 lanes_be; /* 8-byte lanes behind the header, checksum lane included */
-	__be32 cluster_be; /* cluster id */
-	__be32 worker_be; /* UPDATE: newest folded worker; ACK: addressee or OLAF_EVERY_WORKER */
-	__be32 sequence_be; /* of the (newest folded) update; wraps */
+	__be32 cluster_be; /* cluster id; the job's, which is one */
+	__be32 worker_be; /* UPDATE: newest folded worker; ACK: addressee or OLAF_EVERY_WORKER; rank */
+	__be32 sequence_be; /* of the (newest folded) update; wraps. The round */
 	union {
-		__be32 count_be; /* UPDATE: updates folded in, 1 from a worker */
+		__be32 count_be; /* UPDATE, CONTRIBUTION, RESULT: what is folded in, 1 from a worker */
+		__be32 action_be; /* CONTROL: enum olaf_control_action */
 		__extension__ struct {
 			__be16 active_clusters_be; /* ACK, stamped: N */
 			__be16 reserved_be; /* ACK: zero */
@@ -91,10 +117,30 @@ struct olaf_header {
 			__be32 queue_capacity_be; /* ACK, stamped: Qmax */
 			__be32 queue_length_be; /* ACK, stamped: Qn */
 		};
+		__extension__ struct {
+			__be32 chunk_be; /* CONTRIBUTION, RESULT: 0 ... chunks - 1; SYNC: the next one */
+			union {
+				__be32 chunks_be; /* CONTRIBUTION, RESULT: frames of the round's vector */
+				__be32 missing_be; /* SYNC, WAIT: members that haven't asked */
+			};
+		};
 	};
-	__be32 model_version_be; /* UPDATE: oldest folded; ACK: of the weights carried */
-	__be16 segment_be; /* 0 ... segments - 1 */
-	__be16 segments_be; /* 1 when the whole model is in this frame */
+	union {
+		__be32 model_version_be; /* UPDATE: oldest folded; ACK: of the weights carried */
+		__be32 generation_be; /* of a job: what the sender knows; 0: none */
+	};
+	union {
+		__be16 segment_be; /* 0 ... segments - 1 */
+		__be16 exponent_be; /* CONTRIBUTION, RESULT: signed; maximum */
+		__be16 status_be; /* CONTROL, answer: enum olaf_control_status */
+	};
+	union {
+		__be16 segments_be; /* 1 when the whole model is in this frame */
+		__extension__ struct {
+			__u8 pool; /* RESULT, CONTROL: p, of 2^p chunks that may be under way */
+			__u8 zero;
+		};
+	};
 };
 
 OLAF_STATIC_ASSERT(sizeof(struct olaf_header) == 48, "the header is 48 bytes");
@@ -102,5 +148,7 @@ OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, count_be) == 20, "coun
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, generated_ns_be) == 24, "generated at 24");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, reward_be) == 32, "reward at 32");
 OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, segments_be) == 46, "segments at 46");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, chunks_be) == 36, "chunks at 36");
+OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, pool) == 46, "pool at 46");
 
 #endif /* OLAF_PROTOCOL_H */

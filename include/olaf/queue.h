@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 7
+#define OLAF_LAYOUT 8
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -89,7 +89,7 @@ struct olaf_config {
 	__u32 kick_ifindex; /* the drain's other end: what is sent into it isn't delayed */
 	__u32 egress_mtu; /* of egress_ifindex when attached; 0: LOCAL, any size */
 	__u32 fifo_places; /* entries for fifo: a power of two > queue_capacity; 0: none */
-	__u32 pad2;
+	__u32 round_slots; /* slots for the rounds of jobs (olaf/rounds.h); 0: none, and no jobs */
 };
 
 /* ---- clusters ------------------------------------------------------------------------- */

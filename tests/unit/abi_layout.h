@@ -54,7 +54,7 @@
 	ABI_FIELD(olaf_config, kick_ifindex) \
 	ABI_FIELD(olaf_config, egress_mtu) \
 	ABI_FIELD(olaf_config, fifo_places) \
-	ABI_FIELD(olaf_config, pad2) \
+	ABI_FIELD(olaf_config, round_slots) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Synchronous aggregation: jobs, whose members sum a vector in rounds (docs/rounds.md).
+ *
+ * A job's vector is cut into chunks. Chunk c of any round uses slot c mod P of the job's P slots,
+ * each with two buffers. Integers are in host order unless the name ends in _be; times are
+ * nanoseconds of CLOCK_MONOTONIC unless the name says otherwise. A map's writers, and what orders
+ * them, are stated where the map is defined (bpf/rounds/NAME.bpf.h). A change of size or meaning
+ * raises OLAF_LAYOUT.
+ *
+ * Compiled as BPF C, C11 and C++.
+ */
+#ifndef OLAF_ROUNDS_H
+#define OLAF_ROUNDS_H
+
+#include <linux/types.h>
+
+#include "olaf/members.h"
+#include "olaf/protocol.h"
+
+#define OLAF_MAX_JOBS 64
+/* Children of a node: ranks 0 ... 255. */
+#define OLAF_RANKS 256
+#define OLAF_RANK_WORDS (OLAF_RANKS / 64)
+/* Slots of a queue, of all its jobs together. */
+#define OLAF_MAX_ROUND_SLOTS (1 << 17)
+#define OLAF_DEFAULT_POOL 64
+
+/* A set of ranks: bit r mod 64 of word r / 64. */
+struct olaf_ranks {
+	__u64 word[OLAF_RANK_WORDS];
+};
+
+/* struct olaf_job_setup::flags */
+#define OLAF_JOB_ANY 0x1 /* `threshold` contributions complete a chunk, of whomever */
+
+/* What `olaf job set` says. It stays for the life of the job. */
+struct olaf_job_setup {
+	__u32 id; /* a cluster id; OLAF_EVERY_WORKER: nobody's */
+	__u32 flags; /* OLAF_JOB_* */
+	__u32 children; /* 1 ... OLAF_RANKS */
+	__u32 threshold; /* contributions that complete a chunk: 1 ... children, more with ANY */
+	__u32 max_count; /* workers' contributions in one result at most: all of the job's */
+	__u32 first_slot; /* its slots are first_slot ... first_slot + slots - 1 */
+	__u32 slots; /* P, a power of two */
+	__u32 rank; /* of this node at its parent */
+	__u16 lanes; /* of every contribution, checksum lane included */
+	__u16 shape; /* OLAF_FLAG_CHECKSUM and the format */
+	__u16 pad;
+	__be16 parent_port_be;
+	__u32 parent_family; /* 4 or 6; 0: this node is the root */
+	__be32 parent_addr_be[4]; /* IPv4 in [0] */
+	__be32 source_addr_be[4]; /* this host's address towards the parent */
+	__u32 pad2;
+	__u64 deadline_ns; /* a chunk that is open for longer may be sealed; 0: never */
+};
+
+/* Who may contribute. */
+enum olaf_job_state {
+	OLAF_JOB_NONE = 0, /* no such job */
+	OLAF_JOB_SYNCING = 1, /* nobody: its members are asked which chunk is next */
+	OLAF_JOB_RUNNING = 2, /* its members */
+};
+
+/*
+ * The results of a job that wait for a frame to ride on, as a ring of olaf_line_places: buffers
+ * (olaf_round_buffer_of()), oldest first. A buffer that is in it owes its result to a member, or did.
+ */
+struct olaf_line {
+	__u32 lock; /* guards the rest; taken inside a round slot's lock, never the other way round */
+	__u32 head; /* next place to serve; counts up, wraps */
+	__u32 tail; /* next place to fill */
+	__u32 pad;
+};
+
+/* Places in the line for each slot of a job. */
+#define OLAF_LINE_PLACES 4
+
+/* olaf_jobs[index] */
+struct olaf_job {
+	struct olaf_job_setup setup;
+	__u32 lock; /* guards what follows but the line, which has its own; taken last */
+	__u32 state; /* enum olaf_job_state; read without the lock */
+	__u32 generation; /* what its members must know; not 0; read without the lock */
+	__u32 halted; /* contributions are refused until it is resumed; read without the lock */
+	__u32 next_round; /* SYNCING: the lowest that was asked for; RUNNING: where all began */
+	__u32 next_chunk;
+	__u32 next_known; /* a member that wasn't fresh has asked */
+	__u32 parent_generation; /* 0: not known yet; read without the lock */
+	__u32 parent_pool; /* p of the parent, once it has told it; read without the lock */
+	__u32 pad;
+	__u64 stamp; /* of this node's own last SYNC to its parent: CLOCK_TAI */
+	__u64 turnaround_ns; /* from sending up to the result, smoothed; written without the lock */
+	struct olaf_ranks asked; /* SYNCING: who has asked */
+	struct olaf_line line;
+};
+
+/* olaf_children[job x OLAF_RANKS + rank] */
+struct olaf_child {
+	struct olaf_member member; /* written as any member is (bpf/ack/members.bpf.h) */
+	__u64 stamp; /* generated_ns of its newest SYNC; under the job's lock */
+	__u64 newest_ns; /* ANY: generated_ns of its newest contribution that was added; atomic */
+	__u64 pad[6];
+};
+
+enum olaf_round_state {
+	OLAF_ROUND_FREE = 0,
+	OLAF_ROUND_OPEN = 1, /* contributions are added */
+	OLAF_ROUND_UP = 2, /* complete, and on its way to the parent */
+	OLAF_ROUND_DONE = 3, /* the lanes are the result */
+};
+
+/* One chunk of one round. */
+struct olaf_round_buffer {
+	__u32 state; /* enum olaf_round_state */
+	__u32 generation; /* of the job when it was opened; another one's buffer is void */
+	__u32 round;
+	__u32 chunk;
+	__u32 chunks;
+	__u32 count; /* workers' contributions in it */
+	__u32 added; /* children's contributions in it */
+	__s16 exponent; /* the maximum */
+	__u16 flags; /* OLAF_FLAG_PARTIAL, OLAF_FLAG_LATE: for every child */
+	__u64 generated_ns; /* CLOCK_TAI, the newest */
+	__u64 opened_ns;
+	__u64 up_ns; /* when it was last sent up */
+	__u64 first_up_ns; /* when it was first sent up */
+	__u64 lanes_sum; /* DONE: of its 32-bit halves, for UDP checksums */
+	struct olaf_ranks in; /* children whose contribution is in it */
+	struct olaf_ranks owed; /* DONE: members that haven't got it; bits are taken atomically */
+};
+
+#define OLAF_ROUND_BUFFERS 2
+
+/* olaf_round_slots[setup.first_slot + chunk mod P] */
+struct olaf_round_slot {
+	__u32 lock; /* guards the buffers and their lanes, but for `owed` */
+	__u32 pad;
+	struct olaf_round_buffer buffer[OLAF_ROUND_BUFFERS];
+};
+
+/* Key of olaf_round_lanes, whose values are lanes as they lie in a frame. */
+static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
+{
+	return OLAF_ROUND_BUFFERS * slot + buffer;
+}
+
+/* Value size of olaf_round_lanes; the slack is what the verifier can't rule out. */
+#define OLAF_ROUND_LANES_BYTES(max_lanes) (8 * (max_lanes) + OLAF_MAX_HEADERS)
+
+/* olaf_job_counters[index], one copy a CPU. */
+struct olaf_job_counters {
+	__u64 received; /* contributions: added + duplicate + late + stale + ahead + halted */
+	__u64 added;
+	__u64 duplicate;
+	__u64 late;
+	__u64 stale;
+	__u64 ahead;
+	__u64 halted;
+	__u64 probes;
+	__u64 completed; /* chunks: DONE, partial ones among them */
+	__u64 partial;
+	__u64 riding; /* results that left in the frame of a contribution */
+	__u64 copied; /* results that left in a clone */
+	__u64 repeated; /* results that somebody asked for who had been sent one */
+	__u64 undelivered; /* results that gave way to a newer chunk before their member got them */
+	__u64 up_sent; /* aggregates sent to the parent, first sendings */
+	__u64 up_again;
+	__u64 syncs; /* SYNC messages */
+};
+
+/* What user space asks of the program olaf_job_order, its context. */
+enum olaf_job_action {
+	OLAF_JOB_SET = 1, /* begin the job `setup` at `index`, which must be free */
+	OLAF_JOB_REMOVE = 2,
+	OLAF_JOB_RESET = 3, /* its members must agree anew; what is under way is void */
+	OLAF_JOB_HALT = 4,
+	OLAF_JOB_RESUME = 5,
+	OLAF_JOB_FLUSH = 6, /* seal what is open */
+	OLAF_JOB_BIND = 7, /* rank is at addr_be:port_be */
+};
+
+struct olaf_job_order {
+	__u32 action; /* enum olaf_job_action */
+	__u32 index; /* of the job in olaf_jobs */
+	__u32 generation; /* SET: random, not 0 */
+	__u32 rank; /* BIND */
+	__u32 family; /* BIND: 4 or 6 */
+	__be32 addr_be[4]; /* BIND; IPv4 in [0] */
+	__be16 port_be; /* BIND; 0: any */
+	__u16 pad;
+	struct olaf_job_setup setup; /* SET */
+};
+
+static inline __u32 olaf_child_index(__u32 job, __u32 rank)
+{
+	return job * OLAF_RANKS + rank;
+}
+
+/* Is round or chunk number a behind b? Numbers wrap. */
+static inline int olaf_is_before(__u32 a, __u32 b)
+{
+	return (__s32)(a - b) < 0;
+}
+
+/* Is (round, chunk) a before b? */
+static inline int olaf_chunk_is_before(__u32 round_a, __u32 chunk_a, __u32 round_b, __u32 chunk_b)
+{
+	return round_a == round_b ? chunk_a < chunk_b : olaf_is_before(round_a, round_b);
+}
+
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_setup) == 88, "a setup has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 88 + 40 + 16 + 32 + 16, "a job has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_child) == 128, "a child is two cache lines");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64, "a buffer has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 88, "an order has no hidden padding");
+
+#endif /* OLAF_ROUNDS_H */
