@@ -26,6 +26,12 @@
 #define OLAF_MAX_ROUND_SLOTS (1 << 17)
 #define OLAF_DEFAULT_POOL 64
 
+/* Keys of olaf_rooms: programs that the entrance calls. */
+enum olaf_room {
+	OLAF_ROOM_ROUNDS = 0,
+	OLAF_ROOMS,
+};
+
 /* A set of ranks: bit r mod 64 of word r / 64. */
 struct olaf_ranks {
 	__u64 word[OLAF_RANK_WORDS];

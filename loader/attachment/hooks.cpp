@@ -51,6 +51,7 @@ bool is_there(const Program &program, const Attachment &attachment, const Filter
         return at_tracepoints(place, program.object);
     case Hook::socket:
     case Hook::command:
+    case Hook::room:
         break;
     }
     return true;

@@ -135,6 +135,7 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
                   },
                   [&] { return queue->pin_maps(place.path()); },
                   [&] { return pin_programs(*queue, place, false); },
+                  [&] { return queue->open_rooms(); },
                   [&] { return install_filters(place, *map, record, *queue, device); },
                   [&] { return install_return(*map, record, *queue); },
                   [&] { return prove_drain(*queue, device); },
@@ -154,6 +155,8 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
         if (program.pin.empty() || program.when == When::driver_tells)
             continue; // the other line of that name pins whichever of the two is loaded
         const int fd = queue.program_fd(program.name);
+        if (fd < 0 && program.when == When::rounds)
+            continue; // the queue has no slots for them
         const auto path = place.path(program.pin);
         // The new one is pinned under another name, then renamed over the old one.
         const auto first = replace ? path + "_new" : path;

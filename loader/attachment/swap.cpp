@@ -61,6 +61,8 @@ Result<void> swap_filters(const PinPlace &place, const Record &running, const Da
 
 Result<void> swap_entrance(const PinPlace &place, const Record &running, const Datapath &queue,
                            Undo &undo) {
+    if (auto done = queue.open_rooms(); !done)
+        return done;
     return swap_each(
         place, running, queue,
         [](const Program &program) { return program.hook == Hook::xdp; },

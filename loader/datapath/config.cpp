@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config.hpp"
 
+
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -120,6 +121,7 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.ns_per_byte_q24 = ns_per_byte_q24(human.rate_bps);
     config.rate_bps = human.rate_bps;
     config.window = human.window.most;
+    config.round_slots = human.round_slots;
     config.drain_interval_ns = human.drain_interval_ns;
     config.activity_window_ns = human.activity_window_ns;
     config.upstream_family = human.upstream.family;

@@ -49,6 +49,8 @@ struct DatapathConfig {
     std::optional<std::uint32_t> max_workers{}; ///< a cluster; none: as usual_workers() says
     std::uint64_t member_timeout_ns = 60'000'000'000;
 
+    std::uint32_t round_slots = 0; ///< for the rounds of jobs; 0: no jobs
+
     bool fifo = true;   ///< clusters may have policy fifo, which takes entries of its own
     bool bridge = true; ///< FORWARD: frames to other MAC addresses leave too
     bool skb_mode = false;

@@ -12,6 +12,7 @@
 #include "loader/host/fd.hpp"
 #include "map_sizes.hpp"
 #include "object.hpp"
+#include "olaf/rounds.h"
 #include "programs.hpp"
 
 namespace olaf {
@@ -47,11 +48,13 @@ Result<void> reuse_pinned(Object &object, const olaf_config &config, const std::
 
 /// The objects that every queue loads: all but tracepoints, and of two that differ by driver the
 /// one that fits.
-std::vector<std::string_view> objects_of(const Datapath::Options &options) {
+std::vector<std::string_view> objects_of(const olaf_config &config,
+                                         const Datapath::Options &options) {
     const auto other = options.asks_driver ? When::driver_silent : When::driver_tells;
     return objects_where([&](const Program &program) {
         return program.hook != Hook::tracepoint && program.when != When::measuring &&
-               program.when != other;
+               program.when != other &&
+               (program.when != When::rounds || config.round_slots != 0);
     });
 }
 
@@ -104,7 +107,7 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
     auto parts = std::make_unique<Parts>();
     parts->config = config;
     parts->asks_driver = options.asks_driver;
-    for (const auto name : objects_of(options))
+    for (const auto name : objects_of(config, options))
         if (auto added = parts->add(name, options); !added)
             return std::unexpected(added.error());
     Datapath loaded(std::move(parts));
@@ -113,6 +116,8 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
         auto seeded = write_rules(loaded.map_fd("olaf_rules"), 0, config.max_clusters - 1, rule);
         if (!seeded)
             return std::unexpected(seeded.error());
+        if (auto open = loaded.open_rooms(); !open)
+            return std::unexpected(open.error());
     }
     return loaded;
 }
@@ -134,6 +139,14 @@ int Datapath::program_fd(std::string_view name) const {
 
 int Datapath::map_fd(std::string_view name) const {
     return parts_->map_fd(name);
+}
+
+Result<void> Datapath::open_rooms() const {
+    const std::uint32_t room = OLAF_ROOM_ROUNDS;
+    const int fd = program_fd("olaf_rounds");
+    if (fd >= 0 && bpf_map_update_elem(map_fd("olaf_rooms"), &room, &fd, BPF_ANY) != 0)
+        return fail("open room", "olaf_rounds", errno);
+    return {};
 }
 
 Result<void> Datapath::pin_maps(const std::string &directory) const {

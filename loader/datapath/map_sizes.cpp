@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "config.hpp"
+#include "olaf/rounds.h"
 
 namespace olaf {
 namespace {
@@ -52,6 +53,16 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_listen"},
         {"olaf_telling"},
         {"olaf_beside"},
+        {"olaf_rooms"},
+        {"olaf_job_ids"},
+        {"olaf_jobs"},
+        {"olaf_children"},
+        {"olaf_job_counters"},
+        {"olaf_round_slots", config.round_slots, 0, "--round-slots"},
+        {"olaf_round_lanes", OLAF_ROUND_BUFFERS * config.round_slots,
+         static_cast<std::uint32_t>(OLAF_ROUND_LANES_BYTES(config.max_lanes)),
+         "--round-slots, --max-lanes"},
+        {"olaf_lines", OLAF_LINE_PLACES * config.round_slots, 0, "--round-slots"},
     };
 }
 

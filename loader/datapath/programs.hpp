@@ -23,6 +23,7 @@ enum class Hook {
     tracepoint, ///< optional: where the kernel refuses it, attach says so and goes on
     socket,     ///< of the measuring process
     command,    ///< none: a command runs it by a system call
+    room,       ///< none: another program calls it, through olaf_rooms
 };
 
 /// Which device has the hook.
@@ -41,6 +42,7 @@ enum class When {
     upstream,      ///< updates go to an upstream server; loaded and pinned in any case
     generic,       ///< XDP is generic (--mode skb)
     measuring,     ///< no part of a queue: `olaf meter`, while it runs
+    rounds,        ///< there are slots for the rounds of jobs (--round-slots)
 };
 
 /// A line of the table. Names of pins are those in the queue's directory, "" where there is none.
@@ -70,6 +72,8 @@ inline constexpr Program programs[] = {
     {"olaf_lost_tx", "loss", "raw_tp/xdp_exception", Hook::tracepoint, On::host, When::always, "", "olaf_lost_tx"},
     {"olaf_lost_skb", "loss", "raw_tp/kfree_skb", Hook::tracepoint, On::host, When::always, "", "olaf_lost_skb"},
     {"olaf_beside_note", "beside", "raw_tp/netif_receive_skb", Hook::tracepoint, On::host, When::generic, "", "olaf_beside_note"},
+    {"olaf_job_order", "jobs", "syscall", Hook::command, On::host, When::rounds, "olaf_job_order", ""},
+    {"olaf_rounds", "rounds", "xdp.frags", Hook::room, On::host, When::rounds, "olaf_rounds", ""},
     {"olaf_ingress", "ingress", "xdp.frags", Hook::xdp, On::device, When::driver_silent, "olaf_ingress", "olaf_xdp_link"},
     {"olaf_ingress", "ingress_bound", "xdp.frags", Hook::xdp, On::device, When::driver_tells, "olaf_ingress", "olaf_xdp_link"},
     {"olaf_meter_frame", "meter", "socket", Hook::socket, On::host, When::measuring, "", ""},
@@ -88,6 +92,11 @@ constexpr bool runs_by_tc(const Program &program) {
     return program.hook == Hook::tc_ingress || program.hook == Hook::tc_egress;
 }
 
+/// Whether the kernel itself runs it: nobody else calls it.
+constexpr bool on_hook(const Program &program) {
+    return program.hook != Hook::command && program.hook != Hook::room;
+}
+
 /// Whether a queue of that configuration has a program of that name on that hook.
 constexpr bool stands(const Program &program, const olaf_config &config) {
     switch (program.when) {
@@ -98,8 +107,10 @@ constexpr bool stands(const Program &program, const olaf_config &config) {
     case When::driver_tells: // the line of the other one speaks for both
     case When::measuring:
         return false;
+    case When::rounds:
+        return config.round_slots != 0 && on_hook(program);
     default:
-        return program.hook != Hook::command;
+        return on_hook(program);
     }
 }
 

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Maps of jobs, all sized by the loader, and empty without --round-slots.
+ *
+ * olaf_job_ids: key job id, value its index in the others. Writer: olaf_job_order.
+ * olaf_jobs: key index, value struct olaf_job. `setup` is written by olaf_job_order alone, before
+ *   the job has an id and `state`; the rest as the struct says.
+ * olaf_children: key olaf_child_index(), value struct olaf_child. Writers: XDP, from what arrives,
+ *   and olaf_job_order.
+ * olaf_job_counters: key index, one copy a CPU. Writers: our programs, each its own CPU's copy.
+ */
+#ifndef OLAF_JOBS_BPF_H
+#define OLAF_JOBS_BPF_H
+
+#include "bpf/config.bpf.h"
+#include "olaf/rounds.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, OLAF_MAX_JOBS);
+	__type(key, __u32);
+	__type(value, __u32);
+} olaf_job_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OLAF_MAX_JOBS);
+	__type(key, __u32);
+	__type(value, struct olaf_job);
+} olaf_jobs SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OLAF_MAX_JOBS * OLAF_RANKS);
+	__type(key, __u32);
+	__type(value, struct olaf_child);
+} olaf_children SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, OLAF_MAX_JOBS);
+	__type(key, __u32);
+	__type(value, struct olaf_job_counters);
+} olaf_job_counters SEC(".maps");
+
+static __always_inline struct olaf_job *olaf_job_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&olaf_jobs, &index);
+}
+
+/* Index of the job with that id, or -1. */
+static __always_inline __s32 olaf_job_find(__u32 id)
+{
+	__u32 *index = bpf_map_lookup_elem(&olaf_job_ids, &id);
+
+	return index && *index < OLAF_MAX_JOBS ? (__s32)*index : -1;
+}
+
+/* The child's place; NULL: there is no such rank. */
+static __always_inline struct olaf_child *olaf_child_at(__u32 job, __u32 rank)
+{
+	__u32 index = olaf_child_index(job, rank);
+
+	if (rank >= OLAF_RANKS)
+		return NULL;
+	return bpf_map_lookup_elem(&olaf_children, &index);
+}
+
+/* olaf_count_job(index, field): adds one to a counter of this CPU. */
+#define olaf_count_job(index, field) olaf_count_job_by(index, field, 1)
+#define olaf_count_job_by(index, field, more)                                             \
+	do {                                                                              \
+		__u32 index_ = (index);                                                   \
+		struct olaf_job_counters *counters_ =                                     \
+			bpf_map_lookup_elem(&olaf_job_counters, &index_);                 \
+		if (counters_)                                                            \
+			counters_->field += (more);                                       \
+	} while (0)
+
+#endif /* OLAF_JOBS_BPF_H */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The slots in which chunks are added up.
+ *
+ * Map olaf_round_slots: key setup.first_slot + chunk mod P, value struct olaf_round_slot.
+ * Map olaf_round_lanes: key olaf_round_buffer_of(), value the buffer's lanes, as they lie in a
+ *   frame (OLAF_ROUND_LANES_BYTES).
+ * Writers of both: XDP and TC programs, under the slot's lock. `owed` of a buffer is the exception:
+ * who delivers a result takes the member's bit away, atomically and without the lock. Bits are put
+ * there under the lock alone, when the buffer becomes DONE.
+ *
+ *   FREE --first contribution--> OPEN --complete--> DONE (at the root)
+ *                                  |                 ^
+ *                                  +---> UP --RESULT-+        DONE, FREE --newer chunk--> OPEN
+ *
+ * A buffer of another generation than its job's is void: the next one who looks at it frees it.
+ */
+#ifndef OLAF_ROUND_SLOTS_BPF_H
+#define OLAF_ROUND_SLOTS_BPF_H
+
+#include "bpf/lock.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
+#include "bpf/rounds/ranks.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* round_slots, set by the loader */
+	__type(key, __u32);
+	__type(value, struct olaf_round_slot);
+} olaf_round_slots SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OLAF_ROUND_BUFFERS); /* 2 x round_slots, set by the loader */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, OLAF_ROUND_LANES_BYTES(OLAF_MAX_LANES)); /* by max_lanes */
+} olaf_round_lanes SEC(".maps");
+
+#define OLAF_NO_ROUND_BUFFER OLAF_ROUND_BUFFERS
+
+static __always_inline struct olaf_round_slot *olaf_round_slot_at(__u32 index)
+{
+	return bpf_map_lookup_elem(&olaf_round_slots, &index);
+}
+
+static __always_inline __u64 *olaf_round_lanes_of(__u32 slot, __u32 buffer)
+{
+	__u32 index = olaf_round_buffer_of(slot, buffer);
+
+	return bpf_map_lookup_elem(&olaf_round_lanes, &index);
+}
+
+/* The slot of a chunk. `slots` is a power of two. */
+static __always_inline __u32 olaf_round_slot_of(const struct olaf_job *job, __u32 chunk)
+{
+	return job->setup.first_slot + (chunk & (job->setup.slots - 1));
+}
+
+/* Members that haven't got a result that gives way. Under the slot's lock. */
+static __always_inline __u32 olaf_owed_forget(struct olaf_round_buffer *buffer)
+{
+	__u32 i, owed = 0;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		if (*(volatile __u64 *)&buffer->owed.word[i])
+			owed += olaf_bits(__sync_lock_test_and_set(&buffer->owed.word[i], 0));
+	}
+	return owed;
+}
+
+/* The buffer becomes FREE. Returns how many members hadn't got its result. Under the slot's lock. */
+static __always_inline __u32 olaf_round_free(struct olaf_round_buffer *buffer)
+{
+	__u32 owed = 0;
+
+	if (buffer->state == OLAF_ROUND_DONE)
+		owed = olaf_owed_forget(buffer);
+	*(volatile __u32 *)&buffer->state = OLAF_ROUND_FREE;
+	return owed;
+}
+
+/* Has the buffer this tag? Void ones were freed before. */
+static __always_inline int olaf_round_is(const struct olaf_round_buffer *buffer, __u32 round,
+					 __u32 chunk)
+{
+	return buffer->state != OLAF_ROUND_FREE && buffer->round == round && buffer->chunk == chunk;
+}
+
+#endif /* OLAF_ROUND_SLOTS_BPF_H */
