@@ -57,7 +57,7 @@ struct olaf_job_setup {
 	__u32 parent_family; /* 4 or 6; 0: this node is the root */
 	__be32 parent_addr_be[4]; /* IPv4 in [0] */
 	__be32 source_addr_be[4]; /* this host's address towards the parent */
-	__u32 pad2;
+	__u32 pool; /* p, P being 2^p */
 	__u64 deadline_ns; /* a chunk that is open for longer may be sealed; 0: never */
 };
 
@@ -91,10 +91,10 @@ struct olaf_job {
 	__u32 halted; /* contributions are refused until it is resumed; read without the lock */
 	__u32 next_round; /* SYNCING: the lowest that was asked for; RUNNING: where all began */
 	__u32 next_chunk;
-	__u32 next_known; /* a member that wasn't fresh has asked */
+	__u32 pool; /* p: the smallest that a member or the parent can take; read without the lock */
 	__u32 parent_generation; /* 0: not known yet; read without the lock */
-	__u32 parent_pool; /* p of the parent, once it has told it; read without the lock */
-	__u32 pad;
+	__u32 asker; /* SYNCING: rank of the child that asked last */
+	__u32 flushing; /* a hint, without the lock: the newest contribution had FLUSH */
 	__u64 stamp; /* of this node's own last SYNC to its parent: CLOCK_TAI */
 	__u64 turnaround_ns; /* from sending up to the result, smoothed; written without the lock */
 	struct olaf_ranks asked; /* SYNCING: who has asked */
@@ -126,7 +126,7 @@ struct olaf_round_buffer {
 	__u32 count; /* workers' contributions in it */
 	__u32 added; /* children's contributions in it */
 	__s16 exponent; /* the maximum */
-	__u16 flags; /* OLAF_FLAG_PARTIAL, OLAF_FLAG_LATE: for every child */
+	__u16 flags; /* OLAF_FLAG_PARTIAL, _LATE, _STALE: for every child */
 	__u64 generated_ns; /* CLOCK_TAI, the newest */
 	__u64 opened_ns;
 	__u64 up_ns; /* when it was last sent up */
@@ -173,6 +173,25 @@ struct olaf_job_counters {
 	__u64 up_sent; /* aggregates sent to the parent, first sendings */
 	__u64 up_again;
 	__u64 syncs; /* SYNC messages */
+};
+
+/*
+ * A frame that XDP hands to TC, which can send more than one: its MAC addresses stay, and this lies
+ * behind them.
+ */
+struct olaf_round_order {
+	__be16 eth_proto_be; /* IPv4's */
+	__u64 secret; /* not a token's (OLAF_ROUND_SECRET) */
+	__u32 job; /* index */
+	__u32 work; /* enum olaf_round_work */
+	__u32 partial; /* header bytes of a frame whose checksum the device finishes; 0: none */
+} __attribute__((packed));
+
+#define OLAF_ROUND_SECRET(token_secret) ((token_secret) ^ 0x726f756e64732121ULL)
+
+enum olaf_round_work {
+	OLAF_ROUND_COPY = 1, /* send what is in line, a clone for each member */
+	OLAF_ROUND_ASK = 2, /* ask for the parent's MAC address */
 };
 
 /* What user space asks of the program olaf_job_order, its context. */
