@@ -36,6 +36,7 @@ struct BrokenRules {
     bool asked_stays = false; ///< a repeated SYNC counts after the job was stopped
     bool parents_stale_is_ignored = false;
     bool stale_echoes_nothing = false;
+    bool pool_is_not_agreed_upwards = false;
 };
 
 struct RoundCounters {

@@ -24,7 +24,7 @@ void RoundNode::stop() {
 void RoundNode::run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool) {
     running_ = true;
     next_ = {round, chunk};
-    pool_ = pool;
+    pool_ = broken_.pool_is_not_agreed_upwards ? std::min(setup_.pool, pool) : pool;
 }
 
 // A newer stamp than this child's last one.
@@ -42,7 +42,8 @@ void RoundNode::new_question(std::int64_t tai, const RoundMessage &message) {
     };
     if (!next_ || is_before(named, *next_) || broken_.begins_where_the_last_one_asks)
         next_ = named;
-    pool_ = std::min(pool_, message.pool);
+    if (!broken_.pool_is_not_agreed_upwards)
+        pool_ = std::min(pool_, message.pool);
     if (!all_asked())
         return;
     if (is_root())
@@ -104,6 +105,7 @@ void RoundNode::parents_answer(std::int64_t tai, const RoundMessage &message, Ou
         parent_generation_ = message.generation;
         run(message.round, message.chunk, message.pool);
         answer.rank = asked_last_;
+        answer.pool = pool_;
     }
     out.push_back({.to = asked_last_, .message = answer}); // in the frame that brought it
 }

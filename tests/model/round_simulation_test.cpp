@@ -42,4 +42,48 @@ TEST(RoundSimulation, EverySumIsExactAndNothingHangs) {
     std::printf("asked %lu, sent %lu, repeated %lu\n", asked, sent, repeated);
 }
 
+// What a rule is for shows where it is broken.
+struct Broken {
+    const char *name;
+    void (*break_it)(RoundWorld &);
+};
+
+void PrintTo(const Broken &broken, std::ostream *out) {
+    *out << broken.name;
+}
+
+class RoundRule : public testing::TestWithParam<Broken> {};
+
+TEST_P(RoundRule, IsMissedWhereItIsBroken) {
+    for (std::uint64_t seed = 1; seed <= 200000; seed++) {
+        RoundWorld world = random_world(seed);
+        GetParam().break_it(world);
+        const std::string problem = RoundSimulation(world).run();
+        if (problem.empty())
+            continue;
+        std::printf("%s: seed %lu: %s\n", GetParam().name, seed, problem.c_str());
+        return;
+    }
+    FAIL() << "nobody noticed";
+}
+
+constexpr Broken kBroken[] = {
+    {"AggregatesGoUpAgain", [](RoundWorld &w) { w.broken.never_sends_up_again = true; }},
+    {"ASyncStopsTheJob", [](RoundWorld &w) { w.broken.sync_does_not_stop = true; }},
+    {"DuplicatesAreNotAdded", [](RoundWorld &w) { w.broken.duplicates_are_added = true; }},
+    {"DuplicatesAreAnswered", [](RoundWorld &w) { w.broken.duplicates_are_not_answered = true; }},
+    {"GenerationsAreCompared", [](RoundWorld &w) { w.broken.generations_do_not_matter = true; }},
+    {"OnlyDoneBuffersGiveWay", [](RoundWorld &w) { w.broken.opens_over_what_is_not_done = true; }},
+    {"AllBeginAtTheLowest", [](RoundWorld &w) { w.broken.begins_where_the_last_one_asks = true; }},
+    {"AnOldQuestionDoesNotCount", [](RoundWorld &w) { w.broken.asked_stays = true; }},
+    {"AStaleOfTheParentStops", [](RoundWorld &w) { w.broken.parents_stale_is_ignored = true; }},
+    {"AStaleEchoes", [](RoundWorld &w) { w.broken.stale_echoes_nothing = true; }},
+    {"AllHaveOnePool", [](RoundWorld &w) { w.broken.pool_is_not_agreed_upwards = true; }},
+    {"WorkersSendAgain", [](RoundWorld &w) { w.never_again = true; }},
+    {"TheWindowIsKept", [](RoundWorld &w) { w.wider_window = 2; }},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, RoundRule, testing::ValuesIn(kBroken),
+                         [](const auto &each) { return each.param.name; });
+
 } // namespace
