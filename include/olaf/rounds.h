@@ -15,6 +15,7 @@
 
 #include <linux/types.h>
 
+#include "olaf/counters.h"
 #include "olaf/members.h"
 #include "olaf/protocol.h"
 
@@ -57,7 +58,7 @@ struct olaf_job_setup {
 	__u32 parent_family; /* 4 or 6; 0: this node is the root */
 	__be32 parent_addr_be[4]; /* IPv4 in [0] */
 	__be32 source_addr_be[4]; /* this host's address towards the parent */
-	__u32 pad2;
+	__u32 pool; /* p, P being 2^p */
 	__u64 deadline_ns; /* a chunk that is open for longer may be sealed; 0: never */
 };
 
@@ -91,10 +92,10 @@ struct olaf_job {
 	__u32 halted; /* contributions are refused until it is resumed; read without the lock */
 	__u32 next_round; /* SYNCING: the lowest that was asked for; RUNNING: where all began */
 	__u32 next_chunk;
-	__u32 next_known; /* a member that wasn't fresh has asked */
+	__u32 pool; /* p: the smallest that a member or the parent can take; read without the lock */
 	__u32 parent_generation; /* 0: not known yet; read without the lock */
-	__u32 parent_pool; /* p of the parent, once it has told it; read without the lock */
-	__u32 pad;
+	__u32 asker; /* SYNCING: rank of the child that asked last */
+	__u32 flushing; /* a hint, without the lock: the newest contribution had FLUSH */
 	__u64 stamp; /* of this node's own last SYNC to its parent: CLOCK_TAI */
 	__u64 turnaround_ns; /* from sending up to the result, smoothed; written without the lock */
 	struct olaf_ranks asked; /* SYNCING: who has asked */
@@ -108,6 +109,9 @@ struct olaf_child {
 	__u64 newest_ns; /* ANY: generated_ns of its newest contribution that was added; atomic */
 	__u64 pad[6];
 };
+
+/* opened_ns of a buffer that the next duplicate seals, whatever the job's deadline. */
+#define OLAF_ROUND_OVERDUE 1
 
 enum olaf_round_state {
 	OLAF_ROUND_FREE = 0,
@@ -154,28 +158,15 @@ static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
 /* Value size of olaf_round_lanes; the slack is what the verifier can't rule out. */
 #define OLAF_ROUND_LANES_BYTES(max_lanes) (8 * (max_lanes) + OLAF_MAX_HEADERS)
 
-/* olaf_job_counters[index], one copy a CPU. */
+/*
+ * olaf_job_counters[index], one copy a CPU (olaf/counters.h).
+ * received = added + duplicate + late + stale + ahead + halted.
+ */
 struct olaf_job_counters {
-	__u64 received; /* contributions: added + duplicate + late + stale + ahead + halted */
-	__u64 added;
-	__u64 duplicate;
-	__u64 late;
-	__u64 stale;
-	__u64 ahead;
-	__u64 halted;
-	__u64 probes;
-	__u64 completed; /* chunks: DONE, partial ones among them */
-	__u64 partial;
-	__u64 riding; /* results that left in the frame of a contribution */
-	__u64 copied; /* results that left in a clone */
-	__u64 repeated; /* results that somebody asked for who had been sent one */
-	__u64 undelivered; /* results that gave way to a newer chunk before their member got them */
-	__u64 up_sent; /* aggregates sent to the parent, first sendings */
-	__u64 up_again;
-	__u64 syncs; /* SYNC messages */
+	OLAF_JOB_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
 
-/* What user space asks of the program olaf_job_order, its context. */
+/* What user space asks of the program olaf_job_order. */
 enum olaf_job_action {
 	OLAF_JOB_SET = 1, /* begin the job `setup` at `index`, which must be free */
 	OLAF_JOB_REMOVE = 2,
@@ -196,6 +187,13 @@ struct olaf_job_order {
 	__be16 port_be; /* BIND; 0: any */
 	__u16 pad;
 	struct olaf_job_setup setup; /* SET */
+};
+
+/* olaf_job_desk[0]: where the program finds its order, and leaves its answer. */
+struct olaf_job_desk {
+	struct olaf_job_order order;
+	__s32 answer; /* 0 or a negative errno; -EAGAIN: ask again */
+	__u32 pad;
 };
 
 static inline __u32 olaf_child_index(__u32 job, __u32 rank)
@@ -220,5 +218,6 @@ OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 88 + 40 + 16 + 32 + 16, "a job has
 OLAF_STATIC_ASSERT(sizeof(struct olaf_child) == 128, "a child is two cache lines");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64, "a buffer has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 88, "an order has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 128 + 8, "a desk has no hidden padding");
 
 #endif /* OLAF_ROUNDS_H */
