@@ -2,15 +2,178 @@
 /*
  * What `olaf job` does, as a program that user space runs: it takes the locks that XDP takes, and
  * unlike a process it is never killed halfway.
+ *
+ * Those locks want softirqs off (bpf/lock.bpf.h), which no program of type syscall has. So this one
+ * is XDP's, and it is run with a frame of its own that ends here (BPF_F_TEST_XDP_LIVE_FRAMES): the
+ * kernel disables softirqs around that.
+ *
+ * Map olaf_job_desk: key 0, the order and its answer. Writers: user space, which lets one command
+ * at a time come here (the lock of the pins); this program, the answer.
+ *
+ * -EAGAIN leaves an order half done. It is asked for again until it is done: every step may be done
+ * twice. A job is in nobody's way meanwhile, for SET gives it its state last, and REMOVE takes it
+ * first.
  */
-#include <linux/errno.h>
-
-#include "bpf/rounds/slots.bpf.h"
+#include "bpf/rounds/orders.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-SEC("syscall")
-int olaf_job_order(struct olaf_job_order *asked)
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct olaf_job_desk);
+} olaf_job_desk SEC(".maps");
+
+static __always_inline int olaf_setup_is_sound(const struct olaf_job_setup *setup)
 {
-	return asked->action ? -EINVAL : 0;
+	return setup->id != OLAF_EVERY_WORKER && setup->children &&
+	       setup->children <= OLAF_RANKS && setup->threshold && setup->max_count &&
+	       setup->pool < 32 && setup->slots == 1U << setup->pool &&
+	       setup->slots <= olaf_cfg.round_slots &&
+	       setup->first_slot <= olaf_cfg.round_slots - setup->slots && setup->lanes &&
+	       setup->lanes <= olaf_cfg.max_lanes;
+}
+
+/* Its members must agree where to begin. Under the job's lock. */
+static __always_inline void olaf_job_begin(struct olaf_job *job, __u32 generation)
+{
+	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	*(volatile __u32 *)&job->pool = job->setup.pool;
+	job->next_round = 0;
+	job->next_chunk = 0;
+	olaf_ranks_clear(&job->asked);
+	/* XDP reads it without the lock: what it goes by must be there. */
+	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
+}
+
+static __always_inline int olaf_job_set(const struct olaf_job_order *asked, struct olaf_job *job)
+{
+	const struct olaf_job_setup *setup = &asked->setup;
+	__u32 index = asked->index, id = setup->id;
+	int done;
+
+	if (!olaf_setup_is_sound(setup) || !asked->generation)
+		return -EINVAL;
+	if (job->state != OLAF_JOB_NONE)
+		return -EBUSY;
+	if (bpf_map_lookup_elem(&olaf_job_ids, &id))
+		return -EEXIST;
+	done = olaf_job_clear(index, job, setup->first_slot, setup->slots);
+	if (done)
+		return done;
+	if (!olaf_lock(&job->lock))
+		return -EAGAIN;
+	__builtin_memcpy(&job->setup, setup, sizeof(*setup));
+	job->halted = 0;
+	job->parent_generation = 0;
+	job->asker = 0;
+	job->flushing = 0;
+	job->stamp = 0;
+	job->turnaround_ns = 0;
+	olaf_job_begin(job, asked->generation);
+	olaf_unlock(&job->lock);
+	done = bpf_map_update_elem(&olaf_job_ids, &id, &index, BPF_NOEXIST);
+	if (done)
+		*(volatile __u32 *)&job->state = OLAF_JOB_NONE;
+	return done;
+}
+
+/* `setup` stays: who found the job a moment ago may still go by it. */
+static __always_inline int olaf_job_remove(__u32 index, struct olaf_job *job)
+{
+	__u32 id = job->setup.id, *there;
+
+	if (!olaf_lock(&job->lock))
+		return -EAGAIN;
+	*(volatile __u32 *)&job->state = OLAF_JOB_NONE;
+	olaf_unlock(&job->lock);
+	there = bpf_map_lookup_elem(&olaf_job_ids, &id);
+	if (there && *there == index)
+		bpf_map_delete_elem(&olaf_job_ids, &id);
+	return olaf_job_clear(index, job, job->setup.first_slot, job->setup.slots);
+}
+
+static __always_inline int olaf_job_change(__u32 action, struct olaf_job *job)
+{
+	if (!olaf_lock(&job->lock))
+		return -EAGAIN;
+	if (action == OLAF_JOB_RESET)
+		olaf_job_begin(job, job->generation + 1);
+	else
+		*(volatile __u32 *)&job->halted = action == OLAF_JOB_HALT;
+	olaf_unlock(&job->lock);
+	return 0;
+}
+
+static __always_inline int olaf_job_flush(__u32 index, const struct olaf_job *job)
+{
+	struct olaf_walk walk = { .job = index,
+				  .first = job->setup.first_slot,
+				  .generation = job->generation };
+
+	bpf_loop(job->setup.slots, olaf_flush_slot, &walk, 0);
+	return walk.busy ? -EAGAIN : 0;
+}
+
+/* As OLAF_ENROL_REGISTER: one that is heard already stays reachable. */
+static __always_inline int olaf_job_bind(const struct olaf_job_order *asked,
+					 const struct olaf_job *job)
+{
+	struct olaf_child *child = olaf_child_at(asked->index, asked->rank);
+	struct olaf_member *member;
+
+	if (!child || asked->rank >= job->setup.children)
+		return -EINVAL;
+	member = &child->member;
+	if (!olaf_member_open(member))
+		return -EAGAIN;
+	if (member->family != asked->family ||
+	    !olaf_address_same(member->addr_be, asked->addr_be) ||
+	    (asked->port_be && member->port_be != asked->port_be)) {
+		olaf_member_clear(member);
+		member->family = asked->family;
+		olaf_address_copy(member->addr_be, asked->addr_be);
+		member->port_be = asked->port_be;
+	}
+	member->flags = OLAF_MEMBER_REGISTERED | (asked->port_be ? OLAF_MEMBER_PORT_BOUND : 0);
+	olaf_member_close(member);
+	return 0;
+}
+
+static __always_inline int olaf_job_obey(const struct olaf_job_order *asked)
+{
+	struct olaf_job *job = olaf_job_at(asked->index);
+
+	if (!job)
+		return -EINVAL;
+	if (asked->action == OLAF_JOB_SET)
+		return olaf_job_set(asked, job);
+	if (asked->action == OLAF_JOB_REMOVE)
+		return olaf_job_remove(asked->index, job);
+	if (job->state == OLAF_JOB_NONE)
+		return -ENOENT;
+	switch (asked->action) {
+	case OLAF_JOB_RESET:
+	case OLAF_JOB_HALT:
+	case OLAF_JOB_RESUME:
+		return olaf_job_change(asked->action, job);
+	case OLAF_JOB_FLUSH:
+		return olaf_job_flush(asked->index, job);
+	case OLAF_JOB_BIND:
+		return olaf_job_bind(asked, job);
+	}
+	return -EINVAL;
+}
+
+SEC("xdp")
+int olaf_job_order(struct xdp_md *ctx)
+{
+	__u32 zero = 0;
+	struct olaf_job_desk *desk = bpf_map_lookup_elem(&olaf_job_desk, &zero);
+
+	(void)ctx;
+	if (desk)
+		desk->answer = olaf_job_obey(&desk->order);
+	return XDP_DROP;
 }

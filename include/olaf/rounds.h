@@ -15,6 +15,7 @@
 
 #include <linux/types.h>
 
+#include "olaf/counters.h"
 #include "olaf/members.h"
 #include "olaf/protocol.h"
 
@@ -109,6 +110,9 @@ struct olaf_child {
 	__u64 pad[6];
 };
 
+/* opened_ns of a buffer that the next duplicate seals, whatever the job's deadline. */
+#define OLAF_ROUND_OVERDUE 1
+
 enum olaf_round_state {
 	OLAF_ROUND_FREE = 0,
 	OLAF_ROUND_OPEN = 1, /* contributions are added */
@@ -154,25 +158,12 @@ static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
 /* Value size of olaf_round_lanes; the slack is what the verifier can't rule out. */
 #define OLAF_ROUND_LANES_BYTES(max_lanes) (8 * (max_lanes) + OLAF_MAX_HEADERS)
 
-/* olaf_job_counters[index], one copy a CPU. */
+/*
+ * olaf_job_counters[index], one copy a CPU (olaf/counters.h).
+ * received = added + duplicate + late + stale + ahead + halted.
+ */
 struct olaf_job_counters {
-	__u64 received; /* contributions: added + duplicate + late + stale + ahead + halted */
-	__u64 added;
-	__u64 duplicate;
-	__u64 late;
-	__u64 stale;
-	__u64 ahead;
-	__u64 halted;
-	__u64 probes;
-	__u64 completed; /* chunks: DONE, partial ones among them */
-	__u64 partial;
-	__u64 riding; /* results that left in the frame of a contribution */
-	__u64 copied; /* results that left in a clone */
-	__u64 repeated; /* results that somebody asked for who had been sent one */
-	__u64 undelivered; /* results that gave way to a newer chunk before their member got them */
-	__u64 up_sent; /* aggregates sent to the parent, first sendings */
-	__u64 up_again;
-	__u64 syncs; /* SYNC messages */
+	OLAF_JOB_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
 
 /*
@@ -194,7 +185,7 @@ enum olaf_round_work {
 	OLAF_ROUND_ASK = 2, /* ask for the parent's MAC address */
 };
 
-/* What user space asks of the program olaf_job_order, its context. */
+/* What user space asks of the program olaf_job_order. */
 enum olaf_job_action {
 	OLAF_JOB_SET = 1, /* begin the job `setup` at `index`, which must be free */
 	OLAF_JOB_REMOVE = 2,
@@ -215,6 +206,13 @@ struct olaf_job_order {
 	__be16 port_be; /* BIND; 0: any */
 	__u16 pad;
 	struct olaf_job_setup setup; /* SET */
+};
+
+/* olaf_job_desk[0]: where the program finds its order, and leaves its answer. */
+struct olaf_job_desk {
+	struct olaf_job_order order;
+	__s32 answer; /* 0 or a negative errno; -EAGAIN: ask again */
+	__u32 pad;
 };
 
 static inline __u32 olaf_child_index(__u32 job, __u32 rank)
@@ -239,5 +237,6 @@ OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 88 + 40 + 16 + 32 + 16, "a job has
 OLAF_STATIC_ASSERT(sizeof(struct olaf_child) == 128, "a child is two cache lines");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64, "a buffer has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 88, "an order has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 128 + 8, "a desk has no hidden padding");
 
 #endif /* OLAF_ROUNDS_H */

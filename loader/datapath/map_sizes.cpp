@@ -59,6 +59,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_jobs"},
         {"olaf_children"},
         {"olaf_job_counters"},
+        {"olaf_job_desk"},
         {"olaf_round_slots", config.round_slots, 0, "--round-slots"},
         {"olaf_round_lanes", OLAF_ROUND_BUFFERS * config.round_slots,
          static_cast<std::uint32_t>(OLAF_ROUND_LANES_BYTES(config.max_lanes)),

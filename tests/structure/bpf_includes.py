@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ["", "packet", "way", "order", "slots", "age", "loss", "depart", "ack"]
+ROOMS = ["", "packet", "way", "order", "slots", "age", "loss", "depart", "ack", "rounds"]
 INCLUDE = re.compile(r'^#include "bpf/([^"]+)"', re.MULTILINE)
 
 

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Steps of orders about jobs that user space gives (bpf/jobs.bpf.c). */
+#ifndef OLAF_ORDERS_BPF_H
+#define OLAF_ORDERS_BPF_H
+
+#include <linux/errno.h>
+
+#include "bpf/ack/member.bpf.h"
+#include "bpf/packet/lanes.bpf.h"
+#include "bpf/rounds/slots.bpf.h"
+
+/* A walk over a job's slots or children. */
+struct olaf_walk {
+	__u32 job; /* index */
+	__u32 first; /* slot */
+	__u32 generation;
+	__u32 busy; /* that were held by others: ask again */
+};
+
+/* A buffer as if nobody had ever used it. Under its slot's lock. */
+static __always_inline void olaf_round_empty(struct olaf_round_buffer *buffer)
+{
+	olaf_owed_forget(buffer);
+	olaf_ranks_clear(&buffer->in);
+	*(volatile __u32 *)&buffer->state = OLAF_ROUND_FREE;
+	buffer->generation = 0;
+	buffer->round = 0;
+	buffer->chunk = 0;
+	buffer->added = 0;
+	buffer->count = 0;
+	buffer->flags = 0;
+}
+
+static long olaf_empty_slot(__u32 i, struct olaf_walk *walk)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(walk->first + i);
+
+	if (!slot)
+		return 1;
+	if (!olaf_lock(&slot->lock)) {
+		walk->busy++;
+		return 0;
+	}
+	olaf_round_empty(&slot->buffer[0]);
+	olaf_round_empty(&slot->buffer[1]);
+	olaf_unlock(&slot->lock);
+	return 0;
+}
+
+static long olaf_forget_child(__u32 rank, struct olaf_walk *walk)
+{
+	struct olaf_child *child = olaf_child_at(walk->job, rank);
+
+	if (!child)
+		return 1;
+	if (!olaf_member_open(&child->member)) {
+		walk->busy++;
+		return 0;
+	}
+	olaf_member_clear(&child->member);
+	olaf_member_close(&child->member);
+	*(volatile __u64 *)&child->stamp = 0;
+	*(volatile __u64 *)&child->newest_ns = 0;
+	return 0;
+}
+
+/*
+ * Forgets what was under way in the job that stands there or stood there, and its members. It must
+ * be in state NONE. Returns 0 or -EAGAIN.
+ */
+static __always_inline int olaf_job_clear(__u32 index, struct olaf_job *job, __u32 first,
+					  __u32 slots)
+{
+	struct olaf_walk walk = { .job = index, .first = first };
+
+	bpf_loop(slots, olaf_empty_slot, &walk, 0);
+	bpf_loop(OLAF_RANKS, olaf_forget_child, &walk, 0);
+	if (!olaf_lock(&job->line.lock))
+		return -EAGAIN;
+	job->line.head = 0;
+	job->line.tail = 0;
+	olaf_unlock(&job->line.lock);
+	return walk.busy ? -EAGAIN : 0;
+}
+
+/*
+ * At the root: an OPEN buffer becomes DONE with what is in it, and every member is owed its result.
+ * Under the slot's lock.
+ */
+static __always_inline void olaf_round_seal(struct olaf_job *job, __u32 index, __u32 slot,
+					    __u32 place, struct olaf_round_buffer *buffer)
+{
+	__u64 *lanes = olaf_round_lanes_of(slot, place);
+	__u32 i;
+
+	if (!lanes)
+		return;
+	buffer->flags |= OLAF_FLAG_PARTIAL;
+	buffer->lanes_sum = olaf_lanes_sum(lanes, job->setup.lanes);
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] =
+			olaf_ranks_below(job->setup.children, i);
+	olaf_release_as(&buffer->state, OLAF_ROUND_DONE);
+	olaf_count_job(index, completed);
+	olaf_count_job(index, partial);
+}
+
+/*
+ * FLUSH of one buffer. An inner node has no frame here that could go up: the next duplicate of any
+ * member is that, and the buffer counts as overdue until then.
+ */
+static __always_inline void olaf_round_flush(struct olaf_job *job, const struct olaf_walk *walk,
+					     __u32 slot, __u32 place,
+					     struct olaf_round_buffer *buffer)
+{
+	if (buffer->state != OLAF_ROUND_OPEN || buffer->generation != walk->generation ||
+	    !buffer->added)
+		return;
+	if (job->setup.parent_family)
+		buffer->opened_ns = OLAF_ROUND_OVERDUE;
+	else
+		olaf_round_seal(job, walk->job, slot, place, buffer);
+}
+
+static long olaf_flush_slot(__u32 i, struct olaf_walk *walk)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(walk->first + i);
+	struct olaf_job *job = olaf_job_at(walk->job);
+
+	if (!slot || !job)
+		return 1;
+	if (!olaf_lock(&slot->lock)) {
+		walk->busy++;
+		return 0;
+	}
+	olaf_round_flush(job, walk, walk->first + i, 0, &slot->buffer[0]);
+	olaf_round_flush(job, walk, walk->first + i, 1, &slot->buffer[1]);
+	olaf_unlock(&slot->lock);
+	return 0;
+}
+
+#endif /* OLAF_ORDERS_BPF_H */

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "jobs.hpp"
+
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+
+#include "loader/text/units.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr int patience = 1000; // tries; nobody holds a lock for longer than a batch of frames
+
+constexpr std::array<std::string_view, 3> formats{"i32x2", "i16x4", "i64x1"};
+
+/// One frame, live: only so are softirqs off (bpf/jobs.bpf.c). It ends in the program.
+Result<int> run_order(const JobDesk &desk, const olaf_job_order &order) {
+    const std::uint32_t key = 0;
+    olaf_job_desk paper{};
+    paper.order = order;
+    paper.answer = -ENOSYS; // until the program has run
+    if (bpf_map_update_elem(desk.desk_fd, &key, &paper, BPF_ANY) != 0)
+        return fail("write map", "olaf_job_desk", errno);
+    const std::array<std::uint8_t, 64> frame{};
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
+                .data_size_in = static_cast<__u32>(frame.size()), .repeat = 1,
+                .flags = BPF_F_TEST_XDP_LIVE_FRAMES);
+    if (bpf_prog_test_run_opts(desk.program_fd, &options) != 0)
+        return fail("run", "olaf_job_order", errno, "run as root");
+    if (bpf_map_lookup_elem(desk.desk_fd, &key, &paper) != 0)
+        return fail("read map", "olaf_job_desk", errno);
+    return paper.answer;
+}
+
+} // namespace
+
+Result<WorkerAddress> parse_member(std::string_view text) {
+    const auto member = parse_worker(text);
+    if (member && member->worker < OLAF_RANKS)
+        return member;
+    return fail("read member", fmt::format("'{}'", text), 0,
+                "write RANK=ADDR or RANK=ADDR:PORT, as in 3=192.0.2.1 or "
+                "3=[2001:db8::1]:40000; ranks are 0 ... 255");
+}
+
+Result<std::uint32_t> parse_pool(std::string_view text) {
+    const auto slots = parse_count(text, 1, largest_pool);
+    if (slots && std::has_single_bit(*slots))
+        return slots;
+    return fail("take", fmt::format("'{}'", text), 0,
+                fmt::format("give a power of two, 1 ... {}", largest_pool));
+}
+
+Result<olaf_format> parse_job_format(std::string_view text) {
+    const auto found = std::ranges::find(formats, text);
+    if (found == formats.end())
+        return fail("find format", fmt::format("'{}'", text), 0,
+                    "it is one of i32x2, i16x4, i64x1");
+    return static_cast<olaf_format>(found - formats.begin());
+}
+
+std::string_view job_format_name(std::uint32_t shape) {
+    const auto format = (shape & OLAF_FLAG_FORMAT_MASK) >> OLAF_FLAG_FORMAT_SHIFT;
+    return format < formats.size() ? formats[format] : "?";
+}
+
+std::optional<std::uint32_t> first_fit(std::vector<SlotRun> taken, std::uint32_t wanted,
+                                       std::uint32_t round_slots) {
+    std::ranges::sort(taken, {}, &SlotRun::first);
+    std::uint32_t from = 0;
+    for (const auto &[first, count] : taken) {
+        if (first >= from && first - from >= wanted)
+            break;
+        from = std::max(from, first + count);
+    }
+    if (from > round_slots || round_slots - from < wanted)
+        return {};
+    return from;
+}
+
+Result<void> give_order(const JobDesk &desk, const olaf_job_order &order, const std::string &what,
+                        const std::string &job) {
+    int answer = -EAGAIN;
+    for (int i = 0; i < patience && answer == -EAGAIN; i++) {
+        const auto ran = run_order(desk, order);
+        if (!ran)
+            return std::unexpected(ran.error());
+        answer = *ran;
+        if (answer == -EAGAIN)
+            std::this_thread::yield();
+    }
+    if (answer == -EAGAIN)
+        return fail(what, job, 0, "try again", "what it has to change was in use all the time");
+    if (answer != 0)
+        return fail(what, job, -answer);
+    return {};
+}
+
+olaf_job_order binding_of(std::uint32_t index, const WorkerAddress &member) {
+    olaf_job_order order{};
+    order.action = OLAF_JOB_BIND;
+    order.index = index;
+    order.rank = member.worker;
+    order.family = member.address.family;
+    std::ranges::copy(member.address.words_be, order.addr_be);
+    order.port_be = htons(member.port);
+    return order;
+}
+
+Result<void> zero_counters(int counters_fd, std::uint32_t index) {
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus < 0)
+        return fail("count", "CPUs", -cpus);
+    const std::vector<olaf_job_counters> zeros(static_cast<std::size_t>(cpus));
+    if (bpf_map_update_elem(counters_fd, &index, zeros.data(), BPF_ANY) != 0)
+        return fail("write map", "olaf_job_counters", errno);
+    return {};
+}
+
+std::vector<std::uint32_t> JobReading::waiting_for() const {
+    std::vector<std::uint32_t> ranks;
+    if (job.state != OLAF_JOB_SYNCING)
+        return ranks;
+    for (std::uint32_t rank = 0; rank < job.setup.children && rank < OLAF_RANKS; rank++)
+        if ((job.asked.word[rank / 64] >> (rank % 64) & 1) == 0)
+            ranks.push_back(rank);
+    return ranks;
+}
+
+} // namespace olaf
