@@ -40,7 +40,7 @@ static __always_inline int olaf_order_read(struct __sk_buff *skb, struct olaf_ro
 /* Stages the buffer's result for `rank`. Under its slot's lock. Returns bytes of headers; 0: can't. */
 static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const struct olaf_job *job,
 					     __u32 job_index, struct olaf_round_buffer *buffer,
-					     const __u64 *lanes, __u32 rank, __u32 partial)
+					     __u32 index, __u32 rank, __u32 partial)
 {
 	__u32 count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes), header_bytes;
 	struct olaf_round_way way = {};
@@ -51,7 +51,7 @@ static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const st
 	olaf_result_head(&staged->message, job, rank, buffer->flags, count);
 	olaf_round_say(&staged->message, buffer);
 	if (way.family == 6)
-		sum = olaf_round_lanes_sum(buffer, lanes, count);
+		sum = olaf_round_result_sum(buffer, index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
 	if (!partial)
 		return header_bytes;
@@ -87,7 +87,7 @@ static __always_inline int olaf_copy_write(struct __sk_buff *skb, __u32 job_inde
 
 	if (!lanes || !job || !staged || buffer->state != OLAF_ROUND_DONE)
 		return 0;
-	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, lanes, rank, partial);
+	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, index, rank, partial);
 	return header_bytes &&
 	       !olaf_copy_put(skb, staged, header_bytes, lanes, job->setup.lanes);
 }

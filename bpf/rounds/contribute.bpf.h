@@ -99,24 +99,6 @@ static __always_inline int olaf_answer_stale(struct xdp_md *ctx, const struct ol
 	return olaf_stale_write(ctx, round, chunk) ? OLAF_ROUND_LEAVE : OLAF_ROUND_SEND;
 }
 
-/* The buffer's lanes are the result: every child is owed it. Under the slot's lock. */
-static __always_inline void olaf_round_done(const struct olaf_meeting *t, __u32 which)
-{
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	__u32 i;
-
-	buffer->lanes_sum = 0;
-	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
-	olaf_count_job(t->m->job, completed);
-	if (buffer->flags & OLAF_FLAG_PARTIAL)
-		olaf_count_job(t->m->job, partial);
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_ranks_below(t->job->setup.children, i);
-	olaf_line_join(t->job, olaf_round_buffer_of(t->slot_index, which & 1));
-}
-
 /* Nothing more is added to the buffer. Under the slot's lock. */
 static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t,
 					       __u32 which)
@@ -126,7 +108,7 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 	if (buffer->added < t->job->setup.children)
 		buffer->flags |= OLAF_FLAG_PARTIAL;
 	if (olaf_job_is_root(t->job)) {
-		olaf_round_done(t, which);
+		olaf_round_done(t->job, t->m->job, t->slot_index, which);
 		return OLAF_ROUND_RIDE;
 	}
 	buffer->state = OLAF_ROUND_UP;
@@ -154,26 +136,37 @@ __noinline int olaf_round_add_staged(struct xdp_md *ctx, __u32 buffer_index)
 	return 0;
 }
 
-/* Adds the frame's lanes to the buffer's, or sets them. Returns 0, or -1: they can't be read. */
-static __always_inline int olaf_round_add_lanes(struct xdp_md *ctx, const struct olaf_meeting *t,
-						__u32 buffer_index, int opens)
+/* Adds the frame's lanes to the buffer's. Returns 0, or -1: they can't be read. */
+__noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
 {
-	__u32 at = olaf_clamp(t->a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-		   sizeof(struct olaf_header);
-	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
-	void *from = data + at;
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct olaf_arrival *a = olaf_arrival_here();
+	__u32 count;
+	void *from;
 
-	if (!lanes)
+	if (!lanes || !a)
 		return -1;
-	if (opens)
-		return bpf_xdp_load_bytes(ctx, at, lanes, 8 * count) ? -1 : 0;
+	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
+	       sizeof(struct olaf_header);
 	olaf_keep(from);
 	if (from + 8 * count > end)
 		return olaf_round_add_staged(ctx, buffer_index);
 	olaf_lanes_add_frame(lanes, from, end, count);
 	return 0;
+}
+
+/* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */
+static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct olaf_arrival *a,
+					    __u32 buffer_index)
+{
+	__u32 at = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
+		   sizeof(struct olaf_header);
+	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+
+	return lanes && !bpf_xdp_load_bytes(ctx, at, lanes, 8 * count) ? 0 : -1;
 }
 
 /* The contribution is in. Under the slot's lock. */
@@ -217,7 +210,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	owed = olaf_round_free(buffer);
 	if (owed)
 		olaf_count_job_by(t->m->job, undelivered, owed);
-	if (olaf_round_add_lanes(ctx, t, index, 1))
+	if (olaf_round_first(ctx, t->a, index))
 		return OLAF_ROUND_LEAVE;
 	buffer->generation = generation;
 	buffer->round = t->m->round;
@@ -264,16 +257,18 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 	__u64 deadline_ns = t->job->setup.deadline_ns;
 
 	if (!olaf_round_is_in(t, buffer)) {
-		if (buffer->count + t->m->count > t->job->setup.max_count)
+		/* Never more than there is room for: no sum that could wrap. */
+		if (t->m->count > t->job->setup.max_count - buffer->count)
 			return olaf_round_overflows();
-		if (olaf_round_add_lanes(ctx, t, olaf_round_buffer_of(t->slot_index, which & 1), 0))
+		if (olaf_round_add(ctx, olaf_round_buffer_of(t->slot_index, which & 1)))
 			return OLAF_ROUND_LEAVE;
 		return olaf_round_added(ctx, t, which);
 	}
 	olaf_count_job(t->m->job, received);
 	olaf_count_job(t->m->job, duplicate);
-	if (deadline_ns && t->a->now > buffer->opened_ns &&
-	    t->a->now - buffer->opened_ns > deadline_ns)
+	if (buffer->opened_ns == OLAF_ROUND_OVERDUE ||
+	    (deadline_ns && t->a->now > buffer->opened_ns &&
+	     t->a->now - buffer->opened_ns > deadline_ns))
 		return olaf_round_complete(ctx, t, which);
 	return OLAF_ROUND_RIDE;
 }

@@ -51,7 +51,7 @@ static __always_inline void olaf_down_take(struct xdp_md *ctx, const struct olaf
 	/* The parent went on without what is gathered here. */
 	if (buffer->state == OLAF_ROUND_OPEN)
 		buffer->flags |= OLAF_FLAG_LATE;
-	olaf_round_done(t, which);
+	olaf_round_done(t->job, t->m->job, t->slot_index, which);
 }
 
 /*

@@ -157,12 +157,23 @@ static __always_inline void olaf_round_sum_partly(struct olaf_entry *staged, __u
 	udp->check = olaf_partial_checksum(staged, header_bytes, header_bytes - ip_bytes, family);
 }
 
-/* The buffer's sum for UDP checksums, worked out when it is first asked for. Under its slot's lock. */
-static __always_inline __u64 olaf_round_lanes_sum(struct olaf_round_buffer *buffer,
-						  const __u64 *lanes, __u32 count)
+/*
+ * Sum of a buffer's lanes for UDP checksums. Under its slot's lock. A function by itself, because the
+ * verifier follows whatever comes behind such a loop once for each number of lanes.
+ */
+__noinline __u64 olaf_round_sum(__u32 buffer_index, __u32 count)
+{
+	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+
+	return lanes ? olaf_lanes_sum(lanes, olaf_clamp(count, 1, olaf_cfg.max_lanes)) : 0;
+}
+
+/* The same of a result, worked out when it is first asked for. */
+static __always_inline __u64 olaf_round_result_sum(struct olaf_round_buffer *buffer,
+						   __u32 buffer_index, __u32 count)
 {
 	if (!buffer->lanes_sum)
-		buffer->lanes_sum = olaf_lanes_sum(lanes, count);
+		buffer->lanes_sum = olaf_round_sum(buffer_index, count);
 	return buffer->lanes_sum;
 }
 

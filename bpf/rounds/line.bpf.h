@@ -59,6 +59,29 @@ static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
 	olaf_unlock(&job->line.lock);
 }
 
+/* The buffer's lanes are the result: every child is owed it. Under the slot's lock. */
+static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index, __u32 slot_index,
+					    __u32 which)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
+	struct olaf_round_buffer *buffer;
+	__u32 i;
+
+	if (!slot)
+		return;
+	buffer = &slot->buffer[which & 1];
+	buffer->lanes_sum = 0;
+	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
+	olaf_count_job(job_index, completed);
+	if (buffer->flags & OLAF_FLAG_PARTIAL)
+		olaf_count_job(job_index, partial);
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] =
+			olaf_ranks_below(job->setup.children, i);
+	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
+}
+
 /* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
 static __always_inline __u32 olaf_owed_take_word(__u64 *word)
 {

@@ -61,7 +61,7 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	olaf_result_head(&staged->message, job, rank, flags | buffer->flags, count);
 	olaf_round_say(&staged->message, buffer);
 	if (way.family == 6)
-		sum = olaf_round_lanes_sum(buffer, lanes, count);
+		sum = olaf_round_result_sum(buffer, buffer_index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_SPOILT;

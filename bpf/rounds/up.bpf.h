@@ -114,11 +114,8 @@ __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 	olaf_round_say(&staged->message, buffer);
 	staged->message.generation_be = bpf_htonl(*(volatile __u32 *)&job->parent_generation);
 	staged->message.pool = 0;
-	if (job->setup.parent_family == 6) {
-		buffer->lanes_sum = 0;
-		sum = olaf_round_lanes_sum(buffer, lanes, count);
-		buffer->lanes_sum = 0;
-	}
+	if (job->setup.parent_family == 6)
+		sum = olaf_round_sum(buffer_index, count);
 	return olaf_up_put(ctx, a, job, m->job, staged, lanes, count, sum);
 }
 
