@@ -42,8 +42,7 @@ static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_ar
 {
 	if (olaf_target_is_own(ctx, a))
 		return 1;
-	return m->type != OLAF_RESULT && !(m->flags & OLAF_FLAG_ANSWER) &&
-	       job->setup.parent_family &&
+	return m->type != OLAF_RESULT && job->setup.parent_family &&
 	       olaf_sender_meant(ctx, a, job->setup.parent_addr_be, job->setup.parent_family);
 }
 
@@ -52,7 +51,10 @@ static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
 					   const struct olaf_round_message *m,
 					   const struct olaf_job *job)
 {
-	if (m->type != OLAF_RESULT && m->rank >= job->setup.children)
+	int from_child = m->type == OLAF_CONTRIBUTION ||
+			 (m->type == OLAF_CONTROL && !(m->flags & OLAF_FLAG_ANSWER));
+
+	if (from_child && m->rank >= job->setup.children)
 		return 0;
 	if (!a->update.lanes)
 		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
@@ -69,7 +71,9 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT);
 		return OLAF_ROUND_LEAVE;
 	}
-	if (!(m->flags & OLAF_FLAG_ANSWER) && !olaf_child_is_sender(ctx, a, m)) {
+	if (m->type == OLAF_CONTROL && (m->flags & OLAF_FLAG_ANSWER))
+		return olaf_control(ctx, a, m, job);
+	if (!olaf_child_is_sender(ctx, a, m)) {
 		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE);
 		return OLAF_ROUND_LEAVE;
 	}
