@@ -4,12 +4,6 @@
 #include <algorithm>
 
 namespace olaf {
-namespace {
-
-// How often the node says that a chunk is over before it's believed: its sum may be under way.
-constexpr unsigned kOvers = 2;
-
-} // namespace
 
 Decoded<void> RoundChild::take(std::span<const std::byte> message,
                                std::span<const std::uint64_t> lanes, Time now) {
@@ -107,7 +101,7 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
         return {};
     }
     const auto position = kept_.find(stale.round, stale.chunk);
-    if (!position || kept_[*position].held || ++kept_[*position].overs < kOvers)
+    if (!position || kept_[*position].held)
         return {};
     kept_[*position].held = true;
     if (!kept_[*position].delivered) {
