@@ -21,7 +21,6 @@ struct KeptChunk {
     bool held = false;      ///< its result came, in this generation
     bool delivered = false; ///< its result was handed on, whenever that was
     unsigned sendings = 0;  ///< in this generation
-    unsigned overs = 0;     ///< how often the node said that it is over
     std::chrono::nanoseconds sent{0};
     std::vector<std::uint64_t> lanes = {};
 };

@@ -31,6 +31,8 @@ class RoundVectors {
                                     std::span<std::uint64_t> lanes) = 0;
     /// The sum. Called once for each chunk, in any order; `lanes` without the checksum lane.
     virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
+    /// Instead: the others went on without this member, and the node doesn't have the sum any more.
+    virtual void miss(std::uint32_t round, std::uint32_t chunk) = 0;
 };
 
 struct RoundChildOptions {
@@ -48,6 +50,7 @@ struct RoundChildStats {
     std::uint64_t results = 0;  ///< chunks that were summed
     std::uint64_t partial = 0;  ///< of those: without all members
     std::uint64_t late = 0;     ///< of those: without this one's contribution
+    std::uint64_t missed = 0;   ///< chunks whose sum this member will never get
     std::uint64_t asked = 0;    ///< how often all had to agree on where to begin
     std::uint64_t unasked = 0;  ///< answers that came twice, or too late
     RejectCounts rejected;
@@ -72,7 +75,7 @@ class RoundChild {
     void join() { joining_ = true; }
     /// Whether all members have agreed and this one may contribute.
     [[nodiscard]] bool is_running() const { return state_ == State::running; }
-    /// Whether every chunk of every vector that was added has been summed.
+    /// Whether every chunk of every vector that was added has been summed, or missed.
     [[nodiscard]] bool is_idle() const;
 
     struct Sending {

@@ -3,15 +3,7 @@
 
 #include <algorithm>
 
-#include <olaf/rounds.h>
-
 namespace olaf {
-namespace {
-
-// How often the node says that a chunk is over before it's believed: its sum may be under way.
-constexpr unsigned kOvers = 3;
-
-} // namespace
 
 Decoded<void> RoundChild::take(std::span<const std::byte> message,
                                std::span<const std::uint64_t> lanes, Time now) {
@@ -108,20 +100,17 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
         ask();
         return {};
     }
-    // It names the oldest chunk that the slot holds. What is older is over there; a halted job
-    // names what was sent.
-    for (Position position = oldest_; position < next_; position++) {
-        KeptChunk &kept = kept_[position];
-        if (kept.held || slot_of(kept.chunk) != slot_of(stale.chunk) ||
-            !olaf_chunk_is_before(kept.round, kept.chunk, stale.round, stale.chunk))
-            continue;
-        if (++kept.overs < kOvers)
-            return {};
-        fail_with("chunk " + std::to_string(kept.chunk) + " of round " +
-                      std::to_string(kept.round) + " was summed without this member, too long ago",
-                  "lengthen the job's deadline, or raise its threshold or pool");
+    const auto position = kept_.find(stale.round, stale.chunk);
+    if (!position || kept_[*position].held)
         return {};
+    kept_[*position].held = true;
+    if (!kept_[*position].delivered) {
+        kept_[*position].delivered = true;
+        stats_.missed++;
+        vectors_->miss(stale.round, stale.chunk);
     }
+    move_on();
+    drop_old();
     return {};
 }
 

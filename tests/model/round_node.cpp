@@ -50,11 +50,11 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     bool frame_used = true;
     if (halted_ && !probe) {
         counters_.halted++;
-        stale(message, message, out);
+        frame_used = false;
     } else if (!broken_.generations_do_not_matter &&
                (!running_ || message.generation != generation_)) {
         counters_.stale += probe ? 0 : 1;
-        stale(message, message, out);
+        stale(message, out);
     } else if (has_place(slot[0], message)) {
         frame_used = in_buffer(now, message, slot[0], out);
     } else if (has_place(slot[1], message)) {
@@ -77,14 +77,13 @@ bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slo
     Buffer &newer = &older == &slot[0] ? slot[1] : slot[0];
     if (!is_newer(message, slot[0]) || !is_newer(message, slot[1])) {
         counters_.stale += message.lanes.empty() ? 0 : 1;
-        stale(message, older.state == BufferState::free ? newer.sum : older.sum, out);
+        stale(message, out);
         return true;
     }
     if (message.lanes.empty())
         return false;
     const auto can_go = [&](const Buffer &buffer) {
-        return buffer.state == BufferState::free || buffer.state == BufferState::done ||
-               broken_.opens_over_what_is_not_done;
+        return buffer.state == BufferState::free || buffer.state == BufferState::done;
     };
     if (!can_go(older) && !can_go(newer)) {
         counters_.ahead++;
@@ -197,7 +196,7 @@ RoundMessage RoundNode::result_for(std::uint32_t rank, const Buffer &buffer) con
 
 bool RoundNode::answer(const RoundMessage &message, Buffer &buffer, Out &out) {
     if (buffer.sum.stale) {
-        stale(message, buffer.sum, out);
+        stale(message, out);
         return true;
     }
     (buffer.owed.erase(message.rank) ? counters_.riding : counters_.repeated)++;
@@ -205,13 +204,13 @@ bool RoundNode::answer(const RoundMessage &message, Buffer &buffer, Out &out) {
     return true;
 }
 
-void RoundNode::stale(const RoundMessage &message, const RoundMessage &named, Out &out) {
+void RoundNode::stale(const RoundMessage &message, Out &out) {
     RoundMessage stale = {.kind = RoundMessage::Kind::result,
                           .rank = message.rank,
-                          .round = named.round,
+                          .round = message.round,
                           .count = broken_.stale_echoes_nothing ? 0 : message.generation,
-                          .chunk = named.chunk,
-                          .chunks = named.chunks,
+                          .chunk = message.chunk,
+                          .chunks = message.chunks,
                           .generation = generation_,
                           .pool = pool_,
                           .stale = true};
@@ -246,11 +245,9 @@ void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, O
             return;
         if (message.generation != parent_generation_)
             return stop();
-        for (Buffer &each : slots_[message.chunk % slots_.size()]) {
-            if (each.state != BufferState::up || !is_newer(message, each))
-                continue;
-            each.state = BufferState::done; // over: whoever asks is told so
-            each.sum.stale = true;
+        if (buffer != nullptr) { // over: whoever asks is told so
+            buffer->state = BufferState::done;
+            buffer->sum.stale = true;
         }
         return;
     }

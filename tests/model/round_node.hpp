@@ -31,9 +31,7 @@ struct BrokenRules {
     bool duplicates_are_added = false;
     bool duplicates_are_not_answered = false;
     bool generations_do_not_matter = false;
-    bool opens_over_what_is_not_done = false;
     bool begins_where_the_last_one_asks = false;
-    bool asked_stays = false; ///< a repeated SYNC counts after the job was stopped
     bool parents_stale_is_ignored = false;
     bool stale_echoes_nothing = false;
     bool pool_is_not_agreed_upwards = false;
@@ -104,7 +102,7 @@ class RoundNode {
     bool answer(const RoundMessage &message, Buffer &buffer, Out &out);
     void finish(Buffer &buffer);
     void go_up(std::uint64_t now, Buffer &buffer, Out &out);
-    void stale(const RoundMessage &message, const RoundMessage &named, Out &out);
+    void stale(const RoundMessage &message, Out &out);
     RoundMessage result_for(std::uint32_t rank, const Buffer &buffer) const;
     bool ride(Out &out);
     void parents_result(std::uint64_t now, const RoundMessage &message, Out &out);

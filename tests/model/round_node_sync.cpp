@@ -57,15 +57,12 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
     Child &child = children_[message.rank];
     child.known = true;
     asked_last_ = message.rank;
-    const bool repeated = message.time == child.stamp;
     if (message.time > child.stamp)
         new_question(tai, message);
     RoundMessage answer = message;
     answer.kind = RoundMessage::Kind::sync_answer;
     answer.generation = generation_;
     answer.pool = pool_;
-    if (repeated && broken_.asked_stays && !running_ && !asked_.contains(message.rank))
-        new_question(tai, message);
     if (message.time < child.stamp || !asked_.contains(message.rank)) {
         answer.status = RoundMessage::Status::old;
     } else if (running_) {

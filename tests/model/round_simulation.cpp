@@ -38,6 +38,16 @@ RoundWorld random_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld impatient_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    world.restarts = 0;
+    if (seed % 2 == 0)
+        world.threshold = (world.tree ? 2 : world.workers) - 1;
+    else
+        world.deadline_ns = 1 + 100'000 * (seed % 7);
+    return world;
+}
+
 RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), random_(world.seed) {
     make_nodes();
     for (std::uint32_t i = 0; i < world.workers; i++) {

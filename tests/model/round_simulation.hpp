@@ -3,6 +3,7 @@
 // RoundNode, the model. Everything follows from the seed.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <queue>
 #include <random>
@@ -35,6 +36,8 @@ struct RoundWorld {
 
 /// A schedule for a seed, of any kind that must end with exact sums.
 RoundWorld random_world(std::uint64_t seed);
+/// One whose root goes on without the last worker, or after a deadline.
+RoundWorld impatient_world(std::uint64_t seed);
 
 class RoundSimulation {
   public:
@@ -81,6 +84,7 @@ class RoundSimulation {
     void from_node(std::uint32_t node, const std::vector<RoundSent> &out);
     void wake(std::uint32_t worker);
     bool done() const;
+    bool may_be_partial() const { return world_.threshold != 0 || world_.deadline_ns != 0; }
     std::string unfinished() const;
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
 
@@ -92,6 +96,8 @@ class RoundSimulation {
     std::vector<std::unique_ptr<Worker>> workers_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
     std::string wrong_;
+    // Generation, round and chunk.
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> sums_;
 };
 
 } // namespace olaf::model

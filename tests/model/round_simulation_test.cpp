@@ -21,25 +21,31 @@ std::string describe(const RoundWorld &world) {
     return text;
 }
 
-TEST(RoundSimulation, EverySumIsExactAndNothingHangs) {
-    const char *const from = std::getenv("OLAF_SEED");
-    const char *const many = std::getenv("OLAF_SEEDS");
-    const std::uint64_t first = from ? std::strtoull(from, nullptr, 10) : 1;
-    const std::uint64_t seeds = many ? std::strtoull(many, nullptr, 10) : 1000;
+std::uint64_t number(const char *variable, std::uint64_t otherwise) {
+    const char *const text = std::getenv(variable);
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// OLAF_SEED and OLAF_SEEDS: from where on, and how many.
+void run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds) {
+    const std::uint64_t first = number("OLAF_SEED", 1);
     unsigned wrong = 0;
-    std::uint64_t asked = 0, repeated = 0, sent = 0;
-    for (std::uint64_t seed = first; seed < first + seeds && wrong < 5; seed++) {
-        const RoundWorld world = random_world(seed);
+    for (std::uint64_t seed = first; seed < first + number("OLAF_SEEDS", seeds); seed++) {
+        const RoundWorld world = world_of(seed);
         RoundSimulation simulation(world);
         const std::string problem = simulation.run();
         EXPECT_EQ(problem, "") << describe(world) << " at " << simulation.now() << " ns";
         wrong += problem.empty() ? 0 : 1;
-        asked += simulation.stats().asked;
-        repeated += simulation.stats().repeated;
-        sent += simulation.stats().sent;
+        ASSERT_LT(wrong, 5U);
     }
-    RecordProperty("asked", std::to_string(asked));
-    std::printf("asked %lu, sent %lu, repeated %lu\n", asked, sent, repeated);
+}
+
+TEST(RoundSimulation, EverySumIsExactAndNothingHangs) {
+    run(random_world, 8000);
+}
+
+TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {
+    run(impatient_world, 4000);
 }
 
 // What a rule is for shows where it is broken.
@@ -55,14 +61,11 @@ void PrintTo(const Broken &broken, std::ostream *out) {
 class RoundRule : public testing::TestWithParam<Broken> {};
 
 TEST_P(RoundRule, IsMissedWhereItIsBroken) {
-    for (std::uint64_t seed = 1; seed <= 200000; seed++) {
+    for (std::uint64_t seed = 1; seed <= 10000; seed++) {
         RoundWorld world = random_world(seed);
         GetParam().break_it(world);
-        const std::string problem = RoundSimulation(world).run();
-        if (problem.empty())
-            continue;
-        std::printf("%s: seed %lu: %s\n", GetParam().name, seed, problem.c_str());
-        return;
+        if (!RoundSimulation(world).run().empty())
+            return;
     }
     FAIL() << "nobody noticed";
 }
@@ -73,9 +76,7 @@ constexpr Broken kBroken[] = {
     {"DuplicatesAreNotAdded", [](RoundWorld &w) { w.broken.duplicates_are_added = true; }},
     {"DuplicatesAreAnswered", [](RoundWorld &w) { w.broken.duplicates_are_not_answered = true; }},
     {"GenerationsAreCompared", [](RoundWorld &w) { w.broken.generations_do_not_matter = true; }},
-    {"OnlyDoneBuffersGiveWay", [](RoundWorld &w) { w.broken.opens_over_what_is_not_done = true; }},
     {"AllBeginAtTheLowest", [](RoundWorld &w) { w.broken.begins_where_the_last_one_asks = true; }},
-    {"AnOldQuestionDoesNotCount", [](RoundWorld &w) { w.broken.asked_stays = true; }},
     {"AStaleOfTheParentStops", [](RoundWorld &w) { w.broken.parents_stale_is_ignored = true; }},
     {"AStaleEchoes", [](RoundWorld &w) { w.broken.stale_echoes_nothing = true; }},
     {"AllHaveOnePool", [](RoundWorld &w) { w.broken.pool_is_not_agreed_upwards = true; }},

@@ -38,11 +38,9 @@ class RoundSimulation::Worker : public RoundVectors {
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override {
         if (!taken_.insert({result.round, result.chunk}).second)
             wrong("takes a chunk twice");
-        left_[result.round]--;
-        while (left_.contains(summed_) && left_[summed_] == 0)
-            left_.erase(summed_++);
-        if (simulation_->world_.threshold != 0 || simulation_->world_.deadline_ns != 0)
-            return;
+        count_down(result.round);
+        if (simulation_->may_be_partial())
+            return is_the_same(result, lanes[0]);
         std::uint64_t sum = 0;
         std::int16_t highest = INT16_MIN;
         for (std::uint32_t worker = 0; worker < simulation_->world_.workers; worker++) {
@@ -53,6 +51,14 @@ class RoundSimulation::Worker : public RoundVectors {
             result.count != simulation_->world_.workers)
             wrong("got a wrong sum of round " + std::to_string(result.round) + ", chunk " +
                   std::to_string(result.chunk));
+    }
+
+    void miss(std::uint32_t round, std::uint32_t chunk) override {
+        if (!simulation_->may_be_partial())
+            wrong("misses a sum");
+        if (!taken_.insert({round, chunk}).second)
+            wrong("misses what it took");
+        count_down(round);
     }
 
     /// Queues as many vectors as may be under way.
@@ -74,6 +80,20 @@ class RoundSimulation::Worker : public RoundVectors {
     std::uint64_t wakes_at = UINT64_MAX; ///< the next wake event
 
   private:
+    void count_down(std::uint32_t round) {
+        left_[round]--;
+        while (left_.contains(summed_) && left_[summed_] == 0)
+            left_.erase(summed_++);
+    }
+    // Whatever is in it, all get the same.
+    void is_the_same(const RoundResult &result, std::uint64_t sum) {
+        const auto [first, is_first] =
+            simulation_->sums_.try_emplace({result.generation, result.round, result.chunk}, sum);
+        if (!is_first && first->second != sum)
+            wrong("got another sum than others");
+        if (!result.partial && result.count != simulation_->world_.workers)
+            wrong("isn't told that somebody is missing");
+    }
     void wrong(const std::string &what) {
         simulation_->wrong_ = "worker " + std::to_string(number_) + " " + what;
     }
