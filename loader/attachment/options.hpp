@@ -37,6 +37,7 @@ struct AttachOptions {
     std::vector<olaf_prefix> allow;
     std::optional<std::uint32_t> max_workers;
     std::optional<std::uint64_t> member_timeout_ns;
+    std::optional<std::uint32_t> round_slots; ///< for jobs, of all together
     std::optional<bool> strict;
     std::optional<bool> verify;
     bool replace = false;

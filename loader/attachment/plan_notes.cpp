@@ -51,6 +51,9 @@ void note_consequences(Plan &plan, const AttachOptions &options, const Device &d
         notes.push_back(fmt::format("every update is refused until a worker is registered "
                                     "(--strict): olaf cluster set {} ID --worker ID=ADDR",
                                     device.name));
+    if (config.round_slots != 0)
+        notes.push_back(fmt::format("room for {} chunks of jobs: olaf job set {} ID sets one",
+                                    config.round_slots, device.name));
     add(notes, down_note(device, "nothing comes in"));
     if (plan.egress && plan.egress->ifindex != device.ifindex)
         add(notes, down_note(*plan.egress, "nothing leaves"));

@@ -54,6 +54,7 @@ Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Device &
     auto &config = plan.config;
     take(config.max_clusters, options.max_clusters);
     take(config.max_segments, options.max_segments);
+    take(config.round_slots, options.round_slots);
     if (options.max_workers)
         config.max_workers = options.max_workers;
     if (const auto usual = usual_workers(config.max_clusters);

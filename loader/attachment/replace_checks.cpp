@@ -37,6 +37,8 @@ Result<void> check_sizes(const olaf_config &running, const olaf_config &wanted,
                   running.max_lanes == wanted.max_lanes},
              Size{"--max-workers", running.max_workers, wanted.max_workers,
                   running.max_workers == wanted.max_workers},
+             Size{"--round-slots", running.round_slots, wanted.round_slots,
+                  running.round_slots == wanted.round_slots},
              Size{"--queue", running.queue_capacity, wanted.queue_capacity,
                   running.ring_places == wanted.ring_places},
          })

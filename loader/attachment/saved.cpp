@@ -164,6 +164,7 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     words.add_number("--max-workers", running.max_workers, usual.max_workers);
     words.add_unless(running.member_timeout_ns == usual.member_timeout_ns, "--member-timeout",
                      exact_duration(running.member_timeout_ns));
+    words.add_number("--round-slots", running.round_slots, usual.round_slots);
     words.add_flag("strict", OLAF_CONFIG_STRICT, running, usual);
     words.add_flag("verify", OLAF_CONFIG_VERIFY, running, usual);
     return words.take();

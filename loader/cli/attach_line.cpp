@@ -5,6 +5,7 @@
 
 #include "cli_options.hpp"
 #include "loader/attachment/options.hpp"
+#include "olaf/rounds.h"
 
 namespace olaf {
 
@@ -67,6 +68,8 @@ void add_datapath(CLI::App &app, AttachOptions &options) {
            "frames a model is cut into, at most [1]", "N");
     parsed(app, "--max-lanes", options.max_lanes, count_or("mtu", 1, OLAF_MAX_LANES),
            "8-byte lanes of an update, at most [mtu: what the devices' MTUs carry]", "N|mtu");
+    parsed(app, "--round-slots", options.round_slots, count_parser(0, OLAF_MAX_ROUND_SLOTS),
+           "slots for `olaf job set`: chunks that all jobs together may have under way [0]", "N");
     parsed(app, "--mode", options.mode, parse_mode,
            "native XDP, generic (skb), or the best that works [auto]", "auto|native|skb");
     parsed(

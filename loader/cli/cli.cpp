@@ -8,6 +8,7 @@
 #include "attach_line.hpp"
 #include "cli_options.hpp"
 #include "help.hpp"
+#include "job_line.hpp"
 #include "observers.hpp"
 #include "traffic.hpp"
 
@@ -165,6 +166,7 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
     add_reset(app, into.reset);
     add_status(app, into.status);
     add_cluster(app, into.cluster, into.restore);
+    add_job(app, into.job);
     add_observers(app, into);
     add_doctor(app, into.doctor);
     add_meter(app, into.meter);
@@ -219,6 +221,8 @@ std::variant<CommandLine, Farewell> parse_command_line(int argc, const char *con
         line.command = std::move(options.restore);
     else if (app.got_subcommand("cluster"))
         line.command = std::move(options.cluster);
+    else if (app.got_subcommand("job"))
+        line.command = std::move(options.job);
     else if (app.got_subcommand("trace"))
         line.command = std::move(options.trace);
     else if (app.got_subcommand("top"))

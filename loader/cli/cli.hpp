@@ -43,6 +43,7 @@ struct CommandOptions {
     StatusOptions status;
     ClusterOptions cluster;
     RestoreOptions restore;
+    JobOptions job;
     TraceOptions trace;
     TopOptions top;
     ReportOptions report;
@@ -61,8 +62,8 @@ void define_command_line(CLI::App &app, CommandOptions &into);
 struct CommandLine {
     GlobalOptions global;
     std::variant<AttachOptions, DetachOptions, ResetOptions, StatusOptions, ClusterOptions,
-                 RestoreOptions, TraceOptions, TopOptions, ReportOptions, ServeOptions, DoctorOptions, MeterOptions,
-                 SendOptions, ReceiveOptions>
+                 RestoreOptions, JobOptions, TraceOptions, TopOptions, ReportOptions, ServeOptions,
+                 DoctorOptions, MeterOptions, SendOptions, ReceiveOptions>
         command;
 };
 

@@ -52,6 +52,11 @@ struct Run {
     Result<bool> operator()(const RestoreOptions &options) const {
         return swept(done(restore_clusters(options.device)));
     }
+    Result<bool> operator()(const JobOptions &options) const {
+        if (options.action == JobOptions::Action::list)
+            return printed(list_jobs(options));
+        return swept(done(change_job(options)));
+    }
     Result<bool> operator()(const TraceOptions &options) const {
         ignore_broken_pipes();
         const auto output =

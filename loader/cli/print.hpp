@@ -18,6 +18,7 @@ void print(const std::vector<QueueStatus> &all, bool clusters, bool json);
 void print(const std::vector<NamespaceStatus> &all, bool clusters, bool json);
 void print(const AttachPlan &plan, bool json);
 void print(const ClusterListing &listing, bool json);
+void print(const JobListing &listing, bool json);
 void print(const std::vector<Check> &checks, bool json);
 void print(const Recording &recording, const ReportOptions &options, bool json);
 void print(const MeterOptions &options, const Meter::Reading &reading, std::uint64_t started_ns,

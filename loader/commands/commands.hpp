@@ -15,6 +15,7 @@
 #include "loader/attachment/meter.hpp"
 #include "loader/attachment/options.hpp"
 #include "loader/attachment/record.hpp"
+#include "loader/datapath/jobs.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/observe/options.hpp"
 #include "loader/observe/recording.hpp"
@@ -113,6 +114,36 @@ struct ClusterListing {
     std::uint32_t others = 0; ///< how many these are
 };
 Result<ClusterListing> list_clusters(const ClusterOptions &options);
+
+/// `olaf job`: jobs, whose members sum in rounds.
+struct JobOptions {
+    enum class Action { set, remove, list, reset, halt, resume, flush } action = Action::list;
+    std::string device;
+    std::optional<std::uint32_t> job; ///< nothing: all, for list
+    std::uint32_t children = 0;
+    std::uint32_t lanes = 0;                ///< checksum lane included
+    std::optional<std::uint32_t> threshold; ///< nothing: all children
+    bool any = false;                       ///< of whomever
+    std::uint32_t pool = OLAF_DEFAULT_POOL; ///< slots
+    olaf_format format = OLAF_FORMAT_I32X2;
+    bool checksum = true;
+    std::optional<std::uint32_t> max_count; ///< nothing: as many as complete a chunk
+    std::optional<Endpoint> parent;         ///< nothing: this node is the root
+    std::optional<std::uint32_t> rank;      ///< at the parent
+    std::vector<WorkerAddress> members;     ///< to bind to their addresses
+    std::uint64_t deadline_ns = 0;          ///< 0: none
+};
+/// What a set asks for, on a queue of that configuration: all but its slots and this host's address
+/// towards the parent.
+Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &config);
+Result<void> change_job(const JobOptions &options); ///< all but list
+
+/// All jobs, or the one that was asked for.
+struct JobListing {
+    std::vector<JobReading> jobs;
+    std::uint64_t now_ns = 0; ///< when they were read, CLOCK_MONOTONIC
+};
+Result<JobListing> list_jobs(const JobOptions &options);
 
 struct MeterOptions {
     std::string device;

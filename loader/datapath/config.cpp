@@ -10,6 +10,7 @@
 #include <bit>
 #include <cerrno>
 
+#include "olaf/rounds.h"
 #include "olaf/window.h"
 
 namespace olaf {
@@ -55,6 +56,7 @@ Result<void> check(const DatapathConfig &human) {
                       " ns"),
              in_range<std::uint32_t>("max-workers", human.max_workers.value_or(1), 1, 65536),
              in_range<std::uint64_t>("max-clusters x max-workers", members, 1, OLAF_MOST_MEMBERS),
+             in_range<std::uint32_t>("round-slots", human.round_slots, 0, OLAF_MAX_ROUND_SLOTS),
              in_range("member-timeout", human.member_timeout_ns, least_silence, most_silence,
                       " ns"),
              in_range("activity-window", human.activity_window_ns, least_window, most_window,

@@ -54,6 +54,7 @@ std::string metrics(const std::vector<Reading> &queues, const ShownClusters &sho
         const Labels device{{"device", queue.attachment.device}};
         add_queue(out, device, queue);
         add_listed(out, device, queue, shown);
+        add_jobs(out, device, queue);
         add_gate(out, device, queue);
         if (queue.snapshot.window)
             add_window(out, device, queue.attachment.record.config, *queue.snapshot.window);

@@ -54,6 +54,9 @@ void add_aom(Exposition &out, const Labels &device, const Reading &queue,
 void add_listed(Exposition &out, const Labels &device, const Reading &queue,
                 const ShownClusters &shown);
 
+/// Every counter and level of a queue's jobs.
+void add_jobs(Exposition &out, const Labels &device, const Reading &queue);
+
 /// Everything that `olaf status` knows of these queues, by Prometheus's conventions.
 std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown);
 

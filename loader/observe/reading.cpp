@@ -76,7 +76,10 @@ Result<QueueReading> read_queue(const Attachment &attachment) {
     if (!aom)
         return std::unexpected(aom.error());
     wake_waiting(*aom, counted->snapshot);
-    QueueReading reading{std::move(*counted), std::move(*aom)};
+    auto jobs = read_jobs(attachment.record.config, std::ref(maps));
+    if (!jobs)
+        return std::unexpected(jobs.error());
+    QueueReading reading{std::move(*counted), std::move(*aom), std::move(*jobs)};
     if (*start) {
         reading.reset_ns = (*start)->at_ns;
         subtract(reading.snapshot, **start);

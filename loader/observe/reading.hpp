@@ -7,6 +7,7 @@
 #include "loader/datapath/aom.hpp"
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/losses.hpp"
+#include "loader/datapath/jobs.hpp"
 #include "loader/datapath/snapshot.hpp"
 
 namespace olaf {
@@ -23,6 +24,7 @@ Result<Counted> read_counted(const Attachment &attachment);
 /// The same and the ages, since attach or the last `olaf reset`.
 struct QueueReading : Counted {
     AomReading aom;
+    std::vector<JobReading> jobs; ///< since each was set
     std::uint64_t reset_ns = 0; ///< when that was, CLOCK_MONOTONIC; 0: never
 
     /// Its counters, for the tables of counters.hpp. They are this object's: keep it.

@@ -8,6 +8,7 @@
 
 #include "aom_json.hpp"
 #include "flow.hpp"
+#include "jobs_json.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/text/human.hpp"
 #include "loader/text/names.hpp"
@@ -139,6 +140,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
           {"max_lanes", config.max_lanes},
           {"egress_mtu", config.egress_mtu},
           {"fifo_places", config.fifo_places},
+          {"round_slots", config.round_slots},
           {"max_workers", config.max_workers},
           {"member_timeout_ns", config.member_timeout_ns},
           {"drain_interval_ns", config.drain_interval_ns},
@@ -152,6 +154,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
     object["memory_bytes"] = host.memory_bytes;
     object["own_addresses"] = {{"unknown", host.own.unknown}, {"gone", host.own.gone}};
     add_figures(object, state.numbers());
+    object["jobs"] = jobs_json(state.jobs, state.aom.now_ns);
     object["deaths_unseen"] = nullptr;
     if (state.deaths_unseen)
         object["deaths_unseen"] = *state.deaths_unseen;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "flow.hpp"
+#include "jobs_text.hpp"
 #include "status_json.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/text/human.hpp"
@@ -245,6 +246,8 @@ std::string status_text(const Attachment &attachment, const QueueReading &readin
     if (snapshot.window)
         text += line("window", window_text(config, *snapshot.window));
     text += counters_text(reading.numbers(), config) + age_lines(config, reading.aom);
+    for (const auto &job : reading.jobs)
+        text += job_lines(job);
     if (attachment.alive)
         for (const auto &note : own_notes(host.own, attachment.device))
             text += line("addresses", note);

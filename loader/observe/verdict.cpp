@@ -35,6 +35,8 @@ Finding usual(const Evidence &evidence) {
                             evidence.waiting(), config.queue_capacity),
                 {},
                 ""};
+    if (auto jobs = usual_of_jobs(evidence))
+        return *jobs;
     if (snapshot.counters.received != 0)
         return {Health::idle, "no update comes", last_departure(evidence), ""};
     return {Health::idle,
@@ -56,6 +58,7 @@ QueueVerdict judge(const Attachment &attachment, const QueueReading &reading,
     QueueVerdict verdict;
     auto &found = verdict.besides;
     find_obstacles(evidence, found);
+    find_jobs(evidence, found);
     if (host.dead.empty())
         find_losses(evidence, found);
     std::ranges::stable_sort(found, std::ranges::greater{}, &Finding::health);

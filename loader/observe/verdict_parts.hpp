@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The two halves of judge(): what keeps updates from coming in and leaving, and what became of
-// those that didn't arrive.
+// The parts of judge(): what keeps updates from coming in and leaving, what jobs wait for, and what
+// became of those that didn't arrive.
 #pragma once
 
 #include "verdict.hpp"
@@ -28,6 +28,9 @@ struct Evidence {
 };
 
 void find_obstacles(const Evidence &evidence, std::vector<Finding> &found);
+void find_jobs(const Evidence &evidence, std::vector<Finding> &found);
+/// Where nothing is wrong and jobs have been at work; nothing: they haven't.
+std::optional<Finding> usual_of_jobs(const Evidence &evidence);
 void find_losses(const Evidence &evidence, std::vector<Finding> &found);
 
 } // namespace olaf

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What `olaf job set` asks for, checked against the queue and itself.
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "commands.hpp"
+
+namespace olaf {
+namespace {
+
+std::string name_of(const JobOptions &options) {
+    return fmt::format("{} on {}", options.job.value_or(0), options.device);
+}
+
+Result<void> check_lanes(const JobOptions &options, const olaf_config &config) {
+    if (options.lanes > config.max_lanes)
+        return fail("set job", name_of(options), 0,
+                    fmt::format("give fewer, or olaf detach {}, then attach it with --max-lanes {}",
+                                options.device, options.lanes),
+                    fmt::format("--lanes {} is more than the queue's --max-lanes {}",
+                                options.lanes, config.max_lanes));
+    if (options.checksum && options.lanes < 2)
+        return fail("set job", name_of(options), 0, "give 2 or more, or --no-checksum",
+                    "--lanes 1 is the checksum lane alone");
+    return {};
+}
+
+/// When a chunk is complete, and how many workers' contributions are in it then.
+Result<void> check_counts(const JobOptions &options, std::uint32_t threshold,
+                          std::uint32_t max_count) {
+    if (!options.any && threshold > options.children)
+        return fail("set job", name_of(options), 0, "give fewer, or --any",
+                    fmt::format("--threshold {} is more than its {} children", threshold,
+                                options.children));
+    if (options.parent && !options.max_count)
+        return fail("set job", name_of(options), 0,
+                    "give --max-count: how many workers all nodes together have",
+                    "with a parent, it can't be told from the children here");
+    if (max_count < threshold)
+        return fail("set job", name_of(options), 0, "give a larger one",
+                    fmt::format("--max-count {} is less than the {} contributions that complete "
+                                "a chunk",
+                                max_count, threshold));
+    return {};
+}
+
+Result<void> check_members(const JobOptions &options) {
+    for (const auto &member : options.members)
+        if (member.worker >= options.children)
+            return fail("bind rank", std::to_string(member.worker), 0, "give more --children",
+                        fmt::format("ranks are 0 ... {}", options.children - 1));
+    return {};
+}
+
+} // namespace
+
+Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &config) {
+    const auto threshold = options.threshold.value_or(options.children);
+    const auto max_count = options.max_count.value_or(std::max(options.children, threshold));
+    for (const auto &good : {check_lanes(options, config),
+                             check_counts(options, threshold, max_count), check_members(options)})
+        if (!good)
+            return std::unexpected(good.error());
+    olaf_job_setup setup{};
+    setup.id = options.job.value_or(0);
+    setup.flags = options.any ? OLAF_JOB_ANY : 0;
+    setup.children = options.children;
+    setup.threshold = threshold;
+    setup.max_count = max_count;
+    setup.slots = options.pool;
+    setup.pool = static_cast<std::uint32_t>(std::countr_zero(options.pool));
+    setup.rank = options.rank.value_or(0);
+    setup.lanes = static_cast<std::uint16_t>(options.lanes);
+    setup.shape = static_cast<std::uint16_t>((options.checksum ? OLAF_FLAG_CHECKSUM : 0) |
+                                             options.format << OLAF_FLAG_FORMAT_SHIFT);
+    setup.deadline_ns = options.deadline_ns;
+    if (options.parent) {
+        setup.parent_family = options.parent->address.family;
+        setup.parent_port_be = htons(options.parent->port);
+        std::ranges::copy(options.parent->address.words_be, setup.parent_addr_be);
+    }
+    return setup;
+}
+
+} // namespace olaf

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The counters of jobs (OLAF_JOB_COUNTER_LIST of olaf/counters.h) as a table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "olaf/rounds.h"
+
+namespace olaf {
+
+/// One number of struct olaf_job_counters.
+struct JobCounter {
+    std::string_view object, key; ///< object "": of the job itself
+    std::string_view unit, metric, meaning;
+    std::size_t offset;
+
+    [[nodiscard]] std::uint64_t in(const olaf_job_counters &counters) const;
+    /// "contributions.added", "probes".
+    [[nodiscard]] std::string path() const;
+};
+
+std::span<const JobCounter> job_counters();
+
+} // namespace olaf
