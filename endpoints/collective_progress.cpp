@@ -104,7 +104,8 @@ Result<void> Collective::Impl::poll() {
         if (!received)
             return give_up(received.error().message());
         if (child_->failure())
-            return give_up(child_->failure()->reason);
+            return give_up(child_->failure()->reason, 0,
+                           child_->failure()->hint + ", and join() again, at every worker");
         while (!vectors_.empty() && vectors_.front().left == 0) {
             Vector &vector = vectors_.front();
             if (vector.missed == 0)
