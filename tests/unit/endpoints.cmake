@@ -28,6 +28,8 @@ add_executable(
   collective_faults_test.cpp
   collective_float_test.cpp
   collective_test.cpp
+  round_child_test.cpp
+  round_message_test.cpp
 )
 target_include_directories(olaf_collective_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
 target_link_libraries(
