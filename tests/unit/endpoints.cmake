@@ -36,6 +36,11 @@ target_link_libraries(
   olaf_collective_tests PRIVATE olaf::olaf olaf_options olaf_round_model GTest::gtest_main
 )
 gtest_discover_tests(olaf_collective_tests PROPERTIES LABELS unit)
+# For tests/python.
+add_executable(olaf_round_server round_server.cpp)
+target_link_libraries(
+  olaf_round_server PRIVATE olaf::olaf olaf_options olaf_round_model GTest::gtest
+)
 
 # replica.hpp and the like are not public.
 target_include_directories(olaf_endpoints_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
