@@ -69,6 +69,53 @@ TEST(Collective, SurvivesLossAndANodeThatForgets) {
     });
 }
 
+// A job that goes on without a slow worker.
+TEST(Collective, SaysWhoseSumsAreNotOfAll) {
+    Job job(2);
+    job.server.set_threshold(1);
+    std::atomic<bool> over = false;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        ASSERT_TRUE(collective.join());
+        std::vector<std::int64_t> vector(16, rank + 1);
+        if (rank == 1)
+            over.wait(false);
+        const auto report = collective.allreduce(std::span(vector));
+        over = true;
+        over.notify_all();
+        ASSERT_TRUE(report) << report.error().message();
+        EXPECT_EQ(vector, std::vector<std::int64_t>(16, 1)) << "of rank 0 alone";
+        EXPECT_EQ(report->partial, 2U);
+        EXPECT_EQ(report->late, 2 * rank);
+        EXPECT_EQ(report->least_count, 1U);
+    });
+}
+
+TEST(Collective, WhatTheOthersHaveLeftBehindFailsAlone) {
+    Job job(2);
+    job.server.set_threshold(1);
+    std::atomic<bool> over = false;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        ASSERT_TRUE(collective.join());
+        std::vector<float> vector(160, 1.0F);
+        if (rank == 1) {
+            over.wait(false);
+            const auto missed = collective.allreduce(std::span(vector));
+            ASSERT_FALSE(missed);
+            EXPECT_NE(missed.error().message().find("were summed without this worker"),
+                      std::string::npos)
+                << missed.error().message();
+            for (int round = 1; round < 9; round++)
+                static_cast<void>(collective.allreduce(std::span(vector)));
+            EXPECT_GT(collective.stats().late, 0U) << "it has caught up";
+            return;
+        }
+        for (int round = 0; round < 9; round++)
+            ASSERT_TRUE(collective.allreduce(std::span(vector)));
+        over = true;
+        over.notify_all();
+    });
+}
+
 TEST(Collective, MistakesOfTheCallerAreErrors) {
     const CollectiveOptions good = {.node = Address::resolve("127.0.0.1").value(), .workers = 2};
     EXPECT_TRUE(Collective::make(good));

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <optional>
+#include <random>
 #include <vector>
 
 #include "round_child.hpp"
@@ -15,9 +17,13 @@ using namespace std::chrono_literals;
 struct Recorder : RoundVectors {
     std::vector<std::uint32_t> packed, taken, missed;
 
-    std::int16_t contribute(std::uint32_t, std::uint32_t chunk,
-                            std::span<std::uint64_t> lanes) override {
+    std::optional<std::uint32_t> has_none;
+
+    std::optional<std::int16_t> contribute(std::uint32_t, std::uint32_t chunk,
+                                           std::span<std::uint64_t> lanes) override {
         packed.push_back(chunk);
+        if (chunk == has_none)
+            return {};
         lanes[0] = 100 + chunk;
         return 7;
     }
@@ -167,6 +173,52 @@ TEST_F(RoundChildTest, AStaleOfThisGenerationIsAMissAndAnotherIsAQuestion) {
     EXPECT_EQ(asked.chunk, 1U);
     EXPECT_EQ(asked.generation, 50U);
     EXPECT_EQ(asked.stamp, 1001) << "newer than the last, whatever the clock says";
+}
+
+TEST_F(RoundChildTest, ProbesForWhatItHasNoPartOf) {
+    vectors.has_none = 1;
+    child.add(3, 0, 0);
+    run(2);
+    EXPECT_EQ(contribution().value().lanes, 2);
+    EXPECT_EQ(contribution().value().lanes, 0);
+    EXPECT_EQ(contribution().value().lanes, 2);
+    give_result(1, 3);
+    EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{1});
+}
+
+TEST_F(RoundChildTest, AnyBytesAreTakenWithoutHarm) {
+    std::mt19937 random(1);
+    std::uint64_t results = 0, failures = 0;
+    JobSync asked;
+    for (int i = 0; i < 100'000; i++) {
+        now += 50us;
+        if (child.is_idle())
+            child.add(50, random() % 5, 0);
+        while (const auto sending = child.next(now, 1000))
+            if (const auto sync = decode_sync(std::as_bytes(std::span(&sending->header, 1))))
+                asked = *sync;
+        asked.answer = true;
+        asked.generation = 50;
+        asked.pool = 3;
+        olaf_header header = encode(asked);
+        if (child.is_running()) {
+            RoundResult sum = result(random() % 50, 50);
+            sum.round = child.next_round() - 1;
+            header = encode(sum);
+        }
+        for (std::size_t change = random() % 3; change > 0; change--)
+            reinterpret_cast<unsigned char *>(&header)[random() % sizeof(header)] =
+                static_cast<unsigned char>(random());
+        const std::size_t lanes = !child.is_running() ? 0 : random() % 8 == 0 ? random() % 4 : 2;
+        give(header, std::vector<std::uint64_t>(lanes, 9));
+        if (!child.failure() && i % 500 != 0) // a wrong generation may be believed
+            continue;
+        results += child.stats().results;
+        failures += child.failure() ? 1 : 0;
+        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
+    }
+    EXPECT_GT(results, 1000U);
+    EXPECT_GT(failures, 10U);
 }
 
 TEST_F(RoundChildTest, BeginsAgainWhereAllBegin) {

@@ -32,6 +32,11 @@ class RoundServer {
     }
 
     [[nodiscard]] Address address() const { return address_; }
+    /// So many contributions complete a chunk. Before anybody joins.
+    void set_threshold(std::uint32_t threshold) {
+        setup_.threshold = threshold;
+        restart();
+    }
     /// Forgets everything, as a host does that boots.
     void restart() {
         const std::scoped_lock lock(mutex_);
