@@ -110,8 +110,8 @@
 	X(OLAF_NOT_ALLOWED_WORKER, worker, "`--strict`: no worker with this id is registered", "worker not registered (--strict)") \
 	X(OLAF_NOT_ALLOWED_ADDRESS, address, "`--strict`: the registered worker has another address or port", "address other than the registered worker's (--strict)") \
 	X(OLAF_NOT_ALLOWED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow", "count above the cluster's max_count") \
-	X(OLAF_NOT_ALLOWED_JOB_SOURCE, job_source, "its rank belongs to a member at another address or port", "rank of a member at another address") \
-	X(OLAF_NOT_ALLOWED_JOB_RESULT, job_result, "a RESULT that didn't come from the job's parent", "result that isn't from the job's parent") \
+	X(OLAF_NOT_ALLOWED_JOB_SOURCE, job_source, "its rank belongs to a member at another address or port", "job source other than that of the rank's member") \
+	X(OLAF_NOT_ALLOWED_JOB_RESULT, job_result, "a RESULT that didn't come from the job's parent", "job results that aren't from the parent") \
 	/* end */
 
 /* Why a frame was left alone. */

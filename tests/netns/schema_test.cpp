@@ -61,6 +61,18 @@ TEST_F(Schema, Clusters) {
     EXPECT_EQ(wrong("cluster", says({"cluster", "list", "in", "3"})), "");
 }
 
+TEST_F(Schema, Jobs) {
+    bed.attach({"--round-slots", "128"});
+    EXPECT_EQ(wrong("job", says({"job", "list", "in"})), ""); // none
+    says({"job", "set", "in", "7", "--children", "2", "--lanes", "16", "--member", "1=10.0.0.1"});
+    says({"job", "set", "in", "8", "--children", "2", "--lanes", "16", "--parent", "10.0.1.2",
+          "--rank", "0", "--max-count", "4"});
+    says({"job", "halt", "in", "8"});
+    EXPECT_EQ(wrong("job", says({"job", "list", "in"})), "");
+    EXPECT_EQ(wrong("status", says({"status", "in"})), "");
+    EXPECT_NE(wrong("job", R"([{"job": 7}])"), "");
+}
+
 TEST_F(Schema, Doctor) {
     // Its status is 1 where something is missing: that is no matter here.
     EXPECT_EQ(wrong("doctor", bed.olaf({"--json", "doctor"}).out), "");
