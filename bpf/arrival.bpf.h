@@ -34,7 +34,7 @@ struct olaf_arrival {
 	__u8 known_mac_own; /* it is this host's */
 	__u8 known_mac_pad;
 	__u32 beside; /* what is known of it that its bytes don't say: OLAF_BESIDE_* of beside.bpf.h */
-	__u32 pad;
+	__u32 room; /* bytes of the IP packet from UDP on */
 };
 
 #define OLAF_OUTCOME(kind, detail) ((kind) << 8 | (detail))

@@ -3,6 +3,7 @@
  * The queue's entrance: XDP on the device that workers' updates arrive at.
  *
  *   parse -> allowed? -> claim what the ring has -> judge -> depart | token | done
+ *       `-> a job's message: rounds.bpf.c
  *
  * Runs on every receive queue at once; see ring.bpf.h and slot.bpf.h for what orders
  * whom. No packet is trusted, and none that isn't an update for us is changed.
@@ -14,6 +15,7 @@
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/packet/update.bpf.h"
+#include "bpf/rooms.bpf.h"
 #include "bpf/slots/activity.bpf.h"
 #include "bpf/slots/admit.bpf.h"
 #include "bpf/slots/rules.bpf.h"
@@ -134,6 +136,13 @@ int olaf_ingress(struct xdp_md *ctx)
 		return XDP_PASS;
 	}
 	if (olaf_tag_is_hidden(ctx, a->beside)) {
+		olaf_count_bypassed(OLAF_BYPASS_JOB);
+		return XDP_PASS;
+	}
+	if (frame == OLAF_FRAME_ROUND) {
+		/* Where there are jobs, the call doesn't come back. */
+		if (olaf_cfg.round_slots)
+			bpf_tail_call(ctx, &olaf_rooms, OLAF_ROOM_ROUNDS);
 		olaf_count_bypassed(OLAF_BYPASS_TAGGED);
 		return XDP_PASS;
 	}

@@ -96,6 +96,8 @@ int olaf_meter_frame(struct __sk_buff *skb)
 	if (!bytes)
 		return 0;
 	frame = olaf_parse_bytes(NULL, glance->bytes, glance->bytes + bytes, skb->len, a);
+	if (frame == OLAF_FRAME_ROUND)
+		return 0;
 	if (frame != OLAF_FRAME_BYPASS && skb->gso_size)
 		__sync_fetch_and_add(&olaf_meter_uncut, 1);
 	else if (frame == OLAF_FRAME_UPDATE)

@@ -1,13 +1,120 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-#include "bpf/rounds/slots.bpf.h"
+/*
+ * Rounds: synchronous aggregation of jobs (docs/rounds.md). The entrance calls it with every
+ * message that is a job's, if there is that job.
+ *
+ *   CONTRIBUTION of a child -> added, or answered -> to the parent when complete
+ *                                                 -> else the frame carries a result away
+ *   RESULT of the parent    -> is owed to all children; the frame carries one away
+ *   CONTROL                 -> where to begin
+ *
+ * Runs on every receive queue at once: see slots.bpf.h, line.bpf.h and agree.bpf.h for what orders
+ * whom. Locks are taken in this order: a slot's, then the line's or the job's.
+ */
+#include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/member.bpf.h"
+#include "bpf/rounds/ride.bpf.h"
+#include "bpf/packet/ours.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Whose job is the message? Fills m->job and m->type. Returns 0, or -1: there is none here. */
+static __always_inline int olaf_round_look(struct xdp_md *ctx, const struct olaf_arrival *a,
+					   struct olaf_round_message *m)
+{
+	const struct olaf_header *header = olaf_round_header(ctx, a);
+	__s32 job;
+
+	if (!header)
+		return -1;
+	m->type = header->type;
+	job = olaf_job_find(bpf_ntohl(header->cluster_be));
+	if (job < 0)
+		return -1;
+	m->job = job;
+	return 0;
+}
+
+/* Is the message addressed to this node, or on its way to the job's parent? */
+static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_arrival *a,
+					      const struct olaf_round_message *m,
+					      const struct olaf_job *job)
+{
+	if (olaf_target_is_own(ctx, a))
+		return 1;
+	return m->type != OLAF_RESULT && job->setup.parent_family &&
+	       olaf_sender_meant(ctx, a, job->setup.parent_addr_be, job->setup.parent_family);
+}
+
+/* Has the message the job's shape? Probes and STALE have no lanes. */
+static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
+					   const struct olaf_round_message *m,
+					   const struct olaf_job *job)
+{
+	int from_child = m->type == OLAF_CONTRIBUTION ||
+			 (m->type == OLAF_CONTROL && !(m->flags & OLAF_FLAG_ANSWER));
+
+	if (from_child && m->rank >= job->setup.children)
+		return 0;
+	if (!a->update.lanes)
+		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
+	return a->update.lanes == job->setup.lanes && a->update.flags == job->setup.shape;
+}
+
+/* The message is the job's. Returns enum olaf_round_act. */
+static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arrival *a,
+					     struct olaf_round_message *m, struct olaf_job *job)
+{
+	if (m->type == OLAF_RESULT) {
+		if (olaf_is_from_parent(ctx, a, job))
+			return olaf_down(ctx);
+		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT);
+		return OLAF_ROUND_LEAVE;
+	}
+	if (m->type == OLAF_CONTROL && (m->flags & OLAF_FLAG_ANSWER))
+		return olaf_control(ctx, a, m, job);
+	if (!olaf_child_is_sender(ctx, a, m)) {
+		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE);
+		return OLAF_ROUND_LEAVE;
+	}
+	return m->type == OLAF_CONTROL ? olaf_control(ctx, a, m, job) : olaf_contribute(ctx);
+}
 
 SEC("xdp.frags")
 int olaf_rounds(struct xdp_md *ctx)
 {
-	struct olaf_round_slot *slot = olaf_round_slot_at(0);
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_job *job;
+	int frame, act;
 
-	(void)ctx;
-	return slot && olaf_round_lanes_of(0, 0) ? XDP_PASS : XDP_DROP;
+	if (!a || !m)
+		return XDP_PASS;
+	if (olaf_round_look(ctx, a, m)) {
+		olaf_count_bypassed(m->type == OLAF_CONTROL ? OLAF_BYPASS_OTHER : OLAF_BYPASS_JOB);
+		return XDP_PASS;
+	}
+	job = olaf_job_at(m->job);
+	if (!job)
+		return XDP_PASS;
+	frame = olaf_round_parse(ctx, a, m);
+	if (frame != OLAF_FRAME_ROUND) {
+		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
+		return XDP_DROP;
+	}
+	a->now = bpf_ktime_get_ns();
+	if (!olaf_round_is_ours(ctx, a, m, job)) {
+		olaf_count_bypassed(OLAF_BYPASS_FOREIGN);
+		return XDP_PASS;
+	}
+	if (!olaf_round_fits(a, m, job)) {
+		olaf_count_malformed(OLAF_MALFORMED_JOB);
+		return XDP_DROP;
+	}
+	act = olaf_round_handle(ctx, a, m, job);
+	if (act == OLAF_ROUND_RIDE)
+		act = olaf_carry(ctx);
+	if (act == OLAF_ROUND_TO_TC)
+		return XDP_PASS;
+	return act == OLAF_ROUND_SEND ? XDP_TX : XDP_DROP;
 }

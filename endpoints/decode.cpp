@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <olaf/message.hpp>
 
-#include <cstring>
-
-#include "byte_order.hpp"
+#include "wire_header.hpp"
 
 namespace olaf {
-namespace {
-
-Format format_of(std::uint16_t flags) {
-    return static_cast<Format>((flags & OLAF_FLAG_FORMAT_MASK) >> OLAF_FLAG_FORMAT_SHIFT);
-}
-
-// The header of a message whose prefix is right and whose type is as wanted.
-Decoded<olaf_header> header_of(std::span<const std::byte> message, olaf_message_type wanted) {
-    const auto type = decode_type(message);
-    if (!type)
-        return std::unexpected(type.error());
-    if (*type != wanted)
-        return std::unexpected(Reject::wrong_type);
-    olaf_header header;
-    std::memcpy(&header, message.data(), sizeof(header));
-    return header;
-}
-
-} // namespace
-
 Decoded<olaf_message_type> decode_type(std::span<const std::byte> message) {
     olaf_header header;
     if (message.size() < sizeof(header))
@@ -35,7 +13,7 @@ Decoded<olaf_message_type> decode_type(std::span<const std::byte> message) {
         return std::unexpected(Reject::wrong_magic);
     if (header.version != OLAF_VERSION)
         return std::unexpected(Reject::wrong_version);
-    if (header.type < OLAF_UPDATE || header.type > OLAF_CONTROL)
+    if (header.type < OLAF_UPDATE || header.type > OLAF_RESULT)
         return std::unexpected(Reject::wrong_type);
     const std::size_t lanes = big_endian(header.lanes_be);
     if (lanes > OLAF_MAX_LANES || message.size() != message_size(lanes))

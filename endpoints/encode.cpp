@@ -1,33 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <olaf/message.hpp>
 
-#include "byte_order.hpp"
+#include "wire_header.hpp"
 
 namespace olaf {
-namespace {
-
-std::uint16_t format_flags(Format format) {
-    return static_cast<std::uint16_t>(static_cast<unsigned>(format) << OLAF_FLAG_FORMAT_SHIFT);
-}
-
-olaf_header prefix(olaf_message_type type, unsigned flags, std::uint16_t lanes) {
-    olaf_header header{};
-    header.magic_be = big_endian<std::uint16_t>(OLAF_MAGIC);
-    header.version = OLAF_VERSION;
-    header.type = static_cast<std::uint8_t>(type);
-    header.flags_be = big_endian(static_cast<std::uint16_t>(flags));
-    header.lanes_be = big_endian(lanes);
-    return header;
-}
-
-} // namespace
-
 olaf_header encode(const Update &update) {
     olaf_header header =
-        prefix(OLAF_UPDATE,
-               format_flags(update.format) | (update.has_checksum ? OLAF_FLAG_CHECKSUM : 0U) |
-                   (update.count > 1 ? OLAF_FLAG_AGGREGATED : 0U),
-               update.lanes);
+        header_with(OLAF_UPDATE,
+                    format_flags(update.format) | (update.has_checksum ? OLAF_FLAG_CHECKSUM : 0U) |
+                        (update.count > 1 ? OLAF_FLAG_AGGREGATED : 0U),
+                    update.lanes);
     header.cluster_be = big_endian(update.cluster);
     header.worker_be = big_endian(update.worker);
     header.sequence_be = big_endian(update.sequence);
@@ -41,7 +23,7 @@ olaf_header encode(const Update &update) {
 }
 
 olaf_header encode(const Ack &ack) {
-    olaf_header header = prefix(
+    olaf_header header = header_with(
         OLAF_ACK,
         format_flags(Format::f32x2) | (ack.has_checksum ? OLAF_FLAG_CHECKSUM : 0U) |
             (ack.stamped ? OLAF_FLAG_STAMPED : 0U) | (ack.congested ? OLAF_FLAG_CONGESTED : 0U),
@@ -60,7 +42,7 @@ olaf_header encode(const Ack &ack) {
 }
 
 olaf_header encode(const Join &join) {
-    olaf_header header = prefix(OLAF_CONTROL, 0, 0);
+    olaf_header header = header_with(OLAF_CONTROL, 0, 0);
     header.cluster_be = big_endian(join.cluster);
     header.worker_be = big_endian(join.worker);
     header.sequence_be = big_endian(join.sequence);

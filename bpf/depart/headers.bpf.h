@@ -14,23 +14,10 @@
 
 #include <stddef.h>
 
+#include "bpf/packet/compose.bpf.h"
 #include "bpf/packet/lanes.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "bpf/way/wayout.bpf.h"
-
-#define OLAF_HOP_LIMIT 64
-
-struct olaf_upstream4 {
-	struct ethhdr eth;
-	struct iphdr ip;
-	struct udphdr udp;
-} __attribute__((packed));
-
-struct olaf_upstream6 {
-	struct ethhdr eth;
-	struct ipv6hdr ip;
-	struct udphdr udp;
-} __attribute__((packed));
 
 /* Pseudo header of UDP over IPv6, then UDP without its checksum; addresses are 32 bytes. */
 static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const struct udphdr *udp)
@@ -70,58 +57,38 @@ static __always_inline void olaf_forward_ipv4(struct iphdr *ip)
 	ip->ttl--;
 }
 
-static __always_inline __u32 olaf_write_upstream4(struct olaf_entry *entry, __u32 message_bytes,
-						  const struct olaf_nexthop *hop)
+/* From this host to the upstream server. */
+static __always_inline void olaf_upstream_ends(struct olaf_ends *ends)
 {
-	struct olaf_upstream4 *h = (void *)&entry->message - sizeof(*h);
-	const __be16 *words_be = (void *)h + offsetof(struct olaf_upstream4, ip);
-	__u32 sum = 0;
-	int i;
-
-	__builtin_memcpy(h->eth.h_dest, hop->dmac, ETH_ALEN);
-	__builtin_memcpy(h->eth.h_source, hop->smac, ETH_ALEN);
-	h->eth.h_proto = bpf_htons(ETH_P_IP);
-	__builtin_memset(&h->ip, 0, sizeof(h->ip));
-	h->ip.version = 4;
-	h->ip.ihl = 5;
-	h->ip.tot_len = bpf_htons(sizeof(h->ip) + sizeof(h->udp) + message_bytes);
-	h->ip.frag_off = bpf_htons(0x4000); /* don't fragment: the receiver wants one datagram */
-	h->ip.ttl = OLAF_HOP_LIMIT;
-	h->ip.protocol = IPPROTO_UDP;
-	h->ip.saddr = olaf_cfg.source_addr_be[0];
-	h->ip.daddr = olaf_cfg.upstream_addr_be[0];
-	for (i = 0; i < 10; i++)
-		sum += words_be[i];
-	h->ip.check = olaf_checksum_fold(sum);
-	h->udp.source = olaf_cfg.port_be;
-	h->udp.dest = olaf_cfg.upstream_port_be;
-	h->udp.len = bpf_htons(sizeof(h->udp) + message_bytes);
-	h->udp.check = 0;
-	return sizeof(*h);
+	olaf_address_copy(ends->saddr_be, olaf_cfg.source_addr_be);
+	olaf_address_copy(ends->daddr_be, olaf_cfg.upstream_addr_be);
+	ends->source_be = olaf_cfg.port_be;
+	ends->dest_be = olaf_cfg.upstream_port_be;
 }
 
-static __always_inline __u32 olaf_write_upstream6(struct olaf_entry *entry, __u32 message_bytes,
-						  const struct olaf_nexthop *hop, __u32 lanes)
+/* All new headers, from this host to the upstream server. Returns how many bytes they have. */
+static __always_inline __u32 olaf_write_upstream(struct olaf_entry *entry, __u32 message_bytes,
+						 const struct olaf_nexthop *hop, __u32 lanes)
 {
-	struct olaf_upstream6 *h = (void *)&entry->message - sizeof(*h);
+	struct olaf_headers4 *ip4;
+	struct olaf_headers6 *ip6;
+	struct olaf_ends ends;
+	struct ethhdr *eth;
 
-	__builtin_memcpy(h->eth.h_dest, hop->dmac, ETH_ALEN);
-	__builtin_memcpy(h->eth.h_source, hop->smac, ETH_ALEN);
-	h->eth.h_proto = bpf_htons(ETH_P_IPV6);
-	__builtin_memset(&h->ip, 0, sizeof(h->ip));
-	h->ip.version = 6;
-	h->ip.payload_len = bpf_htons(sizeof(h->udp) + message_bytes);
-	h->ip.nexthdr = IPPROTO_UDP;
-	h->ip.hop_limit = OLAF_HOP_LIMIT;
-	olaf_address_copy(h->ip.saddr.in6_u.u6_addr32, olaf_cfg.source_addr_be);
-	olaf_address_copy(h->ip.daddr.in6_u.u6_addr32, olaf_cfg.upstream_addr_be);
-	h->udp.source = olaf_cfg.port_be;
-	h->udp.dest = olaf_cfg.upstream_port_be;
-	h->udp.len = bpf_htons(sizeof(h->udp) + message_bytes);
-	h->udp.check = 0;
-	olaf_udp6_checksum(entry, (void *)h + offsetof(struct olaf_upstream6, ip),
-			   (void *)h + offsetof(struct olaf_upstream6, udp), lanes);
-	return sizeof(*h);
+	olaf_upstream_ends(&ends);
+	if (olaf_cfg.upstream_family == 4) {
+		ip4 = olaf_compose4(&entry->message, message_bytes, &ends);
+		eth = (void *)ip4 - sizeof(*eth);
+		eth->h_proto = bpf_htons(ETH_P_IP);
+	} else {
+		ip6 = olaf_compose6(&entry->message, message_bytes, &ends);
+		olaf_udp6_checksum(entry, &ip6->ip, &ip6->udp, lanes);
+		eth = (void *)ip6 - sizeof(*eth);
+		eth->h_proto = bpf_htons(ETH_P_IPV6);
+	}
+	__builtin_memcpy(eth->h_dest, hop->dmac, ETH_ALEN);
+	__builtin_memcpy(eth->h_source, hop->smac, ETH_ALEN);
+	return (void *)&entry->message - (void *)eth;
 }
 
 /*
@@ -141,11 +108,8 @@ static __always_inline __u32 olaf_headers_finish(struct olaf_entry *entry,
 	struct iphdr *ip4 = (void *)ip6;
 	struct udphdr *udp = (void *)&entry->message - sizeof(*udp);
 
-	if (olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM) {
-		if (olaf_cfg.upstream_family == 4)
-			return olaf_write_upstream4(entry, message_bytes, hop);
-		return olaf_write_upstream6(entry, message_bytes, hop, lanes);
-	}
+	if (olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM)
+		return olaf_write_upstream(entry, message_bytes, hop, lanes);
 	if (olaf_needs_hop(update->routed)) {
 		__builtin_memcpy(eth->h_dest, hop->dmac, ETH_ALEN);
 		__builtin_memcpy(eth->h_source, hop->smac, ETH_ALEN);

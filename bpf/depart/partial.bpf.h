@@ -13,29 +13,9 @@
 
 #include "bpf/arrival.bpf.h"
 #include "bpf/packet/beside.bpf.h"
+#include "bpf/packet/compose.bpf.h"
 #include "bpf/packet/staging.bpf.h"
 #include "bpf/way/wayout.bpf.h"
-
-/* The checksum that a socket leaves: the sum of the pseudo header. */
-static __always_inline __u16 olaf_partial_checksum(struct olaf_entry *staged, __u32 header_bytes,
-						   __u32 l3_offset, __u32 family)
-{
-	void *l3 = olaf_frame_of(staged, header_bytes) + (l3_offset & (OLAF_MAX_HEADERS - 1));
-	const struct udphdr *udp = (void *)&staged->message - sizeof(*udp);
-	const __be16 *addresses_be = l3 + 12;
-	__u64 sum = 0;
-	int i;
-
-	if (family == 6) {
-		addresses_be = l3 + 8;
-		for (i = 4; i < 16; i++)
-			sum += addresses_be[i];
-	}
-	for (i = 0; i < 4; i++)
-		sum += addresses_be[i];
-	sum += bpf_htons(IPPROTO_UDP) + udp->len;
-	return ~olaf_checksum_fold(sum);
-}
 
 /* Is it what stands in the staged frame? */
 static __always_inline int olaf_checksum_is_partial(struct olaf_entry *staged,

@@ -36,7 +36,8 @@ struct olaf_extension {
 enum olaf_frame {
 	OLAF_FRAME_UPDATE = 0,
 	OLAF_FRAME_BYPASS = 1,
-	OLAF_FRAME_MALFORMED = 2,
+	OLAF_FRAME_ROUND = 2, /* a message of a job, if there is that job: read as far as its type */
+	OLAF_FRAME_MALFORMED = 3,
 };
 
 /* A cursor: bytes from the start of the frame. Below 2^8 wherever it is used. */

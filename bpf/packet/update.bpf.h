@@ -68,6 +68,55 @@ static __always_inline int olaf_parse_network(void *data, void *end, struct olaf
 }
 
 /*
+ * Do the lengths of UDP, IP and the frame agree with the message's, and is what protects them
+ * right? UDP is at `offset`, and header and message are within data ... end. Fills *a's lengths.
+ * Returns OLAF_FRAME_UPDATE, or malformed.
+ */
+static __always_inline int olaf_check_lengths(struct xdp_md *ctx, void *data, void *end, __u32 whole,
+					      struct olaf_arrival *a, __u32 offset)
+{
+	struct udphdr *udp = olaf_at(data, offset);
+	struct olaf_header *header = (void *)(udp + 1);
+	__u32 udp_bytes, frame_bytes;
+
+	if ((void *)(header + 1) > end)
+		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	udp_bytes = bpf_ntohs(udp->len);
+	if (udp_bytes != sizeof(*udp) + sizeof(*header) + 8 * bpf_ntohs(header->lanes_be))
+		return olaf_malformed(OLAF_MALFORMED_LENGTH);
+
+	a->update.header_bytes = offset + sizeof(*udp);
+	a->message_bytes = udp_bytes - sizeof(*udp);
+	frame_bytes = end - data;
+	if (frame_bytes < offset + udp_bytes)
+		frame_bytes = ctx ? bpf_xdp_get_buff_len(ctx) : whole; /* the rest: in fragments */
+	a->frame_bytes = frame_bytes;
+	if (a->room < udp_bytes || frame_bytes < offset + udp_bytes)
+		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	/* Bytes behind UDP would be missing from a departure, whose IP header counts them. */
+	if (a->room != udp_bytes)
+		return olaf_malformed(OLAF_MALFORMED_LENGTH);
+	if (a->update.family == 4 &&
+	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
+		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
+	if (a->update.family == 6 && !udp->check)
+		return olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
+	return OLAF_FRAME_UPDATE;
+}
+
+/* Of a message of ours of version 1: what it is, by its type. */
+static __always_inline int olaf_frame_of_type(__u8 type)
+{
+	if (type == OLAF_UPDATE)
+		return OLAF_FRAME_UPDATE;
+	if (type == OLAF_CONTRIBUTION || type == OLAF_RESULT ||
+	    (type == OLAF_CONTROL && olaf_cfg.round_slots))
+		return OLAF_FRAME_ROUND;
+	return type == OLAF_ACK || type == OLAF_CONTROL ? OLAF_FRAME_BYPASS :
+							  olaf_malformed(OLAF_MALFORMED_TYPE);
+}
+
+/*
  * Parses the frame that begins with data ... end into *a. Its length is `whole`, or with a
  * ctx the frame's own: that is only asked for if what is at hand isn't all. Returns enum
  * olaf_frame; *a is complete only for an update.
@@ -77,7 +126,8 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 {
 	struct olaf_header *header;
 	struct udphdr *udp;
-	__u32 offset = 0, room = 0, udp_bytes, frame_bytes;
+	__u32 offset = 0, room = 0;
+	int frame;
 
 	if (olaf_parse_network(data, end, a, &offset, &room) ||
 	    offset > OLAF_MAX_HEADERS - sizeof(*udp))
@@ -90,39 +140,18 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 		return OLAF_FRAME_BYPASS;
 
 	/* From here on it is a message of ours. */
-	udp_bytes = bpf_ntohs(udp->len);
-	if (udp_bytes < sizeof(*udp) + sizeof(*header))
+	if (bpf_ntohs(udp->len) < sizeof(*udp) + sizeof(*header))
 		return olaf_malformed(OLAF_MALFORMED_LENGTH);
 	if ((void *)(header + 1) > end)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
 	if (header->version != OLAF_VERSION)
 		return olaf_malformed(OLAF_MALFORMED_VERSION);
-	if (header->type == OLAF_ACK || header->type == OLAF_CONTROL)
-		return OLAF_FRAME_BYPASS;
-	if (header->type != OLAF_UPDATE)
-		return olaf_malformed(OLAF_MALFORMED_TYPE);
-	if (udp_bytes != sizeof(*udp) + sizeof(*header) + 8 * bpf_ntohs(header->lanes_be))
-		return olaf_malformed(OLAF_MALFORMED_LENGTH);
-
 	a->update.l4_offset = offset;
-	a->update.header_bytes = offset + sizeof(*udp);
-	a->message_bytes = udp_bytes - sizeof(*udp);
-	frame_bytes = end - data;
-	if (frame_bytes < offset + udp_bytes)
-		frame_bytes = ctx ? bpf_xdp_get_buff_len(ctx) : whole; /* the rest: in fragments */
-	a->frame_bytes = frame_bytes;
-	if (room < udp_bytes || frame_bytes < offset + udp_bytes)
-		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
-	/* Bytes behind UDP would be missing from a departure, whose IP header counts them. */
-	if (room != udp_bytes)
-		return olaf_malformed(OLAF_MALFORMED_LENGTH);
-	if (a->update.family == 4 &&
-	    olaf_ipv4_checksum(data, end, a->update.l3_offset, offset - a->update.l3_offset))
-		return olaf_malformed(OLAF_MALFORMED_IP_CHECKSUM);
-	if (a->update.family == 6 && !udp->check)
-		return olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
-
-	return olaf_parse_update(header, &a->update);
+	a->room = room;
+	frame = olaf_frame_of_type(header->type);
+	if (frame == OLAF_FRAME_UPDATE)
+		frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
+	return frame == OLAF_FRAME_UPDATE ? olaf_parse_update(header, &a->update) : frame;
 }
 
 static __always_inline int olaf_parse(struct xdp_md *ctx, struct olaf_arrival *a)

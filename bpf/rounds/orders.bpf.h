@@ -6,8 +6,7 @@
 #include <linux/errno.h>
 
 #include "bpf/ack/member.bpf.h"
-#include "bpf/packet/lanes.bpf.h"
-#include "bpf/rounds/slots.bpf.h"
+#include "bpf/rounds/line.bpf.h"
 
 /* A walk over a job's slots or children. */
 struct olaf_walk {
@@ -84,28 +83,6 @@ static __always_inline int olaf_job_clear(__u32 index, struct olaf_job *job, __u
 }
 
 /*
- * At the root: an OPEN buffer becomes DONE with what is in it, and every member is owed its result.
- * Under the slot's lock.
- */
-static __always_inline void olaf_round_seal(struct olaf_job *job, __u32 index, __u32 slot,
-					    __u32 place, struct olaf_round_buffer *buffer)
-{
-	__u64 *lanes = olaf_round_lanes_of(slot, place);
-	__u32 i;
-
-	if (!lanes)
-		return;
-	buffer->flags |= OLAF_FLAG_PARTIAL;
-	buffer->lanes_sum = olaf_lanes_sum(lanes, job->setup.lanes);
-	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_ranks_below(job->setup.children, i);
-	olaf_release_as(&buffer->state, OLAF_ROUND_DONE);
-	olaf_count_job(index, completed);
-	olaf_count_job(index, partial);
-}
-
-/*
  * FLUSH of one buffer. An inner node has no frame here that could go up: the next duplicate of any
  * member is that, and the buffer counts as overdue until then.
  */
@@ -116,10 +93,12 @@ static __always_inline void olaf_round_flush(struct olaf_job *job, const struct 
 	if (buffer->state != OLAF_ROUND_OPEN || buffer->generation != walk->generation ||
 	    !buffer->added)
 		return;
-	if (job->setup.parent_family)
+	if (job->setup.parent_family) {
 		buffer->opened_ns = OLAF_ROUND_OVERDUE;
-	else
-		olaf_round_seal(job, walk->job, slot, place, buffer);
+		return;
+	}
+	buffer->flags |= OLAF_FLAG_PARTIAL;
+	olaf_round_done(job, walk->job, slot, place);
 }
 
 static long olaf_flush_slot(__u32 i, struct olaf_walk *walk)

@@ -43,7 +43,6 @@ enum olaf_message_type {
 #define OLAF_FLAG_STALE 0x0040 /* RESULT without lanes: this round is no longer possible here */
 #define OLAF_FLAG_FLUSH 0x0080 /* CONTRIBUTION: nothing more comes before results do */
 #define OLAF_FLAG_ANSWER 0x1000 /* CONTROL: the node's answer */
-#define OLAF_FLAG_FRESH 0x2000 /* CONTROL, SYNC: the sender has no round under way */
 #define OLAF_FLAG_FORMAT_MASK 0x0f00 /* enum olaf_format */
 #define OLAF_FLAG_FORMAT_SHIFT 8
 
@@ -59,17 +58,13 @@ enum olaf_format {
 enum olaf_control_action {
 	OLAF_CONTROL_JOIN = 1, /* of a cluster: send me the weights */
 	OLAF_CONTROL_SYNC = 2, /* of a job: which chunk is next? Agreed on by all its members */
-	OLAF_CONTROL_HALT = 3, /* of a job: take no contributions until RESUME */
-	OLAF_CONTROL_RESUME = 4,
-	OLAF_CONTROL_FBCAST = 5, /* of a job: seal what is open, as PARTIAL */
-	OLAF_CONTROL_RESET = 6, /* of a job: all begin again (SYNC) */
 };
 
 /* CONTROL of a job, in answers. */
 enum olaf_control_status {
 	OLAF_CONTROL_DONE = 0,
 	OLAF_CONTROL_WAIT = 1, /* SYNC: not all members have asked yet; ask again */
-	OLAF_CONTROL_OLD = 2, /* SYNC: the sender has asked later than this */
+	OLAF_CONTROL_OLD = 2, /* SYNC: this is over; ask with a newer stamp */
 };
 
 /* ACK worker field: every worker of the cluster. */
@@ -105,6 +100,7 @@ struct olaf_header {
 	union {
 		__be32 count_be; /* UPDATE, CONTRIBUTION, RESULT: what is folded in, 1 from a worker */
 		__be32 action_be; /* CONTROL: enum olaf_control_action */
+		__be32 named_be; /* RESULT, STALE: the generation that the contribution named */
 		__extension__ struct {
 			__be16 active_clusters_be; /* ACK, stamped: N */
 			__be16 reserved_be; /* ACK: zero */

@@ -130,7 +130,7 @@ struct olaf_round_buffer {
 	__u32 count; /* workers' contributions in it */
 	__u32 added; /* children's contributions in it */
 	__s16 exponent; /* the maximum */
-	__u16 flags; /* OLAF_FLAG_PARTIAL, OLAF_FLAG_LATE: for every child */
+	__u16 flags; /* OLAF_FLAG_PARTIAL, _LATE, _STALE: for every child */
 	__u64 generated_ns; /* CLOCK_TAI, the newest */
 	__u64 opened_ns;
 	__u64 up_ns; /* when it was last sent up */
@@ -164,6 +164,25 @@ static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
  */
 struct olaf_job_counters {
 	OLAF_JOB_COUNTER_LIST(OLAF_COUNTER_FIELD)
+};
+
+/*
+ * A frame that XDP hands to TC, which can send more than one: its MAC addresses stay, and this lies
+ * behind them.
+ */
+struct olaf_round_order {
+	__be16 eth_proto_be; /* IPv4's */
+	__u64 secret; /* not a token's (OLAF_ROUND_SECRET) */
+	__u32 job; /* index */
+	__u32 work; /* enum olaf_round_work */
+	__u32 partial; /* header bytes of a frame whose checksum the device finishes; 0: none */
+} __attribute__((packed));
+
+#define OLAF_ROUND_SECRET(token_secret) ((token_secret) ^ 0x726f756e64732121ULL)
+
+enum olaf_round_work {
+	OLAF_ROUND_COPY = 1, /* send what is in line, a clone for each member */
+	OLAF_ROUND_ASK = 2, /* ask for the parent's MAC address */
 };
 
 /* What user space asks of the program olaf_job_order. */

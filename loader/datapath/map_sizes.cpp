@@ -53,6 +53,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_listen"},
         {"olaf_telling"},
         {"olaf_beside"},
+        {"olaf_arrivals"},
         {"olaf_rooms"},
         {"olaf_job_ids"},
         {"olaf_jobs"},

@@ -72,6 +72,7 @@ inline constexpr Program programs[] = {
     {"olaf_lost_tx", "loss", "raw_tp/xdp_exception", Hook::tracepoint, On::host, When::always, "", "olaf_lost_tx"},
     {"olaf_lost_skb", "loss", "raw_tp/kfree_skb", Hook::tracepoint, On::host, When::always, "", "olaf_lost_skb"},
     {"olaf_beside_note", "beside", "raw_tp/netif_receive_skb", Hook::tracepoint, On::host, When::generic, "", "olaf_beside_note"},
+    {"olaf_copies", "copies", "tc", Hook::tc_ingress, On::device, When::rounds, "olaf_copies", ""},
     {"olaf_job_order", "jobs", "xdp", Hook::command, On::host, When::rounds, "olaf_job_order", ""},
     {"olaf_rounds", "rounds", "xdp.frags", Hook::room, On::host, When::rounds, "olaf_rounds", ""},
     {"olaf_ingress", "ingress", "xdp.frags", Hook::xdp, On::device, When::driver_silent, "olaf_ingress", "olaf_xdp_link"},

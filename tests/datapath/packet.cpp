@@ -64,6 +64,25 @@ Bytes message(const Ack &ack) {
     return out;
 }
 
+Bytes message(const JobMessage &job) {
+    Bytes out;
+    put_prefix(out, job.type, job.flags, job.lanes.size());
+    put_be(out, job.job, 4);
+    put_be(out, job.rank, 4);
+    put_be(out, job.round, 4);
+    put_be(out, job.count, 4);
+    put_be(out, job.generated_ns, 8);
+    put_be(out, job.chunk, 4);
+    put_be(out, job.chunks, 4);
+    put_be(out, job.generation, 4);
+    put_be(out, static_cast<std::uint16_t>(job.exponent), 2);
+    put_be(out, job.pool, 1);
+    put_be(out, 0, 1);
+    for (const auto lane : job.lanes)
+        put_le64(out, lane);
+    return out;
+}
+
 Bytes control_message() {
     Bytes out;
     put_prefix(out, OLAF_CONTROL, 0, 0);

@@ -65,12 +65,32 @@ struct Ack {
     bool operator==(const Ack &) const = default;
 };
 
+/// CONTRIBUTION, RESULT or CONTROL of a job, in host order. Lanes with their checksum lane.
+struct JobMessage {
+    olaf_message_type type = OLAF_CONTRIBUTION;
+    std::uint16_t flags = OLAF_FLAG_CHECKSUM; ///< and the format
+    std::uint32_t job = 7;
+    std::uint32_t rank = 0;
+    std::uint32_t round = 0;
+    std::uint32_t count = 1; ///< CONTROL: the action
+    std::uint64_t generated_ns = 1'000'000;
+    std::uint32_t chunk = 0;
+    std::uint32_t chunks = 100; ///< CONTROL: how many haven't asked
+    std::uint32_t generation = 1;
+    std::int16_t exponent = 0; ///< CONTROL: the status
+    std::uint8_t pool = 0;
+    std::vector<std::uint64_t> lanes = {};
+
+    bool operator==(const JobMessage &) const = default;
+};
+
 /// Σ (2i + 1) · lane_i mod 2^64.
 std::uint64_t checksum_lane(std::span<const std::uint64_t> lanes);
 
 /// The bytes behind UDP.
 Bytes message(const Update &update);
 Bytes message(const Ack &ack);
+Bytes message(const JobMessage &message);
 Bytes control_message();
 
 /// A frame and where its layers begin.
@@ -117,6 +137,7 @@ class Path {
     [[nodiscard]] Frame carrying(const Bytes &payload) const;
     [[nodiscard]] Frame carrying(const Update &update) const { return carrying(message(update)); }
     [[nodiscard]] Frame carrying(const Ack &ack) const { return carrying(message(ack)); }
+    [[nodiscard]] Frame carrying(const JobMessage &job) const { return carrying(message(job)); }
 
     [[nodiscard]] int family() const { return family_; }
 
@@ -176,6 +197,15 @@ struct ReceivedAck {
 };
 
 std::optional<ReceivedAck> parse_ack(Bytes bytes, std::string *why = nullptr);
+
+/// A frame that holds a well-formed message of a job from the default port, taken apart.
+struct ReceivedJobMessage {
+    Frame frame;
+    JobMessage message;
+    std::uint16_t port = 0; ///< UDP port that it goes to
+};
+
+std::optional<ReceivedJobMessage> parse_job_message(Bytes bytes, std::string *why = nullptr);
 
 std::string hex(std::span<const std::uint8_t> bytes);
 

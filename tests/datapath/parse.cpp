@@ -131,6 +131,30 @@ Update parse_message(const Bytes &bytes, std::size_t at) {
     return update;
 }
 
+JobMessage parse_job(const Bytes &bytes, std::size_t at) {
+    auto field = [&](std::size_t offset, int width) { return get_be(bytes, at + offset, width); };
+    auto word = [&](std::size_t offset) { return static_cast<std::uint32_t>(field(offset, 4)); };
+    require(field(0, 2) == OLAF_MAGIC && field(2, 1) == OLAF_VERSION, "magic or version");
+    JobMessage job;
+    job.type = static_cast<olaf_message_type>(field(3, 1));
+    require(job.type >= OLAF_CONTROL && job.type <= OLAF_RESULT, "not a job's message");
+    job.flags = static_cast<std::uint16_t>(field(4, 2));
+    job.job = word(8);
+    job.rank = word(12);
+    job.round = word(16);
+    job.count = word(20);
+    job.generated_ns = field(24, 8);
+    job.chunk = word(32);
+    job.chunks = word(36);
+    job.generation = word(40);
+    job.exponent = static_cast<std::int16_t>(field(44, 2));
+    job.pool = static_cast<std::uint8_t>(field(46, 1));
+    require(field(47, 1) == 0, "byte 47");
+    for (std::size_t i = 0; i < field(6, 2); i++)
+        job.lanes.push_back(get_le64(bytes, at + 48 + 8 * i));
+    return job;
+}
+
 } // namespace
 
 std::optional<Received> parse_update(Bytes bytes, std::string *why) {
@@ -152,6 +176,21 @@ std::optional<ReceivedAck> parse_ack(Bytes bytes, std::string *why) {
         ReceivedAck out;
         out.frame = parse_headers(bytes, 0);
         out.ack = parse_ack_message(bytes, out.frame.message);
+        out.frame.bytes = std::move(bytes);
+        return out;
+    } catch (const Reject &reject) {
+        if (why)
+            *why = reject.why;
+        return std::nullopt;
+    }
+}
+
+std::optional<ReceivedJobMessage> parse_job_message(Bytes bytes, std::string *why) {
+    try {
+        ReceivedJobMessage out;
+        out.frame = parse_headers(bytes, 0);
+        out.port = static_cast<std::uint16_t>(get_be(bytes, out.frame.l4 + 2, 2));
+        out.message = parse_job(bytes, out.frame.message);
         out.frame.bytes = std::move(bytes);
         return out;
     } catch (const Reject &reject) {

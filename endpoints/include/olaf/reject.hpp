@@ -48,6 +48,12 @@ class RejectCounts {
         return sum;
     }
 
+    RejectCounts &operator+=(const RejectCounts &other) {
+        for (std::size_t reason = 0; reason < kRejectReasons; reason++)
+            counts_[reason] += other.counts_[reason];
+        return *this;
+    }
+
   private:
     std::array<std::uint64_t, kRejectReasons> counts_{};
 };

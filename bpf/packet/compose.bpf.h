@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * New headers for a message: written backwards from where it begins, in an entry or in the staging
+ * area. UDP's checksum is 0 over IPv4, and left to the caller over IPv6.
+ */
+#ifndef OLAF_COMPOSE_BPF_H
+#define OLAF_COMPOSE_BPF_H
+
+#include "bpf/packet/packet.bpf.h"
+
+#define OLAF_HOP_LIMIT 64
+
+struct olaf_headers4 {
+	struct iphdr ip;
+	struct udphdr udp;
+};
+
+struct olaf_headers6 {
+	struct ipv6hdr ip;
+	struct udphdr udp;
+};
+
+/* The two ends of a datagram. */
+struct olaf_ends {
+	__be32 saddr_be[4]; /* IPv4 in [0] */
+	__be32 daddr_be[4];
+	__be16 source_be;
+	__be16 dest_be;
+};
+
+/* UDP over IPv4 just before `message`. */
+static __always_inline struct olaf_headers4 *
+olaf_compose4(void *message, __u32 message_bytes, const struct olaf_ends *ends)
+{
+	struct olaf_headers4 *h = message - sizeof(*h);
+	const __be16 *words_be = (void *)&h->ip;
+	__u32 sum = 0;
+	int i;
+
+	__builtin_memset(&h->ip, 0, sizeof(h->ip));
+	h->ip.version = 4;
+	h->ip.ihl = 5;
+	h->ip.tot_len = bpf_htons(sizeof(*h) + message_bytes);
+	h->ip.frag_off = bpf_htons(OLAF_IP_DONT_FRAGMENT); /* the receiver wants one datagram */
+	h->ip.ttl = OLAF_HOP_LIMIT;
+	h->ip.protocol = IPPROTO_UDP;
+	h->ip.saddr = ends->saddr_be[0];
+	h->ip.daddr = ends->daddr_be[0];
+	for (i = 0; i < 10; i++)
+		sum += words_be[i];
+	h->ip.check = olaf_checksum_fold(sum);
+	h->udp.source = ends->source_be;
+	h->udp.dest = ends->dest_be;
+	h->udp.len = bpf_htons(sizeof(h->udp) + message_bytes);
+	h->udp.check = 0;
+	return h;
+}
+
+/* UDP over IPv6 just before `message`. */
+static __always_inline struct olaf_headers6 *
+olaf_compose6(void *message, __u32 message_bytes, const struct olaf_ends *ends)
+{
+	struct olaf_headers6 *h = message - sizeof(*h);
+
+	__builtin_memset(&h->ip, 0, sizeof(h->ip));
+	h->ip.version = 6;
+	h->ip.payload_len = bpf_htons(sizeof(h->udp) + message_bytes);
+	h->ip.nexthdr = IPPROTO_UDP;
+	h->ip.hop_limit = OLAF_HOP_LIMIT;
+	olaf_address_copy(h->ip.saddr.in6_u.u6_addr32, ends->saddr_be);
+	olaf_address_copy(h->ip.daddr.in6_u.u6_addr32, ends->daddr_be);
+	h->udp.source = ends->source_be;
+	h->udp.dest = ends->dest_be;
+	h->udp.len = bpf_htons(sizeof(h->udp) + message_bytes);
+	h->udp.check = 0;
+	return h;
+}
+
+/* The checksum that a socket leaves: the sum of the pseudo header. */
+static __always_inline __u16 olaf_partial_checksum(struct olaf_entry *staged, __u32 header_bytes,
+						   __u32 l3_offset, __u32 family)
+{
+	void *l3 = olaf_frame_of(staged, header_bytes) + (l3_offset & (OLAF_MAX_HEADERS - 1));
+	const struct udphdr *udp = (void *)&staged->message - sizeof(*udp);
+	const __be16 *addresses_be = l3 + 12;
+	__u64 sum = 0;
+	int i;
+
+	if (family == 6) {
+		addresses_be = l3 + 8;
+		for (i = 4; i < 16; i++)
+			sum += addresses_be[i];
+	}
+	for (i = 0; i < 4; i++)
+		sum += addresses_be[i];
+	sum += bpf_htons(IPPROTO_UDP) + udp->len;
+	return ~olaf_checksum_fold(sum);
+}
+
+#endif /* OLAF_COMPOSE_BPF_H */

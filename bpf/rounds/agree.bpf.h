@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Agreeing where to begin: the state of a job, and SYNC messages of its children (docs/rounds.md).
+ *
+ *   SYNCING --all children have asked; at a node, the parent has answered--> RUNNING
+ *   RUNNING --a child asks anew; the parent's generation is another one--> SYNCING
+ *
+ * Each way back to SYNCING takes the next generation, so that what is under way becomes void at
+ * once. All steps are taken under the job's lock.
+ */
+#ifndef OLAF_ROUND_AGREE_BPF_H
+#define OLAF_ROUND_AGREE_BPF_H
+
+#include "bpf/lock.bpf.h"
+#include "bpf/rounds/message.bpf.h"
+#include "bpf/rounds/ranks.bpf.h"
+
+static __always_inline int olaf_job_runs(const struct olaf_job *job)
+{
+	return *(volatile __u32 *)&job->state == OLAF_JOB_RUNNING;
+}
+
+static __always_inline int olaf_job_is_root(const struct olaf_job *job)
+{
+	return !job->setup.parent_family;
+}
+
+/* Its members must agree anew. Under the job's lock. */
+static __always_inline void olaf_job_stop(struct olaf_job *job)
+{
+	__u32 generation = job->generation + 1;
+
+	*(volatile __u32 *)&job->state = OLAF_JOB_SYNCING;
+	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	olaf_ranks_clear(&job->asked);
+	*(volatile __u32 *)&job->pool = job->setup.pool;
+}
+
+/* How many children haven't asked; *lowest is the first of them. Under the job's lock. */
+static __always_inline __u32 olaf_job_missing(const struct olaf_job *job, __u32 *lowest)
+{
+	__u32 i, missing = 0;
+	__u64 word;
+
+	*lowest = OLAF_NO_RANK;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		word = olaf_ranks_below(job->setup.children, i) & ~job->asked.word[i];
+		if (word && !missing)
+			*lowest = 64 * i + olaf_lowest_bit(word & -word);
+		missing += olaf_bits(word);
+	}
+	return missing;
+}
+
+/* This node has something new to tell its parent. Under the job's lock. */
+static __always_inline void olaf_job_stamp(struct olaf_job *job)
+{
+	__u64 now = bpf_ktime_get_tai_ns();
+
+	job->stamp = now > job->stamp ? now : job->stamp + 1;
+}
+
+/* A child asks for the first time since it or the job stopped. Under the job's lock. */
+static __always_inline void olaf_sync_note(struct olaf_job *job, const struct olaf_round_message *m)
+{
+	__u32 lowest;
+
+	if (olaf_job_runs(job))
+		olaf_job_stop(job);
+	if (olaf_job_missing(job, &lowest) == job->setup.children ||
+	    olaf_chunk_is_before(m->round, m->chunk, job->next_round, job->next_chunk)) {
+		job->next_round = m->round;
+		job->next_chunk = m->chunk;
+	}
+	if (m->pool < job->pool)
+		*(volatile __u32 *)&job->pool = m->pool;
+	olaf_ranks_add(&job->asked, m->rank);
+	olaf_job_stamp(job);
+}
+
+/*
+ * A child's SYNC. Returns enum olaf_control_status: WAIT also where all children have asked and
+ * the parent hasn't answered. Under the job's lock.
+ */
+static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_child *child,
+					   const struct olaf_round_message *m)
+{
+	__u32 lowest;
+
+	if (m->generated_ns < child->stamp)
+		return OLAF_CONTROL_OLD;
+	if (m->generated_ns == child->stamp) {
+		if (olaf_job_runs(job))
+			return OLAF_CONTROL_DONE;
+		if (!olaf_ranks_has(&job->asked, m->rank))
+			return OLAF_CONTROL_OLD;
+	} else {
+		child->stamp = m->generated_ns;
+		olaf_sync_note(job, m);
+	}
+	job->asker = m->rank;
+	if (olaf_job_missing(job, &lowest) || !olaf_job_is_root(job))
+		return OLAF_CONTROL_WAIT;
+	*(volatile __u32 *)&job->state = OLAF_JOB_RUNNING;
+	return OLAF_CONTROL_DONE;
+}
+
+/* The parent's answer to this node's SYNC. Under the job's lock. */
+static __always_inline void olaf_sync_answered(struct olaf_job *job,
+					       const struct olaf_round_message *m)
+{
+	__u32 lowest;
+
+	if (olaf_job_runs(job) || m->generated_ns != job->stamp || olaf_job_missing(job, &lowest))
+		return;
+	if (m->exponent == OLAF_CONTROL_OLD)
+		olaf_job_stamp(job);
+	if (m->exponent != OLAF_CONTROL_DONE)
+		return;
+	*(volatile __u32 *)&job->parent_generation = m->generation;
+	*(volatile __u32 *)&job->pool = m->pool;
+	job->next_round = m->round;
+	job->next_chunk = m->chunk;
+	*(volatile __u32 *)&job->state = OLAF_JOB_RUNNING;
+}
+
+#endif /* OLAF_ROUND_AGREE_BPF_H */

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A contribution meets the buffers of its slot: the table of docs/rounds.md. One critical section,
+ * its slot's. What the frame at hand does next is enum olaf_round_act.
+ */
+#ifndef OLAF_ROUND_CONTRIBUTE_BPF_H
+#define OLAF_ROUND_CONTRIBUTE_BPF_H
+
+#include "bpf/rounds/agree.bpf.h"
+#include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/up.bpf.h"
+
+/* A result is overdue after this many times the usual time, and between these bounds. */
+#define OLAF_OVERDUE_TIMES 4
+#define OLAF_OVERDUE_LEAST_NS 1000000ULL
+#define OLAF_OVERDUE_MOST_NS 200000000ULL
+
+/* What the table says of a slot without the contribution's buffer. Below: the buffer to open. */
+#define OLAF_MEETS_AHEAD 2
+#define OLAF_MEETS_STALE 3
+
+/* What the functions below work on. */
+struct olaf_meeting {
+	struct olaf_arrival *a;
+	struct olaf_round_message *m;
+	struct olaf_job *job;
+	struct olaf_round_slot *slot;
+	__u32 slot_index;
+};
+
+static __always_inline struct olaf_round_buffer *olaf_met(const struct olaf_meeting *t, __u32 which)
+{
+	return &t->slot->buffer[which & 1];
+}
+
+static __always_inline int olaf_buffer_is_newer(const struct olaf_round_buffer *buffer, __u32 round,
+						__u32 chunk)
+{
+	return buffer->state != OLAF_ROUND_FREE &&
+	       !olaf_chunk_is_before(buffer->round, buffer->chunk, round, chunk);
+}
+
+/* Buffers of another generation are void: they become FREE. Under the slot's lock. */
+static __always_inline void olaf_round_void(const struct olaf_meeting *t, __u32 generation)
+{
+	__u32 i, owed;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
+		struct olaf_round_buffer *buffer = &t->slot->buffer[i];
+
+		if (buffer->state == OLAF_ROUND_FREE || buffer->generation == generation)
+			continue;
+		owed = olaf_round_free(buffer);
+		if (owed)
+			olaf_count_job_by(t->m->job, undelivered, owed);
+	}
+}
+
+/* The buffer that a new chunk opens, or OLAF_MEETS_*. Under the slot's lock. */
+static __always_inline __u32 olaf_round_choose(const struct olaf_round_slot *slot, __u32 round,
+					       __u32 chunk)
+{
+	const struct olaf_round_buffer *first = &slot->buffer[0], *second = &slot->buffer[1];
+
+	if (olaf_buffer_is_newer(first, round, chunk) || olaf_buffer_is_newer(second, round, chunk))
+		return OLAF_MEETS_STALE;
+	if (first->state == OLAF_ROUND_FREE)
+		return 0;
+	if (second->state == OLAF_ROUND_FREE)
+		return 1;
+	if (first->state == OLAF_ROUND_DONE && second->state == OLAF_ROUND_DONE)
+		return !olaf_chunk_is_before(first->round, first->chunk, second->round,
+					     second->chunk);
+	if (first->state == OLAF_ROUND_DONE)
+		return 0;
+	return second->state == OLAF_ROUND_DONE ? 1 : OLAF_MEETS_AHEAD;
+}
+
+/* The contribution's sender is answered STALE, with what the slot holds. Under its lock. */
+static __always_inline int olaf_answer_stale(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	const struct olaf_round_buffer *first = &t->slot->buffer[0], *second = &t->slot->buffer[1];
+	__u32 round = t->m->round, chunk = t->m->chunk;
+	const struct olaf_round_buffer *oldest = first;
+
+	/* While the job is halted, or its members agree anew, the slot isn't what stands in the way. */
+	if (!olaf_job_runs(t->job) || t->job->halted ||
+	    t->m->generation != *(volatile __u32 *)&t->job->generation)
+		return olaf_stale_write(ctx, round, chunk) ? OLAF_ROUND_LEAVE : OLAF_ROUND_SEND;
+	if (first->state == OLAF_ROUND_FREE ||
+	    (second->state != OLAF_ROUND_FREE &&
+	     olaf_chunk_is_before(second->round, second->chunk, first->round, first->chunk)))
+		oldest = second;
+	if (oldest->state != OLAF_ROUND_FREE) {
+		round = oldest->round;
+		chunk = oldest->chunk;
+	}
+	return olaf_stale_write(ctx, round, chunk) ? OLAF_ROUND_LEAVE : OLAF_ROUND_SEND;
+}
+
+/* Nothing more is added to the buffer. Under the slot's lock. */
+static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t,
+					       __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+
+	if (buffer->added < t->job->setup.children)
+		buffer->flags |= OLAF_FLAG_PARTIAL;
+	if (olaf_job_is_root(t->job)) {
+		olaf_round_done(t->job, t->m->job, t->slot_index, which);
+		return OLAF_ROUND_RIDE;
+	}
+	buffer->state = OLAF_ROUND_UP;
+	buffer->first_up_ns = t->a->now;
+	buffer->up_ns = t->a->now;
+	olaf_count_job(t->m->job, up_sent);
+	return olaf_up_write(ctx, olaf_round_buffer_of(t->slot_index, which & 1));
+}
+
+/* Adds lanes that aren't all in the linear part of the frame: through the staging area. */
+__noinline int olaf_round_add_staged(struct xdp_md *ctx, __u32 buffer_index)
+{
+	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	__u32 count;
+
+	if (!lanes || !a || !staged)
+		return -1;
+	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	if (bpf_xdp_load_bytes(ctx, a->update.header_bytes + sizeof(struct olaf_header),
+			       staged->lanes, 8 * count))
+		return -1;
+	olaf_lanes_add(lanes, staged->lanes, NULL, count);
+	return 0;
+}
+
+/* Adds the frame's lanes to the buffer's. Returns 0, or -1: they can't be read. */
+__noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
+{
+	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct olaf_arrival *a = olaf_arrival_here();
+	__u32 count;
+	void *from;
+
+	if (!lanes || !a)
+		return -1;
+	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
+	       sizeof(struct olaf_header);
+	olaf_keep(from);
+	if (from + 8 * count > end)
+		return olaf_round_add_staged(ctx, buffer_index);
+	olaf_lanes_add_frame(lanes, from, end, count);
+	return 0;
+}
+
+/* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */
+static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct olaf_arrival *a,
+					    __u32 buffer_index)
+{
+	__u32 at = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
+		   sizeof(struct olaf_header);
+	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+
+	return lanes && !bpf_xdp_load_bytes(ctx, at, lanes, 8 * count) ? 0 : -1;
+}
+
+/* The contribution is in. Under the slot's lock. */
+static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t,
+					    __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	const struct olaf_round_message *m = t->m;
+
+	olaf_count_job(m->job, received);
+	olaf_count_job(m->job, added);
+	olaf_ranks_add(&buffer->in, m->rank);
+	buffer->added++;
+	buffer->count += m->count;
+	buffer->flags |= m->flags & OLAF_FLAG_PARTIAL;
+	if (buffer->exponent < m->exponent)
+		buffer->exponent = m->exponent;
+	if (buffer->generated_ns < m->generated_ns)
+		buffer->generated_ns = m->generated_ns;
+	if (buffer->added < t->job->setup.threshold)
+		return OLAF_ROUND_RIDE;
+	return olaf_round_complete(ctx, t, which);
+}
+
+/* More contributions than the job may sum: elements could overflow. */
+static __always_inline int olaf_round_overflows(void)
+{
+	olaf_count_malformed(OLAF_MALFORMED_COUNT);
+	return OLAF_ROUND_LEAVE;
+}
+
+/* The contribution opens a buffer. Under the slot's lock. */
+static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf_meeting *t,
+					   __u32 which, __u32 generation)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1), owed;
+
+	if (t->m->count > t->job->setup.max_count)
+		return olaf_round_overflows();
+	owed = olaf_round_free(buffer);
+	if (owed)
+		olaf_count_job_by(t->m->job, undelivered, owed);
+	if (olaf_round_first(ctx, t->a, index))
+		return OLAF_ROUND_LEAVE;
+	buffer->generation = generation;
+	buffer->round = t->m->round;
+	buffer->chunk = t->m->chunk;
+	buffer->chunks = t->m->chunks;
+	buffer->count = 0;
+	buffer->added = 0;
+	buffer->exponent = t->m->exponent;
+	buffer->flags = 0;
+	buffer->generated_ns = 0;
+	buffer->opened_ns = t->a->now;
+	olaf_ranks_clear(&buffer->in);
+	*(volatile __u32 *)&buffer->state = OLAF_ROUND_OPEN;
+	return olaf_round_added(ctx, t, which);
+}
+
+/* ANY: a worker's contributions are told apart by when they were made. Is this a newer one? */
+static __always_inline int olaf_round_is_fresh(const struct olaf_meeting *t)
+{
+	struct olaf_child *child = olaf_child_at(t->m->job, t->m->rank);
+	__u64 seen;
+
+	if (!child)
+		return 0;
+	seen = *(volatile __u64 *)&child->newest_ns;
+	return t->m->generated_ns > seen &&
+	       __sync_val_compare_and_swap(&child->newest_ns, seen, t->m->generated_ns) == seen;
+}
+
+/* Has the rank contributed to the buffer as often as it may? */
+static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
+					    const struct olaf_round_buffer *buffer)
+{
+	if ((t->job->setup.flags & OLAF_JOB_ANY) && buffer->state == OLAF_ROUND_OPEN)
+		return !olaf_round_is_fresh(t);
+	return olaf_ranks_has(&buffer->in, t->m->rank);
+}
+
+/* The contribution's buffer is OPEN. Under the slot's lock. */
+static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t,
+					  __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u64 deadline_ns = t->job->setup.deadline_ns;
+
+	if (!olaf_round_is_in(t, buffer)) {
+		/* Never more than there is room for: no sum that could wrap. */
+		if (t->m->count > t->job->setup.max_count - buffer->count)
+			return olaf_round_overflows();
+		if (olaf_round_add(ctx, olaf_round_buffer_of(t->slot_index, which & 1)))
+			return OLAF_ROUND_LEAVE;
+		return olaf_round_added(ctx, t, which);
+	}
+	olaf_count_job(t->m->job, received);
+	olaf_count_job(t->m->job, duplicate);
+	if (buffer->opened_ns == OLAF_ROUND_OVERDUE ||
+	    (deadline_ns && t->a->now > buffer->opened_ns &&
+	     t->a->now - buffer->opened_ns > deadline_ns))
+		return olaf_round_complete(ctx, t, which);
+	return OLAF_ROUND_RIDE;
+}
+
+static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
+					   const struct olaf_round_buffer *buffer)
+{
+	__u64 patience_ns = OLAF_OVERDUE_TIMES * *(volatile __u64 *)&t->job->turnaround_ns;
+
+	if (patience_ns < OLAF_OVERDUE_LEAST_NS)
+		patience_ns = OLAF_OVERDUE_LEAST_NS;
+	if (patience_ns > OLAF_OVERDUE_MOST_NS)
+		patience_ns = OLAF_OVERDUE_MOST_NS;
+	return t->a->now > buffer->up_ns && t->a->now - buffer->up_ns > patience_ns;
+}
+
+/* The contribution's buffer is with the parent. Under the slot's lock. */
+static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_meeting *t, __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+
+	olaf_count_job(t->m->job, received);
+	if (!olaf_round_is_in(t, buffer)) {
+		olaf_count_job(t->m->job, late);
+		return OLAF_ROUND_RIDE;
+	}
+	olaf_count_job(t->m->job, duplicate);
+	if (!olaf_is_overdue(t, buffer))
+		return OLAF_ROUND_RIDE;
+	buffer->up_ns = t->a->now;
+	olaf_count_job(t->m->job, up_again);
+	return olaf_up_write(ctx, olaf_round_buffer_of(t->slot_index, which & 1));
+}
+
+/* The sender's own delivery is no longer owed, if it still was. Under the slot's lock. */
+static __always_inline int olaf_owed_settle(struct olaf_round_buffer *buffer, __u32 rank)
+{
+	__u64 *word = &buffer->owed.word[(rank / 64) & (OLAF_RANK_WORDS - 1)];
+	__u64 bit = 1ULL << (rank & 63);
+
+	return *(volatile __u64 *)word & bit && __sync_fetch_and_and(word, ~bit) & bit;
+}
+
+/* The result is there: the frame becomes the sender's. Under the slot's lock. */
+static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t,
+					      __u32 which, __u32 flags)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
+	int first;
+
+	if (buffer->flags & OLAF_FLAG_STALE)
+		return olaf_answer_stale(ctx, t);
+	first = olaf_owed_settle(buffer, t->m->rank);
+	if (olaf_result_write(ctx, index, t->m->rank, flags) == OLAF_WRITTEN) {
+		if (first)
+			olaf_count_job(t->m->job, riding);
+		else
+			olaf_count_job(t->m->job, repeated);
+		return OLAF_ROUND_SEND;
+	}
+	if (first)
+		olaf_count_job(t->m->job, undelivered);
+	return OLAF_ROUND_LEAVE;
+}
+
+/* The contribution's buffer is DONE. Under the slot's lock. */
+static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_meeting *t,
+					  __u32 which)
+{
+	olaf_count_job(t->m->job, received);
+	if (olaf_round_is_in(t, olaf_met(t, which))) {
+		olaf_count_job(t->m->job, duplicate);
+		return olaf_answer_result(ctx, t, which, 0);
+	}
+	olaf_count_job(t->m->job, late);
+	return olaf_answer_result(ctx, t, which, OLAF_FLAG_LATE);
+}
+
+/* A probe: who asks for a result adds nothing. Under the slot's lock. */
+static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf_meeting *t,
+					   __u32 which)
+{
+	olaf_count_job(t->m->job, probes);
+	if (which < OLAF_ROUND_BUFFERS)
+		return olaf_met(t, which)->state == OLAF_ROUND_DONE ?
+			       olaf_answer_result(ctx, t, which, 0) :
+			       OLAF_ROUND_RIDE;
+	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx, t) : OLAF_ROUND_RIDE;
+}
+
+/* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
+static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_meeting *t,
+					  __u32 which, __u32 generation)
+{
+	if (which < OLAF_ROUND_BUFFERS)
+		return olaf_round_open(ctx, t, which, generation);
+	olaf_count_job(t->m->job, received);
+	if (which == OLAF_MEETS_AHEAD) {
+		olaf_count_job(t->m->job, ahead);
+		return OLAF_ROUND_RIDE;
+	}
+	olaf_count_job(t->m->job, stale);
+	return olaf_answer_stale(ctx, t);
+}
+
+/* The job takes no contribution of that generation now. Under the slot's lock. */
+static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	if (!t->a->update.lanes) {
+		olaf_count_job(t->m->job, probes);
+		return olaf_answer_stale(ctx, t);
+	}
+	olaf_count_job(t->m->job, received);
+	if (t->job->halted)
+		olaf_count_job(t->m->job, halted);
+	else
+		olaf_count_job(t->m->job, stale);
+	return olaf_answer_stale(ctx, t);
+}
+
+/* The table. Under the slot's lock. */
+static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	const struct olaf_round_message *m = t->m;
+	__u32 generation = *(volatile __u32 *)&t->job->generation, which;
+
+	olaf_round_void(t, generation);
+	if (!olaf_job_runs(t->job) || t->job->halted || m->generation != generation)
+		return olaf_meet_closed(ctx, t);
+	which = olaf_round_is(&t->slot->buffer[0], m->round, m->chunk) ? 0 : 1;
+	if (!olaf_round_is(olaf_met(t, which), m->round, m->chunk)) {
+		which = olaf_round_choose(t->slot, m->round, m->chunk);
+		if (t->a->update.lanes)
+			return olaf_meet_none(ctx, t, which, generation);
+		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which);
+	}
+	if (!t->a->update.lanes)
+		return olaf_meet_probe(ctx, t, which);
+	if (olaf_met(t, which)->state == OLAF_ROUND_OPEN)
+		return olaf_meet_open(ctx, t, which);
+	if (olaf_met(t, which)->state == OLAF_ROUND_UP)
+		return olaf_meet_up(ctx, t, which);
+	return olaf_meet_done(ctx, t, which);
+}
+
+/* The contribution at hand. Returns enum olaf_round_act. A global function: verified once. */
+__noinline int olaf_contribute(struct xdp_md *ctx)
+{
+	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
+	__u32 flushes;
+	int act;
+
+	if (!t.a || !t.m)
+		return OLAF_ROUND_LEAVE;
+	t.job = olaf_job_at(t.m->job);
+	if (!t.job)
+		return OLAF_ROUND_LEAVE;
+	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
+	t.slot = olaf_round_slot_at(t.slot_index);
+	if (!t.slot)
+		return OLAF_ROUND_LEAVE;
+	flushes = !!(t.m->flags & OLAF_FLAG_FLUSH);
+	if (*(volatile __u32 *)&t.job->flushing != flushes)
+		*(volatile __u32 *)&t.job->flushing = flushes;
+	if (!olaf_lock(&t.slot->lock)) {
+		olaf_count_job(t.m->job, received);
+		olaf_count_job(t.m->job, ahead);
+		return OLAF_ROUND_LEAVE;
+	}
+	act = olaf_meet(ctx, &t);
+	olaf_unlock(&t.slot->lock);
+	return act;
+}
+
+#endif /* OLAF_ROUND_CONTRIBUTE_BPF_H */

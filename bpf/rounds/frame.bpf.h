@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Frames that a node writes: a RESULT for a child, an answer to a CONTROL message, an aggregate for
+ * the parent. Headers are made in the staging area; lanes are copied from their buffer.
+ *
+ *   olaf_round_head   what the message says
+ *   olaf_round_dress  Ethernet, IP and UDP around it
+ *   olaf_round_put    into the frame at hand, which gets the length that it needs
+ */
+#ifndef OLAF_ROUND_FRAME_BPF_H
+#define OLAF_ROUND_FRAME_BPF_H
+
+#include "bpf/ack/members.bpf.h"
+#include "bpf/depart/headers.bpf.h"
+#include "bpf/packet/staging.bpf.h"
+#include "bpf/rounds/slots.bpf.h"
+
+/* The way of a frame that a node writes. */
+struct olaf_round_way {
+	struct olaf_ends ends;
+	__u32 family; /* 4 or 6 */
+	__u32 tags; /* 0 ... 2 */
+	struct olaf_tag tag[2]; /* outermost first */
+	__u8 dmac[ETH_ALEN];
+	__u8 smac[ETH_ALEN];
+	__u16 pad[2];
+};
+
+/* The part of a header that doesn't come from a buffer. */
+static __always_inline void olaf_round_head(struct olaf_header *header, __u32 type, __u32 flags,
+					    __u32 lanes, __u32 job, __u32 rank)
+{
+	header->magic_be = bpf_htons(OLAF_MAGIC);
+	header->version = OLAF_VERSION;
+	header->type = type;
+	header->flags_be = bpf_htons(flags);
+	header->lanes_be = bpf_htons(lanes);
+	header->cluster_be = bpf_htonl(job);
+	header->worker_be = bpf_htonl(rank);
+	header->zero = 0;
+}
+
+/* The header of a RESULT for `rank`. */
+static __always_inline void olaf_result_head(struct olaf_header *header, const struct olaf_job *job,
+					     __u32 rank, __u32 flags, __u32 lanes)
+{
+	olaf_round_head(header, OLAF_RESULT, flags | job->setup.shape, lanes, job->setup.id, rank);
+	header->generation_be = bpf_htonl(*(volatile __u32 *)&job->generation);
+	header->pool = *(volatile __u32 *)&job->pool;
+}
+
+/* The part that does. */
+static __always_inline void olaf_round_say(struct olaf_header *header,
+					   const struct olaf_round_buffer *buffer)
+{
+	header->sequence_be = bpf_htonl(buffer->round);
+	header->count_be = bpf_htonl(buffer->count);
+	header->generated_ns_be = bpf_cpu_to_be64(buffer->generated_ns);
+	header->chunk_be = bpf_htonl(buffer->chunk);
+	header->chunks_be = bpf_htonl(buffer->chunks);
+	header->exponent_be = bpf_htons(buffer->exponent);
+}
+
+/* From the node's address that the member sends to, back to it. */
+static __always_inline void olaf_round_way_to(struct olaf_round_way *way,
+					      const struct olaf_member *member)
+{
+	int i;
+
+	olaf_address_copy(way->ends.saddr_be, member->local_addr_be);
+	olaf_address_copy(way->ends.daddr_be, member->addr_be);
+	way->ends.source_be = olaf_cfg.port_be;
+	way->ends.dest_be = member->port_be;
+	way->family = member->family;
+	way->tags = member->tags;
+	way->tag[0] = member->tag[0];
+	way->tag[1] = member->tag[1];
+	for (i = 0; i < ETH_ALEN; i++) {
+		way->dmac[i] = member->mac[i];
+		way->smac[i] = olaf_cfg.mac[i];
+	}
+}
+
+/* The way to a child. Returns whether there is one. */
+static __always_inline int olaf_child_way(__u32 job, __u32 rank, struct olaf_round_way *way)
+{
+	struct olaf_child *child = olaf_child_at(job, rank);
+	struct olaf_member member;
+
+	if (!child || !olaf_member_read(&child->member, &member) || !member.last_seen_ns ||
+	    !member.family || !member.port_be)
+		return 0;
+	olaf_round_way_to(way, &member);
+	return 1;
+}
+
+/* Ethernet and tags before the IP header at `ip`. Returns bytes of all headers before the message. */
+static __always_inline __u32 olaf_round_dress_link(struct olaf_entry *staged, __u32 ip_bytes,
+						   const struct olaf_round_way *way)
+{
+	__u32 tags = way->tags > 2 ? 2 : way->tags;
+	__u32 bytes = ETH_HLEN + 4 * tags + ip_bytes;
+	__be16 *to = olaf_frame_of(staged, bytes), *tagged;
+
+	__builtin_memcpy(to, way->dmac, ETH_ALEN);
+	__builtin_memcpy(to + 3, way->smac, ETH_ALEN);
+	tagged = to + 6;
+	if (tags > 0) {
+		tagged[0] = way->tag[0].proto_be;
+		tagged[1] = way->tag[0].tci_be;
+		tagged += 2;
+	}
+	if (tags > 1) {
+		tagged[0] = way->tag[1].proto_be;
+		tagged[1] = way->tag[1].tci_be;
+		tagged += 2;
+	}
+	*tagged = way->family == 4 ? bpf_htons(ETH_P_IP) : bpf_htons(ETH_P_IPV6);
+	return bytes;
+}
+
+/*
+ * All headers around the staged message, which has so many lanes that add up to `lanes_sum`.
+ * Returns how many bytes they have before the message.
+ */
+static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 lanes,
+					      __u64 lanes_sum, const struct olaf_round_way *way)
+{
+	__u32 message_bytes = sizeof(struct olaf_header) + 8 * lanes;
+	const __u32 *words = (const __u32 *)&staged->message;
+	struct olaf_headers6 *h;
+	__u16 checksum;
+	__u64 sum;
+	__u32 i;
+
+	if (way->family == 4) {
+		olaf_compose4(&staged->message, message_bytes, &way->ends);
+		return olaf_round_dress_link(staged, sizeof(struct olaf_headers4), way);
+	}
+	h = olaf_compose6(&staged->message, message_bytes, &way->ends);
+	sum = olaf_pseudo_sum6((const __be16 *)&h->ip.saddr, &h->udp) + lanes_sum;
+#pragma clang loop unroll(full)
+	for (i = 0; i < sizeof(staged->message) / 4; i++)
+		sum += words[i];
+	checksum = olaf_checksum_fold(sum);
+	h->udp.check = checksum ? checksum : 0xffff;
+	return olaf_round_dress_link(staged, sizeof(*h), way);
+}
+
+/* Leaves the UDP checksum of the staged headers to a device, as a socket does. */
+static __always_inline void olaf_round_sum_partly(struct olaf_entry *staged, __u32 header_bytes,
+						  __u32 family)
+{
+	struct udphdr *udp = (void *)&staged->message - sizeof(*udp);
+	__u32 ip_bytes = family == 4 ? sizeof(struct olaf_headers4) : sizeof(struct olaf_headers6);
+
+	udp->check = olaf_partial_checksum(staged, header_bytes, header_bytes - ip_bytes, family);
+}
+
+/*
+ * Sum of a buffer's lanes for UDP checksums. Under its slot's lock. A function by itself, because the
+ * verifier follows whatever comes behind such a loop once for each number of lanes.
+ */
+__noinline __u64 olaf_round_sum(__u32 buffer_index, __u32 count)
+{
+	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+
+	return lanes ? olaf_lanes_sum(lanes, olaf_clamp(count, 1, olaf_cfg.max_lanes)) : 0;
+}
+
+/* The same of a result, worked out when it is first asked for. */
+static __always_inline __u64 olaf_round_result_sum(struct olaf_round_buffer *buffer,
+						   __u32 buffer_index, __u32 count)
+{
+	if (!buffer->lanes_sum)
+		buffer->lanes_sum = olaf_round_sum(buffer_index, count);
+	return buffer->lanes_sum;
+}
+
+/*
+ * The staged headers and message, `header_bytes` and a header, become the frame, with so many lanes
+ * behind them. Returns 0, or -1: the frame can't be that long, and is spoilt.
+ */
+static __always_inline int olaf_round_put(struct xdp_md *ctx, struct olaf_entry *staged,
+					  __u32 header_bytes, const __u64 *lanes, __u32 count)
+{
+	__u32 head = olaf_clamp(header_bytes + sizeof(struct olaf_header), ETH_HLEN,
+				OLAF_MAX_HEADERS + sizeof(struct olaf_header));
+	__u32 bytes = olaf_clamp(8 * count, 8, 8 * olaf_cfg.max_lanes);
+	int delta = (int)head - (int)bpf_xdp_get_buff_len(ctx);
+
+	if (count)
+		delta += bytes;
+	if ((delta && bpf_xdp_adjust_tail(ctx, delta)) ||
+	    bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(staged, header_bytes), head))
+		return -1;
+	return count && bpf_xdp_store_bytes(ctx, head, (void *)lanes, bytes) ? -1 : 0;
+}
+
+#endif /* OLAF_ROUND_FRAME_BPF_H */

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The line: results that wait for a frame to leave in, oldest first.
+ *
+ * Map olaf_lines: key OLAF_LINE_PLACES x setup.first_slot + place, value the index of a buffer. A
+ * job's places are a ring, whose ends are in its struct olaf_line and under that lock. A buffer
+ * joins when it becomes DONE. It leaves when nobody is owed its result any more; it may then be in
+ * line twice, if it gave way to a newer chunk, and that does no harm. A result for which there was
+ * no place is had by asking again.
+ *
+ * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once.
+ */
+#ifndef OLAF_ROUND_LINE_BPF_H
+#define OLAF_ROUND_LINE_BPF_H
+
+#include "bpf/rounds/slots.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* OLAF_LINE_PLACES x round_slots, set by the loader */
+	__type(key, __u32);
+	__type(value, __u32);
+} olaf_lines SEC(".maps");
+
+/* Buffers at the head of a line that one look may find empty. */
+#define OLAF_LINE_LOOKS 8
+
+/* A result for a member: to be delivered by whoever holds this. */
+struct olaf_delivery {
+	__u32 buffer; /* olaf_round_buffer_of() */
+	__u32 rank;
+};
+
+static __always_inline __u32 olaf_line_length(const struct olaf_line *line)
+{
+	return *(volatile __u32 *)&line->tail - *(volatile __u32 *)&line->head;
+}
+
+static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 position)
+{
+	__u32 places = OLAF_LINE_PLACES * job->setup.slots;
+	__u32 index = OLAF_LINE_PLACES * job->setup.first_slot + (position & (places - 1));
+
+	return bpf_map_lookup_elem(&olaf_lines, &index);
+}
+
+/* The buffer's result is owed to members. Under its slot's lock. */
+static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
+{
+	__u32 *place;
+
+	if (!olaf_lock(&job->line.lock))
+		return;
+	place = olaf_line_place(job, job->line.tail);
+	if (place && olaf_line_length(&job->line) < OLAF_LINE_PLACES * job->setup.slots) {
+		*place = buffer;
+		*(volatile __u32 *)&job->line.tail += 1;
+	}
+	olaf_unlock(&job->line.lock);
+}
+
+/* The buffer's lanes are the result: every child is owed it. Under the slot's lock. */
+static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index, __u32 slot_index,
+					    __u32 which)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
+	struct olaf_round_buffer *buffer;
+	__u32 i;
+
+	if (!slot)
+		return;
+	buffer = &slot->buffer[which & 1];
+	buffer->lanes_sum = 0;
+	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
+	olaf_count_job(job_index, completed);
+	if (buffer->flags & OLAF_FLAG_PARTIAL)
+		olaf_count_job(job_index, partial);
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] =
+			olaf_ranks_below(job->setup.children, i);
+	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
+}
+
+/* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
+static __always_inline __u32 olaf_owed_take_word(__u64 *word)
+{
+	__u64 seen = *(volatile __u64 *)word, bit = seen & -seen;
+
+	/* Somebody may take the same one: then this frame goes without. */
+	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
+		return OLAF_NO_RANK;
+	return olaf_lowest_bit(bit);
+}
+
+/* Takes the lowest rank that is owed the buffer's result. Returns it, or OLAF_NO_RANK. */
+static __always_inline __u32 olaf_owed_take(struct olaf_round_buffer *buffer)
+{
+	__u32 i, rank;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		rank = olaf_owed_take_word(&buffer->owed.word[i]);
+		if (rank != OLAF_NO_RANK)
+			return 64 * i + rank;
+	}
+	return OLAF_NO_RANK;
+}
+
+static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
+{
+	return *(volatile __u64 *)&buffer->owed.word[0] || *(volatile __u64 *)&buffer->owed.word[1] ||
+	       *(volatile __u64 *)&buffer->owed.word[2] || *(volatile __u64 *)&buffer->owed.word[3];
+}
+
+/* Takes the next delivery of the line. Under its lock. Returns whether there was one. */
+static __always_inline int olaf_line_take(struct olaf_job *job, struct olaf_delivery *delivery)
+{
+	struct olaf_line *line = &job->line;
+	struct olaf_round_slot *slot;
+	struct olaf_round_buffer *buffer;
+	__u32 *place, i;
+
+	for (i = 0; i < OLAF_LINE_LOOKS; i++) {
+		if (!olaf_line_length(line))
+			return 0;
+		place = olaf_line_place(job, line->head);
+		slot = place ? olaf_round_slot_at(*place / OLAF_ROUND_BUFFERS) : NULL;
+		if (!slot)
+			return 0;
+		buffer = &slot->buffer[*place & 1];
+		delivery->buffer = *place;
+		delivery->rank = olaf_owed_take(buffer);
+		if (!olaf_owes(buffer))
+			*(volatile __u32 *)&line->head += 1;
+		if (delivery->rank != OLAF_NO_RANK)
+			return 1;
+	}
+	return 0;
+}
+
+/* The next delivery of the job's. Returns whether there is one, which is the caller's then. */
+static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
+{
+	int taken;
+
+	if (!olaf_line_length(&job->line) || !olaf_lock(&job->line.lock))
+		return 0;
+	taken = olaf_line_take(job, delivery);
+	olaf_unlock(&job->line.lock);
+	return taken;
+}
+
+#endif /* OLAF_ROUND_LINE_BPF_H */

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A job's message at hand: CONTRIBUTION, RESULT or CONTROL (docs/rounds.md).
+ *
+ * Map olaf_round_messages: key 0, value struct olaf_round_message, one copy a CPU. Writer and
+ * reader: the XDP program, for the frame it runs on, whose place in the frame struct olaf_arrival
+ * says.
+ */
+#ifndef OLAF_ROUND_MESSAGE_BPF_H
+#define OLAF_ROUND_MESSAGE_BPF_H
+
+#include "bpf/counters.bpf.h"
+#include "bpf/packet/checksum.bpf.h"
+#include "bpf/packet/update.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
+
+struct olaf_round_message {
+	__u32 job; /* index of its job */
+	__u32 type; /* enum olaf_message_type */
+	__u32 flags; /* OLAF_FLAG_*, all of them */
+	__u32 rank; /* CONTRIBUTION, CONTROL: the sender's; RESULT: this node's at its parent */
+	__u32 round;
+	__u32 chunk;
+	__u32 chunks; /* CONTROL, WAIT: how many haven't asked */
+	__u32 count; /* CONTROL: enum olaf_control_action */
+	__u32 generation;
+	__s32 exponent; /* CONTROL: enum olaf_control_status */
+	__u32 pool;
+	__u32 pad;
+	__u64 generated_ns;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct olaf_round_message);
+} olaf_round_messages SEC(".maps");
+
+static __always_inline struct olaf_round_message *olaf_round_message_here(void)
+{
+	__u32 zero = 0;
+
+	return bpf_map_lookup_elem(&olaf_round_messages, &zero);
+}
+
+/* The header that the entrance has seen; NULL if the frame ends before. */
+static __always_inline const struct olaf_header *olaf_round_header(struct xdp_md *ctx,
+								   const struct olaf_arrival *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const struct olaf_header *header =
+		olaf_at(data, a->update.l4_offset) + sizeof(struct udphdr);
+
+	return (void *)(header + 1) <= end ? header : NULL;
+}
+
+/* Takes the header's fields over, in host order. */
+static __always_inline void olaf_round_read(const struct olaf_header *header,
+					    struct olaf_round_message *m)
+{
+	m->flags = bpf_ntohs(header->flags_be);
+	m->rank = bpf_ntohl(header->worker_be);
+	m->round = bpf_ntohl(header->sequence_be);
+	m->count = bpf_ntohl(header->count_be);
+	m->generated_ns = bpf_be64_to_cpu(header->generated_ns_be);
+	m->chunk = bpf_ntohl(header->chunk_be);
+	m->chunks = bpf_ntohl(header->chunks_be);
+	m->generation = bpf_ntohl(header->generation_be);
+	m->exponent = (__s16)bpf_ntohs(header->exponent_be);
+	m->pool = header->pool;
+}
+
+/* What any job's message must be. OLAF_FRAME_ROUND, or malformed. */
+static __always_inline int olaf_round_check(const struct olaf_round_message *m, __u32 lanes)
+{
+	if (m->type == OLAF_CONTROL)
+		return lanes ? olaf_malformed(OLAF_MALFORMED_LANES) : OLAF_FRAME_ROUND;
+	if (m->chunk >= m->chunks && !(m->flags & OLAF_FLAG_STALE))
+		return olaf_malformed(OLAF_MALFORMED_CHUNK);
+	if (m->type == OLAF_CONTRIBUTION && !m->count)
+		return olaf_malformed(OLAF_MALFORMED_COUNT);
+	return OLAF_FRAME_ROUND;
+}
+
+/*
+ * Reads the message, of a job that is here, into *m, and its lengths into *a. OLAF_FRAME_ROUND, or
+ * malformed. The entrance has parsed as far as the message's type.
+ */
+static __always_inline int olaf_round_parse(struct xdp_md *ctx, struct olaf_arrival *a,
+					    struct olaf_round_message *m)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	__u32 offset = olaf_clamp(a->update.l4_offset, OLAF_MIN_HEADERS - sizeof(struct udphdr),
+				  OLAF_MAX_HEADERS - sizeof(struct udphdr));
+	struct udphdr *udp = olaf_at(data, offset);
+	struct olaf_header *header = (void *)(udp + 1);
+	int frame;
+
+	if ((void *)(header + 1) > end)
+		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	frame = olaf_check_lengths(ctx, data, end, 0, a, offset);
+	if (frame != OLAF_FRAME_UPDATE)
+		return frame;
+	a->update.lanes = bpf_ntohs(header->lanes_be);
+	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
+	olaf_round_read(header, m);
+	frame = olaf_round_check(m, a->update.lanes);
+	if (frame != OLAF_FRAME_ROUND || !a->update.lanes)
+		return frame;
+	frame = olaf_verify(ctx, a);
+	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
+}
+
+#endif /* OLAF_ROUND_MESSAGE_BPF_H */

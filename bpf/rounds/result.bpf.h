@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What a child gets: the result of a chunk, or STALE. Global functions, verified once: each writes
+ * the frame at hand, and the caller sends it.
+ */
+#ifndef OLAF_ROUND_RESULT_BPF_H
+#define OLAF_ROUND_RESULT_BPF_H
+
+#include "bpf/arrival.bpf.h"
+#include "bpf/depart/partial.bpf.h"
+#include "bpf/rounds/frame.bpf.h"
+#include "bpf/rounds/message.bpf.h"
+
+/* What became of a frame that a result was to be written into. */
+enum olaf_written {
+	OLAF_WRITTEN = 0,
+	OLAF_UNREACHABLE = 1, /* the member's address isn't known: the frame is as it was */
+	OLAF_SPOILT = 2, /* it can't be made long enough */
+};
+
+/*
+ * In generic mode an skb may leave its UDP checksum to the device, which adds up from where UDP
+ * began. Then UDP must begin there again. Returns whether the frame can carry the message.
+ */
+static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a,
+						    struct olaf_entry *staged, __u32 header_bytes,
+						    __u32 family)
+{
+	if (!olaf_is_partial(a))
+		return olaf_may_carry(a);
+	if (header_bytes != a->update.header_bytes)
+		return 0;
+	olaf_round_sum_partly(staged, header_bytes, family);
+	return 1;
+}
+
+/*
+ * The buffer's result for `rank` becomes the frame at hand. Under its slot's lock. Returns enum
+ * olaf_written.
+ */
+__noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank, __u32 flags)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
+	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	struct olaf_round_buffer *buffer;
+	struct olaf_round_way way = {};
+	struct olaf_job *job;
+	__u32 count, header_bytes;
+	__u64 sum = 0;
+
+	if (!slot || !lanes || !m || !a || !staged)
+		return OLAF_UNREACHABLE;
+	job = olaf_job_at(m->job);
+	if (!job || !olaf_child_way(m->job, rank, &way))
+		return OLAF_UNREACHABLE;
+	buffer = &slot->buffer[buffer_index & 1];
+	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
+	olaf_result_head(&staged->message, job, rank, flags | buffer->flags, count);
+	olaf_round_say(&staged->message, buffer);
+	if (way.family == 6)
+		sum = olaf_round_result_sum(buffer, buffer_index, count);
+	header_bytes = olaf_round_dress(staged, count, sum, &way);
+	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
+		return OLAF_SPOILT;
+	return olaf_round_put(ctx, staged, header_bytes, lanes, count) ? OLAF_SPOILT : OLAF_WRITTEN;
+}
+
+/*
+ * STALE for the sender of the message at hand, naming a round and chunk, becomes the frame. Returns
+ * enum olaf_written.
+ */
+__noinline int olaf_stale_write(struct xdp_md *ctx, __u32 round, __u32 chunk)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	struct olaf_round_way way = {};
+	struct olaf_header *header;
+	struct olaf_job *job;
+	__u32 header_bytes;
+
+	if (!m || !a || !staged)
+		return OLAF_UNREACHABLE;
+	job = olaf_job_at(m->job);
+	if (!job || !olaf_child_way(m->job, m->rank, &way))
+		return OLAF_UNREACHABLE;
+	header = &staged->message;
+	olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0);
+	header->sequence_be = bpf_htonl(round);
+	header->chunk_be = bpf_htonl(chunk);
+	header->chunks_be = bpf_htonl(m->chunks);
+	header->named_be = bpf_htonl(m->generation);
+	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
+	header->exponent_be = 0;
+	header_bytes = olaf_round_dress(staged, 0, 0, &way);
+	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
+		return OLAF_SPOILT;
+	return olaf_round_put(ctx, staged, header_bytes, NULL, 0) ? OLAF_SPOILT : OLAF_WRITTEN;
+}
+
+#endif /* OLAF_ROUND_RESULT_BPF_H */

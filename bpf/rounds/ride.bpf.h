@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A frame that is free carries the next result in line to whichever member is next: one frame in,
+ * one frame out. Where more results wait than frames will come, TC sends the rest as clones.
+ */
+#ifndef OLAF_ROUND_RIDE_BPF_H
+#define OLAF_ROUND_RIDE_BPF_H
+
+#include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/up.bpf.h"
+
+/* Deliveries that one frame tries: members that were never heard from can't be reached. */
+#define OLAF_RIDE_TRIES 4
+
+/*
+ * Writes the delivery into the frame at hand. Returns enum olaf_written; what can't be delivered is
+ * counted.
+ */
+static __always_inline int olaf_deliver(struct xdp_md *ctx, __u32 job,
+					const struct olaf_delivery *delivery)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
+	int written = OLAF_UNREACHABLE;
+
+	if (slot && olaf_lock(&slot->lock)) {
+		/* It may have given way to a newer chunk since it was taken from the line. */
+		if (slot->buffer[delivery->buffer & 1].state == OLAF_ROUND_DONE)
+			written = olaf_result_write(ctx, delivery->buffer, delivery->rank, 0);
+		olaf_unlock(&slot->lock);
+	}
+	if (written == OLAF_WRITTEN)
+		olaf_count_job(job, riding);
+	else
+		olaf_count_job(job, undelivered);
+	return written;
+}
+
+/* Do more results wait than frames will come for? At most half of the slots' may. */
+static __always_inline int olaf_line_is_long(const struct olaf_job *job,
+					     const struct olaf_round_message *m)
+{
+	__u32 length = olaf_line_length(&job->line);
+
+	if (!length)
+		return 0;
+	return length > job->setup.slots / 2 || (m->flags & OLAF_FLAG_FLUSH) ||
+	       (m->type == OLAF_RESULT && *(volatile __u32 *)&job->flushing);
+}
+
+/* Carries what the frame at hand can. Returns enum olaf_round_act. */
+__noinline int olaf_carry(struct xdp_md *ctx)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_delivery delivery = {};
+	struct olaf_job *job;
+	int i, written;
+
+	if (!a || !m)
+		return OLAF_ROUND_LEAVE;
+	job = olaf_job_at(m->job);
+	if (!job)
+		return OLAF_ROUND_LEAVE;
+	if (olaf_line_is_long(job, m))
+		return olaf_order_write(ctx, a, m->job, OLAF_ROUND_COPY);
+	for (i = 0; i < OLAF_RIDE_TRIES; i++) {
+		if (!olaf_line_next(job, &delivery))
+			return OLAF_ROUND_LEAVE;
+		written = olaf_deliver(ctx, m->job, &delivery);
+		if (written != OLAF_UNREACHABLE)
+			return written == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+	}
+	return OLAF_ROUND_LEAVE;
+}
+
+#endif /* OLAF_ROUND_RIDE_BPF_H */

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <string>
+
+#include <olaf/rounds.h>
+#include <olaf/segments.hpp>
+
+#include "collective_impl.hpp"
+
+namespace olaf {
+namespace {
+
+Result<void> check(const CollectiveOptions &options) {
+    const auto refuse = [&](std::string reason) {
+        return fail("take part in", "job " + std::to_string(options.job), 0, {}, std::move(reason));
+    };
+    if (options.job == OLAF_EVERY_WORKER)
+        return refuse("that id is nobody's");
+    if (options.rank >= OLAF_RANKS)
+        return refuse("ranks are 0 to " + std::to_string(OLAF_RANKS - 1));
+    if (options.workers == 0)
+        return refuse("say how many workers it has");
+    if (options.ahead == 0)
+        return refuse("exponents must travel ahead by at least one chunk");
+    return validate({.format = options.format, .max_count = options.workers});
+}
+
+} // namespace
+
+Collective::Collective(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Collective::Collective(Collective &&) noexcept = default;
+Collective &Collective::operator=(Collective &&) noexcept = default;
+Collective::~Collective() = default;
+
+Result<Collective> Collective::make(const CollectiveOptions &options) {
+    if (auto valid = check(options); !valid)
+        return std::unexpected(valid.error());
+    const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());
+    const std::size_t lanes = options.lanes == 0 ? room : options.lanes;
+    if (lanes > room || lanes < (options.checksum ? 2U : 1U))
+        return fail("take part in", "job " + std::to_string(options.job), 0,
+                    "lower the lanes or raise the MTU",
+                    "a frame has room for " + std::to_string(room) + " lanes");
+    auto socket = UdpSocket::connected_to(
+        options.node, {.receive = options.receive_buffer, .send = options.send_buffer});
+    if (!socket)
+        return std::unexpected(socket.error());
+    return Collective(
+        std::make_unique<Impl>(options, static_cast<std::uint16_t>(lanes), std::move(*socket)));
+}
+
+Result<void> Collective::join() {
+    return impl_->join();
+}
+
+Result<Collective::Operation> Collective::allreduce_async(std::span<float> vector) {
+    const auto number = impl_->add(Impl::Element::f32, vector.data(), vector.size());
+    if (!number)
+        return std::unexpected(number.error());
+    return Operation(impl_.get(), *number);
+}
+Result<Collective::Operation> Collective::allreduce_async(std::span<std::int64_t> vector) {
+    const auto number = impl_->add(Impl::Element::i64, vector.data(), vector.size());
+    if (!number)
+        return std::unexpected(number.error());
+    return Operation(impl_.get(), *number);
+}
+Result<Collective::Operation> Collective::allreduce_async(std::span<std::int32_t> vector) {
+    const auto number = impl_->add(Impl::Element::i32, vector.data(), vector.size());
+    if (!number)
+        return std::unexpected(number.error());
+    return Operation(impl_.get(), *number);
+}
+
+Result<SumReport> Collective::Operation::wait() {
+    return impl_->wait(number_);
+}
+bool Collective::Operation::done() const {
+    return impl_->is_done(number_);
+}
+
+Result<void> Collective::poll() {
+    return impl_->poll();
+}
+CollectiveStats Collective::stats() const {
+    return impl_->stats();
+}
+int Collective::fd() const {
+    return impl_->socket().fd();
+}
+
+} // namespace olaf

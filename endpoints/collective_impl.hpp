@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a Collective is made of: collective_vectors.cpp packs and unpacks, collective_progress.cpp
+// sends and receives.
+#pragma once
+
+#include <olaf/collective.hpp>
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "receive_batch.hpp"
+#include "round_child.hpp"
+#include "udp_socket.hpp"
+
+namespace olaf {
+
+class Collective::Impl : private RoundVectors {
+  public:
+    using Clock = std::chrono::steady_clock;
+    enum class Element : std::uint8_t { f32, i32, i64 };
+
+    Impl(const CollectiveOptions &options, std::uint16_t lanes, UdpSocket socket)
+        : options_(options), lanes_(lanes), socket_(std::move(socket)), batch_(kBatch) {
+        begin_anew();
+    }
+
+    Result<void> join();
+    /// Returns the operation's number.
+    Result<std::uint64_t> add(Element element, void *data, std::size_t elements);
+    Result<SumReport> wait(std::uint64_t number);
+    bool is_done(std::uint64_t number) const;
+    Result<void> poll();
+    CollectiveStats stats() const;
+    const UdpSocket &socket() const { return socket_; }
+
+  private:
+    static constexpr std::size_t kBatch = 32;
+
+    struct Vector {
+        std::uint64_t number = 0;
+        std::uint32_t round = 0;
+        Element element = Element::f32;
+        void *data = nullptr;
+        std::size_t elements = 0;
+        std::uint32_t pieces = 0; // of the data
+        std::uint32_t lag = 0;    // pieces follow their exponents by so many chunks
+        std::uint32_t left = 0;   // chunks without a sum
+        std::uint32_t missed = 0;
+        std::vector<std::int16_t> exponents = {}; // of each piece, once agreed
+        SumReport report = {};
+    };
+
+    // RoundVectors
+    std::int16_t contribute(std::uint32_t round, std::uint32_t chunk,
+                            std::span<std::uint64_t> lanes) override;
+    void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
+    void miss(std::uint32_t round, std::uint32_t chunk) override;
+
+    Vector &vector_of(std::uint32_t round);
+    template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
+    std::size_t elements_a_piece(Element element) const;
+    std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
+    void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
+    void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes);
+
+    void begin_anew();
+    RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
+    Result<void> send_all();
+    Result<std::size_t> receive();
+    template <class Done> Result<void> progress_until(Done done);
+    Result<void> give_up(std::string what, int code = 0,
+                         std::string hint = "join() again, at every worker");
+
+    CollectiveOptions options_;
+    std::uint16_t lanes_;
+    UdpSocket socket_;
+    ReceiveBatch batch_;
+    std::optional<RoundChild> child_;
+    std::optional<Error> broken_;
+    CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
+
+    std::deque<Vector> vectors_;                                    // under way, in order
+    std::deque<std::pair<std::uint64_t, Result<SumReport>>> ended_; // and not waited for yet
+    std::uint64_t next_number_ = 0;
+};
+
+} // namespace olaf

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <olaf/clock.hpp>
+
+#include "collective_impl.hpp"
+
+namespace olaf {
+namespace {
+
+// Bounds poll() under a flood: what is left over waits for the next call.
+constexpr std::size_t kMostBatches = 64;
+
+} // namespace
+
+void Collective::Impl::begin_anew() {
+    RoundVectors &vectors = *this;
+    before_ = child_ ? stats() : CollectiveStats{};
+    child_.emplace(RoundChildOptions{.job = options_.job,
+                                     .rank = options_.rank,
+                                     .lanes = lanes_,
+                                     .format = options_.format,
+                                     .has_checksum = options_.checksum},
+                   vectors);
+    broken_.reset();
+}
+
+CollectiveStats Collective::Impl::stats() const {
+    CollectiveStats sum = before_;
+    const RoundChildStats &stats = child_->stats();
+    sum.sent += stats.sent;
+    sum.repeated += stats.repeated;
+    sum.results += stats.results;
+    sum.partial += stats.partial;
+    sum.late += stats.late;
+    sum.missed += stats.missed;
+    sum.agreed += stats.asked;
+    sum.unasked += stats.unasked;
+    sum.rejected += stats.rejected;
+    return sum;
+}
+
+// All that the child has to send now.
+Result<void> Collective::Impl::send_all() {
+    std::array<olaf_header, kBatch> headers;
+    std::array<std::array<iovec, 2>, kBatch> parts;
+    std::array<mmsghdr, kBatch> messages;
+    const std::int64_t tai = tai_now_ns();
+    for (;;) {
+        std::size_t count = 0;
+        while (count < kBatch) {
+            const auto sending = child_->next(now(), tai);
+            if (!sending)
+                break;
+            headers[count] = sending->header;
+            auto *const lanes = const_cast<std::uint64_t *>(sending->lanes.data());
+            parts[count] = {iovec{.iov_base = &headers[count], .iov_len = sizeof(olaf_header)},
+                            iovec{.iov_base = lanes, .iov_len = sending->lanes.size_bytes()}};
+            messages[count] = {};
+            messages[count].msg_hdr.msg_iov = parts[count].data();
+            messages[count].msg_hdr.msg_iovlen = sending->lanes.empty() ? 1 : 2;
+            count++;
+        }
+        if (count == 0)
+            return {};
+        const auto sent = socket_.send(messages.data(), count, options_.send_patience);
+        before_.unsent += sent.unsent;
+        if (sent.last_errno == EMSGSIZE)
+            return give_up("its frames are too long", EMSGSIZE,
+                           "lower the mtu to that of the interface, at every worker");
+        if (count < kBatch)
+            return {};
+    }
+}
+
+Result<std::size_t> Collective::Impl::receive() {
+    const auto received = batch_.receive(socket_);
+    if (!received)
+        return received;
+    for (std::size_t message = 0; message < *received; message++) {
+        if (batch_.cut_off(message)) {
+            before_.rejected.add(Reject::wrong_length);
+            continue;
+        }
+        const auto bytes = batch_.bytes(message);
+        const std::size_t lanes =
+            bytes.size() < sizeof(olaf_header)
+                ? 0
+                : (bytes.size() - sizeof(olaf_header)) / sizeof(std::uint64_t);
+        static_cast<void>(child_->take(bytes, batch_.lanes(message, lanes), now()));
+    }
+    return received;
+}
+
+Result<void> Collective::Impl::poll() {
+    for (std::size_t i = 0; i < kMostBatches; i++) {
+        if (broken_)
+            return std::unexpected(*broken_);
+        if (auto sent = send_all(); !sent)
+            return sent;
+        const auto received = receive();
+        if (!received)
+            return give_up(received.error().message());
+        if (child_->failure())
+            return give_up(child_->failure()->reason);
+        while (!vectors_.empty() && vectors_.front().left == 0) {
+            Vector &vector = vectors_.front();
+            if (vector.missed == 0)
+                ended_.emplace_back(vector.number, vector.report);
+            else
+                ended_.emplace_back(
+                    vector.number,
+                    fail("sum vectors of", "job " + std::to_string(options_.job), 0,
+                         "lengthen the job's deadline, or raise its threshold or pool",
+                         std::to_string(vector.missed) +
+                             " chunks were summed without this worker, too long ago"));
+            vectors_.pop_front();
+        }
+        if (*received < batch_.size())
+            break;
+    }
+    return {};
+}
+
+// What can't go on: every vector under way fails, and so does every call until join().
+Result<void> Collective::Impl::give_up(std::string what, int code, std::string hint) {
+    broken_ = Error{.operation = "sum vectors of",
+                    .object = "job " + std::to_string(options_.job) + " at " + options_.node.text(),
+                    .code = code,
+                    .reason = std::move(what),
+                    .hint = std::move(hint)};
+    for (const Vector &vector : vectors_)
+        ended_.emplace_back(vector.number, std::unexpected(*broken_));
+    vectors_.clear();
+    return std::unexpected(*broken_);
+}
+
+// Polls and waits until `done()`; fails when nothing moved forward for too long.
+template <class Done> Result<void> Collective::Impl::progress_until(Done done) {
+    const RoundChild::Time began = now();
+    for (;;) {
+        if (done())
+            return {};
+        if (auto polled = poll(); !polled)
+            return polled;
+        if (done())
+            return {};
+        if (auto sent = send_all(); !sent) // what the last results made possible
+            return sent;
+        const RoundChild::Time time = now();
+        const RoundChild::Time progress = std::max(began, child_->last_progress());
+        if (time - progress >= options_.timeout)
+            return give_up("nothing came for " +
+                               std::to_string((time - progress) / std::chrono::milliseconds(1)) +
+                               " ms; missing: " + child_->missing(time),
+                           ETIMEDOUT);
+        const RoundChild::Time end =
+            std::min(options_.timeout - (time - progress),
+                     std::max(RoundChild::Time(0), child_->wakes_at() - time));
+        if (const auto ready = socket_.readable_within(end); !ready)
+            return give_up(ready.error().message());
+    }
+}
+
+Result<void> Collective::Impl::join() {
+    if (!vectors_.empty())
+        static_cast<void>(give_up("the job began anew"));
+    if (child_->is_running() || broken_)
+        begin_anew();
+    child_->join();
+    return progress_until([this] { return child_->is_running(); });
+}
+
+bool Collective::Impl::is_done(std::uint64_t number) const {
+    return vectors_.empty() || number < vectors_.front().number;
+}
+
+Result<SumReport> Collective::Impl::wait(std::uint64_t number) {
+    // What fails has ended, too.
+    static_cast<void>(progress_until([&] { return is_done(number); }));
+    const auto ended =
+        std::ranges::find(ended_, number, [](const auto &each) { return each.first; });
+    if (ended == ended_.end())
+        return fail("wait for a sum", {}, 0, {}, "it was waited for already");
+    auto report = std::move(ended->second);
+    ended_.erase(ended);
+    return report;
+}
+
+} // namespace olaf

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sums vectors with the other workers of a job, inside a host with Olaf (docs/rounds.md).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include <olaf/address.hpp>
+#include <olaf/packing.hpp>
+#include <olaf/reject.hpp>
+
+namespace olaf {
+
+/// All but the rank must be the same at all workers, and as `olaf job set` has it.
+struct CollectiveOptions {
+    Address node = {};         ///< of the host that adds
+    std::uint32_t job = 0;     ///< not OLAF_EVERY_WORKER
+    std::uint32_t rank = 0;    ///< at that host, 0 ... 255
+    std::uint32_t workers = 0; ///< of the whole job, all hosts together
+    Format format = Format::i32x2;
+    bool checksum = true;   ///< end-to-end checksum lane
+    std::size_t mtu = 1500; ///< IP MTU in bytes of the way to the node
+    std::uint16_t lanes =
+        0; ///< of a frame, the checksum lane included; 0: what the MTU has room for
+    /// How many chunks ahead of its data a chunk's exponent travels (float only). A vector of
+    /// more chunks than this takes so many frames more; a shorter one twice as many.
+    std::uint32_t ahead = 64;
+    /// How long nothing may move forward before a call fails and says what is missing.
+    std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+    /// How long a call may wait in all for room in the socket's buffer.
+    std::chrono::nanoseconds send_patience = std::chrono::milliseconds(100);
+    /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
+    int receive_buffer = 4 << 20;
+    int send_buffer = 4 << 20;
+};
+
+/// What became of one vector.
+struct SumReport {
+    std::uint32_t chunks = 0;      ///< messages that it took
+    std::uint32_t least_count = 0; ///< workers in the sum, where the fewest are
+    std::uint32_t partial = 0;     ///< chunks without all workers (threshold, deadline)
+    std::uint32_t late = 0;        ///< chunks without this worker's part
+    std::uint64_t not_finite = 0;  ///< elements that are NaN: some worker's chunk had inf or NaN
+    std::uint64_t clipped = 0;     ///< own elements that didn't fit (only after partial sums)
+};
+
+struct CollectiveStats {
+    std::uint64_t sent = 0;     ///< contributions, first sendings
+    std::uint64_t repeated = 0; ///< contributions sent again
+    std::uint64_t unsent = 0;   ///< messages lost on this host
+    std::uint64_t results = 0;  ///< chunks summed
+    std::uint64_t partial = 0;  ///< of those: without all workers
+    std::uint64_t late = 0;     ///< of those: without this worker's part
+    std::uint64_t missed = 0;   ///< chunks whose sum this worker will never get
+    std::uint64_t agreed = 0;   ///< how often all had to agree on where to begin
+    std::uint64_t unasked = 0;  ///< answers that came twice, or too late
+    RejectCounts rejected;
+};
+
+/// One worker's end of a job. Not thread-safe; nothing moves on but in its calls.
+///
+/// Floats are summed as integers with a block exponent: that of the chunk's largest element at
+/// any worker, on which the workers agree with the chunks before it. So the sum is the same at
+/// all workers, whatever the order. An element's error is at most
+/// workers · 2^-(30 - ⌈log2 workers⌉) of the chunk's largest element (i32x2): 2^-24 for 8
+/// workers. That is below the bound of float32's own additions of elements as large as that one.
+/// Much smaller elements in the same chunk lose more than with float32. A chunk in which any
+/// worker has inf or NaN is NaN throughout, for all.
+///
+/// After an error the job is to begin anew: call join() at every worker.
+class Collective {
+    class Impl;
+
+  public:
+    /// Fails if an option is wrong or the socket can't be opened. Sends nothing.
+    [[nodiscard]] static Result<Collective> make(const CollectiveOptions &options);
+
+    Collective(Collective &&) noexcept;
+    Collective &operator=(Collective &&) noexcept;
+    ~Collective();
+
+    /// Waits until all workers have asked where to begin. Fails after options.timeout without
+    /// news, and says who is missing. Vectors under way are given up.
+    [[nodiscard]] Result<void> join();
+
+    /// A vector under way. Its Collective must live.
+    class Operation {
+      public:
+        /// Waits for the sum; fails as allreduce() does.
+        [[nodiscard]] Result<SumReport> wait();
+        /// Whether wait() returns at once.
+        [[nodiscard]] bool done() const;
+
+      private:
+        friend class Collective;
+        Operation(Impl *impl, std::uint64_t number) : impl_(impl), number_(number) {}
+        Impl *impl_;
+        std::uint64_t number_;
+    };
+
+    /// Puts the sum over all workers in place of `vector`, which isn't to be touched until the
+    /// operation is done. All workers must give vectors of the same sizes in the same order.
+    /// Several may be under way; they are summed in order.
+    [[nodiscard]] Result<Operation> allreduce_async(std::span<float> vector);
+    /// Exact mod 2^64.
+    [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int64_t> vector);
+    /// Exact if the sums fit into 32 bits; always with format i64x1. Fails with i16x4.
+    [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
+
+    /// The same, and waits.
+    template <class Element> [[nodiscard]] Result<SumReport> allreduce(std::span<Element> vector) {
+        auto operation = allreduce_async(vector);
+        if (!operation)
+            return std::unexpected(operation.error());
+        return operation->wait();
+    }
+
+    /// Sends and takes in what there is, without waiting. For workers that compute meanwhile.
+    [[nodiscard]] Result<void> poll();
+    [[nodiscard]] CollectiveStats stats() const;
+    /// For event loops: readable when poll() has something to do.
+    [[nodiscard]] int fd() const;
+
+  private:
+    explicit Collective(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+} // namespace olaf

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a child contributed, by position: chunks of all rounds, counted in the order of sending.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace olaf {
+
+struct KeptChunk {
+    std::uint32_t round = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t chunks = 1;      ///< of the round
+    std::uint32_t lag = 0;         ///< of the round: RoundChild::add()
+    std::int64_t generated_ns = 0; ///< CLOCK_TAI
+    std::int16_t exponent = 0;
+    bool held = false;      ///< its result came, in this generation
+    bool delivered = false; ///< its result was handed on, whenever that was
+    unsigned sendings = 0;  ///< in this generation
+    std::chrono::nanoseconds sent{0};
+    std::vector<std::uint64_t> lanes = {};
+};
+
+/// Not thread-safe. Lanes stay where they are until their chunk is dropped.
+class KeptChunks {
+  public:
+    using Position = std::uint64_t;
+
+    [[nodiscard]] Position begin() const { return begin_; }
+    [[nodiscard]] Position end() const { return begin_ + chunks_.size(); }
+    /// Precondition: begin() <= position < end().
+    [[nodiscard]] KeptChunk &operator[](Position position) { return chunks_[position - begin_]; }
+    [[nodiscard]] const KeptChunk &operator[](Position position) const {
+        return chunks_[position - begin_];
+    }
+    /// What was dropped was held.
+    [[nodiscard]] bool is_held(Position position) const {
+        return position < begin_ || (position < end() && (*this)[position].held);
+    }
+
+    /// Appends one, with `lanes` lanes of memory that may be used ones.
+    KeptChunk &append(KeptChunk chunk, std::size_t lanes) {
+        if (!spare_.empty()) {
+            chunk.lanes = std::move(spare_.back());
+            spare_.pop_back();
+        }
+        chunk.lanes.resize(lanes);
+        if (places_.empty() || places_.back().round != chunk.round)
+            places_.push_back({.round = chunk.round, .first = end() - chunk.chunk});
+        return chunks_.emplace_back(std::move(chunk));
+    }
+    /// Drops the oldest. Precondition: there is one.
+    void drop() {
+        spare_.push_back(std::move(chunks_.front().lanes));
+        chunks_.pop_front();
+        begin_++;
+        while (places_.size() > 1 && places_[1].first <= begin_)
+            places_.pop_front();
+    }
+
+    /// Where a chunk is kept.
+    [[nodiscard]] std::optional<Position> find(std::uint32_t round, std::uint32_t chunk) const {
+        for (auto place = places_.rbegin(); place != places_.rend(); ++place) {
+            if (place->round != round)
+                continue;
+            const Position position = place->first + chunk;
+            const bool there = position >= begin_ && position < end();
+            if (there && (*this)[position].round == round)
+                return position;
+            return {};
+        }
+        return {};
+    }
+
+  private:
+    struct Place {
+        std::uint32_t round;
+        Position first; // of its chunk 0
+    };
+
+    Position begin_ = 0;
+    std::deque<KeptChunk> chunks_;
+    std::deque<Place> places_;
+    std::vector<std::vector<std::uint64_t>> spare_;
+};
+
+} // namespace olaf

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "round_child.hpp"
+
+#include <algorithm>
+
+namespace olaf {
+
+std::uint32_t RoundChild::add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns) {
+    waiting_.push_back({.round = next_round_,
+                        .chunks = chunks,
+                        .lag = lag,
+                        .next = 0,
+                        .generated_ns = generated_ns});
+    return next_round_++;
+}
+
+bool RoundChild::is_idle() const {
+    return waiting_.empty() && lacking_ == kept_.end();
+}
+
+// docs/rounds.md, "The window".
+bool RoundChild::may_send_next() const {
+    if (!has_next() || next_ - oldest_ >= window())
+        return false;
+    std::uint32_t chunk = 0, lag = 0;
+    if (next_ < kept_.end()) {
+        chunk = kept_[next_].chunk;
+        lag = kept_[next_].lag;
+    } else {
+        chunk = waiting_.front().next;
+        lag = waiting_.front().lag;
+    }
+    const Position before = last_in_slot_[slot_of(chunk)];
+    if (before != kNowhere && !kept_.is_held(before))
+        return false;
+    return chunk < lag || lag == 0 || kept_.is_held(next_ - lag);
+}
+
+// The next chunk that was never sent.
+void RoundChild::pack_next() {
+    Waiting &vector = waiting_.front();
+    KeptChunk &kept = kept_.append({.round = vector.round,
+                                    .chunk = vector.next,
+                                    .chunks = vector.chunks,
+                                    .lag = vector.lag,
+                                    .generated_ns = vector.generated_ns},
+                                   options_.lanes);
+    const auto data = std::span(kept.lanes).first(options_.lanes - (options_.has_checksum ? 1 : 0));
+    kept.exponent = vectors_->contribute(kept.round, kept.chunk, data);
+    if (options_.has_checksum)
+        kept.lanes.back() = checksum(data);
+    if (++vector.next == vector.chunks)
+        waiting_.pop_front();
+}
+
+RoundChild::Sending RoundChild::contribution(Position position, Time now, bool flush) {
+    KeptChunk &kept = kept_[position];
+    kept.sendings++;
+    (kept.sendings == 1 ? stats_.sent : stats_.repeated)++;
+    if (kept.sendings == 1)
+        kept.sent = now;
+    due_.push({.at = now + timeout_.after(kept.sendings),
+               .position = position,
+               .sendings = kept.sendings});
+    return {.header = encode(RoundContribution{.job = options_.job,
+                                               .rank = options_.rank,
+                                               .round = kept.round,
+                                               .generated_ns = kept.generated_ns,
+                                               .chunk = kept.chunk,
+                                               .chunks = kept.chunks,
+                                               .generation = generation_,
+                                               .exponent = kept.exponent,
+                                               .lanes = options_.lanes,
+                                               .format = options_.format,
+                                               .has_checksum = options_.has_checksum,
+                                               .flush = flush}),
+            .lanes = kept.lanes};
+}
+
+RoundChild::Sending RoundChild::send_next(Time now) {
+    const Position position = next_;
+    if (position == kept_.end())
+        pack_next();
+    last_in_slot_[slot_of(kept_[position].chunk)] = position;
+    next_++;
+    move_on();
+    return contribution(position, now, !may_send_next());
+}
+
+// Takes what was answered meanwhile, or sent again, off the top.
+void RoundChild::forget_answered() {
+    while (!due_.empty()) {
+        const Due &top = due_.top();
+        if (!kept_.is_held(top.position) && kept_[top.position].sendings == top.sendings)
+            return;
+        due_.pop();
+    }
+}
+
+std::optional<RoundChild::Sending> RoundChild::send_again(Time now) {
+    forget_answered();
+    if (due_.empty() || due_.top().at > now)
+        return {};
+    const Position position = due_.top().position;
+    due_.pop();
+    forget_answered();
+    const bool last = (due_.empty() || due_.top().at > now) && !may_send_next();
+    return contribution(position, now, last);
+}
+
+std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_ns) {
+    if (failure_)
+        return {};
+    if (state_ == State::strange && (joining_ || has_next()))
+        ask();
+    if (state_ == State::asking)
+        return send_sync(now, tai_ns);
+    if (state_ != State::running)
+        return {};
+    if (auto again = send_again(now))
+        return again;
+    if (may_send_next())
+        return send_next(now);
+    return {};
+}
+
+RoundChild::Time RoundChild::wakes_at() const {
+    if (failure_)
+        return kNever;
+    if (state_ == State::strange)
+        return joining_ || has_next() ? Time(0) : kNever;
+    if (state_ == State::asking)
+        return ask_at_;
+    if (may_send_next())
+        return Time(0);
+    // What was answered meanwhile wakes too early at worst.
+    return due_.empty() ? kNever : due_.top().at;
+}
+
+// No member can be further behind than what is kept (docs/rounds.md, "The window").
+void RoundChild::drop_old() {
+    while (kept_.begin() < std::min(oldest_, lacking_) && kept_.end() - kept_.begin() > most_kept_)
+        kept_.drop();
+}
+
+std::string RoundChild::missing(Time now) const {
+    if (failure_)
+        return failure_->reason;
+    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_heard_);
+    const bool heard = last_heard_ > Time(0);
+    std::string silence = "the node hasn't answered at all";
+    if (heard)
+        silence = "the node has been silent for " + std::to_string(silent.count()) + " ms";
+    if (state_ == State::strange)
+        return "nothing";
+    if (state_ == State::asking && wait_)
+        return "rank " + std::to_string(wait_->rank) + " hasn't asked where to begin yet" +
+               (wait_->missing > 1
+                    ? ", nor have " + std::to_string(wait_->missing - 1) + " other members"
+                    : "") +
+               (silent > std::chrono::seconds(1) ? "; " + silence : "");
+    if (state_ == State::asking)
+        return silence;
+    if (is_idle())
+        return "nothing";
+    const Place place = first_lacking();
+    return "the sum of chunk " + std::to_string(place.chunk) + " of round " +
+           std::to_string(place.round) +
+           (heard && silent < std::chrono::seconds(1) ? "; the node answers, so a member is missing"
+                                                      : "; " + silence);
+}
+
+} // namespace olaf

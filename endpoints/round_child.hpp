@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A worker's side of a job (docs/rounds.md), without sockets and clocks: what to send next, and
+// what an answer means. round_child.cpp sends, round_child_results.cpp takes results,
+// round_child_sync.cpp agrees with the other members.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include <olaf/result.hpp>
+
+#include "kept_chunks.hpp"
+#include "round_message.hpp"
+#include "round_timeout.hpp"
+
+namespace olaf {
+
+/// The vectors that a RoundChild sums.
+class RoundVectors {
+  public:
+    virtual ~RoundVectors() = default;
+    /// Packs this member's part of a chunk, without the checksum lane; returns its exponent.
+    /// Called once for each chunk, in order.
+    virtual std::int16_t contribute(std::uint32_t round, std::uint32_t chunk,
+                                    std::span<std::uint64_t> lanes) = 0;
+    /// The sum. Called once for each chunk, in any order; `lanes` without the checksum lane.
+    virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
+    /// Instead: the others went on without this member, and the node doesn't have the sum any more.
+    virtual void miss(std::uint32_t round, std::uint32_t chunk) = 0;
+};
+
+struct RoundChildOptions {
+    std::uint32_t job = 0;
+    std::uint32_t rank = 0;
+    std::uint16_t lanes = 0; ///< of every contribution, checksum lane included
+    Format format = Format::i32x2;
+    bool has_checksum = true;
+    std::uint8_t pool = 16; ///< at most 2^pool chunks under way
+};
+
+struct RoundChildStats {
+    std::uint64_t sent = 0;     ///< contributions, first sendings
+    std::uint64_t repeated = 0; ///< contributions sent again
+    std::uint64_t results = 0;  ///< chunks that were summed
+    std::uint64_t partial = 0;  ///< of those: without all members
+    std::uint64_t late = 0;     ///< of those: without this one's contribution
+    std::uint64_t missed = 0;   ///< chunks whose sum this member will never get
+    std::uint64_t asked = 0;    ///< how often all had to agree on where to begin
+    std::uint64_t unasked = 0;  ///< answers that came twice, or too late
+    RejectCounts rejected;
+};
+
+/// Not thread-safe. Times are of any one clock that never goes back.
+class RoundChild {
+  public:
+    using Time = std::chrono::nanoseconds;
+    static constexpr Time kNever = Time::max();
+
+    /// `vectors` must live longer.
+    RoundChild(const RoundChildOptions &options, RoundVectors &vectors)
+        : options_(options), vectors_(&vectors) {}
+
+    /// Queues the next vector, of `chunks` > 0 chunks, and returns its round. Chunk c >= lag is
+    /// packed only once chunk c - lag of the same vector was taken.
+    std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns);
+    /// The round that the next add() returns.
+    [[nodiscard]] std::uint32_t next_round() const { return next_round_; }
+    /// Asks where to begin even if there is nothing to send yet.
+    void join() { joining_ = true; }
+    /// Whether all members have agreed and this one may contribute.
+    [[nodiscard]] bool is_running() const { return state_ == State::running; }
+    /// Whether every chunk of every vector that was added has been summed, or missed.
+    [[nodiscard]] bool is_idle() const;
+
+    struct Sending {
+        olaf_header header;
+        std::span<const std::uint64_t> lanes; ///< as long as nothing is taken
+    };
+    /// A message to be sent to the node now. To be asked again until there is none.
+    /// `tai_ns`: CLOCK_TAI.
+    [[nodiscard]] std::optional<Sending> next(Time now, std::int64_t tai_ns);
+    /// When next() has something even if nothing arrives; kNever if it hasn't.
+    [[nodiscard]] Time wakes_at() const;
+
+    /// Takes in a message of the node's, and says why if it's none.
+    Decoded<void> take(std::span<const std::byte> message, std::span<const std::uint64_t> lanes,
+                       Time now);
+
+    /// What can't be mended: nothing is sent and taken any more.
+    [[nodiscard]] const std::optional<Error> &failure() const { return failure_; }
+    /// What is waited for, for a person: "rank 3 hasn't asked yet".
+    [[nodiscard]] std::string missing(Time now) const;
+    /// When something last came that brought this forward.
+    [[nodiscard]] Time last_progress() const { return last_progress_; }
+    [[nodiscard]] const RoundChildStats &stats() const { return stats_; }
+    /// p, as agreed.
+    [[nodiscard]] std::uint8_t pool() const { return pool_; }
+
+  private:
+    using Position = KeptChunks::Position;
+    static constexpr Position kNowhere = std::numeric_limits<Position>::max();
+    enum class State : std::uint8_t { strange, asking, running };
+
+    // A vector whose chunks haven't all been packed.
+    struct Waiting {
+        std::uint32_t round, chunks, lag, next;
+        std::int64_t generated_ns;
+    };
+    // Where a chunk is: of which round, and which of its chunks.
+    struct Place {
+        std::uint32_t round, chunk;
+    };
+    struct Due {
+        Time at;
+        Position position;
+        unsigned sendings;
+        bool operator>(const Due &other) const { return at > other.at; }
+    };
+
+    [[nodiscard]] std::size_t window() const { return std::size_t{1} << pool_; }
+    [[nodiscard]] std::size_t slot_of(std::uint32_t chunk) const { return chunk & (window() - 1); }
+    [[nodiscard]] bool has_next() const { return next_ < kept_.end() || !waiting_.empty(); }
+    [[nodiscard]] bool may_send_next() const;
+    void pack_next();
+    Sending send_next(Time now);
+    std::optional<Sending> send_again(Time now);
+    void forget_answered();
+    Sending contribution(Position position, Time now, bool flush);
+    void drop_old();
+
+    Decoded<void> take_result(const RoundResult &result, std::span<const std::uint64_t> lanes,
+                              Time now);
+    Decoded<void> take_stale(const RoundResult &stale);
+    [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
+    void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
+              Time now);
+    void move_on();
+
+    void ask();
+    std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
+    Decoded<void> take_sync(const JobSync &answer, Time now);
+    void begin_at(const JobSync &answer);
+    [[nodiscard]] Place first_lacking() const;
+    [[nodiscard]] std::optional<Position> position_of(Place place) const;
+    void fail_with(std::string reason, std::string hint);
+    [[nodiscard]] std::string job_name() const { return "job " + std::to_string(options_.job); }
+
+    RoundChildOptions options_;
+    RoundVectors *vectors_;
+    State state_ = State::strange;
+    bool joining_ = false;
+    std::uint32_t generation_ = 0;
+    std::uint8_t pool_ = 0;
+
+    std::deque<Waiting> waiting_;
+    std::uint32_t next_round_ = 0;
+    KeptChunks kept_;
+    Position next_ = 0;    // to be sent next, in this generation
+    Position oldest_ = 0;  // that isn't held
+    Position lacking_ = 0; // the oldest that wasn't delivered
+    std::size_t most_kept_ = 2;
+    std::vector<Position> last_in_slot_{kNowhere}; // of those sent in this generation
+    std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+    RoundTimeout timeout_;
+
+    JobSync sync_{};              // what is asked
+    Time ask_at_{0};              // when to repeat it
+    unsigned asked_ = 0;          // how often it was sent
+    unsigned too_old_ = 0;        // DONE named a chunk that isn't kept: in a row
+    std::optional<JobSync> wait_; // the last WAIT
+
+    Time last_heard_ = -Time::max() / 2;
+    Time last_progress_{0};
+    RoundChildStats stats_;
+    std::optional<Error> failure_;
+};
+
+} // namespace olaf

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "round_child.hpp"
+
+#include <algorithm>
+
+namespace olaf {
+
+Decoded<void> RoundChild::take(std::span<const std::byte> message,
+                               std::span<const std::uint64_t> lanes, Time now) {
+    const auto handle = [&]() -> Decoded<void> {
+        const auto type = decode_type(message);
+        if (!type)
+            return std::unexpected(type.error());
+        if (*type == OLAF_CONTROL) {
+            const auto answer = decode_sync(message);
+            return answer ? take_sync(*answer, now) : std::unexpected(answer.error());
+        }
+        const auto result = decode_result(message);
+        return result ? take_result(*result, lanes.first(result->lanes), now)
+                      : std::unexpected(result.error());
+    };
+    const auto handled = handle();
+    if (!handled)
+        stats_.rejected.add(handled.error());
+    return handled;
+}
+
+bool RoundChild::is_of_this_job(const RoundResult &result) const {
+    return result.lanes == options_.lanes && result.format == options_.format &&
+           result.has_checksum == options_.has_checksum;
+}
+
+Decoded<void> RoundChild::take_result(const RoundResult &result,
+                                      std::span<const std::uint64_t> lanes, Time now) {
+    if (result.job != options_.job)
+        return std::unexpected(Reject::unknown_cluster);
+    if (result.rank != options_.rank)
+        return std::unexpected(Reject::not_addressed);
+    last_heard_ = std::max(last_heard_, now);
+    if (result.stale)
+        return take_stale(result);
+    if (!is_of_this_job(result))
+        return std::unexpected(Reject::wrong_lanes);
+    const auto position = kept_.find(result.round, result.chunk);
+    if (failure_ || state_ != State::running || result.generation != generation_ || !position ||
+        kept_[*position].held) {
+        stats_.unasked++;
+        return {};
+    }
+    if (kept_[*position].chunks != result.chunks) {
+        fail_with("another member's vector of round " + std::to_string(result.round) + " has " +
+                      std::to_string(result.chunks) + " chunks, this one's " +
+                      std::to_string(kept_[*position].chunks),
+                  "all members must sum vectors of the same size, in the same order");
+        return {};
+    }
+    if (options_.has_checksum && !checksum_matches(lanes))
+        return std::unexpected(Reject::wrong_checksum);
+    hold(*position, result, lanes, now);
+    return {};
+}
+
+void RoundChild::hold(Position position, const RoundResult &result,
+                      std::span<const std::uint64_t> lanes, Time now) {
+    KeptChunk &kept = kept_[position];
+    kept.held = true;
+    if (kept.sendings == 1)
+        timeout_.measured(std::max(now - kept.sent, Time(1)));
+    else if (kept.sendings > 1)
+        timeout_.ambiguous(kept.sendings);
+    last_progress_ = now;
+    if (!kept.delivered) {
+        kept.delivered = true;
+        stats_.results++;
+        stats_.partial += result.partial ? 1 : 0;
+        stats_.late += result.late ? 1 : 0;
+        vectors_->take(result, lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0)));
+    }
+    move_on();
+    drop_old();
+}
+
+// Past what needn't be sent, and what was waited for.
+void RoundChild::move_on() {
+    while (next_ < kept_.end() && kept_[next_].held)
+        next_++;
+    while (oldest_ < next_ && kept_.is_held(oldest_))
+        oldest_++;
+    while (lacking_ < kept_.end() && (lacking_ < kept_.begin() || kept_[lacking_].delivered))
+        lacking_++;
+}
+
+Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
+    // An answer to what was sent in another generation says nothing about this one.
+    if (failure_ || state_ != State::running || stale.count != generation_) {
+        stats_.unasked++;
+        return {};
+    }
+    if (stale.generation != generation_) {
+        ask();
+        return {};
+    }
+    const auto position = kept_.find(stale.round, stale.chunk);
+    if (!position || kept_[*position].held)
+        return {};
+    kept_[*position].held = true;
+    if (!kept_[*position].delivered) {
+        kept_[*position].delivered = true;
+        stats_.missed++;
+        vectors_->miss(stale.round, stale.chunk);
+    }
+    move_on();
+    drop_old();
+    return {};
+}
+
+} // namespace olaf

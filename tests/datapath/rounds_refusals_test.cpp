@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Strangers, wrong shapes, forged results and hostile frames change nothing, and are counted.
+#include "rounds_test.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+class RoundsRefusals : public RoundsTest {
+  protected:
+    std::uint64_t malformed(olaf_malformed reason) { return queue.counters().malformed[reason]; }
+    std::uint64_t not_allowed(olaf_not_allowed reason) {
+        return queue.counters().not_allowed[reason];
+    }
+    void nothing_happened() {
+        EXPECT_EQ(counters().received, 0u);
+        for (std::uint32_t i = 0; i < setup.slots; i++)
+            for (const auto &buffer : slot(i).buffer)
+                EXPECT_EQ(buffer.state, OLAF_ROUND_FREE);
+    }
+};
+
+TEST_F(RoundsRefusals, AnotherSourceOfABoundRank) {
+    dropped(offer(contribution(0, 0)));
+    auto stolen = contribution(0, 1);
+    dropped(offer(stolen, path_of(1)));
+    dropped(offer(stolen, path_of(0).source_port(999)));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE), 2u);
+    EXPECT_EQ(counters().received, 1u);
+}
+
+TEST_F(RoundsRefusals, ARankBeyondTheChildren) {
+    dropped(offer(contribution(2, 0)));
+    dropped(offer(contribution(0xffffffff, 0)));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_JOB), 2u);
+    nothing_happened();
+}
+
+TEST_F(RoundsRefusals, AnotherNumberOfLanesOrFormatThanTheJobs) {
+    auto longer = contribution(0, 0);
+    longer.lanes.push_back(0);
+    dropped(offer(longer));
+    auto shorter = contribution(0, 0);
+    shorter.lanes.pop_back();
+    dropped(offer(shorter));
+    auto other = contribution(0, 0);
+    other.flags |= OLAF_FORMAT_I16X4 << OLAF_FLAG_FORMAT_SHIFT;
+    dropped(offer(other));
+    auto unchecked = contribution(0, 0);
+    unchecked.flags = 0;
+    dropped(offer(unchecked));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_JOB), 4u);
+    nothing_happened();
+}
+
+TEST_F(RoundsRefusals, AChunkThatIsNotBelowChunks) {
+    auto beyond = contribution(0, 0);
+    beyond.chunk = beyond.chunks;
+    dropped(offer(beyond));
+    beyond.chunks = 0;
+    beyond.chunk = 0;
+    dropped(offer(beyond));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_CHUNK), 2u);
+    nothing_happened();
+}
+
+TEST_F(RoundsRefusals, ACountOfZeroOrOneThatCouldOverflow) {
+    auto none = contribution(0, 0);
+    none.count = 0;
+    dropped(offer(none));
+    auto many = contribution(0, 0);
+    many.count = setup.max_count + 1;
+    dropped(offer(many));
+    nothing_happened();
+    many.count = setup.max_count;
+    dropped(offer(many));
+    dropped(offer(contribution(1, 0)));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_COUNT), 3u);
+    EXPECT_EQ(counters().received, 1u);
+    many.count = 0xffffffff;
+    many.rank = 1;
+    dropped(offer(many));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_COUNT), 4u);
+}
+
+TEST_F(RoundsRefusals, AResultThatNoParentSent) {
+    auto forged = contribution(0, 0);
+    forged.type = OLAF_RESULT;
+    dropped(offer(forged));
+    offer(contribution(0, 0));
+    dropped(offer(forged));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT), 2u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_OPEN);
+}
+
+TEST_F(RoundsRefusals, AnAnswerToNoQuestionOfOurs) {
+    dropped(offer({.type = OLAF_CONTROL, .flags = OLAF_FLAG_ANSWER, .count = OLAF_CONTROL_SYNC,
+                   .generation = 9}));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT), 1u);
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    EXPECT_EQ(job().generation, job_generation);
+}
+
+TEST_F(RoundsRefusals, AnUnknownActionAndControlWithLanes) {
+    dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = 77}));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_TYPE), 1u);
+    dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC, .lanes = {1}}));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_LANES), 1u);
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+}
+
+TEST_F(RoundsRefusals, MessagesOfNoJobHereAreLeftAlone) {
+    for (const auto type : {OLAF_CONTRIBUTION, OLAF_RESULT, OLAF_CONTROL}) {
+        auto other = contribution(0, 0);
+        other.job = job_id + 1;
+        other.type = type;
+        const auto frame = path_of(0).carrying(other);
+        const auto ran = queue.offer(frame);
+        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_PASS");
+        EXPECT_EQ(hex(ran.bytes), hex(frame.bytes));
+    }
+    EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_JOB], 2u);
+    EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_OTHER], 1u);
+    nothing_happened();
+}
+
+TEST_F(RoundsRefusals, DamagedLengthsAndChecksums) {
+    const auto good = path_of(0).carrying(contribution(0, 0));
+    dropped(queue.offer(truncated(good, good.size() - 8)));
+    dropped(queue.offer(with(good, good.message + 6, 4, 2)));
+    dropped(queue.offer(with(good, good.l3 + 10, 0, 2)));
+    dropped(queue.offer(truncated(good, good.message + 40)));
+    auto six = path_of(0, 6).carrying(contribution(0, 0));
+    dropped(queue.offer(with(six, six.l4 + 6, 0, 2)));
+    nothing_happened();
+    const auto &by = queue.counters().malformed;
+    EXPECT_EQ(by[OLAF_MALFORMED_TRUNCATED], 2u);
+    EXPECT_EQ(by[OLAF_MALFORMED_LENGTH], 1u);
+    EXPECT_EQ(by[OLAF_MALFORMED_IP_CHECKSUM], 1u);
+    EXPECT_EQ(by[OLAF_MALFORMED_UDP_CHECKSUM], 1u);
+}
+
+TEST_F(RoundsRefusals, WhileHaltedAreAnsweredAndCounted) {
+    auto halted = job();
+    halted.halted = 1;
+    set_job(halted);
+    const auto answer = sent_to(0, offer(contribution(0, 3)));
+    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
+    EXPECT_EQ(answer.generation, job_generation);
+    EXPECT_EQ(answer.chunk, 3u);
+    EXPECT_EQ(counters().halted, 1u);
+}
+
+} // namespace

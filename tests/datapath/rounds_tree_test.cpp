@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A node with a parent, which is host 2 of the servers' network behind the queue's own device:
+// aggregates go up, results come down, and a restart up there reaches the children.
+#include "rounds_test.hpp"
+#include "testbed.hpp"
+#include "upstream.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr std::uint32_t parent_generation = 500, own_rank = 3;
+constexpr std::uint16_t parent_port = 6600;
+
+olaf::DatapathConfig config_for(const Testbed &net) {
+    auto config = queue_with_rounds();
+    config.ifindex = net.near;
+    config.mac = net.near_mac;
+    return config;
+}
+
+olaf_job_setup below_a_parent(int family) {
+    auto setup = small_job();
+    setup.parent_family = static_cast<std::uint32_t>(family);
+    const auto parent = host_of_servers(family, 2), source = host_of_servers(family, 1);
+    std::ranges::copy(parent.words_be, setup.parent_addr_be);
+    std::ranges::copy(source.words_be, setup.source_addr_be);
+    setup.parent_port_be = htons(parent_port);
+    setup.rank = own_rank;
+    return setup;
+}
+
+class RoundsTree : protected InTestbed, public RoundsTest, public testing::WithParamInterface<int> {
+  protected:
+    RoundsTree() : RoundsTest(below_a_parent(GetParam()), config_for(net)) {
+        identities_hold = true;
+        auto known = job();
+        known.parent_generation = parent_generation;
+        set_job(known);
+    }
+
+    /// What went up: the parent's MAC address, address and port on it.
+    JobMessage sent_up(const Ran &ran) {
+        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_TX");
+        std::string why;
+        const auto received = parse_job_message(ran.bytes, &why);
+        EXPECT_TRUE(received) << why << " " << hex(ran.bytes);
+        if (!received)
+            return {};
+        const auto &bytes = received->frame.bytes;
+        EXPECT_EQ(Bytes(bytes.begin(), bytes.begin() + 6),
+                  Bytes(net.next_hop_mac.begin(), net.next_hop_mac.end()));
+        EXPECT_EQ(Bytes(bytes.begin() + 6, bytes.begin() + 12),
+                  Bytes(net.near_mac.begin(), net.near_mac.end()));
+        EXPECT_EQ(received->port, parent_port);
+        return received->message;
+    }
+    /// A message of the parent's.
+    Path down() const {
+        Path path(GetParam());
+        return path.from(net.next_hop_mac).to(net.near_mac).among_servers().source(2).target(1)
+            .source_port(parent_port);
+    }
+    Ran tell(JobMessage message) {
+        message.rank = own_rank;
+        return queue.offer(down().carrying(message));
+    }
+    JobMessage parents_result(std::uint32_t chunk, std::uint32_t round = 0) {
+        auto message = result(own_rank, {0, 1}, chunk, round);
+        message.count = 9;
+        message.generation = parent_generation;
+        for (auto &lane : message.lanes)
+            lane *= 5;
+        return message;
+    }
+    /// As a child gets it.
+    JobMessage for_child(std::uint32_t rank, JobMessage message) {
+        message.rank = rank;
+        message.generation = job().generation;
+        message.pool = static_cast<std::uint8_t>(setup.pool);
+        return message;
+    }
+    JobMessage complete(std::uint32_t chunk, std::uint32_t round = 0) {
+        dropped(offer(contribution(0, chunk, round)));
+        return sent_up(offer(contribution(1, chunk, round)));
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTree, testing::Values(4, 6), [](const auto &info) {
+    return "Ipv" + std::to_string(info.param);
+});
+
+TEST_P(RoundsTree, ACompleteChunkGoesUpAsOneContribution) {
+    const auto up = complete(0);
+    auto expected = result(own_rank, {0, 1}, 0);
+    expected.type = OLAF_CONTRIBUTION;
+    expected.generation = parent_generation;
+    expected.pool = 0;
+    EXPECT_EQ(up, expected);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+    EXPECT_EQ(counters().up_sent, 1u);
+    EXPECT_EQ(counters().completed, 0u);
+}
+
+TEST_P(RoundsTree, TheParentsResultIsEveryChilds) {
+    complete(0);
+    EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
+    EXPECT_EQ(sent_to(1, offer(contribution(0, 1))), for_child(1, parents_result(0)));
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_P(RoundsTree, ItsResultThatComesTwiceIsTakenOnce) {
+    complete(0);
+    tell(parents_result(0));
+    EXPECT_EQ(sent_to(1, tell(parents_result(0))), for_child(1, parents_result(0)));
+    dropped(tell(parents_result(0)));
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_P(RoundsTree, AnOverdueAggregateGoesUpAgainWithADuplicate) {
+    const auto first = complete(0);
+    dropped(offer(contribution(0, 0)));
+    auto aged = slot(0);
+    aged.buffer[0].up_ns -= 300'000'000;
+    set_slot(0, aged);
+    EXPECT_EQ(sent_up(offer(contribution(0, 0))), first);
+    EXPECT_EQ(counters().up_again, 1u);
+    EXPECT_EQ(counters().duplicate, 2u);
+    dropped(offer(contribution(1, 0)));
+}
+
+TEST_P(RoundsTree, LateOrPartialAboveIsSoBelow) {
+    complete(0);
+    auto partial = parents_result(0);
+    partial.flags |= OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE;
+    EXPECT_EQ(sent_to(0, tell(partial)), for_child(0, partial));
+}
+
+TEST_P(RoundsTree, AResultBeforeTheChunkIsCompleteHereIsLateForAll) {
+    dropped(offer(contribution(0, 0)));
+    auto late = parents_result(0);
+    late.flags |= OLAF_FLAG_PARTIAL;
+    auto expected = for_child(0, late);
+    expected.flags |= OLAF_FLAG_LATE;
+    EXPECT_EQ(sent_to(0, tell(late)), expected);
+}
+
+TEST_P(RoundsTree, AResultOfSomebodyElseIsRefused) {
+    complete(0);
+    auto forged = parents_result(0);
+    dropped(queue.offer(down().source_port(999).carrying(forged)));
+    dropped(queue.offer(path_of(0, GetParam()).carrying(forged)));
+    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_RESULT], 2u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+}
+
+TEST_P(RoundsTree, AResultOfAnotherGenerationChangesNothing) {
+    complete(0);
+    auto old = parents_result(0);
+    old.generation--;
+    dropped(tell(old));
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+}
+
+TEST_P(RoundsTree, StaleOfTheSameGenerationEndsTheRound) {
+    complete(0);
+    dropped(tell({.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .round = 4, .count = parent_generation,
+                  .generation = parent_generation}));
+    const auto answer = sent_to(0, offer(contribution(0, 0)));
+    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
+}
+
+TEST_P(RoundsTree, StaleOfAnotherGenerationMakesTheChildrenAgreeAnew) {
+    complete(0);
+    JobMessage stale{.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .count = parent_generation,
+                     .generation = 77};
+    auto late = stale;
+    late.count = parent_generation - 1; // answers an older question
+    dropped(tell(late));
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    dropped(tell(stale));
+    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
+    EXPECT_EQ(job().generation, job_generation + 1);
+    EXPECT_EQ(sent_to(0, offer(contribution(0, 0))).generation, job_generation + 1);
+}
+
+class RoundsTreeAgrees : public RoundsTree {
+  protected:
+    RoundsTreeAgrees() {
+        auto waiting = job();
+        waiting.state = OLAF_JOB_SYNCING;
+        set_job(waiting);
+    }
+    JobMessage sync(std::uint32_t rank, std::uint64_t stamp, std::uint32_t round,
+                    std::uint32_t chunk) {
+        return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
+                .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunk = chunk, .chunks = 0,
+                .generation = 0, .pool = 1};
+    }
+    /// Both children ask; what the node asks its parent then.
+    JobMessage both_ask() {
+        EXPECT_EQ(sent_back(offer(sync(0, 50, 5, 6))).exponent, OLAF_CONTROL_WAIT);
+        return sent_up(offer(sync(1, 51, 5, 2)));
+    }
+    JobMessage sent_back(const Ran &ran) {
+        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_TX");
+        const auto received = parse_job_message(ran.bytes);
+        return received ? received->message : JobMessage{};
+    }
+    JobMessage answer_to(const JobMessage &question, olaf_control_status status) {
+        auto answer = question;
+        answer.flags = OLAF_FLAG_ANSWER;
+        answer.round = 4;
+        answer.chunk = 9;
+        answer.generation = 78;
+        answer.exponent = static_cast<std::int16_t>(status);
+        answer.pool = 0;
+        return answer;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeAgrees, testing::Values(4, 6),
+                         [](const auto &info) { return "Ipv" + std::to_string(info.param); });
+
+TEST_P(RoundsTreeAgrees, OnceAllChildrenHaveAskedTheNodeAsksItsParent) {
+    const auto question = both_ask();
+    EXPECT_EQ(question.type, OLAF_CONTROL);
+    EXPECT_EQ(question.rank, own_rank);
+    EXPECT_EQ(question.count, OLAF_CONTROL_SYNC);
+    EXPECT_EQ(question.round, 5u);
+    EXPECT_EQ(question.chunk, 2u);
+    EXPECT_EQ(question.generation, parent_generation);
+    EXPECT_EQ(question.pool, 1);
+    EXPECT_EQ(question.generated_ns, job().stamp);
+    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
+    // Again with a child's repetition, as the same question.
+    EXPECT_EQ(sent_up(offer(sync(0, 50, 5, 6))), question);
+}
+
+TEST_P(RoundsTreeAgrees, TheParentsAnswerBeginsTheJobAndGoesToTheChildThatAskedLast) {
+    const auto question = both_ask();
+    const auto told = sent_to(1, tell(answer_to(question, OLAF_CONTROL_DONE)), 4);
+    EXPECT_EQ(told.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(told.round, 4u);
+    EXPECT_EQ(told.chunk, 9u);
+    EXPECT_EQ(told.pool, 0);
+    EXPECT_EQ(told.generation, job_generation);
+    EXPECT_EQ(told.generated_ns, 51u);
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    EXPECT_EQ(job().parent_generation, 78u);
+    EXPECT_EQ(sent_back(offer(sync(0, 50, 5, 6))).exponent, OLAF_CONTROL_DONE);
+}
+
+TEST_P(RoundsTreeAgrees, AnAnswerToAnOlderQuestionBeginsNothing) {
+    auto question = both_ask();
+    question.generated_ns--;
+    tell(answer_to(question, OLAF_CONTROL_DONE));
+    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
+}
+
+TEST_P(RoundsTreeAgrees, AnOldQuestionIsAskedAnew) {
+    const auto question = both_ask();
+    tell(answer_to(question, OLAF_CONTROL_OLD));
+    EXPECT_GT(sent_up(offer(sync(0, 50, 5, 6))).generated_ns, question.generated_ns);
+}
+
+} // namespace

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What travels between children and a node, as plain as can be.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace olaf::model {
+
+struct RoundMessage {
+    enum class Kind { contribution, result, sync, sync_answer };
+    enum class Status { done, wait, old };
+
+    Kind kind = Kind::contribution;
+    std::uint32_t rank = 0;
+    std::uint32_t round = 0;
+    std::uint32_t count = 1; ///< STALE: the generation that the contribution named
+    std::uint32_t chunk = 0;
+    std::uint32_t chunks = 1;
+    std::uint32_t generation = 0;
+    std::int64_t time = 0; ///< generated_ns; a SYNC's stamp
+    std::int16_t exponent = 0;
+    std::uint8_t pool = 0;
+    bool partial = false;
+    bool late = false;
+    bool stale = false;
+    bool flush = false;
+    Status status = Status::done;
+    std::uint32_t missing = 0;
+    std::vector<std::uint64_t> lanes = {}; ///< of a contribution: none in a probe
+};
+
+} // namespace olaf::model

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "round_node.hpp"
+
+#include <algorithm>
+
+namespace olaf::model {
+namespace {
+
+bool is_before(std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::int32_t>(a - b) < 0;
+}
+
+} // namespace
+
+RoundNode::RoundNode(const RoundSetup &setup, std::uint32_t generation, const BrokenRules &broken)
+    : setup_(setup), broken_(broken), generation_(generation), pool_(setup.pool),
+      children_(setup.children), slots_(std::size_t{1} << setup.pool) {}
+
+void RoundNode::arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &message, Out &out) {
+    switch (message.kind) {
+    case RoundMessage::Kind::contribution:
+        return contribution(now, message, out);
+    case RoundMessage::Kind::result:
+        return parents_result(now, message, out);
+    case RoundMessage::Kind::sync:
+        return sync(tai, message, out);
+    case RoundMessage::Kind::sync_answer:
+        return parents_answer(tai, message, out);
+    }
+}
+
+bool RoundNode::has_place(const Buffer &buffer, const RoundMessage &message) const {
+    return buffer.state != BufferState::free && buffer.sum.round == message.round &&
+           buffer.sum.chunk == message.chunk;
+}
+
+bool RoundNode::is_newer(const RoundMessage &message, const Buffer &buffer) const {
+    if (buffer.state == BufferState::free)
+        return true;
+    if (message.round != buffer.sum.round)
+        return is_before(buffer.sum.round, message.round);
+    return buffer.sum.chunk < message.chunk;
+}
+
+void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out &out) {
+    Slot &slot = slots_[message.chunk % slots_.size()];
+    const bool probe = message.lanes.empty();
+    (probe ? counters_.probes : counters_.received)++;
+    children_[message.rank].known = true;
+    bool frame_used = true;
+    if (halted_ && !probe) {
+        counters_.halted++;
+        frame_used = false;
+    } else if (!broken_.generations_do_not_matter &&
+               (!running_ || message.generation != generation_)) {
+        counters_.stale += probe ? 0 : 1;
+        stale(message, out);
+    } else if (has_place(slot[0], message)) {
+        frame_used = in_buffer(now, message, slot[0], out);
+    } else if (has_place(slot[1], message)) {
+        frame_used = in_buffer(now, message, slot[1], out);
+    } else {
+        frame_used = in_no_buffer(now, message, slot, out);
+    }
+    if (!frame_used && ride(out))
+        counters_.riding++;
+    while (message.flush && ride(out))
+        counters_.copied++;
+}
+
+// Each of these says whether the frame is used up.
+bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slot &slot, Out &out) {
+    const bool first_is_older =
+        slot[0].state == BufferState::free ||
+        (slot[1].state != BufferState::free && is_newer(slot[1].sum, slot[0]));
+    Buffer &older = first_is_older ? slot[0] : slot[1];
+    Buffer &newer = &older == &slot[0] ? slot[1] : slot[0];
+    if (!is_newer(message, slot[0]) || !is_newer(message, slot[1])) {
+        counters_.stale += message.lanes.empty() ? 0 : 1;
+        stale(message, out);
+        return true;
+    }
+    if (message.lanes.empty())
+        return false;
+    const auto can_go = [&](const Buffer &buffer) {
+        return buffer.state == BufferState::free || buffer.state == BufferState::done;
+    };
+    if (!can_go(older) && !can_go(newer)) {
+        counters_.ahead++;
+        return false;
+    }
+    Buffer &buffer = can_go(older) ? older : newer;
+    counters_.undelivered += buffer.owed.size();
+    std::erase(line_, &buffer);
+    buffer = {.state = BufferState::open, .sum = message, .opened = now};
+    buffer.sum.count = 0;
+    buffer.sum.lanes.assign(message.lanes.size(), 0);
+    return add(now, message, buffer, out);
+}
+
+bool RoundNode::in_buffer(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
+                          Out &out) {
+    bool is_in = buffer.in.contains(message.rank);
+    if (setup_.any && is_in && buffer.state == BufferState::open)
+        is_in = message.time <= children_[message.rank].newest;
+    if (message.lanes.empty())
+        return buffer.state == BufferState::done && answer(message, buffer, out);
+    if (is_in && !broken_.duplicates_are_added)
+        return duplicate(now, message, buffer, out);
+    if (buffer.state == BufferState::open)
+        return add(now, message, buffer, out);
+    counters_.late++;
+    return buffer.state == BufferState::done && answer(message, buffer, out);
+}
+
+bool RoundNode::add(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out) {
+    counters_.added++;
+    children_[message.rank].newest = std::max(children_[message.rank].newest, message.time);
+    buffer.in.insert(message.rank);
+    buffer.added++;
+    RoundMessage &sum = buffer.sum;
+    sum.count += message.count;
+    sum.time = std::max(sum.time, message.time);
+    sum.exponent = std::max(sum.exponent, message.exponent);
+    sum.partial |= message.partial;
+    for (std::size_t i = 0; i < sum.lanes.size(); i++)
+        sum.lanes[i] += message.lanes[i];
+    if (buffer.added < needed())
+        return false;
+    sum.partial |= !setup_.any && buffer.added < setup_.children;
+    return complete(now, buffer, out);
+}
+
+bool RoundNode::duplicate(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
+                          Out &out) {
+    counters_.duplicate++;
+    if (buffer.state == BufferState::done)
+        return !broken_.duplicates_are_not_answered && answer(message, buffer, out);
+    if (buffer.state == BufferState::up) {
+        if (now - buffer.went_up < overdue_after() || broken_.never_sends_up_again)
+            return false;
+        counters_.up_again++;
+        go_up(now, buffer, out);
+        return true;
+    }
+    if (setup_.deadline_ns == 0 || now - buffer.opened < setup_.deadline_ns)
+        return false;
+    buffer.sum.partial = true;
+    if (complete(now, buffer, out))
+        return true;
+    return answer(message, buffer, out);
+}
+
+// The root's result rides like any other.
+bool RoundNode::complete(std::uint64_t now, Buffer &buffer, Out &out) {
+    if (is_root()) {
+        finish(buffer);
+        return false;
+    }
+    buffer.state = BufferState::up;
+    buffer.first_up = now;
+    counters_.up_sent++;
+    go_up(now, buffer, out);
+    return true;
+}
+
+void RoundNode::go_up(std::uint64_t now, Buffer &buffer, Out &out) {
+    buffer.went_up = now;
+    RoundMessage up = buffer.sum;
+    up.kind = RoundMessage::Kind::contribution;
+    up.rank = *setup_.rank_at_parent;
+    up.generation = parent_generation_;
+    up.flush = false;
+    out.push_back({.up = true, .message = up});
+}
+
+void RoundNode::finish(Buffer &buffer) {
+    buffer.state = BufferState::done;
+    counters_.completed++;
+    counters_.partial += buffer.sum.partial ? 1 : 0;
+    for (std::uint32_t rank = 0; rank < setup_.children; rank++)
+        if (children_[rank].known)
+            buffer.owed.insert(rank);
+    line_.push_back(&buffer);
+}
+
+RoundMessage RoundNode::result_for(std::uint32_t rank, const Buffer &buffer) const {
+    RoundMessage result = buffer.sum;
+    result.kind = RoundMessage::Kind::result;
+    result.rank = rank;
+    result.generation = generation_;
+    result.pool = pool_;
+    result.late = buffer.sum.late || !buffer.in.contains(rank);
+    return result;
+}
+
+bool RoundNode::answer(const RoundMessage &message, Buffer &buffer, Out &out) {
+    if (buffer.sum.stale) {
+        stale(message, out);
+        return true;
+    }
+    (buffer.owed.erase(message.rank) ? counters_.riding : counters_.repeated)++;
+    out.push_back({.to = message.rank, .message = result_for(message.rank, buffer)});
+    return true;
+}
+
+void RoundNode::stale(const RoundMessage &message, Out &out) {
+    RoundMessage stale = {.kind = RoundMessage::Kind::result,
+                          .rank = message.rank,
+                          .round = message.round,
+                          .count = broken_.stale_echoes_nothing ? 0 : message.generation,
+                          .chunk = message.chunk,
+                          .chunks = message.chunks,
+                          .generation = generation_,
+                          .pool = pool_,
+                          .stale = true};
+    out.push_back({.to = message.rank, .message = stale});
+}
+
+// The next result in line, to the next member.
+bool RoundNode::ride(Out &out) {
+    while (!line_.empty() && line_.front()->owed.empty())
+        line_.pop_front();
+    if (line_.empty())
+        return false;
+    Buffer &buffer = *line_.front();
+    const std::uint32_t rank = *buffer.owed.begin();
+    buffer.owed.erase(rank);
+    out.push_back({.to = rank, .message = result_for(rank, buffer)});
+    return true;
+}
+
+std::uint64_t RoundNode::overdue_after() const {
+    return std::clamp<std::uint64_t>(4 * turnaround_, 1'000'000, 200'000'000);
+}
+
+void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, Out &out) {
+    Buffer *buffer = nullptr;
+    for (Buffer &each : slots_[message.chunk % slots_.size()])
+        if (has_place(each, message) && each.state == BufferState::up)
+            buffer = &each;
+    if (message.stale) {
+        if (!running_ || broken_.parents_stale_is_ignored ||
+            (message.count != parent_generation_ && !broken_.stale_echoes_nothing))
+            return;
+        if (message.generation != parent_generation_)
+            return stop();
+        if (buffer != nullptr) { // over: whoever asks is told so
+            buffer->state = BufferState::done;
+            buffer->sum.stale = true;
+        }
+        return;
+    }
+    if (!running_ || message.generation != parent_generation_ || buffer == nullptr)
+        return;
+    if (buffer->went_up == buffer->first_up) {
+        const std::uint64_t took = now - buffer->first_up;
+        turnaround_ = turnaround_ == 0 ? took : (7 * turnaround_ + took) / 8;
+    }
+    const RoundMessage sum = message;
+    buffer->sum = sum;
+    finish(*buffer);
+    if (ride(out)) // in the frame that brought it
+        counters_.riding++;
+}
+
+void RoundNode::flush(std::uint64_t now, Out &out) {
+    for (Slot &slot : slots_)
+        for (Buffer &buffer : slot) {
+            if (buffer.state != BufferState::open)
+                continue;
+            buffer.sum.partial |= buffer.added < setup_.children;
+            complete(now, buffer, out);
+        }
+    while (ride(out))
+        counters_.copied++;
+}
+
+bool RoundNode::conserves() const {
+    const RoundCounters &c = counters_;
+    std::uint64_t owed = 0;
+    for (const Slot &slot : slots_)
+        for (const Buffer &buffer : slot)
+            owed += buffer.owed.size();
+    return c.received == c.added + c.duplicate + c.late + c.stale + c.ahead + c.halted &&
+           setup_.children * c.completed == c.riding + c.copied + c.undelivered + owed;
+}
+
+} // namespace olaf::model

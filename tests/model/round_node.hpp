@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A plain model of the node that docs/rounds.md describes: one job, one thread, nothing fast. It is
+// written from that page. Times are nanoseconds.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "round_message.hpp"
+
+namespace olaf::model {
+
+struct RoundSetup {
+    std::uint32_t children = 1;
+    std::uint32_t threshold = 0; ///< 0: all children
+    bool any = false;
+    std::uint32_t max_count = 256;
+    std::uint8_t pool = 0;                            ///< p
+    std::optional<std::uint32_t> rank_at_parent = {}; ///< none: this is the root
+    std::uint64_t deadline_ns = 0;
+};
+
+/// Rules that can be broken, to show that tests notice.
+struct BrokenRules {
+    bool never_sends_up_again = false;
+    bool sync_does_not_stop = false;
+    bool duplicates_are_added = false;
+    bool duplicates_are_not_answered = false;
+    bool generations_do_not_matter = false;
+    bool begins_where_the_last_one_asks = false;
+    bool parents_stale_is_ignored = false;
+    bool stale_echoes_nothing = false;
+    bool pool_is_not_agreed_upwards = false;
+};
+
+struct RoundCounters {
+    std::uint64_t received = 0, added = 0, duplicate = 0, late = 0, stale = 0, ahead = 0;
+    std::uint64_t halted = 0, probes = 0, completed = 0, partial = 0, riding = 0, copied = 0;
+    std::uint64_t repeated = 0, undelivered = 0, up_sent = 0, up_again = 0, syncs = 0;
+    std::uint64_t stopped = 0; ///< how often the members had to begin anew
+};
+
+/// A message that leaves.
+struct RoundSent {
+    bool up = false;      ///< to the parent, else to a child:
+    std::uint32_t to = 0; ///< its rank
+    RoundMessage message;
+};
+
+class RoundNode {
+  public:
+    enum class BufferState { free, open, up, done };
+    struct Buffer {
+        BufferState state = BufferState::free;
+        RoundMessage sum = {}; ///< lanes and what else is added up
+        std::set<std::uint32_t> in = {}, owed = {};
+        std::uint32_t added = 0;
+        std::uint64_t opened = 0, went_up = 0, first_up = 0;
+    };
+    using Out = std::vector<RoundSent>;
+
+    /// `generation`: random, not 0.
+    RoundNode(const RoundSetup &setup, std::uint32_t generation, const BrokenRules &broken = {});
+
+    /// A well-formed message arrives; appends what leaves.
+    void arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &message, Out &out);
+
+    /// `olaf job halt` and so on.
+    void halt(bool halted) { halted_ = halted; }
+    void reset() { stop(); }
+    void flush(std::uint64_t now, Out &out); ///< seals what is open
+
+    [[nodiscard]] const RoundCounters &counters() const { return counters_; }
+    [[nodiscard]] bool running() const { return running_; }
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    /// The identities of docs/rounds.md.
+    [[nodiscard]] bool conserves() const;
+
+  private:
+    struct Child {
+        std::int64_t stamp = 0;
+        std::int64_t newest = 0; // ANY
+        bool known = false;
+    };
+    using Slot = std::array<Buffer, 2>;
+
+    bool is_root() const { return !setup_.rank_at_parent; }
+    std::uint32_t needed() const { return setup_.threshold ? setup_.threshold : setup_.children; }
+    bool has_place(const Buffer &buffer, const RoundMessage &message) const;
+    bool is_newer(const RoundMessage &message, const Buffer &buffer) const;
+
+    void contribution(std::uint64_t now, const RoundMessage &message, Out &out);
+    bool in_no_buffer(std::uint64_t now, const RoundMessage &message, Slot &slot, Out &out);
+    bool in_buffer(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool add(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool duplicate(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool complete(std::uint64_t now, Buffer &buffer, Out &out);
+    bool answer(const RoundMessage &message, Buffer &buffer, Out &out);
+    void finish(Buffer &buffer);
+    void go_up(std::uint64_t now, Buffer &buffer, Out &out);
+    void stale(const RoundMessage &message, Out &out);
+    RoundMessage result_for(std::uint32_t rank, const Buffer &buffer) const;
+    bool ride(Out &out);
+    void parents_result(std::uint64_t now, const RoundMessage &message, Out &out);
+    std::uint64_t overdue_after() const;
+
+    void sync(std::int64_t tai, const RoundMessage &message, Out &out);
+    void new_question(std::int64_t tai, const RoundMessage &message);
+    void parents_answer(std::int64_t tai, const RoundMessage &message, Out &out);
+    void run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool);
+    bool all_asked() const { return asked_.size() == setup_.children; }
+    void stop();
+
+    RoundSetup setup_;
+    BrokenRules broken_;
+    RoundCounters counters_;
+    bool halted_ = false;
+
+    bool running_ = false;
+    std::uint32_t generation_;
+    std::set<std::uint32_t> asked_;
+    std::optional<std::tuple<std::uint32_t, std::uint32_t>> next_; // lowest that was asked for
+    std::uint8_t pool_;                                            // smallest
+    std::uint32_t parent_generation_ = 0;
+    std::int64_t stamp_ = 0;       // of its own question to the parent
+    std::uint32_t asked_last_ = 0; // who asked last
+    std::uint64_t turnaround_ = 0;
+
+    std::vector<Child> children_;
+    std::vector<Slot> slots_;
+    std::deque<Buffer *> line_;
+};
+
+} // namespace olaf::model

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Workers, nodes and a bad network in virtual time: RoundChild, which is the real one, against
+// RoundNode, the model. Everything follows from the seed.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <queue>
+#include <random>
+#include <string>
+
+#include "../../endpoints/round_child.hpp"
+#include "round_node.hpp"
+#include "round_wire.hpp"
+
+namespace olaf::model {
+
+struct RoundWorld {
+    std::uint64_t seed = 0;
+    std::uint32_t workers = 2;
+    bool tree = false; ///< two nodes below a root, each with half of the workers
+    std::uint8_t pool = 2;
+    std::uint8_t second_pool = 2; ///< of the second node of a tree
+    double loss = 0, duplication = 0, reordering = 0;
+    std::vector<std::uint32_t> vectors = {}; ///< chunks of each
+    std::uint32_t lag = 0;
+    std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
+    unsigned restarts = 0;
+    bool slow_worker = false;
+    std::uint32_t threshold = 0;
+    std::uint64_t deadline_ns = 0;
+    BrokenRules broken = {};
+    bool never_again = false;  ///< workers send nothing again
+    unsigned wider_window = 0; ///< workers believe in a p that is larger by so much
+};
+
+/// A schedule for a seed, of any kind that must end with exact sums.
+RoundWorld random_world(std::uint64_t seed);
+/// One whose root goes on without the last worker, or after a deadline.
+RoundWorld impatient_world(std::uint64_t seed);
+
+class RoundSimulation {
+  public:
+    explicit RoundSimulation(const RoundWorld &world);
+    ~RoundSimulation();
+    /// Runs until every worker has every sum. What is wrong, or nothing.
+    std::string run();
+    /// Of all workers.
+    [[nodiscard]] RoundChildStats stats() const;
+    [[nodiscard]] std::uint64_t now() const { return now_; }
+
+  private:
+    class Worker;
+    struct Node {
+        std::unique_ptr<RoundNode> node;
+        RoundSetup setup;
+        std::uint32_t first_child = 0; // worker, or node at the root of a tree
+        bool of_nodes = false;
+    };
+    struct Event {
+        enum class What { to_node, to_worker, wake, restart };
+        std::uint64_t at = 0;
+        std::uint64_t order = 0;
+        What what = What::wake;
+        std::uint32_t whom = 0;
+        RoundMessage message = {};
+        bool operator>(const Event &other) const {
+            return at != other.at ? at > other.at : order > other.order;
+        }
+    };
+
+    static constexpr std::uint64_t kFaultsEnd = 30'000'000;
+    static constexpr std::uint64_t kMustBeDone = kFaultsEnd + 20'000'000'000;
+
+    double chance() { return std::uniform_real_distribution<>()(random_); }
+    std::uint64_t between(std::uint64_t least, std::uint64_t most) {
+        return std::uniform_int_distribution<std::uint64_t>(least, most)(random_);
+    }
+    void make_nodes();
+    std::unique_ptr<RoundNode> fresh(const RoundSetup &setup);
+    void transmit(Event event);
+    void push(Event event);
+    void handle(const Event &event);
+    void from_node(std::uint32_t node, const std::vector<RoundSent> &out);
+    void wake(std::uint32_t worker);
+    bool done() const;
+    bool may_be_partial() const { return world_.threshold != 0 || world_.deadline_ns != 0; }
+    std::string unfinished() const;
+    std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
+
+    RoundWorld world_;
+    std::mt19937_64 random_;
+    std::uint64_t now_ = 0;
+    std::uint64_t order_ = 0;
+    std::vector<Node> nodes_; // the root first
+    std::vector<std::unique_ptr<Worker>> workers_;
+    std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    std::string wrong_;
+    // Generation, round and chunk.
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> sums_;
+};
+
+} // namespace olaf::model

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gtest/gtest.h>
+
+#include "round_simulation.hpp"
+
+using namespace olaf::model;
+
+namespace {
+
+std::string describe(const RoundWorld &world) {
+    std::string text =
+        "seed " + std::to_string(world.seed) + ": " + std::to_string(world.workers) + " workers" +
+        (world.tree ? ", tree" : "") + ", p " + std::to_string(world.pool) + "/" +
+        std::to_string(world.second_pool) + ", loss " + std::to_string(world.loss) + ", restarts " +
+        std::to_string(world.restarts) + ", lag " + std::to_string(world.lag) + ", under way " +
+        std::to_string(world.under_way) + (world.slow_worker ? ", slow" : "") +
+        (world.duplication > 0 ? ", doubles" : "") + (world.reordering > 0 ? ", reorders" : "") +
+        ", vectors";
+    for (const std::uint32_t chunks : world.vectors)
+        text += " " + std::to_string(chunks);
+    return text;
+}
+
+std::uint64_t number(const char *variable, std::uint64_t otherwise) {
+    const char *const text = std::getenv(variable);
+    return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+// OLAF_SEED and OLAF_SEEDS: from where on, and how many.
+void run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds) {
+    const std::uint64_t first = number("OLAF_SEED", 1);
+    unsigned wrong = 0;
+    for (std::uint64_t seed = first; seed < first + number("OLAF_SEEDS", seeds); seed++) {
+        const RoundWorld world = world_of(seed);
+        RoundSimulation simulation(world);
+        const std::string problem = simulation.run();
+        EXPECT_EQ(problem, "") << describe(world) << " at " << simulation.now() << " ns";
+        wrong += problem.empty() ? 0 : 1;
+        ASSERT_LT(wrong, 5U);
+    }
+}
+
+TEST(RoundSimulation, EverySumIsExactAndNothingHangs) {
+    run(random_world, 8000);
+}
+
+TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {
+    run(impatient_world, 4000);
+}
+
+// What a rule is for shows where it is broken.
+struct Broken {
+    const char *name;
+    void (*break_it)(RoundWorld &);
+};
+
+void PrintTo(const Broken &broken, std::ostream *out) {
+    *out << broken.name;
+}
+
+class RoundRule : public testing::TestWithParam<Broken> {};
+
+TEST_P(RoundRule, IsMissedWhereItIsBroken) {
+    for (std::uint64_t seed = 1; seed <= 10000; seed++) {
+        RoundWorld world = random_world(seed);
+        GetParam().break_it(world);
+        if (!RoundSimulation(world).run().empty())
+            return;
+    }
+    FAIL() << "nobody noticed";
+}
+
+constexpr Broken kBroken[] = {
+    {"AggregatesGoUpAgain", [](RoundWorld &w) { w.broken.never_sends_up_again = true; }},
+    {"ASyncStopsTheJob", [](RoundWorld &w) { w.broken.sync_does_not_stop = true; }},
+    {"DuplicatesAreNotAdded", [](RoundWorld &w) { w.broken.duplicates_are_added = true; }},
+    {"DuplicatesAreAnswered", [](RoundWorld &w) { w.broken.duplicates_are_not_answered = true; }},
+    {"GenerationsAreCompared", [](RoundWorld &w) { w.broken.generations_do_not_matter = true; }},
+    {"AllBeginAtTheLowest", [](RoundWorld &w) { w.broken.begins_where_the_last_one_asks = true; }},
+    {"AStaleOfTheParentStops", [](RoundWorld &w) { w.broken.parents_stale_is_ignored = true; }},
+    {"AStaleEchoes", [](RoundWorld &w) { w.broken.stale_echoes_nothing = true; }},
+    {"AllHaveOnePool", [](RoundWorld &w) { w.broken.pool_is_not_agreed_upwards = true; }},
+    {"WorkersSendAgain", [](RoundWorld &w) { w.never_again = true; }},
+    {"TheWindowIsKept", [](RoundWorld &w) { w.wider_window = 2; }},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, RoundRule, testing::ValuesIn(kBroken),
+                         [](const auto &each) { return each.param.name; });
+
+} // namespace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The model's messages to bytes and back.
+#pragma once
+
+#include <cstring>
+#include <optional>
+
+#include "../../endpoints/round_message.hpp"
+#include "round_message.hpp"
+
+namespace olaf::model {
+
+struct RoundShape {
+    std::uint32_t job = 0;
+    Format format = Format::i32x2;
+    bool has_checksum = true;
+};
+
+inline std::vector<std::byte> to_bytes(const olaf_header &header,
+                                       std::span<const std::uint64_t> lanes) {
+    std::vector<std::byte> bytes(message_size(lanes.size()));
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    if (!lanes.empty())
+        std::memcpy(bytes.data() + sizeof(header), lanes.data(), lanes.size_bytes());
+    return bytes;
+}
+
+/// What a node sends to a child.
+inline std::vector<std::byte> to_bytes(const RoundShape &shape, const RoundMessage &message) {
+    if (message.kind == RoundMessage::Kind::sync_answer)
+        return to_bytes(encode(JobSync{.job = shape.job,
+                                       .rank = message.rank,
+                                       .round = message.round,
+                                       .chunk = message.chunk,
+                                       .stamp = message.time,
+                                       .missing = message.missing,
+                                       .generation = message.generation,
+                                       .status = static_cast<olaf_control_status>(message.status),
+                                       .pool = message.pool,
+                                       .answer = true}),
+                        {});
+    return to_bytes(encode(RoundResult{.job = shape.job,
+                                       .rank = message.rank,
+                                       .round = message.round,
+                                       .count = message.count,
+                                       .generated_ns = message.time,
+                                       .chunk = message.chunk,
+                                       .chunks = message.chunks,
+                                       .generation = message.generation,
+                                       .exponent = message.exponent,
+                                       .pool = message.pool,
+                                       .lanes = static_cast<std::uint16_t>(message.lanes.size()),
+                                       .format = shape.format,
+                                       .has_checksum = shape.has_checksum,
+                                       .partial = message.partial,
+                                       .late = message.late,
+                                       .stale = message.stale}),
+                    message.lanes);
+}
+
+/// What a child sends; nothing if it's no message of a job.
+inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) {
+    if (const auto sync = decode_sync(bytes); sync && !sync->answer)
+        return RoundMessage{.kind = RoundMessage::Kind::sync,
+                            .rank = sync->rank,
+                            .round = sync->round,
+                            .chunk = sync->chunk,
+                            .generation = sync->generation,
+                            .time = sync->stamp,
+                            .pool = sync->pool};
+    const auto contribution = decode_contribution(bytes);
+    if (!contribution)
+        return {};
+    RoundMessage message = {.kind = RoundMessage::Kind::contribution,
+                            .rank = contribution->rank,
+                            .round = contribution->round,
+                            .count = contribution->count,
+                            .chunk = contribution->chunk,
+                            .chunks = contribution->chunks,
+                            .generation = contribution->generation,
+                            .time = contribution->generated_ns,
+                            .exponent = contribution->exponent,
+                            .partial = contribution->partial,
+                            .flush = contribution->flush};
+    message.lanes.resize(contribution->lanes);
+    if (contribution->lanes > 0)
+        std::memcpy(message.lanes.data(), bytes.data() + sizeof(olaf_header),
+                    8 * message.lanes.size());
+    return message;
+}
+
+} // namespace olaf::model

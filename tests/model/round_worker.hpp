@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A worker of the simulation: gives numbers that follow from who, which round and which chunk, and
+// knows the sum that must come.
+#pragma once
+
+#include <map>
+#include <set>
+
+#include "round_simulation.hpp"
+
+namespace olaf::model {
+
+class RoundSimulation::Worker : public RoundVectors {
+  public:
+    Worker(RoundSimulation &simulation, std::uint32_t number, const RoundChildOptions &options)
+        : child(options, *this), simulation_(&simulation), number_(number) {}
+
+    static std::uint64_t value(std::uint32_t worker, std::uint32_t round, std::uint32_t chunk) {
+        std::uint64_t x = (std::uint64_t{round} << 40) ^ (std::uint64_t{chunk} << 8) ^ worker;
+        x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15;
+        return x ^ (x >> 29);
+    }
+    static std::int16_t exponent(std::uint32_t worker, std::uint32_t round, std::uint32_t chunk) {
+        return static_cast<std::int16_t>(value(worker, round, chunk) >> 50) - 9000;
+    }
+
+    std::int16_t contribute(std::uint32_t round, std::uint32_t chunk,
+                            std::span<std::uint64_t> lanes) override {
+        const std::uint32_t lag = simulation_->world_.lag;
+        if (lag > 0 && chunk >= lag && !taken_.contains({round, chunk - lag}))
+            wrong("packs what depends on a sum that isn't there");
+        if (!given_.insert({round, chunk}).second)
+            wrong("packs a chunk twice");
+        lanes[0] = value(number_, round, chunk);
+        return exponent(number_, round, chunk);
+    }
+
+    void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override {
+        if (!taken_.insert({result.round, result.chunk}).second)
+            wrong("takes a chunk twice");
+        count_down(result.round);
+        if (simulation_->may_be_partial())
+            return is_the_same(result, lanes[0]);
+        std::uint64_t sum = 0;
+        std::int16_t highest = INT16_MIN;
+        for (std::uint32_t worker = 0; worker < simulation_->world_.workers; worker++) {
+            sum += value(worker, result.round, result.chunk);
+            highest = std::max(highest, exponent(worker, result.round, result.chunk));
+        }
+        if (lanes[0] != sum || result.exponent != highest || result.partial || result.late ||
+            result.count != simulation_->world_.workers)
+            wrong("got a wrong sum of round " + std::to_string(result.round) + ", chunk " +
+                  std::to_string(result.chunk));
+    }
+
+    void miss(std::uint32_t round, std::uint32_t chunk) override {
+        if (!simulation_->may_be_partial())
+            wrong("misses a sum");
+        if (!taken_.insert({round, chunk}).second)
+            wrong("misses what it took");
+        count_down(round);
+    }
+
+    /// Queues as many vectors as may be under way.
+    void queue_vectors() {
+        const auto &vectors = simulation_->world_.vectors;
+        while (left_.size() < simulation_->world_.under_way) {
+            // Training goes on: who stops for good can't help others when a node restarts.
+            const std::uint32_t chunks = added_ < vectors.size() ? vectors[added_] : 1;
+            added_++;
+            left_[child.next_round()] = chunks;
+            child.add(chunks, simulation_->world_.lag, simulation_->tai());
+        }
+    }
+    [[nodiscard]] bool done() const { return summed_ >= simulation_->world_.vectors.size(); }
+
+    RoundChild child;
+    std::uint64_t pace = 100; ///< nanoseconds a message
+    std::uint64_t busy_until = 0;
+    std::uint64_t wakes_at = UINT64_MAX; ///< the next wake event
+
+  private:
+    void count_down(std::uint32_t round) {
+        left_[round]--;
+        while (left_.contains(summed_) && left_[summed_] == 0)
+            left_.erase(summed_++);
+    }
+    // Whatever is in it, all get the same.
+    void is_the_same(const RoundResult &result, std::uint64_t sum) {
+        const auto [first, is_first] =
+            simulation_->sums_.try_emplace({result.generation, result.round, result.chunk}, sum);
+        if (!is_first && first->second != sum)
+            wrong("got another sum than others");
+        if (!result.partial && result.count != simulation_->world_.workers)
+            wrong("isn't told that somebody is missing");
+    }
+    void wrong(const std::string &what) {
+        simulation_->wrong_ = "worker " + std::to_string(number_) + " " + what;
+    }
+
+    RoundSimulation *simulation_;
+    std::uint32_t number_;
+    std::size_t added_ = 0;
+    std::uint32_t summed_ = 0;                    // rounds, from the first one on
+    std::map<std::uint32_t, std::uint32_t> left_; // chunks without a sum, by round
+    std::set<std::pair<std::uint32_t, std::uint32_t>> taken_, given_;
+};
+
+} // namespace olaf::model
