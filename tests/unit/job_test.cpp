@@ -4,8 +4,13 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
+#include <iterator>
+#include <sstream>
 
+#include "loader/attachment/saved_jobs.hpp"
 #include "loader/cli/cli.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/observe/jobs_text.hpp"
@@ -146,6 +151,47 @@ TEST(Job, NamesRanksInARowTogether) {
     EXPECT_EQ(ranks_text({}), "");
     EXPECT_EQ(ranks_text({3}), "3");
     EXPECT_EQ(ranks_text({0, 1, 4, 5, 6, 7, 9}), "0, 1, 4 ... 7, 9");
+}
+
+/// What is saved of it makes it again.
+TEST(Job, IsSavedAsItIsTyped) {
+    for (const auto *words :
+         {"7 --children 4 --lanes 128",
+          "7 --children 4 --lanes 1 --format i64x1 --no-checksum --pool 16 --threshold 3 "
+          "--deadline 5000000ns",
+          "7 --children 2 --lanes 8 --threshold 5 --any --max-count 9",
+          "7 --children 2 --lanes 8 --max-count 2 --parent 192.0.2.1:6523 --rank 3",
+          "7 --children 2 --lanes 8 --max-count 6 --parent [2001:db8::1]:9 --rank 0 "
+          "--member 0=[::1]:7 --member 1=192.0.2.7"}) {
+        std::vector<std::string> typed{"olaf", "job", "set", "eth0"};
+        std::istringstream text(words);
+        typed.insert(typed.end(), std::istream_iterator<std::string>(text), {});
+        std::vector<const char *> argv;
+        for (const auto &word : typed)
+            argv.push_back(word.c_str());
+        auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
+        ASSERT_TRUE(std::holds_alternative<CommandLine>(parsed))
+            << std::get<Farewell>(parsed).text;
+        const auto options = std::get<JobOptions>(std::get<CommandLine>(parsed).command);
+        olaf_config config{};
+        config.max_lanes = 192;
+        JobReading job;
+        job.job.setup = *job_setup(options, config);
+        for (const auto &member : options.members) {
+            const auto bound = binding_of(0, member);
+            auto &known = job.members.emplace_back();
+            known.worker = bound.rank;
+            known.member.family = static_cast<std::uint8_t>(bound.family);
+            std::ranges::copy(bound.addr_be, known.member.addr_be);
+            known.member.port_be = htons(4000);
+            known.member.flags = OLAF_MEMBER_REGISTERED;
+            if (bound.port_be != 0) {
+                known.member.port_be = bound.port_be;
+                known.member.flags |= OLAF_MEMBER_PORT_BOUND;
+            }
+        }
+        EXPECT_EQ(job_words(job), words);
+    }
 }
 
 TEST(Attach, TakesRoundSlots) {
