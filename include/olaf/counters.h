@@ -110,8 +110,8 @@
 	X(OLAF_NOT_ALLOWED_WORKER, worker, "`--strict`: no worker with this id is registered", "worker not registered (--strict)") \
 	X(OLAF_NOT_ALLOWED_ADDRESS, address, "`--strict`: the registered worker has another address or port", "address other than the registered worker's (--strict)") \
 	X(OLAF_NOT_ALLOWED_COUNT, count, "its count is above its cluster's max_count: its elements may overflow", "count above the cluster's max_count") \
-	X(OLAF_NOT_ALLOWED_JOB_SOURCE, job_source, "its rank belongs to a member at another address or port", "rank of a member at another address") \
-	X(OLAF_NOT_ALLOWED_JOB_RESULT, job_result, "a RESULT that didn't come from the job's parent", "result that isn't from the job's parent") \
+	X(OLAF_NOT_ALLOWED_JOB_SOURCE, job_source, "its rank belongs to a member at another address or port", "job source other than that of the rank's member") \
+	X(OLAF_NOT_ALLOWED_JOB_RESULT, job_result, "a RESULT that didn't come from the job's parent", "job results that aren't from the parent") \
 	/* end */
 
 /* Why a frame was left alone. */
@@ -237,31 +237,6 @@
 #define OLAF_LOSS_COUNTER_LIST(F) \
 	F(frames, OLAF_LOST_LIST, OLAF_LOST_PLACES, lost_behind, frames, 0, "", "olaf_lost_frames_total{place", "frames lost behind the queue") \
 	F(updates, OLAF_LOST_LIST, OLAF_LOST_PLACES, lost_behind_updates, updates, OLAF_RIGHT(SERVER), "", "olaf_lost_updates_total{place", "updates in those frames") \
-	/* end */
-
-/*
- * struct olaf_job_counters: by job. They stand in the objects of "jobs" and in no group:
- *
- *   X(field, object, key, unit, metric, meaning)     object "": the job's own
- */
-#define OLAF_JOB_COUNTER_LIST(X) \
-	X(received, contributions, received, contributions, "olaf_job_received_contributions_total", "contributions of members, each of which is one of the following") \
-	X(added, contributions, added, contributions, "olaf_job_contributions_total{action=added}", "added to their chunk") \
-	X(duplicate, contributions, duplicate, contributions, "olaf_job_contributions_total{action=duplicate}", "in their chunk already") \
-	X(late, contributions, late, contributions, "olaf_job_contributions_total{action=late}", "their chunk was complete without them") \
-	X(stale, contributions, stale, contributions, "olaf_job_contributions_total{action=stale}", "of a chunk or a generation that is over, or while members agree where to begin") \
-	X(ahead, contributions, ahead, contributions, "olaf_job_contributions_total{action=ahead}", "both buffers of their slot are in use") \
-	X(halted, contributions, halted, contributions, "olaf_job_contributions_total{action=halted}", "the job is halted") \
-	X(probes, , probes, messages, "olaf_job_probes_total", "contributions without lanes, which ask for a result") \
-	X(completed, chunks, completed, chunks, "olaf_job_completed_chunks_total", "have their result, partial ones among them") \
-	X(partial, chunks, partial, chunks, "olaf_job_partial_chunks_total", "completed without all members") \
-	X(riding, results, riding, results, "olaf_job_results_total{way=riding}", "left in the frame of a contribution") \
-	X(copied, results, copied, results, "olaf_job_results_total{way=copied}", "left in a clone") \
-	X(repeated, results, repeated, results, "olaf_job_results_total{way=repeated}", "sent once more to a member that asked for them") \
-	X(undelivered, results, undelivered, results, "olaf_job_undelivered_results_total", "gave way to a newer chunk before their member got them") \
-	X(up_sent, up, sent, aggregates, "olaf_job_aggregates_total{sending=first}", "sent to the parent") \
-	X(up_again, up, again, aggregates, "olaf_job_aggregates_total{sending=again}", "sent to the parent once more, as its result was overdue") \
-	X(syncs, , syncs, messages, "olaf_job_syncs_total", "SYNC messages of members") \
 	/* end */
 
 /* Levels: what is there now. User space works them out; identities need them. */

@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 #include "olaf/counters.h"
+#include "olaf/job_counters.h"
 #include "olaf/members.h"
 #include "olaf/protocol.h"
 
@@ -159,7 +160,7 @@ static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
 #define OLAF_ROUND_LANES_BYTES(max_lanes) (8 * (max_lanes) + OLAF_MAX_HEADERS)
 
 /*
- * olaf_job_counters[index], one copy a CPU (olaf/counters.h).
+ * olaf_job_counters[index], one copy a CPU (olaf/job_counters.h).
  * received = added + duplicate + late + stale + ahead + halted.
  */
 struct olaf_job_counters {

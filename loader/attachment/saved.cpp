@@ -15,6 +15,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/host/device.hpp"
 #include "plan.hpp"
+#include "saved_jobs.hpp"
 #include "saved_rules.hpp"
 
 namespace olaf {
@@ -121,7 +122,8 @@ Result<void> write_whole(const std::string &path, const std::string &text) {
 }
 
 std::string file_text(const std::string &device, const std::vector<std::string> &options,
-                      const std::vector<std::string> &rules) {
+                      const std::vector<std::string> &rules,
+                      const std::vector<std::string> &jobs) {
     std::string line;
     for (const auto &option : options)
         line += (line.empty() ? "" : " ") + option;
@@ -132,8 +134,12 @@ std::string file_text(const std::string &device, const std::vector<std::string> 
         "ATTACH=\"{2}\"\n"
         "# Then `olaf cluster restore {0}` calls `olaf cluster set {0}` with each of\n"
         "# these, parted by semicolons.\n"
-        "{3}",
-        device, service_name(device), line, rules_line(rules));
+        "{3}"
+        "# And `olaf job restore {0}` calls `olaf job set {0}` with each of these whose job isn't\n"
+        "# set.\n"
+        "{4}",
+        device, service_name(device), line, list_line(clusters_key, rules),
+        list_line(jobs_key, jobs));
 }
 
 } // namespace
@@ -207,11 +213,14 @@ Result<std::string> save_attachment(const std::string &device) {
     const auto rules = rules_of(*attached);
     if (!rules)
         return std::unexpected(rules.error());
+    const auto jobs = jobs_of(*attached);
+    if (!jobs)
+        return std::unexpected(jobs.error());
     const auto path = saved_path(device);
     if (::mkdir(folder, 0755) != 0 && errno != EEXIST)
         return fail("make", folder, errno);
     const auto fresh = path + ".new";
-    auto written = write_whole(fresh, file_text(device, *options, *rules));
+    auto written = write_whole(fresh, file_text(device, *options, *rules, *jobs));
     if (written && ::rename(fresh.c_str(), path.c_str()) != 0)
         written = fail("write", path, errno);
     if (!written) {

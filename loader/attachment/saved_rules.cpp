@@ -17,8 +17,6 @@
 namespace olaf {
 namespace {
 
-constexpr std::string_view key = "CLUSTERS=";
-
 /// Sixteen binary places are sixteen decimal ones: exact.
 std::string exact_reward(std::int64_t threshold) {
     if (threshold < 0)
@@ -94,39 +92,39 @@ Result<std::vector<std::string>> rules_of(const Attachment &attached) {
     return found;
 }
 
-std::string rules_line(const std::vector<std::string> &rules) {
+std::string list_line(std::string_view key, const std::vector<std::string> &list) {
     std::string line;
-    for (const auto &rule : rules)
-        line += (line.empty() ? "" : "; ") + rule;
+    for (const auto &words : list)
+        line += (line.empty() ? "" : "; ") + words;
     return std::string(key) + "\"" + line + "\"\n";
 }
 
-std::vector<std::string> rules_in(std::string_view file) {
+std::vector<std::string> list_in(std::string_view file, std::string_view key) {
     std::istringstream lines{std::string(file)};
     std::string value;
     for (std::string line; std::getline(lines, line);)
         if (line.starts_with(key))
             value = line.substr(key.size()); // the last one counts, as for systemd
     std::erase(value, '"');
-    std::vector<std::string> rules;
+    std::vector<std::string> list;
     std::istringstream parts(value);
     for (std::string part; std::getline(parts, part, ';');)
         if (const auto start = part.find_first_not_of(' '); start != part.npos)
-            rules.push_back(part.substr(start, part.find_last_not_of(" \t\r") + 1 - start));
-    return rules;
+            list.push_back(part.substr(start, part.find_last_not_of(" \t\r") + 1 - start));
+    return list;
 }
 
 std::string saved_path(const std::string &device) {
     return fmt::format("/etc/olaf/{}.conf", device);
 }
 
-Result<std::vector<std::string>> saved_rules(const std::string &device) {
+Result<std::vector<std::string>> saved_list(const std::string &device, std::string_view key) {
     const auto path = saved_path(device);
     errno = 0;
     std::ifstream file(path);
     if (!file)
         return fail("read", path, errno, "olaf attach " + device + " --save writes it");
-    return rules_in(std::string{std::istreambuf_iterator<char>(file), {}});
+    return list_in(std::string{std::istreambuf_iterator<char>(file), {}}, key);
 }
 
 } // namespace olaf

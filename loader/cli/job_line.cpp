@@ -103,6 +103,10 @@ void add_job(CLI::App &root, JobOptions &options) {
                                 "void, and they send it again");
     add("halt", Action::halt, "Refuse contributions until resume");
     add("resume", Action::resume, "Take contributions again");
+    auto &restore = *app.add_subcommand("restore", "Set the jobs that /etc/olaf/DEV.conf has, as "
+                                                   "attach --save wrote them");
+    device_argument(restore, options.device);
+    restore.callback([&options] { options.action = Action::restore; });
     add("flush", Action::flush, "Complete what is open without those that are missing");
 }
 

@@ -55,6 +55,8 @@ struct Run {
     Result<bool> operator()(const JobOptions &options) const {
         if (options.action == JobOptions::Action::list)
             return printed(list_jobs(options));
+        if (options.action == JobOptions::Action::restore)
+            return swept(done(restore_jobs(options.device)));
         return swept(done(change_job(options)));
     }
     Result<bool> operator()(const TraceOptions &options) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "restore.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 
@@ -10,41 +11,71 @@
 namespace olaf {
 namespace {
 
-/// A rule of the file, read as the command line that it is a part of.
-Result<ClusterOptions> read_rule(const std::string &device, const std::string &rule) {
-    std::vector<std::string> words{"olaf", "cluster", "set", device};
-    std::istringstream text(rule);
+/// Words of the file, read as the command line that they are a part of.
+template <class Options>
+Result<Options> read_one(const std::string &device, const char *command, const std::string &line) {
+    std::vector<std::string> words{"olaf", command, "set", device};
+    std::istringstream text(line);
     words.insert(words.end(), std::istream_iterator<std::string>(text), {});
     std::vector<const char *> argv;
     for (const auto &word : words)
         argv.push_back(word.c_str());
     auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
-    if (auto *line = std::get_if<CommandLine>(&parsed))
-        if (auto *options = std::get_if<ClusterOptions>(&line->command))
+    if (auto *good = std::get_if<CommandLine>(&parsed))
+        if (auto *options = std::get_if<Options>(&good->command))
             return std::move(*options);
     const auto *farewell = std::get_if<Farewell>(&parsed);
-    auto why = farewell != nullptr && farewell->status != 0 ? farewell->text : "it is no rule";
+    auto why = farewell != nullptr && farewell->status != 0 ? farewell->text : "it is none";
     why = why.substr(why.starts_with("olaf: ") ? 6 : 0);
-    return fail("read the rule", "'" + rule + "' of " + saved_path(device), 0, "",
-                why.substr(0, why.find('\n')));
+    return fail(std::string("read the ") + command, "'" + line + "' of " + saved_path(device), 0,
+                "", why.substr(0, why.find('\n')));
+}
+
+/// All of them, before the first is set.
+template <class Options>
+Result<std::vector<Options>> read_all(const std::string &device, const char *command,
+                                      std::string_view key) {
+    const auto lines = saved_list(device, key);
+    if (!lines)
+        return std::unexpected(lines.error());
+    std::vector<Options> all;
+    for (const auto &line : *lines) {
+        auto options = read_one<Options>(device, command, line);
+        if (!options)
+            return std::unexpected(options.error());
+        all.push_back(std::move(*options));
+    }
+    return all;
 }
 
 } // namespace
 
 Result<void> restore_clusters(const std::string &device) {
-    const auto rules = saved_rules(device);
-    if (!rules)
-        return std::unexpected(rules.error());
-    std::vector<ClusterOptions> all; // read before the first is set
-    for (const auto &rule : *rules) {
-        auto options = read_rule(device, rule);
-        if (!options)
-            return std::unexpected(options.error());
-        all.push_back(std::move(*options));
-    }
-    for (const auto &options : all)
+    const auto all = read_all<ClusterOptions>(device, "cluster", clusters_key);
+    if (!all)
+        return std::unexpected(all.error());
+    for (const auto &options : *all)
         if (auto set = change_clusters(options); !set)
             return set;
+    return {};
+}
+
+Result<void> restore_jobs(const std::string &device) {
+    const auto all = read_all<JobOptions>(device, "job", jobs_key);
+    if (!all)
+        return std::unexpected(all.error());
+    if (all->empty())
+        return {};
+    JobOptions every;
+    every.device = device;
+    const auto there = list_jobs(every);
+    if (!there)
+        return std::unexpected(there.error());
+    for (const auto &options : *all)
+        if (std::ranges::find(there->jobs, options.job.value_or(0), &JobReading::id) ==
+            there->jobs.end())
+            if (auto set = change_job(options); !set)
+                return set;
     return {};
 }
 

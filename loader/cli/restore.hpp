@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `olaf cluster restore`: the rules of the device's file, as if each had been typed.
+// `olaf cluster restore`, `olaf job restore`: what the device's file has, as if each had been typed.
 #pragma once
 
 #include <string>
@@ -9,5 +9,8 @@
 namespace olaf {
 
 Result<void> restore_clusters(const std::string &device);
+
+/// Jobs that are set already stay as they are.
+Result<void> restore_jobs(const std::string &device);
 
 } // namespace olaf

@@ -117,7 +117,8 @@ Result<ClusterListing> list_clusters(const ClusterOptions &options);
 
 /// `olaf job`: jobs, whose members sum in rounds.
 struct JobOptions {
-    enum class Action { set, remove, list, reset, halt, resume, flush } action = Action::list;
+    enum class Action { set, remove, list, reset, halt, resume, flush, restore };
+    Action action = Action::list;
     std::string device;
     std::optional<std::uint32_t> job; ///< nothing: all, for list
     std::uint32_t children = 0;
@@ -136,7 +137,7 @@ struct JobOptions {
 /// What a set asks for, on a queue of that configuration: all but its slots and this host's address
 /// towards the parent.
 Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &config);
-Result<void> change_job(const JobOptions &options); ///< all but list
+Result<void> change_job(const JobOptions &options); ///< all but list and restore
 
 /// All jobs, or the one that was asked for.
 struct JobListing {

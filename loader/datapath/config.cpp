@@ -82,6 +82,18 @@ Result<std::uint64_t> draw_secret() {
     return secret;
 }
 
+std::uint32_t flags_of(const DatapathConfig &human) {
+    return (human.skb_mode ? OLAF_CONFIG_SKB_MODE : 0u) |
+           (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
+           (human.strict ? OLAF_CONFIG_STRICT : 0u) |
+           (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
+           (human.output_sums ? OLAF_CONFIG_OUTPUT_SUMS : 0u) |
+           (human.verify ? OLAF_CONFIG_VERIFY : 0u) |
+           (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
+           (human.deliver == OLAF_DELIVER_FORWARD && human.bridge ? OLAF_CONFIG_BRIDGE : 0u) |
+           (human.meter ? 0u : OLAF_CONFIG_NO_METER);
+}
+
 } // namespace
 
 Result<olaf_config> make_config(const DatapathConfig &human) {
@@ -90,15 +102,7 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
 
     olaf_config config{};
     config.layout = OLAF_LAYOUT;
-    config.flags = (human.skb_mode ? OLAF_CONFIG_SKB_MODE : 0u) |
-                   (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
-                   (human.strict ? OLAF_CONFIG_STRICT : 0u) |
-                   (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
-                   (human.output_sums ? OLAF_CONFIG_OUTPUT_SUMS : 0u) |
-                   (human.verify ? OLAF_CONFIG_VERIFY : 0u) |
-                   (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
-                   (human.deliver == OLAF_DELIVER_FORWARD && human.bridge ? OLAF_CONFIG_BRIDGE : 0u) |
-                   (human.meter ? 0u : OLAF_CONFIG_NO_METER);
+    config.flags = flags_of(human);
     config.deliver = human.deliver;
     config.ifindex = human.ifindex;
     config.egress_ifindex = human.egress_ifindex;

@@ -7,6 +7,7 @@
 
 #include "description.hpp"
 #include "loader/text/counters.hpp"
+#include "loader/text/job_counters.hpp"
 
 namespace olaf {
 namespace {
@@ -46,15 +47,19 @@ std::vector<std::string> metrics_of(const Figure &figure) {
     return found;
 }
 
+/// "`name{label="value"}`".
+std::string metric_text(std::string metric) {
+    if (const auto equals = metric.find('='); equals != metric.npos) {
+        metric.insert(equals + 1, "\"");
+        metric.insert(metric.size() - 1, "\"");
+    }
+    return "`" + metric + "`";
+}
+
 std::string metrics_text(const Figure &figure) {
     std::string text;
-    for (auto metric : metrics_of(figure)) {
-        if (const auto equals = metric.find('='); equals != metric.npos) {
-            metric.insert(equals + 1, "\"");
-            metric.insert(metric.size() - 1, "\"");
-        }
-        text += (text.empty() ? "`" : ", `") + metric + "`";
-    }
+    for (const auto &metric : metrics_of(figure))
+        text += (text.empty() ? "" : ", ") + metric_text(metric);
     return text;
 }
 
@@ -80,6 +85,44 @@ Json object_of(const std::vector<std::pair<std::string, Json>> &keys) {
         properties[key] = value;
     }
     return {{"required", required}, {"properties", properties}};
+}
+
+/// Counters of a job: its own, and those in its objects.
+Json job_schema() {
+    std::vector<std::pair<std::string, Json>> own;
+    std::vector<std::pair<std::string_view, std::vector<std::pair<std::string, Json>>>> objects;
+    for (const auto &counter : job_counters()) {
+        const std::pair<std::string, Json> one{
+            std::string(counter.key),
+            {{"type", "integer"},
+             {"minimum", 0},
+             {"description", std::string(counter.unit) + ": " + std::string(counter.meaning)}}};
+        if (counter.object.empty())
+            own.push_back(one);
+        else if (objects.empty() || objects.back().first != counter.object)
+            objects.push_back({counter.object, {one}});
+        else
+            objects.back().second.push_back(one);
+    }
+    for (const auto &[name, keys] : objects) {
+        auto object = object_of(keys);
+        object["type"] = "object";
+        own.emplace_back(name, std::move(object));
+    }
+    return object_of(own);
+}
+
+std::string jobs_section() {
+    std::string text = "\n## Jobs\n\n"
+                       "In each object of `jobs`, since the job was set. `contributions.received` "
+                       "is the sum of the other\n`contributions`, at rest. A result that its "
+                       "member may still get is told as undelivered too.\n\n"
+                       "| key | counts | meaning | metric |\n|---|---|---|---|\n";
+    for (const auto &counter : job_counters())
+        text += "| `" + counter.path() + "` | " + std::string(counter.unit) + " | " +
+                std::string(counter.meaning) + " | " +
+                metric_text(std::string(counter.metric)) + " |\n";
+    return text;
 }
 
 Json losses_schema() {
@@ -128,7 +171,7 @@ std::string counters_page() {
             text += "| `" + figure->path() + "` | " + std::string(figure->unit) + " | " +
                     meaning_of(*figure) + " | " + metrics_text(*figure) + " |\n";
     }
-    text += "\n## Events\n\nWhat `olaf trace` tells. `--action` takes any of these words.\n\n"
+    text += jobs_section() + "\n## Events\n\nWhat `olaf trace` tells. `--action` takes any of these words.\n\n"
             "| event | action | meaning |\n|---|---|---|\n";
     for (const auto &[kind, reasons] : event_reasons)
         for (const auto &reason : reasons)
@@ -154,6 +197,7 @@ std::string counters_schema() {
             }))
             cluster.emplace_back(figure.key, integer(figure));
     defs["cluster"] = object_of(cluster);
+    defs["job"] = job_schema();
     defs["losses"] = losses_schema();
     defs["event"] = names_of({event_kinds});
     defs["action"] = names_of({joined_reasons, left_reasons, dropped_reasons, lost_reasons});
@@ -177,6 +221,11 @@ std::vector<DescribedGroup> described_counters() {
                 {figure->path(), std::string(figure->unit), meaning_of(*figure)});
         all.push_back(std::move(described));
     }
+    DescribedGroup jobs{"jobs", "What became of contributions, by job (olaf job).", {}};
+    for (const auto &counter : job_counters())
+        jobs.counters.push_back(
+            {counter.path(), std::string(counter.unit), std::string(counter.meaning)});
+    all.push_back(std::move(jobs));
     return all;
 }
 

@@ -36,12 +36,13 @@ std::string setup_text(const JobReading &job) {
 }
 
 /// "contributions 12 received, 9 added, 3 late": those of an object that aren't 0; "" if all are.
+/// The job's own stand in none: "3 probes".
 std::string object_text(std::string_view object, const olaf_job_counters &counters) {
     std::string text;
     for (const auto &counter : job_counters())
         if (const auto value = counter.in(counters); counter.object == object && value != 0)
             text += fmt::format("{}{} {}", text.empty() ? "" : ", ", value, counter.key);
-    return text.empty() ? "" : fmt::format("{} {}", object, text);
+    return text.empty() || object.empty() ? text : fmt::format("{} {}", object, text);
 }
 
 std::string member_text(const KnownMember &known, std::uint64_t now_ns) {
@@ -96,7 +97,7 @@ std::string job_lines(const JobReading &job) {
                                      waiting.size() == 1 ? "" : "s", ranks_text(waiting)));
     auto counters = job.counters;
     counters.undelivered += job.owed;
-    for (const auto *object : {"contributions", "chunks", "results", "up"})
+    for (const auto *object : {"contributions", "chunks", "results", "up", ""})
         if (auto told = object_text(object, counters); !told.empty()) {
             if (std::string_view(object) == "chunks" && job.open + job.up != 0)
                 told += fmt::format(", {} open, {} up", job.open, job.up);

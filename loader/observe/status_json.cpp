@@ -50,6 +50,19 @@ Json attached_object(const Record &record, const HostState &host, std::uint64_t 
             {"replaced_for_ns", ago(record.replaced_ns)}};
 }
 
+Json limits_object(const olaf_config &config) {
+    return {{"max_clusters", config.max_clusters},
+            {"max_segments", config.max_segments},
+            {"max_lanes", config.max_lanes},
+            {"egress_mtu", config.egress_mtu},
+            {"fifo_places", config.fifo_places},
+            {"round_slots", config.round_slots},
+            {"max_workers", config.max_workers},
+            {"member_timeout_ns", config.member_timeout_ns},
+            {"drain_interval_ns", config.drain_interval_ns},
+            {"activity_window_ns", config.activity_window_ns}};
+}
+
 /// Every counter and level of the list, in the object of its group.
 void add_figures(Json &object, const Numbers &numbers) {
     for (const auto &figure : figures()) {
@@ -134,17 +147,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
           {"blocked_ns", blocked_ns(snapshot.gate, state.aom.now_ns)},
           {"next_hops_unready", snapshot.unready_hops.size()}}},
         {"aom", nullptr},
-        {"limits",
-         {{"max_clusters", config.max_clusters},
-          {"max_segments", config.max_segments},
-          {"max_lanes", config.max_lanes},
-          {"egress_mtu", config.egress_mtu},
-          {"fifo_places", config.fifo_places},
-          {"round_slots", config.round_slots},
-          {"max_workers", config.max_workers},
-          {"member_timeout_ns", config.member_timeout_ns},
-          {"drain_interval_ns", config.drain_interval_ns},
-          {"activity_window_ns", config.activity_window_ns}}},
+        {"limits", limits_object(config)},
         {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
         {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0},
         {"verify", (config.flags & OLAF_CONFIG_VERIFY) != 0}};

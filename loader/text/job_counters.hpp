@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The counters of jobs (OLAF_JOB_COUNTER_LIST of olaf/counters.h) as a table.
+// The counters of jobs (olaf/job_counters.h) as a table.
 #pragma once
 
 #include <cstdint>

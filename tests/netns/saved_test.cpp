@@ -38,6 +38,12 @@ std::string service(const std::string &key) {
     return "setpriv --bounding-set " + caps + " --inh-caps " + caps + " --no-new-privs " + line;
 }
 
+/// Its command that restores jobs, which is the second one behind the start.
+std::string job_service() {
+    return std::regex_replace(service("ExecStartPost"), std::regex("cluster restore"),
+                              "job restore");
+}
+
 /// Runs a script on the host with an /etc of its own; each line `--` of its output parts it.
 std::vector<std::string> parts(const Testbed &bed, const std::string &script) {
     const auto outcome = run({"unshare", "--mount", "sh", "-euc",
@@ -170,6 +176,32 @@ TEST(SavedTest, RulesAndRegisteredWorkersAreThereAgain) {
     EXPECT_NE(found[4].find("cannot read /etc/olaf/in.conf: No such file"), std::string::npos)
         << found[4];
     EXPECT_EQ(Json::parse(found[5]), Json::parse(found[0])); // a bad file changes nothing
+}
+
+TEST(SavedTest, JobsAreThereAgain) {
+    Testbed bed{{.way = Way::local}};
+    const auto found = parts(
+        bed, "$olaf attach in --local --max-lanes 16 --round-slots 128 >/dev/null\n"
+             "$olaf job set in 8 --children 3 --lanes 16 --member 2=10.0.0.1\n"
+             "$olaf job set in 7 --children 2 --lanes 9 --pool 8 --max-count 6 --parent 10.0.0.1 "
+             "--rank 5\n"
+             "$olaf attach in --save >/dev/null\n"
+             "grep -e ^ATTACH= -e ^JOBS= /etc/olaf/in.conf; echo --\n"
+             "$olaf detach in >/dev/null\n. /etc/olaf/in.conf\n" +
+                 service("ExecStart") + " >/dev/null\n" + job_service() +
+                 "\n$olaf attach in --save >/dev/null\n"
+                 "grep -e ^ATTACH= -e ^JOBS= /etc/olaf/in.conf; echo --\n"
+                 "$olaf job remove in 8; $olaf job halt in 7\n" +
+                 job_service() + "\n$olaf --json job list in; $olaf detach in >/dev/null\n");
+    ASSERT_EQ(found.size(), 3u);
+    EXPECT_EQ(found[0], "ATTACH=\"--local --max-lanes 16 --round-slots 128\"\n"
+                        "JOBS=\"7 --children 2 --lanes 9 --pool 8 --max-count 6 --parent "
+                        "10.0.0.1:6523 --rank 5; 8 --children 3 --lanes 16 --member 2=10.0.0.1\"\n");
+    EXPECT_EQ(found[1], found[0]);
+    const auto jobs = Json::parse(found[2]);
+    ASSERT_EQ(jobs.size(), 2u) << found[2];
+    EXPECT_EQ(jobs[0]["state"], "halted"); // it was there: nothing happened to it
+    EXPECT_EQ(jobs[1]["state"], "syncing");
 }
 
 TEST(SavedTest, SayingSoIsNotChangingIt) {

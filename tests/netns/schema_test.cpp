@@ -20,6 +20,8 @@ std::string wrong(const std::string &schema, const std::string &text) {
 
 class Schema : public testing::Test {
   protected:
+    explicit Schema(Way way = Way::bridged) : bed({.way = way}) {}
+
     std::string says(std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), "--json");
         const auto outcome = bed.olaf(std::move(arguments));
@@ -27,7 +29,7 @@ class Schema : public testing::Test {
         return outcome.out;
     }
 
-    Testbed bed{{.way = Way::bridged}};
+    Testbed bed;
 };
 
 TEST_F(Schema, CanFail) {
@@ -78,6 +80,23 @@ TEST_F(Schema, Meter) {
     const auto outcome = meter.wait();
     EXPECT_EQ(wrong("meter", outcome.out), "");
     EXPECT_EQ(nlohmann::json::parse(outcome.out).at("clusters").size(), 3u);
+}
+
+class SchemaOfJobs : public Schema {
+  protected:
+    SchemaOfJobs() : Schema(Way::local) {}
+};
+
+TEST_F(SchemaOfJobs, ListAndStatus) {
+    bed.attach({"--round-slots", "128"});
+    EXPECT_EQ(wrong("job", says({"job", "list", "in"})), ""); // none
+    says({"job", "set", "in", "7", "--children", "2", "--lanes", "16", "--member", "1=10.0.0.1"});
+    says({"job", "set", "in", "8", "--children", "2", "--lanes", "16", "--parent", "10.0.0.1",
+          "--rank", "0", "--max-count", "4"});
+    says({"job", "halt", "in", "8"});
+    EXPECT_EQ(wrong("job", says({"job", "list", "in"})), "");
+    EXPECT_EQ(wrong("status", says({"status", "in"})), "");
+    EXPECT_NE(wrong("job", R"([{"job": 7}])"), "");
 }
 
 } // namespace

@@ -13,6 +13,7 @@
 #include "loader/observe/metrics.hpp"
 #include "loader/observe/recording.hpp"
 #include "loader/observe/status_text.hpp"
+#include "loader/text/job_counters.hpp"
 
 namespace {
 
@@ -130,6 +131,25 @@ TEST(Counters, HaveTheSameNumberInStatusAndMetrics) {
     }
     EXPECT_EQ(in_metrics(text, "olaf_arrivals_total{action=dropped_full}"),
               json_of(reading)["counters"]["dropped_full"]);
+}
+
+/// The same for the counters of jobs, which are of one.
+TEST(Counters, OfJobsAreInEveryOutput) {
+    EXPECT_EQ(job_counters().size(), sizeof(olaf_job_counters) / 8);
+    for (const auto &counter : job_counters()) {
+        auto reading = quiet_queue();
+        auto &job = reading.jobs.emplace_back();
+        job.job.setup.id = 7;
+        const std::uint64_t number = 4711;
+        std::memcpy(reinterpret_cast<char *>(&job.counters) + counter.offset, &number, 8);
+        const auto json = json_of(reading)["jobs"][0];
+        const auto &object = counter.object.empty() ? json : json[std::string(counter.object)];
+        EXPECT_EQ(object[std::string(counter.key)], number) << counter.path();
+        EXPECT_EQ(in_metrics(metrics({reading}, ShownClusters({})), std::string(counter.metric)),
+                  number);
+        const auto text = status_text(reading.attachment, reading, {}, false);
+        EXPECT_NE(text.find("4711"), text.npos) << counter.path() << "\n" << text;
+    }
 }
 
 TEST(Counters, AreOnThePage) {

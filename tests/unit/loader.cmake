@@ -3,7 +3,8 @@
 include(GoogleTest)
 find_package(GTest REQUIRED)
 
-add_executable(olaf_cli_tests cli_test.cpp config_test.cpp own_macs_test.cpp units_test.cpp)
+add_executable(olaf_cli_tests
+  cli_test.cpp config_test.cpp job_test.cpp own_macs_test.cpp units_test.cpp)
 target_link_libraries(olaf_cli_tests PRIVATE olaf_cli olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_cli_tests PROPERTIES LABELS unit)
 

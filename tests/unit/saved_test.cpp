@@ -20,6 +20,8 @@ TEST(Saved, LeavesOutWhatAttachWouldChoose) {
     const auto other = config({.port = 7, .rate_bps = 4'000'000, .strict = true});
     EXPECT_EQ(options_like(other, usual, "", {}),
               Words({"--local", "--port", "7", "--rate", "4mbit", "--fifo", "--strict"}));
+    const auto jobs = config({.round_slots = 64, .fifo = false});
+    EXPECT_EQ(options_like(jobs, usual, "", {}), Words({"--local", "--round-slots", "64"}));
     // The other way round, where attach would choose what isn't wanted.
     EXPECT_EQ(options_like(usual, other, "", {}),
               Words({"--local", "--port", "6523", "--rate", "unlimited", "--no-strict"}));

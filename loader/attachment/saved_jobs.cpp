@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "saved_jobs.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "loader/text/address.hpp"
+#include "loader/text/units.hpp"
+
+namespace olaf {
+namespace {
+
+std::string parent_words(const olaf_job_setup &setup) {
+    if (setup.parent_family == 0)
+        return "";
+    IpAddress address{.family = setup.parent_family, .words_be = {}};
+    std::ranges::copy(setup.parent_addr_be, address.words_be.begin());
+    return fmt::format(
+        " --parent {} --rank {}",
+        endpoint_text({.address = address, .port = ntohs(setup.parent_port_be)}), setup.rank);
+}
+
+/// The options that bind its members again; those that are learnt aren't saved.
+std::string member_words(const std::vector<KnownMember> &members) {
+    std::string text;
+    for (const auto &[rank, member] : members) {
+        if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
+            continue;
+        auto bound = member;
+        if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
+            bound.port_be = 0; // learnt, and to be learnt again
+        text += fmt::format(" --member {}={}", rank, member_address_text(bound));
+    }
+    return text;
+}
+
+} // namespace
+
+std::string job_words(const JobReading &job) {
+    const auto &setup = job.job.setup;
+    auto text = fmt::format("{} --children {} --lanes {}", setup.id, setup.children, setup.lanes);
+    if (const auto format = job_format_name(setup.shape); format != "i32x2")
+        text += fmt::format(" --format {}", format);
+    if ((setup.shape & OLAF_FLAG_CHECKSUM) == 0)
+        text += " --no-checksum";
+    if (setup.slots != OLAF_DEFAULT_POOL)
+        text += fmt::format(" --pool {}", setup.slots);
+    if (setup.threshold != setup.children)
+        text += fmt::format(" --threshold {}", setup.threshold);
+    if ((setup.flags & OLAF_JOB_ANY) != 0)
+        text += " --any";
+    if (setup.deadline_ns != 0)
+        text += fmt::format(" --deadline {}ns", setup.deadline_ns);
+    if (setup.max_count != std::max(setup.children, setup.threshold) || setup.parent_family != 0)
+        text += fmt::format(" --max-count {}", setup.max_count);
+    return text + parent_words(setup) + member_words(job.members);
+}
+
+Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
+    std::map<std::string, Fd> open;
+    const auto jobs = read_jobs(attached.record.config, [&](const char *name) {
+        auto fd = open_map_to_read(attached, name);
+        return fd ? (open[name] = std::move(*fd)).get() : -1;
+    });
+    if (!jobs)
+        return std::unexpected(jobs.error());
+    std::vector<std::string> found;
+    for (const auto &job : *jobs)
+        found.push_back(job_words(job));
+    return found;
+}
+
+} // namespace olaf
