@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <thread>
+
+namespace olaf::test {
+
+void set_job(const Testbed &bed, unsigned children, unsigned lanes,
+             const std::vector<std::string> &more) {
+    std::vector<std::string> words{"job",        "set",
+                                   "in",         std::to_string(rounds_job),
+                                   "--children", std::to_string(children),
+                                   "--lanes",    std::to_string(lanes)};
+    words.insert(words.end(), more.begin(), more.end());
+    const auto outcome = bed.olaf(words);
+    if (outcome.status != 0)
+        throw std::runtime_error(outcome.err);
+}
+
+nlohmann::json job_status(const Testbed &bed) {
+    return bed.olaf.status().json.at("jobs").at(0);
+}
+
+Collective collective_in(const Testbed &bed, unsigned workers, unsigned rank,
+                         const std::function<void(CollectiveOptions &)> &more) {
+    const Inside inside(bed.worker);
+    CollectiveOptions options;
+    options.node = Address::resolve(bed.target(4).address).value();
+    options.job = rounds_job;
+    options.rank = rank;
+    options.workers = workers;
+    if (more)
+        more(options);
+    auto made = Collective::make(options);
+    if (!made)
+        throw std::runtime_error(made.error().message());
+    return std::move(*made);
+}
+
+void for_each_worker(const Testbed &bed, unsigned workers,
+                     const std::function<void(Collective &, unsigned rank)> &work,
+                     const std::function<void(CollectiveOptions &)> &more) {
+    std::vector<std::jthread> threads;
+    for (unsigned rank = 0; rank < workers; rank++)
+        threads.emplace_back([&, rank] {
+            try {
+                auto collective = collective_in(bed, workers, rank, more);
+                if (const auto joined = collective.join(); !joined)
+                    throw std::runtime_error(joined.error().message());
+                work(collective, rank);
+            } catch (const std::exception &error) {
+                ADD_FAILURE() << "worker " << rank << ": " << error.what();
+            }
+        });
+}
+
+std::vector<std::int64_t> part_of(unsigned rank, unsigned round, std::size_t elements) {
+    std::vector<std::int64_t> part(elements);
+    for (std::size_t i = 0; i < elements; i++)
+        part[i] = static_cast<std::int64_t>((rank + 1) * 0x9e3779b97f4a7c15ull * (i + 1) + round);
+    return part;
+}
+
+std::vector<std::int64_t> sum_of(unsigned workers, unsigned round, std::size_t elements) {
+    std::vector<std::int64_t> sum(elements);
+    for (unsigned rank = 0; rank < workers; rank++) {
+        const auto part = part_of(rank, round, elements);
+        for (std::size_t i = 0; i < elements; i++)
+            sum[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(sum[i]) +
+                                               static_cast<std::uint64_t>(part[i]));
+    }
+    return sum;
+}
+
+void expect_job_identities(const nlohmann::json &job) {
+    const auto number = [&](const char *group, const char *key) {
+        return job.at(group).at(key).get<std::uint64_t>();
+    };
+    const auto contributions = [&](const char *key) { return number("contributions", key); };
+    EXPECT_EQ(contributions("received"),
+              contributions("added") + contributions("duplicate") + contributions("late") +
+                  contributions("stale") + contributions("ahead") + contributions("halted"))
+        << job.dump(1);
+    EXPECT_EQ(job.at("children").get<std::uint64_t>() * number("chunks", "completed"),
+              number("results", "riding") + number("results", "copied") +
+                  number("results", "undelivered"))
+        << job.dump(1);
+}
+
+} // namespace olaf::test
