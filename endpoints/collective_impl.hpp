@@ -49,13 +49,14 @@ class Collective::Impl : private RoundVectors {
         std::uint32_t lag = 0;    // pieces follow their exponents by so many chunks
         std::uint32_t left = 0;   // chunks without a sum
         std::uint32_t missed = 0;
+        std::vector<bool> unknown = {}; // pieces whose exponent was missed; empty if none was
         std::vector<std::int16_t> exponents = {}; // of each piece, once agreed
         SumReport report = {};
     };
 
     // RoundVectors
-    std::int16_t contribute(std::uint32_t round, std::uint32_t chunk,
-                            std::span<std::uint64_t> lanes) override;
+    std::optional<std::int16_t> contribute(std::uint32_t round, std::uint32_t chunk,
+                                           std::span<std::uint64_t> lanes) override;
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
     void miss(std::uint32_t round, std::uint32_t chunk) override;
 

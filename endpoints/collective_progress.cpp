@@ -13,6 +13,8 @@ namespace {
 // Bounds poll() under a flood: what is left over waits for the next call.
 constexpr std::size_t kMostBatches = 64;
 
+constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
+
 } // namespace
 
 void Collective::Impl::begin_anew() {
@@ -104,7 +106,8 @@ Result<void> Collective::Impl::poll() {
         if (!received)
             return give_up(received.error().message());
         if (child_->failure())
-            return give_up(child_->failure()->reason);
+            return give_up(child_->failure()->reason, 0,
+                           child_->failure()->hint + ", and join() again, at every worker");
         while (!vectors_.empty() && vectors_.front().left == 0) {
             Vector &vector = vectors_.front();
             if (vector.missed == 0)
@@ -140,6 +143,7 @@ Result<void> Collective::Impl::give_up(std::string what, int code, std::string h
 // Polls and waits until `done()`; fails when nothing moved forward for too long.
 template <class Done> Result<void> Collective::Impl::progress_until(Done done) {
     const RoundChild::Time began = now();
+    RoundChild::Time looked_up = began;
     for (;;) {
         if (done())
             return {};
@@ -159,8 +163,15 @@ template <class Done> Result<void> Collective::Impl::progress_until(Done done) {
         const RoundChild::Time end =
             std::min(options_.timeout - (time - progress),
                      std::max(RoundChild::Time(0), child_->wakes_at() - time));
-        if (const auto ready = socket_.readable_within(end); !ready)
+        const auto ready = socket_.readable_within(
+            options_.interrupted ? std::min<RoundChild::Time>(end, kLookUpEvery) : end);
+        if (!ready)
             return give_up(ready.error().message());
+        if (options_.interrupted && now() - looked_up >= kLookUpEvery) {
+            looked_up = now();
+            if (options_.interrupted())
+                return give_up("it was interrupted", EINTR);
+        }
     }
 }
 

@@ -82,9 +82,11 @@ Collective::Impl::Vector &Collective::Impl::vector_of(std::uint32_t round) {
     return vectors_[round - vectors_.front().round];
 }
 
-std::int16_t Collective::Impl::contribute(std::uint32_t round, std::uint32_t chunk,
-                                          std::span<std::uint64_t> lanes) {
+std::optional<std::int16_t> Collective::Impl::contribute(std::uint32_t round, std::uint32_t chunk,
+                                                         std::span<std::uint64_t> lanes) {
     Vector &vector = vector_of(round);
+    if (chunk >= vector.lag && !vector.unknown.empty() && vector.unknown[chunk - vector.lag])
+        return {};
     std::ranges::fill(lanes, 0);
     if (chunk >= vector.lag)
         pack_piece(vector, chunk - vector.lag, lanes);
@@ -140,9 +142,11 @@ void Collective::Impl::take(const RoundResult &result, std::span<const std::uint
 
 void Collective::Impl::miss(std::uint32_t round, std::uint32_t chunk) {
     Vector &vector = vector_of(round);
-    // Its exponent stays unknown; what follows from it is no sum.
-    if (vector.element == Element::f32 && chunk < vector.pieces)
-        vector.exponents[chunk] = kNotFinite;
+    if (vector.element == Element::f32 && chunk < vector.pieces) {
+        vector.unknown.resize(vector.pieces);
+        vector.unknown[chunk] = true;
+        vector.exponents[chunk] = kNotFinite; // the sum has no meaning here
+    }
     vector.missed++;
     vector.left--;
 }

@@ -46,8 +46,11 @@ void RoundChild::pack_next() {
                                     .generated_ns = vector.generated_ns},
                                    options_.lanes);
     const auto data = std::span(kept.lanes).first(options_.lanes - (options_.has_checksum ? 1 : 0));
-    kept.exponent = vectors_->contribute(kept.round, kept.chunk, data);
-    if (options_.has_checksum)
+    const auto exponent = vectors_->contribute(kept.round, kept.chunk, data);
+    kept.exponent = exponent.value_or(0);
+    if (!exponent)
+        kept.lanes.clear(); // a probe
+    else if (options_.has_checksum)
         kept.lanes.back() = checksum(data);
     if (++vector.next == vector.chunks)
         waiting_.pop_front();
@@ -62,18 +65,19 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
     due_.push({.at = now + timeout_.after(kept.sendings),
                .position = position,
                .sendings = kept.sendings});
-    return {.header = encode(RoundContribution{.job = options_.job,
-                                               .rank = options_.rank,
-                                               .round = kept.round,
-                                               .generated_ns = kept.generated_ns,
-                                               .chunk = kept.chunk,
-                                               .chunks = kept.chunks,
-                                               .generation = generation_,
-                                               .exponent = kept.exponent,
-                                               .lanes = options_.lanes,
-                                               .format = options_.format,
-                                               .has_checksum = options_.has_checksum,
-                                               .flush = flush}),
+    return {.header =
+                encode(RoundContribution{.job = options_.job,
+                                         .rank = options_.rank,
+                                         .round = kept.round,
+                                         .generated_ns = kept.generated_ns,
+                                         .chunk = kept.chunk,
+                                         .chunks = kept.chunks,
+                                         .generation = generation_,
+                                         .exponent = kept.exponent,
+                                         .lanes = static_cast<std::uint16_t>(kept.lanes.size()),
+                                         .format = options_.format,
+                                         .has_checksum = options_.has_checksum,
+                                         .flush = flush}),
             .lanes = kept.lanes};
 }
 

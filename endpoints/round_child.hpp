@@ -26,9 +26,10 @@ class RoundVectors {
   public:
     virtual ~RoundVectors() = default;
     /// Packs this member's part of a chunk, without the checksum lane; returns its exponent.
-    /// Called once for each chunk, in order.
-    virtual std::int16_t contribute(std::uint32_t round, std::uint32_t chunk,
-                                    std::span<std::uint64_t> lanes) = 0;
+    /// Nothing if it has none to give: then it only asks for the sum, which the others may have
+    /// without it. Called once for each chunk, in order.
+    virtual std::optional<std::int16_t> contribute(std::uint32_t round, std::uint32_t chunk,
+                                                   std::span<std::uint64_t> lanes) = 0;
     /// The sum. Called once for each chunk, in any order; `lanes` without the checksum lane.
     virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
     /// Instead: the others went on without this member, and the node doesn't have the sum any more.

@@ -77,26 +77,10 @@ static __always_inline __u32 olaf_round_choose(const struct olaf_round_slot *slo
 	return second->state == OLAF_ROUND_DONE ? 1 : OLAF_MEETS_AHEAD;
 }
 
-/* The contribution's sender is answered STALE, with what the slot holds. Under its lock. */
-static __always_inline int olaf_answer_stale(struct xdp_md *ctx, const struct olaf_meeting *t)
+/* The contribution's sender is answered STALE. Under the slot's lock. */
+static __always_inline int olaf_answer_stale(struct xdp_md *ctx)
 {
-	const struct olaf_round_buffer *first = &t->slot->buffer[0], *second = &t->slot->buffer[1];
-	__u32 round = t->m->round, chunk = t->m->chunk;
-	const struct olaf_round_buffer *oldest = first;
-
-	/* While the job is halted, or its members agree anew, the slot isn't what stands in the way. */
-	if (!olaf_job_runs(t->job) || t->job->halted ||
-	    t->m->generation != *(volatile __u32 *)&t->job->generation)
-		return olaf_stale_write(ctx, round, chunk) ? OLAF_ROUND_LEAVE : OLAF_ROUND_SEND;
-	if (first->state == OLAF_ROUND_FREE ||
-	    (second->state != OLAF_ROUND_FREE &&
-	     olaf_chunk_is_before(second->round, second->chunk, first->round, first->chunk)))
-		oldest = second;
-	if (oldest->state != OLAF_ROUND_FREE) {
-		round = oldest->round;
-		chunk = oldest->chunk;
-	}
-	return olaf_stale_write(ctx, round, chunk) ? OLAF_ROUND_LEAVE : OLAF_ROUND_SEND;
+	return olaf_stale_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
 }
 
 /* Nothing more is added to the buffer. Under the slot's lock. */
@@ -321,7 +305,7 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 	int first;
 
 	if (buffer->flags & OLAF_FLAG_STALE)
-		return olaf_answer_stale(ctx, t);
+		return olaf_answer_stale(ctx);
 	first = olaf_owed_settle(buffer, t->m->rank);
 	if (olaf_result_write(ctx, index, t->m->rank, flags) == OLAF_WRITTEN) {
 		if (first)
@@ -357,7 +341,7 @@ static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf
 		return olaf_met(t, which)->state == OLAF_ROUND_DONE ?
 			       olaf_answer_result(ctx, t, which, 0) :
 			       OLAF_ROUND_RIDE;
-	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx, t) : OLAF_ROUND_RIDE;
+	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
 }
 
 /* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
@@ -372,22 +356,26 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_
 		return OLAF_ROUND_RIDE;
 	}
 	olaf_count_job(t->m->job, stale);
-	return olaf_answer_stale(ctx, t);
+	return olaf_answer_stale(ctx);
 }
 
 /* The job takes no contribution of that generation now. Under the slot's lock. */
 static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
+	int halted = *(volatile __u32 *)&t->job->halted && olaf_job_runs(t->job);
+
 	if (!t->a->update.lanes) {
 		olaf_count_job(t->m->job, probes);
-		return olaf_answer_stale(ctx, t);
+		return halted ? OLAF_ROUND_RIDE : olaf_answer_stale(ctx);
 	}
 	olaf_count_job(t->m->job, received);
-	if (t->job->halted)
+	/* STALE would say that the chunk is over. */
+	if (halted) {
 		olaf_count_job(t->m->job, halted);
-	else
-		olaf_count_job(t->m->job, stale);
-	return olaf_answer_stale(ctx, t);
+		return OLAF_ROUND_RIDE;
+	}
+	olaf_count_job(t->m->job, stale);
+	return olaf_answer_stale(ctx);
 }
 
 /* The table. Under the slot's lock. */

@@ -55,7 +55,7 @@ static __always_inline void olaf_down_take(struct xdp_md *ctx, const struct olaf
 }
 
 /*
- * STALE of the generation that is known: above, this round is over. Nobody is owed a result, and
+ * STALE of the generation that is known: above, this chunk is over. Nobody is owed a result, and
  * whoever asks is told.
  */
 static __always_inline void olaf_down_over(const struct olaf_meeting *t)
@@ -67,7 +67,7 @@ static __always_inline void olaf_down_over(const struct olaf_meeting *t)
 		struct olaf_round_buffer *buffer = &t->slot->buffer[i];
 
 		if (buffer->state != OLAF_ROUND_UP ||
-		    !olaf_chunk_is_before(buffer->round, buffer->chunk, t->m->round, t->m->chunk))
+		    !olaf_round_is(buffer, t->m->round, t->m->chunk))
 			continue;
 		buffer->flags |= OLAF_FLAG_STALE;
 		*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;

@@ -69,10 +69,10 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 }
 
 /*
- * STALE for the sender of the message at hand, naming a round and chunk, becomes the frame. Returns
- * enum olaf_written.
+ * STALE for the sender of the contribution at hand, naming the chunk and the generation that it
+ * named, becomes the frame. Returns enum olaf_written.
  */
-__noinline int olaf_stale_write(struct xdp_md *ctx, __u32 round, __u32 chunk)
+__noinline int olaf_stale_write(struct xdp_md *ctx)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
@@ -89,8 +89,8 @@ __noinline int olaf_stale_write(struct xdp_md *ctx, __u32 round, __u32 chunk)
 		return OLAF_UNREACHABLE;
 	header = &staged->message;
 	olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0);
-	header->sequence_be = bpf_htonl(round);
-	header->chunk_be = bpf_htonl(chunk);
+	header->sequence_be = bpf_htonl(m->round);
+	header->chunk_be = bpf_htonl(m->chunk);
 	header->chunks_be = bpf_htonl(m->chunks);
 	header->named_be = bpf_htonl(m->generation);
 	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);

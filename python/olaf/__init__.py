@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workers and parameter servers of asynchronous distributed RL, over Olaf's protocol.
+"""Workers and parameter servers of distributed RL, over Olaf's protocol.
 
 A worker, complete::
 
@@ -9,6 +9,14 @@ A worker, complete::
         gradient, reward = experience(worker.weights)
         worker.push(gradient, reward, worker.model_version)
         worker.wait(0.02)
+
+A worker of synchronous training::
+
+    job = olaf.Collective("192.0.2.1", job=3, rank=0, workers=4)
+    job.join()
+    while training:
+        gradient = compute(weights)
+        job.allreduce(gradient)  # in place: the sum over all workers
 """
 
 from ._olaf import (
@@ -16,6 +24,8 @@ from ._olaf import (
     EVERY_WORKER,
     Cluster,
     Codec,
+    Collective,
+    CollectiveStats,
     Feedback,
     Packed,
     ParameterServer,
@@ -23,6 +33,8 @@ from ._olaf import (
     PushReport,
     QueueState,
     ServerStats,
+    Sum,
+    SumReport,
     TransmissionControl,
     Update,
     Worker,
@@ -37,6 +49,8 @@ __all__ = [
     "EVERY_WORKER",
     "Cluster",
     "Codec",
+    "Collective",
+    "CollectiveStats",
     "Feedback",
     "Packed",
     "ParameterServer",
@@ -44,6 +58,8 @@ __all__ = [
     "PushReport",
     "QueueState",
     "ServerStats",
+    "Sum",
+    "SumReport",
     "TransmissionControl",
     "Update",
     "Worker",

@@ -74,7 +74,7 @@ TEST_F(RoundsTable, WhatIsNeitherNewerNorThereIsStale) {
     const auto answer = sent_to(0, offer(contribution(0, 0, 0)));
     EXPECT_EQ(answer.type, OLAF_RESULT);
     EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
-    EXPECT_EQ(answer.round, 1u) << "the oldest that the slot holds";
+    EXPECT_EQ(answer.round, 0u) << "the one that was asked for";
     EXPECT_EQ(answer.generation, job_generation);
     EXPECT_EQ(answer.count, job_generation) << "the generation that the contribution named";
     EXPECT_TRUE(answer.lanes.empty());

@@ -164,8 +164,8 @@ TEST_P(RoundsTree, AResultOfAnotherGenerationChangesNothing) {
 
 TEST_P(RoundsTree, StaleOfTheSameGenerationEndsTheRound) {
     complete(0);
-    dropped(tell({.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .round = 4, .count = parent_generation,
-                  .generation = parent_generation}));
+    dropped(tell({.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .round = 0,
+                  .count = parent_generation, .generation = parent_generation}));
     const auto answer = sent_to(0, offer(contribution(0, 0)));
     EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
 }

@@ -24,8 +24,8 @@ class RoundSimulation::Worker : public RoundVectors {
         return static_cast<std::int16_t>(value(worker, round, chunk) >> 50) - 9000;
     }
 
-    std::int16_t contribute(std::uint32_t round, std::uint32_t chunk,
-                            std::span<std::uint64_t> lanes) override {
+    std::optional<std::int16_t> contribute(std::uint32_t round, std::uint32_t chunk,
+                                           std::span<std::uint64_t> lanes) override {
         const std::uint32_t lag = simulation_->world_.lag;
         if (lag > 0 && chunk >= lag && !taken_.contains({round, chunk - lag}))
             wrong("packs what depends on a sum that isn't there");

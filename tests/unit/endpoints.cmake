@@ -22,6 +22,26 @@ add_executable(
   worker_report_test.cpp
   worker_table_test.cpp
 )
+# The larger part of what a job's worker does is tested in tests/model.
+add_executable(
+  olaf_collective_tests
+  collective_faults_test.cpp
+  collective_float_test.cpp
+  collective_test.cpp
+  round_child_test.cpp
+  round_message_test.cpp
+)
+target_include_directories(olaf_collective_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
+target_link_libraries(
+  olaf_collective_tests PRIVATE olaf::olaf olaf_options olaf_round_model GTest::gtest_main
+)
+gtest_discover_tests(olaf_collective_tests PROPERTIES LABELS unit)
+# For tests/python.
+add_executable(olaf_round_server round_server.cpp)
+target_link_libraries(
+  olaf_round_server PRIVATE olaf::olaf olaf_options olaf_round_model GTest::gtest
+)
+
 # replica.hpp and the like are not public.
 target_include_directories(olaf_endpoints_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
 target_link_libraries(olaf_endpoints_tests PRIVATE olaf::olaf olaf_options GTest::gtest_main)

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -29,6 +30,9 @@ struct CollectiveOptions {
     std::uint32_t ahead = 64;
     /// How long nothing may move forward before a call fails and says what is missing.
     std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+    /// Asked about every 100 ms while a call waits, if there is one: true makes the call fail, and
+    /// the job is to begin anew.
+    std::function<bool()> interrupted = {};
     /// How long a call may wait in all for room in the socket's buffer.
     std::chrono::nanoseconds send_patience = std::chrono::milliseconds(100);
     /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.

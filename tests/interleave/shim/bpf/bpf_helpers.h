@@ -20,6 +20,7 @@
 /* A map is known by its name: objects that are loaded apart share it, as pinned maps are. */
 #define bpf_map_lookup_elem(map, key) interleave_lookup(#map, key)
 #define bpf_ringbuf_output(map, data, size, flags) interleave_unmodelled("bpf_ringbuf_output")
+#define bpf_tail_call(context, map, index) interleave_unmodelled("bpf_tail_call")
 
 void *interleave_lookup(const char *map, const void *key);
 long interleave_unmodelled(const char *helper);

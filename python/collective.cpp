@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <olaf/collective.hpp>
+
+#include <deque>
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "guarded.hpp"
+#include "waiting.hpp"
+
+namespace py = pybind11;
+
+namespace olaf::python {
+namespace {
+
+// A vector under way holds its array: the sum is written there.
+struct UnderWay {
+    Collective::Operation operation;
+    py::object array;
+};
+
+struct Handle : Guarded<Collective> {
+    explicit Handle(Collective collective) : Guarded(std::move(collective)) {}
+    std::deque<UnderWay> under_way; // with the GIL held
+};
+
+struct Sum {
+    py::object owner; // keeps the Collective
+    Collective::Operation operation;
+};
+
+Format format_named(const std::string &text) {
+    for (const Format format : {Format::i32x2, Format::i16x4, Format::i64x1})
+        if (name(format) == text)
+            return format;
+    throw py::value_error("the format must be 'i32x2', 'i16x4' or 'i64x1', not '" + text + "'");
+}
+
+// Ctrl-C gets through while a call waits.
+bool interrupted() {
+    const py::gil_scoped_acquire acquired;
+    return PyErr_CheckSignals() != 0;
+}
+
+template <class T> T value_unless_interrupted(Result<T> result) {
+    if (PyErr_Occurred() != nullptr)
+        throw py::error_already_set();
+    return value_of(std::move(result));
+}
+
+std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::uint32_t rank,
+                             std::uint32_t workers, const std::string &format, bool checksum,
+                             std::size_t mtu, std::uint16_t lanes, std::uint32_t ahead,
+                             double timeout) {
+    const auto deadline = deadline_in(timeout); // checks that it is a time
+    CollectiveOptions options = {.job = job,
+                                 .rank = rank,
+                                 .workers = workers,
+                                 .format = format_named(format),
+                                 .checksum = checksum,
+                                 .mtu = mtu,
+                                 .lanes = lanes,
+                                 .ahead = ahead,
+                                 .interrupted = interrupted};
+    options.timeout = deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9))
+                               : std::chrono::hours(24 * 365);
+    auto made = [&]() -> Result<Collective> {
+        const py::gil_scoped_release released; // a name is looked up
+        const auto address = Address::parse(node);
+        if (!address)
+            return std::unexpected(address.error());
+        options.node = *address;
+        return Collective::make(options);
+    }();
+    return std::make_unique<Handle>(value_of(std::move(made)));
+}
+
+// A NumPy array over the object's own memory. Whatever would be a copy is refused: the sum would
+// be lost.
+py::array in_place(const py::object &object) {
+    if (!py::hasattr(object, "__array__") && PyObject_CheckBuffer(object.ptr()) == 0)
+        throw py::type_error("the vector must be a NumPy array or share its memory with one, as "
+                             "CPU tensors do: the sum takes its place");
+    py::array array = py::module_::import("numpy").attr("asarray")(object);
+    if (!array.writeable() || (array.flags() & py::array::c_style) == 0)
+        throw py::value_error(
+            "the vector must be writable and contiguous: the sum takes its place");
+    return array;
+}
+
+template <class Element> Result<Collective::Operation> start(Handle &handle, py::array &array) {
+    const std::span vector(static_cast<Element *>(array.mutable_data()),
+                           static_cast<std::size_t>(array.size()));
+    return handle.locked(
+        [&](Collective &collective) { return collective.allreduce_async(vector); });
+}
+
+void forget_ended(Handle &handle) {
+    const auto ended = [&] {
+        return handle.locked(
+            [&](Collective &) { return handle.under_way.front().operation.done(); });
+    };
+    while (!handle.under_way.empty() && ended())
+        handle.under_way.pop_front();
+}
+
+Sum allreduce_async(const py::object &self, const py::object &vector) {
+    auto &handle = self.cast<Handle &>();
+    py::array array = in_place(vector);
+    const auto begin = py::isinstance<py::array_t<float>>(array)          ? &start<float>
+                       : py::isinstance<py::array_t<std::int64_t>>(array) ? &start<std::int64_t>
+                       : py::isinstance<py::array_t<std::int32_t>>(array) ? &start<std::int32_t>
+                                                                          : nullptr;
+    if (begin == nullptr)
+        throw py::type_error("the vector must hold float32, int64 or int32, not " +
+                             py::str(array.dtype()).cast<std::string>());
+    forget_ended(handle);
+    const auto operation = value_of(begin(handle, array));
+    handle.under_way.push_back({operation, array});
+    return {.owner = self, .operation = operation};
+}
+
+SumReport wait(Sum &sum) {
+    auto &handle = sum.owner.cast<Handle &>();
+    auto report = handle.locked([&](Collective &) { return sum.operation.wait(); });
+    forget_ended(handle);
+    return value_unless_interrupted(std::move(report));
+}
+
+SumReport allreduce(const py::object &self, const py::object &vector) {
+    Sum sum = allreduce_async(self, vector);
+    return wait(sum);
+}
+
+} // namespace
+
+void bind_collective(py::module_ &module) {
+    py::class_<Sum>(module, "Sum", "A vector that is being summed.")
+        .def("wait", &wait, "Waits until the sum is in the vector's place. Once.")
+        .def_property_readonly(
+            "done",
+            [](Sum &sum) {
+                return sum.owner.cast<Handle &>().locked(
+                    [&](Collective &) { return sum.operation.done(); });
+            },
+            "Whether wait() returns at once.");
+    py::class_<Handle>(module, "Collective",
+                       "One worker's end of a job: sums vectors with the other workers, in a host "
+                       "with Olaf. After an error join() again, at every worker.")
+        .def(py::init(&make), py::arg("node"), py::arg("job"), py::arg("rank"), py::arg("workers"),
+             py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
+             py::arg("mtu") = 1500, py::arg("lanes") = 0, py::arg("ahead") = 64,
+             py::arg("timeout") = 30.0)
+        .def(
+            "join",
+            [](Handle &handle) {
+                value_unless_interrupted(
+                    handle.locked([](Collective &collective) { return collective.join(); }));
+            },
+            "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
+        .def("allreduce", &allreduce, py::arg("vector"),
+             "Puts the sum over all workers in place of the vector: float32, int64 or int32.")
+        .def("allreduce_async", &allreduce_async, py::arg("vector"),
+             "The same, but doesn't wait. The vector isn't to be touched until wait() returns.")
+        .def(
+            "poll",
+            [](Handle &handle) {
+                value_of(handle.locked([](Collective &collective) { return collective.poll(); }));
+            },
+            "Sends and takes in what there is, without waiting: while computing, now and then.")
+        .def_property_readonly(
+            "stats",
+            [](Handle &handle) {
+                return handle.locked([](Collective &collective) { return collective.stats(); });
+            },
+            "Counters.")
+        .def(
+            "fileno", [](Handle &handle) { return handle.constant().fd(); },
+            "For select(), asyncio and the like: readable when poll() has something to do.");
+}
+
+} // namespace olaf::python

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: BSD-2-Clause
+import os
+import subprocess
+import threading
+import unittest
+
+import numpy as np
+
+import olaf
+
+SERVER = os.path.join(os.environ["OLAF_BUILD"], "tests", "unit", "olaf_round_server")
+JOB = 5  # the server's
+
+
+class Collective(unittest.TestCase):
+    def all(self, workers, work):
+        """Each worker does work(collective, rank) in its own thread."""
+        with subprocess.Popen([SERVER, str(workers)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as server:
+            address = server.stdout.readline().strip()
+            failures = []
+
+            def run(rank):
+                try:
+                    work(olaf.Collective(address, JOB, rank, workers, timeout=20), rank)
+                except BaseException as error:
+                    failures.append(error)
+
+            threads = [threading.Thread(target=run, args=(rank,)) for rank in range(workers)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            server.stdin.close()
+        for failure in failures:
+            raise failure
+
+    def test_sums_in_place(self):
+        def work(job, rank):
+            job.join()
+            for dtype in (np.float32, np.int64, np.int32):
+                vector = np.arange(1000, dtype=dtype).reshape(10, 100) + rank
+                report = job.allreduce(vector)
+                np.testing.assert_allclose(vector.ravel(), np.arange(1000) * 3 + 3, rtol=1e-6)
+                self.assertEqual((report.least_count, report.partial, report.late), (3, 0, 0))
+            self.assertEqual(job.stats.missed, 0)
+            self.assertEqual(job.stats.rejected, {})
+            self.assertGreater(job.fileno(), 0)
+
+        self.all(3, work)
+
+    def test_several_are_under_way_and_hold_their_arrays(self):
+        def work(job, rank):
+            sums = []
+            kept = []
+            for size in (5, 3000, 70):
+                vector = np.ones(size, np.float32)
+                kept.append(vector[1:4])
+                sums.append(job.allreduce_async(vector))
+                del vector
+            self.assertEqual([each.wait().not_finite for each in sums], [0, 0, 0])
+            self.assertTrue(all(each.done for each in sums))
+            self.assertEqual([each.tolist() for each in kept], [[2, 2, 2]] * 3)
+            with self.assertRaisesRegex(ValueError, "waited for already"):
+                sums[0].wait()
+
+        self.all(2, work)
+
+    def test_errors_say_what_to_do(self):
+        job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02)
+        with self.assertRaisesRegex(TimeoutError, "the node hasn't answered"):
+            job.join()
+        with self.assertRaisesRegex(TimeoutError, "join"):
+            job.allreduce(np.zeros(3, np.float32))
+        with self.assertRaisesRegex(TypeError, "share its memory"):
+            job.allreduce([1.0, 2.0])
+        with self.assertRaisesRegex(TypeError, "float32, int64 or int32, not float64"):
+            job.allreduce(np.zeros(3))
+        with self.assertRaisesRegex(ValueError, "contiguous"):
+            job.allreduce(np.zeros(6, np.float32)[::2])
+        with self.assertRaisesRegex(ValueError, "writable"):
+            job.allreduce(np.broadcast_to(np.float32(1), 1))
+        with self.assertRaisesRegex(ValueError, "'i32x2', 'i16x4' or 'i64x1', not 'f32'"):
+            olaf.Collective("127.0.0.1", JOB, 0, 2, format="f32")
+        with self.assertRaisesRegex(ValueError, "how many workers"):
+            olaf.Collective("127.0.0.1", JOB, 0, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// round_server WORKERS: a job's node for tests in other languages. Prints its address; ends when
+// its input does.
+#include "round_server.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+int main(int count, char **arguments) {
+    const auto workers = static_cast<std::uint32_t>(count > 1 ? std::atoi(arguments[1]) : 1);
+    const olaf::test::RoundServer server({.children = workers, .max_count = workers, .pool = 4},
+                                         {.job = 5});
+    std::puts(server.address().text().c_str());
+    std::fflush(stdout);
+    while (std::getchar() != EOF) {
+    }
+}
