@@ -486,6 +486,6 @@
 	ABI_FIELD(olaf_watched, pad)
 /* clang-format on */
 
-#define ABI_ENTRIES 359
+#define ABI_ENTRIES 464
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */
