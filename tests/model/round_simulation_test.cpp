@@ -41,11 +41,11 @@ void run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds) {
 }
 
 TEST(RoundSimulation, EverySumIsExactAndNothingHangs) {
-    run(random_world, 8000);
+    run(random_world, 5000);
 }
 
 TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {
-    run(impatient_world, 4000);
+    run(impatient_world, 2500);
 }
 
 // Frames bring results for as long as frames come; clones are for the rest.
