@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "lane_kernels.hpp"
+
 namespace olaf {
 namespace {
 
@@ -20,9 +22,7 @@ int bits_of(Format format, std::uint32_t workers) {
 } // namespace
 
 std::int16_t exponent_of(std::span<const float> block) {
-    std::uint32_t largest = 0; // magnitudes of floats are ordered as their bits are
-    for (const float element : block)
-        largest = std::max(largest, std::bit_cast<std::uint32_t>(element) & 0x7fff'ffffU);
+    const std::uint32_t largest = kernels::largest_magnitude(block.data(), block.size());
     if (largest == 0)
         return kAllZero;
     if (largest >= kInfinity)

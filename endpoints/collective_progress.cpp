@@ -105,9 +105,6 @@ Result<void> Collective::Impl::poll() {
         const auto received = receive();
         if (!received)
             return give_up(received.error().message());
-        if (child_->failure())
-            return give_up(child_->failure()->reason, 0,
-                           child_->failure()->hint + ", and join() again, at every worker");
         while (!vectors_.empty() && vectors_.front().left == 0) {
             Vector &vector = vectors_.front();
             if (vector.missed == 0)
@@ -121,6 +118,9 @@ Result<void> Collective::Impl::poll() {
                              " chunks were summed without this worker, too long ago"));
             vectors_.pop_front();
         }
+        if (child_->failure())
+            return give_up(child_->failure()->reason, 0,
+                           child_->failure()->hint + ", and join() again, at every worker");
         if (*received < batch_.size())
             break;
     }

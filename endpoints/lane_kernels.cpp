@@ -128,6 +128,18 @@ void unpack_i64(const std::uint64_t *lanes, std::size_t n, double factor, float 
             static_cast<float>(static_cast<double>(static_cast<std::int64_t>(lanes[i])) * factor);
 }
 
+// Magnitudes of floats are ordered as their bits are, which are no negative integers.
+OLAF_CLONES std::uint32_t largest_magnitude(const float *in, std::size_t n) {
+    std::int32_t largest = 0;
+    for (std::size_t i = 0; i < n; i++) {
+        std::int32_t bits;
+        std::memcpy(&bits, in + i, sizeof(bits));
+        bits &= 0x7fff'ffff;
+        largest = bits > largest ? bits : largest;
+    }
+    return static_cast<std::uint32_t>(largest);
+}
+
 OLAF_CLONES std::uint64_t checksum(const std::uint64_t *lanes, std::size_t n) {
     // No multiplication in the loop (AVX2 has none for 64 bits): with `sum` the running
     // sum of a column and `sums` the sum of those, lane k of n rows is in `sums`

@@ -23,6 +23,9 @@ void unpack_i32(const std::uint64_t *lanes, std::size_t n, double factor, float 
 void unpack_i16(const std::uint64_t *lanes, std::size_t n, double factor, float *out);
 void unpack_i64(const std::uint64_t *lanes, std::size_t n, double factor, float *out);
 
+/// The bits of the largest |x|; those of infinity and NaN are larger than any number's.
+std::uint32_t largest_magnitude(const float *in, std::size_t n);
+
 /// Σ (2i + 1) · lane_i mod 2^64.
 std::uint64_t checksum(const std::uint64_t *lanes, std::size_t n);
 

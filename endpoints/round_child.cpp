@@ -18,21 +18,21 @@ bool RoundChild::is_idle() const {
     return waiting_.empty() && lacking_ == kept_.end();
 }
 
-// docs/rounds.md, "The window".
-bool RoundChild::may_send_next() const {
-    if (!has_next() || next_ - oldest_ >= window())
+// docs/rounds.md, "The window". Precondition: has_next().
+bool RoundChild::has_room() const {
+    if (next_ - oldest_ >= window())
         return false;
-    std::uint32_t chunk = 0, lag = 0;
-    if (next_ < kept_.end()) {
-        chunk = kept_[next_].chunk;
-        lag = kept_[next_].lag;
-    } else {
-        chunk = waiting_.front().next;
-        lag = waiting_.front().lag;
-    }
+    const std::uint32_t chunk = next_ < kept_.end() ? kept_[next_].chunk : waiting_.front().next;
     const Position before = last_in_slot_[slot_of(chunk)];
-    if (before != kNowhere && !kept_.is_held(before))
+    return before == kNowhere || kept_.is_held(before);
+}
+
+bool RoundChild::may_send_next() const {
+    if (!has_next() || !has_room())
         return false;
+    const bool kept = next_ < kept_.end();
+    const std::uint32_t chunk = kept ? kept_[next_].chunk : waiting_.front().next;
+    const std::uint32_t lag = kept ? kept_[next_].lag : waiting_.front().lag;
     return chunk < lag || lag == 0 || kept_.is_held(next_ - lag);
 }
 
@@ -88,7 +88,19 @@ RoundChild::Sending RoundChild::send_next(Time now) {
     last_in_slot_[slot_of(kept_[position].chunk)] = position;
     next_++;
     move_on();
-    return contribution(position, now, !may_send_next());
+    return contribution(position, now, must_flush());
+}
+
+// Results ride on what is sent, and each lets another chunk be sent. So the line goes on by itself
+// while the window moves; but some frames find nothing to carry, and once a window is often enough
+// to make up for them.
+bool RoundChild::must_flush() {
+    if (may_send_next())
+        return false;
+    if (has_next() && !has_room() && next_ - flushed_ < window())
+        return false;
+    flushed_ = next_;
+    return true;
 }
 
 // Takes what was answered meanwhile, or sent again, off the top.

@@ -127,7 +127,9 @@ class RoundChild {
     [[nodiscard]] std::size_t window() const { return std::size_t{1} << pool_; }
     [[nodiscard]] std::size_t slot_of(std::uint32_t chunk) const { return chunk & (window() - 1); }
     [[nodiscard]] bool has_next() const { return next_ < kept_.end() || !waiting_.empty(); }
+    [[nodiscard]] bool has_room() const;
     [[nodiscard]] bool may_send_next() const;
+    bool must_flush();
     void pack_next();
     Sending send_next(Time now);
     std::optional<Sending> send_again(Time now);
@@ -164,6 +166,7 @@ class RoundChild {
     KeptChunks kept_;
     Position next_ = 0;    // to be sent next, in this generation
     Position oldest_ = 0;  // that isn't held
+    Position flushed_ = 0; // what followed the last FLUSH
     Position lacking_ = 0; // the oldest that wasn't delivered
     std::size_t most_kept_ = 2;
     std::vector<Position> last_in_slot_{kNowhere}; // of those sent in this generation

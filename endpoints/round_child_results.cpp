@@ -107,6 +107,8 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
     if (!kept_[*position].delivered) {
         kept_[*position].delivered = true;
         stats_.missed++;
+        timeout_.over();
+        last_progress_ = std::max(last_progress_, last_heard_);
         vectors_->miss(stale.round, stale.chunk);
     }
     move_on();

@@ -30,6 +30,9 @@ class RoundTimeout {
     /// One came for what was sent `sendings` times: as long as that goes on, begin there.
     void ambiguous(unsigned sendings) { backoff_ = std::max(backoff_, doublings(sendings)); }
 
+    /// What was sent needn't be sent again: what comes next is a new question.
+    void over() { backoff_ = 0; }
+
     /// How long to wait after so many sendings of the same chunk; at least one.
     [[nodiscard]] Time after(unsigned sendings) const {
         const Time once =

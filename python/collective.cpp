@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <olaf/collective.hpp>
 
+#include <algorithm>
 #include <deque>
+#include <vector>
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -98,13 +100,17 @@ template <class Element> Result<Collective::Operation> start(Handle &handle, py:
         [&](Collective &collective) { return collective.allreduce_async(vector); });
 }
 
+// Other threads may change what is under way while the GIL is released to ask what has ended.
 void forget_ended(Handle &handle) {
-    const auto ended = [&] {
-        return handle.locked(
-            [&](Collective &) { return handle.under_way.front().operation.done(); });
-    };
-    while (!handle.under_way.empty() && ended())
-        handle.under_way.pop_front();
+    std::vector<Collective::Operation> ended;
+    for (const UnderWay &each : handle.under_way)
+        ended.push_back(each.operation);
+    handle.locked([&](Collective &) {
+        std::erase_if(ended, [](const auto &operation) { return !operation.done(); });
+    });
+    std::erase_if(handle.under_way, [&](const UnderWay &each) {
+        return std::ranges::find(ended, each.operation) != ended.end();
+    });
 }
 
 Sum allreduce_async(const py::object &self, const py::object &vector) {

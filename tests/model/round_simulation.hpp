@@ -48,6 +48,7 @@ class RoundSimulation {
     /// Of all workers.
     [[nodiscard]] RoundChildStats stats() const;
     [[nodiscard]] std::uint64_t now() const { return now_; }
+    [[nodiscard]] const RoundCounters &at_root() const { return nodes_[0].node->counters(); }
 
   private:
     class Worker;

@@ -41,11 +41,23 @@ void run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds) {
 }
 
 TEST(RoundSimulation, EverySumIsExactAndNothingHangs) {
-    run(random_world, 8000);
+    run(random_world, 5000);
 }
 
 TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {
-    run(impatient_world, 4000);
+    run(impatient_world, 2500);
+}
+
+// Frames bring results for as long as frames come; clones are for the rest.
+TEST(RoundSimulation, MostResultsRide) {
+    for (const std::uint32_t workers : {2U, 4U, 8U}) {
+        RoundSimulation simulation({.workers = workers, .pool = 6, .vectors = {2000}});
+        ASSERT_EQ(simulation.run(), "");
+        const RoundCounters &root = simulation.at_root();
+        EXPECT_GT(root.riding, 2 * root.copied) << workers << " workers";
+        // 64 chunks in a round trip of about 20 us, and what riding takes.
+        EXPECT_LT(simulation.now(), 5'000'000U) << workers << " workers";
+    }
 }
 
 // What a rule is for shows where it is broken.

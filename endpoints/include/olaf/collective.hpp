@@ -96,6 +96,7 @@ class Collective {
         [[nodiscard]] Result<SumReport> wait();
         /// Whether wait() returns at once.
         [[nodiscard]] bool done() const;
+        bool operator==(const Operation &) const = default;
 
       private:
         friend class Collective;
