@@ -10,7 +10,7 @@
  * struct sk_buff is looked up in the kernel's BTF when the object is loaded (CO-RE).
  */
 #include "bpf/netdev.bpf.h"
-#include "bpf/packet/beside.bpf.h"
+#include "bpf/packet/note.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

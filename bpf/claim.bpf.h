@@ -34,4 +34,11 @@ struct olaf_nexthop {
 	__u8 smac[6];
 };
 
+/* The destination of a departure, and where its hop lies. */
+struct olaf_destination {
+	__be32 addr_be[4]; /* IPv4 in [0] */
+	__u32 family; /* 4 or 6 */
+	__u32 index; /* key of olaf_hops */
+};
+
 #endif /* OLAF_CLAIM_BPF_H */

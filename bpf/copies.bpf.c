@@ -9,10 +9,10 @@
  */
 #include <linux/pkt_cls.h>
 
-#include "bpf/depart/token.bpf.h"
 #include "bpf/rounds/frame.bpf.h"
 #include "bpf/rounds/line.bpf.h"
-#include "bpf/way/solicit.bpf.h"
+#include "bpf/way/solicitation.bpf.h"
+#include "olaf/drain.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -80,7 +80,7 @@ static __always_inline int olaf_copy_put(struct __sk_buff *skb, struct olaf_entr
 static __always_inline int olaf_copy_write(struct __sk_buff *skb, __u32 job_index, __u32 partial,
 					   struct olaf_round_buffer *buffer, __u32 index, __u32 rank)
 {
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &index);
+	__u64 *lanes = olaf_round_lanes_at(index);
 	struct olaf_job *job = olaf_job_at(job_index);
 	struct olaf_entry *staged = olaf_staging();
 	__u32 header_bytes;

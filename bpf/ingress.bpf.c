@@ -11,7 +11,7 @@
 #include "bpf/ack/learn.bpf.h"
 #include "bpf/depart/riding.bpf.h"
 #include "bpf/packet/allow.bpf.h"
-#include "bpf/packet/beside.bpf.h"
+#include "bpf/packet/note.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/packet/update.bpf.h"

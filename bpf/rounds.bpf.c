@@ -12,9 +12,11 @@
  * whom. Locks are taken in this order: a slot's, then the line's or the job's.
  */
 #include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/ids.bpf.h"
 #include "bpf/rounds/member.bpf.h"
 #include "bpf/rounds/ride.bpf.h"
 #include "bpf/packet/ours.bpf.h"
+#include "bpf/way/sent.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -80,6 +82,16 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 	return m->type == OLAF_CONTROL ? olaf_control(ctx, a, m, job) : olaf_contribute(ctx);
 }
 
+/* Sends the frame, which holds no update of the queue's, out of the device again. */
+static __always_inline int olaf_send_back(void)
+{
+	olaf_sent_note(0);
+	if ((olaf_cfg.flags & OLAF_CONFIG_BACK_BY_REDIRECT) &&
+	    !(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE))
+		return bpf_redirect(olaf_cfg.ifindex, 0);
+	return XDP_TX;
+}
+
 SEC("xdp.frags")
 int olaf_rounds(struct xdp_md *ctx)
 {
@@ -116,5 +128,5 @@ int olaf_rounds(struct xdp_md *ctx)
 		act = olaf_carry(ctx);
 	if (act == OLAF_ROUND_TO_TC)
 		return XDP_PASS;
-	return act == OLAF_ROUND_SEND ? XDP_TX : XDP_DROP;
+	return act == OLAF_ROUND_SEND ? olaf_send_back() : XDP_DROP;
 }

@@ -12,7 +12,7 @@
 #ifndef OLAF_CLAIMANT_BPF_H
 #define OLAF_CLAIMANT_BPF_H
 
-#include "bpf/ack/members.bpf.h"
+#include "bpf/ack/member.bpf.h"
 #include "bpf/packet/own.bpf.h"
 
 /* The sender of an update, to the member whose worker id it uses. */

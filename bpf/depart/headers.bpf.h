@@ -19,18 +19,6 @@
 #include "bpf/slots/entry.bpf.h"
 #include "bpf/way/wayout.bpf.h"
 
-/* Pseudo header of UDP over IPv6, then UDP without its checksum; addresses are 32 bytes. */
-static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const struct udphdr *udp)
-{
-	__u64 sum = 0;
-	int i;
-
-	for (i = 0; i < 16; i++)
-		sum += addresses_be[i];
-	sum += bpf_htons(IPPROTO_UDP) + udp->len;
-	return sum + udp->source + udp->dest + udp->len;
-}
-
 /* Complete UDP checksum over IPv6 of the entry's frame. */
 static __always_inline void olaf_udp6_checksum(struct olaf_entry *entry, struct ipv6hdr *ip,
 					       struct udphdr *udp, __u32 lanes)

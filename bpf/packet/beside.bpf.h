@@ -7,9 +7,6 @@
  * before it leaves a note (bpf/beside.bpf.c). Native XDP asks the driver for the tag; only
  * a program that is loaded for one device may (bpf/ingress_bound.bpf.c). A checksum is
  * forgotten by what a native program sends on, so nobody asks for it there.
- *
- * Map olaf_beside: key 0, OLAF_BESIDE_*, one copy a CPU. Writers: the tracepoint, then the
- * XDP program, which takes the note away; both in one go for the same skb, in softirq.
  */
 #ifndef OLAF_BESIDE_BPF_H
 #define OLAF_BESIDE_BPF_H
@@ -20,33 +17,11 @@
 #define OLAF_BESIDE_TAGGED 0x2 /* it has a VLAN tag that isn't among its bytes */
 #define OLAF_BESIDE_PARTIAL 0x4 /* of its UDP checksum only the pseudo header's sum is there */
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u32);
-} olaf_beside SEC(".maps");
-
 #ifdef OLAF_ASKS_DRIVER
 /* 0: there is a tag. Linux 6.8. */
 extern int bpf_xdp_metadata_rx_vlan_tag(const struct xdp_md *ctx, __be16 *vlan_proto,
 					__u16 *vlan_tci) __ksym;
 #endif
-
-/* Takes the note of the frame at hand, so that no later frame finds it. OLAF_BESIDE_*. */
-static __always_inline __u32 olaf_note_take(void)
-{
-	__u32 zero = 0, *note, beside;
-
-	if (!(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE))
-		return 0;
-	note = bpf_map_lookup_elem(&olaf_beside, &zero);
-	if (!note)
-		return 0;
-	beside = *note;
-	*note = 0;
-	return beside;
-}
 
 /* Has the frame a VLAN tag that isn't among its bytes, as far as can be known? */
 static __always_inline int olaf_tag_is_hidden(struct xdp_md *ctx, __u32 beside)

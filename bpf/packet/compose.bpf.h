@@ -76,6 +76,18 @@ olaf_compose6(void *message, __u32 message_bytes, const struct olaf_ends *ends)
 	return h;
 }
 
+/* Pseudo header of UDP over IPv6, then UDP without its checksum; addresses are 32 bytes. */
+static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const struct udphdr *udp)
+{
+	__u64 sum = 0;
+	int i;
+
+	for (i = 0; i < 16; i++)
+		sum += addresses_be[i];
+	sum += bpf_htons(IPPROTO_UDP) + udp->len;
+	return sum + udp->source + udp->dest + udp->len;
+}
+
 /* The checksum that a socket leaves: the sum of the pseudo header. */
 static __always_inline __u16 olaf_partial_checksum(struct olaf_entry *staged, __u32 header_bytes,
 						   __u32 l3_offset, __u32 family)

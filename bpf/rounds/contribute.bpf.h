@@ -6,9 +6,7 @@
 #ifndef OLAF_ROUND_CONTRIBUTE_BPF_H
 #define OLAF_ROUND_CONTRIBUTE_BPF_H
 
-#include "bpf/rounds/agree.bpf.h"
-#include "bpf/rounds/line.bpf.h"
-#include "bpf/rounds/up.bpf.h"
+#include "bpf/rounds/add.bpf.h"
 
 /* A result is overdue after this many times the usual time, and between these bounds. */
 #define OLAF_OVERDUE_TIMES 4
@@ -18,20 +16,6 @@
 /* What the table says of a slot without the contribution's buffer. Below: the buffer to open. */
 #define OLAF_MEETS_AHEAD 2
 #define OLAF_MEETS_STALE 3
-
-/* What the functions below work on. */
-struct olaf_meeting {
-	struct olaf_arrival *a;
-	struct olaf_round_message *m;
-	struct olaf_job *job;
-	struct olaf_round_slot *slot;
-	__u32 slot_index;
-};
-
-static __always_inline struct olaf_round_buffer *olaf_met(const struct olaf_meeting *t, __u32 which)
-{
-	return &t->slot->buffer[which & 1];
-}
 
 static __always_inline int olaf_buffer_is_newer(const struct olaf_round_buffer *buffer, __u32 round,
 						__u32 chunk)
@@ -81,134 +65,6 @@ static __always_inline __u32 olaf_round_choose(const struct olaf_round_slot *slo
 static __always_inline int olaf_answer_stale(struct xdp_md *ctx)
 {
 	return olaf_stale_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
-}
-
-/* Nothing more is added to the buffer. Under the slot's lock. */
-static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t,
-					       __u32 which)
-{
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-
-	if (buffer->added < t->job->setup.children)
-		buffer->flags |= OLAF_FLAG_PARTIAL;
-	if (olaf_job_is_root(t->job)) {
-		olaf_round_done(t->job, t->m->job, t->slot_index, which);
-		return OLAF_ROUND_RIDE;
-	}
-	buffer->state = OLAF_ROUND_UP;
-	buffer->first_up_ns = t->a->now;
-	buffer->up_ns = t->a->now;
-	olaf_count_job(t->m->job, up_sent);
-	return olaf_up_write(ctx, olaf_round_buffer_of(t->slot_index, which & 1));
-}
-
-/* Adds lanes that aren't all in the linear part of the frame: through the staging area. */
-__noinline int olaf_round_add_staged(struct xdp_md *ctx, __u32 buffer_index)
-{
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
-	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_entry *staged = olaf_staging();
-	__u32 count;
-
-	if (!lanes || !a || !staged)
-		return -1;
-	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	if (bpf_xdp_load_bytes(ctx, a->update.header_bytes + sizeof(struct olaf_header),
-			       staged->lanes, 8 * count))
-		return -1;
-	olaf_lanes_add(lanes, staged->lanes, NULL, count);
-	return 0;
-}
-
-/* Adds the frame's lanes to the buffer's. Returns 0, or -1: they can't be read. */
-__noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
-{
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct olaf_arrival *a = olaf_arrival_here();
-	__u32 count;
-	void *from;
-
-	if (!lanes || !a)
-		return -1;
-	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-	       sizeof(struct olaf_header);
-	olaf_keep(from);
-	if (from + 8 * count > end)
-		return olaf_round_add_staged(ctx, buffer_index);
-	olaf_lanes_add_frame(lanes, from, end, count);
-	return 0;
-}
-
-/* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */
-static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct olaf_arrival *a,
-					    __u32 buffer_index)
-{
-	__u32 at = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-		   sizeof(struct olaf_header);
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
-	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-
-	return lanes && !bpf_xdp_load_bytes(ctx, at, lanes, 8 * count) ? 0 : -1;
-}
-
-/* The contribution is in. Under the slot's lock. */
-static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t,
-					    __u32 which)
-{
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	const struct olaf_round_message *m = t->m;
-
-	olaf_count_job(m->job, received);
-	olaf_count_job(m->job, added);
-	olaf_ranks_add(&buffer->in, m->rank);
-	buffer->added++;
-	buffer->count += m->count;
-	buffer->flags |= m->flags & OLAF_FLAG_PARTIAL;
-	if (buffer->exponent < m->exponent)
-		buffer->exponent = m->exponent;
-	if (buffer->generated_ns < m->generated_ns)
-		buffer->generated_ns = m->generated_ns;
-	if (buffer->added < t->job->setup.threshold)
-		return OLAF_ROUND_RIDE;
-	return olaf_round_complete(ctx, t, which);
-}
-
-/* More contributions than the job may sum: elements could overflow. */
-static __always_inline int olaf_round_overflows(void)
-{
-	olaf_count_malformed(OLAF_MALFORMED_COUNT);
-	return OLAF_ROUND_LEAVE;
-}
-
-/* The contribution opens a buffer. Under the slot's lock. */
-static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf_meeting *t,
-					   __u32 which, __u32 generation)
-{
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1), owed;
-
-	if (t->m->count > t->job->setup.max_count)
-		return olaf_round_overflows();
-	owed = olaf_round_free(buffer);
-	if (owed)
-		olaf_count_job_by(t->m->job, undelivered, owed);
-	if (olaf_round_first(ctx, t->a, index))
-		return OLAF_ROUND_LEAVE;
-	buffer->generation = generation;
-	buffer->round = t->m->round;
-	buffer->chunk = t->m->chunk;
-	buffer->chunks = t->m->chunks;
-	buffer->count = 0;
-	buffer->added = 0;
-	buffer->exponent = t->m->exponent;
-	buffer->flags = 0;
-	buffer->generated_ns = 0;
-	buffer->opened_ns = t->a->now;
-	olaf_ranks_clear(&buffer->in);
-	*(volatile __u32 *)&buffer->state = OLAF_ROUND_OPEN;
-	return olaf_round_added(ctx, t, which);
 }
 
 /* ANY: a worker's contributions are told apart by when they were made. Is this a newer one? */

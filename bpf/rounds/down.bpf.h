@@ -5,7 +5,7 @@
 #ifndef OLAF_ROUND_DOWN_BPF_H
 #define OLAF_ROUND_DOWN_BPF_H
 
-#include "bpf/ack/learn.bpf.h"
+#include "bpf/ack/sender.bpf.h"
 #include "bpf/rounds/contribute.bpf.h"
 
 /* Does the message come from the job's parent, to this node's own address? */
@@ -35,7 +35,7 @@ static __always_inline void olaf_down_take(struct xdp_md *ctx, const struct olaf
 {
 	__u32 at = t->a->update.header_bytes + sizeof(struct olaf_header);
 	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &index);
+	__u64 *lanes = olaf_round_lanes_at(index);
 	struct olaf_round_buffer *buffer = olaf_met(t, which);
 	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
 

@@ -10,10 +10,11 @@
 #ifndef OLAF_ROUND_FRAME_BPF_H
 #define OLAF_ROUND_FRAME_BPF_H
 
-#include "bpf/ack/members.bpf.h"
-#include "bpf/depart/headers.bpf.h"
+#include "bpf/ack/member.bpf.h"
+#include "bpf/packet/compose.bpf.h"
+#include "bpf/packet/lanes.bpf.h"
 #include "bpf/packet/staging.bpf.h"
-#include "bpf/rounds/slots.bpf.h"
+#include "bpf/rounds/lanes.bpf.h"
 
 /* The way of a frame that a node writes. */
 struct olaf_round_way {
@@ -163,7 +164,7 @@ static __always_inline void olaf_round_sum_partly(struct olaf_entry *staged, __u
  */
 __noinline __u64 olaf_round_sum(__u32 buffer_index, __u32 count)
 {
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 
 	return lanes ? olaf_lanes_sum(lanes, olaf_clamp(count, 1, olaf_cfg.max_lanes)) : 0;
 }

@@ -2,7 +2,6 @@
 /*
  * Maps of jobs, all sized by the loader, and empty without --round-slots.
  *
- * olaf_job_ids: key job id, value its index in the others. Writer: olaf_job_order.
  * olaf_jobs: key index, value struct olaf_job. `setup` is written by olaf_job_order alone, before
  *   the job has an id and `state`; the rest as the struct says.
  * olaf_children: key olaf_child_index(), value struct olaf_child. Writers: XDP, from what arrives,
@@ -14,13 +13,6 @@
 
 #include "bpf/config.bpf.h"
 #include "olaf/rounds.h"
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, OLAF_MAX_JOBS);
-	__type(key, __u32);
-	__type(value, __u32);
-} olaf_job_ids SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -46,14 +38,6 @@ struct {
 static __always_inline struct olaf_job *olaf_job_at(__u32 index)
 {
 	return bpf_map_lookup_elem(&olaf_jobs, &index);
-}
-
-/* Index of the job with that id, or -1. */
-static __always_inline __s32 olaf_job_find(__u32 id)
-{
-	__u32 *index = bpf_map_lookup_elem(&olaf_job_ids, &id);
-
-	return index && *index < OLAF_MAX_JOBS ? (__s32)*index : -1;
 }
 
 /* The child's place; NULL: there is no such rank. */

@@ -9,7 +9,8 @@
 #ifndef OLAF_ROUND_MEMBER_BPF_H
 #define OLAF_ROUND_MEMBER_BPF_H
 
-#include "bpf/ack/learn.bpf.h"
+#include "bpf/ack/claimant.bpf.h"
+#include "bpf/ack/sender.bpf.h"
 #include "bpf/rounds/message.bpf.h"
 
 /* Binds the rank of the message at hand to its source, if that may be. 0, or -1: it may not. */

@@ -6,6 +6,7 @@
 #include <linux/errno.h>
 
 #include "bpf/ack/member.bpf.h"
+#include "bpf/rounds/ids.bpf.h"
 #include "bpf/rounds/line.bpf.h"
 
 /* A walk over a job's slots or children. */

@@ -7,7 +7,7 @@
 #define OLAF_ROUND_RESULT_BPF_H
 
 #include "bpf/arrival.bpf.h"
-#include "bpf/depart/partial.bpf.h"
+#include "bpf/packet/partial.bpf.h"
 #include "bpf/rounds/frame.bpf.h"
 #include "bpf/rounds/message.bpf.h"
 
@@ -41,7 +41,7 @@ static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a
 __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank, __u32 flags)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *staged = olaf_staging();

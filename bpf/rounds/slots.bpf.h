@@ -3,9 +3,7 @@
  * The slots in which chunks are added up.
  *
  * Map olaf_round_slots: key setup.first_slot + chunk mod P, value struct olaf_round_slot.
- * Map olaf_round_lanes: key olaf_round_buffer_of(), value the buffer's lanes, as they lie in a
- *   frame (OLAF_ROUND_LANES_BYTES).
- * Writers of both: XDP and TC programs, under the slot's lock. `owed` of a buffer is the exception:
+ * Writers: XDP and TC programs, under the slot's lock. `owed` of a buffer is the exception:
  * who delivers a result takes the member's bit away, atomically and without the lock. Bits are put
  * there under the lock alone, when the buffer becomes DONE.
  *
@@ -29,25 +27,9 @@ struct {
 	__type(value, struct olaf_round_slot);
 } olaf_round_slots SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, OLAF_ROUND_BUFFERS); /* 2 x round_slots, set by the loader */
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, OLAF_ROUND_LANES_BYTES(OLAF_MAX_LANES)); /* by max_lanes */
-} olaf_round_lanes SEC(".maps");
-
-#define OLAF_NO_ROUND_BUFFER OLAF_ROUND_BUFFERS
-
 static __always_inline struct olaf_round_slot *olaf_round_slot_at(__u32 index)
 {
 	return bpf_map_lookup_elem(&olaf_round_slots, &index);
-}
-
-static __always_inline __u64 *olaf_round_lanes_of(__u32 slot, __u32 buffer)
-{
-	__u32 index = olaf_round_buffer_of(slot, buffer);
-
-	return bpf_map_lookup_elem(&olaf_round_lanes, &index);
 }
 
 /* The slot of a chunk. `slots` is a power of two. */

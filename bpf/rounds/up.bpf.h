@@ -8,8 +8,8 @@
 #ifndef OLAF_ROUND_UP_BPF_H
 #define OLAF_ROUND_UP_BPF_H
 
-#include "bpf/depart/token.bpf.h"
 #include "bpf/rounds/result.bpf.h"
+#include "olaf/drain.h"
 
 /* What the frame at hand does next. */
 enum olaf_round_act {
@@ -91,7 +91,7 @@ static __always_inline int olaf_up_put(struct xdp_md *ctx, const struct olaf_arr
 __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
-	__u64 *lanes = bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *staged = olaf_staging();

@@ -39,13 +39,6 @@ struct {
 	__type(value, struct olaf_hop);
 } olaf_hops SEC(".maps");
 
-/* The destination of a departure, and where its hop lies. */
-struct olaf_destination {
-	__be32 addr_be[4]; /* IPv4 in [0] */
-	__u32 family; /* 4 or 6 */
-	__u32 index; /* key of olaf_hops */
-};
-
 static __always_inline struct olaf_hop *olaf_hop_at(__u32 index)
 {
 	return bpf_map_lookup_elem(&olaf_hops, &index);

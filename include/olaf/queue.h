@@ -46,6 +46,11 @@ enum olaf_deliver {
 #define OLAF_CONFIG_BRIDGE 0x20 /* FORWARD: frames for other MAC addresses are sent on too */
 #define OLAF_CONFIG_VERIFY 0x40 /* every update's UDP checksum is checked, not only where no lane checks */
 #define OLAF_CONFIG_OUTPUT_SUMS 0x80 /* the output device finishes checksums that a socket left to it */
+/*
+ * What goes back out of the device is redirected to it. A veth's peer that has no XDP program is
+ * woken for a redirected frame, if it has NAPI, and never for one of XDP_TX.
+ */
+#define OLAF_CONFIG_BACK_BY_REDIRECT 0x200
 #define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*

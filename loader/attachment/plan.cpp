@@ -186,6 +186,7 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     take(config.strict, options.strict);
     take(config.verify, options.verify);
     config.tags_hidden = offloads_of(device.name).rx_vlan;
+    config.back_by_redirect = device.kind == "veth";
     if (!options.allow.empty())
         config.allow_list = true;
     if (auto done = plan_delivery(plan, options, running); !done)

@@ -89,6 +89,7 @@ std::uint32_t flags_of(const DatapathConfig &human) {
            (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
            (human.output_sums ? OLAF_CONFIG_OUTPUT_SUMS : 0u) |
            (human.verify ? OLAF_CONFIG_VERIFY : 0u) |
+           (human.back_by_redirect ? OLAF_CONFIG_BACK_BY_REDIRECT : 0u) |
            (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
            (human.deliver == OLAF_DELIVER_FORWARD && human.bridge ? OLAF_CONFIG_BRIDGE : 0u) |
            (human.meter ? 0u : OLAF_CONFIG_NO_METER);

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What the frame at hand says of its sender. */
+#ifndef OLAF_SENDER_BPF_H
+#define OLAF_SENDER_BPF_H
+
+#include "bpf/ack/member.bpf.h"
+#include "bpf/arrival.bpf.h"
+#include "bpf/packet/packet.bpf.h"
+
+/* Does the frame's sender have this address? IPv4 in [0]. */
+static __always_inline int olaf_sender_is(struct xdp_md *ctx, const struct olaf_arrival *a,
+					  const __be32 addr_be[4], __u32 family)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *ip = olaf_at(data, a->update.l3_offset);
+	const __be32 *saddr_be;
+
+	if (family != a->update.family)
+		return 0;
+	if (family == 4) {
+		saddr_be = ip + offsetof(struct iphdr, saddr);
+		return (void *)(saddr_be + 1) <= end && saddr_be[0] == addr_be[0];
+	}
+	saddr_be = ip + offsetof(struct ipv6hdr, saddr);
+	return (void *)(saddr_be + 4) <= end && saddr_be[0] == addr_be[0] &&
+	       saddr_be[1] == addr_be[1] && saddr_be[2] == addr_be[2] && saddr_be[3] == addr_be[3];
+}
+
+/* The UDP port that the frame came from; 0 if the frame ends before it. */
+static __always_inline __be16 olaf_sender_port(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct udphdr *udp = olaf_at(data, a->update.l4_offset);
+
+	return (void *)(udp + 1) <= end ? udp->source : 0;
+}
+
+/* Is the frame sent to this address? It is known to have a whole IP header of that version. */
+static __always_inline int olaf_sender_meant(struct xdp_md *ctx, const struct olaf_arrival *a,
+					     const __be32 addr_be[4], __u32 family)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	void *ip = olaf_at(data, a->update.l3_offset);
+	const __be32 *daddr_be;
+
+	if (family == 4) {
+		daddr_be = ip + offsetof(struct iphdr, daddr);
+		return (void *)(daddr_be + 1) <= end && daddr_be[0] == addr_be[0];
+	}
+	daddr_be = ip + offsetof(struct ipv6hdr, daddr);
+	return (void *)(daddr_be + 4) <= end && daddr_be[0] == addr_be[0] &&
+	       daddr_be[1] == addr_be[1] && daddr_be[2] == addr_be[2] && daddr_be[3] == addr_be[3];
+}
+
+/* Does the frame say what is known of the member, and was that confirmed lately? */
+static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct olaf_arrival *a,
+					      const struct olaf_member *member)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct ethhdr *eth = data;
+
+	/* Unsigned: a time of the future, on a CPU that is behind, reads as long ago. */
+	return a->now - *(volatile __u64 *)&member->last_seen_ns <
+		       olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
+	       olaf_sender_port(ctx, a) == member->port_be && (void *)(eth + 1) <= end &&
+	       olaf_is_mac(eth->h_source, member->mac) &&
+	       olaf_sender_is(ctx, a, member->addr_be, member->family) &&
+	       olaf_sender_meant(ctx, a, member->local_addr_be, member->family);
+}
+
+/* What the frame says of its sender. 0, or negative: it can't be read. */
+static __always_inline int olaf_sender_read(struct xdp_md *ctx, const struct olaf_arrival *a,
+					    struct olaf_member *sender)
+{
+	__u32 l3 = a->update.l3_offset;
+	__be32 addresses_be[8] = {};
+	int i;
+
+	sender->family = a->update.family;
+	sender->tags = (l3 - ETH_HLEN) / sizeof(struct olaf_tag);
+	sender->last_seen_ns = a->now;
+	sender->port_be = olaf_sender_port(ctx, a);
+	if (bpf_xdp_load_bytes(ctx, ETH_ALEN, sender->mac, ETH_ALEN) ||
+	    bpf_xdp_load_bytes(ctx, 2 * ETH_ALEN, sender->tag, sizeof(sender->tag)))
+		return -1;
+	for (i = 0; i < OLAF_MAX_VLAN_TAGS; i++)
+		if (i >= sender->tags)
+			sender->tag[i] = (struct olaf_tag){};
+	if (sender->family == 4) {
+		if (bpf_xdp_load_bytes(ctx, l3 + offsetof(struct iphdr, saddr), addresses_be, 8))
+			return -1;
+		sender->addr_be[0] = addresses_be[0];
+		sender->local_addr_be[0] = addresses_be[1];
+		return 0;
+	}
+	if (bpf_xdp_load_bytes(ctx, l3 + offsetof(struct ipv6hdr, saddr), addresses_be, 32))
+		return -1;
+	olaf_address_copy(sender->addr_be, addresses_be);
+	olaf_address_copy(sender->local_addr_be, addresses_be + 4);
+	return 0;
+}
+
+#endif /* OLAF_SENDER_BPF_H */
