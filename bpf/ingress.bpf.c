@@ -119,6 +119,23 @@ static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival 
 	return XDP_DROP;
 }
 
+/* A message of a job: where there are jobs, the call doesn't come back. */
+static __always_inline int olaf_to_rounds(struct xdp_md *ctx)
+{
+	if (olaf_cfg.round_slots)
+		bpf_tail_call(ctx, &olaf_rooms, OLAF_ROOM_ROUNDS);
+	olaf_count_bypassed(OLAF_BYPASS_JOB);
+	return XDP_PASS;
+}
+
+static __always_inline int olaf_drop_malformed(struct xdp_md *ctx, int frame)
+{
+	olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
+	if (olaf_listened_lately())
+		olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, frame - OLAF_FRAME_MALFORMED);
+	return XDP_DROP;
+}
+
 SEC("xdp.frags")
 int olaf_ingress(struct xdp_md *ctx)
 {
@@ -136,24 +153,15 @@ int olaf_ingress(struct xdp_md *ctx)
 		return XDP_PASS;
 	}
 	if (olaf_tag_is_hidden(ctx, a->beside)) {
-		olaf_count_bypassed(OLAF_BYPASS_JOB);
-		return XDP_PASS;
-	}
-	if (frame == OLAF_FRAME_ROUND) {
-		/* Where there are jobs, the call doesn't come back. */
-		if (olaf_cfg.round_slots)
-			bpf_tail_call(ctx, &olaf_rooms, OLAF_ROOM_ROUNDS);
 		olaf_count_bypassed(OLAF_BYPASS_TAGGED);
 		return XDP_PASS;
 	}
+	if (frame == OLAF_FRAME_ROUND)
+		return olaf_to_rounds(ctx);
 	if (frame == OLAF_FRAME_UPDATE)
 		frame = olaf_verify(ctx, a);
-	if (frame != OLAF_FRAME_UPDATE) {
-		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
-		if (olaf_listened_lately())
-			olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, frame - OLAF_FRAME_MALFORMED);
-		return XDP_DROP;
-	}
+	if (frame != OLAF_FRAME_UPDATE)
+		return olaf_drop_malformed(ctx, frame);
 	a->now = bpf_ktime_get_ns();
 	foreign = olaf_is_foreign(ctx, a);
 	if (foreign) {

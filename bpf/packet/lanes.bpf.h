@@ -25,15 +25,28 @@
 #define OLAF_LANE_ADD(i) to[i] += from[i];
 
 /*
- * Defines NAME(to, from, end, lanes): adds `lanes` lanes, at most max_lanes. GUARD(bytes)
+ * Lanes that are added straight from a frame. More don't lie in one piece, as a page has no room
+ * for them, or are copied into one first; so the verifier walks no more rounds than these for each
+ * kind of header.
+ */
+#define OLAF_MOST_LINEAR_LANES 512
+
+static __always_inline __u32 olaf_linear_lanes(void)
+{
+	return olaf_cfg.max_lanes < OLAF_MOST_LINEAR_LANES ? olaf_cfg.max_lanes :
+							     OLAF_MOST_LINEAR_LANES;
+}
+
+/*
+ * Defines NAME(to, from, end, lanes): adds `lanes` lanes, at most MOST. GUARD(bytes)
  * leaves the function when so many bytes at `from` aren't there; lanes in a frame need
  * it for the verifier, lanes in a map value don't.
  */
-#define OLAF_DEFINE_LANES_ADD(NAME, GUARD)                                               \
+#define OLAF_DEFINE_LANES_ADD(NAME, GUARD, MOST)                                           \
 	static __always_inline void NAME(__u64 *to, const __u64 *from, const void *end, \
 					 __u32 lanes)                                    \
 	{                                                                                \
-		__u32 done, i, room = olaf_cfg.max_lanes;                                \
+		__u32 done, i, room = MOST;                                              \
                                                                                          \
 		(void)end;                                                               \
 		for (done = 0; done + OLAF_BLOCK <= room; done += OLAF_BLOCK) {          \
@@ -59,10 +72,10 @@
 		return;
 #define OLAF_GUARD_NONE(bytes)
 
-/* From the linear part of a frame, which ends at `end`. */
-OLAF_DEFINE_LANES_ADD(olaf_lanes_add_frame, OLAF_GUARD_FRAME)
+/* At most OLAF_MOST_LINEAR_LANES from the linear part of a frame, which ends at `end`. */
+OLAF_DEFINE_LANES_ADD(olaf_lanes_add_frame, OLAF_GUARD_FRAME, olaf_linear_lanes())
 /* From a map value. */
-OLAF_DEFINE_LANES_ADD(olaf_lanes_add, OLAF_GUARD_NONE)
+OLAF_DEFINE_LANES_ADD(olaf_lanes_add, OLAF_GUARD_NONE, olaf_cfg.max_lanes)
 
 /* Sum of the 32-bit halves, for an Internet checksum; can't overflow: 2 x 1,152 halves. */
 static __always_inline __u64 olaf_lanes_sum(const __u64 *from, __u32 lanes)

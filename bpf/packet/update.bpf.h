@@ -104,11 +104,9 @@ static __always_inline int olaf_check_lengths(struct xdp_md *ctx, void *data, vo
 	return OLAF_FRAME_UPDATE;
 }
 
-/* Of a message of ours of version 1: what it is, by its type. */
-static __always_inline int olaf_frame_of_type(__u8 type)
+/* Of a message of ours of version 1 that is no UPDATE: what it is, by its type. */
+static __always_inline int olaf_frame_of_other(__u8 type)
 {
-	if (type == OLAF_UPDATE)
-		return OLAF_FRAME_UPDATE;
 	if (type == OLAF_CONTRIBUTION || type == OLAF_RESULT ||
 	    (type == OLAF_CONTROL && olaf_cfg.round_slots))
 		return OLAF_FRAME_ROUND;
@@ -148,9 +146,9 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 		return olaf_malformed(OLAF_MALFORMED_VERSION);
 	a->update.l4_offset = offset;
 	a->room = room;
-	frame = olaf_frame_of_type(header->type);
-	if (frame == OLAF_FRAME_UPDATE)
-		frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
+	if (header->type != OLAF_UPDATE)
+		return olaf_frame_of_other(header->type);
+	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	return frame == OLAF_FRAME_UPDATE ? olaf_parse_update(header, &a->update) : frame;
 }
 

@@ -76,7 +76,7 @@ __noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
 	from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
 	       sizeof(struct olaf_header);
 	olaf_keep(from);
-	if (from + 8 * count > end)
+	if (count > olaf_linear_lanes() || from + 8 * count > end)
 		return olaf_round_add_staged(ctx, buffer_index);
 	olaf_lanes_add_frame(lanes, from, end, count);
 	return 0;

@@ -80,7 +80,7 @@ static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a
 	if (entry->pending.header_bytes != a->update.header_bytes)
 		olaf_place_resize(slot, olaf_buffer_of(index), a);
 	olaf_pending_fold(&entry->pending, &a->update);
-	if (from + 8 * lanes <= end) {
+	if (lanes <= olaf_linear_lanes() && from + 8 * lanes <= end) {
 		olaf_headers_take(entry, data, end, header_bytes);
 		olaf_lanes_add_frame(entry->lanes, from, end, lanes);
 	} else {

@@ -63,6 +63,16 @@ std::vector<Corner> corners() {
                 corner.name += ", window " + olaf::window_text(corner.config.window);
                 all.push_back(std::move(corner));
             }
+    for (const std::uint32_t lanes : {16u, 192u, std::uint32_t{OLAF_MAX_LANES}})
+        for (const bool generic : {false, true}) {
+            auto corner = deliveries()[0];
+            corner.config.max_lanes = lanes;
+            corner.config.skb_mode = generic;
+            corner.config.round_slots = 64;
+            corner.name += ", " + std::to_string(lanes) + " lanes, rounds" +
+                           (generic ? ", generic XDP" : "");
+            all.push_back(std::move(corner));
+        }
     // The largest tables: what an old kernel's maps and verifier allow of them.
     olaf::DatapathConfig largest;
     largest.max_clusters = OLAF_MAX_SLOTS;
@@ -104,10 +114,15 @@ bool load(const Corner &corner, unsigned &most) {
 
 } // namespace
 
-int main() {
+/// With an argument: those whose name contains it.
+int main(int argc, char **argv) {
     std::size_t refused = 0;
     unsigned most = 0;
-    const auto all = corners();
+    auto all = corners();
+    if (argc > 1)
+        std::erase_if(all, [&](const Corner &corner) {
+            return corner.name.find(argv[1]) == std::string::npos;
+        });
     for (const auto &corner : all)
         refused += !load(corner, most);
     std::printf("%zu configurations, %zu refused, at most %u of 1000000 instructions\n", all.size(),
