@@ -86,6 +86,12 @@ TEST_F(Bypass, FramesTooShortToTell) {
             bypasses(truncated(frame, bytes));
 }
 
+TEST_F(Bypass, MessagesOfJobsWhereNoneCanBe) {
+    for (const auto type : {OLAF_CONTRIBUTION, OLAF_RESULT, OLAF_CONTROL})
+        bypasses(ipv4().carrying(JobMessage{.type = type, .lanes = {1, 2}}));
+    EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_JOB], 2u);
+}
+
 TEST_F(Bypass, JumboFramesOfOthers) {
     Bytes tcp = with_ip(ipv4().carrying(Bytes(8000, 7)), 9, 6, 1).bytes;
     bypasses(tcp);

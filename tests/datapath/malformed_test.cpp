@@ -40,7 +40,7 @@ TEST_F(Malformed, Version) {
 }
 
 TEST_F(Malformed, Type) {
-    for (int type : {0, 4, 255})
+    for (int type : {0, 6, 255})
         rejects_field(3, type, 1, OLAF_MALFORMED_TYPE);
 }
 
