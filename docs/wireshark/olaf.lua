@@ -9,12 +9,15 @@
 local olaf = Proto("olaf", "Olaf model updates")
 
 local MAGIC, VERSION, HEADER, LANE = 0x01AF, 1, 48, 8
-local UPDATE, ACK, CONTROL = 1, 2, 3
+local UPDATE, ACK, CONTROL, CONTRIBUTION, RESULT = 1, 2, 3, 4, 5
+local STALE, ANSWER, SYNC = 0x0040, 0x1000, 2
 local EVERY_WORKER = 0xffffffff
 
-local types = { [UPDATE] = "UPDATE", [ACK] = "ACK", [CONTROL] = "CONTROL" }
+local types = { [UPDATE] = "UPDATE", [ACK] = "ACK", [CONTROL] = "CONTROL",
+  [CONTRIBUTION] = "CONTRIBUTION", [RESULT] = "RESULT" }
 local formats = { [0] = "i32x2", [1] = "i16x4", [2] = "i64x1", [3] = "f32x2" }
-local actions = { [1] = "join" }
+local actions = { [1] = "join", [SYNC] = "sync" }
+local statuses = { [0] = "done", [1] = "wait", [2] = "old" }
 
 local f = {
   magic = ProtoField.uint16("olaf.magic", "Magic", base.HEX),
@@ -25,6 +28,11 @@ local f = {
   aggregated = ProtoField.bool("olaf.flags.aggregated", "Aggregated", 16, nil, 0x0002),
   stamped = ProtoField.bool("olaf.flags.stamped", "Stamped", 16, nil, 0x0004),
   congested = ProtoField.bool("olaf.flags.congested", "Congested", 16, nil, 0x0008),
+  partial = ProtoField.bool("olaf.flags.partial", "Partial", 16, nil, 0x0010),
+  late = ProtoField.bool("olaf.flags.late", "Late", 16, nil, 0x0020),
+  stale = ProtoField.bool("olaf.flags.stale", "Stale", 16, nil, STALE),
+  flush = ProtoField.bool("olaf.flags.flush", "Flush", 16, nil, 0x0080),
+  answer = ProtoField.bool("olaf.flags.answer", "Answer", 16, nil, ANSWER),
   format = ProtoField.uint16("olaf.format", "Element format", base.DEC, formats, 0x0f00),
   lanes = ProtoField.uint16("olaf.lanes", "Lanes"),
   cluster = ProtoField.uint32("olaf.cluster", "Cluster"),
@@ -42,6 +50,14 @@ local f = {
   model_version = ProtoField.uint32("olaf.model_version", "Model version"),
   segment = ProtoField.uint16("olaf.segment", "Segment"),
   segments = ProtoField.uint16("olaf.segments", "Segments"),
+  chunk = ProtoField.uint32("olaf.chunk", "Chunk"),
+  chunks = ProtoField.uint32("olaf.chunks", "Chunks"),
+  missing = ProtoField.uint32("olaf.missing", "Members that haven't asked"),
+  generation = ProtoField.uint32("olaf.generation", "Generation"),
+  named = ProtoField.uint32("olaf.named", "Generation that was named"),
+  exponent = ProtoField.int16("olaf.exponent", "Exponent"),
+  status = ProtoField.uint16("olaf.status", "Status", base.DEC, statuses),
+  pool = ProtoField.uint8("olaf.pool", "Chunks under way, as a power of two"),
   payload = ProtoField.bytes("olaf.payload", "Lanes"),
   lane = ProtoField.string("olaf.lane", "Lane"),
   checksum_lane = ProtoField.uint64("olaf.checksum_lane", "Checksum lane", base.HEX),
@@ -60,6 +76,8 @@ local e = {
     expert.group.PROTOCOL, expert.severity.ERROR),
   count = ProtoExpert.new("olaf.expert.count", "No update folded in", expert.group.PROTOCOL,
     expert.severity.ERROR),
+  chunk = ProtoExpert.new("olaf.expert.chunk", "Chunk isn't below chunks",
+    expert.group.PROTOCOL, expert.severity.ERROR),
   segment = ProtoExpert.new("olaf.expert.segment", "Segment isn't below segments",
     expert.group.PROTOCOL, expert.severity.ERROR),
   checksum = ProtoExpert.new("olaf.expert.checksum", "Checksum lane is wrong",
@@ -101,13 +119,19 @@ local function lane_sum(payload, lanes)
   return sum
 end
 
-local function add_flags(tree, range, flags)
+local flags_of = {
+  [UPDATE] = { f.checksum, f.aggregated, f.format },
+  [ACK] = { f.checksum, f.stamped, f.congested, f.format },
+  [CONTROL] = { f.answer },
+  [CONTRIBUTION] = { f.checksum, f.partial, f.flush, f.format },
+  [RESULT] = { f.checksum, f.partial, f.late, f.stale, f.format },
+}
+
+local function add_flags(tree, range, flags, kind)
   local node = tree:add(f.flags, range)
-  node:add(f.checksum, range)
-  node:add(f.aggregated, range)
-  node:add(f.stamped, range)
-  node:add(f.congested, range)
-  node:add(f.format, range)
+  for _, flag in ipairs(flags_of[kind] or {}) do
+    node:add(flag, range)
+  end
   return bit.band(flags, 0x0001) ~= 0, bit.rshift(bit.band(flags, 0x0f00), 8)
 end
 
@@ -162,6 +186,31 @@ local function add_ack(tree, buffer, flags)
     buffer(32, 4):uint())
 end
 
+-- Of a job (docs/rounds.md): CONTRIBUTION, RESULT, and CONTROL other than a cluster's join.
+local function add_round(tree, buffer, kind, flags)
+  local stale = kind == RESULT and bit.band(flags, STALE) ~= 0
+  local chunk, chunks = buffer(32, 4):uint(), buffer(36, 4):uint()
+  local item = tree:add(f.chunk, buffer(32, 4))
+  tree:add(f.generation, buffer(40, 4))
+  tree:add(f.pool, buffer(46, 1))
+  if kind == CONTROL then
+    tree:add(f.missing, buffer(36, 4))
+    local answer = bit.band(flags, ANSWER) ~= 0
+    if answer then
+      tree:add(f.status, buffer(44, 2))
+    end
+    return string.format(", chunk %d%s", chunk,
+      answer and ": " .. (statuses[buffer(44, 2):uint()] or "unknown status") or "")
+  end
+  tree:add(f.chunks, buffer(36, 4))
+  tree:add(stale and f.named or f.count, buffer(20, 4))
+  tree:add(f.exponent, buffer(44, 2))
+  if chunk >= chunks then
+    item:add_proto_expert_info(e.chunk)
+  end
+  return string.format(", chunk %d of %d%s", chunk, chunks, stale and ", stale" or "")
+end
+
 function olaf.dissector(buffer, pinfo, root)
   if buffer:len() < 8 or buffer(0, 2):uint() ~= MAGIC then
     return 0
@@ -180,7 +229,7 @@ function olaf.dissector(buffer, pinfo, root)
   tree:append_text(", " .. name)
   local kind_item = tree:add(f.type, buffer(3, 1))
   local flags = buffer(4, 2):uint()
-  local has_checksum, format = add_flags(tree, buffer(4, 2), flags)
+  local has_checksum, format = add_flags(tree, buffer(4, 2), flags, kind)
   local lanes = buffer(6, 2):uint()
   local lanes_item = tree:add(f.lanes, buffer(6, 2))
   if not types[kind] then
@@ -212,15 +261,20 @@ function olaf.dissector(buffer, pinfo, root)
     more = add_update(tree, buffer, format)
   elseif kind == ACK then
     more = add_ack(tree, buffer, flags)
-  else
+  elseif kind == CONTROL then
     tree:add(f.action, buffer(20, 4))
     more = ", " .. (actions[buffer(20, 4):uint()] or "unknown action")
   end
-  tree:add(f.model_version, buffer(40, 4))
-  local segment_item = tree:add(f.segment, buffer(44, 2))
-  tree:add(f.segments, buffer(46, 2))
-  if kind == UPDATE and buffer(44, 2):uint() >= buffer(46, 2):uint() then
-    segment_item:add_proto_expert_info(e.segment)
+  if kind == CONTRIBUTION or kind == RESULT or
+    (kind == CONTROL and buffer(20, 4):uint() == SYNC) then
+    more = more .. add_round(tree, buffer, kind, flags)
+  else
+    tree:add(f.model_version, buffer(40, 4))
+    local segment_item = tree:add(f.segment, buffer(44, 2))
+    tree:add(f.segments, buffer(46, 2))
+    if kind == UPDATE and buffer(44, 2):uint() >= buffer(46, 2):uint() then
+      segment_item:add_proto_expert_info(e.segment)
+    end
   end
   pinfo.cols.info = string.format("%s cluster %d worker %s sequence %d, %d lanes%s", name, cluster,
     worker == EVERY_WORKER and "*" or tostring(worker), buffer(16, 4):uint(), lanes, more)

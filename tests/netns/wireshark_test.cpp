@@ -118,5 +118,39 @@ TEST_F(Captured, TheDissectorReadsWhatIsOnTheLink) {
     EXPECT_EQ(rows[4][5], "Length isn't 8 + 48 + 8 x lanes");
 }
 
+TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
+    const auto file = scratch.path("rounds.pcapng");
+    Process capture({"dumpcap", "-q", "-i", "eth0", "-f", "udp port 6523", "-c", "4", "-w", file},
+                    {}, &bed.worker);
+    capture.await_output("File: ");
+    JobMessage contribution{.rank = 3, .round = 9, .chunk = 2, .chunks = 5, .generation = 77,
+                            .exponent = -6, .lanes = {1, 1}};
+    worker.send(message(contribution), bed.target(4));
+    auto stale = contribution;
+    stale.type = OLAF_RESULT;
+    stale.flags = OLAF_FLAG_STALE;
+    stale.count = 76;
+    stale.lanes.clear();
+    worker.send(message(stale), bed.target(4));
+    worker.send(message(JobMessage{.type = OLAF_CONTROL, .flags = OLAF_FLAG_ANSWER,
+                                   .count = OLAF_CONTROL_SYNC, .chunks = 2,
+                                   .exponent = OLAF_CONTROL_WAIT}),
+                bed.target(4));
+    contribution.chunk = 5;
+    worker.send(message(contribution), bed.target(4));
+    EXPECT_EQ(capture.wait().status, 0);
+
+    const auto rows = dissect(
+        file, {"olaf.type", "olaf.worker", "olaf.sequence", "olaf.chunk", "olaf.chunks",
+               "olaf.generation", "olaf.exponent", "olaf.named", "olaf.status", "olaf.missing",
+               "olaf.checksum_status", "_ws.expert.message", "olaf.segment"});
+    using Row = std::vector<std::string>;
+    ASSERT_EQ(rows.size(), 4u);
+    EXPECT_EQ(rows[0], (Row{"4", "3", "9", "2", "5", "77", "-6", "", "", "", "Good", "", ""}));
+    EXPECT_EQ(rows[1], (Row{"5", "3", "9", "2", "5", "77", "-6", "76", "", "", "", "", ""}));
+    EXPECT_EQ(rows[2], (Row{"3", "0", "0", "0", "", "1", "", "", "1", "2", "", "", ""}));
+    EXPECT_EQ(rows[3][11], "Chunk isn't below chunks");
+}
+
 } // namespace
 } // namespace olaf::test
