@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Children on several CPUs contribute to the same chunks and share one line of results: every sum is
+// exact, every child gets every result, and nothing is counted twice.
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+
+#include "rounds_test.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr std::uint32_t children = 4, chunks = 16;
+
+std::uint32_t rounds() {
+    const char *text = std::getenv("OLAF_STEPS");
+    const auto steps = text != nullptr ? std::strtoull(text, nullptr, 0) : 100'000;
+    return static_cast<std::uint32_t>(std::max(10ull, steps / (children * chunks)));
+}
+
+void pin_to(unsigned cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu % std::max(1u, std::thread::hardware_concurrency()), &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+class RoundsParallel : public RoundsTest {
+  protected:
+    RoundsParallel() : RoundsTest(shared_job()) {}
+    static olaf_job_setup shared_job() {
+        auto setup = small_job();
+        setup.children = setup.threshold = children;
+        // So many that the line is never long: no frame becomes an order for TC.
+        setup.slots = 64;
+        setup.pool = 6;
+        return setup;
+    }
+
+    struct Board {
+        /// One more than the newest round whose result the child has got, for each chunk.
+        std::array<std::array<std::atomic<std::uint32_t>, chunks>, children> newest{};
+        std::atomic<std::uint64_t> results = 0, wrong = 0, others = 0;
+    };
+
+    /// What came back in a child's frame may be any child's result.
+    void take(const Ran &ran, Board &board) const {
+        if (ran.verdict == XDP_DROP)
+            return;
+        const auto received = ran.verdict == XDP_TX ? parse_job_message(ran.bytes) : std::nullopt;
+        if (!received || received->message.type != OLAF_RESULT ||
+            (received->message.flags & OLAF_FLAG_STALE) || received->message.rank >= children) {
+            board.others++;
+            return;
+        }
+        const auto &message = received->message;
+        board.results++;
+        if (message.lanes != sum_of({0, 1, 2, 3}, message.chunk, message.round) ||
+            message.count != children)
+            board.wrong++;
+        auto &newest = board.newest.at(message.rank).at(message.chunk);
+        for (auto seen = newest.load(); seen < message.round + 1;)
+            if (newest.compare_exchange_weak(seen, message.round + 1))
+                break;
+    }
+
+    /// A child: it contributes to a chunk once it has the last round's result of it, and repeats
+    /// what it lacks the result of.
+    void work(std::uint32_t rank, Board &board) {
+        pin_to(rank);
+        const auto last = rounds();
+        for (bool lacks = true; lacks;) {
+            lacks = false;
+            for (std::uint32_t chunk = 0; chunk < chunks; chunk++) {
+                const auto round = board.newest[rank][chunk].load();
+                if (round >= last)
+                    continue;
+                lacks = true;
+                take(offer(contribution(rank, chunk, round)), board);
+            }
+        }
+    }
+};
+
+TEST_F(RoundsParallel, EverySumIsExactAndEveryChildGetsIt) {
+    Board board;
+    {
+        std::vector<std::jthread> threads;
+        for (std::uint32_t rank = 0; rank < children; rank++)
+            threads.emplace_back([&, rank] { work(rank, board); });
+    }
+    const auto now = counters();
+    EXPECT_EQ(board.wrong, 0u);
+    EXPECT_EQ(board.others, 0u);
+    EXPECT_EQ(now.completed, std::uint64_t{rounds()} * chunks);
+    EXPECT_EQ(now.added, now.completed * children);
+    EXPECT_EQ(board.results, now.riding + now.repeated) << "each was counted once";
+    EXPECT_EQ(now.stale + now.ahead + now.late, 0u);
+    for (std::uint32_t i = 0; i < setup.slots; i++)
+        EXPECT_EQ(slot(i).lock, 0u);
+    EXPECT_EQ(job().line.lock, 0u);
+}
+
+} // namespace
