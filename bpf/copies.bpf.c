@@ -48,8 +48,7 @@ static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const st
 
 	if (!olaf_child_way(job_index, rank, &way))
 		return 0;
-	olaf_result_head(&staged->message, job, rank, buffer->flags, count);
-	olaf_round_say(&staged->message, buffer);
+	olaf_result_say(&staged->message, job, rank, buffer, count);
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
@@ -85,7 +84,7 @@ static __always_inline int olaf_copy_write(struct __sk_buff *skb, __u32 job_inde
 	struct olaf_entry *staged = olaf_staging();
 	__u32 header_bytes;
 
-	if (!lanes || !job || !staged || buffer->state != OLAF_ROUND_DONE)
+	if (!lanes || !job || !staged || !olaf_round_is_due(job, job_index, buffer))
 		return 0;
 	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, index, rank, partial);
 	return header_bytes &&

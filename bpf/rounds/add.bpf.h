@@ -24,13 +24,29 @@ static __always_inline struct olaf_round_buffer *olaf_met(const struct olaf_meet
 	return &t->slot->buffer[which & 1];
 }
 
+/* Is something missing in a buffer that so many children's contributions are in? */
+static __always_inline int olaf_round_is_partial(const struct olaf_job_setup *setup, __u32 added)
+{
+	return added < (setup->flags & OLAF_JOB_ANY ? setup->threshold : setup->children);
+}
+
+/* ANY: when the child's newest contribution was made. Its chunks may be added on several CPUs. */
+static __always_inline void olaf_newest_note(const struct olaf_meeting *t)
+{
+	struct olaf_child *child = olaf_child_at(t->m->job, t->m->rank);
+	__u64 seen = child ? *(volatile __u64 *)&child->newest_ns : ~0ULL;
+
+	if (child && t->m->generated_ns > seen)
+		__sync_val_compare_and_swap(&child->newest_ns, seen, t->m->generated_ns);
+}
+
 /* Nothing more is added to the buffer. Under the slot's lock. */
 static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t,
 					       __u32 which)
 {
 	struct olaf_round_buffer *buffer = olaf_met(t, which);
 
-	if (buffer->added < t->job->setup.children)
+	if (olaf_round_is_partial(&t->job->setup, buffer->added))
 		buffer->flags |= OLAF_FLAG_PARTIAL;
 	if (olaf_job_is_root(t->job)) {
 		olaf_round_done(t->job, t->m->job, t->slot_index, which);
@@ -104,6 +120,8 @@ static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct ola
 	olaf_count_job(m->job, received);
 	olaf_count_job(m->job, added);
 	olaf_ranks_add(&buffer->in, m->rank);
+	if (t->job->setup.flags & OLAF_JOB_ANY)
+		olaf_newest_note(t);
 	buffer->added++;
 	buffer->count += m->count;
 	buffer->flags |= m->flags & OLAF_FLAG_PARTIAL;

@@ -67,26 +67,21 @@ static __always_inline int olaf_answer_stale(struct xdp_md *ctx)
 	return olaf_stale_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
 }
 
-/* ANY: a worker's contributions are told apart by when they were made. Is this a newer one? */
-static __always_inline int olaf_round_is_fresh(const struct olaf_meeting *t)
-{
-	struct olaf_child *child = olaf_child_at(t->m->job, t->m->rank);
-	__u64 seen;
-
-	if (!child)
-		return 0;
-	seen = *(volatile __u64 *)&child->newest_ns;
-	return t->m->generated_ns > seen &&
-	       __sync_val_compare_and_swap(&child->newest_ns, seen, t->m->generated_ns) == seen;
-}
-
-/* Has the rank contributed to the buffer as often as it may? */
+/*
+ * Has the rank contributed to the buffer as often as it may? With ANY that is again and again, while
+ * it is OPEN; a repetition is then no newer than the newest of the child's.
+ */
 static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
 					    const struct olaf_round_buffer *buffer)
 {
-	if ((t->job->setup.flags & OLAF_JOB_ANY) && buffer->state == OLAF_ROUND_OPEN)
-		return !olaf_round_is_fresh(t);
-	return olaf_ranks_has(&buffer->in, t->m->rank);
+	struct olaf_child *child;
+
+	if (!olaf_ranks_has(&buffer->in, t->m->rank))
+		return 0;
+	if (!(t->job->setup.flags & OLAF_JOB_ANY) || buffer->state != OLAF_ROUND_OPEN)
+		return 1;
+	child = olaf_child_at(t->m->job, t->m->rank);
+	return !child || t->m->generated_ns <= *(volatile __u64 *)&child->newest_ns;
 }
 
 /* The contribution's buffer is OPEN. Under the slot's lock. */
@@ -146,7 +141,7 @@ static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_me
 /* The sender's own delivery is no longer owed, if it still was. Under the slot's lock. */
 static __always_inline int olaf_owed_settle(struct olaf_round_buffer *buffer, __u32 rank)
 {
-	__u64 *word = &buffer->owed.word[(rank / 64) & (OLAF_RANK_WORDS - 1)];
+	__u64 *word = &buffer->owed.word[olaf_rank_word(rank)];
 	__u64 bit = 1ULL << (rank & 63);
 
 	return *(volatile __u64 *)word & bit && __sync_fetch_and_and(word, ~bit) & bit;
@@ -154,7 +149,7 @@ static __always_inline int olaf_owed_settle(struct olaf_round_buffer *buffer, __
 
 /* The result is there: the frame becomes the sender's. Under the slot's lock. */
 static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t,
-					      __u32 which, __u32 flags)
+					      __u32 which)
 {
 	struct olaf_round_buffer *buffer = olaf_met(t, which);
 	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
@@ -163,7 +158,7 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 	if (buffer->flags & OLAF_FLAG_STALE)
 		return olaf_answer_stale(ctx);
 	first = olaf_owed_settle(buffer, t->m->rank);
-	if (olaf_result_write(ctx, index, t->m->rank, flags) == OLAF_WRITTEN) {
+	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
 		if (first)
 			olaf_count_job(t->m->job, riding);
 		else
@@ -180,12 +175,11 @@ static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_
 					  __u32 which)
 {
 	olaf_count_job(t->m->job, received);
-	if (olaf_round_is_in(t, olaf_met(t, which))) {
+	if (olaf_round_is_in(t, olaf_met(t, which)))
 		olaf_count_job(t->m->job, duplicate);
-		return olaf_answer_result(ctx, t, which, 0);
-	}
-	olaf_count_job(t->m->job, late);
-	return olaf_answer_result(ctx, t, which, OLAF_FLAG_LATE);
+	else
+		olaf_count_job(t->m->job, late);
+	return olaf_answer_result(ctx, t, which);
 }
 
 /* A probe: who asks for a result adds nothing. Under the slot's lock. */
@@ -195,7 +189,7 @@ static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf
 	olaf_count_job(t->m->job, probes);
 	if (which < OLAF_ROUND_BUFFERS)
 		return olaf_met(t, which)->state == OLAF_ROUND_DONE ?
-			       olaf_answer_result(ctx, t, which, 0) :
+			       olaf_answer_result(ctx, t, which) :
 			       OLAF_ROUND_RIDE;
 	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
 }

@@ -43,10 +43,10 @@ static __always_inline void olaf_round_head(struct olaf_header *header, __u32 ty
 
 /* The header of a RESULT for `rank`. */
 static __always_inline void olaf_result_head(struct olaf_header *header, const struct olaf_job *job,
-					     __u32 rank, __u32 flags, __u32 lanes)
+					     __u32 rank, __u32 flags, __u32 lanes, __u32 generation)
 {
 	olaf_round_head(header, OLAF_RESULT, flags | job->setup.shape, lanes, job->setup.id, rank);
-	header->generation_be = bpf_htonl(*(volatile __u32 *)&job->generation);
+	header->generation_be = bpf_htonl(generation);
 	header->pool = *(volatile __u32 *)&job->pool;
 }
 
@@ -146,6 +146,19 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 	checksum = olaf_checksum_fold(sum);
 	h->udp.check = checksum ? checksum : 0xffff;
 	return olaf_round_dress_link(staged, sizeof(*h), way);
+}
+
+/* The buffer's result for `rank`: LATE if nothing of its own is in it. Under its slot's lock. */
+static __always_inline void olaf_result_say(struct olaf_header *header, const struct olaf_job *job,
+					    __u32 rank, const struct olaf_round_buffer *buffer,
+					    __u32 lanes)
+{
+	__u32 flags = buffer->flags;
+
+	if (!olaf_ranks_has(&buffer->in, rank))
+		flags |= OLAF_FLAG_LATE;
+	olaf_result_head(header, job, rank, flags, lanes, buffer->generation);
+	olaf_round_say(header, buffer);
 }
 
 /* Leaves the UDP checksum of the staged headers to a device, as a socket does. */

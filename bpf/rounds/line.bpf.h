@@ -82,6 +82,25 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
 }
 
+/*
+ * May the buffer's result be delivered? Since it was taken from the line it may have given way to a
+ * newer chunk, or its generation may be over: then nobody is owed it any more. Under its slot's lock.
+ */
+static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 job_index,
+					     struct olaf_round_buffer *buffer)
+{
+	__u32 owed;
+
+	if (buffer->state != OLAF_ROUND_DONE)
+		return 0;
+	if (buffer->generation == *(volatile __u32 *)&job->generation)
+		return 1;
+	owed = olaf_round_free(buffer);
+	if (owed)
+		olaf_count_job_by(job_index, undelivered, owed);
+	return 0;
+}
+
 /* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
 static __always_inline __u32 olaf_owed_take_word(__u64 *word)
 {

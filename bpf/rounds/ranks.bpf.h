@@ -9,14 +9,20 @@
 /* What olaf_ranks_lowest() says of a set that is empty. */
 #define OLAF_NO_RANK OLAF_RANKS
 
+/* The word that a rank lies in: where the verifier doesn't know that it is one, the last. */
+static __always_inline __u32 olaf_rank_word(__u32 rank)
+{
+	return olaf_clamp(rank / 64, 0, OLAF_RANK_WORDS - 1);
+}
+
 static __always_inline int olaf_ranks_has(const struct olaf_ranks *ranks, __u32 rank)
 {
-	return ranks->word[(rank / 64) & (OLAF_RANK_WORDS - 1)] >> (rank & 63) & 1;
+	return ranks->word[olaf_rank_word(rank)] >> (rank & 63) & 1;
 }
 
 static __always_inline void olaf_ranks_add(struct olaf_ranks *ranks, __u32 rank)
 {
-	ranks->word[(rank / 64) & (OLAF_RANK_WORDS - 1)] |= 1ULL << (rank & 63);
+	ranks->word[olaf_rank_word(rank)] |= 1ULL << (rank & 63);
 }
 
 static __always_inline void olaf_ranks_clear(struct olaf_ranks *ranks)

@@ -38,7 +38,7 @@ static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a
  * The buffer's result for `rank` becomes the frame at hand. Under its slot's lock. Returns enum
  * olaf_written.
  */
-__noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank, __u32 flags)
+__noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
@@ -58,8 +58,7 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 		return OLAF_UNREACHABLE;
 	buffer = &slot->buffer[buffer_index & 1];
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
-	olaf_result_head(&staged->message, job, rank, flags | buffer->flags, count);
-	olaf_round_say(&staged->message, buffer);
+	olaf_result_say(&staged->message, job, rank, buffer, count);
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, buffer_index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
@@ -88,7 +87,8 @@ __noinline int olaf_stale_write(struct xdp_md *ctx)
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_UNREACHABLE;
 	header = &staged->message;
-	olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0);
+	olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0,
+			 *(volatile __u32 *)&job->generation);
 	header->sequence_be = bpf_htonl(m->round);
 	header->chunk_be = bpf_htonl(m->chunk);
 	header->chunks_be = bpf_htonl(m->chunks);

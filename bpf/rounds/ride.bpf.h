@@ -16,22 +16,21 @@
  * Writes the delivery into the frame at hand. Returns enum olaf_written; what can't be delivered is
  * counted.
  */
-static __always_inline int olaf_deliver(struct xdp_md *ctx, __u32 job,
-					const struct olaf_delivery *delivery)
+static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_job *job,
+					__u32 job_index, const struct olaf_delivery *delivery)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
 	int written = OLAF_UNREACHABLE;
 
 	if (slot && olaf_lock(&slot->lock)) {
-		/* It may have given way to a newer chunk since it was taken from the line. */
-		if (slot->buffer[delivery->buffer & 1].state == OLAF_ROUND_DONE)
-			written = olaf_result_write(ctx, delivery->buffer, delivery->rank, 0);
+		if (olaf_round_is_due(job, job_index, &slot->buffer[delivery->buffer & 1]))
+			written = olaf_result_write(ctx, delivery->buffer, delivery->rank);
 		olaf_unlock(&slot->lock);
 	}
 	if (written == OLAF_WRITTEN)
-		olaf_count_job(job, riding);
+		olaf_count_job(job_index, riding);
 	else
-		olaf_count_job(job, undelivered);
+		olaf_count_job(job_index, undelivered);
 	return written;
 }
 
@@ -66,7 +65,7 @@ __noinline int olaf_carry(struct xdp_md *ctx)
 	for (i = 0; i < OLAF_RIDE_TRIES; i++) {
 		if (!olaf_line_next(job, &delivery))
 			return OLAF_ROUND_LEAVE;
-		written = olaf_deliver(ctx, m->job, &delivery);
+		written = olaf_deliver(ctx, job, m->job, &delivery);
 		if (written != OLAF_UNREACHABLE)
 			return written == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
 	}
