@@ -209,8 +209,10 @@ class RoundsDifferential : public RoundsTest, public testing::WithParamInterface
                            want.ahead, want.probes, want.completed, want.partial, want.syncs));
         EXPECT_EQ(deliveries, got.riding + got.undelivered + owed());
     }
-    /// The stream has a bit of everything.
+    /// A long stream has a bit of everything.
     void expect_variety(std::uint64_t steps) {
+        if (steps < 50'000)
+            return;
         const auto &seen = model.counters();
         EXPECT_GT(seen.completed, steps / 100);
         for (const auto count : {seen.duplicate, seen.stale, seen.probes, seen.repeated})
