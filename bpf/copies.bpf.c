@@ -125,8 +125,11 @@ static long olaf_copy_next(__u32 turn, struct olaf_copying *copying)
 	return olaf_clamp(!olaf_copy_one(copying->skb, copying->job, copying->partial), 0, 1);
 }
 
-/* The kernel asks for the parent's MAC address, to send it a frame that it takes for nothing. */
-static __always_inline int olaf_copies_ask(struct __sk_buff *skb, __u32 job_index)
+/*
+ * The kernel asks for the parent's MAC address, to send it a frame that it takes for nothing. Apart,
+ * because its frame would lie on the stack of the copies too.
+ */
+static __noinline int olaf_copies_ask(struct __sk_buff *skb, __u32 job_index)
 {
 	struct olaf_job *job = olaf_job_at(job_index);
 	struct olaf_destination to = {};

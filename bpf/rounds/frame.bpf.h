@@ -100,7 +100,7 @@ static __always_inline __u32 olaf_round_dress_link(struct olaf_entry *staged, __
 						   const struct olaf_round_way *way)
 {
 	__u32 tags = way->tags > 2 ? 2 : way->tags;
-	__u32 bytes = ETH_HLEN + 4 * tags + ip_bytes;
+	__u32 bytes = olaf_clamp(ETH_HLEN + 4 * tags + ip_bytes, ETH_HLEN, OLAF_MAX_HEADERS);
 	__be16 *to = olaf_frame_of(staged, bytes), *tagged;
 
 	__builtin_memcpy(to, way->dmac, ETH_ALEN);
