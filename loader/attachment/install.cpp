@@ -154,9 +154,9 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
     for (const auto &program : programs) {
         if (program.pin.empty() || program.when == When::driver_tells)
             continue; // the other line of that name pins whichever of the two is loaded
+        if (!is_of_use(program, queue.config()))
+            continue;
         const int fd = queue.program_fd(program.name);
-        if (fd < 0 && program.when == When::rounds)
-            continue; // the queue has no slots for them
         const auto path = place.path(program.pin);
         // The new one is pinned under another name, then renamed over the old one.
         const auto first = replace ? path + "_new" : path;

@@ -54,7 +54,7 @@ std::vector<std::string_view> objects_of(const olaf_config &config,
     return objects_where([&](const Program &program) {
         return program.hook != Hook::tracepoint && program.when != When::measuring &&
                program.when != other &&
-               (program.when != When::rounds || config.round_slots != 0);
+               is_of_use(program, config);
     });
 }
 

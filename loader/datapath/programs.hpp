@@ -98,6 +98,11 @@ constexpr bool on_hook(const Program &program) {
     return program.hook != Hook::command && program.hook != Hook::room;
 }
 
+/// Whether a queue of that configuration has anything to do for it.
+constexpr bool is_of_use(const Program &program, const olaf_config &config) {
+    return program.when != When::rounds || config.round_slots != 0;
+}
+
 /// Whether a queue of that configuration has a program of that name on that hook.
 constexpr bool stands(const Program &program, const olaf_config &config) {
     switch (program.when) {
@@ -109,7 +114,7 @@ constexpr bool stands(const Program &program, const olaf_config &config) {
     case When::measuring:
         return false;
     case When::rounds:
-        return config.round_slots != 0 && on_hook(program);
+        return is_of_use(program, config) && on_hook(program);
     default:
         return on_hook(program);
     }

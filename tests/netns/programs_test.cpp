@@ -95,7 +95,7 @@ std::set<std::string> pins_there(const Testbed &bed) {
 std::set<std::string> pins_wanted(const olaf_config &config) {
     std::set<std::string> pins;
     for (const auto &program : programs) {
-        if (!program.pin.empty())
+        if (!program.pin.empty() && is_of_use(program, config))
             pins.emplace(program.pin);
         if (!program.link.empty() && stands(program, config))
             pins.emplace(program.link);
@@ -114,17 +114,29 @@ std::string doctor_on_programs(const Testbed &bed) {
 struct Case {
     Way way;
     bool generic;
+    bool rounds = false;
 };
 
 class TableOfPrograms : public testing::TestWithParam<Case> {
   protected:
     Testbed bed{{.way = GetParam().way}};
-    olaf_config config = config_of(bed, GetParam().generic);
+    olaf_config config = [&] {
+        auto made = config_of(bed, GetParam().generic);
+        made.round_slots = GetParam().rounds ? 64 : 0;
+        return made;
+    }();
+
+    void attach() {
+        std::vector<std::string> more{"--mode", GetParam().generic ? "skb" : "native"};
+        if (GetParam().rounds)
+            more.insert(more.end(), {"--round-slots", "64"});
+        bed.attach(more);
+    }
 };
 
 TEST_P(TableOfPrograms, IsWhatIsAttached) {
     const auto before = traces(bed.host);
-    bed.attach({"--mode", GetParam().generic ? "skb" : "native"});
+    attach();
     EXPECT_EQ(attached(bed.host), wanted(bed, config));
     EXPECT_EQ(pins_there(bed), pins_wanted(config));
     EXPECT_EQ(doctor_on_programs(bed), "ok the queue's are all on their hooks");
@@ -136,7 +148,7 @@ TEST_P(TableOfPrograms, IsWhatIsAttached) {
 }
 
 TEST_P(TableOfPrograms, DoctorNamesWhatIsMissingAndReplaceBringsItBack) {
-    bed.attach({"--mode", GetParam().generic ? "skb" : "native"});
+    attach();
     for (const auto &program : programs) {
         if (!runs_by_tc(program) || !stands(program, config))
             continue;
@@ -150,6 +162,7 @@ TEST_P(TableOfPrograms, DoctorNamesWhatIsMissingAndReplaceBringsItBack) {
 
 INSTANTIATE_TEST_SUITE_P(All, TableOfPrograms,
                          testing::Values(Case{Way::local, false}, Case{Way::local, true},
+                                         Case{Way::local, false, true},
                                          Case{Way::bridged, false}, Case{Way::upstream4, false},
                                          Case{Way::upstream4, true}),
                          [](const auto &info) {
@@ -157,7 +170,8 @@ INSTANTIATE_TEST_SUITE_P(All, TableOfPrograms,
                              return std::string(way == Way::local     ? "Local"
                                                 : way == Way::bridged ? "Bridged"
                                                                       : "Upstream") +
-                                    (info.param.generic ? "Generic" : "Native");
+                                    (info.param.generic ? "Generic" : "Native") +
+                                    (info.param.rounds ? "WithRounds" : "");
                          });
 
 } // namespace
