@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A node with a parent, which is host 2 of the servers' network behind the queue's own device:
 // aggregates go up, results come down, and a restart up there reaches the children.
+#include <linux/pkt_cls.h>
+
 #include "rounds_test.hpp"
 #include "testbed.hpp"
 #include "upstream.hpp"
@@ -182,6 +184,27 @@ TEST_P(RoundsTree, StaleOfAnotherGenerationMakesTheChildrenAgreeAnew) {
     EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
     EXPECT_EQ(job().generation, job_generation + 1);
     EXPECT_EQ(sent_to(0, offer(contribution(0, 0))).generation, job_generation + 1);
+}
+
+TEST_P(RoundsTree, AParentWhoseMacAddressIsUnknownIsAskedForAndGetsTheAggregateLater) {
+    const auto known = job();
+    auto silent = known;
+    const auto stranger = host_of_servers(GetParam(), 77);
+    std::ranges::copy(stranger.words_be, silent.setup.parent_addr_be);
+    set_job(silent);
+    dropped(offer(contribution(0, 0)));
+    const auto up = offer(contribution(1, 0));
+    ASSERT_STREQ(verdict_name(up.verdict), "XDP_PASS"); // an order for TC
+    const auto asked = run_tc(queue.queue().program_fd("olaf_copies"), up.bytes, net.near);
+    EXPECT_EQ(asked.verdict, std::uint32_t{TC_ACT_REDIRECT});
+    EXPECT_EQ(queue.counters().hops_asked, 1u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+    // Its address is known by now, and a child repeats what it lacks the result of.
+    set_job(known);
+    auto aged = slot(0);
+    aged.buffer[0].up_ns -= 300'000'000;
+    set_slot(0, aged);
+    EXPECT_EQ(sent_up(offer(contribution(0, 0))).lanes, sum_of({0, 1}, 0));
 }
 
 class RoundsTreeAgrees : public RoundsTree {
