@@ -24,37 +24,45 @@ nlohmann::json job_status(const Testbed &bed) {
     return bed.olaf.status().json.at("jobs").at(0);
 }
 
-Collective collective_in(const Testbed &bed, unsigned workers, unsigned rank,
-                         const std::function<void(CollectiveOptions &)> &more) {
-    const Inside inside(bed.worker);
-    CollectiveOptions options;
-    options.node = Address::resolve(bed.target(4).address).value();
-    options.job = rounds_job;
-    options.rank = rank;
-    options.workers = workers;
-    if (more)
-        more(options);
-    auto made = Collective::make(options);
-    if (!made)
-        throw std::runtime_error(made.error().message());
-    return std::move(*made);
+void run_workers(const Netns &netns, unsigned workers,
+                 const std::function<void(CollectiveOptions &, unsigned)> &name,
+                 const std::function<void(Collective &, unsigned)> &work) {
+    const auto run_one = [&](unsigned worker) {
+        const Inside inside(netns);
+        CollectiveOptions options;
+        options.job = rounds_job;
+        options.workers = workers;
+        name(options, worker);
+        auto collective = Collective::make(options);
+        if (!collective)
+            throw std::runtime_error(collective.error().message());
+        if (const auto joined = collective->join(); !joined)
+            throw std::runtime_error(joined.error().message());
+        work(*collective, worker);
+    };
+    std::vector<std::jthread> threads;
+    for (unsigned worker = 0; worker < workers; worker++)
+        threads.emplace_back([&, worker] {
+            try {
+                run_one(worker);
+            } catch (const std::exception &error) {
+                ADD_FAILURE() << "worker " << worker << ": " << error.what();
+            }
+        });
 }
 
 void for_each_worker(const Testbed &bed, unsigned workers,
-                     const std::function<void(Collective &, unsigned rank)> &work,
+                     const std::function<void(Collective &, unsigned)> &work,
                      const std::function<void(CollectiveOptions &)> &more) {
-    std::vector<std::jthread> threads;
-    for (unsigned rank = 0; rank < workers; rank++)
-        threads.emplace_back([&, rank] {
-            try {
-                auto collective = collective_in(bed, workers, rank, more);
-                if (const auto joined = collective.join(); !joined)
-                    throw std::runtime_error(joined.error().message());
-                work(collective, rank);
-            } catch (const std::exception &error) {
-                ADD_FAILURE() << "worker " << rank << ": " << error.what();
-            }
-        });
+    run_workers(
+        bed.worker, workers,
+        [&](CollectiveOptions &options, unsigned rank) {
+            options.node = Address::resolve(bed.target(4).address).value();
+            options.rank = rank;
+            if (more)
+                more(options);
+        },
+        work);
 }
 
 std::vector<std::int64_t> part_of(unsigned rank, unsigned round, std::size_t elements) {
@@ -80,9 +88,9 @@ void expect_job_identities(const nlohmann::json &job) {
         return job.at(group).at(key).get<std::uint64_t>();
     };
     const auto contributions = [&](const char *key) { return number("contributions", key); };
-    EXPECT_EQ(contributions("received"),
-              contributions("added") + contributions("duplicate") + contributions("late") +
-                  contributions("stale") + contributions("ahead") + contributions("halted"))
+    EXPECT_EQ(contributions("received"), contributions("added") + contributions("duplicate") +
+                                             contributions("late") + contributions("stale") +
+                                             contributions("ahead") + contributions("halted"))
         << job.dump(1);
     EXPECT_EQ(job.at("children").get<std::uint64_t>() * number("chunks", "completed"),
               number("results", "riding") + number("results", "copied") +

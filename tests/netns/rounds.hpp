@@ -21,12 +21,13 @@ void set_job(const Testbed &bed, unsigned children, unsigned lanes,
 /// What `olaf status` says of the job.
 nlohmann::json job_status(const Testbed &bed);
 
-/// A worker's end, in the testbed's worker namespace. Throws if it can't be made.
-Collective collective_in(const Testbed &bed, unsigned workers, unsigned rank,
-                         const std::function<void(CollectiveOptions &)> &more = {});
+/// Runs that many threads in a namespace, each with its Collective after join(); `name` says of
+/// each which node and rank it has. What a worker throws ends the test as a failure that names it.
+void run_workers(const Netns &netns, unsigned workers,
+                 const std::function<void(CollectiveOptions &, unsigned worker)> &name,
+                 const std::function<void(Collective &, unsigned worker)> &work);
 
-/// Runs one thread a worker, each with its Collective after join(). What a worker throws ends the
-/// test as a failure that names it.
+/// The same of a testbed's workers.
 void for_each_worker(const Testbed &bed, unsigned workers,
                      const std::function<void(Collective &, unsigned rank)> &work,
                      const std::function<void(CollectiveOptions &)> &more = {});

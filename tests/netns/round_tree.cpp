@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "round_tree.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "offloads.hpp"
+
+namespace olaf::test {
+namespace {
+
+std::string address_of(unsigned node) {
+    return "10.0.1." + std::to_string(10 + node);
+}
+
+} // namespace
+
+RoundTree::Host::Host(unsigned number) : netns("node" + std::to_string(number)) {}
+
+RoundTree::RoundTree(std::vector<TreeNode> nodes) : tree_(std::move(nodes)) {
+    switch_.ip("link add bridge type bridge mcast_snooping 0\n"
+               "link set bridge up\n");
+    plug(workers_, "10.0.0.1");
+    for (unsigned node = 0; node < tree_.size(); node++) {
+        const auto &host = *nodes_.emplace_back(std::make_unique<Host>(node));
+        plug(host.netns, address_of(node));
+        // The kernel tells programs the way to a parent only where it forwards.
+        host.netns.sysctl("ipv4/ip_forward", "1");
+    }
+}
+
+void RoundTree::plug(const Netns &netns, const std::string &address) {
+    const auto port = "port" + std::to_string(port_programs_.size());
+    switch_.ip("link add name " + port + " master bridge type veth peer name eth0 netns " +
+               netns.name() + "\nlink set " + port + " up\n");
+    set_offloads(switch_, port, {});
+    set_offloads(netns, "eth0", {});
+    // veth wakes its peer after XDP_TX only if an XDP program is there: NAPI alone won't do.
+    port_programs_.push_back(std::make_unique<ForeignXdp>(switch_, port));
+    netns.ip("link set eth0 up\naddress add " + address + "/16 dev eth0\n");
+}
+
+std::vector<unsigned> RoundTree::below(unsigned node) const {
+    std::vector<unsigned> found;
+    for (unsigned other = 1; other < tree_.size(); other++)
+        if (tree_[other].parent == node)
+            found.push_back(other);
+    return found;
+}
+
+unsigned RoundTree::rank_of(unsigned node) const {
+    const auto siblings = below(tree_[node].parent);
+    return tree_[tree_[node].parent].workers +
+           static_cast<unsigned>(std::ranges::find(siblings, node) - siblings.begin());
+}
+
+unsigned RoundTree::workers() const {
+    unsigned sum = 0;
+    for (const auto &node : tree_)
+        sum += node.workers;
+    return sum;
+}
+
+void RoundTree::start(unsigned node, unsigned lanes) {
+    auto &olaf = nodes_[node]->olaf;
+    olaf.attach({"--local", "--round-slots", "64"});
+    std::vector<std::string> words{
+        "job",         "set",
+        "eth0",        std::to_string(rounds_job),
+        "--lanes",     std::to_string(lanes),
+        "--children",  std::to_string(tree_[node].workers + below(node).size()),
+        "--format",    "i64x1",
+        "--max-count", std::to_string(workers())};
+    if (node != 0)
+        words.insert(words.end(), {"--parent", address_of(tree_[node].parent), "--rank",
+                                   std::to_string(rank_of(node))});
+    if (const auto outcome = olaf(words); outcome.status != 0)
+        throw std::runtime_error(outcome.err);
+}
+
+void RoundTree::lose(unsigned percent) {
+    for (std::size_t port = 0; port < port_programs_.size(); port++)
+        for (const auto direction : {Losing::sent, Losing::received})
+            losing_.push_back(std::make_unique<Losing>(switch_, "port" + std::to_string(port),
+                                                       direction, percent));
+}
+
+void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)> &work,
+                                const std::function<void(CollectiveOptions &)> &more) const {
+    std::vector<CollectiveOptions> ends;
+    for (unsigned node = 0; node < tree_.size(); node++)
+        for (unsigned rank = 0; rank < tree_[node].workers; rank++) {
+            CollectiveOptions options;
+            options.node = Address::resolve(address_of(node)).value();
+            options.rank = rank;
+            ends.push_back(options);
+        }
+    run_workers(
+        workers_, static_cast<unsigned>(ends.size()),
+        [&](CollectiveOptions &options, unsigned worker) {
+            options.node = ends[worker].node;
+            options.rank = ends[worker].rank;
+            if (more)
+                more(options);
+        },
+        work);
+}
+
+nlohmann::json RoundTree::job(unsigned node) const {
+    return nodes_[node]->olaf.status().json.at("jobs").at(0);
+}
+
+} // namespace olaf::test

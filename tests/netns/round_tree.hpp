@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A tree of nodes on one switch, each a host with a queue on its only device, and a host of
+// workers:
+//
+//   workers ┐                  workers are 10.0.0.1, each with a port of its own
+//   node 0  ┼ switch           node i is 10.0.1.(10 + i); node 0 is the root
+//   node 1  ┘
+//
+// Nobody's MAC address is given: hosts ask for them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "losing.hpp"
+#include "rounds.hpp"
+
+namespace olaf::test {
+
+/// A node's place in the tree. Its children are its workers first, then the nodes below it.
+struct TreeNode {
+    unsigned parent;  ///< of the nodes named before it; of node 0 nothing is read
+    unsigned workers; ///< that contribute to it directly
+};
+
+class RoundTree {
+  public:
+    explicit RoundTree(std::vector<TreeNode> nodes);
+
+    /// Attaches the node's queue and sets its job, of that many lanes.
+    void start(unsigned node, unsigned lanes);
+    void stop(unsigned node) { nodes_[node]->olaf.detach(); }
+    /// From now on every link loses that many in a hundred, each way.
+    void lose(unsigned percent);
+
+    [[nodiscard]] unsigned workers() const; ///< of all nodes
+    /// Runs one thread a worker; `worker` counts through all nodes' workers in order.
+    void for_each_worker(const std::function<void(Collective &, unsigned worker)> &work,
+                         const std::function<void(CollectiveOptions &)> &more = {}) const;
+    [[nodiscard]] nlohmann::json job(unsigned node) const;
+
+  private:
+    struct Host {
+        explicit Host(unsigned number);
+        Netns netns;
+        OlafCommand olaf{netns, "eth0"}; ///< last: it detaches before the device goes
+    };
+    void plug(const Netns &netns, const std::string &address);
+    [[nodiscard]] std::vector<unsigned> below(unsigned node) const;
+    [[nodiscard]] unsigned rank_of(unsigned node) const; ///< at its parent
+
+    const std::vector<TreeNode> tree_;
+    Netns switch_{"switch"}, workers_{"workers"};
+    std::vector<std::unique_ptr<ForeignXdp>> port_programs_;
+    std::vector<std::unique_ptr<Losing>> losing_;
+    std::vector<std::unique_ptr<Host>> nodes_;
+};
+
+} // namespace olaf::test
