@@ -28,6 +28,8 @@ class Bed:
     def __init__(self, olaf, way, family):
         self.olaf_binary, self.way, self.family = olaf, way, family
         self.strangers = False  # whether anybody has sent what he shouldn't
+        self.job = None  # words of `olaf job set in`, of the job that every queue here has
+        self.sums = None  # its workers
         self.withheld = Withheld()
         self.worker, self.host = Netns("worker"), Netns("host")
         self.far = None if way == "local" else Netns("server")
@@ -37,6 +39,8 @@ class Bed:
         self.server = Server(self.far or self.host, family, self.server_address(), device)
 
     def close(self):
+        if self.sums:
+            self.sums.close()
         self.server.close()
         self.olaf("detach", "in", "--force", check=False)
         for netns in filter(None, (self.worker, self.host, self.far)):
@@ -89,6 +93,10 @@ class Bed:
         address = self.near.format(254) if self.way == "upstream" else self.server_address()
         return (address, 6523)
 
+    def host_address(self):
+        """Of the host itself, for the workers of its job; a bridge has none."""
+        return self.near.format(2 if self.way == "local" else 254)
+
     def path(self):
         """The same for a frame."""
         to_host = self.way in ("routed", "upstream", "local")
@@ -125,6 +133,11 @@ class Bed:
         if self.way in ("routed", "upstream"):
             self.await_server()
         self.olaf("attach", "in", *self.delivery(), *options)
+        self.set_job()
+
+    def set_job(self):
+        if self.job:
+            self.olaf("job", "set", "in", *self.job)
 
     def await_server(self):
         """Until the host knows its way to the server, as it would on a host that runs. A kernel

@@ -5,6 +5,7 @@ A fault is a function of (bed, draw, options) that says in a line what it did. W
 decided by the bed that stands: `faults_for`. A quiet one runs while nothing is sent: what it loses
 is beyond the queue's host, so nobody on it could count that.
 """
+import os
 import signal
 import subprocess
 import time
@@ -182,11 +183,58 @@ def server_has_no_room(bed, draw, _options):
     return "the server's socket had little room"
 
 
+def job_begins_anew(bed, draw, _options):
+    times = draw.randint(1, 3)
+    for _ in range(times):
+        if draw.random() < 0.5:
+            bed.olaf("job", "reset", "in", bed.job[0])
+        else:
+            bed.olaf("job", "remove", "in", bed.job[0])
+            _nap(draw)
+            bed.set_job()
+        _nap(draw)
+    return f"the job began anew {times} times"
+
+
+def job_is_halted(bed, draw, _options):
+    bed.olaf("job", "halt", "in", bed.job[0])
+    _nap(draw, 1)
+    bed.olaf("job", "resume", "in", bed.job[0])
+    return "the job was halted for a while"
+
+
+def job_command_is_killed(bed, draw, _options):
+    """Whatever it had done by then, the next commands find a job that they can set."""
+    what = draw.choice(("set", "remove", "reset", "halt", "resume", "list"))
+    words = {"set": bed.job, "list": []}.get(what, bed.job[:1])
+    if what == "set":
+        bed.olaf("job", "remove", "in", bed.job[0])
+    process = subprocess.Popen(bed.command("job", what, "in", *words), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    time.sleep(draw.uniform(0, 0.1))
+    process.kill()
+    process.wait()
+    if any(job["job"] == int(bed.job[0]) for job in bed.status()["jobs"]):
+        bed.olaf("job", "remove", "in", bed.job[0])
+    bed.set_job()
+    return f"olaf job {what} was killed"
+
+
+def a_worker_stops(bed, draw, _options):
+    """The others wait for it, and nothing is lost."""
+    process = draw.choice(bed.sums.workers)
+    os.kill(process.pid, signal.SIGSTOP)
+    _nap(draw, 1)
+    os.kill(process.pid, signal.SIGCONT)
+    return "a worker of the job stood still for a while"
+
+
 # Books go on through these, exactly.
 UNDER_LOAD = [nothing, drain_flaps, replaced, command_is_killed, input_flaps]
 BEHIND_AN_OUTPUT = [output_flaps, output_mtu, output_is_full]
 ROUTED = [neighbour_vanishes, neighbour_fails, route_goes]
 QUIET = [server_goes, peer_takes_no_redirects, server_changes_mac]
+OF_A_JOB = [job_begins_anew, job_is_halted, job_command_is_killed, a_worker_stops]
 # After these the queue is another one, with books of its own.
 NEW_BOOKS = [detach_is_killed, attached_anew, drain_is_deleted]
 
@@ -199,4 +247,6 @@ def faults_for(bed):
         found = found + BEHIND_AN_OUTPUT + QUIET
     if bed.way in ("routed", "upstream"):
         found = found + ROUTED
+    if bed.job:
+        found = found + OF_A_JOB
     return found

@@ -13,6 +13,7 @@ import time
 
 import books
 import faults
+import sums
 from bed import WAYS, Bed
 from traffic import Traffic
 
@@ -52,16 +53,26 @@ class Round:
         self.attach = draw_attach(self.draw, way)
         self.head = f"round {number}: {way}, IPv{family}, {' '.join(self.attach)}"
         self.bed = Bed(olaf, way, family)
+        if way != "bridged" and self.draw.random() < 0.5:
+            self.bed.job = sums.words()
+            self.attach += ["--round-slots", "64"]
+            self.head += ", a job of rounds"
         self.books = books.Books(self.bed)
         self.lost, self.sent, self.out = {}, 0, 0  # by queues that are gone
+        self.rounds = 0  # of its job
 
     def run(self, end):
         print(self.head, flush=True)
         self.bed.attach(self.attach)
+        if self.bed.job:
+            self.bed.sums = sums.Sums(self.bed)
         for number in range(EPISODES):
             if time.monotonic() > end:
                 break
             self._episode(number)
+        if self.bed.sums:
+            self.bed.sums.settle()
+            self.rounds = self.bed.sums.rounds()
         self._close_books(self.books.settle())
 
     def _traffic(self, number, longest=1.0):
@@ -84,6 +95,8 @@ class Round:
                 self.sent += traffic.stop()
         if fault in faults.NEW_BOOKS:
             self._new_books()
+        if self.bed.sums:
+            self.bed.sums.go_on()
         status = self.books.settle()
         print(f": {told}; {self._figures(status)}; {time.monotonic() - started:.1f} s", flush=True)
 
@@ -125,7 +138,7 @@ def main():
     seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 31)
     print(f"seed {seed}", flush=True)
     end = time.monotonic() + asked.for_s
-    number, lost, out, sent, missing = asked.round, {}, 0, 0, 0
+    number, lost, out, sent, missing, rounds = asked.round, {}, 0, 0, 0, 0
     while time.monotonic() < end or number == asked.round:
         current = Round(asked.olaf, seed, number)
         try:
@@ -141,10 +154,11 @@ def main():
             lost[place] = lost.get(place, 0) + count
         out += current.out
         sent += current.sent
+        rounds += current.rounds
         missing += current.books.missing
         number += 1
     print(f"passed: {number - asked.round} rounds, {sent} updates sent, {out} left a queue, of these "
-          f"lost {lost or 'none'}")
+          f"lost {lost or 'none'}; {rounds} rounds of jobs summed exactly")
     if missing:
         print(f"{missing} more were lost where this kernel runs no tracing program (process 1)")
     return 0
