@@ -9,6 +9,7 @@
  * whom. No packet is trusted, and none that isn't an update for us is changed.
  */
 #include "bpf/ack/learn.bpf.h"
+#include "bpf/bound.bpf.h"
 #include "bpf/depart/riding.bpf.h"
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/packet/note.bpf.h"
@@ -142,6 +143,7 @@ int olaf_ingress(struct xdp_md *ctx)
 	struct olaf_arrival *a = olaf_arrival_here();
 	int frame, foreign, refused;
 
+	olaf_bring_reserve();
 	if (!a)
 		return XDP_PASS;
 	a->beside = olaf_note_take();

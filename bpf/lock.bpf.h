@@ -21,7 +21,7 @@
 #ifndef OLAF_LOCK_BPF_H
 #define OLAF_LOCK_BPF_H
 
-#include "bpf/config.bpf.h"
+#include "bpf/bound.bpf.h"
 
 #define OLAF_LOCK_SPINS (1 << 22)
 /* Looks of a CPU that has lately waited in vain: longer than any lock is held. */
@@ -83,7 +83,7 @@ __noinline int olaf_lock_wait(__u32 *lock)
 	struct olaf_waiter waiter = { lock, 0 };
 
 	if (lock)
-		bpf_loop(olaf_lock_patience(), olaf_lock_look, &waiter, 0);
+		bpf_loop(olaf_lock_patience(), olaf_lock_look, &waiter, olaf_no_loop_flags());
 	olaf_lock_waited(waiter.taken);
 	return waiter.taken;
 }

@@ -14,6 +14,7 @@
 
 #include "bpf/age/clock.bpf.h"
 #include "bpf/age/sawtooth.bpf.h"
+#include "bpf/bound.bpf.h"
 #include "bpf/control.bpf.h"
 #include "bpf/counters.bpf.h"
 #include "bpf/slots/buffers.bpf.h"
@@ -134,7 +135,7 @@ static __always_inline void olaf_aom_passed(struct olaf_slot *slot,
 	if (!olaf_meters())
 		return;
 	if (!olaf_aom_look(0, &passage)) {
-		bpf_loop(olaf_lock_patience(), olaf_aom_look, &passage, 0);
+		bpf_loop(olaf_lock_patience(), olaf_aom_look, &passage, olaf_no_loop_flags());
 		olaf_lock_waited(passage.taken);
 	}
 	if (!passage.taken) {

@@ -43,8 +43,11 @@ void say_tags_unseen(const Device &device, const std::string &why) {
 }
 
 void say_if_driver_is_silent(const Datapath &queue, const Device &device) {
-    if ((queue.config().flags & OLAF_CONFIG_SKB_MODE) == 0 && !queue.asks_driver())
-        say_tags_unseen(device, ", because the driver doesn't tell native XDP");
+    if ((queue.config().flags & OLAF_CONFIG_SKB_MODE) != 0 || queue.asks_driver())
+        return;
+    const auto &why = queue.why_silent();
+    say_tags_unseen(device,
+                    ", because " + (why.empty() ? "the driver doesn't tell native XDP" : why));
 }
 
 } // namespace olaf

@@ -20,7 +20,7 @@ std::string untagging_remedy(const Device &device);
 /// remedy. The queue works all the same for updates without a tag.
 void say_tags_unseen(const Device &device, const std::string &why);
 
-/// The same where XDP is native and the driver doesn't tell.
+/// The same where XDP is native and the driver doesn't tell, or isn't asked.
 void say_if_driver_is_silent(const Datapath &queue, const Device &device);
 
 } // namespace olaf

@@ -5,13 +5,14 @@
 #include <bpf/libbpf.h>
 
 #include <cerrno>
+#include <cstring>
 #include <numeric>
 #include <vector>
 
+#include "loader/host/blinding.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/fd.hpp"
 #include "map_sizes.hpp"
-#include "object.hpp"
 #include "olaf/rounds.h"
 #include "programs.hpp"
 
@@ -46,6 +47,13 @@ Result<void> reuse_pinned(Object &object, const olaf_config &config, const std::
     return {};
 }
 
+/// Whether it is loaded for one device, to ask its driver.
+bool is_bound(std::string_view object) {
+    return std::ranges::any_of(programs, [&](const Program &program) {
+        return program.object == object && program.when == When::driver_tells;
+    });
+}
+
 /// The objects that every queue loads: all but tracepoints, and of two that differ by driver the
 /// one that fits.
 std::vector<std::string_view> objects_of(const olaf_config &config,
@@ -63,6 +71,7 @@ std::vector<std::string_view> objects_of(const olaf_config &config,
 struct Datapath::Parts {
     olaf_config config{};
     bool asks_driver = false;
+    std::string why_silent;
     std::vector<Object> objects;
 
     [[nodiscard]] int map_fd(std::string_view name) const {
@@ -79,9 +88,7 @@ struct Datapath::Parts {
             return std::unexpected(object.error());
         if (auto set = object->set("olaf_cfg", config); !set)
             return set;
-        if (std::ranges::any_of(programs, [&](const Program &program) {
-                return program.object == name && program.when == When::driver_tells;
-            }))
+        if (is_bound(name))
             bind_to_device(*object, config.ifindex);
         if (auto good = object->size_maps(config); !good)
             return good;
@@ -95,6 +102,23 @@ struct Datapath::Parts {
         objects.push_back(std::move(*object));
         return {};
     }
+
+    /// The same with an entrance that asks the driver. Why that can't be; empty if it is loaded.
+    /// What the kernel may have moved (bpf/bound.bpf.h) is gone again when this returns, long
+    /// before its device is.
+    std::string add_bound(std::string_view name, const Options &options) {
+        if (auto why = why_blinded(); !why.empty())
+            return why;
+        if (const auto added = add(name, options); !added) {
+            take_bpf_log();
+            return std::string("the kernel refuses the program that asks: ") +
+                   std::strerror(added.error().code);
+        }
+        if (!objects.back().has_outgrown())
+            return {};
+        objects.pop_back();
+        return "the kernel made the program that asks longer than is safe";
+    }
 };
 
 Datapath::Datapath(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
@@ -106,10 +130,17 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
     take_bpf_log();
     auto parts = std::make_unique<Parts>();
     parts->config = config;
-    parts->asks_driver = options.asks_driver;
-    for (const auto name : objects_of(config, options))
+    for (auto name : objects_of(config, options)) {
+        if (is_bound(name)) {
+            parts->why_silent = parts->add_bound(name, options);
+            parts->asks_driver = parts->why_silent.empty();
+            if (parts->asks_driver)
+                continue;
+            name = entrance.object;
+        }
         if (auto added = parts->add(name, options); !added)
             return std::unexpected(added.error());
+    }
     Datapath loaded(std::move(parts));
     if (!options.pinned_maps) {
         const auto rule = default_rule(static_cast<olaf_policy>(config.default_policy));
@@ -128,6 +159,17 @@ const olaf_config &Datapath::config() const {
 
 bool Datapath::asks_driver() const {
     return parts_->asks_driver;
+}
+
+const std::string &Datapath::why_silent() const {
+    return parts_->why_silent;
+}
+
+Growth Datapath::entrance_growth() const {
+    for (const auto &object : parts_->objects)
+        if (object.program_fd(entrance.name) >= 0)
+            return object.growths().front(); // its only program
+    return {};
 }
 
 int Datapath::program_fd(std::string_view name) const {

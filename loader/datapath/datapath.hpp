@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "config.hpp"
+#include "object.hpp"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
 
@@ -27,6 +28,7 @@ class Datapath {
         std::optional<std::string> pinned_maps;
         /// The ingress program asks the driver of config.ifindex for VLAN tags that aren't among
         /// a frame's bytes. It then works natively on that device alone, and not in test runs.
+        /// Where it can't safely be loaded, the one that doesn't ask is: see why_silent().
         bool asks_driver = false;
     };
 
@@ -39,7 +41,12 @@ class Datapath {
     ~Datapath();
 
     [[nodiscard]] const olaf_config &config() const;
-    [[nodiscard]] bool asks_driver() const; ///< as Options has it
+    [[nodiscard]] bool asks_driver() const; ///< as Options has it, where that is possible
+    /// Why it doesn't ask although Options has it: "net.core.bpf_jit_harden is 2"; else empty.
+    [[nodiscard]] const std::string &why_silent() const;
+
+    /// What the kernel made of the ingress program.
+    [[nodiscard]] Growth entrance_growth() const;
 
     /// Of a program of the table (programs.hpp): "olaf_ingress"; -1 if it isn't loaded.
     [[nodiscard]] int program_fd(std::string_view name) const;

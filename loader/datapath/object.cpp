@@ -126,6 +126,20 @@ Result<void> Object::load() {
     return {};
 }
 
+std::vector<Growth> Object::growths() const {
+    std::vector<Growth> growths;
+    bpf_program *program = nullptr;
+    bpf_object__for_each_program(program, get()) {
+        bpf_prog_info info{};
+        __u32 size = sizeof info;
+        Growth growth{.brought = bpf_program__insn_cnt(program)};
+        if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size) == 0)
+            growth.became = info.xlated_prog_len / sizeof(bpf_insn);
+        growths.push_back(growth);
+    }
+    return growths;
+}
+
 int Object::program_fd(std::string_view name) const {
     const auto *program = bpf_object__find_program_by_name(get(), std::string(name).c_str());
     return program != nullptr ? bpf_program__fd(program) : -1;

@@ -3,6 +3,7 @@
 // given its constants and maps, and loaded.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -10,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
@@ -20,6 +22,20 @@ namespace olaf {
 
 /// The file of bpf/NAME.bpf.c as clang made it; empty if there is none.
 std::span<const std::byte> object_file(std::string_view name);
+
+/// Instructions of a program, all its functions included.
+struct Growth {
+    std::size_t brought = 0; ///< to the kernel
+    std::size_t became = 0;  ///< when the verifier was done with it; 0: the kernel doesn't tell
+};
+
+/// Whether a program may have needed more pages while it was loaded than it was brought in. What
+/// the kernel puts before the instructions in the first page, and how large pages are, differs by
+/// kernel: so none more is allowed. Code that never runs goes before anything is put in, so the
+/// program was at no time longer than at the beginning or at the end.
+constexpr bool outgrows(const Growth &growth) {
+    return growth.became == 0 || growth.became > growth.brought;
+}
 
 class Object {
   public:
@@ -45,6 +61,11 @@ class Object {
     [[nodiscard]] Result<void> share_maps(const olaf_config &config,
                                           const std::function<int(const char *name)> &map_fd);
     [[nodiscard]] Result<void> load();
+
+    /// After load: what the kernel made of the programs, in the order of the file.
+    [[nodiscard]] std::vector<Growth> growths() const;
+    /// Whether it may have moved one of them meanwhile.
+    [[nodiscard]] bool has_outgrown() const { return std::ranges::any_of(growths(), outgrows); }
 
     [[nodiscard]] int program_fd(std::string_view name) const; ///< -1: none of that name
     [[nodiscard]] int map_fd(std::string_view name) const;     ///< -1: none of that name

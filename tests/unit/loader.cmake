@@ -8,8 +8,8 @@ add_executable(olaf_cli_tests
 target_link_libraries(olaf_cli_tests PRIVATE olaf_cli olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_cli_tests PROPERTIES LABELS unit)
 
-# What the host is; what is saved of a queue.
-add_executable(olaf_host_tests host_test.cpp saved_test.cpp)
+# What the host is; what is saved of a queue; what it lets programs become.
+add_executable(olaf_host_tests growth_test.cpp host_test.cpp saved_test.cpp)
 target_link_libraries(olaf_host_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_host_tests PROPERTIES LABELS unit)
 
