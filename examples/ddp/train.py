@@ -31,12 +31,12 @@ WAYS = ("gloo", "olaf")
 class Replica:
     """A model whose gradients are averaged in one of the two ways."""
 
-    def __init__(self, make, rate, way, job):
+    def __init__(self, make, learning, way, job):
         torch.manual_seed(1)
         self.model = DistributedDataParallel(make())
         if way == "olaf":
             self.model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
-        self.optimizer = torch.optim.SGD(self.model.parameters(), rate, momentum=0.9)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), **learning)
 
     def step(self, batch):
         """Returns the loss before it, and how long it took in milliseconds."""
@@ -63,8 +63,8 @@ def same_everywhere(value):
 
 def train(name, steps, job, show):
     """Rows of (model, step, way, loss over all workers, milliseconds), and a summary."""
-    make, batches, rate = MODELS[name]
-    replicas = {way: Replica(make, rate, way, job) for way in WAYS}
+    make, batches, learning = MODELS[name]
+    replicas = {way: Replica(make, learning, way, job) for way in WAYS}
     random = torch.Generator().manual_seed(100 + dist.get_rank())
     rows = []
     for step in range(steps):
