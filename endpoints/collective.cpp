@@ -52,8 +52,16 @@ Result<void> Collective::join() {
     return impl_->join();
 }
 
-Result<Collective::Operation> Collective::allreduce_async(std::span<float> vector) {
-    const auto number = impl_->add(Impl::Element::f32, vector.data(), vector.size());
+Result<bool> Collective::leave() {
+    return impl_->leave({});
+}
+Result<bool> Collective::leave(std::chrono::nanoseconds timeout) {
+    return impl_->leave(timeout);
+}
+
+Result<Collective::Operation> Collective::allreduce_async(std::span<float> vector,
+                                                          Combine combine) {
+    const auto number = impl_->add(Impl::Element::f32, vector.data(), vector.size(), combine);
     if (!number)
         return std::unexpected(number.error());
     return Operation(impl_.get(), *number);
@@ -72,7 +80,10 @@ Result<Collective::Operation> Collective::allreduce_async(std::span<std::int32_t
 }
 
 Result<SumReport> Collective::Operation::wait() {
-    return impl_->wait(number_);
+    return impl_->wait(number_, {});
+}
+Result<SumReport> Collective::Operation::wait_with(const Sleep &sleep) {
+    return impl_->wait(number_, sleep);
 }
 bool Collective::Operation::done() const {
     return impl_->is_done(number_);

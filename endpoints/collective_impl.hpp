@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a Collective is made of: collective_vectors.cpp packs and unpacks, collective_progress.cpp
-// sends and receives.
+// sends and receives, collective_waiting.cpp waits.
 #pragma once
 
 #include <olaf/collective.hpp>
 
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,6 +22,7 @@ class Collective::Impl : private RoundVectors {
   public:
     using Clock = std::chrono::steady_clock;
     enum class Element : std::uint8_t { f32, i32, i64 };
+    using Sleep = Operation::Sleep;
 
     Impl(const CollectiveOptions &options, std::uint16_t lanes, UdpSocket socket)
         : options_(options), lanes_(lanes), socket_(std::move(socket)), batch_(kBatch) {
@@ -29,8 +31,10 @@ class Collective::Impl : private RoundVectors {
 
     Result<void> join();
     /// Returns the operation's number.
-    Result<std::uint64_t> add(Element element, void *data, std::size_t elements);
-    Result<SumReport> wait(std::uint64_t number);
+    Result<std::uint64_t> add(Element element, void *data, std::size_t elements,
+                              Combine combine = Combine::sum);
+    Result<SumReport> wait(std::uint64_t number, const Sleep &sleep);
+    Result<bool> leave(std::optional<std::chrono::nanoseconds> timeout);
     bool is_done(std::uint64_t number) const;
     Result<void> poll();
     CollectiveStats stats() const;
@@ -43,6 +47,7 @@ class Collective::Impl : private RoundVectors {
         std::uint64_t number = 0;
         std::uint32_t round = 0;
         Element element = Element::f32;
+        Combine combine = Combine::sum;
         void *data = nullptr;
         std::size_t elements = 0;
         std::uint32_t pieces = 0; // of the data
@@ -71,7 +76,15 @@ class Collective::Impl : private RoundVectors {
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
     Result<void> send_all();
     Result<std::size_t> receive();
-    template <class Done> Result<void> progress_until(Done done);
+    // How to wait for something.
+    struct Waiting {
+        std::chrono::nanoseconds timeout; // without news
+        Sleep sleep = {};
+        const char *hint = "join() again, at every worker"; // if the time is over
+    };
+    Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
+    std::uint64_t add_farewell();
+    Result<SumReport> take_ended(std::uint64_t number);
     Result<void> give_up(std::string what, int code = 0,
                          std::string hint = "join() again, at every worker");
 
@@ -86,6 +99,8 @@ class Collective::Impl : private RoundVectors {
     std::deque<Vector> vectors_;                                    // under way, in order
     std::deque<std::pair<std::uint64_t, Result<SumReport>>> ended_; // and not waited for yet
     std::uint64_t next_number_ = 0;
+    std::int64_t farewell_ = 0; // the data of that vector
+    bool left_ = false;
 };
 
 } // namespace olaf

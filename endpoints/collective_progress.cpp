@@ -13,8 +13,6 @@ namespace {
 // Bounds poll() under a flood: what is left over waits for the next call.
 constexpr std::size_t kMostBatches = 64;
 
-constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
-
 } // namespace
 
 void Collective::Impl::begin_anew() {
@@ -27,6 +25,7 @@ void Collective::Impl::begin_anew() {
                                      .has_checksum = options_.checksum},
                    vectors);
     broken_.reset();
+    left_ = false;
 }
 
 CollectiveStats Collective::Impl::stats() const {
@@ -138,66 +137,6 @@ Result<void> Collective::Impl::give_up(std::string what, int code, std::string h
         ended_.emplace_back(vector.number, std::unexpected(*broken_));
     vectors_.clear();
     return std::unexpected(*broken_);
-}
-
-// Polls and waits until `done()`; fails when nothing moved forward for too long.
-template <class Done> Result<void> Collective::Impl::progress_until(Done done) {
-    const RoundChild::Time began = now();
-    RoundChild::Time looked_up = began;
-    for (;;) {
-        if (done())
-            return {};
-        if (auto polled = poll(); !polled)
-            return polled;
-        if (done())
-            return {};
-        if (auto sent = send_all(); !sent) // what the last results made possible
-            return sent;
-        const RoundChild::Time time = now();
-        const RoundChild::Time progress = std::max(began, child_->last_progress());
-        if (time - progress >= options_.timeout)
-            return give_up("nothing came for " +
-                               std::to_string((time - progress) / std::chrono::milliseconds(1)) +
-                               " ms; missing: " + child_->missing(time),
-                           ETIMEDOUT);
-        const RoundChild::Time end =
-            std::min(options_.timeout - (time - progress),
-                     std::max(RoundChild::Time(0), child_->wakes_at() - time));
-        const auto ready = socket_.readable_within(
-            options_.interrupted ? std::min<RoundChild::Time>(end, kLookUpEvery) : end);
-        if (!ready)
-            return give_up(ready.error().message());
-        if (options_.interrupted && now() - looked_up >= kLookUpEvery) {
-            looked_up = now();
-            if (options_.interrupted())
-                return give_up("it was interrupted", EINTR);
-        }
-    }
-}
-
-Result<void> Collective::Impl::join() {
-    if (!vectors_.empty())
-        static_cast<void>(give_up("the job began anew"));
-    if (child_->is_running() || broken_)
-        begin_anew();
-    child_->join();
-    return progress_until([this] { return child_->is_running(); });
-}
-
-bool Collective::Impl::is_done(std::uint64_t number) const {
-    return vectors_.empty() || number < vectors_.front().number;
-}
-
-Result<SumReport> Collective::Impl::wait(std::uint64_t number) {
-    // What fails has ended, too.
-    static_cast<void>(progress_until([&] { return is_done(number); }));
-    const auto ended =
-        std::ranges::find(ended_, number, [](const auto &each) { return each.first; });
-    if (ended == ended_.end())
-        return fail("wait for a sum", {}, 0, {}, "it was waited for already");
-    auto report = std::move(ended->second);
-    ended_.erase(ended);
-    return report;
 }
 
 } // namespace olaf

@@ -48,7 +48,8 @@ std::span<T> Collective::Impl::piece(const Vector &vector, std::uint32_t number)
         .subspan(begin, std::min(each, vector.elements - begin));
 }
 
-Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::size_t elements) {
+Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::size_t elements,
+                                            Combine combine) {
     if (broken_)
         return std::unexpected(*broken_);
     if (element == Element::i32 && options_.format == Format::i16x4)
@@ -60,6 +61,7 @@ Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::si
         return fail("sum vector", {}, 0, {}, "it is too long");
     Vector vector = {.number = next_number_++,
                      .element = element,
+                     .combine = combine,
                      .data = data,
                      .elements = elements,
                      .pieces = static_cast<std::uint32_t>(pieces)};
@@ -74,6 +76,19 @@ Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::si
     vector.left = vector.pieces + vector.lag;
     vector.report = {.chunks = vector.left, .least_count = UINT32_MAX};
     vector.round = child_->add(vector.left, vector.lag, tai_now_ns());
+    vectors_.push_back(std::move(vector));
+    return vectors_.back().number;
+}
+
+std::uint64_t Collective::Impl::add_farewell() {
+    Vector vector = {.number = next_number_++,
+                     .element = Element::i64,
+                     .data = &farewell_,
+                     .elements = 1,
+                     .pieces = 1,
+                     .left = 1};
+    vector.report = {.chunks = 1, .least_count = UINT32_MAX};
+    vector.round = child_->add_farewell(tai_now_ns());
     vectors_.push_back(std::move(vector));
     return vectors_.back().number;
 }
@@ -134,6 +149,9 @@ void Collective::Impl::take(const RoundResult &result, std::span<const std::uint
         vector.exponents[result.chunk] = result.exponent;
     if (result.chunk >= vector.lag)
         unpack_piece(vector, result.chunk - vector.lag, lanes);
+    if (result.chunk >= vector.lag && vector.combine == Combine::mean)
+        for (float &element : piece<float>(vector, result.chunk - vector.lag))
+            element /= static_cast<float>(result.count);
     vector.report.least_count = std::min(vector.report.least_count, result.count);
     vector.report.partial += result.partial ? 1 : 0;
     vector.report.late += result.late ? 1 : 0;

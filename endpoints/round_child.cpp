@@ -14,6 +14,12 @@ std::uint32_t RoundChild::add(std::uint32_t chunks, std::uint32_t lag, std::int6
     return next_round_++;
 }
 
+std::uint32_t RoundChild::add_farewell(std::int64_t generated_ns) {
+    const std::uint32_t round = add(1, 0, generated_ns);
+    waiting_.back().farewell = true;
+    return round;
+}
+
 bool RoundChild::is_idle() const {
     return waiting_.empty() && lacking_ == kept_.end();
 }
@@ -41,7 +47,7 @@ void RoundChild::pack_next() {
     Waiting &vector = waiting_.front();
     KeptChunk &kept = kept_.append({.round = vector.round,
                                     .chunk = vector.next,
-                                    .chunks = vector.chunks,
+                                    .chunks = vector.farewell ? kFarewellChunks : vector.chunks,
                                     .lag = vector.lag,
                                     .generated_ns = vector.generated_ns},
                                    options_.lanes);
@@ -180,8 +186,10 @@ std::string RoundChild::missing(Time now) const {
     if (is_idle())
         return "nothing";
     const Place place = first_lacking();
-    return "the sum of chunk " + std::to_string(place.chunk) + " of round " +
-           std::to_string(place.round) +
+    const bool farewell = lacking_ < kept_.end() && kept_[lacking_].chunks == kFarewellChunks;
+    return (farewell ? "another member's farewell"
+                     : "the sum of chunk " + std::to_string(place.chunk) + " of round " +
+                           std::to_string(place.round)) +
            (heard && silent < std::chrono::seconds(1) ? "; the node answers, so a member is missing"
                                                       : "; " + silence);
 }

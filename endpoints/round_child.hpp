@@ -21,6 +21,9 @@
 
 namespace olaf {
 
+/// What a farewell's contribution has in place of its vector's chunks. No vector is that long.
+inline constexpr std::uint32_t kFarewellChunks = UINT32_MAX;
+
 /// The vectors that a RoundChild sums.
 class RoundVectors {
   public:
@@ -70,12 +73,17 @@ class RoundChild {
     /// Queues the next vector, of `chunks` > 0 chunks, and returns its round. Chunk c >= lag is
     /// packed only once chunk c - lag of the same vector was taken.
     std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns);
+    /// Queues the farewell (docs/rounds.md, "Leaving") as a vector of one chunk. Nothing may be added
+    /// after it.
+    std::uint32_t add_farewell(std::int64_t generated_ns);
     /// The round that the next add() returns.
     [[nodiscard]] std::uint32_t next_round() const { return next_round_; }
     /// Asks where to begin even if there is nothing to send yet.
     void join() { joining_ = true; }
     /// Whether all members have agreed and this one may contribute.
     [[nodiscard]] bool is_running() const { return state_ == State::running; }
+    /// Whether it has never asked: nothing was sent yet.
+    [[nodiscard]] bool is_strange() const { return state_ == State::strange; }
     /// Whether every chunk of every vector that was added has been summed, or missed.
     [[nodiscard]] bool is_idle() const;
 
@@ -112,6 +120,7 @@ class RoundChild {
     struct Waiting {
         std::uint32_t round, chunks, lag, next;
         std::int64_t generated_ns;
+        bool farewell = false;
     };
     // Where a chunk is: of which round, and which of its chunks.
     struct Place {
@@ -140,6 +149,7 @@ class RoundChild {
     Decoded<void> take_result(const RoundResult &result, std::span<const std::uint64_t> lanes,
                               Time now);
     Decoded<void> take_stale(const RoundResult &stale);
+    void fail_for_chunks(std::uint32_t mine, const RoundResult &result);
     [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
     void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
               Time now);

@@ -48,16 +48,26 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
         return {};
     }
     if (kept_[*position].chunks != result.chunks) {
-        fail_with("another member's vector of round " + std::to_string(result.round) + " has " +
-                      std::to_string(result.chunks) + " chunks, this one's " +
-                      std::to_string(kept_[*position].chunks),
-                  "all members must sum vectors of the same size, in the same order");
+        fail_for_chunks(kept_[*position].chunks, result);
         return {};
     }
     if (options_.has_checksum && !checksum_matches(lanes))
         return std::unexpected(Reject::wrong_checksum);
     hold(*position, result, lanes, now);
     return {};
+}
+
+// Another member's vector isn't this one's.
+void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) {
+    const std::string round = "round " + std::to_string(result.round);
+    if (mine == kFarewellChunks || result.chunks == kFarewellChunks)
+        return fail_with(mine == kFarewellChunks
+                             ? "this member leaves, but another one sums a vector in " + round
+                             : "another member leaves, but this one sums a vector in " + round,
+                         "all members must leave after the same vector");
+    fail_with("another member's vector of " + round + " has " + std::to_string(result.chunks) +
+                  " chunks, this one's " + std::to_string(mine),
+              "all members must sum vectors of the same size, in the same order");
 }
 
 void RoundChild::hold(Position position, const RoundResult &result,

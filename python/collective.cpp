@@ -93,11 +93,27 @@ py::array in_place(const py::object &object) {
     return array;
 }
 
-template <class Element> Result<Collective::Operation> start(Handle &handle, py::array &array) {
+template <class Element>
+Result<Collective::Operation> start(Handle &handle, py::array &array, Combine combine) {
     const std::span vector(static_cast<Element *>(array.mutable_data()),
                            static_cast<std::size_t>(array.size()));
-    return handle.locked(
-        [&](Collective &collective) { return collective.allreduce_async(vector); });
+    return handle.locked([&](Collective &collective) {
+        if constexpr (std::is_same_v<Element, float>)
+            return collective.allreduce_async(vector, combine);
+        else
+            return collective.allreduce_async(vector);
+    });
+}
+
+Combine combine_named(const std::string &op, const py::array &array) {
+    if (op == "sum")
+        return Combine::sum;
+    if (op != "mean")
+        throw py::value_error("op must be 'sum' or 'mean', not '" + op + "'");
+    if (!py::isinstance<py::array_t<float>>(array))
+        throw py::type_error("the mean is of float32 only, not of " +
+                             py::str(array.dtype()).cast<std::string>() + ": its sum is exact");
+    return Combine::mean;
 }
 
 // Other threads may change what is under way while the GIL is released to ask what has ended.
@@ -113,7 +129,7 @@ void forget_ended(Handle &handle) {
     });
 }
 
-Sum allreduce_async(const py::object &self, const py::object &vector) {
+Sum allreduce_async(const py::object &self, const py::object &vector, const std::string &op) {
     auto &handle = self.cast<Handle &>();
     py::array array = in_place(vector);
     const auto begin = py::isinstance<py::array_t<float>>(array)          ? &start<float>
@@ -123,22 +139,35 @@ Sum allreduce_async(const py::object &self, const py::object &vector) {
     if (begin == nullptr)
         throw py::type_error("the vector must hold float32, int64 or int32, not " +
                              py::str(array.dtype()).cast<std::string>());
+    const Combine combine = combine_named(op, array);
     forget_ended(handle);
-    const auto operation = value_of(begin(handle, array));
+    const auto operation = value_of(begin(handle, array, combine));
     handle.under_way.push_back({operation, array});
     return {.owner = self, .operation = operation};
 }
 
 SumReport wait(Sum &sum) {
     auto &handle = sum.owner.cast<Handle &>();
-    auto report = handle.locked([&](Collective &) { return sum.operation.wait(); });
+    // Other threads begin and end sums meanwhile.
+    auto report = handle.locked_but_asleep(
+        [&](Collective &, auto &lock) { return sum.operation.wait(lock); });
     forget_ended(handle);
     return value_unless_interrupted(std::move(report));
 }
 
-SumReport allreduce(const py::object &self, const py::object &vector) {
-    Sum sum = allreduce_async(self, vector);
+SumReport allreduce(const py::object &self, const py::object &vector, const std::string &op) {
+    Sum sum = allreduce_async(self, vector, op);
     return wait(sum);
+}
+
+bool leave(Handle &handle, std::optional<double> timeout) {
+    const auto deadline = deadline_in(timeout); // checks that it is a time
+    auto left = handle.locked([&](Collective &collective) {
+        return deadline ? collective.leave(*deadline - std::chrono::steady_clock::now())
+                        : collective.leave();
+    });
+    forget_ended(handle);
+    return value_unless_interrupted(std::move(left));
 }
 
 } // namespace
@@ -167,9 +196,15 @@ void bind_collective(py::module_ &module) {
                     handle.locked([](Collective &collective) { return collective.join(); }));
             },
             "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
-        .def("allreduce", &allreduce, py::arg("vector"),
-             "Puts the sum over all workers in place of the vector: float32, int64 or int32.")
-        .def("allreduce_async", &allreduce_async, py::arg("vector"),
+        .def("leave", &leave, py::arg("timeout") = py::none(),
+             "Waits until no other worker can need this one, even if a node is restarted: call it "
+             "at every worker after the last sum. False if a threshold or deadline of the job "
+             "hides that. TimeoutError, after so many seconds without news (None: those of the "
+             "constructor), says who is missing. Without it a worker just goes.")
+        .def("allreduce", &allreduce, py::arg("vector"), py::arg("op") = "sum",
+             "Puts the sum over all workers in place of the vector: float32, int64 or int32. Or, "
+             "with op='mean' and float32, the sum divided by how many workers are in it.")
+        .def("allreduce_async", &allreduce_async, py::arg("vector"), py::arg("op") = "sum",
              "The same, but doesn't wait. The vector isn't to be touched until wait() returns.")
         .def(
             "poll",

@@ -22,6 +22,12 @@ template <class End> class Guarded {
         const std::scoped_lock lock(mutex_);
         return call(end_);
     }
+    /// The same for a call that sleeps, and gives the lock up meanwhile.
+    template <class Call> auto locked_but_asleep(Call call) {
+        const pybind11::gil_scoped_release released;
+        std::unique_lock lock(mutex_);
+        return call(end_, lock);
+    }
     /// For what needs no lock, being constant.
     const End &constant() const { return end_; }
 

@@ -130,6 +130,8 @@ void RoundSimulation::wake(std::uint32_t number) {
     if (now_ < worker.busy_until)
         return push({.at = worker.busy_until, .what = Event::What::wake, .whom = number});
     worker.queue_vectors();
+    if (worker.gone())
+        return;
     const RoundChild::Time time(static_cast<std::int64_t>(now_));
     const std::uint64_t repeated = worker.child.stats().repeated;
     if (const auto sending = worker.child.next(time, tai())) {
@@ -167,6 +169,8 @@ void RoundSimulation::handle(const Event &event) {
     }
     case Event::What::to_worker: {
         Worker &worker = *workers_[event.whom];
+        if (worker.gone())
+            return;
         RoundMessage message = event.message;
         if (message.kind == RoundMessage::Kind::sync_answer)
             message.pool = static_cast<std::uint8_t>(message.pool + world_.wider_window);

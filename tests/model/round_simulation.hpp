@@ -30,6 +30,8 @@ struct RoundWorld {
     std::uint32_t threshold = 0;
     std::uint64_t deadline_ns = 0;
     BrokenRules broken = {};
+    bool leaves = false;         ///< workers stop after their vectors, with a farewell
+    bool leaves_at_once = false; ///< without one: a broken rule
     bool never_again = false;  ///< workers send nothing again
     unsigned wider_window = 0; ///< workers believe in a p that is larger by so much
 };

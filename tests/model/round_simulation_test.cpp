@@ -48,6 +48,16 @@ TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {
     run(impatient_world, 2500);
 }
 
+RoundWorld leaving_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    world.leaves = true;
+    return world;
+}
+
+TEST(RoundSimulation, WhoLeavesWithAFarewellLeavesNobodyWithoutASum) {
+    run(leaving_world, 5000);
+}
+
 // Frames bring results for as long as frames come; clones are for the rest.
 TEST(RoundSimulation, MostResultsRide) {
     for (const std::uint32_t workers : {2U, 4U, 8U}) {
@@ -93,6 +103,7 @@ constexpr Broken kBroken[] = {
     {"AStaleEchoes", [](RoundWorld &w) { w.broken.stale_echoes_nothing = true; }},
     {"AllHaveOnePool", [](RoundWorld &w) { w.broken.pool_is_not_agreed_upwards = true; }},
     {"WorkersSendAgain", [](RoundWorld &w) { w.never_again = true; }},
+    {"WhoLeavesBidsFarewell", [](RoundWorld &w) { w.leaves = w.leaves_at_once = true; }},
     {"TheWindowIsKept", [](RoundWorld &w) { w.wider_window = 2; }},
 };
 

@@ -65,12 +65,19 @@ class RoundSimulation::Worker : public RoundVectors {
     void queue_vectors() {
         const auto &vectors = simulation_->world_.vectors;
         while (left_.size() < simulation_->world_.under_way) {
-            // Training goes on: who stops for good can't help others when a node restarts.
+            // Elsewhere training goes on: who just stops can't help others when a node restarts.
+            if (simulation_->world_.leaves && added_ >= vectors.size())
+                return bid_farewell();
             const std::uint32_t chunks = added_ < vectors.size() ? vectors[added_] : 1;
             added_++;
             left_[child.next_round()] = chunks;
             child.add(chunks, simulation_->world_.lag, simulation_->tai());
         }
+    }
+    /// Whether this process has ended: nothing is sent and taken any more.
+    [[nodiscard]] bool gone() const {
+        const RoundWorld &world = simulation_->world_;
+        return world.leaves && summed_ >= world.vectors.size() + (world.leaves_at_once ? 0 : 1);
     }
     [[nodiscard]] bool done() const { return summed_ >= simulation_->world_.vectors.size(); }
 
@@ -80,6 +87,14 @@ class RoundSimulation::Worker : public RoundVectors {
     std::uint64_t wakes_at = UINT64_MAX; ///< the next wake event
 
   private:
+    // Only with all sums: so whoever holds the farewell's result knows that all have all sums.
+    void bid_farewell() {
+        if (!done() || added_ > simulation_->world_.vectors.size() ||
+            simulation_->world_.leaves_at_once)
+            return;
+        added_++;
+        left_[child.add_farewell(simulation_->tai())] = 1;
+    }
     void count_down(std::uint32_t round) {
         left_[round]--;
         while (left_.contains(summed_) && left_[summed_] == 0)

@@ -66,6 +66,50 @@ class Collective(unittest.TestCase):
 
         self.all(2, work)
 
+    def test_the_mean_of_floats(self):
+        def work(job, rank):
+            vector = np.arange(500, dtype=np.float32) + 3 * rank
+            job.allreduce(vector, op="mean")
+            np.testing.assert_array_equal(vector, np.arange(500) + 3)
+            with self.assertRaisesRegex(TypeError, "float32 only, not of int64"):
+                job.allreduce(np.zeros(3, np.int64), op="mean")
+            with self.assertRaisesRegex(ValueError, "'sum' or 'mean', not 'max'"):
+                job.allreduce(vector, op="max")
+
+        self.all(3, work)
+
+    def test_whoever_leaves_has_helped_all(self):
+        def work(job, rank):
+            vector = np.ones(100, np.float32)
+            job.allreduce(vector)
+            self.assertTrue(job.leave())
+            with self.assertRaisesRegex(ValueError, "has left"):
+                job.allreduce(vector)
+
+        self.all(2, work)
+
+    def test_while_a_thread_waits_another_begins_a_sum(self):
+        begun = threading.Barrier(2, timeout=20)
+
+        def work(job, rank):
+            job.join()
+            first, second = np.ones(10, np.int64), np.full(10, 2, np.int64)
+            if rank == 1:
+                begun.wait()  # until both sums of the other are under way
+                job.allreduce(first)
+                job.allreduce(second)
+                return
+            waiting = job.allreduce_async(first)
+            thread = threading.Thread(target=waiting.wait)
+            thread.start()
+            other = job.allreduce_async(second)  # not held up by who waits
+            begun.wait()
+            other.wait()
+            thread.join()
+            self.assertEqual((first.tolist(), second.tolist()), ([2] * 10, [4] * 10))
+
+        self.all(2, work)
+
     def test_errors_say_what_to_do(self):
         job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02)
         with self.assertRaisesRegex(TimeoutError, "the node hasn't answered"):

@@ -16,7 +16,7 @@ class Installed(unittest.TestCase):
             [packages] = glob.glob(f"{prefix}/lib/python3*/dist-packages")
             self.assertEqual(
                 sorted(name.split(".cpython")[0] for name in os.listdir(f"{packages}/olaf")),
-                ["__init__.py", "__init__.pyi", "_olaf", "py.typed"])
+                ["__init__.py", "__init__.pyi", "_olaf", "py.typed", "torch.py"])
             command = "import olaf; print(olaf.__file__, olaf.Codec().limit)"
             # -I: neither this environment nor this folder helps.
             shown = subprocess.run(

@@ -32,6 +32,29 @@ TEST(Collective, SumsIntegersExactly) {
     });
 }
 
+TEST(Collective, DividesByThoseWhoAreInTheSum) {
+    Job job(3);
+    const auto mean = [](Collective &collective, std::uint32_t rank) {
+        std::vector<float> vector(100, static_cast<float>(3 * rank) + 0.5F);
+        const auto report = collective.allreduce(std::span(vector), Combine::mean);
+        EXPECT_TRUE(report) << report.error().message();
+        return vector;
+    };
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        EXPECT_EQ(mean(collective, rank), std::vector<float>(100, 3.5F));
+    });
+    job.server.set_threshold(1);
+    std::atomic<bool> over = false;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        ASSERT_TRUE(collective.join());
+        if (rank != 1)
+            return over.wait(false);
+        EXPECT_EQ(mean(collective, rank), std::vector<float>(100, 3.5F)) << "of rank 1 alone";
+        over = true;
+        over.notify_all();
+    });
+}
+
 TEST(Collective, SeveralVectorsAreUnderWayAndEndInOrder) {
     const Job job(2);
     job.all([](Collective &collective, std::uint32_t rank) {

@@ -27,6 +27,7 @@ add_executable(
   olaf_collective_tests
   collective_faults_test.cpp
   collective_float_test.cpp
+  collective_leave_test.cpp
   collective_test.cpp
   round_child_test.cpp
   round_message_test.cpp

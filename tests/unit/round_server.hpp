@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -42,6 +43,8 @@ class RoundServer {
         const std::scoped_lock lock(mutex_);
         node_ = model::RoundNode(setup_, static_cast<std::uint32_t>(random_()) | 1U);
     }
+    /// Loses the sums that are sent to that rank; none: no more.
+    void lose_results_of(std::optional<std::uint32_t> rank) { loses_ = rank.value_or(UINT32_MAX); }
     /// After so many messages from now on.
     void restart_after(unsigned messages) { restart_in_ = messages; }
     [[nodiscard]] model::RoundCounters counters() {
@@ -72,7 +75,7 @@ class RoundServer {
                 node_.arrive(now(), tai_now_ns(), *message, out);
             }
             for (const model::RoundSent &sent : out)
-                if (!lost())
+                if (!lost() && !(sent.to == loses_ && !sent.message.lanes.empty()))
                     socket_.send(model::to_bytes(shape_, sent.message), children_[sent.to]);
         }
     }
@@ -87,6 +90,7 @@ class RoundServer {
     Address address_;
     std::map<std::uint32_t, Address> children_;
     std::atomic<unsigned> restart_in_ = 0;
+    std::atomic<std::uint32_t> loses_ = UINT32_MAX;
     std::atomic<bool> stop_ = false;
     std::thread thread_;
 };

@@ -40,6 +40,12 @@ struct CollectiveOptions {
     int send_buffer = 4 << 20;
 };
 
+/// What becomes of the workers' vectors.
+enum class Combine : std::uint8_t {
+    sum,
+    mean, ///< the sum divided by the number of workers in it; where few were late, by fewer
+};
+
 /// What became of one vector.
 struct SumReport {
     std::uint32_t chunks = 0;      ///< messages that it took
@@ -73,7 +79,10 @@ struct CollectiveStats {
 /// Much smaller elements in the same chunk lose more than with float32. A chunk in which any
 /// worker has inf or NaN is NaN throughout, for all.
 ///
-/// After an error the job is to begin anew: call join() at every worker.
+/// After an error the job is to begin anew: call join() at every worker. After the last vector call
+/// leave() at every worker. The destructor only closes the socket: it sends nothing and doesn't
+/// wait. If a node is restarted right then, workers that still lack sums can't get them without
+/// this one.
 class Collective {
     class Impl;
 
@@ -89,17 +98,34 @@ class Collective {
     /// news, and says who is missing. Vectors under way are given up.
     [[nodiscard]] Result<void> join();
 
+    /// Waits until no other worker can need this one, even if a node is restarted: until all
+    /// workers have all their sums, and have called leave(), too. Waits for vectors under way first.
+    /// False if that can't be known, because a threshold or deadline left somebody out of it. Fails
+    /// after `timeout` without news (default: options.timeout) and says who is missing; this
+    /// worker then has all its sums, but another may not. After it, only join() is possible.
+    [[nodiscard]] Result<bool> leave();
+    [[nodiscard]] Result<bool> leave(std::chrono::nanoseconds timeout);
+
     /// A vector under way. Its Collective must live.
     class Operation {
       public:
         /// Waits for the sum; fails as allreduce() does.
         [[nodiscard]] Result<SumReport> wait();
+        /// The same for threads that share a Collective, each of whose calls is under one lock.
+        /// `lock`, held, is released while this sleeps: std::unique_lock or the like.
+        template <class Lock> [[nodiscard]] Result<SumReport> wait(Lock &lock) {
+            return wait_with({.before = [&lock] { lock.unlock(); }, .after = [&lock] { lock.lock(); }});
+        }
         /// Whether wait() returns at once.
         [[nodiscard]] bool done() const;
         bool operator==(const Operation &) const = default;
 
       private:
         friend class Collective;
+        struct Sleep {
+            std::function<void()> before = {}, after = {};
+        };
+        [[nodiscard]] Result<SumReport> wait_with(const Sleep &sleep);
         Operation(Impl *impl, std::uint64_t number) : impl_(impl), number_(number) {}
         Impl *impl_;
         std::uint64_t number_;
@@ -108,13 +134,20 @@ class Collective {
     /// Puts the sum over all workers in place of `vector`, which isn't to be touched until the
     /// operation is done. All workers must give vectors of the same sizes in the same order.
     /// Several may be under way; they are summed in order.
-    [[nodiscard]] Result<Operation> allreduce_async(std::span<float> vector);
+    [[nodiscard]] Result<Operation> allreduce_async(std::span<float> vector,
+                                                    Combine combine = Combine::sum);
     /// Exact mod 2^64.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int64_t> vector);
     /// Exact if the sums fit into 32 bits; always with format i64x1. Fails with i16x4.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
 
     /// The same, and waits.
+    [[nodiscard]] Result<SumReport> allreduce(std::span<float> vector, Combine combine) {
+        auto operation = allreduce_async(vector, combine);
+        if (!operation)
+            return std::unexpected(operation.error());
+        return operation->wait();
+    }
     template <class Element> [[nodiscard]] Result<SumReport> allreduce(std::span<Element> vector) {
         auto operation = allreduce_async(vector);
         if (!operation)

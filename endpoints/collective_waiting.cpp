@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a Collective waits for: members, sums, and that nobody needs it any more.
+#include <algorithm>
+#include <cerrno>
+
+#include <olaf/clock.hpp>
+
+#include "collective_impl.hpp"
+
+namespace olaf {
+namespace {
+
+constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
+
+} // namespace
+
+// Polls and waits until `done()`; fails when nothing moved forward for too long. While it sleeps,
+// other threads may add vectors, wait, and begin anew.
+Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
+                                              const Waiting &waiting) {
+    const RoundChild::Time began = now();
+    RoundChild::Time looked_up = began;
+    for (;;) {
+        if (done())
+            return {};
+        if (auto polled = poll(); !polled)
+            return polled;
+        if (done())
+            return {};
+        if (auto sent = send_all(); !sent) // what the last results made possible
+            return sent;
+        const RoundChild::Time time = now();
+        const RoundChild::Time quiet = time - std::max(began, child_->last_progress());
+        if (quiet >= waiting.timeout)
+            return give_up("nothing came for " +
+                               std::to_string(quiet / std::chrono::milliseconds(1)) +
+                               " ms; missing: " + child_->missing(time),
+                           ETIMEDOUT, waiting.hint);
+        const RoundChild::Time end =
+            std::min(waiting.timeout - quiet,
+                     std::max(RoundChild::Time(0), child_->wakes_at() - time));
+        if (waiting.sleep.before)
+            waiting.sleep.before();
+        const auto ready = socket_.readable_within(
+            options_.interrupted ? std::min<RoundChild::Time>(end, kLookUpEvery) : end);
+        if (waiting.sleep.after)
+            waiting.sleep.after();
+        if (!ready)
+            return give_up(ready.error().message());
+        if (options_.interrupted && now() - looked_up >= kLookUpEvery) {
+            looked_up = now();
+            if (options_.interrupted())
+                return give_up("it was interrupted", EINTR);
+        }
+    }
+}
+
+Result<void> Collective::Impl::join() {
+    if (!vectors_.empty())
+        static_cast<void>(give_up("the job began anew"));
+    if (child_->is_running() || broken_)
+        begin_anew();
+    child_->join();
+    return progress_until([this] { return child_->is_running(); }, {.timeout = options_.timeout});
+}
+
+bool Collective::Impl::is_done(std::uint64_t number) const {
+    return vectors_.empty() || number < vectors_.front().number;
+}
+
+Result<SumReport> Collective::Impl::take_ended(std::uint64_t number) {
+    const auto ended =
+        std::ranges::find(ended_, number, [](const auto &each) { return each.first; });
+    if (ended == ended_.end())
+        return fail("wait for a sum", {}, 0, {}, "it was waited for already");
+    auto report = std::move(ended->second);
+    ended_.erase(ended);
+    return report;
+}
+
+Result<SumReport> Collective::Impl::wait(std::uint64_t number, const Sleep &sleep) {
+    // What fails has ended, too.
+    static_cast<void>(progress_until([&] { return is_done(number); },
+                                     {.timeout = options_.timeout, .sleep = sleep}));
+    return take_ended(number);
+}
+
+// docs/rounds.md, "Leaving".
+Result<bool> Collective::Impl::leave(std::optional<std::chrono::nanoseconds> timeout) {
+    if (left_)
+        return true;
+    if (broken_)
+        return std::unexpected(*broken_);
+    const Waiting patience = {
+        .timeout = timeout.value_or(options_.timeout),
+        .hint = "if a node was restarted, that member may lack sums; begin anew with all"};
+    const auto all_ended = [this] { return vectors_.empty(); };
+    if (auto summed = progress_until(all_ended, patience); !summed)
+        return std::unexpected(summed.error());
+    bool known = true;
+    if (!child_->is_strange()) {
+        const std::uint64_t number = add_farewell();
+        if (auto waited = progress_until(all_ended, patience); !waited) {
+            static_cast<void>(take_ended(number));
+            return std::unexpected(waited.error());
+        }
+        // Missed, or without somebody: then it says nothing about all.
+        const auto farewell = take_ended(number);
+        known = farewell && farewell->partial == 0;
+    }
+    left_ = true;
+    broken_ = Error{.operation = "sum vectors of",
+                    .object = "job " + std::to_string(options_.job),
+                    .reason = "this worker has left it",
+                    .hint = "join() again, at every worker"};
+    return known;
+}
+
+} // namespace olaf

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""DistributedDataParallel over a host with Olaf: its gradients are averaged there (docs/rounds.md)::
+
+    import olaf, olaf.torch
+    torch.distributed.init_process_group("gloo", ...)     # start-up and the first broadcast
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    job = olaf.Collective("192.0.2.1", job=7, rank=rank, workers=world)
+    model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
+    ...                                                   # training, unchanged
+    job.leave()                                           # after the last step, at every worker
+
+For CPU tensors; torch 1.13 and later.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Callable
+
+import torch
+import torch.distributed as dist
+
+from ._olaf import Collective, Sum
+
+__all__ = ["allreduce_hook"]
+
+_Hook = Callable[[object, dist.GradBucket], torch.futures.Future[torch.Tensor]]
+
+
+def allreduce_hook(collective: Collective) -> _Hook:
+    """A hook for DistributedDataParallel.register_comm_hook(), whose state it ignores.
+
+    Each bucket becomes the mean over all workers, as DDP's own hook makes it. Buckets are matched by
+    the order in which DDP hands them over, which is the same at all workers, and not by their index:
+    DDP lays its buckets out anew after the first step. So nothing else may be summed by this
+    collective between a step's first bucket and its last, unless at all workers at the same place.
+
+    float32 buckets are averaged where they lie, without a copy; float16 and bfloat16 in a float32
+    copy. Other types, and other devices than the CPU, are refused. A thread waits for the sums, with
+    the GIL released, while backward goes on. What goes wrong is raised by backward(), in a
+    RuntimeError that says what it was: a timeout, for instance, and who is missing.
+    """
+    # One thread, so that sums are waited for in their order. At exit Python joins it.
+    waiting = ThreadPoolExecutor(1, "olaf-allreduce")
+
+    def hook(state: object, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        buffer = bucket.buffer()
+        vector = _as_float32(buffer)
+        sent = collective.allreduce_async(vector.numpy(), op="mean")
+        ended: torch.futures.Future = torch.futures.Future()
+        # What a callback raises becomes the future's error in C++ too, where DDP waits for it.
+        mean = ended.then(lambda each: _unless_failed(each.value()))
+        waiting.submit(_finish, sent, vector, buffer, ended)
+        return mean
+
+    return hook
+
+
+def _as_float32(buffer: torch.Tensor) -> torch.Tensor:
+    """The buffer itself, or a copy of one of a shorter type."""
+    if buffer.device.type != "cpu":
+        raise TypeError(f"cannot average a bucket on {buffer.device}: olaf.torch is for CPU tensors "
+                        "(keep the model on the CPU, or use another hook)")
+    if buffer.dtype in (torch.float16, torch.bfloat16):
+        return buffer.float()
+    if buffer.dtype != torch.float32:
+        raise TypeError(f"cannot average a bucket of {buffer.dtype}: olaf.torch is for float32, "
+                        "float16 and bfloat16 (make the model's parameters one of these)")
+    return buffer
+
+
+def _finish(sent: Sum, vector: torch.Tensor, buffer: torch.Tensor,
+            ended: torch.futures.Future) -> None:
+    """Waits for a mean; the future gets it, or what went wrong."""
+    try:
+        sent.wait()
+        if vector is not buffer:
+            buffer.copy_(vector)
+        ended.set_result(buffer)
+    except BaseException as error:  # whatever it is, backward() must not wait for ever
+        ended.set_result(error)
+
+
+def _unless_failed(result: object) -> object:
+    if isinstance(result, BaseException):
+        raise result
+    return result
