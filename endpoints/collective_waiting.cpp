@@ -11,6 +11,8 @@ namespace olaf {
 namespace {
 
 constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
+/// Who waits in vain gives the others that long to say that they are there.
+constexpr auto kRollCall = std::chrono::seconds(1);
 
 } // namespace
 
@@ -20,6 +22,7 @@ Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
                                               const Waiting &waiting) {
     const RoundChild::Time began = now();
     RoundChild::Time looked_up = began;
+    RoundChild::Time roll_call = RoundChild::kNever; // when the one that goes on ends
     for (;;) {
         if (done())
             return {};
@@ -30,15 +33,22 @@ Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
         if (auto sent = send_all(); !sent) // what the last results made possible
             return sent;
         const RoundChild::Time time = now();
-        const RoundChild::Time quiet = time - std::max(began, child_->last_progress());
-        if (quiet >= waiting.timeout)
-            return give_up("nothing came for " +
-                               std::to_string(quiet / std::chrono::milliseconds(1)) +
-                               " ms; missing: " + child_->missing(time),
-                           ETIMEDOUT, waiting.hint);
+        if (child_->is_running())
+            roll_call = RoundChild::kNever; // all are there
+        const RoundChild::Time since = std::max(began, child_->last_progress());
+        const bool calls = roll_call != RoundChild::kNever;
+        const RoundChild::Time patience = calls ? roll_call : since + waiting.timeout;
+        if (time >= patience) {
+            if (calls || !child_->ask_who_is_missing())
+                return give_up("nothing came for " +
+                                   std::to_string((time - began) / std::chrono::milliseconds(1)) +
+                                   " ms; missing: " + child_->missing(time),
+                               ETIMEDOUT, waiting.hint);
+            roll_call = time + kRollCall;
+            continue;
+        }
         const RoundChild::Time end =
-            std::min(waiting.timeout - quiet,
-                     std::max(RoundChild::Time(0), child_->wakes_at() - time));
+            std::min(patience - time, std::max(RoundChild::Time(0), child_->wakes_at() - time));
         if (waiting.sleep.before)
             waiting.sleep.before();
         const auto ready = socket_.readable_within(

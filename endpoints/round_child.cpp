@@ -165,33 +165,42 @@ void RoundChild::drop_old() {
         kept_.drop();
 }
 
+std::string RoundChild::unasked() const {
+    if (wait_->missing == 0)
+        return "all members of this node have asked where to begin, but not all of other nodes";
+    return "rank " + std::to_string(wait_->rank) + " hasn't asked where to begin yet" +
+           (wait_->missing > 1
+                ? ", nor have " + std::to_string(wait_->missing - 1) + " other members"
+                : "");
+}
+
+std::string RoundChild::lacked() const {
+    if (lacking_ < kept_.end() && kept_[lacking_].chunks == kFarewellChunks)
+        return "another member's farewell";
+    const Place place = first_lacking();
+    return "the sum of chunk " + std::to_string(place.chunk) + " of round " +
+           std::to_string(place.round);
+}
+
+std::string RoundChild::silence(Time now) const {
+    if (last_heard_ <= Time(0))
+        return "the node hasn't answered at all";
+    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_heard_);
+    return "the node has been silent for " + std::to_string(silent.count()) + " ms";
+}
+
 std::string RoundChild::missing(Time now) const {
     if (failure_)
         return failure_->reason;
-    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_heard_);
-    const bool heard = last_heard_ > Time(0);
-    std::string silence = "the node hasn't answered at all";
-    if (heard)
-        silence = "the node has been silent for " + std::to_string(silent.count()) + " ms";
-    if (state_ == State::strange)
+    if (state_ == State::strange || (state_ == State::running && is_idle()))
         return "nothing";
+    const bool answers = last_heard_ > Time(0) && now - last_heard_ < std::chrono::seconds(1);
+    std::string who = answers ? "" : silence(now);
     if (state_ == State::asking && wait_)
-        return "rank " + std::to_string(wait_->rank) + " hasn't asked where to begin yet" +
-               (wait_->missing > 1
-                    ? ", nor have " + std::to_string(wait_->missing - 1) + " other members"
-                    : "") +
-               (silent > std::chrono::seconds(1) ? "; " + silence : "");
-    if (state_ == State::asking)
-        return silence;
-    if (is_idle())
-        return "nothing";
-    const Place place = first_lacking();
-    const bool farewell = lacking_ < kept_.end() && kept_[lacking_].chunks == kFarewellChunks;
-    return (farewell ? "another member's farewell"
-                     : "the sum of chunk " + std::to_string(place.chunk) + " of round " +
-                           std::to_string(place.round)) +
-           (heard && silent < std::chrono::seconds(1) ? "; the node answers, so a member is missing"
-                                                      : "; " + silence);
+        who = unasked() + (who.empty() ? "" : "; ") + who;
+    else if (answers)
+        who = "the node answers, so a member is missing";
+    return is_idle() ? who : lacked() + "; " + who;
 }
 
 } // namespace olaf

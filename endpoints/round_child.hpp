@@ -105,6 +105,10 @@ class RoundChild {
     [[nodiscard]] const std::optional<Error> &failure() const { return failure_; }
     /// What is waited for, for a person: "rank 3 hasn't asked yet".
     [[nodiscard]] std::string missing(Time now) const;
+    /// To be called when nothing has come for too long: asks where to begin, so that the node's
+    /// answer names who isn't there. All who are there ask too, and go on if it was nothing. False:
+    /// there is nothing to ask, or missing() says who it is.
+    bool ask_who_is_missing();
     /// When something last came that brought this forward.
     [[nodiscard]] Time last_progress() const { return last_progress_; }
     [[nodiscard]] const RoundChildStats &stats() const { return stats_; }
@@ -156,6 +160,10 @@ class RoundChild {
     void move_on();
 
     void ask();
+    // Parts of missing(): what, who by the last WAIT, and the node.
+    [[nodiscard]] std::string lacked() const;
+    [[nodiscard]] std::string unasked() const;
+    [[nodiscard]] std::string silence(Time now) const;
     std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
     Decoded<void> take_sync(const JobSync &answer, Time now);
     void begin_at(const JobSync &answer);

@@ -31,6 +31,14 @@ void RoundChild::ask() {
     stats_.asked++;
 }
 
+bool RoundChild::ask_who_is_missing() {
+    if (failure_ || state_ == State::strange || (state_ == State::running && is_idle()))
+        return false;
+    if (state_ == State::running)
+        ask();
+    return !wait_;
+}
+
 std::optional<RoundChild::Sending> RoundChild::send_sync(Time now, std::int64_t tai_ns) {
     if (now < ask_at_)
         return {};

@@ -139,6 +139,43 @@ TEST(Collective, WhatTheOthersHaveLeftBehindFailsAlone) {
     });
 }
 
+TEST(Collective, ATimeoutNamesWhoIsMissing) {
+    const Job job(3, 0, {.timeout = std::chrono::milliseconds(500)});
+    std::atomic<unsigned> told = 0;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        std::vector<std::int64_t> vector(40, 1);
+        ASSERT_TRUE(collective.allreduce(std::span(vector)));
+        if (rank != 1) {
+            const auto report = collective.allreduce(std::span(vector));
+            ASSERT_FALSE(report);
+            EXPECT_EQ(report.error().code, ETIMEDOUT);
+            EXPECT_NE(report.error().message().find("rank 1 hasn't asked"), std::string::npos)
+                << report.error().message();
+            told++;
+            told.notify_all();
+        } else {
+            for (unsigned seen = told; seen < 2; seen = told)
+                told.wait(seen);
+        }
+    });
+}
+
+TEST(Collective, AWorkerThatComesWhileTheOthersAskWhoIsMissingIsNone) {
+    Job job(2, 0, {.timeout = std::chrono::seconds(1)});
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        std::vector<std::int64_t> vector(40, 1);
+        ASSERT_TRUE(collective.allreduce(std::span(vector)));
+        if (rank == 1) {
+            const auto before = job.server.counters().stopped;
+            while (job.server.counters().stopped == before)
+                std::this_thread::yield();
+        }
+        const auto report = collective.allreduce(std::span(vector));
+        ASSERT_TRUE(report) << report.error().message();
+        EXPECT_EQ(vector, std::vector<std::int64_t>(40, 4));
+    });
+}
+
 TEST(Collective, MistakesOfTheCallerAreErrors) {
     const CollectiveOptions good = {.node = Address::resolve("127.0.0.1").value(), .workers = 2};
     EXPECT_TRUE(Collective::make(good));

@@ -247,6 +247,10 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
     answer(asked, OLAF_CONTROL_WAIT);
     EXPECT_EQ(child.missing(now),
               "rank 4 hasn't asked where to begin yet, nor have 2 other members");
+    asked.missing = 0; // at this node; its parent waits for others
+    answer(asked, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(child.missing(now),
+              "all members of this node have asked where to begin, but not all of other nodes");
     asked.rank = 1;
     answer(asked, OLAF_CONTROL_OLD);
     EXPECT_EQ(question().value().stamp, 1001) << "asks anew";

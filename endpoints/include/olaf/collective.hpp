@@ -28,7 +28,8 @@ struct CollectiveOptions {
     /// How many chunks ahead of its data a chunk's exponent travels (float only). A vector of
     /// more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
-    /// How long nothing may move forward before a call fails and says what is missing.
+    /// How long nothing may move forward before a call asks who isn't there. It fails a second
+    /// later, and names that member, or the node.
     std::chrono::nanoseconds timeout = std::chrono::seconds(30);
     /// Asked about every 100 ms while a call waits, if there is one: true makes the call fail, and
     /// the job is to begin anew.
