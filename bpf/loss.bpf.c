@@ -10,6 +10,9 @@
  *   kfree_skb           an skb died: at the server's socket, on its way up the stack, or at the
  *                       output device
  *
+ * On its way up an skb counts only while an XDP link stands on the queue's device: before attach has
+ * put the entrance there, and when detach has taken it off, nothing has passed the queue.
+ *
  * Raw tracepoints, pinned like the rest of the queue. They run for every device of the host;
  * most calls end at the first comparison.
  */
@@ -202,7 +205,7 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 	dev = BPF_CORE_READ(skb, dev);
 	way_out = olaf_is_way_out(dev, watched);
 	up = !watched->egress_ifindex &&
-	     (olaf_is_device(dev, watched) ||
+	     ((olaf_is_device(dev, watched) && olaf_has_xdp_link(dev)) ||
 	      (olaf_reason_is_checksum(ctx->args[2]) && olaf_is_being_read(skb, watched)));
 	if (sent->sender == OLAF_SENT_BY_DRAIN) {
 		if (olaf_drain_learns(sent, skb, watched->port_be, way_out)) {

@@ -102,6 +102,29 @@ TEST_P(VlanBeside, AReplacementGoesOnSeeingThem) {
     EXPECT_EQ(bypassed_tagged(), 1u);
 }
 
+/// A clone of it becomes the token, and departures leave in that.
+TEST_P(VlanBeside, ATaggedFrameThatReplacesALostTokenLeavesItsTagBehind) {
+    attach({"--rate", "5kbit"}); // so slow that the update still waits when its token is gone
+    occupy();
+    worker.send(untagged().carrying(Update{.cluster = 2}));
+    bed.olaf.await([](const Status &s) { return s.drain("launched") == 1; });
+    const auto drain = bed.olaf.status().json["drain"]["device"].get<std::string>();
+    bed.host.ip("link set " + drain + " down\nlink set " + drain + " up\n");
+    Bytes frame(60, 0x5a);
+    std::copy(server_mac.begin(), server_mac.end(), frame.begin());
+    std::copy(tagged_mac.begin(), tagged_mac.end(), frame.begin() + 6);
+    frame[12] = 0x88; // an EtherType for experiments
+    frame[13] = 0xb5;
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (bed.olaf.status().drain("launched") == 1) {
+        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+        worker.send(frame);
+    }
+    const auto departed = next();
+    EXPECT_EQ(departed.update.cluster, 2u);
+    EXPECT_EQ(departed.frame.l3, 14u) << "a departure got a tag";
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, VlanBeside,
     testing::Values(Case{"Local4Native", Way::local, 4, "native"},
