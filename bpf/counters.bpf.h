@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Map olaf_counters: what isn't an event of one slot.
+ * Map olaf_counters: what isn't an event of one slot. What goes wrong is counted by
+ * bpf/troubles.bpf.h.
  *
  * Key 0. Value struct olaf_counters, one copy a CPU. Writers: our programs, each its
  * own CPU's copy; they run in softirq context, which doesn't preempt itself, so plain
@@ -32,52 +33,6 @@ static __always_inline struct olaf_counters *olaf_counters_here(void)
 		if (counters_)                                       \
 			counters_->field++;                          \
 	} while (0)
-
-static __always_inline void olaf_count_bypassed(__u32 reason)
-{
-	struct olaf_counters *counters = olaf_counters_here();
-
-	if (counters && reason < OLAF_BYPASS_REASONS)
-		counters->bypassed[reason]++;
-}
-
-static __always_inline void olaf_count_malformed(__u32 reason)
-{
-	struct olaf_counters *counters = olaf_counters_here();
-
-	if (counters && reason < OLAF_MALFORMED_REASONS)
-		counters->malformed[reason]++;
-}
-
-static __always_inline void olaf_count_not_allowed(__u32 reason)
-{
-	struct olaf_counters *counters = olaf_counters_here();
-
-	if (counters && reason < OLAF_NOT_ALLOWED_REASONS)
-		counters->not_allowed[reason]++;
-}
-
-/* Counts an update whose slot's lock couldn't be had. */
-static __always_inline void olaf_count_contended(__u32 updates)
-{
-	struct olaf_counters *counters = olaf_counters_here();
-
-	if (!counters)
-		return;
-	counters->dropped_contended++;
-	counters->updates_contended += updates;
-}
-
-/* Counts a departure of the drain that its way out refused. */
-static __always_inline void olaf_count_drain_loss(__u32 updates)
-{
-	struct olaf_counters *counters = olaf_counters_here();
-
-	if (!counters)
-		return;
-	counters->departures_refused++;
-	counters->updates_refused += updates;
-}
 
 /* Counts an update that is well formed and allowed; its outcome is counted by its slot. */
 static __always_inline void olaf_count_received(__u32 updates)

@@ -20,6 +20,7 @@
 #include "bpf/slots/activity.bpf.h"
 #include "bpf/slots/admit.bpf.h"
 #include "bpf/slots/rules.bpf.h"
+#include "bpf/troubles.bpf.h"
 #include "bpf/way/fits.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -125,13 +126,13 @@ static __always_inline int olaf_to_rounds(struct xdp_md *ctx)
 {
 	if (olaf_cfg.round_slots)
 		bpf_tail_call(ctx, &olaf_rooms, OLAF_ROOM_ROUNDS);
-	olaf_count_bypassed(OLAF_BYPASS_JOB);
+	olaf_trouble_bypassed(OLAF_BYPASS_JOB, bpf_ktime_get_ns());
 	return XDP_PASS;
 }
 
 static __always_inline int olaf_drop_malformed(struct xdp_md *ctx, int frame)
 {
-	olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
+	olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
 	if (olaf_listened_lately())
 		olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, frame - OLAF_FRAME_MALFORMED);
 	return XDP_DROP;
@@ -151,11 +152,11 @@ int olaf_ingress(struct xdp_md *ctx)
 		return XDP_PASS;
 	frame = olaf_parse(ctx, a);
 	if (frame == OLAF_FRAME_BYPASS) {
-		olaf_count_bypassed(OLAF_BYPASS_OTHER);
+		olaf_count(bypassed[OLAF_BYPASS_OTHER]);
 		return XDP_PASS;
 	}
 	if (olaf_tag_is_hidden(ctx, a->beside)) {
-		olaf_count_bypassed(OLAF_BYPASS_TAGGED);
+		olaf_trouble_bypassed(OLAF_BYPASS_TAGGED, bpf_ktime_get_ns());
 		return XDP_PASS;
 	}
 	if (frame == OLAF_FRAME_ROUND)
@@ -167,12 +168,12 @@ int olaf_ingress(struct xdp_md *ctx)
 	a->now = bpf_ktime_get_ns();
 	foreign = olaf_is_foreign(ctx, a);
 	if (foreign) {
-		olaf_count_bypassed(foreign - 1);
+		olaf_trouble_bypassed(foreign - 1, a->now);
 		return XDP_PASS;
 	}
 	refused = olaf_refuse(ctx, a);
 	if (refused) {
-		olaf_count_not_allowed(refused - 1);
+		olaf_trouble_not_allowed(refused - 1, a->now);
 		if (olaf_listened_lately())
 			olaf_tell_refusal(ctx, OLAF_DROPPED_NOT_ALLOWED, refused - 1);
 		return XDP_DROP;

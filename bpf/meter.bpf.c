@@ -52,11 +52,11 @@ static __always_inline void olaf_meter_seen(struct olaf_pending *update, __u64 n
 	struct olaf_slot *slot;
 
 	if (update->cluster >= olaf_cfg.max_clusters) {
-		olaf_count_not_allowed(OLAF_NOT_ALLOWED_CLUSTER);
+		olaf_count(not_allowed[OLAF_NOT_ALLOWED_CLUSTER]);
 		return;
 	}
 	if (update->segments > olaf_cfg.max_segments) {
-		olaf_count_not_allowed(OLAF_NOT_ALLOWED_SEGMENT);
+		olaf_count(not_allowed[OLAF_NOT_ALLOWED_SEGMENT]);
 		return;
 	}
 	update->slot = update->cluster * olaf_cfg.max_segments + update->segment;
@@ -66,6 +66,12 @@ static __always_inline void olaf_meter_seen(struct olaf_pending *update, __u64 n
 		return;
 	olaf_count_received(update->count);
 	olaf_aom_passed(slot, update, now);
+}
+
+static __always_inline void olaf_meter_malformed(__u32 reason)
+{
+	if (reason < OLAF_MALFORMED_REASONS)
+		olaf_count(malformed[reason]);
 }
 
 /* Loads the first bytes of the frame. Returns how many, 0 if there are too few. */
@@ -103,6 +109,6 @@ int olaf_meter_frame(struct __sk_buff *skb)
 	else if (frame == OLAF_FRAME_UPDATE)
 		olaf_meter_seen(&a->update, now);
 	else if (frame != OLAF_FRAME_BYPASS)
-		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
+		olaf_meter_malformed(frame - OLAF_FRAME_MALFORMED);
 	return 0;
 }

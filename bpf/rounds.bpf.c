@@ -70,13 +70,13 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 	if (m->type == OLAF_RESULT) {
 		if (olaf_is_from_parent(ctx, a, job))
 			return olaf_down(ctx);
-		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT);
+		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;
 	}
 	if (m->type == OLAF_CONTROL && (m->flags & OLAF_FLAG_ANSWER))
 		return olaf_control(ctx, a, m, job);
 	if (!olaf_child_is_sender(ctx, a, m)) {
-		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE);
+		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE, a->now);
 		return OLAF_ROUND_LEAVE;
 	}
 	return m->type == OLAF_CONTROL ? olaf_control(ctx, a, m, job) : olaf_contribute(ctx);
@@ -103,7 +103,10 @@ int olaf_rounds(struct xdp_md *ctx)
 	if (!a || !m)
 		return XDP_PASS;
 	if (olaf_round_look(ctx, a, m)) {
-		olaf_count_bypassed(m->type == OLAF_CONTROL ? OLAF_BYPASS_OTHER : OLAF_BYPASS_JOB);
+		if (m->type == OLAF_CONTROL)
+			olaf_count(bypassed[OLAF_BYPASS_OTHER]);
+		else
+			olaf_trouble_bypassed(OLAF_BYPASS_JOB, bpf_ktime_get_ns());
 		return XDP_PASS;
 	}
 	job = olaf_job_at(m->job);
@@ -111,16 +114,16 @@ int olaf_rounds(struct xdp_md *ctx)
 		return XDP_PASS;
 	frame = olaf_round_parse(ctx, a, m);
 	if (frame != OLAF_FRAME_ROUND) {
-		olaf_count_malformed(frame - OLAF_FRAME_MALFORMED);
+		olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
 		return XDP_DROP;
 	}
 	a->now = bpf_ktime_get_ns();
 	if (!olaf_round_is_ours(ctx, a, m, job)) {
-		olaf_count_bypassed(OLAF_BYPASS_FOREIGN);
+		olaf_trouble_bypassed(OLAF_BYPASS_FOREIGN, a->now);
 		return XDP_PASS;
 	}
 	if (!olaf_round_fits(a, m, job)) {
-		olaf_count_malformed(OLAF_MALFORMED_JOB);
+		olaf_trouble_malformed(OLAF_MALFORMED_JOB);
 		return XDP_DROP;
 	}
 	act = olaf_round_handle(ctx, a, m, job);

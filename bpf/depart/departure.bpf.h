@@ -14,10 +14,10 @@
 #ifndef OLAF_DEPARTURE_BPF_H
 #define OLAF_DEPARTURE_BPF_H
 
-#include "bpf/counters.bpf.h"
 #include "bpf/depart/headers.bpf.h"
 #include "bpf/order/places.bpf.h"
 #include "bpf/slots/buffers.bpf.h"
+#include "bpf/troubles.bpf.h"
 
 /* A frame that is ready to be copied out. */
 struct olaf_frame_out {
@@ -113,12 +113,12 @@ static __always_inline int olaf_take_leave(const struct olaf_claim *claim,
 }
 
 /* No frame could carry the popped entry after all: its updates were not sent, but dropped. */
-static __always_inline void olaf_count_unfit(const struct olaf_claim *claim)
+static __always_inline void olaf_count_unfit(const struct olaf_claim *claim, __u64 now)
 {
 	struct olaf_entry *entry = olaf_entry_at(claim->entry);
 	struct olaf_slot *slot = olaf_slot_at(claim->slot);
 
-	olaf_count(departures_unfit);
+	olaf_trouble_unfit(now);
 	if (!entry || !slot)
 		return;
 	if (!olaf_lock(&slot->lock))

@@ -111,7 +111,7 @@ static __always_inline int olaf_drain_give_up(struct olaf_ring *ring, __u64 posi
 
 	if (!olaf_pop(ring, position, now, OLAF_ANY_BYTES, 0, &claim))
 		return OLAF_DRAINED_BLOCKED;
-	olaf_count_unfit(&claim);
+	olaf_count_unfit(&claim, now);
 	olaf_vacate(&claim);
 	return OLAF_DRAINED_ONE;
 }
@@ -159,12 +159,12 @@ static __always_inline void olaf_drain_depart(struct __sk_buff *skb, struct olaf
 		goto unfit;
 	olaf_drain_meter(&out.entry->pending, now);
 	if (olaf_drain_send(skb, out.entry, now)) {
-		olaf_count_drain_loss(out.entry->pending.count);
+		olaf_trouble_drain_loss(out.entry->pending.count, now);
 		refused = 1;
 	}
 	goto told;
 unfit:
-	olaf_count_unfit(claim);
+	olaf_count_unfit(claim, now);
 	outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
 told:
 	if (olaf_listened(now))

@@ -180,11 +180,10 @@ passed:
 	return olaf_send();
 unfit:
 	if (olaf_lock(&slot->lock)) {
-		slot->counters.dropped_full++;
-		slot->counters.updates_dropped += a->update.count;
+		olaf_trouble_dropped(slot, &slot->counters.dropped_full, a->update.count, a->now);
 		olaf_unlock(&slot->lock);
 	} else {
-		olaf_count_contended(a->update.count);
+		olaf_trouble_contended(a->update.count, a->now);
 	}
 	a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_FULL);
 	if (olaf_listened(a->now))
@@ -206,7 +205,7 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 	bytes = olaf_clamp(out.bytes, ETH_HLEN, OLAF_MAX_FRAME);
 	if ((delta && bpf_xdp_adjust_tail(ctx, delta)) ||
 	    bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(out.entry, out.header_bytes), bytes)) {
-		olaf_count_unfit(&a->claim);
+		olaf_count_unfit(&a->claim, a->now);
 		outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_UNFIT);
 		verdict = XDP_DROP;
 	} else {

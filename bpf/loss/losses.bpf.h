@@ -10,6 +10,7 @@
 #define OLAF_LOSSES_BPF_H
 
 #include "bpf/age/events.bpf.h"
+#include "bpf/spells.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -30,6 +31,7 @@ static __always_inline int olaf_lose(__u32 where, __u32 frames, __u32 updates)
 		return 0;
 	__sync_fetch_and_add(&losses->frames[where], frames);
 	__sync_fetch_and_add(&losses->updates[where], updates);
+	olaf_spell_note(OLAF_TROUBLE_LOST, now);
 	if (!olaf_listened(now))
 		return 0;
 	telling = olaf_event_begin(OLAF_EVENT_LOSS, where, NULL, now);

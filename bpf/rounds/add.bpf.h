@@ -137,7 +137,7 @@ static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct ola
 /* More contributions than the job may sum: elements could overflow. */
 static __always_inline int olaf_round_overflows(void)
 {
-	olaf_count_malformed(OLAF_MALFORMED_COUNT);
+	olaf_trouble_malformed(OLAF_MALFORMED_COUNT);
 	return OLAF_ROUND_LEAVE;
 }
 

@@ -145,13 +145,13 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 					const struct olaf_job *job)
 {
 	if (m->count != OLAF_CONTROL_SYNC) {
-		olaf_count_malformed(OLAF_MALFORMED_TYPE);
+		olaf_trouble_malformed(OLAF_MALFORMED_TYPE);
 		return OLAF_ROUND_LEAVE;
 	}
 	if (m->flags & OLAF_FLAG_ANSWER) {
 		if (olaf_is_from_parent(ctx, a, job))
 			return olaf_sync_told(ctx);
-		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT);
+		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;
 	}
 	return olaf_sync_asked(ctx);

@@ -9,10 +9,10 @@
 #ifndef OLAF_ROUND_MESSAGE_BPF_H
 #define OLAF_ROUND_MESSAGE_BPF_H
 
-#include "bpf/counters.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/update.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
+#include "bpf/troubles.bpf.h"
 
 struct olaf_round_message {
 	__u32 job; /* index of its job */

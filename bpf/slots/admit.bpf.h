@@ -79,7 +79,7 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 	int merges = 0;
 
 	if (!olaf_lock(&slot->lock)) {
-		olaf_count_contended(a->update.count);
+		olaf_trouble_contended(a->update.count, a->now);
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
 	}

@@ -6,24 +6,24 @@
 #ifndef OLAF_OPEN_BPF_H
 #define OLAF_OPEN_BPF_H
 
-#include "bpf/counters.bpf.h"
 #include "bpf/order/places.bpf.h"
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/slots/buffers.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "bpf/slots/policy.bpf.h"
+#include "bpf/troubles.bpf.h"
 
 /* Why an arrival found no buffer or no place. */
 static __always_inline void olaf_count_unplaced(struct olaf_slot *slot, struct olaf_arrival *a,
 						enum olaf_dropped reason)
 {
+	__u64 *dropped = &slot->counters.dropped_full;
+
 	if (reason == OLAF_DROPPED_SEALED)
-		slot->counters.dropped_sealed++;
+		dropped = &slot->counters.dropped_sealed;
 	else if (reason == OLAF_DROPPED_MISFIT)
-		slot->counters.dropped_misfit++;
-	else
-		slot->counters.dropped_full++;
-	slot->counters.updates_dropped += a->update.count;
+		dropped = &slot->counters.dropped_misfit;
+	olaf_trouble_dropped(slot, dropped, a->update.count, a->now);
 	a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, reason);
 }
 

@@ -13,11 +13,11 @@
 namespace olaf {
 namespace {
 
-Check check_of(const Finding &finding) {
+Check check_of(const Finding &finding, const std::string &line) {
     const auto verdict = finding.health == Health::blocked    ? Verdict::bad
                          : finding.health == Health::impaired ? Verdict::hint
                                                               : Verdict::good;
-    return {"queue", verdict, verdict_line(finding), finding.remedy};
+    return {"queue", verdict, line, finding.remedy};
 }
 
 /// A running queue has every program of the table on its hook.
@@ -86,9 +86,9 @@ std::vector<Check> check_verdict(const std::string &device) {
     if (!found)
         return {{"queue", Verdict::hint, found.error().message(), ""}};
     const auto verdict = found->verdict();
-    checks.push_back(check_of(verdict.first));
+    checks.push_back(check_of(verdict.first, verdict_line(verdict.first)));
     for (const auto &finding : verdict.besides)
-        checks.push_back(check_of(finding));
+        checks.push_back(check_of(finding, also_line(finding)));
     return checks;
 }
 

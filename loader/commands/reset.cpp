@@ -41,10 +41,11 @@ Result<Reset> reset(const ResetOptions &options) {
     attachment = live_attachment(options.device); // of what the lock now guards
     if (!attachment)
         return std::unexpected(attachment.error());
+    // Before the counters are read: what is counted after that has happened after this.
+    const auto now = monotonic_ns();
     const auto counted = read_counted(*attachment);
     if (!counted)
         return std::unexpected(counted.error());
-    const auto now = monotonic_ns();
     const auto start = start_of(counted->snapshot, counted->losses, now);
     if (auto done = write_start(*attachment, start); !done)
         return std::unexpected(done.error());

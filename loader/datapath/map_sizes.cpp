@@ -32,6 +32,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_ring"},
         {"olaf_places", 0, static_cast<std::uint32_t>(sizeof(olaf_place)) * places, "--queue"},
         {"olaf_counters"},
+        {"olaf_spells"},
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},
         {"olaf_own"},

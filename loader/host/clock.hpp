@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The clock that kernel programs stamp with, and that of calendars.
+// The clocks that kernel programs stamp with and are stamped by, and that of calendars.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,14 @@ namespace olaf {
 inline std::uint64_t monotonic_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// CLOCK_BOOTTIME, by which the kernel says when a program was loaded. It goes on in suspend.
+inline std::uint64_t boottime_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_BOOTTIME, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
            static_cast<std::uint64_t>(now.tv_nsec);
 }

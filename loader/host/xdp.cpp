@@ -6,9 +6,11 @@
 #include <fmt/format.h>
 #include <linux/if_link.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "bpf_log.hpp"
+#include "clock.hpp"
 #include "ethtool.hpp"
 
 namespace olaf {
@@ -43,23 +45,44 @@ std::string hint_for(const Device &device, int code, bool skb_mode) {
                        device.name, device.mtu);
 }
 
-} // namespace
-
-std::string foreign_xdp(std::uint32_t ifindex) {
+/// 0: none.
+std::uint32_t program_id_on(std::uint32_t ifindex) {
     bpf_xdp_query_opts query{};
     query.sz = sizeof query;
     if (bpf_xdp_query(static_cast<int>(ifindex), 0, &query) != 0 || query.attach_mode == 0)
-        return {};
-    const auto id = query.prog_id       ? query.prog_id
-                    : query.drv_prog_id ? query.drv_prog_id
-                    : query.skb_prog_id ? query.skb_prog_id
-                                        : query.hw_prog_id;
+        return 0;
+    return query.prog_id       ? query.prog_id
+           : query.drv_prog_id ? query.drv_prog_id
+           : query.skb_prog_id ? query.skb_prog_id
+                               : query.hw_prog_id;
+}
+
+/// Nothing: it has gone, or this process may not look at it.
+std::optional<bpf_prog_info> program_info(std::uint32_t id) {
     bpf_prog_info info{};
     __u32 length = sizeof info;
     const Fd fd(bpf_prog_get_fd_by_id(id));
     if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0)
-        return fmt::format("program {}", id);
-    return fmt::format("program {} ({})", id, info.name);
+        return {};
+    return info;
+}
+
+} // namespace
+
+std::string foreign_xdp(std::uint32_t ifindex) {
+    const auto id = program_id_on(ifindex);
+    if (id == 0)
+        return {};
+    const auto info = program_info(id);
+    return info ? fmt::format("program {} ({})", id, info->name) : fmt::format("program {}", id);
+}
+
+std::optional<std::uint64_t> foreign_xdp_age_ns(std::uint32_t ifindex) {
+    const auto info = program_info(program_id_on(ifindex));
+    if (!info)
+        return {};
+    const auto now = boottime_ns();
+    return now - std::min<std::uint64_t>(info->load_time, now);
 }
 
 Result<Fd> attach_xdp(const Device &device, int program_fd, bool skb_mode) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "device.hpp"
@@ -13,6 +14,8 @@ namespace olaf {
 
 /// The program that some other owner has there, in words; "" if none.
 std::string foreign_xdp(std::uint32_t ifindex);
+/// How long ago it was loaded; nothing: there is none, or that isn't known (CAP_SYS_ADMIN).
+std::optional<std::uint64_t> foreign_xdp_age_ns(std::uint32_t ifindex);
 
 /// Operation of attach_xdp()'s errors.
 inline constexpr auto attaching_xdp = "attach XDP to";

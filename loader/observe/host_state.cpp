@@ -62,8 +62,10 @@ Result<HostState> read_host_state(const Attachment &attachment) {
     host.drain_obstacle = drain_obstacle(attachment);
     if (!attachment.alive) {
         host.dead = why_dead(attachment);
-        if (!attachment.away)
+        if (!attachment.away) {
             host.other_program = foreign_xdp(attachment.place.ifindex);
+            host.other_age_ns = foreign_xdp_age_ns(attachment.place.ifindex);
+        }
         return host;
     }
     host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct HostState {
     OwnDifference own;
     std::string dead;          ///< why the queue isn't alive, in words; "": it is
     std::string other_program; ///< of somebody else's, where the queue's XDP program was; "": none
+    std::optional<std::uint64_t> other_age_ns; ///< how long ago that was loaded; nothing: not known
     std::string device_obstacle; ///< "in is down", "in has no carrier"; "": none
     std::string output;          ///< name of the output now; "": local, or it has gone
     std::string output_obstacle; ///< the same of the output, or that it has gone

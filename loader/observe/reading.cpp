@@ -79,10 +79,15 @@ Result<QueueReading> read_queue(const Attachment &attachment) {
     auto jobs = read_jobs(attachment.record.config, std::ref(maps));
     if (!jobs)
         return std::unexpected(jobs.error());
-    QueueReading reading{std::move(*counted), std::move(*aom), std::move(*jobs)};
+    // After the counters: what they count, these know of.
+    const auto spells = read_spells(std::ref(maps));
+    if (!spells)
+        return std::unexpected(spells.error());
+    QueueReading reading{std::move(*counted), std::move(*aom), std::move(*jobs), *spells};
     if (*start) {
         reading.reset_ns = (*start)->at_ns;
         subtract(reading.snapshot, **start);
+        reading.spells = spells_since(reading.spells, reading.reset_ns);
         if (reading.losses)
             subtract(*reading.losses, **start);
     }

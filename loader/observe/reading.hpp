@@ -9,6 +9,7 @@
 #include "loader/attachment/losses.hpp"
 #include "loader/datapath/jobs.hpp"
 #include "loader/datapath/snapshot.hpp"
+#include "loader/datapath/spells.hpp"
 
 namespace olaf {
 
@@ -25,6 +26,7 @@ Result<Counted> read_counted(const Attachment &attachment);
 struct QueueReading : Counted {
     AomReading aom;
     std::vector<JobReading> jobs; ///< since each was set
+    Spells spells; ///< of troubles
     std::uint64_t reset_ns = 0; ///< when that was, CLOCK_MONOTONIC; 0: never
 
     /// Its counters, for the tables of counters.hpp. They are this object's: keep it.

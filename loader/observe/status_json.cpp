@@ -34,6 +34,7 @@ Json finding_json(const Finding &finding) {
     return {{"state", health_name(finding.health)},
             {"text", finding.text},
             {"since_ns", finding.since_ns ? Json(*finding.since_ns) : Json(nullptr)},
+            {"last_ns", finding.last_ns ? Json(*finding.last_ns) : Json(nullptr)},
             {"remedy", finding.remedy}};
 }
 

@@ -58,7 +58,7 @@ std::string line(std::string_view title, const std::string &text) {
 
 /// What there is to know besides the verdict.
 std::string finding_text(const Finding &finding) {
-    return line("also", finding.health > Health::working ? verdict_line(finding) : finding.text) +
+    return line("also", also_line(finding)) +
            (finding.remedy.empty() ? "" : line("", "-> " + finding.remedy));
 }
 

@@ -24,6 +24,15 @@ std::optional<std::uint64_t> last_departure(const Evidence &evidence) {
     return evidence.ago(last);
 }
 
+std::string duration(std::uint64_t ns) {
+    return human_duration(static_cast<double>(ns));
+}
+
+/// "; the last one 25.0s ago", of what has ended.
+std::string ended_text(const Finding &finding) {
+    return finding.last_ns ? fmt::format("; the last one {} ago", duration(*finding.last_ns)) : "";
+}
+
 /// Where nothing is wrong.
 Finding usual(const Evidence &evidence) {
     const auto &snapshot = evidence.reading.snapshot;
@@ -72,11 +81,19 @@ QueueVerdict judge(const Attachment &attachment, const QueueReading &reading,
 }
 
 std::string verdict_line(const Finding &finding) {
-    const auto since =
-        finding.since_ns
-            ? fmt::format(" for {}", human_duration(static_cast<double>(*finding.since_ns)))
-            : "";
-    return fmt::format("{}{}: {}", health_name(finding.health), since, finding.text);
+    const auto since = finding.since_ns && !finding.last_ns
+                           ? fmt::format(" for {}", duration(*finding.since_ns))
+                           : "";
+    return fmt::format("{}{}: {}{}", health_name(finding.health), since, finding.text,
+                       ended_text(finding));
+}
+
+std::string also_line(const Finding &finding) {
+    if (finding.health > Health::working)
+        return verdict_line(finding);
+    if (finding.since_ns && !finding.last_ns)
+        return fmt::format("{}; going on for {}", finding.text, duration(*finding.since_ns));
+    return finding.text + ended_text(finding);
 }
 
 } // namespace olaf

@@ -29,6 +29,8 @@ struct Finding {
     std::string text;                      ///< a sentence without its full stop
     std::optional<std::uint64_t> since_ns; ///< how long ago it began; nothing: not known
     std::string remedy;                    ///< "": there is nothing to do
+    /// Of what has ended: how long ago it happened last. Nothing: it goes on, or isn't known.
+    std::optional<std::uint64_t> last_ns = {};
 };
 
 struct QueueVerdict {
@@ -36,12 +38,16 @@ struct QueueVerdict {
     std::vector<Finding> besides; ///< what else there is to know, the worst first
 };
 
-/// Counters are those since attach: a loss of less than one in a hundred is told of, and doesn't
-/// make a queue impaired.
+/// Counters are those since attach or `olaf reset`: a loss of less than one in a hundred is told of,
+/// and doesn't make a queue impaired. Nor does one that hasn't happened for a minute.
 QueueVerdict judge(const Attachment &attachment, const QueueReading &reading,
                    const HostState &host);
 
-/// "blocked for 12.3s: out is down".
+/// "blocked for 12.3s: out is down"; of what has ended "impaired: ...; the last one 25.0s ago".
 std::string verdict_line(const Finding &finding);
+
+/// One that stands beside the first. What impairs nothing is told without a state:
+/// "...; going on for 12.3s", or "...; the last one 25.0s ago".
+std::string also_line(const Finding &finding);
 
 } // namespace olaf

@@ -19,6 +19,22 @@ Health health_of(std::uint64_t lost, std::uint64_t all) {
                                                                      : Health::working;
 }
 
+/// What befell `lost` of `all`, with when it did. What hasn't happened for a minute matters no more.
+Finding trouble(const Evidence &evidence, olaf_trouble kind, std::uint64_t lost, std::uint64_t all,
+                std::string text, std::string remedy) {
+    Finding finding{health_of(lost, all), std::move(text), {}, std::move(remedy)};
+    const auto &spell = evidence.reading.spells[kind];
+    if (!spell)
+        return finding;
+    finding.since_ns = evidence.ago(spell->began_ns);
+    if (spell->goes_on(evidence.now_ns()))
+        return finding;
+    finding.last_ns = evidence.ago(spell->last_ns);
+    if (finding.last_ns >= minute_ns)
+        finding.health = std::min(finding.health, Health::working);
+    return finding;
+}
+
 template <std::size_t N> std::uint64_t total(const __u64 (&counts)[N]) {
     return std::accumulate(std::begin(counts), std::end(counts), std::uint64_t{0});
 }
@@ -68,21 +84,19 @@ void find_refused(const Evidence &evidence, std::vector<Finding> &found) {
     const auto numbers = evidence.reading.numbers();
     const auto all = messages_in(counters);
     if (const auto refused = total(counters.not_allowed); refused != 0)
-        found.push_back(
-            {health_of(refused, all),
-             fmt::format("{} of {} messages refused: {}", refused, all,
-                         reasons_text(OLAF_GROUP_not_allowed, numbers, evidence.config())),
-             {},
-             refused_remedy(main_reason(OLAF_GROUP_not_allowed, numbers),
-                            evidence.attachment.device)});
+        found.push_back(trouble(
+            evidence, OLAF_TROUBLE_NOT_ALLOWED, refused, all,
+            fmt::format("{} of {} messages refused: {}", refused, all,
+                        reasons_text(OLAF_GROUP_not_allowed, numbers, evidence.config())),
+            refused_remedy(main_reason(OLAF_GROUP_not_allowed, numbers),
+                           evidence.attachment.device)));
     if (const auto malformed = total(counters.malformed); malformed != 0)
-        found.push_back(
-            {health_of(malformed, all),
-             fmt::format("{} of {} messages malformed: {}", malformed, all,
-                         reasons_text(OLAF_GROUP_malformed, numbers, evidence.config())),
-             {},
-             fmt::format("olaf trace {} --action malformed shows them",
-                         evidence.attachment.device)});
+        found.push_back(trouble(
+            evidence, OLAF_TROUBLE_MALFORMED, malformed, all,
+            fmt::format("{} of {} messages malformed: {}", malformed, all,
+                        reasons_text(OLAF_GROUP_malformed, numbers, evidence.config())),
+            fmt::format("olaf trace {} --action malformed shows them",
+                        evidence.attachment.device)));
 }
 
 /// Updates that the queue left alone; other traffic is none of its business.
@@ -91,15 +105,14 @@ void find_bypassed(const Evidence &evidence, std::vector<Finding> &found) {
     counters.bypassed[OLAF_BYPASS_OTHER] = 0;
     const Numbers numbers{.cpus = &counters};
     const auto bypassed = total(counters.bypassed);
+    const auto all = bypassed + messages_in(counters);
     if (bypassed == 0)
         return;
-    found.push_back(
-        {health_of(bypassed, bypassed + messages_in(counters)),
-         fmt::format("{} of {} frames with updates passed the queue by: {}", bypassed,
-                     bypassed + messages_in(counters),
-                     reasons_text(OLAF_GROUP_bypassed, numbers, evidence.config())),
-         {},
-         bypassed_remedy(main_reason(OLAF_GROUP_bypassed, numbers), evidence.attachment.device)});
+    found.push_back(trouble(
+        evidence, OLAF_TROUBLE_BYPASSED, bypassed, all,
+        fmt::format("{} of {} frames with updates passed the queue by: {}", bypassed, all,
+                    reasons_text(OLAF_GROUP_bypassed, numbers, evidence.config())),
+        bypassed_remedy(main_reason(OLAF_GROUP_bypassed, numbers), evidence.attachment.device)));
 }
 
 /// Not those that a cluster's rule asks for, `dropped_reward`.
@@ -112,13 +125,13 @@ void find_dropped(const Evidence &evidence, std::vector<Finding> &found) {
     const auto received = evidence.reading.snapshot.counters.received;
     if (dropped == 0)
         return;
-    found.push_back({health_of(dropped, received),
-                     fmt::format("{} of {} messages dropped by the queue: {}", dropped, received,
-                                 reasons_text(OLAF_GROUP_dropped, numbers, evidence.config())),
-                     {},
-                     main_reason(OLAF_GROUP_dropped, numbers) == "dropped_full"
-                         ? "more arrives than may wait: a larger --queue, or fewer clusters"
-                         : "olaf status --clusters shows whose"});
+    found.push_back(
+        trouble(evidence, OLAF_TROUBLE_DROPPED, dropped, received,
+                fmt::format("{} of {} messages dropped by the queue: {}", dropped, received,
+                            reasons_text(OLAF_GROUP_dropped, numbers, evidence.config())),
+                main_reason(OLAF_GROUP_dropped, numbers) == "dropped_full"
+                    ? "more arrives than may wait: a larger --queue, or fewer clusters"
+                    : "olaf status --clusters shows whose"));
 }
 
 void find_unfit(const Evidence &evidence, std::vector<Finding> &found) {
@@ -127,12 +140,12 @@ void find_unfit(const Evidence &evidence, std::vector<Finding> &found) {
     const auto departed = slots.departed_riding + slots.departed_drain;
     if (unfit == 0)
         return;
-    found.push_back({health_of(unfit, unfit + departed),
-                     fmt::format("{} of {} departures failed: unfit, no frame could carry them",
-                                 unfit, unfit + departed),
-                     {},
-                     "was the output's MTU lowered, or has nobody ever answered at their address? "
-                     "olaf attach --replace takes a new MTU in"});
+    found.push_back(
+        trouble(evidence, OLAF_TROUBLE_UNFIT, unfit, unfit + departed,
+                fmt::format("{} of {} departures failed: unfit, no frame could carry them", unfit,
+                            unfit + departed),
+                "was the output's MTU lowered, or has nobody ever answered at their address? "
+                "olaf attach --replace takes a new MTU in"));
 }
 
 void find_behind(const Evidence &evidence, std::vector<Finding> &found) {
@@ -141,12 +154,11 @@ void find_behind(const Evidence &evidence, std::vector<Finding> &found) {
     const auto lost = group_total(OLAF_GROUP_lost_behind_updates, numbers);
     const auto out = slots.updates_departed + slots.updates_passed;
     if (lost != 0)
-        found.push_back(
-            {health_of(lost, out),
-             fmt::format("{} of {} updates lost behind the queue: {}", lost, out,
-                         reasons_text(OLAF_GROUP_lost_behind_updates, numbers, evidence.config())),
-             {},
-             behind_remedy(main_reason(OLAF_GROUP_lost_behind_updates, numbers), evidence)});
+        found.push_back(trouble(
+            evidence, OLAF_TROUBLE_LOST, lost, out,
+            fmt::format("{} of {} updates lost behind the queue: {}", lost, out,
+                        reasons_text(OLAF_GROUP_lost_behind_updates, numbers, evidence.config())),
+            behind_remedy(main_reason(OLAF_GROUP_lost_behind_updates, numbers), evidence)));
     if (!evidence.reading.losses)
         found.push_back(
             {Health::working,

@@ -52,7 +52,7 @@ void find_way_in(const Evidence &evidence, std::vector<Finding> &found) {
              host.dead +
                  (taken ? fmt::format(" and {} stands there now", host.other_program) : "") +
                  ": nothing comes in",
-             {},
+             taken ? host.other_age_ns : std::nullopt,
              taken ? fmt::format("ip link set {0} xdp off; olaf detach {0}; then attach again",
                                  device)
                    : fmt::format("olaf detach {}, then attach again", device)});

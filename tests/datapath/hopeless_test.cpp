@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 
 #include "queue_test.hpp"
+#include "spells.hpp"
 #include "testbed.hpp"
 
 using namespace olaf::test;
@@ -75,6 +76,7 @@ TEST_F(Hopeless, UpdatesAreGivenUpThoughALaterOneIsInFront) {
     EXPECT_EQ(queue.counters().departures_unfit, 3u);
     EXPECT_TRUE(queue.waiting().empty());
     EXPECT_EQ(queue.totals().updates_dropped, 3u);
+    EXPECT_TRUE(spells_of(queue)[OLAF_TROUBLE_UNFIT]);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Strangers, wrong shapes, forged results and hostile frames change nothing, and are counted.
 #include "rounds_test.hpp"
+#include "spells.hpp"
 
 using namespace olaf::test;
 
@@ -26,6 +27,7 @@ TEST_F(RoundsRefusals, AnotherSourceOfABoundRank) {
     dropped(offer(stolen, path_of(1)));
     dropped(offer(stolen, path_of(0).source_port(999)));
     EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE), 2u);
+    EXPECT_TRUE(spells_of(queue)[OLAF_TROUBLE_NOT_ALLOWED]);
     EXPECT_EQ(counters().received, 1u);
 }
 
@@ -33,6 +35,7 @@ TEST_F(RoundsRefusals, ARankBeyondTheChildren) {
     dropped(offer(contribution(2, 0)));
     dropped(offer(contribution(0xffffffff, 0)));
     EXPECT_EQ(malformed(OLAF_MALFORMED_JOB), 2u);
+    EXPECT_TRUE(spells_of(queue)[OLAF_TROUBLE_MALFORMED]);
     nothing_happened();
 }
 
@@ -121,6 +124,7 @@ TEST_F(RoundsRefusals, MessagesOfNoJobHereAreLeftAlone) {
     }
     EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_JOB], 2u);
     EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_OTHER], 1u);
+    EXPECT_TRUE(spells_of(queue)[OLAF_TROUBLE_BYPASSED]);
     nothing_happened();
 }
 

@@ -10,6 +10,7 @@
 #include "olaf/events.h"
 #include "olaf/members.h"
 #include "olaf/own.h"
+#include "olaf/spells.h"
 #include "olaf/window.h"
 #include "packet.hpp"
 
@@ -76,6 +77,7 @@ std::vector<MapShape> Contract::maps() const {
         {"olaf_own", 8, 1, MapShape::set, local ? is_server : nothing},
         {"olaf_own_macs", 8, 1, MapShape::set, everything},
         {"olaf_counters", sizeof(olaf_counters), 1, MapShape::per_cpu},
+        {"olaf_spells", sizeof(olaf_spell), OLAF_TROUBLES, MapShape::per_cpu},
         {"olaf_ack_counters", 256, 1, MapShape::per_cpu},
         {"olaf_arrivals", 512, 1, MapShape::per_cpu},
         {"olaf_acks", 1024, 1, MapShape::per_cpu},
@@ -149,8 +151,8 @@ std::vector<WordRule> Contract::rules() const {
         guard(rules, &hop->issued, sizeof(hop->issued), &ring()->lock);
         guard(rules, &hop->served, sizeof(hop->served), &ring()->lock);
     }
-    for (const char *name : {"olaf_counters", "olaf_ack_counters", "olaf_arrivals", "olaf_acks",
-                             "olaf_scratch", "olaf_sent"})
+    for (const char *name : {"olaf_counters", "olaf_spells", "olaf_ack_counters", "olaf_arrivals",
+                             "olaf_acks", "olaf_scratch", "olaf_sent"})
         for (std::uint32_t word = memory.word_of(memory.at<char>(name)),
                            end = memory.word_of(memory.at<char>(name, 0, most_cpus));
              word < end; word++)

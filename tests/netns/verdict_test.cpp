@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The first line of `olaf status`: each thing that can be wrong with a queue, made to happen.
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "loader/datapath/programs.hpp"
+#include "loader/host/clock.hpp"
+#include "olaf/spells.h"
 #include "traffic.hpp"
 
 namespace olaf::test {
 namespace {
+
+constexpr std::uint64_t second = 1'000'000'000;
 
 class Verdicts : public testing::Test {
   protected:
@@ -46,6 +51,25 @@ class Verdicts : public testing::Test {
         if (state == "blocked") {
             EXPECT_EQ(doctor.status, 1) << doctor.out;
         }
+    }
+    /// The verdict's line for people.
+    [[nodiscard]] std::string line() const {
+        const auto told = bed->olaf({"status", "in"}).out;
+        return told.substr(0, told.find('\n'));
+    }
+    /// Whatever went wrong did so that much earlier.
+    void age_troubles(std::uint64_t ns) {
+        const auto pin = pin_directory(bed->host, "in") + "/olaf_spells";
+        const int map = bpf_obj_get(pin.c_str());
+        std::vector<olaf_spell> cpus(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+        for (std::uint32_t trouble = 0; trouble < OLAF_TROUBLES; trouble++) {
+            ASSERT_EQ(bpf_map_lookup_elem(map, &trouble, cpus.data()), 0);
+            for (auto &spell : cpus)
+                if (spell.last_ns != 0)
+                    spell = {spell.last_ns - ns, spell.began_ns - ns};
+            ASSERT_EQ(bpf_map_update_elem(map, &trouble, cpus.data(), BPF_ANY), 0);
+        }
+        ::close(map);
     }
     void wire(Way way, bool server_known = true) {
         bed.emplace(Wiring{.way = way, .server_known = server_known});
@@ -104,11 +128,56 @@ TEST_F(Verdicts, SayThatUpdatesAreRefusedAndWhy) {
     expect("impaired", "9 of 9 messages refused: cluster id 1024 or above");
 }
 
+TEST_F(Verdicts, SayForHowLongATroubleGoesOnAndHowLongAgoItEnded) {
+    wire(Way::bridged);
+    bed->attach();
+    send(9, 5000);
+    expect("impaired", "9 of 9 messages refused");
+    EXPECT_EQ(line().find("in: impaired for "), 0u) << line();
+    EXPECT_TRUE(status().json.at("verdict").at("last_ns").is_null());
+
+    age_troubles(20 * second);
+    expect("impaired", "9 of 9 messages refused");
+    EXPECT_EQ(line().find("in: impaired: 9 of 9"), 0u) << line();
+    EXPECT_NE(line().find("; the last one 2"), std::string::npos) << line();
+    EXPECT_GE(status().json.at("verdict").at("last_ns"), 20 * second);
+
+    age_troubles(60 * second); // it impairs nothing any more
+    expect("idle", "no update has come");
+    EXPECT_EQ(status().json.at("verdict").at("besides").at(0).at("state"), "working");
+    const auto told = bed->olaf({"status", "in"}).out;
+    EXPECT_NE(told.find("also        9 of 9 messages refused"), told.npos) << told;
+    EXPECT_NE(told.find(" ago\n"), told.npos) << told;
+    EXPECT_NE(bed->olaf({"doctor", "in"}).out.find("9 of 9 messages refused"), told.npos);
+
+    send(9, 5000); // and begins anew
+    expect("impaired", "18 of 18 messages refused");
+    EXPECT_EQ(line().find("in: impaired for "), 0u) << line();
+    EXPECT_LT(status().json.at("verdict").at("since_ns"), 60 * second);
+}
+
+TEST_F(Verdicts, ForgetAtAResetWhatWasBefore) {
+    wire(Way::bridged);
+    bed->attach();
+    send(9, 5000);
+    expect("impaired", "9 of 9 messages refused");
+    age_troubles(5 * second);
+    const auto before = monotonic_ns();
+    ASSERT_EQ(bed->olaf({"reset", "in"}).status, 0);
+    EXPECT_EQ(line().find("in: idle: "), 0u) << line();
+    EXPECT_TRUE(status().json.at("verdict").at("besides").empty());
+    send(1, 5000); // within the gap: the kernel's spell goes on, and what is told begins with the reset
+    expect("impaired", "1 of 1 messages refused");
+    const auto since = status().json.at("verdict").at("since_ns").get<std::uint64_t>();
+    EXPECT_LE(since, monotonic_ns() - before);
+}
+
 TEST_F(Verdicts, SayThatUpdatesAreLostBehindTheQueueAndWhere) {
     wire(Way::local);
     bed->attach();
     send(9); // nobody listens
     expect("impaired", "9 of 9 updates lost behind the queue: socket missing");
+    EXPECT_EQ(line().find("in: impaired for "), 0u) << line();
 }
 
 TEST_F(Verdicts, SayThatAProgramOfSomebodyElsesStandsInPlaceOfOurs) {
@@ -119,8 +188,12 @@ TEST_F(Verdicts, SayThatAProgramOfSomebodyElsesStandsInPlaceOfOurs) {
     ASSERT_EQ(bpf_link_detach(link), 0);
     ::close(link);
     expect("blocked", "its XDP program was taken off: nothing comes in");
+    const auto before = boottime_ns();
     const ForeignXdp other(bed->host, "in");
     expect("blocked", "(foreign) stands there now: nothing comes in");
+    EXPECT_EQ(line().find("in: blocked for "), 0u) << line();
+    const auto since = status().json.at("verdict").at("since_ns").get<std::uint64_t>();
+    EXPECT_LE(since, boottime_ns() - before);
 }
 
 TEST_F(Verdicts, SayThatAFilterWasTakenOffItsHook) {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The part of abi_layout.h that is of ages, events, losses and ACKs. */
+/* The part of abi_layout.h that is of ages, events, losses, spells and ACKs. */
 #ifndef OLAF_TESTS_ABI_OBSERVED_LAYOUT_H
 #define OLAF_TESTS_ABI_OBSERVED_LAYOUT_H
 
 #include "olaf/acks.h"
 #include "olaf/aom.h"
 #include "olaf/events.h"
+#include "olaf/spells.h"
 
 /* clang-format off */
 #define ABI_OBSERVED_LAYOUT \
@@ -107,7 +108,10 @@
 	ABI_FIELD(olaf_watched, kick_ifindex) \
 	ABI_FIELD(olaf_watched, skb_mode) \
 	ABI_FIELD(olaf_watched, port_be) \
-	ABI_FIELD(olaf_watched, pad)
+	ABI_FIELD(olaf_watched, pad) \
+	ABI_SIZE(olaf_spell) \
+	ABI_FIELD(olaf_spell, last_ns) \
+	ABI_FIELD(olaf_spell, began_ns)
 /* clang-format on */
 
 #endif /* OLAF_TESTS_ABI_OBSERVED_LAYOUT_H */

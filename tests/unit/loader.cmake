@@ -24,8 +24,10 @@ target_compile_definitions(olaf_programs_tests PRIVATE OLAF_SOURCE="${PROJECT_SO
 target_link_libraries(olaf_programs_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_programs_tests PROPERTIES LABELS unit)
 
-# The Age-of-Model meter: the kernel's arithmetic and what is read of it; figures that start anew.
-add_executable(olaf_aom_tests sawtooth_test.cpp recent_age_test.cpp start_test.cpp)
+# The Age-of-Model meter: the kernel's arithmetic and what is read of it; figures that start anew;
+# spells of trouble.
+add_executable(olaf_aom_tests
+  sawtooth_test.cpp recent_age_test.cpp spells_test.cpp start_test.cpp)
 target_link_libraries(olaf_aom_tests PRIVATE olaf_loader olaf olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_aom_tests PROPERTIES LABELS unit)
 
@@ -75,6 +77,7 @@ add_executable(olaf_observe_tests
   pcapng_test.cpp
   report_pictures_test.cpp
   top_screen_test.cpp
+  verdict_spells_test.cpp
   verdict_test.cpp)
 target_compile_definitions(olaf_observe_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")
 target_link_libraries(olaf_observe_tests PRIVATE olaf_observe olaf_options GTest::gtest_main)

@@ -237,10 +237,16 @@ function drawVerdict({ verdict }) {
     const line = document.createElement("p");
     const state = document.createElement("b");
     state.textContent = finding.state;
-    const since = finding.since_ns === null ? "" : ` for ${duration(finding.since_ns)}`;
+    const ended = finding.last_ns !== null;
+    const since = finding.since_ns === null || ended ? "" : ` for ${duration(finding.since_ns)}`;
+    const last = ended ? `; the last one ${duration(finding.last_ns)} ago` : "";
     const remedy = finding.remedy ? ` → ${finding.remedy}` : "";
+    const harmless = finding !== verdict && ["idle", "working"].includes(finding.state);
     line.className = finding.state;
-    line.append(state, `${since}: ${finding.text}${remedy}`);
+    if (harmless)
+      line.append(`${finding.text}${since && `; going on${since}`}${last}${remedy}`);
+    else
+      line.append(state, `${since}: ${finding.text}${last}${remedy}`);
     return line;
   }));
 }

@@ -5,7 +5,7 @@ set(programs ingress)
 set(scenario AFoldMeetsAPop)
 set(from [==[
 	if (!olaf_lock(&slot->lock)) {
-		olaf_count_contended(a->update.count);
+		olaf_trouble_contended(a->update.count, a->now);
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
 	}
@@ -14,7 +14,7 @@ set(from [==[
 set(to [==[
 	first = olaf_buffer_is_open(slot, 0);
 	if (!olaf_lock(&slot->lock)) {
-		olaf_count_contended(a->update.count);
+		olaf_trouble_contended(a->update.count, a->now);
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
 	}
