@@ -10,6 +10,7 @@
 #include "bpf/packet/partial.bpf.h"
 #include "bpf/rounds/frame.bpf.h"
 #include "bpf/rounds/message.bpf.h"
+#include "bpf/rounds/plain.bpf.h"
 
 /* What became of a frame that a result was to be written into. */
 enum olaf_written {
@@ -47,6 +48,8 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_buffer *buffer;
 	struct olaf_round_way way = {};
+	struct olaf_plain_way plain;
+	struct olaf_child *child;
 	struct olaf_job *job;
 	__u32 count, header_bytes;
 	__u64 sum = 0;
@@ -54,10 +57,17 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	if (!slot || !lanes || !m || !a || !staged)
 		return OLAF_UNREACHABLE;
 	job = olaf_job_at(m->job);
-	if (!job || !olaf_child_way(m->job, rank, &way))
+	child = olaf_child_at(m->job, rank);
+	if (!job || !child)
 		return OLAF_UNREACHABLE;
 	buffer = &slot->buffer[buffer_index & 1];
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
+	if (olaf_may_carry(a) && olaf_plain_way(child, &plain))
+		return olaf_plain_put(ctx, a, job, rank, buffer, lanes, count, &plain) ?
+			       OLAF_SPOILT :
+			       OLAF_WRITTEN;
+	if (!olaf_child_way(m->job, rank, &way))
+		return OLAF_UNREACHABLE;
 	olaf_result_say(&staged->message, job, rank, buffer, count);
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, buffer_index, count);
