@@ -90,7 +90,8 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 		olaf_count_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE);
 		return OLAF_ROUND_LEAVE;
 	}
-	return m->type == OLAF_CONTROL ? olaf_control(ctx, a, m, job) : olaf_contribute(ctx);
+	return m->type == OLAF_CONTROL ? olaf_control(ctx, a, m, job) :
+					 olaf_contribute(ctx, a, m, job);
 }
 
 /* Sends the frame, which holds no update of the queue's, out of the device again. */
@@ -134,7 +135,7 @@ int olaf_rounds(struct xdp_md *ctx)
 	}
 	act = olaf_round_handle(ctx, a, m, job);
 	if (act == OLAF_ROUND_RIDE)
-		act = olaf_carry(ctx);
+		act = olaf_carry(ctx, a, m, job);
 	if (act == OLAF_ROUND_TO_TC)
 		return XDP_PASS;
 	return act == OLAF_ROUND_SEND ? olaf_send_back() : XDP_DROP;

@@ -158,7 +158,8 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 	if (buffer->flags & OLAF_FLAG_STALE)
 		return olaf_answer_stale(ctx);
 	first = olaf_owed_settle(buffer, t->m->rank);
-	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
+	if (olaf_result_write(ctx, t->a, t->job, t->m->job, buffer, index, t->m->rank) ==
+	    OLAF_WRITTEN) {
 		if (first)
 			olaf_count_job(t->m->job, riding);
 		else
@@ -253,18 +254,14 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeti
 	return olaf_meet_done(ctx, t, which);
 }
 
-/* The contribution at hand. Returns enum olaf_round_act. A global function: verified once. */
-__noinline int olaf_contribute(struct xdp_md *ctx)
+/* The contribution at hand. Returns enum olaf_round_act. */
+static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arrival *a,
+					   struct olaf_round_message *m, struct olaf_job *job)
 {
-	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
+	struct olaf_meeting t = { .a = a, .m = m, .job = job };
 	__u32 flushes;
 	int act;
 
-	if (!t.a || !t.m)
-		return OLAF_ROUND_LEAVE;
-	t.job = olaf_job_at(t.m->job);
-	if (!t.job)
-		return OLAF_ROUND_LEAVE;
 	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
 	t.slot = olaf_round_slot_at(t.slot_index);
 	if (!t.slot)

@@ -70,8 +70,9 @@ static __always_inline void olaf_plain_dress(void *message, __u32 bytes,
 static __always_inline int olaf_plain_put(struct xdp_md *ctx, const struct olaf_arrival *a,
 					  const struct olaf_job *job, __u32 rank,
 					  const struct olaf_round_buffer *buffer, const __u64 *lanes,
-					  __u32 count, const struct olaf_plain_way *way)
+					  const struct olaf_plain_way *way)
 {
+	__u32 count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
 	__u32 bytes = olaf_clamp(8 * count, 8, 8 * olaf_cfg.max_lanes);
 	int delta = (int)(OLAF_MIN_HEADERS + sizeof(struct olaf_header) + bytes) -
 		    (int)a->frame_bytes;

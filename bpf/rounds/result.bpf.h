@@ -39,7 +39,7 @@ static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a
  * The buffer's result for `rank` becomes the frame at hand. Under its slot's lock. Returns enum
  * olaf_written.
  */
-__noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank)
+__noinline int olaf_result_write_any(struct xdp_md *ctx, __u32 buffer_index, __u32 rank)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
@@ -48,8 +48,6 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_buffer *buffer;
 	struct olaf_round_way way = {};
-	struct olaf_plain_way plain;
-	struct olaf_child *child;
 	struct olaf_job *job;
 	__u32 count, header_bytes;
 	__u64 sum = 0;
@@ -57,17 +55,10 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	if (!slot || !lanes || !m || !a || !staged)
 		return OLAF_UNREACHABLE;
 	job = olaf_job_at(m->job);
-	child = olaf_child_at(m->job, rank);
-	if (!job || !child)
+	if (!job || !olaf_child_way(m->job, rank, &way))
 		return OLAF_UNREACHABLE;
 	buffer = &slot->buffer[buffer_index & 1];
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
-	if (olaf_may_carry(a) && olaf_plain_way(child, &plain))
-		return olaf_plain_put(ctx, a, job, rank, buffer, lanes, count, &plain) ?
-			       OLAF_SPOILT :
-			       OLAF_WRITTEN;
-	if (!olaf_child_way(m->job, rank, &way))
-		return OLAF_UNREACHABLE;
 	olaf_result_say(&staged->message, job, rank, buffer, count);
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, buffer_index, count);
@@ -75,6 +66,21 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_SPOILT;
 	return olaf_round_put(ctx, staged, header_bytes, lanes, count) ? OLAF_SPOILT : OLAF_WRITTEN;
+}
+
+/* The same. A call less where it is plain. */
+static __always_inline int olaf_result_write(struct xdp_md *ctx, const struct olaf_arrival *a,
+					     const struct olaf_job *job, __u32 job_index,
+					     const struct olaf_round_buffer *buffer,
+					     __u32 buffer_index, __u32 rank)
+{
+	struct olaf_child *child = olaf_child_at(job_index, rank);
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	struct olaf_plain_way way;
+
+	if (!child || !lanes || !olaf_may_carry(a) || !olaf_plain_way(child, &way))
+		return olaf_result_write_any(ctx, buffer_index, rank);
+	return olaf_plain_put(ctx, a, job, rank, buffer, lanes, &way) ? OLAF_SPOILT : OLAF_WRITTEN;
 }
 
 /*
