@@ -158,8 +158,7 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 	if (buffer->flags & OLAF_FLAG_STALE)
 		return olaf_answer_stale(ctx);
 	first = olaf_owed_settle(buffer, t->m->rank);
-	if (olaf_result_write(ctx, t->a, t->job, t->m->job, buffer, index, t->m->rank) ==
-	    OLAF_WRITTEN) {
+	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
 		if (first)
 			olaf_count_job(t->m->job, riding);
 		else

@@ -86,6 +86,11 @@ static __always_inline int olaf_plain_put(struct xdp_md *ctx, const struct olaf_
 		return -1;
 	olaf_plain_dress(message, sizeof(struct olaf_header) + bytes, way);
 	olaf_result_say(message, job, rank, buffer, count);
+	message += sizeof(struct olaf_header);
+	if (count <= olaf_linear_lanes() && message + bytes <= end) {
+		olaf_lanes_put(message, lanes, end, count);
+		return 0;
+	}
 	return bpf_xdp_store_bytes(ctx, OLAF_MIN_HEADERS + sizeof(struct olaf_header),
 				   (void *)lanes, bytes) ?
 		       -1 :

@@ -10,7 +10,6 @@
 #include "bpf/packet/partial.bpf.h"
 #include "bpf/rounds/frame.bpf.h"
 #include "bpf/rounds/message.bpf.h"
-#include "bpf/rounds/plain.bpf.h"
 
 /* What became of a frame that a result was to be written into. */
 enum olaf_written {
@@ -39,7 +38,7 @@ static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a
  * The buffer's result for `rank` becomes the frame at hand. Under its slot's lock. Returns enum
  * olaf_written.
  */
-__noinline int olaf_result_write_any(struct xdp_md *ctx, __u32 buffer_index, __u32 rank)
+__noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
@@ -66,21 +65,6 @@ __noinline int olaf_result_write_any(struct xdp_md *ctx, __u32 buffer_index, __u
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_SPOILT;
 	return olaf_round_put(ctx, staged, header_bytes, lanes, count) ? OLAF_SPOILT : OLAF_WRITTEN;
-}
-
-/* The same. A call less where it is plain. */
-static __always_inline int olaf_result_write(struct xdp_md *ctx, const struct olaf_arrival *a,
-					     const struct olaf_job *job, __u32 job_index,
-					     const struct olaf_round_buffer *buffer,
-					     __u32 buffer_index, __u32 rank)
-{
-	struct olaf_child *child = olaf_child_at(job_index, rank);
-	__u64 *lanes = olaf_round_lanes_at(buffer_index);
-	struct olaf_plain_way way;
-
-	if (!child || !lanes || !olaf_may_carry(a) || !olaf_plain_way(child, &way))
-		return olaf_result_write_any(ctx, buffer_index, rank);
-	return olaf_plain_put(ctx, a, job, rank, buffer, lanes, &way) ? OLAF_SPOILT : OLAF_WRITTEN;
 }
 
 /*

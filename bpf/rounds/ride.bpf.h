@@ -7,10 +7,27 @@
 #define OLAF_ROUND_RIDE_BPF_H
 
 #include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/plain.bpf.h"
 #include "bpf/rounds/up.bpf.h"
 
 /* Deliveries that one frame tries: members that were never heard from can't be reached. */
 #define OLAF_RIDE_TRIES 4
+
+/* The result becomes the frame at hand. Returns enum olaf_written. Under its slot's lock. */
+static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf_arrival *a,
+				     const struct olaf_job *job, __u32 job_index,
+				     const struct olaf_round_buffer *buffer,
+				     const struct olaf_delivery *delivery)
+{
+	struct olaf_child *child = olaf_child_at(job_index, delivery->rank);
+	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
+	struct olaf_plain_way way;
+
+	if (!child || !lanes || !olaf_may_carry(a) || !olaf_plain_way(child, &way))
+		return olaf_result_write(ctx, delivery->buffer, delivery->rank);
+	return olaf_plain_put(ctx, a, job, delivery->rank, buffer, lanes, &way) ? OLAF_SPOILT :
+										OLAF_WRITTEN;
+}
 
 /*
  * Writes the delivery into the frame at hand. Returns enum olaf_written; what can't be delivered is
@@ -26,8 +43,7 @@ static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_ar
 	if (slot && olaf_lock(&slot->lock)) {
 		buffer = &slot->buffer[delivery->buffer & 1];
 		if (olaf_round_is_due(job, job_index, buffer))
-			written = olaf_result_write(ctx, a, job, job_index, buffer, delivery->buffer,
-						    delivery->rank);
+			written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
 		olaf_unlock(&slot->lock);
 	}
 	if (written == OLAF_WRITTEN)
@@ -57,7 +73,7 @@ static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arri
 	int i, written;
 
 	if (olaf_line_is_long(job, m))
-		return olaf_order_write(ctx, a, m->job, OLAF_ROUND_COPY);
+		return olaf_order_write(ctx, m->job, OLAF_ROUND_COPY);
 	for (i = 0; i < OLAF_RIDE_TRIES; i++) {
 		if (!olaf_line_next(job, &delivery))
 			return OLAF_ROUND_LEAVE;
