@@ -43,6 +43,13 @@ const std::vector<FoldBenchmark> benchmarks{
     {"olaf_9",          kib,   [] { return olaf_case("olaf_9", 9, BENCH_LANES, true); }},
     {"olaf_10000",      kib,   [] { return olaf_case("olaf_10000", 10'000, BENCH_LANES, true); }},
     {"olaf_verified",   kib,   [] { return olaf_case("olaf_verified", 1, BENCH_LANES, false, true); }},
+    {"rounds_floor",        0,   [] { return rounds_floor_case("rounds_floor"); }},
+    {"rounds_xagg_4",       kib, [] { return rounds_xagg_case("rounds_xagg_4", 4, 64); }},
+    {"rounds_xagg_8",       kib, [] { return rounds_xagg_case("rounds_xagg_8", 8, 64); }},
+    {"rounds_xagg_4_32768", kib, [] { return rounds_xagg_case("rounds_xagg_4_32768", 4, 32'768); }},
+    {"rounds_4",            kib, [] { return rounds_case("rounds_4", 4, 64); }},
+    {"rounds_8",            kib, [] { return rounds_case("rounds_8", 8, 64); }},
+    {"rounds_4_32768",      kib, [] { return rounds_case("rounds_4_32768", 4, 32'768); }},
     {"ack_nothing",     0,     [] { return ack_floor_case(); }},
     {"ack_stamp",       0,     [] { return ack_case("ack_stamp", 0); }},
     {"ack_copy_64",     0,     [] { return ack_case("ack_copy_64", 64); }, 5'000},
@@ -75,6 +82,8 @@ void add(const FoldBenchmark &b) {
                                          (*made)->check();
                                      }
                                      time_case(state, b, **made);
+                                     if ((*made)->recheck)
+                                         (*made)->recheck();
                                  })
         ->UseManualTime()
         ->Unit(benchmark::kNanosecond)

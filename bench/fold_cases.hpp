@@ -19,6 +19,7 @@ struct FoldCase {
     std::uint32_t verdict = XDP_DROP;
     std::function<void()>
         check{}; ///< folds a little and compares the sums; ends the program if wrong
+    std::function<void()> recheck{}; ///< ends the program if what was timed wasn't what it should be
     std::shared_ptr<void> owner{}; ///< keeps programs and maps loaded
 };
 
@@ -43,6 +44,16 @@ FoldCase xagg_case(const std::string &name, std::uint32_t aggregates);
 /// checksum, which the queue verifies.
 FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
                    bool varied, bool verify = false);
+
+/// Whole rounds of `children` over a vector of `chunks` chunks, each of which has its slot: each run
+/// is a contribution, one of them completes a chunk, and each carries a result away.
+FoldCase rounds_case(const std::string &name, std::uint32_t children, std::uint32_t chunks);
+
+/// XAgg's Algorithm 1 on the same stream: a frame of each chunk carries the sum away.
+FoldCase rounds_xagg_case(const std::string &name, std::uint32_t children, std::uint32_t chunks);
+
+/// The program that makes the stream, and nothing behind it but dropping.
+FoldCase rounds_floor_case(const std::string &name);
 
 /// The way back: an ACK, made unstamped again before each run. The floor: a program that lets
 /// it pass.

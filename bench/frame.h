@@ -6,7 +6,8 @@
  * Ethernet, IPv4 without options, UDP, then Olaf's header or XAgg's, then lanes
  * whose values are a function of the lane and the cluster: lane 0 names the
  * cluster, the last lane is Olaf's checksum lane. A frame that carries `count`
- * updates then has `count` times each value, whatever was folded with what.
+ * updates then has `count` times each value, whatever was folded with what. In rounds a chunk is
+ * what a cluster is here.
  */
 #ifndef OLAF_BENCH_FRAME_H
 #define OLAF_BENCH_FRAME_H
@@ -23,6 +24,7 @@
 #define BENCH_XAGG_PORT	    6524
 #define BENCH_XAGG_ELEMENTS 256
 #define BENCH_MAX_CLUSTERS  10000
+#define BENCH_MAX_CHILDREN  32
 
 /* "Host ID" and "Gradient ID" of XAgg's figure 3, in the hosts' byte order, which costs XAgg least.
  */
@@ -47,6 +49,17 @@ struct bench_config {
 	__u32 clusters; /* aggregates, for XAgg */
 	__u32 workers;	/* per cluster */
 	__u64 checksum; /* last lane of a frame of cluster 0 that carries one update */
+};
+
+/* What the program that goes through whole rounds needs to know, in its rodata. */
+struct bench_rounds {
+	__u8 xagg;	/* XAgg's header, else a job's */
+	__u8 pad[3];
+	__u32 children; /* at most 32 */
+	__u32 chunks;	/* of the vector, each of which has a slot of its own */
+	__u32 pad2;
+	__u64 checksum; /* last lane of chunk 0 of one child */
+	__u8 head[BENCH_OLAF_PAYLOAD + 6]; /* what every contribution begins with, up to its lanes */
 };
 
 /* Two signed elements, one of them negative so that the borrow between them is exercised. */

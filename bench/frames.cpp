@@ -117,6 +117,20 @@ Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses
     return frame;
 }
 
+Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks) {
+    Frame frame = olaf_frame(0, 0);
+    auto *header = reinterpret_cast<olaf_header *>(&frame[BENCH_L4_END]);
+    header->type = OLAF_CONTRIBUTION;
+    header->cluster_be = htonl(job);
+    header->chunk_be = 0;
+    header->chunks_be = htonl(chunks);
+    header->generation_be = htonl(generation);
+    header->exponent_be = 0;
+    header->pool = 0;
+    header->zero = 0;
+    return frame;
+}
+
 bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers) {
     return {
         .xagg = xagg, .clusters = clusters, .workers = workers, .checksum = checksum(BENCH_LANES)};

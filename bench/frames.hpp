@@ -29,6 +29,9 @@ Frame with_udp_checksum(Frame olaf_frame);
 /// One gradient fragment of XAgg's.
 Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses = {});
 
+/// One CONTRIBUTION of rank 0 to chunk 0 of round 0 of a job whose vector has so many chunks.
+Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks);
+
 /// The last of `lanes` lanes of a frame of cluster 0; cluster c's is c more.
 std::uint64_t checksum(std::uint32_t lanes);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Folding lanes: the inner loop.
+ * Folding lanes, and writing them into a frame: the inner loops.
  *
  * One 64-bit add folds a whole lane of any integer format (protocol.md: linear
  * packing). Blocks of 16 are unrolled, with one bounds check a block; what is left is
@@ -23,6 +23,7 @@
 	op(8) op(9) op(10) op(11) op(12) op(13) op(14) op(15)
 
 #define OLAF_LANE_ADD(i) to[i] += from[i];
+#define OLAF_LANE_PUT(i) to[i] = from[i];
 
 /*
  * Lanes that are added straight from a frame. More don't lie in one piece, as a page has no room
@@ -38,11 +39,11 @@ static __always_inline __u32 olaf_linear_lanes(void)
 }
 
 /*
- * Defines NAME(to, from, end, lanes): adds `lanes` lanes, at most MOST. GUARD(bytes)
- * leaves the function when so many bytes at `from` aren't there; lanes in a frame need
+ * Defines NAME(to, from, end, lanes): does OP with `lanes` lanes, at most MOST. GUARD(bytes)
+ * leaves the function when so many bytes in the frame aren't there; lanes in a frame need
  * it for the verifier, lanes in a map value don't.
  */
-#define OLAF_DEFINE_LANES_ADD(NAME, GUARD, MOST)                                           \
+#define OLAF_DEFINE_LANES(NAME, OP, GUARD, MOST)                                           \
 	static __always_inline void NAME(__u64 *to, const __u64 *from, const void *end, \
 					 __u32 lanes)                                    \
 	{                                                                                \
@@ -53,7 +54,7 @@ static __always_inline __u32 olaf_linear_lanes(void)
 			if (done + OLAF_BLOCK > lanes)                                   \
 				break;                                                   \
 			GUARD(8 * OLAF_BLOCK)                                            \
-			OLAF_LANES_16(OLAF_LANE_ADD)                                     \
+			OLAF_LANES_16(OP)                                                \
 			to += OLAF_BLOCK;                                                \
 			from += OLAF_BLOCK;                                              \
 		}                                                                        \
@@ -61,21 +62,29 @@ static __always_inline __u32 olaf_linear_lanes(void)
 			if (done + i >= lanes)                                           \
 				break;                                                   \
 			GUARD(8)                                                         \
-			OLAF_LANE_ADD(0)                                                 \
+			OP(0)                                                            \
 			to++;                                                            \
 			from++;                                                          \
 		}                                                                        \
 	}
 
-#define OLAF_GUARD_FRAME(bytes)                         \
+#define OLAF_GUARD_FROM(bytes)                          \
 	if ((const void *)from + (bytes) > end)         \
+		return;
+#define OLAF_GUARD_TO(bytes)                            \
+	if ((const void *)to + (bytes) > end)           \
 		return;
 #define OLAF_GUARD_NONE(bytes)
 
 /* At most OLAF_MOST_LINEAR_LANES from the linear part of a frame, which ends at `end`. */
-OLAF_DEFINE_LANES_ADD(olaf_lanes_add_frame, OLAF_GUARD_FRAME, olaf_linear_lanes())
+OLAF_DEFINE_LANES(olaf_lanes_add_frame, OLAF_LANE_ADD, OLAF_GUARD_FROM, olaf_linear_lanes())
 /* From a map value. */
-OLAF_DEFINE_LANES_ADD(olaf_lanes_add, OLAF_GUARD_NONE, olaf_cfg.max_lanes)
+OLAF_DEFINE_LANES(olaf_lanes_add, OLAF_LANE_ADD, OLAF_GUARD_NONE, olaf_cfg.max_lanes)
+/*
+ * From a map value into the linear part of a frame, which ends at `end`, as many at most. The kernel's
+ * copying function takes longer for a usual frame: three calls to get there.
+ */
+OLAF_DEFINE_LANES(olaf_lanes_put, OLAF_LANE_PUT, OLAF_GUARD_TO, olaf_linear_lanes())
 
 /* Sum of the 32-bit halves, for an Internet checksum; can't overflow: 2 x 1,152 halves. */
 static __always_inline __u64 olaf_lanes_sum(const __u64 *from, __u32 lanes)

@@ -253,18 +253,14 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeti
 	return olaf_meet_done(ctx, t, which);
 }
 
-/* The contribution at hand. Returns enum olaf_round_act. A global function: verified once. */
-__noinline int olaf_contribute(struct xdp_md *ctx)
+/* The contribution at hand. Returns enum olaf_round_act. */
+static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arrival *a,
+					   struct olaf_round_message *m, struct olaf_job *job)
 {
-	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
+	struct olaf_meeting t = { .a = a, .m = m, .job = job };
 	__u32 flushes;
 	int act;
 
-	if (!t.a || !t.m)
-		return OLAF_ROUND_LEAVE;
-	t.job = olaf_job_at(t.m->job);
-	if (!t.job)
-		return OLAF_ROUND_LEAVE;
 	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
 	t.slot = olaf_round_slot_at(t.slot_index);
 	if (!t.slot)

@@ -10,56 +10,56 @@
 #include "bpf/rounds/down.bpf.h"
 #include "bpf/rounds/up.bpf.h"
 
-/* What a SYNC says of the job, of one moment. */
-struct olaf_sync {
-	__u32 status; /* enum olaf_control_status */
-	__u32 generation;
-	__u32 round;
-	__u32 chunk;
-	__u32 pool;
-	__u32 missing; /* children that haven't asked */
-	__u32 lowest; /* the first of them */
-	__u32 rank; /* of whom it is for */
-	__u64 stamp;
+/* What follows from a SYNC. */
+enum olaf_sync_act {
+	OLAF_SYNC_LEAVE = 0, /* nothing */
+	OLAF_SYNC_ANSWER = 1, /* the message at hand is the answer now: to the child m->rank */
+	OLAF_SYNC_UP = 2, /* it is this node's own question to its parent */
 };
 
-/* The job's part of an answer, or of a question to the parent. Under the job's lock. */
-static __always_inline void olaf_sync_read(const struct olaf_job *job, struct olaf_sync *sync)
+/*
+ * The job's part of an answer, or of a question to the parent, takes the message's place: m->chunks
+ * is how many haven't asked, and m->count the first of them. Under the job's lock.
+ */
+static __always_inline void olaf_sync_read(const struct olaf_job *job, struct olaf_round_message *m)
 {
-	sync->generation = job->generation;
-	sync->round = job->next_round;
-	sync->chunk = job->next_chunk;
-	sync->pool = job->pool;
-	sync->missing = olaf_job_runs(job) ? 0 : olaf_job_missing(job, &sync->lowest);
+	m->generation = job->generation;
+	m->round = job->next_round;
+	m->chunk = job->next_chunk;
+	m->pool = job->pool;
+	m->chunks = 0;
+	m->count = OLAF_NO_RANK;
+	if (!olaf_job_runs(job))
+		m->chunks = olaf_job_missing(job, &m->count);
 }
 
 static __always_inline void olaf_sync_say(struct olaf_header *header, const struct olaf_job *job,
-					  const struct olaf_sync *sync, __u32 flags, __u32 rank)
+					  const struct olaf_round_message *m, __u32 flags, __u32 rank)
 {
 	olaf_round_head(header, OLAF_CONTROL, flags, 0, job->setup.id, rank);
-	header->sequence_be = bpf_htonl(sync->round);
+	header->sequence_be = bpf_htonl(m->round);
 	header->action_be = bpf_htonl(OLAF_CONTROL_SYNC);
-	header->generated_ns_be = bpf_cpu_to_be64(sync->stamp);
-	header->chunk_be = bpf_htonl(sync->chunk);
-	header->missing_be = bpf_htonl(sync->missing);
-	header->generation_be = bpf_htonl(sync->generation);
-	header->status_be = bpf_htons(sync->status);
-	header->pool = sync->pool;
+	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
+	header->chunk_be = bpf_htonl(m->chunk);
+	header->missing_be = bpf_htonl(m->chunks);
+	header->generation_be = bpf_htonl(m->generation);
+	header->status_be = bpf_htons(m->exponent);
+	header->pool = m->pool;
 }
 
-/* The answer becomes the frame, to the child sync->rank. Returns enum olaf_round_act. */
+/* The answer becomes the frame, to the child m->rank. Returns enum olaf_round_act. */
 static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct olaf_arrival *a,
-					    const struct olaf_job *job, __u32 job_index,
-					    const struct olaf_sync *sync)
+					    const struct olaf_job *job,
+					    const struct olaf_round_message *m)
 {
-	__u32 rank = sync->status == OLAF_CONTROL_WAIT ? sync->lowest : sync->rank;
+	__u32 rank = m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank;
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_way way = {};
 	__u32 header_bytes;
 
-	if (!staged || !olaf_child_way(job_index, sync->rank, &way))
+	if (!staged || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_say(&staged->message, job, sync, OLAF_FLAG_ANSWER, rank);
+	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER, rank);
 	header_bytes = olaf_round_dress(staged, 0, 0, &way);
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_ROUND_LEAVE;
@@ -69,74 +69,90 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 
 /* This node asks its parent. Returns enum olaf_round_act. */
 static __always_inline int olaf_sync_up(struct xdp_md *ctx, const struct olaf_arrival *a,
-					const struct olaf_job *job, __u32 job_index,
-					const struct olaf_sync *sync)
+					const struct olaf_job *job,
+					const struct olaf_round_message *m)
 {
 	struct olaf_entry *staged = olaf_staging();
 
 	if (!staged)
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_say(&staged->message, job, sync, 0, job->setup.rank);
-	return olaf_up_put(ctx, a, job, job_index, staged, NULL, 0, 0);
+	olaf_sync_say(&staged->message, job, m, 0, job->setup.rank);
+	return olaf_up_put(ctx, a, job, m->job, staged, NULL, 0, 0);
 }
 
-/* A child's SYNC at hand. Returns enum olaf_round_act. */
-__noinline int olaf_sync_asked(struct xdp_md *ctx)
+/* A child's SYNC at hand. Returns enum olaf_sync_act. Its own stack ends before anything is written. */
+__noinline int olaf_sync_asked(void)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
-	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_sync sync = {};
 	struct olaf_child *child;
 	struct olaf_job *job;
-	int up;
+	int status, up;
 
-	if (!a || !m)
-		return OLAF_ROUND_LEAVE;
+	if (!m)
+		return OLAF_SYNC_LEAVE;
 	job = olaf_job_at(m->job);
 	child = olaf_child_at(m->job, m->rank);
 	if (!job || !child || !olaf_lock(&job->lock))
-		return OLAF_ROUND_LEAVE;
-	sync.status = olaf_sync_judge(job, child, m);
-	olaf_sync_read(job, &sync);
-	up = sync.status == OLAF_CONTROL_WAIT && !sync.missing;
-	sync.stamp = up ? job->stamp : m->generated_ns;
+		return OLAF_SYNC_LEAVE;
+	status = olaf_sync_judge(job, child, m);
+	olaf_sync_read(job, m);
+	up = status == OLAF_CONTROL_WAIT && !m->chunks;
+	if (up)
+		m->generated_ns = job->stamp;
 	olaf_unlock(&job->lock);
 	olaf_count_job(m->job, syncs);
-	sync.rank = m->rank;
+	m->exponent = status;
 	if (!up)
-		return olaf_sync_answer(ctx, a, job, m->job, &sync);
-	sync.status = 0;
-	sync.generation = *(volatile __u32 *)&job->parent_generation;
-	return olaf_sync_up(ctx, a, job, m->job, &sync);
+		return OLAF_SYNC_ANSWER;
+	m->exponent = 0;
+	m->generation = *(volatile __u32 *)&job->parent_generation;
+	return OLAF_SYNC_UP;
 }
 
-/* The parent's answer at hand. Returns enum olaf_round_act. */
-__noinline int olaf_sync_told(struct xdp_md *ctx)
+/* The parent's answer at hand. Returns enum olaf_sync_act. */
+__noinline int olaf_sync_told(void)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	__u32 missing, lowest;
+	struct olaf_child *child;
+	struct olaf_job *job;
+
+	if (!m)
+		return OLAF_SYNC_LEAVE;
+	missing = m->chunks;
+	lowest = m->rank;
+	job = olaf_job_at(m->job);
+	if (!job || !olaf_lock(&job->lock))
+		return OLAF_SYNC_LEAVE;
+	olaf_sync_answered(job, m);
+	olaf_sync_read(job, m);
+	m->exponent = olaf_job_runs(job) ? OLAF_CONTROL_DONE : OLAF_CONTROL_WAIT;
+	m->rank = job->asker;
+	child = olaf_child_at(m->job, m->rank);
+	m->generated_ns = child ? child->stamp : 0;
+	olaf_unlock(&job->lock);
+	/* Who is missing there, if all children are here. */
+	if (m->exponent == OLAF_CONTROL_WAIT && !m->chunks) {
+		m->chunks = missing;
+		m->count = lowest;
+	}
+	return OLAF_SYNC_ANSWER;
+}
+
+/* What a SYNC has come to becomes the frame. Returns enum olaf_round_act. */
+__noinline int olaf_sync_write(struct xdp_md *ctx, __u32 act)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_sync sync = {};
-	struct olaf_child *child;
 	struct olaf_job *job;
 
 	if (!a || !m)
 		return OLAF_ROUND_LEAVE;
 	job = olaf_job_at(m->job);
-	if (!job || !olaf_lock(&job->lock))
+	if (!job)
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_answered(job, m);
-	olaf_sync_read(job, &sync);
-	sync.status = olaf_job_runs(job) ? OLAF_CONTROL_DONE : OLAF_CONTROL_WAIT;
-	sync.rank = job->asker;
-	child = olaf_child_at(m->job, sync.rank);
-	sync.stamp = child ? child->stamp : 0;
-	olaf_unlock(&job->lock);
-	/* Who is missing there, if all children are here. */
-	if (sync.status == OLAF_CONTROL_WAIT && !sync.missing) {
-		sync.missing = m->chunks;
-		sync.lowest = m->rank;
-	}
-	return olaf_sync_answer(ctx, a, job, m->job, &sync);
+	return act == OLAF_SYNC_UP ? olaf_sync_up(ctx, a, job, m) :
+				     olaf_sync_answer(ctx, a, job, m);
 }
 
 /* The CONTROL message at hand, of a child's or the parent's. Returns enum olaf_round_act. */
@@ -144,17 +160,18 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 					const struct olaf_round_message *m,
 					const struct olaf_job *job)
 {
+	int act;
+
 	if (m->count != OLAF_CONTROL_SYNC) {
 		olaf_trouble_malformed(OLAF_MALFORMED_TYPE);
 		return OLAF_ROUND_LEAVE;
 	}
-	if (m->flags & OLAF_FLAG_ANSWER) {
-		if (olaf_is_from_parent(ctx, a, job))
-			return olaf_sync_told(ctx);
+	if ((m->flags & OLAF_FLAG_ANSWER) && !olaf_is_from_parent(ctx, a, job)) {
 		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;
 	}
-	return olaf_sync_asked(ctx);
+	act = m->flags & OLAF_FLAG_ANSWER ? olaf_sync_told() : olaf_sync_asked();
+	return act == OLAF_SYNC_LEAVE ? OLAF_ROUND_LEAVE : olaf_sync_write(ctx, act);
 }
 
 #endif /* OLAF_ROUND_CONTROL_BPF_H */

@@ -5,8 +5,7 @@
 #ifndef OLAF_JOB_IDS_BPF_H
 #define OLAF_JOB_IDS_BPF_H
 
-#include "bpf/config.bpf.h"
-#include "olaf/rounds.h"
+#include "bpf/rounds/jobs.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -21,6 +20,24 @@ static __always_inline __s32 olaf_job_find(__u32 id)
 	__u32 *index = bpf_map_lookup_elem(&olaf_job_ids, &id);
 
 	return index && *index < OLAF_MAX_JOBS ? (__s32)*index : -1;
+}
+
+/*
+ * The job with that id, or NULL: nearly always it is the one at *index, which this CPU saw last. Else
+ * *index becomes its own. A job that is being set or removed is in state NONE, and not taken so.
+ */
+static __always_inline struct olaf_job *olaf_job_of(__u32 id, __u32 *index)
+{
+	struct olaf_job *job = olaf_job_at(*index);
+	__s32 found;
+
+	if (job && *(volatile __u32 *)&job->state != OLAF_JOB_NONE && job->setup.id == id)
+		return job;
+	found = olaf_job_find(id);
+	if (found < 0)
+		return NULL;
+	*index = found;
+	return olaf_job_at(found);
 }
 
 #endif /* OLAF_JOB_IDS_BPF_H */

@@ -3,12 +3,15 @@
  * The line: results that wait for a frame to leave in, oldest first.
  *
  * Map olaf_lines: key OLAF_LINE_PLACES x setup.first_slot + place, value the index of a buffer. A
- * job's places are a ring, whose ends are in its struct olaf_line and under that lock. A buffer
- * joins when it becomes DONE. It leaves when nobody is owed its result any more; it may then be in
+ * job's places are a ring, whose ends are in its struct olaf_line. A buffer joins when it becomes
+ * DONE, under the line's lock. It leaves when nobody is owed its result any more; it may then be in
  * line twice, if it gave way to a newer chunk, and that does no harm. A result for which there was
  * no place is had by asking again.
  *
- * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once.
+ * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once. It
+ * needs no lock for that. Whoever sees that nobody is owed the head's result moves the head on, from
+ * the position that it looked at: so each position is passed once. Ends only ever count up. A place
+ * that was taken again between two looks names another buffer that is in line, which is as good.
  */
 #ifndef OLAF_ROUND_LINE_BPF_H
 #define OLAF_ROUND_LINE_BPF_H
@@ -30,6 +33,18 @@ struct olaf_delivery {
 	__u32 buffer; /* olaf_round_buffer_of() */
 	__u32 rank;
 };
+
+/* Places that were filled are seen behind the tail that tells of them. */
+static __always_inline void olaf_line_barrier(struct olaf_line *line)
+{
+#ifdef __TARGET_ARCH_x86
+	/* Loads stay in order here. */
+	(void)line;
+	asm volatile("" ::: "memory");
+#else
+	__sync_fetch_and_add(&line->tail, 0);
+#endif
+}
 
 static __always_inline __u32 olaf_line_length(const struct olaf_line *line)
 {
@@ -54,7 +69,7 @@ static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
 	place = olaf_line_place(job, job->line.tail);
 	if (place && olaf_line_length(&job->line) < OLAF_LINE_PLACES * job->setup.slots) {
 		*place = buffer;
-		*(volatile __u32 *)&job->line.tail += 1;
+		olaf_release_as(&job->line.tail, job->line.tail + 1);
 	}
 	olaf_unlock(&job->line.lock);
 }
@@ -132,42 +147,34 @@ static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
 	       *(volatile __u64 *)&buffer->owed.word[2] || *(volatile __u64 *)&buffer->owed.word[3];
 }
 
-/* Takes the next delivery of the line. Under its lock. Returns whether there was one. */
-static __always_inline int olaf_line_take(struct olaf_job *job, struct olaf_delivery *delivery)
+/* Takes the next delivery of the job's. Returns whether there is one, which is the caller's then. */
+static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
 {
 	struct olaf_line *line = &job->line;
 	struct olaf_round_slot *slot;
 	struct olaf_round_buffer *buffer;
-	__u32 *place, i;
+	__u32 *place, head, i;
 
 	for (i = 0; i < OLAF_LINE_LOOKS; i++) {
-		if (!olaf_line_length(line))
+		head = *(volatile __u32 *)&line->head;
+		if (head == *(volatile __u32 *)&line->tail)
 			return 0;
-		place = olaf_line_place(job, line->head);
-		slot = place ? olaf_round_slot_at(*place / OLAF_ROUND_BUFFERS) : NULL;
+		olaf_line_barrier(line);
+		place = olaf_line_place(job, head);
+		if (!place)
+			return 0;
+		delivery->buffer = *(volatile __u32 *)place;
+		slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
 		if (!slot)
 			return 0;
-		buffer = &slot->buffer[*place & 1];
-		delivery->buffer = *place;
+		buffer = &slot->buffer[delivery->buffer & 1];
 		delivery->rank = olaf_owed_take(buffer);
 		if (!olaf_owes(buffer))
-			*(volatile __u32 *)&line->head += 1;
+			__sync_val_compare_and_swap(&line->head, head, head + 1);
 		if (delivery->rank != OLAF_NO_RANK)
 			return 1;
 	}
 	return 0;
-}
-
-/* The next delivery of the job's. Returns whether there is one, which is the caller's then. */
-static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
-{
-	int taken;
-
-	if (!olaf_line_length(&job->line) || !olaf_lock(&job->line.lock))
-		return 0;
-	taken = olaf_line_take(job, delivery);
-	olaf_unlock(&job->line.lock);
-	return taken;
 }
 
 #endif /* OLAF_ROUND_LINE_BPF_H */

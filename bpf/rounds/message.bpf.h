@@ -15,7 +15,7 @@
 #include "bpf/troubles.bpf.h"
 
 struct olaf_round_message {
-	__u32 job; /* index of its job */
+	__u32 job; /* index of its job; it outlives the frame */
 	__u32 type; /* enum olaf_message_type */
 	__u32 flags; /* OLAF_FLAG_*, all of them */
 	__u32 rank; /* CONTRIBUTION, CONTROL: the sender's; RESULT: this node's at its parent */
@@ -26,7 +26,7 @@ struct olaf_round_message {
 	__u32 generation;
 	__s32 exponent; /* CONTROL: enum olaf_control_status */
 	__u32 pool;
-	__u32 pad;
+	__u32 tick; /* low bits of jiffies when the clock was last read; it outlives the frame */
 	__u64 generated_ns;
 };
 

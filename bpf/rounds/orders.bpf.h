@@ -77,8 +77,8 @@ static __always_inline int olaf_job_clear(__u32 index, struct olaf_job *job, __u
 	bpf_loop(OLAF_RANKS, olaf_forget_child, &walk, 0);
 	if (!olaf_lock(&job->line.lock))
 		return -EAGAIN;
-	job->line.head = 0;
-	job->line.tail = 0;
+	/* Both count up for ever: who takes a delivery right now mustn't move the head past the tail. */
+	*(volatile __u32 *)&job->line.head = job->line.tail;
 	olaf_unlock(&job->line.lock);
 	return walk.busy ? -EAGAIN : 0;
 }

@@ -7,24 +7,43 @@
 #define OLAF_ROUND_RIDE_BPF_H
 
 #include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/plain.bpf.h"
 #include "bpf/rounds/up.bpf.h"
 
 /* Deliveries that one frame tries: members that were never heard from can't be reached. */
 #define OLAF_RIDE_TRIES 4
 
+/* The result becomes the frame at hand. Returns enum olaf_written. Under its slot's lock. */
+static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf_arrival *a,
+				     const struct olaf_job *job, __u32 job_index,
+				     const struct olaf_round_buffer *buffer,
+				     const struct olaf_delivery *delivery)
+{
+	struct olaf_child *child = olaf_child_at(job_index, delivery->rank);
+	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
+	struct olaf_plain_way way;
+
+	if (!child || !lanes || !olaf_may_carry(a) || !olaf_plain_way(child, &way))
+		return olaf_result_write(ctx, delivery->buffer, delivery->rank);
+	return olaf_plain_put(ctx, a, job, delivery->rank, buffer, lanes, &way) ? OLAF_SPOILT :
+										OLAF_WRITTEN;
+}
+
 /*
  * Writes the delivery into the frame at hand. Returns enum olaf_written; what can't be delivered is
  * counted.
  */
-static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_job *job,
-					__u32 job_index, const struct olaf_delivery *delivery)
+static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_arrival *a,
+					const struct olaf_job *job, __u32 job_index, const struct olaf_delivery *delivery)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
+	struct olaf_round_buffer *buffer;
 	int written = OLAF_UNREACHABLE;
 
 	if (slot && olaf_lock(&slot->lock)) {
-		if (olaf_round_is_due(job, job_index, &slot->buffer[delivery->buffer & 1]))
-			written = olaf_result_write(ctx, delivery->buffer, delivery->rank);
+		buffer = &slot->buffer[delivery->buffer & 1];
+		if (olaf_round_is_due(job, job_index, buffer))
+			written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
 		olaf_unlock(&slot->lock);
 	}
 	if (written == OLAF_WRITTEN)
@@ -47,25 +66,18 @@ static __always_inline int olaf_line_is_long(const struct olaf_job *job,
 }
 
 /* Carries what the frame at hand can. Returns enum olaf_round_act. */
-__noinline int olaf_carry(struct xdp_md *ctx)
+static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arrival *a,
+				      const struct olaf_round_message *m, struct olaf_job *job)
 {
-	struct olaf_round_message *m = olaf_round_message_here();
-	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_delivery delivery = {};
-	struct olaf_job *job;
 	int i, written;
 
-	if (!a || !m)
-		return OLAF_ROUND_LEAVE;
-	job = olaf_job_at(m->job);
-	if (!job)
-		return OLAF_ROUND_LEAVE;
 	if (olaf_line_is_long(job, m))
-		return olaf_order_write(ctx, a, m->job, OLAF_ROUND_COPY);
+		return olaf_order_write(ctx, m->job, OLAF_ROUND_COPY);
 	for (i = 0; i < OLAF_RIDE_TRIES; i++) {
 		if (!olaf_line_next(job, &delivery))
 			return OLAF_ROUND_LEAVE;
-		written = olaf_deliver(ctx, job, m->job, &delivery);
+		written = olaf_deliver(ctx, a, job, m->job, &delivery);
 		if (written != OLAF_UNREACHABLE)
 			return written == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
 	}

@@ -19,18 +19,23 @@ enum olaf_round_act {
 	OLAF_ROUND_LEAVE = 3, /* nothing: it is dropped */
 };
 
-/* The frame becomes an order for TC. Returns enum olaf_round_act. */
-static __always_inline int olaf_order_write(struct xdp_md *ctx, const struct olaf_arrival *a,
-					    __u32 job, __u32 work)
+/*
+ * The frame becomes an order for TC. Returns enum olaf_round_act. A function by itself, because its
+ * order would lie on the stack of whatever else its callers call.
+ */
+__noinline int olaf_order_write(struct xdp_md *ctx, __u32 job, __u32 work)
 {
+	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_round_order order = {
 		.eth_proto_be = bpf_htons(ETH_P_IP),
 		.secret = OLAF_ROUND_SECRET(olaf_cfg.token_secret),
 		.job = job,
 		.work = work,
-		.partial = olaf_is_partial(a) ? a->update.header_bytes : 0,
 	};
 
+	if (!a)
+		return OLAF_ROUND_LEAVE;
+	order.partial = olaf_is_partial(a) ? a->update.header_bytes : 0;
 	if (bpf_xdp_store_bytes(ctx, OLAF_TOKEN_OFFSET, &order, sizeof(order)))
 		return OLAF_ROUND_LEAVE;
 	return OLAF_ROUND_TO_TC;
@@ -76,7 +81,7 @@ static __always_inline int olaf_up_put(struct xdp_md *ctx, const struct olaf_arr
 	__u32 header_bytes;
 
 	if (!olaf_parent_way(ctx, job, &way))
-		return olaf_order_write(ctx, a, job_index, OLAF_ROUND_ASK);
+		return olaf_order_write(ctx, job_index, OLAF_ROUND_ASK);
 	header_bytes = olaf_round_dress(staged, count, lanes_sum, &way);
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_ROUND_LEAVE;

@@ -75,8 +75,8 @@ enum olaf_job_state {
  * (olaf_round_buffer_of()), oldest first. A buffer that is in it owes its result to a member, or did.
  */
 struct olaf_line {
-	__u32 lock; /* guards the rest; taken inside a round slot's lock, never the other way round */
-	__u32 head; /* next place to serve; counts up, wraps */
+	__u32 lock; /* guards the tail; taken inside a round slot's lock, never the other way round */
+	__u32 head; /* next place to serve; counts up, wraps; by compare-and-swap */
 	__u32 tail; /* next place to fill */
 	__u32 pad;
 };

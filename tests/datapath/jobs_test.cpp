@@ -130,7 +130,7 @@ TEST_F(Jobs, SetLeavesNothingOfAnOlderJob) {
     EXPECT_EQ(set.halted | set.flushing | set.parent_generation, 0u);
     EXPECT_EQ(set.pool, 3u);
     EXPECT_EQ(set.stamp | set.turnaround_ns | set.asked.word[1], 0u);
-    EXPECT_EQ(set.line.head | set.line.tail, 0u);
+    EXPECT_EQ(set.line.head, set.line.tail);
     const auto forgotten = read<olaf_child>("olaf_children", olaf_child_index(job_index, 255));
     EXPECT_EQ(forgotten.member.family, 0);
     EXPECT_EQ(forgotten.member.sequence, 4u);

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Whole rounds in BPF_PROG_TEST_RUN: each run, the frame at hand becomes the next contribution,
+ * whatever the last run made of it, and the program under test is called with it.
+ *
+ * Children take turns at a chunk, then the next chunk is theirs, then the next round. XAgg and a
+ * job get the same stream, one after the other; this program's own cost is a row of its own.
+ *
+ * While `checking`, each contribution gets its lanes, and each result that a run left in the frame
+ * is compared with the sum and counted for the child that it is for. Otherwise a contribution
+ * brings the lanes that the frame has: additions take as long, whatever they add.
+ */
+#include <linux/bpf.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bench/frame.h"
+
+const volatile struct bench_rounds rounds;
+
+/* Key 0: the program under test. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} target SEC(".maps");
+
+/* One writer: the run's CPU, or user space between runs. */
+__u32 checking;
+__u32 next_child, next_chunk, next_round; /* of the next contribution */
+__u64 contributions; /* all that were made */
+__u64 wrong; /* results that aren't the sum */
+__u64 results[BENCH_MAX_CHILDREN]; /* for each child; XAgg: all in the first */
+
+static __always_inline __u64 lane_of(__u32 lane, __u32 of_chunk)
+{
+	if (lane == BENCH_LANES - 1)
+		return rounds.checksum + of_chunk;
+	return bench_lane(lane) + (lane ? 0 : of_chunk);
+}
+
+/* So many children's lane: XAgg adds its halves, without a carry from one to the other. */
+static __always_inline __u64 sum_of(__u64 lane)
+{
+	if (!rounds.xagg)
+		return rounds.children * lane;
+	return (__u64)(rounds.children * (__u32)(lane >> 32)) << 32 | (rounds.children * (__u32)lane);
+}
+
+/* Compares what the frame carries with the sum of a chunk. */
+static __always_inline void compare(const __u64 *lanes, __u32 of_chunk)
+{
+	__u32 i;
+
+	for (i = 0; i < BENCH_LANES; i++)
+		if (lanes[i] != sum_of(lane_of(i, of_chunk))) {
+			wrong++;
+			return;
+		}
+}
+
+/* The last run's result, if there is one in the frame. */
+static __always_inline void judge(const struct olaf_header *header, const __u64 *lanes)
+{
+	__u32 rank = bpf_ntohl(header->worker_be);
+
+	if (rounds.xagg) {
+		/* The frame of the last child leaves with the sum. */
+		if (contributions && !next_child) {
+			compare(lanes, next_chunk ? next_chunk - 1 : rounds.chunks - 1);
+			results[0]++;
+		}
+		return;
+	}
+	if (header->type != OLAF_RESULT)
+		return;
+	if (rank >= BENCH_MAX_CHILDREN || bpf_ntohl(header->count_be) != rounds.children) {
+		wrong++;
+		return;
+	}
+	compare(lanes, bpf_ntohl(header->chunk_be));
+	results[rank]++;
+}
+
+/* Whose contribution it is, and to what. */
+static __always_inline void name(void *header)
+{
+	struct xagg_header *xagg = header;
+	struct olaf_header *olaf = header;
+	__be16 *port_be = header - 8;
+
+	if (rounds.xagg) {
+		xagg->id = 1u << (next_child & 31);
+		xagg->idx = next_chunk;
+		return;
+	}
+	*port_be = bpf_htons(40000 + next_child); /* each child has its own, by which the node knows it */
+	olaf->worker_be = bpf_htonl(next_child);
+	olaf->sequence_be = bpf_htonl(next_round);
+	olaf->chunk_be = bpf_htonl(next_chunk);
+}
+
+/* What all contributions begin with: 50 or 90 bytes, so two are left behind the words. */
+static __always_inline void put_head(void *data, __u32 bytes)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i + 8 <= bytes; i += 8)
+		*(__u64 *)(data + i) = *(const volatile __u64 *)&rounds.head[i];
+	*(__u16 *)(data + i) = *(const volatile __u16 *)&rounds.head[i];
+}
+
+static __always_inline void next(void)
+{
+	contributions++;
+	if (++next_child < rounds.children)
+		return;
+	next_child = 0;
+	if (++next_chunk < rounds.chunks)
+		return;
+	next_chunk = 0;
+	next_round++;
+}
+
+SEC("xdp")
+int turns(struct xdp_md *ctx)
+{
+	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
+	__u32 head_bytes = rounds.xagg ? BENCH_XAGG_PAYLOAD : BENCH_OLAF_PAYLOAD;
+	__u64 *lanes = data + head_bytes;
+	__u32 i;
+
+	if ((void *)(lanes + BENCH_LANES) > data_end)
+		return XDP_ABORTED;
+	if (checking)
+		judge(data + BENCH_L4_END, lanes);
+	if (rounds.xagg)
+		put_head(data, BENCH_XAGG_PAYLOAD);
+	else
+		put_head(data, BENCH_OLAF_PAYLOAD);
+	name(data + BENCH_L4_END);
+	if (checking)
+		for (i = 0; i < BENCH_LANES; i++)
+			lanes[i] = lane_of(i, next_chunk);
+	next();
+	bpf_tail_call(ctx, &target, 0);
+	return XDP_ABORTED;
+}
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
