@@ -100,6 +100,46 @@ TEST_F(Forward, WithoutARouteAnUpdateWaits) {
     EXPECT_EQ(queue.totals().appended, 1u);
 }
 
+TEST_F(Forward, AHeadWithoutARouteRidesInNothing) {
+    append(ipv4().to(our_mac).target(99).carrying(Update{.cluster = 1})); // no neighbour
+    queue.link_free();
+    Frame other = ipv4().to(our_mac).target(2).carrying(Update{.cluster = 2});
+    EXPECT_EQ(queue.offer(other).verdict, XDP_DROP);
+    EXPECT_EQ(queue.waiting().size(), 2u);
+    EXPECT_EQ(queue.totals().updates_out, 0u);
+}
+
+TEST_F(Forward, WhatIsAddressedToThisHostGoesToItsStack) {
+    queue.link_free();
+    for (const auto &path : {ipv4(), ipv6()}) {
+        Frame mine = Path(path).to(our_mac).carrying(Update{.cluster = 1});
+        queue.own(mine);
+        auto ran = queue.offer(mine);
+        EXPECT_EQ(ran.verdict, XDP_PASS);
+        EXPECT_EQ(hex(ran.bytes), hex(mine.bytes));
+    }
+    EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_FOREIGN], 2u);
+    EXPECT_EQ(queue.totals().received, 0u);
+}
+
+/// Of a device on top of the queue's, as VRRP makes one.
+TEST_F(Forward, WhatComesToAnotherMacAddressOfThisHostIsRouted) {
+    const Mac another = {2, 0, 0, 0, 2, 9};
+    const auto offer = [&] {
+        queue.link_free();
+        return queue.offer(ipv4().to(another).target(2).carrying(Update{.cluster = 1}));
+    };
+    const auto bridged = offer().bytes;
+    EXPECT_EQ(hex(std::span(bridged).first(6)), hex(another)) << "bridged";
+    queue.own(another);
+    // Another frame comes between: what a CPU knows of the last MAC address holds for a moment.
+    queue.offer(ipv4().to(our_mac).target(2).carrying(Update{.cluster = 1}));
+    expect_sent(offer(),
+                ipv4().to(next_hop).from(egress).target(2).ttl(63).without_udp_checksum()
+                    .carrying(Update{.cluster = 1}).bytes,
+                XDP_REDIRECT);
+}
+
 class OneArmed : private InTestbed, public QueueTest {
   protected:
     OneArmed() : QueueTest([this] {

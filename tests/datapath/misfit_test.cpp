@@ -83,6 +83,16 @@ TEST_F(Misfit, EveryWordOfAnIPv6DestinationCounts) {
     }
 }
 
+/// The bytes of an IPv6 source address that stand where IPv4 has its destination.
+TEST_F(Misfit, IpVersionsThatLookAlikeDoNotFold) {
+    const Frame four = from(1);
+    Frame six = from(2, ipv6());
+    std::copy_n(&four.bytes[four.l3 + 16], 4, &six.bytes[six.l3 + 16]);
+    append(six);
+    append(four);
+    EXPECT_EQ(queue.waiting().size(), 2u);
+}
+
 TEST_F(Misfit, HeadersThatDoNotDecideTheWayOutMayDiffer) {
     append(from(1, ipv4().vlan(7)));
     consumes(from(2, ipv4().vlan(7).options(8).source(9).ttl(3).tos(4).source_port(9)), aggregated);

@@ -78,7 +78,7 @@ class TwoHops : public testing::TestWithParam<Case> {
                 .port = port};
     }
 
-    void attach() {
+    void attach(const std::string &rate) {
         std::vector<std::string> here{"--forward", "out"}, there{"--forward", "out"};
         if (GetParam().upstream) {
             here = {"--upstream", peer(2, 2).address};
@@ -87,14 +87,14 @@ class TwoHops : public testing::TestWithParam<Case> {
         here.insert(here.end(), {"--mode", GetParam().near_mode});
         there.insert(there.end(), {"--mode", GetParam().far_mode});
         for (auto *arguments : {&here, &there})
-            arguments->insert(arguments->end(), {"--rate", "3mbit", "--policy", "aggregate"});
+            arguments->insert(arguments->end(), {"--rate", rate, "--policy", "aggregate"});
         near.attach(here);
         far.attach(there);
     }
 };
 
 TEST_P(TwoHops, EveryUpdateArrivesWithARightChecksum) {
-    attach();
+    attach("3mbit");
     const UdpSocket from(worker, peer(0, 1, 0)), to(server, peer(1, 2));
     Collector collector(to);
     const auto updates = random_updates(400, 5, 20, 61);
@@ -132,6 +132,30 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"RoutedNative4", 4, false, true, "native", "native"},
                     Case{"UpstreamNative6", 6, true, true, "native", "native"}),
     [](const auto &info) { return std::string(info.param.name); });
+
+class TwoFastHops : public TwoHops {};
+
+/// So fast that nearly every frame finds a departure due.
+TEST_P(TwoFastHops, NoDepartureRidesInAFrameWhoseChecksumIsPartial) {
+    attach("30mbit");
+    const UdpSocket from(worker, peer(0, 1, 0)), to(server, peer(1, 2));
+    Collector collector(to);
+    const auto updates = random_updates(3000, 5, 20, 62);
+    for (const auto &update : updates)
+        from.send(update, GetParam().upstream ? peer(0, 2) : peer(1, 2));
+    collector.await(updates.size());
+    EXPECT_EQ(near.status()["departed_riding"], 0u);
+    EXPECT_EQ(near.status()["updates_out"], updates.size());
+    for (const char *counter : {"UdpInCsumErrors", "Udp6InCsumErrors", "UdpInErrors"})
+        EXPECT_EQ(server.snmp(counter), 0u) << counter;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TwoFastHops,
+                         testing::Values(Case{"Routed4", 4, false, true, "skb", "native"},
+                                         Case{"Routed6", 6, false, true, "skb", "native"},
+                                         Case{"Upstream4", 4, true, true, "skb", "native"},
+                                         Case{"Upstream6", 6, true, true, "skb", "native"}),
+                         [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
 } // namespace olaf::test

@@ -183,5 +183,24 @@ TEST(VlanBesideUnseen, NoUntaggedUpdateGetsATag) {
     }
 }
 
+/// Nor does it let a program ask the driver. Attach says so in both modes, with the remedy.
+TEST(VlanBesideUnseen, AttachSaysSo) {
+    Testbed bed{{.worker = {.tx_vlan = true}}};
+    const auto said = [&](const std::string &mode) {
+        const auto attach = run({"unshare", "--mount", "sh", "-c",
+                                 "mount --bind /dev/null /sys/kernel/btf/vmlinux && exec " OLAF_BINARY
+                                 " --netns " + bed.host.name() + " attach in --local --mode " + mode});
+        EXPECT_EQ(attach.status, 0) << attach.err;
+        bed.olaf.detach();
+        return attach.err;
+    };
+    for (const auto *mode : {"native", "skb"}) {
+        const auto text = said(mode);
+        EXPECT_TRUE(text.contains("in: VLAN tags that aren't among a frame's bytes can't be seen"))
+            << text;
+        EXPECT_TRUE(text.contains("ethtool -K PEER txvlan off on in's peer")) << text;
+    }
+}
+
 } // namespace
 } // namespace olaf::test
