@@ -30,7 +30,10 @@ class Verdicts : public testing::Test {
     }
     /// The verdict, also of a queue that is dead: then status fails.
     [[nodiscard]] Status status() const {
-        return {nlohmann::json::parse(bed->olaf({"--json", "status", "in"}).out)};
+        const auto asked = bed->olaf({"--json", "status", "in"});
+        if (asked.out.empty())
+            throw std::runtime_error("olaf status: " + asked.err);
+        return {nlohmann::json::parse(asked.out)};
     }
     /// Until status says so, as JSON; then text and doctor say it too.
     void expect(const std::string &state, const std::string &text) {
