@@ -169,7 +169,8 @@ TEST_F(Verdicts, ForgetAtAResetWhatWasBefore) {
     ASSERT_EQ(bed->olaf({"reset", "in"}).status, 0);
     EXPECT_EQ(line().find("in: idle: "), 0u) << line();
     EXPECT_TRUE(status().json.at("verdict").at("besides").empty());
-    send(1, 5000); // within the gap: the kernel's spell goes on, and what is told begins with the reset
+    // Within the gap: the kernel's spell goes on, and what is told begins with the reset.
+    send(1, 5000);
     expect("impaired", "1 of 1 messages refused");
     const auto since = status().json.at("verdict").at("since_ns").get<std::uint64_t>();
     EXPECT_LE(since, monotonic_ns() - before);
