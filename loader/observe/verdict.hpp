@@ -38,8 +38,8 @@ struct QueueVerdict {
     std::vector<Finding> besides; ///< what else there is to know, the worst first
 };
 
-/// Counters are those since attach or `olaf reset`: a loss of less than one in a hundred is told of,
-/// and doesn't make a queue impaired. Nor does one that hasn't happened for a minute.
+/// Counters are those since attach or `olaf reset`: a loss of less than one in a hundred is told
+/// of, and doesn't make a queue impaired. Nor does one that hasn't happened for a minute.
 QueueVerdict judge(const Attachment &attachment, const QueueReading &reading,
                    const HostState &host);
 

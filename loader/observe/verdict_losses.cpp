@@ -19,7 +19,7 @@ Health health_of(std::uint64_t lost, std::uint64_t all) {
                                                                      : Health::working;
 }
 
-/// What befell `lost` of `all`, with when it did. What hasn't happened for a minute matters no more.
+/// What befell `lost` of `all`, and when. What hasn't happened for a minute matters no more.
 Finding trouble(const Evidence &evidence, olaf_trouble kind, std::uint64_t lost, std::uint64_t all,
                 std::string text, std::string remedy) {
     Finding finding{health_of(lost, all), std::move(text), {}, std::move(remedy)};

@@ -17,7 +17,7 @@ constexpr std::uint64_t second = 1'000'000'000;
 
 class Spell : public QueueTest {
   protected:
-    /// One of each kind that a whole frame can be refused for.
+    // A frame of each kind of trouble.
     void refuse() { queue.offer(ipv4().carrying(Update{.cluster = 99})); }
     void malform() { queue.offer(ipv4().carrying(Update{.cluster = 1, .count = 0})); }
     void leave_alone() {
@@ -51,12 +51,15 @@ TEST_F(Spell, NothingIsNotedWhereAllGoesWell) {
     queue.offer(frame); // passes
     append(frame);
     queue.offer(frame); // replaces
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 2, .reward = 5})); // folds
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 3, .reward = 1})); // its rule drops it
+    // The first folds, the second's reward is too low.
+    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 2, .reward = 5}));
+    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 3, .reward = 1}));
     queue.link_free();
     queue.offer(ipv4().carrying(Update{.cluster = 2})); // carries the head away
     queue.offer(ipv4().carrying(Ack{.cluster = 1}));    // other traffic
     EXPECT_EQ(queue.totals().passed_through, 1u);
+    EXPECT_EQ(queue.totals().replaced, 1u);
+    EXPECT_EQ(queue.totals().aggregated, 1u);
     EXPECT_EQ(queue.totals().dropped_reward, 1u);
     EXPECT_EQ(queue.totals().departed_riding, 1u);
     EXPECT_EQ(troubles(), Troubles{});
@@ -68,8 +71,8 @@ TEST_F(Spell, EachTroubleIsNotedAsItself) {
     malform();
     EXPECT_EQ(troubles(), (Troubles{OLAF_TROUBLE_MALFORMED, OLAF_TROUBLE_NOT_ALLOWED}));
     leave_alone();
-    EXPECT_EQ(troubles(), (Troubles{OLAF_TROUBLE_MALFORMED, OLAF_TROUBLE_NOT_ALLOWED,
-                                    OLAF_TROUBLE_BYPASSED}));
+    EXPECT_EQ(troubles(),
+              (Troubles{OLAF_TROUBLE_MALFORMED, OLAF_TROUBLE_NOT_ALLOWED, OLAF_TROUBLE_BYPASSED}));
     fill();
     drop();
     EXPECT_EQ(queue.totals().dropped_full, 1u);
@@ -92,7 +95,6 @@ TEST_F(Spell, AMisfitAndALockThatIsHeldAreDroppedToo) {
     slot.lock = 1;
     bpf_map_update_elem(queue.queue().map_fd("olaf_slots"), &index, &slot, BPF_ANY);
     queue.link_busy();
-    queue.set_link(UINT64_MAX / 2, UINT64_MAX / 2);
     queue.offer(ipv4().carrying(Update{.cluster = 1}));
     EXPECT_EQ(queue.counters().dropped_contended, 1u);
     EXPECT_EQ(troubles(), Troubles{OLAF_TROUBLE_DROPPED});

@@ -32,7 +32,8 @@ inline std::vector<olaf_spell> copies_of(const Harness &queue, olaf_trouble trou
 
 /// Every CPU is as if it had noted that.
 inline void set_spell(const Harness &queue, olaf_trouble trouble, const olaf_spell &spell) {
-    const std::vector<olaf_spell> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()), spell);
+    const std::vector<olaf_spell> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()),
+                                         spell);
     const std::uint32_t key = trouble;
     if (bpf_map_update_elem(queue.queue().map_fd("olaf_spells"), &key, copies.data(), BPF_ANY) != 0)
         throw std::runtime_error("write olaf_spells");

@@ -30,7 +30,10 @@ class Verdicts : public testing::Test {
     }
     /// The verdict, also of a queue that is dead: then status fails.
     [[nodiscard]] Status status() const {
-        return {nlohmann::json::parse(bed->olaf({"--json", "status", "in"}).out)};
+        const auto asked = bed->olaf({"--json", "status", "in"});
+        if (asked.out.empty())
+            throw std::runtime_error("olaf status: " + asked.err);
+        return {nlohmann::json::parse(asked.out)};
     }
     /// Until status says so, as JSON; then text and doctor say it too.
     void expect(const std::string &state, const std::string &text) {
@@ -166,7 +169,8 @@ TEST_F(Verdicts, ForgetAtAResetWhatWasBefore) {
     ASSERT_EQ(bed->olaf({"reset", "in"}).status, 0);
     EXPECT_EQ(line().find("in: idle: "), 0u) << line();
     EXPECT_TRUE(status().json.at("verdict").at("besides").empty());
-    send(1, 5000); // within the gap: the kernel's spell goes on, and what is told begins with the reset
+    // Within the gap: the kernel's spell goes on, and what is told begins with the reset.
+    send(1, 5000);
     expect("impaired", "1 of 1 messages refused");
     const auto since = status().json.at("verdict").at("since_ns").get<std::uint64_t>();
     EXPECT_LE(since, monotonic_ns() - before);

@@ -18,7 +18,8 @@ constexpr olaf_spell noted(std::uint64_t began, std::uint64_t last) {
     return {.last_ns = last * second, .began_ns = began * second};
 }
 
-void expect_joined(std::initializer_list<olaf_spell> cpus, std::uint64_t began, std::uint64_t last) {
+void expect_joined(std::initializer_list<olaf_spell> cpus, std::uint64_t began,
+                   std::uint64_t last) {
     const auto spell = joined(std::vector(cpus));
     ASSERT_TRUE(spell);
     EXPECT_EQ(spell->began_ns, began * second);

@@ -30,8 +30,9 @@ TEST(Verdict, ATroubleThatHasEndedIsToldWithHowLongAgoItWas) {
     scene.expect(Health::impaired, "231 of 462 messages refused", "larger --max-clusters");
     scene.expect_since(40);
     EXPECT_EQ(scene.verdict().first.last_ns, 25 * second);
-    EXPECT_EQ(verdict_line(scene.verdict().first),
-              "impaired: 231 of 462 messages refused: cluster id 1024 or above; the last one 25.0s ago");
+    EXPECT_EQ(
+        verdict_line(scene.verdict().first),
+        "impaired: 231 of 462 messages refused: cluster id 1024 or above; the last one 25.0s ago");
 }
 
 TEST(Verdict, ATroubleGoesOnUntilTheGapIsOver) {
