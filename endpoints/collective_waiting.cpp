@@ -114,9 +114,10 @@ Result<bool> Collective::Impl::leave(std::optional<std::chrono::nanoseconds> tim
             static_cast<void>(take_ended(number));
             return std::unexpected(waited.error());
         }
-        // Missed, or without somebody: then it says nothing about all.
+        // Missed, or without somebody: then it says nothing about all. Of a job that takes any
+        // contributions only the count says so.
         const auto farewell = take_ended(number);
-        known = farewell && farewell->partial == 0;
+        known = farewell && farewell->partial == 0 && farewell->least_count >= options_.workers;
     }
     left_ = true;
     broken_ = Error{.operation = "sum vectors of",

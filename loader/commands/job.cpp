@@ -8,9 +8,11 @@
 
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
+#include "loader/attachment/bridging.hpp"
 #include "loader/attachment/own_addresses.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/clock.hpp"
+#include "loader/host/device.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/route.hpp"
 
@@ -100,17 +102,42 @@ Result<std::uint32_t> place_slots(const Jobs &jobs, const JobOptions &options) {
                             options.pool));
 }
 
+/// Whether the node can send to its parent: out of the queue's device, which is all that its
+/// programs do, and by the kernel's routes, which tell programs nothing where forwarding is off.
+Result<void> check_way_to_parent(const Route &route, std::uint32_t ifindex,
+                                 const JobOptions &options) {
+    const auto refuse = [&](std::string hint, std::string reason) {
+        return fail("send sums to", endpoint_text(*options.parent), 0, std::move(hint),
+                    std::move(reason));
+    };
+    if (route.local)
+        return refuse("name another host, or leave --parent out: then this node is the root",
+                      "the address is this host's own");
+    if (route.ifindex != ifindex) {
+        const auto other = find_device(route.ifindex);
+        return refuse(fmt::format("route it by {0}, or set the job on a queue of the device that "
+                                  "leads to both children and parent",
+                                  options.device),
+                      fmt::format("it is behind {}, and a node sends by its own device, {}",
+                                  other ? other->name : "another device", options.device));
+    }
+    const auto family = options.parent->address.family;
+    if (!routes_by(options.device, family))
+        return refuse(routing_remedy(options.device, family),
+                      fmt::format("forwarding is off on {}, so the kernel answers programs no route",
+                                  options.device));
+    return {};
+}
+
 /// This host's address towards the parent.
-Result<void> find_parent(olaf_job_setup &setup, const JobOptions &options) {
+Result<void> find_parent(olaf_job_setup &setup, const Jobs &jobs, const JobOptions &options) {
     if (!options.parent)
         return {};
     const auto route = route_to(options.parent->address);
     if (!route)
         return std::unexpected(route.error());
-    if (route->local)
-        return fail("send sums to", endpoint_text(*options.parent), 0,
-                    "name another host, or leave --parent out: then this node is the root",
-                    "the address is this host's own");
+    if (auto way = check_way_to_parent(*route, jobs.config().ifindex, options); !way)
+        return way;
     std::ranges::copy(route->source.words_be, setup.source_addr_be);
     wake_neighbour(*options.parent);
     return {};
@@ -144,7 +171,7 @@ Result<olaf_job_order> plan_set(const Jobs &jobs, const JobOptions &options) {
     if (!first)
         return std::unexpected(first.error());
     setup->first_slot = *first;
-    if (auto found = find_parent(*setup, options); !found)
+    if (auto found = find_parent(*setup, jobs, options); !found)
         return std::unexpected(found.error());
     const auto index = free_index(jobs, options);
     if (!index)

@@ -135,8 +135,30 @@ TEST_F(Job, IsRefusedWhereItDoesNotFit) {
     EXPECT_NE(usage.err.find("a power of two"), std::string::npos) << usage.err;
 }
 
+TEST_F(Job, RefusesAParentThatItCouldNeverSendTo) {
+    bed.attach({"--round-slots", "64"});
+    bed.host.ip("link add elsewhere type veth peer name beyond\n"
+                "link set elsewhere up\n"
+                "address add 192.0.2.1/24 dev elsewhere\n");
+    const auto below = [](const std::string &parent) {
+        return setting("7", {"--parent", parent, "--rank", "0", "--max-count", "8"});
+    };
+    refuses("set", below("192.0.2.9"),
+            {"send sums to 192.0.2.9", "it is behind elsewhere", "its own device, in"});
+    bed.host.sysctl("ipv4/conf/in/forwarding", "0");
+    bed.host.sysctl("ipv6/conf/in/forwarding", "0");
+    refuses("set", below("10.0.0.1"),
+            {"forwarding is off on in", "sysctl net.ipv4.conf.in.forwarding=1"});
+    refuses("set", below("[fd00::1]"),
+            {"forwarding is off on in", "sysctl net.ipv6.conf.in.forwarding=1"});
+    EXPECT_EQ(jobs(), Json::array());
+    bed.host.sysctl("ipv6/conf/in/forwarding", "1");
+    must("set", below("[fd00::1]"));
+}
+
 TEST_F(Job, KnowsItsParent) {
     bed.attach({"--round-slots", "64"});
+    bed.host.sysctl("ipv4/conf/in/forwarding", "1");
     must("set", setting("7", {"--parent", "10.0.0.1:7000", "--rank", "3", "--max-count", "8"}));
     const auto one = jobs()[0];
     EXPECT_EQ(one["role"], "node");

@@ -180,6 +180,7 @@ TEST(SavedTest, RulesAndRegisteredWorkersAreThereAgain) {
 
 TEST(SavedTest, JobsAreThereAgain) {
     Testbed bed{{.way = Way::local}};
+    bed.host.sysctl("ipv4/conf/in/forwarding", "1"); // for the parent
     const auto found = parts(
         bed, "$olaf attach in --local --max-lanes 16 --round-slots 128 >/dev/null\n"
              "$olaf job set in 8 --children 3 --lanes 16 --member 2=10.0.0.1\n"

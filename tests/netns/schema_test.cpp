@@ -88,6 +88,7 @@ class SchemaOfJobs : public Schema {
 };
 
 TEST_F(SchemaOfJobs, ListAndStatus) {
+    bed.host.sysctl("ipv4/conf/in/forwarding", "1"); // for the parent
     bed.attach({"--round-slots", "128"});
     EXPECT_EQ(wrong("job", says({"job", "list", "in"})), ""); // none
     says({"job", "set", "in", "7", "--children", "2", "--lanes", "16", "--member", "1=10.0.0.1"});

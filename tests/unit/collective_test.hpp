@@ -15,7 +15,7 @@ struct Job {
 
     std::uint32_t workers;
     CollectiveOptions options;
-    RoundServer server;
+    LoopbackNode server;
 
     explicit Job(std::uint32_t number, double loss = 0, CollectiveOptions common = {},
                  std::uint8_t pool = 3)

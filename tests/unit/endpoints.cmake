@@ -31,6 +31,7 @@ add_executable(
   collective_test.cpp
   round_child_test.cpp
   round_message_test.cpp
+  round_weights_test.cpp
 )
 target_include_directories(olaf_collective_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
 target_link_libraries(

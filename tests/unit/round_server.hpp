@@ -18,15 +18,15 @@
 
 namespace olaf::test {
 
-class RoundServer {
+class LoopbackNode {
   public:
-    RoundServer(const model::RoundSetup &setup, const model::RoundShape &shape, double loss = 0)
+    LoopbackNode(const model::RoundSetup &setup, const model::RoundShape &shape, double loss = 0)
         : setup_(setup), shape_(shape), loss_(loss), node_(setup, 17),
           socket_(Address::resolve("127.0.0.1", 0).value()), address_(socket_.address()),
           thread_([this] { serve(); }) {}
-    RoundServer(const RoundServer &) = delete;
-    RoundServer &operator=(const RoundServer &) = delete;
-    ~RoundServer() {
+    LoopbackNode(const LoopbackNode &) = delete;
+    LoopbackNode &operator=(const LoopbackNode &) = delete;
+    ~LoopbackNode() {
         stop_ = true;
         RawSocket(Address::resolve("127.0.0.1", 0).value()).send({}, address_);
         thread_.join();
