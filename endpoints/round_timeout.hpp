@@ -12,8 +12,8 @@ class RoundTimeout {
   public:
     using Time = std::chrono::nanoseconds;
 
-    static constexpr Time kFirst = std::chrono::milliseconds(2);
-    static constexpr Time kLeast = std::chrono::microseconds(300);
+    static constexpr Time kFirst = std::chrono::milliseconds(5);
+    static constexpr Time kLeast = std::chrono::milliseconds(3);
     static constexpr Time kMost = std::chrono::milliseconds(200);
 
     /// A result came for what was sent once (Karn: others don't say which sending it answers).
