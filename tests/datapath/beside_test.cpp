@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include "queue_test.hpp"
+#include "testbed.hpp"
 
 using namespace olaf::test;
 
@@ -20,44 +21,51 @@ olaf::DatapathConfig generic() {
     return config;
 }
 
-/// On one CPU: notes are kept by CPU.
-class Beside : public QueueTest {
-  protected:
-    Beside() : QueueTest(generic()) {
-        CPU_ZERO(&before_);
+/// Notes are kept by CPU: the calling thread stays on one.
+class OnOneCpu {
+  public:
+    OnOneCpu() {
         sched_getaffinity(0, sizeof before_, &before_);
         cpu_set_t one;
         CPU_ZERO(&one);
         CPU_SET(sched_getcpu(), &one);
         sched_setaffinity(0, sizeof one, &one);
     }
-    ~Beside() override { sched_setaffinity(0, sizeof before_, &before_); }
+    OnOneCpu(const OnOneCpu &) = delete;
+    OnOneCpu &operator=(const OnOneCpu &) = delete;
+    ~OnOneCpu() { sched_setaffinity(0, sizeof before_, &before_); }
 
-    /// The tracepoint's note for the next frame.
-    void note(std::uint32_t says) {
-        // Values of a per-CPU map are eight bytes apart.
-        const std::vector<std::uint64_t> values(
-            static_cast<std::size_t>(libbpf_num_possible_cpus()), says);
-        const std::uint32_t zero = 0;
-        ASSERT_EQ(
-            bpf_map_update_elem(queue.queue().map_fd("olaf_beside"), &zero, values.data(), BPF_ANY),
-            0);
-    }
-    /// An update of cluster 1 is due, another frame comes. Did it take the first one along?
-    bool rides() {
+  private:
+    cpu_set_t before_{};
+};
+
+/// The tracepoint's note for the next frame.
+void note(const Harness &queue, std::uint32_t says) {
+    // Values of a per-CPU map are eight bytes apart.
+    const std::vector<std::uint64_t> values(static_cast<std::size_t>(libbpf_num_possible_cpus()),
+                                            says);
+    const std::uint32_t zero = 0;
+    const int map = queue.queue().map_fd("olaf_beside");
+    ASSERT_EQ(bpf_map_update_elem(map, &zero, values.data(), BPF_ANY), 0);
+}
+
+class Beside : public QueueTest {
+  protected:
+    Beside() : QueueTest(generic()) {}
+
+    void note(std::uint32_t says) { ::note(queue, says); }
+    /// An update of cluster 1 is due, a frame with that note comes. Did it take the update along?
+    bool rides_beside(std::uint32_t says) {
         queue.reset();
         note(known);
         append(ipv4().carrying(Update{.cluster = 1}));
         queue.link_free();
-        note(next_);
+        note(says);
         queue.offer(ipv4().carrying(Update{.cluster = 2}));
         return queue.totals().departed_riding == 1;
     }
 
-    std::uint32_t next_ = 0;
-
-  private:
-    cpu_set_t before_{};
+    OnOneCpu cpu;
 };
 
 TEST_F(Beside, ATagThatIsNotAmongTheBytesBypasses) {
@@ -81,12 +89,39 @@ TEST_F(Beside, ANoteIsOfOneFrameAlone) {
 }
 
 TEST_F(Beside, NoDepartureRidesInAFrameThatMayHaveATagOrAPartialChecksum) {
-    next_ = known;
-    EXPECT_TRUE(rides());
-    next_ = 0; // nobody knows: it may have a tag
-    EXPECT_FALSE(rides());
-    next_ = known | partial;
-    EXPECT_FALSE(rides());
+    EXPECT_TRUE(rides_beside(known));
+    EXPECT_FALSE(rides_beside(0)); // nobody knows: it may have a tag
+    EXPECT_FALSE(rides_beside(known | partial));
 }
+
+/// Whether the output device finishes checksums.
+class BesideForwarding : private InTestbed,
+                         public QueueTest,
+                         public testing::WithParamInterface<bool> {
+  protected:
+    BesideForwarding()
+        : QueueTest([this] {
+              auto config = generic();
+              config.deliver = OLAF_DELIVER_FORWARD;
+              config.ifindex = net.far;
+              config.egress_ifindex = net.near;
+              config.output_sums = GetParam();
+              return config;
+          }()) {}
+
+    OnOneCpu cpu;
+};
+
+TEST_P(BesideForwarding, APartialChecksumPassesOnlyWhereTheOutputFinishesIt) {
+    queue.link_free();
+    ::note(queue, known | partial);
+    const auto verdict = queue.offer(ipv4().carrying(Update{.cluster = 1})).verdict;
+    EXPECT_EQ(verdict == XDP_REDIRECT, GetParam());
+    EXPECT_EQ(queue.waiting().size(), GetParam() ? 0u : 1u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Output, BesideForwarding, testing::Bool(), [](const auto &info) {
+    return info.param ? "WithOffload" : "WithoutOffload";
+});
 
 } // namespace

@@ -63,14 +63,6 @@ void Harness::own(const Frame &frame) {
         throw std::system_error(errno, std::generic_category(), "write olaf_own");
 }
 
-void Harness::own(const Mac &mac) {
-    olaf_own_mac key{};
-    std::ranges::copy(mac, key.mac);
-    const std::uint32_t unused = 0;
-    if (bpf_map_update_elem(queue_.map_fd("olaf_own_macs"), &key, &unused, BPF_ANY) != 0)
-        throw std::system_error(errno, std::generic_category(), "write olaf_own_macs");
-}
-
 template <class T> T Harness::read(const char *map, std::uint32_t key) const {
     T value{};
     lookup(queue_.map_fd(map), key, &value);

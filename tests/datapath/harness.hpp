@@ -53,8 +53,6 @@ class Harness {
 
     /// The address that the frame goes to is this host's.
     void own(const Frame &frame);
-    /// So is the MAC address, from the next test of a frame on that is for another than the last.
-    void own(const Mac &mac);
 
     /// A frame on its way out of the queue's device.
     Ran leave(const Frame &frame) { return leave(frame.bytes); }
