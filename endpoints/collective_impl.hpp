@@ -69,7 +69,7 @@ class Collective::Impl : private RoundVectors {
 
     void begin_anew();
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
-    Result<void> send_all();
+    Result<void> send_all(bool again);
     Result<std::size_t> receive();
     template <class Done> Result<void> progress_until(Done done);
     Result<void> give_up(std::string what, int code = 0,
