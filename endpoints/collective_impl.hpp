@@ -74,7 +74,7 @@ class Collective::Impl : private RoundVectors {
 
     void begin_anew();
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
-    Result<void> send_all();
+    Result<void> send_all(bool again);
     Result<std::size_t> receive();
     // How to wait for something.
     struct Waiting {

@@ -43,8 +43,8 @@ CollectiveStats Collective::Impl::stats() const {
     return sum;
 }
 
-// All that the child has to send now.
-Result<void> Collective::Impl::send_all() {
+// All that the child has to send now; `again`: what is overdue, too.
+Result<void> Collective::Impl::send_all(bool again) {
     std::array<olaf_header, kBatch> headers;
     std::array<std::array<iovec, 2>, kBatch> parts;
     std::array<mmsghdr, kBatch> messages;
@@ -52,7 +52,7 @@ Result<void> Collective::Impl::send_all() {
     for (;;) {
         std::size_t count = 0;
         while (count < kBatch) {
-            const auto sending = child_->next(now(), tai);
+            const auto sending = child_->next(now(), tai, again);
             if (!sending)
                 break;
             headers[count] = sending->header;
@@ -99,11 +99,13 @@ Result<void> Collective::Impl::poll() {
     for (std::size_t i = 0; i < kMostBatches; i++) {
         if (broken_)
             return std::unexpected(*broken_);
-        if (auto sent = send_all(); !sent)
-            return sent;
         const auto received = receive();
         if (!received)
             return give_up(received.error().message());
+        // A worker that didn't run for a while finds what is overdue in its socket, most of the time.
+        const bool is_empty = *received < batch_.size();
+        if (auto sent = send_all(is_empty); !sent)
+            return sent;
         while (!vectors_.empty() && vectors_.front().left == 0) {
             Vector &vector = vectors_.front();
             if (vector.missed == 0)
@@ -120,7 +122,7 @@ Result<void> Collective::Impl::poll() {
         if (child_->failure())
             return give_up(child_->failure()->reason, 0,
                            child_->failure()->hint + ", and join() again, at every worker");
-        if (*received < batch_.size())
+        if (is_empty)
             break;
     }
     return {};

@@ -30,8 +30,6 @@ Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
             return polled;
         if (done())
             return {};
-        if (auto sent = send_all(); !sent) // what the last results made possible
-            return sent;
         const RoundChild::Time time = now();
         if (child_->is_running())
             roll_call = RoundChild::kNever; // all are there

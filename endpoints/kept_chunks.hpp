@@ -22,6 +22,7 @@ struct KeptChunk {
     bool delivered = false; ///< its result was handed on, whenever that was
     unsigned sendings = 0;  ///< in this generation
     std::chrono::nanoseconds sent{0};
+    std::chrono::nanoseconds taken{0}; ///< from the first sending to the result; 0: known already
     std::vector<std::uint64_t> lanes = {};
 };
 

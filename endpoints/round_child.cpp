@@ -130,7 +130,8 @@ std::optional<RoundChild::Sending> RoundChild::send_again(Time now) {
     return contribution(position, now, last);
 }
 
-std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_ns) {
+std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_ns,
+                                                    bool again) {
     if (failure_)
         return {};
     if (state_ == State::strange && (joining_ || has_next()))
@@ -139,8 +140,8 @@ std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_n
         return send_sync(now, tai_ns);
     if (state_ != State::running)
         return {};
-    if (auto again = send_again(now))
-        return again;
+    if (auto repeated = again ? send_again(now) : std::nullopt)
+        return repeated;
     if (may_send_next())
         return send_next(now);
     return {};

@@ -92,8 +92,9 @@ class RoundChild {
         std::span<const std::uint64_t> lanes; ///< as long as nothing is taken
     };
     /// A message to be sent to the node now. To be asked again until there is none.
-    /// `tai_ns`: CLOCK_TAI.
-    [[nodiscard]] std::optional<Sending> next(Time now, std::int64_t tai_ns);
+    /// `tai_ns`: CLOCK_TAI. `again`: false while answers may have arrived that weren't taken yet;
+    /// then nothing is sent a second time.
+    [[nodiscard]] std::optional<Sending> next(Time now, std::int64_t tai_ns, bool again = true);
     /// When next() has something even if nothing arrives; kNever if it hasn't.
     [[nodiscard]] Time wakes_at() const;
 
@@ -155,6 +156,7 @@ class RoundChild {
     Decoded<void> take_stale(const RoundResult &stale);
     void fail_for_chunks(std::uint32_t mine, const RoundResult &result);
     [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
+    void learn_from_twin(KeptChunk &kept);
     void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
               Time now);
     void move_on();

@@ -45,6 +45,8 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
     if (failure_ || state_ != State::running || result.generation != generation_ || !position ||
         kept_[*position].held) {
         stats_.unasked++;
+        if (position && result.generation == generation_)
+            learn_from_twin(kept_[*position]);
         return {};
     }
     if (kept_[*position].chunks != result.chunks) {
@@ -70,14 +72,25 @@ void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) 
               "all members must sum vectors of the same size, in the same order");
 }
 
+// A chunk that was sent twice got two answers: nothing was lost, and the first result was the first
+// sending's. Where these aren't counted, the time follows the fast answers alone, and what is slow
+// is repeated for ever.
+void RoundChild::learn_from_twin(KeptChunk &kept) {
+    if (kept.held && kept.taken > Time(0))
+        timeout_.measured(kept.taken);
+    kept.taken = Time(0);
+}
+
 void RoundChild::hold(Position position, const RoundResult &result,
                       std::span<const std::uint64_t> lanes, Time now) {
     KeptChunk &kept = kept_[position];
     kept.held = true;
-    if (kept.sendings == 1)
+    if (kept.sendings == 1) {
         timeout_.measured(std::max(now - kept.sent, Time(1)));
-    else if (kept.sendings > 1)
+    } else if (kept.sendings > 1) {
         timeout_.ambiguous(kept.sendings);
+        kept.taken = now - kept.sent;
+    }
     last_progress_ = now;
     if (!kept.delivered) {
         kept.delivered = true;

@@ -119,6 +119,7 @@ void RoundChild::begin_at(const JobSync &answer) {
     for (Position position = kept_.begin(); position < kept_.end(); position++) {
         kept_[position].held = position < *begin; // nobody needs what is before
         kept_[position].sendings = 0;
+        kept_[position].taken = Time(0);
     }
 }
 

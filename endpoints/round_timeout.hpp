@@ -13,10 +13,12 @@ class RoundTimeout {
     using Time = std::chrono::nanoseconds;
 
     static constexpr Time kFirst = std::chrono::milliseconds(5);
+    /// What lies behind it is loss, not a scheduler: members that share CPUs take turns of 3 ms.
     static constexpr Time kLeast = std::chrono::milliseconds(3);
     static constexpr Time kMost = std::chrono::milliseconds(200);
 
-    /// A result came for what was sent once (Karn: others don't say which sending it answers).
+    /// A result came for what was sent once (Karn: others don't say which sending it answers), or
+    /// for a first sending, as the second one has got an answer of its own.
     void measured(Time turnaround) {
         if (smoothed_ == Time(0)) {
             smoothed_ = turnaround;

@@ -15,9 +15,9 @@
 
 /* The result becomes the frame at hand. Returns enum olaf_written. Under its slot's lock. */
 static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf_arrival *a,
-				     const struct olaf_job *job, __u32 job_index,
-				     const struct olaf_round_buffer *buffer,
-				     const struct olaf_delivery *delivery)
+					   const struct olaf_job *job, __u32 job_index,
+					   const struct olaf_round_buffer *buffer,
+					   const struct olaf_delivery *delivery)
 {
 	struct olaf_child *child = olaf_child_at(job_index, delivery->rank);
 	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
@@ -34,7 +34,8 @@ static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf
  * counted.
  */
 static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_arrival *a,
-					const struct olaf_job *job, __u32 job_index, const struct olaf_delivery *delivery)
+					const struct olaf_job *job, __u32 job_index,
+					const struct olaf_delivery *delivery)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
 	struct olaf_round_buffer *buffer;
