@@ -36,9 +36,8 @@ Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
                                std::to_string(quiet / std::chrono::milliseconds(1)) +
                                " ms; missing: " + child_->missing(time),
                            ETIMEDOUT, waiting.hint);
-        const RoundChild::Time end =
-            std::min(waiting.timeout - quiet,
-                     std::max(RoundChild::Time(0), child_->wakes_at() - time));
+        const RoundChild::Time end = std::min(
+            waiting.timeout - quiet, std::max(RoundChild::Time(0), child_->wakes_at() - time));
         if (waiting.sleep.before)
             waiting.sleep.before();
         const auto ready = socket_.readable_within(
