@@ -73,8 +73,8 @@ class RoundChild {
     /// Queues the next vector, of `chunks` > 0 chunks, and returns its round. Chunk c >= lag is
     /// packed only once chunk c - lag of the same vector was taken.
     std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns);
-    /// Queues the farewell (docs/rounds.md, "Leaving") as a vector of one chunk. Nothing may be added
-    /// after it.
+    /// Queues the farewell (docs/rounds.md, "Leaving") as a vector of one chunk. Nothing may be
+    /// added after it.
     std::uint32_t add_farewell(std::int64_t generated_ns);
     /// The round that the next add() returns.
     [[nodiscard]] std::uint32_t next_round() const { return next_round_; }

@@ -127,7 +127,8 @@ void RoundRoot::complete(Buffer &buffer, Slot &slot) {
         total = earlier->total;
         buffer.lanes = earlier->lanes;
     } else {
-        const auto data = std::span(buffer.lanes).first(options_.lanes - (options_.checksum ? 1 : 0));
+        const auto data =
+            std::span(buffer.lanes).first(options_.lanes - (options_.checksum ? 1 : 0));
         buffer.state = State::free; // if this throws, all send it again
         user_->answer(total, data);
         if (options_.checksum)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The root of a job (docs/rounds.md), without sockets and clocks: sums what children contribute, and
-// lets a function of its user answer. round_root.cpp adds up, round_root_sync.cpp agrees.
+// The root of a job (docs/rounds.md), without sockets and clocks: sums what children contribute,
+// and lets a function of its user answer. round_root.cpp adds up, round_root_sync.cpp agrees.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include <olaf/rounds.h>
 #include <olaf/round_server.hpp>
+#include <olaf/rounds.h>
 
 #include "round_message.hpp"
 
@@ -31,7 +31,8 @@ class RoundRootUser {
     virtual ~RoundRootUser() = default;
     /// Whether a vector of so many chunks may be summed.
     [[nodiscard]] virtual bool takes(std::uint32_t chunks) const = 0;
-    /// Puts the answer in place of the sum, and may change its exponent. `lanes` without the checksum.
+    /// Puts the answer in place of the sum, and may change its exponent. `lanes` without the
+    /// checksum.
     virtual void answer(RoundTotal &total, std::span<std::uint64_t> lanes) = 0;
     virtual void send(std::uint32_t rank, const olaf_header &header,
                       std::span<const std::uint64_t> lanes) = 0;

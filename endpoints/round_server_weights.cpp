@@ -31,7 +31,8 @@ std::int16_t RoundServer::Impl::exponent_for(std::uint32_t number, std::int16_t 
         return kNotFinite;
     if (contributed == kAllZero && own == kAllZero)
         return kAllZero;
-    const int sum = contributed == kAllZero ? own : contributed + std::bit_width(options_.workers - 1);
+    const int sum =
+        contributed == kAllZero ? own : contributed + std::bit_width(options_.workers - 1);
     return static_cast<std::int16_t>(std::max<int>(sum, own) + 1);
 }
 
@@ -67,8 +68,7 @@ void RoundServer::Impl::answer_piece(const RoundTotal &total, std::uint32_t numb
                .partial = total.partial,
                .generated_ns = total.generated_ns},
               weights);
-        counts_.clipped +=
-            pack_block(options_.format, options_.workers, exponent, weights, used);
+        counts_.clipped += pack_block(options_.format, options_.workers, exponent, weights, used);
     }
     if (told != exponents_.end())
         exponents_.erase(told); // not before the rule, which may throw

@@ -9,6 +9,7 @@ namespace olaf::python {
 void bind_codec(pybind11::module_ &module);
 void bind_collective_records(pybind11::module_ &module);
 void bind_collective(pybind11::module_ &module);
+void bind_round_server(pybind11::module_ &module);
 void bind_transmission(pybind11::module_ &module);
 void bind_feedback(pybind11::module_ &module);
 void bind_worker(pybind11::module_ &module);

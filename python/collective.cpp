@@ -11,6 +11,7 @@
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "guarded.hpp"
+#include "round_format.hpp"
 #include "waiting.hpp"
 
 namespace py = pybind11;
@@ -34,13 +35,6 @@ struct Sum {
     Collective::Operation operation;
 };
 
-Format format_named(const std::string &text) {
-    for (const Format format : {Format::i32x2, Format::i16x4, Format::i64x1})
-        if (name(format) == text)
-            return format;
-    throw py::value_error("the format must be 'i32x2', 'i16x4' or 'i64x1', not '" + text + "'");
-}
-
 // Ctrl-C gets through while a call waits.
 bool interrupted() {
     const py::gil_scoped_acquire acquired;
@@ -61,7 +55,7 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
                                  .workers = workers,
-                                 .format = format_named(format),
+                                 .format = round_format(format),
                                  .checksum = checksum,
                                  .mtu = mtu,
                                  .lanes = lanes,

@@ -13,6 +13,7 @@ PYBIND11_MODULE(_olaf, module) {
     olaf::python::bind_codec(module);
     olaf::python::bind_collective_records(module);
     olaf::python::bind_collective(module);
+    olaf::python::bind_round_server(module);
     olaf::python::bind_transmission(module);
     olaf::python::bind_feedback(module);
     olaf::python::bind_worker(module);

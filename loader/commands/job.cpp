@@ -57,13 +57,13 @@ Result<Jobs> open_jobs(const JobOptions &options, bool to_change) {
     if (jobs.config().round_slots == 0) {
         if (!to_change)
             return jobs;
-        return fail("set up jobs on", options.device, 0,
-                    fmt::format("olaf detach {}, then attach it with --round-slots N",
-                                options.device),
-                    "it was attached without slots for them");
+        return fail(
+            "set up jobs on", options.device, 0,
+            fmt::format("olaf detach {}, then attach it with --round-slots N", options.device),
+            "it was attached without slots for them");
     }
-    for (const auto *name : {"olaf_jobs", "olaf_children", "olaf_job_counters", "olaf_round_slots",
-                             "olaf_job_desk"}) {
+    for (const auto *name :
+         {"olaf_jobs", "olaf_children", "olaf_job_counters", "olaf_round_slots", "olaf_job_desk"}) {
         auto fd = open_map(jobs.attachment, name);
         if (!fd)
             return std::unexpected(fd.error());
@@ -73,8 +73,7 @@ Result<Jobs> open_jobs(const JobOptions &options, bool to_change) {
     if (!program)
         return std::unexpected(program.error());
     jobs.program = std::move(*program);
-    auto all = read_jobs(jobs.config(),
-                         [&](const char *name) { return jobs.maps.at(name).get(); });
+    auto all = read_jobs(jobs.config(), [&](const char *name) { return jobs.maps.at(name).get(); });
     if (!all)
         return std::unexpected(all.error());
     jobs.all = std::move(*all);
@@ -123,9 +122,10 @@ Result<void> check_way_to_parent(const Route &route, std::uint32_t ifindex,
     }
     const auto family = options.parent->address.family;
     if (!routes_by(options.device, family))
-        return refuse(routing_remedy(options.device, family),
-                      fmt::format("forwarding is off on {}, so the kernel answers programs no route",
-                                  options.device));
+        return refuse(
+            routing_remedy(options.device, family),
+            fmt::format("forwarding is off on {}, so the kernel answers programs no route",
+                        options.device));
     return {};
 }
 

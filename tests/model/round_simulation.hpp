@@ -32,8 +32,8 @@ struct RoundWorld {
     BrokenRules broken = {};
     bool leaves = false;         ///< workers stop after their vectors, with a farewell
     bool leaves_at_once = false; ///< without one: a broken rule
-    bool never_again = false;  ///< workers send nothing again
-    unsigned wider_window = 0; ///< workers believe in a p that is larger by so much
+    bool never_again = false;    ///< workers send nothing again
+    unsigned wider_window = 0;   ///< workers believe in a p that is larger by so much
 };
 
 /// A schedule for a seed, of any kind that must end with exact sums.

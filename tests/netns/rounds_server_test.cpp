@@ -50,18 +50,17 @@ class RoundsServer : public testing::Test {
     /// Behind the node's device, where its workers are, too.
     RoundServer server(std::atomic<unsigned> &calls) const {
         const Inside inside(bed.worker);
-        auto made = RoundServer::make(
-            {.bind = Address::resolve("10.0.0.1", port).value(),
-             .job = rounds_job,
-             .children = 1,
-             .workers = workers,
-             .lanes = lanes},
-            std::vector<float>(elements, 1.0F),
-            [&calls](const RoundSum &sum, std::span<float> weights) {
-                calls++;
-                EXPECT_EQ(sum.count, workers);
-                learn(sum.sum, weights);
-            });
+        auto made = RoundServer::make({.bind = Address::resolve("10.0.0.1", port).value(),
+                                       .job = rounds_job,
+                                       .children = 1,
+                                       .workers = workers,
+                                       .lanes = lanes},
+                                      std::vector<float>(elements, 1.0F),
+                                      [&calls](const RoundSum &sum, std::span<float> weights) {
+                                          calls++;
+                                          EXPECT_EQ(sum.count, workers);
+                                          learn(sum.sum, weights);
+                                      });
         if (!made)
             throw std::runtime_error(made.error().message());
         return std::move(*made);

@@ -195,9 +195,10 @@ TEST(SavedTest, JobsAreThereAgain) {
                  "$olaf job remove in 8; $olaf job halt in 7\n" +
                  job_service() + "\n$olaf --json job list in; $olaf detach in >/dev/null\n");
     ASSERT_EQ(found.size(), 3u);
-    EXPECT_EQ(found[0], "ATTACH=\"--local --max-lanes 16 --round-slots 128\"\n"
-                        "JOBS=\"7 --children 2 --lanes 9 --pool 8 --max-count 6 --parent "
-                        "10.0.0.1:6523 --rank 5; 8 --children 3 --lanes 16 --member 2=10.0.0.1\"\n");
+    EXPECT_EQ(found[0],
+              "ATTACH=\"--local --max-lanes 16 --round-slots 128\"\n"
+              "JOBS=\"7 --children 2 --lanes 9 --pool 8 --max-count 6 --parent "
+              "10.0.0.1:6523 --rank 5; 8 --children 3 --lanes 16 --member 2=10.0.0.1\"\n");
     EXPECT_EQ(found[1], found[0]);
     const auto jobs = Json::parse(found[2]);
     ASSERT_EQ(jobs.size(), 2u) << found[2];

@@ -9,7 +9,7 @@
 int main(int count, char **arguments) {
     const auto workers = static_cast<std::uint32_t>(count > 1 ? std::atoi(arguments[1]) : 1);
     const olaf::test::LoopbackNode server({.children = workers, .max_count = workers, .pool = 4},
-                                         {.job = 5});
+                                          {.job = 5});
     std::puts(server.address().text().c_str());
     std::fflush(stdout);
     while (std::getchar() != EOF) {

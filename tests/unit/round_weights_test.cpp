@@ -22,23 +22,23 @@ class Weights {
     explicit Weights(Address bind = Address::resolve("127.0.0.1", 0).value(),
                      std::vector<float> begin = std::vector<float>(kElements, 1.0F),
                      std::chrono::nanoseconds member_timeout = kSoon, unsigned throws_at = 0)
-        : server_(RoundServer::make({.bind = bind,
-                                     .job = kJob,
-                                     .children = kWorkers,
-                                     .workers = kWorkers,
-                                     .lanes = 9,
-                                     .ahead = 4,
-                                     .pool = 4,
-                                     .member_timeout = member_timeout},
-                                    std::move(begin),
-                                    [this, throws_at](const RoundSum &sum,
-                                                      std::span<float> weights) {
-                                        if (++calls_ == throws_at)
-                                            throw std::runtime_error("as asked for");
-                                        for (std::size_t i = 0; i < weights.size(); i++)
-                                            weights[i] += sum.sum[i];
-                                    })
-                      .value()),
+        : server_(
+              RoundServer::make({.bind = bind,
+                                 .job = kJob,
+                                 .children = kWorkers,
+                                 .workers = kWorkers,
+                                 .lanes = 9,
+                                 .ahead = 4,
+                                 .pool = 4,
+                                 .member_timeout = member_timeout},
+                                std::move(begin),
+                                [this, throws_at](const RoundSum &sum, std::span<float> weights) {
+                                    if (++calls_ == throws_at)
+                                        throw std::runtime_error("as asked for");
+                                    for (std::size_t i = 0; i < weights.size(); i++)
+                                        weights[i] += sum.sum[i];
+                                })
+                  .value()),
           thread_([this](const std::stop_token &stop) {
               try {
                   const auto served = server_.serve(stop);
@@ -81,9 +81,9 @@ Collective worker(const Address &server, std::uint32_t rank) {
 std::vector<float> given(std::uint32_t rank, unsigned round) {
     std::vector<float> vector(kElements);
     for (std::size_t i = 0; i < kElements; i++)
-        vector[i] = static_cast<float>((static_cast<int>(i) * 7 + static_cast<int>(rank + round)) %
-                                       100) -
-                    50.0F;
+        vector[i] =
+            static_cast<float>((static_cast<int>(i) * 7 + static_cast<int>(rank + round)) % 100) -
+            50.0F;
     return vector;
 }
 
@@ -126,7 +126,8 @@ TEST(RoundServer, AnswersTheWeightsThatItsRuleMakesOfSums) {
     EXPECT_EQ(stats.clipped + stats.not_finite + stats.rejected.total(), 0U);
 }
 
-// It dies in the middle of a round, and is begun again with the weights of before: from a file, say.
+// It dies in the middle of a round, and is begun again with the weights of before: from a file,
+// say.
 TEST(RoundServer, ThatIsRestartedGetsTheRoundThatWasUnderWayOnceMore) {
     auto first = std::make_unique<Weights>(Address::resolve("127.0.0.1", 0).value(),
                                            weights_after(0), kSoon, 5 * 10 + 4);
@@ -147,30 +148,29 @@ TEST(RoundServer, ThatIsRestartedGetsTheRoundThatWasUnderWayOnceMore) {
 }
 
 TEST(RoundServer, WhoseRuleThrewCallsItAgain) {
-    auto server = RoundServer::make({.bind = Address::resolve("127.0.0.1", 0).value(),
-                                     .job = kJob,
-                                     .workers = 1,
-                                     .lanes = 9},
-                                    {3.0F},
-                                    [calls = 0](const RoundSum &sum, std::span<float> weights) mutable {
-                                        if (++calls == 1)
-                                            throw std::runtime_error("as asked for");
-                                        weights[0] += sum.sum[0];
-                                    })
-                      .value();
+    auto server =
+        RoundServer::make({.bind = Address::resolve("127.0.0.1", 0).value(),
+                           .job = kJob,
+                           .workers = 1,
+                           .lanes = 9},
+                          {3.0F},
+                          [calls = 0](const RoundSum &sum, std::span<float> weights) mutable {
+                              if (++calls == 1)
+                                  throw std::runtime_error("as asked for");
+                              weights[0] += sum.sum[0];
+                          })
+            .value();
     std::jthread worker([&] {
-        auto collective = Collective::make({.node = server.local_address().value(),
-                                            .job = kJob,
-                                            .workers = 1,
-                                            .lanes = 9})
-                              .value();
+        auto collective =
+            Collective::make(
+                {.node = server.local_address().value(), .job = kJob, .workers = 1, .lanes = 9})
+                .value();
         float weight = 1.0F;
         const auto report = collective.allreduce(std::span(&weight, 1));
         ASSERT_TRUE(report) << report.error().message();
         EXPECT_EQ(weight, 4.0F);
     });
-    EXPECT_THROW(
-        while (true) ASSERT_TRUE(server.receive(kSoon)), std::runtime_error);
+    EXPECT_THROW(while (true) ASSERT_TRUE(server.receive(kSoon)), std::runtime_error);
     while (server.stats().answered < 2)
         ASSERT_TRUE(server.receive(kSoon));
 }
@@ -224,10 +224,8 @@ TEST(RoundServer, LetsItsRuleSeeNoSumThatIsNotFinite) {
 }
 
 TEST(RoundServer, MistakesOfTheCallerAreErrors) {
-    const RoundServerOptions good = {.bind = Address::resolve("127.0.0.1", 0).value(),
-                                     .job = kJob,
-                                     .workers = 1,
-                                     .lanes = 9};
+    const RoundServerOptions good = {
+        .bind = Address::resolve("127.0.0.1", 0).value(), .job = kJob, .workers = 1, .lanes = 9};
     const RoundRule rule = [](const RoundSum &, std::span<float>) {};
     EXPECT_TRUE(RoundServer::make(good, {1.0F}, rule));
     const auto refused = [&](auto change, const std::string &why) {

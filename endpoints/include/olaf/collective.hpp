@@ -100,10 +100,10 @@ class Collective {
     [[nodiscard]] Result<void> join();
 
     /// Waits until no other worker can need this one, even if a node is restarted: until all
-    /// workers have all their sums, and have called leave(), too. Waits for vectors under way first.
-    /// False if that can't be known, because a threshold or deadline left somebody out of it. Fails
-    /// after `timeout` without news (default: options.timeout) and says who is missing; this
-    /// worker then has all its sums, but another may not. After it, only join() is possible.
+    /// workers have all their sums, and have called leave(), too. Waits for vectors under way
+    /// first. False if that can't be known, because a threshold or deadline left somebody out of
+    /// it. Fails after `timeout` without news (default: options.timeout) and says who is missing;
+    /// this worker then has all its sums, but another may not. After it, only join() is possible.
     [[nodiscard]] Result<bool> leave();
     [[nodiscard]] Result<bool> leave(std::chrono::nanoseconds timeout);
 
@@ -115,7 +115,8 @@ class Collective {
         /// The same for threads that share a Collective, each of whose calls is under one lock.
         /// `lock`, held, is released while this sleeps: std::unique_lock or the like.
         template <class Lock> [[nodiscard]] Result<SumReport> wait(Lock &lock) {
-            return wait_with({.before = [&lock] { lock.unlock(); }, .after = [&lock] { lock.lock(); }});
+            return wait_with(
+                {.before = [&lock] { lock.unlock(); }, .after = [&lock] { lock.lock(); }});
         }
         /// Whether wait() returns at once.
         [[nodiscard]] bool done() const;

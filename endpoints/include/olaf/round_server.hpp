@@ -19,11 +19,11 @@ namespace olaf {
 /// The sum of one chunk's elements over all workers.
 struct RoundSum {
     std::uint32_t round = 0;
-    std::size_t begin = 0;          ///< the first of the elements, in the weights
-    std::span<const float> sum;     ///< of the workers' vectors
-    std::uint32_t count = 0;        ///< workers in it
-    bool partial = false;           ///< fewer than all (a node's threshold or deadline)
-    std::int64_t generated_ns = 0;  ///< CLOCK_TAI of the newest
+    std::size_t begin = 0;         ///< the first of the elements, in the weights
+    std::span<const float> sum;    ///< of the workers' vectors
+    std::uint32_t count = 0;       ///< workers in it
+    bool partial = false;          ///< fewer than all (a node's threshold or deadline)
+    std::int64_t generated_ns = 0; ///< CLOCK_TAI of the newest
 };
 
 /// Changes these elements' weights. What they are then is the answer to all workers. What it throws
@@ -65,27 +65,28 @@ struct RoundServerStats {
 /// and not the sum, in place of each worker's vector. Not thread-safe; nothing moves on but in its
 /// calls.
 ///
-/// A rule is called once for each chunk of each round, in any order of chunks, but for each chunk in
-/// the order of rounds. What comes again gets the same answer, also when a node below was restarted
-/// and its members begin anew. A server that was restarted has forgotten its answers: all begin again
-/// with the first chunk of the oldest round that any worker lacks a part of, and its rule sees that
-/// round whole. Workers keep 2 · 2^pool chunks for it: where a vector has more (pieces, and `ahead`
-/// of them), allreduce() fails at the workers, which then join() again.
+/// A rule is called once for each chunk of each round, in any order of chunks, but for each chunk
+/// in the order of rounds. What comes again gets the same answer, also when a node below was
+/// restarted and its members begin anew. A server that was restarted has forgotten its answers: all
+/// begin again with the first chunk of the oldest round that any worker lacks a part of, and its
+/// rule sees that round whole. Workers keep 2 · 2^pool chunks for it: where a vector has more
+/// (pieces, and `ahead` of them), allreduce() fails at the workers, which then join() again.
 ///
 /// Weights travel with the exponent of their chunk. So a worker's gradients in that chunk are exact
 /// to 2^-(29 - ⌈log2 workers⌉) of twice its largest weight (i32x2): finer than float32 can
 /// change that weight, with up to 32 workers.
 class RoundServer {
   public:
-    /// `weights` are those to begin with. Fails if an option is wrong or the socket can't be opened.
+    /// `weights` are those to begin with. Fails if an option is wrong or the socket can't be
+    /// opened.
     [[nodiscard]] static Result<RoundServer> make(const RoundServerOptions &options,
                                                   std::vector<float> weights, RoundRule rule);
     RoundServer(RoundServer &&) noexcept;
     RoundServer &operator=(RoundServer &&) noexcept;
     ~RoundServer();
 
-    /// Waits for datagrams, at most `timeout`, and handles one batch of them. Returns how many; 0 if
-    /// the time was over. Fails only if the socket does.
+    /// Waits for datagrams, at most `timeout`, and handles one batch of them. Returns how many; 0
+    /// if the time was over. Fails only if the socket does.
     [[nodiscard]] Result<std::size_t> receive(std::chrono::nanoseconds timeout);
     /// receive() until asked to stop, which it notices within 100 ms.
     [[nodiscard]] Result<void> serve(const std::stop_token &stop);

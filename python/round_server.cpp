@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <olaf/round_server.hpp>
+
+#include <atomic>
+
+#include <pybind11/numpy.h>
+#include <pybind11/stl.h>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "errors.hpp"
+#include "guarded.hpp"
+#include "record.hpp"
+#include "round_format.hpp"
+#include "waiting.hpp"
+
+namespace py = pybind11;
+
+namespace olaf::python {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How soon serve() notices stop().
+constexpr auto kNotice = std::chrono::milliseconds(100);
+
+struct Handle : Guarded<RoundServer> {
+    explicit Handle(RoundServer server) : Guarded(std::move(server)) {}
+    std::atomic<bool> stop = false;
+};
+
+/// A sum as a rule in Python sees it. Its arrays are views of the server's memory.
+struct Sum {
+    RoundSum sum;
+    Floats gradient;
+    Floats weights;
+};
+
+// `sum.weights += step` ends with an assignment of the same array.
+void set_weights(Sum &sum, const py::object &weights) {
+    if (!weights.is(sum.weights))
+        py::module_::import("numpy").attr("copyto")(sum.weights, weights);
+}
+
+// What the function raises passes through RoundServer::receive() as an error_already_set. The
+// handle owns the rule, so it is there when the rule runs.
+RoundRule rule_from(const py::function &function, std::shared_ptr<Handle *> handle) {
+    // The last copy may go without the GIL.
+    const std::shared_ptr<py::function> held(new py::function(function), [](py::function *last) {
+        const py::gil_scoped_acquire acquired;
+        delete last;
+    });
+    return [held, handle](const RoundSum &sum, std::span<float> weights) {
+        const py::gil_scoped_acquire acquired;
+        const py::object self = py::cast(*handle, py::return_value_policy::reference);
+        (*held)(Sum{sum, read_only_view(sum.sum, self), writable_view(weights, self)});
+    };
+}
+
+std::unique_ptr<Handle> make(const std::string &bind, std::uint32_t job, const py::object &weights,
+                             const py::function &rule, std::uint32_t workers, std::uint16_t lanes,
+                             std::uint32_t children, const std::string &format, bool checksum,
+                             std::uint32_t ahead, std::uint8_t pool) {
+    const Floats floats = as_floats(weights, "the weights");
+    const auto elements = elements_of(floats);
+    RoundServerOptions options = {.job = job,
+                                  .children = children,
+                                  .workers = workers,
+                                  .format = round_format(format),
+                                  .checksum = checksum,
+                                  .lanes = lanes,
+                                  .ahead = ahead,
+                                  .pool = pool};
+    std::vector<float> begin(elements.begin(), elements.end());
+    const auto self = std::make_shared<Handle *>(nullptr);
+    RoundRule calls = rule_from(rule, self);
+    auto made = [&]() -> Result<RoundServer> {
+        const py::gil_scoped_release released; // a name is looked up
+        const auto address = Address::parse(bind);
+        if (!address)
+            return std::unexpected(address.error());
+        options.bind = *address;
+        return RoundServer::make(options, std::move(begin), std::move(calls));
+    }();
+    auto handle = std::make_unique<Handle>(value_of(std::move(made)));
+    *self = handle.get();
+    return handle;
+}
+
+std::size_t receive_before(Handle &handle, const Deadline &deadline) {
+    if (!wait_readable(handle.constant().fd(), deadline))
+        return 0;
+    return value_of(handle.locked(
+        [](RoundServer &server) { return server.receive(std::chrono::nanoseconds(0)); }));
+}
+
+void serve(Handle &handle, std::optional<double> seconds) {
+    const Deadline end = deadline_in(seconds);
+    handle.stop = false;
+    while (!handle.stop && (!end || Clock::now() < *end)) {
+        const auto notice = Clock::now() + kNotice;
+        receive_before(handle, end ? std::min(notice, *end) : notice);
+    }
+}
+
+void bind_records(py::module_ &module) {
+    Record<RoundServerStats>(module, "RoundServerStats", "Counters of a RoundServer.")
+        .field("received", &RoundServerStats::received, "Contributions to a sum.")
+        .field("repeated", &RoundServerStats::repeated, "Of those: in it already.")
+        .field("stale", &RoundServerStats::stale, "Of those: no longer possible.")
+        .field("answered", &RoundServerStats::answered, "Chunks that got an answer.")
+        .field("again", &RoundServerStats::again, "Chunks summed anew, with the same answer.")
+        .field("agreed", &RoundServerStats::agreed, "How often all agreed on where to begin.")
+        .field("unsent", &RoundServerStats::unsent, "Messages lost on this host.")
+        .field("not_finite", &RoundServerStats::not_finite,
+               "Elements whose sum isn't finite; the rule didn't see them.")
+        .field("clipped", &RoundServerStats::clipped,
+               "Weights that grew too much at once to be sent as they are.")
+        .field(
+            "rejected", [](const RoundServerStats &self) { return rejects_dict(self.rejected); },
+            "Messages not accepted, by reason.")
+        .done();
+    py::class_<Sum>(module, "RoundSum",
+                    "The sum of some elements over all workers, for a rule, while it runs.")
+        .def_property_readonly(
+            "gradient", [](const Sum &self) { return self.gradient; },
+            "The sum of the workers' vectors: float32, read-only.")
+        .def_property(
+            "weights", [](const Sum &self) { return self.weights; }, &set_weights,
+            "These elements' weights: float32, to be changed in place.")
+        .def_property_readonly(
+            "begin", [](const Sum &self) { return self.sum.begin; },
+            "The first of these elements, in the model.")
+        .def_property_readonly(
+            "end", [](const Sum &self) { return self.sum.begin + self.sum.sum.size(); },
+            "What follows the last one.")
+        .def_property_readonly(
+            "round", [](const Sum &self) { return self.sum.round; }, "The round.")
+        .def_property_readonly(
+            "count", [](const Sum &self) { return self.sum.count; }, "Workers in it.")
+        .def_property_readonly(
+            "partial", [](const Sum &self) { return self.sum.partial; },
+            "Whether some worker is missing (a node's threshold or deadline).");
+}
+
+} // namespace
+
+void bind_round_server(py::module_ &module) {
+    bind_records(module);
+    py::class_<Handle>(
+        module, "RoundServer",
+        "A parameter server as the root of a job: rule(sum) changes sum.weights, and "
+        "Collective.allreduce() puts them in place of each worker's float32 vector.")
+        .def(py::init(&make), py::arg("bind"), py::arg("job"), py::arg("weights"), py::arg("rule"),
+             py::arg("workers"), py::arg("lanes"), py::kw_only(), py::arg("children") = 1,
+             py::arg("format") = "i32x2", py::arg("checksum") = true, py::arg("ahead") = 64,
+             py::arg("pool") = 6)
+        .def(
+            "receive",
+            [](Handle &handle, std::optional<double> timeout) {
+                return receive_before(handle, deadline_in(timeout));
+            },
+            py::arg("timeout") = py::none(),
+            "Waits for messages and handles those that are there: how many; 0 if the time was "
+            "over.")
+        .def("serve", &serve, py::arg("seconds") = py::none(),
+             "Handles messages until stop(), Ctrl-C, or the time is over.")
+        .def(
+            "stop", [](Handle &handle) { handle.stop = true; },
+            "Ends serve() in another thread, within 0.1 s.")
+        .def_property_readonly(
+            "address",
+            [](Handle &handle) { return value_of(handle.constant().local_address()).text(); },
+            "Where it listens.")
+        .def_property_readonly(
+            "weights",
+            [](Handle &handle) {
+                return handle.locked([](RoundServer &server) {
+                    const auto weights = server.weights();
+                    return std::vector<float>(weights.begin(), weights.end());
+                });
+            },
+            "A copy of the weights: a list.")
+        .def_property_readonly(
+            "stats",
+            [](Handle &handle) {
+                return handle.locked([](RoundServer &server) { return server.stats(); });
+            },
+            "Counters.")
+        .def(
+            "fileno", [](Handle &handle) { return handle.constant().fd(); },
+            "For select(), asyncio and the like: readable when receive() has something to do.");
+}
+
+} // namespace olaf::python
