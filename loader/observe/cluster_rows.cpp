@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "jobs_text.hpp"
+
 namespace olaf {
 namespace {
 
@@ -27,10 +29,38 @@ RecentAge recent(const Age *earlier, const Age &later, std::uint64_t from_ns,
 void add_aom(ClusterRow &row, const ClusterAom *before, const ClusterAom &aom,
              std::uint64_t from_ns, std::uint64_t now_ns) {
     row.aom = aom;
-    row.arrival = recent(before != nullptr ? &before->arrival : nullptr, aom.arrival, from_ns,
-                         now_ns);
-    row.generated = recent(before != nullptr ? &before->generated : nullptr, aom.generated,
-                           from_ns, now_ns);
+    row.arrival =
+        recent(before != nullptr ? &before->arrival : nullptr, aom.arrival, from_ns, now_ns);
+    row.generated =
+        recent(before != nullptr ? &before->generated : nullptr, aom.generated, from_ns, now_ns);
+}
+
+// What was counted since; all of it if the job was set anew meanwhile.
+double per_second(std::uint64_t before, std::uint64_t now, double seconds) {
+    const auto since = now >= before ? now - before : now;
+    return seconds > 0 ? static_cast<double>(since) / seconds : 0;
+}
+
+std::vector<JobRow> job_rows(const Reading &earlier, const Reading &later, double seconds) {
+    std::vector<JobRow> rows;
+    for (const auto &job : later.jobs) {
+        const auto found = std::ranges::find(earlier.jobs, job.id(), &JobReading::id);
+        const auto before = found != earlier.jobs.end() ? found->counters : olaf_job_counters{};
+        const auto heard = std::ranges::count_if(
+            job.members, [](const KnownMember &known) { return known.member.last_seen_ns != 0; });
+        rows.push_back(
+            {.job = job.id(),
+             .state = std::string(job_state(job)),
+             .heard = static_cast<std::uint32_t>(heard),
+             .children = job.job.setup.children,
+             .contributions_per_s = per_second(before.added, job.counters.added, seconds),
+             .chunks_per_s = per_second(before.completed, job.counters.completed, seconds),
+             .open = job.open,
+             .up = job.up,
+             .late = job.counters.late,
+             .stale = job.counters.stale});
+    }
+    return rows;
 }
 
 } // namespace
@@ -45,6 +75,7 @@ Rows rows_between(const Reading &first, const Reading &later) {
     const auto per_second = [&](std::uint64_t count) {
         return rows.seconds > 0 ? static_cast<double>(count) / rows.seconds : 0;
     };
+    rows.jobs = job_rows(first, later, rows.seconds); // `olaf reset` leaves them alone
     rows.total = flow_of(later);
     rows.recent = difference(rows.total, flow_of(earlier));
     for (std::uint32_t id = 0; id < later.snapshot.clusters.size(); id++) {
@@ -59,8 +90,8 @@ Rows rows_between(const Reading &first, const Reading &later) {
         row.out_per_s = per_second(row.recent.messages_out);
         if (aom != nullptr)
             add_aom(row, find(earlier.aom, id), *aom, from_ns, later.aom.now_ns);
-        row.idle = row.recent.received == 0 && row.recent.departed == 0 &&
-                   later.snapshot.waiting[id] == 0;
+        row.idle =
+            row.recent.received == 0 && row.recent.departed == 0 && later.snapshot.waiting[id] == 0;
         rows.clusters.push_back(std::move(row));
     }
     return rows;

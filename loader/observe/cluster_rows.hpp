@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a queue did between two readings, cluster by cluster: the figures of top, report and the
-// live page.
+// What a queue did between two readings, cluster by cluster and job by job: the figures of top,
+// report and the live page.
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "flow.hpp"
@@ -24,10 +25,22 @@ struct ClusterRow {
     bool idle = false;              ///< nothing came or went between them, and nothing waits
 };
 
+struct JobRow {
+    std::uint32_t job = 0;
+    std::string state;              ///< as status has it
+    std::uint32_t heard = 0;        ///< members that were ever heard of
+    std::uint32_t children = 0;     ///< members that there must be
+    double contributions_per_s = 0; ///< added
+    double chunks_per_s = 0;        ///< completed
+    std::uint64_t open = 0, up = 0; ///< chunks that gather, and that are with the parent
+    std::uint64_t late = 0, stale = 0; ///< contributions, since the job was set
+};
+
 struct Rows {
     double seconds = 0;               ///< between the readings
     Flow total, recent;               ///< of all clusters
     std::vector<ClusterRow> clusters; ///< those that were ever heard of, by id
+    std::vector<JobRow> jobs;         ///< by id
 };
 
 /// Of the time after `olaf reset`, if it came between them.

@@ -42,17 +42,34 @@ Json cluster_json(const ClusterRow &row, double seconds, std::uint64_t now_ns) {
     return object;
 }
 
+Json job_json(const JobRow &row) {
+    return {{"job", row.job},
+            {"state", row.state},
+            {"members", row.heard},
+            {"children", row.children},
+            {"contributions_per_s", row.contributions_per_s},
+            {"chunks_per_s", row.chunks_per_s},
+            {"open", row.open},
+            {"up", row.up},
+            {"late", row.late},
+            {"stale", row.stale}};
+}
+
 } // namespace
 
 nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows) {
     Json clusters = Json::array();
     for (const auto &row : rows.clusters)
         clusters.push_back(cluster_json(row, rows.seconds, latest.aom.now_ns));
+    Json jobs = Json::array();
+    for (const auto &row : rows.jobs)
+        jobs.push_back(job_json(row));
     return {{"time_ns", latest.aom.now_ns},
             {"interval_s", rows.seconds},
             {"total", flow_json(rows.total, rows.recent, rows.seconds)},
             {"status", status_json(latest.attachment, latest, latest.host, false)},
-            {"clusters", std::move(clusters)}};
+            {"clusters", std::move(clusters)},
+            {"jobs", std::move(jobs)}};
 }
 
 nlohmann::ordered_json counters_json() {

@@ -80,6 +80,23 @@ Line flow(const Rows &rows, int columns) {
                  columns - at)}};
 }
 
+/// A line each, as long as there is room.
+void add_jobs(std::vector<Line> &head, const Rows &rows, int columns, std::size_t most) {
+    for (const auto &job : rows.jobs) {
+        if (head.size() >= most)
+            return;
+        const auto up = job.up == 0 ? "" : fmt::format(" + {} up", job.up);
+        head.push_back(
+            {{0, fit(fmt::format("job {}", job.job), at - 1), Look::dim},
+             {at, fit(fmt::format("{}, {} of {} members, {}/s sums of {}/s contributions, {}{} "
+                                  "open, {} late, {} stale",
+                                  job.state, job.heard, job.children, human_count(job.chunks_per_s),
+                                  human_count(job.contributions_per_s), job.open, up, job.late,
+                                  job.stale),
+                      columns - at)}});
+    }
+}
+
 /// Whatever didn't arrive, a line a group, as `olaf status` has it.
 void add_losses(std::vector<Line> &head, const Reading &reading, int columns, std::size_t most) {
     const auto &config = reading.attachment.record.config;
@@ -107,8 +124,9 @@ std::vector<Line> draw_head(const Reading &reading, const Rows &rows, const TopV
     add_verdict(head, reading, columns);
     head.push_back(queue(reading, view, columns));
     head.push_back(flow(rows, columns));
-    add_losses(head, reading, columns,
-               std::max(head.size(), static_cast<std::size_t>(std::max(lines / 2, 0))));
+    const auto half = static_cast<std::size_t>(std::max(lines / 2, 0));
+    add_jobs(head, rows, columns, std::max(head.size(), half));
+    add_losses(head, reading, columns, std::max(head.size(), half));
     head.emplace_back();
     return head;
 }

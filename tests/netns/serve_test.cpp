@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "listening.hpp"
+#include "rounds.hpp"
 
 namespace olaf::test {
 namespace {
@@ -104,8 +105,9 @@ TEST_F(Serving, MetricsSayWhatStatusSays) {
                 total += value;
         return static_cast<std::uint64_t>(total);
     };
-    for (const auto *action : {"passed_through", "appended", "aggregated", "replaced",
-                               "dropped_full", "dropped_reward", "dropped_sealed", "dropped_misfit"})
+    for (const auto *action :
+         {"passed_through", "appended", "aggregated", "replaced", "dropped_full", "dropped_reward",
+          "dropped_sealed", "dropped_misfit"})
         EXPECT_EQ(sum("olaf_arrivals_total", std::string("action=\"") + action + "\""),
                   status[action])
             << action;
@@ -135,11 +137,11 @@ TEST_F(Serving, MetricsSayWhereUpdatesWereLostBehindTheQueue) {
     const auto values = samples(get(url(server) + "metrics"));
     const auto status = bed.olaf.status();
     double lost = 0;
-    for (const auto &[name, key] : {std::pair{"frames", "lost_behind"},
-                                    std::pair{"updates", "lost_behind_updates"}})
+    for (const auto &[name, key] :
+         {std::pair{"frames", "lost_behind"}, std::pair{"updates", "lost_behind_updates"}})
         for (const auto &[place, count] : status.json.at(key).items()) {
-            const auto sample = std::string("olaf_lost_") + name + "_total{device=\"in\",place=\"" +
-                                place + "\"}";
+            const auto sample =
+                std::string("olaf_lost_") + name + "_total{device=\"in\",place=\"" + place + "\"}";
             ASSERT_TRUE(values.contains(sample)) << sample;
             EXPECT_EQ(values.at(sample), count.get<double>()) << sample;
             lost += count.get<double>();
@@ -249,7 +251,8 @@ TEST_F(Serving, TellsOfTheBusiestClustersAloneIfAskedTo) {
 }
 
 TEST_F(Serving, ABrowserShowsThePage) {
-    bed.attach({"--rate", "100kbit", "--queue", "8"});
+    bed.attach({"--rate", "100kbit", "--queue", "8", "--round-slots", "64"});
+    set_job(bed, 4, 16);
     const auto frames = frames_of(bed, random_updates(90, 9, 8, 5));
     Process traffic([&] {
         const PacketSocket socket(bed.worker, "eth0");
@@ -278,6 +281,7 @@ TEST_F(Serving, ABrowserShowsThePage) {
                     verdict.starts_with("impaired: ")) // more may come than may wait
             << verdict;
         EXPECT_EQ(found[view]["clusters"].size(), 9u);
+        EXPECT_EQ(found[view]["jobs"], nlohmann::json::parse(R"(["7 syncing 0 of 4 0 0 0 0"])"));
         EXPECT_GT(found[view]["counters"]["received"], 0);
         EXPECT_GT(found[view]["counters"]["drain.ticks"], 0);
         EXPECT_FALSE(found[view]["counters"].contains("malformed"));

@@ -70,6 +70,28 @@ TEST(Top, ShowsAllColumnsAndASparklineAt80By24) {
     EXPECT_NE(screen[23].find("q quit"), std::string::npos);
 }
 
+TEST(Top, ShowsJobsAboveTheTable) {
+    Scene scene(3);
+    scene.rows.jobs = {{.job = 7,
+                        .state = "running",
+                        .heard = 3,
+                        .children = 4,
+                        .contributions_per_s = 4800,
+                        .chunks_per_s = 1200,
+                        .open = 5,
+                        .up = 2,
+                        .late = 1,
+                        .stale = 9}};
+    const auto screen = scene.draw(24, 120, {.unicode = false});
+    EXPECT_EQ(screen[4],
+              "job 7       running, 3 of 4 members, 1.20k/s sums of 4.80k/s contributions, "
+              "5 + 2 up open, 1 late, 9 stale");
+    for (std::uint32_t job = 8; job < 40; job++)
+        scene.rows.jobs.push_back({.job = job});
+    const auto full = scene.draw(24, 80, {.unicode = false});
+    EXPECT_NE(full[23].find("q quit"), std::string::npos) << "the table has half of the screen";
+}
+
 TEST(Top, SortsByAnyColumnBothWays) {
     std::vector<ClusterRow> rows{row(0, 5, 1), row(1, 9, 3), row(2, 9, 2)};
     const auto order = [&](const char *key, bool reversed, AgeClock clock) {

@@ -10,6 +10,7 @@ if(WITH_PAGE)
       "LOOKS=${SOURCE}/looks.css"
       "STYLE=${SOURCE}/style.css"
       "NUMBERS=${SOURCE}/numbers.js"
+      "JOBS=${SOURCE}/jobs.js"
       "SCRIPT=${SOURCE}/page.js")
     string(REGEX MATCH "^([A-Z_]+)=(.*)$" matched "${part}")
     file(READ "${CMAKE_MATCH_2}" content)

@@ -6,7 +6,7 @@ option(OLAF_PAGE "Build the live page of olaf serve; needs npm and its registry"
 set(page_source ${CMAKE_CURRENT_SOURCE_DIR}/observe/page)
 set(page_build ${CMAKE_CURRENT_BINARY_DIR}/page)
 set(page_code ${page_build}/page.cpp)
-set(page_files index.html looks.css style.css numbers.js page.js)
+set(page_files index.html looks.css style.css numbers.js jobs.js page.js)
 
 if(OLAF_PAGE)
   find_program(OLAF_NPM npm)

@@ -265,6 +265,7 @@ function redraw() {
   drawTiles(live);
   drawCharts(live);
   drawTable(live);
+  drawJobs(live);
   drawCounters(live);
 }
 function offer(devices) {

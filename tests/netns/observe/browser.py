@@ -36,6 +36,8 @@ SEEN = """({
   verdict: document.getElementById("verdict").textContent,
   capacity: document.getElementById("capacity").textContent,
   clusters: [...document.querySelectorAll("#rows tr")].map((row) => row.cells[0].textContent),
+  jobs: [...document.querySelectorAll("#jobs tr")]
+    .map((row) => [...row.cells].map((cell) => cell.textContent).join(" ")),
   counters: Object.fromEntries([...document.querySelectorAll("#counters tr")]
     .map((row) => [row.cells[0].textContent, Number(row.cells[1].textContent)])),
   background: getComputedStyle(document.body).backgroundColor,
