@@ -29,6 +29,7 @@ add_executable(
   collective_float_test.cpp
   collective_test.cpp
   round_child_test.cpp
+  round_child_timeout_test.cpp
   round_message_test.cpp
 )
 target_include_directories(olaf_collective_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
