@@ -1,89 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A worker's side of a job, step by step. tests/model has it among others, in all weathers.
-#include <gtest/gtest.h>
-
-#include <cstring>
-#include <optional>
-#include <random>
-#include <vector>
-
-#include "round_child.hpp"
+#include "round_child_test.hpp"
 
 namespace {
 
 using namespace olaf;
-using namespace std::chrono_literals;
-
-struct Recorder : RoundVectors {
-    std::vector<std::uint32_t> packed, taken, missed;
-
-    std::optional<std::uint32_t> has_none;
-
-    std::optional<std::int16_t> contribute(std::uint32_t, std::uint32_t chunk,
-                                           std::span<std::uint64_t> lanes) override {
-        packed.push_back(chunk);
-        if (chunk == has_none)
-            return {};
-        lanes[0] = 100 + chunk;
-        return 7;
-    }
-    void take(const RoundResult &result, std::span<const std::uint64_t>) override {
-        taken.push_back(result.chunk);
-    }
-    void miss(std::uint32_t, std::uint32_t chunk) override { missed.push_back(chunk); }
-};
-
-struct RoundChildTest : testing::Test {
-    Recorder vectors;
-    RoundChild child{{.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors};
-    RoundChild::Time now = 1s;
-
-    std::optional<RoundContribution> contribution() {
-        const auto sending = child.next(now, 1000);
-        if (!sending)
-            return {};
-        std::vector<std::byte> bytes(message_size(sending->lanes.size()));
-        std::memcpy(bytes.data(), &sending->header, sizeof(sending->header));
-        return decode_contribution(bytes).value();
-    }
-    std::optional<JobSync> question() {
-        const auto sending = child.next(now, 1000);
-        if (!sending)
-            return {};
-        return decode_sync(std::as_bytes(std::span(&sending->header, 1))).value();
-    }
-    void give(const olaf_header &header, std::vector<std::uint64_t> lanes = {}) {
-        std::vector<std::byte> bytes(message_size(lanes.size()));
-        std::memcpy(bytes.data(), &header, sizeof(header));
-        static_cast<void>(child.take(bytes, lanes, now));
-    }
-    void answer(JobSync sync, olaf_control_status status) {
-        sync.answer = true;
-        sync.status = status;
-        give(encode(sync));
-    }
-    void run(std::uint8_t pool, std::uint32_t round = 0, std::uint32_t chunk = 0) {
-        JobSync done = question().value();
-        done.round = round;
-        done.chunk = chunk;
-        done.pool = pool;
-        done.generation = 50;
-        answer(done, OLAF_CONTROL_DONE);
-    }
-    RoundResult result(std::uint32_t chunk, std::uint32_t chunks) const {
-        return {.job = 3,
-                .rank = 1,
-                .count = 2,
-                .chunk = chunk,
-                .chunks = chunks,
-                .generation = 50,
-                .lanes = 2,
-                .has_checksum = true};
-    }
-    void give_result(std::uint32_t chunk, std::uint32_t chunks) {
-        give(encode(result(chunk, chunks)), {9, 9});
-    }
-};
+using namespace olaf::test;
 
 TEST_F(RoundChildTest, AsksFirstThenSendsWhatTheWindowAllows) {
     EXPECT_FALSE(child.next(now, 0)) << "nothing to do";
@@ -108,84 +30,6 @@ TEST_F(RoundChildTest, AsksFirstThenSendsWhatTheWindowAllows) {
     give_result(0, 5);
     EXPECT_EQ(contribution().value().chunk, 2U);
     EXPECT_EQ(vectors.taken, (std::vector<std::uint32_t>{1, 0}));
-}
-
-TEST_F(RoundChildTest, SendsAgainEverMoreSlowly) {
-    child.add(1, 0, 0);
-    run(0);
-    ASSERT_TRUE(contribution());
-    for (int i = 0; i < 9; i++) {
-        const auto wait = std::min(RoundTimeout::kMost, RoundTimeout::kFirst * (1 << i));
-        EXPECT_EQ(child.wakes_at(), now + wait);
-        now += wait - 1ns;
-        EXPECT_FALSE(contribution());
-        now += 1ns;
-        const auto again = contribution().value();
-        EXPECT_TRUE(again.flush);
-        EXPECT_EQ(again.chunk, 0U);
-    }
-    EXPECT_EQ(vectors.packed.size(), 1U) << "packed once";
-    EXPECT_EQ(child.stats().repeated, 9U);
-}
-
-TEST_F(RoundChildTest, LearnsHowLongResultsTake) {
-    child.add(40, 0, 0);
-    run(0);
-    for (std::uint32_t chunk = 0; chunk < 39; chunk++) {
-        ASSERT_EQ(contribution().value().chunk, chunk);
-        now += 10ms;
-        if (chunk == 0) { // the first guess was too short
-            ASSERT_TRUE(contribution());
-        }
-        give_result(chunk, 40);
-    }
-    ASSERT_TRUE(contribution());
-    EXPECT_GT(child.wakes_at(), now + 9ms);
-    EXPECT_LT(child.wakes_at(), now + 20ms);
-}
-
-// Otherwise the time follows the fast answers, and what is slow is repeated for ever.
-TEST_F(RoundChildTest, LearnsFromTheFirstOfTwoAnswersToWhatItSentTwice) {
-    child.add(40, 0, 0);
-    run(0);
-    for (std::uint32_t chunk = 0; chunk < 39; chunk++) {
-        ASSERT_TRUE(contribution());
-        now += 30ms;
-        while (contribution()) // meanwhile it was overdue
-            ;
-        give_result(chunk, 40);
-        give_result(chunk, 40); // the repetition's
-    }
-    ASSERT_TRUE(contribution());
-    EXPECT_GT(child.wakes_at(), now + 29ms);
-    EXPECT_LT(child.wakes_at(), now + 60ms);
-    EXPECT_LT(child.stats().repeated, 10U);
-}
-
-// Nothing tells that the first sending was answered: it may be lost each time.
-TEST_F(RoundChildTest, LearnsNothingFromOneAnswerToWhatItSentTwice) {
-    child.add(2, 0, 0);
-    run(0);
-    ASSERT_TRUE(contribution());
-    now += RoundTimeout::kFirst;
-    ASSERT_TRUE(contribution());
-    now += 1us;
-    give_result(0, 2);
-    ASSERT_TRUE(contribution());
-    EXPECT_EQ(child.wakes_at(), now + 2 * RoundTimeout::kFirst) << "it begins where that ended";
-}
-
-TEST_F(RoundChildTest, SendsNothingAgainWhileAnswersMayLieUnread) {
-    child.add(2, 0, 0);
-    run(1);
-    ASSERT_TRUE(contribution());
-    now += RoundTimeout::kFirst;
-    const auto sending = child.next(now, 1000, false);
-    ASSERT_TRUE(sending) << "what is new may go";
-    EXPECT_EQ(child.stats().repeated, 0U);
-    EXPECT_FALSE(child.next(now, 1000, false));
-    EXPECT_EQ(contribution().value().chunk, 0U);
-    EXPECT_EQ(child.stats().repeated, 1U);
 }
 
 TEST_F(RoundChildTest, PacksWhatFollowsFromAResultOnlyThen) {
