@@ -7,6 +7,7 @@ module olaf_active #(
     input logic clk,
     input logic rst,
     input logic restart,
+    input logic [39:0] next_window,
     input logic [63:0] now,      // ns
     input logic [39:0] window,   // ns; 0: none is ever active
     input logic seen,            // an update was received
@@ -33,7 +34,7 @@ module olaf_active #(
       previous <= '0;
       in_current <= '0;
       in_previous <= '0;
-      turns_at <= now + {24'd0, window};
+      turns_at <= now + {24'd0, next_window};
     end else begin
       if (turns) begin
         current <= '0;

@@ -30,6 +30,7 @@ module olaf_card #(
     output logic ready,              // prepared
     output olaf::config_t cfg,
     output logic restart,            // cfg is about to change
+    output logic [39:0] next_window, // and what its activity window will be
     output logic clear,
     output logic [11:0] clear_slot,
     output logic rule_write,
@@ -78,6 +79,7 @@ module olaf_card #(
       asked.max_lanes != 16'd0 && asked.max_lanes <= 16'(LANES) &&
       asked.activity_window_ns >= 40'd1024;
   assign restart = writes && awaddr == olaf_registers::AT_COMMIT && fits;
+  assign next_window = asked.activity_window_ns;
   assign snapshot = writes && awaddr == olaf_registers::AT_SNAPSHOT;
 
   logic rule_last;

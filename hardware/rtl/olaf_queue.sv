@@ -71,7 +71,8 @@ module olaf_queue #(
     output logic t_popped,
     output logic t_freed,
     output logic t_sampled,
-    output logic t_foreign
+    output logic t_foreign,
+    output logic t_snapshot
 );
   localparam int SEGS = PLACES + 2;  // what waits, and two departures
 
@@ -86,6 +87,7 @@ module olaf_queue #(
   logic [63:0] counter_value, slot_value, updates_waiting;
   logic [3:0] slot_counter;
   logic depart_idle;
+  logic [39:0] next_window;
 
   always_ff @(posedge clk) begin
     if (rst) now <= '0;
@@ -98,7 +100,8 @@ module olaf_queue #(
       .clk(clk), .rst(rst), .awvalid(awvalid), .awready(awready), .awaddr(awaddr), .wvalid(wvalid),
       .wready(wready), .wdata(wdata), .bvalid(bvalid), .bready(bready), .bresp(bresp),
       .arvalid(arvalid), .arready(arready), .araddr(araddr), .rvalid(rvalid), .rready(rready),
-      .rdata(rdata), .rresp(rresp), .ready(prepared), .cfg(cfg), .restart(restart), .clear(clear),
+      .rdata(rdata), .rresp(rresp), .ready(prepared), .cfg(cfg), .restart(restart),
+      .next_window(next_window), .clear(clear),
       .clear_slot(clear_slot), .rule_write(rule_write), .rule_cluster(rule_cluster),
       .rule_written(rule_written), .rule_read_cluster(rule_read_cluster), .rule_read(rule_read),
       .snapshot(snapshot), .counter(counter), .counter_value(counter_value), .slot(read_slot),
@@ -128,7 +131,7 @@ module olaf_queue #(
       .clk(clk), .rst(rst), .cfg(cfg), .found_valid(found_valid), .found(found), .sum(sum),
       .valid(verdict_valid), .verdict(verdict)
   );
-  olaf_fifo #(.DEPTH_LOG2(4), .WIDTH($bits(olaf::verdict_t))) verdicts (
+  olaf_fifo #(.DEPTH_LOG2(4), .WIDTH($bits(verdict))) verdicts (
       .clk(clk), .rst(rst), .put(verdict_valid), .in(verdict), .room(verdict_room),
       .valid(head_valid), .out(head), .take(head_take)
   );
@@ -186,7 +189,8 @@ module olaf_queue #(
       .serialisation(passes ? head.passing : leaving_record.around.serialisation), .due(due)
   );
   olaf_active #(.CLUSTERS(CLUSTERS)) activity (
-      .clk(clk), .rst(rst), .restart(restart), .now(now), .window(cfg.activity_window_ns),
+      .clk(clk), .rst(rst), .restart(restart), .next_window(next_window), .now(now),
+      .window(cfg.activity_window_ns),
       .seen(decided && action != olaf::ACT_REFUSED), .cluster(head.update.cluster[15:0]),
       .active(active)
   );
@@ -197,7 +201,7 @@ module olaf_queue #(
   logic [7:0] read_block, write_block, depart_block, issued, completed;
   logic [511:0] write_lanes, departing;
 
-  olaf_fifo #(.DEPTH_LOG2(2), .WIDTH($bits(olaf::command_t))) commands (
+  olaf_fifo #(.DEPTH_LOG2(2), .WIDTH($bits(command))) commands (
       .clk(clk), .rst(rst), .put(command_valid), .in(command), .room(command_room),
       .valid(next_valid), .out(next_command), .take(next_take)
   );
@@ -283,4 +287,5 @@ module olaf_queue #(
   assign t_freed = frees;
   assign t_sampled = ack_sampled;
   assign t_foreign = ack_foreign;
+  assign t_snapshot = snapshot;
 endmodule

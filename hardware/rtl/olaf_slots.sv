@@ -28,7 +28,7 @@ module olaf_slots #(
     input olaf::seg_t freed_seg,
     output logic [SEGS-1:0] leaving
 );
-  logic [SEGS-1:0] open_hits, fit_hits, used, free;
+  logic [SEGS-1:0] open_hits, fit_hits, used, still_used, free, freed;
   integer i;
   logic [15:0] asked_cluster, asked_segment;
   olaf::fit_t asked_fit;
@@ -41,21 +41,22 @@ module olaf_slots #(
       olaf::fit_t its_fit;
       logic same, pops_me;
 
-      assign pops_me = pops && pop_seg == olaf::seg_t'(g);
+      assign pops_me = pops && pop_seg == 7'(g);
       assign same = own && its_cluster == cluster && its_segment == segment;
       assign used[g] = same && state != olaf::BUFFER_FREE;
       assign open_hits[g] = same && state == olaf::BUFFER_OPEN && !pops_me;
       assign fit_hits[g] = open_hits[g] && its_fit == fit;
+      assign freed[g] = frees && freed_seg == 7'(g);
       assign free[g] = state == olaf::BUFFER_FREE;
       assign leaving[g] = state == olaf::BUFFER_LEAVING;
 
       always_ff @(posedge clk) begin
         if (rst) state <= olaf::BUFFER_FREE;
-        else if (opens && free_seg == olaf::seg_t'(g)) state <= olaf::BUFFER_OPEN;
-        else if (seals && hit_seg == olaf::seg_t'(g)) state <= olaf::BUFFER_SEALED;
+        else if (opens && free_seg == 7'(g)) state <= olaf::BUFFER_OPEN;
+        else if (seals && hit_seg == 7'(g)) state <= olaf::BUFFER_SEALED;
         else if (pops_me) state <= olaf::BUFFER_LEAVING;
-        else if (frees && freed_seg == olaf::seg_t'(g)) state <= olaf::BUFFER_FREE;
-        if (opens && free_seg == olaf::seg_t'(g)) begin
+        else if (freed[g]) state <= olaf::BUFFER_FREE;
+        if (opens && free_seg == 7'(g)) begin
           own <= folds;
           its_cluster <= asked_cluster;
           its_segment <= asked_segment;
@@ -65,15 +66,17 @@ module olaf_slots #(
     end
   endgenerate
 
+  // More than one of them: x & (x - 1). What is freed while a decision takes its time is free for it.
+  assign two_used = |(still_used & (still_used - 1'b1));
+
   always_ff @(posedge clk) begin
+    still_used <= (look ? used : still_used) & ~freed;
     if (look) begin
       asked_cluster <= cluster;
       asked_segment <= segment;
       asked_fit <= fit;
       hit <= |fit_hits;
       any_open <= |open_hits;
-      // More than one of them: x & (x - 1).
-      two_used <= |(used & (used - 1'b1));
       hit_seg <= '0;
       free_seg <= '0;
       for (i = SEGS - 1; i >= 0; i--) begin

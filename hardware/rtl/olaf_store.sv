@@ -30,11 +30,11 @@ module olaf_store #(
       (* ram_style = "block" *) logic [511:0] blocks[0:BLOCKS-1];
       logic departs, reads;
       logic [511:0] out;
-      assign departs = depart && depart_seg == olaf::seg_t'(g);
-      assign reads = departs || (read && read_seg == olaf::seg_t'(g));
+      assign departs = depart && depart_seg == 7'(g);
+      assign reads = departs || (read && read_seg == 7'(g));
       assign outs[g] = out;
       always_ff @(posedge clk) begin
-        if (write && write_seg == olaf::seg_t'(g)) blocks[write_block] <= sum;
+        if (write && write_seg == 7'(g)) blocks[write_block] <= sum;
         if (reads) out <= blocks[departs?depart_block : read_block];
       end
     end

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The RTL, its package first. olaf_verilate(NAME TOP) makes a library NAME of module TOP with Verilator.
+include_guard(GLOBAL)
+
+find_program(OLAF_VERILATOR verilator DOC "makes C++ of the RTL")
+find_program(OLAF_MAKE make DOC "builds what Verilator wrote")
+
+file(GLOB OLAF_RTL CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hardware/rtl/olaf_*.sv)
+set(OLAF_RTL ${PROJECT_SOURCE_DIR}/hardware/rtl/olaf.sv ${OLAF_HARDWARE_DIR}/olaf_registers.sv ${OLAF_RTL})
+
+function(olaf_verilate name top)
+  set(dir ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  set(library ${dir}/V${top}__ALL.a)
+  add_custom_command(
+    OUTPUT ${library} ${dir}/libverilated.a ${dir}/V${top}.h
+    COMMAND ${OLAF_VERILATOR} --cc --build -j 1 -Wall -Wno-DECLFILENAME -Wno-UNUSED -Wno-fatal
+            --x-assign unique --x-initial unique -O3 -MAKEFLAGS OPT_FAST=-O1 -MAKEFLAGS OPT_SLOW=-O0
+            -MAKEFLAGS OPT_GLOBAL=-O1 ${ARGN} --top-module ${top} --Mdir ${dir} ${OLAF_RTL}
+            > ${dir}.log || ${CMAKE_COMMAND} -E cat ${dir}.log
+    DEPENDS ${OLAF_RTL}
+    COMMENT "Verilating ${top}"
+    VERBATIM)
+  add_custom_target(${name}_rtl DEPENDS ${library})
+  add_library(${name} INTERFACE)
+  add_dependencies(${name} ${name}_rtl)
+  execute_process(COMMAND ${OLAF_VERILATOR} --getenv VERILATOR_ROOT OUTPUT_VARIABLE root
+                  OUTPUT_STRIP_TRAILING_WHITESPACE)
+  target_include_directories(${name} SYSTEM INTERFACE ${dir} ${root}/include)
+  find_package(Threads REQUIRED)
+  target_link_libraries(${name} INTERFACE ${library} ${dir}/libverilated.a Threads::Threads)
+endfunction()
