@@ -47,7 +47,7 @@ module olaf_slots #(
       assign open_hits[g] = same && state == olaf::BUFFER_OPEN && !pops_me;
       assign fit_hits[g] = open_hits[g] && its_fit == fit;
       assign freed[g] = frees && freed_seg == 7'(g);
-      assign free[g] = state == olaf::BUFFER_FREE;
+      assign free[g] = state == olaf::BUFFER_FREE || freed[g];
       assign leaving[g] = state == olaf::BUFFER_LEAVING;
 
       always_ff @(posedge clk) begin
