@@ -74,8 +74,10 @@ template <class Port> void Card::take(Way way, Port port) {
     const auto bytes = static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(port.keep)));
     if (port.keep != ~0ull >> (beat_bytes - bytes) || (!port.last && bytes != beat_bytes))
         fault("a beat with a gap");
-    if (out.frame.bytes.empty())
+    if (out.frame.bytes.empty()) {
         out.user = port.user;
+        out.began = clock_;
+    }
     const auto *data = reinterpret_cast<const std::uint8_t *>(&port.data[0]);
     out.frame.bytes.insert(out.frame.bytes.end(), data, data + bytes);
     if (!port.last)

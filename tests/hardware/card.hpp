@@ -82,6 +82,8 @@ class Card {
         return read64(OLAF_REGISTER_COUNTER + OLAF_REGISTER_STRIDE_COUNTER * index);
     }
 
+    /// The cycle in which the newest frame of that way began to come out.
+    [[nodiscard]] std::uint64_t began(Way way) const { return out_[way].began; }
     [[nodiscard]] std::uint64_t clock() const { return clock_; } ///< cycles
     [[nodiscard]] const std::string &faults() const { return faults_; } ///< of its streams
 
@@ -94,8 +96,8 @@ class Card {
     };
     struct Out {
         Beats frame;
-        std::uint64_t user = 0;
-        bool ready = false, held = false;
+        std::uint64_t user = 0, began = 0;
+        bool held = false;
         unsigned stalled = 0;
         std::array<std::uint32_t, 16> data{};
         std::uint64_t keep = 0;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "twin.hpp"
 
-#include "olaf/congestion.h"
-
 namespace olaf::test {
 
 namespace {
@@ -36,15 +34,6 @@ Beats departure(const model::Update &update) {
     return {std::move(frame), side};
 }
 
-std::string beginning(const Beats &frame) {
-    std::ostringstream out;
-    out << std::hex;
-    for (std::size_t i = 0; i < std::min<std::size_t>(frame.bytes.size(), 150); i++)
-        out << (frame.bytes[i] < 16 ? "0" : "") << +frame.bytes[i];
-    out << std::dec << " (" << frame.bytes.size() << " bytes, side band " << frame.side << ")";
-    return out.str();
-}
-
 /// The same order as olaf::action_t.
 constexpr model::Action actions[] = {model::Action::refused,    model::Action::passed_through,
                                      model::Action::appended,   model::Action::aggregated,
@@ -64,6 +53,15 @@ constexpr unsigned slot_counters[] = {0,
                                       OLAF_CARD_SLOT_dropped_misfit};
 
 } // namespace
+
+std::string beginning(const Beats &frame) {
+    std::ostringstream out;
+    out << std::hex;
+    for (std::size_t i = 0; i < std::min<std::size_t>(frame.bytes.size(), 150); i++)
+        out << (frame.bytes[i] < 16 ? "0" : "") << +frame.bytes[i];
+    out << std::dec << " (" << frame.bytes.size() << " bytes, side band " << frame.side << ")";
+    return out.str();
+}
 
 Twin::Twin(const Setting &setting, std::uint64_t seed)
     : card(seed), setting_(setting), model_(to_model(setting)) {
@@ -141,7 +139,7 @@ void Twin::trace(const Trace &now) {
     if (now.snapshot)
         at_snapshot_ = counts(now_);
     if (now.sampled)
-        stamp(now);
+        look_at_ack(now);
     if (now.ignored)
         ignore();
     if (now.decided)
@@ -198,20 +196,25 @@ void Twin::decide(const Trace &now) {
         servers_[update.cluster] = static_cast<std::uint32_t>(get_be(beats.bytes, judged.l3 + 16, 4));
     }
     seen[model::name(action)]++;
-    const auto expected = now.action < std::size(actions) ? actions[now.action] : action;
-    if (now.action == 0 || expected != action)
-        return fault(std::string("the card says ") + model::name(expected) + ", the model " +
+    const auto told = now.action < std::size(actions) ? actions[now.action] : action;
+    if (now.action == 0 || told != action)
+        return fault(std::string("the card says ") + model::name(told) + ", the model " +
                      model::name(action) + " of " + beginning(beats));
     if (action == model::Action::refused)
         return;
-    count_slot(update, slot_counters[now.action], 1);
+    count_decided(update, slot_counters[now.action], before);
+    if (action == model::Action::passed_through)
+        passing_.push_back({beats, ++order_});
+}
+
+void Twin::count_decided(const model::Update &update, unsigned counter, const model::Counters &before) {
     const auto &after = model_.counters();
-    count_slot(update, OLAF_CARD_SLOT_updates_superseded, after.updates_superseded - before.updates_superseded);
+    count_slot(update, counter, 1);
+    count_slot(update, OLAF_CARD_SLOT_updates_superseded,
+               after.updates_superseded - before.updates_superseded);
     count_slot(update, OLAF_CARD_SLOT_updates_dropped, after.updates_dropped - before.updates_dropped);
     count_slot(update, OLAF_CARD_SLOT_updates_passed, after.updates_out - before.updates_out);
     own_[OLAF_CARD_updates_passed] += after.updates_out - before.updates_out;
-    if (action == model::Action::passed_through)
-        passing_.push_back({beats, ++order_});
 }
 
 void Twin::pop(const Trace &) {
@@ -222,57 +225,6 @@ void Twin::pop(const Trace &) {
     count_slot(*update, OLAF_CARD_SLOT_updates_departed, update->count);
     departing_.push_back({departure(*update), ++order_});
     seen["departed"]++;
-}
-
-void Twin::stamp(const Trace &now) {
-    if (back_.empty())
-        return fault("stamped what is no ACK");
-    Judged at;
-    Beats ack = std::move(back_.front());
-    back_.pop_front();
-    is_ack(ack.bytes, setting_.asked.port, at);
-    const auto message = at.l4 + 8;
-    const auto cluster = static_cast<std::uint32_t>(get_be(ack.bytes, message + 8, 4));
-    const auto server = servers_.find(cluster);
-    const bool foreign = server == servers_.end() || server->second != get_be(ack.bytes, at.l3 + 12, 4);
-    if (foreign != now.foreign)
-        fault("foreign or not: " + beginning(ack));
-    const olaf_congestion here = {model_.active_clusters(now_), setting_.queue_capacity,
-                                  static_cast<std::uint32_t>(model_.ring().size())};
-    const olaf_congestion there = {static_cast<std::uint32_t>(get_be(ack.bytes, message + 20, 2)),
-                                   static_cast<std::uint32_t>(get_be(ack.bytes, message + 32, 4)),
-                                   static_cast<std::uint32_t>(get_be(ack.bytes, message + 36, 4))};
-    auto flags = get_be(ack.bytes, message + 4, 2);
-    if (foreign) {
-        own_[OLAF_CARD_acks_foreign]++;
-    } else if ((flags & OLAF_FLAG_STAMPED) && !olaf_more_congested(&here, &there)) {
-        own_[OLAF_CARD_acks_recognised]++;
-        own_[OLAF_CARD_acks_kept]++;
-    } else {
-        own_[OLAF_CARD_acks_recognised]++;
-        own_[OLAF_CARD_acks_stamped]++;
-        const auto was = udp_checksum(ack.bytes, at.l3, at.l4), given = static_cast<std::uint16_t>(get_be(ack.bytes, at.l4 + 6, 2));
-        flags = (flags & ~std::uint64_t{OLAF_FLAG_CONGESTED}) | OLAF_FLAG_STAMPED |
-                (here.active_clusters > here.queue_capacity ? OLAF_FLAG_CONGESTED : 0);
-        set_be(ack.bytes, message + 4, flags, 2);
-        set_be(ack.bytes, message + 20, here.active_clusters, 2);
-        set_be(ack.bytes, message + 22, 0, 2);
-        set_be(ack.bytes, message + 32, here.queue_capacity, 4);
-        set_be(ack.bytes, message + 36, here.queue_length, 4);
-        // A right checksum is right again; what was wrong is wrong by as much.
-        const auto is = udp_checksum(ack.bytes, at.l3, at.l4);
-        if (given != 0) {
-            const auto right = checksum_finish(std::uint64_t{static_cast<std::uint16_t>(~given)} + was +
-                                               static_cast<std::uint16_t>(~is));
-            set_be(ack.bytes, at.l4 + 6, right == 0 ? 0xffff : right, 2);
-        }
-    }
-    seen[foreign ? "ack foreign" : "ack"]++;
-    returning_.push_back(std::move(ack));
-    while (!back_.empty() && !is_ack(back_.front().bytes, setting_.asked.port, at)) {
-        returning_.push_back(std::move(back_.front()));
-        back_.pop_front();
-    }
 }
 
 void Twin::receive(Card::Way way, const Beats &frame) {

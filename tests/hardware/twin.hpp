@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "card.hpp"
+#include "olaf/congestion.h"
 #include "oracle.hpp"
 #include "tests/model/model.hpp"
 
@@ -20,6 +21,9 @@ struct Setting {
     std::uint16_t frame_overhead = 0;
     Asked asked;
 };
+
+/// Enough of a frame to see what is wrong.
+std::string beginning(const Beats &frame);
 
 class Twin {
   public:
@@ -65,8 +69,10 @@ class Twin {
     void decide(const Trace &now);
     void ignore();
     void pop(const Trace &now);
-    void stamp(const Trace &now);
+    void look_at_ack(const Trace &now);
+    void stamp(Bytes &ack, const Judged &at, const olaf_congestion &here);
     void receive(Card::Way way, const Beats &frame);
+    void count_decided(const model::Update &update, unsigned counter, const model::Counters &before);
     void count_slot(const model::Update &update, unsigned counter, std::uint64_t n);
     [[nodiscard]] Counts counts(std::uint64_t now) const;
     void fault(const std::string &what);
