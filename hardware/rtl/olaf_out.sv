@@ -12,6 +12,10 @@ module olaf_out #(
     input logic b_valid,
     input logic [WIDTH-1:0] b,
     output logic b_ready,
+`ifdef FORMAL
+    output logic f_begun,
+    output logic f_its_b,
+`endif
     output logic valid,
     input logic ready,
     output logic [WIDTH-1:0] out
@@ -41,4 +45,9 @@ module olaf_out #(
       end
     end
   end
+
+`ifdef FORMAL
+  assign f_begun = begun;
+  assign f_its_b = its_b;
+`endif
 endmodule

@@ -9,6 +9,9 @@ module olaf_ring #(
     input logic append,
     input olaf::seg_t append_seg,
     input logic pop,
+`ifdef FORMAL
+    output logic [7*PLACES-1:0] f_order,  // from the head on
+`endif
     output olaf::seg_t head,     // valid while length isn't 0
     output logic [7:0] length
 );
@@ -30,4 +33,12 @@ module olaf_ring #(
       length <= length + {7'd0, append} - {7'd0, pop};
     end
   end
+
+`ifdef FORMAL
+  integer i;
+  always_comb begin
+    for (i = 0; i < PLACES; i++) f_order[7*i+:7] = places[first+i[INDEX-1:0]];
+  end
+  always_ff @(posedge clk) if (!rst) assert (length[INDEX-1:0] == behind_last - first);
+`endif
 endmodule

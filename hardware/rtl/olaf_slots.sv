@@ -26,6 +26,13 @@ module olaf_slots #(
     input olaf::seg_t pop_seg,
     input logic frees,
     input olaf::seg_t freed_seg,
+`ifdef FORMAL
+    output logic [2*SEGS-1:0] f_states,
+    output logic [SEGS-1:0] f_own,
+    output logic [16*SEGS-1:0] f_clusters,
+    output logic [SEGS-1:0] f_still_used,
+    output logic [15:0] f_asked,
+`endif
     output logic [SEGS-1:0] leaving
 );
   logic [SEGS-1:0] open_hits, fit_hits, used, still_used, free, freed;
@@ -48,6 +55,11 @@ module olaf_slots #(
       assign fit_hits[g] = open_hits[g] && its_fit == fit;
       assign freed[g] = frees && freed_seg == 7'(g);
       assign free[g] = state == olaf::BUFFER_FREE || freed[g];
+`ifdef FORMAL
+      assign f_states[2*g+:2] = state;
+      assign f_own[g] = own && its_segment == 16'd0;
+      assign f_clusters[16*g+:16] = its_cluster;
+`endif
       assign leaving[g] = state == olaf::BUFFER_LEAVING;
 
       always_ff @(posedge clk) begin
@@ -85,4 +97,10 @@ module olaf_slots #(
       end
     end
   end
+
+`ifdef FORMAL
+  assign f_still_used = still_used;
+  assign f_asked = asked_cluster;
+  always_ff @(posedge clk) if (!rst) assume (asked_segment == 16'd0);
+`endif
 endmodule

@@ -127,8 +127,8 @@ TEST_F(HardwareRefusals, ClustersSegmentsCountsAndSizes) {
     const std::vector<std::uint64_t> many(64), longer(53), fit(51);
     refused(OLAF_NOT_ALLOWED_SIZE, ipv4().carrying(Update{.cluster = 1, .lanes = many}));
     refused(OLAF_NOT_ALLOWED_SIZE, ipv4().carrying(Update{.cluster = 1, .lanes = longer}));
-    refused(OLAF_NOT_ALLOWED_SIZE, ipv4().vlan(1).vlan(2).options(4).carrying(Update{.cluster = 1, .lanes = fit}));
-    offer(ipv4().vlan(1).options(4).carrying(Update{.cluster = 1, .lanes = fit}));
+    refused(OLAF_NOT_ALLOWED_SIZE, ipv4().vlan(1).vlan(2).options(8).carrying(Update{.cluster = 1, .lanes = fit}));
+    offer(ipv4().vlan(1).options(8).carrying(Update{.cluster = 1, .lanes = fit}));
     EXPECT_EQ(counter(OLAF_CARD_received), 1u);
 }
 
