@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# The RTL, its package first, and C++ of it: olaf_verilate(NAME TOP) makes a library NAME of module TOP.
+# The RTL, its package first: OLAF_RTL. olaf_verilate(NAME TOP FILE...) makes a library NAME of module TOP of such
+# files, with Verilator.
 include_guard(GLOBAL)
 
 find_program(OLAF_VERILATOR verilator DOC "makes C++ of the RTL")
@@ -17,9 +18,9 @@ function(olaf_verilate name top)
     OUTPUT ${library} ${dir}/V${top}.h
     COMMAND ${OLAF_VERILATOR} --cc --build -j 2 -Wall -Wno-DECLFILENAME -Wno-UNUSED
             --x-assign unique --x-initial unique -O3 -MAKEFLAGS OPT_FAST=-O1 -MAKEFLAGS OPT_SLOW=-O0
-            --top-module ${top} --Mdir ${dir} ${OLAF_RTL} > ${dir}.log 2>&1
+            --top-module ${top} --Mdir ${dir} ${ARGN} > ${dir}.log 2>&1
             || (cat ${dir}.log && false)
-    DEPENDS ${OLAF_RTL}
+    DEPENDS ${ARGN}
     COMMENT "Verilating ${top}")
   # Verilator's own code, which its makefiles build for programs only.
   add_library(${name}_base STATIC ${root}/include/verilated.cpp ${root}/include/verilated_threads.cpp)

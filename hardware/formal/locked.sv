@@ -16,7 +16,8 @@ module locked (
     input logic gives_watched,   // for the buffer that is watched
     input logic completes,
     input logic ready,
-    input logic [511:0] lanes
+    input logic [511:0] lanes,
+    input olaf::seg_t watched    // any that stays
 );
   logic room, idle, read, frees, valid, last;
   olaf::seg_t read_seg, freed_seg;
@@ -24,7 +25,6 @@ module locked (
   logic [511:0] data;
   logic [5:0] bytes;
   logic [47:0] user;
-  (* anyconst *) logic [6:0] watched;
 
   logic pop, has_left;
   assign pop = want_pop && room && !(has_left && pop_seg == watched);
@@ -73,7 +73,12 @@ module locked (
     was_last <= last;
     was_rst <= rst;
   end
-  always_comb if (!started) assume (rst);
+  olaf::seg_t watched_before;
+  always_ff @(posedge clk) watched_before <= watched;
+  always_comb begin
+    if (!started) assume (rst);
+    else assume (watched == watched_before);
+  end
 
   always_ff @(posedge clk) begin
     if (started && !rst) begin

@@ -20,17 +20,34 @@ module order (
     input logic folds,
     input logic [15:0] cluster,
     input olaf::fit_t fit,
-    input logic watch
+    input logic watch,
+    input logic [7:0] qmax,   // any that stays
+    input logic [15:0] slot   // any that stays
 );
   localparam int PLACES = 2;
   localparam int SEGS = PLACES + 2;
+  logic [1:0] departing;
+  olaf::seg_t first, second;
+  logic [2*SEGS-1:0] states;
+  logic [SEGS-1:0] own, still_used;
+  logic [16*SEGS-1:0] clusters;
+  logic [15:0] asked;
+  logic [7*PLACES-1:0] places;
+  logic [SEGS-1:0] waits, leaves;
+  integer i;
+  logic watched, gone;
+  olaf::seg_t watched_seg;
+  logic [7:0] ahead;  // of it in the ring
+  logic [15:0] looked;
+  logic [SEGS-1:0] of_slot;
+  logic started = 1'b0;
+  logic [2:0] in_ring, in_slot, in_leaving;
 
   // ---- the decisions' side: a look, then a decision a cycle or more later ----
   logic judging, hit, any_open, two_used, opens, seals, look, decided, pop, frees, its_folds;
   olaf::seg_t hit_seg, free_seg, head, freed_seg;
   logic [7:0] length, capacity;
   logic [SEGS-1:0] leaving;
-  (* anyconst *) logic [7:0] qmax;
   assign capacity = qmax;
   always_comb assume (qmax >= 8'd1 && qmax <= 8'd2);
 
@@ -47,8 +64,6 @@ module order (
   end
 
   // ---- the departures' side: at most two, freed in their order ----
-  logic [1:0] departing;
-  olaf::seg_t first, second;
   assign frees = want_free && departing != 2'd0;
   assign freed_seg = first;
   always_ff @(posedge clk) begin
@@ -74,15 +89,7 @@ module order (
       .length(length), .f_order(places)
   );
 
-  logic [2*SEGS-1:0] states;
-  logic [SEGS-1:0] own, still_used;
-  logic [16*SEGS-1:0] clusters;
-  logic [15:0] asked;
-  logic [7*PLACES-1:0] places;
-
   // ---- a count for each buffer: waiting, by what the ring was given and gave ----
-  logic [SEGS-1:0] waits, leaves;
-  integer i;
   always_ff @(posedge clk) begin
     for (i = 0; i < SEGS; i++) begin
       if (rst) begin
@@ -100,9 +107,6 @@ module order (
   end
 
   // ---- one watched update, and those before it ----
-  logic watched, gone;
-  olaf::seg_t watched_seg;
-  logic [7:0] ahead;  // of it in the ring
   always_ff @(posedge clk) begin
     if (rst) begin
       watched <= 1'b0;
@@ -120,10 +124,6 @@ module order (
   end
 
   // ---- a watched slot: buffers of it that are in use ----
-  (* anyconst *) logic [15:0] slot;
-  logic [15:0] looked;
-  logic looked_folds;
-  logic [SEGS-1:0] of_slot;
   always_ff @(posedge clk) begin
     if (look) looked <= cluster;
     for (i = 0; i < SEGS; i++) begin
@@ -132,10 +132,17 @@ module order (
     end
   end
 
-  logic started = 1'b0;
   always_ff @(posedge clk) started <= 1'b1;
-  always_comb if (!started) assume (rst);
-  logic [2:0] in_ring, in_slot, in_leaving;
+  logic [7:0] qmax_before;
+  logic [15:0] slot_before;
+  always_ff @(posedge clk) begin
+    qmax_before <= qmax;
+    slot_before <= slot;
+  end
+  always_comb begin
+    if (!started) assume (rst);
+    else assume (qmax == qmax_before && slot == slot_before);
+  end
   always_comb begin
     in_ring = '0;
     in_slot = '0;

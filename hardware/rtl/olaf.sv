@@ -41,6 +41,9 @@ package olaf;
   typedef logic [6:0] seg_t;
 
   // What two updates must agree in to be merged: shape and way out (bpf/slots/mergeable.bpf.h).
+`ifdef FORMAL
+  typedef logic [1:0] fit_t;  // proofs ask only whether two are equal
+`else
   typedef struct packed {
     logic [47:0] dmac;
     logic [31:0] tag0;
@@ -51,6 +54,7 @@ package olaf;
     logic [1:0] format;
     logic checksum;
   } fit_t;
+`endif
 
   // The fields of an update that its policy and its folding see.
   typedef struct packed {
