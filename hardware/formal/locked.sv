@@ -26,14 +26,18 @@ module locked (
   logic [5:0] bytes;
   logic [47:0] user;
 
-  logic pop, has_left;
+  logic pop, has_left, next_valid, passed;
+  olaf::seg_t next_seg;
+  logic [7:0] ticket, waits_for;
+  assign waits_for = ticket - completed;
   assign pop = want_pop && room && !(has_left && pop_seg == watched);
 
   olaf_depart depart (
       .clk(clk), .rst(rst), .pop(pop), .pop_seg(pop_seg), .popped(popped), .issued(issued),
       .completed(completed), .room(room), .idle(idle), .read(read), .read_seg(read_seg),
       .read_block(read_block), .lanes(lanes), .frees(frees), .freed_seg(freed_seg), .valid(valid),
-      .ready(ready), .data(data), .last(last), .bytes(bytes), .user(user)
+      .ready(ready), .data(data), .last(last), .bytes(bytes), .user(user),
+      .f_next_valid(next_valid), .f_next_seg(next_seg), .f_ticket(ticket), .f_passed(passed)
   );
 
   // ---- commands, by number; the newest one for the watched buffer ----
@@ -83,6 +87,11 @@ module locked (
   always_ff @(posedge clk) begin
     if (started && !rst) begin
       assert (open_commands <= 8'd16);
+      // What the induction rests on: where the watched buffer is, and for what it waits.
+      assert (has_left == ((valid && read_seg == watched) || (next_valid && next_seg == watched)));
+      assert (!(valid && read_seg == watched && next_valid && next_seg == watched));
+      if (next_valid && !passed) assert (waits_for <= open_commands);
+      if (next_valid && next_seg == watched && any) assert (!passed && since <= waits_for);
       if (any) assert (since >= 8'd1 && since <= open_commands);
       if (read && read_seg == watched) locked_read: assert (!any);
       if (valid && read_seg == watched && has_left) locked_way: assert (!any);

@@ -56,7 +56,7 @@ module order (
   // As olaf_decide has it: a place, and of policies that fold a buffer.
   assign opens = decided && length < capacity && (!folds || !two_used) && (!folds || !hit || want_seal);
   assign seals = opens && folds && hit;
-  assign pop = want_pop && !judging && length != 8'd0 && departing < 2'd2;
+  assign pop = want_pop && !judging && length != 8'd0 && (departing < 2'd2 || frees);
 
   always_ff @(posedge clk) begin
     if (rst) judging <= 1'b0;

@@ -24,10 +24,16 @@ module olaf_depart (
     output logic [511:0] data,
     output logic last,
     output logic [5:0] bytes,      // valid ones less one
+`ifdef FORMAL
+    output logic f_next_valid,
+    output olaf::seg_t f_next_seg,
+    output logic [7:0] f_ticket,
+    output logic f_passed,
+`endif
     output logic [47:0] user
 );
   // ---- made next ----
-  logic next_valid, starts, over;
+  logic next_valid, starts, over, passed;
   olaf::seg_t next_seg;
   olaf::record_t next;
   logic [7:0] ticket, behind;
@@ -37,7 +43,8 @@ module olaf_depart (
   integer k, i;
 
   assign behind = completed - ticket;
-  assign starts = next_valid && !behind[7] && (!valid || over);
+  // Once done is done: `behind` wraps while a departure waits for its turn on a blocked output.
+  assign starts = next_valid && (passed || !behind[7]) && (!valid || over);
   assign room = !next_valid || starts;
   assign idle = !next_valid && !valid;
   assign flags = {6'd0, next.format, 6'd0, next.pending.count > 32'd1, next.checksum};
@@ -96,6 +103,7 @@ module olaf_depart (
       next <= popped;
       ticket <= issued;
     end
+    passed <= !pop && (passed || !behind[7]);
     if (starts) begin
       prefix <= prefix_next;
       words <= next.around.words;
@@ -118,4 +126,11 @@ module olaf_depart (
       valid <= starts || (valid && !over);
     end
   end
+
+`ifdef FORMAL
+  assign f_next_valid = next_valid;
+  assign f_next_seg = next_seg;
+  assign f_ticket = ticket;
+  assign f_passed = passed;
+`endif
 endmodule
