@@ -14,6 +14,7 @@ class RandomUpdates {
   public:
     struct Range {
         std::uint32_t clusters = 3, segments = 2, max_lanes = 64, max_frame = 9216;
+        bool ipv6 = true; ///< else all goes over IPv4
     };
 
     RandomUpdates(std::uint64_t seed, const Range &range) : random_(seed), range_(range) {}
@@ -59,7 +60,7 @@ class RandomUpdates {
 
     /// Any way out.
     Path path() {
-        Path path = one_in(2) ? ipv6() : ipv4();
+        Path path = one_in(2) && range_.ipv6 ? ipv6() : ipv4();
         for (auto tags = below(3); tags > 0; tags--)
             one_in(2) ? path.vlan(static_cast<std::uint16_t>(below(4095)))
                       : path.service_vlan(static_cast<std::uint16_t>(below(4095)));
@@ -73,7 +74,7 @@ class RandomUpdates {
 
     /// Updates of a cluster go the same way, by different headers.
     Path usual_path(std::uint32_t cluster) {
-        Path path = cluster % 2 == 1 ? ipv6() : ipv4();
+        Path path = cluster % 2 == 1 && range_.ipv6 ? ipv6() : ipv4();
         for (auto tags = cluster % 3; tags > 0; tags--)
             path.vlan(static_cast<std::uint16_t>(100 * tags + cluster));
         return vary(path);

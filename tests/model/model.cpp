@@ -110,6 +110,14 @@ std::optional<Update> Queue::drain(std::uint64_t now) {
     return depart(now).update;
 }
 
+std::optional<Update> Queue::begin_drain(std::uint64_t now) {
+    if (ring_.empty() || !pacer.due(now))
+        return std::nullopt;
+    counters_.departed_drain++;
+    copying_.push_back(depart(now));
+    return copying_.back().update;
+}
+
 Action Queue::accept(const Update &update, const std::optional<Entry> &leaving) {
     const Rule &rule = rules_[update.cluster];
     if (rule.policy == Policy::fifo) // every update is its own entry
@@ -147,8 +155,9 @@ Action Queue::accept(const Update &update, const std::optional<Entry> &leaving) 
 /// A slot has two buffers. What leaves in this very frame frees its place at once, but its buffer
 /// only when the frame is written.
 bool Queue::buffer_free(const Update &update, const std::optional<Entry> &leaving) const {
-    const auto used = std::ranges::count_if(
-        ring_, [&](const Entry &entry) { return same_slot(entry, update); });
+    const auto holds = [&](const Entry &entry) { return same_slot(entry, update); };
+    const auto used =
+        std::ranges::count_if(ring_, holds) + std::ranges::count_if(copying_, holds);
     return used + (leaving && same_slot(*leaving, update) ? 1 : 0) < 2;
 }
 

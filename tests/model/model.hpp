@@ -73,6 +73,12 @@ class Queue {
     /// The drain asks for what is due.
     std::optional<Update> drain(std::uint64_t now);
 
+    /// The same for a drain that takes its time: what leaves holds its buffer until copied().
+    std::optional<Update> begin_drain(std::uint64_t now);
+
+    /// The oldest departure that began has been copied out.
+    void copied() { copying_.pop_front(); }
+
     [[nodiscard]] const Counters &counters() const { return counters_; }
     [[nodiscard]] const std::deque<Entry> &ring() const { return ring_; }
     [[nodiscard]] std::uint64_t updates_waiting() const;
@@ -94,6 +100,7 @@ class Queue {
     Activity activity_;
     std::map<std::uint32_t, Rule> rules_;
     std::deque<Entry> ring_;
+    std::deque<Entry> copying_; ///< left the ring, but still hold their buffers
 };
 
 /// May the two be merged? The same shape, and the same way out.

@@ -87,6 +87,20 @@ TEST(Model, WhatLeavesInTheArrivingFrameStillHoldsItsBuffer) {
     EXPECT_EQ(offer(queue, from(1, 4)), Action::appended);
 }
 
+TEST(Model, WhatADrainIsCopyingHoldsItsBufferUntilItIsDone) {
+    Queue queue = busy_queue(8);
+    queue.set_rule(1, {.policy = Policy::aggregate, .max_count = 1});
+    offer(queue, from(1, 1));
+    offer(queue, from(1, 2));
+    queue.pacer.next = 0;
+    ASSERT_TRUE(queue.begin_drain(1));
+    queue.pacer.next = busy;
+    EXPECT_EQ(offer(queue, from(1, 3)), Action::sealed);
+    queue.copied();
+    EXPECT_EQ(offer(queue, from(1, 4)), Action::appended);
+    EXPECT_TRUE(queue.conserves());
+}
+
 TEST(Model, FifoNeverMerges) {
     Queue queue = busy_queue(3);
     queue.set_rule(1, {.policy = Policy::fifo});

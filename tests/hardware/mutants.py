@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Seeds faults into a copy of the RTL, each of which the tests must find.
+
+    mutants.py seed RTL... OUT      writes the copies into the folder OUT
+    mutants.py run PROGRAM          runs PROGRAM, the tests on that copy, once for each fault
+
+All faults are in one copy: `+fault=N` chooses the Nth, and 0 none. One whose text isn't there, or is there twice,
+ends with an error: the RTL has moved on, and the fault must follow.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+# File, what is there, what a fault makes of it, and what that is.
+MUTANTS = [
+    ("olaf_slots", "state == olaf::BUFFER_FREE || freed[g]", "state == olaf::BUFFER_FREE",
+     "a look doesn't see the buffer that is freed in its cycle"),
+    ("olaf_slots", "state == olaf::BUFFER_OPEN && !pops_me", "state == olaf::BUFFER_OPEN",
+     "a head that is popped in the cycle of a look is folded into"),
+    ("olaf_slots", "(look ? used : still_used) & ~freed", "(look ? used : still_used)",
+     "a buffer that is freed while a decision takes its time counts as used"),
+    ("olaf_decide", "ring_length >= cfg.queue_capacity", "ring_length > cfg.queue_capacity",
+     "one more than Qmax waits"),
+    ("olaf_decide", "opens && folds && hit", "1'b0", "the full entry isn't sealed"),
+    ("olaf_judge", "count > {17'd0, rule.max_count}", "count >= {17'd0, rule.max_count}",
+     "an entry is sealed one update too early"),
+    ("olaf_judge", "waiting.generated > arriving.generated", "waiting.generated < arriving.generated",
+     "the older time is kept"),
+    ("olaf_reward", "wide_difference > wide_margin", "wide_difference >= wide_margin",
+     "a reward at the threshold replaces"),
+    ("olaf_pacer", "now > credit ? now - credit : 64'd0", "now", "an idle link saves no credit"),
+    ("olaf_depart", "next_valid && (passed || !behind[7])", "next_valid",
+     "a departure doesn't wait for the folds that were decided before it"),
+    ("olaf_depart", "!pop && (passed || !behind[7])", "1'b0",
+     "a departure that waited for long on a blocked output doesn't leave"),
+    ("olaf_move", "command_take && stores && beats >= {6'd0, ahead} && behind < blocks", "1'b0",
+     "a last block that ends with its frame is lost"),
+    ("olaf_sum", "held_beat == 2'd0 || 17'(2 * w) < held_end", "1'b1",
+     "bytes behind the message count in its checksum"),
+    ("olaf_verdict", "room != udp_bytes", "1'b0", "an IP packet that goes on behind the message is taken"),
+    ("olaf_stamp", "our_fill > their_fill", "our_fill >= their_fill", "an equally full queue's stamp is overwritten"),
+    ("olaf_active", "turns ? in_current : in_current + in_previous", "in_current",
+     "clusters of the epoch before aren't active"),
+    ("olaf_out", "begun ? its_b : its_b ? !a_valid : b_valid", "its_b ? !a_valid : b_valid",
+     "a frame is cut by one of the other source"),
+]
+CHOICE = """  integer fault;
+  initial if (!$value$plusargs("fault=%d", fault)) fault = 0;
+"""
+
+
+def seed(paths, out):
+    out.mkdir(parents=True, exist_ok=True)
+    for path in paths:
+        text, mutated = path.read_text(), False
+        for number, (room, there, fault, _) in enumerate(MUTANTS, 1):
+            if path.stem != room:
+                continue
+            if text.count(there) != 1:
+                raise SystemExit(f"mutants.py: fault {number}: {path} has {text.count(there)} of: {there}")
+            text = text.replace(there, f"(fault == {number} ? ({fault}) : ({there}))")
+            mutated = True
+        if mutated:
+            text = re.sub(r"^\);\n", ");\n" + CHOICE, text, count=1, flags=re.MULTILINE)
+        (out / path.name).write_text(text)
+
+
+def run(program):
+    missed = []
+    for number in range(len(MUTANTS) + 1):
+        done = subprocess.run([program, str(number), "--gtest_fail_fast", "--gtest_brief=1"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        what = MUTANTS[number - 1][3] if number else "no fault"
+        found = done.returncode != 0
+        print(f"{number:3} {'found' if found else 'not found'}: {what}")
+        if found == (number == 0):
+            missed.append(number)
+            print(done.stdout[-2000:])
+    return bool(missed)
+
+
+def main():
+    if sys.argv[1] == "seed":
+        seed([pathlib.Path(name) for name in sys.argv[2:-1]], pathlib.Path(sys.argv[-1]))
+        return 0
+    return run(sys.argv[2])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
