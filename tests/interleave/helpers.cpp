@@ -12,6 +12,7 @@
 
 using olaf::interleave::Access;
 using olaf::interleave::Machine;
+using olaf::interleave::Memory;
 using olaf::interleave::Packet;
 using olaf::interleave::World;
 
@@ -19,6 +20,15 @@ namespace {
 
 /// More rounds than any search has: a wait.
 constexpr std::uint32_t wait_rounds = 1u << 20;
+constexpr std::uint64_t tick_ns = 1'000'000;
+
+/// A key's place in a hash table: its value, and whether it is there.
+std::uint32_t *hashed(const char *map, const void *key) {
+    auto *place = static_cast<std::uint32_t *>(Machine::the().memory.lookup(map, key, 0));
+    if (place == nullptr)
+        throw std::logic_error(std::string(map) + " has no place for this key");
+    return place;
+}
 
 long load(Packet &packet, std::uint32_t offset, void *to, std::uint32_t bytes) {
     const std::uint8_t *from = packet.at(offset, bytes);
@@ -48,8 +58,35 @@ long interleave_unmodelled(const char *helper) {
 }
 
 void *interleave_lookup(const char *map, const void *key) {
-    return Machine::the().memory.lookup(map, key, Machine::the().cpu());
+    Memory &memory = Machine::the().memory;
+    if (!memory.is_hash(map))
+        return memory.lookup(map, key, Machine::the().cpu());
+    std::uint32_t *value = hashed(map, key);
+    Machine::the().access(value + 1, 4, {true, false, false});
+    return value[1] != 0 ? value : nullptr;
 }
+
+long interleave_update(const char *map, const void *key, const void *value) {
+    std::uint32_t *there = hashed(map, key);
+    Machine::the().access(there, 4, {false, true, false});
+    std::memcpy(there, value, sizeof(*there));
+    Machine::the().access(there + 1, 4, {false, true, false});
+    there[1] = 1;
+    return 0;
+}
+
+long interleave_delete(const char *map, const void *key) {
+    std::uint32_t *there = hashed(map, key);
+    Machine::the().access(there + 1, 4, {false, true, false});
+    there[1] = 0;
+    return 0;
+}
+
+long interleave_tail_call(xdp_md *xdp, std::uint32_t room) {
+    return World::current->enter(xdp, room);
+}
+
+std::uint64_t bpf_jiffies64() { return World::current->now_ns() / tick_ns; }
 
 std::uint64_t bpf_ktime_get_ns() { return World::current->now_ns(); }
 std::uint64_t bpf_ktime_get_tai_ns() { return World::current->now_ns(); }

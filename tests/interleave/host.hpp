@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <stdexcept>
 
 #include "contract.hpp"
 #include "packet.hpp"
@@ -57,6 +58,8 @@ class Host : public World {
     void clone(Packet &packet, std::uint32_t ifindex, bool inwards) override;
     void redirect(std::uint32_t ifindex) override;
     [[nodiscard]] bool answers(std::uint32_t daddr_be) override;
+    /// The queue has no jobs.
+    int enter(xdp_md *, std::uint32_t) override { throw std::logic_error("nobody is in that room"); }
 
   private:
     struct Frame {

@@ -56,6 +56,8 @@ class Machine {
     /// Which CPU runs; outside of a run, 0.
     [[nodiscard]] unsigned cpu() const { return current_ < 0 ? 0 : static_cast<unsigned>(current_); }
     [[nodiscard]] bool running() const { return current_ >= 0; }
+    /// Does the running CPU hold this lock?
+    [[nodiscard]] bool holds(std::uint32_t lock) const { return holder_[lock] == current_; }
     /// Before an access to anything.
     void access(const void *address, std::size_t bytes, Access access);
     /// A word was exchanged: was it set before, and is it now?

@@ -12,9 +12,9 @@
 namespace olaf::interleave {
 
 /// A map is an array, of the machine or one a CPU; or a set, of which it only counts whether a key is
-/// in it.
+/// in it; or a hash table with 4-byte values, whose keys are below `entries`.
 struct MapShape {
-    enum Kind { array, per_cpu, set };
+    enum Kind { array, per_cpu, set, hash };
     std::string name;
     std::size_t value_bytes = 0;
     std::uint32_t entries = 1;
@@ -28,6 +28,8 @@ class Memory {
     void lay_out(const std::vector<MapShape> &shapes);
     /// As a program finds it: NULL beyond the map's end. An unknown map is an error of the test.
     [[nodiscard]] void *lookup(const char *name, const void *key, unsigned cpu);
+    /// A key's place in a hash table holds its value, and then whether the key is there.
+    [[nodiscard]] bool is_hash(const char *name) { return find(name).shape.kind == MapShape::hash; }
     template <class Value> Value *at(const char *name, std::uint32_t key = 0, unsigned cpu = 0) {
         return static_cast<Value *>(lookup(name, &key, cpu));
     }

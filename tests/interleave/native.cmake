@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernel programs compiled for this machine.
 #
-#   olaf_native_programs(NAME [FLAG...])    programs/NAME/{ingress,drain,egress}.so
-#   olaf_native_mutant(NAME OUT_SCENARIO)   the same with the fault of mutants/NAME.cmake, which says
-#                                           whether it wants the trial policy: set(trial YES)
+#   olaf_native_programs(NAME [FLAG...])    programs/NAME/*.so: those of the queue and of jobs
+#   olaf_native_mutant(NAME OUT_SCENARIO)   the queue's or those of jobs, with the fault of
+#                                           mutants/NAME.cmake, which says whether it wants the trial
+#                                           policy: set(trial YES)
 include_guard(GLOBAL)
 
 # Every access to memory calls a hook (hooks.cpp). -O1, and no vectors: accesses stay those that are
@@ -16,6 +17,9 @@ set(olaf_native_flags -fsanitize=thread -mllvm -tsan-distinguish-volatile
 set(olaf_native_arch ${OLAF_BPF_FLAGS})
 list(FILTER olaf_native_arch INCLUDE REGEX "^-D__TARGET_ARCH_")
 list(APPEND olaf_native_flags ${olaf_native_arch})
+
+set(olaf_native_queue ingress drain egress)
+set(olaf_native_jobs ingress rounds copies jobs)
 
 # One object, of what lies below ROOT and then in this project. It also depends on ARGN, and is
 # compiled with native_more_flags besides.
@@ -35,7 +39,7 @@ function(olaf_native_object name program root)
 endfunction()
 
 function(olaf_native_target name)
-  set(objects ingress drain egress)
+  set(objects ${ARGN})
   list(TRANSFORM objects PREPEND ${CMAKE_CURRENT_BINARY_DIR}/programs/${name}/)
   list(TRANSFORM objects APPEND .so)
   add_custom_target(olaf_native_${name} DEPENDS ${objects})
@@ -45,10 +49,12 @@ endfunction()
 function(olaf_native_programs name)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
   set(native_more_flags ${ARGN})
-  foreach(program ingress drain egress)
+  set(all ${olaf_native_queue} ${olaf_native_jobs})
+  list(REMOVE_DUPLICATES all)
+  foreach(program ${all})
     olaf_native_object(${name} ${program} ${PROJECT_SOURCE_DIR})
   endforeach()
-  olaf_native_target(${name})
+  olaf_native_target(${name} ${all})
 endfunction()
 
 function(olaf_native_mutant name out_scenario)
@@ -72,7 +78,11 @@ function(olaf_native_mutant name out_scenario)
     DEPENDS ${headers} ${mutant} ${CMAKE_CURRENT_SOURCE_DIR}/seed.cmake
     COMMENT "mutant ${name}"
     VERBATIM)
-  foreach(program ingress drain egress)
+  set(all ${olaf_native_queue})
+  if("rounds" IN_LIST programs OR "jobs" IN_LIST programs)
+    set(all ${olaf_native_jobs})
+  endif()
+  foreach(program ${all})
     if(program IN_LIST programs)
       olaf_native_object(${name} ${program} ${out}/source ${seeded})
     else() # the fault isn't in it
@@ -82,6 +92,6 @@ function(olaf_native_mutant name out_scenario)
                          DEPENDS ${sound} VERBATIM)
     endif()
   endforeach()
-  olaf_native_target(${name})
+  olaf_native_target(${name} ${all})
   set(${out_scenario} ${scenario} PARENT_SCOPE)
 endfunction()

@@ -50,6 +50,9 @@ class World {
     /// Does the next hop towards this IPv4 address answer?
     [[nodiscard]] virtual bool answers(std::uint32_t daddr_be) = 0;
 
+    /// A program hands its frame to the program of that room.
+    virtual int enter(xdp_md *xdp, std::uint32_t room) = 0;
+
     static World *current;
 };
 

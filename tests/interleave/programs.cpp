@@ -33,6 +33,19 @@ template <class Function> void find(void *object, const char *name, Function *&i
         throw std::runtime_error(std::string("no program ") + name);
 }
 
+/// What the loader does before it loads.
+void write_config(void *object, const olaf_config &config) {
+    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const volatile void *(*where)() = nullptr;
+    find(object, "interleave_config", where);
+    auto *into = const_cast<void *>(where());
+    const auto first = reinterpret_cast<std::uintptr_t>(into) / page * page;
+    const auto end = reinterpret_cast<std::uintptr_t>(into) + sizeof(config);
+    if (mprotect(reinterpret_cast<void *>(first), end - first, PROT_READ | PROT_WRITE) != 0)
+        throw std::runtime_error("can't write the configuration");
+    std::memcpy(into, &config, sizeof(config));
+}
+
 } // namespace
 
 Programs::Programs(const std::string &directory, const std::string &copy) {
@@ -48,17 +61,25 @@ Programs::Programs(const std::string &directory, const std::string &copy) {
 }
 
 void Programs::configure(const olaf_config &config) const {
-    const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-    for (void *object : objects_) {
-        const volatile void *(*where)() = nullptr;
-        find(object, "interleave_config", where);
-        auto *into = const_cast<void *>(where());
-        const auto first = reinterpret_cast<std::uintptr_t>(into) / page * page;
-        const auto end = reinterpret_cast<std::uintptr_t>(into) + sizeof(config);
-        if (mprotect(reinterpret_cast<void *>(first), end - first, PROT_READ | PROT_WRITE) != 0)
-            throw std::runtime_error("can't write the configuration");
-        std::memcpy(into, &config, sizeof(config));
-    }
+    for (void *object : objects_)
+        write_config(object, config);
+}
+
+JobPrograms::JobPrograms(const std::string &directory) {
+    const std::filesystem::path at = directory;
+    objects_[0] = load(at / "ingress.so", "");
+    objects_[1] = load(at / "rounds.so", "");
+    objects_[2] = load(at / "copies.so", "");
+    objects_[3] = load(at / "jobs.so", "");
+    find(objects_[0], "olaf_ingress", ingress);
+    find(objects_[1], "olaf_rounds", rounds);
+    find(objects_[2], "olaf_copies", copies);
+    find(objects_[3], "olaf_job_order", order);
+}
+
+void JobPrograms::configure(const olaf_config &config) const {
+    for (void *object : objects_)
+        write_config(object, config);
 }
 
 } // namespace olaf::interleave

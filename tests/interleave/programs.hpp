@@ -28,4 +28,21 @@ class Programs {
     void *objects_[3] = {};
 };
 
+/// The programs of jobs, and the entrance that calls them.
+class JobPrograms {
+  public:
+    /// Loads DIRECTORY/{ingress,rounds,copies,jobs}.so.
+    explicit JobPrograms(const std::string &directory);
+
+    void configure(const olaf_config &config) const;
+
+    int (*ingress)(xdp_md *) = nullptr;
+    int (*rounds)(xdp_md *) = nullptr;
+    int (*copies)(__sk_buff *) = nullptr;
+    int (*order)(xdp_md *) = nullptr;
+
+  private:
+    void *objects_[4] = {};
+};
+
 } // namespace olaf::interleave

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A few CPUs, what each does, and the search through all the ways they can get between each other.
+// A few CPUs of a host with a queue, and what each does.
 #pragma once
 
 #include <functional>
 #include <ostream>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "host.hpp"
+#include "trial.hpp"
 
 namespace olaf::interleave {
 
@@ -27,16 +27,6 @@ struct Scenario {
 /// What gtest shows of a parameter.
 inline void PrintTo(const Scenario &scenario, std::ostream *out) { *out << scenario.name; }
 
-struct Report {
-    std::uint64_t schedules = 0; ///< run to their end
-    std::uint64_t cut_short = 0; ///< led to a state that was known
-    std::size_t searches = 1;    ///< begun anew as contended words were found
-    std::set<std::uint64_t> outcomes = {}; ///< how they came out
-    bool finished = false;       ///< every schedule within the bound was run
-    std::string violation = {};  ///< of the first schedule that broke something; empty: none
-};
-
-/// Runs every schedule, or until one breaks something, or `most` have been run.
 Report explore(const Scenario &scenario, const Programs &programs, const Programs &replacing,
                std::uint64_t most);
 

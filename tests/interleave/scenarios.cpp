@@ -2,7 +2,6 @@
 #include "scenarios.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "../datapath/packet.hpp"
 
@@ -241,13 +240,6 @@ std::vector<Scenario> all() {
 const std::vector<Scenario> &scenarios() {
     static const std::vector<Scenario> result = all();
     return result;
-}
-
-const Scenario &scenario_named(const std::string &name) {
-    const auto found = std::ranges::find(scenarios(), name, &Scenario::name);
-    if (found == scenarios().end())
-        throw std::logic_error("no scenario " + name);
-    return *found;
 }
 
 } // namespace olaf::interleave

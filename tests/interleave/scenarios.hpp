@@ -9,6 +9,5 @@ namespace olaf::interleave {
 
 /// All of them; names say what meets what.
 const std::vector<Scenario> &scenarios();
-const Scenario &scenario_named(const std::string &name);
 
 } // namespace olaf::interleave

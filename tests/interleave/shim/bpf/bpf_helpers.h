@@ -20,13 +20,20 @@
 /* A map is known by its name: objects that are loaded apart share it, as pinned maps are. */
 #define bpf_map_lookup_elem(map, key) interleave_lookup(#map, key)
 #define bpf_ringbuf_output(map, data, size, flags) interleave_unmodelled("bpf_ringbuf_output")
-#define bpf_tail_call(context, map, index) interleave_unmodelled("bpf_tail_call")
+#define bpf_map_update_elem(map, key, value, flags) interleave_update(#map, key, value)
+#define bpf_map_delete_elem(map, key) interleave_delete(#map, key)
+/* It doesn't come back. */
+#define bpf_tail_call(context, map, index) return interleave_tail_call(context, index)
 
 void *interleave_lookup(const char *map, const void *key);
 long interleave_unmodelled(const char *helper);
+long interleave_update(const char *map, const void *key, const void *value);
+long interleave_delete(const char *map, const void *key);
+long interleave_tail_call(struct xdp_md *xdp, __u32 room);
 
 __u64 bpf_ktime_get_ns(void);
 __u64 bpf_ktime_get_tai_ns(void);
+__u64 bpf_jiffies64(void);
 __u32 bpf_get_smp_processor_id(void);
 long bpf_loop(__u32 rounds, void *callback, void *context, __u64 flags);
 

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A swapped order: who looks at the line in between passes the result by.
+set(file bpf/rounds/line.bpf.h)
+set(programs rounds copies)
+set(scenario TwoResultsJoinTheLine)
+set(from [==[
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] =
+			olaf_ranks_below(job->setup.children, i);
+	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
+]==])
+set(to [==[
+	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] =
+			olaf_ranks_below(job->setup.children, i);
+]==])

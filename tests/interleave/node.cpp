@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "node.hpp"
+
+#include <linux/pkt_cls.h>
+
+#include <arpa/inet.h>
+
+#include <cerrno>
+#include <stdexcept>
+
+namespace olaf::interleave {
+namespace {
+
+constexpr std::uint64_t first_ns = 1'000'000'000'000;
+constexpr std::uint64_t first_stamp = 1;
+constexpr unsigned most_orders = 8;
+
+} // namespace
+
+olaf_config config_of(const JobShape &shape) {
+    olaf_config config{};
+    config.layout = OLAF_LAYOUT;
+    config.deliver = OLAF_DELIVER_LOCAL;
+    config.ifindex = workers;
+    config.egress_ifindex = servers;
+    config.port_be = htons(OLAF_DEFAULT_PORT);
+    config.max_clusters = 1;
+    config.max_segments = 1;
+    config.max_lanes = 16;
+    config.queue_capacity = 1;
+    config.ring_places = 2;
+    config.member_timeout_ns = 1'000'000'000'000;
+    config.token_secret = 0x5ec4e7;
+    config.round_slots = 1u << shape.pool;
+    return config;
+}
+
+Node::Node(const JobShape &shape, const JobPrograms &programs)
+    : shape_(shape), contract_(config_of(shape), shape), programs_(programs) {
+    programs_.configure(config_of(shape));
+}
+
+void Node::power_on() {
+    World::current = this;
+    Machine &machine = Machine::the();
+    machine.memory.lay_out(contract_.maps());
+    machine.rule(contract_.rules(), &contract_);
+    *machine.memory.at<std::uint64_t>("clock") = first_ns;
+    now_ = {};
+    order(OLAF_JOB_SET);
+    agree(first_stamp);
+}
+
+void Node::keep() {
+    Machine::the().memory.keep();
+    kept_ = now_;
+}
+
+// ---- arrivals --------------------------------------------------------------------------
+
+void Node::arrive(std::span<const std::uint8_t> frame) {
+    Packet &packet = packets_[cpu()];
+    packet.hold(frame);
+    const int verdict = programs_.ingress(packet.xdp());
+    if (verdict == XDP_TX)
+        return leave(packet);
+    if (verdict == XDP_PASS)
+        Machine::the().require(programs_.copies(packet.skb()) == TC_ACT_SHOT || now_.removed,
+                               "a job's message goes up the stack");
+}
+
+int Node::enter(xdp_md *xdp, std::uint32_t) { return programs_.rounds(xdp); }
+
+void Node::contribute(std::uint32_t rank, const Chunk &at, bool flush) {
+    now_.asked.at(mark_of(rank, at))++;
+    arrive(contribution_frame(rank, at, flush));
+}
+
+void Node::probe(std::uint32_t rank, const Chunk &at, bool flush) {
+    now_.asked.at(mark_of(rank, at))++;
+    arrive(probe_frame(rank, at, flush));
+}
+
+void Node::hear_result(const Chunk &at, std::uint32_t ranks) {
+    std::uint64_t children = 0;
+    for (std::uint32_t rank = 0; rank < shape_.children; rank++)
+        children |= ranks >> rank & 1 ? 1ull << mark_of(rank, at) : 0;
+    arrive(result_frame(children, at));
+}
+
+void Node::hear_over(const Chunk &at) { arrive(over_frame(at)); }
+
+void Node::sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp) {
+    arrive(sync_frame(rank, at, stamp));
+}
+
+void Node::hear_answer(const Chunk &at) { arrive(answer_frame(at, now_.stamp)); }
+
+// ---- commands --------------------------------------------------------------------------
+
+void Node::order(olaf_job_action action) {
+    olaf_job_order order{};
+    order.action = action;
+    if (action == OLAF_JOB_SET) {
+        order.setup = setup_of(shape_);
+        order.generation = first_generation + (now_.removed ? 1 : 0);
+    }
+    now_.removed = now_.removed || action == OLAF_JOB_REMOVE;
+    for (unsigned turn = 0; turn < most_orders; turn++) {
+        contract_.write_order(order);
+        programs_.order(orders_[cpu()].xdp());
+        if (contract_.answer() != -EAGAIN)
+            break;
+    }
+    Machine::the().require(contract_.answer() == 0, "an order about the job is refused");
+}
+
+void Node::agree(std::uint64_t stamp) {
+    const Chunk first{0, 0, contract_.life()};
+    for (std::uint32_t rank = 0; rank < shape_.children; rank++)
+        sync(rank, first, stamp);
+    if (shape_.has_parent)
+        hear_answer(first);
+    Machine::the().require(contract_.state() == OLAF_JOB_RUNNING, "all members have asked in vain");
+}
+
+// ---- what programs ask of the world ------------------------------------------------------
+
+std::uint64_t Node::now_ns() {
+    auto *clock = Machine::the().memory.at<std::uint64_t>("clock");
+    Machine::the().access(clock, sizeof(*clock), {true, false, false});
+    return *clock;
+}
+
+void Node::wait(std::uint64_t ns) {
+    auto *clock = Machine::the().memory.at<std::uint64_t>("clock");
+    Machine::the().access(clock, sizeof(*clock), {true, true, false});
+    *clock += ns;
+}
+
+void Node::clone(Packet &packet, std::uint32_t, bool) { leave(packet); }
+
+void Node::redirect(std::uint32_t) { throw std::logic_error("a job's frames aren't redirected here"); }
+
+} // namespace olaf::interleave

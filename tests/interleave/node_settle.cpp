@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What left a node is taken down, and when everything is at rest held against what came.
+#include <arpa/inet.h>
+#include <endian.h>
+
+#include <bit>
+#include <cstring>
+
+#include "node.hpp"
+
+namespace olaf::interleave {
+namespace {
+
+constexpr std::size_t message_offset = 14 + 20 + 8;
+constexpr std::uint64_t late_stamp = 1'000; ///< behind all of a scenario's
+constexpr unsigned most_turns = 16;
+/// Behind all of a scenario's chunks.
+constexpr Chunk last_chunk{1, 8, 0}, beyond{1, 12, 0};
+
+olaf_header header_of(std::span<const std::uint8_t> frame) {
+    olaf_header header;
+    std::memcpy(&header, frame.data() + message_offset, sizeof(header));
+    return header;
+}
+
+} // namespace
+
+void Node::leave(Packet &packet) {
+    const auto sum = read_sum(packet.frame());
+    if (!sum)
+        return take_control(packet.frame());
+    if (sum->type == OLAF_RESULT)
+        take_result(*sum);
+    else
+        take_aggregate(*sum);
+}
+
+/// Header and lanes belong together, and to this chunk.
+void Node::check_sum(const Sum &sum, const Chunk &at) const {
+    Machine &machine = Machine::the();
+    machine.require(sum.exact, "lanes and exponent that leave aren't of one sum");
+    machine.require(std::popcount(sum.marks) == static_cast<int>(sum.count),
+                    "a count that leaves isn't that of the contributions in its lanes");
+    machine.require(sum.generated_ns == newest_of(sum.marks), "what leaves is as new as something else");
+    for (std::uint64_t left = sum.marks & ((1ull << marks) - 1); left != 0; left &= left - 1)
+        machine.require(chunk_of(static_cast<unsigned>(std::countr_zero(left))) == at,
+                        "what leaves holds a contribution to another chunk, or of another generation");
+    std::uint32_t in = 0;
+    for (std::uint32_t rank = 0; rank < shape_.children; rank++)
+        in += sum.marks >> mark_of(rank, at) & 1;
+    machine.require(shape_.has_parent || (shape_.flags & OLAF_JOB_ANY) || (in == shape_.children) == !(sum.flags & OLAF_FLAG_PARTIAL),
+                    "PARTIAL is wrong");
+}
+
+void Node::take_result(const Sum &sum) {
+    Machine &machine = Machine::the();
+    Chunk at = sum.at;
+    at.life = sum.generation - first_generation;
+    machine.require(at.life < most_lives && sum.rank < shape_.children, "a result is nobody's");
+    check_sum(sum, at);
+    const unsigned mark = mark_of(sum.rank, at);
+    machine.require((sum.marks >> mark & 1) == !(sum.flags & OLAF_FLAG_LATE), "LATE is wrong");
+    now_.got.at(mark)++;
+    now_.by.at(mark) = static_cast<std::uint8_t>(now_.by.at(mark) * most_cpus + cpu());
+    // A member that isn't in it may ask by its contribution.
+    const bool may_be_late = shape_.threshold != 0 || shape_.has_parent;
+    const unsigned asked = now_.asked.at(mark) - (may_be_late || now_.asked.at(mark) == 0 ? 0u : 1u);
+    machine.require(now_.got.at(mark) <= 1 + asked, "a member gets a result twice and asked once");
+}
+
+void Node::take_aggregate(const Sum &sum) {
+    Chunk at = sum.at;
+    at.life = sum.generation - parents_generation;
+    Machine::the().require(shape_.has_parent && at.life < most_lives, "an aggregate is nobody's");
+    check_sum(sum, at);
+    now_.up.at((at.life * most_rounds + at.round) * most_chunks + place_of(at))++;
+}
+
+/// What has no lanes: STALE, and where to begin.
+void Node::take_control(std::span<const std::uint8_t> frame) {
+    const olaf_header header = header_of(frame);
+    if (header.type == OLAF_RESULT)
+        return check_stale(header);
+    if (header.type != OLAF_CONTROL)
+        return;
+    if (ntohs(header.flags_be) & OLAF_FLAG_ANSWER)
+        now_.answers++;
+    else
+        now_.stamp = be64toh(header.generated_ns_be);
+}
+
+/// "It is over, and its result is gone" is believed.
+void Node::check_stale(const olaf_header &header) {
+    now_.stale++;
+    Machine::the().require(now_.may_be_over || header.named_be != header.generation_be,
+                           "a member is told that a chunk is over which isn't");
+}
+
+/// The members' books against the node's.
+void Node::balance(const JobBooks &books) const {
+    std::uint64_t got = 0;
+    for (const auto times : now_.got)
+        got += times;
+    Machine::the().require(got == books.riding + books.copied + books.repeated,
+                           "results that left are not those that members got");
+}
+
+/// Every child sends what it may have sent before, and the parent answers: the chunk is done.
+void Node::finish(const Chunk &at) {
+    for (std::uint32_t rank = 0; rank < shape_.children; rank++)
+        contribute(rank, at, rank + 1 == shape_.children);
+    if (shape_.has_parent)
+        hear_result(at);
+}
+
+std::uint64_t Node::settle() {
+    Machine &machine = Machine::the();
+    const JobBooks books = contract_.at_rest(now_.removed);
+    balance(books);
+    std::uint64_t outcome = (books.outcome * 31 + now_.stale) * 31 + now_.answers;
+    for (unsigned mark = 0; mark < marks; mark++)
+        outcome = (outcome * 31 + now_.got.at(mark)) * 31 + now_.by.at(mark);
+    now_.may_be_over = true;
+    machine.require(!now_.removed || contract_.state() == OLAF_JOB_NONE, "a job runs that was removed");
+    if (now_.removed) {
+        order(OLAF_JOB_SET);
+        machine.require(contract_.life() == 1, "the job isn't the one that was set");
+    }
+    if (contract_.state() != OLAF_JOB_RUNNING)
+        agree(late_stamp);
+    for (unsigned turn = 0; turn < most_turns; turn++) {
+        const auto open = contract_.unfinished(OLAF_ROUND_OPEN), up = contract_.unfinished(OLAF_ROUND_UP);
+        if (!open && !up)
+            break;
+        finish(open ? *open : *up);
+    }
+    Chunk last = last_chunk;
+    last.life = contract_.life();
+    finish(last);
+    Chunk further = beyond;
+    further.life = last.life;
+    probe(0, further, true); // its frame lets the rest leave
+    balance(contract_.at_rest(now_.removed));
+    contract_.nothing_waits();
+    for (std::uint32_t rank = 0; rank < shape_.children; rank++)
+        machine.require(now_.got.at(mark_of(rank, last)) != 0, "one more chunk has no result");
+    return outcome;
+}
+
+} // namespace olaf::interleave

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Messages of a job as they arrive, and what leaves taken apart. Each contribution has a bit of its own
+// in its lanes, so a sum tells by its lanes what is in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "olaf/protocol.h"
+
+namespace olaf::interleave {
+
+inline constexpr std::uint32_t the_job = 1;       ///< its id
+inline constexpr unsigned most_ranks = 3, most_lives = 2, most_rounds = 2;
+/// Of a job with four slots the first three use the same, and the last another.
+inline constexpr std::uint32_t chunks[] = {0, 4, 8, 1};
+inline constexpr unsigned most_chunks = 4;
+inline constexpr std::uint32_t first_generation = 100; ///< of the job
+inline constexpr std::uint32_t parents_generation = 500; ///< the parent's, when the job's is the first
+inline constexpr std::uint8_t parent_host = 9;
+
+/// A chunk of one round, in one life: of the first generation, or the next.
+struct Chunk {
+    std::uint32_t round = 0, chunk = 0, life = 0;
+    bool operator==(const Chunk &) const = default;
+};
+
+constexpr unsigned place_of(const Chunk &at) {
+    unsigned place = 0;
+    while (place + 1 < most_chunks && chunks[place] != at.chunk)
+        place++;
+    return place;
+}
+
+/// The number of what a child contributes to a chunk, which is its bit.
+constexpr unsigned mark_of(std::uint32_t rank, const Chunk &at) {
+    return ((rank * most_lives + at.life) * most_rounds + at.round) * most_chunks + place_of(at);
+}
+inline constexpr unsigned marks = most_ranks * most_lives * most_rounds * most_chunks;
+/// The bit of what others than this node contribute to the chunk at its parent.
+constexpr unsigned others_mark_of(const Chunk &at) {
+    return marks + at.life * most_chunks + place_of(at);
+}
+/// Of a child's contribution.
+Chunk chunk_of(unsigned mark);
+
+std::span<const std::uint8_t> contribution_frame(std::uint32_t rank, const Chunk &at, bool flush);
+std::span<const std::uint8_t> probe_frame(std::uint32_t rank, const Chunk &at, bool flush);
+/// The parent's RESULT of a chunk to which the children contributed whose bits are set, and others.
+std::span<const std::uint8_t> result_frame(std::uint64_t children, const Chunk &at);
+/// The parent has no such chunk any more.
+std::span<const std::uint8_t> over_frame(const Chunk &at);
+/// A child asks where to begin, and names this chunk.
+std::span<const std::uint8_t> sync_frame(std::uint32_t rank, const Chunk &at, std::uint64_t stamp);
+/// The parent's answer: all begin at this chunk.
+std::span<const std::uint8_t> answer_frame(const Chunk &at, std::uint64_t stamp);
+
+/// What left: a RESULT for a child, or a CONTRIBUTION for the parent.
+struct Sum {
+    olaf_message_type type = OLAF_RESULT;
+    std::uint16_t flags = 0;
+    std::uint32_t rank = 0;       ///< the addressee's; the node's own
+    Chunk at = {};                ///< by its header
+    std::uint32_t generation = 0; ///< by its header
+    std::uint32_t count = 0;
+    std::uint64_t generated_ns = 0;
+    std::uint64_t marks = 0; ///< by its lanes
+    bool exact = false;      ///< all its lanes say the same
+};
+/// Nothing: it isn't a sum.
+std::optional<Sum> read_sum(std::span<const std::uint8_t> frame);
+/// The same of lanes alone: do all say the same?
+bool lanes_agree(const std::uint64_t *lanes);
+/// When the newest of these was made.
+std::uint64_t newest_of(std::uint64_t marks);
+
+} // namespace olaf::interleave

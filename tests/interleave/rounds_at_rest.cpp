@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What must hold of jobs when no program runs: the identities of olaf/rounds.h, and that nothing is
+// half done.
+#include <bit>
+
+#include "rounds_contract.hpp"
+
+namespace olaf::interleave {
+
+/// Results that members haven't got and that wait for them. Each of the job's generation is in line.
+std::uint64_t RoundsContract::owed() const {
+    Machine &machine = Machine::the();
+    std::uint64_t owed = 0;
+    for (std::uint32_t i = 0; i < config_.round_slots; i++)
+        for (unsigned which = 0; which < OLAF_ROUND_BUFFERS; which++) {
+            const auto &buffer = slot(i)->buffer[which];
+            const auto members = static_cast<unsigned>(std::popcount(buffer.owed.word[0]));
+            owed += members;
+            bool in_line = false;
+            for (std::uint32_t p = job()->line.head; p != job()->line.tail; p++) {
+                const std::uint32_t place = p % (OLAF_LINE_PLACES * job()->setup.slots);
+                in_line = in_line || *machine.memory.at<std::uint32_t>("olaf_lines", place) ==
+                                         olaf_round_buffer_of(i, which);
+            }
+            machine.require(members == 0 || in_line, "at rest, a result is owed and isn't in line");
+        }
+    return owed;
+}
+
+JobBooks RoundsContract::at_rest(bool was_removed) const {
+    Machine &machine = Machine::the();
+    machine.require(job()->lock == 0, "at rest, the job's lock is held");
+    machine.require(job()->line.lock == 0, "at rest, the line's lock is held");
+    for (std::uint32_t i = 0; i < config_.round_slots; i++) {
+        machine.require(slot(i)->lock == 0, "at rest, a slot's lock is held");
+        check(*slot(i), i);
+    }
+    JobBooks books;
+    std::uint64_t received = 0, judged = 0, undelivered = 0;
+    for (unsigned cpu = 0; cpu < most_cpus; cpu++) {
+        const auto &c = *machine.memory.at<olaf_job_counters>("olaf_job_counters", 0, cpu);
+        received += c.received;
+        judged += c.added + c.duplicate + c.late + c.stale + c.ahead + c.halted;
+        books.completed += c.completed;
+        books.riding += c.riding;
+        books.copied += c.copied;
+        books.repeated += c.repeated;
+        undelivered += c.undelivered;
+        for (const auto number : {c.added, c.duplicate, c.late, c.stale, c.ahead, c.completed,
+                                  c.riding, c.copied, c.repeated, c.undelivered, c.up_sent, c.up_again})
+            books.outcome = books.outcome * 31 + number;
+    }
+    books.outcome = (books.outcome * 31 + owed()) * 31 + job()->generation * 4 + job()->state;
+    machine.require(received == judged, "received is not the sum of what became of contributions");
+    machine.require(was_removed ||
+                        shape_.children * books.completed ==
+                        books.riding + books.copied + undelivered + owed(),
+                    "results that members were owed are not those that left, that gave way and that wait");
+    return books;
+}
+
+void RoundsContract::nothing_waits() const {
+    Machine::the().require(owed() == 0, "what is owed is never delivered");
+    Machine::the().require(job()->line.head == job()->line.tail, "the line never becomes empty");
+}
+
+std::optional<Chunk> RoundsContract::unfinished(std::uint32_t state) const {
+    for (std::uint32_t i = 0; i < config_.round_slots; i++)
+        for (const auto &buffer : slot(i)->buffer)
+            if (buffer.state == state && buffer.generation == job()->generation)
+                return Chunk{buffer.round, buffer.chunk, life()};
+    return std::nullopt;
+}
+
+} // namespace olaf::interleave

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rounds_scenarios.hpp"
+
+namespace olaf::interleave {
+namespace {
+
+/// In the job's second generation: all has begun anew.
+constexpr Chunk anew(Chunk at) {
+    at.life = 1;
+    return at;
+}
+
+/// The first four use one slot.
+constexpr Chunk c0{0, 0}, c1{0, 4}, c2{0, 8}, c3{1, 0}, far{1, 4}, beside{0, 1},
+    later_beside{1, 1};
+constexpr std::uint64_t newer_stamp = 2;
+
+JobAct contribution(std::uint32_t rank, Chunk at) {
+    return [=](Node &node) { node.contribute(rank, at); };
+}
+
+JobAct order(olaf_job_action action) {
+    return [=](Node &node) { node.order(action); };
+}
+
+/// These ranks have contributed to the chunk.
+JobAct contributed(std::vector<std::uint32_t> ranks, Chunk at) {
+    return [=](Node &node) {
+        for (const auto rank : ranks)
+            node.contribute(rank, at);
+    };
+}
+
+/// Both children ask anew, and the job runs in its next generation.
+void resync(Node &node, const JobShape &shape) {
+    node.sync(0, c0, newer_stamp);
+    node.sync(1, c0, newer_stamp);
+    if (shape.has_parent)
+        node.hear_answer(anew(c0));
+}
+
+void add_sums(std::vector<JobScenario> &to) {
+    to.push_back({"TwoContributionsCompleteAChunk", {}, [](Node &) {},
+                  {contribution(0, c0), contribution(1, c0)}});
+    to.push_back({"ThreeContributionsCompleteAChunk", {.children = 3}, [](Node &) {},
+                  {contribution(0, c0), contribution(1, c0), contribution(2, c0)}});
+    to.push_back({"AContributionComesTwiceAtOnce", {}, [](Node &) {},
+                  {contribution(0, c0), contribution(0, c0), contribution(1, c0)}});
+    to.push_back({"AFlushMeetsTheLastContribution", {.threshold = 2}, contributed({0}, c0),
+                  {order(OLAF_JOB_FLUSH), contribution(1, c0)}});
+}
+
+void add_line(std::vector<JobScenario> &to) {
+    to.push_back({"TwoFramesWantOneDelivery", {.children = 3}, contributed({0, 1, 2}, c0),
+                  {contribution(0, c1), contribution(1, c1)}});
+    to.push_back({"ACompletionMeetsADelivery", {.children = 3},
+                  [](Node &node) {
+                      contributed({0, 1, 2}, c0)(node);
+                      node.contribute(0, c1);
+                  },
+                  {contribution(1, c1), contribution(2, c1)}});
+    to.push_back({"TwoResultsJoinTheLine", {},
+                  [](Node &node) {
+                      node.contribute(0, c0);
+                      node.contribute(0, beside);
+                  },
+                  {contribution(1, c0), contribution(1, beside)}});
+    to.push_back({"ARepetitionMeetsTheDeliveryItAsksFor", {}, contributed({0, 1}, c0),
+                  {contribution(1, c0), contribution(0, c1)}});
+    to.push_back({"CopiesMeetARider", {.children = 3}, contributed({0, 1, 2}, c0),
+                  {[](Node &node) { node.contribute(0, c1, true); }, contribution(1, c1)}});
+}
+
+void add_generations(std::vector<JobScenario> &to) {
+    to.push_back({"AResetMeetsADelivery", {}, contributed({0, 1}, c0),
+                  {order(OLAF_JOB_RESET), contribution(0, c1)}});
+    to.push_back({"AResetMeetsTwoContributions", {}, contributed({0, 1}, c0),
+                  {order(OLAF_JOB_RESET), contribution(0, c1), contribution(1, c1)}, 2});
+}
+
+void add_parent(std::vector<JobScenario> &to) {
+    const JobShape inner{.has_parent = true};
+    const auto up = [](Node &node) { contributed({0, 1}, c0)(node); };
+    const JobAct result = [](Node &node) { node.hear_result(c0); };
+    to.push_back({"AResultMeetsARepetition", inner, up, {result, contribution(0, c0)}});
+    to.push_back({"AResultMeetsAnOverdueRepetition", inner,
+                  [=](Node &node) {
+                      up(node);
+                      node.wait(1'000'000'000);
+                  },
+                  {result, contribution(0, c0)}});
+    to.push_back({"AResultMeetsTwoRepetitions", inner, up,
+                  {result, contribution(0, c0), contribution(1, c0)}, 2});
+    to.push_back({"TwoResultsOfOneChunk", inner, up, {result, result}});
+    to.push_back({"TheParentGoesOnWhileAChunkIsCompleted", inner, contributed({0}, c0),
+                  {[](Node &node) { node.hear_result(c0, 0); }, contribution(1, c0)}});
+    to.push_back({"TheParentEndsAChunkThatIsAskedFor", inner,
+                  [=](Node &node) {
+                      up(node);
+                      node.expect_over();
+                  },
+                  {[](Node &node) { node.hear_over(c0); }, contribution(0, c0)}});
+}
+
+std::vector<JobScenario> all() {
+    std::vector<JobScenario> result;
+    add_sums(result);
+    add_line(result);
+    add_generations(result);
+    add_parent(result);
+    return result;
+}
+
+class JobTrial : public Trial {
+  public:
+    JobTrial(const JobScenario &scenario, const JobPrograms &programs)
+        : scenario_(scenario), node_(scenario.shape, programs) {}
+
+    void begin() override {
+        node_.power_on();
+        scenario_.begin(node_);
+        node_.keep();
+    }
+    void begin_again() override { node_.begin_again(); }
+    std::vector<std::function<void()>> cpus() override {
+        std::vector<std::function<void()>> result;
+        for (const auto &act : scenario_.cpus)
+            result.emplace_back([this, &act] { act(node_); });
+        return result;
+    }
+    std::uint64_t settle() override { return node_.settle(); }
+
+  private:
+    const JobScenario &scenario_;
+    Node node_;
+};
+
+} // namespace
+
+const std::vector<JobScenario> &job_scenarios() {
+    static const std::vector<JobScenario> result = all();
+    return result;
+}
+
+Report explore(const JobScenario &scenario, const JobPrograms &programs, std::uint64_t most) {
+    JobTrial trial(scenario, programs);
+    return explore(trial, scenario.preemptions, most);
+}
+
+} // namespace olaf::interleave
