@@ -25,6 +25,11 @@ static __always_inline int olaf_job_is_root(const struct olaf_job *job)
 	return !job->setup.parent_family;
 }
 
+static __always_inline int olaf_job_is_root(const struct olaf_job *job)
+{
+	return !job->setup.parent_family;
+}
+
 /* Its members must agree anew. Under the job's lock. */
 static __always_inline void olaf_job_stop(struct olaf_job *job)
 {

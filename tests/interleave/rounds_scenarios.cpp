@@ -76,6 +76,14 @@ void add_generations(std::vector<JobScenario> &to) {
                   {order(OLAF_JOB_RESET), contribution(0, c1)}});
     to.push_back({"AResetMeetsTwoContributions", {}, contributed({0, 1}, c0),
                   {order(OLAF_JOB_RESET), contribution(0, c1), contribution(1, c1)}, 2});
+    to.push_back({"AChildAsksAnewWhileAnotherContributes", {}, contributed({0, 1}, c0),
+                  {[](Node &node) { node.sync(0, c1, newer_stamp); }, contribution(1, c1)}});
+    to.push_back({"AllBeginAnewWhileAChunkIsCompleted", {}, contributed({0}, c0),
+                  {[](Node &node) {
+                       resync(node, {});
+                       node.contribute(0, anew(c0));
+                   },
+                   contribution(1, c0)}});
 }
 
 void add_parent(std::vector<JobScenario> &to) {
