@@ -209,23 +209,25 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_
 	return olaf_answer_stale(ctx);
 }
 
-/* The job takes no contribution of that generation now. Under the slot's lock. */
-static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t)
+/*
+ * The job takes no contribution of that generation now. STALE with the generation that the sender has
+ * would say that the chunk is over: so nothing is said while the job is halted. Under the slot's lock.
+ */
+static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t,
+					    __u32 halted)
 {
-	int halted = *(volatile __u32 *)&t->job->halted && olaf_job_runs(t->job);
+	int is_over = !halted;
 
 	if (!t->a->update.lanes) {
 		olaf_count_job(t->m->job, probes);
-		return halted ? OLAF_ROUND_RIDE : olaf_answer_stale(ctx);
+	} else {
+		olaf_count_job(t->m->job, received);
+		if (halted)
+			olaf_count_job(t->m->job, halted);
+		else
+			olaf_count_job(t->m->job, stale);
 	}
-	olaf_count_job(t->m->job, received);
-	/* STALE would say that the chunk is over. */
-	if (halted) {
-		olaf_count_job(t->m->job, halted);
-		return OLAF_ROUND_RIDE;
-	}
-	olaf_count_job(t->m->job, stale);
-	return olaf_answer_stale(ctx);
+	return is_over ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
 }
 
 /* The table. Under the slot's lock. */
@@ -233,10 +235,11 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeti
 {
 	const struct olaf_round_message *m = t->m;
 	__u32 generation = *(volatile __u32 *)&t->job->generation, which;
+	__u32 runs = olaf_job_runs(t->job), halted = *(volatile __u32 *)&t->job->halted;
 
 	olaf_round_void(t, generation);
-	if (!olaf_job_runs(t->job) || t->job->halted || m->generation != generation)
-		return olaf_meet_closed(ctx, t);
+	if (!runs || halted || m->generation != generation)
+		return olaf_meet_closed(ctx, t, runs && halted);
 	which = olaf_round_is(&t->slot->buffer[0], m->round, m->chunk) ? 0 : 1;
 	if (!olaf_round_is(olaf_met(t, which), m->round, m->chunk)) {
 		which = olaf_round_choose(t->slot, m->round, m->chunk);

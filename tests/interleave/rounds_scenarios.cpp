@@ -84,6 +84,12 @@ void add_generations(std::vector<JobScenario> &to) {
                        node.contribute(0, anew(c0));
                    },
                    contribution(1, c0)}});
+    to.push_back({"AHaltMeetsAContribution", {}, contributed({0}, c0),
+                  {[](Node &node) {
+                       node.order(OLAF_JOB_HALT);
+                       node.order(OLAF_JOB_RESUME);
+                   },
+                   contribution(1, c0)}});
 }
 
 void add_parent(std::vector<JobScenario> &to) {
