@@ -211,12 +211,13 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_
 
 /*
  * The job takes no contribution of that generation now. STALE with the generation that the sender has
- * would say that the chunk is over: so nothing is said while the job is halted. Under the slot's lock.
+ * would say that the chunk is over: so nothing is said while the job is halted, nor where it is being
+ * removed. Under the slot's lock.
  */
 static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t,
 					    __u32 halted)
 {
-	int is_over = !halted;
+	int is_over = !halted && *(volatile __u32 *)&t->job->state != OLAF_JOB_NONE;
 
 	if (!t->a->update.lanes) {
 		olaf_count_job(t->m->job, probes);

@@ -90,6 +90,8 @@ void add_generations(std::vector<JobScenario> &to) {
                        node.order(OLAF_JOB_RESUME);
                    },
                    contribution(1, c0)}});
+    to.push_back({"ARemovalMeetsAContribution", {}, contributed({0, 1}, c0),
+                  {order(OLAF_JOB_REMOVE), contribution(0, c1)}, 2});
 }
 
 void add_parent(std::vector<JobScenario> &to) {
