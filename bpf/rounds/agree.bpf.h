@@ -20,9 +20,15 @@ static __always_inline int olaf_job_runs(const struct olaf_job *job)
 	return *(volatile __u32 *)&job->state == OLAF_JOB_RUNNING;
 }
 
-static __always_inline int olaf_job_is_root(const struct olaf_job *job)
+/* Takes the job's lock. Returns 0 if it can't be had, or the job was removed meanwhile. */
+static __always_inline int olaf_job_lock(struct olaf_job *job)
 {
-	return !job->setup.parent_family;
+	if (!olaf_lock(&job->lock))
+		return 0;
+	if (job->state != OLAF_JOB_NONE)
+		return 1;
+	olaf_unlock(&job->lock);
+	return 0;
 }
 
 static __always_inline int olaf_job_is_root(const struct olaf_job *job)
@@ -30,13 +36,16 @@ static __always_inline int olaf_job_is_root(const struct olaf_job *job)
 	return !job->setup.parent_family;
 }
 
-/* Its members must agree anew. Under the job's lock. */
+/*
+ * Its members must agree anew. Under the job's lock. Whoever sees without it that the job is stopped
+ * sees the next generation too: STALE with the old one would say that a chunk is over.
+ */
 static __always_inline void olaf_job_stop(struct olaf_job *job)
 {
 	__u32 generation = job->generation + 1;
 
-	*(volatile __u32 *)&job->state = OLAF_JOB_SYNCING;
 	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
 	olaf_ranks_clear(&job->asked);
 	*(volatile __u32 *)&job->pool = job->setup.pool;
 }

@@ -92,7 +92,7 @@ __noinline int olaf_sync_asked(void)
 		return OLAF_SYNC_LEAVE;
 	job = olaf_job_at(m->job);
 	child = olaf_child_at(m->job, m->rank);
-	if (!job || !child || !olaf_lock(&job->lock))
+	if (!job || !child || !olaf_job_lock(job))
 		return OLAF_SYNC_LEAVE;
 	status = olaf_sync_judge(job, child, m);
 	olaf_sync_read(job, m);
@@ -122,7 +122,7 @@ __noinline int olaf_sync_told(void)
 	missing = m->chunks;
 	lowest = m->rank;
 	job = olaf_job_at(m->job);
-	if (!job || !olaf_lock(&job->lock))
+	if (!job || !olaf_job_lock(job))
 		return OLAF_SYNC_LEAVE;
 	olaf_sync_answered(job, m);
 	olaf_sync_read(job, m);

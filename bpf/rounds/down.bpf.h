@@ -77,7 +77,7 @@ static __always_inline void olaf_down_over(const struct olaf_meeting *t)
 /* STALE of another generation: the parent's children must agree anew, and so must this node's. */
 static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
 {
-	if (!olaf_lock(&t->job->lock))
+	if (!olaf_job_lock(t->job))
 		return;
 	if (olaf_job_runs(t->job) && t->m->count == t->job->parent_generation &&
 	    t->m->generation != t->job->parent_generation)

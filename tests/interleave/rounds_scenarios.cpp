@@ -92,6 +92,9 @@ void add_generations(std::vector<JobScenario> &to) {
                    contribution(1, c0)}});
     to.push_back({"ARemovalMeetsAContribution", {}, contributed({0, 1}, c0),
                   {order(OLAF_JOB_REMOVE), contribution(0, c1)}, 2});
+    to.push_back({"ARemovalMeetsTheLastThatAsks", {},
+                  [](Node &node) { node.sync(0, c0, newer_stamp); },
+                  {order(OLAF_JOB_REMOVE), [](Node &node) { node.sync(1, c0, newer_stamp); }}, 2});
 }
 
 void add_parent(std::vector<JobScenario> &to) {
