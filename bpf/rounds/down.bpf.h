@@ -85,6 +85,16 @@ static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
 	olaf_unlock(&t->job->lock);
 }
 
+/*
+ * Is the parent's message of the generation that both know now? Under the slot's lock: whatever begins
+ * anew behind this answer finds the slot only when the message is done with.
+ */
+static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
+{
+	return olaf_job_runs(t->job) &&
+	       t->m->generation == *(volatile __u32 *)&t->job->parent_generation;
+}
+
 /* The parent's result. Under the slot's lock. */
 static __always_inline void olaf_down_meet(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
@@ -119,14 +129,14 @@ __noinline int olaf_down(struct xdp_md *ctx)
 	}
 	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
 	t.slot = olaf_round_slot_at(t.slot_index);
-	if (!t.slot || !olaf_job_runs(t.job) ||
-	    t.m->generation != *(volatile __u32 *)&t.job->parent_generation ||
-	    !olaf_lock(&t.slot->lock))
+	if (!t.slot || !olaf_lock(&t.slot->lock))
 		return OLAF_ROUND_RIDE;
-	if (stale)
-		olaf_down_over(&t);
-	else
-		olaf_down_meet(ctx, &t);
+	if (olaf_down_is_current(&t)) {
+		if (stale)
+			olaf_down_over(&t);
+		else
+			olaf_down_meet(ctx, &t);
+	}
 	olaf_unlock(&t.slot->lock);
 	return OLAF_ROUND_RIDE;
 }

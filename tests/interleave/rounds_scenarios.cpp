@@ -119,6 +119,12 @@ void add_parent(std::vector<JobScenario> &to) {
                       node.expect_over();
                   },
                   {[](Node &node) { node.hear_over(c0); }, contribution(0, c0)}});
+    to.push_back({"AllBeginAnewWhileAResultComes", inner, up,
+                  {[=](Node &node) {
+                       resync(node, inner);
+                       node.contribute(0, anew(c0));
+                   },
+                   result}});
 }
 
 std::vector<JobScenario> all() {
