@@ -90,6 +90,20 @@ static __always_inline int olaf_up_put(struct xdp_md *ctx, const struct olaf_arr
 }
 
 /*
+ * The generation that the parent knows, for what was gathered in this one of the job's; 0: that is
+ * over. The job's changes before the parent's does, so what is read first is no newer.
+ */
+static __always_inline __u32 olaf_parent_generation(struct olaf_job *job, __u32 generation)
+{
+#ifdef __TARGET_ARCH_x86
+	__u32 parents = *(volatile __u32 *)&job->parent_generation; /* loads stay in order here */
+#else
+	__u32 parents = __sync_fetch_and_add(&job->parent_generation, 0);
+#endif
+	return *(volatile __u32 *)&job->generation == generation ? parents : 0;
+}
+
+/*
  * The buffer's aggregate becomes the frame at hand, as this node's own contribution. Under its
  * slot's lock. Returns enum olaf_round_act.
  */
@@ -103,7 +117,7 @@ __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 	struct olaf_round_buffer *buffer;
 	struct olaf_job *job;
 	__u64 sum = 0;
-	__u32 count;
+	__u32 count, generation;
 
 	if (!slot || !lanes || !m || !a || !staged)
 		return OLAF_ROUND_LEAVE;
@@ -111,13 +125,16 @@ __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 	if (!job)
 		return OLAF_ROUND_LEAVE;
 	buffer = &slot->buffer[buffer_index & 1];
+	generation = olaf_parent_generation(job, buffer->generation);
+	if (!generation)
+		return OLAF_ROUND_LEAVE;
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
 	olaf_round_head(&staged->message, OLAF_CONTRIBUTION,
 			job->setup.shape | (buffer->flags & OLAF_FLAG_PARTIAL) |
 				(m->flags & OLAF_FLAG_FLUSH),
 			count, job->setup.id, job->setup.rank);
 	olaf_round_say(&staged->message, buffer);
-	staged->message.generation_be = bpf_htonl(*(volatile __u32 *)&job->parent_generation);
+	staged->message.generation_be = bpf_htonl(generation);
 	staged->message.pool = 0;
 	if (job->setup.parent_family == 6)
 		sum = olaf_round_sum(buffer_index, count);

@@ -119,6 +119,8 @@ void add_parent(std::vector<JobScenario> &to) {
                       node.expect_over();
                   },
                   {[](Node &node) { node.hear_over(c0); }, contribution(0, c0)}});
+    to.push_back({"AllBeginAnewWhileAnAggregateLeaves", inner, contributed({0}, c0),
+                  {[=](Node &node) { resync(node, inner); }, contribution(1, c0)}});
     to.push_back({"AllBeginAnewWhileAResultComes", inner, up,
                   {[=](Node &node) {
                        resync(node, inner);
