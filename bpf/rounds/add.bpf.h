@@ -10,6 +10,9 @@
 #include "bpf/rounds/line.bpf.h"
 #include "bpf/rounds/up.bpf.h"
 
+/* CPUs that may note contributions of one child at once, and more. */
+#define OLAF_NEWEST_LOOKS 16
+
 /* A message, its job, and the slot that it meets. */
 struct olaf_meeting {
 	struct olaf_arrival *a;
@@ -30,14 +33,21 @@ static __always_inline int olaf_round_is_partial(const struct olaf_job_setup *se
 	return added < (setup->flags & OLAF_JOB_ANY ? setup->threshold : setup->children);
 }
 
-/* ANY: when the child's newest contribution was made. Its chunks may be added on several CPUs. */
+/*
+ * ANY: when the child's newest contribution was made. Its chunks may be added on several CPUs: who
+ * comes second looks again, else a repetition of the newest one would pass for another.
+ */
 static __always_inline void olaf_newest_note(const struct olaf_meeting *t)
 {
 	struct olaf_child *child = olaf_child_at(t->m->job, t->m->rank);
-	__u64 seen = child ? *(volatile __u64 *)&child->newest_ns : ~0ULL;
+	__u64 made_ns = t->m->generated_ns, seen, i;
 
-	if (child && t->m->generated_ns > seen)
-		__sync_val_compare_and_swap(&child->newest_ns, seen, t->m->generated_ns);
+	for (i = 0; child && i < OLAF_NEWEST_LOOKS; i++) {
+		seen = *(volatile __u64 *)&child->newest_ns;
+		if (made_ns <= seen ||
+		    __sync_val_compare_and_swap(&child->newest_ns, seen, made_ns) == seen)
+			return;
+	}
 }
 
 /* Nothing more is added to the buffer. Under the slot's lock. */

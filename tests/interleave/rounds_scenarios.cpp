@@ -19,6 +19,13 @@ JobAct contribution(std::uint32_t rank, Chunk at) {
     return [=](Node &node) { node.contribute(rank, at); };
 }
 
+JobAct contributions(std::uint32_t rank, Chunk at, Chunk then) {
+    return [=](Node &node) {
+        node.contribute(rank, at);
+        node.contribute(rank, then);
+    };
+}
+
 JobAct order(olaf_job_action action) {
     return [=](Node &node) { node.order(action); };
 }
@@ -48,6 +55,9 @@ void add_sums(std::vector<JobScenario> &to) {
                   {contribution(0, c0), contribution(0, c0), contribution(1, c0)}});
     to.push_back({"AFlushMeetsTheLastContribution", {.threshold = 2}, contributed({0}, c0),
                   {order(OLAF_JOB_FLUSH), contribution(1, c0)}});
+    to.push_back({"OneChildsChunksOnTwoCpus", {.threshold = 2, .flags = OLAF_JOB_ANY},
+                  contributed({0, 1}, beside),
+                  {contribution(0, c3), contributions(0, later_beside, later_beside)}});
 }
 
 void add_line(std::vector<JobScenario> &to) {
