@@ -77,16 +77,18 @@ static __always_inline int olaf_copy_put(struct __sk_buff *skb, struct olaf_entr
 
 /* The delivery becomes the skb. Under its slot's lock. Returns whether it did. */
 static __always_inline int olaf_copy_write(struct __sk_buff *skb, __u32 job_index, __u32 partial,
-					   struct olaf_round_buffer *buffer, __u32 index, __u32 rank)
+					   struct olaf_round_buffer *buffer,
+					   const struct olaf_delivery *delivery)
 {
-	__u64 *lanes = olaf_round_lanes_at(index);
+	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
 	struct olaf_job *job = olaf_job_at(job_index);
 	struct olaf_entry *staged = olaf_staging();
 	__u32 header_bytes;
 
-	if (!lanes || !job || !staged || !olaf_round_is_due(job, job_index, buffer))
+	if (!lanes || !job || !staged || !olaf_round_is_due(job, job_index, buffer, delivery))
 		return 0;
-	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, index, rank, partial);
+	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, delivery->buffer, delivery->rank,
+				       partial);
 	return header_bytes &&
 	       !olaf_copy_put(skb, staged, header_bytes, lanes, job->setup.lanes);
 }
@@ -107,7 +109,7 @@ __noinline int olaf_copy_one(struct __sk_buff *skb, __u32 job_index, __u32 parti
 	slot = olaf_round_slot_at(delivery.buffer / OLAF_ROUND_BUFFERS);
 	if (slot && olaf_lock(&slot->lock)) {
 		written = olaf_copy_write(skb, job_index, partial, &slot->buffer[delivery.buffer & 1],
-					  delivery.buffer, delivery.rank);
+					  &delivery);
 		olaf_unlock(&slot->lock);
 	}
 	/* What the device refuses is asked for again by whoever misses it. */

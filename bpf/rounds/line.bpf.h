@@ -9,7 +9,8 @@
  * no place is had by asking again.
  *
  * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once. It
- * needs no lock for that. Whoever sees that nobody is owed the head's result moves the head on, from
+ * needs no lock for that. It holds the delivery of what the buffer held then: if a newer chunk is in it
+ * when the slot's lock is had, the member goes without this one, and asks for it if it lacks it. Whoever sees that nobody is owed the head's result moves the head on, from
  * the position that it looked at: so each position is passed once. Ends only ever count up. A place
  * that was taken again between two looks names another buffer that is in line, which is as good.
  */
@@ -28,10 +29,16 @@ struct {
 /* Buffers at the head of a line that one look may find empty. */
 #define OLAF_LINE_LOOKS 8
 
-/* A result for a member: to be delivered by whoever holds this. */
+/*
+ * A result for a member: to be delivered by whoever holds this. What the buffer held is read before the
+ * member's bit is taken: where it holds something else by then, another bit stands for that.
+ */
 struct olaf_delivery {
 	__u32 buffer; /* olaf_round_buffer_of() */
 	__u32 rank;
+	__u32 generation;
+	__u32 round;
+	__u32 chunk;
 };
 
 /* Places that were filled are seen behind the tail that tells of them. */
@@ -99,17 +106,20 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 
 /*
  * May the buffer's result be delivered? Since it was taken from the line it may have given way to a
- * newer chunk, or its generation may be over: then nobody is owed it any more. Under its slot's lock.
+ * newer chunk, even to one that is done, or its generation may be over: then nobody is owed it any more.
+ * Under its slot's lock.
  */
 static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 job_index,
-					     struct olaf_round_buffer *buffer)
+					     struct olaf_round_buffer *buffer,
+					     const struct olaf_delivery *delivery)
 {
 	__u32 owed;
 
 	if (buffer->state != OLAF_ROUND_DONE)
 		return 0;
 	if (buffer->generation == *(volatile __u32 *)&job->generation)
-		return 1;
+		return buffer->generation == delivery->generation &&
+		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
 	owed = olaf_round_free(buffer);
 	if (owed)
 		olaf_count_job_by(job_index, undelivered, owed);
@@ -168,6 +178,9 @@ static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_deli
 		if (!slot)
 			return 0;
 		buffer = &slot->buffer[delivery->buffer & 1];
+		delivery->generation = *(volatile __u32 *)&buffer->generation;
+		delivery->round = *(volatile __u32 *)&buffer->round;
+		delivery->chunk = *(volatile __u32 *)&buffer->chunk;
 		delivery->rank = olaf_owed_take(buffer);
 		if (!olaf_owes(buffer))
 			__sync_val_compare_and_swap(&line->head, head, head + 1);

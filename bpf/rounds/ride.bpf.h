@@ -43,7 +43,7 @@ static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_ar
 
 	if (slot && olaf_lock(&slot->lock)) {
 		buffer = &slot->buffer[delivery->buffer & 1];
-		if (olaf_round_is_due(job, job_index, buffer))
+		if (olaf_round_is_due(job, job_index, buffer, delivery))
 			written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
 		olaf_unlock(&slot->lock);
 	}

@@ -26,6 +26,11 @@ JobAct contributions(std::uint32_t rank, Chunk at, Chunk then) {
     };
 }
 
+/// It carries a result away, and changes nothing else.
+JobAct probe(std::uint32_t rank) {
+    return [=](Node &node) { node.probe(rank, far); };
+}
+
 JobAct order(olaf_job_action action) {
     return [=](Node &node) { node.order(action); };
 }
@@ -75,6 +80,14 @@ void add_line(std::vector<JobScenario> &to) {
                       node.contribute(0, beside);
                   },
                   {contribution(1, c0), contribution(1, beside)}});
+    const JobAct two_wait = [](Node &node) {
+        node.contribute(0, c0);
+        node.contribute(0, c1);
+    };
+    to.push_back({"ARiderMeetsABufferThatGivesWay", {.children = 3, .threshold = 1}, two_wait,
+                  {contribution(0, c2), probe(1)}});
+    to.push_back({"ACopyMeetsABufferThatGivesWay", {.children = 3, .threshold = 1}, two_wait,
+                  {contribution(0, c2), [](Node &node) { node.probe(1, far, true); }}});
     to.push_back({"ARepetitionMeetsTheDeliveryItAsksFor", {}, contributed({0, 1}, c0),
                   {contribution(1, c0), contribution(0, c1)}});
     to.push_back({"CopiesMeetARider", {.children = 3}, contributed({0, 1, 2}, c0),
