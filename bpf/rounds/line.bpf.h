@@ -53,9 +53,12 @@ static __always_inline void olaf_line_barrier(struct olaf_line *line)
 #endif
 }
 
+/* Results in line, or a few more: the head is read first, for it may move on meanwhile. */
 static __always_inline __u32 olaf_line_length(const struct olaf_line *line)
 {
-	return *(volatile __u32 *)&line->tail - *(volatile __u32 *)&line->head;
+	__u32 head = *(volatile __u32 *)&line->head;
+
+	return *(volatile __u32 *)&line->tail - head;
 }
 
 static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 position)
