@@ -183,6 +183,31 @@ TEST(VlanBesideUnseen, NoUntaggedUpdateGetsATag) {
     }
 }
 
+/// The tagged update is the first that waits: its frame becomes the token.
+TEST(VlanBesideUnseen, ATokenLeavesTheTagOfItsFrameBehind) {
+    Testbed bed{{.way = Way::bridged, .worker = {.tx_vlan = true}}};
+    const TagsBeside tags(bed.worker, "eth0");
+    const PacketSocket worker(bed.worker, "eth0"), server(bed.server(), "eth0");
+    const auto attach = run({"unshare", "--mount", "sh", "-c",
+                             "mount --bind /dev/null /sys/kernel/btf/vmlinux && exec " OLAF_BINARY
+                             " --netns " + bed.host.name() +
+                                 " attach in --forward out --mode skb --rate 5kbit"});
+    ASSERT_EQ(attach.status, 0) << attach.err;
+    for (int i = 0; i < 2; i++) { // the link is busy from here on
+        worker.send(bed.path().carrying(
+            Update{.cluster = busy_cluster, .lanes = std::vector<std::uint64_t>(128, 1)}));
+        EXPECT_EQ(server.receive_update().update.cluster, busy_cluster);
+    }
+    worker.send(bed.path().from(tagged_mac).carrying(Update{.cluster = 2}));
+    bed.olaf.await([](const Status &s) { return s.drain("launched") == 1; });
+    worker.send(bed.path().carrying(Update{.cluster = 1}));
+    for (const std::uint32_t cluster : {2, 1}) {
+        const auto received = server.receive_update();
+        EXPECT_EQ(received.update.cluster, cluster);
+        EXPECT_EQ(received.frame.l3, 14u) << "a departure got the token's tag";
+    }
+}
+
 /// Nor does it let a program ask the driver. Attach says so in both modes, with the remedy.
 TEST(VlanBesideUnseen, AttachSaysSo) {
     Testbed bed{{.worker = {.tx_vlan = true}}};
