@@ -87,7 +87,7 @@ TEST(Top, ShowsJobsAboveTheTable) {
               "job 7       running, 3 of 4 members, 1.20k/s sums of 4.80k/s contributions, "
               "5 + 2 up open, 1 late, 9 stale");
     for (std::uint32_t job = 8; job < 40; job++)
-        scene.rows.jobs.push_back({.job = job});
+        scene.rows.jobs.push_back({.job = job, .state = "halted"});
     const auto full = scene.draw(24, 80, {.unicode = false});
     EXPECT_NE(full[23].find("q quit"), std::string::npos) << "the table has half of the screen";
 }
