@@ -73,4 +73,22 @@ TEST_F(HardwareSlots, TheRewardFilterIsExactAtItsThreshold) {
     happened({{"appended", 1}, {"aggregated", 2}, {"dropped_reward", 2}, {"replaced", 2}});
 }
 
+// An update takes 5.5 us on this link: what follows the first is queued.
+class HardwareBlocked : public HardwareTest {
+  protected:
+    HardwareBlocked() : HardwareTest({.ns_per_byte_q24 = 40ull << 24, .asked = {}}) {}
+};
+
+TEST_F(HardwareBlocked, ADepartureThatWaitedForHundredsOfUpdatesLeaves) {
+    for (std::uint32_t cluster = 1; cluster < 4; cluster++)
+        offer(ipv4().carrying(Update{.cluster = cluster}));
+    both.card.blocked = true;
+    both.card.cycles(6000);
+    EXPECT_EQ(both.seen["departed"], 2u) << "one is on its way, one is next";
+    for (std::uint32_t sequence = 0; sequence < 200; sequence++)
+        offer(ipv4().carrying(Update{.cluster = 9, .sequence = sequence}));
+    EXPECT_EQ(both.seen["replaced"], 199u);
+    both.card.blocked = false;
+}
+
 } // namespace
