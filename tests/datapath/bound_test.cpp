@@ -76,13 +76,15 @@ auto inlined_loops(const Datapath &queue) {
 class Bound : public testing::TestWithParam<Corner> {
   protected:
     void SetUp() override {
-        if (running_kernel() < first_kernel)
-            GTEST_SKIP() << "this kernel refuses such programs";
         auto loaded = load(true);
         ASSERT_TRUE(loaded) << loaded.error().message();
-        ASSERT_TRUE(loaded->asks_driver()) << loaded->why_silent();
+        ASSERT_EQ(loaded->asks_driver(), !is_refused()) << loaded->why_silent();
+        EXPECT_EQ(loaded->why_silent().starts_with("the kernel refuses the program that asks: "),
+                  is_refused());
         queue.emplace(std::move(*loaded));
     }
+    /// Older kernels don't take such programs: then the other entrance is there, which may grow.
+    [[nodiscard]] static bool is_refused() { return running_kernel() < first_kernel; }
     [[nodiscard]] Result<Datapath> load(bool asks_driver) const {
         return Datapath::load(*make_config(configuration(GetParam(), net.near)),
                               {.pinned_maps = {}, .asks_driver = asks_driver});
@@ -93,6 +95,8 @@ class Bound : public testing::TestWithParam<Corner> {
 };
 
 TEST_P(Bound, EntranceIsAPageShorterThanWhatWasLoaded) {
+    if (is_refused())
+        return;
     const auto growth = queue->entrance_growth();
     EXPECT_GT(growth.became, 0u);
     EXPECT_LE(growth.became + 4096 / sizeof(bpf_insn), growth.brought);
@@ -100,6 +104,8 @@ TEST_P(Bound, EntranceIsAPageShorterThanWhatWasLoaded) {
 
 /// That would be done before what never runs is removed.
 TEST_P(Bound, EntranceHasNoInlinedLoop) {
+    if (is_refused())
+        return;
     EXPECT_EQ(inlined_loops(*queue), 0);
     const auto other = load(false);
     ASSERT_TRUE(other);

@@ -136,8 +136,6 @@ TEST_F(Spell, AfterTheGapBeginsAnew) {
 
 /// Each CPU notes its own, and what is read is one spell.
 TEST_F(Spell, OfTwoCpusIsOne) {
-    if (std::thread::hardware_concurrency() < 2)
-        GTEST_SKIP() << "needs two CPUs";
     const auto on = [&](unsigned cpu, auto what) {
         std::thread([&] {
             cpu_set_t set;
