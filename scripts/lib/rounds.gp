@@ -39,7 +39,7 @@ do for [i=1:2] {
     set label 2 sprintf("%s: loss", name) at screen left[i],0.925 left font ",14"
     set tmargin at screen 0.905
     set bmargin at screen 0.640
-    set key top right samplen 2.5
+    set key default top right samplen 2.5
     set ylabel "loss" offset 1
     set yrange [0:*]
     plot rows(name, "gloo", 4) using 1:2 with lines lw 6 lc rgb "#66D55E00" title "gloo", \
@@ -59,7 +59,7 @@ do for [i=1:2] {
     set label 2 "time of a step, medians of 15" at screen left[i],0.355 left font ",14"
     set tmargin at screen 0.335
     set bmargin at screen 0.075
-    set key top right samplen 2.5
+    set key at graph 1.0,1.13 top right horizontal samplen 2.5 # beside the title, off the curves
     set format x "%g"
     set xlabel "step"
     set ylabel "ms" offset 1
