@@ -7,13 +7,16 @@
 #include <cstddef>
 
 #include "olaf/own.h"
+#include "olaf/spells.h"
 
 namespace olaf::interleave {
 namespace {
 
 constexpr std::uint32_t lanes_of_job = 3;
 
-bool everything(const void *) { return true; }
+bool everything(const void *) {
+    return true;
+}
 /// 10.0.1.0/24, mapped: the servers' network (tests/datapath/packet.cpp).
 bool is_server(const void *key) {
     const auto *address = static_cast<const olaf_own_address *>(key);
@@ -61,6 +64,7 @@ std::vector<MapShape> RoundsContract::maps() const {
         {"olaf_job_counters", sizeof(olaf_job_counters), 1, MapShape::per_cpu},
         {"olaf_round_messages", 128, 1, MapShape::per_cpu},
         {"olaf_counters", sizeof(olaf_counters), 1, MapShape::per_cpu},
+        {"olaf_spells", sizeof(olaf_spell), OLAF_TROUBLES, MapShape::per_cpu},
         {"olaf_arrivals", 512, 1, MapShape::per_cpu},
         {"olaf_scratch", entry, 1, MapShape::per_cpu},
         {"olaf_vain_waits", 8, 1, MapShape::per_cpu},
@@ -104,7 +108,8 @@ void RoundsContract::learn_parts() {
     }
     olaf_job *job = this->job();
     label(&job->setup, sizeof(job->setup), of_job, &job->lock);
-    label(&job->state, offsetof(olaf_job, flushing) - offsetof(olaf_job, state), of_job, &job->lock);
+    label(&job->state, offsetof(olaf_job, flushing) - offsetof(olaf_job, state), of_job,
+          &job->lock);
     label(&job->stamp, sizeof(job->stamp), of_job, &job->lock);
     label(&job->asked, sizeof(job->asked), of_job, &job->lock);
     label(&job->line.head, sizeof(job->line.head), head, &job->line.lock);
@@ -129,7 +134,7 @@ std::vector<WordRule> RoundsContract::rules() const {
         rules[memory.word_of(&memory.at<olaf_child>("olaf_children", rank)->stamp)].lock =
             memory.word_of(&job()->lock);
     for (const char *name : {"olaf_job_counters", "olaf_round_messages", "olaf_counters",
-                             "olaf_arrivals", "olaf_scratch", "olaf_sent"})
+                             "olaf_spells", "olaf_arrivals", "olaf_scratch", "olaf_sent"})
         for (std::uint32_t word = memory.word_of(memory.at<char>(name)),
                            end = memory.word_of(memory.at<char>(name, 0, most_cpus));
              word < end; word++)
@@ -137,8 +142,8 @@ std::vector<WordRule> RoundsContract::rules() const {
     return rules;
 }
 
-/// What a lock guards is written by its holder, atomically or not. Who takes a delivery takes its bit
-/// without it, and who has seen that nobody is owed the head's moves the head.
+/// What a lock guards is written by its holder, atomically or not. Who takes a delivery takes its
+/// bit without it, and who has seen that nobody is owed the head's moves the head.
 void RoundsContract::writes(unsigned, std::uint32_t word, Access access) {
     const Part part = parts_[word];
     if (part == other || ((part == of_owed || part == head) && access.reads))
@@ -179,7 +184,8 @@ void RoundsContract::check(const olaf_round_slot &slot, std::uint32_t index) con
 }
 
 /// The lanes say what is in a buffer: its fields must agree.
-void RoundsContract::check_buffer(const olaf_round_buffer &buffer, const std::uint64_t *lanes) const {
+void RoundsContract::check_buffer(const olaf_round_buffer &buffer,
+                                  const std::uint64_t *lanes) const {
     Machine &machine = Machine::the();
     const bool is_done = buffer.state == OLAF_ROUND_DONE;
     machine.require(is_done || (buffer.owed.word[0] | buffer.owed.word[1]) == 0,
@@ -199,7 +205,8 @@ void RoundsContract::check_buffer(const olaf_round_buffer &buffer, const std::ui
         in |= children >> mark_of(rank, at) & 1 ? 1ull << rank : 0;
     machine.require(in == buffer.in.word[0] || (is_done && shape_.has_parent),
                     "who is in a buffer isn't who its lanes are of");
-    machine.require(buffer.generated_ns == newest_of(sum), "a buffer's newest contribution is another");
+    machine.require(buffer.generated_ns == newest_of(sum),
+                    "a buffer's newest contribution is another");
 }
 
 void RoundsContract::write_order(const olaf_job_order &order) const {
@@ -212,8 +219,12 @@ int RoundsContract::answer() const {
     return Machine::the().memory.at<olaf_job_desk>("olaf_job_desk")->answer;
 }
 
-std::uint32_t RoundsContract::state() const { return job()->state; }
+std::uint32_t RoundsContract::state() const {
+    return job()->state;
+}
 
-std::uint32_t RoundsContract::life() const { return job()->generation - first_generation; }
+std::uint32_t RoundsContract::life() const {
+    return job()->generation - first_generation;
+}
 
 } // namespace olaf::interleave
