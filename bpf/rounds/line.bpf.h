@@ -9,10 +9,12 @@
  * no place is had by asking again.
  *
  * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once. It
- * needs no lock for that. It holds the delivery of what the buffer held then: if a newer chunk is in it
- * when the slot's lock is had, the member goes without this one, and asks for it if it lacks it. Whoever sees that nobody is owed the head's result moves the head on, from
- * the position that it looked at: so each position is passed once. Ends only ever count up. A place
- * that was taken again between two looks names another buffer that is in line, which is as good.
+ * needs no lock for that. The delivery is of what the buffer held then. If a newer chunk is in it
+ * when the slot's lock is had, the member goes without this one, and asks for it if it lacks it.
+ *
+ * Whoever sees that nobody is owed the head's result moves the head on, from the position that it
+ * looked at: so each position is passed once. Ends only ever count up. A place that was taken again
+ * between two looks names another buffer that is in line, which is as good.
  */
 #ifndef OLAF_ROUND_LINE_BPF_H
 #define OLAF_ROUND_LINE_BPF_H
