@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
@@ -62,16 +63,20 @@ std::unexpected<Error> interrupted(const Attachment &attachment) {
 /// Whether less waits than ever since the emptying began. That the head moves is no progress: an
 /// update whose next hop is silent goes to the back, and more updates for that hop may arrive.
 struct Progress {
-    std::uint64_t bound_ns, fewest = UINT64_MAX, deadline_ns = 0, told_ns = monotonic_ns();
+    std::uint64_t bound_ns, fewest = UINT64_MAX, waited_ns = 0;
+    std::uint64_t looked_ns = monotonic_ns(), told_ns = looked_ns;
 
-    /// What leaves into a device that is down is no progress.
+    /// What leaves into a device that is down is no progress. Time in which this process was kept from
+    /// the CPU doesn't count: the drain may have been, too.
     bool too_slow(const Attachment &attachment, const olaf_ring &ring, std::uint64_t now) {
         const auto waiting = ring.tail - ring.head;
-        if (waiting < fewest && (deadline_ns == 0 || output_obstacle(attachment).empty())) {
-            deadline_ns = now + bound_ns;
+        waited_ns += std::min(now - looked_ns, 2 * poll_ns);
+        looked_ns = now;
+        if (waiting < fewest && (fewest == UINT64_MAX || output_obstacle(attachment).empty())) {
+            waited_ns = 0;
             fewest = waiting;
         }
-        return now > deadline_ns;
+        return waited_ns > bound_ns;
     }
 
     void tell(const Attachment &attachment, const olaf_ring &ring, std::uint64_t now) {

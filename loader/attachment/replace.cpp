@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <optional>
 
 #include "allow_list.hpp"
@@ -121,6 +122,15 @@ Result<void> renew(Replacement &to) {
     return to.emptied ? to.emptied->lease.renew() : Result<void>{};
 }
 
+/// Does what puts a clsact on the device of the way out, or takes it away. This process may be kept
+/// from the CPU for longer than its lease to empty: what comes to wait then must not leave meanwhile.
+Result<void> while_held(Replacement &to, const std::function<Result<void>()> &change) {
+    if (!to.emptied)
+        return change();
+    auto &lease = to.emptied->lease;
+    return in_order({[&] { return lease.hold(); }, change, [&] { return lease.let_go(); }});
+}
+
 /// The programs of the way out and back, tried before anything is handed to them.
 Result<void> swap_way(Replacement &to, Undo &undo) {
     const auto drain = to.record.drain(to.device.ifindex);
@@ -193,7 +203,11 @@ Result<void> take_over(Replacement &to) {
                                       to.device.ifindex);
          },
          [&] { return empty_first(to); },
-         [&] { return swap_return(to.place, to.map, to.running, to.record, to.queue, undo); },
+         [&] {
+             return while_held(to, [&] {
+                 return swap_return(to.place, to.map, to.running, to.record, to.queue, undo);
+             });
+         },
          [&] { return swap_programs(to, undo); },
          [&] {
              return move_default(to.queue.map_fd("olaf_rules"), to.running.config,
@@ -223,8 +237,11 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
     to->record.replaced_ns = monotonic_ns();
     const auto done = in_order({[&] { return pin_programs(to->queue, place, true); },
                                 [&] { return to->map.write(to->record); },
-                                [&] { return renew(*to); },
-                                [&] { return leave_return(place, to->map, to->record); },
+                                [&] {
+                                    return while_held(*to, [&] {
+                                        return leave_return(place, to->map, to->record);
+                                    });
+                                },
                                 [&] {
                                     return options.allow.empty()
                                                ? Result<void>{}
