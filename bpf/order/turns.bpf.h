@@ -9,20 +9,18 @@
 
 #include "bpf/way/hops.bpf.h"
 
-/* Only where next hops may differ. */
-static __always_inline int olaf_takes_turns(__u32 hop)
-{
-	return olaf_cfg.deliver == OLAF_DELIVER_FORWARD && hop != OLAF_NO_HOP;
-}
-
+/*
+ * Only where next hops may differ. What is decided here stands in the place: after `attach
+ * --replace` an entry may leave by programs of another way, and its turn must be served by them.
+ */
 static __always_inline void olaf_turn_take(struct olaf_place *place, __u32 index)
 {
 	struct olaf_hop *hop;
 
-	place->hop = index;
-	if (!olaf_takes_turns(index))
+	place->hop = olaf_cfg.deliver == OLAF_DELIVER_FORWARD ? index : OLAF_NO_HOP;
+	if (place->hop == OLAF_NO_HOP)
 		return;
-	hop = olaf_hop_at(index);
+	hop = olaf_hop_at(place->hop);
 	if (hop)
 		place->turn = hop->issued++;
 }
@@ -31,7 +29,7 @@ static __always_inline int olaf_turn_has_come(const struct olaf_place *place)
 {
 	struct olaf_hop *hop;
 
-	if (!olaf_takes_turns(place->hop))
+	if (place->hop == OLAF_NO_HOP)
 		return 1;
 	hop = olaf_hop_at(place->hop);
 	return hop && hop->served == place->turn;
@@ -41,7 +39,7 @@ static __always_inline void olaf_turn_served(const struct olaf_place *place)
 {
 	struct olaf_hop *hop;
 
-	if (!olaf_takes_turns(place->hop))
+	if (place->hop == OLAF_NO_HOP)
 		return;
 	hop = olaf_hop_at(place->hop);
 	if (hop)

@@ -199,7 +199,7 @@ struct olaf_place {
 	__u32 entry; /* index in olaf_entries; this and the rest are valid unless FREE */
 	__u32 slot; /* index in olaf_slots of the update's slot */
 	__u32 bytes; /* of its frame */
-	__u32 hop; /* index in olaf_hops of its next hop; OLAF_NO_HOP: needs none */
+	__u32 hop; /* index in olaf_hops of the hop whose turn it takes; OLAF_NO_HOP: takes none */
 	__u32 pad;
 	__u64 turn; /* leaves when the hop has served so many: order holds for each next hop */
 };
