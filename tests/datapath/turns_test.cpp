@@ -25,6 +25,17 @@ olaf::DatapathConfig routing(const Testbed &net) {
     return config;
 }
 
+void set_head_of(const Harness &queue, std::uint32_t hop, std::uint64_t turn) {
+    const int fd = queue.queue().map_fd("olaf_places");
+    const std::uint32_t key = 0;
+    std::vector<olaf_place> places(queue.config().ring_places);
+    ASSERT_EQ(bpf_map_lookup_elem(fd, &key, places.data()), 0);
+    auto &head = places[queue.ring().head % places.size()];
+    head.hop = hop;
+    head.turn = turn;
+    ASSERT_EQ(bpf_map_update_elem(fd, &key, places.data(), BPF_ANY), 0);
+}
+
 class Turns : private InTestbed, public QueueTest {
   protected:
     Turns() : QueueTest(routing(net)), out(net.far) {}
@@ -44,6 +55,8 @@ class Turns : private InTestbed, public QueueTest {
             ASSERT_EQ(bpf_map_update_elem(hops, &index, &hop, BPF_ANY), 0);
         }
     }
+    /// The place of the head, as programs of another way have left it.
+    void set_head(std::uint32_t hop, std::uint64_t turn) { set_head_of(queue, hop, turn); }
     std::uint32_t cluster_that_left() {
         auto bytes = out.next();
         const auto received = bytes ? parse_update(std::move(*bytes)) : std::nullopt;
@@ -80,6 +93,34 @@ TEST_F(Turns, AHeadRidesInItsTurnAndNotBefore) {
     const auto ran = queue.offer(of(3));
     EXPECT_EQ(ran.verdict, XDP_TX); // it came by the device that departures leave by
     EXPECT_EQ(get_be(ran.bytes, of(1).message + 8, 4), 1u);
+}
+
+/// `attach --replace` may leave entries to programs that send another way. What took no turn waits for
+/// none.
+TEST_F(Turns, AnEntryThatTookNoneWaitsForNone) {
+    append(of(1));
+    set_head(UINT32_MAX, 77);
+    queue.link_free();
+    const auto ran = queue.offer(of(3));
+    EXPECT_EQ(ran.verdict, XDP_TX);
+    EXPECT_EQ(get_be(ran.bytes, of(1).message + 8, 4), 1u);
+}
+
+/// And what took one is served by programs that give none: those behind it would wait for ever.
+TEST_F(QueueTest, ATurnIsServedByProgramsOfAnotherWay) {
+    constexpr std::uint32_t hop = 7;
+    const int hops = queue.queue().map_fd("olaf_hops");
+    ASSERT_EQ(queue.config().deliver, OLAF_DELIVER_LOCAL);
+    olaf_hop issued{};
+    issued.issued = 1;
+    ASSERT_EQ(bpf_map_update_elem(hops, &hop, &issued, BPF_ANY), 0);
+    append(ipv4().carrying(Update{.cluster = 1}));
+    set_head_of(queue, hop, 0);
+    queue.link_free();
+    EXPECT_EQ(queue.offer(ipv4().carrying(Update{.cluster = 2})).verdict, XDP_PASS);
+    olaf_hop served{};
+    ASSERT_EQ(bpf_map_lookup_elem(hops, &hop, &served), 0);
+    EXPECT_EQ(served.served, 1u);
 }
 
 } // namespace
