@@ -17,7 +17,7 @@ struct value {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BENCH_MAX_CLUSTERS);
+	__uint(max_entries, 1); /* more for `random_add`, set before loading */
 	__type(key, __u32);
 	__type(value, struct value);
 } values SEC(".maps");

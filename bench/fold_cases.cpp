@@ -8,6 +8,7 @@
 #include <bench_xagg.skel.h>
 #include <bpf/bpf.h>
 
+#include "aggregates.hpp"
 #include "vary.hpp"
 
 namespace olaf::bench {
@@ -75,6 +76,7 @@ FoldCase drop_case(const std::string &name, bool varied) {
 FoldCase xagg_case(const std::string &name, std::uint32_t aggregates) {
     auto skeleton = must(open<bench_xagg>("xagg"));
     skeleton->rodata->config.children = ~0u; // never complete: the fold path only
+    size_aggregates(*skeleton, aggregates, BENCH_XAGG_ELEMENTS);
     must(load(skeleton, "xagg"));
     auto vary = must(Vary::make(bpf_program__fd(skeleton->progs.xagg),
                                 {.config = config_for(true, aggregates, 32),

@@ -23,7 +23,8 @@
 const volatile struct {
 	__u32 children;	      /* n */
 	__u32 parent_ifindex; /* where a full aggregate goes; 0: back where it came from */
-} config = {.children = 3};
+	__u32 elements;	      /* of a fragment; what Agg_array's values have room for */
+} config = {.children = 3, .elements = BENCH_XAGG_ELEMENTS};
 
 /* Agg_array. One writer: the benchmark runs on one CPU, and the paper orders nothing. */
 struct {
@@ -42,10 +43,11 @@ int xagg(struct xdp_md *ctx)
 	struct xagg_header *pkt = (void *)(udp + 1);
 	__s32 *grad = (void *)(pkt + 1);
 	void *data_end = (void *)(long)ctx->data_end;
+	const __u32 elements = config.elements;
 	struct xagg_aggregate *agg;
 	__u32 idx;
 
-	if ((void *)(grad + BENCH_XAGG_ELEMENTS) > data_end)
+	if ((void *)(grad + elements) > data_end)
 		return XDP_PASS;
 	if (eth->h_proto != bpf_htons(ETH_P_IP) || ip->ihl != 5 || ip->protocol != IPPROTO_UDP ||
 	    udp->dest != bpf_htons(BENCH_XAGG_PORT))
@@ -59,12 +61,12 @@ int xagg(struct xdp_md *ctx)
 		return XDP_DROP;		      /* 7 */
 	agg->bitmap += pkt->id;			      /* 8 */
 	agg->counter++;				      /* 9 */
-	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) /* 10 */
+	for (__u32 i = 0; i < elements; i++)	      /* 10 */
 		agg->grad[i] += grad[i];	      /* 11 */
 	if (agg->counter != config.children)	      /* 12 */
 		return XDP_DROP;
 
-	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) { /* 13 */
+	for (__u32 i = 0; i < elements; i++) { /* 13 */
 		grad[i] = agg->grad[i];
 		agg->grad[i] = 0;
 	}

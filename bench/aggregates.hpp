@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// XAgg's Agg_array, made as large as a case needs it. Included behind the skeleton's structs.
+#pragma once
+
+#include <cstdint>
+
+#include "frame.h" // first: the skeleton uses its structs
+
+#include <bench_xagg.skel.h>
+#include <bpf/libbpf.h>
+
+namespace olaf::bench {
+
+/// Room for `aggregates` of `elements` 32-bit elements. Before the skeleton is loaded.
+inline void size_aggregates(bench_xagg &skeleton, std::uint32_t aggregates,
+                            std::uint32_t elements) {
+    bpf_map__set_max_entries(skeleton.maps.agg_array, aggregates);
+    bpf_map__set_value_size(skeleton.maps.agg_array, BENCH_XAGG_BYTES(elements));
+    skeleton.rodata->config.elements = elements;
+}
+
+} // namespace olaf::bench
