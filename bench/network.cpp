@@ -41,7 +41,8 @@ Result<void> shell(const std::string &command) {
 Result<Network> Network::make(const Options &options) {
     if (unshare(CLONE_NEWNET) != 0)
         return fail("make a network namespace", "", errno, "run as root");
-    const auto sizes = "MTU=" + std::to_string(options.mtu) + " QUEUES=" + std::to_string(options.queues);
+    const auto sizes =
+        "MTU=" + std::to_string(options.mtu) + " QUEUES=" + std::to_string(options.queues);
     if (auto built = shell(sizes + topology); !built)
         return std::unexpected(built.error());
     const auto device = [](const char *name) {

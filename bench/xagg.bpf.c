@@ -30,8 +30,8 @@ const volatile struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BENCH_MAX_CLUSTERS);
-	__type(key, __u32);
-	__type(value, struct xagg_aggregate);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, BENCH_XAGG_BYTES(BENCH_XAGG_ELEMENTS)); /* as many as there are */
 } agg_array SEC(".maps");
 
 /* Copied for each number of elements, so that the compiler knows it, as in the paper. */

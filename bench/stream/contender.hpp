@@ -13,15 +13,15 @@ namespace olaf::bench {
 
 /// Counts since the start, read while everything runs.
 struct Figures {
-    std::uint64_t offered = 0;  ///< updates that were sent to the contender
-    std::uint64_t taken = 0;    ///< that it took
-    std::uint64_t waiting = 0;  ///< folded, not yet sent
-    std::uint64_t dropped = 0;  ///< taken, and dropped by decision
-    std::uint64_t departed = 0; ///< updates in what it sent
-    std::uint64_t frames = 0;   ///< that arrived at the far end
-    std::uint64_t arrived = 0;  ///< updates in them
-    std::uint64_t wrong = 0;    ///< frames with an inexact sum
-    std::uint64_t repeated = 0; ///< segments sent again, by TCP
+    std::uint64_t offered = 0;            ///< updates that were sent to the contender
+    std::uint64_t taken = 0;              ///< that it took
+    std::uint64_t waiting = 0;            ///< folded, not yet sent
+    std::uint64_t dropped = 0;            ///< taken, and dropped by decision
+    std::uint64_t departed = 0;           ///< updates in what it sent
+    std::uint64_t frames = 0;             ///< that arrived at the far end
+    std::uint64_t arrived = 0;            ///< updates in them
+    std::uint64_t wrong = 0;              ///< frames with an inexact sum
+    std::uint64_t repeated = 0;           ///< segments sent again, by TCP
     std::vector<std::uint64_t> latency{}; ///< frames by bench_bucket(); empty if not stamped
 };
 

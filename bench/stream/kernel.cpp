@@ -34,7 +34,8 @@ class Drop final : public Wire {
         : Wire(network, setting, false), skeleton_(must(open<bench_drop>("drop"))),
           arrivals_(network) {
         must(load(skeleton_, "drop"));
-        attached_.emplace(must(Attached::make(network.dut, bpf_program__fd(skeleton_->progs.drop))));
+        attached_.emplace(
+            must(Attached::make(network.dut, bpf_program__fd(skeleton_->progs.drop))));
     }
     bool forwards() const override { return false; }
 
@@ -81,7 +82,8 @@ class XAgg final : public Wire {
         skeleton_->rodata->config.children = setting.fold;
         skeleton_->rodata->config.parent_ifindex = static_cast<std::uint32_t>(network.out.ifindex);
         must(load(skeleton_, "xagg"));
-        attached_.emplace(must(Attached::make(network.dut, bpf_program__fd(skeleton_->progs.xagg))));
+        attached_.emplace(
+            must(Attached::make(network.dut, bpf_program__fd(skeleton_->progs.xagg))));
     }
 
   private:
@@ -105,11 +107,12 @@ class Olaf final : public Wire {
   public:
     Olaf(const Network &network, const Setting &setting)
         : Wire(network, setting, false),
-          queue_(must(Queue::make({.clusters = setting.clusters,
-                                   .capacity = setting.capacity,
-                                   .max_lanes = setting.lanes,
-                                   .rate_bps = first_rate(setting),
-                                   .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex)}))),
+          queue_(must(
+              Queue::make({.clusters = setting.clusters,
+                           .capacity = setting.capacity,
+                           .max_lanes = setting.lanes,
+                           .rate_bps = first_rate(setting),
+                           .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex)}))),
           attached_(must(Attached::make(network.dut, queue_.program()))) {}
 
     bool calibrate(double input, double output) override {
@@ -127,9 +130,8 @@ class Olaf final : public Wire {
   private:
     static std::uint64_t first_rate(const Setting &setting) {
         const std::uint64_t bits = (BENCH_OLAF_PAYLOAD + setting.lanes * 8ull) * 8;
-        return std::max<std::uint64_t>(setting.load ? setting.load * bits / setting.fold
-                                                    : 1'000'000 * bits,
-                                       1'000'000);
+        return std::max<std::uint64_t>(
+            setting.load ? setting.load * bits / setting.fold : 1'000'000 * bits, 1'000'000);
     }
 
     void ledger(Figures &figures) const override {

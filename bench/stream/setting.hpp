@@ -18,10 +18,10 @@ struct Setting {
     std::uint32_t capacity = 8; ///< Qmax
     std::uint32_t cpus = 1;     ///< that generate, each into a queue of its own; 2 not with `apart`
     bool common = false;        ///< generators of both CPUs send to the same clusters
-    bool apart = false;         ///< the contender has CPU 0 for itself, generator and far end are on CPU 1
-    bool stamped = false;       ///< latency and ages are measured; the contender pays nothing for it
-    std::uint64_t load = 0;     ///< updates/s, 0: as many as there can be
-    double seconds = 0.5;       ///< measured, after warming up
+    bool apart = false; ///< the contender has CPU 0 for itself, generator and far end are on CPU 1
+    bool stamped = false;   ///< latency and ages are measured; the contender pays nothing for it
+    std::uint64_t load = 0; ///< updates/s, 0: as many as there can be
+    double seconds = 0.5;   ///< measured, after warming up
 
     static constexpr int contender_cpu = 0, traffic_cpu = 1;
 

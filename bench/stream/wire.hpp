@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the contenders that take datagrams have in common: the generators in front, the far end behind.
+// What the contenders that take datagrams have in common: the generators in front, the far end
+// behind.
 #pragma once
 
 #include <numeric>
@@ -18,9 +19,8 @@ class Wire : public Contender {
                                  setting.lanes);
         config.stamped = setting.stamped;
         config.interval_ns = setting.interval_ns();
-        const auto part = setting.common || setting.cpus == 1
-                              ? setting.clusters
-                              : setting.clusters / setting.cpus;
+        const auto part = setting.common || setting.cpus == 1 ? setting.clusters
+                                                              : setting.clusters / setting.cpus;
         sink_.emplace(must(Sink::make(network, config)));
         config.clusters = part;
         config.stride = stride(part);
