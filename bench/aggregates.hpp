@@ -13,7 +13,7 @@
 namespace olaf::bench {
 
 /// Room for `aggregates` of `elements` 32-bit elements, and for 10,000 at least: few of them would lie
-/// in other memory, where the same additions took a fifth longer. Before the skeleton is loaded.
+/// in other memory, where the same additions took a sixth longer. Before the skeleton is loaded.
 inline void size_aggregates(bench_xagg &skeleton, std::uint32_t aggregates,
                             std::uint32_t elements) {
     bpf_map__set_max_entries(skeleton.maps.agg_array, std::max(aggregates, 10'000u));
