@@ -12,8 +12,9 @@
 namespace olaf::bench {
 
 namespace {
-// What is due leaves at the end of a batch: a short one when time matters.
+// What is due leaves at the end of a batch: a short one where so few updates come that it matters.
 constexpr std::uint32_t full_batch = 64, paced_batch = 8;
+constexpr std::uint64_t few_ns = 2500; // between two
 } // namespace
 
 struct Generator::Sender {
@@ -44,7 +45,8 @@ Result<Generator> Generator::make(const Network &network, const bench_config &co
         return std::unexpected(stored.error());
     if (auto stored = store(bpf_map__fd(s->maps.output), 0, &network.gen.ifindex); !stored)
         return std::unexpected(stored.error());
-    return Generator(std::move(s), std::move(frame), config.interval_ns ? paced_batch : full_batch);
+    return Generator(std::move(s), std::move(frame),
+                     config.interval_ns > few_ns ? paced_batch : full_batch);
 }
 
 void Generator::start(int cpu) {

@@ -217,6 +217,8 @@ int main(int argc, char **argv) {
                  "the contender has CPU 0 for itself, traffic is on CPU 1");
     app.add_flag("--stamped", setting.stamped, "latency and ages");
     app.add_option("--load", setting.load, "updates/s; 0: as many as there can be");
+    app.add_option("--batch", setting.batch,
+                   "updates that a tcp worker writes at once; 1: each a segment");
     app.add_option("--seconds", setting.seconds);
     CLI11_PARSE(app, argc, argv);
     require(!setting.apart || setting.cpus == 1, "--apart measures one CPU");

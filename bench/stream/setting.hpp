@@ -19,9 +19,10 @@ struct Setting {
     std::uint32_t cpus = 1;     ///< that generate, each into a queue of its own; 2 not with `apart`
     bool common = false;        ///< generators of both CPUs send to the same clusters
     bool apart = false; ///< the contender has CPU 0 for itself, generator and far end are on CPU 1
-    bool stamped = false;   ///< latency and ages are measured; the contender pays nothing for it
-    std::uint64_t load = 0; ///< updates/s, 0: as many as there can be
-    double seconds = 0.5;   ///< measured, after warming up
+    bool stamped = false;     ///< latency and ages are measured; the contender pays nothing for it
+    std::uint32_t batch = 32; ///< updates that a TCP worker writes at once, 1: each a segment
+    std::uint64_t load = 0;   ///< updates/s, 0: as many as there can be
+    double seconds = 0.5;     ///< measured, after warming up
 
     static constexpr int contender_cpu = 0, traffic_cpu = 1;
 

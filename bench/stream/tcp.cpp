@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "bench/frames.hpp"
@@ -123,7 +124,7 @@ class Tcp final : public Contender {
 
     /// One write: the next updates of one worker, or what is due of them.
     void send() {
-        std::uint32_t due = batch;
+        std::uint32_t due = setting_.batch;
         if (const auto interval = setting_.interval_ns()) {
             const auto now = now_ns();
             if (now < next_ns_)
@@ -142,7 +143,7 @@ class Tcp final : public Contender {
             out_.insert(out_.end(), message.begin(), message.end());
             cluster_ = (cluster_ + 1) % setting_.clusters;
         }
-        if (workers_[worker_].send(out_.data(), out_.size()))
+        if (workers_[worker_].send(out_.data(), out_.size(), due == 1 ? MSG_EOR : 0))
             offered_ += due;
         worker_ = (worker_ + 1) % workers_.size();
     }
@@ -176,8 +177,6 @@ class Tcp final : public Contender {
         }
         return true;
     }
-
-    static constexpr std::uint32_t batch = 32; ///< updates a write, when there is no pace to keep
 
     const Setting setting_;
     std::vector<TcpSocket> workers_;

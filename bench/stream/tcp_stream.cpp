@@ -68,9 +68,9 @@ Result<TcpSocket> TcpSocket::accept() const {
     return at_once(std::move(socket));
 }
 
-bool TcpSocket::send(const std::uint8_t *bytes, std::size_t size) const {
+bool TcpSocket::send(const std::uint8_t *bytes, std::size_t size, int flags) const {
     while (size > 0) {
-        const auto sent = ::send(fd_, bytes, size, MSG_NOSIGNAL);
+        const auto sent = ::send(fd_, bytes, size, MSG_NOSIGNAL | flags);
         if (sent <= 0)
             return false;
         bytes += sent;

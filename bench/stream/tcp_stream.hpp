@@ -26,7 +26,8 @@ class TcpSocket {
     [[nodiscard]] Result<TcpSocket> accept() const;
 
     /// All of it; false when the connection has ended.
-    [[nodiscard]] bool send(const std::uint8_t *bytes, std::size_t size) const;
+    /// `flags` as send()'s: MSG_EOR, and nothing else comes into its last segment.
+    [[nodiscard]] bool send(const std::uint8_t *bytes, std::size_t size, int flags = 0) const;
     /// Segments that were sent again.
     [[nodiscard]] std::uint64_t repeated() const;
 
