@@ -43,18 +43,27 @@ def predicted(result):
     base, lane = fit(sorted(medians(result, "lanes", "olaf").items()))
     floor = medians(result, "cpus", "drop", "1 of 3")[1]
     points, xagg = sharing(result, "olaf"), sharing(result, "xagg")
-    handed = points[0][1] / points[0][0]
+    # With one point the whole of it is the departures'.
+    by_itself, handed = fit(points) if len(points) > 1 else (0.0, points[0][1] / points[0][0])
     updates = LINK_BPS / (UPDATE_BYTES * 8)
     alone = base + 128 * lane - floor
-    return {"base": base - floor, "lane": lane, "points": points, "xagg_points": xagg, "handed": handed, "updates": updates,
+    return {"base": base - floor, "lane": lane, "points": points, "xagg_points": xagg, "handed": handed, "by_itself": by_itself, "updates": updates,
             "alone": alone, "room": 1e9 * QUEUES / updates, "cores": updates * alone / 1e9,
             "most_departures": 1e9 / handed if handed > 0 else None}
+
+
+def shared(model):
+    """How much of that goes with departures."""
+    if len(model["points"]) < 2:
+        return "One share of departures alone doesn't tell what of it is theirs."
+    return (f"By least squares that is {model['by_itself']:.0f} ns an update, whether it leaves or not, and {model['handed']:.0f} ns a departure"
+            f"{', so departures cost most of it' if model['handed'] / 3 > model['by_itself'] else ''}.")
 
 
 def lines_of(result, model):
     added = ", ".join(f"{ns:+.0f} ns with {100 * share:.0f} %" for share, ns in model["points"])
     theirs = ", ".join(f"{ns:+.0f}" for _, ns in model["xagg_points"])
-    handed = max(model["handed"], 0)
+    handed = model["handed"]
     departures = model["updates"] / 3
     if model["most_departures"] is None:
         bound = "No cost of sharing shows on two CPUs, so these figures set no bound to departures."
@@ -67,8 +76,8 @@ def lines_of(result, model):
 cached; more clusters add misses of slot, entry, place, member and ages, as the first table shows. 100 Gbit/s are {model['updates'] / 1e6:.1f} M updates a second
 of 128 lanes, {model['room']:.0f} ns for each of 32 queues' CPUs, of which the model takes {model['alone']:.0f} ns: {model['cores']:.1f} cores' worth, if they shared nothing.
 
-What a second CPU adds to each update beyond what it adds to XDP_DROP: {added} leaving (XAgg, which shares nothing: {theirs}). It goes with the
-departures, not with the folds, as it would if counters or slots were shared: **the line that breaks first is `olaf_ring[0]`**, with the lock, both ends
-of the ring and the time of the next departure. Each departure and each append writes it, and each arrival reads it to learn whether something is due. {bound}
+What a second CPU adds to each update beyond what it adds to XDP_DROP: {added} leaving (XAgg, which shares nothing: {theirs}). {shared(model)}
+All that departures of different clusters share is `olaf_ring[0]`, with the lock, both ends of the ring and the time of the next departure, and the place beside
+theirs: each departure and each append writes that line, and each arrival reads it to learn whether something is due. **It is the line that breaks first.** {bound}
 It isn't moved: readers need the time of the next departure and both ends, and every departure writes all three, so two lines would both travel. What would
 help is a ring for each CPU, which gives up one order of departures for all clusters. This is a model of two CPUs: more have not been measured."""

@@ -129,7 +129,7 @@ def draw(result, directory):
 
 
 def table(result, axis, heading):
-    lines = [f"| {heading} | | ns an update | updates/s, XAgg = 1 | dropped by the queue % | average age, intervals |", "|---|---|---|---|---|---|"]
+    lines = [f"| {heading} | | ns an update | updates/s, XAgg = 1 | dropped or superseded % | average age, intervals |", "|---|---|---|---|---|---|"]
     for row in rows(result, "costs", axis):
         ages = rows(result, "ages", axis, value=row["value"], contender=row["contender"]) if row["arm"] in ("", 3) else []
         arm = f", 1 of {row['arm']} leaves" if row["arm"] else ""
@@ -151,7 +151,8 @@ def page(result):
 `drop` is what the generator alone takes of it. One of three updates leaves where nothing else is said, and the queue has a place for each cluster.
 Clusters come in an order that no prefetcher follows. XAgg has as many aggregates as the queue has clusters, and on two CPUs none in common. Ages
 are measured apart, stamped, at {AGE_LOAD / 1e6:g} M updates/s. They are told in intervals at which one cluster's updates come: with 100,000 clusters that
-is 100 ms. No frame above 384 lanes is here, for a generated frame is one page; `olaf_jumbo` in [benchmarks.md](benchmarks.md) folds 1,120.
+is 100 ms. One of three leaving makes a model 1.5 intervals old by itself; the rest is waiting. A worker alone in its cluster supersedes its own
+updates. No frame above 384 lanes is here, for a generated frame is one page; `olaf_jumbo` in [benchmarks.md](benchmarks.md) folds 1,120.
 
 ![Cost by clusters, workers, lanes and Qmax](evaluation-growth.png)
 
