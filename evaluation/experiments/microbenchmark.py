@@ -19,7 +19,7 @@ OUTPUTS = [40, 20, 5]
 STEP_US = 100  # an update in this time on average: 27.7 Mbit/s
 BURST, LINE_RATE = 160, 100  # updates at 100 : 60 of the mean rate, then a pause
 CONTENDERS = {"fifo": ("fifo", QUEUE), "olaf": ("olaf", QUEUE), "olaf, auto": ("olaf", "auto")}
-FLOOD = 1_000_000
+FLOOD = 400_000
 FIGURES = ["received_percent", "folded_percent", "superseded_percent", "lost_percent", "heard", "average_ms",
            "mean_peak_ms", "highest_peak_ms", "worst_average_ms", "late_mean_us"]
 
