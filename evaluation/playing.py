@@ -26,12 +26,12 @@ def books(network):
     return network.statuses()[0]["counters"]
 
 
-def play(setting, network, trace, *options, answer=False, patience_s=120):
-    """Plays a trace file through the network's only queue. Returns what the sender says (`sent`), what the server got
+def play(setting, network, trace, *options, clusters, answer=False, patience_s=120):
+    """Plays a trace file of so many clusters through the network's only queue. Returns what the sender says (`sent`), what the server got
     (`got`), and what the queue counted meanwhile (`queue`)."""
     before = books(network)
     with Process(network, "server", setting.program("evaluation/olaf-tally"), SERVER,
-                 *(["--answer"] if answer else [])) as server:
+                 "--clusters", clusters, *(["--answer"] if answer else [])) as server:
         server.ready()
         with Process(network, "workers", setting.program("evaluation/olaf-replay"), trace, "--server", SERVER, "--lanes",
                      LANES, *options) as sender:
@@ -57,7 +57,7 @@ def summary(run):
         "superseded_percent": 100 * queue["updates_superseded"] / sent,
         "lost_percent": 100 * queue["updates_dropped"] / sent,
         "unaccounted": sent - updates - queue["updates_superseded"] - queue["updates_dropped"],
-        "heard": len(clusters),
+        "heard": sum(cluster["messages"] > 0 for cluster in clusters),
         "average_ms": mean("aom_average_ns"),
         "mean_peak_ms": mean("aom_mean_peak_ns"),
         "highest_peak_ms": max((cluster["aom_highest_peak_ns"] for cluster in clusters), default=0) / 1e6,

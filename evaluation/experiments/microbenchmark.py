@@ -51,7 +51,7 @@ def turns_of(setting, order):
 def slow_case(setting, network, order, output, contender, traces):
     """Runs of one case, one after another through one queue."""
     attach(network, contender, FRAME_BITS / STEP_US * 1e6 * output / INPUT)
-    found = [summary(play(setting, network, trace)) for trace in traces]
+    found = [summary(play(setting, network, trace, clusters=CLUSTERS)) for trace in traces]
     network.detach()
     return {"speed": "slow", "order": order, "output": output, "contender": contender, "runs": found}
 
@@ -62,7 +62,7 @@ def fast_case(setting, network, output, contender, trace):
     rate, found = 1e9, []
     for turn in range(1 + setting.repeats(1, 3)):
         attach(network, contender, rate * output / INPUT)
-        run = play(setting, network, trace, "--flood", flood // 5 if turn == 0 else flood)
+        run = play(setting, network, trace, "--flood", flood // 5 if turn == 0 else flood, clusters=CLUSTERS)
         network.detach()
         rate = run["sent"]["sent"] * FRAME_BITS / (run["sent"]["lasted_ns"] / 1e9)
         if turn > 0:

@@ -75,12 +75,11 @@ def draw(result, directory):
         axis.set_title(title, fontsize=10)
         axis.set_xlabel("rate of switch 1 / rate of switch 2")
         axis.set_ylabel("average age, ms")
-        axis.set_yscale("log")
+        axis.set_ylim(bottom=0)
     axes[0].legend(frameon=False)
     of = rows(result, "table3")
     bars(axes[2], ["every 100 ms", "every 300 ms"], {row["arm"]: [row["fast_ms"], row["slow_ms"]] for row in of},
          "average age, ms")
-    axes[2].set_yscale("log")
     axes[2].legend(frameon=False)
     axes[2].set_title("unequal workers (table 3)", fontsize=10)
     return [save(drawing, directory, "multihop")]

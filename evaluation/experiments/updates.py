@@ -52,7 +52,7 @@ def measure(setting, network, trace, contender, bps):
     network.attach_at("switch", f"{round(bps)}bit", places, "--policy", policy, "--max-clusters", str(CLUSTERS),
                       "--drain-interval", "10us")
     limit_s = 30 if setting.quick else 90
-    run = play(setting, network, trace, "--send-again-ms", str(SEND_AGAIN_MS), "--limit-s", str(limit_s), answer=True,
+    run = play(setting, network, trace, "--send-again-ms", str(SEND_AGAIN_MS), "--limit-s", str(limit_s), clusters=CLUSTERS, answer=True,
                patience_s=limit_s + 30)
     network.detach()
     if run["sent"]["missing"]:

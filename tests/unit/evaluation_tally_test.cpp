@@ -69,6 +69,16 @@ TEST(Tally, MeasuresAges) {
     EXPECT_EQ(cluster->aom.highest_peak_ns(), 250);
 }
 
+TEST(Tally, AClusterThatIsNeverHeardGrowsOldFromTheStart) {
+    Tally tally{.expected = 7};
+    tally.take(update_of(0, 100), message_size(lanes), 100);
+    tally.take(update_of(0, 200), message_size(lanes), 200);
+    EXPECT_EQ(tally.clusters[6].messages, 0U);
+    EXPECT_EQ(tally.clusters[6].aom.average_ns(200), 50);
+    EXPECT_LT(tally.clusters[5].aom.average_ns(200), 51);
+    EXPECT_EQ(tally.clusters.size(), 7U);
+}
+
 TEST(Counted, SumsComeBackInAnswers) {
     std::uint64_t answer[2] = {};
     write_sum(answer, 0, 200);
