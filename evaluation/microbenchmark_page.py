@@ -88,9 +88,9 @@ def page(result):
     missing = sum(abs(row["unaccounted"]) for row in slow)
     gbps = [row["input_gbps"]["median"] for row in fast]
     parts = [f"""27 workers in 9 clusters, updates of 2,048 bits (32 lanes), 8 places; *auto* has a place for every cluster. Slowed down to an
-update every 100 µs, so that a departure takes 150 µs, 300 µs or 1.2 ms. Updates that the queue's books don't account for: {missing} of all runs. The sender was late
-by {max(row['late_mean_us']['median'] for row in slow):.0f} µs in the worst case's median: where that is more than some tens, other work kept the CPUs busy, and arrivals came in
-small bursts. An age counts from when an update was sent, and each cluster's model as fresh when a run begins; so a cluster that is never heard grows
+update every 100 µs, so that a departure takes 150 µs, 300 µs or 1.2 ms. Updates that the queue's books don't account for: {missing} of all runs. Updates were
+sent {max(row['late_mean_us']['median'] for row in slow):.0f} µs late on average in the worst case; where that is more than some tens, other work kept the CPUs busy, and arrivals
+came in small bursts. An age counts from when an update was sent, and each cluster's model as fresh when a run begins; so a cluster that is never heard grows
 old from there on.
 
 ![Average ages](evaluation-microbenchmark.png)
@@ -115,7 +115,8 @@ ninth had none. Here a place that becomes free goes to whoever comes first.
 
 Ages follow the order, too. With Olaf a cluster has its turn after the eight others, and what leaves then is as fresh as its newest fold. With a FIFO an update waits
 behind eight others, and then its cluster goes without a place for a while. Where workers send in turns, as a generator in hardware does, a full FIFO has places
-for the same few clusters again and again, and the others starve: its average age is a multiple of Olaf's, as in the paper. Where they send at random
+for the same few clusters again and again, and the others starve: its average age is a multiple of Olaf's, as in the paper. Which multiple
+depends on how exactly they keep their turns, for every disturbance gives places to others. Where they send at random
 nobody starves for long, and Olaf's lead is smaller. In bursts both ages hold the pause, which no queue can shorten. So one order comes near to the paper's ages and
 another to its losses. The mean peak falls by less than the average, since the peak of a cluster that starves counts once, however long it lasts."""
 

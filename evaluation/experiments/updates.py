@@ -15,7 +15,7 @@ SOURCE = "OLAF paper, section 8.2, figure 7"
 
 CLUSTERS, QUEUE = 100, 8
 SEND_AGAIN_MS = 100  # above every wait in a queue of 8 here
-PARTS = [1.0, 0.5, 0.33, 0.25, 0.17, 0.125]  # of what the workers offer
+PARTS = [1.0, 0.5, 0.25, 0.125]  # of what the workers offer
 CONTENDERS = {"fifo": ("fifo", QUEUE), "olaf": ("olaf", QUEUE), "olaf, auto": ("olaf", "auto")}
 TRACE = ROOT / "evaluation/traces/cartpole.txt"
 
@@ -51,7 +51,7 @@ def measure(setting, network, trace, contender, bps):
     policy, places = CONTENDERS[contender]
     network.attach_at("switch", f"{round(bps)}bit", places, "--policy", policy, "--max-clusters", str(CLUSTERS),
                       "--drain-interval", "10us")
-    limit_s = 30 if setting.quick else 90
+    limit_s = 60 if setting.quick else 240
     run = play(setting, network, trace, "--send-again-ms", str(SEND_AGAIN_MS), "--limit-s", str(limit_s), clusters=CLUSTERS, answer=True,
                patience_s=limit_s + 30)
     network.detach()
@@ -66,7 +66,7 @@ def measure(setting, network, trace, contender, bps):
 
 def run(setting):
     updates = 40 if setting.quick else 200
-    turns, parts = setting.repeats(1, 3), [0.5, 0.125] if setting.quick else PARTS
+    turns, parts = setting.repeats(1, 3), [0.5, 0.25] if setting.quick else PARTS
     recorded, found = read_trace(TRACE), {}
     contenders = ["fifo", "olaf"] if setting.quick else list(CONTENDERS)
     trace = setting.directory / "updates.trace"
