@@ -47,6 +47,10 @@ class Page(unittest.TestCase):
         page = self.rebuild({"first": result("x")})
         self.assertIn("*2026-01-02, 2 CPUs (some CPU), Linux 6.1.0, load 0.5 before it; 2 runs.*", page)
 
+    def test_a_busy_machine_is_told(self):
+        self.assertNotIn("busy", self.rebuild({"first": result("x")}))
+        self.assertIn("busy", self.rebuild({"first": {**result("x"), "machine": {**MACHINE, "load": 3.0}}}))
+
     def test_rows_link_to_their_section(self):
         self.assertIn("[First: one](#first-one)", self.rebuild({"first": result("x")}))
 
