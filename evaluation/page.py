@@ -31,8 +31,10 @@ def anchor(title):
 
 
 def place_line(machine, runs):
+    """Where and when it ran. Ages and rates of a machine with other work to do are that work's, too: then it says so."""
+    busy = " **The machine was busy with other work: a first look, not a result.**" if machine["load"] > machine["cpus"] / 2 else ""
     return (f"*{machine['date']}, {machine['cpus']} CPUs ({machine['model']}), Linux {machine['kernel']}, load "
-            f"{machine['load']} before it; {runs}.*")
+            f"{machine['load']} before it; {runs}.*{busy}")
 
 
 def parts(text):

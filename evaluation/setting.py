@@ -16,7 +16,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 class Setting:
     """Given to each experiment's run()."""
 
-    quick: bool = False
+    quick: bool = False  # under a minute for one experiment
+    brief: bool = False  # quick, and no more than one case, for a test of the command
     runs: int | None = None  # as asked for; None: as many as the experiment wants
     directory: pathlib.Path = ROOT / "results"  # for files besides results/NAME.json
     build: pathlib.Path = ROOT / "build"

@@ -73,10 +73,10 @@ class Network:
         return ["nsenter", f"--net=/run/netns/{self.prefix + name}", "--"]
 
     def attach_at(self, name, rate, places, *options):
-        """A queue at that switch; places: a number, or "auto"."""
+        """A queue at that switch. rate: as `--rate` takes it, None: what attach chooses; places: a number, or "auto"."""
         space = self.prefix + name
-        run(self.olaf, "--netns", space, "attach", "in", "--forward", "out", "--rate", rate, "--queue", str(places),
-            *options)
+        pace = ["--rate", rate] if rate else []
+        run(self.olaf, "--netns", space, "attach", "in", "--forward", "out", *pace, "--queue", str(places), *options)
         self.attached.append(space)
 
     def statuses(self, *options):

@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <queue>
+#include <random>
 
 #include <olaf/clock.hpp>
 #include <olaf/message.hpp>
@@ -60,6 +61,12 @@ class Replay {
         return std::uint64_t{cluster} << 32 | worker;
     }
 
+    /// Give or take a quarter: what was lost together isn't to come again together.
+    std::int64_t patience() {
+        std::uniform_real_distribution<double> around(0.75, 1.25);
+        return static_cast<std::int64_t>(static_cast<double>(options_.send_again_ns) *
+                                         around(random_));
+    }
     void add(std::uint32_t cluster, std::uint32_t worker, std::uint32_t sequence);
     Result<std::size_t> flush();
     Result<std::size_t> send_due(std::int64_t now);
@@ -82,6 +89,7 @@ class Replay {
     std::uint64_t pending_ = 0;
     std::int64_t start_ = 0;
     double late_sum_ = 0;
+    std::minstd_rand random_; ///< the same in every run
     ReplaySummary summary_;
 };
 
@@ -148,7 +156,7 @@ Result<std::size_t> Replay::send_due(std::int64_t now) {
         late_sum_ += static_cast<double>(late);
         if (options_.send_again_ns != 0) {
             worker.pending.push_back(worker.sequence);
-            deadlines_.push({now + options_.send_again_ns, id, worker.sequence});
+            deadlines_.push({now + patience(), id, worker.sequence});
             pending_++;
         }
         add(moment.cluster, moment.worker, worker.sequence++);
@@ -165,7 +173,7 @@ Result<void> Replay::send_again(std::int64_t now) {
         const auto &pending = workers_[id].pending;
         if (std::ranges::find(pending, sequence) == pending.end())
             continue;
-        deadlines_.push({now + options_.send_again_ns, id, sequence});
+        deadlines_.push({now + patience(), id, sequence});
         add(static_cast<std::uint32_t>(id >> 32), static_cast<std::uint32_t>(id), sequence);
     }
     const auto taken = flush();
@@ -250,12 +258,14 @@ Result<ReplaySummary> Replay::run() {
         return summary_;
     }
     const auto limit = options_.limit_ns == 0 ? INT64_MAX : start_ + options_.limit_ns;
-    for (auto now = start_; (next_ < trace_.size() || pending_ > 0) && now < limit;
-         now = now_ns()) {
+    const auto done = [&] { return next_ == trace_.size() && pending_ == 0; };
+    for (auto now = start_; !done() && now < limit; now = now_ns()) {
         if (auto sent = send_due(now); !sent)
             return std::unexpected(sent.error());
         if (auto sent = send_again(now); !sent)
             return std::unexpected(sent.error());
+        if (done())
+            break; // nothing would end the wait
         auto until = next_ < trace_.size() ? start_ + trace_[next_].at_ns : limit;
         if (!deadlines_.empty())
             until = std::min(until, deadlines_.top().at_ns);

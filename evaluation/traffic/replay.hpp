@@ -16,8 +16,9 @@ struct ReplayOptions {
     Address server;
     std::uint32_t lanes = 32; ///< of an update, its checksum lane among them
     std::uint64_t flood = 0;  ///< so many updates as fast as can be, times left aside; 0: by time
-    std::int64_t send_again_ns = 0; ///< what isn't answered for so long is sent again; 0: never
-    std::int64_t limit_ns = 0;      ///< of all of it, with sending again
+    std::int64_t send_again_ns =
+        0;                     ///< what isn't answered for about so long is sent again; 0: never
+    std::int64_t limit_ns = 0; ///< of all of it, with sending again
 };
 
 struct ReplaySummary {

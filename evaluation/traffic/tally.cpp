@@ -109,6 +109,9 @@ TallyCluster *Tally::take(const Frame &frame, std::size_t size, std::int64_t now
     }
     std::uint64_t counted = 0;
     const auto workers = most_workers(update->lanes);
+    if (first_ns == 0)
+        for (std::uint32_t c = 0; c < expected; c++)
+            clusters[c].aom.deliver(now_ns, now_ns);
     auto &cluster = clusters[update->cluster];
     for (std::uint32_t w = 0; w < workers; w++) {
         const auto count = read_count({frame.lanes, update->lanes}, w);
@@ -129,12 +132,13 @@ TallyCluster *Tally::take(const Frame &frame, std::size_t size, std::int64_t now
     return &cluster;
 }
 
-Result<Tally> tally(const Address &bind, bool answer, const std::function<void()> &listening) {
+Result<Tally> tally(const Address &bind, std::uint32_t expected, bool answer,
+                    const std::function<void()> &listening) {
     Descriptor socket, signals;
     if (auto opened = open(socket, signals, bind); !opened)
         return std::unexpected(opened.error());
     listening();
-    Tally found;
+    Tally found{.expected = expected};
     Batch in;
     for (;;) {
         pollfd wanted[] = {{.fd = socket.fd, .events = POLLIN, .revents = 0},

@@ -26,6 +26,9 @@ struct Tally {
     std::uint64_t refused = 0; ///< messages that are no update, or not exact
     std::uint64_t answered = 0;
     std::int64_t first_ns = 0, last_ns = 0; ///< arrivals, CLOCK_TAI
+    /// Clusters 0 to this have a model that is fresh when the first update of any comes, so that
+    /// one that is never heard has an age, too.
+    std::uint32_t expected = 0;
 
     /// Counts a message that came at `now_ns`. Null if it was refused.
     TallyCluster *take(const Frame &frame, std::size_t size, std::int64_t now_ns);
@@ -33,6 +36,7 @@ struct Tally {
 
 /// Takes updates until SIGINT or SIGTERM. `answer`: each gets an ACK with what has arrived of each
 /// worker of its cluster. `listening` is called once the socket is there.
-Result<Tally> tally(const Address &bind, bool answer, const std::function<void()> &listening);
+Result<Tally> tally(const Address &bind, std::uint32_t expected, bool answer,
+                    const std::function<void()> &listening);
 
 } // namespace olaf::evaluation

@@ -34,14 +34,17 @@ std::string text(std::uint32_t id, const TallyCluster &cluster, std::int64_t unt
 
 int main(int argc, char **argv) {
     std::string bind;
+    std::uint32_t expected = 0;
     bool answer = false;
     CLI::App app{"Receive updates of olaf-replay and count them"};
     app.add_option("bind", bind, "ADDR[:PORT]")->required();
+    app.add_option("--clusters", expected, "0 to N - 1 have an age from the first update on")
+        ->check(CLI::Range(0, 100'000));
     app.add_flag("--answer", answer, "send an ACK for each, with what has arrived so far");
     CLI11_PARSE(app, argc, argv);
 
     const auto address = Address::parse(bind);
-    const auto found = address ? tally(*address, answer, listening)
+    const auto found = address ? tally(*address, expected, answer, listening)
                                : Result<Tally>(std::unexpected(address.error()));
     if (!found) {
         fmt::print(stderr, "olaf-tally: {}\n", found.error().message());
