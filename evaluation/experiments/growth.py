@@ -2,7 +2,7 @@
 """What an update costs, and how old models become, as clusters, workers, lanes, Qmax and CPUs grow."""
 
 from evaluation.growth_model import lines_of, predicted
-from evaluation.pictures import figure, line, save
+from evaluation.pictures import COLOURS, figure, line, save
 from evaluation.spread import text
 from evaluation.streams import in_turns, of, ratio
 
@@ -16,6 +16,8 @@ XAGG_LANES = [16, 32, 64, 128, 160, 384]
 QUEUE = [1, 2, 8, 64, 1_000, 10_000]
 FOLDS = [3, 10]
 CPU_FOLDS = [3, 10, 30]
+# Beside the colours that olaf and xagg have everywhere.
+COLOURS.update({"olaf, 1 of 10 leaves": "#56B4E9", "xagg, 1 of 10 leaves": "#66D9B8"})
 AGE_LOAD = 1_000_000  # updates/s, where ages are measured
 
 
