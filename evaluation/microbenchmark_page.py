@@ -90,7 +90,7 @@ def page(result):
     parts = [f"""27 workers in 9 clusters, updates of 2,048 bits (32 lanes), 8 places; *auto* has a place for every cluster. Slowed down to an
 update every 100 µs, so that a departure takes 150 µs, 300 µs or 1.2 ms. Updates that the queue's books don't account for: {missing} of all runs. Updates were
 sent {max(row['late_mean_us']['median'] for row in slow):.0f} µs late on average in the worst case; where that is more than some tens, other work kept the CPUs busy, and arrivals
-came in small bursts. An age counts from when an update was sent, and each cluster's model as fresh when a run begins; so a cluster that is never heard grows
+came in small bursts. {sum(row['again'] for row in slow)} runs were begun anew since their sender was held up for more than 20 ms on average. An age counts from when an update was sent, and each cluster's model as fresh when a run begins; so a cluster that is never heard grows
 old from there on.
 
 ![Average ages](evaluation-microbenchmark.png)
