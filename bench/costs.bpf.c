@@ -17,12 +17,17 @@ struct value {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, BENCH_MAX_CLUSTERS);
+	__uint(max_entries, 1); /* more for `random_add`, set before loading */
 	__type(key, __u32);
 	__type(value, struct value);
 } values SEC(".maps");
 
+/* Of how many entries `random_add` takes one. Set before loading, as is the size of the map. */
+const volatile __u32 random_entries = 1;
+
 __u64 seen;
+__u64 added; /* one writer: the run's CPU */
+__u32 random_state = 2463534242u;
 volatile __u32 key;
 
 SEC("xdp")
@@ -105,6 +110,29 @@ int add_lanes(struct xdp_md *ctx)
 
 	if (!v || !lanes)
 		return XDP_PASS;
+#pragma clang loop unroll(full)
+	for (int i = 0; i < BENCH_LANES; i++)
+		v->lanes[i] += lanes[i];
+	return XDP_DROP;
+}
+
+/* The memory itself: 1 KiB is added to an entry that no cache has foreseen. */
+SEC("xdp")
+int random_add(struct xdp_md *ctx)
+{
+	__u64 *lanes = frame_lanes(ctx);
+	__u32 x = random_state;
+	struct value *v;
+
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	random_state = x;
+	x = ((__u64)x * random_entries) >> 32;
+	v = bpf_map_lookup_elem(&values, &x);
+	if (!v || !lanes)
+		return XDP_PASS;
+	added++;
 #pragma clang loop unroll(full)
 	for (int i = 0; i < BENCH_LANES; i++)
 		v->lanes[i] += lanes[i];

@@ -10,6 +10,7 @@
 #include <bench_xagg.skel.h>
 #include <bpf/bpf.h>
 
+#include "aggregates.hpp"
 #include "queue.hpp"
 #include "udp_aggregator.hpp"
 
@@ -59,6 +60,7 @@ class XAgg final : public Contender {
         : skeleton_(must(open<bench_xagg>("xagg"))), arrivals_(network) {
         skeleton_->rodata->config.children = workers;
         skeleton_->rodata->config.parent_ifindex = static_cast<std::uint32_t>(network.out.ifindex);
+        size_aggregates(*skeleton_, clusters, BENCH_XAGG_ELEMENTS);
         must(load(skeleton_, "xagg"));
         attached_ = std::make_unique<Attached>(
             must(Attached::make(network.dut, bpf_program__fd(skeleton_->progs.xagg))));

@@ -8,6 +8,7 @@
 #include <bench_xagg.skel.h>
 #include <bpf/bpf.h>
 
+#include "aggregates.hpp"
 #include "vary.hpp"
 
 namespace olaf::bench {
@@ -54,6 +55,23 @@ FoldCase cost_case(const char *program) {
     return {.program = fd, .frame = olaf_frame(0, 0), .check = [] {}, .owner = owner};
 }
 
+FoldCase memory_case(const std::string &name, std::uint32_t entries) {
+    auto skeleton = must(open<bench_costs>("costs"));
+    bpf_map__set_max_entries(skeleton->maps.values, entries);
+    skeleton->rodata->random_entries = entries;
+    must(load(skeleton, "costs"));
+    std::shared_ptr<bench_costs> owner(skeleton.release(), Destroy<bench_costs>());
+    FoldCase fold{.program = bpf_program__fd(owner->progs.random_add),
+                  .frame = olaf_frame(0, 0),
+                  .owner = owner};
+    fold.check = [name, bss = owner->bss, program = fold.program, frame = fold.frame] {
+        const auto before = bss->added;
+        must(test_run(program, frame, checked_runs));
+        require(bss->added - before == checked_runs, name + ": all added");
+    };
+    return fold;
+}
+
 FoldCase drop_case(const std::string &name, bool varied) {
     auto skeleton = must(open<bench_drop>("drop"));
     must(load(skeleton, "drop"));
@@ -75,6 +93,7 @@ FoldCase drop_case(const std::string &name, bool varied) {
 FoldCase xagg_case(const std::string &name, std::uint32_t aggregates) {
     auto skeleton = must(open<bench_xagg>("xagg"));
     skeleton->rodata->config.children = ~0u; // never complete: the fold path only
+    size_aggregates(*skeleton, aggregates, BENCH_XAGG_ELEMENTS);
     must(load(skeleton, "xagg"));
     auto vary = must(Vary::make(bpf_program__fd(skeleton->progs.xagg),
                                 {.config = config_for(true, aggregates, 32),

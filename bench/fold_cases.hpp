@@ -33,6 +33,9 @@ struct FoldBenchmark {
 /// One program of costs.bpf.c.
 FoldCase cost_case(const char *program);
 
+/// What the memory costs: 1 KiB added into a random one of `entries`.
+FoldCase memory_case(const std::string &name, std::uint32_t entries);
+
 /// The floor: parse and drop; with the program that varies frames in front of it if `varied`.
 FoldCase drop_case(const std::string &name, bool varied);
 

@@ -110,10 +110,11 @@ Frame with_udp_checksum(Frame frame) {
     return frame;
 }
 
-Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses) {
-    Frame frame = l2_to_l4(addresses, BENCH_XAGG_PORT, BENCH_XAGG_FRAME - BENCH_L4_END);
-    append(frame, xagg_header{.id = id, .idx = idx});
-    append_lanes(frame, idx, BENCH_LANES);
+Frame xagg_frame(std::uint32_t idx, std::uint32_t id, std::uint32_t lanes,
+                 const Addresses &addresses) {
+    Frame frame = l2_to_l4(addresses, BENCH_XAGG_PORT, sizeof(xagg_header) + lanes * 8ul);
+    append(frame, xagg_header{.id = id, .idx = idx, .sent_ns = 0});
+    append_lanes(frame, idx, lanes);
     return frame;
 }
 
@@ -131,9 +132,17 @@ Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint3
     return frame;
 }
 
-bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers) {
-    return {
-        .xagg = xagg, .clusters = clusters, .workers = workers, .checksum = checksum(BENCH_LANES)};
+bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers,
+                        std::uint32_t lanes) {
+    return {.xagg = xagg,
+            .stamped = false,
+            .clusters = clusters,
+            .workers = workers,
+            .checksum = checksum(lanes),
+            .lanes = lanes,
+            .first = 0,
+            .stride = clusters > 1 ? 1u : 0u,
+            .interval_ns = 0};
 }
 
 } // namespace olaf::bench

@@ -27,7 +27,8 @@ Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lane
 Frame with_udp_checksum(Frame olaf_frame);
 
 /// One gradient fragment of XAgg's.
-Frame xagg_frame(std::uint32_t idx, std::uint32_t id, const Addresses &addresses = {});
+Frame xagg_frame(std::uint32_t idx, std::uint32_t id, std::uint32_t lanes = BENCH_LANES,
+                 const Addresses &addresses = {});
 
 /// One CONTRIBUTION of rank 0 to chunk 0 of round 0 of a job whose vector has so many chunks.
 Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks);
@@ -36,6 +37,7 @@ Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint3
 std::uint64_t checksum(std::uint32_t lanes);
 
 /// The configuration for frame-making programs.
-bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers);
+bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers,
+                        std::uint32_t lanes = BENCH_LANES);
 
 } // namespace olaf::bench

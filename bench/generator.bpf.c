@@ -24,7 +24,7 @@ struct {
 /* Key 0: the frame as it is to be sent; see `pristine`. Written before the first run. */
 struct template
 {
-	__u8 bytes[BENCH_OLAF_FRAME];
+	__u8 bytes[BENCH_MAX_FRAME];
 };
 
 struct {
@@ -35,9 +35,41 @@ struct {
 } templates SEC(".maps");
 
 /* The next update. One writer: a run stays on its CPU. */
-__u32 cluster, worker, sequence;
+__u32 cluster, worker, sequence, turn;
 __u64 generated;
 __u64 refilled;
+__u64 next_ns; /* when it is due */
+
+/*
+ * Whether the next update is due: what isn't is dropped. After a pause of this CPU at most 64 are
+ * made up for, so that a pause is no burst.
+ */
+static __always_inline bool due(__u64 now)
+{
+	if (!config.interval_ns)
+		return true;
+	if (now < next_ns)
+		return false;
+	next_ns += config.interval_ns;
+	if (next_ns + 64 * config.interval_ns < now)
+		next_ns = now;
+	return true;
+}
+
+/* Clusters in turn, a stride apart: it has no divisor in common with their number. */
+static __always_inline void next(void)
+{
+	cluster += config.stride;
+	if (cluster >= config.clusters)
+		cluster -= config.clusters;
+	if (++turn < config.clusters)
+		return;
+	turn = 0;
+	if (++worker >= config.workers) {
+		worker = 0;
+		sequence++;
+	}
+}
 
 /*
  * The kernel recycles the pages of live frames without restoring their bytes, so
@@ -51,29 +83,45 @@ static __always_inline bool pristine(struct xdp_md *ctx)
 	       (config.xagg || v.olaf->count_be == bpf_htonl(1));
 }
 
+static __always_inline bool tell_time(struct xdp_md *ctx, __u64 now)
+{
+	struct bench_view v;
+
+	if (!config.stamped)
+		return true;
+	if (!view(ctx, &v))
+		return false;
+	if (config.xagg)
+		v.xagg->sent_ns = now;
+	else
+		v.olaf->generated_ns_be = bpf_cpu_to_be64(now);
+	return true;
+}
+
 SEC("xdp")
 int generate(struct xdp_md *ctx)
 {
+	__u64 now = 0;
 	__u32 zero = 0;
 
+	if (config.stamped || config.interval_ns)
+		now = bpf_ktime_get_ns();
+	if (!due(now))
+		return XDP_DROP;
 	if (!pristine(ctx)) {
 		struct template *t = bpf_map_lookup_elem(&templates, &zero);
-		__u32 length = config.xagg ? BENCH_XAGG_FRAME : BENCH_OLAF_FRAME;
+		__u32 length = config.lanes * 8;
 
-		if (!t || bpf_xdp_store_bytes(ctx, 0, t->bytes, length))
+		length += config.xagg ? BENCH_XAGG_PAYLOAD : BENCH_OLAF_PAYLOAD;
+
+		if (!t || length > BENCH_MAX_FRAME || bpf_xdp_store_bytes(ctx, 0, t->bytes, length))
 			return XDP_ABORTED;
 		refilled++;
 	}
-	if (!stamp(ctx, cluster, worker, sequence))
+	if (!stamp(ctx, config.first + cluster, worker, sequence) || !tell_time(ctx, now))
 		return XDP_ABORTED;
 	generated++;
-	if (++cluster >= config.clusters) {
-		cluster = 0;
-		if (++worker >= config.workers) {
-			worker = 0;
-			sequence++;
-		}
-	}
+	next();
 	return bpf_redirect_map(&output, 0, 0);
 }
 

@@ -19,8 +19,9 @@ constexpr const char *topology = R"(
     sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
     sysctl -qw net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0
     ip link set lo up
-    ip link add gen address 02:00:00:00:00:01 type veth peer name dut address 02:00:00:00:00:02
-    ip link add out address 02:00:00:00:01:01 type veth peer name sink address 02:00:00:00:01:02
+    queues="numtxqueues $QUEUES numrxqueues $QUEUES"
+    ip link add gen address 02:00:00:00:00:01 mtu $MTU $queues type veth peer name dut address 02:00:00:00:00:02 mtu $MTU $queues
+    ip link add out address 02:00:00:00:01:01 mtu $MTU $queues type veth peer name sink address 02:00:00:00:01:02 mtu $MTU $queues
     for dev in gen dut out sink; do ip link set $dev up; done
     ip address add 10.0.0.2/24 dev dut
     ip address add 10.0.1.1/24 dev out
@@ -37,10 +38,12 @@ Result<void> shell(const std::string &command) {
     return {};
 }
 
-Result<Network> Network::make() {
+Result<Network> Network::make(const Options &options) {
     if (unshare(CLONE_NEWNET) != 0)
         return fail("make a network namespace", "", errno, "run as root");
-    if (auto built = shell(topology); !built)
+    const auto sizes =
+        "MTU=" + std::to_string(options.mtu) + " QUEUES=" + std::to_string(options.queues);
+    if (auto built = shell(sizes + topology); !built)
         return std::unexpected(built.error());
     const auto device = [](const char *name) {
         return Device{.name = name, .ifindex = static_cast<int>(if_nametoindex(name))};

@@ -23,8 +23,14 @@ class Network {
         int ifindex;
     };
 
+    struct Options {
+        unsigned mtu = 1500;
+        unsigned queues = 1; ///< of each device: CPU c delivers into queue c
+    };
+
     /// Moves this process into a fresh namespace and builds the pairs there.
-    static Result<Network> make();
+    static Result<Network> make(const Options &options);
+    static Result<Network> make() { return make({}); }
 
     Device gen, dut, out, sink;
 };

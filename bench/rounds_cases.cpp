@@ -10,6 +10,7 @@
 #include <olaf/own.h>
 #include <olaf/rounds.h>
 
+#include "aggregates.hpp"
 #include "fold_cases.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "turns.hpp"
@@ -124,6 +125,7 @@ FoldCase rounds_xagg_case(const std::string &name, std::uint32_t children, std::
     skeleton->rodata->config.children = children;
     require(bpf_map__set_max_entries(skeleton->maps.agg_array, chunks) == 0,
             name + ": there is an aggregate for each chunk");
+    size_aggregates(*skeleton, chunks, BENCH_XAGG_ELEMENTS);
     must(load(skeleton, "xagg"));
     const Frame first = xagg_frame(0, 1);
     auto turns = must(Turns::make(

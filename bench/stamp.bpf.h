@@ -25,10 +25,10 @@ static __always_inline bool view(struct xdp_md *ctx, struct bench_view *v)
 	v->xagg = header;
 	if (config.xagg) {
 		v->lanes = header + sizeof(*v->xagg);
-		return data + BENCH_XAGG_FRAME <= data_end;
+		return data + BENCH_XAGG_PAYLOAD + config.lanes * 8 <= data_end;
 	}
 	v->lanes = header + sizeof(*v->olaf);
-	return data + BENCH_OLAF_FRAME <= data_end;
+	return data + BENCH_OLAF_PAYLOAD + config.lanes * 8 <= data_end;
 }
 
 /* False if the frame is too short to be one of ours. */
@@ -47,7 +47,7 @@ static __always_inline bool stamp(struct xdp_md *ctx, __u32 cluster, __u32 worke
 		v.olaf->sequence_be = bpf_htonl(sequence);
 	}
 	v.lanes[0] = bench_lane(0) + cluster;
-	v.lanes[BENCH_LANES - 1] = config.checksum + cluster;
+	v.lanes[config.lanes - 1] = config.checksum + cluster;
 	return true;
 }
 

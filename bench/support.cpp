@@ -9,11 +9,6 @@
 
 namespace olaf::bench {
 
-namespace {
-// Live frames leave in batches of NAPI's size, which is what a driver would deliver.
-constexpr std::uint32_t live_batch = 64;
-} // namespace
-
 void require(bool holds, const std::string &what) {
     if (holds)
         return;
@@ -43,13 +38,13 @@ Result<TestRun> test_run(int program, std::span<const std::uint8_t> frame, std::
     return TestRun{.verdict = opts.retval, .nanoseconds = opts.duration};
 }
 
-Result<void> run_live(int program, std::span<const std::uint8_t> frame) {
+Result<void> run_live(int program, std::span<const std::uint8_t> frame, std::uint32_t batch) {
     LIBBPF_OPTS(bpf_test_run_opts, opts);
     opts.data_in = frame.data();
     opts.data_size_in = static_cast<std::uint32_t>(frame.size());
     opts.repeat = std::numeric_limits<int>::max();
     opts.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
-    opts.batch_size = live_batch;
+    opts.batch_size = batch;
     if (const int error = bpf_prog_test_run_opts(program, &opts); error != 0 && error != -EINTR)
         return fail("send live frames", "", -error);
     return {};

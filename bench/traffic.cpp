@@ -7,15 +7,23 @@
 #include <cstring>
 #include <thread>
 
+#include <bpf/bpf.h>
+
 namespace olaf::bench {
+
+namespace {
+// What is due leaves at the end of a batch: a short one where so few updates come that it matters.
+constexpr std::uint32_t full_batch = 64, paced_batch = 8;
+constexpr std::uint64_t few_ns = 2500; // between two
+} // namespace
 
 struct Generator::Sender {
     std::thread thread;
     std::atomic<bool> done = false;
 };
 
-Generator::Generator(Skeleton<bench_generator> skeleton, Frame frame)
-    : skeleton_(std::move(skeleton)), frame_(std::move(frame)) {}
+Generator::Generator(Skeleton<bench_generator> skeleton, Frame frame, std::uint32_t batch)
+    : skeleton_(std::move(skeleton)), frame_(std::move(frame)), batch_(batch) {}
 Generator::Generator(Generator &&) noexcept = default;
 Generator::~Generator() {
     stop();
@@ -30,14 +38,15 @@ Result<Generator> Generator::make(const Network &network, const bench_config &co
     if (auto loaded = load(s, "generator"); !loaded)
         return std::unexpected(loaded.error());
 
-    Frame frame = config.xagg ? xagg_frame(0, 1) : olaf_frame(0, 0);
+    Frame frame = config.xagg ? xagg_frame(0, 1, config.lanes) : olaf_frame(0, 0, config.lanes);
     Frame padded = frame;
-    padded.resize(BENCH_OLAF_FRAME);
+    padded.resize(BENCH_MAX_FRAME);
     if (auto stored = store(bpf_map__fd(s->maps.templates), 0, padded.data()); !stored)
         return std::unexpected(stored.error());
     if (auto stored = store(bpf_map__fd(s->maps.output), 0, &network.gen.ifindex); !stored)
         return std::unexpected(stored.error());
-    return Generator(std::move(s), std::move(frame));
+    return Generator(std::move(s), std::move(frame),
+                     config.interval_ns > few_ns ? paced_batch : full_batch);
 }
 
 void Generator::start(int cpu) {
@@ -48,7 +57,7 @@ void Generator::start(int cpu) {
     sender_ = std::make_unique<Sender>();
     sender_->thread = std::thread([this, cpu, &done = sender_->done] {
         must(own_cpu(cpu));
-        must(run_live(bpf_program__fd(skeleton_->progs.generate), frame_));
+        must(run_live(bpf_program__fd(skeleton_->progs.generate), frame_, batch_));
         done = true;
     });
 }
@@ -71,6 +80,8 @@ Result<Sink> Sink::make(const Network &network, const bench_config &config) {
         return std::unexpected(skeleton.error());
     auto &s = *skeleton;
     std::memcpy(&s->rodata->config, &config, sizeof(config));
+    if (config.stamped)
+        bpf_map__set_max_entries(s->maps.ages, config.clusters);
     if (auto loaded = load(s, "sink"); !loaded)
         return std::unexpected(loaded.error());
     auto attached = Attached::make(network.sink, bpf_program__fd(s->progs.sink));
@@ -80,8 +91,23 @@ Result<Sink> Sink::make(const Network &network, const bench_config &config) {
 }
 
 Arrived Sink::arrived() const {
-    const auto *bss = skeleton_->bss;
-    return {.frames = bss->frames, .updates = bss->updates, .wrong = bss->wrong};
+    Arrived sum;
+    for (const auto &cpu : skeleton_->bss->arrived) {
+        sum.frames += cpu.frames;
+        sum.updates += cpu.updates;
+        sum.wrong += cpu.wrong;
+    }
+    return sum;
+}
+
+std::vector<std::uint64_t> Sink::latency() const {
+    return {std::begin(skeleton_->bss->latency), std::end(skeleton_->bss->latency)};
+}
+
+bench_age Sink::age(std::uint32_t cluster) const {
+    bench_age age{};
+    bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.ages), &cluster, &age);
+    return age;
 }
 
 } // namespace olaf::bench

@@ -32,10 +32,11 @@ class Generator {
     [[nodiscard]] std::uint64_t sent() const { return skeleton_->bss->generated; }
 
   private:
-    Generator(Skeleton<bench_generator> skeleton, Frame frame);
+    Generator(Skeleton<bench_generator> skeleton, Frame frame, std::uint32_t batch);
 
     Skeleton<bench_generator> skeleton_;
     Frame frame_;
+    std::uint32_t batch_;
     std::unique_ptr<Sender> sender_;
 };
 
@@ -44,6 +45,10 @@ class Sink {
     static Result<Sink> make(const Network &network, const bench_config &config);
 
     [[nodiscard]] Arrived arrived() const;
+    /// Of stamped frames: how many in each bucket, see bench_bucket().
+    [[nodiscard]] std::vector<std::uint64_t> latency() const;
+    /// Of stamped frames, by cluster.
+    [[nodiscard]] bench_age age(std::uint32_t cluster) const;
 
   private:
     Sink(Skeleton<bench_sink> skeleton, Attached attached)

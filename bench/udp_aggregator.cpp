@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "udp_aggregator.hpp"
 
-#include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -18,11 +16,12 @@ constexpr timeval patience{.tv_sec = 0, .tv_usec = 20'000};
 } // namespace
 
 Result<UdpAggregator> UdpAggregator::make(const sockaddr_in &listen, const sockaddr_in &upstream,
-                                          std::uint32_t clusters, std::uint32_t fold) {
+                                          std::uint32_t clusters, std::uint32_t fold,
+                                          std::uint32_t lanes) {
     const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return fail("open UDP socket", "", errno);
-    UdpAggregator aggregator(fd, clusters, fold); // owns fd from here on
+    UdpAggregator aggregator(fd, clusters, fold, lanes); // owns fd from here on
     if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &receive_buffer, sizeof(receive_buffer)) != 0)
         return fail("enlarge the buffer of", "UDP socket", errno, "run as root");
     if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
@@ -42,11 +41,12 @@ Result<UdpAggregator> UdpAggregator::make(const sockaddr_in &listen, const socka
     return aggregator;
 }
 
-UdpAggregator::UdpAggregator(int socket, std::uint32_t clusters, std::uint32_t fold)
-    : socket_(socket), fold_(fold), accumulators_(clusters), counts_(clusters), batches_(2) {
+UdpAggregator::UdpAggregator(int socket, std::uint32_t clusters, std::uint32_t fold,
+                             std::uint32_t lanes)
+    : socket_(socket), fold_(fold), sums_(clusters, fold, lanes), batches_(2) {
     for (auto &b : batches_) {
         for (unsigned i = 0; i < batch; ++i) {
-            b.parts[i] = {.iov_base = &b.messages[i], .iov_len = sizeof(Message)};
+            b.parts[i] = {.iov_base = &b.messages[i], .iov_len = sums_.bytes()};
             b.headers[i] = {};
             b.headers[i].msg_hdr.msg_iov = &b.parts[i];
             b.headers[i].msg_hdr.msg_iovlen = 1;
@@ -55,9 +55,8 @@ UdpAggregator::UdpAggregator(int socket, std::uint32_t clusters, std::uint32_t f
 }
 
 UdpAggregator::UdpAggregator(UdpAggregator &&other) noexcept
-    : socket_(std::exchange(other.socket_, -1)), fold_(other.fold_), received_(other.received()),
-      ready_(other.ready_), accumulators_(std::move(other.accumulators_)),
-      counts_(std::move(other.counts_)), batches_(std::move(other.batches_)) {}
+    : socket_(std::exchange(other.socket_, -1)), fold_(other.fold_), ready_(other.ready_),
+      sums_(std::move(other.sums_)), batches_(std::move(other.batches_)) {}
 
 UdpAggregator::~UdpAggregator() {
     if (socket_ >= 0)
@@ -68,7 +67,7 @@ void UdpAggregator::poll() {
     auto &in = batches_[0];
     const int got = recvmmsg(socket_, in.headers.data(), batch, MSG_WAITFORONE, nullptr);
     for (int i = 0; i < got; ++i) {
-        if (in.headers[i].msg_len == sizeof(Message))
+        if (in.headers[i].msg_len == sums_.bytes())
             fold_in(in.messages[i]);
     }
     if (ready_ > 0)
@@ -76,23 +75,10 @@ void UdpAggregator::poll() {
 }
 
 void UdpAggregator::fold_in(const Message &message) {
-    const std::uint32_t cluster = ntohl(message.header.cluster_be);
-    if (message.header.magic_be != htons(OLAF_MAGIC) || cluster >= accumulators_.size())
+    const Message *sum = sums_.add(reinterpret_cast<const std::uint8_t *>(&message));
+    if (!sum)
         return;
-    received_.store(received() + 1, std::memory_order_relaxed);
-    Message &sum = accumulators_[cluster];
-    if (counts_[cluster]++ == 0) {
-        sum = message;
-    } else {
-        for (std::size_t i = 0; i < BENCH_LANES; ++i)
-            sum.lanes[i] += message.lanes[i];
-    }
-    if (counts_[cluster] < fold_)
-        return;
-    sum.header.count_be = htonl(counts_[cluster]);
-    sum.header.flags_be |= htons(OLAF_FLAG_AGGREGATED);
-    batches_[1].messages[ready_] = sum;
-    counts_[cluster] = 0;
+    std::memcpy(&batches_[1].messages[ready_], sum, sums_.bytes());
     if (++ready_ == batch)
         send_on();
 }
@@ -109,8 +95,7 @@ void UdpAggregator::send_on() {
 }
 
 std::uint64_t UdpAggregator::waiting() const {
-    return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0}) +
-           std::uint64_t{ready_} * fold_;
+    return sums_.waiting() + std::uint64_t{ready_} * fold_;
 }
 
 } // namespace olaf::bench

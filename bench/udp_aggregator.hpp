@@ -4,14 +4,13 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "frame.h"
+#include "accumulators.hpp"
 
 #include <olaf/result.hpp>
 
@@ -21,7 +20,8 @@ class UdpAggregator {
   public:
     /// Receives on `listen`, sends aggregates of `fold` updates to `upstream`.
     static Result<UdpAggregator> make(const sockaddr_in &listen, const sockaddr_in &upstream,
-                                      std::uint32_t clusters, std::uint32_t fold);
+                                      std::uint32_t clusters, std::uint32_t fold,
+                                      std::uint32_t lanes = BENCH_LANES);
 
     UdpAggregator(UdpAggregator &&other) noexcept;
     UdpAggregator &operator=(UdpAggregator &&) = delete;
@@ -30,19 +30,13 @@ class UdpAggregator {
     /// Waits a moment for updates and handles at most one batch of them.
     void poll();
 
-    [[nodiscard]] std::uint64_t received() const {
-        return received_.load(std::memory_order_relaxed);
-    }
+    [[nodiscard]] std::uint64_t received() const { return sums_.received(); }
     /// Updates folded into accumulators that have not left yet.
     [[nodiscard]] std::uint64_t waiting() const;
 
   private:
     static constexpr unsigned batch = 64;
 
-    struct Message {
-        olaf_header header;
-        std::array<std::uint64_t, BENCH_LANES> lanes;
-    };
     struct Batch {
         std::array<Message, batch> messages;
         std::array<iovec, batch> parts;
@@ -50,16 +44,14 @@ class UdpAggregator {
         sockaddr_in peer;
     };
 
-    UdpAggregator(int socket, std::uint32_t clusters, std::uint32_t fold);
+    UdpAggregator(int socket, std::uint32_t clusters, std::uint32_t fold, std::uint32_t lanes);
     void fold_in(const Message &message);
     void send_on();
 
     int socket_;
     std::uint32_t fold_;
-    std::atomic<std::uint64_t> received_ = 0; ///< read by other threads
-    unsigned ready_ = 0;                      ///< filled messages of out_
-    std::vector<Message> accumulators_;
-    std::vector<std::uint32_t> counts_;
+    unsigned ready_ = 0; ///< filled messages of out_
+    Accumulators sums_;
     std::vector<Batch> batches_; ///< [0] in, [1] out; on the heap, so that a move keeps addresses
 };
 

@@ -23,18 +23,19 @@
 const volatile struct {
 	__u32 children;	      /* n */
 	__u32 parent_ifindex; /* where a full aggregate goes; 0: back where it came from */
-} config = {.children = 3};
+	__u32 elements;	      /* of a fragment: 32, 64, 128, 256, 320 or 768 */
+} config = {.children = 3, .elements = BENCH_XAGG_ELEMENTS};
 
 /* Agg_array. One writer: the benchmark runs on one CPU, and the paper orders nothing. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, BENCH_MAX_CLUSTERS);
-	__type(key, __u32);
-	__type(value, struct xagg_aggregate);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, BENCH_XAGG_BYTES(BENCH_XAGG_ELEMENTS)); /* as many as there are */
 } agg_array SEC(".maps");
 
-SEC("xdp")
-int xagg(struct xdp_md *ctx)
+/* Copied for each number of elements, so that the compiler knows it, as in the paper. */
+static __always_inline int algorithm1(struct xdp_md *ctx, const __u32 elements)
 {
 	struct ethhdr *eth = (void *)(long)ctx->data;
 	struct iphdr *ip = (void *)(eth + 1);
@@ -45,7 +46,7 @@ int xagg(struct xdp_md *ctx)
 	struct xagg_aggregate *agg;
 	__u32 idx;
 
-	if ((void *)(grad + BENCH_XAGG_ELEMENTS) > data_end)
+	if ((void *)(grad + elements) > data_end)
 		return XDP_PASS;
 	if (eth->h_proto != bpf_htons(ETH_P_IP) || ip->ihl != 5 || ip->protocol != IPPROTO_UDP ||
 	    udp->dest != bpf_htons(BENCH_XAGG_PORT))
@@ -59,12 +60,12 @@ int xagg(struct xdp_md *ctx)
 		return XDP_DROP;		      /* 7 */
 	agg->bitmap += pkt->id;			      /* 8 */
 	agg->counter++;				      /* 9 */
-	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) /* 10 */
+	for (int i = 0; i < (int)elements; i++)	      /* 10 */
 		agg->grad[i] += grad[i];	      /* 11 */
 	if (agg->counter != config.children)	      /* 12 */
 		return XDP_DROP;
 
-	for (int i = 0; i < BENCH_XAGG_ELEMENTS; i++) { /* 13 */
+	for (int i = 0; i < (int)elements; i++) { /* 13 */
 		grad[i] = agg->grad[i];
 		agg->grad[i] = 0;
 	}
@@ -73,6 +74,27 @@ int xagg(struct xdp_md *ctx)
 	if (config.parent_ifindex)
 		return bpf_redirect(config.parent_ifindex, 0);
 	return XDP_TX;
+}
+
+SEC("xdp")
+int xagg(struct xdp_md *ctx)
+{
+	/* Known before loading: the kernel leaves out the others. */
+	switch (config.elements) {
+	case 32:
+		return algorithm1(ctx, 32);
+	case 64:
+		return algorithm1(ctx, 64);
+	case 128:
+		return algorithm1(ctx, 128);
+	case 256:
+		return algorithm1(ctx, 256);
+	case 320:
+		return algorithm1(ctx, 320);
+	case 768:
+		return algorithm1(ctx, 768);
+	}
+	return XDP_ABORTED;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""workers.py RATE CLUSTERS LANES: sends RATE updates a second, of one cluster after another, until it is
+"""workers.py SERVER RATE CLUSTERS LANES: sends RATE updates a second, of one cluster after another, until it is
 killed."""
 
 import socket
@@ -7,11 +7,11 @@ import struct
 import sys
 import time
 
-rate, clusters, lanes = map(int, sys.argv[1:4])
+rate, clusters, lanes = map(int, sys.argv[2:5])
 HEADER = struct.Struct(">HBBHHIIIIQqIHH")
 MAGIC, VERSION, UPDATE = 0x01AF, 1, 1
 sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-sock.connect(("10.0.0.2", 6523))
+sock.connect((sys.argv[1], 6523))
 payload = bytes(8 * lanes)
 start, sent = time.monotonic(), 0
 while True:

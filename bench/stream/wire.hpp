@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What the contenders that take datagrams have in common: the generators in front, the far end
+// behind.
+#pragma once
+
+#include <numeric>
+#include <optional>
+
+#include "bench/traffic.hpp"
+#include "contender.hpp"
+
+namespace olaf::bench {
+
+class Wire : public Contender {
+  public:
+    Wire(const Network &network, const Setting &setting, bool xagg)
+        : network_(network), setting_(setting) {
+        auto config = config_for(xagg, setting.clusters, xagg ? setting.fold : setting.workers,
+                                 setting.lanes);
+        config.stamped = setting.stamped;
+        config.interval_ns = setting.interval_ns();
+        const auto part = setting.common || setting.cpus == 1 ? setting.clusters
+                                                              : setting.clusters / setting.cpus;
+        sink_.emplace(must(Sink::make(network, config)));
+        config.clusters = part;
+        config.stride = stride(part);
+        for (std::uint32_t i = 0; i < setting.cpus; ++i) {
+            config.first = setting.common ? 0 : i * part;
+            generators_.push_back(must(Generator::make(network, config)));
+        }
+    }
+
+    void start() override {
+        for (std::uint32_t i = 0; i < setting_.cpus; ++i)
+            generators_[i].start(setting_.apart ? Setting::traffic_cpu : static_cast<int>(i));
+    }
+
+    void stop() override {
+        for (auto &generator : generators_)
+            generator.stop();
+    }
+
+    [[nodiscard]] Figures figures() const final {
+        Figures figures;
+        for (const auto &generator : generators_)
+            figures.offered += generator.sent();
+        ledger(figures);
+        const auto arrived = sink_->arrived();
+        figures.frames = arrived.frames;
+        figures.arrived = arrived.updates;
+        figures.wrong = arrived.wrong;
+        if (setting_.stamped)
+            figures.latency = sink_->latency();
+        return figures;
+    }
+
+    [[nodiscard]] Ages ages() const override {
+        double mean = 0, peak = 0;
+        std::uint32_t metered = 0;
+        for (std::uint32_t cluster = 0; cluster < setting_.clusters; ++cluster) {
+            const auto age = sink_->age(cluster);
+            if (age.span_us == 0 || age.arrivals == 0)
+                continue;
+            ++metered;
+            mean += static_cast<double>(age.area) / static_cast<double>(age.span_us);
+            peak += static_cast<double>(age.peaks_us) / static_cast<double>(age.arrivals);
+        }
+        return metered ? Ages{.mean_us = mean / metered, .peak_us = peak / metered} : Ages{};
+    }
+
+  protected:
+    /// Fills in taken, waiting, dropped and departed.
+    virtual void ledger(Figures &figures) const = 0;
+
+    const Network network_;
+    const Setting setting_;
+
+  private:
+    /// About 0.618 of `n` and with no divisor in common with it, so that clusters come in an order
+    /// that no prefetcher follows.
+    static std::uint32_t stride(std::uint32_t n) {
+        if (n < 32)
+            return n > 1 ? 1 : 0;
+        auto stride = static_cast<std::uint32_t>(0.618 * n);
+        while (std::gcd(stride, n) != 1)
+            ++stride;
+        return stride;
+    }
+
+    std::optional<Sink> sink_;
+    std::vector<Generator> generators_;
+};
+
+} // namespace olaf::bench

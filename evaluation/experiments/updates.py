@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How long until the server has so many updates of each worker: a recorded training, played by a hundred clusters.
+What is lost is sent again, by both contenders' workers."""
+
+import random
+
+from evaluation.pictures import figure, line, save
+from evaluation.playing import FRAME_BITS, play, read_trace, write_trace
+from evaluation.setting import ROOT
+from evaluation.spread import spread, text
+from evaluation.topology import Line
+
+TITLE = "Time to 200 updates from each of 300 workers"
+SOURCE = "OLAF paper, section 8.2, figure 7"
+
+CLUSTERS, QUEUE = 100, 8
+SEND_AGAIN_MS = 100  # above every wait in a queue of 8 here
+PARTS = [1.0, 0.5, 0.25, 0.125]  # of what the workers offer
+CONTENDERS = {"fifo": ("fifo", QUEUE), "olaf": ("olaf", QUEUE), "olaf, auto": ("olaf", "auto")}
+TRACE = ROOT / "evaluation/traces/cartpole.txt"
+
+
+def scaled(recorded, updates, seed):
+    """The recorded clusters again and again until there are CLUSTERS, each begun at another moment of the first
+    second; the first so many updates of each worker."""
+    rng = random.Random(seed)
+    clusters = {}
+    for at, cluster, worker in recorded:
+        mine = clusters.setdefault(cluster, {}).setdefault(worker, [])
+        if len(mine) < updates:
+            mine.append(at)
+    kinds, moments = sorted(clusters), []
+    for cluster in range(CLUSTERS):
+        later = rng.uniform(0, 1e6)
+        for worker, times in clusters[kinds[cluster % len(kinds)]].items():
+            moments += [(at + later, cluster, worker) for at in times]
+    return sorted(moments)
+
+
+def offered_bps(moments):
+    """Of all workers while all of them send: the sum of their rates."""
+    ends, counts = {}, {}
+    for at, *who in moments:
+        first, _ = ends.get(tuple(who), (at, at))
+        ends[tuple(who)] = (first, at)
+        counts[tuple(who)] = counts.get(tuple(who), 0) + 1
+    return sum(FRAME_BITS * (counts[who] - 1) / ((last - first) / 1e6) for who, (first, last) in ends.items())
+
+
+def measure(setting, network, trace, contender, bps):
+    policy, places = CONTENDERS[contender]
+    network.attach_at("switch", f"{round(bps)}bit", places, "--policy", policy, "--max-clusters", str(CLUSTERS),
+                      "--drain-interval", "10us")
+    limit_s = 60 if setting.quick else 240
+    run = play(setting, network, trace, "--send-again-ms", str(SEND_AGAIN_MS), "--limit-s", str(limit_s), clusters=CLUSTERS, answer=True,
+               patience_s=limit_s + 30)
+    network.detach()
+    if run["sent"]["missing"]:
+        raise RuntimeError(f"{contender} at {bps / 1e6:.1f} Mbit/s still lacked {run['sent']['missing']} updates after {limit_s} s")
+    sent, queue = run["sent"], run["queue"]
+    return {"seconds": sent["lasted_ns"] / 1e9, "again_percent": 100 * sent["again"] / sent["sent"],
+            "lost_percent": 100 * queue["updates_dropped"] / (sent["sent"] + sent["again"]),
+            "superseded_percent": 100 * queue["updates_superseded"] / (sent["sent"] + sent["again"]),
+            "late_mean_us": sent["late_mean_ns"] / 1e3}
+
+
+def run(setting):
+    updates = 40 if setting.quick else 200
+    turns, parts = setting.repeats(1, 3), [0.5, 0.25] if setting.quick else PARTS
+    recorded, found = read_trace(TRACE), {}
+    trace = setting.directory / "updates.trace"
+    with Line(setting.program("loader/olaf")) as network:
+        for turn in range(turns):
+            moments = scaled(recorded, updates, turn)
+            write_trace(trace, moments)
+            for part in parts:
+                for contender in CONTENDERS:
+                    setting.progress(f"run {turn + 1} of {turns}, {part:g} of what is offered, {contender}")
+                    found.setdefault((part, contender), []).append(
+                        measure(setting, network, trace, contender, offered_bps(moments) * part))
+    trace.unlink()
+    rows = []
+    for (part, contender), runs in found.items():
+        fifo = found[part, "fifo"]
+        rows.append({"part": part, "contender": contender, **{key: spread([each[key] for each in runs]) for key in runs[0]},
+                     "speed_up": spread([theirs["seconds"] / ours["seconds"] for ours, theirs in zip(runs, fifo)])})
+    alone = [max(at for at, _, _ in scaled(recorded, updates, turn)) / 1e6 for turn in range(turns)]
+    return {"effort": f"{turns} runs, {updates} updates of each worker", "updates": updates, "rows": rows,
+            "trace_s": spread(alone)}
+
+
+def draw(result, directory):
+    drawing, axes = figure(2, title=f"Time until the server has {result['updates']} updates from each of 300 workers")
+    for contender in CONTENDERS:
+        of = [row for row in result["rows"] if row["contender"] == contender]
+        if contender != "fifo":
+            line(axes[0], [row["part"] for row in of], [row["speed_up"] for row in of], contender)
+        line(axes[1], [row["part"] for row in of], [row["again_percent"] for row in of], contender)
+    axes[0].axhline(1, color="#999999", linewidth=0.8)
+    axes[0].set_ylabel("times as fast as fifo")
+    axes[1].set_ylabel("sent again, % of what there was to send")
+    for axis in axes:
+        axis.set_xlabel("rate of the output / rate that is offered")
+        axis.set_ylim(bottom=0)
+        axis.legend(frameon=False)
+    return [save(drawing, directory, "updates")]
+
+
+def page(result):
+    lines = ["| output / offered | | time, s | as fast as fifo | sent again % | dropped by the queue % | superseded % |",
+             "|---|---|---|---|---|---|---|"]
+    for row in sorted(result["rows"], key=lambda row: -row["part"]):
+        speed = "" if row["contender"] == "fifo" else f"{text(row['speed_up'], 2)} ×"
+        lines.append(f"| {row['part']:g} | {row['contender']} | {text(row['seconds'], 1)} | {speed} | {text(row['again_percent'])} | "
+                     f"{text(row['lost_percent'])} | {text(row['superseded_percent'])} |")
+    table = "\n".join(lines)
+    return f"""CartPole's workers (9 clusters of 3, with 20, 30 and 45 ms between updates, trained for real) were recorded as they sent, and are played by 100
+clusters ([the traces](../evaluation/traces/README.md)). 8 places, as in the paper; *auto* has one for every cluster. An update that isn't answered
+within {SEND_AGAIN_MS} ms is sent again, with either queue, and so is one that a later update of its worker replaced: that counts against Olaf. Nobody
+is faster than the trace, which takes {text(result['trace_s'])} s.
+
+![Speed-up and what was sent again](evaluation-updates.png)
+
+{table}
+
+The paper trains LunarLander and draws its speed-up without numbers in the text. Where the output carries all that is offered nobody can be faster, and a FIFO
+needs at least the time in which the output can send each update by itself; so the speed-up grows with one over the output's rate. With 100 clusters
+and 8 places Olaf drops, too: once eight clusters wait, updates of 92 others find no place, and are sent again as often as a FIFO's. A place for each
+(*auto*) ends that."""
+
+
+def takeaway(result):
+    least = min(row["part"] for row in result["rows"])
+    found = {row["contender"]: row for row in result["rows"] if row["part"] == least}
+    told = "; ".join(f"{name} {text(found[name]['speed_up'], 2)} ×" for name in CONTENDERS if name in found and name != "fifo")
+    return [(f"time until {result['updates']} updates of each worker are there, output {least:g} of what is offered, against fifo",
+             "faster, more so the narrower the output", told)]

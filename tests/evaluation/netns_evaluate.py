@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""scripts/evaluate, run for the least that makes a result: files, page, books, and nothing left. Needs root."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = os.environ["OLAF_BUILD"]
+
+
+def evaluate(*words):
+    """Returns its status, what it said on both streams, and its process id."""
+    process = subprocess.Popen([ROOT / "scripts/evaluate", *words], text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+    said = process.communicate()[0]
+    return process.returncode, said, process.pid
+
+
+class Evaluate(unittest.TestCase):
+    def test_an_experiment_leaves_its_files_and_nothing_else(self):
+        with tempfile.TemporaryDirectory() as folder:
+            results, page = pathlib.Path(folder) / "results", pathlib.Path(folder) / "evaluation.md"
+            status, said, pid = evaluate("microbenchmark", "--brief", "--runs", "1", "--build", BUILD, "--results", results,
+                                         "--page", page)
+            self.assertEqual(status, 0, said)
+            self.assertIn("60 : 20, fifo, 1 runs", said)
+
+            found = json.loads((results / "microbenchmark.json").read_text(encoding="utf-8"))
+            rows = {row["contender"]: row for row in found["rows"]}
+            for row in rows.values():
+                self.assertEqual(row["unaccounted"], 0, "every update is in the books")
+            self.assertGreater(rows["fifo"]["lost_percent"]["median"], rows["olaf"]["lost_percent"]["median"])
+            self.assertEqual(rows["olaf, auto"]["lost_percent"]["median"], 0, "nine places for nine clusters")
+            self.assertGreater(rows["olaf"]["folded_percent"]["median"], 0)
+
+            for picture in ("microbenchmark.png", "microbenchmark-folds.png"):
+                self.assertEqual((results / picture).read_bytes()[:4], b"\x89PNG")
+                self.assertTrue((page.parent / f"evaluation-{picture}").exists(), picture)
+                self.assertIn(f"(evaluation-{picture})", page.read_text(encoding="utf-8"))
+            self.assertEqual(list(results.glob("*.trace")), [], "traces are taken away")
+            spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+            self.assertNotIn(f"olaf{pid}-", spaces)
+
+    def test_what_there_is_not_is_refused_before_anything_runs(self):
+        status, said, _ = evaluate("nothing")
+        self.assertEqual(status, 1)
+        self.assertIn("no experiment is called 'nothing'; there are microbenchmark,", said)
+
+    def test_a_build_that_is_not_there_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            status, said, _ = evaluate("updates", "--brief", "--build", folder, "--results", folder, "--page",
+                                       pathlib.Path(folder) / "page.md")
+        self.assertEqual(status, 1)
+        self.assertIn("loader/olaf isn't there; run: cmake --preset release && ninja -C", said)
+
+
+if __name__ == "__main__":
+    unittest.main()

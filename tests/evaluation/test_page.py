@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The page that scripts/evaluate writes, and the figures on it."""
+
+import pathlib
+import tempfile
+import types
+import unittest
+
+from evaluation.page import rebuild
+from evaluation.spread import jain, spread, text
+
+MACHINE = {"date": "2026-01-02", "cpus": 2, "model": "some CPU", "kernel": "6.1.0", "load": 0.5}
+
+
+def experiment(title, says):
+    return types.SimpleNamespace(TITLE=title, SOURCE="a paper, section 1", page=lambda result: says + result["found"],
+                                 takeaway=lambda result: [("what", "theirs", result["found"])])
+
+
+def result(found):
+    return {"machine": MACHINE, "effort": "2 runs", "found": found}
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name) / "evaluation.md"
+        self.known = {"first": experiment("First: one", "A "), "second": experiment("Second", "B ")}
+
+    def rebuild(self, results):
+        rebuild(self.path, self.known, results)
+        return self.path.read_text(encoding="utf-8")
+
+    def test_only_what_was_run_is_replaced(self):
+        self.rebuild({"second": result("old")})
+        page = self.rebuild({"first": result("new")})
+        self.assertIn("B old", page)
+        self.assertIn("| what | theirs | old |", page)
+        self.assertIn("| what | theirs | new |", page)
+        self.assertLess(page.index("A new"), page.index("B old"), "sections stand in the order of the experiments")
+        page = self.rebuild({"second": result("newer")})
+        self.assertNotIn("old", page)
+        self.assertEqual(page.count("## Second"), 1)
+
+    def test_a_section_says_where_it_ran(self):
+        page = self.rebuild({"first": result("x")})
+        self.assertIn("*2026-01-02, 2 CPUs (some CPU), Linux 6.1.0, load 0.5 before it; 2 runs.*", page)
+
+    def test_a_busy_machine_is_told(self):
+        self.assertNotIn("busy", self.rebuild({"first": result("x")}))
+        self.assertIn("busy", self.rebuild({"first": {**result("x"), "machine": {**MACHINE, "load": 3.0}}}))
+
+    def test_rows_link_to_their_section(self):
+        self.assertIn("[First: one](#first-one)", self.rebuild({"first": result("x")}))
+
+    def test_the_same_again_changes_nothing(self):
+        before = self.rebuild({"first": result("x"), "second": result("y")})
+        self.assertEqual(self.rebuild({"first": result("x")}), before)
+
+
+class Spread(unittest.TestCase):
+    def test_is_median_and_quartiles(self):
+        self.assertEqual(spread([4, 1, 2, 3, 5]), {"median": 3, "low": 2, "high": 4, "runs": 5})
+        self.assertEqual(text(spread([4, 1, 2, 3, 5]), 0), "3 (2–4)")
+
+    def test_what_was_not_measured_is_left_out(self):
+        self.assertIsNone(spread([None]))
+        self.assertEqual(text(None), "–")
+        self.assertEqual(text(spread([None, 7.0])), "7.0")
+
+    def test_jain_is_one_for_equals_and_one_over_n_for_one_of_n(self):
+        self.assertEqual(jain([3.0, 3.0]), 1.0)
+        self.assertAlmostEqual(jain([1.0, 0.0, 0.0, 0.0]), 0.25)
+
+
+if __name__ == "__main__":
+    unittest.main()
