@@ -12,8 +12,8 @@ import unittest
 import olaf
 from loopback import SOON
 
-sys.path.append(str(pathlib.Path(__file__).parents[2] / "bench/asymmetric"))
-from topology import SERVER, Topology  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).parents[2]))
+from evaluation.topology import SERVER, Topology  # noqa: E402
 
 OLAF = pathlib.Path(os.environ["OLAF_BUILD"]) / "loader/olaf"
 CLONE_NEWNET = 0x40000000
