@@ -139,9 +139,11 @@ class Simulation {
             return;
         if (options_.path.departure_s <= 0)
             return deliver(update);
-        // A queue never folds more than max_count, of which the format's range is for.
-        if (options_.packing && waiting_.count == options_.packing->max_count)
-            return;
+        // A queue never folds more than the format has room for: what is full is closed.
+        if (options_.packing && waiting_.count == options_.packing->max_count) {
+            deliver(waiting_);
+            waiting_ = {};
+        }
         waiting_.fold(update);
     }
 
