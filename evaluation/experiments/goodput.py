@@ -56,7 +56,6 @@ def learn(setting, arm, seed):
                      *ARMS[arm]) as workers:
             total = server.outcome(PATIENCE_S + 30)["total"]
             clipped = workers.result()["elements_clipped"]
-        network.detach()
     reached = total["clusters_at_target"] == 1
     return {"updates": total["updates_folded"] if reached else None, "messages": total["updates_received"],
             "clipped": clipped}
@@ -74,7 +73,6 @@ def speed(setting, form, size):
                      "--format", form, "--rate", "unlimited", "--for", "1s" if setting.quick else "3s") as sender:
             found = sender.outcome(60)
             receiver.result()
-        network.detach()
     elements = (size - 1) * ELEMENTS_A_LANE[form]
     return elements * found["total"]["updates_received"] / found["measured_ns"] * 1e3
 
