@@ -102,6 +102,9 @@ Result<void> Collective::poll() {
 CollectiveStats Collective::stats() const {
     return impl_->stats();
 }
+std::size_t Collective::behind() const {
+    return impl_->behind();
+}
 int Collective::fd() const {
     return impl_->socket().fd();
 }
