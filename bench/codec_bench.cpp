@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include <olaf/packing.hpp>
+#include <olaf/encoder.hpp>
 
 namespace {
 
@@ -75,6 +75,21 @@ void pack(benchmark::State &state, Format format) {
     report(state, payload);
 }
 
+void round_by(benchmark::State &state, Format format, const olaf::Rounding &rounding) {
+    Payload payload(format, static_cast<std::size_t>(state.range(0)));
+    const olaf::Packing packing = packing_of(format);
+    auto encoder = olaf::Encoder::make(packing, rounding, payload.gradient.size());
+    // Its own tests say whether it rounds as it should.
+    if (!encoder || !encoder->pack(0, payload.gradient, payload.data))
+        return state.SkipWithError("cannot pack");
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(encoder->pack(0, payload.gradient, payload.data));
+        payload.lanes.back() = olaf::checksum(payload.data);
+        benchmark::ClobberMemory();
+    }
+    report(state, payload);
+}
+
 void unpack(benchmark::State &state, Format format) {
     Payload payload(format, static_cast<std::size_t>(state.range(0)));
     const olaf::Packing packing = packing_of(format);
@@ -98,6 +113,13 @@ void sizes(benchmark::internal::Benchmark *benchmark) {
 BENCHMARK_CAPTURE(pack, i32x2, Format::i32x2)->Apply(sizes);
 BENCHMARK_CAPTURE(pack, i16x4, Format::i16x4)->Apply(sizes);
 BENCHMARK_CAPTURE(pack, i64x1, Format::i64x1)->Apply(sizes);
+constexpr olaf::Rounding kStochastic = {.stochastic = true, .seed = 1};
+constexpr olaf::Rounding kFeedback = {.error_feedback = true};
+constexpr olaf::Rounding kBoth = {.stochastic = true, .error_feedback = true, .seed = 1};
+BENCHMARK_CAPTURE(round_by, i32x2_stochastic, Format::i32x2, kStochastic)->Apply(sizes);
+BENCHMARK_CAPTURE(round_by, i16x4_stochastic, Format::i16x4, kStochastic)->Apply(sizes);
+BENCHMARK_CAPTURE(round_by, i16x4_feedback, Format::i16x4, kFeedback)->Apply(sizes);
+BENCHMARK_CAPTURE(round_by, i16x4_both, Format::i16x4, kBoth)->Apply(sizes);
 BENCHMARK_CAPTURE(unpack, i32x2, Format::i32x2)->Apply(sizes);
 BENCHMARK_CAPTURE(unpack, i16x4, Format::i16x4)->Apply(sizes);
 BENCHMARK_CAPTURE(unpack, i64x1, Format::i64x1)->Apply(sizes);

@@ -27,8 +27,8 @@ template <> constexpr std::uint64_t kBias<std::int16_t> = 0x8000'8000'8000'8000;
 constexpr double kRound = 6755399441055744.0;
 
 // An element in steps, not yet rounded, and what clipping it lost.
-[[gnu::always_inline]] inline double clip(float in, double scale, double limit, Losses &losses) {
-    const double x = static_cast<double>(in) * scale;
+[[gnu::always_inline]] inline double clip(double in, double scale, double limit, Losses &losses) {
+    const double x = in * scale;
     const double number = x != x ? 0.0 : x;
     const double below = number > limit ? limit : number;
     const double clipped = below < -limit ? -limit : below;
@@ -37,19 +37,48 @@ constexpr double kRound = 6755399441055744.0;
     return clipped;
 }
 
-template <class Int>
+// Strictly within ±1/2, so that rounding x plus this to nearest gives the whole number above x
+// as often as x is near to it, and a whole number stays as it is. A counter's hash (Wellons'
+// lowbias32) needs no state from one element to the next, so it vectorises.
+[[gnu::always_inline]] inline double dither(std::uint32_t counter) {
+    std::uint32_t x = counter;
+    x = (x ^ (x >> 16)) * 0x7feb352dU;
+    x = (x ^ (x >> 15)) * 0x846ca68bU;
+    x ^= x >> 16;
+    return (static_cast<double>(static_cast<std::int32_t>(x)) + 0.5) * 0x1p-32;
+}
+
+// One element in steps, not yet rounded; and what rounding left of it goes into the residual.
+template <bool stochastic, bool feedback, class Round>
+[[gnu::always_inline]] inline double whole(float in, std::size_t i, double scale, double limit,
+                                           const Keeping &keeping, Losses &losses,
+                                           const Round &round) {
+    const double wanted =
+        static_cast<double>(in) + (feedback ? static_cast<double>(keeping.residual[i]) : 0.0);
+    const double clipped = clip(wanted, scale, limit, losses);
+    const double near =
+        stochastic ? clipped + dither(keeping.key + static_cast<std::uint32_t>(i)) : clipped;
+    const double rounded = round(near);
+    if constexpr (feedback)
+        keeping.residual[i] = static_cast<float>((clipped - rounded) * keeping.step);
+    return rounded;
+}
+
+template <class Int, bool stochastic, bool feedback>
 [[gnu::always_inline]] inline Losses quantise(const float *in, std::size_t n, double scale,
-                                              double limit, Int *out) {
+                                              double limit, const Keeping &keeping, Int *out) {
     Losses losses;
     for (std::size_t i = 0; i < n; i++)
-        out[i] = static_cast<Int>(
-            static_cast<std::int32_t>((clip(in[i], scale, limit, losses) + kRound) - kRound));
+        out[i] = static_cast<Int>(static_cast<std::int32_t>(
+            whole<stochastic, feedback>(in[i], i, scale, limit, keeping, losses,
+                                        [](double x) { return (x + kRound) - kRound; })));
     return losses;
 }
 
-template <class Int>
+template <class Int, bool stochastic = false, bool feedback = false>
 [[gnu::always_inline]] inline Losses pack_linear(const float *in, std::size_t n, double scale,
-                                                 double limit, std::uint64_t *lanes) {
+                                                 double limit, std::uint64_t *lanes,
+                                                 Keeping keeping = {}) {
     constexpr std::size_t per_lane = sizeof(std::uint64_t) / sizeof(Int);
     alignas(64) Int block[kBlock];
     Losses losses;
@@ -57,7 +86,8 @@ template <class Int>
     while (n > 0) {
         const std::size_t now = n < kBlock ? n : kBlock;
         const std::size_t filled = (now + per_lane - 1) / per_lane;
-        const Losses lost = quantise<Int>(in, now, scale, limit, block);
+        const Losses lost =
+            quantise<Int, stochastic, feedback>(in, now, scale, limit, keeping, block);
         losses.clipped += lost.clipped;
         losses.nans += lost.nans;
         for (std::size_t i = now; i < filled * per_lane; i++)
@@ -68,8 +98,21 @@ template <class Int>
         in += now;
         lanes += filled;
         n -= now;
+        keeping.key += static_cast<std::uint32_t>(now);
+        if constexpr (feedback)
+            keeping.residual += now;
     }
     return losses;
+}
+
+template <class Int>
+[[gnu::always_inline]] inline Losses pack_keeping(const float *in, std::size_t n, double scale,
+                                                  double limit, std::uint64_t *lanes,
+                                                  const Keeping &keeping) {
+    if (keeping.residual == nullptr)
+        return pack_linear<Int, true, false>(in, n, scale, limit, lanes, keeping);
+    return keeping.stochastic ? pack_linear<Int, true, true>(in, n, scale, limit, lanes, keeping)
+                              : pack_linear<Int, false, true>(in, n, scale, limit, lanes, keeping);
 }
 
 template <class Int>
@@ -103,6 +146,16 @@ OLAF_CLONES Losses pack_i32(const float *in, std::size_t n, double scale, double
 OLAF_CLONES Losses pack_i16(const float *in, std::size_t n, double scale, double limit,
                             std::uint64_t *lanes) {
     return pack_linear<std::int16_t>(in, n, scale, limit, lanes);
+}
+
+OLAF_CLONES Losses pack_i32_keeping(const float *in, std::size_t n, double scale, double limit,
+                                    std::uint64_t *lanes, const Keeping &keeping) {
+    return pack_keeping<std::int32_t>(in, n, scale, limit, lanes, keeping);
+}
+
+OLAF_CLONES Losses pack_i16_keeping(const float *in, std::size_t n, double scale, double limit,
+                                    std::uint64_t *lanes, const Keeping &keeping) {
+    return pack_keeping<std::int16_t>(in, n, scale, limit, lanes, keeping);
 }
 
 OLAF_CLONES void unpack_i32(const std::uint64_t *lanes, std::size_t n, double factor, float *out) {

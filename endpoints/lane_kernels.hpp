@@ -18,6 +18,20 @@ Losses pack_i32(const float *in, std::size_t n, double scale, double limit, std:
 Losses pack_i16(const float *in, std::size_t n, double scale, double limit, std::uint64_t *lanes);
 Losses pack_i64(const float *in, std::size_t n, double scale, double limit, std::uint64_t *lanes);
 
+/// Rounding that isn't just to nearest.
+struct Keeping {
+    bool stochastic = false;
+    std::uint32_t key = 0;     ///< of the first element's random number; the next has the next key
+    float *residual = nullptr; ///< error feedback: `n` of them, read and written; or none
+    double step = 0;           ///< 1 / scale
+};
+
+/// The same; at least one of `keeping.stochastic` and `keeping.residual` is set.
+Losses pack_i32_keeping(const float *in, std::size_t n, double scale, double limit,
+                        std::uint64_t *lanes, const Keeping &keeping);
+Losses pack_i16_keeping(const float *in, std::size_t n, double scale, double limit,
+                        std::uint64_t *lanes, const Keeping &keeping);
+
 /// Lanes to `n` floats.
 void unpack_i32(const std::uint64_t *lanes, std::size_t n, double factor, float *out);
 void unpack_i16(const std::uint64_t *lanes, std::size_t n, double factor, float *out);

@@ -24,11 +24,14 @@ Result<Worker> Worker::make(const WorkerOptions &options) {
         Segments::fitting(options.elements, options.packing.format, room - reserved);
     if (!segments)
         return std::unexpected(segments.error());
+    auto encoder = Encoder::make(options.packing, options.rounding, options.elements);
+    if (!encoder)
+        return std::unexpected(encoder.error());
     auto socket = UdpSocket::connected_to(
         options.server, {.receive = options.receive_buffer, .send = options.send_buffer});
     if (!socket)
         return std::unexpected(socket.error());
-    return Worker(std::make_unique<Impl>(options, std::move(*socket), *segments));
+    return Worker(std::make_unique<Impl>(options, std::move(*socket), *segments, std::move(*encoder)));
 }
 
 Result<void> Worker::join() {

@@ -21,8 +21,9 @@ namespace olaf {
 
 class Worker::Impl {
   public:
-    Impl(const WorkerOptions &options, UdpSocket socket, Segments segments)
+    Impl(const WorkerOptions &options, UdpSocket socket, Segments segments, Encoder encoder)
         : options_(options), socket_(std::move(socket)), segments_(segments),
+          encoder_(std::move(encoder)),
           frames_(std::min<std::size_t>(segments.count(), kSendBatch)), batch_(kReceiveBatch),
           replica_(options.elements), gate_(options.send_rule, options.random) {}
 
@@ -43,8 +44,8 @@ class Worker::Impl {
     static constexpr std::size_t kSendBatch = 16;
     static constexpr std::size_t kReceiveBatch = 16;
 
-    Result<std::size_t> fill(Frame &frame, Update update, std::span<const float> gradient,
-                             PackReport &report) const;
+    Result<std::size_t> fill(Frame &frame, Update update, std::size_t begin,
+                             std::span<const float> slice, PackReport &report);
     UdpSocket::Sent send(std::span<const std::size_t> sizes);
     Decoded<bool> handle(std::size_t message);
     void note(const Ack &ack);
@@ -55,6 +56,7 @@ class Worker::Impl {
     WorkerOptions options_;
     UdpSocket socket_;
     Segments segments_;
+    Encoder encoder_;
     std::vector<Frame> frames_;
     ReceiveBatch batch_;
     Replica replica_;

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "worker_impl.hpp"
 
+#include <bit>
 #include <cerrno>
+#include <cmath>
 #include <string>
 
 #include <olaf/clock.hpp>
+
+#include "lane_kernels.hpp"
 
 namespace olaf {
 
@@ -69,7 +73,7 @@ Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double re
     for (std::size_t segment = 0; segment < segments_.count(); segment++) {
         update.segment = static_cast<std::uint16_t>(segment);
         const Slice slice = segments_.slice(segment);
-        const auto size = fill(frames_[sizes.size()], update,
+        const auto size = fill(frames_[sizes.size()], update, slice.begin,
                                gradient.subspan(slice.begin, slice.size()), report.packing);
         if (!size)
             return std::unexpected(size.error());
@@ -87,15 +91,19 @@ Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double re
     stats_.updates++;
     stats_.clipped += report.packing.clipped;
     stats_.nans += report.packing.nans;
+    const auto largest =
+        std::bit_cast<float>(kernels::largest_magnitude(gradient.data(), gradient.size()));
+    if (std::isfinite(largest))
+        stats_.largest = std::max(stats_.largest, largest);
     return report;
 }
 
 // Returns the message's size in bytes.
-Result<std::size_t> Worker::Impl::fill(Frame &frame, Update update, std::span<const float> gradient,
-                                       PackReport &report) const {
-    const std::size_t data = lanes_for(update.format, gradient.size());
+Result<std::size_t> Worker::Impl::fill(Frame &frame, Update update, std::size_t begin,
+                                       std::span<const float> slice, PackReport &report) {
+    const std::size_t data = lanes_for(update.format, slice.size());
     const auto lanes = std::span(frame.lanes).first(data);
-    const auto packed = pack(options_.packing, gradient, lanes);
+    const auto packed = encoder_.pack(begin, slice, lanes);
     if (!packed)
         return std::unexpected(packed.error());
     report += *packed;

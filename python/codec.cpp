@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "codec.hpp"
 
+#include <olaf/encoder.hpp>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "errors.hpp"
@@ -81,6 +83,15 @@ void bind_codec(py::module_ &module) {
         .def_property_readonly(
             "limit", [](const Packing &self) { return clip_limit(self) / self.scale; },
             "Largest magnitude of a gradient's element; beyond it is clipped.")
+        .def(
+            "fitting",
+            [](Packing self, double largest, double headroom) {
+                self.scale = value_of(fitting_scale(self, largest, headroom));
+                return self;
+            },
+            py::arg("largest"), py::arg("headroom") = 4.0,
+            "The same with the largest power of two as scale at which an element so large takes "
+            "at most 1 / headroom of the range.")
         .def(
             "lanes",
             [](const Packing &self, std::size_t elements) {

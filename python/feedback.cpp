@@ -51,6 +51,7 @@ void bind_counters(py::module_ &module) {
         .field("unsent", &WorkerStats::unsent, "Lost on this host.")
         .field("clipped", &WorkerStats::clipped, "Elements beyond the codec's limit.")
         .field("nans", &WorkerStats::nans, "NaN elements, sent as 0.")
+        .field("largest", &WorkerStats::largest, "Magnitude of the largest element sent.")
         .field("acks", &WorkerStats::acks, "Accepted.")
         .field("stale", &WorkerStats::stale, "Of those, with weights older than the ones held.")
         .field(

@@ -30,11 +30,16 @@ std::unique_ptr<Handle> make_worker(const std::string &server, std::uint32_t clu
                                     std::uint32_t worker, std::size_t elements,
                                     const Packing &codec, std::size_t mtu, bool checksum,
                                     const py::object &transmission, const py::object &random,
-                                    std::optional<std::uint32_t> staleness_bound) {
+                                    std::optional<std::uint32_t> staleness_bound,
+                                    bool stochastic_rounding, bool error_feedback,
+                                    std::optional<std::uint64_t> rounding_seed) {
     WorkerOptions options = {.cluster = cluster,
                              .worker = worker,
                              .elements = elements,
                              .packing = codec,
+                             .rounding = {.stochastic = stochastic_rounding,
+                                          .error_feedback = error_feedback,
+                                          .seed = rounding_seed},
                              .mtu = mtu,
                              .checksum = checksum,
                              .send_rule = send_rule_from(transmission),
@@ -132,7 +137,8 @@ void bind_worker(py::module_ &module) {
              py::arg("elements"), py::kw_only(), py::arg_v("codec", Packing{}, kDefaultCodec),
              py::arg("mtu") = 1500, py::arg("checksum") = true,
              py::arg("transmission") = py::none(), py::arg("random") = py::none(),
-             py::arg("staleness_bound") = py::none())
+             py::arg("staleness_bound") = py::none(), py::arg("stochastic_rounding") = false,
+             py::arg("error_feedback") = false, py::arg("rounding_seed") = py::none())
         .def("join", &join, py::arg("timeout") = 10.0,
              "Asks the server for weights until they come: (weights, version). TimeoutError.")
         .def("push", &push, py::arg("gradient"), py::arg("reward") = 0.0,

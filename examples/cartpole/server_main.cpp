@@ -25,6 +25,7 @@ struct Options {
     std::string rule = "adam";
     double rate = 0;
     Format format = Format::i32x2;
+    double scale = 0;
     bool ack_all = true;
     std::size_t mtu = 1500;
     std::string csv;
@@ -47,6 +48,9 @@ void define(CLI::App &app, Options &options) {
         ->check(CLI::NonNegativeNumber);
     app.add_option("--format", options.format, "the workers' format: sets scale and max_count")
         ->transform(CLI::CheckedTransformer(kFormatNames));
+    app.add_option("--scale", options.scale,
+                   "fixed-point steps per unit of gradient, 0: the format's; as at the workers")
+        ->check(CLI::NonNegativeNumber);
     app.add_flag("--ack-all,!--ack-sender", options.ack_all,
                  "answer every worker of the cluster, or only the sender: the network copies it");
     app.add_option("--mtu", options.mtu, "IP MTU on the way to the workers");
@@ -63,7 +67,7 @@ Result<ParameterServer> make_server(const Options &options) {
         {.bind = *address, .mtu = options.mtu, .ack_all_known_workers = options.ack_all});
     if (!server)
         return server;
-    const Packing packing = packing_for(options.format);
+    const Packing packing = packing_for(options.format, options.scale);
     for (std::uint32_t id = 0; id < options.clusters; ++id) {
         const Parameters weights = first_weights(options.seed, id);
         auto added = server->add_cluster({

@@ -6,13 +6,21 @@
 #include <algorithm>
 #include <functional>
 #include <queue>
+#include <stdexcept>
 
 namespace olaf::cartpole {
 namespace {
 
+template <class T> T value_of(Result<T> result) {
+    if (!result)
+        throw std::runtime_error(result.error().message());
+    return std::move(*result);
+}
+
 /// An update on its way, possibly of several folded ones: sums, as on the wire.
 struct Update {
     Parameters gradient = Parameters::Zero();
+    std::vector<std::uint64_t> lanes = {}; // what travels in its place, in fixed point
     unsigned worker = 0;
     unsigned count = 0;
     float reward = 0;
@@ -20,6 +28,9 @@ struct Update {
 
     void fold(const Update &other) {
         gradient += other.gradient;
+        lanes.resize(other.lanes.size());
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+            lanes[lane] += other.lanes[lane];
         worker = other.worker;
         count += other.count;
         reward += other.reward;
@@ -29,6 +40,7 @@ struct Update {
 
 struct Worker {
     Actor actor;
+    std::optional<Encoder> encoder;
     Parameters weights;
     unsigned version = 0;
 };
@@ -41,7 +53,8 @@ class Simulation {
         Random initial{options.seed};
         weights_ = initial_parameters(initial);
         for (unsigned id = 0; id < options.workers; ++id) {
-            workers_.push_back({Actor(options.actor, Random{options.seed, id}), weights_});
+            workers_.push_back(
+                {Actor(options.actor, Random{options.seed, id}), encoder_of(id), weights_});
             at(options.interval_s * network_.uniform(), [this, id] { work(id); });
         }
         if (options.path.departure_s > 0)
@@ -84,20 +97,54 @@ class Simulation {
         result_.steps += experience.steps;
         result_.largest_element =
             std::max(result_.largest_element, experience.gradient.cwiseAbs().maxCoeff());
-        send({experience.gradient, id, 1, experience.mean_reward, worker.version});
+        send({experience.gradient, pack(worker, experience.gradient), id, 1,
+              experience.mean_reward, worker.version});
         // Real workers drift apart; without jitter they would send in lockstep.
         at(now_ + options_.interval_s * network_.uniform(0.9F, 1.1F), [this, id] { work(id); });
+    }
+
+    std::optional<Encoder> encoder_of(unsigned id) const {
+        if (!options_.packing)
+            return {};
+        Rounding rounding = options_.rounding;
+        rounding.seed = rounding.seed.value_or(options_.seed) << 16 | id;
+        return value_of(Encoder::make(*options_.packing, rounding, kParameters));
+    }
+
+    /// The lanes of a gradient; none where gradients travel as they are.
+    std::vector<std::uint64_t> pack(Worker &worker, const Parameters &gradient) {
+        if (!worker.encoder)
+            return {};
+        std::vector<std::uint64_t> lanes(lanes_for(options_.packing->format, kParameters));
+        result_.clipped +=
+            value_of(worker.encoder->pack(0, {gradient.data(), kParameters}, lanes)).clipped;
+        return lanes;
+    }
+
+    Parameters average_of(const Update &update) const {
+        if (!options_.packing)
+            return update.gradient / static_cast<float>(update.count);
+        Parameters average;
+        const double factor = 1 / (options_.packing->scale * update.count);
+        if (const auto unpacked = unpack(options_.packing->format, factor, update.lanes,
+                                         {average.data(), kParameters});
+            !unpacked)
+            throw std::runtime_error(unpacked.error().message());
+        return average;
     }
 
     void send(const Update &update) {
         ++result_.sent;
         if (network_.chance(options_.path.loss))
             return;
-        if (options_.path.departure_s > 0) {
-            waiting_.fold(update);
-            return;
+        if (options_.path.departure_s <= 0)
+            return deliver(update);
+        // A queue never folds more than the format has room for: what is full is closed.
+        if (options_.packing && waiting_.count == options_.packing->max_count) {
+            deliver(waiting_);
+            waiting_ = {};
         }
-        deliver(update);
+        waiting_.fold(update);
     }
 
     void depart() {
@@ -114,7 +161,7 @@ class Simulation {
 
     void serve(const Update &update) {
         const auto count = static_cast<float>(update.count);
-        const Parameters average = update.gradient / count;
+        const Parameters average = average_of(update);
         const float reward = update.reward / count;
         ++result_.received;
         result_.folded += update.count;

@@ -7,6 +7,8 @@
 #include "actor.hpp"
 #include "rules.hpp"
 
+#include <olaf/encoder.hpp>
+
 #include <cstdint>
 #include <optional>
 
@@ -31,6 +33,9 @@ struct SimulationOptions {
     RuleName rule = RuleName::adam;
     double rate = 0; ///< 0: the rule's own
     Path path;
+    /// How gradients travel; empty: as floats, without any loss of bits.
+    std::optional<Packing> packing = {};
+    Rounding rounding = {}; ///< of fixed point; each worker draws its own seed from it and `seed`
     ActorOptions actor;
 };
 
@@ -41,9 +46,11 @@ struct SimulationResult {
     unsigned sent = 0, received = 0, folded = 0;
     double mean_staleness = 0; ///< model versions between a gradient and its use
     float largest_element = 0; ///< of a single gradient: what fixed point must hold
+    std::size_t clipped = 0;   ///< elements that it didn't hold
     long steps = 0;            ///< environment steps played
 };
 
+/// Throws std::runtime_error on a packing or rounding that libolaf refuses.
 SimulationResult simulate(const SimulationOptions &options);
 
 } // namespace olaf::cartpole

@@ -39,6 +39,7 @@ TrainingReport &TrainingReport::operator+=(const TrainingReport &other) {
     stats.messages += other.stats.messages;
     stats.unsent += other.stats.unsent;
     stats.clipped += other.stats.clipped;
+    stats.largest = std::max(stats.largest, other.stats.largest);
     stats.acks += other.stats.acks;
     stats.stale += other.stats.stale;
     episode_steps += other.episode_steps;

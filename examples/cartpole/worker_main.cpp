@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // olaf-cartpole-worker: plays CartPole and sends policy gradients. Several workers of
 // a cluster may share a process: each has a thread and a socket of its own.
+#include "rounding_options.hpp"
 #include "signals.hpp"
 #include "training_worker.hpp"
 #include "wire.hpp"
@@ -24,6 +25,8 @@ struct Options {
     double interval_ms = 30;
     double duration_s = 0;
     Format format = Format::i32x2;
+    double scale = 0;
+    Rounding rounding;
     std::size_t mtu = 1500;
 };
 
@@ -45,6 +48,10 @@ void define(CLI::App &app, Options &options) {
         ->check(CLI::NonNegativeNumber);
     app.add_option("--format", options.format, "how lanes pack the gradient")
         ->transform(CLI::CheckedTransformer(kFormatNames));
+    app.add_option("--scale", options.scale,
+                   "fixed-point steps per unit of gradient, 0: the format's; as at the server")
+        ->check(CLI::NonNegativeNumber);
+    define_rounding(app, options.rounding);
     app.add_option("--mtu", options.mtu, "IP MTU on the way to the server");
 }
 
@@ -73,7 +80,8 @@ Result<TrainingReport> run(const Options &options, Range workers, const StopSign
                                                         .cluster = options.cluster,
                                                         .worker = id,
                                                         .elements = kParameters,
-                                                        .packing = packing_for(options.format),
+                                                        .packing = packing_for(options.format, options.scale),
+                                                        .rounding = options.rounding,
                                                         .mtu = options.mtu},
                                          .interval = std::chrono::nanoseconds(
                                              static_cast<std::int64_t>(options.interval_ms * 1e6)),
@@ -126,9 +134,10 @@ int main(int argc, char **argv) {
     }
     fmt::print("{{\"cluster\": {}, \"first_worker\": {}, \"last_worker\": {}, "
                "\"updates_sent\": {}, \"updates_unsent\": {}, \"acks_received\": {}, "
-               "\"acks_stale\": {}, \"elements_clipped\": {}, \"steps\": {}, "
+               "\"acks_stale\": {}, \"elements_clipped\": {}, "
+               "\"largest_element\": {}, \"steps\": {}, "
                "\"model_version\": {}}}\n",
                options.cluster, workers->first, workers->last, report->stats.updates,
                report->stats.unsent, report->stats.acks, report->stats.stale, report->stats.clipped,
-               report->episode_steps, report->model_version);
+               report->stats.largest, report->episode_steps, report->model_version);
 }

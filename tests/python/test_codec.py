@@ -36,6 +36,12 @@ class Codec(unittest.TestCase):
             codec.unpack(packed.lanes, 5), [1.27, 1.27, -1.27, 0, 1.27], rtol=1e-6
         )
 
+    def test_fits_its_scale_to_the_gradients(self):
+        codec = olaf.Codec(format="i16x4", max_count=32).fitting(0.19, headroom=1)
+        self.assertEqual((codec.format, codec.scale, codec.max_count), ("i16x4", 4096, 32))
+        with self.assertRaisesRegex(ValueError, "positive and finite"):
+            codec.fitting(0)
+
     def test_refuses_nonsense(self):
         for options, why in (
             ({"format": "f32x2"}, "choose 'i32x2'"),

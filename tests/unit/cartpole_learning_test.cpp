@@ -2,6 +2,7 @@
 // Does it learn? In virtual time, so a second of training takes milliseconds.
 #include "learning_curve.hpp"
 #include "simulation.hpp"
+#include "wire.hpp"
 
 #include <gtest/gtest.h>
 
@@ -41,6 +42,51 @@ TEST(CartPoleLearning, FoldingBeatsLosing) {
         folding += simulate(over(kFolding, seed)).reached_s.value_or(60);
     }
     EXPECT_LT(folding, fifo / 2);
+}
+
+// 16 bits take as many updates to the target as 32, with the scale that the gradients' own largest
+// element asks for.
+TEST(CartPoleLearning, SixteenBitsLearnInAsManyUpdatesAsThirtyTwo) {
+    constexpr std::uint64_t seeds = 20; // runs differ by half their mean
+    unsigned wide = 0, narrow = 0;
+    float largest = 0;
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        SimulationOptions options = over(kFolding, seed);
+        options.packing = packing_for(Format::i32x2);
+        const SimulationResult result = simulate(options);
+        EXPECT_TRUE(result.reached_s) << "seed " << seed;
+        wide += result.folded;
+        largest = std::max(largest, result.largest_element);
+    }
+    Packing packing = packing_for(Format::i16x4);
+    packing.scale = fitting_scale(packing, largest, 1).value();
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+        SimulationOptions options = over(kFolding, seed);
+        options.packing = packing;
+        const SimulationResult result = simulate(options);
+        EXPECT_TRUE(result.reached_s) << "seed " << seed;
+        EXPECT_EQ(result.clipped, 0U) << "seed " << seed;
+        narrow += result.folded;
+    }
+    EXPECT_LT(narrow, 1.25 * wide);
+}
+
+// With so few steps to a unit that rounding to nearest leaves almost nothing of a gradient.
+TEST(CartPoleLearning, ErrorFeedbackAndStochasticRoundingLearnWhereRoundingToNearestDoesNot) {
+    SimulationOptions options = over(kFolding, 1);
+    options.duration_s = 30;
+    options.packing = {.format = Format::i16x4, .scale = 16, .max_count = 256};
+    EXPECT_FALSE(simulate(options).reached_s);
+    options.rounding = {.error_feedback = true};
+    EXPECT_TRUE(simulate(options).reached_s);
+    options.rounding = {.stochastic = true};
+    EXPECT_TRUE(simulate(options).reached_s);
+}
+
+TEST(CartPoleLearning, RefusesAPackingThatHoldsNoSums) {
+    SimulationOptions options = over(kIdle, 1);
+    options.packing = {.format = Format::f32x2};
+    EXPECT_THROW(simulate(options), std::runtime_error);
 }
 
 TEST(CartPoleLearning, KeepsWhatItLearned) {

@@ -9,6 +9,7 @@ add_executable(
   aom_meter_test.cpp
   checksum_test.cpp
   cluster_test.cpp
+  encoder_test.cpp
   loopback_test.cpp
   message_test.cpp
   own_updates_test.cpp

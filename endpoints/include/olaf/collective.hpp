@@ -55,6 +55,7 @@ struct SumReport {
     std::uint32_t late = 0;        ///< chunks without this worker's part
     std::uint64_t not_finite = 0;  ///< elements that are NaN: some worker's chunk had inf or NaN
     std::uint64_t clipped = 0;     ///< own elements that didn't fit (only after partial sums)
+    std::size_t left_out = 0;      ///< elements whose sum is without this worker's part
 };
 
 struct CollectiveStats {
@@ -143,6 +144,11 @@ class Collective {
     /// Exact if the sums fit into 32 bits; always with format i64x1. Fails with i16x4.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
 
+    /// Takes the others' sum and adds nothing: for a worker that has nothing fit to be added, in a
+    /// job whose threshold the others reach without it. Otherwise all wait for ever. Like
+    /// allreduce_async() it is this worker's part in one vector, which it can't add to any more.
+    [[nodiscard]] Result<Operation> follow_async(std::span<float> vector);
+
     /// The same, and waits.
     [[nodiscard]] Result<SumReport> allreduce(std::span<float> vector, Combine combine) {
         auto operation = allreduce_async(vector, combine);
@@ -160,6 +166,9 @@ class Collective {
     /// Sends and takes in what there is, without waiting. For workers that compute meanwhile.
     [[nodiscard]] Result<void> poll();
     [[nodiscard]] CollectiveStats stats() const;
+    /// How many of this worker's next vectors the others have summed without it already, as far as
+    /// the messages taken in tell: 0 without a threshold and a deadline.
+    [[nodiscard]] std::size_t behind() const;
     /// For event loops: readable when poll() has something to do.
     [[nodiscard]] int fd() const;
 

@@ -9,6 +9,7 @@
 #include <span>
 
 #include <olaf/address.hpp>
+#include <olaf/encoder.hpp>
 #include <olaf/message.hpp>
 #include <olaf/transmission_control.hpp>
 #include <olaf/worker_report.hpp>
@@ -21,6 +22,7 @@ struct WorkerOptions {
     std::uint32_t worker = 0; ///< unique within the cluster; not OLAF_EVERY_WORKER
     std::size_t elements = 0; ///< of the model, as at the server
     Packing packing = {};     ///< as at the server
+    Rounding rounding = {};   ///< this worker's own choice; to nearest by default
     std::size_t mtu = 1500;   ///< IP MTU in bytes of the way to the server
     bool checksum = true;     ///< end-to-end checksum lane
     /// How long push() may wait in all for room in the socket's buffer.
@@ -77,6 +79,8 @@ struct WorkerStats {
     std::uint64_t unsent = 0;    ///< lost before: buffer full, refused, no route, ...
     std::uint64_t clipped = 0;   ///< elements beyond the fixed-point range
     std::uint64_t nans = 0;      ///< NaN elements, sent as 0
+    /// Magnitude of the largest element sent, for fitting_scale(). Updates with inf or NaN aside.
+    float largest = 0;
     std::uint64_t acks = 0;      ///< accepted
     std::uint64_t stale = 0;     ///< of those, with weights older than the ones held
     RejectCounts rejected = {};  ///< malformed, or for somebody else
