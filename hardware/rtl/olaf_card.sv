@@ -43,6 +43,9 @@ module olaf_card #(
     input logic [63:0] counter_value,
     output logic [11:0] slot,
     output logic [3:0] slot_counter,
+`ifdef FORMAL
+    output logic [3:0] f_step,
+`endif
     input logic [63:0] slot_value,
     input logic [63:0] now,
     input logic [7:0] queue_length,
@@ -235,4 +238,8 @@ module olaf_card #(
       if (rvalid && rready) rvalid <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+  assign f_step = step;
+`endif
 endmodule

@@ -22,6 +22,11 @@ module olaf_counters (
     input logic snapshot,
     input logic [7:0] index,
     output logic [63:0] value,       // of that counter, at the last snapshot
+`ifdef FORMAL
+    output logic [32*olaf_registers::COUNTERS-1:0] f_more,  // what is added in this cycle
+    output logic [31:0] f_enters,                           // to updates_waiting
+    output logic [31:0] f_goes,                             // and taken from it
+`endif
     output logic [63:0] updates_waiting  // at the last snapshot
 );
   localparam int N = olaf_registers::COUNTERS;
@@ -109,6 +114,9 @@ module olaf_counters (
         end
       end
       assign copies[64*g+:64] = copy;
+`ifdef FORMAL
+      assign f_more[32*g+:32] = more;
+`endif
     end
   endgenerate
   always_comb begin
@@ -117,14 +125,21 @@ module olaf_counters (
   end
 
   logic [63:0] now_waiting;
+  logic [31:0] entered, gone;
+  assign entered = enters ? held_count : 32'd0;
+  assign gone = counts_departed ? held_popped : counts_superseded ? held_waiting : 32'd0;
   always_ff @(posedge clk) begin
     if (rst) begin
       now_waiting <= '0;
       updates_waiting <= '0;
     end else begin
-      now_waiting <= now_waiting + {32'd0, enters ? held_count : 32'd0} -
-          {32'd0, counts_departed ? held_popped : counts_superseded ? held_waiting : 32'd0};
+      now_waiting <= now_waiting + {32'd0, entered} - {32'd0, gone};
       if (copies_now) updates_waiting <= now_waiting;
     end
   end
+
+`ifdef FORMAL
+  assign f_enters = entered;
+  assign f_goes = gone;
+`endif
 endmodule
