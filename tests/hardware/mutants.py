@@ -30,7 +30,7 @@ MUTANTS = [
     ("olaf_reward", "wide_difference > wide_margin", "wide_difference >= wide_margin",
      "a reward at the threshold replaces"),
     ("olaf_pacer", "now > {32'd0, interval} ? now - {32'd0, interval} : 64'd0", "now", "an idle link saves no credit"),
-    ("olaf_pacer", "now >= busy && now >= idle", "now >= busy", "a departure is due before an idle link's time is counted"),
+    ("olaf_pacer", "now >= busy && now >= idle", "now >= idle", "a departure is due again while its link is busy"),
     ("olaf_pacer", "{2'd0, took} <= interval", "1'b0", "an idle link saves credit for a frame alone"),
     ("olaf_counters", "enters ? held_count : 32'd0", "32'd0", "what comes to wait isn't counted as waiting"),
     ("olaf_verdict", "second_whole && ip_wrong", "1'b0", "an IPv4 header's checksum isn't looked at"),

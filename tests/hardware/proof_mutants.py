@@ -21,7 +21,7 @@ FAULTS = [
     ("decided", "olaf_judge", "folded.count = {15'd0, count};", "folded.count = {16'd0, count[15:0]} + 32'd1;", "a fold counts one update too many"),
     ("order", "olaf_slots", "state == olaf::BUFFER_OPEN && !pops_me", "state == olaf::BUFFER_OPEN", "a popped head is folded into"),
     ("order", "olaf_slots", "(look ? used : still_used) & ~freed", "(look ? used : '0) & ~freed", "a third buffer of a slot is opened"),
-    ("order", "olaf_ring", "if (pop) first <= first + 1'b1;", "if (pop && !append) first <= first + 1'b1;", "the order is lost"),
+    ("order", "olaf_ring", "assign head = places[first];", "assign head = places[behind_last - 1'b1];", "the newest leaves first"),
     ("moved", "olaf_move", "over <= {over[0], command_take};", "over <= {command_take, command_take};", "a command counts as done too early"),
     ("locked", "olaf_depart", "next_valid && (passed || !behind[7])", "next_valid", "a departure doesn't wait for folds"),
     ("counted", "olaf_counters", "counts_dropped ? held_count : 32'd0", "32'd0", "what is dropped isn't counted"),
