@@ -9,7 +9,9 @@
 //   locked       what leaves is neither found by a look nor closed, nor opened anew, before it is freed
 //   order        of two watched updates the one that was appended first is popped first
 //   conservation what was appended is waiting, leaving or gone: no more, no less
-module order (
+module order #(
+    parameter int PLACES = 4
+) (
     input logic clk,
     input logic rst,
     input logic want_look,
@@ -24,8 +26,8 @@ module order (
     input logic [7:0] qmax,   // any that stays
     input logic [15:0] slot   // any that stays
 );
-  localparam int PLACES = 2;
   localparam int SEGS = PLACES + 2;
+  localparam int BITS = $clog2(SEGS);
   logic [1:0] departing;
   olaf::seg_t first, second;
   logic [2*SEGS-1:0] states;
@@ -34,14 +36,15 @@ module order (
   logic [15:0] asked;
   logic [7*PLACES-1:0] places;
   logic [SEGS-1:0] waits, leaves;
-  integer i;
+  integer i, j;
+  olaf::seg_t place;
   logic watched, gone;
   olaf::seg_t watched_seg;
   logic [7:0] ahead;  // of it in the ring
   logic [15:0] looked;
   logic [SEGS-1:0] of_slot;
   logic started = 1'b0;
-  logic [2:0] in_ring, in_slot, in_leaving;
+  logic [7:0] in_ring, in_slot, in_leaving;
 
   // ---- the decisions' side: a look, then a decision a cycle or more later ----
   logic judging, hit, any_open, two_used, opens, seals, look, decided, pop, frees, its_folds;
@@ -49,7 +52,7 @@ module order (
   logic [7:0] length, capacity;
   logic [SEGS-1:0] leaving;
   assign capacity = qmax;
-  always_comb assume (qmax >= 8'd1 && qmax <= 8'd2);
+  always_comb assume (qmax >= 8'd1 && qmax <= 8'(PLACES));
 
   assign look = want_look && !judging;
   assign decided = judging && want_open;
@@ -148,9 +151,9 @@ module order (
     in_slot = '0;
     in_leaving = '0;
     for (i = 0; i < SEGS; i++) begin
-      in_ring = in_ring + {2'd0, waits[i]};
-      in_slot = in_slot + {2'd0, of_slot[i]};
-      in_leaving = in_leaving + {2'd0, leaves[i]};
+      in_ring = in_ring + {7'd0, waits[i]};
+      in_slot = in_slot + {7'd0, of_slot[i]};
+      in_leaving = in_leaving + {7'd0, leaves[i]};
     end
   end
 
@@ -167,12 +170,15 @@ module order (
           assert (states[2*i+:2] == olaf::BUFFER_FREE);
       end
       assert (departing <= 2'd2);
-      if (judging) assert (free_seg < 7'd4 && hit_seg < 7'd4 && asked == looked);
-      if (departing >= 2'd1) assert (first < 7'd4 && leaves[first[1:0]]);
-      if (departing == 2'd2) assert (second < 7'd4 && leaves[second[1:0]] && second != first);
-      if (length >= 8'd1) assert (places[6:0] < 7'd4 && waits[places[1:0]]);
-      if (length == 8'd2) assert (places[13:7] < 7'd4 && waits[places[8:7]] && places[6:0] != places[13:7]);
-      if (watched && !gone) assert ((ahead == 8'd0 ? places[6:0] : places[13:7]) == watched_seg);
+      if (judging) assert (free_seg < 7'(SEGS) && hit_seg < 7'(SEGS) && asked == looked);
+      if (departing >= 2'd1) assert (first < 7'(SEGS) && leaves[first[BITS-1:0]]);
+      if (departing == 2'd2) assert (second < 7'(SEGS) && leaves[second[BITS-1:0]] && second != first);
+      for (i = 0; i < PLACES; i++) begin
+        place = places[7*i+:7];
+        if (i[7:0] < length) assert (place < 7'(SEGS) && waits[place[BITS-1:0]]);
+        for (j = 0; j < i; j++) if (i[7:0] < length) assert (place != places[7*j+:7]);
+        if (watched && !gone && ahead == i[7:0]) assert (place == watched_seg);
+      end
     end
   end
 
@@ -180,14 +186,14 @@ module order (
   always_ff @(posedge clk) begin
     if (started && !rst) begin
       // A policy doesn't change between a look and its decision: a settled card's rules alone do.
-      length_bound: assert (length <= capacity && length <= 8'd2);
-      conservation: assert ({5'd0, in_ring} == length && in_leaving == {1'b0, departing});
+      length_bound: assert (length <= capacity && length <= 8'(PLACES));
+      conservation: assert (in_ring == length && in_leaving == {6'd0, departing});
       unique_free: assert ((waits & leaves) == '0);
       locked: assert (leaving == leaves);
-      two_of_a_slot: assert (in_slot <= 3'd2);
-      if (opens) room_free: assert (!waits[free_seg[1:0]] && !leaves[free_seg[1:0]] && free_seg < 7'd4);
-      if (seals) locked_sealed: assert (waits[hit_seg[1:0]] && !leaves[hit_seg[1:0]]);
-      if (pop) unique_head: assert (waits[head[1:0]] && head < 7'd4);
+      two_of_a_slot: assert (in_slot <= 8'd2);
+      if (opens) room_free: assert (!waits[free_seg[BITS-1:0]] && !leaves[free_seg[BITS-1:0]] && free_seg < 7'(SEGS));
+      if (seals) locked_sealed: assert (waits[hit_seg[BITS-1:0]] && !leaves[hit_seg[BITS-1:0]]);
+      if (pop) unique_head: assert (waits[head[BITS-1:0]] && head < 7'(SEGS));
       if (watched && !gone) order_kept: assert (ahead < length);
       if (watched && !gone && pop && ahead == 8'd0) order_turn: assert (head == watched_seg);
     end

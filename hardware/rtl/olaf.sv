@@ -144,7 +144,7 @@ package olaf;
     logic [63:0] udp;
     logic [8*MESSAGE_BYTES-1:0] message;
     logic [8*HEADER_BYTES-1:0] header;   // masked as around_t has it
-    logic ip_wrong;                      // the IPv4 header's checksum
+    logic [59:0] ip_sums;                // three, of the IPv4 header's words
     logic [31:0] user;
   } headers_t;
 

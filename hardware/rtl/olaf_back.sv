@@ -27,6 +27,11 @@ module olaf_back #(
     output logic sampled,
     output logic is_foreign,
     output logic stamped,
+`ifdef FORMAL
+    output logic f_take,
+    output logic f_last,
+    output logic f_verdict_take,
+`endif
     output logic kept
 );
   logic beat_valid, beat_last, beat_take, found_valid, verdict_take;
@@ -112,4 +117,10 @@ module olaf_back #(
       if (beat_take) number <= beat_last ? 2'd0 : number + {1'b0, number != 2'd3};
     end
   end
+
+`ifdef FORMAL
+  assign f_take = beat_take;
+  assign f_last = beat_last;
+  assign f_verdict_take = verdict_take;
+`endif
 endmodule

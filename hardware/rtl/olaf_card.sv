@@ -43,11 +43,14 @@ module olaf_card #(
     input logic [63:0] counter_value,
     output logic [11:0] slot,
     output logic [3:0] slot_counter,
+`ifdef FORMAL
+    output logic [3:0] f_step,
+`endif
     input logic [63:0] slot_value,
     input logic [63:0] now,
     input logic [7:0] queue_length,
     input logic [15:0] active,
-    input logic [63:0] updates_waiting,
+    input logic [63:0] updates_waiting,  // at the last snapshot
     input logic empty
 );
   // ---- preparing: as many cycles as there are clusters or slots ----
@@ -96,7 +99,7 @@ module olaf_card #(
   assign word8 = |wdata[31:8] ? 8'hff : wdata[7:0];
 
   logic [31:0] snapshots;
-  logic [63:0] time_copy, updates_copy;
+  logic [63:0] time_copy;
   logic [7:0] length_copy;
   logic [15:0] active_copy;
 
@@ -148,7 +151,6 @@ module olaf_card #(
       if (snapshot) begin
         snapshots <= snapshots + 32'd1;
         time_copy <= now;
-        updates_copy <= updates_waiting;
         length_copy <= queue_length;
         active_copy <= active;
       end
@@ -201,8 +203,8 @@ module olaf_card #(
       olaf_registers::AT_TIME + 20'd4: word = time_copy[63:32];
       olaf_registers::AT_QUEUE_LENGTH: word = {24'd0, length_copy};
       olaf_registers::AT_ACTIVE_CLUSTERS: word = {16'd0, active_copy};
-      olaf_registers::AT_UPDATES_WAITING: word = updates_copy[31:0];
-      olaf_registers::AT_UPDATES_WAITING + 20'd4: word = updates_copy[63:32];
+      olaf_registers::AT_UPDATES_WAITING: word = updates_waiting[31:0];
+      olaf_registers::AT_UPDATES_WAITING + 20'd4: word = updates_waiting[63:32];
       default: begin
         word = '0;
         if (address[19:10] == 10'd1) word = address[2] ? pair[63:32] : pair[31:0];
@@ -236,4 +238,8 @@ module olaf_card #(
       if (rvalid && rready) rvalid <= 1'b0;
     end
   end
+
+`ifdef FORMAL
+  assign f_step = step;
+`endif
 endmodule

@@ -30,9 +30,12 @@ module olaf_entrance (
   integer i;
 
   // Bytes are valid from the first on, without a gap (AXI4-Stream's tkeep, as Ethernet cores have it).
+  // So one bit alone has none above it, and its number is the count less one: no chain from bit to bit.
+  logic [63:0] ends_at;
   always_comb begin
-    bytes = 6'd63;
-    for (i = 63; i >= 1; i--) if (!s_tkeep[i]) bytes = 6'(i - 1);
+    ends_at = s_tkeep & ~{1'b0, s_tkeep[63:1]};
+    bytes = '0;
+    for (i = 0; i < 64; i++) if (ends_at[i]) bytes = bytes | i[5:0];
   end
 
   assign s_tready = ready && room && (!first || !frames[4]);

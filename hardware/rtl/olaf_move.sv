@@ -22,6 +22,12 @@ module olaf_move (
     output olaf::seg_t write_seg,
     output logic [7:0] write_block,
     output logic [511:0] write_lanes,
+`ifdef FORMAL
+    output logic [1:0] f_over,
+    output logic f_begun,
+    output logic f_flush,
+    output olaf::seg_t f_flush_seg,
+`endif
     output logic [7:0] completed
 );
   logic [511:0] turned, turned_before;
@@ -80,4 +86,11 @@ module olaf_move (
       completed <= completed + {7'd0, over[1]};
     end
   end
+
+`ifdef FORMAL
+  assign f_over = over;
+  assign f_begun = beats != 8'd0;
+  assign f_flush = flush;
+  assign f_flush_seg = flush_seg;
+`endif
 endmodule

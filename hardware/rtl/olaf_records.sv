@@ -14,7 +14,8 @@ module olaf_records #(
     output olaf::record_t second
 );
   localparam int INDEX = $clog2(SEGS);
-  (* ram_style = "distributed" *) olaf::record_t records[0:(1<<INDEX)-1];
+  // Plain bits: of an array of structs yosys makes registers and shifters, no RAM.
+  (* ram_style = "distributed" *) logic [$bits(record)-1:0] records[0:(1<<INDEX)-1];
 
   assign first = records[first_seg[INDEX-1:0]];
   assign second = records[second_seg[INDEX-1:0]];

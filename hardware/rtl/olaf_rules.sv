@@ -14,7 +14,8 @@ module olaf_rules #(
     output olaf::rule_t read
 );
   localparam int INDEX = $clog2(CLUSTERS);
-  (* ram_style = "distributed" *) olaf::rule_t rules[0:CLUSTERS-1];
+  // Plain bits: of an array of structs yosys makes registers and shifters, no RAM.
+  (* ram_style = "distributed" *) logic [$bits(written)-1:0] rules[0:CLUSTERS-1];
 
   assign read = rules[read_cluster[INDEX-1:0]];
   always_ff @(posedge clk) begin

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Judges headers: none of our business, malformed (and by which reason of protocol.md), or an update. In the
-// order in which bpf/packet/update.bpf.h judges. Two stages: headers, then the UDP checksum, whose sum comes
-// a cycle later.
+// order in which bpf/packet/update.bpf.h judges. Two stages: headers, then the checksums of IPv4 and UDP, whose
+// sums come a cycle later.
 module olaf_verdict (
     input logic clk,
     input logic rst,
@@ -101,7 +101,6 @@ module olaf_verdict (
     else if (room < udp_bytes || {1'b0, found.frame_bytes} < ends_at)
       reason = olaf_registers::MALFORMED_TRUNCATED;
     else if (room != udp_bytes) reason = olaf_registers::MALFORMED_LENGTH;
-    else if (found.ip_wrong) reason = olaf_registers::MALFORMED_IP_CHECKSUM;
     else if (lanes < (flags[0] ? 16'd2 : 16'd1)) reason = olaf_registers::MALFORMED_LANES;
     else if (flags[11:8] > 4'd2) reason = olaf_registers::MALFORMED_FORMAT;
     else if (update.pending.count == 32'd0) reason = olaf_registers::MALFORMED_COUNT;
@@ -109,6 +108,11 @@ module olaf_verdict (
       reason = olaf_registers::MALFORMED_SEGMENT;
     else kind = olaf::KIND_UPDATE;
   end
+  // An update whose lengths agree: the next thing to be looked at is its IPv4 checksum, in the second stage.
+  logic whole;
+  assign whole = ours && udp_bytes >= 16'd56 && found.frame_bytes >= l4 + 16'd56 &&
+      found.message[8*2+:8] == olaf::VERSION && kind_of == olaf::TYPE_UPDATE &&
+      {4'd0, udp_bytes} == message_bytes && room == udp_bytes && {1'b0, found.frame_bytes} >= ends_at;
   // A wrong sum is looked at where nobody after us could find the damage; never where there is none.
   assign unsummed = (flags[0] && !cfg.verify) || lanes > cfg.max_lanes || found.udp[63:48] == 16'd0;
 
@@ -122,7 +126,9 @@ module olaf_verdict (
   assign passing_ns = {40'd0, found.frame_bytes + cfg.frame_overhead} * {16'd0, cfg.ns_per_byte_q24};
 
   // ---- the second stage ----
-  logic second_valid, second_unsummed, foreign;
+  logic second_valid, second_unsummed, second_whole, foreign;
+  logic [59:0] ip_sums;
+  logic ip_wrong;
   olaf::verdict_t second;
   logic [31:0] pseudo;
 
@@ -140,16 +146,23 @@ module olaf_verdict (
     second.update <= update;
     second.update.around.serialisation <= departing_ns[53:24];
     second_unsummed <= unsummed;
+    second_whole <= whole;
+    ip_sums <= found.ip_sums;
     foreign <= cfg.own_only && !own;
     pseudo <= {16'd0, found.ip[8*12+:16]} + {16'd0, found.ip[8*14+:16]} +
         {16'd0, found.ip[8*16+:16]} + {16'd0, found.ip[8*18+:16]} + 32'h1100 +
         {16'd0, found.udp[8*4+:16]};
   end
 
+  assign ip_wrong = olaf::fold_sum({12'd0, ip_sums[19:0]} + {12'd0, ip_sums[39:20]} + {12'd0, ip_sums[59:40]}) !=
+      16'hffff;
   always_comb begin
     verdict = second;
     valid = second_valid;
-    if (second.kind == olaf::KIND_UPDATE) begin
+    if (second_whole && ip_wrong) begin
+      verdict.kind = olaf::KIND_MALFORMED;
+      verdict.reason = olaf_registers::MALFORMED_IP_CHECKSUM;
+    end else if (second.kind == olaf::KIND_UPDATE) begin
       if (!second_unsummed && olaf::fold_sum(pseudo + sum) != 16'hffff) begin
         verdict.kind = olaf::KIND_MALFORMED;
         verdict.reason = olaf_registers::MALFORMED_UDP_CHECKSUM;
