@@ -1,73 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who is a member of a job: JOIN, LEAVE, silence, and what members order.
-#include <bpf/bpf.h>
-
-#include "rounds_test.hpp"
+// Who is a member of a job: JOIN, LEAVE, and silence.
+#include "rounds_members_test.hpp"
 
 using namespace olaf::test;
 
 namespace {
-
-constexpr std::uint64_t stamp = 5'000;
-
-olaf_job_setup three_children() {
-    auto setup = small_job();
-    setup.children = setup.threshold = 3;
-    return setup;
-}
-
-class RoundsMembers : public RoundsTest {
-  protected:
-    RoundsMembers() : RoundsTest(three_children()) {
-        identities_hold = false; // members change: a result isn't owed to all children
-    }
-    [[nodiscard]] olaf_child child(std::uint32_t rank) const {
-        olaf_child value{};
-        EXPECT_EQ(bpf_map_lookup_elem(queue.queue().map_fd("olaf_children"), &rank, &value), 0);
-        return value;
-    }
-    void set_child(std::uint32_t rank, const olaf_child &value) {
-        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_children"), &rank, &value, BPF_ANY),
-                  0);
-    }
-    /// The rank is no member yet, as `olaf job set --absent` has it.
-    void without(std::uint32_t rank) {
-        auto value = job();
-        value.membership.away = 1;
-        value.membership.absent[0].word[0] = value.membership.absent[1].word[0] = 1ull << rank;
-        set_job(value);
-    }
-    JobMessage order(std::uint32_t action, std::uint32_t rank, std::uint32_t round = 0,
-                     std::uint64_t at = stamp, std::uint32_t value = 0) {
-        const auto ran = offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
-                                .count = action, .generated_ns = at, .chunk = 0, .chunks = value,
-                                .generation = job_generation});
-        const auto answer = sent_to(rank, ran);
-        EXPECT_EQ(answer.type, OLAF_CONTROL);
-        EXPECT_EQ(answer.flags, OLAF_FLAG_ANSWER);
-        EXPECT_EQ(answer.count, action);
-        EXPECT_EQ(answer.generated_ns, at);
-        return answer;
-    }
-    /// How many contributions were added by offering this one.
-    std::uint64_t added(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round) {
-        const auto before = counters().added;
-        offer(contribution(rank, chunk, round));
-        return counters().added - before;
-    }
-    /// The result of a chunk as a repetition of a rank's gets it.
-    JobMessage asked_again(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round) {
-        return sent_to(rank, offer(contribution(rank, chunk, round)));
-    }
-    /// Two members sum as many chunks of a round as there are slots: what changed is settled then.
-    void settle(std::uint32_t first_round) {
-        for (std::uint32_t i = 0; i < setup.slots; i++) {
-            EXPECT_EQ(added(0, i, first_round), 1u);
-            EXPECT_EQ(added(1, i, first_round), 1u);
-        }
-        EXPECT_EQ(job().membership.unsettled, 0u);
-    }
-};
 
 TEST_F(RoundsMembers, WhoIsAbsentIsntWaitedFor) {
     without(2);
@@ -221,53 +158,6 @@ TEST_F(RoundsMembers, WhoIsNoMemberIsntAskedWhereToBegin) {
     offer({.type = OLAF_CONTROL, .flags = 0, .rank = 0, .count = OLAF_CONTROL_SYNC,
            .generated_ns = stamp, .chunks = 0, .generation = job_generation, .pool = 2});
     EXPECT_EQ(sync(1).exponent, OLAF_CONTROL_DONE);
-}
-
-TEST_F(RoundsMembers, AStrangerOrdersNothing) {
-    added(0, 0, 5);
-    for (const auto action : {OLAF_CONTROL_JOIN, OLAF_CONTROL_LEAVE, OLAF_CONTROL_HALT,
-                              OLAF_CONTROL_RESET, OLAF_CONTROL_SETH, OLAF_CONTROL_FBCAST})
-        dropped(offer({.type = OLAF_CONTROL, .flags = 0, .rank = 0,
-                       .count = static_cast<std::uint32_t>(action), .chunks = 1},
-                      path_of(5)));
-    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_SOURCE], 6u);
-    EXPECT_EQ(counters().controls, 0u);
-    EXPECT_EQ(job().membership.away, 0u);
-    EXPECT_EQ(job().generation, job_generation);
-    EXPECT_EQ(job().setup.threshold, 3u);
-}
-
-TEST_F(RoundsMembers, AnOrderThatThereIsntIsMalformed) {
-    added(0, 0, 5);
-    dropped(offer({.type = OLAF_CONTROL, .flags = 0, .rank = 0, .count = 9, .chunks = 0}));
-    dropped(offer({.type = OLAF_CONTROL, .flags = 0, .rank = 0, .count = 0, .chunks = 0}));
-    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_TYPE], 2u);
-}
-
-TEST_F(RoundsMembers, AThresholdHoldsFromNowOn) {
-    EXPECT_EQ(order(OLAF_CONTROL_SETH, 0, 0, stamp, 0).exponent, OLAF_CONTROL_REFUSED);
-    EXPECT_EQ(order(OLAF_CONTROL_SETH, 0, 0, stamp, 4).exponent, OLAF_CONTROL_REFUSED);
-    EXPECT_EQ(order(OLAF_CONTROL_SETH, 0, 0, stamp, 2).exponent, OLAF_CONTROL_DONE);
-    added(0, 0, 5);
-    added(1, 0, 5);
-    const auto sum = asked_again(0, 0, 5);
-    EXPECT_EQ(sum.count, 2u);
-    EXPECT_EQ(sum.flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
-}
-
-TEST_F(RoundsMembers, WhatIsOpenWhenAMemberSealsIsCompletedByTheNextRepetition) {
-    added(0, 0, 5);
-    order(OLAF_CONTROL_FBCAST, 1);
-    offer(contribution(0, 0, 5));
-    EXPECT_EQ(asked_again(0, 0, 5).flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
-}
-
-TEST_F(RoundsMembers, AMemberHaltsAndResumes) {
-    order(OLAF_CONTROL_HALT, 1);
-    dropped(offer(contribution(0, 0, 5)));
-    EXPECT_EQ(counters().halted, 1u);
-    order(OLAF_CONTROL_RESUME, 1);
-    EXPECT_EQ(added(0, 0, 5), 1u);
 }
 
 TEST_F(RoundsMembers, WhoIsSilentForLongIsNoMemberAnyMore) {
