@@ -32,8 +32,9 @@ class RoundsMembers : public testing::Test {
         const auto report = collective.allreduce(std::span(vector));
         if (!report)
             throw std::runtime_error(report.error().message());
-        if (report->partial == 0)
+        if (report->partial == 0) {
             EXPECT_EQ(vector, sum_of(report->least_count, round, elements)) << "round " << round;
+        }
         return *report;
     }
 };
