@@ -43,8 +43,35 @@ static __always_inline void olaf_job_begin(struct olaf_job *job, __u32 generatio
 	job->next_round = 0;
 	job->next_chunk = 0;
 	olaf_ranks_clear(&job->asked);
+	olaf_membership_stopped(job);
 	/* XDP reads it without the lock: what it goes by must be there. */
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
+}
+
+/* Who isn't there yet. Under the job's lock. */
+static __always_inline void olaf_members_begin(struct olaf_job *job, const struct olaf_ranks *absent)
+{
+	struct olaf_membership *membership = &job->membership;
+
+	__builtin_memset(membership, 0, sizeof(*membership));
+	membership->absent[0] = *absent;
+	membership->absent[1] = *absent;
+	membership->away = absent->word[0] || absent->word[1] || absent->word[2] || absent->word[3];
+	olaf_membership_unsettle(job, OLAF_MEMBERS_YOUNG);
+}
+
+/* The rank is no member any more, as if it had gone silent. */
+static __always_inline int olaf_job_leave(const struct olaf_job_order *asked, struct olaf_job *job)
+{
+	if (asked->rank >= job->setup.children)
+		return -EINVAL;
+	if (!olaf_lock(&job->lock))
+		return -EAGAIN;
+	if (!olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], asked->rank))
+		olaf_member_leaves(job, asked->rank, olaf_next_round(job),
+				   OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
+	olaf_unlock(&job->lock);
+	return 0;
 }
 
 static __always_inline int olaf_job_set(const struct olaf_job_order *asked, struct olaf_job *job)
@@ -71,6 +98,7 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 	job->flushing = 0;
 	job->stamp = 0;
 	job->turnaround_ns = 0;
+	olaf_members_begin(job, &asked->absent);
 	olaf_job_begin(job, asked->generation);
 	olaf_unlock(&job->lock);
 	done = bpf_map_update_elem(&olaf_job_ids, &id, &index, BPF_NOEXIST);
@@ -160,6 +188,8 @@ static __always_inline int olaf_job_obey(const struct olaf_job_order *asked)
 		return olaf_job_change(asked->action, job);
 	case OLAF_JOB_FLUSH:
 		return olaf_job_flush(asked->index, job);
+	case OLAF_JOB_LEAVE:
+		return olaf_job_leave(asked, job);
 	case OLAF_JOB_BIND:
 		return olaf_job_bind(asked, job);
 	}

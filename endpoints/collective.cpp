@@ -52,6 +52,13 @@ Result<void> Collective::join() {
     return impl_->join();
 }
 
+Result<std::uint32_t> Collective::join_running() {
+    return impl_->join_running();
+}
+Result<bool> Collective::depart(std::chrono::nanoseconds timeout) {
+    return impl_->depart(timeout);
+}
+
 Result<bool> Collective::leave() {
     return impl_->leave({});
 }

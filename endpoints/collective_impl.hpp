@@ -31,6 +31,8 @@ class Collective::Impl : private RoundVectors {
     }
 
     Result<void> join();
+    Result<std::uint32_t> join_running();
+    Result<bool> depart(std::chrono::nanoseconds timeout);
     /// Returns the operation's number.
     Result<std::uint64_t> add(Element element, void *data, std::size_t elements,
                               Combine combine = Combine::sum, Part part = Part::all);

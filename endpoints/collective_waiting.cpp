@@ -72,6 +72,18 @@ Result<void> Collective::Impl::join() {
     return progress_until([this] { return child_->is_running(); }, {.timeout = options_.timeout});
 }
 
+Result<std::uint32_t> Collective::Impl::join_running() {
+    if (!vectors_.empty())
+        static_cast<void>(give_up("the job began anew"));
+    begin_anew();
+    child_->join_late();
+    if (auto joined = progress_until([this] { return child_->is_running(); },
+                                     {.timeout = options_.timeout});
+        !joined)
+        return std::unexpected(joined.error());
+    return child_->next_round();
+}
+
 bool Collective::Impl::is_done(std::uint64_t number) const {
     return vectors_.empty() || number < vectors_.front().number;
 }
@@ -91,6 +103,27 @@ Result<SumReport> Collective::Impl::wait(std::uint64_t number, const Sleep &slee
     static_cast<void>(progress_until([&] { return is_done(number); },
                                      {.timeout = options_.timeout, .sleep = sleep}));
     return take_ended(number);
+}
+
+// docs/rounds.md, "Members".
+Result<bool> Collective::Impl::depart(std::chrono::nanoseconds timeout) {
+    if (broken_)
+        return std::unexpected(*broken_);
+    const auto all_ended = [this] { return vectors_.empty(); };
+    if (auto summed = progress_until(all_ended, {.timeout = options_.timeout}); !summed)
+        return std::unexpected(summed.error());
+    child_->depart();
+    const RoundChild::Time end = now() + timeout;
+    const auto over = [&] { return child_->has_departed() || now() >= end; };
+    if (auto waited = progress_until(over, {.timeout = timeout}); !waited && now() < end)
+        return std::unexpected(waited.error());
+    const bool known = child_->has_departed();
+    left_ = true;
+    broken_ = Error{.operation = "sum vectors of",
+                    .object = "job " + std::to_string(options_.job),
+                    .reason = "this worker has left it",
+                    .hint = "join_running()"};
+    return known;
 }
 
 // docs/rounds.md, "Leaving".

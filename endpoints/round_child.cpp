@@ -195,6 +195,9 @@ std::string RoundChild::missing(Time now) const {
         return failure_->reason;
     if (state_ == State::strange || (state_ == State::running && is_idle()))
         return "nothing";
+    if (state_ == State::asking && sync_.action == OLAF_CONTROL_JOIN)
+        return last_heard_ > Time(0) ? "the members' next round, in which this one may join"
+                                     : silence(now);
     const bool answers = last_heard_ > Time(0) && now - last_heard_ < std::chrono::seconds(1);
     std::string who = answers ? "" : silence(now);
     if (state_ == State::asking && wait_)

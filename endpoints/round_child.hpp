@@ -80,6 +80,14 @@ class RoundChild {
     [[nodiscard]] std::uint32_t next_round() const { return next_round_; }
     /// Asks where to begin even if there is nothing to send yet.
     void join() { joining_ = true; }
+    /// Instead, before anything is added: joins members that are summing already. The first round
+    /// is theirs to say: nothing may be added until is_running().
+    void join_late() { late_ = joining_ = true; }
+    /// Takes this member out, while others go on. Precondition: is_idle(). Nothing may be added
+    /// after it.
+    void depart();
+    /// Whether nobody needs this one any more after depart().
+    [[nodiscard]] bool has_departed() const { return state_ == State::departed; }
     /// Whether all members have agreed and this one may contribute.
     [[nodiscard]] bool is_running() const { return state_ == State::running; }
     /// Whether it has never asked: nothing was sent yet.
@@ -122,7 +130,7 @@ class RoundChild {
   private:
     using Position = KeptChunks::Position;
     static constexpr Position kNowhere = std::numeric_limits<Position>::max();
-    enum class State : std::uint8_t { strange, asking, running };
+    enum class State : std::uint8_t { strange, asking, running, departed };
 
     // A vector whose chunks haven't all been packed.
     struct Waiting {
@@ -173,6 +181,8 @@ class RoundChild {
     std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
     Decoded<void> take_sync(const JobSync &answer, Time now);
     void begin_at(const JobSync &answer);
+    void begin_late(const JobSync &answer);
+    void take_gone();
     [[nodiscard]] Place first_lacking() const;
     [[nodiscard]] std::optional<Position> position_of(Place place) const;
     void fail_with(std::string reason, std::string hint);
@@ -182,6 +192,8 @@ class RoundChild {
     RoundVectors *vectors_;
     State state_ = State::strange;
     bool joining_ = false;
+    bool late_ = false;              // it is to JOIN
+    std::uint32_t first_round_ = 0;  // that it is a member of
     std::uint32_t generation_ = 0;
     std::uint8_t pool_ = 0;
 

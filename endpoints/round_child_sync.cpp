@@ -2,6 +2,8 @@
 // docs/rounds.md, "Agreeing where to begin".
 #include <algorithm>
 
+#include <olaf/rounds.h>
+
 #include "round_child.hpp"
 
 namespace olaf {
@@ -20,7 +22,8 @@ void RoundChild::ask() {
     joining_ = false;
     wait_.reset();
     const Place place = first_lacking();
-    sync_ = {.job = options_.job,
+    sync_ = {.action = late_ ? OLAF_CONTROL_JOIN : OLAF_CONTROL_SYNC,
+             .job = options_.job,
              .rank = options_.rank,
              .round = place.round,
              .chunk = place.chunk,
@@ -32,7 +35,18 @@ void RoundChild::ask() {
     stats_.asked++;
 }
 
+void RoundChild::depart() {
+    if (state_ == State::strange || failure_) {
+        state_ = State::departed; // nobody knows of it
+        return;
+    }
+    ask();
+    sync_.action = OLAF_CONTROL_LEAVE;
+}
+
 bool RoundChild::ask_who_is_missing() {
+    if (sync_.action != OLAF_CONTROL_SYNC && state_ != State::running)
+        return false;
     if (failure_ || state_ == State::strange || (state_ == State::running && is_idle()))
         return false;
     if (state_ == State::running)
@@ -75,7 +89,13 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     if (answer.status != OLAF_CONTROL_WAIT && answer.rank != options_.rank)
         return std::unexpected(Reject::not_addressed);
     last_heard_ = std::max(last_heard_, now);
-    if (failure_ || state_ != State::asking || asked_ == 0 || answer.stamp != sync_.stamp) {
+    if (answer.status == OLAF_CONTROL_GONE && answer.action == OLAF_CONTROL_LEAVE && !failure_ &&
+        state_ == State::running && answer.generation == generation_) {
+        take_gone();
+        return {};
+    }
+    if (failure_ || state_ != State::asking || asked_ == 0 || answer.action != sync_.action ||
+        answer.stamp != sync_.stamp) {
         stats_.unasked++;
         return {};
     }
@@ -88,17 +108,44 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     case OLAF_CONTROL_OLD: // the job was stopped again since this was asked
         ask();
         break;
+    case OLAF_CONTROL_GONE:
+        take_gone();
+        break;
     case OLAF_CONTROL_DONE:
         last_progress_ = now;
-        begin_at(answer);
+        if (answer.action == OLAF_CONTROL_LEAVE)
+            state_ = State::departed;
+        else if (answer.action == OLAF_CONTROL_JOIN)
+            begin_late(answer);
+        else
+            begin_at(answer);
+        break;
+    default:
         break;
     }
     return {};
 }
 
+// The others are in the middle of their rounds. This one begins with the first that is its own.
+void RoundChild::begin_late(const JobSync &answer) {
+    late_ = false;
+    first_round_ = next_round_ = answer.round;
+    begin_at(answer);
+}
+
+// The others sum without it: it was silent for too long, or somebody took it out.
+void RoundChild::take_gone() {
+    fail_with("this worker is no member of it any more, and the others go on without it: it was "
+              "silent for longer than the queue's --member-timeout, or was taken out",
+              "join the running job again");
+}
+
 void RoundChild::begin_at(const JobSync &answer) {
     const Place lacking = first_lacking();
-    const auto begin = position_of({.round = answer.round, .chunk = answer.chunk});
+    auto begin = position_of({.round = answer.round, .chunk = answer.chunk});
+    // What is before its first round is the others' alone.
+    if (!begin && kept_.begin() == 0 && olaf_is_before(answer.round, first_round_))
+        begin = kept_.begin();
     if (answer.generation == 0 || answer.pool > options_.pool || !begin || *begin > lacking_) {
         if (++too_old_ < kTooOld)
             return ask();

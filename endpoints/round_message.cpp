@@ -81,7 +81,7 @@ olaf_header encode(const JobSync &sync) {
     header.cluster_be = big_endian(sync.job);
     header.worker_be = big_endian(sync.rank);
     header.sequence_be = big_endian(sync.round);
-    header.action_be = big_endian<std::uint32_t>(OLAF_CONTROL_SYNC);
+    header.action_be = big_endian<std::uint32_t>(sync.action);
     header.generated_ns_be = big_endian<__u64>(static_cast<__u64>(sync.stamp));
     header.chunk_be = big_endian(sync.chunk);
     header.missing_be = big_endian(sync.missing);
@@ -122,16 +122,18 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
     const auto header = header_of(message, OLAF_CONTROL);
     if (!header)
         return std::unexpected(header.error());
-    if (big_endian(header->action_be) != OLAF_CONTROL_SYNC)
+    const std::uint32_t action = big_endian(header->action_be);
+    if (action < OLAF_CONTROL_JOIN || action > OLAF_CONTROL_LEAVE)
         return std::unexpected(Reject::wrong_type);
     const std::uint16_t status = big_endian(header->status_be);
-    if (status > OLAF_CONTROL_OLD)
+    if (status > OLAF_CONTROL_GONE)
         return std::unexpected(Reject::wrong_count);
     if (big_endian(header->lanes_be) != 0)
         return std::unexpected(Reject::wrong_lanes);
     if (header->pool > kMostPool)
         return std::unexpected(Reject::wrong_count);
     return JobSync{
+        .action = static_cast<olaf_control_action>(action),
         .job = big_endian(header->cluster_be),
         .rank = big_endian(header->worker_be),
         .round = big_endian(header->sequence_be),

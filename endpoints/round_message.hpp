@@ -46,10 +46,11 @@ struct RoundResult {
     bool stale = false; ///< this round is no longer possible here
 };
 
-/// CONTROL SYNC, both ways: where do all begin?
+/// CONTROL of a job, both ways. SYNC: where do all begin? JOIN, LEAVE: from which round on?
 struct JobSync {
+    olaf_control_action action = OLAF_CONTROL_SYNC;
     std::uint32_t job = 0;
-    std::uint32_t rank = 0;  ///< the asker's; WAIT: the lowest that hasn't asked
+    std::uint32_t rank = 0;  ///< the asker's; SYNC, WAIT: the lowest that hasn't asked
     std::uint32_t round = 0; ///< of the oldest result that the asker lacks; DONE: where all begin
     std::uint32_t chunk = 0;
     std::int64_t stamp = 0;       ///< CLOCK_TAI when it began to ask
@@ -70,7 +71,7 @@ inline constexpr std::uint8_t kMostPool = 17;
 /// Each checks everything that the message alone can tell, except the checksum lane.
 [[nodiscard]] Decoded<RoundContribution> decode_contribution(std::span<const std::byte> message);
 [[nodiscard]] Decoded<RoundResult> decode_result(std::span<const std::byte> message);
-/// A SYNC or the answer to one; wrong_type for other CONTROL messages.
+/// A SYNC, JOIN or LEAVE, or the answer to one; wrong_type for other CONTROL messages.
 [[nodiscard]] Decoded<JobSync> decode_sync(std::span<const std::byte> message);
 
 } // namespace olaf

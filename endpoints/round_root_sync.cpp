@@ -19,7 +19,7 @@ void RoundRoot::stop() {
 }
 
 Decoded<void> RoundRoot::sync(const JobSync &message) {
-    if (message.answer)
+    if (message.answer || message.action != OLAF_CONTROL_SYNC) // its members neither join nor leave
         return std::unexpected(Reject::wrong_type);
     if (message.job != options_.job)
         return std::unexpected(Reject::unknown_cluster);

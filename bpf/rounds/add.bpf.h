@@ -27,10 +27,25 @@ static __always_inline struct olaf_round_buffer *olaf_met(const struct olaf_meet
 	return &t->slot->buffer[which & 1];
 }
 
-/* Is something missing in a buffer that so many children's contributions are in? */
-static __always_inline int olaf_round_is_partial(const struct olaf_job_setup *setup, __u32 added)
+/* Is something missing in the buffer? */
+static __always_inline int olaf_round_is_partial(const struct olaf_job *job,
+						 const struct olaf_round_buffer *buffer)
 {
-	return added < (setup->flags & OLAF_JOB_ANY ? setup->threshold : setup->children);
+	if (job->setup.flags & OLAF_JOB_ANY)
+		return buffer->added < job->setup.threshold;
+	return buffer->added < job->setup.children &&
+	       (olaf_round_lacks(job, buffer) ||
+		*(volatile __u32 *)&job->membership.flags & OLAF_MEMBERS_DOUBTFUL);
+}
+
+/* Needs the buffer nothing more? Those who have left aren't waited for. */
+static __always_inline int olaf_round_is_enough(const struct olaf_job *job,
+						const struct olaf_round_buffer *buffer)
+{
+	if (buffer->added >= *(volatile __u32 *)&job->setup.threshold)
+		return 1;
+	return *(volatile __u32 *)&job->membership.away && !(job->setup.flags & OLAF_JOB_ANY) &&
+	       !olaf_round_lacks(job, buffer);
 }
 
 /*
@@ -56,8 +71,13 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 {
 	struct olaf_round_buffer *buffer = olaf_met(t, which);
 
-	if (olaf_round_is_partial(&t->job->setup, buffer->added))
+	if (olaf_round_is_partial(t->job, buffer)) {
 		buffer->flags |= OLAF_FLAG_PARTIAL;
+		if (!(t->job->setup.flags & OLAF_JOB_ANY) &&
+		    !olaf_members_are_judged(t->job, t->a->now))
+			olaf_members_judge(t->m->job, olaf_round_buffer_of(t->slot_index, which & 1),
+					   t->a->now);
+	}
 	if (olaf_job_is_root(t->job)) {
 		olaf_round_done(t->job, t->m->job, t->slot_index, which);
 		return OLAF_ROUND_RIDE;
@@ -139,7 +159,7 @@ static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct ola
 		buffer->exponent = m->exponent;
 	if (buffer->generated_ns < m->generated_ns)
 		buffer->generated_ns = m->generated_ns;
-	if (buffer->added < t->job->setup.threshold)
+	if (!olaf_round_is_enough(t->job, buffer))
 		return OLAF_ROUND_RIDE;
 	return olaf_round_complete(ctx, t, which);
 }
@@ -165,6 +185,11 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 		olaf_count_job_by(t->m->job, undelivered, owed);
 	if (olaf_round_first(ctx, t->a, index))
 		return OLAF_ROUND_LEAVE;
+	if (!olaf_round_is_told(t->job, t->m->round) && olaf_round_begins(t->m->job, t->m->round)) {
+		olaf_count_job(t->m->job, received);
+		olaf_count_job(t->m->job, ahead);
+		return OLAF_ROUND_RIDE;
+	}
 	buffer->generation = generation;
 	buffer->round = t->m->round;
 	buffer->chunk = t->m->chunk;

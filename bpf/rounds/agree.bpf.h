@@ -11,24 +11,11 @@
 #ifndef OLAF_ROUND_AGREE_BPF_H
 #define OLAF_ROUND_AGREE_BPF_H
 
-#include "bpf/lock.bpf.h"
-#include "bpf/rounds/message.bpf.h"
-#include "bpf/rounds/ranks.bpf.h"
+#include "bpf/rounds/changes.bpf.h"
 
 static __always_inline int olaf_job_runs(const struct olaf_job *job)
 {
 	return *(volatile __u32 *)&job->state == OLAF_JOB_RUNNING;
-}
-
-/* Takes the job's lock. Returns 0 if it can't be had, or the job was removed meanwhile. */
-static __always_inline int olaf_job_lock(struct olaf_job *job)
-{
-	if (!olaf_lock(&job->lock))
-		return 0;
-	if (job->state != OLAF_JOB_NONE)
-		return 1;
-	olaf_unlock(&job->lock);
-	return 0;
 }
 
 static __always_inline int olaf_job_is_root(const struct olaf_job *job)
@@ -48,18 +35,19 @@ static __always_inline void olaf_job_stop(struct olaf_job *job)
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
 	olaf_ranks_clear(&job->asked);
 	*(volatile __u32 *)&job->pool = job->setup.pool;
+	olaf_membership_stopped(job);
 }
 
-/* How many children haven't asked; *lowest is the first of them. Under the job's lock. */
+/* How many members haven't asked; *lowest is the first of them. Under the job's lock. */
 static __always_inline __u32 olaf_job_missing(const struct olaf_job *job, __u32 *lowest)
 {
-	__u32 i, missing = 0;
+	__u32 now = olaf_membership_now(job), i, missing = 0;
 	__u64 word;
 
 	*lowest = OLAF_NO_RANK;
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		word = olaf_ranks_below(job->setup.children, i) & ~job->asked.word[i];
+		word = olaf_members_word(job, now, i) & ~job->asked.word[i];
 		if (word && !missing)
 			*lowest = 64 * i + olaf_lowest_bit(word & -word);
 		missing += olaf_bits(word);
@@ -75,14 +63,18 @@ static __always_inline void olaf_job_stamp(struct olaf_job *job)
 	job->stamp = now > job->stamp ? now : job->stamp + 1;
 }
 
+static __always_inline int olaf_nobody_has_asked(const struct olaf_job *job)
+{
+	return !job->asked.word[0] && !job->asked.word[1] && !job->asked.word[2] &&
+	       !job->asked.word[3];
+}
+
 /* A child asks for the first time since it or the job stopped. Under the job's lock. */
 static __always_inline void olaf_sync_note(struct olaf_job *job, const struct olaf_round_message *m)
 {
-	__u32 lowest;
-
 	if (olaf_job_runs(job))
 		olaf_job_stop(job);
-	if (olaf_job_missing(job, &lowest) == job->setup.children ||
+	if (olaf_nobody_has_asked(job) ||
 	    olaf_chunk_is_before(m->round, m->chunk, job->next_round, job->next_chunk)) {
 		job->next_round = m->round;
 		job->next_chunk = m->chunk;
@@ -102,6 +94,8 @@ static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_chi
 {
 	__u32 lowest;
 
+	if (olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], m->rank))
+		return OLAF_CONTROL_GONE;
 	if (m->generated_ns < child->stamp)
 		return OLAF_CONTROL_OLD;
 	if (m->generated_ns == child->stamp) {

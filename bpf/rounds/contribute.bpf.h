@@ -101,7 +101,8 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 	}
 	olaf_count_job(t->m->job, received);
 	olaf_count_job(t->m->job, duplicate);
-	if (buffer->opened_ns == OLAF_ROUND_OVERDUE ||
+	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
+	    buffer->opened_ns <= *(volatile __u64 *)&t->job->membership.sealed_ns ||
 	    (deadline_ns && t->a->now > buffer->opened_ns &&
 	     t->a->now - buffer->opened_ns > deadline_ns))
 		return olaf_round_complete(ctx, t, which);
@@ -198,10 +199,10 @@ static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf
 static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_meeting *t,
 					  __u32 which, __u32 generation)
 {
-	if (which < OLAF_ROUND_BUFFERS)
+	if (which < OLAF_ROUND_BUFFERS && !olaf_is_joining(t->job, t->m->rank))
 		return olaf_round_open(ctx, t, which, generation);
 	olaf_count_job(t->m->job, received);
-	if (which == OLAF_MEETS_AHEAD) {
+	if (which != OLAF_MEETS_STALE) {
 		olaf_count_job(t->m->job, ahead);
 		return OLAF_ROUND_RIDE;
 	}
@@ -231,6 +232,18 @@ static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct ola
 	return is_over ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
 }
 
+/* Whoever sends it is no member in that round, and is told. Under the slot's lock. */
+static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	if (!t->a->update.lanes) {
+		olaf_count_job(t->m->job, probes);
+	} else {
+		olaf_count_job(t->m->job, received);
+		olaf_count_job(t->m->job, stale);
+	}
+	return olaf_gone_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+}
+
 /* The table. Under the slot's lock. */
 static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
@@ -241,6 +254,8 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeti
 	olaf_round_void(t, generation);
 	if (!runs || halted || m->generation != generation)
 		return olaf_meet_closed(ctx, t, runs && halted);
+	if (olaf_is_absent(t->job, m->round, m->rank))
+		return olaf_meet_stranger(ctx, t);
 	which = olaf_round_is(&t->slot->buffer[0], m->round, m->chunk) ? 0 : 1;
 	if (!olaf_round_is(olaf_met(t, which), m->round, m->chunk)) {
 		which = olaf_round_choose(t->slot, m->round, m->chunk);

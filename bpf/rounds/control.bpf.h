@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * CONTROL messages of a job: SYNC, from a child, is answered in its own frame, or goes on to the
- * parent in it; the parent's answer goes on to the child that asked last.
+ * CONTROL messages of a job. A child's SYNC is answered in its own frame, or goes on to the parent in
+ * it; the parent's answer goes on to the child that asked last. All else is answered in its own frame.
  */
 #ifndef OLAF_ROUND_CONTROL_BPF_H
 #define OLAF_ROUND_CONTROL_BPF_H
@@ -38,7 +38,7 @@ static __always_inline void olaf_sync_say(struct olaf_header *header, const stru
 {
 	olaf_round_head(header, OLAF_CONTROL, flags, 0, job->setup.id, rank);
 	header->sequence_be = bpf_htonl(m->round);
-	header->action_be = bpf_htonl(OLAF_CONTROL_SYNC);
+	header->action_be = bpf_htonl(m->action);
 	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 	header->chunk_be = bpf_htonl(m->chunk);
 	header->missing_be = bpf_htonl(m->chunks);
@@ -52,7 +52,7 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 					    const struct olaf_job *job,
 					    const struct olaf_round_message *m)
 {
-	__u32 rank = m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank;
+	__u32 rank = m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank; /* SYNC: who is missing */
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_way way = {};
 	__u32 header_bytes;
@@ -109,6 +109,74 @@ __noinline int olaf_sync_asked(void)
 	return OLAF_SYNC_UP;
 }
 
+/* SETH. It holds for chunks that aren't complete, too. Under the job's lock. */
+static __always_inline int olaf_seth_judge(struct olaf_job *job, const struct olaf_round_message *m)
+{
+	__u32 most = job->setup.flags & OLAF_JOB_ANY ? job->setup.max_count : job->setup.children;
+
+	if (!m->chunks || m->chunks > most)
+		return OLAF_CONTROL_REFUSED;
+	*(volatile __u32 *)&job->setup.threshold = m->chunks;
+	return OLAF_CONTROL_DONE;
+}
+
+/* What a member orders. Returns enum olaf_control_status. Under the job's lock. */
+static __always_inline int olaf_order_judge(struct olaf_job *job, struct olaf_child *child,
+					    const struct olaf_round_message *m, __u64 now)
+{
+	if (m->action == OLAF_CONTROL_JOIN)
+		return olaf_join_judge(job, child, m);
+	if (m->action == OLAF_CONTROL_LEAVE)
+		return olaf_leave_judge(job, m);
+	if (olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], m->rank))
+		return OLAF_CONTROL_GONE;
+	switch (m->action) {
+	case OLAF_CONTROL_SETH:
+		return olaf_seth_judge(job, m);
+	case OLAF_CONTROL_FBCAST:
+		*(volatile __u64 *)&job->membership.sealed_ns = now;
+		break;
+	case OLAF_CONTROL_HALT:
+		*(volatile __u32 *)&job->halted = 1;
+		break;
+	case OLAF_CONTROL_RESUME:
+		*(volatile __u32 *)&job->halted = 0;
+		break;
+	case OLAF_CONTROL_RESET:
+		olaf_job_stop(job);
+		break;
+	}
+	return OLAF_CONTROL_DONE;
+}
+
+/* A child's other CONTROL message at hand. Returns enum olaf_sync_act, as olaf_sync_asked(). */
+__noinline int olaf_order_asked(void)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_child *child;
+	struct olaf_job *job;
+
+	if (!m || !a)
+		return OLAF_SYNC_LEAVE;
+	job = olaf_job_at(m->job);
+	child = olaf_child_at(m->job, m->rank);
+	if (!job || !child || !olaf_job_lock(job))
+		return OLAF_SYNC_LEAVE;
+	m->exponent = olaf_order_judge(job, child, m, a->now);
+	m->generation = job->generation;
+	m->pool = job->pool;
+	if (m->action == OLAF_CONTROL_JOIN) {
+		m->round = child->first_round;
+		m->chunk = 0;
+	}
+	olaf_unlock(&job->lock);
+	olaf_count_job(m->job, controls);
+	m->chunks = 0;
+	m->count = m->rank;
+	return OLAF_SYNC_ANSWER;
+}
+
 /* The parent's answer at hand. Returns enum olaf_sync_act. */
 __noinline int olaf_sync_told(void)
 {
@@ -160,17 +228,20 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 					const struct olaf_round_message *m,
 					const struct olaf_job *job)
 {
-	int act;
+	int act, answer = m->flags & OLAF_FLAG_ANSWER, sync = m->action == OLAF_CONTROL_SYNC;
 
-	if (m->count != OLAF_CONTROL_SYNC) {
+	if (m->action < OLAF_CONTROL_JOIN || m->action > OLAF_CONTROL_RESET) {
 		olaf_trouble_malformed(OLAF_MALFORMED_TYPE);
 		return OLAF_ROUND_LEAVE;
 	}
-	if ((m->flags & OLAF_FLAG_ANSWER) && !olaf_is_from_parent(ctx, a, job)) {
+	if (answer && !olaf_is_from_parent(ctx, a, job)) {
 		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;
 	}
-	act = m->flags & OLAF_FLAG_ANSWER ? olaf_sync_told() : olaf_sync_asked();
+	/* A node asks its parent nothing but SYNC: all else answers nothing. */
+	if (answer && !sync)
+		return OLAF_ROUND_LEAVE;
+	act = answer ? olaf_sync_told() : sync ? olaf_sync_asked() : olaf_order_asked();
 	return act == OLAF_SYNC_LEAVE ? OLAF_ROUND_LEAVE : olaf_sync_write(ctx, act);
 }
 

@@ -19,6 +19,7 @@
 #ifndef OLAF_ROUND_LINE_BPF_H
 #define OLAF_ROUND_LINE_BPF_H
 
+#include "bpf/rounds/membership.bpf.h"
 #include "bpf/rounds/slots.bpf.h"
 
 struct {
@@ -86,17 +87,18 @@ static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
 	olaf_unlock(&job->line.lock);
 }
 
-/* The buffer's lanes are the result: every child is owed it. Under the slot's lock. */
+/* The buffer's lanes are the result: every member of its round is owed it. Under the slot's lock. */
 static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index, __u32 slot_index,
 					    __u32 which)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
 	struct olaf_round_buffer *buffer;
-	__u32 i;
+	__u32 set, i;
 
 	if (!slot)
 		return;
 	buffer = &slot->buffer[which & 1];
+	set = olaf_membership_of(job, buffer->round);
 	buffer->lanes_sum = 0;
 	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
 	olaf_count_job(job_index, completed);
@@ -105,7 +107,7 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_ranks_below(job->setup.children, i);
+			olaf_members_word(job, set, i);
 	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
 }
 

@@ -21,13 +21,15 @@ struct olaf_round_message {
 	__u32 rank; /* CONTRIBUTION, CONTROL: the sender's; RESULT: this node's at its parent */
 	__u32 round;
 	__u32 chunk;
-	__u32 chunks; /* CONTROL, WAIT: how many haven't asked */
-	__u32 count; /* CONTROL: enum olaf_control_action */
+	__u32 chunks; /* CONTROL, WAIT: how many haven't asked; SETH: the threshold */
+	__u32 count; /* CONTROL: the rank that an answer names */
 	__u32 generation;
 	__s32 exponent; /* CONTROL: enum olaf_control_status */
 	__u32 pool;
 	__u32 tick; /* low bits of jiffies when the clock was last read; it outlives the frame */
 	__u64 generated_ns;
+	__u32 action; /* CONTROL: enum olaf_control_action */
+	__u32 pad;
 };
 
 struct {
@@ -63,6 +65,7 @@ static __always_inline void olaf_round_read(const struct olaf_header *header,
 	m->rank = bpf_ntohl(header->worker_be);
 	m->round = bpf_ntohl(header->sequence_be);
 	m->count = bpf_ntohl(header->count_be);
+	m->action = m->count;
 	m->generated_ns = bpf_be64_to_cpu(header->generated_ns_be);
 	m->chunk = bpf_ntohl(header->chunk_be);
 	m->chunks = bpf_ntohl(header->chunks_be);

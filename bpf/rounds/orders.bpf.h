@@ -61,6 +61,8 @@ static long olaf_forget_child(__u32 rank, struct olaf_walk *walk)
 	olaf_member_close(&child->member);
 	*(volatile __u64 *)&child->stamp = 0;
 	*(volatile __u64 *)&child->newest_ns = 0;
+	*(volatile __u64 *)&child->joined_ns = 0;
+	*(volatile __u64 *)&child->waited_ns = 0;
 	return 0;
 }
 

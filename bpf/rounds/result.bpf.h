@@ -101,4 +101,39 @@ __noinline int olaf_stale_write(struct xdp_md *ctx)
 	return olaf_round_put(ctx, staged, header_bytes, NULL, 0) ? OLAF_SPOILT : OLAF_WRITTEN;
 }
 
+/*
+ * For who contributes and is no member: the answer to a LEAVE that it never sent, with the
+ * round and chunk that it named. Returns enum olaf_written.
+ */
+__noinline int olaf_gone_write(struct xdp_md *ctx)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	struct olaf_round_way way = {};
+	struct olaf_header *header;
+	struct olaf_job *job;
+	__u32 header_bytes;
+
+	if (!m || !a || !staged)
+		return OLAF_UNREACHABLE;
+	job = olaf_job_at(m->job);
+	if (!job || !olaf_child_way(m->job, m->rank, &way))
+		return OLAF_UNREACHABLE;
+	header = &staged->message;
+	olaf_round_head(header, OLAF_CONTROL, OLAF_FLAG_ANSWER, 0, job->setup.id, m->rank);
+	header->sequence_be = bpf_htonl(m->round);
+	header->action_be = bpf_htonl(OLAF_CONTROL_LEAVE);
+	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
+	header->chunk_be = bpf_htonl(m->chunk);
+	header->missing_be = 0;
+	header->generation_be = bpf_htonl(m->generation);
+	header->status_be = bpf_htons(OLAF_CONTROL_GONE);
+	header->pool = *(volatile __u32 *)&job->pool;
+	header_bytes = olaf_round_dress(staged, 0, 0, &way);
+	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
+		return OLAF_SPOILT;
+	return olaf_round_put(ctx, staged, header_bytes, NULL, 0) ? OLAF_SPOILT : OLAF_WRITTEN;
+}
+
 #endif /* OLAF_ROUND_RESULT_BPF_H */

@@ -16,7 +16,8 @@ local EVERY_WORKER = 0xffffffff
 local types = { [UPDATE] = "UPDATE", [ACK] = "ACK", [CONTROL] = "CONTROL",
   [CONTRIBUTION] = "CONTRIBUTION", [RESULT] = "RESULT" }
 local formats = { [0] = "i32x2", [1] = "i16x4", [2] = "i64x1", [3] = "f32x2" }
-local actions = { [1] = "join", [SYNC] = "sync" }
+local actions = { [1] = "join", [SYNC] = "sync", [3] = "leave", [4] = "seth", [5] = "fbcast", [6] = "halt",
+  [7] = "resume", [8] = "reset" }
 local statuses = { [0] = "done", [1] = "wait", [2] = "old" }
 
 local f = {
@@ -266,7 +267,7 @@ function olaf.dissector(buffer, pinfo, root)
     more = ", " .. (actions[buffer(20, 4):uint()] or "unknown action")
   end
   if kind == CONTRIBUTION or kind == RESULT or
-    (kind == CONTROL and buffer(20, 4):uint() == SYNC) then
+    (kind == CONTROL and buffer(20, 4):uint() >= SYNC) then
     more = more .. add_round(tree, buffer, kind, flags)
   else
     tree:add(f.model_version, buffer(40, 4))

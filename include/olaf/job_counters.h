@@ -30,6 +30,8 @@
 	X(up_sent, up, sent, aggregates, "olaf_job_aggregates_total{sending=first}", "sent to the parent") \
 	X(up_again, up, again, aggregates, "olaf_job_aggregates_total{sending=again}", "sent to the parent once more, as its result was overdue") \
 	X(syncs, , syncs, messages, "olaf_job_syncs_total", "SYNC messages of members") \
+	X(controls, , controls, messages, "olaf_job_controls_total", "JOIN, LEAVE and other orders of members") \
+	X(silent, , silent, members, "olaf_job_silent_members_total", "members that are none any more because nothing came from them") \
 	/* end */
 /* clang-format on */
 

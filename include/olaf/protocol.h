@@ -56,15 +56,23 @@ enum olaf_format {
 
 /* CONTROL: what is asked for. */
 enum olaf_control_action {
-	OLAF_CONTROL_JOIN = 1, /* of a cluster: send me the weights */
+	OLAF_CONTROL_JOIN = 1, /* of a cluster: send me the weights; of a job: I am a member from now on */
 	OLAF_CONTROL_SYNC = 2, /* of a job: which chunk is next? Agreed on by all its members */
+	OLAF_CONTROL_LEAVE = 3, /* of a job, as all below: I contribute no more, from this round on */
+	OLAF_CONTROL_SETH = 4, /* so many contributions complete a chunk */
+	OLAF_CONTROL_FBCAST = 5, /* complete what is open without those that are missing */
+	OLAF_CONTROL_HALT = 6, /* refuse contributions */
+	OLAF_CONTROL_RESUME = 7, /* take them again */
+	OLAF_CONTROL_RESET = 8, /* let all agree anew where to begin */
 };
 
 /* CONTROL of a job, in answers. */
 enum olaf_control_status {
 	OLAF_CONTROL_DONE = 0,
 	OLAF_CONTROL_WAIT = 1, /* SYNC: not all members have asked yet; ask again */
-	OLAF_CONTROL_OLD = 2, /* SYNC: this is over; ask with a newer stamp */
+	OLAF_CONTROL_OLD = 2, /* SYNC, JOIN: this is over; ask with a newer stamp */
+	OLAF_CONTROL_GONE = 3, /* the sender is no member: it must JOIN */
+	OLAF_CONTROL_REFUSED = 4, /* SETH: no such threshold */
 };
 
 /* ACK worker field: every worker of the cluster. */
@@ -118,6 +126,7 @@ struct olaf_header {
 			union {
 				__be32 chunks_be; /* CONTRIBUTION, RESULT: frames of the round's vector */
 				__be32 missing_be; /* SYNC, WAIT: members that haven't asked */
+				__be32 threshold_be; /* CONTROL, SETH */
 			};
 		};
 	};

@@ -42,7 +42,7 @@ struct olaf_ranks {
 /* struct olaf_job_setup::flags */
 #define OLAF_JOB_ANY 0x1 /* `threshold` contributions complete a chunk, of whomever */
 
-/* What `olaf job set` says. It stays for the life of the job. */
+/* What `olaf job set` says. It stays for the life of the job, but for the threshold. */
 struct olaf_job_setup {
 	__u32 id; /* a cluster id; OLAF_EVERY_WORKER: nobody's */
 	__u32 flags; /* OLAF_JOB_* */
@@ -81,6 +81,29 @@ struct olaf_line {
 	__u32 pad;
 };
 
+/* struct olaf_membership::flags */
+#define OLAF_MEMBERS_YOUNG 0x1 /* since the job was set, not all rounds that are under way were seen */
+#define OLAF_MEMBERS_BEGUN 0x2 /* newest_round is one */
+#define OLAF_MEMBERS_LEFT 0x4 /* a member has left since the membership was settled */
+#define OLAF_MEMBERS_DOUBTFUL 0x8 /* sums may lack a part that others had: they are PARTIAL */
+
+/*
+ * Who belongs to a job (docs/rounds.md, "Members"). Who joins does so from a round on; rounds before it
+ * have the members of before. Who leaves is out of all rounds at once. All zero: every child is in.
+ */
+struct olaf_membership {
+	__u64 joining; /* number of the newest joining << 32 | its first round; read without the lock */
+	__u32 newest_round; /* BEGUN: that anybody has contributed to; read without the lock */
+	__u32 unsettled; /* chunks to be opened until nobody needs what was before; read without the lock */
+	__u32 since; /* only those of this round and later count; unless YOUNG */
+	__u32 flags; /* OLAF_MEMBERS_*; read without the lock */
+	__u32 away; /* a hint: somebody is or was absent; read without the lock */
+	__u32 pad;
+	__u64 sealed_ns; /* what was opened until then needn't wait for anybody; read without the lock */
+	__u64 judged_ns; /* when silent members were last looked for; read without the lock */
+	struct olaf_ranks absent[2]; /* [joining's number mod 2]: now; the other: in rounds before it */
+};
+
 /* Places in the line for each slot of a job. */
 #define OLAF_LINE_PLACES 4
 
@@ -101,6 +124,7 @@ struct olaf_job {
 	__u64 turnaround_ns; /* from sending up to the result, smoothed; written without the lock */
 	struct olaf_ranks asked; /* SYNCING: who has asked */
 	struct olaf_line line;
+	struct olaf_membership membership; /* written under the lock */
 };
 
 /* olaf_children[job x OLAF_RANKS + rank] */
@@ -108,7 +132,10 @@ struct olaf_child {
 	struct olaf_member member; /* written as any member is (bpf/ack/members.bpf.h) */
 	__u64 stamp; /* generated_ns of its newest SYNC; under the job's lock */
 	__u64 newest_ns; /* ANY: generated_ns of its newest contribution that was added; atomic */
-	__u64 pad[6];
+	__u64 joined_ns; /* generated_ns of the JOIN that it is a member by; under the job's lock */
+	__u64 waited_ns; /* since when chunks are completed without it; under the job's lock */
+	__u32 first_round; /* that it is a member of since; under the job's lock */
+	__u32 pad[7];
 };
 
 /* opened_ns of a buffer that the next duplicate seals, whatever the job's deadline. */
@@ -195,18 +222,20 @@ enum olaf_job_action {
 	OLAF_JOB_RESUME = 5,
 	OLAF_JOB_FLUSH = 6, /* seal what is open */
 	OLAF_JOB_BIND = 7, /* rank is at addr_be:port_be */
+	OLAF_JOB_LEAVE = 8, /* rank is no member any more */
 };
 
 struct olaf_job_order {
 	__u32 action; /* enum olaf_job_action */
 	__u32 index; /* of the job in olaf_jobs */
 	__u32 generation; /* SET: random, not 0 */
-	__u32 rank; /* BIND */
+	__u32 rank; /* BIND, LEAVE */
 	__u32 family; /* BIND: 4 or 6 */
 	__be32 addr_be[4]; /* BIND; IPv4 in [0] */
 	__be16 port_be; /* BIND; 0: any */
 	__u16 pad;
 	struct olaf_job_setup setup; /* SET */
+	struct olaf_ranks absent; /* SET: who is no member yet */
 };
 
 /* olaf_job_desk[0]: where the program finds its order, and leaves its answer. */
@@ -234,10 +263,10 @@ static inline int olaf_chunk_is_before(__u32 round_a, __u32 chunk_a, __u32 round
 }
 
 OLAF_STATIC_ASSERT(sizeof(struct olaf_job_setup) == 88, "a setup has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 88 + 40 + 16 + 32 + 16, "a job has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 88 + 40 + 16 + 32 + 16 + 112, "a job has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_child) == 128, "a child is two cache lines");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64, "a buffer has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 88, "an order has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 128 + 8, "a desk has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 88 + 32, "an order has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 160 + 8, "a desk has no hidden padding");
 
 #endif /* OLAF_ROUNDS_H */

@@ -56,6 +56,8 @@ std::string job_words(const JobReading &job) {
         text += fmt::format(" --deadline {}ns", setup.deadline_ns);
     if (setup.max_count != std::max(setup.children, setup.threshold) || setup.parent_family != 0)
         text += fmt::format(" --max-count {}", setup.max_count);
+    for (const auto rank : job.absent())
+        text += fmt::format(" --absent {}", rank);
     return text + parent_words(setup) + member_words(job.members);
 }
 

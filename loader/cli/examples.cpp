@@ -61,6 +61,7 @@ const Examples &queues() {
         {"olaf job reset", {{"olaf job reset eth0 7", "its members agree anew where to begin"}}},
         {"olaf job halt", {{"olaf job halt eth0 7", "contributions are refused until resume"}}},
         {"olaf job resume", {{"olaf job resume eth0 7", "the rounds go on"}}},
+        {"olaf job leave", {{"olaf job leave eth0 7 3", "rank 3 is gone; the others go on"}}},
         {"olaf job restore", {{"olaf job restore eth0", "those of its file that aren't set"}}},
         {"olaf job flush", {{"olaf job flush eth0 7", "results without those that are missing"}}},
         {"olaf doctor",

@@ -67,6 +67,19 @@ void add_neighbours(CLI::App &set, JobOptions &options) {
     parent->needs(rank);
     rank->needs(parent);
     set.add_option_function<std::vector<std::string>>(
+           "--absent",
+           [&options](const std::vector<std::string> &texts) {
+               for (const auto &text : texts) {
+                   const auto rank = count_parser(0, OLAF_RANKS - 1)(text);
+                   if (!rank)
+                       throw CLI::ValidationError("--absent", rank.error().message());
+                   options.absent.push_back(*rank);
+               }
+           },
+           "a rank that isn't waited for until it joins; repeatable [none]")
+        ->type_name("RANK")
+        ->allow_extra_args(false);
+    set.add_option_function<std::vector<std::string>>(
            "--member",
            [&options](const std::vector<std::string> &texts) {
                for (const auto &text : texts) {
@@ -103,6 +116,12 @@ void add_job(CLI::App &root, JobOptions &options) {
                                 "void, and they send it again");
     add("halt", Action::halt, "Refuse contributions until resume");
     add("resume", Action::resume, "Take contributions again");
+    auto &leave = *app.add_subcommand("leave", "Wait no longer for a member that is gone, from now "
+                                               "on; it may join again");
+    job_argument(leave, options);
+    parsed(leave, "rank", options.rank, count_parser(0, OLAF_RANKS - 1), "its rank", "RANK")
+        ->required();
+    leave.callback([&options] { options.action = Action::leave; });
     auto &restore = *app.add_subcommand("restore", "Set the jobs that /etc/olaf/DEV.conf has, as "
                                                    "attach --save wrote them");
     device_argument(restore, options.device);

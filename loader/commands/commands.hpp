@@ -117,7 +117,7 @@ Result<ClusterListing> list_clusters(const ClusterOptions &options);
 
 /// `olaf job`: jobs, whose members sum in rounds.
 struct JobOptions {
-    enum class Action { set, remove, list, reset, halt, resume, flush, restore };
+    enum class Action { set, remove, list, reset, halt, resume, flush, leave, restore };
     Action action = Action::list;
     std::string device;
     std::optional<std::uint32_t> job; ///< nothing: all, for list
@@ -130,7 +130,8 @@ struct JobOptions {
     bool checksum = true;
     std::optional<std::uint32_t> max_count; ///< nothing: as many as complete a chunk
     std::optional<Endpoint> parent;         ///< nothing: this node is the root
-    std::optional<std::uint32_t> rank;      ///< at the parent
+    std::optional<std::uint32_t> rank;      ///< at the parent; leave: whose
+    std::vector<std::uint32_t> absent;      ///< ranks that are no members yet
     std::vector<WorkerAddress> members;     ///< to bind to their addresses
     std::uint64_t deadline_ns = 0;          ///< 0: none
 };

@@ -45,6 +45,7 @@ struct Jobs {
         olaf_job_order asked{};
         asked.action = action;
         asked.index = index;
+        asked.rank = options.rank.value_or(0);
         return give_order(desk(), asked, what, name_of(options));
     }
 };
@@ -184,6 +185,8 @@ Result<olaf_job_order> plan_set(const Jobs &jobs, const JobOptions &options) {
     order.index = *index;
     order.generation = *generation;
     order.setup = *setup;
+    for (const auto rank : options.absent)
+        order.absent.word[rank / 64] |= std::uint64_t{1} << (rank % 64);
     return order;
 }
 
@@ -224,6 +227,8 @@ Order order_of(Action action) {
         return {OLAF_JOB_HALT, "halt job"};
     case Action::resume:
         return {OLAF_JOB_RESUME, "resume job"};
+    case Action::leave:
+        return {OLAF_JOB_LEAVE, "take a member out of job"};
     default:
         return {OLAF_JOB_FLUSH, "flush job"};
     }
@@ -261,6 +266,9 @@ Result<void> change_job(const JobOptions &options) {
     const auto *job = jobs->find(*options.job);
     if (job == nullptr)
         return std::unexpected(no_such_job(*jobs, options));
+    if (options.action == Action::leave && *options.rank >= job->job.setup.children)
+        return fail("take a member out of job", name_of(options), 0, "olaf job list shows them",
+                    fmt::format("ranks are 0 ... {}", job->job.setup.children - 1));
     const auto [action, what] = order_of(options.action);
     return jobs->order(action, job->index, what, options);
 }

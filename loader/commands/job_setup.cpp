@@ -52,6 +52,10 @@ Result<void> check_members(const JobOptions &options) {
         if (member.worker >= options.children)
             return fail("bind rank", std::to_string(member.worker), 0, "give more --children",
                         fmt::format("ranks are 0 ... {}", options.children - 1));
+    for (const auto rank : options.absent)
+        if (rank >= options.children)
+            return fail("leave out rank", std::to_string(rank), 0, "give more --children",
+                        fmt::format("ranks are 0 ... {}", options.children - 1));
     return {};
 }
 

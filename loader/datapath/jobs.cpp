@@ -126,12 +126,32 @@ Result<void> zero_counters(int counters_fd, std::uint32_t index) {
     return {};
 }
 
+namespace {
+
+bool has_rank(const olaf_ranks &ranks, std::uint32_t rank) {
+    return (ranks.word[rank / 64] >> (rank % 64) & 1) != 0;
+}
+
+const olaf_ranks &absent_now(const olaf_job &job) {
+    return job.membership.absent[job.membership.joining >> 32 & 1];
+}
+
+} // namespace
+
+std::vector<std::uint32_t> JobReading::absent() const {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t rank = 0; rank < job.setup.children && rank < OLAF_RANKS; rank++)
+        if (has_rank(absent_now(job), rank))
+            ranks.push_back(rank);
+    return ranks;
+}
+
 std::vector<std::uint32_t> JobReading::waiting_for() const {
     std::vector<std::uint32_t> ranks;
     if (job.state != OLAF_JOB_SYNCING)
         return ranks;
     for (std::uint32_t rank = 0; rank < job.setup.children && rank < OLAF_RANKS; rank++)
-        if ((job.asked.word[rank / 64] >> (rank % 64) & 1) == 0)
+        if (!has_rank(job.asked, rank) && !has_rank(absent_now(job), rank))
             ranks.push_back(rank);
     return ranks;
 }

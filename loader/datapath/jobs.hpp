@@ -58,6 +58,8 @@ struct JobReading {
     std::uint64_t owed = 0;           ///< results that members haven't got yet
 
     [[nodiscard]] std::uint32_t id() const { return job.setup.id; }
+    /// Children that are no members.
+    [[nodiscard]] std::vector<std::uint32_t> absent() const;
     /// While members agree where to begin: those that haven't asked.
     [[nodiscard]] std::vector<std::uint32_t> waiting_for() const;
 };

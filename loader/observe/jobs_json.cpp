@@ -35,6 +35,7 @@ Json job_json(const JobReading &job, std::uint64_t now_ns) {
                 {"state", job_state(job)},
                 {"waiting_for", job.waiting_for()},
                 {"children", setup.children},
+                {"absent", job.absent()},
                 {"threshold", setup.threshold},
                 {"any", (setup.flags & OLAF_JOB_ANY) != 0},
                 {"max_count", setup.max_count},

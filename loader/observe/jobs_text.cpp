@@ -22,6 +22,8 @@ std::string setup_text(const JobReading &job) {
     auto text = fmt::format("{}, {} of {} {}", job_state(job),
                             setup.parent_family == 0 ? "root" : "node", setup.children,
                             setup.children == 1 ? "child" : "children");
+    if (const auto absent = job.absent(); !absent.empty())
+        text += " without rank" + std::string(absent.size() == 1 ? " " : "s ") + ranks_text(absent);
     if (any || setup.threshold != setup.children)
         text += fmt::format(", {}{} complete a chunk", any ? "any " : "", setup.threshold);
     if (setup.deadline_ns != 0)

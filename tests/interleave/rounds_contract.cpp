@@ -112,6 +112,7 @@ void RoundsContract::learn_parts() {
           &job->lock);
     label(&job->stamp, sizeof(job->stamp), of_job, &job->lock);
     label(&job->asked, sizeof(job->asked), of_job, &job->lock);
+    label(&job->membership, sizeof(job->membership), of_job, &job->lock);
     label(&job->line.head, sizeof(job->line.head), head, &job->line.lock);
     label(&job->line.tail, sizeof(job->line.tail), tail, &job->line.lock);
 }

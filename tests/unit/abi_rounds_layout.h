@@ -48,10 +48,25 @@
 	ABI_FIELD(olaf_job, turnaround_ns) \
 	ABI_FIELD(olaf_job, asked) \
 	ABI_FIELD(olaf_job, line) \
+	ABI_FIELD(olaf_job, membership) \
+	ABI_SIZE(olaf_membership) \
+	ABI_FIELD(olaf_membership, joining) \
+	ABI_FIELD(olaf_membership, newest_round) \
+	ABI_FIELD(olaf_membership, unsettled) \
+	ABI_FIELD(olaf_membership, since) \
+	ABI_FIELD(olaf_membership, flags) \
+	ABI_FIELD(olaf_membership, away) \
+	ABI_FIELD(olaf_membership, pad) \
+	ABI_FIELD(olaf_membership, sealed_ns) \
+	ABI_FIELD(olaf_membership, judged_ns) \
+	ABI_FIELD(olaf_membership, absent) \
 	ABI_SIZE(olaf_child) \
 	ABI_FIELD(olaf_child, member) \
 	ABI_FIELD(olaf_child, stamp) \
 	ABI_FIELD(olaf_child, newest_ns) \
+	ABI_FIELD(olaf_child, joined_ns) \
+	ABI_FIELD(olaf_child, waited_ns) \
+	ABI_FIELD(olaf_child, first_round) \
 	ABI_FIELD(olaf_child, pad) \
 	ABI_SIZE(olaf_round_buffer) \
 	ABI_FIELD(olaf_round_buffer, state) \
@@ -92,6 +107,8 @@
 	ABI_FIELD(olaf_job_counters, up_sent) \
 	ABI_FIELD(olaf_job_counters, up_again) \
 	ABI_FIELD(olaf_job_counters, syncs) \
+	ABI_FIELD(olaf_job_counters, controls) \
+	ABI_FIELD(olaf_job_counters, silent) \
 	ABI_SIZE(olaf_round_order) \
 	ABI_FIELD(olaf_round_order, eth_proto_be) \
 	ABI_FIELD(olaf_round_order, secret) \
@@ -108,6 +125,7 @@
 	ABI_FIELD(olaf_job_order, port_be) \
 	ABI_FIELD(olaf_job_order, pad) \
 	ABI_FIELD(olaf_job_order, setup) \
+	ABI_FIELD(olaf_job_order, absent) \
 	ABI_SIZE(olaf_job_desk) \
 	ABI_FIELD(olaf_job_desk, order) \
 	ABI_FIELD(olaf_job_desk, answer) \

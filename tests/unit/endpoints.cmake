@@ -31,6 +31,7 @@ add_executable(
   collective_leave_test.cpp
   collective_test.cpp
   round_child_test.cpp
+  round_child_members_test.cpp
   round_child_timeout_test.cpp
   round_message_test.cpp
   round_weights_test.cpp

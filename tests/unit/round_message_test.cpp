@@ -132,10 +132,12 @@ TEST(RoundMessage, MalformedOnesAreRejectedForTheirReason) {
 
     auto sync = bytes_of(kSync);
     EXPECT_TRUE(olaf::decode_sync(sync));
-    sync[23] = std::byte{1}; // JOIN
+    sync[23] = std::byte{OLAF_CONTROL_LEAVE};
+    EXPECT_EQ(olaf::decode_sync(sync)->action, OLAF_CONTROL_LEAVE);
+    sync[23] = std::byte{OLAF_CONTROL_SETH}; // no endpoint sends it
     EXPECT_EQ(olaf::decode_sync(sync).error(), Reject::wrong_type);
     sync = bytes_of(kSync);
-    sync[45] = std::byte{3}; // no such status
+    sync[45] = std::byte{4}; // of orders that no endpoint sends
     EXPECT_EQ(olaf::decode_sync(sync).error(), Reject::wrong_count);
     sync = bytes_of(kSync);
     sync[46] = std::byte{18}; // p

@@ -100,6 +100,17 @@ class Collective {
     /// news, and says who is missing. Vectors under way are given up.
     [[nodiscard]] Result<void> join();
 
+    /// Instead of join(): joins workers that are summing already, under a rank that is free
+    /// (`olaf job set --absent`, or its member has left), or in place of a member that is lost.
+    /// Returns the round of the next vector, which is how many the others have summed before it; they
+    /// may have begun later ones by then. Fails after options.timeout without an answer.
+    [[nodiscard]] Result<std::uint32_t> join_running();
+    /// Leaves while the others go on: from the next vector on they sum without this worker. Waits
+    /// for vectors under way first, then until nobody can need what it contributed, even if a node
+    /// is restarted. False if that isn't known after `timeout`, because the others have paused;
+    /// nothing waits for this worker even so. After it, only join_running() is possible.
+    [[nodiscard]] Result<bool> depart(std::chrono::nanoseconds timeout);
+
     /// Waits until no other worker can need this one, even if a node is restarted: until all
     /// workers have all their sums, and have called leave(), too. Waits for vectors under way
     /// first. False if that can't be known, because a threshold or deadline left somebody out of

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The last member that asks starts a job that was removed meanwhile.
-set(file bpf/rounds/agree.bpf.h)
+set(file bpf/rounds/membership.bpf.h)
 set(programs rounds)
 set(scenario ARemovalMeetsTheLastThatAsks)
 set(from [==[

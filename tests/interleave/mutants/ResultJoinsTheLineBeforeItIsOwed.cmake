@@ -7,7 +7,7 @@ set(from [==[
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_ranks_below(job->setup.children, i);
+			olaf_members_word(job, set, i);
 	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
 ]==])
 set(to [==[
@@ -15,5 +15,5 @@ set(to [==[
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_ranks_below(job->setup.children, i);
+			olaf_members_word(job, set, i);
 ]==])

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Who is a member in a round (docs/rounds.md, "Members").
+ *
+ * `membership` of a job is written under the job's lock, and read under a slot's. Whoever opens the
+ * first chunk of a round says so under the job's lock, before it looks who is in that round; who joins
+ * does so from the round behind the newest. So all chunks of a round have the same joiners.
+ */
+#ifndef OLAF_ROUND_MEMBERSHIP_BPF_H
+#define OLAF_ROUND_MEMBERSHIP_BPF_H
+
+#include "bpf/lock.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
+#include "bpf/rounds/ranks.bpf.h"
+
+/* Takes the job's lock. Returns 0 if it can't be had, or the job was removed meanwhile. */
+static __always_inline int olaf_job_lock(struct olaf_job *job)
+{
+	if (!olaf_lock(&job->lock))
+		return 0;
+	if (job->state != OLAF_JOB_NONE)
+		return 1;
+	olaf_unlock(&job->lock);
+	return 0;
+}
+
+/* Which of the two sets holds for the round. One read: number and round belong together. */
+static __always_inline __u32 olaf_membership_of(const struct olaf_job *job, __u32 round)
+{
+	__u64 joining = *(volatile __u64 *)&job->membership.joining;
+
+	return ((__u32)(joining >> 32) - (olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
+}
+
+/* The set that holds for new rounds. */
+static __always_inline __u32 olaf_membership_now(const struct olaf_job *job)
+{
+	return (__u32)(*(volatile __u64 *)&job->membership.joining >> 32) & 1;
+}
+
+/* Is the rank out of the round? Nearly always nobody ever was. */
+static __always_inline int olaf_is_absent(const struct olaf_job *job, __u32 round, __u32 rank)
+{
+	return *(volatile __u32 *)&job->membership.away &&
+	       olaf_ranks_has(&job->membership.absent[olaf_membership_of(job, round)], rank);
+}
+
+/* The members of word `i` in a set. */
+static __always_inline __u64 olaf_members_word(const struct olaf_job *job, __u32 set, __u32 i)
+{
+	return olaf_ranks_below(job->setup.children, i) &
+	       ~*(volatile __u64 *)&job->membership.absent[set & 1].word[i];
+}
+
+/*
+ * Has the rank joined so lately that it holds no results yet? The others tell by what they contribute
+ * which chunks are over, for they hold the results before. It can't, so it opens none.
+ */
+static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 rank)
+{
+	const struct olaf_membership *membership = &job->membership;
+
+	return *(volatile __u32 *)&membership->away &&
+	       *(volatile __u32 *)&membership->unsettled &&
+	       olaf_ranks_has(&membership->absent[!olaf_membership_now(job)], rank);
+}
+
+/* Does the buffer lack a member of its round? */
+static __always_inline int olaf_round_lacks(const struct olaf_job *job,
+					    const struct olaf_round_buffer *buffer)
+{
+	__u32 set = olaf_membership_of(job, buffer->round), i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		if (olaf_members_word(job, set, i) & ~buffer->in.word[i])
+			return 1;
+	}
+	return 0;
+}
+
+/* So many chunks must be opened again until nobody needs what was before. Under the job's lock. */
+static __always_inline void olaf_membership_unsettle(struct olaf_job *job, __u32 flags)
+{
+	*(volatile __u32 *)&job->membership.unsettled = job->setup.slots;
+	*(volatile __u32 *)&job->membership.flags |= flags;
+}
+
+/*
+ * All begin anew, so what was opened since a change is opened again. If somebody has left, rounds that
+ * have its part may be summed again without it: others who hold them must be able to tell. Under the
+ * job's lock.
+ */
+static __always_inline void olaf_membership_stopped(struct olaf_job *job)
+{
+	if (!job->membership.unsettled)
+		return;
+	olaf_membership_unsettle(job, job->membership.flags & OLAF_MEMBERS_LEFT ?
+					      OLAF_MEMBERS_DOUBTFUL :
+					      0);
+}
+
+static __always_inline void olaf_absent_put(struct olaf_job *job, __u32 set, __u32 rank, int absent)
+{
+	__u64 *word = &job->membership.absent[set & 1].word[olaf_rank_word(rank)];
+	__u64 bit = 1ULL << (rank & 63);
+
+	*(volatile __u64 *)word = absent ? *word | bit : *word & ~bit;
+}
+
+/* Nothing waits for the rank any more. Rounds before `since` may have its part. */
+static __always_inline void olaf_member_leaves(struct olaf_job *job, __u32 rank, __u32 since,
+					       __u32 flags)
+{
+	struct olaf_membership *membership = &job->membership;
+
+	olaf_absent_put(job, 0, rank, 1);
+	olaf_absent_put(job, 1, rank, 1);
+	if (!membership->unsettled || olaf_is_before(membership->since, since))
+		membership->since = since;
+	*(volatile __u32 *)&membership->away = 1;
+	olaf_membership_unsettle(job, flags);
+}
+
+/* The first round that nobody has contributed to. */
+static __always_inline __u32 olaf_next_round(const struct olaf_job *job)
+{
+	return job->membership.newest_round + 1;
+}
+
+#endif /* OLAF_ROUND_MEMBERSHIP_BPF_H */

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Who is a member of a job: JOIN, LEAVE, and silence.
+#include "rounds_members_test.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+TEST_F(RoundsMembers, WhoIsAbsentIsntWaitedFor) {
+    without(2);
+    added(0, 0, 5);
+    added(1, 0, 5);
+    EXPECT_EQ(asked_again(0, 0, 5), result(0, {0, 1}, 0, 5)) << "complete, and not partial";
+    EXPECT_EQ(counters().partial, 0u);
+}
+
+TEST_F(RoundsMembers, AStrangersContributionIsAnsweredThatItIsNoMember) {
+    without(2);
+    added(0, 0, 5);
+    const auto answer = sent_to(2, offer(contribution(2, 0, 5)));
+    EXPECT_EQ(answer.type, OLAF_CONTROL);
+    EXPECT_EQ(answer.count, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(answer.exponent, OLAF_CONTROL_GONE);
+    EXPECT_EQ(answer.round, 5u);
+    EXPECT_EQ(slot(0).buffer[0].count, 1u) << "and nothing was added";
+    EXPECT_EQ(counters().stale, 1u);
+}
+
+TEST_F(RoundsMembers, WhoJoinsIsAMemberFromTheFirstRoundThatNobodyHasContributedTo) {
+    without(2);
+    added(0, 0, 5);
+    const auto answer = order(OLAF_CONTROL_JOIN, 2);
+    EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(answer.round, 6u);
+    EXPECT_EQ(answer.generation, job_generation);
+    added(1, 0, 5);
+    EXPECT_EQ(asked_again(0, 0, 5).count, 2u) << "the round that had begun goes on without it";
+    added(0, 0, 6);
+    added(1, 0, 6);
+    EXPECT_EQ(slot(0).buffer[1].state, OLAF_ROUND_OPEN) << "the next one waits for it";
+    EXPECT_EQ(added(2, 0, 6), 1u);
+    EXPECT_EQ(asked_again(2, 0, 6), result(2, {0, 1, 2}, 0, 6));
+    EXPECT_EQ(counters().partial, 0u);
+}
+
+TEST_F(RoundsMembers, AJoinWhoseAnswerWasLostNamesTheSameRoundAgain) {
+    without(2);
+    added(0, 0, 5);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).round, 6u);
+    added(1, 0, 5);
+    added(0, 0, 6);
+    const auto again = order(OLAF_CONTROL_JOIN, 2);
+    EXPECT_EQ(again.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(again.round, 6u);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2, 0, stamp - 1).exponent, OLAF_CONTROL_OLD);
+    EXPECT_EQ(counters().controls, 3u);
+}
+
+TEST_F(RoundsMembers, WhoHasJustJoinedOpensNoChunkThatOthersMayYetNeedTheRoomOf) {
+    without(2);
+    added(0, 0, 5);
+    order(OLAF_CONTROL_JOIN, 2);
+    EXPECT_EQ(added(2, 0, 6), 0u);
+    EXPECT_EQ(counters().ahead, 1u);
+    added(0, 0, 6);
+    EXPECT_EQ(added(2, 0, 6), 1u) << "to what another has opened it adds";
+    for (std::uint32_t chunk = 1; chunk < setup.slots; chunk++)
+        added(0, chunk, 6);
+    EXPECT_EQ(job().membership.unsettled, 0u);
+    added(1, 0, 6);
+    EXPECT_EQ(added(2, 4, 6), 1u) << "once the others have opened P chunks, it may as well";
+}
+
+TEST_F(RoundsMembers, ASecondOneJoinsWithTheFirstOrWaits) {
+    auto value = job();
+    value.membership.away = 1;
+    value.membership.absent[0].word[0] = value.membership.absent[1].word[0] = 0b110;
+    set_job(value);
+    added(0, 0, 5);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 1).round, 6u);
+    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 1, 6).exponent, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 1, 0, stamp + 1).exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).round, 6u) << "the round hasn't begun";
+    added(0, 0, 6);
+    order(OLAF_CONTROL_LEAVE, 2, 6);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2, 0, stamp + 1).exponent, OLAF_CONTROL_WAIT)
+        << "two memberships are under way";
+}
+
+TEST_F(RoundsMembers, NothingWaitsForWhoHasLeft) {
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+        added(rank, 0, 5);
+    added(0, 1, 6);
+    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_WAIT)
+        << "somebody may yet need round 5 again";
+    added(1, 1, 6);
+    const auto sum = asked_again(0, 1, 6);
+    EXPECT_EQ(sum, result(0, {0, 1}, 1, 6)) << "not partial: nobody has it with the third";
+    added(0, 2, 6);
+    added(0, 3, 6);
+    added(0, 4, 6);
+    added(0, 5, 6);
+    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_DONE);
+}
+
+TEST_F(RoundsMembers, AChunkThatWaitedOnlyForWhoLeftIsCompletedByTheNextRepetition) {
+    added(0, 0, 5);
+    added(1, 0, 5);
+    order(OLAF_CONTROL_LEAVE, 2, 5);
+    EXPECT_EQ(asked_again(0, 0, 5), result(0, {0, 1}, 0, 5));
+}
+
+TEST_F(RoundsMembers, TheLastOneMayGoAtOnce) {
+    order(OLAF_CONTROL_LEAVE, 0, 5);
+    order(OLAF_CONTROL_LEAVE, 1, 5);
+    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 5).exponent, OLAF_CONTROL_DONE);
+}
+
+TEST_F(RoundsMembers, WhatIsSummedAnewWithoutWhoHasLeftIsPartial) {
+    order(OLAF_CONTROL_LEAVE, 2, 6);
+    order(OLAF_CONTROL_RESET, 0);
+    EXPECT_EQ(job().generation, job_generation + 1);
+    auto value = job();
+    value.state = OLAF_JOB_RUNNING;
+    value.generation = job_generation;
+    set_job(value);
+    added(0, 0, 5);
+    added(1, 0, 5);
+    EXPECT_EQ(asked_again(0, 0, 5).flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
+    settle(6);
+    added(0, 0, 7);
+    added(1, 0, 7);
+    EXPECT_EQ(asked_again(0, 0, 7).flags & OLAF_FLAG_PARTIAL, 0);
+}
+
+TEST_F(RoundsMembers, AMemberThatJoinsAnewHasLostItsPartOfWhatIsOpen) {
+    added(0, 0, 5);
+    added(1, 0, 5);
+    const auto answer = order(OLAF_CONTROL_JOIN, 2);
+    EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(answer.round, 6u);
+    offer(contribution(0, 0, 5));
+    const auto sum = asked_again(0, 0, 5);
+    EXPECT_EQ(sum.count, 2u);
+    EXPECT_EQ(sum.flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL) << "other chunks may have its part";
+}
+
+TEST_F(RoundsMembers, WhoIsNoMemberIsntAskedWhereToBegin) {
+    without(2);
+    order(OLAF_CONTROL_RESET, 0);
+    const auto sync = [&](std::uint32_t rank) {
+        return sent_to(rank, offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 5,
+                                    .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunks = 0,
+                                    .generation = job_generation, .pool = 2}));
+    };
+    EXPECT_EQ(sync(2).exponent, OLAF_CONTROL_GONE);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).exponent, OLAF_CONTROL_WAIT) << "while they agree";
+    offer({.type = OLAF_CONTROL, .flags = 0, .rank = 0, .count = OLAF_CONTROL_SYNC,
+           .generated_ns = stamp, .chunks = 0, .generation = job_generation, .pool = 2});
+    EXPECT_EQ(sync(1).exponent, OLAF_CONTROL_DONE);
+}
+
+TEST_F(RoundsMembers, WhoIsSilentForLongIsNoMemberAnyMore) {
+    order(OLAF_CONTROL_SETH, 0, 0, stamp, 2);
+    const auto without_third = [&](std::uint32_t round) {
+        added(0, 0, round);
+        added(1, 0, round);
+    };
+    without_third(5);
+    EXPECT_EQ(counters().silent, 0u) << "chunks have only begun to go without it";
+    auto silent = child(2);
+    ASSERT_NE(silent.waited_ns, 0u);
+    silent.waited_ns = 1; // for longer than the member timeout
+    set_child(2, silent);
+    auto value = job();
+    value.membership.judged_ns = 0;
+    set_job(value);
+    without_third(6);
+    EXPECT_EQ(counters().silent, 1u);
+    EXPECT_EQ(asked_again(0, 0, 6).flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
+    EXPECT_EQ(sent_to(2, offer(contribution(2, 0, 7))).exponent, OLAF_CONTROL_GONE);
+    settle(7);
+    without_third(8);
+    EXPECT_EQ(asked_again(0, 0, 8).flags & OLAF_FLAG_PARTIAL, 0) << "two are all there are";
+}
+
+TEST_F(RoundsMembers, WhoIsHeardIsNotSilentHoweverLate) {
+    order(OLAF_CONTROL_SETH, 0, 0, stamp, 2);
+    for (std::uint32_t round = 5; round < 9; round++)
+        for (const std::uint32_t rank : {0u, 1u, 2u})
+            offer(contribution(rank, 0, round));
+    EXPECT_EQ(counters().silent, 0u);
+    EXPECT_EQ(job().membership.away, 0u);
+}
+
+} // namespace
