@@ -69,11 +69,11 @@ TEST_F(CardProcessTest, CompletesChecksumsThatWereLeftToTheDevice) {
 }
 
 TEST_F(CardProcessTest, FoldsWhatWaitsAndKeepsOrderAndPace) {
-    constexpr std::uint64_t rate = 100'000;
+    constexpr std::uint64_t rate = 20'000;
     ASSERT_TRUE(card.turn_on(rate));
     const UdpSocket from(bed.worker, Testbed::worker_peer(4));
     const UdpSocket to(bed.host, Testbed::server_peer(4));
-    occupy(bed, from, to); // 1 KiB more: 90 ms
+    occupy(bed, from, to);
     for (const std::uint32_t cluster : {4u, 2u, 3u})
         from.send(Update{.cluster = cluster, .worker = 1, .lanes = {1}}, bed.target(4));
     for (const std::uint32_t cluster : {3u, 4u})
@@ -88,11 +88,13 @@ TEST_F(CardProcessTest, FoldsWhatWaitsAndKeepsOrderAndPace) {
     }
     const auto bits = 8 * bed.path().carrying(Update{.lanes = {1}}).size();
     const auto serialisation = static_cast<std::int64_t>(bits * 1'000'000'000 / rate);
-    // Two were on the link between the first and the last. A frame that was late to be stamped is forgiven.
-    EXPECT_GE(times[2] - times[0], 2 * serialisation - 5'000'000);
+    // Two were on the link between the first and the last. The first may have used saved credit, and a
+    // frame that was late to be stamped is forgiven.
+    EXPECT_GE(times[2] - times[0], serialisation - 15'000'000);
     EXPECT_EQ(card.counter(OLAF_CARD_received), 7u);
     EXPECT_EQ(card.counter(OLAF_CARD_aggregated), 2u);
-    EXPECT_EQ(card.counter(OLAF_CARD_departed_drain), 3u);
+    EXPECT_EQ(card.counter(OLAF_CARD_passed_through), 1u);
+    EXPECT_EQ(card.counter(OLAF_CARD_departed_drain), 4u);
     const auto slot = OLAF_REGISTER_SLOT_COUNTER + OLAF_REGISTER_STRIDE_SLOT_COUNTER * 4u;
     EXPECT_EQ(card.read64(slot + 8 * OLAF_CARD_SLOT_aggregated), 1u);
     EXPECT_EQ(card.read(OLAF_REGISTER_STATUS), 1u | 2u | 8u) << "ready, queueing, empty";
@@ -122,7 +124,7 @@ TEST_F(CardProcessTest, ARuleOfWhichOneWordChangesTakesEffectAtTheFence) {
     const auto at = OLAF_REGISTER_RULE + OLAF_REGISTER_STRIDE_RULE * 6u;
     EXPECT_EQ(card.read(at + 4), std::uint32_t{OLAF_DEFAULT_MAX_COUNT});
     card.write(at, OLAF_POLICY_FIFO);
-    ASSERT_TRUE(card.turn_on(20'000));
+    ASSERT_TRUE(card.turn_on(100'000));
     const UdpSocket from(bed.worker, Testbed::worker_peer(4));
     const UdpSocket to(bed.host, Testbed::server_peer(4));
     occupy(bed, from, to);
@@ -146,8 +148,10 @@ TEST_F(CardProcessTest, RefusesACommitBeyondItsCapabilitiesAndStaysAsItWas) {
 TEST_F(CardProcessTest, ReadsAsAllOnesOnceItHasEndedAndComesBackAsAfterAReset) {
     ASSERT_TRUE(card.turn_on(1'000'000));
     EXPECT_EQ(card.end(SIGTERM).status, 0);
+    std::size_t others = 0;
     for (std::uint32_t at = 0; at < OLAF_CARD_WINDOW; at += 4)
-        ASSERT_EQ(card.read(at), UINT32_MAX) << at;
+        others += card.read(at) != UINT32_MAX;
+    EXPECT_EQ(others, 0u);
     card.start();
     EXPECT_EQ(card.read(OLAF_REGISTER_MAGIC), std::uint32_t{OLAF_CARD_MAGIC});
     EXPECT_EQ(card.read(OLAF_REGISTER_STATUS), 1u | 8u) << "ready, off, empty";
