@@ -69,7 +69,7 @@ TEST_F(CardProcessTest, CompletesChecksumsThatWereLeftToTheDevice) {
 }
 
 TEST_F(CardProcessTest, FoldsWhatWaitsAndKeepsOrderAndPace) {
-    constexpr std::uint64_t rate = 20'000;
+    constexpr std::uint64_t rate = 130'000;
     ASSERT_TRUE(card.turn_on(rate));
     const UdpSocket from(bed.worker, Testbed::worker_peer(4));
     const UdpSocket to(bed.host, Testbed::server_peer(4));
@@ -90,7 +90,7 @@ TEST_F(CardProcessTest, FoldsWhatWaitsAndKeepsOrderAndPace) {
     const auto serialisation = static_cast<std::int64_t>(bits * 1'000'000'000 / rate);
     // Two were on the link between the first and the last. The first may have used saved credit, and a
     // frame that was late to be stamped is forgiven.
-    EXPECT_GE(times[2] - times[0], serialisation - 15'000'000);
+    EXPECT_GE(times[2] - times[0], serialisation - 5'000'000);
     EXPECT_EQ(card.counter(OLAF_CARD_received), 7u);
     EXPECT_EQ(card.counter(OLAF_CARD_aggregated), 2u);
     EXPECT_EQ(card.counter(OLAF_CARD_passed_through), 1u);
@@ -124,7 +124,7 @@ TEST_F(CardProcessTest, ARuleOfWhichOneWordChangesTakesEffectAtTheFence) {
     const auto at = OLAF_REGISTER_RULE + OLAF_REGISTER_STRIDE_RULE * 6u;
     EXPECT_EQ(card.read(at + 4), std::uint32_t{OLAF_DEFAULT_MAX_COUNT});
     card.write(at, OLAF_POLICY_FIFO);
-    ASSERT_TRUE(card.turn_on(100'000));
+    ASSERT_TRUE(card.turn_on(130'000));
     const UdpSocket from(bed.worker, Testbed::worker_peer(4));
     const UdpSocket to(bed.host, Testbed::server_peer(4));
     occupy(bed, from, to);
