@@ -77,7 +77,7 @@ Port::Port(std::string device) : device_(std::move(device)), buffer_(longest_fra
     if (fd_ < 0)
         fail("can't open a packet socket (it takes root) on", device_);
     keep_apart(fd_, device_);
-    const int on = 1, bytes = 16 << 20;
+    const int on = 1, bytes = 64 << 20; // frames wait there, for the model is slow
     packet_mreq all{};
     all.mr_ifindex = address.sll_ifindex;
     all.mr_type = PACKET_MR_PROMISC;

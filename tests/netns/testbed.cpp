@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "testbed.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <tuple>
@@ -81,12 +82,13 @@ void Testbed::wire() {
 /// The devices on both sides of the card, which cuts nothing: TCP has to.
 void Testbed::wire_card(const std::string &in_mac) {
     const auto &between = card.emplace().netns();
-    const Words words = {{"mtu", std::to_string(wiring.mtu)}, {"worker_mac", text(worker_mac)},
-                         {"in_mac", in_mac},                  {"w", CardProcess::worker_side},
-                         {"s", CardProcess::server_side},     {"worker", worker.name()},
-                         {"host", host.name()}};
+    const Words words = {
+        {"mtu", std::to_string(wiring.mtu)}, {"worker_mac", text(worker_mac)},
+        {"in_mac", in_mac},                  {"w", CardProcess::worker_side},
+        {"s", CardProcess::server_side},     {"worker", worker.name()},
+        {"host", host.name()},               {"queues", std::to_string(wiring.queues)}};
     between.ip(fill("link add name @w@ mtu @mtu@ type veth peer name eth0 address @worker_mac@ "
-                    "mtu @mtu@ gso_max_segs 1 netns @worker@\n"
+                    "mtu @mtu@ gso_max_segs 1 numtxqueues @queues@ numrxqueues @queues@ netns @worker@\n"
                     "link add name @s@ mtu @mtu@ type veth peer name in address @in_mac@ "
                     "mtu @mtu@ gso_max_segs 1 netns @host@\n"
                     "link set @w@ up\n"
@@ -186,6 +188,10 @@ void Testbed::address_routed() const {
                      "route add default via 10.0.1.254\n"
                      "route add ::/0 via fd00:0:0:1::fe\n",
                      words));
+}
+
+std::uint32_t Testbed::places(std::uint32_t wanted) const {
+    return card ? std::min(wanted, card->read(OLAF_REGISTER_PLACES)) : wanted;
 }
 
 std::vector<std::string> Testbed::delivery() const {

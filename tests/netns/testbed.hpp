@@ -42,7 +42,8 @@ inline constexpr Mac out_mac = {2, 0, 0, 0, 0, 0x02};
 
 struct Wiring {
     Way way = Way::local;
-    unsigned mtu = 1500;
+    /// In a card slow links are 125 kbit/s, which larger updates keep busy for as long.
+    unsigned mtu = place_under_test() == Place::card ? 9000 : 1500;
     unsigned out_mtu = 0; ///< of `out` and the server's device; 0: as the others'
     unsigned queues = 1;      ///< of the worker's device and of the host's `in`
     bool server_known = true; ///< the host has a permanent neighbour entry for the server
@@ -78,6 +79,10 @@ class Testbed {
     [[nodiscard]] bool upstream() const {
         return wiring.way == Way::upstream4 || wiring.way == Way::upstream6;
     }
+    /// What status says of where the queue is.
+    [[nodiscard]] const char *mode() const { return card ? "hw" : "native"; }
+    /// So many places, or as many as the card has.
+    [[nodiscard]] std::uint32_t places(std::uint32_t wanted) const;
     /// Whether the host acts as a router: one less to live for what it sends on.
     [[nodiscard]] bool routes() const {
         return wiring.way == Way::routed || wiring.way == Way::one_armed;

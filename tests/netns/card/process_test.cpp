@@ -23,7 +23,7 @@ class CardProcessTest : public testing::Test {
         }
     }
 
-    Testbed bed{{.place = Place::card}};
+    Testbed bed{{.mtu = 9000, .place = Place::card}};
     CardProcess &card = *bed.card;
     PacketSocket worker{bed.worker, "eth0"}, server{bed.host, "in"};
 };
