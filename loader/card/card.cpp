@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint32_t all_ones = 0xffffffff;
 constexpr std::size_t opennic_box = 0x100000; ///< of the 250 MHz clock, in BAR 2
-/// An order that a card doesn't follow for so long isn't followed at all. One in simulation is slow.
-constexpr std::chrono::seconds patience{5};
+/// Longer than the second after which a card that passes no fence is lost: hosts are busy.
+constexpr std::chrono::seconds patience{3};
 constexpr std::uint32_t ready = 1, admits = 2, refused = 4, nothing_waits = 8; ///< of STATUS
 
 std::unexpected<Error> lost(const std::string &path, const std::string &why) {
@@ -34,16 +34,16 @@ template <class Test> bool comes(const Test &test) {
     return true;
 }
 
-std::unexpected<Error> too_small(const Bar &bar, std::size_t least) {
+std::unexpected<Error> too_small(const Bar &bar) {
     return fail("use the card", bar.path(), 0, "name the file of another BAR: OpenNIC's is resource2",
                 fmt::format("the BAR is too small: it has {} bytes, and the registers take {}",
-                            bar.bytes(), least));
+                            bar.bytes(), OLAF_CARD_WINDOW));
 }
 
 /// Where in the file the queue's registers begin; nothing: nowhere.
 std::optional<std::size_t> find_start(const Bar &bar) {
     for (const std::size_t start : {opennic_box, std::size_t{0}})
-        if (bar.bytes() >= start + OLAF_REGISTER_RULE &&
+        if (bar.bytes() >= start + OLAF_CARD_WINDOW &&
             bar.read(start + OLAF_REGISTER_MAGIC) == OLAF_CARD_MAGIC)
             return start;
     return {};
@@ -59,8 +59,8 @@ Result<Card> Card::open(const std::string &path) {
     auto bar = Bar::map(path);
     if (!bar)
         return std::unexpected(bar.error());
-    if (bar->bytes() < OLAF_REGISTER_RULE)
-        return too_small(*bar, OLAF_REGISTER_RULE);
+    if (bar->bytes() < OLAF_CARD_WINDOW)
+        return too_small(*bar);
     const auto start = find_start(*bar);
     const auto magic = bar->read(OLAF_REGISTER_MAGIC);
     if (!start && magic == all_ones)
@@ -81,18 +81,16 @@ Result<Card> Card::open(const std::string &path) {
                           .lanes = card.get(OLAF_REGISTER_LANES),
                           .features = card.get(OLAF_REGISTER_FEATURES)};
     const auto &can = card.capabilities_;
-    const std::size_t rules_end =
-        OLAF_REGISTER_RULE + std::size_t{can.clusters} * OLAF_REGISTER_STRIDE_RULE;
-    const std::size_t least = OLAF_REGISTER_SLOT_COUNTER +
-                              std::size_t{can.slots} * OLAF_REGISTER_STRIDE_SLOT_COUNTER;
+    constexpr auto most_clusters =
+        (OLAF_REGISTER_SLOT_COUNTER - OLAF_REGISTER_RULE) / OLAF_REGISTER_STRIDE_RULE;
+    constexpr auto most_slots =
+        (OLAF_CARD_WINDOW - OLAF_REGISTER_SLOT_COUNTER) / OLAF_REGISTER_STRIDE_SLOT_COUNTER;
     if (can.places == 0 || can.clusters == 0 || can.slots == 0 || can.lanes == 0 ||
-        rules_end > OLAF_REGISTER_SLOT_COUNTER)
+        can.clusters > most_clusters || can.slots > most_slots)
         return fail("use the card", path, 0, "load its bitstream anew",
                     fmt::format("its capabilities make no sense: {} places, {} clusters, {} slots, "
                                 "{} lanes",
                                 can.places, can.clusters, can.slots, can.lanes));
-    if (card.bar_.bytes() < card.start_ + least)
-        return too_small(card.bar_, card.start_ + least);
     return card;
 }
 
@@ -114,7 +112,23 @@ Result<void> Card::check_there() const {
                                           : fmt::format("its magic has become {:#010x}", magic));
 }
 
+Result<void> Card::fence() const {
+    const auto number = get(OLAF_REGISTER_FENCED) + 1;
+    Bar::order();
+    put(OLAF_REGISTER_FENCE, number);
+    const bool passed = comes([&] {
+        return get(OLAF_REGISTER_FENCED) == number || get(OLAF_REGISTER_MAGIC) != OLAF_CARD_MAGIC;
+    });
+    if (auto there = check_there(); !there)
+        return there;
+    if (!passed)
+        return lost(path(), "it doesn't answer");
+    return {};
+}
+
 Result<std::uint32_t> Card::status() const {
+    if (auto done = fence(); !done)
+        return std::unexpected(done.error());
     const auto value = get(OLAF_REGISTER_STATUS);
     // In this order: a card that goes in between leaves ones in the first.
     if (auto there = check_there(); !there)
@@ -122,26 +136,26 @@ Result<std::uint32_t> Card::status() const {
     return value;
 }
 
-Result<bool> Card::queues() const {
+Result<bool> Card::status_bit(std::uint32_t bit) const {
+    const Bar::Turn turn(bar_);
     const auto value = status();
     if (!value)
         return std::unexpected(value.error());
-    return (*value & admits) != 0;
+    return (*value & bit) != 0;
+}
+
+Result<bool> Card::queues() const {
+    return status_bit(admits);
 }
 
 Result<bool> Card::empty() const {
-    const auto value = status();
-    if (!value)
-        return std::unexpected(value.error());
-    return (*value & nothing_waits) != 0;
+    return status_bit(nothing_waits);
 }
 
 Result<void> Card::commit() const {
-    Bar::order();
+    if (auto done = fence(); !done) // the configuration first
+        return done;
     put(OLAF_REGISTER_COMMIT, 1);
-    // Reading back lets the write arrive. COMMIT reads as 0 once it was taken.
-    if (!comes([&] { return get(OLAF_REGISTER_COMMIT) != 1; }))
-        return lost(path(), "it takes no commit");
     const auto now = status();
     if (!now)
         return std::unexpected(now.error());
@@ -201,20 +215,13 @@ Result<void> Card::set_rules(std::uint32_t first, std::uint32_t last, const olaf
         put(at + 12, static_cast<std::uint32_t>(
                          static_cast<std::uint64_t>(rule.reward_threshold) >> 32));
     }
-    return check_there(); // and lets the writes arrive
+    return fence();
 }
 
 Result<void> Card::take_snapshot() const {
-    const auto before = get(OLAF_REGISTER_SNAPSHOT);
-    // Any value makes a copy. One that the register doesn't have shows a simulated card that it was
-    // written.
-    put(OLAF_REGISTER_SNAPSHOT, ~before);
-    if (!comes([&] { return get(OLAF_REGISTER_SNAPSHOT) == before + 1; })) {
-        if (auto there = check_there(); !there)
-            return there;
-        return lost(path(), "it takes no snapshot of its counters");
-    }
-    return {};
+    Bar::order();
+    put(OLAF_REGISTER_SNAPSHOT, 1);
+    return fence();
 }
 
 void Card::read_counters(Snapshot &into) const {

@@ -63,10 +63,15 @@ class Card {
     void put(std::size_t at, std::uint32_t value) const { bar_.write(start_ + at, value); }
     [[nodiscard]] std::uint64_t get64(std::size_t at) const;
     void put64(std::size_t at, std::uint64_t value) const;
+    // The caller of these has the turn.
+    /// What was written has taken effect, and what is read is no older.
+    [[nodiscard]] Result<void> fence() const;
     [[nodiscard]] Result<std::uint32_t> status() const;
     [[nodiscard]] Result<void> commit() const;
     [[nodiscard]] Result<void> take_snapshot() const;
     void read_counters(Snapshot &into) const;
+
+    [[nodiscard]] Result<bool> status_bit(std::uint32_t bit) const;
     Bar bar_;
     std::size_t start_; ///< of the queue's registers in the file
     CardCapabilities capabilities_;

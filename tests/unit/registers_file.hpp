@@ -19,7 +19,7 @@ namespace olaf::test {
 
 class RegistersFile {
   public:
-    static constexpr std::size_t usual_bytes = 0x100000;
+    static constexpr std::size_t usual_bytes = OLAF_CARD_WINDOW;
 
     /// A card that is there, of 8 places, 128 clusters and slots, and 1152 lanes.
     explicit RegistersFile(std::size_t bytes = usual_bytes, std::size_t start = 0)
