@@ -77,7 +77,7 @@
 #define OLAF_REGISTER_TABLE_LIST(X) \
 	X(COUNTER, 0x400, 8, "64-bit counters, as of the last snapshot") \
 	X(RULE, 0x4000, 16, "a cluster's rule: policy, max_count, reward_threshold (64 bits). Writing the last word makes all four take effect at once. After a reset: olaf, 256, -1") \
-	X(SLOT_COUNTER, 0x40000, 128, "64-bit counters of slot cluster x max_segments + segment, live; the low word keeps the high one until it is read") \
+	X(SLOT_COUNTER, 0x40000, 128, "64-bit counters of slot cluster x max_segments + segment, as of the last snapshot or newer; the low word keeps the high one until it is read") \
 	/* end */
 
 /* Bits of FEATURES: X(NAME, there, meaning). `there`: in this RTL. */
