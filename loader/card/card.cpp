@@ -152,6 +152,16 @@ Result<bool> Card::empty() const {
     return status_bit(nothing_waits);
 }
 
+Result<std::uint32_t> Card::queue_length() const {
+    const Bar::Turn turn(bar_);
+    if (auto done = take_snapshot(); !done)
+        return std::unexpected(done.error());
+    const auto length = get(OLAF_REGISTER_QUEUE_LENGTH);
+    if (auto there = check_there(); !there)
+        return std::unexpected(there.error());
+    return length;
+}
+
 Result<void> Card::commit() const {
     if (auto done = fence(); !done) // the configuration first
         return done;
@@ -186,9 +196,9 @@ Result<void> Card::configure(const olaf_config &config, const std::optional<Card
     return commit();
 }
 
-Result<void> Card::stop_admission() {
+Result<void> Card::admit(bool yes) {
     const Bar::Turn turn(bar_);
-    put(OLAF_REGISTER_CONTROL, get(OLAF_REGISTER_CONTROL) & ~1U);
+    put(OLAF_REGISTER_CONTROL, (get(OLAF_REGISTER_CONTROL) & ~1U) | (yes ? 1U : 0U));
     return commit();
 }
 

@@ -44,11 +44,14 @@ class Card {
     [[nodiscard]] Result<bool> queues() const; ///< it takes updates in
     /// Nothing waits or is on its way out.
     [[nodiscard]] Result<bool> empty() const;
+    /// Messages that wait.
+    [[nodiscard]] Result<std::uint32_t> queue_length() const;
 
     /// All of it takes effect in one cycle. With `own` only updates for these addresses are taken.
     Result<void> configure(const olaf_config &config, const std::optional<CardOwn> &own);
-    /// From now on every frame passes; what waits leaves at its pace.
-    Result<void> stop_admission();
+    /// False: from now on every frame passes, and what waits leaves at its pace. True: as it was
+    /// configured.
+    Result<void> admit(bool yes);
 
     [[nodiscard]] Result<olaf_rule> rule(std::uint32_t cluster) const;
     /// One rule for clusters first ... last.

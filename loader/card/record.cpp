@@ -13,13 +13,12 @@
 namespace olaf {
 namespace {
 
-constexpr auto pin_name = "olaf_card";
 using Path = std::array<char, PATH_MAX>;
 
 } // namespace
 
 std::optional<std::string> card_of(const PinPlace &place) {
-    const Fd map(get_pin(place.path(pin_name), BPF_F_RDONLY));
+    const Fd map(get_pin(place.path(pin::card), BPF_F_RDONLY));
     constexpr std::uint32_t key = 0;
     Path path{};
     if (!map || bpf_map_lookup_elem(map.get(), &key, path.data()) != 0)
@@ -34,23 +33,23 @@ Result<void> remember_card(const PinPlace &place, const std::string &path) {
     if (path.size() >= PATH_MAX)
         return fail("remember the card", path, ENAMETOOLONG);
     const Fd map(
-        bpf_map_create(BPF_MAP_TYPE_ARRAY, pin_name, sizeof(std::uint32_t), PATH_MAX, 1, nullptr));
+        bpf_map_create(BPF_MAP_TYPE_ARRAY, pin::card, sizeof(std::uint32_t), PATH_MAX, 1, nullptr));
     if (!map)
-        return fail("create map", pin_name, errno);
+        return fail("create map", pin::card, errno);
     constexpr std::uint32_t key = 0;
     Path value{};
     path.copy(value.data(), value.size() - 1);
     if (bpf_map_update_elem(map.get(), &key, value.data(), BPF_ANY) != 0)
-        return fail("write map", pin_name, errno);
-    if (bpf_obj_pin(map.get(), place.path(pin_name).c_str()) != 0)
-        return fail("pin map", place.path(pin_name), errno,
+        return fail("write map", pin::card, errno);
+    if (bpf_obj_pin(map.get(), place.path(pin::card).c_str()) != 0)
+        return fail("pin map", place.path(pin::card), errno,
                     errno == EEXIST ? "olaf detach first: its queue is in another card" : "");
     return {};
 }
 
 Result<void> forget_card(const PinPlace &place) {
-    if (::unlink(place.path(pin_name).c_str()) != 0 && errno != ENOENT)
-        return fail("unlink", place.path(pin_name), errno);
+    if (::unlink(place.path(pin::card).c_str()) != 0 && errno != ENOENT)
+        return fail("unlink", place.path(pin::card), errno);
     return {};
 }
 

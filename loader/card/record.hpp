@@ -11,6 +11,10 @@
 
 namespace olaf {
 
+namespace pin {
+inline constexpr auto card = "olaf_card";
+} // namespace pin
+
 /// The file of its registers; nothing: the queue has no card.
 std::optional<std::string> card_of(const PinPlace &place);
 

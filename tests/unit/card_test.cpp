@@ -58,7 +58,7 @@ TEST(Card, ThatGoesWhileItIsUsedIsLostAndReadsAsNothing) {
     const auto there = card->check_there();
     const auto queues = card->queues(), empty = card->empty();
     const auto rule = card->rule(3);
-    const auto stopped = card->stop_admission();
+    const auto stopped = card->admit(false);
     ASSERT_FALSE(there);
     ASSERT_FALSE(queues);
     ASSERT_FALSE(empty);
