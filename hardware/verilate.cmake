@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The RTL, its package first: OLAF_RTL. olaf_verilate(NAME TOP FILE...) makes a library NAME of module TOP of such
-# files, with Verilator.
+# files, with Verilator. What begins with a dash among the files is an option of Verilator's.
 include_guard(DIRECTORY)
 
 find_program(OLAF_VERILATOR verilator DOC "makes C++ of the RTL")
@@ -13,6 +13,8 @@ function(olaf_verilate name top)
   execute_process(COMMAND ${OLAF_VERILATOR} --getenv VERILATOR_ROOT OUTPUT_VARIABLE root
                   OUTPUT_STRIP_TRAILING_WHITESPACE)
   set(dir ${CMAKE_CURRENT_BINARY_DIR}/${name})
+  set(files ${ARGN})
+  list(FILTER files EXCLUDE REGEX "^-")
   set(library ${dir}/V${top}__ALL.a)
   add_custom_command(
     OUTPUT ${library} ${dir}/V${top}.h
@@ -20,7 +22,7 @@ function(olaf_verilate name top)
             --x-assign unique --x-initial unique -O3 -MAKEFLAGS OPT_FAST=-O1 -MAKEFLAGS OPT_SLOW=-O0
             --top-module ${top} --Mdir ${dir} ${ARGN} > ${dir}.log 2>&1
             || (cat ${dir}.log && false)
-    DEPENDS ${ARGN}
+    DEPENDS ${files}
     COMMENT "Verilating ${top}")
   # Verilator's own code, which its makefiles build for programs only.
   add_library(${name}_base STATIC ${root}/include/verilated.cpp ${root}/include/verilated_threads.cpp)

@@ -2,8 +2,9 @@
 // The queue in OpenNIC's 250 MHz box: one physical function, one port. Workers are on the network, the server
 // on the host: what the port receives goes up through the queue, what the host sends goes down past it.
 //
-// Signals are named as the shell's box names them. tuser_size, _src and _dst are the queue's side band. The
-// shell's AXI4-Lite runs at axil_aclk (125 MHz); it crosses here, an access at a time.
+// Signals are named as the shell's box names them. tuser_size, _src and _dst are the queue's side band; _dst says
+// on the way out where a frame goes, since the shell drops what names no port. The shell's AXI4-Lite runs at
+// axil_aclk (125 MHz); it crosses here, an access at a time.
 module olaf_box_250mhz (
     input logic s_axil_awvalid,
     input logic [31:0] s_axil_awaddr,
@@ -58,24 +59,33 @@ module olaf_box_250mhz (
     input logic axil_aclk,
     input logic axis_aclk
 );
-  // ---- reset, in both clocks ----
-  logic [2:0] held;
-  logic rst;
-  always_ff @(posedge axis_aclk) held <= {held[1:0], !mod_rstn};
-  assign rst = held[2];
-  assign mod_rst_done = !rst;
+  // ---- reset, in both clocks: long, whatever the shell's pulse is, and once after configuration ----
+  logic [5:0] held = '0;       // cycles since mod_rstn was released, as far as they matter
+  logic [4:0] held_axil = '0;
+  logic rst, rst_axil;
+  always_ff @(posedge axis_aclk) begin
+    if (!mod_rstn) held <= '0;
+    else if (!held[5]) held <= held + 6'd1;
+  end
+  assign rst = !held[5];
+  // As long at half the clock.
+  always_ff @(posedge axil_aclk) begin
+    if (!mod_rstn) held_axil <= '0;
+    else if (!held_axil[4]) held_axil <= held_axil + 5'd1;
+  end
+  assign rst_axil = !held_axil[4];
+  assign mod_rst_done = !rst_axil;
 
   // ---- registers: one request crosses, and its answer comes back ----
   typedef enum logic [1:0] {IDLE, ASKED, ANSWERED} step_t;
   step_t step;
-  logic writes, asked, done, rst_axil;
-  logic [2:0] asked_there, done_here, held_axil;
+  logic writes, asked, done;
+  logic [2:0] asked_there, done_here;
   logic [19:0] address;
   logic [31:0] data, answer;
   logic awready, wready, bvalid, arready, rvalid;
   logic [31:0] rdata;
 
-  assign rst_axil = held_axil[2];
   assign s_axil_awready = step == IDLE && s_axil_awvalid && s_axil_wvalid;
   assign s_axil_wready = s_axil_awready;
   assign s_axil_arready = step == IDLE && !s_axil_awvalid && s_axil_arvalid;
@@ -86,7 +96,6 @@ module olaf_box_250mhz (
   assign s_axil_rresp = 2'b00;
 
   always_ff @(posedge axil_aclk) begin
-    held_axil <= {held_axil[1:0], !mod_rstn};
     done_here <= {done_here[1:0], done};
     if (rst_axil) begin
       step <= IDLE;
@@ -128,6 +137,11 @@ module olaf_box_250mhz (
     end
   end
 
+  // ---- where a frame goes: PCIe function 0 is bit 0, MAC port 0 is bit 6 ----
+  logic [15:0] up_dst, down_dst;  // as they came: zeros
+  assign m_axis_qdma_c2h_tuser_dst = 16'h0001;
+  assign m_axis_adap_tx_250mhz_tuser_dst = 16'h0040;
+
   // verilator lint_off PINCONNECTEMPTY
   olaf_queue queue (
       .clk(axis_aclk), .rst(rst),
@@ -139,7 +153,7 @@ module olaf_box_250mhz (
       .up_m_tvalid(m_axis_qdma_c2h_tvalid), .up_m_tready(m_axis_qdma_c2h_tready),
       .up_m_tdata(m_axis_qdma_c2h_tdata), .up_m_tkeep(m_axis_qdma_c2h_tkeep),
       .up_m_tlast(m_axis_qdma_c2h_tlast),
-      .up_m_tuser({m_axis_qdma_c2h_tuser_dst, m_axis_qdma_c2h_tuser_src, m_axis_qdma_c2h_tuser_size}),
+      .up_m_tuser({up_dst, m_axis_qdma_c2h_tuser_src, m_axis_qdma_c2h_tuser_size}),
       .down_s_tvalid(s_axis_qdma_h2c_tvalid), .down_s_tready(s_axis_qdma_h2c_tready),
       .down_s_tdata(s_axis_qdma_h2c_tdata), .down_s_tkeep(s_axis_qdma_h2c_tkeep),
       .down_s_tlast(s_axis_qdma_h2c_tlast),
@@ -147,7 +161,7 @@ module olaf_box_250mhz (
       .down_m_tvalid(m_axis_adap_tx_250mhz_tvalid), .down_m_tready(m_axis_adap_tx_250mhz_tready),
       .down_m_tdata(m_axis_adap_tx_250mhz_tdata), .down_m_tkeep(m_axis_adap_tx_250mhz_tkeep),
       .down_m_tlast(m_axis_adap_tx_250mhz_tlast),
-      .down_m_tuser({m_axis_adap_tx_250mhz_tuser_dst, m_axis_adap_tx_250mhz_tuser_src,
+      .down_m_tuser({down_dst, m_axis_adap_tx_250mhz_tuser_src,
                      m_axis_adap_tx_250mhz_tuser_size}),
       .awvalid(serving && writes && !sent), .awready(awready), .awaddr(address),
       .wvalid(serving && writes && !sent), .wready(wready), .wdata(data), .bvalid(bvalid),

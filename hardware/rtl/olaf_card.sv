@@ -47,7 +47,7 @@ module olaf_card #(
     input logic [63:0] now,
     input logic [7:0] queue_length,
     input logic [15:0] active,
-    input logic [63:0] updates_waiting,
+    input logic [63:0] updates_waiting,  // at the last snapshot
     input logic empty
 );
   // ---- preparing: as many cycles as there are clusters or slots ----
@@ -97,7 +97,7 @@ module olaf_card #(
 
   // A write is done before the next access is taken, so the fence is passed once it is written.
   logic [31:0] snapshots, fence;
-  logic [63:0] time_copy, updates_copy;
+  logic [63:0] time_copy;
   logic [7:0] length_copy;
   logic [15:0] active_copy;
 
@@ -151,7 +151,6 @@ module olaf_card #(
       if (snapshot) begin
         snapshots <= snapshots + 32'd1;
         time_copy <= now;
-        updates_copy <= updates_waiting;
         length_copy <= queue_length;
         active_copy <= active;
       end
@@ -205,8 +204,8 @@ module olaf_card #(
       olaf_registers::AT_TIME + 20'd4: word = time_copy[63:32];
       olaf_registers::AT_QUEUE_LENGTH: word = {24'd0, length_copy};
       olaf_registers::AT_ACTIVE_CLUSTERS: word = {16'd0, active_copy};
-      olaf_registers::AT_UPDATES_WAITING: word = updates_copy[31:0];
-      olaf_registers::AT_UPDATES_WAITING + 20'd4: word = updates_copy[63:32];
+      olaf_registers::AT_UPDATES_WAITING: word = updates_waiting[31:0];
+      olaf_registers::AT_UPDATES_WAITING + 20'd4: word = updates_waiting[63:32];
       default: begin
         word = '0;
         if (address[19:10] == 10'd1) word = address[2] ? pair[63:32] : pair[31:0];

@@ -35,6 +35,7 @@ module olaf_decide #(
     output olaf::seg_t record_seg,
     output olaf::record_t record,
     output logic decided,               // an update: what became of it
+    output logic passed,                // it passes; earlier in the cycle than `action`
     output olaf::action_t action,
     output logic [3:0] refused,         // reason, of ACT_REFUSED
     output logic ignored                // no update, or not for a queue that is off
@@ -100,6 +101,7 @@ module olaf_decide #(
   assign ignored = state == LOOK && head_valid && command_room && plain;
   assign look = state == LOOK && head_valid && command_room && !plain;
   assign decided = state == JUDGE && !start;
+  assign passed = state == JUDGE && !is_refused && passes;
   assign head_take = ignored || decided;
   assign opens = decided && action == olaf::ACT_APPENDED;
   assign seals = opens && folds && hit;

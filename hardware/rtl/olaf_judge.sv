@@ -11,13 +11,14 @@ module olaf_judge (
     output olaf::says_t says,
     output olaf::pending_t folded
 );
-  logic [32:0] count;
+  logic [16:0] count;
   logic newer;  // of the same worker, which alone is in what waits
   olaf::says_t adds;
 
-  assign count = {1'b0, waiting.count} + {1'b0, arriving.count};
-  assign newer = waiting.count == 32'd1 && waiting.worker == arriving.worker;
-  assign adds = count > {17'd0, rule.max_count} ? olaf::SAYS_SEAL : olaf::SAYS_AGGREGATE;
+  // A count above 16 bits was refused: no rule allows one.
+  assign count = {1'b0, waiting.count[15:0]} + {1'b0, arriving.count[15:0]};
+  assign newer = waiting.count[15:0] == 16'd1 && waiting.worker == arriving.worker;
+  assign adds = count > {1'b0, rule.max_count} ? olaf::SAYS_SEAL : olaf::SAYS_AGGREGATE;
   assign compares = rule.policy == olaf::POLICY_OLAF && !newer && !rule.reward_threshold[63];
 
   always_comb begin
@@ -35,7 +36,7 @@ module olaf_judge (
 
   always_comb begin
     folded = arriving;  // of the newest: worker, sequence, segments
-    folded.count = count[31:0];
+    folded.count = {15'd0, count};
     folded.reward = waiting.reward + arriving.reward;
     if (waiting.generated > arriving.generated) folded.generated = waiting.generated;
     if (waiting.model_version < arriving.model_version) folded.model_version = waiting.model_version;

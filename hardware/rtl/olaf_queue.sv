@@ -138,7 +138,7 @@ module olaf_queue #(
 
   // ---- decide ----
   logic look, judging, hit, any_open, two_used, due, way_clear, command_room, command_valid;
-  logic opens, folds, seals, writes, decided, ignored, pop, frees;
+  logic opens, folds, seals, writes, decided, passed, ignored, pop, frees;
   olaf::seg_t hit_seg, free_seg, record_seg, ring_head, freed_seg;
   olaf::record_t waiting, record, leaving_record;
   olaf::command_t command, next_command;
@@ -169,12 +169,11 @@ module olaf_queue #(
       .ring_length(ring_length), .due(due), .way_clear(way_clear), .command_room(command_room),
       .command_valid(command_valid), .command(command), .opens(opens), .folds(folds),
       .seals(seals), .writes(writes), .record_seg(record_seg), .record(record),
-      .decided(decided), .action(action), .refused(refused), .ignored(ignored)
+      .decided(decided), .passed(passed), .action(action), .refused(refused), .ignored(ignored)
   );
 
   // ---- order and pace ----
-  logic passes, depart_room, stalled;
-  assign passes = decided && action == olaf::ACT_PASSED;
+  logic depart_room, stalled;
   assign pop = !judging && ring_length != 8'd0 && due && depart_room;
   assign stalled = up_m_tvalid && !up_m_tready;
   assign way_clear = depart_idle && !stalled;
@@ -185,8 +184,8 @@ module olaf_queue #(
   );
   olaf_pacer pacer (
       .clk(clk), .rst(rst), .restart(restart), .paced(cfg.ns_per_byte_q24 != 40'd0), .now(now),
-      .interval(cfg.drain_interval_ns), .leaves(passes || pop),
-      .serialisation(passes ? head.passing : leaving_record.around.serialisation), .due(due)
+      .interval(cfg.drain_interval_ns), .leaves(passed || pop),
+      .serialisation(passed ? head.passing : leaving_record.around.serialisation), .due(due)
   );
   olaf_active #(.CLUSTERS(CLUSTERS)) activity (
       .clk(clk), .rst(rst), .restart(restart), .next_window(next_window), .now(now),
