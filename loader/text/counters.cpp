@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <sstream>
+
+#include "olaf/registers.h"
 
 namespace olaf {
 namespace {
@@ -42,6 +45,25 @@ std::vector<std::string> words(const std::string &text) {
     return found;
 }
 
+/// Whether a card counts what a line of the list does: all of slots, and the others by name.
+bool is_on_card(const Line &line) {
+    constexpr std::string_view counted[] = {
+#define NONE(...)
+#define NAME(name, ...) #name,
+        OLAF_CARD_COUNTER_LIST(NONE, NAME, NAME)
+#undef NONE
+#undef NAME
+    };
+    if (line.source == Source::slots)
+        return true;
+    if (line.source == Source::levels)
+        return line.group != OLAF_GROUP_window;
+    if (line.source != Source::cpus && line.source != Source::acks)
+        return false;
+    const auto name = (line.source == Source::acks ? "acks_" : "") + std::string(line.field);
+    return std::ranges::find(counted, name) != std::end(counted);
+}
+
 class Tables {
   public:
     std::vector<Counter> counters;
@@ -53,8 +75,8 @@ class Tables {
     }
 
     void add(const Line &line) {
-        counters.push_back(
-            {line.source, line.offset, line.field, words(line.metric), line.meaning});
+        counters.push_back({line.source, line.offset, line.field, words(line.metric),
+                            line.meaning, is_on_card(line)});
         into_figures(line);
     }
 
@@ -71,7 +93,8 @@ class Tables {
                                 one.offset,
                                 line.field + ("." + key),
                                 {line.metric + ("=" + key + "}")},
-                                one.meaning});
+                                one.meaning,
+                                is_on_card(line)});
             into_figures(one);
         }
     }
@@ -210,7 +233,7 @@ std::string terms(std::uint32_t side) {
 
 std::optional<std::uint64_t> Counter::in(const Numbers &numbers) const {
     const auto *start = static_cast<const char *>(start_of(source, numbers));
-    if (start == nullptr)
+    if (start == nullptr || (numbers.of_card && !on_card))
         return {};
     std::uint64_t value = 0;
     std::memcpy(&value, start + offset, sizeof value);
