@@ -182,11 +182,14 @@ Result<std::optional<CardPlan>> choose_card(const AttachOptions &options, const 
     auto found = plan_card(options, device, plan, place, running);
     if (found)
         return std::move(*found);
-    if (plan.hardware == Hardware::require)
+    if (plan.hardware == Hardware::require) {
+        if (found.error().code == ENXIO)
+            found.error().code = 0; // the reason says it
         return std::unexpected(found.error());
+    }
     plan.no_card = reason_of(found.error());
     if (found.error().code != ENXIO)
-        note(fmt::format("{}: its queue is in the kernel, for {}", device.name,
+        note(fmt::format("{}: its queue is in the kernel: {}", device.name,
                          found.error().message()));
     return std::nullopt;
 }

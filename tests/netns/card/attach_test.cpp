@@ -31,7 +31,7 @@ class CardAttach : public testing::Test {
         EXPECT_TRUE(card.fence());
         return (card.read(OLAF_REGISTER_STATUS) & 2) != 0;
     }
-    /// Sends updates of eight clusters while the command runs, and returns what was sent.
+    /// Sends updates of four clusters while the command runs, and returns what was sent.
     Tally send_during(Process &command, Collector &collector) {
         Tally sent;
         for (std::uint32_t i = 0; command.running(); i++)
@@ -43,7 +43,7 @@ class CardAttach : public testing::Test {
     /// No more are on their way than sockets and the simulated card hold.
     void send_one(Tally &sent, std::uint32_t number, Collector &collector) {
         constexpr std::uint64_t most = 32;
-        const Update update{.cluster = number % 8, .lanes = {number, 1}};
+        const Update update{.cluster = number % 4, .lanes = {number, 1}};
         worker.send(update, bed.target(4));
         sent.add(update);
         if (sent.updates > most)
@@ -55,7 +55,7 @@ const std::vector<std::string> small = {"--policy", "aggregate", "--max-clusters
                                         "--queue", "8", "--rate", "4mbit"};
 
 TEST_F(CardAttach, FoldsInTheCardAndTellsOfItAsOfAnyQueue) {
-    attach({"--policy", "aggregate", "--rate", "100kbit", "--max-clusters", "16"});
+    attach({"--policy", "aggregate", "--rate", "130kbit", "--max-clusters", "16"});
     EXPECT_TRUE(queues());
     occupy(bed, worker, server);
     for (std::uint64_t i = 1; i <= 5; i++)
@@ -95,7 +95,7 @@ TEST_F(CardAttach, SetsAndListsRules) {
 }
 
 TEST_F(CardAttach, DetachSendsWhatWaitsAndStopsIt) {
-    attach({"--policy", "aggregate", "--rate", "100kbit", "--max-clusters", "16"});
+    attach({"--policy", "aggregate", "--rate", "130kbit", "--max-clusters", "16"});
     occupy(bed, worker, server);
     for (std::uint32_t i = 0; i < 5; i++)
         worker.send(Update{.cluster = i}, bed.target(4));
@@ -122,7 +122,7 @@ TEST_F(CardAttach, ReplacesInTheCard) {
 
 TEST_F(CardAttach, MovesFromTheKernelUnderLoadWithoutLoss) {
     attach(small, "off");
-    bed.olaf.cluster({"set", "5", "--max-count", "7"});
+    bed.olaf.cluster({"set", "15", "--max-count", "7"});
     EXPECT_EQ(bed.olaf.status().json.at("mode"), "native");
     Collector collector(server);
     Process moving(bed.olaf.command(
@@ -132,13 +132,13 @@ TEST_F(CardAttach, MovesFromTheKernelUnderLoadWithoutLoss) {
     ASSERT_EQ(ended.status, 0) << ended.err;
     EXPECT_EQ(bed.olaf.status().json.at("mode"), "hw");
     EXPECT_TRUE(queues());
-    EXPECT_EQ(card.read(OLAF_REGISTER_RULE + 5 * OLAF_REGISTER_STRIDE_RULE + 4), 7u);
+    EXPECT_EQ(card.read(OLAF_REGISTER_RULE + 15 * OLAF_REGISTER_STRIDE_RULE + 4), 7u);
     EXPECT_EQ(collector.await(sent.updates).clusters, sent.clusters);
 }
 
 TEST_F(CardAttach, MovesIntoTheKernelUnderLoadWithoutLoss) {
     attach(small);
-    bed.olaf.cluster({"set", "5", "--policy", "fifo"});
+    bed.olaf.cluster({"set", "15", "--policy", "fifo"});
     Collector collector(server);
     Process moving(bed.olaf.command({"attach", "in", "--replace", "--hw", "off"}));
     const auto sent = send_during(moving, collector);
