@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "attach_card.hpp"
 
-#include <bpf/bpf.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,13 +8,13 @@
 #include <cstdio>
 
 #include "attach_kernel.hpp"
+#include "kernel_rules.hpp"
 #include "loader/attachment/card_queue.hpp"
 #include "loader/attachment/replace.hpp"
 #include "loader/attachment/start_pin.hpp"
 #include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/card/record.hpp"
-#include "loader/datapath/datapath.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
 
@@ -48,26 +47,6 @@ Result<void> start_figures(const PinPlace &place, const Snapshot &before) {
     return write_start(read_attachment(place), start_of(before, {}, 0));
 }
 
-/// All rules of a queue in the kernel, as far as the card has clusters for them.
-Result<std::vector<olaf_rule>> rules_in_kernel(const Attachment &attachment,
-                                               const olaf_config &config) {
-    const auto map = open_map(attachment, "olaf_rules");
-    if (!map)
-        return std::unexpected(map.error());
-    const auto clusters = std::min(attachment.record.config.max_clusters, config.max_clusters);
-    const auto from =
-        default_rule(static_cast<olaf_policy>(attachment.record.config.default_policy));
-    const auto to = default_rule(static_cast<olaf_policy>(config.default_policy));
-    std::vector<olaf_rule> rules(clusters);
-    for (std::uint32_t id = 0; id < clusters; id++) {
-        if (bpf_map_lookup_elem(map->get(), &id, &rules[id]) != 0)
-            return fail("read the rule of cluster", std::to_string(id), errno);
-        if (same_rule(rules[id], from))
-            rules[id] = to;
-    }
-    return rules;
-}
-
 /// The card first, then the kernel's queue is emptied as `detach` does it.
 Result<Record> move_to_card(PinLock &lock, const Attachment &attachment, const Device &device,
                             const Plan &plan, const CardPlan &card) {
@@ -98,17 +77,6 @@ Result<Record> move_to_card(PinLock &lock, const Attachment &attachment, const D
     if (!done)
         return std::unexpected(done.error());
     return record;
-}
-
-/// Rules of the card's clusters into the kernel's queue.
-Result<void> set_kernel_rules(const PinPlace &place, const std::vector<olaf_rule> &rules) {
-    const auto map = open_map(read_attachment(place), "olaf_rules");
-    if (!map)
-        return std::unexpected(map.error());
-    for (std::uint32_t id = 0; id < rules.size(); id++)
-        if (auto done = write_rules(map->get(), id, id, rules[id]); !done)
-            return done;
-    return {};
 }
 
 /// Puts back what was remembered of a queue that stays in its card.
@@ -214,11 +182,14 @@ Result<std::optional<CardPlan>> choose_card(const AttachOptions &options, const 
     auto found = plan_card(options, device, plan, place, running);
     if (found)
         return std::move(*found);
-    if (plan.hardware == Hardware::require)
+    if (plan.hardware == Hardware::require) {
+        if (found.error().code == ENXIO)
+            found.error().code = 0; // the reason says it
         return std::unexpected(found.error());
+    }
     plan.no_card = reason_of(found.error());
     if (found.error().code != ENXIO)
-        note(fmt::format("{}: its queue is in the kernel, for {}", device.name,
+        note(fmt::format("{}: its queue is in the kernel: {}", device.name,
                          found.error().message()));
     return std::nullopt;
 }

@@ -64,7 +64,8 @@ std::string metrics(const std::vector<Reading> &queues, const ShownClusters &sho
             add_gate(out, device, queue);
         if (queue.snapshot.window)
             add_window(out, device, queue.attachment.record.config, *queue.snapshot.window);
-        add_aom(out, device, queue, shown);
+        if (!queue.card) // which meters no ages
+            add_aom(out, device, queue, shown);
     }
     return out.text();
 }

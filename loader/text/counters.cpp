@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <sstream>
 
-#include "olaf/registers.h"
+#include "card_counters.hpp"
 
 namespace olaf {
 namespace {
@@ -45,25 +44,6 @@ std::vector<std::string> words(const std::string &text) {
     return found;
 }
 
-/// Whether a card counts what a line of the list does: all of slots, and the others by name.
-bool is_on_card(const Line &line) {
-    constexpr std::string_view counted[] = {
-#define NONE(...)
-#define NAME(name, ...) #name,
-        OLAF_CARD_COUNTER_LIST(NONE, NAME, NAME)
-#undef NONE
-#undef NAME
-    };
-    if (line.source == Source::slots)
-        return true;
-    if (line.source == Source::levels)
-        return line.group != OLAF_GROUP_window;
-    if (line.source != Source::cpus && line.source != Source::acks)
-        return false;
-    const auto name = (line.source == Source::acks ? "acks_" : "") + std::string(line.field);
-    return std::ranges::find(counted, name) != std::end(counted);
-}
-
 class Tables {
   public:
     std::vector<Counter> counters;
@@ -76,7 +56,7 @@ class Tables {
 
     void add(const Line &line) {
         counters.push_back({line.source, line.offset, line.field, words(line.metric),
-                            line.meaning, is_on_card(line)});
+                            line.meaning, is_on_card(line.source, line.group, line.field)});
         into_figures(line);
     }
 
@@ -94,7 +74,7 @@ class Tables {
                                 line.field + ("." + key),
                                 {line.metric + ("=" + key + "}")},
                                 one.meaning,
-                                is_on_card(line)});
+                                is_on_card(line.source, line.group, line.field)});
             into_figures(one);
         }
     }
