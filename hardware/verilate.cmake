@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # The RTL, its package first: OLAF_RTL. olaf_verilate(NAME TOP FILE...) makes a library NAME of module TOP of such
 # files, with Verilator. What begins with a dash among the files is an option of Verilator's.
-include_guard(GLOBAL)
+include_guard(DIRECTORY)
 
 find_program(OLAF_VERILATOR verilator DOC "makes C++ of the RTL")
 find_program(OLAF_MAKE make DOC "builds what Verilator wrote")
@@ -31,7 +31,7 @@ function(olaf_verilate name top)
   add_custom_target(${name}_made DEPENDS ${library})
   add_library(${name} INTERFACE)
   add_dependencies(${name} ${name}_made)
-  target_include_directories(${name} SYSTEM INTERFACE ${dir} ${root}/include)
+  target_include_directories(${name} SYSTEM INTERFACE ${dir} ${root}/include ${root}/include/vltstd)
   find_package(Threads REQUIRED)
   target_link_libraries(${name} INTERFACE ${library} ${name}_base Threads::Threads)
 endfunction()

@@ -124,7 +124,12 @@ void write_page(std::ostream &out) {
            "Of the queue in hardware ([hardware.md](hardware.md)), made from `include/olaf/registers.h`: "
            "`ninja -C build olaf_registers_docs`\nrenews this page. Words of 32 bits, little-endian, "
            "aligned; 64-bit registers have the low word first. ro: read only. rw: reads as\nwritten. "
-           "wo: write only. sn: holds since the last snapshot. What isn't listed reads as 0.\n\n"
+           "wo: reads as 0. sn: holds since the last snapshot. What isn't listed reads as 0.\n\n"
+           "A write may be on its way for a while. So a program writes a new number to FENCE and waits "
+           "until FENCED is the same: then\nwhat it wrote before has taken effect, and what it reads is "
+           "no older. Between two fences it writes COMMIT and SNAPSHOT once at most:\nthe other registers "
+           "and the rules come first, then COMMIT, then SNAPSHOT. One program at a time writes. FENCED that "
+           "stays as it was for a\nsecond says that the card is lost.\n\n"
            "Magic: `"
         << hex(OLAF_CARD_MAGIC, 8) << "`. Layout: " << OLAF_CARD_LAYOUT
         << ".\n\n| offset | bits | register | | meaning |\n|---|---|---|---|---|\n";

@@ -98,7 +98,8 @@ module olaf_card #(
   assign word16 = |wdata[31:16] ? 16'hffff : wdata[15:0];
   assign word8 = |wdata[31:8] ? 8'hff : wdata[7:0];
 
-  logic [31:0] snapshots;
+  // A write is done before the next access is taken, so the fence is passed once it is written.
+  logic [31:0] snapshots, fence;
   logic [63:0] time_copy;
   logic [7:0] length_copy;
   logic [15:0] active_copy;
@@ -109,6 +110,7 @@ module olaf_card #(
       cfg <= '0;
       refused <= 1'b0;
       snapshots <= '0;
+      fence <= '0;
       asked <= '0;
       asked.port <= olaf_registers::DEFAULT_PORT;
       asked.queue_capacity <= 8'(PLACES);
@@ -144,6 +146,7 @@ module olaf_card #(
           olaf_registers::AT_OWN_1: asked.own[63:32] <= wdata;
           olaf_registers::AT_OWN_2: asked.own[95:64] <= wdata;
           olaf_registers::AT_OWN_3: asked.own[127:96] <= wdata;
+          olaf_registers::AT_FENCE: fence <= wdata;
           default: ;
         endcase
         if (awaddr[19:14] == 6'd1 && awaddr[3:2] != 2'd3) rule_words[awaddr[3:2]] <= wdata;
@@ -198,7 +201,8 @@ module olaf_card #(
       olaf_registers::AT_OWN_1: word = asked.own[63:32];
       olaf_registers::AT_OWN_2: word = asked.own[95:64];
       olaf_registers::AT_OWN_3: word = asked.own[127:96];
-      olaf_registers::AT_SNAPSHOT: word = snapshots;
+      olaf_registers::AT_FENCE, olaf_registers::AT_FENCED: word = fence;
+      olaf_registers::AT_SNAPSHOTS: word = snapshots;
       olaf_registers::AT_TIME: word = time_copy[31:0];
       olaf_registers::AT_TIME + 20'd4: word = time_copy[63:32];
       olaf_registers::AT_QUEUE_LENGTH: word = {24'd0, length_copy};

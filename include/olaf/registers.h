@@ -13,6 +13,14 @@
  * Counters are those of the kernel (olaf/counters.h), in its order, in the same identities. What
  * a card can't count reads as 0: the list OLAF_CARD_FEATURE_LIST says what it doesn't do.
  *
+ * A write may be on its way for a while: through PCI, or to a card that looks for writes now and then,
+ * as olaf-card does (hardware/card). So who wants to know what a write did writes a number to FENCE
+ * that it doesn't read as, and waits until FENCED reads the same. Then all that was written before has
+ * taken effect, and what is read is no older than that. Between two fences a program writes one COMMIT
+ * and one SNAPSHOT at most, and takes no notice of how other writes were ordered: all of the
+ * configuration and the rules come first, then COMMIT, then SNAPSHOT. One program at a time writes.
+ * FENCED that stays as it was for a second says that the card is lost, as all ones do.
+ *
  * Compiled as C11 and C++.
  */
 #ifndef OLAF_REGISTERS_H
@@ -23,7 +31,9 @@
 /* "OLAF" as the bytes of a little-endian word. */
 #define OLAF_CARD_MAGIC 0x46414c4f
 /* A change of any offset, size or meaning raises it. */
-#define OLAF_CARD_LAYOUT 1
+#define OLAF_CARD_LAYOUT 2
+/* Bytes from the first register to behind the last: what a program must be able to map. */
+#define OLAF_CARD_WINDOW 0x100000
 
 /* clang-format off */
 
@@ -37,7 +47,7 @@
 	X(FEATURES, 0x018, 32, ro, "capability: a bit for each thing that it does") \
 	X(NS_PER_CYCLE, 0x01c, 32, ro, "what its clock counts each cycle, ns") \
 	X(STATUS, 0x100, 32, ro, "bit 0: ready; 1: it queues; 2: the last commit was refused; 3: nothing waits or is leaving") \
-	X(COMMIT, 0x104, 32, wo, "any write: the registers below take effect in one cycle, all of them, if they are within the capabilities; else none. Pace and active clusters begin anew") \
+	X(COMMIT, 0x104, 32, wo, "write 1: the registers below take effect in one cycle, all of them, if they are within the capabilities; else none. Pace and active clusters begin anew") \
 	X(CONTROL, 0x108, 32, rw, "bit 0: queue updates (else every frame passes uncounted, and what waits leaves); 1: check every update's UDP checksum; 2: take only updates for one of OWN_0 to OWN_3") \
 	X(PORT, 0x10c, 32, rw, "UDP port of updates, and of the server's ACKs") \
 	X(QUEUE_CAPACITY, 0x110, 32, rw, "Qmax: 1 to PLACES") \
@@ -53,7 +63,10 @@
 	X(OWN_1, 0x144, 32, rw, "a second one") \
 	X(OWN_2, 0x148, 32, rw, "a third one") \
 	X(OWN_3, 0x14c, 32, rw, "a fourth one") \
-	X(SNAPSHOT, 0x200, 32, rw, "any write: everything below up to the counters' end is copied in one cycle; reads as the number of copies so far") \
+	X(FENCE, 0x150, 32, rw, "a number: FENCED becomes the same when everything written before it has taken effect. Reads from then on are no older") \
+	X(FENCED, 0x154, 32, ro, "FENCE, once that is so") \
+	X(SNAPSHOT, 0x200, 32, wo, "write 1: everything from TIME up to the counters' end is copied in one cycle") \
+	X(SNAPSHOTS, 0x204, 32, ro, "the number of copies so far") \
 	X(TIME, 0x208, 64, sn, "the card's clock, ns since its reset") \
 	X(QUEUE_LENGTH, 0x210, 32, sn, "messages that wait") \
 	X(ACTIVE_CLUSTERS, 0x214, 32, sn, "N: clusters that sent lately") \
@@ -64,7 +77,7 @@
 #define OLAF_REGISTER_TABLE_LIST(X) \
 	X(COUNTER, 0x400, 8, "64-bit counters, as of the last snapshot") \
 	X(RULE, 0x4000, 16, "a cluster's rule: policy, max_count, reward_threshold (64 bits). Writing the last word makes all four take effect at once. After a reset: olaf, 256, -1") \
-	X(SLOT_COUNTER, 0x40000, 128, "64-bit counters of slot cluster x max_segments + segment, live; the low word keeps the high one until it is read") \
+	X(SLOT_COUNTER, 0x40000, 128, "64-bit counters of slot cluster x max_segments + segment, as of the last snapshot or newer; the low word keeps the high one until it is read") \
 	/* end */
 
 /* Bits of FEATURES: X(NAME, there, meaning). `there`: in this RTL. */

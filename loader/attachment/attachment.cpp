@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "loader/card/record.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/netns.hpp"
@@ -47,7 +48,8 @@ Attachment read_attachment(const PinPlace &place) {
     if (const auto map = RecordMap::open_to_read(place))
         attachment.record = map->read().value_or(Record{});
     const auto device = find_device(place.ifindex);
-    const bool running = is_alive(place);
+    attachment.card = card_of(place);
+    const bool running = attachment.on_card() ? device.has_value() : is_alive(place);
     attachment.alive = running && device;
     attachment.away = running && !device;
     attachment.device = device ? device->name : attachment.record.device;
@@ -92,6 +94,15 @@ Result<Attachment> live_attachment(const std::string &device) {
     if (found && !found->alive)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
                     why_dead(*found));
+    return found;
+}
+
+Result<Attachment> kernel_attachment(const std::string &device, const std::string &lacks) {
+    auto found = live_attachment(device);
+    if (found && found->on_card())
+        return fail("use the queue on", device, 0,
+                    "olaf attach " + device + " --replace --hw off moves it into the kernel",
+                    "it is in a card, which has no " + lacks);
     return found;
 }
 

@@ -103,6 +103,8 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     record.skb_mode = skb_mode;
     copy_text(record.device, device.name);
     copy_text(record.target, plan.target);
+    copy_text(record.hw_reason, plan.no_card);
+    record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
     const auto map = RecordMap::create(place, record);
     if (!map)
         return std::unexpected(map.error());

@@ -15,6 +15,9 @@ namespace olaf {
 
 enum class XdpMode { automatic, native, skb };
 
+/// Whether the queue is to be in a card; numbers of records that are pinned.
+enum class Hardware : std::uint32_t { off = 0, automatic = 1, require = 2 };
+
 /// What isn't given is DatapathConfig's default, or with replace the running queue's.
 struct AttachOptions {
     std::string device;
@@ -38,6 +41,8 @@ struct AttachOptions {
     std::optional<std::uint32_t> max_workers;
     std::optional<std::uint64_t> member_timeout_ns;
     std::optional<std::uint32_t> round_slots; ///< for jobs, of all together
+    std::optional<Hardware> hardware; ///< automatic; with replace: as it is
+    std::string card; ///< file of the card's registers; "": that of the device's PCI function
     std::optional<bool> strict;
     std::optional<bool> verify;
     bool replace = false;

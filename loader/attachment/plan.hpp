@@ -18,6 +18,8 @@ struct Plan {
     DatapathConfig config;          ///< all but drain and mode
     std::string target;             ///< of deliveries, as people write it; "" for local
     std::optional<Device> egress;   ///< FORWARD, UPSTREAM
+    Hardware hardware = Hardware::automatic; ///< as it was asked for
+    std::string no_card;            ///< why the queue isn't in a card; "": nobody looked
     std::vector<std::string> notes; ///< what was decided and is worth knowing
     std::vector<std::string> consequences; ///< what follows for a new queue, once it is there
 };

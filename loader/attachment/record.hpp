@@ -40,7 +40,10 @@ struct Record {
     olaf_config config{};
     std::uint64_t attached_ns = 0; ///< CLOCK_MONOTONIC; 0: by an olaf that didn't write it down
     std::uint64_t replaced_ns = 0; ///< the last --replace; 0: none
-    std::uint8_t reserved[228] = {};
+    std::uint32_t on_card = 0;   ///< updates queue in a card (card/record.hpp), not in the kernel
+    std::uint32_t hw_asked = 0;  ///< enum Hardware; 0 by an olaf that knew no cards
+    char hw_reason[160] = {};    ///< why the queue isn't in a card; "": it is, or nobody looked
+    std::uint8_t reserved[60] = {};
 
     /// The drain of the device of that index.
     [[nodiscard]] Drain drain(std::uint32_t ifindex) const {
@@ -50,6 +53,11 @@ struct Record {
         return drain;
     }
 };
+
+/// "hw", "skb" or "native".
+inline const char *mode_name(const Record &record) {
+    return record.on_card != 0 ? "hw" : record.skb_mode != 0 ? "skb" : "native";
+}
 
 static_assert(sizeof(Record) == 584, "the size of records that are pinned already");
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 #include <cerrno>
 
 #include "allow_list.hpp"
@@ -105,6 +106,18 @@ Result<olaf_config> usual_config(const Attachment &attached) {
     return config;
 }
 
+/// Where the queue is to be, as it was asked for. A card that isn't found by itself is named.
+std::vector<std::string> hardware_options(const Attachment &attached) {
+    Words words;
+    words.add_unless(attached.record.hw_asked != static_cast<std::uint32_t>(Hardware::off), "--hw",
+                     "off");
+    words.add_unless(attached.record.hw_asked != static_cast<std::uint32_t>(Hardware::require),
+                     "--hw", "require");
+    if (attached.card && !attached.card->starts_with("/sys/"))
+        words.add("--card", *attached.card);
+    return words.take();
+}
+
 /// To be renamed to what it is for once it is whole.
 Result<void> write_whole(const std::string &path, const std::string &text) {
     const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -194,13 +207,15 @@ Result<std::vector<std::string>> options_of(const Attachment &attached) {
     if (!usual)
         return std::unexpected(usual.error());
     std::vector<olaf_prefix> allowed;
-    if ((attached.record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0) {
+    if ((attached.record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0 && !attached.on_card()) {
         const auto map = open_map_to_read(attached, "olaf_allow");
         if (!map)
             return std::unexpected(map.error());
         allowed = allowed_prefixes(map->get());
     }
-    return options_like(attached.record.config, *usual, attached.record.target, allowed);
+    auto options = options_like(attached.record.config, *usual, attached.record.target, allowed);
+    std::ranges::move(hardware_options(attached), std::back_inserter(options));
+    return options;
 }
 
 Result<std::string> save_attachment(const std::string &device) {

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <sstream>
 
+#include "card_queue.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/members.hpp"
 
@@ -55,9 +56,8 @@ std::string worker_options(const std::vector<KnownMember> &members) {
     return text;
 }
 
-} // namespace
-
-Result<std::vector<std::string>> rules_of(const Attachment &attached) {
+/// Of each cluster by id, the options that make it what it is; "" for one as usual.
+Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
     const auto &config = attached.record.config;
     const auto rules = open_map_to_read(attached, "olaf_rules");
     const auto members = open_map_to_read(attached, "olaf_members");
@@ -66,27 +66,53 @@ Result<std::vector<std::string>> rules_of(const Attachment &attached) {
         if (!*map)
             return std::unexpected(map->error());
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    std::vector<std::string> options(config.max_clusters);
+    for (std::uint32_t id = 0; id < config.max_clusters; id++) {
+        olaf_rule rule{};
+        if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
+            return fail("read the rule of cluster", std::to_string(id), errno);
+        const auto known = read_members(members->get(), rosters->get(), config, id);
+        if (!known)
+            return std::unexpected(known.error());
+        options[id] = rule_options(rule, usual) + worker_options(*known);
+    }
+    return options;
+}
+
+/// The same of a card's clusters, which have no workers.
+Result<std::vector<std::string>> card_options(const Attachment &attached) {
+    const auto &config = attached.record.config;
+    const auto card = open_card(attached);
+    if (!card)
+        return std::unexpected(card.error());
+    const auto rules = rules_in(*card, config);
+    if (!rules)
+        return std::unexpected(rules.error());
+    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    std::vector<std::string> options;
+    for (const auto &rule : *rules)
+        options.push_back(rule_options(rule, usual));
+    return options;
+}
+
+} // namespace
+
+Result<std::vector<std::string>> rules_of(const Attachment &attached) {
+    const auto all = attached.on_card() ? card_options(attached) : kernel_options(attached);
+    if (!all)
+        return all;
     std::vector<std::string> found;
     std::string before;      // the options of the run of clusters that ends here
     std::uint32_t first = 0; // cluster of that run
-    for (std::uint32_t id = 0; id <= config.max_clusters; id++) {
-        std::string options;
-        if (id < config.max_clusters) {
-            olaf_rule rule{};
-            if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
-                return fail("read the rule of cluster", std::to_string(id), errno);
-            const auto known = read_members(members->get(), rosters->get(), config, id);
-            if (!known)
-                return std::unexpected(known.error());
-            options = rule_options(rule, usual) + worker_options(*known);
-        }
+    for (std::uint32_t id = 0; id <= all->size(); id++) {
+        const auto options = id < all->size() ? (*all)[id] : "";
         if (options == before)
             continue;
         if (!before.empty())
             found.push_back(
                 (first + 1 == id ? std::to_string(first) : fmt::format("{}-{}", first, id - 1)) +
                 before);
-        before = std::move(options);
+        before = options;
         first = id;
     }
     return found;

@@ -7,7 +7,9 @@
 #include <cerrno>
 
 #include "attachment.hpp"
+#include "card_queue.hpp"
 #include "hooks.hpp"
+#include "loader/card/record.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/netns.hpp"
@@ -61,7 +63,7 @@ Result<void> take_off_xdp(const PinPlace &place) {
     return {};
 }
 
-Result<void> tear_down(PinLock &lock) {
+Result<void> tear_down(PinLock &lock, bool keep_record) {
     const auto &place = lock.place();
     Result<void> first = take_off_xdp(place);
     const auto here = netns_inode();
@@ -80,7 +82,9 @@ Result<void> tear_down(PinLock &lock) {
         keep_first(first, std::unexpected(record.error()));
         return first; // keep the pins for the olaf that can read the record
     }
-    keep_first(first, lock.clear());
+    // Of a card that may still hold updates nobody would know without its pin.
+    keep_first(first, keep_record ? lock.clear_but({pin::record, pin::card})
+                                  : lock.clear_but({pin::card}));
     return first;
 }
 
@@ -105,6 +109,7 @@ void sweep_stale(const std::optional<PinPlace> &but) {
         if (link ? xdp_link_device(link.get()) != 0 : errno != ENOENT)
             continue; // it lives, or we have no right to know
         const std::string device(read_attachment(place).record.device);
+        leave_card(place);
         if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))
             note(fmt::format("{}: removed what was left of its queue, for its {} has gone", device,
                              ours ? "device" : "network namespace"));

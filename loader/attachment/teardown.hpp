@@ -13,9 +13,10 @@ namespace olaf {
 /// The first step of that: from here on no update comes to the queue.
 Result<void> take_off_xdp(const PinPlace &place);
 
-/// Removes XDP program, filters, clsact if ours, drain, pins; the empty directory stays, locked.
-/// Goes on after a failure and returns the first. Touches devices only of this namespace.
-Result<void> tear_down(PinLock &lock);
+/// Removes XDP program, filters, clsact if ours, drain, pins; the directory stays, locked, and in it
+/// what is remembered of a card, and the record if that is to be kept. Goes on after a failure and
+/// returns the first. Touches devices only of this namespace.
+Result<void> tear_down(PinLock &lock, bool keep_record = false);
 
 /// Removes what attachments of vanished devices and namespaces left, except at one place, and says
 /// so. What may still live isn't touched.

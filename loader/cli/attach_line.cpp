@@ -21,6 +21,26 @@ Result<XdpMode> parse_mode(const std::string &text) {
     return fail("find mode", "'" + text + "'", 0, "it is one of auto, native, skb");
 }
 
+Result<Hardware> parse_hardware(const std::string &text) {
+    if (text == "auto")
+        return Hardware::automatic;
+    if (text == "require")
+        return Hardware::require;
+    if (text == "off")
+        return Hardware::off;
+    return fail("find", "'" + text + "'", 0, "it is one of require, auto, off");
+}
+
+/// A card in place of the kernel.
+void add_hardware(CLI::App &app, AttachOptions &options) {
+    parsed(app, "--hw", options.hardware, parse_hardware,
+           "put the queue into DEV's card: or fail, or where that can be, or don't look [auto]",
+           "require|auto|off");
+    app.add_option("--card", options.card,
+                   "file of the card's registers [the BAR of DEV's PCI function]")
+        ->type_name("FILE");
+}
+
 void add_delivery(CLI::App &app, AttachOptions &options) {
     auto &where = *app.add_option_group("Delivery", "Where a departing update goes is one of:");
     where.add_flag("--local", options.local,
@@ -125,6 +145,7 @@ void add_attach(CLI::App &root, AttachOptions &options) {
     add_delivery(app, options);
     add_queueing(app, options);
     add_datapath(app, options);
+    add_hardware(app, options);
     add_sources(app, options);
     auto *dry_run = app.add_flag("--dry-run", options.dry_run,
                                  "say which programs, devices and qdiscs there would be and how "

@@ -112,6 +112,9 @@ void add_doctor(CLI::App &root, DoctorOptions &options) {
     app.add_option("output", options.output,
                    "device that departures leave by [that of the queue on DEV]")
         ->type_name("DEV2");
+    app.add_option("--card", options.card,
+                   "file of a card's registers [the BAR of DEV's PCI function]")
+        ->type_name("FILE");
 }
 
 void add_help(CLI::App &root, CommandOptions &into) {

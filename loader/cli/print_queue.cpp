@@ -16,7 +16,7 @@ nlohmann::ordered_json json_of(const Attached &attached) {
     const auto &record = attached.record;
     const auto &config = record.config;
     nlohmann::ordered_json object{{"device", attached.device},
-                                  {"mode", record.skb_mode ? "skb" : "native"},
+                                  {"mode", mode_name(record)},
                                   {"deliver",
                                    {{"kind", deliver_names[config.deliver]},
                                     {"target", record.target},
@@ -27,6 +27,9 @@ nlohmann::ordered_json json_of(const Attached &attached) {
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
     object["memory_bytes"] = attached.memory_bytes;
+    object["hw_reason"] = nullptr;
+    if (record.hw_reason[0] != '\0')
+        object["hw_reason"] = std::string(record.hw_reason);
     object["window"] = window_text(window_of(config));
     return object;
 }
@@ -38,7 +41,7 @@ std::string text_of(const Attached &attached, const char *state) {
     return fmt::format("{}: queue of {} {}, {} mode, port {}, policy {}, rate {}{}, delivers {}{}, "
                        "maps take {}\n",
                        attached.device, config.queue_capacity, state,
-                       record.skb_mode ? "skb" : "native", ntohs(config.port_be),
+                       mode_name(record), ntohs(config.port_be),
                        policy_name(config.default_policy), rate_text(config.rate_bps),
                        config.window != 0 ? ", window " + window_text(window_of(config)) : "",
                        deliver_names[config.deliver],
@@ -51,9 +54,14 @@ nlohmann::ordered_json json_of(const AttachPlan &plan) {
     auto programs = nlohmann::ordered_json::array();
     for (const auto &[program, hook, device] : plan.programs)
         programs.push_back({{"program", program}, {"hook", hook}, {"device", device}});
+    auto devices = nlohmann::ordered_json::array(), shaped = nlohmann::ordered_json::array();
+    if (plan.would.record.on_card == 0) {
+        devices = {plan.drain_a, plan.drain_b};
+        shaped = {plan.drain_a};
+    }
     object["dry_run"] = {{"programs", std::move(programs)},
-                         {"devices", {plan.drain_a, plan.drain_b}},
-                         {"qdiscs", {{"tbf", {plan.drain_a}}, {"clsact", plan.clsact}}}};
+                         {"devices", devices},
+                         {"qdiscs", {{"tbf", shaped}, {"clsact", plan.clsact}}}};
     return object;
 }
 
@@ -72,6 +80,10 @@ void print(const AttachPlan &plan, bool json) {
     for (const auto &[program, hook, device] : plan.programs)
         fmt::print("  {:<9} {} at {}{}\n", "program", program, hook,
                    device.empty() ? "" : " of " + device);
+    if (plan.would.record.on_card != 0) {
+        fmt::print("  nothing was changed (--dry-run)\n");
+        return;
+    }
     fmt::print("  {:<9} {} and {}, a veth pair: the drain\n", "devices", plan.drain_a,
                plan.drain_b);
     fmt::print("  {:<9} tbf on {}; clsact on {}{}\n", "qdiscs", plan.drain_a,

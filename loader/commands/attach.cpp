@@ -3,73 +3,43 @@
 
 #include <cerrno>
 
+#include "attach_card.hpp"
 #include "attach_checks.hpp"
+#include "attach_kernel.hpp"
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
-#include "loader/attachment/install.hpp"
+#include "loader/attachment/card_queue.hpp"
 #include "loader/attachment/memory.hpp"
 #include "loader/attachment/plan.hpp"
-#include "loader/attachment/replace.hpp"
 #include "loader/attachment/saved.hpp"
+#include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
+#include "loader/card/record.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/route.hpp"
-#include "loader/host/xdp.hpp"
 
 namespace olaf {
 namespace {
 
-/// Installs in one mode, or leaves nothing but the empty directory.
-Result<Record> install_or_undo(PinLock &lock, const AttachOptions &options, const Device &device,
-                               const Plan &plan, bool skb_mode) {
-    auto record = install(lock.place(), device, plan, options.allow, skb_mode);
-    if (!record)
-        if (auto undone = tear_down(lock); !undone)
-            note(fmt::format("olaf: {}", undone.error().message()));
-    return record;
-}
-
-/// Whether the device refused native mode for good, so that skb mode is worth a try.
-bool native_refused(const Error &error) {
-    return error.operation == attaching_xdp && error.code != EBUSY && error.code != EEXIST &&
-           error.code != EPERM;
-}
-
-Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
-                                    const Device &device, const Plan &plan) {
-    const auto checked = check_mode(options, device, plan);
-    if (!checked)
-        return std::unexpected(checked.error());
-    auto obstacle = *checked;
-    if (options.mode != XdpMode::skb && obstacle.empty()) {
-        auto record = install_or_undo(lock, options, device, plan, false);
-        if (record || options.mode == XdpMode::native || !native_refused(record.error()))
-            return record;
-        obstacle = record.error().message();
-    }
-    if (!obstacle.empty())
-        note(fmt::format("{}: skb mode, because {}", device.name, obstacle));
-    return install_or_undo(lock, options, device, plan, true);
-}
-
 /// Ready for a new attachment: nothing of an older one, no other program.
-Result<void> clear_place(PinLock &lock, const Device &device) {
+Result<void> clear_place(PinLock &lock, const Device &device, bool in_card) {
     const auto before = read_attachment(lock.place());
     if (before.record.complete && !before.alive)
         note(fmt::format("{}: removing a queue whose device or program has gone", device.name));
     else if (before.record.drain_ours)
         note(fmt::format("{}: removing what an interrupted attach left", device.name));
-    if (auto done = tear_down(lock); !done)
-        return done;
-    return check_no_program(device);
+    leave_card(lock.place());
+    return in_order({[&] { return tear_down(lock); },
+                     [&] { return forget_card(lock.place()); },
+                     [&] { return in_card ? Result<void>{} : check_no_program(device); }});
 }
 
 Result<Record> attach_new(const AttachOptions &options, const Device &device,
                           const PinPlace &place) {
-    const auto plan = make_plan(options, device);
+    auto plan = make_plan(options, device);
     if (!plan)
         return std::unexpected(plan.error());
     if (const auto config = make_config(plan->config); !config)
@@ -77,22 +47,26 @@ Result<Record> attach_new(const AttachOptions &options, const Device &device,
     if (auto mounted = mount_bpffs(); !mounted)
         return std::unexpected(mounted.error());
     sweep_stale(place);
+    const auto card = choose_card(options, device, *plan, place, nullptr);
+    if (!card)
+        return std::unexpected(card.error());
 
     auto lock = PinLock::create(place);
     if (!lock)
         return std::unexpected(lock.error());
     if (auto free = check_no_queue(read_attachment(place), device); !free)
         return std::unexpected(free.error());
-    for (const auto &decided : plan->notes)
+    for (const auto &decided : *card ? (*card)->notes : plan->notes)
         note(fmt::format("{}: {}", device.name, decided));
     auto record = Result<Record>{};
-    if (auto clear = clear_place(*lock, device); clear)
-        record = install_fitting_mode(*lock, options, device, *plan);
+    if (auto clear = clear_place(*lock, device, card->has_value()); clear)
+        record = *card ? attach_to_card(*lock, device, *plan, **card)
+                       : install_fitting_mode(*lock, options, device, *plan);
     else
         record = std::unexpected(clear.error());
     if (!record)
         (void)lock->remove();
-    else
+    else if (!*card)
         for (const auto &follows : plan->consequences)
             note(fmt::format("{}: {}", device.name, follows));
     return record;
@@ -135,7 +109,7 @@ Result<Attached> attach(const AttachOptions &options) {
         return std::unexpected(netns.error());
     const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
     const auto record = saves_only(options) ? running_record(options.device)
-                        : options.replace   ? replace(options, *device, place)
+                        : options.replace   ? replace_anywhere(options, *device, place)
                                             : attach_new(options, *device, place);
     if (!record)
         return std::unexpected(record.error());

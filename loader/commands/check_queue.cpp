@@ -23,7 +23,7 @@ Check check_of(const Finding &finding, const std::string &line) {
 /// A running queue has every program of the table on its hook.
 void check_programs(const Device &device, std::vector<Check> &checks) {
     const auto ours = find_attachment(device.name);
-    if (!ours || !ours->alive || !require_privileges("", ""))
+    if (!ours || !ours->alive || ours->on_card() || !require_privileges("", ""))
         return;
     const auto missing = missing_programs(*ours);
     if (missing.empty())
@@ -37,7 +37,7 @@ void check_programs(const Device &device, std::vector<Check> &checks) {
 /// A running queue's programs know this host's addresses as they were when they were last told.
 void check_own(const Device &device, std::vector<Check> &checks) {
     const auto ours = find_attachment(device.name);
-    if (!ours || !ours->alive)
+    if (!ours || !ours->alive || ours->on_card())
         return;
     const auto difference = own_difference(*ours);
     if (!difference) {

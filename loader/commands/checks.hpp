@@ -30,6 +30,10 @@ std::vector<Check> check_device(const Device &device, const std::optional<Device
 /// That device.
 std::vector<Check> check_output(const Device &output);
 
+/// Whether the queue could be in a card that the device belongs to, and in the device itself as an XDP
+/// program that is offloaded. `file`: of the card's registers; "": to be found.
+std::vector<Check> check_card(const Device &device, const std::string &file);
+
 /// A queue that is on a device: its verdict, as `olaf status` has it; none without a queue.
 std::vector<Check> check_verdict(const std::string &device);
 /// Its programs, and what they were told of this host.

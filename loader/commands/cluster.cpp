@@ -7,7 +7,9 @@
 
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
+#include "loader/attachment/card_queue.hpp"
 #include "loader/attachment/own_addresses.hpp"
+#include "loader/card/fit.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "loader/datapath/members.hpp"
@@ -34,26 +36,26 @@ Result<void> check_policy(const ClusterOptions &options, const olaf_config &conf
                 "it was attached without room for that policy");
 }
 
+/// Changes what is given, keeps the rest.
+void merge(olaf_rule &rule, const ClusterOptions &options) {
+    if (options.policy)
+        rule.policy = *options.policy;
+    if (options.max_count)
+        rule.max_count = *options.max_count;
+    if (options.reward_threshold)
+        rule.reward_threshold = *options.reward_threshold;
+}
+
 Result<void> set_rules(int fd, const Range &range, const ClusterOptions &options) {
     for (auto id = range.first; id <= range.last; id++) {
         auto rule = read_rule(fd, id);
         if (!rule)
             return std::unexpected(rule.error());
-        if (options.policy)
-            rule->policy = *options.policy;
-        if (options.max_count)
-            rule->max_count = *options.max_count;
-        if (options.reward_threshold)
-            rule->reward_threshold = *options.reward_threshold;
+        merge(*rule, options);
         if (auto done = write_rules(fd, id, id, *rule); !done)
             return done;
     }
     return {};
-}
-
-bool same(const olaf_rule &a, const olaf_rule &b) {
-    return a.policy == b.policy && a.max_count == b.max_count &&
-           a.reward_threshold == b.reward_threshold;
 }
 
 /// The open maps and the program of a running queue.
@@ -103,12 +105,37 @@ Result<void> remove(const Clusters &clusters, const Range &range, const olaf_rul
     return write_rules(clusters.rules.get(), range.first, range.last, usual);
 }
 
+/// The rules of the clusters that the options name, where the queue is in a card. It has no workers.
+Result<void> change_in_card(Card &card, const Range &range, const ClusterOptions &options,
+                            const olaf_rule &usual) {
+    if (options.action == ClusterOptions::Action::remove)
+        return card.set_rules(range.first, range.last, usual);
+    if (!options.workers.empty())
+        return fail("register workers on", options.device, 0,
+                    fmt::format("olaf attach {} --replace --hw off moves the queue into the kernel",
+                                options.device),
+                    "the queue is in a card, which binds no workers to addresses");
+    for (auto id = range.first; id <= range.last; id++) {
+        auto rule = card.rule(id);
+        if (!rule)
+            return std::unexpected(rule.error());
+        merge(*rule, options);
+        if (const auto obstacle = rule_obstacle(*rule, card.capabilities()); !obstacle.empty())
+            return fail("set the rule of cluster", std::to_string(id), 0,
+                        "leave that out, or use the kernel's queue: --hw off", obstacle);
+        if (auto done = card.set_rules(id, id, *rule); !done)
+            return done;
+    }
+    return {};
+}
+
 /// The running queue that the options name, its clusters open.
 struct Opened {
     Attachment attachment;
-    Clusters clusters;
+    Clusters clusters; ///< none open where they are in a card
     Range range;
     olaf_rule usual;
+    std::optional<Card> card = {};
 };
 
 Result<Opened> open(const ClusterOptions &options) {
@@ -117,7 +144,9 @@ Result<Opened> open(const ClusterOptions &options) {
     auto attachment = live_attachment(options.device);
     if (!attachment)
         return std::unexpected(attachment.error());
-    auto clusters = Clusters::open(*attachment);
+    const bool on_card = attachment->on_card();
+    auto clusters = on_card ? Result<Clusters>(Clusters{.config = attachment->record.config})
+                            : Clusters::open(*attachment);
     if (!clusters)
         return std::unexpected(clusters.error());
     const auto &config = attachment->record.config;
@@ -127,19 +156,28 @@ Result<Opened> open(const ClusterOptions &options) {
                     fmt::format("attached with --max-clusters {}: ids are 0 ... {}",
                                 config.max_clusters, config.max_clusters - 1),
                     "there is none of that id");
+    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    if (on_card) {
+        auto card = open_card(*attachment);
+        if (!card)
+            return std::unexpected(card.error());
+        return Opened{std::move(*attachment), std::move(*clusters), range, usual,
+                      std::move(*card)};
+    }
     if (auto good = check_policy(options, config); !good)
         return std::unexpected(good.error());
-    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
     return Opened{std::move(*attachment), std::move(*clusters), range, usual};
 }
 
 } // namespace
 
 Result<void> change_clusters(const ClusterOptions &options) {
-    const auto opened = open(options);
+    auto opened = open(options);
     if (!opened)
         return std::unexpected(opened.error());
-    const auto &[attachment, clusters, range, usual] = *opened;
+    auto &[attachment, clusters, range, usual, card] = *opened;
+    if (card)
+        return change_in_card(*card, range, options, usual);
     if (auto done = refresh_addresses(attachment); !done)
         return done;
     if (options.action == ClusterOptions::Action::remove)
@@ -153,17 +191,18 @@ Result<ClusterListing> list_clusters(const ClusterOptions &options) {
     const auto opened = open(options);
     if (!opened)
         return std::unexpected(opened.error());
-    const auto &[attachment, clusters, range, usual] = *opened;
+    const auto &[attachment, clusters, range, usual, card] = *opened;
     ClusterListing listing{.rows = {}, .usual = usual};
     for (auto id = range.first; id <= range.last; id++) {
-        const auto rule = read_rule(clusters.rules.get(), id);
+        const auto rule = card ? card->rule(id) : read_rule(clusters.rules.get(), id);
         if (!rule)
             return std::unexpected(rule.error());
-        auto known =
-            read_members(clusters.members.get(), clusters.rosters.get(), clusters.config, id);
+        auto known = card ? Result<std::vector<KnownMember>>(std::vector<KnownMember>{})
+                          : read_members(clusters.members.get(), clusters.rosters.get(),
+                                         clusters.config, id);
         if (!known)
             return std::unexpected(known.error());
-        if (!options.clusters && same(*rule, usual) && known->empty())
+        if (!options.clusters && same_rule(*rule, usual) && known->empty())
             listing.others++;
         else
             listing.rows.push_back({.cluster = id, .rule = *rule, .members = std::move(*known)});

@@ -164,6 +164,7 @@ Result<void> meter(const MeterOptions &options, const MeterReader &reader);
 struct DoctorOptions {
     std::string device; ///< "": the kernel alone
     std::string output = {}; ///< "": that of the queue that is there
+    std::string card = {};   ///< file of the card's registers; "": that of the device's PCI function
 };
 Result<std::vector<Check>> doctor(const DoctorOptions &options);
 /// Whether a queue can be attached natively; of one that is there, whether it does its work.

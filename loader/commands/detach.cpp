@@ -3,6 +3,7 @@
 
 #include <cerrno>
 
+#include "attach_card.hpp"
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/emptying.hpp"
@@ -21,9 +22,9 @@ std::uint64_t dropped(const Attachment &attachment, const Error &error) {
     return updates;
 }
 
-/// Lets leave what waits and takes the XDP program off, so that nothing new can wait. Returns how
-/// many updates are dropped: none without force.
-Result<std::uint64_t> empty(const Attachment &attachment, const DetachOptions &options,
+} // namespace
+
+Result<std::uint64_t> empty_kernel(const Attachment &attachment, const DetachOptions &options,
                             const Signals &stop) {
     auto lease = EmptyingLease::take(attachment);
     if (!lease)
@@ -39,6 +40,8 @@ Result<std::uint64_t> empty(const Attachment &attachment, const DetachOptions &o
     const auto rest = empty_queue(attachment, nullptr, stop, options.verbose);
     return rest ? 0 : dropped(attachment, rest.error());
 }
+
+namespace {
 
 /// The same without its XDP program on the device. What waits for another device may still leave by
 /// the drain; without the device, nothing that waits for this host does.
@@ -79,9 +82,11 @@ Result<Detached> detach(const DetachOptions &options) {
     if (!stop)
         return std::unexpected(stop.error());
     std::uint64_t updates_dropped = 0;
-    // Half an attachment has nothing that could wait.
-    if (attachment->record.complete) {
-        const auto emptied = attachment->alive ? empty(*attachment, options, *stop)
+    if (auto done = empty_its_card(*attachment, options.force, *stop); !done)
+        return std::unexpected(done.error());
+    // Half an attachment has nothing that could wait in the kernel.
+    if (attachment->record.complete && !attachment->on_card()) {
+        const auto emptied = attachment->alive ? empty_kernel(*attachment, options, *stop)
                                                : empty_dead(*attachment, options, *stop);
         if (!emptied)
             return std::unexpected(emptied.error());

@@ -28,6 +28,7 @@ Result<std::vector<Check>> doctor(const DoctorOptions &options) {
     auto checks = check_verdict(options.device);
     std::ranges::move(check_host(), std::back_inserter(checks));
     std::ranges::move(check_device(*device, output), std::back_inserter(checks));
+    std::ranges::move(check_card(*device, options.card), std::back_inserter(checks));
     if (output && output->ifindex != device->ifindex)
         std::ranges::move(check_output(*output), std::back_inserter(checks));
     return checks;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "attach_card.hpp"
 #include "attach_checks.hpp"
 #include "commands.hpp"
 #include "loader/attachment/beside.hpp"
@@ -81,6 +82,19 @@ Result<void> check_free(const Device &device, const PinPlace &place) {
     return check_no_program(device);
 }
 
+/// It needs no program, device or qdisc.
+AttachPlan plan_in_card(const Device &device, const Plan &from, const CardPlan &card) {
+    for (const auto &text : card.notes)
+        note(fmt::format("{}: {}", device.name, text));
+    AttachPlan plan;
+    plan.would.device = device.name;
+    plan.would.record.config = card.config;
+    plan.would.record.on_card = 1;
+    std::snprintf(plan.would.record.target, sizeof plan.would.record.target, "%s",
+                  from.target.c_str());
+    return plan;
+}
+
 } // namespace
 
 Result<AttachPlan> plan_attach(const AttachOptions &options) {
@@ -99,6 +113,12 @@ Result<AttachPlan> plan_attach(const AttachOptions &options) {
     auto from = make_plan(options, *device);
     if (!from)
         return std::unexpected(from.error());
+    const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
+    const auto card = choose_card(options, *device, *from, place, nullptr);
+    if (!card)
+        return std::unexpected(card.error());
+    if (*card)
+        return plan_in_card(*device, *from, **card);
     const auto obstacle = check_mode(options, *device, *from);
     if (!obstacle)
         return std::unexpected(obstacle.error());

@@ -250,7 +250,7 @@ Error no_such_job(const Jobs &jobs, const JobOptions &options) {
 Result<void> change_job(const JobOptions &options) {
     if (auto good = require_privileges("change the jobs of", options.device); !good)
         return good;
-    const auto found = live_attachment(options.device);
+    const auto found = kernel_attachment(options.device, "jobs");
     if (!found)
         return std::unexpected(found.error());
     if (auto done = refresh_addresses(*found); !done)

@@ -38,7 +38,7 @@ Result<Recording> report(const ReportOptions &options) {
         return std::unexpected(good.error());
     if (auto good = require_gnuplot(); !good)
         return std::unexpected(good.error());
-    const auto attachment = live_attachment(options.device);
+    const auto attachment = kernel_attachment(options.device, "events");
     if (!attachment)
         return std::unexpected(attachment.error());
     const auto folder = ReportFolder::open(options.directory);

@@ -49,6 +49,9 @@ Result<Reset> reset(const ResetOptions &options) {
     const auto start = start_of(counted->snapshot, counted->losses, now);
     if (auto done = write_start(*attachment, start); !done)
         return std::unexpected(done.error());
+    if (attachment->on_card()) // it meters no ages
+        return Reset{.device = attachment->device,
+                     .updates_waiting = counted->snapshot.levels.updates_waiting};
     if (auto done = start_ages(*attachment, now); !done)
         return std::unexpected(done.error());
     return Reset{.device = attachment->device,

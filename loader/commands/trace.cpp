@@ -110,7 +110,7 @@ class Trace {
 Result<void> trace(const TraceOptions &options, TraceOutput &output) {
     if (auto good = require_privileges("listen to the queue of", options.device); !good)
         return good;
-    const auto attachment = live_attachment(options.device);
+    const auto attachment = kernel_attachment(options.device, "events");
     if (!attachment)
         return std::unexpected(attachment.error());
     const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});

@@ -197,4 +197,9 @@ olaf_rule default_rule(olaf_policy policy) {
     return {.policy = policy, .max_count = OLAF_DEFAULT_MAX_COUNT, .reward_threshold = -1};
 }
 
+bool same_rule(const olaf_rule &a, const olaf_rule &b) {
+    return a.policy == b.policy && a.max_count == b.max_count &&
+           a.reward_threshold == b.reward_threshold;
+}
+
 } // namespace olaf

@@ -69,10 +69,8 @@ std::string meaning_of(const Figure &figure) {
 }
 
 Json integer(const Figure &figure) {
-    const bool unwatched = std::ranges::all_of(figure.counters, [](std::size_t index) {
-        return counters()[index].source == Source::losses;
-    });
-    return {{"type", unwatched ? Json{"integer", "null"} : Json("integer")},
+    // Null: not watched, or in a card that doesn't count it or is lost.
+    return {{"type", Json{"integer", "null"}},
             {"minimum", 0},
             {"description", std::string(figure.unit) + ": " + std::string(figure.meaning)}};
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -141,9 +142,14 @@ Result<PinLock> PinLock::lock(const PinPlace &place, bool make) {
 }
 
 Result<void> PinLock::clear() {
+    return clear_but({});
+}
+
+Result<void> PinLock::clear_but(std::initializer_list<std::string_view> kept) {
     std::error_code error;
     for (const auto &entry : std::filesystem::directory_iterator(place_.path(), error))
-        if (::unlink(entry.path().c_str()) != 0 && errno != ENOENT)
+        if (std::ranges::find(kept, entry.path().filename().native()) == kept.end() &&
+            ::unlink(entry.path().c_str()) != 0 && errno != ENOENT)
             return fail("unlink", entry.path().native(), errno);
     if (error)
         return fail("list", place_.path(), error.value());

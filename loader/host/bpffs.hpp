@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ class PinLock {
 
     /// Unlinks everything in the directory.
     Result<void> clear();
+    /// Everything but these.
+    Result<void> clear_but(std::initializer_list<std::string_view> kept);
     /// The directory as well, and the root if it is the last.
     Result<void> remove();
 

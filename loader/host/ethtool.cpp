@@ -53,7 +53,7 @@ Driver driver_of(const std::string &device) {
     info.cmd = ETHTOOL_GDRVINFO;
     if (command(device, &info) != 0)
         return {};
-    return {text(info.driver), text(info.fw_version)};
+    return {text(info.driver), text(info.fw_version), text(info.bus_info)};
 }
 
 Offloads offloads_of(const std::string &device) {

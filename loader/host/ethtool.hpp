@@ -16,6 +16,7 @@ std::optional<std::uint64_t> link_speed(const std::string &device);
 struct Driver {
     std::string name; ///< "" when it doesn't say
     std::string firmware;
+    std::string bus; ///< "0000:01:00.0" of a PCI device, whatever namespace it is in; else "" or other
 };
 Driver driver_of(const std::string &device);
 

@@ -43,7 +43,29 @@ Result<std::vector<std::string>> allowed_sources(const Attachment &attachment) {
 
 } // namespace
 
+namespace {
+
+/// A queue in a card has no programs, no drain, and no map but the record.
+HostState host_of_card(const Attachment &attachment) {
+    HostState host;
+    host.wall_ns = realtime_ns();
+    host.memory_bytes = map_memory(attachment.place);
+    host.output_obstacle = output_obstacle(attachment);
+    if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
+        if (const auto output = find_device(attachment.record.config.egress_ifindex))
+            host.output = output->name;
+    if (attachment.alive)
+        host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);
+    else
+        host.dead = why_dead(attachment);
+    return host;
+}
+
+} // namespace
+
 Result<HostState> read_host_state(const Attachment &attachment) {
+    if (attachment.on_card())
+        return host_of_card(attachment);
     auto own = own_difference(attachment);
     if (!own)
         return std::unexpected(own.error());

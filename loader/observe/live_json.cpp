@@ -64,9 +64,13 @@ nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows) {
     Json jobs = Json::array();
     for (const auto &row : rows.jobs)
         jobs.push_back(job_json(row));
+    auto total = flow_json(rows.total, rows.recent, rows.seconds);
+    if (latest.lost())
+        for (auto &figure : total)
+            figure = nullptr; // not known, which isn't none
     return {{"time_ns", latest.aom.now_ns},
             {"interval_s", rows.seconds},
-            {"total", flow_json(rows.total, rows.recent, rows.seconds)},
+            {"total", std::move(total)},
             {"status", status_json(latest.attachment, latest, latest.host, false)},
             {"clusters", std::move(clusters)},
             {"jobs", std::move(jobs)}};

@@ -11,12 +11,17 @@ void add_queue(Exposition &out, const Labels &device, const Reading &queue) {
     const auto &record = queue.attachment.record;
     const auto &config = record.config;
     out.gauge("olaf_queue_info", "How a queue is attached; always 1.",
-              with(with(with(with(device, "mode", record.skb_mode ? "skb" : "native"), "policy",
+              with(with(with(with(device, "mode", mode_name(record)), "policy",
                              std::string(policy_name(config.default_policy))),
                         "deliver", std::string(deliver_names[config.deliver % 3])),
                    "target", record.target),
               1);
     out.gauge("olaf_queue_capacity", "Messages that may wait: Qmax.", device, config.queue_capacity);
+    if (queue.card)
+        out.gauge("olaf_card_lost", "Whether the card of the queue is lost: 1 or 0. Absent in the kernel.",
+                  device, queue.lost() ? 1 : 0);
+    if (queue.lost())
+        return;
     out.gauge("olaf_active_clusters", "Clusters that sent an update in the activity window.",
               device, queue.snapshot.active_clusters);
     if (config.rate_bps != 0)
@@ -55,10 +60,12 @@ std::string metrics(const std::vector<Reading> &queues, const ShownClusters &sho
         add_queue(out, device, queue);
         add_listed(out, device, queue, shown);
         add_jobs(out, device, queue);
-        add_gate(out, device, queue);
+        if (!queue.card)
+            add_gate(out, device, queue);
         if (queue.snapshot.window)
             add_window(out, device, queue.attachment.record.config, *queue.snapshot.window);
-        add_aom(out, device, queue, shown);
+        if (!queue.card) // which meters no ages
+            add_aom(out, device, queue, shown);
     }
     return out.text();
 }

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "queue_reader.hpp"
 
+#include <cerrno>
+
 namespace olaf {
 
 Result<Reading> QueueReader::read() {
+    auto reading = read_even_lost();
+    if (reading && reading->lost())
+        return fail("read the queue on", attachment_.device, ENODEV,
+                    "olaf status tells of it, olaf detach cleans up", reading->card->lost);
+    return reading;
+}
+
+Result<Reading> QueueReader::read_even_lost() {
     if (auto there = watch_.check(); !there)
         return std::unexpected(there.error());
     attachment_ = read_attachment(attachment_.place); // --replace may have changed it

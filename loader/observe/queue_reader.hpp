@@ -25,8 +25,10 @@ class QueueReader {
     explicit QueueReader(Attachment attachment)
         : attachment_(std::move(attachment)), watch_(attachment_) {}
 
-    /// Fails with ENOENT when the queue was detached since.
+    /// Fails with ENOENT when the queue was detached since, and where its card is lost.
     Result<Reading> read();
+    /// The same, and of a lost card what is known without it.
+    Result<Reading> read_even_lost();
 
   private:
     Attachment attachment_;

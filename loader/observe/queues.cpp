@@ -37,7 +37,7 @@ Result<std::vector<Reading>> Queues::read() {
         return std::unexpected(found.error());
     std::vector<Reading> readings;
     for (const auto &attachment : *found) {
-        auto reading = QueueReader(attachment).read();
+        auto reading = QueueReader(attachment).read_even_lost();
         if (reading)
             readings.push_back(std::move(*reading));
         else if (reading.error().code != ENOENT) // detached just now

@@ -5,17 +5,28 @@
 #include <map>
 #include <string>
 
+#include "loader/attachment/card_queue.hpp"
 #include "loader/attachment/start_pin.hpp"
+#include "loader/host/clock.hpp"
 
 namespace olaf {
 
 Numbers QueueReading::numbers() const {
+    if (lost())
+        return {};
+    if (card)
+        return {.slots = &snapshot.slots,
+                .cpus = &snapshot.counters,
+                .acks = &snapshot.acks,
+                .levels = &snapshot.levels,
+                .of_card = true};
     return {.slots = &snapshot.slots,
             .cpus = &snapshot.counters,
             .acks = &snapshot.acks,
             .window = snapshot.window ? &*snapshot.window : nullptr,
             .losses = losses ? &*losses : nullptr,
-            .levels = &snapshot.levels};
+            .levels = &snapshot.levels,
+            .of_card = false};
 }
 
 namespace {
@@ -49,11 +60,51 @@ Result<void> check_layout(const Attachment &attachment) {
                     ", this olaf knows layout " + std::to_string(OLAF_LAYOUT));
 }
 
+/// A lost card's counters aren't known, which is no failure.
+Result<QueueReading> read_from_card(const Attachment &attachment) {
+    QueueReading reading{};
+    reading.aom.now_ns = monotonic_ns();
+    reading.card.emplace();
+    auto lost = [&](const Error &error) -> Result<QueueReading> {
+        if (!is_lost(error))
+            return std::unexpected(error);
+        reading.card->lost = error.reason;
+        return reading;
+    };
+    const auto card = open_card(attachment);
+    if (!card)
+        return lost(card.error());
+    auto snapshot = card->snapshot(attachment.record.config);
+    if (!snapshot)
+        return lost(snapshot.error());
+    const auto queues = card->queues();
+    if (!queues)
+        return lost(queues.error());
+    reading.card->queues = *queues;
+    reading.snapshot = std::move(*snapshot);
+    const auto start = read_start(attachment);
+    if (!start)
+        return std::unexpected(start.error());
+    if (*start) {
+        reading.reset_ns = (*start)->at_ns;
+        subtract(reading.snapshot, **start);
+    }
+    return reading;
+}
+
 } // namespace
 
 Result<Counted> read_counted(const Attachment &attachment) {
     if (auto good = check_layout(attachment); !good)
         return std::unexpected(good.error());
+    if (attachment.on_card()) {
+        const auto card = open_card(attachment);
+        auto snapshot = card ? card->snapshot(attachment.record.config)
+                             : Result<Snapshot>(std::unexpected(card.error()));
+        if (!snapshot)
+            return std::unexpected(snapshot.error());
+        return Counted{std::move(*snapshot), {}, {}};
+    }
     Maps maps(attachment);
     auto snapshot = read_snapshot(attachment.record.config, std::ref(maps));
     if (!snapshot)
@@ -65,6 +116,8 @@ Result<Counted> read_counted(const Attachment &attachment) {
 }
 
 Result<QueueReading> read_queue(const Attachment &attachment) {
+    if (attachment.on_card())
+        return read_from_card(attachment);
     auto counted = read_counted(attachment);
     if (!counted)
         return std::unexpected(counted.error());

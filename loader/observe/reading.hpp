@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "loader/datapath/aom.hpp"
 #include "loader/attachment/attachment.hpp"
@@ -28,6 +29,14 @@ struct QueueReading : Counted {
     std::vector<JobReading> jobs; ///< since each was set
     Spells spells; ///< of troubles
     std::uint64_t reset_ns = 0; ///< when that was, CLOCK_MONOTONIC; 0: never
+
+    /// Of a queue in a card; nothing: it is in the kernel.
+    struct OfCard {
+        std::string lost;    ///< why nothing of it is known; "": it is there
+        bool queues = false; ///< it takes updates in
+    };
+    std::optional<OfCard> card = {};
+    [[nodiscard]] bool lost() const { return card && !card->lost.empty(); }
 
     /// Its counters, for the tables of counters.hpp. They are this object's: keep it.
     [[nodiscard]] Numbers numbers() const;

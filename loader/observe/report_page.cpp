@@ -93,7 +93,7 @@ std::string origin(const Recording &recording, const std::string &started) {
     table.row("queue", about.attached_with.empty()
                            ? "its options can't be told: its output has gone"
                            : "<code>" + escaped(about.attached_with) + "</code>");
-    table.row("mode", recording.last.attachment.record.skb_mode ? "skb" : "native");
+    table.row("mode", mode_name(recording.last.attachment.record));
     table.row("this report", "<code>" + escaped(about.reported_with) + "</code>");
     table.row("version", "olaf " OLAF_PROJECT_VERSION);
     return table.text("Where this is from", "origin");

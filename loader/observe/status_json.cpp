@@ -51,8 +51,8 @@ Json attached_object(const Record &record, const HostState &host, std::uint64_t 
             {"replaced_for_ns", ago(record.replaced_ns)}};
 }
 
-Json limits_object(const olaf_config &config) {
-    return {{"max_clusters", config.max_clusters},
+Json limits_object(const olaf_config &config, bool of_card) {
+    Json object{{"max_clusters", config.max_clusters},
             {"max_segments", config.max_segments},
             {"max_lanes", config.max_lanes},
             {"egress_mtu", config.egress_mtu},
@@ -62,6 +62,39 @@ Json limits_object(const olaf_config &config) {
             {"member_timeout_ns", config.member_timeout_ns},
             {"drain_interval_ns", config.drain_interval_ns},
             {"activity_window_ns", config.activity_window_ns}};
+    if (of_card)
+        object["max_workers"] = object["member_timeout_ns"] = nullptr;
+    return object;
+}
+
+Json drain_object(const Attachment &attachment, const QueueReading &state) {
+    if (state.card)
+        return {{"device", nullptr}, {"peer", nullptr}, {"qdisc", nullptr}, {"circulating", nullptr}};
+    const auto drain = attachment.record.drain(attachment.place.ifindex);
+    return {{"device", drain.a},
+            {"peer", drain.b},
+            {"qdisc", "tbf"},
+            {"circulating", state.snapshot.ring.drain_deadline_ns != 0}};
+}
+
+Json gate_object(const QueueReading &state) {
+    if (state.card)
+        return {{"open", nullptr}, {"blocked_ns", nullptr}, {"next_hops_unready", nullptr}};
+    const auto &snapshot = state.snapshot;
+    return {{"open", snapshot.gate.lost_ns == 0},
+            {"blocked_ns", blocked_ns(snapshot.gate, state.aom.now_ns)},
+            {"next_hops_unready", snapshot.unready_hops.size()}};
+}
+
+/// Where the queue is, and why.
+Json hw_object(const Attachment &attachment, const QueueReading &state) {
+    constexpr const char *asked[] = {"off", "auto", "require"};
+    const auto &record = attachment.record;
+    const std::string reason = record.hw_reason;
+    return {{"asked", asked[record.hw_asked % 3]},
+            {"reason", reason.empty() ? Json(nullptr) : Json(reason)},
+            {"card", state.card && attachment.card ? Json(*attachment.card) : Json(nullptr)},
+            {"lost", state.card ? Json(state.lost()) : Json(nullptr)}};
 }
 
 /// Every counter and level of the list, in the object of its group.
@@ -126,7 +159,8 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         {"device", attachment.device},
         {"verdict", verdict_json(judge(attachment, state, host))},
         {"ifindex", attachment.place.ifindex},
-        {"mode", record.skb_mode ? "skb" : "native"},
+        {"mode", mode_name(record)},
+        {"hw", hw_object(attachment, state)},
         {"policy", policy_name(config.default_policy)},
         {"port", ntohs(config.port_be)},
         {"deliver",
@@ -136,19 +170,12 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         {"rate_bps", nullptr},
         {"queue", {{"capacity", config.queue_capacity}}},
         {"emptying", snapshot.emptying},
-        {"active_clusters", snapshot.active_clusters},
-        {"drain",
-         {{"device", record.drain(attachment.place.ifindex).a},
-          {"peer", record.drain(attachment.place.ifindex).b},
-          {"qdisc", "tbf"},
-          {"circulating", snapshot.ring.drain_deadline_ns != 0}}},
+        {"active_clusters", state.lost() ? Json(nullptr) : Json(snapshot.active_clusters)},
+        {"drain", drain_object(attachment, state)},
         {"window", window_object(config, snapshot.window)},
-        {"gate",
-         {{"open", snapshot.gate.lost_ns == 0},
-          {"blocked_ns", blocked_ns(snapshot.gate, state.aom.now_ns)},
-          {"next_hops_unready", snapshot.unready_hops.size()}}},
+        {"gate", gate_object(state)},
         {"aom", nullptr},
-        {"limits", limits_object(config)},
+        {"limits", limits_object(config, state.card.has_value())},
         {"allow_list", (config.flags & OLAF_CONFIG_ALLOW_LIST) != 0},
         {"strict", (config.flags & OLAF_CONFIG_STRICT) != 0},
         {"verify", (config.flags & OLAF_CONFIG_VERIFY) != 0}};
@@ -164,7 +191,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
         object["deaths_unseen"] = *state.deaths_unseen;
     if (config.rate_bps != 0)
         object["rate_bps"] = config.rate_bps;
-    if ((config.flags & OLAF_CONFIG_NO_METER) == 0)
+    if ((config.flags & OLAF_CONFIG_NO_METER) == 0 && !state.card)
         object["aom"] = aom_summary_json(state.aom);
     if (clusters)
         object["clusters"] = cluster_list(state);

@@ -8,6 +8,7 @@
 
 #include "flow.hpp"
 #include "jobs_text.hpp"
+#include "loader/attachment/card_plan.hpp"
 #include "status_json.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/text/human.hpp"
@@ -68,7 +69,7 @@ std::string attached_text(const Attachment &attachment) {
     const std::string target = record.target;
     const auto *bridge = (config.flags & OLAF_CONFIG_BRIDGE) != 0 ? ", bridging" : "";
     return fmt::format("{} mode, port {}, policy {}, rate {}, delivers {}{}",
-                       record.skb_mode ? "skb" : "native", ntohs(config.port_be),
+                       mode_name(record), ntohs(config.port_be),
                        policy_name(config.default_policy), rate_text(config.rate_bps),
                        deliver_names[config.deliver % 3],
                        target.empty() ? "" : " to " + target + bridge);
@@ -109,6 +110,14 @@ std::string devices_text(const Attachment &attachment, const HostState &host) {
                             clsact.empty() ? ""
                                            : fmt::format("; qdisc clsact on {}",
                                                          fmt::join(clsact, ", "))));
+}
+
+/// The card, or why there is none where one was to be had.
+std::string hardware_text(const Attachment &attachment, const QueueReading &reading) {
+    const std::string reason = attachment.record.hw_reason;
+    if (reading.card)
+        return line("card", attachment.card.value_or("unknown") + (reading.lost() ? ", lost" : ""));
+    return reason.empty() || reason.starts_with(no_card) ? "" : line("kernel", "no card: " + reason);
 }
 
 std::string cluster_count(std::ptrdiff_t clusters, const char *which) {
@@ -241,14 +250,17 @@ std::string status_text(const Attachment &attachment, const QueueReading &readin
     auto text = verdict_text(attachment, judge(attachment, reading, host)) +
                 line("attached", attached_text(attachment)) +
                 since_text(attachment.record, host, reading.aom.now_ns) +
-                takes_text(config, host) + devices_text(attachment, host) +
-                line("queue", queue_text(config, snapshot, host));
+                takes_text(config, host) + hardware_text(attachment, reading) +
+                (reading.card ? "" : devices_text(attachment, host));
+    if (reading.lost())
+        return text; // nothing else is known
+    text += line("queue", queue_text(config, snapshot, host));
     if (snapshot.window)
         text += line("window", window_text(config, *snapshot.window));
     text += counters_text(reading.numbers(), config) + age_lines(config, reading.aom);
     for (const auto &job : reading.jobs)
         text += job_lines(job);
-    if (attachment.alive)
+    if (attachment.alive && !reading.card)
         for (const auto &note : own_notes(host.own, attachment.device))
             text += line("addresses", note);
     return clusters ? text + cluster_table(reading) : text;

@@ -33,7 +33,7 @@ Line title(const Reading &reading, int columns) {
     return {
         {0, "olaf top", Look::strong},
         {9, fit(fmt::format("{}: {}, {} mode, rate {}, {}{}", reading.attachment.device,
-                            policy_name(config.default_policy), record.skb_mode ? "skb" : "native",
+                            policy_name(config.default_policy), mode_name(record),
                             rate_text(config.rate_bps), deliver_names[config.deliver % 3],
                             target.empty() ? "" : " to " + target),
                 columns - 9)}};

@@ -159,7 +159,7 @@ void find_behind(const Evidence &evidence, std::vector<Finding> &found) {
             fmt::format("{} of {} updates lost behind the queue: {}", lost, out,
                         reasons_text(OLAF_GROUP_lost_behind_updates, numbers, evidence.config())),
             behind_remedy(main_reason(OLAF_GROUP_lost_behind_updates, numbers), evidence)));
-    if (!evidence.reading.losses)
+    if (!evidence.reading.losses && !evidence.reading.card)
         found.push_back(
             {Health::working,
              "losses behind the queue aren't watched",

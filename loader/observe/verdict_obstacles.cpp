@@ -183,9 +183,30 @@ void find_drain(const Evidence &evidence, std::vector<Finding> &found) {
     }
 }
 
+/// The card: gone, or reset by somebody.
+void find_card(const Evidence &evidence, std::vector<Finding> &found) {
+    const auto &[attachment, reading, host] = evidence;
+    if (!reading.card)
+        return;
+    if (reading.lost())
+        found.push_back({Health::blocked,
+                         fmt::format("the card {}: {}", attachment.card.value_or("is unknown"),
+                                     reading.card->lost),
+                         {},
+                         fmt::format("look at the card; olaf attach {0} --replace --hw off goes on "
+                                     "in the kernel, olaf detach {0} cleans up",
+                                     attachment.device)});
+    else if (!reading.card->queues)
+        found.push_back({Health::impaired,
+                         "the card was reset: every update passes it by",
+                         {},
+                         fmt::format("olaf attach {} --replace", attachment.device)});
+}
+
 } // namespace
 
 void find_obstacles(const Evidence &evidence, std::vector<Finding> &found) {
+    find_card(evidence, found);
     find_way_in(evidence, found);
     find_output(evidence, found);
     find_next_hops(evidence, found);

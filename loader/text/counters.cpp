@@ -5,6 +5,8 @@
 #include <cstring>
 #include <sstream>
 
+#include "card_counters.hpp"
+
 namespace olaf {
 namespace {
 
@@ -53,8 +55,8 @@ class Tables {
     }
 
     void add(const Line &line) {
-        counters.push_back(
-            {line.source, line.offset, line.field, words(line.metric), line.meaning});
+        counters.push_back({line.source, line.offset, line.field, words(line.metric),
+                            line.meaning, is_on_card(line.source, line.group, line.field)});
         into_figures(line);
     }
 
@@ -71,7 +73,8 @@ class Tables {
                                 one.offset,
                                 line.field + ("." + key),
                                 {line.metric + ("=" + key + "}")},
-                                one.meaning});
+                                one.meaning,
+                                is_on_card(line.source, line.group, line.field)});
             into_figures(one);
         }
     }
@@ -210,7 +213,7 @@ std::string terms(std::uint32_t side) {
 
 std::optional<std::uint64_t> Counter::in(const Numbers &numbers) const {
     const auto *start = static_cast<const char *>(start_of(source, numbers));
-    if (start == nullptr)
+    if (start == nullptr || (numbers.of_card && !on_card))
         return {};
     std::uint64_t value = 0;
     std::memcpy(&value, start + offset, sizeof value);

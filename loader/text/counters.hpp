@@ -50,6 +50,7 @@ struct Numbers {
     const olaf_window *window = nullptr;
     const olaf_losses *losses = nullptr;
     const Levels *levels = nullptr;
+    bool of_card = false; ///< only what a card counts too is known
 };
 
 enum class Source { slots, cpus, acks, window, losses, levels };
@@ -61,6 +62,7 @@ struct Counter {
     std::string field;                ///< "malformed.version"
     std::vector<std::string> metrics; ///< "name" or "name{label=value}"
     std::string_view meaning;
+    bool on_card = false; ///< a card counts it too (olaf/registers.h)
 
     [[nodiscard]] std::optional<std::uint64_t> in(const Numbers &numbers) const;
 };

@@ -34,9 +34,9 @@ class Acks : public testing::TestWithParam<Case> {
     void expect_no_errors() const {
         for (const auto *counter : {"UdpInCsumErrors", "Udp6InCsumErrors", "UdpInErrors"})
             EXPECT_EQ(bed.worker.snmp(counter), 0u) << counter;
-        const auto acks = bed.olaf.status().json["acks"];
+        const auto status = bed.olaf.status();
         for (const auto *counter : {"copies_refused", "copies_unreachable", "copies_unfit"})
-            EXPECT_EQ(acks[counter], 0) << counter;
+            EXPECT_EQ(status.counted("acks", counter), 0u) << counter;
     }
 
     Testbed bed{{.way = GetParam().way}};
@@ -78,7 +78,7 @@ TEST_P(Acks, EveryWorkerOfAClusterGetsItsOwnStamped) {
 }
 
 TEST_P(Acks, OneForOneWorkerReachesItAlone) {
-    bed.attach({"--mode", GetParam().mode, "--activity-window", "3600s"});
+    bed.attach({"--mode", GetParam().mode, "--activity-window", "1000s"}); // a card has 1099 at most
     fleet.speak();
     for (std::uint32_t worker = 0; worker < workers; worker++) {
         server.send(Ack{.cluster = 1, .worker = worker}, addressee(1, worker));

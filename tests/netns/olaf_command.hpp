@@ -26,15 +26,23 @@ struct Status {
     [[nodiscard]] std::uint64_t drain(const char *name) const {
         return json.at("drain").at(name).get<std::uint64_t>();
     }
-    [[nodiscard]] bool token_alive() const { return json.at("drain").at("circulating").get<bool>(); }
+    /// A card has none.
+    [[nodiscard]] bool token_alive() const {
+        const auto &drain = json.at("drain");
+        return drain.is_object() && drain.at("circulating") == true;
+    }
     [[nodiscard]] std::uint64_t dropped() const {
         return (*this)["dropped_full"] + (*this)["dropped_reward"] + (*this)["dropped_sealed"] +
                (*this)["dropped_misfit"];
     }
     /// Departures that no frame could carry, or that the output refused to the drain.
     [[nodiscard]] std::uint64_t failed() const {
-        return json.at("departures_failed").at("unfit").get<std::uint64_t>() +
-               json.at("lost_behind").at("drain_send").get<std::uint64_t>();
+        return counted("departures_failed", "unfit") + counted("lost_behind", "drain_send");
+    }
+    /// A counter of a group; 0 where it is null, for a card can't count it.
+    [[nodiscard]] std::uint64_t counted(const char *group, const char *name) const {
+        const auto &found = json.at(group);
+        return found.is_object() && found.at(name).is_number() ? found.at(name).get<std::uint64_t>() : 0;
     }
 };
 

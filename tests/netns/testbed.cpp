@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "testbed.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <tuple>
 #include <unordered_map>
 
@@ -27,6 +29,11 @@ std::string text(const Mac &mac) {
     return out;
 }
 
+Place place_under_test() {
+    const char *said = std::getenv("OLAF_TEST_PLACE");
+    return said != nullptr && std::string(said) == "card" ? Place::card : Place::kernel;
+}
+
 Testbed::Testbed(const Wiring &asked) : wiring(asked) {
     if (wiring.way != Way::local)
         server_.emplace("server");
@@ -42,17 +49,20 @@ Testbed::Testbed(const Wiring &asked) : wiring(asked) {
         address_routed();
 }
 
-void Testbed::wire() const {
+void Testbed::wire() {
     const Words words = {
         {"mtu", std::to_string(wiring.mtu)}, {"queues", std::to_string(wiring.queues)},
         {"worker_mac", text(worker_mac)},    {"in_mac", text(server_ ? in_mac : server_mac)},
         {"out_mtu", std::to_string(wiring.out_mtu != 0 ? wiring.out_mtu : wiring.mtu)},
         {"out_mac", text(out_mac)},          {"server_mac", text(server_mac)},
         {"worker", worker.name()},           {"server", server().name()}};
-    host.ip(fill("link add name in address @in_mac@ mtu @mtu@ numtxqueues @queues@ numrxqueues "
-                 "@queues@ type veth peer name eth0 address @worker_mac@ mtu @mtu@ numtxqueues "
-                 "@queues@ numrxqueues @queues@ netns @worker@\n",
-                 words));
+    if (wiring.place == Place::card)
+        wire_card(fill("@in_mac@", words));
+    else
+        host.ip(fill("link add name in address @in_mac@ mtu @mtu@ numtxqueues @queues@ numrxqueues "
+                     "@queues@ type veth peer name eth0 address @worker_mac@ mtu @mtu@ numtxqueues "
+                     "@queues@ numrxqueues @queues@ netns @worker@\n",
+                     words));
     if (server_)
         host.ip(fill("link add name out address @out_mac@ mtu @out_mtu@ type veth "
                      "peer name eth0 address @server_mac@ mtu @out_mtu@ netns @server@\n",
@@ -65,6 +75,25 @@ void Testbed::wire() const {
         host.ip("link set out up\n");
     }
     host.ip("link set in up\n");
+    if (card)
+        card->start();
+}
+
+/// The devices on both sides of the card, which cuts nothing: TCP has to.
+void Testbed::wire_card(const std::string &in_mac) {
+    const auto &between = card.emplace().netns();
+    const Words words = {
+        {"mtu", std::to_string(wiring.mtu)}, {"worker_mac", text(worker_mac)},
+        {"in_mac", in_mac},                  {"w", CardProcess::worker_side},
+        {"s", CardProcess::server_side},     {"worker", worker.name()},
+        {"host", host.name()},               {"queues", std::to_string(wiring.queues)}};
+    between.ip(fill("link add name @w@ mtu @mtu@ type veth peer name eth0 address @worker_mac@ "
+                    "mtu @mtu@ gso_max_segs 1 numtxqueues @queues@ numrxqueues @queues@ netns @worker@\n"
+                    "link add name @s@ mtu @mtu@ type veth peer name in address @in_mac@ "
+                    "mtu @mtu@ gso_max_segs 1 netns @host@\n"
+                    "link set @w@ up\n"
+                    "link set @s@ up\n",
+                    words));
 }
 
 void Testbed::wire_switch() {
@@ -161,6 +190,10 @@ void Testbed::address_routed() const {
                      words));
 }
 
+std::uint32_t Testbed::places(std::uint32_t wanted) const {
+    return card ? std::min(wanted, card->read(OLAF_REGISTER_PLACES)) : wanted;
+}
+
 std::vector<std::string> Testbed::delivery() const {
     switch (wiring.way) {
     case Way::local:
@@ -181,6 +214,8 @@ std::vector<std::string> Testbed::delivery() const {
 void Testbed::attach(const std::vector<std::string> &more) {
     auto arguments = delivery();
     arguments.insert(arguments.end(), more.begin(), more.end());
+    if (card)
+        arguments.insert(arguments.end(), {"--hw", "require", "--card", card->bar()});
     olaf.attach(std::move(arguments));
 }
 

@@ -9,6 +9,10 @@
 //               server ┘
 //   upstream4/6 worker ── in[host]out ── server         workers talk to the host
 //
+// The queue is in the kernel of the host, or in a card before it:
+//
+//   card        worker ── w[olaf-card]s ── in[host] ...
+//
 // The worker is 10.0.0.1 and fd00::1, the server 10.0.1.2 and fd00:0:0:1::2, as in packet.hpp.
 #pragma once
 
@@ -16,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "card_process.hpp"
 #include "netns.hpp"
 #include "offloads.hpp"
 #include "olaf_command.hpp"
@@ -26,6 +31,10 @@
 
 namespace olaf::test {
 
+/// Where the queue is. Tests run with either: OLAF_TEST_PLACE=card in the environment says which.
+enum class Place { kernel, card };
+Place place_under_test();
+
 enum class Way { local, bridged, routed, one_armed, upstream4, upstream6 };
 
 inline constexpr Mac in_mac = {2, 0, 0, 0, 0, 0x01};
@@ -33,11 +42,13 @@ inline constexpr Mac out_mac = {2, 0, 0, 0, 0, 0x02};
 
 struct Wiring {
     Way way = Way::local;
-    unsigned mtu = 1500;
+    /// In a card slow links are 125 kbit/s, which larger updates keep busy for as long.
+    unsigned mtu = place_under_test() == Place::card ? 9000 : 1500;
     unsigned out_mtu = 0; ///< of `out` and the server's device; 0: as the others'
     unsigned queues = 1;      ///< of the worker's device and of the host's `in`
     bool server_known = true; ///< the host has a permanent neighbour entry for the server
     Offloads worker = {};     ///< of the worker's device
+    Place place = place_under_test();
 };
 
 class Testbed {
@@ -45,6 +56,7 @@ class Testbed {
     explicit Testbed(const Wiring &wiring = {});
 
     const Wiring wiring;
+    std::optional<CardProcess> card; ///< with Place::card; it runs
     Netns worker{"worker"};
     Netns host{"host"};
 
@@ -60,13 +72,17 @@ class Testbed {
     /// Device by which updates reach it.
     [[nodiscard]] const char *server_device() const { return server_ ? "eth0" : "in"; }
 
-    /// olaf attach in DELIVERY MORE
+    /// olaf attach in DELIVERY MORE, into the card if there is one
     void attach(const std::vector<std::string> &more = {});
     [[nodiscard]] std::vector<std::string> delivery() const;
 
     [[nodiscard]] bool upstream() const {
         return wiring.way == Way::upstream4 || wiring.way == Way::upstream6;
     }
+    /// What status says of where the queue is.
+    [[nodiscard]] const char *mode() const { return card ? "hw" : "native"; }
+    /// So many places, or as many as the card has.
+    [[nodiscard]] std::uint32_t places(std::uint32_t wanted) const;
     /// Whether the host acts as a router: one less to live for what it sends on.
     [[nodiscard]] bool routes() const {
         return wiring.way == Way::routed || wiring.way == Way::one_armed;
@@ -79,7 +95,8 @@ class Testbed {
     [[nodiscard]] Path path(int family = 4) const;
 
   private:
-    void wire() const;
+    void wire();
+    void wire_card(const std::string &in_mac);
     void wire_switch();
     void address_local() const;
     void address_bridged() const;

@@ -124,7 +124,9 @@ Process endless_flood(const Testbed &testbed, std::span<const Frame> frames) {
 }
 
 void occupy(const Testbed &testbed, const UdpSocket &worker, const UdpSocket &server) {
-    const Update large{.cluster = busy_cluster, .lanes = std::vector<std::uint64_t>(128, 1)};
+    // No card is paced as slowly as the kernel's queue: there they are larger.
+    const auto lanes = testbed.card ? 1000u : 128u;
+    const Update large{.cluster = busy_cluster, .lanes = std::vector<std::uint64_t>(lanes, 1)};
     const auto target = testbed.target(worker.family());
     for (int i = 0; i < 2; i++) {
         worker.send(large, target);

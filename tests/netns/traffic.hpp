@@ -68,7 +68,8 @@ unsigned cpus();
 
 /// Attach arguments of a link that is slow enough to fill the queue at leisure, and the cluster
 /// that occupy() uses.
-inline const std::vector<std::string> slow_link = {"--rate", "20kbit"};
+inline const std::vector<std::string> slow_link = {
+    "--rate", place_under_test() == Place::card ? "125kbit" : "20kbit"};
 inline constexpr std::uint32_t busy_cluster = 15;
 
 /// Sends two large updates on a slow link, by which its credit is spent and it is busy for

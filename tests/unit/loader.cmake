@@ -13,6 +13,11 @@ add_executable(olaf_host_tests growth_test.cpp host_test.cpp saved_test.cpp)
 target_link_libraries(olaf_host_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
 gtest_discover_tests(olaf_host_tests PROPERTIES LABELS unit)
 
+# A card's registers, on files.
+add_executable(olaf_registers_file_tests card_test.cpp)
+target_link_libraries(olaf_registers_file_tests PRIVATE olaf_loader olaf_options GTest::gtest_main)
+gtest_discover_tests(olaf_registers_file_tests PROPERTIES LABELS unit)
+
 # Rooms of the loader include only what is below them.
 add_test(NAME loader.layers
          COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/layers ${PROJECT_SOURCE_DIR}/loader)
