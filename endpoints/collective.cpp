@@ -109,9 +109,6 @@ Result<void> Collective::poll() {
 CollectiveStats Collective::stats() const {
     return impl_->stats();
 }
-std::size_t Collective::behind() const {
-    return impl_->behind();
-}
 int Collective::fd() const {
     return impl_->socket().fd();
 }

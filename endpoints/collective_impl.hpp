@@ -41,7 +41,6 @@ class Collective::Impl : private RoundVectors {
     bool is_done(std::uint64_t number) const;
     Result<void> poll();
     CollectiveStats stats() const;
-    std::size_t behind() const;
     const UdpSocket &socket() const { return socket_; }
 
   private:

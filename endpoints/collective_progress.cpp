@@ -43,13 +43,6 @@ CollectiveStats Collective::Impl::stats() const {
     return sum;
 }
 
-// Rounds wrap.
-std::size_t Collective::Impl::behind() const {
-    const auto newest = child_->newest_round();
-    const auto rounds = newest ? static_cast<std::int32_t>(*newest + 1 - child_->next_round()) : 0;
-    return rounds > 0 ? static_cast<std::size_t>(rounds) : 0;
-}
-
 // All that the child has to send now; `again`: what is overdue, too.
 Result<void> Collective::Impl::send_all(bool again) {
     std::array<olaf_header, kBatch> headers;

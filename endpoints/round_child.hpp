@@ -121,9 +121,6 @@ class RoundChild {
     /// When something last came that brought this forward.
     [[nodiscard]] Time last_progress() const { return last_progress_; }
     [[nodiscard]] const RoundChildStats &stats() const { return stats_; }
-    /// The newest round whose last chunk is known to be summed, whoever took part in it; nothing
-    /// before the first one.
-    [[nodiscard]] std::optional<std::uint32_t> newest_round() const { return newest_round_; }
     /// p, as agreed.
     [[nodiscard]] std::uint8_t pool() const { return pool_; }
 
@@ -159,7 +156,6 @@ class RoundChild {
     Sending send_next(Time now);
     std::optional<Sending> send_again(Time now);
     void forget_answered();
-    void note_newest(const RoundResult &result);
     Sending contribution(Position position, Time now, bool flush);
     void drop_old();
 
@@ -218,7 +214,6 @@ class RoundChild {
     Time last_heard_ = -Time::max() / 2;
     Time last_progress_{0};
     RoundChildStats stats_;
-    std::optional<std::uint32_t> newest_round_;
     std::optional<Error> failure_;
 };
 

@@ -30,14 +30,6 @@ bool RoundChild::is_of_this_job(const RoundResult &result) const {
            result.has_checksum == options_.has_checksum;
 }
 
-// A node gives each member all results, also of rounds that this one isn't at yet.
-void RoundChild::note_newest(const RoundResult &result) {
-    if (result.chunks == kFarewellChunks || result.chunk + 1 != result.chunks)
-        return;
-    if (!newest_round_ || static_cast<std::int32_t>(result.round - *newest_round_) > 0)
-        newest_round_ = result.round;
-}
-
 Decoded<void> RoundChild::take_result(const RoundResult &result,
                                       std::span<const std::uint64_t> lanes, Time now) {
     if (result.job != options_.job)
@@ -49,8 +41,6 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
         return take_stale(result);
     if (!is_of_this_job(result))
         return std::unexpected(Reject::wrong_lanes);
-    if (state_ == State::running && result.generation == generation_)
-        note_newest(result);
     const auto position = kept_.find(result.round, result.chunk);
     if (failure_ || state_ != State::running || result.generation != generation_ || !position ||
         kept_[*position].held) {

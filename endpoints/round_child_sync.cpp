@@ -17,7 +17,6 @@ constexpr unsigned kTooOld = 3;
 } // namespace
 
 void RoundChild::ask() {
-    newest_round_.reset(); // all may begin at an older one
     state_ = State::asking;
     joining_ = false;
     wait_.reset();

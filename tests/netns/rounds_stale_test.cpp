@@ -146,7 +146,7 @@ TEST_F(RoundsStale, ASlowWorkersGradientCountsUpToTheBoundAndNotBeyond) {
                              : BoundedStaleness::Outcome::too_stale)
                 << versions << " versions behind";
             EXPECT_EQ(training.stats().committed - stats.committed, counts ? 1U : 0U);
-            EXPECT_GE(training.version() + 1, version + versions) << "it has no newer weights";
+            EXPECT_GT(training.version(), version + bound) << "it has no newer weights";
         }
         EXPECT_EQ(training.stats().stalest, bound);
         over = true;
@@ -156,39 +156,21 @@ TEST_F(RoundsStale, ASlowWorkersGradientCountsUpToTheBoundAndNotBeyond) {
     EXPECT_EQ(root.taken(slow), 5U);
 }
 
-// Nobody's speed is controlled here. Workers go on until all have seen the last round.
 TEST_F(RoundsStale, NoGradientBeyondTheBoundIsInAnySumWhileWorkersRace) {
-    constexpr unsigned workers = 4, threshold = 2;
-    constexpr std::uint32_t last = 100;
-    start(workers, threshold);
+    constexpr unsigned workers = 4;
+    constexpr std::uint32_t last = 300;
+    start(workers, 2);
     const Root root(bed.worker, workers, bound);
-    std::atomic<unsigned> there = 0;
-    const auto over = [&] { return there == workers; };
-    for_each_worker(
-        bed, workers,
-        [&](Collective &collective, unsigned rank) {
-            BoundedStaleness training(collective, std::vector<float>(2 * workers + 1), bound);
-            for (bool counted = false; !over();) {
-                const std::uint32_t version = training.version();
-                if (rank == 3 && !counted) // as slow as several rounds
-                    root.wait_for(std::min(version + version % 5, last));
-                const auto outcome =
-                    training.commit(gradient_of(workers, rank, version), version);
-                ASSERT_TRUE(outcome || over()) << outcome.error().message();
-                if (!counted && training.version() >= last) {
-                    counted = true;
-                    there++;
-                }
-            }
-        },
-        [&](CollectiveOptions &options) {
-            options.lanes = lanes;
-            options.interrupted = over; // who waits then would wait for ever
-        });
-    unsigned taken = 0;
+    run(workers, [&](BoundedStaleness &training, unsigned rank) {
+        while (training.version() < last) {
+            const std::uint32_t version = training.version();
+            if (rank == 3) // as slow as several rounds
+                root.wait_for(std::min(version + version % 5, last));
+            commit(training, workers, rank, version);
+        }
+    });
     for (unsigned rank = 0; rank < workers; rank++)
-        taken += root.taken(rank);
-    EXPECT_GE(taken, threshold * last);
+        EXPECT_GT(root.taken(rank), 0U) << "worker " << rank;
 }
 
 } // namespace

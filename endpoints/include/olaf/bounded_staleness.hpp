@@ -46,12 +46,12 @@ class BoundedStaleness {
     [[nodiscard]] const Stats &stats() const { return stats_; }
 
   private:
-    Result<bool> settle(Collective::Operation operation, std::vector<float> &vector);
-    Result<bool> offer(std::span<const float> gradient);
-    Result<void> catch_up();
+    enum class Round : std::uint8_t { took, left_out, missed };
+    Result<Round> take_part(std::span<const float> gradient);
 
     Collective *collective_;
     std::vector<float> weights_;
+    std::vector<float> vector_; // of the round
     std::uint32_t bound_;
     std::uint32_t version_ = 0;
     std::uint32_t round_ = 0; // the next one; ahead of version_ where rounds were missed

@@ -177,9 +177,6 @@ class Collective {
     /// Sends and takes in what there is, without waiting. For workers that compute meanwhile.
     [[nodiscard]] Result<void> poll();
     [[nodiscard]] CollectiveStats stats() const;
-    /// How many of this worker's next vectors the others have summed without it already, as far as
-    /// the messages taken in tell: 0 without a threshold and a deadline.
-    [[nodiscard]] std::size_t behind() const;
     /// For event loops: readable when poll() has something to do.
     [[nodiscard]] int fd() const;
 
