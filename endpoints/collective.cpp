@@ -73,13 +73,6 @@ Result<Collective::Operation> Collective::allreduce_async(std::span<float> vecto
         return std::unexpected(number.error());
     return Operation(impl_.get(), *number);
 }
-Result<Collective::Operation> Collective::follow_async(std::span<float> vector) {
-    const auto number = impl_->add(Impl::Element::f32, vector.data(), vector.size(), Combine::sum,
-                                   Impl::Part::nothing);
-    if (!number)
-        return std::unexpected(number.error());
-    return Operation(impl_.get(), *number);
-}
 Result<Collective::Operation> Collective::allreduce_async(std::span<std::int64_t> vector) {
     const auto number = impl_->add(Impl::Element::i64, vector.data(), vector.size());
     if (!number)

@@ -22,7 +22,6 @@ class Collective::Impl : private RoundVectors {
   public:
     using Clock = std::chrono::steady_clock;
     enum class Element : std::uint8_t { f32, i32, i64 };
-    enum class Part : std::uint8_t { all, nothing }; // what of it is added
     using Sleep = Operation::Sleep;
 
     Impl(const CollectiveOptions &options, std::uint16_t lanes, UdpSocket socket)
@@ -35,7 +34,7 @@ class Collective::Impl : private RoundVectors {
     Result<bool> depart(std::chrono::nanoseconds timeout);
     /// Returns the operation's number.
     Result<std::uint64_t> add(Element element, void *data, std::size_t elements,
-                              Combine combine = Combine::sum, Part part = Part::all);
+                              Combine combine = Combine::sum);
     Result<SumReport> wait(std::uint64_t number, const Sleep &sleep);
     Result<bool> leave(std::optional<std::chrono::nanoseconds> timeout);
     bool is_done(std::uint64_t number) const;
@@ -51,7 +50,6 @@ class Collective::Impl : private RoundVectors {
         std::uint32_t round = 0;
         Element element = Element::f32;
         Combine combine = Combine::sum;
-        Part part = Part::all;
         void *data = nullptr;
         std::size_t elements = 0;
         std::uint32_t pieces = 0; // of the data
@@ -72,7 +70,6 @@ class Collective::Impl : private RoundVectors {
     Vector &vector_of(std::uint32_t round);
     template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
     std::size_t elements_a_piece(Element element) const;
-    std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;
     std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
     void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
     void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes);

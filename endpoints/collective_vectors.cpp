@@ -43,17 +43,13 @@ std::size_t Collective::Impl::elements_a_piece(Element element) const {
 template <class T>
 std::span<T> Collective::Impl::piece(const Vector &vector, std::uint32_t number) const {
     const std::size_t each = elements_a_piece(vector.element);
+    const std::size_t begin = number * each;
     return std::span(static_cast<T *>(vector.data), vector.elements)
-        .subspan(number * each, elements_of(vector, number));
-}
-
-std::size_t Collective::Impl::elements_of(const Vector &vector, std::uint32_t number) const {
-    const std::size_t each = elements_a_piece(vector.element);
-    return std::min(each, vector.elements - number * each);
+        .subspan(begin, std::min(each, vector.elements - begin));
 }
 
 Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::size_t elements,
-                                            Combine combine, Part part) {
+                                            Combine combine) {
     if (broken_)
         return std::unexpected(*broken_);
     if (element == Element::i32 && options_.format == Format::i16x4)
@@ -66,7 +62,6 @@ Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::si
     Vector vector = {.number = next_number_++,
                      .element = element,
                      .combine = combine,
-                     .part = part,
                      .data = data,
                      .elements = elements,
                      .pieces = static_cast<std::uint32_t>(pieces)};
@@ -105,8 +100,6 @@ Collective::Impl::Vector &Collective::Impl::vector_of(std::uint32_t round) {
 std::optional<std::int16_t> Collective::Impl::contribute(std::uint32_t round, std::uint32_t chunk,
                                                          std::span<std::uint64_t> lanes) {
     Vector &vector = vector_of(round);
-    if (vector.part == Part::nothing)
-        return {};
     if (chunk >= vector.lag && !vector.unknown.empty() && vector.unknown[chunk - vector.lag])
         return {};
     std::ranges::fill(lanes, 0);
@@ -162,8 +155,6 @@ void Collective::Impl::take(const RoundResult &result, std::span<const std::uint
     vector.report.least_count = std::min(vector.report.least_count, result.count);
     vector.report.partial += result.partial ? 1 : 0;
     vector.report.late += result.late ? 1 : 0;
-    if (result.late && result.chunk >= vector.lag)
-        vector.report.left_out += elements_of(vector, result.chunk - vector.lag);
     vector.left--;
 }
 

@@ -55,7 +55,6 @@ struct SumReport {
     std::uint32_t late = 0;        ///< chunks without this worker's part
     std::uint64_t not_finite = 0;  ///< elements that are NaN: some worker's chunk had inf or NaN
     std::uint64_t clipped = 0;     ///< own elements that didn't fit (only after partial sums)
-    std::size_t left_out = 0;      ///< elements whose sum is without this worker's part
 };
 
 struct CollectiveStats {
@@ -154,11 +153,6 @@ class Collective {
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int64_t> vector);
     /// Exact if the sums fit into 32 bits; always with format i64x1. Fails with i16x4.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
-
-    /// Takes the others' sum and adds nothing: for a worker that has nothing fit to be added, in a
-    /// job whose threshold the others reach without it. Otherwise all wait for ever. Like
-    /// allreduce_async() it is this worker's part in one vector, which it can't add to any more.
-    [[nodiscard]] Result<Operation> follow_async(std::span<float> vector);
 
     /// The same, and waits.
     [[nodiscard]] Result<SumReport> allreduce(std::span<float> vector, Combine combine) {
