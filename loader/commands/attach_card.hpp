@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Queues in cards: a new one, one that moves between kernel and card, and its end. No update is lost
-// by a move: the new queue takes updates in before the old one stops.
+// Queues in cards: a new one, one that moves between kernel and card, and its end. The new queue takes
+// updates in before the old one stops. Even so a move into the card under load may lose a single one.
 #pragma once
 
 #include <optional>
