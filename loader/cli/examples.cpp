@@ -22,7 +22,7 @@ const Examples &queues() {
           {"olaf attach eth0 --upstream 192.0.2.9 --rate 1gbit",
            "workers send to this host, and it sends on to the server"},
           {"olaf attach eth0 --local --window auto", "the server's ACKs set the pace"},
-          {"olaf attach eth0 --local --hw require", "in the card that eth0 belongs to, or not at all"},
+          {"olaf attach eth0 --local --hw require", "in eth0's card, or not at all"},
           {"olaf attach eth0 --replace --rate 4gbit", "changes the rate; what waits stays"},
           {"olaf attach eth0 --save", "keeps the queue that is there for after a reboot"}}},
         {"olaf detach",
@@ -66,8 +66,7 @@ const Examples &queues() {
         {"olaf job restore", {{"olaf job restore eth0", "those of its file that aren't set"}}},
         {"olaf job flush", {{"olaf job flush eth0 7", "results without those that are missing"}}},
         {"olaf doctor",
-         {{"olaf doctor", "the kernel"}, {"olaf doctor eth0", "the kernel, and this device"}}},
-        {"olaf help", {{"olaf help cluster set", "the same as olaf cluster set --help"}}}};
+         {{"olaf doctor", "the kernel"}, {"olaf doctor eth0", "the kernel, and this device"}}}};
     return all;
 }
 

@@ -68,6 +68,13 @@ std::string meaning_of(const Figure &figure) {
            (figure.sum.empty() ? "" : "; part of `" + std::string(figure.sum) + "`");
 }
 
+/// Whether the figure is counted only while the loss programs watch.
+bool needs_watch(const Figure &figure) {
+    return std::ranges::all_of(figure.counters, [](std::size_t index) {
+        return counters()[index].source == Source::losses;
+    });
+}
+
 Json integer(const Figure &figure) {
     // Null: not watched, or in a card that doesn't count it or is lost.
     return {{"type", Json{"integer", "null"}},
@@ -129,7 +136,7 @@ Json losses_schema() {
         if (!counter_groups()[figure.group].loses || !figure.sum.empty())
             continue;
         const auto schema = integer(figure);
-        if (schema["type"] == "integer")
+        if (!needs_watch(figure))
             required.push_back(figure.path());
         properties[figure.path()] = {
             {"type", "integer"}, {"minimum", 0}, {"description", schema["description"]}};
