@@ -96,7 +96,8 @@ const Examples &observers() {
            "27 workers, all of them together at that rate"}}},
         {"olaf receive",
          {{"olaf receive", "until interrupted"},
-          {"olaf receive --idle 5s --json", "until the senders have been silent so long"}}}};
+          {"olaf receive --idle 5s --json", "until the senders have been silent so long"}}},
+        {"olaf help", {{"olaf help cluster set", "the same as olaf cluster set --help"}}}};
     return all;
 }
 
