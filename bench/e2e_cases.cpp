@@ -11,25 +11,13 @@
 #include <bpf/bpf.h>
 
 #include "aggregates.hpp"
+#include "arrivals.hpp"
 #include "queue.hpp"
 #include "udp_aggregator.hpp"
 
 namespace olaf::bench {
 
 namespace {
-
-/// Counts what reaches the device under test, for programs that keep no count themselves.
-class Arrivals {
-  public:
-    explicit Arrivals(const Network &network) : dut_(network.dut), start_(now()) {}
-    [[nodiscard]] std::uint64_t count() const { return now() - start_; }
-
-  private:
-    [[nodiscard]] std::uint64_t now() const { return must(counters(dut_)).received; }
-
-    Network::Device dut_;
-    std::uint64_t start_;
-};
 
 /// XDP_DROP: what generator and veth can do.
 class Drop final : public Contender {

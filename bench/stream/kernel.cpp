@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "bench/aggregates.hpp"
+#include "bench/arrivals.hpp"
 #include "bench/queue.hpp"
 #include "wire.hpp"
 
@@ -14,19 +15,6 @@
 namespace olaf::bench {
 
 namespace {
-
-/// Counts what reached the device under test, for programs that keep no count themselves.
-class Arrivals {
-  public:
-    explicit Arrivals(const Network &network) : dut_(network.dut), start_(now()) {}
-    [[nodiscard]] std::uint64_t count() const { return now() - start_; }
-
-  private:
-    [[nodiscard]] std::uint64_t now() const { return must(counters(dut_)).received; }
-
-    Network::Device dut_;
-    std::uint64_t start_;
-};
 
 class Drop final : public Wire {
   public:
