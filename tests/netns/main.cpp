@@ -6,6 +6,6 @@
 int main(int argc, char **argv) {
     testing::InitGoogleTest(&argc, argv);
     if (!testing::GTEST_FLAG(list_tests))
-        olaf::test::remove_leftovers();
+        olaf::test::hide_the_host();
     return RUN_ALL_TESTS();
 }

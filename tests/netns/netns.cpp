@@ -5,17 +5,16 @@
 #include <gtest/gtest.h>
 #include <net/if.h>
 #include <sched.h>
-#include <signal.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <cctype>
-#include <charconv>
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
-#include <vector>
+#include <system_error>
 
 #include "process.hpp"
 
@@ -36,16 +35,6 @@ std::string test_name() {
     return name;
 }
 
-/// Its queues first: their pins would outlive the namespace.
-void remove(const std::string &name) {
-    const auto found = run({OLAF_BINARY, "--netns", name, "--json", "status"});
-    const auto queues = nlohmann::json::parse(found.out, nullptr, false);
-    if (queues.is_array())
-        for (const auto &queue : queues)
-            run({OLAF_BINARY, "--netns", name, "detach", queue.value("device", ""), "--force"});
-    run({"ip", "netns", "delete", name});
-}
-
 void batch(const std::string &tool, const std::string &name, const std::string &lines) {
     const auto done = run({tool, "-n", name, "-batch", "-"}, lines);
     if (done.status != 0)
@@ -55,7 +44,7 @@ void batch(const std::string &tool, const std::string &name, const std::string &
 } // namespace
 
 Netns::Netns(const std::string &role)
-    : name_(prefix + std::to_string(getpid()) + "-" + test_name() + "-" + role) {
+    : name_(prefix + test_name() + "-" + role) {
     if (const auto made = run({"ip", "netns", "add", name_}); made.status != 0)
         throw std::runtime_error("cannot make namespace " + name_ + ": " + made.err);
     fd_ = open((std::string(directory) + "/" + name_).c_str(), O_RDONLY | O_CLOEXEC);
@@ -125,20 +114,14 @@ Inside::~Inside() {
     close(home_);
 }
 
-void remove_leftovers() {
-    std::vector<std::string> dead;
-    std::error_code none;
-    for (const auto &entry : std::filesystem::directory_iterator(directory, none)) {
-        const auto name = entry.path().filename().string();
-        pid_t pid = 0;
-        if (!name.starts_with(prefix))
-            continue;
-        std::from_chars(name.data() + prefix.size(), name.data() + name.size(), pid);
-        if (pid > 0 && (pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH)))
-            dead.push_back(name);
-    }
-    for (const auto &name : dead)
-        remove(name);
+void hide_the_host() {
+    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0)
+        throw std::system_error(errno, std::system_category(), "cannot have mounts of my own");
+    std::filesystem::create_directories(directory);
+    if (mount("tmpfs", directory, "tmpfs", 0, "mode=0755") != 0)
+        throw std::system_error(errno, std::system_category(), directory);
+    if (mount("bpf", "/sys/fs/bpf", "bpf", 0, "mode=0700") != 0)
+        throw std::system_error(errno, std::system_category(), "/sys/fs/bpf");
 }
 
 } // namespace olaf::test

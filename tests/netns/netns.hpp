@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A network namespace for as long as an object lives, named after the running test and this
-// process: olaf-test-PID-TEST-ROLE. What a killed test left is removed by the next run.
+// A network namespace for as long as an object lives, named after the running test: olaf-test-TEST-ROLE.
 #pragma once
 
 #include <memory>
@@ -45,7 +44,9 @@ class Inside {
     int home_;
 };
 
-/// Removes the namespaces of tests whose process is gone. Run once, before the first test.
-void remove_leftovers();
+/// Gives this process, and all that it starts, names of network namespaces and a BPF file system of
+/// their own. They go with the last of these processes, however it ends, and no other test and no
+/// queue of this host is seen. Throws if the kernel refuses. Call it before any thread is started.
+void hide_the_host();
 
 } // namespace olaf::test
