@@ -7,7 +7,7 @@
 //   slots      whose update each buffer holds      records   and its fields
 //   ring       who leaves next                     pacer     and when
 //   move       frames out of the buffer, one by one: on, away, or their lanes to the
-//   store      a bank for each buffer; folding is eight 64-bit additions
+//   store      the lanes that wait, twice; folding is eight 64-bit additions
 //   depart     a popped update becomes a frame
 //   out        what passes and what departs, in turn
 //

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The lanes that wait: a bank of block RAM for each buffer, one read and one write a cycle in each. A buffer
-// is folded into or read out by its departure, never both: so neither waits for the other.
+// The lanes that wait: every buffer's, in two copies, each one deep memory of block RAM with one read and one
+// write a cycle. Folding reads the one, a departure the other, so neither waits for the other. A memory for
+// each buffer would need no second copy, and more: a wide choice between all of them, and block RAM that a
+// buffer's 144 words leave three quarters empty.
 module olaf_store #(
     parameter int SEGS = 10,
     parameter int BLOCKS = 144
@@ -19,33 +21,26 @@ module olaf_store #(
     input logic [7:0] depart_block,
     output logic [511:0] departing
 );
+  localparam int WORDS = SEGS * BLOCKS;
+  localparam int ADDRESS = $clog2(WORDS);
+
+  (* ram_style = "block" *) logic [511:0] to_fold[0:WORDS-1];
+  (* ram_style = "block" *) logic [511:0] to_leave[0:WORDS-1];
   logic [511:0] waiting, sum;
-  logic [511:0] outs[0:SEGS-1];
-  integer i;
+  logic [ADDRESS-1:0] written, folded, leaves;
+
+  assign written = ADDRESS'(write_seg) * ADDRESS'(BLOCKS) + ADDRESS'(write_block);
+  assign folded = ADDRESS'(read_seg) * ADDRESS'(BLOCKS) + ADDRESS'(read_block);
+  assign leaves = ADDRESS'(depart_seg) * ADDRESS'(BLOCKS) + ADDRESS'(depart_block);
 
   olaf_fold fold (.folds(write_folds), .waiting(waiting), .arriving(write_lanes), .sum(sum));
 
-  generate
-    for (genvar g = 0; g < SEGS; g++) begin : bank
-      (* ram_style = "block" *) logic [511:0] blocks[0:BLOCKS-1];
-      logic departs, reads;
-      logic [511:0] out;
-      assign departs = depart && depart_seg == 7'(g);
-      assign reads = departs || (read && read_seg == 7'(g));
-      assign outs[g] = out;
-      always_ff @(posedge clk) begin
-        if (write && write_seg == 7'(g)) blocks[write_block] <= sum;
-        if (reads) out <= blocks[departs?depart_block : read_block];
-      end
-    end
-  endgenerate
-
-  always_comb begin
-    waiting = '0;
-    departing = '0;
-    for (i = 0; i < SEGS; i++) begin
-      if (write_seg == i[6:0]) waiting = waiting | outs[i];
-      if (depart_seg == i[6:0]) departing = departing | outs[i];
-    end
+  always_ff @(posedge clk) begin
+    if (write) to_fold[written] <= sum;
+    if (read) waiting <= to_fold[folded];
+  end
+  always_ff @(posedge clk) begin
+    if (write) to_leave[written] <= sum;
+    if (depart) departing <= to_leave[leaves];
   end
 endmodule
