@@ -137,6 +137,21 @@ TEST_F(CardAttach, MovesFromTheKernelWithItsRules) {
     EXPECT_EQ(collector.await(sent.updates).clusters, sent.clusters);
 }
 
+TEST_F(CardAttach, MovesFromTheKernelUnderLoadWithoutLoss) {
+    // A veth without GRO loses what is in its ring when its XDP program goes, whoever takes it off.
+    set_offloads(bed.host, "in", {.gro = true});
+    attach(small, "off");
+    Collector collector(server);
+    Process moving(bed.olaf.command(
+        {"attach", "in", "--replace", "--hw", "require", "--card", card.bar()}));
+    const auto sent = send_during(moving, collector);
+    const auto ended = moving.wait();
+    ASSERT_EQ(ended.status, 0) << ended.err;
+    EXPECT_EQ(bed.olaf.status().json.at("mode"), "hw");
+    EXPECT_TRUE(queues());
+    EXPECT_EQ(collector.await(sent.updates).clusters, sent.clusters);
+}
+
 TEST_F(CardAttach, MovesIntoTheKernelUnderLoadWithoutLoss) {
     attach(small);
     bed.olaf.cluster({"set", "15", "--policy", "fifo"});
