@@ -89,6 +89,7 @@ package olaf;
 
   // A frame's verdict, and its update if it has one.
   typedef struct packed {
+    logic enabled;                // by the configuration that judged it, whatever is in force since
     kind_t kind;
     logic [3:0] reason;           // of KIND_PASS or KIND_MALFORMED
     logic bad_cluster;            // KIND_UPDATE, but refused for one of these

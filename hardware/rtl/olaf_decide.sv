@@ -97,7 +97,7 @@ module olaf_decide #(
 
   // ---- steps ----
   logic plain;  // nothing to decide
-  assign plain = !cfg.enable || head.kind != olaf::KIND_UPDATE;
+  assign plain = !head.enabled || head.kind != olaf::KIND_UPDATE;
   assign ignored = state == LOOK && head_valid && command_room && plain;
   assign look = state == LOOK && head_valid && command_room && !plain;
   assign decided = state == JUDGE && !start;
@@ -117,7 +117,7 @@ module olaf_decide #(
     command.lanes = head.update.lanes;
     command.op = olaf::OP_DROP;
     if (state == LOOK) begin
-      if (!cfg.enable || head.kind == olaf::KIND_PASS) command.op = olaf::OP_PASS;
+      if (!head.enabled || head.kind == olaf::KIND_PASS) command.op = olaf::OP_PASS;
     end else begin
       case (action)
         olaf::ACT_PASSED: command.op = olaf::OP_PASS;

@@ -107,7 +107,7 @@ module olaf_queue #(
       .snapshot(snapshot), .counter(counter), .counter_value(counter_value), .slot(read_slot),
       .slot_counter(slot_counter), .slot_value(slot_value), .now(now), .queue_length(ring_length),
       .active(active), .updates_waiting(updates_waiting),
-      .empty(ring_length == 8'd0 && depart_idle)
+      .empty(ring_length == 8'd0 && depart_idle && undecided == 5'd0)
   );
 
   // ---- entrance and verdict ----
@@ -135,6 +135,14 @@ module olaf_queue #(
       .clk(clk), .rst(rst), .put(verdict_valid), .in(verdict), .room(verdict_room),
       .valid(head_valid), .out(head), .take(head_take)
   );
+
+  // Updates that came to a queue that was on, at most 16. They may be appended once it is off: it isn't empty.
+  logic [4:0] undecided;
+  logic awaits, awaited;
+  assign awaits = verdict_valid && verdict.enabled && verdict.kind == olaf::KIND_UPDATE;
+  assign awaited = head_take && head.enabled && head.kind == olaf::KIND_UPDATE;
+  always_ff @(posedge clk)
+    undecided <= rst ? 5'd0 : undecided + {4'd0, awaits} - {4'd0, awaited};
 
   // ---- decide ----
   logic look, judging, hit, any_open, two_used, due, way_clear, command_room, command_valid;
@@ -260,7 +268,7 @@ module olaf_queue #(
 
   // ---- counters ----
   olaf_counters counters (
-      .clk(clk), .rst(rst), .ignored(ignored), .enabled(cfg.enable), .kind(head.kind),
+      .clk(clk), .rst(rst), .ignored(ignored), .enabled(head.enabled), .kind(head.kind),
       .reason(head.reason), .decided(decided), .action(action), .refused(refused),
       .count(head.update.pending.count), .waiting(waiting.pending.count), .popped(pop),
       .popped_count(leaving_record.pending.count), .ack_foreign(ack_foreign),

@@ -2,6 +2,9 @@
 // Judges headers: none of our business, malformed (and by which reason of protocol.md), or an update. In the
 // order in which bpf/packet/update.bpf.h judges. Two stages: headers, then the checksums of IPv4 and UDP, whose
 // sums come a cycle later.
+//
+// One cycle's configuration judges all of a frame. Its verdict may wait for its decision while another one is
+// committed, so it keeps whether the queue was on: a frame that came to a queue that was off still passes.
 module olaf_verdict (
     input logic clk,
     input logic rst,
@@ -134,6 +137,7 @@ module olaf_verdict (
 
   always_ff @(posedge clk) begin
     second_valid <= !rst && found_valid;
+    second.enabled <= cfg.enable;
     second.kind <= kind;
     second.reason <= reason;
     second.bad_cluster <= update.cluster >= {16'd0, cfg.max_clusters};

@@ -9,6 +9,7 @@
 #include "loader/card/record.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/device.hpp"
+#include "loader/host/device_pin.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/xdp.hpp"
 
@@ -49,7 +50,9 @@ Attachment read_attachment(const PinPlace &place) {
         attachment.record = map->read().value_or(Record{});
     const auto device = find_device(place.ifindex);
     attachment.card = card_of(place);
-    const bool running = attachment.on_card() ? device.has_value() : is_alive(place);
+    const bool running = attachment.on_card()
+                             ? device && device_presence(place) != Presence::gone
+                             : is_alive(place);
     attachment.alive = running && device;
     attachment.away = running && !device;
     attachment.device = device ? device->name : attachment.record.device;

@@ -3,6 +3,7 @@
 
 #include <bpf/bpf.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 
@@ -12,6 +13,7 @@
 #include "loader/card/record.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/device.hpp"
+#include "loader/host/device_pin.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
@@ -82,11 +84,32 @@ Result<void> tear_down(PinLock &lock, bool keep_record) {
         keep_first(first, std::unexpected(record.error()));
         return first; // keep the pins for the olaf that can read the record
     }
-    // Of a card that may still hold updates nobody would know without its pin.
-    keep_first(first, keep_record ? lock.clear_but({pin::record, pin::card})
-                                  : lock.clear_but({pin::card}));
+    // Of a card that may still hold updates nobody would know without its pin; and without the
+    // device's, nobody elsewhere knows whether that is there.
+    keep_first(first, keep_record ? lock.clear_but({pin::record, pin::card, pin::device})
+                                  : lock.clear_but({pin::card, pin::device}));
     return first;
 }
+
+namespace {
+
+/// Whether the device of another network namespace has gone, that namespace perhaps with it. That no
+/// process here sees the namespace shows nothing: it may be known in other mount namespaces alone.
+bool certainly_gone(const PinPlace &place) {
+    if (const auto presence = device_presence(place); presence != Presence::unknown)
+        return presence == Presence::gone;
+    // What an older olaf attached has no such pin, but a queue in the kernel has its link.
+    const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
+    return link && xdp_link_device(link.get()) == 0;
+}
+
+/// Whether somebody's XDP program is on some device by this place's link, or nobody can tell.
+bool may_be_linked(const PinPlace &place) {
+    const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
+    return link ? xdp_link_device(link.get()) != 0 : errno != ENOENT;
+}
+
+} // namespace
 
 void sweep_stale(const std::optional<PinPlace> &but) {
     const auto here = netns_inode();
@@ -105,9 +128,13 @@ void sweep_stale(const std::optional<PinPlace> &but) {
         auto lock = PinLock::existing(place);
         if (!lock)
             continue; // somebody is at work on it
-        const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
-        if (link ? xdp_link_device(link.get()) != 0 : errno != ENOENT)
-            continue; // it lives, or we have no right to know
+        if (may_be_linked(place))
+            continue;
+        if (!ours && !certainly_gone(place)) {
+            // Of an attach that was killed before it pinned anything; else this fails.
+            ::rmdir(place.path().c_str());
+            continue;
+        }
         const std::string device(read_attachment(place).record.device);
         leave_card(place);
         if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))

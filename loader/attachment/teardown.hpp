@@ -14,12 +14,13 @@ namespace olaf {
 Result<void> take_off_xdp(const PinPlace &place);
 
 /// Removes XDP program, filters, clsact if ours, drain, pins; the directory stays, locked, and in it
-/// what is remembered of a card, and the record if that is to be kept. Goes on after a failure and
+/// what is remembered of a card and of the device, and the record if that is to be kept. Goes on after a failure and
 /// returns the first. Touches devices only of this namespace.
 Result<void> tear_down(PinLock &lock, bool keep_record = false);
 
 /// Removes what attachments of vanished devices and namespaces left, except at one place, and says
-/// so. What may still live isn't touched.
+/// so. What may still live isn't touched, nor what can't be told: a namespace that this process doesn't see
+/// may be known in other mount namespaces (loader/host/device_pin.hpp).
 void sweep_stale(const std::optional<PinPlace> &but = {});
 
 } // namespace olaf

@@ -16,6 +16,7 @@
 #include "loader/attachment/teardown.hpp"
 #include "loader/card/record.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/host/device_pin.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
@@ -32,7 +33,8 @@ Result<void> clear_place(PinLock &lock, const Device &device, bool in_card) {
     else if (before.record.drain_ours)
         note(fmt::format("{}: removing what an interrupted attach left", device.name));
     leave_card(lock.place());
-    return in_order({[&] { return tear_down(lock); },
+    return in_order({[&] { return pin_device(lock.place()); }, // first: from now on it isn't swept
+                     [&] { return tear_down(lock); },
                      [&] { return forget_card(lock.place()); },
                      [&] { return in_card ? Result<void>{} : check_no_program(device); }});
 }

@@ -16,6 +16,7 @@
 #include "loader/attachment/teardown.hpp"
 #include "loader/card/record.hpp"
 #include "loader/host/clock.hpp"
+#include "loader/host/device_pin.hpp"
 #include "loader/host/notes.hpp"
 
 namespace olaf {
@@ -107,7 +108,7 @@ Result<Record> move_to_kernel(PinLock &lock, const AttachOptions &options,
             return rule.policy == OLAF_POLICY_FIFO;
         });
     const auto start = read_start(attachment).value_or(std::nullopt);
-    if (auto cleared = lock.clear_but({pin::card}); !cleared)
+    if (auto cleared = lock.clear_but({pin::card, pin::device}); !cleared)
         return std::unexpected(cleared.error());
     const auto record = install_fitting_mode(lock, options, device, plan);
     if (!record) {
@@ -231,6 +232,8 @@ Result<Record> replace_anywhere(const AttachOptions &options, const Device &devi
         auto plan = make_plan(options, device, &attachment->record);
         if (!plan)
             return std::unexpected(plan.error());
+        if (auto pinned = pin_device(place); !pinned) // an older olaf didn't
+            return std::unexpected(pinned.error());
         const auto card = choose_card(options, device, *plan, place, &attachment->record);
         if (!card)
             return std::unexpected(card.error());

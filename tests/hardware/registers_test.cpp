@@ -129,4 +129,78 @@ TEST(HardwareOff, PassesEverythingUncountedAndLetsGoWhatWaits) {
     EXPECT_EQ(card.read(OLAF_REGISTER_STATUS), 1u | 8u) << "ready, off, empty";
 }
 
+/// Sums of the field count of updates that came out of a card.
+class HardwareCommit : public testing::Test {
+  protected:
+    static constexpr std::uint32_t frames = 24;
+
+    HardwareCommit() {
+        card.received = [this](Card::Way, const Beats &frame) {
+            if (frame.bytes.size() > 60) // no ARP
+                out += get_be(frame.bytes, 14 + 20 + 8 + 20, 4);
+        };
+    }
+    void send_updates() {
+        for (std::uint32_t i = 0; i < frames; i++)
+            card.send(Card::up, {ipv4().carrying(Update{.cluster = i % 4, .worker = i}).bytes, 1});
+    }
+    void commit(std::uint32_t control) {
+        card.write(OLAF_REGISTER_CONTROL, control);
+        ASSERT_TRUE(card.commit());
+    }
+    /// Nothing was refused or dropped.
+    void expect_all() {
+        card.cycles(2000);
+        EXPECT_EQ(out, frames);
+        card.snapshot();
+        for (unsigned i = 0; i < OLAF_NOT_ALLOWED_REASONS; i++)
+            EXPECT_EQ(card.counter(OLAF_CARD_not_allowed + i), 0u) << i;
+        EXPECT_EQ(card.counter(OLAF_CARD_updates_dropped), 0u);
+    }
+
+    Card card;
+    std::uint64_t out = 0;
+};
+
+TEST_F(HardwareCommit, ThatTurnsItOnAmongFramesLosesNone) {
+    for (unsigned cycles = 0; cycles < 60; cycles++) {
+        SCOPED_TRACE(cycles);
+        card.reset(); // judges by limits of 0 until its first commit
+        out = 0;
+        send_updates();
+        card.cycles(cycles);
+        commit(1);
+        expect_all();
+    }
+}
+
+TEST_F(HardwareCommit, ThatTurnsItOffAmongFramesLosesNone) {
+    for (unsigned cycles = 0; cycles < 60; cycles++) {
+        SCOPED_TRACE(cycles);
+        out = 0;
+        commit(1);
+        send_updates();
+        card.cycles(cycles);
+        commit(0);
+        expect_all();
+        EXPECT_EQ(card.read(OLAF_REGISTER_STATUS), 1u | 8u) << "ready, off, empty";
+    }
+}
+
+TEST_F(HardwareCommit, ThatTurnsItOffLeavesItUnemptyUntilWhatItAdmittedHasLeft) {
+    commit(1);
+    card.blocked = true;
+    // What passes waits for the output, and the update's verdict behind it.
+    for (int i = 0; i < 12; i++)
+        card.send(Card::up, {Bytes(60, 0xff), 1});
+    card.send(Card::up, {ipv4().carrying(Update{}).bytes, 1});
+    card.cycles(200);
+    commit(0);
+    EXPECT_EQ(card.read(OLAF_REGISTER_STATUS), 1u) << "ready, off, not empty";
+    card.blocked = false;
+    card.cycles(200);
+    EXPECT_EQ(out, 1u);
+    EXPECT_EQ(card.read(OLAF_REGISTER_STATUS), 1u | 8u) << "ready, off, empty";
+}
+
 } // namespace

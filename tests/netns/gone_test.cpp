@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "killed_at.hpp"
+#include "traces.hpp"
 #include "traffic.hpp"
 
 namespace olaf::test {
@@ -37,6 +39,35 @@ TEST(Gone, WhatADeletedNamespaceLeavesIsClearedByAnyCommandThatWrites) {
         << said;
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     EXPECT_EQ(bed.olaf.status()["received"], 0u);
+}
+
+/// Attaches in a mount namespace that doesn't know the network namespaces of this test, to a device of
+/// the workers' namespace. Every attach sweeps what it takes for left over.
+Outcome attach_where_namespaces_are_hidden(const Testbed &bed) {
+    return run({"unshare", "--mount", "sh", "-c",
+                "mount -t tmpfs none /run/netns && exec " OLAF_BINARY " attach eth0 --local"},
+               {}, &bed.worker);
+}
+
+TEST(Gone, AnAttachThatWasKilledIsNotSweptFromWhereItsNamespaceIsNotSeen) {
+    Testbed bed;
+    const auto pins = pin_directory(bed.host, "in");
+    unsigned left = 0;
+    // No process is in its namespace any more once it is killed.
+    for (const unsigned step : {2u, 4u, 8u, 16u, 32u, 64u}) {
+        ASSERT_TRUE(killed_at(bed.olaf.command({"attach", "in", "--local"}), step));
+        const bool began = std::filesystem::exists(pins) && !std::filesystem::is_empty(pins);
+        const auto there = began ? run({"ls", pins}).out : "";
+        const auto other = attach_where_namespaces_are_hidden(bed);
+        ASSERT_EQ(other.status, 0) << other.err;
+        if (began) {
+            EXPECT_EQ(run({"ls", pins}).out, there) << "killed at step " << step << ": " << other.err;
+            left++;
+        }
+        EXPECT_EQ(run({OLAF_BINARY, "detach", "eth0"}, {}, &bed.worker).status, 0);
+        bed.olaf({"detach", "in", "--force"});
+    }
+    EXPECT_GT(left, 3u);
 }
 
 TEST(Gone, ARenamedDeviceKeepsItsQueueByItsNewName) {

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <filesystem>
 
+#include "../traces.hpp"
 #include "../traffic.hpp"
 
 namespace olaf::test {
@@ -137,6 +139,21 @@ TEST_F(CardAttach, MovesFromTheKernelWithItsRules) {
     EXPECT_EQ(collector.await(sent.updates).clusters, sent.clusters);
 }
 
+TEST_F(CardAttach, MovesFromTheKernelUnderLoadWithoutLoss) {
+    // A veth without GRO loses what is in its ring when its XDP program goes, whoever takes it off.
+    set_offloads(bed.host, "in", {.gro = true});
+    attach(small, "off");
+    Collector collector(server);
+    Process moving(bed.olaf.command(
+        {"attach", "in", "--replace", "--hw", "require", "--card", card.bar()}));
+    const auto sent = send_during(moving, collector);
+    const auto ended = moving.wait();
+    ASSERT_EQ(ended.status, 0) << ended.err;
+    EXPECT_EQ(bed.olaf.status().json.at("mode"), "hw");
+    EXPECT_TRUE(queues());
+    EXPECT_EQ(collector.await(sent.updates).clusters, sent.clusters);
+}
+
 TEST_F(CardAttach, MovesIntoTheKernelUnderLoadWithoutLoss) {
     attach(small);
     bed.olaf.cluster({"set", "15", "--policy", "fifo"});
@@ -177,6 +194,31 @@ TEST_F(CardAttach, ACardThatIsKilledIsLost) {
     EXPECT_EQ(status.json.at("hw").at("lost"), true);
     const auto text = status.json.at("verdict").at("text").get<std::string>();
     EXPECT_NE(text.find("it doesn't answer"), std::string::npos) << text;
+}
+
+TEST_F(CardAttach, IsNotSweptFromWhereItsNamespaceIsNotSeen) {
+    attach(small);
+    // Another attach, in a mount namespace that knows none of this test's network namespaces.
+    const auto other = run({"unshare", "--mount", "sh", "-c",
+                            "mount -t tmpfs none /run/netns && exec " OLAF_BINARY " attach eth0 --local"},
+                           {}, &bed.worker);
+    ASSERT_EQ(other.status, 0) << other.err;
+    EXPECT_TRUE(queues()) << other.err;
+    EXPECT_EQ(bed.olaf.status().json.at("mode"), "hw");
+    EXPECT_EQ(run({OLAF_BINARY, "detach", "eth0"}, {}, &bed.worker).status, 0);
+}
+
+TEST_F(CardAttach, WhoseDeviceIsDeletedIsSweptAndTheCardPassesEverything) {
+    attach(small);
+    const auto pins = pin_directory(bed.host, "in");
+    bed.host.ip("link delete in\nlink add in type veth peer name in2\n"); // another of that name
+    const auto status = bed.olaf({"status", "in"});
+    EXPECT_EQ(status.status, 1) << status.out;
+    const auto swept = bed.olaf({"attach", "in", "--local", "--hw", "off"});
+    EXPECT_NE(swept.err.find("for its device has gone"), std::string::npos) << swept.err;
+    EXPECT_FALSE(std::filesystem::exists(pins));
+    EXPECT_FALSE(queues());
+    bed.olaf({"detach", "in"});
 }
 
 TEST_F(CardAttach, SaysWhatTheCardCantAndGoesIntoTheKernelWhereItMay) {
