@@ -22,6 +22,7 @@ struct Figures {
     std::uint64_t arrived = 0;            ///< updates in them
     std::uint64_t wrong = 0;              ///< frames with an inexact sum
     std::uint64_t repeated = 0;           ///< segments sent again, by TCP
+    std::vector<std::uint64_t> shares{};  ///< of `offered`, by generator; empty: not told apart
     std::vector<std::uint64_t> latency{}; ///< frames by bench_bucket(); empty if not stamped
 };
 

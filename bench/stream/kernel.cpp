@@ -108,7 +108,10 @@ class Olaf final : public Wire {
         if (std::abs(output / input - wanted) < 0.06 * wanted)
             return false;
         // In proportion, not absolutely: time that a neighbour takes from this CPU sends nothing.
-        const double factor = std::clamp(input * wanted / std::max(output, 1.0), 0.2, 5.0);
+        // Damped, for departures take time from arrivals: the ratio grows with the rate's power of
+        // 1.5, and steps by the whole ratio go past the goal each time.
+        const double factor =
+            std::clamp(std::pow(input * wanted / std::max(output, 1.0), 0.7), 0.2, 5.0);
         queue_ = must(queue_.with_rate(
             static_cast<std::uint64_t>(static_cast<double>(queue_.options().rate_bps) * factor)));
         must(attached_.replace(queue_.program()));

@@ -11,6 +11,7 @@
 #include "bench/support.hpp"
 #include "contender.hpp"
 #include "napi.hpp"
+#include "slices.hpp"
 
 namespace olaf::bench {
 
@@ -19,7 +20,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr int most_calibrations = 40;
+constexpr int most_tries = 40;
+constexpr double calibrating_s = 0.1;
+/// Of runs on several CPUs: short beside the 50 ms for which the kernel takes a CPU away.
+constexpr double slice_s = 0.02;
+constexpr double most_discarded = 20; ///< seconds for each that counts
 
 /// NAPI's threads, where the contender has a CPU for itself.
 struct Placed {
@@ -38,12 +43,6 @@ struct Placed {
     [[nodiscard]] std::uint64_t ns() const { return in ? in->ns() + out->ns() : 0; }
 };
 
-struct Sample {
-    Clock::time_point at;
-    Figures figures;
-    std::uint64_t cpu_ns;
-};
-
 class Run {
   public:
     explicit Run(const Setting &setting)
@@ -56,24 +55,20 @@ class Run {
         must(own_cpu(Setting::traffic_cpu, 5));
         contender_->start();
         begin();
-        int calibrations = 0;
-        for (auto a = sample();;) {
-            std::this_thread::sleep_for(100ms);
-            const auto b = sample();
-            if (!contender_->calibrate(rate(a, b, &Figures::taken), rate(a, b, &Figures::frames)))
+        const auto before = settle();
+        Slices slices;
+        for (int tries = 1;; ++tries) {
+            slices = gather(setting_.seconds);
+            if (!calibrate(slices))
                 break;
-            require(++calibrations < most_calibrations,
-                    setting_.contender + ": so many updates leave as were asked for");
-            std::this_thread::sleep_for(20ms);
-            a = sample();
+            require(tries < most_tries, setting_.contender + ": the rate settles while measured");
+            settle();
         }
-        const auto before = sample();
-        std::this_thread::sleep_for(std::chrono::duration<double>(setting_.seconds));
         const auto after = sample();
         const auto ages = setting_.stamped ? contender_->ages() : Ages{};
         contender_->stop();
         check();
-        return report(before, after, ages);
+        return report(slices, before, after, ages);
     }
 
   private:
@@ -94,9 +89,40 @@ class Run {
         return {.at = Clock::now(), .figures = std::move(figures), .cpu_ns = cpu_ns};
     }
 
-    static double rate(const Sample &a, const Sample &b, std::uint64_t Figures::*what) {
-        return static_cast<double>(b.figures.*what - a.figures.*what) /
-               std::chrono::duration<double>(b.at - a.at).count();
+    /// Until as many updates leave as were asked for. Returns what there is then.
+    Sample settle() {
+        for (int tries = 1; calibrate(gather(calibrating_s)); ++tries) {
+            require(tries < most_tries, setting_.contender +
+                                            ": so many updates leave as were asked for (does "
+                                            "something else keep the CPUs busy?)");
+            std::this_thread::sleep_for(20ms);
+        }
+        return sample();
+    }
+
+    bool calibrate(const Slices &slices) {
+        return contender_->calibrate(slices.rate(&Slices::taken), slices.rate(&Slices::frames));
+    }
+
+    /// Slices of `seconds` together, in each of which every generator had its CPU.
+    Slices gather(double seconds) {
+        const std::chrono::duration<double> slice(setting_.cpus == 1 ? seconds : slice_s);
+        const auto deadline =
+            Clock::now() + 2s + std::chrono::duration<double>(most_discarded * seconds);
+        Slices slices;
+        for (auto a = sample(); slices.seconds < seconds;) {
+            require(Clock::now() < deadline,
+                    setting_.contender + ": generators have their CPUs at the same time for long "
+                                         "enough (what else runs keeps one of them waiting)");
+            std::this_thread::sleep_for(slice);
+            auto b = sample();
+            if (all_ran(a.figures, b.figures))
+                slices.add(a, b);
+            else
+                ++discarded_;
+            a = std::move(b);
+        }
+        return slices;
     }
 
     /// Every sum is exact and every update is where the books have it, or there is no figure.
@@ -140,10 +166,9 @@ class Run {
         return result;
     }
 
-    nlohmann::json report(const Sample &a, const Sample &b, const Ages &ages) const {
-        const double taken = rate(a, b, &Figures::taken), offered = rate(a, b, &Figures::offered);
-        const double seconds = std::chrono::duration<double>(b.at - a.at).count();
-        const double cpu_ns = static_cast<double>(b.cpu_ns - a.cpu_ns);
+    nlohmann::json report(const Slices &slices, const Sample &a, const Sample &b,
+                          const Ages &ages) const {
+        const double taken = slices.rate(&Slices::taken), offered = slices.rate(&Slices::offered);
         nlohmann::json result{{"contender", setting_.contender},
                               {"lanes", setting_.lanes},
                               {"clusters", setting_.clusters},
@@ -156,16 +181,18 @@ class Run {
                               {"load", setting_.load},
                               {"offered_per_s", offered},
                               {"taken_per_s", taken},
-                              {"sent_per_s", rate(a, b, &Figures::frames)},
-                              {"dropped_per_s", rate(a, b, &Figures::dropped)},
+                              {"sent_per_s", slices.rate(&Slices::frames)},
+                              {"dropped_per_s", slices.rate(&Slices::dropped)},
                               {"gbit_per_s", taken * setting_.lanes * 64 / 1e9},
                               {"loss", offered > 0 ? std::max(0.0, 1 - taken / offered) : 0.0},
                               {"lost_behind", behind_},
+                              {"discarded_slices", discarded_},
                               {"repeated", b.figures.repeated - a.figures.repeated},
                               {"mode", contender_->mode()}};
         if (setting_.apart) {
-            result["busy"] = cpu_ns / 1e9 / seconds;
-            result["cpu_ns_per_update"] = cpu_ns / (taken * seconds);
+            const double cpu_ns = slices.rate(&Slices::cpu_ns); // a second
+            result["busy"] = cpu_ns / 1e9;
+            result["cpu_ns_per_update"] = cpu_ns / taken;
         } else {
             result["ns_per_update"] = 1e9 * setting_.cpus / taken;
         }
@@ -181,6 +208,7 @@ class Run {
     std::unique_ptr<Contender> contender_;
     Placed placed_;
     double behind_ = 0;
+    int discarded_ = 0; ///< slices in which a generator was kept from its CPU
 };
 
 } // namespace

@@ -42,8 +42,10 @@ class Wire : public Contender {
 
     [[nodiscard]] Figures figures() const final {
         Figures figures;
-        for (const auto &generator : generators_)
-            figures.offered += generator.sent();
+        for (const auto &generator : generators_) {
+            figures.shares.push_back(generator.sent());
+            figures.offered += figures.shares.back();
+        }
         ledger(figures);
         const auto arrived = sink_->arrived();
         figures.frames = arrived.frames;
