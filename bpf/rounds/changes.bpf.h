@@ -13,6 +13,9 @@
 /* Silent members are looked for this often at most. */
 #define OLAF_JUDGE_NS 50000000ULL
 
+/* Rounds: none that is as far back is under way. */
+#define OLAF_LONG_AGO (1U << 30)
+
 /* A look for silent members: those that a buffer lacks. */
 struct olaf_judging {
 	__u32 job; /* index */
@@ -100,15 +103,19 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 			return OLAF_CONTROL_WAIT;
 		first = joining;
 		olaf_absent_put(job, now, rank, 0);
+		membership->since = first;
 	} else {
+		/* Both sets are the same: all rounds go by one of them while the other changes. */
+		*(volatile __u64 *)&membership->joining = joining >> 32 << 32 | (first - OLAF_LONG_AGO);
+		olaf_release_as(&membership->away, 1);
 #pragma clang loop unroll(full)
 		for (i = 0; i < OLAF_RANK_WORDS; i++)
 			*(volatile __u64 *)&membership->absent[!now].word[i] =
 				membership->absent[now & 1].word[i];
 		olaf_absent_put(job, !now, rank, 0);
+		olaf_release_as(&membership->since, first);
 		*(volatile __u64 *)&membership->joining = ((joining >> 32) + 1) << 32 | first;
 	}
-	membership->since = first;
 	olaf_membership_unsettle(job, 0);
 	child->first_round = first;
 	return OLAF_CONTROL_DONE;
