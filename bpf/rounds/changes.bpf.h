@@ -122,6 +122,15 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 }
 
 /*
+ * The job waits for its members to agree, and has none any more: nobody needs what was before, and who
+ * joins is the first. A node must agree with its parent, and goes on waiting. Under the job's lock.
+ */
+static __always_inline int olaf_job_is_deserted(const struct olaf_job *job)
+{
+	return job->state == OLAF_JOB_SYNCING && !job->setup.parent_family && !olaf_has_members(job);
+}
+
+/*
  * JOIN. A member that asks anew has lost what it contributed: nothing waits for that any more, and it
  * comes in as somebody new. Returns enum olaf_control_status.
  */
@@ -139,6 +148,13 @@ static __always_inline int olaf_join_judge(struct olaf_job *job, struct olaf_chi
 	if (!is_out)
 		olaf_member_leaves(job, m->rank, olaf_next_round(job),
 				   OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
+	if (olaf_job_is_deserted(job)) {
+		*(volatile __u32 *)&job->membership.flags &= OLAF_MEMBERS_BEGUN;
+		job->next_round = olaf_next_round(job);
+		job->next_chunk = 0;
+		olaf_release_as(&job->state, OLAF_JOB_RUNNING);
+		runs = 1;
+	}
 	if (!runs || job->membership.flags & OLAF_MEMBERS_YOUNG)
 		return OLAF_CONTROL_WAIT;
 	status = olaf_member_joins(job, child, m->rank);

@@ -56,9 +56,23 @@ static __always_inline __u64 olaf_members_word(const struct olaf_job *job, __u32
 	       ~*(volatile __u64 *)&job->membership.absent[set & 1].word[i];
 }
 
+/* Is there a member that was one before the last joining? */
+static __always_inline int olaf_has_elders(const struct olaf_job *job)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		if (olaf_members_word(job, 0, i) & olaf_members_word(job, 1, i))
+			return 1;
+	}
+	return 0;
+}
+
 /*
  * Has the rank joined so lately that it holds no results yet? The others tell by what they contribute
- * which chunks are over, for they hold the results before. It can't, so it opens none.
+ * which chunks are over, for they hold the results before. It can't, so it opens none, unless all the
+ * others have left: then nobody needs those.
  */
 static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 rank)
 {
@@ -66,7 +80,8 @@ static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 ran
 
 	return *(volatile __u32 *)&membership->away &&
 	       *(volatile __u32 *)&membership->unsettled &&
-	       olaf_ranks_has(&membership->absent[!olaf_membership_now(job)], rank);
+	       olaf_ranks_has(&membership->absent[!olaf_membership_now(job)], rank) &&
+	       olaf_has_elders(job);
 }
 
 /* What is read behind it isn't older than what was read before. */
