@@ -122,12 +122,17 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 }
 
 /*
- * The job waits for its members to agree, and has none any more: nobody needs what was before, and who
- * joins is the first. A node must agree with its parent, and goes on waiting. Under the job's lock.
+ * The job has no member any more: nobody needs what was before, and who joins is the first. If it waits
+ * for members to agree, it needn't, unless it must agree with a parent. Under the job's lock.
  */
-static __always_inline int olaf_job_is_deserted(const struct olaf_job *job)
+static __always_inline void olaf_job_deserted(struct olaf_job *job)
 {
-	return job->state == OLAF_JOB_SYNCING && !job->setup.parent_family && !olaf_has_members(job);
+	*(volatile __u32 *)&job->membership.flags &= OLAF_MEMBERS_BEGUN;
+	if (job->state != OLAF_JOB_SYNCING || job->setup.parent_family)
+		return;
+	job->next_round = olaf_next_round(job);
+	job->next_chunk = 0;
+	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
 }
 
 /*
@@ -148,14 +153,9 @@ static __always_inline int olaf_join_judge(struct olaf_job *job, struct olaf_chi
 	if (!is_out)
 		olaf_member_leaves(job, m->rank, olaf_next_round(job),
 				   OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
-	if (olaf_job_is_deserted(job)) {
-		*(volatile __u32 *)&job->membership.flags &= OLAF_MEMBERS_BEGUN;
-		job->next_round = olaf_next_round(job);
-		job->next_chunk = 0;
-		olaf_release_as(&job->state, OLAF_JOB_RUNNING);
-		runs = 1;
-	}
-	if (!runs || job->membership.flags & OLAF_MEMBERS_YOUNG)
+	if (!olaf_has_members(job))
+		olaf_job_deserted(job);
+	if (job->state != OLAF_JOB_RUNNING || job->membership.flags & OLAF_MEMBERS_YOUNG)
 		return OLAF_CONTROL_WAIT;
 	status = olaf_member_joins(job, child, m->rank);
 	if (status == OLAF_CONTROL_DONE)

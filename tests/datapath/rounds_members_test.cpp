@@ -223,4 +223,16 @@ TEST_F(RoundsMembers, AJobThatAllHaveLeftBeginsAnewWithTheFirstThatJoins) {
     EXPECT_EQ(counters().completed, 1u);
 }
 
+TEST_F(RoundsMembers, WhoJoinsAJobThatAllLeftWhileItWasYoungIsTheFirst) {
+    auto value = job();
+    value.membership.unsettled = setup.slots;
+    value.membership.flags = OLAF_MEMBERS_YOUNG;
+    set_job(value);
+    added(0, 0, 5);
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+        order(OLAF_CONTROL_LEAVE, rank, 5);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 1).exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(added(1, 0, 6), 1u);
+}
+
 } // namespace
