@@ -28,7 +28,7 @@ static __always_inline struct olaf_round_buffer *olaf_met(const struct olaf_meet
 }
 
 /* Is something missing in the buffer? */
-static __always_inline int olaf_round_is_partial(const struct olaf_job *job,
+static __always_inline int olaf_round_is_partial(struct olaf_job *job,
 						 const struct olaf_round_buffer *buffer)
 {
 	if (job->setup.flags & OLAF_JOB_ANY)
@@ -39,7 +39,7 @@ static __always_inline int olaf_round_is_partial(const struct olaf_job *job,
 }
 
 /* Needs the buffer nothing more? Those who have left aren't waited for. */
-static __always_inline int olaf_round_is_enough(const struct olaf_job *job,
+static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 						const struct olaf_round_buffer *buffer)
 {
 	if (buffer->added >= *(volatile __u32 *)&job->setup.threshold)

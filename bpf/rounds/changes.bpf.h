@@ -13,6 +13,9 @@
 /* Silent members are looked for this often at most. */
 #define OLAF_JUDGE_NS 50000000ULL
 
+/* Rounds: none that is as far back is under way. */
+#define OLAF_LONG_AGO (1U << 30)
+
 /* A look for silent members: those that a buffer lacks. */
 struct olaf_judging {
 	__u32 job; /* index */
@@ -100,18 +103,36 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 			return OLAF_CONTROL_WAIT;
 		first = joining;
 		olaf_absent_put(job, now, rank, 0);
+		membership->since = first;
 	} else {
+		/* Both sets are the same: all rounds go by one of them while the other changes. */
+		*(volatile __u64 *)&membership->joining = joining >> 32 << 32 | (first - OLAF_LONG_AGO);
+		olaf_release_as(&membership->away, 1);
 #pragma clang loop unroll(full)
 		for (i = 0; i < OLAF_RANK_WORDS; i++)
 			*(volatile __u64 *)&membership->absent[!now].word[i] =
 				membership->absent[now & 1].word[i];
 		olaf_absent_put(job, !now, rank, 0);
+		olaf_release_as(&membership->since, first);
 		*(volatile __u64 *)&membership->joining = ((joining >> 32) + 1) << 32 | first;
 	}
-	membership->since = first;
 	olaf_membership_unsettle(job, 0);
 	child->first_round = first;
 	return OLAF_CONTROL_DONE;
+}
+
+/*
+ * The job has no member any more: nobody needs what was before, and who joins is the first. If it waits
+ * for members to agree, it needn't, unless it must agree with a parent. Under the job's lock.
+ */
+static __always_inline void olaf_job_deserted(struct olaf_job *job)
+{
+	*(volatile __u32 *)&job->membership.flags &= OLAF_MEMBERS_BEGUN;
+	if (job->state != OLAF_JOB_SYNCING || job->setup.parent_family)
+		return;
+	job->next_round = olaf_next_round(job);
+	job->next_chunk = 0;
+	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
 }
 
 /*
@@ -132,7 +153,9 @@ static __always_inline int olaf_join_judge(struct olaf_job *job, struct olaf_chi
 	if (!is_out)
 		olaf_member_leaves(job, m->rank, olaf_next_round(job),
 				   OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
-	if (!runs || job->membership.flags & OLAF_MEMBERS_YOUNG)
+	if (!olaf_has_members(job))
+		olaf_job_deserted(job);
+	if (job->state != OLAF_JOB_RUNNING || job->membership.flags & OLAF_MEMBERS_YOUNG)
 		return OLAF_CONTROL_WAIT;
 	status = olaf_member_joins(job, child, m->rank);
 	if (status == OLAF_CONTROL_DONE)

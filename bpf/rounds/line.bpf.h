@@ -93,12 +93,13 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
 	struct olaf_round_buffer *buffer;
-	__u32 set, i;
+	struct olaf_ranks members;
+	__u32 i;
 
 	if (!slot)
 		return;
 	buffer = &slot->buffer[which & 1];
-	set = olaf_membership_of(job, buffer->round);
+	olaf_members_read(job, buffer->round, &members);
 	buffer->lanes_sum = 0;
 	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
 	olaf_count_job(job_index, completed);
@@ -106,8 +107,7 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 		olaf_count_job(job_index, partial);
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_members_word(job, set, i);
+		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
 	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
 }
 

@@ -5,6 +5,10 @@
  * `membership` of a job is written under the job's lock, and read under a slot's. Whoever opens the
  * first chunk of a round says so under the job's lock, before it looks who is in that round; who joins
  * does so from the round behind the newest. So all chunks of a round have the same joiners.
+ *
+ * A joining makes its set in the place of the one that rounds before the last joining had. Before it
+ * writes there it moves that joining so far back that no round uses the place; whoever reads looks again
+ * at which set the round has, and reads the other if that changed.
  */
 #ifndef OLAF_ROUND_MEMBERSHIP_BPF_H
 #define OLAF_ROUND_MEMBERSHIP_BPF_H
@@ -52,9 +56,23 @@ static __always_inline __u64 olaf_members_word(const struct olaf_job *job, __u32
 	       ~*(volatile __u64 *)&job->membership.absent[set & 1].word[i];
 }
 
+/* Is there a member that was one before the last joining? */
+static __always_inline int olaf_has_elders(const struct olaf_job *job)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		if (olaf_members_word(job, 0, i) & olaf_members_word(job, 1, i))
+			return 1;
+	}
+	return 0;
+}
+
 /*
  * Has the rank joined so lately that it holds no results yet? The others tell by what they contribute
- * which chunks are over, for they hold the results before. It can't, so it opens none.
+ * which chunks are over, for they hold the results before. It can't, so it opens none, unless all the
+ * others have left: then nobody needs those.
  */
 static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 rank)
 {
@@ -62,21 +80,48 @@ static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 ran
 
 	return *(volatile __u32 *)&membership->away &&
 	       *(volatile __u32 *)&membership->unsettled &&
-	       olaf_ranks_has(&membership->absent[!olaf_membership_now(job)], rank);
+	       olaf_ranks_has(&membership->absent[!olaf_membership_now(job)], rank) &&
+	       olaf_has_elders(job);
+}
+
+/* What is read behind it isn't older than what was read before. */
+static __always_inline void olaf_membership_barrier(struct olaf_job *job)
+{
+#ifdef __TARGET_ARCH_x86
+	/* Loads stay in order here. */
+	(void)job;
+	asm volatile("" ::: "memory");
+#else
+	__sync_fetch_and_add(&job->membership.away, 0);
+#endif
+}
+
+/* The members of a round. */
+static __always_inline void olaf_members_read(struct olaf_job *job, __u32 round,
+					      struct olaf_ranks *members)
+{
+	__u32 set = olaf_membership_of(job, round), i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		members->word[i] = olaf_members_word(job, set, i);
+	olaf_membership_barrier(job);
+	if (olaf_membership_of(job, round) == set)
+		return;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		members->word[i] = olaf_members_word(job, !set, i);
 }
 
 /* Does the buffer lack a member of its round? */
-static __always_inline int olaf_round_lacks(const struct olaf_job *job,
+static __always_inline int olaf_round_lacks(struct olaf_job *job,
 					    const struct olaf_round_buffer *buffer)
 {
-	__u32 set = olaf_membership_of(job, buffer->round), i;
+	struct olaf_ranks members;
 
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		if (olaf_members_word(job, set, i) & ~buffer->in.word[i])
-			return 1;
-	}
-	return 0;
+	olaf_members_read(job, buffer->round, &members);
+	return members.word[0] & ~buffer->in.word[0] || members.word[1] & ~buffer->in.word[1] ||
+	       members.word[2] & ~buffer->in.word[2] || members.word[3] & ~buffer->in.word[3];
 }
 
 /* So many chunks must be opened again until nobody needs what was before. Under the job's lock. */
@@ -108,18 +153,21 @@ static __always_inline void olaf_absent_put(struct olaf_job *job, __u32 set, __u
 	*(volatile __u64 *)word = absent ? *word | bit : *word & ~bit;
 }
 
-/* Nothing waits for the rank any more. Rounds before `since` may have its part. */
+/*
+ * Nothing waits for the rank any more. Rounds before `since` may have its part. Who sees that it is gone
+ * sees what the sums without it are, too.
+ */
 static __always_inline void olaf_member_leaves(struct olaf_job *job, __u32 rank, __u32 since,
 					       __u32 flags)
 {
 	struct olaf_membership *membership = &job->membership;
 
-	olaf_absent_put(job, 0, rank, 1);
-	olaf_absent_put(job, 1, rank, 1);
 	if (!membership->unsettled || olaf_is_before(membership->since, since))
 		membership->since = since;
-	*(volatile __u32 *)&membership->away = 1;
 	olaf_membership_unsettle(job, flags);
+	olaf_release_as(&membership->away, 1);
+	olaf_absent_put(job, 0, rank, 1);
+	olaf_absent_put(job, 1, rank, 1);
 }
 
 /* The first round that nobody has contributed to. */

@@ -2,123 +2,16 @@
 // Random messages of children, of strange generations, old rounds and repetitions among them: the
 // kernel and the model of a node (tests/model/round_node.hpp, written from docs/rounds.md) agree on
 // each step. OLAF_STEPS sets how many, OLAF_SEED which.
-#include <cstdlib>
-#include <map>
-#include <random>
-#include <set>
+#include <ctime>
 
-#include "rounds_test.hpp"
-#include "tests/model/round_node.hpp"
+#include "rounds_differential.hpp"
 
 using namespace olaf::test;
-using olaf::model::RoundMessage;
-using olaf::model::RoundNode;
 
 namespace {
 
-std::uint64_t number_of(const char *name, std::uint64_t otherwise) {
-    const char *text = std::getenv(name);
-    return text != nullptr ? std::strtoull(text, nullptr, 0) : otherwise;
-}
-
-struct Rules {
-    const char *name;
-    std::uint32_t children, threshold;
-    bool any = false;
-    std::uint32_t first_round = 0;
-};
-
-/// Chunks that are used of the job's slots, so few that the line is never long: no frame becomes an
-/// order for TC.
-constexpr std::uint32_t chunks = 4;
-
-class RoundsDifferential : public RoundsTest, public testing::WithParamInterface<Rules> {
+class RoundsDifferential : public RoundsMessages {
   protected:
-    RoundsDifferential()
-        : RoundsTest(setup_of(GetParam())),
-          model({.children = setup.children,
-                 .threshold = setup.threshold,
-                 .any = GetParam().any,
-                 .max_count = setup.max_count,
-                 .pool = static_cast<std::uint8_t>(setup.pool)},
-                job_generation),
-          base(GetParam().first_round) {
-        auto waiting = job();
-        waiting.state = OLAF_JOB_SYNCING; // as the model begins
-        set_job(waiting);
-    }
-    static olaf_job_setup setup_of(const Rules &rules) {
-        auto setup = small_job();
-        setup.children = rules.children;
-        setup.threshold = rules.threshold;
-        setup.flags = rules.any ? OLAF_JOB_ANY : 0;
-        setup.max_count = 1 << 30;
-        setup.slots = 64;
-        setup.pool = 6;
-        return setup;
-    }
-
-    std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); }
-    bool chance(std::uint32_t percent) { return below(100) < percent; }
-
-    RoundMessage some_message() {
-        RoundMessage message{.rank = below(setup.children), .time = ++clock};
-        message.generation = model.generation();
-        if (!model.running() || below(2000) == 0) {
-            message.kind = RoundMessage::Kind::sync;
-            message.round = base + below(3);
-            message.chunk = below(chunks);
-            message.pool = static_cast<std::uint8_t>(4 + below(4));
-            if (chance(30))
-                message.time = stamps[message.rank]; // the same question again
-            else
-                stamps[message.rank] = message.time;
-            return message;
-        }
-        message.chunk = below(chunks);
-        message.chunks = chunks;
-        message.round = base + below(2);
-        if (chance(5))
-            message.round += below(5) - 2;
-        if (chance(2))
-            message.generation += below(3) - 1;
-        if (chance(5))
-            message.time -= below(20);
-        message.count = 1 + below(3);
-        message.exponent = static_cast<std::int16_t>(below(65536));
-        message.partial = chance(3);
-        if (chance(5))
-            return message; // a probe
-        for (int lane = 0; lane < 5; lane++)
-            message.lanes.push_back(random());
-        return message;
-    }
-
-    [[nodiscard]] JobMessage on_wire(const RoundMessage &message) const {
-        JobMessage wire{.flags = setup.shape, .job = setup.id, .rank = message.rank,
-                        .round = message.round, .count = message.count,
-                        .generated_ns = static_cast<std::uint64_t>(message.time),
-                        .chunk = message.chunk, .chunks = message.chunks,
-                        .generation = message.generation, .exponent = message.exponent,
-                        .pool = message.pool, .lanes = message.lanes};
-        if (message.partial)
-            wire.flags |= OLAF_FLAG_PARTIAL;
-        if (message.late)
-            wire.flags |= OLAF_FLAG_LATE;
-        if (message.kind == RoundMessage::Kind::result)
-            wire.type = OLAF_RESULT;
-        if (message.stale)
-            wire.flags = setup.shape | OLAF_FLAG_STALE;
-        if (message.kind == RoundMessage::Kind::sync) {
-            wire.type = OLAF_CONTROL;
-            wire.flags = 0;
-            wire.count = OLAF_CONTROL_SYNC;
-            wire.chunks = 0;
-            wire.exponent = 0;
-        }
-        return wire;
-    }
-
     /// What the model's answer says, of what the kernel's may.
     void expect_same(const RoundMessage &want, JobMessage got) {
         auto expected = on_wire(want);
@@ -147,18 +40,25 @@ class RoundsDifferential : public RoundsTest, public testing::WithParamInterface
     void expect_right(const JobMessage &got) {
         const auto known = sums.find({got.generation, got.round, got.chunk});
         ASSERT_NE(known, sums.end()) << "no such sum";
-        auto [expected, in, added] = known->second;
+        auto [expected, in, added, partial] = known->second;
         expected.rank = got.rank;
         expected.pool = got.pool;
-        expected.partial =
-            expected.partial || added < (GetParam().any ? setup.threshold : setup.children);
+        const auto *held = model.done(got.round, got.chunk);
+        ASSERT_NE(held, nullptr) << "this chunk isn't done";
+        expected.partial = held->partial;
+        if (!GetParam().changes) { // then it follows from what was added
+            EXPECT_EQ(expected.partial,
+                      known->second.partial ||
+                          added < (GetParam().any ? setup.threshold : setup.children));
+        }
         expected.late = !in.contains(got.rank);
         expect_same(expected, got);
     }
 
     /// The contribution was added: so is it here.
     void remember(const RoundMessage &message) {
-        auto &[sum, in, added] = sums[{message.generation, message.round, message.chunk}];
+        auto &[sum, in, added, partial] = sums[{message.generation, message.round, message.chunk}];
+        partial = partial || message.partial;
         in.insert(message.rank);
         if (added++ == 0) {
             sum = message;
@@ -181,7 +81,11 @@ class RoundsDifferential : public RoundsTest, public testing::WithParamInterface
         if (after.added != before.added)
             remember(message);
         const auto ran = offer(on_wire(message));
-        const bool rides = out.empty() || after.added != before.added ||
+        seen[{message.kind, message.action, out.empty() ? message.status : out[0].message.status}]++;
+        if (message.kind == RoundMessage::Kind::order && message.action == RoundMessage::Action::fbcast)
+            await_tick();
+        const bool rides = out.empty() || after.completed != before.completed ||
+                           (model.running() && model.halted()) || after.added != before.added ||
                            after.ahead != before.ahead || out[0].message.round != message.round ||
                            out[0].message.chunk != message.chunk || out[0].to != message.rank;
         if (ran.verdict == XDP_DROP) {
@@ -191,7 +95,9 @@ class RoundsDifferential : public RoundsTest, public testing::WithParamInterface
         ASSERT_STREQ(verdict_name(ran.verdict), "XDP_TX");
         const auto got = parse_job_message(ran.bytes);
         ASSERT_TRUE(got);
-        if (message.kind == RoundMessage::Kind::sync)
+        if (message.kind == RoundMessage::Kind::order)
+            expect_same(out.at(0).message, got->message);
+        else if (message.kind == RoundMessage::Kind::sync)
             expect_same_answer(out.at(0).message, got->message);
         else if (rides)
             expect_right(got->message);
@@ -202,34 +108,67 @@ class RoundsDifferential : public RoundsTest, public testing::WithParamInterface
     void expect_same_counters() {
         const auto &want = model.counters();
         const auto got = counters();
-        const auto deliveries = want.completed * setup.children;
+        if (!GetParam().changes) {
+            EXPECT_EQ(want.deliveries, want.completed * setup.children);
+        }
         EXPECT_EQ(std::tie(got.received, got.added, got.duplicate, got.late, got.stale, got.ahead,
-                           got.probes, got.completed, got.partial, got.syncs),
+                           got.probes, got.completed, got.partial, got.syncs, got.halted, got.controls),
                   std::tie(want.received, want.added, want.duplicate, want.late, want.stale,
-                           want.ahead, want.probes, want.completed, want.partial, want.syncs));
-        EXPECT_EQ(deliveries, got.riding + got.undelivered + owed());
+                           want.ahead, want.probes, want.completed, want.partial, want.syncs,
+                           want.halted, want.controls));
+        EXPECT_EQ(want.deliveries, got.riding + got.undelivered + owed());
     }
     /// A long stream has a bit of everything.
     void expect_variety(std::uint64_t steps) {
         if (steps < 50'000)
             return;
-        const auto &seen = model.counters();
-        EXPECT_GT(seen.completed, steps / 100);
-        for (const auto count : {seen.duplicate, seen.stale, seen.probes, seen.repeated})
+        const auto &counted = model.counters();
+        EXPECT_GT(counted.completed, steps / 100);
+        for (const auto count : {counted.duplicate, counted.stale, counted.probes, counted.repeated})
             EXPECT_GT(count, steps / 100);
-        EXPECT_GT(seen.syncs, 20u);
-        EXPECT_GT(seen.stopped, 10u);
+        EXPECT_GT(counted.syncs, 20u);
+        EXPECT_GT(counted.stopped, 10u);
+        if (GetParam().changes)
+            expect_changes();
+    }
+    /// Each order, and each answer that there is to it, came.
+    void expect_changes() {
+        using Action = RoundMessage::Action;
+        using Status = RoundMessage::Status;
+        const auto count = [&](Action action, Status status) {
+            return seen[{RoundMessage::Kind::order, action, status}];
+        };
+        for (const Status status : {Status::done, Status::wait})
+            for (const Action action : {Action::join, Action::leave})
+                EXPECT_GT(count(action, status), 0u)
+                    << static_cast<int>(action) << " " << static_cast<int>(status);
+        for (const Action action : {Action::seth, Action::fbcast, Action::halt, Action::resume, Action::reset})
+            for (const Status status : {Status::done, Status::gone})
+                EXPECT_GT(count(action, status), 0u)
+                    << static_cast<int>(action) << " " << static_cast<int>(status);
+        EXPECT_GT(count(Action::seth, Status::refused), 0u);
+        EXPECT_GT((seen[{RoundMessage::Kind::contribution, Action::join, Status::gone}]), 100u);
+        EXPECT_GT((seen[{RoundMessage::Kind::sync, Action::join, Status::gone}]), 5u);
+        EXPECT_GT(model.counters().halted, 100u);
+        EXPECT_GT(model.counters().settled, 20u);
+        EXPECT_GT(model.counters().partial, 100u);
+    }
+    /// The kernel tells by its tick what was open when a member sealed: what comes next is of another one.
+    static void await_tick() {
+        const auto now = [] {
+            timespec time{};
+            clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+            return std::tuple(time.tv_sec, time.tv_nsec);
+        };
+        for (const auto began = now(); now() == began;)
+            continue;
     }
 
-    std::mt19937_64 random{number_of("OLAF_SEED", 1)};
-    RoundNode model;
-    std::uint32_t base;
-    std::int64_t clock = 1'000'000;
-    std::map<std::uint32_t, std::int64_t> stamps;
     struct Sum {
         RoundMessage message;
         std::set<std::uint32_t> in;
         std::uint32_t added = 0;
+        bool partial = false; ///< one of them was
     };
     /// By generation, round and chunk.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Sum> sums;
@@ -239,7 +178,10 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsDifferential,
                          testing::Values(Rules{"ThreeOfThree", 3, 3}, Rules{"TwoOfThree", 3, 2},
                                          Rules{"OneAlone", 1, 1},
                                          Rules{"AnyFour", 3, 4, true},
-                                         Rules{"AcrossTheWrap", 5, 5, false, 0xfffffff0}),
+                                         Rules{"AcrossTheWrap", 5, 5, false, 0xfffffff0},
+                                         Rules{"WhoComeAndGo", 4, 4, false, 0, {}, true},
+                                         Rules{"WhoComeAndGoAcrossTheWrap", 3, 3, false, 0xffffff00, {1, 2}, true},
+                                         Rules{"AnyWhoComeAndGo", 3, 3, true, 0, {2}, true}),
                          [](const auto &info) { return info.param.name; });
 
 TEST_P(RoundsDifferential, KernelAndModelAgreeStepByStep) {

@@ -193,4 +193,46 @@ TEST_F(RoundsMembers, WhoIsHeardIsNotSilentHoweverLate) {
     EXPECT_EQ(job().membership.away, 0u);
 }
 
+TEST_F(RoundsMembers, WhoHasJoinedGoesOnWhenAllOthersHaveLeft) {
+    without(2);
+    added(0, 0, 5);
+    added(1, 0, 5);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).round, 6u);
+    order(OLAF_CONTROL_LEAVE, 0, 6);
+    EXPECT_EQ(added(2, 0, 6), 0u) << "the other one may yet need the room";
+    order(OLAF_CONTROL_LEAVE, 1, 6);
+    for (std::uint32_t chunk = 0; chunk < setup.slots; chunk++)
+        EXPECT_EQ(added(2, chunk, 6), 1u);
+    EXPECT_EQ(asked_again(2, 1, 6), result(2, {2}, 1, 6));
+    EXPECT_EQ(job().membership.unsettled, 0u);
+}
+
+TEST_F(RoundsMembers, AJobThatAllHaveLeftBeginsAnewWithTheFirstThatJoins) {
+    added(0, 0, 5);
+    order(OLAF_CONTROL_RESET, 0);
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+        order(OLAF_CONTROL_LEAVE, rank, 6);
+    EXPECT_EQ(job().state, static_cast<unsigned>(OLAF_JOB_SYNCING)) << "nobody is left to be asked";
+    const auto answer = order(OLAF_CONTROL_JOIN, 1);
+    EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(answer.round, 6u);
+    auto sent = contribution(1, 0, 6);
+    sent.generation = answer.generation;
+    EXPECT_EQ(answer.generation, job_generation + 1);
+    offer(sent);
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_F(RoundsMembers, WhoJoinsAJobThatAllLeftWhileItWasYoungIsTheFirst) {
+    auto value = job();
+    value.membership.unsettled = setup.slots;
+    value.membership.flags = OLAF_MEMBERS_YOUNG;
+    set_job(value);
+    added(0, 0, 5);
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+        order(OLAF_CONTROL_LEAVE, rank, 5);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 1).exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(added(1, 0, 6), 1u);
+}
+
 } // namespace

@@ -47,6 +47,9 @@ void Node::power_on() {
     machine.rule(contract_.rules(), &contract_);
     *machine.memory.at<std::uint64_t>("clock") = first_ns;
     now_ = {};
+    now_.changes = shape_.absent != 0;
+    for (std::uint32_t rank = 0; rank < most_ranks; rank++)
+        now_.members.at(rank).is_certain = (shape_.absent >> rank & 1) == 0;
     order(OLAF_JOB_SET);
     agree(first_stamp);
 }
@@ -91,7 +94,7 @@ void Node::hear_result(const Chunk &at, std::uint32_t ranks) {
 void Node::hear_over(const Chunk &at) { arrive(over_frame(at)); }
 
 void Node::sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp) {
-    arrive(sync_frame(rank, at, stamp));
+    arrive(control_frame(OLAF_CONTROL_SYNC, rank, at, stamp));
 }
 
 void Node::hear_answer(const Chunk &at) { arrive(answer_frame(at, now_.stamp)); }
@@ -104,6 +107,7 @@ void Node::order(olaf_job_action action) {
     if (action == OLAF_JOB_SET) {
         order.setup = setup_of(shape_);
         order.generation = first_generation + (now_.removed ? 1 : 0);
+        order.absent.word[0] = shape_.absent;
     }
     now_.removed = now_.removed || action == OLAF_JOB_REMOVE;
     for (unsigned turn = 0; turn < most_orders; turn++) {
@@ -117,8 +121,10 @@ void Node::order(olaf_job_action action) {
 
 void Node::agree(std::uint64_t stamp) {
     const Chunk first{0, 0, contract_.life()};
+    // Once it runs, who asked before needn't ask anew: that would stop it.
     for (std::uint32_t rank = 0; rank < shape_.children; rank++)
-        sync(rank, first, stamp);
+        if (contract_.state() != OLAF_JOB_RUNNING)
+            sync(rank, first, stamp);
     if (shape_.has_parent)
         hear_answer(first);
     Machine::the().require(contract_.state() == OLAF_JOB_RUNNING, "all members have asked in vain");

@@ -34,6 +34,14 @@ class Node : public World {
     void hear_over(const Chunk &at);
     /// A child asks where to begin. Scenarios' stamps are 2 ... 999.
     void sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp);
+    /// Asks to be a member.
+    void join(std::uint32_t rank, std::uint64_t stamp);
+    /// Contributes to nothing from this round on.
+    void leave_job(std::uint32_t rank, std::uint32_t round);
+    /// So many contributions complete a chunk.
+    void set_threshold(std::uint32_t rank, std::uint32_t threshold);
+    /// FBCAST, HALT, RESUME, RESET.
+    void order_by(std::uint32_t rank, olaf_control_action action);
     /// The parent says where to begin, to whom asked it last.
     void hear_answer(const Chunk &at);
     /// `olaf job`: until it is done.
@@ -42,6 +50,13 @@ class Node : public World {
 
     /// Chunks may be over here and their results gone.
     void expect_over() { now_.may_be_over = true; }
+    /// Chunks may be completed without a member: it is silent, or a member orders it.
+    void expect_partial() { now_.may_be_partial = true; }
+    /// The rank may be none any more: it is silent.
+    void expect_gone(std::uint32_t rank) {
+        now_.changes = true;
+        now_.members.at(rank).is_certain = false;
+    }
     RoundsContract &contract() { return contract_; }
     /// All CPUs have come to rest: checks, lets every member have all that it is owed, begins and ends one
     /// more chunk, and checks again. Returns how it came out before that: a number.
@@ -55,6 +70,14 @@ class Node : public World {
     int enter(xdp_md *xdp, std::uint32_t room) override;
 
   private:
+    /// Of a rank, by what it was answered and by the sums that left.
+    struct Membership {
+        bool is_certain = true; ///< since the round `since`, and hasn't asked for anything else
+        bool has_left = false;
+        std::uint32_t since = 0;
+        std::uint8_t asked = 0;             ///< the stamp of a JOIN that wasn't done yet
+        std::uint8_t with = 0, without = 0; ///< rounds that had whole sums, a bit each
+    };
     /// What a run changes and the maps don't hold: of each child and chunk (mark_of()).
     struct Now {
         std::array<std::uint8_t, marks> asked{}, got{}, by{};
@@ -63,14 +86,24 @@ class Node : public World {
         std::uint64_t stamp = 0;  ///< of the newest question to the parent
         bool may_be_over = false; ///< a chunk may be over here and its result gone
         bool removed = false;     ///< the job was: what it owed is forgotten
+        bool may_be_partial = false;
+        bool changes = false; ///< members come and go
+        std::array<Membership, most_ranks> members{};
+        /// By aggregates: which children contributed, a bit each. Index as `up`.
+        std::array<std::uint64_t, most_rounds * most_chunks * most_lives> gathered{};
     };
     [[nodiscard]] unsigned cpu() const { return Machine::the().cpu(); }
     void arrive(std::span<const std::uint8_t> frame);
     void leave(Packet &packet);
     void take_result(const Sum &sum);
     void take_aggregate(const Sum &sum);
-    void check_sum(const Sum &sum, const Chunk &at) const;
+    void check_sum(const Sum &sum, const Chunk &at);
     void take_control(std::span<const std::uint8_t> frame);
+    void take_answer(const olaf_header &header);
+    /// A sum that isn't PARTIAL has all members of its round, and all of that round have the same ones.
+    void check_members(const Sum &sum, const Chunk &at);
+    void settle_members();
+    [[nodiscard]] bool is_member(std::uint32_t rank) const;
     void check_stale(const olaf_header &header);
     void balance(const JobBooks &books) const;
     void agree(std::uint64_t stamp);

@@ -36,7 +36,7 @@ void Node::leave(Packet &packet) {
 }
 
 /// Header and lanes belong together, and to this chunk.
-void Node::check_sum(const Sum &sum, const Chunk &at) const {
+void Node::check_sum(const Sum &sum, const Chunk &at) {
     Machine &machine = Machine::the();
     machine.require(sum.exact, "lanes and exponent that leave aren't of one sum");
     machine.require(std::popcount(sum.marks) == static_cast<int>(sum.count),
@@ -48,7 +48,10 @@ void Node::check_sum(const Sum &sum, const Chunk &at) const {
     std::uint32_t in = 0;
     for (std::uint32_t rank = 0; rank < shape_.children; rank++)
         in += sum.marks >> mark_of(rank, at) & 1;
-    machine.require(shape_.has_parent || (shape_.flags & OLAF_JOB_ANY) || (in == shape_.children) == !(sum.flags & OLAF_FLAG_PARTIAL),
+    if (now_.changes)
+        return check_members(sum, at);
+    machine.require(shape_.has_parent || (shape_.flags & OLAF_JOB_ANY) ||
+                        (in == shape_.children) == !(sum.flags & OLAF_FLAG_PARTIAL),
                     "PARTIAL is wrong");
 }
 
@@ -63,7 +66,7 @@ void Node::take_result(const Sum &sum) {
     now_.got.at(mark)++;
     now_.by.at(mark) = static_cast<std::uint8_t>(now_.by.at(mark) * most_cpus + cpu());
     // A member that isn't in it may ask by its contribution.
-    const bool may_be_late = shape_.threshold != 0 || shape_.has_parent;
+    const bool may_be_late = shape_.threshold != 0 || shape_.has_parent || now_.may_be_partial;
     const unsigned asked = now_.asked.at(mark) - (may_be_late || now_.asked.at(mark) == 0 ? 0u : 1u);
     machine.require(now_.got.at(mark) <= 1 + asked, "a member gets a result twice and asked once");
 }
@@ -73,7 +76,9 @@ void Node::take_aggregate(const Sum &sum) {
     at.life = sum.generation - parents_generation;
     Machine::the().require(shape_.has_parent && at.life < most_lives, "an aggregate is nobody's");
     check_sum(sum, at);
-    now_.up.at((at.life * most_rounds + at.round) * most_chunks + place_of(at))++;
+    const unsigned index = (at.life * most_rounds + at.round) * most_chunks + place_of(at);
+    now_.up.at(index)++;
+    now_.gathered.at(index) = sum.marks;
 }
 
 /// What has no lanes: STALE, and where to begin.
@@ -84,7 +89,7 @@ void Node::take_control(std::span<const std::uint8_t> frame) {
     if (header.type != OLAF_CONTROL)
         return;
     if (ntohs(header.flags_be) & OLAF_FLAG_ANSWER)
-        now_.answers++;
+        take_answer(header);
     else
         now_.stamp = be64toh(header.generated_ns_be);
 }
@@ -107,19 +112,26 @@ void Node::balance(const JobBooks &books) const {
 
 /// Every child sends what it may have sent before, and the parent answers: the chunk is done.
 void Node::finish(const Chunk &at) {
-    for (std::uint32_t rank = 0; rank < shape_.children; rank++)
-        contribute(rank, at, rank + 1 == shape_.children);
-    if (shape_.has_parent)
-        hear_result(at);
+    // What waited for who has left alone is completed by a repetition.
+    for (const bool again : {false, true})
+        for (std::uint32_t rank = 0; rank < shape_.children; rank++)
+            if (!now_.members.at(rank).has_left && (!again || now_.changes))
+                contribute(rank, at, rank + 1 == shape_.children);
+    if (!shape_.has_parent)
+        return;
+    const unsigned index = (at.life * most_rounds + at.round) * most_chunks + place_of(at);
+    arrive(result_frame(now_.gathered.at(index), at));
 }
 
 std::uint64_t Node::settle() {
     Machine &machine = Machine::the();
-    const JobBooks books = contract_.at_rest(now_.removed);
+    const JobBooks books = contract_.at_rest(!now_.removed && !now_.changes);
     balance(books);
     std::uint64_t outcome = (books.outcome * 31 + now_.stale) * 31 + now_.answers;
     for (unsigned mark = 0; mark < marks; mark++)
         outcome = (outcome * 31 + now_.got.at(mark)) * 31 + now_.by.at(mark);
+    for (const Membership &member : now_.members)
+        outcome = (outcome * 31 + member.since) * 31 + member.asked;
     now_.may_be_over = true;
     machine.require(!now_.removed || contract_.state() == OLAF_JOB_NONE, "a job runs that was removed");
     if (now_.removed) {
@@ -134,16 +146,21 @@ std::uint64_t Node::settle() {
             break;
         finish(open ? *open : *up);
     }
+    machine.require(!contract_.unfinished(OLAF_ROUND_OPEN) && !contract_.unfinished(OLAF_ROUND_UP),
+                    "a chunk is never completed");
     Chunk last = last_chunk;
     last.life = contract_.life();
     finish(last);
     Chunk further = beyond;
     further.life = last.life;
-    probe(0, further, true); // its frame lets the rest leave
-    balance(contract_.at_rest(now_.removed));
+    for (std::uint32_t rank = 0; rank < shape_.children; rank++)
+        probe(rank, further, true); // its frame lets the rest leave
+    balance(contract_.at_rest(!now_.removed && !now_.changes));
     contract_.nothing_waits();
     for (std::uint32_t rank = 0; rank < shape_.children; rank++)
-        machine.require(now_.got.at(mark_of(rank, last)) != 0, "one more chunk has no result");
+        machine.require(now_.got.at(mark_of(rank, last)) != 0 || !is_member(rank),
+                        "one more chunk has no result");
+    settle_members();
     return outcome;
 }
 

@@ -18,6 +18,8 @@ constexpr std::size_t message_offset = 14 + 20 + 8;
 constexpr std::uint64_t second_lane = 3;
 constexpr std::size_t lanes = 3; // two, and the checksum lane
 constexpr std::uint64_t first_ns = 1'000;
+constexpr std::uint32_t most_numbers = 8; // of SETH
+constexpr int control_kinds = 100;        // of frames that are made once: behind all others
 
 std::vector<std::uint64_t> lanes_of(std::uint64_t bits) {
     std::vector<std::uint64_t> result = {bits, second_lane * bits};
@@ -28,7 +30,7 @@ std::vector<std::uint64_t> lanes_of(std::uint64_t bits) {
 test::JobMessage about(const Chunk &at) {
     test::JobMessage message;
     message.job = the_job;
-    message.round = at.round;
+    message.round = first_round + at.round;
     message.chunk = at.chunk;
     message.chunks = 16;
     message.generation = first_generation + at.life;
@@ -110,14 +112,17 @@ std::span<const std::uint8_t> over_frame(const Chunk &at) {
     });
 }
 
-std::span<const std::uint8_t> sync_frame(std::uint32_t rank, const Chunk &at, std::uint64_t stamp) {
-    return made_once({4, stamp * most_ranks + rank, at.round, at.chunk, at.life, false}, [&] {
+std::span<const std::uint8_t> control_frame(olaf_control_action action, std::uint32_t rank,
+                                            const Chunk &at, std::uint64_t stamp,
+                                            std::uint32_t number) {
+    const std::uint64_t who = (stamp * most_ranks + rank) * most_numbers + number;
+    return made_once({control_kinds + action, who, at.round, at.chunk, at.life, false}, [&] {
         test::JobMessage message = about(at);
         message.type = OLAF_CONTROL;
         message.flags = 0;
         message.rank = rank;
-        message.count = OLAF_CONTROL_SYNC;
-        message.chunks = 0;
+        message.count = action;
+        message.chunks = number;
         message.generated_ns = stamp;
         return from_child(rank).carrying(message).bytes;
     });
@@ -152,7 +157,7 @@ std::optional<Sum> read_sum(std::span<const std::uint8_t> frame) {
     read.type = static_cast<olaf_message_type>(header.type);
     read.flags = ntohs(header.flags_be);
     read.rank = ntohl(header.worker_be);
-    read.at = {ntohl(header.sequence_be), ntohl(header.chunk_be), 0};
+    read.at = {ntohl(header.sequence_be) - first_round, ntohl(header.chunk_be), 0};
     read.generation = ntohl(header.generation_be);
     read.count = ntohl(header.count_be);
     read.generated_ns = be64toh(header.generated_ns_be);

@@ -13,6 +13,8 @@ namespace olaf::interleave {
 
 inline constexpr std::uint32_t the_job = 1;       ///< its id
 inline constexpr unsigned most_ranks = 3, most_lives = 2, most_rounds = 2;
+/// Numbers on the wire: the second round is behind the wrap.
+inline constexpr std::uint32_t first_round = 0xffffffff;
 /// Of a job with four slots the first three use the same, and the last another.
 inline constexpr std::uint32_t chunks[] = {0, 4, 8, 1};
 inline constexpr unsigned most_chunks = 4;
@@ -51,8 +53,10 @@ std::span<const std::uint8_t> probe_frame(std::uint32_t rank, const Chunk &at, b
 std::span<const std::uint8_t> result_frame(std::uint64_t children, const Chunk &at);
 /// The parent has no such chunk any more.
 std::span<const std::uint8_t> over_frame(const Chunk &at);
-/// A child asks where to begin, and names this chunk.
-std::span<const std::uint8_t> sync_frame(std::uint32_t rank, const Chunk &at, std::uint64_t stamp);
+/// A child asks or orders something, and names this chunk. `number` is SETH's.
+std::span<const std::uint8_t> control_frame(olaf_control_action action, std::uint32_t rank,
+                                            const Chunk &at, std::uint64_t stamp,
+                                            std::uint32_t number = 0);
 /// The parent's answer: all begin at this chunk.
 std::span<const std::uint8_t> answer_frame(const Chunk &at, std::uint64_t stamp);
 

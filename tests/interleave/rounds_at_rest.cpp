@@ -27,7 +27,7 @@ std::uint64_t RoundsContract::owed() const {
     return owed;
 }
 
-JobBooks RoundsContract::at_rest(bool was_removed) const {
+JobBooks RoundsContract::at_rest(bool owed_is_known) const {
     Machine &machine = Machine::the();
     machine.require(job()->lock == 0, "at rest, the job's lock is held");
     machine.require(job()->line.lock == 0, "at rest, the line's lock is held");
@@ -52,11 +52,18 @@ JobBooks RoundsContract::at_rest(bool was_removed) const {
     }
     books.outcome = (books.outcome * 31 + owed()) * 31 + job()->generation * 4 + job()->state;
     machine.require(received == judged, "received is not the sum of what became of contributions");
-    machine.require(was_removed ||
+    machine.require(!owed_is_known ||
                         shape_.children * books.completed ==
                         books.riding + books.copied + undelivered + owed(),
                     "results that members were owed are not those that left, that gave way and that wait");
     return books;
+}
+
+void RoundsContract::expect_settled() const {
+    const olaf_membership &membership = job()->membership;
+    Machine::the().require(membership.unsettled == 0, "a change of the membership is never over");
+    Machine::the().require(membership.absent[0].word[0] == membership.absent[1].word[0],
+                           "old rounds have other members when the change is over");
 }
 
 void RoundsContract::nothing_waits() const {
@@ -68,7 +75,7 @@ std::optional<Chunk> RoundsContract::unfinished(std::uint32_t state) const {
     for (std::uint32_t i = 0; i < config_.round_slots; i++)
         for (const auto &buffer : slot(i)->buffer)
             if (buffer.state == state && buffer.generation == job()->generation)
-                return Chunk{buffer.round, buffer.chunk, life()};
+                return Chunk{buffer.round - first_round, buffer.chunk, life()};
     return std::nullopt;
 }
 

@@ -131,9 +131,14 @@ std::vector<WordRule> RoundsContract::rules() const {
     rules[line].is_lock = true;
     for (std::uint32_t i = 0; i < OLAF_LINE_PLACES * config_.round_slots; i++)
         rules[memory.word_of(memory.at<char>("olaf_lines", i))].lock = line;
-    for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++)
-        rules[memory.word_of(&memory.at<olaf_child>("olaf_children", rank)->stamp)].lock =
-            memory.word_of(&job()->lock);
+    for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++) {
+        auto *child = memory.at<olaf_child>("olaf_children", rank);
+        for (const void *field : {static_cast<const void *>(&child->stamp),
+                                  static_cast<const void *>(&child->joined_ns),
+                                  static_cast<const void *>(&child->waited_ns),
+                                  static_cast<const void *>(&child->first_round)})
+            rules[memory.word_of(field)].lock = memory.word_of(&job()->lock);
+    }
     for (const char *name : {"olaf_job_counters", "olaf_round_messages", "olaf_counters",
                              "olaf_spells", "olaf_arrivals", "olaf_scratch", "olaf_sent"})
         for (std::uint32_t word = memory.word_of(memory.at<char>(name)),
@@ -194,7 +199,7 @@ void RoundsContract::check_buffer(const olaf_round_buffer &buffer,
     if (buffer.state == OLAF_ROUND_FREE)
         return;
     const std::uint64_t sum = lanes[0], children = sum & ((1ull << marks) - 1);
-    const Chunk at{buffer.round, buffer.chunk, buffer.generation - first_generation};
+    const Chunk at{buffer.round - first_round, buffer.chunk, buffer.generation - first_generation};
     machine.require(lanes_agree(lanes), "a buffer's lanes aren't a sum of contributions");
     machine.require(std::popcount(sum) == static_cast<int>(buffer.count),
                     "a buffer's count isn't that of the contributions in its lanes");

@@ -15,13 +15,14 @@
 
 namespace olaf::interleave {
 
-/// A job of two children: what a scenario says of it beyond that.
+/// A job, of two children unless it says otherwise: what a scenario says of it beyond that.
 struct JobShape {
     std::uint32_t children = 2;
     std::uint32_t threshold = 0; ///< 0: all of them
     std::uint32_t flags = 0;     ///< OLAF_JOB_*
     bool has_parent = false;
-    std::uint32_t pool = 2; ///< p: it has 2^p slots
+    std::uint32_t pool = 2;   ///< p: it has 2^p slots
+    std::uint32_t absent = 0; ///< ranks that are no members at first, a bit each
 };
 olaf_job_setup setup_of(const JobShape &shape);
 
@@ -44,9 +45,9 @@ class RoundsContract : public Observer {
     /// These bytes are being copied into a frame.
     void copying(const void *from) const;
 
-    /// No program runs: nothing is held or half done, and the identities hold. What a job owed that was
-    /// removed is forgotten.
-    JobBooks at_rest(bool was_removed) const;
+    /// No program runs: nothing is held or half done, and the identities hold. What is owed is known
+    /// unless the job was removed or its members changed.
+    JobBooks at_rest(bool owed_is_known) const;
     /// Nobody is owed anything: the line is empty as well.
     void nothing_waits() const;
     /// A chunk that still lacks something, of the job's generation.
@@ -54,6 +55,8 @@ class RoundsContract : public Observer {
     [[nodiscard]] std::uint32_t state() const;
     /// 0: the first generation is the job's; 1: the next.
     [[nodiscard]] std::uint32_t life() const;
+    /// Changes of the membership are over: one set holds for all rounds.
+    void expect_settled() const;
 
     // What user space does.
     void write_order(const olaf_job_order &order) const;

@@ -1,55 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "rounds_scenarios.hpp"
 
+#include "job_acts.hpp"
+
 namespace olaf::interleave {
 namespace {
-
-/// In the job's second generation: all has begun anew.
-constexpr Chunk anew(Chunk at) {
-    at.life = 1;
-    return at;
-}
-
-/// The first four use one slot.
-constexpr Chunk c0{0, 0}, c1{0, 4}, c2{0, 8}, c3{1, 0}, far{1, 4}, beside{0, 1},
-    later_beside{1, 1};
-constexpr std::uint64_t newer_stamp = 2;
-
-JobAct contribution(std::uint32_t rank, Chunk at) {
-    return [=](Node &node) { node.contribute(rank, at); };
-}
-
-JobAct contributions(std::uint32_t rank, Chunk at, Chunk then) {
-    return [=](Node &node) {
-        node.contribute(rank, at);
-        node.contribute(rank, then);
-    };
-}
-
-/// It carries a result away, and changes nothing else.
-JobAct probe(std::uint32_t rank) {
-    return [=](Node &node) { node.probe(rank, far); };
-}
-
-JobAct order(olaf_job_action action) {
-    return [=](Node &node) { node.order(action); };
-}
-
-/// These ranks have contributed to the chunk.
-JobAct contributed(std::vector<std::uint32_t> ranks, Chunk at) {
-    return [=](Node &node) {
-        for (const auto rank : ranks)
-            node.contribute(rank, at);
-    };
-}
-
-/// Both children ask anew, and the job runs in its next generation.
-void resync(Node &node, const JobShape &shape) {
-    node.sync(0, c0, newer_stamp);
-    node.sync(1, c0, newer_stamp);
-    if (shape.has_parent)
-        node.hear_answer(anew(c0));
-}
 
 void add_sums(std::vector<JobScenario> &to) {
     to.push_back({"TwoContributionsCompleteAChunk", {}, [](Node &) {},
@@ -158,6 +113,7 @@ std::vector<JobScenario> all() {
     add_line(result);
     add_generations(result);
     add_parent(result);
+    add_members(result);
     return result;
 }
 

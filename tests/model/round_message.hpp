@@ -8,8 +8,10 @@
 namespace olaf::model {
 
 struct RoundMessage {
-    enum class Kind { contribution, result, sync, sync_answer };
-    enum class Status { done, wait, old };
+    /// An order is any CONTROL but SYNC.
+    enum class Kind { contribution, result, sync, sync_answer, order, order_answer };
+    enum class Status { done, wait, old, gone, refused };
+    enum class Action { join = 1, leave = 3, seth, fbcast, halt, resume, reset };
 
     Kind kind = Kind::contribution;
     std::uint32_t rank = 0;
@@ -26,7 +28,8 @@ struct RoundMessage {
     bool stale = false;
     bool flush = false;
     Status status = Status::done;
-    std::uint32_t missing = 0;
+    std::uint32_t missing = 0; ///< SETH: the threshold
+    Action action = Action::join;
     std::vector<std::uint64_t> lanes = {}; ///< of a contribution: none in a probe
 };
 

@@ -14,7 +14,13 @@ bool is_before(std::uint32_t a, std::uint32_t b) {
 
 RoundNode::RoundNode(const RoundSetup &setup, std::uint32_t generation, const BrokenRules &broken)
     : setup_(setup), broken_(broken), generation_(generation), pool_(setup.pool),
-      children_(setup.children), slots_(std::size_t{1} << setup.pool) {}
+      children_(setup.children), slots_(std::size_t{1} << setup.pool) {
+    for (std::uint32_t rank = 0; rank < setup.children; rank++)
+        if (!setup.absent.contains(rank))
+            now_.insert(rank);
+    before_ = now_;
+    unsettled_ = 1U << setup.pool;
+}
 
 void RoundNode::arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &message, Out &out) {
     switch (message.kind) {
@@ -26,6 +32,10 @@ void RoundNode::arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &
         return sync(tai, message, out);
     case RoundMessage::Kind::sync_answer:
         return parents_answer(tai, message, out);
+    case RoundMessage::Kind::order:
+        return order(message, out);
+    case RoundMessage::Kind::order_answer: // a node asks its parent for nothing but where to begin
+        return;
     }
 }
 
@@ -48,13 +58,16 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     (probe ? counters_.probes : counters_.received)++;
     children_[message.rank].known = true;
     bool frame_used = true;
-    if (halted_ && !probe) {
-        counters_.halted++;
+    if (halted_ && running_) {
+        counters_.halted += probe ? 0 : 1;
         frame_used = false;
     } else if (!broken_.generations_do_not_matter &&
                (!running_ || message.generation != generation_)) {
         counters_.stale += probe ? 0 : 1;
         stale(message, out);
+    } else if (!members_of(message.round).contains(message.rank)) {
+        counters_.stale += probe ? 0 : 1;
+        gone(message, out);
     } else if (has_place(slot[0], message)) {
         frame_used = in_buffer(now, message, slot[0], out);
     } else if (has_place(slot[1], message)) {
@@ -85,7 +98,7 @@ bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slo
     const auto can_go = [&](const Buffer &buffer) {
         return buffer.state == BufferState::free || buffer.state == BufferState::done;
     };
-    if (!can_go(older) && !can_go(newer)) {
+    if ((!can_go(older) && !can_go(newer)) || is_joining(message.rank)) {
         counters_.ahead++;
         return false;
     }
@@ -95,6 +108,7 @@ bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slo
     buffer = {.state = BufferState::open, .sum = message, .opened = now};
     buffer.sum.count = 0;
     buffer.sum.lanes.assign(message.lanes.size(), 0);
+    opened(message.round);
     return add(now, message, buffer, out);
 }
 
@@ -125,9 +139,9 @@ bool RoundNode::add(std::uint64_t now, const RoundMessage &message, Buffer &buff
     sum.partial |= message.partial;
     for (std::size_t i = 0; i < sum.lanes.size(); i++)
         sum.lanes[i] += message.lanes[i];
-    if (buffer.added < needed())
+    if (!is_enough(buffer))
         return false;
-    sum.partial |= !setup_.any && buffer.added < setup_.children;
+    sum.partial |= is_partial(buffer);
     return complete(now, buffer, out);
 }
 
@@ -143,9 +157,10 @@ bool RoundNode::duplicate(std::uint64_t now, const RoundMessage &message, Buffer
         go_up(now, buffer, out);
         return true;
     }
-    if (setup_.deadline_ns == 0 || now - buffer.opened < setup_.deadline_ns)
+    const bool is_late = setup_.deadline_ns != 0 && now - buffer.opened >= setup_.deadline_ns;
+    if (!is_late && !buffer.is_sealed && !is_enough(buffer))
         return false;
-    buffer.sum.partial = true;
+    buffer.sum.partial |= is_partial(buffer);
     if (complete(now, buffer, out))
         return true;
     return answer(message, buffer, out);
@@ -178,9 +193,10 @@ void RoundNode::finish(Buffer &buffer) {
     buffer.state = BufferState::done;
     counters_.completed++;
     counters_.partial += buffer.sum.partial ? 1 : 0;
-    for (std::uint32_t rank = 0; rank < setup_.children; rank++)
+    for (const std::uint32_t rank : members_of(buffer.sum.round))
         if (children_[rank].known)
             buffer.owed.insert(rank);
+    counters_.deliveries += buffer.owed.size();
     line_.push_back(&buffer);
 }
 
@@ -230,46 +246,12 @@ bool RoundNode::ride(Out &out) {
     return true;
 }
 
-std::uint64_t RoundNode::overdue_after() const {
-    return std::clamp<std::uint64_t>(4 * turnaround_, 1'000'000, 200'000'000);
-}
-
-void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, Out &out) {
-    Buffer *buffer = nullptr;
-    for (Buffer &each : slots_[message.chunk % slots_.size()])
-        if (has_place(each, message) && each.state == BufferState::up)
-            buffer = &each;
-    if (message.stale) {
-        if (!running_ || broken_.parents_stale_is_ignored ||
-            (message.count != parent_generation_ && !broken_.stale_echoes_nothing))
-            return;
-        if (message.generation != parent_generation_)
-            return stop();
-        if (buffer != nullptr) { // over: whoever asks is told so
-            buffer->state = BufferState::done;
-            buffer->sum.stale = true;
-        }
-        return;
-    }
-    if (!running_ || message.generation != parent_generation_ || buffer == nullptr)
-        return;
-    if (buffer->went_up == buffer->first_up) {
-        const std::uint64_t took = now - buffer->first_up;
-        turnaround_ = turnaround_ == 0 ? took : (7 * turnaround_ + took) / 8;
-    }
-    const RoundMessage sum = message;
-    buffer->sum = sum;
-    finish(*buffer);
-    if (ride(out)) // in the frame that brought it
-        counters_.riding++;
-}
-
 void RoundNode::flush(std::uint64_t now, Out &out) {
     for (Slot &slot : slots_)
         for (Buffer &buffer : slot) {
             if (buffer.state != BufferState::open)
                 continue;
-            buffer.sum.partial |= buffer.added < setup_.children;
+            buffer.sum.partial |= is_partial(buffer);
             complete(now, buffer, out);
         }
     while (ride(out))
@@ -283,7 +265,7 @@ bool RoundNode::conserves() const {
         for (const Buffer &buffer : slot)
             owed += buffer.owed.size();
     return c.received == c.added + c.duplicate + c.late + c.stale + c.ahead + c.halted &&
-           setup_.children * c.completed == c.riding + c.copied + c.undelivered + owed;
+           c.deliveries == c.riding + c.copied + c.undelivered + owed;
 }
 
 } // namespace olaf::model

@@ -3,6 +3,7 @@
 // written from that page. Times are nanoseconds.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <optional>
@@ -22,6 +23,7 @@ struct RoundSetup {
     std::uint8_t pool = 0;                            ///< p
     std::optional<std::uint32_t> rank_at_parent = {}; ///< none: this is the root
     std::uint64_t deadline_ns = 0;
+    std::set<std::uint32_t> absent = {}; ///< no members at first
 };
 
 /// Rules that can be broken, to show that tests notice.
@@ -42,6 +44,9 @@ struct RoundCounters {
     std::uint64_t halted = 0, probes = 0, completed = 0, partial = 0, riding = 0, copied = 0;
     std::uint64_t repeated = 0, undelivered = 0, up_sent = 0, up_again = 0, syncs = 0;
     std::uint64_t stopped = 0; ///< how often the members had to begin anew
+    std::uint64_t controls = 0;
+    std::uint64_t settled = 0; ///< changes of the members that were over
+    std::uint64_t deliveries = 0; ///< results that members were owed when their chunk was complete
 };
 
 /// A message that leaves.
@@ -60,6 +65,7 @@ class RoundNode {
         std::set<std::uint32_t> in = {}, owed = {};
         std::uint32_t added = 0;
         std::uint64_t opened = 0, went_up = 0, first_up = 0;
+        bool is_sealed = false; ///< the next repetition completes it
     };
     using Out = std::vector<RoundSent>;
 
@@ -76,7 +82,12 @@ class RoundNode {
 
     [[nodiscard]] const RoundCounters &counters() const { return counters_; }
     [[nodiscard]] bool running() const { return running_; }
+    [[nodiscard]] bool halted() const { return halted_; }
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    /// Who is a member in new rounds.
+    [[nodiscard]] const std::set<std::uint32_t> &members() const { return now_; }
+    /// The sum of a chunk that is complete here.
+    [[nodiscard]] const RoundMessage *done(std::uint32_t round, std::uint32_t chunk) const;
     /// The identities of docs/rounds.md.
     [[nodiscard]] bool conserves() const;
 
@@ -84,6 +95,8 @@ class RoundNode {
     struct Child {
         std::int64_t stamp = 0;
         std::int64_t newest = 0; // ANY
+        std::int64_t joined = 0; // the stamp of the JOIN that it is a member by
+        std::uint32_t first_round = 0;
         bool known = false;
     };
     using Slot = std::array<Buffer, 2>;
@@ -112,8 +125,24 @@ class RoundNode {
     void new_question(std::int64_t tai, const RoundMessage &message);
     void parents_answer(std::int64_t tai, const RoundMessage &message, Out &out);
     void run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool);
-    bool all_asked() const { return asked_.size() == setup_.children; }
+    bool all_asked() const { return std::ranges::includes(asked_, now_); }
     void stop();
+
+    // Members.
+    void order(const RoundMessage &message, Out &out);
+    RoundMessage::Status judge(const RoundMessage &message);
+    RoundMessage::Status join(const RoundMessage &message);
+    RoundMessage::Status become_member(std::uint32_t rank, std::int64_t stamp);
+    RoundMessage::Status leave(const RoundMessage &message);
+    void goes(std::uint32_t rank, std::uint32_t since, bool loses_its_part);
+    void change(bool left, bool doubtful);
+    void opened(std::uint32_t round);
+    void gone(const RoundMessage &message, Out &out);
+    const std::set<std::uint32_t> &members_of(std::uint32_t round) const;
+    bool is_joining(std::uint32_t rank) const;
+    bool lacks(const Buffer &buffer) const;
+    bool is_enough(const Buffer &buffer) const;
+    bool is_partial(const Buffer &buffer) const;
 
     RoundSetup setup_;
     BrokenRules broken_;
@@ -129,6 +158,13 @@ class RoundNode {
     std::int64_t stamp_ = 0;       // of its own question to the parent
     std::uint32_t asked_last_ = 0; // who asked last
     std::uint64_t turnaround_ = 0;
+
+    std::set<std::uint32_t> now_, before_; // members: in new rounds; before the last joining's first
+    std::uint32_t first_round_ = 0;        // of the last joining
+    std::optional<std::uint32_t> newest_round_ = {};
+    std::uint32_t unsettled_ = 0; // chunks to be opened until a change is over
+    std::uint32_t since_ = 0;     // of these rounds and later, unless it is young
+    bool young_ = true, left_ = false, doubtful_ = false;
 
     std::vector<Child> children_;
     std::vector<Slot> slots_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // docs/rounds.md, "Agreeing where to begin".
 #include <algorithm>
+#include <iterator>
 
 #include "round_node.hpp"
 
@@ -19,6 +20,8 @@ void RoundNode::stop() {
             counters_.undelivered += buffer.owed.size();
             buffer = {};
         }
+    if (unsettled_ > 0)
+        change(false, left_); // what was opened since is opened again
 }
 
 void RoundNode::run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool) {
@@ -56,18 +59,26 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
     counters_.syncs++;
     Child &child = children_[message.rank];
     child.known = true;
+    RoundMessage answer = message;
+    if (!now_.contains(message.rank)) {
+        answer.kind = RoundMessage::Kind::sync_answer;
+        answer.status = RoundMessage::Status::gone;
+        answer.generation = generation_;
+        return out.push_back({.to = message.rank, .message = answer});
+    }
     asked_last_ = message.rank;
     if (message.time > child.stamp)
         new_question(tai, message);
-    RoundMessage answer = message;
     answer.kind = RoundMessage::Kind::sync_answer;
     answer.generation = generation_;
     answer.pool = pool_;
-    if (message.time < child.stamp || !asked_.contains(message.rank)) {
+    if (message.time == child.stamp && asked_.contains(message.rank) && all_asked() && is_root())
+        running_ = true; // who hadn't asked has left meanwhile
+    if (message.time < child.stamp || (!running_ && !asked_.contains(message.rank))) {
         answer.status = RoundMessage::Status::old;
     } else if (running_) {
         answer.status = RoundMessage::Status::done;
-        std::tie(answer.round, answer.chunk) = *next_;
+        std::tie(answer.round, answer.chunk) = next_.value_or(std::tuple(0U, 0U));
         answer.pool = pool_;
     } else if (all_asked()) { // the question goes on to the parent
         RoundMessage up = message;
@@ -80,9 +91,10 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
         return;
     } else {
         answer.status = RoundMessage::Status::wait;
-        answer.missing = setup_.children - static_cast<std::uint32_t>(asked_.size());
-        for (answer.rank = 0; asked_.contains(answer.rank);)
-            answer.rank++;
+        std::vector<std::uint32_t> missing;
+        std::ranges::set_difference(now_, asked_, std::back_inserter(missing));
+        answer.missing = static_cast<std::uint32_t>(missing.size());
+        answer.rank = missing.front();
     }
     answer.generation = generation_;
     out.push_back({.to = message.rank, .message = answer});

@@ -6,14 +6,12 @@ set(scenario TwoResultsJoinTheLine)
 set(from [==[
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_members_word(job, set, i);
+		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
 	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
 ]==])
 set(to [==[
 	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] =
-			olaf_members_word(job, set, i);
+		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
 ]==])

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What CPUs of a job's node do in scenarios.
+#pragma once
+
+#include "rounds_scenarios.hpp"
+
+namespace olaf::interleave {
+
+/// In the job's second generation: all has begun anew.
+constexpr Chunk anew(Chunk at) {
+    at.life = 1;
+    return at;
+}
+
+/// The first four use one slot.
+inline constexpr Chunk c0{0, 0}, c1{0, 4}, c2{0, 8}, c3{1, 0}, far{1, 4}, beside{0, 1},
+    later_beside{1, 1};
+inline constexpr std::uint64_t newer_stamp = 2;
+
+inline JobAct contribution(std::uint32_t rank, Chunk at) {
+    return [=](Node &node) { node.contribute(rank, at); };
+}
+
+inline JobAct contributions(std::uint32_t rank, Chunk at, Chunk then) {
+    return [=](Node &node) {
+        node.contribute(rank, at);
+        node.contribute(rank, then);
+    };
+}
+
+/// It carries a result away, and changes nothing else.
+inline JobAct probe(std::uint32_t rank) {
+    return [=](Node &node) { node.probe(rank, far); };
+}
+
+inline JobAct order(olaf_job_action action) {
+    return [=](Node &node) { node.order(action); };
+}
+
+/// These ranks have contributed to the chunk.
+inline JobAct contributed(std::vector<std::uint32_t> ranks, Chunk at) {
+    return [=](Node &node) {
+        for (const auto rank : ranks)
+            node.contribute(rank, at);
+    };
+}
+
+/// Both children ask anew, and the job runs in its next generation.
+inline void resync(Node &node, const JobShape &shape) {
+    node.sync(0, c0, newer_stamp);
+    node.sync(1, c0, newer_stamp);
+    if (shape.has_parent)
+        node.hear_answer(anew(c0));
+}
+
+} // namespace olaf::interleave

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// docs/rounds.md, "Members".
+#include <algorithm>
+
+#include "round_node.hpp"
+
+namespace olaf::model {
+namespace {
+
+bool is_before(std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::int32_t>(a - b) < 0;
+}
+
+} // namespace
+
+const std::set<std::uint32_t> &RoundNode::members_of(std::uint32_t round) const {
+    return is_before(round, first_round_) ? before_ : now_;
+}
+
+const RoundMessage *RoundNode::done(std::uint32_t round, std::uint32_t chunk) const {
+    for (const Buffer &buffer : slots_[chunk % slots_.size()])
+        if (buffer.state == BufferState::done && buffer.sum.round == round &&
+            buffer.sum.chunk == chunk)
+            return &buffer.sum;
+    return nullptr;
+}
+
+bool RoundNode::lacks(const Buffer &buffer) const {
+    return !std::ranges::includes(buffer.in, members_of(buffer.sum.round));
+}
+
+bool RoundNode::is_enough(const Buffer &buffer) const {
+    return buffer.added >= needed() || (!setup_.any && !lacks(buffer));
+}
+
+bool RoundNode::is_partial(const Buffer &buffer) const {
+    if (setup_.any)
+        return buffer.added < needed();
+    return buffer.added < setup_.children && (lacks(buffer) || doubtful_);
+}
+
+// It holds no results yet, and others do.
+bool RoundNode::is_joining(std::uint32_t rank) const {
+    const bool has_elders = std::ranges::any_of(
+        now_, [&](std::uint32_t member) { return before_.contains(member); });
+    return unsettled_ > 0 && !before_.contains(rank) && has_elders;
+}
+
+void RoundNode::change(bool left, bool doubtful) {
+    unsettled_ = 1U << setup_.pool;
+    left_ |= left;
+    doubtful_ |= doubtful;
+}
+
+void RoundNode::opened(std::uint32_t round) {
+    if (!newest_round_ || is_before(*newest_round_, round))
+        newest_round_ = round;
+    if (unsettled_ == 0 || (!young_ && is_before(round, since_)))
+        return;
+    if (--unsettled_ > 0)
+        return;
+    counters_.settled++;
+    before_ = now_;
+    young_ = left_ = doubtful_ = false;
+}
+
+void RoundNode::goes(std::uint32_t rank, std::uint32_t since, bool loses_its_part) {
+    if (unsettled_ == 0 || is_before(since_, since))
+        since_ = since;
+    now_.erase(rank);
+    before_.erase(rank);
+    change(true, loses_its_part);
+}
+
+RoundMessage::Status RoundNode::become_member(std::uint32_t rank, std::int64_t stamp) {
+    std::uint32_t first = newest_round_.value_or(0) + 1;
+    if (now_ != before_) { // another joining is under way
+        if (newest_round_ && !is_before(*newest_round_, first_round_))
+            return RoundMessage::Status::wait;
+        first = first_round_;
+    }
+    now_.insert(rank);
+    first_round_ = since_ = first;
+    change(false, false);
+    children_[rank].first_round = first;
+    children_[rank].joined = stamp;
+    return RoundMessage::Status::done;
+}
+
+RoundMessage::Status RoundNode::join(const RoundMessage &message) {
+    const Child &child = children_[message.rank];
+    if (message.time < child.joined)
+        return RoundMessage::Status::old;
+    if (now_.contains(message.rank)) {
+        if (message.time == child.joined)
+            return running_ ? RoundMessage::Status::done : RoundMessage::Status::wait;
+        goes(message.rank, newest_round_.value_or(0) + 1, true);
+    }
+    if (now_.empty()) // nobody needs what was before
+        young_ = left_ = doubtful_ = false;
+    if (now_.empty() && !running_ && is_root()) {
+        running_ = true;
+        next_ = {newest_round_.value_or(0) + 1, 0};
+    }
+    if (!running_ || young_)
+        return RoundMessage::Status::wait;
+    return become_member(message.rank, message.time);
+}
+
+RoundMessage::Status RoundNode::leave(const RoundMessage &message) {
+    if (now_.contains(message.rank))
+        goes(message.rank, message.round, false);
+    return unsettled_ > 0 && !now_.empty() ? RoundMessage::Status::wait
+                                           : RoundMessage::Status::done;
+}
+
+RoundMessage::Status RoundNode::judge(const RoundMessage &message) {
+    using Action = RoundMessage::Action;
+    if (message.action == Action::join)
+        return join(message);
+    if (message.action == Action::leave)
+        return leave(message);
+    if (!now_.contains(message.rank))
+        return RoundMessage::Status::gone;
+    const std::uint32_t most = setup_.any ? setup_.max_count : setup_.children;
+    if (message.action == Action::seth && (message.missing == 0 || message.missing > most))
+        return RoundMessage::Status::refused;
+    if (message.action == Action::seth)
+        setup_.threshold = message.missing;
+    if (message.action == Action::fbcast)
+        for (Slot &slot : slots_)
+            for (Buffer &buffer : slot)
+                buffer.is_sealed |= buffer.state == BufferState::open;
+    if (message.action == Action::halt || message.action == Action::resume)
+        halted_ = message.action == Action::halt;
+    if (message.action == Action::reset)
+        stop();
+    return RoundMessage::Status::done;
+}
+
+void RoundNode::order(const RoundMessage &message, Out &out) {
+    counters_.controls++;
+    children_[message.rank].known = true;
+    RoundMessage answer = message;
+    answer.kind = RoundMessage::Kind::order_answer;
+    answer.status = judge(message);
+    answer.generation = generation_;
+    answer.pool = pool_;
+    answer.missing = 0;
+    if (message.action == RoundMessage::Action::join) {
+        answer.round = children_[message.rank].first_round;
+        answer.chunk = 0;
+    }
+    out.push_back({.to = message.rank, .message = answer});
+}
+
+// Who contributes and is no member is told so as if it had asked to leave.
+void RoundNode::gone(const RoundMessage &message, Out &out) {
+    RoundMessage answer = {.kind = RoundMessage::Kind::order_answer,
+                           .rank = message.rank,
+                           .round = message.round,
+                           .chunk = message.chunk,
+                           .generation = message.generation,
+                           .time = message.time,
+                           .pool = pool_,
+                           .status = RoundMessage::Status::gone,
+                           .action = RoundMessage::Action::leave};
+    out.push_back({.to = message.rank, .message = answer});
+}
+
+} // namespace olaf::model

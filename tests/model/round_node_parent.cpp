@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What comes from the parent: results of what went up, and STALE.
+#include <algorithm>
+
+#include "round_node.hpp"
+
+namespace olaf::model {
+
+std::uint64_t RoundNode::overdue_after() const {
+    return std::clamp<std::uint64_t>(4 * turnaround_, 1'000'000, 200'000'000);
+}
+
+void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, Out &out) {
+    Buffer *buffer = nullptr;
+    for (Buffer &each : slots_[message.chunk % slots_.size()])
+        if (has_place(each, message) && each.state == BufferState::up)
+            buffer = &each;
+    if (message.stale) {
+        if (!running_ || broken_.parents_stale_is_ignored ||
+            (message.count != parent_generation_ && !broken_.stale_echoes_nothing))
+            return;
+        if (message.generation != parent_generation_)
+            return stop();
+        if (buffer != nullptr) { // over: whoever asks is told so
+            buffer->state = BufferState::done;
+            buffer->sum.stale = true;
+        }
+        return;
+    }
+    if (!running_ || message.generation != parent_generation_ || buffer == nullptr)
+        return;
+    if (buffer->went_up == buffer->first_up) {
+        const std::uint64_t took = now - buffer->first_up;
+        turnaround_ = turnaround_ == 0 ? took : (7 * turnaround_ + took) / 8;
+    }
+    const RoundMessage sum = message;
+    buffer->sum = sum;
+    finish(*buffer);
+    if (ride(out)) // in the frame that brought it
+        counters_.riding++;
+}
+
+} // namespace olaf::model
