@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "offloads.hpp"
+#include "process.hpp"
 
 namespace olaf::test {
 namespace {
@@ -130,7 +131,10 @@ void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)
 }
 
 bool RoundTree::is_wanted(unsigned node) const {
-    return switch_.output({"bridge", "mdb", "show"}).find(group_of(node)) != std::string::npos;
+    const auto shown = run({"bridge", "mdb", "show"}, {}, &switch_);
+    if (shown.status != 0)
+        throw std::runtime_error(shown.err);
+    return shown.out.find("grp " + group_of(node) + " ") != std::string::npos;
 }
 
 nlohmann::json RoundTree::job(unsigned node) const {
