@@ -9,7 +9,7 @@
  */
 #include <linux/pkt_cls.h>
 
-#include "bpf/rounds/frame.bpf.h"
+#include "bpf/rounds/group_way.bpf.h"
 #include "bpf/rounds/line.bpf.h"
 #include "bpf/way/solicitation.bpf.h"
 #include "olaf/drain.h"
@@ -37,7 +37,7 @@ static __always_inline int olaf_order_read(struct __sk_buff *skb, struct olaf_ro
 		       -1;
 }
 
-/* Stages the buffer's result for `rank`. Under its slot's lock. Returns bytes of headers; 0: can't. */
+/* Stages the buffer's result for `rank`, or OLAF_EVERY_WORKER. Under its slot's lock. Returns bytes of headers; 0: can't. */
 static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const struct olaf_job *job,
 					     __u32 job_index, struct olaf_round_buffer *buffer,
 					     __u32 index, __u32 rank, __u32 partial)
@@ -46,12 +46,14 @@ static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const st
 	struct olaf_round_way way = {};
 	__u64 sum = 0;
 
-	if (!olaf_child_way(job_index, rank, &way))
+	if (!olaf_result_way(job, job_index, rank, buffer->round, &way))
 		return 0;
 	olaf_result_say(&staged->message, job, rank, buffer, count);
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
+	if (rank == OLAF_EVERY_WORKER)
+		olaf_limit_hops(staged, job);
 	if (!partial)
 		return header_bytes;
 	/* The device adds up from where UDP began in the frame that the order was. */
@@ -75,10 +77,12 @@ static __always_inline int olaf_copy_put(struct __sk_buff *skb, struct olaf_entr
 	return bpf_skb_store_bytes(skb, head, lanes, bytes, 0) ? -1 : 0;
 }
 
-/* The delivery becomes the skb. Under its slot's lock. Returns whether it did. */
+/*
+ * The delivery becomes the skb, for *taken members. Under its slot's lock. Returns whether it did.
+ */
 static __always_inline int olaf_copy_write(struct __sk_buff *skb, __u32 job_index, __u32 partial,
 					   struct olaf_round_buffer *buffer,
-					   const struct olaf_delivery *delivery)
+					   const struct olaf_delivery *delivery, __u32 *taken)
 {
 	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
 	struct olaf_job *job = olaf_job_at(job_index);
@@ -86,6 +90,9 @@ static __always_inline int olaf_copy_write(struct __sk_buff *skb, __u32 job_inde
 	__u32 header_bytes;
 
 	if (!lanes || !job || !staged || !olaf_round_is_due(job, job_index, buffer, delivery))
+		return 0;
+	*taken = olaf_delivery_take(job, job_index, buffer, delivery);
+	if (!*taken)
 		return 0;
 	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, delivery->buffer, delivery->rank,
 				       partial);
@@ -102,21 +109,25 @@ __noinline int olaf_copy_one(struct __sk_buff *skb, __u32 job_index, __u32 parti
 	struct olaf_job *job = olaf_job_at(job_index);
 	struct olaf_delivery delivery = {};
 	struct olaf_round_slot *slot;
+	__u32 taken;
 	int written = 0;
 
 	if (!job || !olaf_line_next(job, &delivery))
 		return 0;
+	taken = delivery.rank != OLAF_EVERY_WORKER;
 	slot = olaf_round_slot_at(delivery.buffer / OLAF_ROUND_BUFFERS);
 	if (slot && olaf_lock(&slot->lock)) {
 		written = olaf_copy_write(skb, job_index, partial, &slot->buffer[delivery.buffer & 1],
-					  &delivery);
+					  &delivery, &taken);
 		olaf_unlock(&slot->lock);
 	}
 	/* What the device refuses is asked for again by whoever misses it. */
-	if (written && !bpf_clone_redirect(skb, olaf_cfg.ifindex, 0))
-		olaf_count_job(job_index, copied);
+	if (!written || bpf_clone_redirect(skb, olaf_cfg.ifindex, 0))
+		olaf_count_job_by(job_index, undelivered, taken);
+	else if (delivery.rank == OLAF_EVERY_WORKER)
+		olaf_count_job(job_index, multicast);
 	else
-		olaf_count_job(job_index, undelivered);
+		olaf_count_job(job_index, copied);
 	return 1;
 }
 

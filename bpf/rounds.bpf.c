@@ -55,7 +55,9 @@ static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_ar
 {
 	if (olaf_target_is_own(ctx, a))
 		return 1;
-	return m->type != OLAF_RESULT && job->setup.parent_family &&
+	if (m->type == OLAF_RESULT)
+		return olaf_is_to_parents_group(ctx, a, job);
+	return job->setup.parent_family &&
 	       olaf_sender_meant(ctx, a, job->setup.parent_addr_be, job->setup.parent_family);
 }
 

@@ -40,12 +40,13 @@ Result<Collective> Collective::make(const CollectiveOptions &options) {
         return fail("take part in", "job " + std::to_string(options.job), 0,
                     "lower the lanes or raise the MTU",
                     "a frame has room for " + std::to_string(room) + " lanes");
-    auto socket = UdpSocket::connected_to(
-        options.node, {.receive = options.receive_buffer, .send = options.send_buffer});
-    if (!socket)
-        return std::unexpected(socket.error());
+    auto sockets =
+        RoundSockets::open(options.node, options.group,
+                           {.receive = options.receive_buffer, .send = options.send_buffer});
+    if (!sockets)
+        return std::unexpected(sockets.error());
     return Collective(
-        std::make_unique<Impl>(options, static_cast<std::uint16_t>(lanes), std::move(*socket)));
+        std::make_unique<Impl>(options, static_cast<std::uint16_t>(lanes), std::move(*sockets)));
 }
 
 Result<void> Collective::join() {
@@ -103,7 +104,7 @@ CollectiveStats Collective::stats() const {
     return impl_->stats();
 }
 int Collective::fd() const {
-    return impl_->socket().fd();
+    return impl_->fd();
 }
 
 } // namespace olaf

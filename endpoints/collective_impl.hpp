@@ -14,7 +14,7 @@
 
 #include "receive_batch.hpp"
 #include "round_child.hpp"
-#include "udp_socket.hpp"
+#include "round_sockets.hpp"
 
 namespace olaf {
 
@@ -24,8 +24,8 @@ class Collective::Impl : private RoundVectors {
     enum class Element : std::uint8_t { f32, i32, i64 };
     using Sleep = Operation::Sleep;
 
-    Impl(const CollectiveOptions &options, std::uint16_t lanes, UdpSocket socket)
-        : options_(options), lanes_(lanes), socket_(std::move(socket)), batch_(kBatch) {
+    Impl(const CollectiveOptions &options, std::uint16_t lanes, RoundSockets sockets)
+        : options_(options), lanes_(lanes), sockets_(std::move(sockets)), batch_(kBatch) {
         begin_anew();
     }
 
@@ -40,7 +40,7 @@ class Collective::Impl : private RoundVectors {
     bool is_done(std::uint64_t number) const;
     Result<void> poll();
     CollectiveStats stats() const;
-    const UdpSocket &socket() const { return socket_; }
+    int fd() const { return sockets_.fd(); }
 
   private:
     static constexpr std::size_t kBatch = 32;
@@ -78,6 +78,7 @@ class Collective::Impl : private RoundVectors {
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
     Result<void> send_all(bool again);
     Result<std::size_t> receive();
+    Result<std::size_t> receive_from(const UdpSocket &socket);
     // How to wait for something.
     struct Waiting {
         std::chrono::nanoseconds timeout; // without news
@@ -92,7 +93,7 @@ class Collective::Impl : private RoundVectors {
 
     CollectiveOptions options_;
     std::uint16_t lanes_;
-    UdpSocket socket_;
+    RoundSockets sockets_;
     ReceiveBatch batch_;
     std::optional<RoundChild> child_;
     std::optional<Error> broken_;

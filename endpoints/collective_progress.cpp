@@ -22,7 +22,8 @@ void Collective::Impl::begin_anew() {
                                      .rank = options_.rank,
                                      .lanes = lanes_,
                                      .format = options_.format,
-                                     .has_checksum = options_.checksum},
+                                     .has_checksum = options_.checksum,
+                                     .hears_group = options_.group.family() != AF_UNSPEC},
                    vectors);
     broken_.reset();
     left_ = false;
@@ -66,7 +67,7 @@ Result<void> Collective::Impl::send_all(bool again) {
         }
         if (count == 0)
             return {};
-        const auto sent = socket_.send(messages.data(), count, options_.send_patience);
+        const auto sent = sockets_.node().send(messages.data(), count, options_.send_patience);
         before_.unsent += sent.unsent;
         if (sent.last_errno == EMSGSIZE)
             return give_up("its frames are too long", EMSGSIZE,
@@ -76,8 +77,18 @@ Result<void> Collective::Impl::send_all(bool again) {
     }
 }
 
+// One batch of each socket at most. Returns the size of the fuller one.
 Result<std::size_t> Collective::Impl::receive() {
-    const auto received = batch_.receive(socket_);
+    const auto own = receive_from(sockets_.node());
+    const UdpSocket *group = sockets_.group();
+    if (!own || group == nullptr)
+        return own;
+    const auto for_all = receive_from(*group);
+    return for_all ? std::max(*own, *for_all) : for_all;
+}
+
+Result<std::size_t> Collective::Impl::receive_from(const UdpSocket &socket) {
+    const auto received = batch_.receive(socket);
     if (!received)
         return received;
     for (std::size_t message = 0; message < *received; message++) {

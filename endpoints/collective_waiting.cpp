@@ -49,7 +49,7 @@ Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
             std::min(patience - time, std::max(RoundChild::Time(0), child_->wakes_at() - time));
         if (waiting.sleep.before)
             waiting.sleep.before();
-        const auto ready = socket_.readable_within(
+        const auto ready = sockets_.readable_within(
             options_.interrupted ? std::min<RoundChild::Time>(end, kLookUpEvery) : end);
         if (waiting.sleep.after)
             waiting.sleep.after();

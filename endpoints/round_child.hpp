@@ -45,7 +45,8 @@ struct RoundChildOptions {
     std::uint16_t lanes = 0; ///< of every contribution, checksum lane included
     Format format = Format::i32x2;
     bool has_checksum = true;
-    std::uint8_t pool = 16; ///< at most 2^pool chunks under way
+    std::uint8_t pool = 16;   ///< at most 2^pool chunks under way
+    bool hears_group = false; ///< results for all are this member's too
 };
 
 struct RoundChildStats {

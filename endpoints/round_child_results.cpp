@@ -34,7 +34,8 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
                                       std::span<const std::uint64_t> lanes, Time now) {
     if (result.job != options_.job)
         return std::unexpected(Reject::unknown_cluster);
-    if (result.rank != options_.rank)
+    const bool is_for_all = result.rank == OLAF_EVERY_WORKER && options_.hears_group;
+    if (result.rank != options_.rank && !is_for_all)
         return std::unexpected(Reject::not_addressed);
     last_heard_ = std::max(last_heard_, now);
     if (result.stale)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <ctime>
 
 #include <netinet/in.h>
@@ -87,6 +88,39 @@ Result<UdpSocket> UdpSocket::bound_to(const Address &local, Buffers buffers) {
     return socket;
 }
 
+Result<UdpSocket> UdpSocket::member_of(const Address &group, unsigned device,
+                                       const Address &peer, Buffers buffers) {
+    auto socket = open(group, buffers);
+    if (!socket)
+        return socket;
+    const int fd = socket->fd_;
+    sockaddr_storage name{};
+    std::memcpy(&name, group.data(), group.size());
+    int joined = 0;
+    if (group.is_ipv6()) {
+        auto &v6 = reinterpret_cast<sockaddr_in6 &>(name);
+        v6.sin6_scope_id = device; // a link's group is bound to one
+        const ipv6_mreq wanted = {.ipv6mr_multiaddr = v6.sin6_addr, .ipv6mr_interface = device};
+        joined = setsockopt(fd, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &wanted, sizeof(wanted));
+    } else {
+        const auto &v4 = reinterpret_cast<const sockaddr_in &>(name);
+        const ip_mreqn wanted = {.imr_multiaddr = v4.sin_addr,
+                                 .imr_address = {},
+                                 .imr_ifindex = static_cast<int>(device)};
+        joined = setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &wanted, sizeof(wanted));
+    }
+    if (joined != 0)
+        return fail("join group", group.text(), errno);
+    // Further workers of this host have the same name.
+    if (!set_int(fd, SOL_SOCKET, SO_REUSEADDR, 1) ||
+        ::bind(fd, reinterpret_cast<const sockaddr *>(&name), group.size()) != 0)
+        return fail("bind to group", group.text(), errno);
+    // The kernel keeps out what others send to the group.
+    if (::connect(fd, peer.data(), peer.size()) != 0)
+        return fail("connect to", peer.text(), errno);
+    return socket;
+}
+
 UdpSocket::~UdpSocket() {
     if (fd_ >= 0)
         ::close(fd_);
@@ -100,8 +134,12 @@ Result<Address> UdpSocket::local() const {
     return Address::from(storage);
 }
 
+Result<bool> is_readable_within(int fd, std::chrono::nanoseconds timeout) {
+    return ready_before(fd, POLLIN, deadline_after(timeout));
+}
+
 Result<bool> UdpSocket::readable_within(std::chrono::nanoseconds timeout) const {
-    return ready_before(fd_, POLLIN, deadline_after(timeout));
+    return is_readable_within(fd_, timeout);
 }
 
 Result<std::size_t> UdpSocket::receive(mmsghdr *messages, std::size_t count) const {

@@ -13,6 +13,9 @@ struct mmsghdr;
 
 namespace olaf {
 
+/// Waits until the file can be read, or the time is over (false). A signal doesn't cut it short.
+[[nodiscard]] Result<bool> is_readable_within(int fd, std::chrono::nanoseconds timeout);
+
 class UdpSocket {
   public:
     /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
@@ -23,6 +26,10 @@ class UdpSocket {
 
     [[nodiscard]] static Result<UdpSocket> connected_to(const Address &peer, Buffers buffers);
     [[nodiscard]] static Result<UdpSocket> bound_to(const Address &local, Buffers buffers);
+
+    /// Hears what `peer` sends to the group by the device of that index; others may hear it too.
+    [[nodiscard]] static Result<UdpSocket> member_of(const Address &group, unsigned device,
+                                                     const Address &peer, Buffers buffers);
 
     UdpSocket(UdpSocket &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
     UdpSocket &operator=(UdpSocket &&other) noexcept {

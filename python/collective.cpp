@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -50,7 +52,7 @@ template <class T> T value_unless_interrupted(Result<T> result) {
 std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::uint32_t rank,
                              std::uint32_t workers, const std::string &format, bool checksum,
                              std::size_t mtu, std::uint16_t lanes, std::uint32_t ahead,
-                             double timeout) {
+                             double timeout, const std::optional<std::string> &group) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
@@ -69,6 +71,12 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
         if (!address)
             return std::unexpected(address.error());
         options.node = *address;
+        if (group) {
+            const auto all = Address::parse(*group, address->family());
+            if (!all)
+                return std::unexpected(all.error());
+            options.group = *all;
+        }
         return Collective::make(options);
     }();
     return std::make_unique<Handle>(value_of(std::move(made)));
@@ -182,7 +190,9 @@ void bind_collective(py::module_ &module) {
         .def(py::init(&make), py::arg("node"), py::arg("job"), py::arg("rank"), py::arg("workers"),
              py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
              py::arg("mtu") = 1500, py::arg("lanes") = 0, py::arg("ahead") = 64,
-             py::arg("timeout") = 30.0)
+             py::arg("timeout") = 30.0, py::arg("group") = py::none(),
+             "'group': the multicast group that results come to, where the job has --fanout "
+             "multicast=GROUP.")
         .def(
             "join",
             [](Handle &handle) {

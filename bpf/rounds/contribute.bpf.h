@@ -158,7 +158,9 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 
 	if (buffer->flags & OLAF_FLAG_STALE)
 		return olaf_answer_stale(ctx);
-	first = olaf_owed_settle(buffer, t->m->rank);
+	/* What goes to all in one frame leaves whoever has asked before. */
+	first = !olaf_round_is_for_group(t->job, t->m->job, buffer) &&
+		olaf_owed_settle(buffer, t->m->rank);
 	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
 		if (first)
 			olaf_count_job(t->m->job, riding);

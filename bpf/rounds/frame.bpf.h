@@ -148,14 +148,17 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 	return olaf_round_dress_link(staged, sizeof(*h), way);
 }
 
-/* The buffer's result for `rank`: LATE if nothing of its own is in it. Under its slot's lock. */
+/*
+ * The buffer's result for `rank`, or OLAF_EVERY_WORKER: LATE if nothing of its own is in it. Under its
+ * slot's lock.
+ */
 static __always_inline void olaf_result_say(struct olaf_header *header, const struct olaf_job *job,
 					    __u32 rank, const struct olaf_round_buffer *buffer,
 					    __u32 lanes)
 {
 	__u32 flags = buffer->flags;
 
-	if (!olaf_ranks_has(&buffer->in, rank))
+	if (rank != OLAF_EVERY_WORKER && !olaf_ranks_has(&buffer->in, rank))
 		flags |= OLAF_FLAG_LATE;
 	olaf_result_head(header, job, rank, flags, lanes, buffer->generation);
 	olaf_round_say(header, buffer);

@@ -2,8 +2,8 @@
 /*
  * The line: results that wait for a frame to leave in, oldest first.
  *
- * Map olaf_lines: key OLAF_LINE_PLACES x setup.first_slot + place, value the index of a buffer. A
- * job's places are a ring, whose ends are in its struct olaf_line. A buffer joins when it becomes
+ * Map olaf_lines: key OLAF_LINE_PLACES x setup.first_slot + place, value the index of a buffer, and
+ * OLAF_LINE_GROUP if its result leaves in one frame for all. A job's places are a ring, whose ends are in its struct olaf_line. A buffer joins when it becomes
  * DONE, under the line's lock. It leaves when nobody is owed its result any more; it may then be in
  * line twice, if it gave way to a newer chunk, and that does no harm. A result for which there was
  * no place is had by asking again.
@@ -12,6 +12,9 @@
  * needs no lock for that. The delivery is of what the buffer held then. If a newer chunk is in it
  * when the slot's lock is had, the member goes without this one, and asks for it if it lacks it.
  *
+ * A result for all is had by whoever moves the head past it, and who is owed it is taken under its
+ * slot's lock (group.bpf.h).
+ *
  * Whoever sees that nobody is owed the head's result moves the head on, from the position that it
  * looked at: so each position is passed once. Ends only ever count up. A place that was taken again
  * between two looks names another buffer that is in line, which is as good.
@@ -19,7 +22,7 @@
 #ifndef OLAF_ROUND_LINE_BPF_H
 #define OLAF_ROUND_LINE_BPF_H
 
-#include "bpf/rounds/membership.bpf.h"
+#include "bpf/rounds/group.bpf.h"
 #include "bpf/rounds/slots.bpf.h"
 
 struct {
@@ -38,7 +41,7 @@ struct {
  */
 struct olaf_delivery {
 	__u32 buffer; /* olaf_round_buffer_of() */
-	__u32 rank;
+	__u32 rank; /* OLAF_EVERY_WORKER: one frame for all */
 	__u32 generation;
 	__u32 round;
 	__u32 chunk;
@@ -72,7 +75,9 @@ static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 
 	return bpf_map_lookup_elem(&olaf_lines, &index);
 }
 
-/* The buffer's result is owed to members. Under its slot's lock. */
+/*
+ * The buffer, or with OLAF_LINE_GROUP, has a result that is owed to members. Under its slot's lock.
+ */
 static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
 {
 	__u32 *place;
@@ -94,7 +99,7 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
 	struct olaf_round_buffer *buffer;
 	struct olaf_ranks members;
-	__u32 i;
+	__u32 place, i;
 
 	if (!slot)
 		return;
@@ -108,7 +113,10 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
-	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
+	place = olaf_round_buffer_of(slot_index, which & 1);
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		place |= OLAF_LINE_GROUP;
+	olaf_line_join(job, place);
 }
 
 /*
@@ -131,6 +139,19 @@ static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 j
 	if (owed)
 		olaf_count_job_by(job_index, undelivered, owed);
 	return 0;
+}
+
+/*
+ * Takes those who get the result by the delivery. Returns how many; 0: nobody is owed it, or it isn't
+ * the same for all any more. Under the slot's lock.
+ */
+static __always_inline __u32 olaf_delivery_take(const struct olaf_job *job, __u32 job_index,
+						struct olaf_round_buffer *buffer,
+						const struct olaf_delivery *delivery)
+{
+	if (delivery->rank != OLAF_EVERY_WORKER)
+		return 1; /* its bit was taken from the line */
+	return olaf_round_is_for_group(job, job_index, buffer) ? olaf_owed_forget(buffer) : 0;
 }
 
 /* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
@@ -164,13 +185,22 @@ static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
 	       *(volatile __u64 *)&buffer->owed.word[2] || *(volatile __u64 *)&buffer->owed.word[3];
 }
 
+/* Is all that waits one frame, for all? Then the frame at hand can be it. */
+static __always_inline int olaf_line_is_one_frame(const struct olaf_job *job)
+{
+	__u32 *place = olaf_line_place(job, *(volatile __u32 *)&job->line.head);
+
+	return olaf_line_length(&job->line) == 1 && place &&
+	       (*(volatile __u32 *)place & OLAF_LINE_GROUP);
+}
+
 /* Takes the next delivery of the job's. Returns whether there is one, which is the caller's then. */
 static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
 {
 	struct olaf_line *line = &job->line;
 	struct olaf_round_slot *slot;
 	struct olaf_round_buffer *buffer;
-	__u32 *place, head, i;
+	__u32 *place, head, entry, i;
 
 	for (i = 0; i < OLAF_LINE_LOOKS; i++) {
 		head = *(volatile __u32 *)&line->head;
@@ -180,7 +210,8 @@ static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_deli
 		place = olaf_line_place(job, head);
 		if (!place)
 			return 0;
-		delivery->buffer = *(volatile __u32 *)place;
+		entry = *(volatile __u32 *)place;
+		delivery->buffer = entry & ~OLAF_LINE_GROUP;
 		slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
 		if (!slot)
 			return 0;
@@ -188,6 +219,12 @@ static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_deli
 		delivery->generation = *(volatile __u32 *)&buffer->generation;
 		delivery->round = *(volatile __u32 *)&buffer->round;
 		delivery->chunk = *(volatile __u32 *)&buffer->chunk;
+		if (entry & OLAF_LINE_GROUP) {
+			delivery->rank = OLAF_EVERY_WORKER;
+			if (__sync_val_compare_and_swap(&line->head, head, head + 1) == head)
+				return 1;
+			continue;
+		}
 		delivery->rank = olaf_owed_take(buffer);
 		if (!olaf_owes(buffer))
 			__sync_val_compare_and_swap(&line->head, head, head + 1);

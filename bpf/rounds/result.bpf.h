@@ -8,7 +8,7 @@
 
 #include "bpf/arrival.bpf.h"
 #include "bpf/packet/partial.bpf.h"
-#include "bpf/rounds/frame.bpf.h"
+#include "bpf/rounds/group_way.bpf.h"
 #include "bpf/rounds/message.bpf.h"
 
 /* What became of a frame that a result was to be written into. */
@@ -35,8 +35,8 @@ static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a
 }
 
 /*
- * The buffer's result for `rank` becomes the frame at hand. Under its slot's lock. Returns enum
- * olaf_written.
+ * The buffer's result for `rank`, or OLAF_EVERY_WORKER, becomes the frame at hand. Under its slot's
+ * lock. Returns enum olaf_written.
  */
 __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank)
 {
@@ -54,14 +54,16 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	if (!slot || !lanes || !m || !a || !staged)
 		return OLAF_UNREACHABLE;
 	job = olaf_job_at(m->job);
-	if (!job || !olaf_child_way(m->job, rank, &way))
-		return OLAF_UNREACHABLE;
 	buffer = &slot->buffer[buffer_index & 1];
+	if (!job || !olaf_result_way(job, m->job, rank, buffer->round, &way))
+		return OLAF_UNREACHABLE;
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
 	olaf_result_say(&staged->message, job, rank, buffer, count);
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, buffer_index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
+	if (rank == OLAF_EVERY_WORKER)
+		olaf_limit_hops(staged, job);
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_SPOILT;
 	return olaf_round_put(ctx, staged, header_bytes, lanes, count) ? OLAF_SPOILT : OLAF_WRITTEN;

@@ -19,7 +19,7 @@ static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf
 					   const struct olaf_round_buffer *buffer,
 					   const struct olaf_delivery *delivery)
 {
-	struct olaf_child *child = olaf_child_at(job_index, delivery->rank);
+	struct olaf_child *child = olaf_child_at(job_index, delivery->rank); /* NULL: for all */
 	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
 	struct olaf_plain_way way;
 
@@ -38,19 +38,25 @@ static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_ar
 					const struct olaf_delivery *delivery)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
+	__u32 is_for_all = delivery->rank == OLAF_EVERY_WORKER, taken = !is_for_all;
 	struct olaf_round_buffer *buffer;
 	int written = OLAF_UNREACHABLE;
 
 	if (slot && olaf_lock(&slot->lock)) {
 		buffer = &slot->buffer[delivery->buffer & 1];
-		if (olaf_round_is_due(job, job_index, buffer, delivery))
-			written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
+		if (olaf_round_is_due(job, job_index, buffer, delivery)) {
+			taken = olaf_delivery_take(job, job_index, buffer, delivery);
+			if (taken)
+				written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
+		}
 		olaf_unlock(&slot->lock);
 	}
-	if (written == OLAF_WRITTEN)
-		olaf_count_job(job_index, riding);
+	if (written != OLAF_WRITTEN)
+		olaf_count_job_by(job_index, undelivered, taken);
+	else if (is_for_all)
+		olaf_count_job(job_index, multicast);
 	else
-		olaf_count_job(job_index, undelivered);
+		olaf_count_job(job_index, riding);
 	return written;
 }
 
@@ -60,7 +66,7 @@ static __always_inline int olaf_line_is_long(const struct olaf_job *job,
 {
 	__u32 length = olaf_line_length(&job->line);
 
-	if (!length)
+	if (!length || (job->setup.group_family && olaf_line_is_one_frame(job)))
 		return 0;
 	return length > job->setup.slots / 2 || (m->flags & OLAF_FLAG_FLUSH) ||
 	       (m->type == OLAF_RESULT && *(volatile __u32 *)&job->flushing);

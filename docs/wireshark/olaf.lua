@@ -249,8 +249,8 @@ function olaf.dissector(buffer, pinfo, root)
   local cluster, worker = buffer(8, 4):uint(), buffer(12, 4):uint()
   tree:add(f.cluster, buffer(8, 4))
   local worker_item = tree:add(f.worker, buffer(12, 4))
-  if kind == ACK and worker == EVERY_WORKER then
-    worker_item:append_text(" (every worker of the cluster)")
+  if worker == EVERY_WORKER and (kind == ACK or kind == RESULT) then
+    worker_item:append_text(kind == ACK and " (every worker of the cluster)" or " (every child)")
   end
   tree:add(f.sequence, buffer(16, 4))
   tree:add(f.generated_ns, buffer(24, 8))

@@ -25,6 +25,7 @@
 	X(partial, chunks, partial, chunks, "olaf_job_partial_chunks_total", "completed without all members") \
 	X(riding, results, riding, results, "olaf_job_results_total{way=riding}", "left in the frame of a contribution") \
 	X(copied, results, copied, results, "olaf_job_results_total{way=copied}", "left in a clone") \
+	X(multicast, results, multicast, results, "olaf_job_results_total{way=multicast}", "left in one frame for all members") \
 	X(repeated, results, repeated, results, "olaf_job_results_total{way=repeated}", "sent once more to a member that asked for them") \
 	X(undelivered, results, undelivered, results, "olaf_job_undelivered_results_total", "gave way to a newer chunk before their member got them") \
 	X(up_sent, up, sent, aggregates, "olaf_job_aggregates_total{sending=first}", "sent to the parent") \

@@ -41,6 +41,7 @@ struct olaf_ranks {
 
 /* struct olaf_job_setup::flags */
 #define OLAF_JOB_ANY 0x1 /* `threshold` contributions complete a chunk, of whomever */
+#define OLAF_JOB_PARENTS_GROUP 0x2 /* the parent's results come to parent_group_be, too */
 
 /* What `olaf job set` says. It stays for the life of the job, but for the threshold. */
 struct olaf_job_setup {
@@ -61,6 +62,10 @@ struct olaf_job_setup {
 	__be32 source_addr_be[4]; /* this host's address towards the parent */
 	__u32 pool; /* p, P being 2^p */
 	__u64 deadline_ns; /* a chunk that is open for longer may be sealed; 0: never */
+	__u32 group_family; /* 4 or 6: results leave by multicast; 0: to each member */
+	__u32 group_hops; /* TTL or hop limit of those: 1 ... 255 */
+	__be32 group_addr_be[4]; /* IPv4 in [0] */
+	__be32 parent_group_be[4]; /* PARENTS_GROUP: of the parent's family */
 };
 
 /* Who may contribute. */
@@ -106,6 +111,8 @@ struct olaf_membership {
 
 /* Places in the line for each slot of a job. */
 #define OLAF_LINE_PLACES 4
+/* In a place beside the buffer: one frame takes its result to all members. */
+#define OLAF_LINE_GROUP 0x80000000U
 
 /* olaf_jobs[index] */
 struct olaf_job {
@@ -262,11 +269,11 @@ static inline int olaf_chunk_is_before(__u32 round_a, __u32 chunk_a, __u32 round
 	return round_a == round_b ? chunk_a < chunk_b : olaf_is_before(round_a, round_b);
 }
 
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_setup) == 88, "a setup has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 88 + 40 + 16 + 32 + 16 + 112, "a job has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_setup) == 128, "a setup has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 128 + 40 + 16 + 32 + 16 + 112, "a job has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_child) == 128, "a child is two cache lines");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64, "a buffer has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 88 + 32, "an order has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 160 + 8, "a desk has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 128 + 32, "an order has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 200 + 8, "a desk has no hidden padding");
 
 #endif /* OLAF_ROUNDS_H */

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 
 #include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
@@ -13,14 +14,34 @@
 namespace olaf {
 namespace {
 
+IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
+    IpAddress address{.family = family, .words_be = {}};
+    std::ranges::copy(words_be, address.words_be.begin());
+    return address;
+}
+
 std::string parent_words(const olaf_job_setup &setup) {
     if (setup.parent_family == 0)
         return "";
-    IpAddress address{.family = setup.parent_family, .words_be = {}};
-    std::ranges::copy(setup.parent_addr_be, address.words_be.begin());
-    return fmt::format(
+    auto text = fmt::format(
         " --parent {} --rank {}",
-        endpoint_text({.address = address, .port = ntohs(setup.parent_port_be)}), setup.rank);
+        endpoint_text({.address = address_of(setup.parent_family, setup.parent_addr_be),
+                       .port = ntohs(setup.parent_port_be)}),
+        setup.rank);
+    if ((setup.flags & OLAF_JOB_PARENTS_GROUP) != 0)
+        text += " --parent-group " +
+                address_text(address_of(setup.parent_family, setup.parent_group_be));
+    return text;
+}
+
+std::string fanout_words(const olaf_job_setup &setup) {
+    if (setup.group_family == 0)
+        return "";
+    auto text = " --fanout multicast=" +
+                address_text(address_of(setup.group_family, setup.group_addr_be));
+    if (setup.group_hops != 1)
+        text += fmt::format(" --group-hops {}", setup.group_hops);
+    return text;
 }
 
 /// The options that bind its members again; those that are learnt aren't saved.
@@ -58,7 +79,7 @@ std::string job_words(const JobReading &job) {
         text += fmt::format(" --max-count {}", setup.max_count);
     for (const auto rank : job.absent())
         text += fmt::format(" --absent {}", rank);
-    return text + parent_words(setup) + member_words(job.members);
+    return text + fanout_words(setup) + parent_words(setup) + member_words(job.members);
 }
 
 Result<std::vector<std::string>> jobs_of(const Attachment &attached) {

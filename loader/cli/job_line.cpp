@@ -57,6 +57,18 @@ void add_completion(CLI::App &set, JobOptions &options) {
            "N");
 }
 
+/// How results leave.
+void add_fanout(CLI::App &set, JobOptions &options) {
+    auto *fanout = parsed(
+        set, "--fanout", options.group, [](const std::string &text) { return parse_fanout(text); },
+        "how results leave: to each child in the frame of another's contribution, or in one frame "
+        "for all, to a multicast group that the children have joined [ride]",
+        "ride|multicast=GROUP");
+    parsed(set, "--group-hops", options.group_hops, count_parser(1, 255),
+           "how far those travel: their TTL or hop limit [1]", "N")
+        ->needs(fanout);
+}
+
 void add_neighbours(CLI::App &set, JobOptions &options) {
     auto *parent = parsed(
         set, "--parent", options.parent,
@@ -66,6 +78,11 @@ void add_neighbours(CLI::App &set, JobOptions &options) {
                         "of this node among the parent's children", "R");
     parent->needs(rank);
     rank->needs(parent);
+    parsed(
+        set, "--parent-group", options.parent_group,
+        [](const std::string &text) { return parse_group(text); },
+        "multicast group that the parent's results come to: GROUP of its --fanout", "GROUP")
+        ->needs(parent);
     set.add_option_function<std::vector<std::string>>(
            "--absent",
            [&options](const std::vector<std::string> &texts) {
@@ -103,6 +120,7 @@ void add_job(CLI::App &root, JobOptions &options) {
     job_argument(set, options);
     add_shape(set, options);
     add_completion(set, options);
+    add_fanout(set, options);
     add_neighbours(set, options);
     set.callback([&options] { options.action = Action::set; });
     const auto add = [&](const char *name, Action action, const char *help) {

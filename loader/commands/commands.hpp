@@ -134,6 +134,9 @@ struct JobOptions {
     std::vector<std::uint32_t> absent;      ///< ranks that are no members yet
     std::vector<WorkerAddress> members;     ///< to bind to their addresses
     std::uint64_t deadline_ns = 0;          ///< 0: none
+    std::optional<IpAddress> group;         ///< one RESULT for all goes there; nothing: one each
+    std::uint32_t group_hops = 1;           ///< TTL or hop limit of those
+    std::optional<IpAddress> parent_group;  ///< that of the parent's results
 };
 /// What a set asks for, on a queue of that configuration: all but its slots and this host's address
 /// towards the parent.

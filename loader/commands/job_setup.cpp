@@ -47,6 +47,20 @@ Result<void> check_counts(const JobOptions &options, std::uint32_t threshold,
     return {};
 }
 
+/// Groups that the node's frames can go to, and come from.
+Result<void> check_groups(const JobOptions &options) {
+    if (options.parent_group && options.parent_group->family != options.parent->address.family)
+        return fail("take results from", address_text(*options.parent_group), 0,
+                    "give the group that the parent has",
+                    fmt::format("the parent, {}, is of the other IP version",
+                                endpoint_text(*options.parent)));
+    if (options.group && options.group == options.parent_group)
+        return fail("send results to", address_text(*options.group), 0,
+                    "give each node a group of its own",
+                    "the parent's results go to that group, so its children would hear both");
+    return {};
+}
+
 Result<void> check_members(const JobOptions &options) {
     for (const auto &member : options.members)
         if (member.worker >= options.children)
@@ -65,7 +79,8 @@ Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &c
     const auto threshold = options.threshold.value_or(options.children);
     const auto max_count = options.max_count.value_or(std::max(options.children, threshold));
     for (const auto &good : {check_lanes(options, config),
-                             check_counts(options, threshold, max_count), check_members(options)})
+                             check_counts(options, threshold, max_count), check_members(options),
+                             check_groups(options)})
         if (!good)
             return std::unexpected(good.error());
     olaf_job_setup setup{};
@@ -85,6 +100,15 @@ Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &c
         setup.parent_family = options.parent->address.family;
         setup.parent_port_be = htons(options.parent->port);
         std::ranges::copy(options.parent->address.words_be, setup.parent_addr_be);
+    }
+    if (options.group) {
+        setup.group_family = options.group->family;
+        setup.group_hops = options.group_hops;
+        std::ranges::copy(options.group->words_be, setup.group_addr_be);
+    }
+    if (options.parent_group) {
+        setup.flags |= OLAF_JOB_PARENTS_GROUP;
+        std::ranges::copy(options.parent_group->words_be, setup.parent_group_be);
     }
     return setup;
 }

@@ -60,6 +60,30 @@ Result<std::uint32_t> parse_pool(std::string_view text) {
                 fmt::format("give a power of two, 1 ... {}", largest_pool));
 }
 
+Result<IpAddress> parse_group(std::string_view text) {
+    auto group = parse_address(text);
+    if (!group)
+        return group;
+    const auto first = reinterpret_cast<const unsigned char *>(group->words_be.data())[0];
+    if (group->family == 4 ? (first & 0xf0) == 0xe0 : first == 0xff)
+        return group;
+    return fail("send to all of", fmt::format("'{}'", text), 0,
+                "give one in 224.0.0.0/4, such as 239.1.2.3, or in ff00::/8",
+                "it isn't a multicast address");
+}
+
+Result<std::optional<IpAddress>> parse_fanout(std::string_view text) {
+    constexpr std::string_view multicast = "multicast=";
+    if (text == "ride")
+        return std::nullopt;
+    if (!text.starts_with(multicast))
+        return fail("send results by", fmt::format("'{}'", text), 0, "give ride or multicast=GROUP");
+    const auto group = parse_group(text.substr(multicast.size()));
+    if (!group)
+        return std::unexpected(group.error());
+    return *group;
+}
+
 Result<olaf_format> parse_job_format(std::string_view text) {
     const auto found = std::ranges::find(formats, text);
     if (found == formats.end())

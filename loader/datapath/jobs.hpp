@@ -27,6 +27,11 @@ Result<std::uint32_t> parse_pool(std::string_view text);
 Result<olaf_format> parse_job_format(std::string_view text);
 std::string_view job_format_name(std::uint32_t shape);
 
+/// "239.1.2.3", "ff02::6523": a multicast address.
+Result<IpAddress> parse_group(std::string_view text);
+/// "ride", or "multicast=GROUP".
+Result<std::optional<IpAddress>> parse_fanout(std::string_view text);
+
 /// Slots that a job has.
 struct SlotRun {
     std::uint32_t first = 0, count = 0;

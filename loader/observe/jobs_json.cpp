@@ -21,11 +21,21 @@ Json members_json(const JobReading &job, std::uint64_t now_ns) {
     return members;
 }
 
+/// Where results for all go; null: to each child.
+Json fanout_json(const olaf_job_setup &setup) {
+    if (setup.group_family == 0)
+        return nullptr;
+    return {{"group", group_text(setup)}, {"hops", setup.group_hops}};
+}
+
 /// This node's place below another one; null: it is the root.
 Json parent_json(const olaf_job_setup &setup) {
     if (setup.parent_family == 0)
         return nullptr;
-    return {{"address", parent_text(setup)}, {"rank", setup.rank}};
+    const auto group = parent_group_text(setup);
+    return {{"address", parent_text(setup)},
+            {"rank", setup.rank},
+            {"group", group.empty() ? Json(nullptr) : Json(group)}};
 }
 
 Json job_json(const JobReading &job, std::uint64_t now_ns) {
@@ -46,6 +56,7 @@ Json job_json(const JobReading &job, std::uint64_t now_ns) {
                 {"lanes", setup.lanes},
                 {"format", job_format_name(setup.shape)},
                 {"checksum", (setup.shape & OLAF_FLAG_CHECKSUM) != 0},
+                {"multicast", fanout_json(setup)},
                 {"parent", parent_json(setup)},
                 {"members", members_json(job, now_ns)}};
     for (const auto &counter : job_counters()) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "loader/text/human.hpp"
 #include "loader/text/job_counters.hpp"
@@ -14,6 +15,12 @@ namespace {
 
 std::string line(std::string_view title, const std::string &text) {
     return fmt::format("  {:<11} {}\n", title, text);
+}
+
+std::string words_text(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
+    IpAddress address{.family = family, .words_be = {}};
+    std::ranges::copy(words_be, address.words_be.begin());
+    return address_text(address);
 }
 
 std::string setup_text(const JobReading &job) {
@@ -34,6 +41,10 @@ std::string setup_text(const JobReading &job) {
                         job.job.generation);
     if (setup.parent_family != 0)
         text += fmt::format(", rank {} of {}", setup.rank, parent_text(setup));
+    if (const auto group = parent_group_text(setup); !group.empty())
+        text += ", whose results come to " + group;
+    if (setup.group_family != 0)
+        text += fmt::format(", results by multicast to {}", group_text(setup));
     return text;
 }
 
@@ -74,6 +85,16 @@ std::string parent_text(const olaf_job_setup &setup) {
     IpAddress address{.family = setup.parent_family, .words_be = {}};
     std::ranges::copy(setup.parent_addr_be, address.words_be.begin());
     return endpoint_text({.address = address, .port = ntohs(setup.parent_port_be)});
+}
+
+std::string group_text(const olaf_job_setup &setup) {
+    return words_text(setup.group_family, setup.group_addr_be);
+}
+
+std::string parent_group_text(const olaf_job_setup &setup) {
+    if ((setup.flags & OLAF_JOB_PARENTS_GROUP) == 0)
+        return "";
+    return words_text(setup.parent_family, setup.parent_group_be);
 }
 
 std::string ranks_text(const std::vector<std::uint32_t> &ranks) {

@@ -20,6 +20,11 @@ std::optional<std::uint64_t> silent_ns(const olaf_member &member, std::uint64_t 
 /// "192.0.2.9:6523".
 std::string parent_text(const olaf_job_setup &setup);
 
+/// "239.1.2.3": where results for all go. The job must have that.
+std::string group_text(const olaf_job_setup &setup);
+/// The same of the parent's; "": they come to this node's own address.
+std::string parent_group_text(const olaf_job_setup &setup);
+
 /// "0, 1, 4 ... 7": ranks, those in a row together.
 std::string ranks_text(const std::vector<std::uint32_t> &ranks);
 

@@ -43,7 +43,8 @@ void RoundsTest::TearDown() {
               now.added + now.duplicate + now.late + now.stale + now.ahead + now.halted);
     if (identities_hold) {
         EXPECT_EQ(setup.children * now.completed,
-                  now.riding + now.copied + now.undelivered + owed());
+                  now.riding + now.copied + setup.children * now.multicast + now.undelivered +
+                      owed());
     }
 }
 

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "offloads.hpp"
+#include "process.hpp"
 
 namespace olaf::test {
 namespace {
@@ -13,19 +14,34 @@ std::string address_of(unsigned node) {
     return "10.0.1." + std::to_string(10 + node);
 }
 
+/// That of a node's results.
+std::string group_of(unsigned node) {
+    return "239.1.2." + std::to_string(10 + node);
+}
+
 } // namespace
 
 RoundTree::Host::Host(unsigned number) : netns("node" + std::to_string(number)) {}
 
-RoundTree::RoundTree(std::vector<TreeNode> nodes) : tree_(std::move(nodes)) {
-    switch_.ip("link add bridge type bridge mcast_snooping 0\n"
-               "link set bridge up\n");
+RoundTree::RoundTree(std::vector<TreeNode> nodes, TreeFanout fanout)
+    : tree_(std::move(nodes)), fanout_(fanout) {
+    // A switch that asks who wants what goes by the answers, once there was time for them: 10 ms.
+    switch_.ip(fanout == TreeFanout::snooped
+                   ? "link add bridge type bridge mcast_snooping 1 mcast_query_response_interval 1\n"
+                     "link set bridge type bridge mcast_querier 1\n"
+                     "link set bridge up\n"
+                   : "link add bridge type bridge mcast_snooping 0\n"
+                     "link set bridge up\n");
     plug(workers_, "10.0.0.1");
     for (unsigned node = 0; node < tree_.size(); node++) {
         const auto &host = *nodes_.emplace_back(std::make_unique<Host>(node));
         plug(host.netns, address_of(node));
         // The kernel tells programs the way to a parent only where it forwards.
         host.netns.sysctl("ipv4/ip_forward", "1");
+        // A node is no process: its kernel joins the group of its parent.
+        if (fanout_ != TreeFanout::ride && node != 0)
+            host.netns.ip("address add " + group_of(tree_[node].parent) +
+                          "/32 dev eth0 autojoin\n");
     }
 }
 
@@ -74,6 +90,11 @@ void RoundTree::start(unsigned node, unsigned lanes) {
     if (node != 0)
         words.insert(words.end(), {"--parent", address_of(tree_[node].parent), "--rank",
                                    std::to_string(rank_of(node))});
+    if (fanout_ != TreeFanout::ride) {
+        words.insert(words.end(), {"--fanout", "multicast=" + group_of(node)});
+        if (node != 0)
+            words.insert(words.end(), {"--parent-group", group_of(tree_[node].parent)});
+    }
     if (const auto outcome = olaf(words); outcome.status != 0)
         throw std::runtime_error(outcome.err);
 }
@@ -93,6 +114,8 @@ void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)
             CollectiveOptions options;
             options.node = Address::resolve(address_of(node)).value();
             options.rank = rank;
+            if (fanout_ != TreeFanout::ride)
+                options.group = Address::resolve(group_of(node)).value();
             ends.push_back(options);
         }
     run_workers(
@@ -100,10 +123,18 @@ void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)
         [&](CollectiveOptions &options, unsigned worker) {
             options.node = ends[worker].node;
             options.rank = ends[worker].rank;
+            options.group = ends[worker].group;
             if (more)
                 more(options);
         },
         work);
+}
+
+bool RoundTree::is_wanted(unsigned node) const {
+    const auto shown = run({"bridge", "mdb", "show"}, {}, &switch_);
+    if (shown.status != 0)
+        throw std::runtime_error(shown.err);
+    return shown.out.find("grp " + group_of(node) + " ") != std::string::npos;
 }
 
 nlohmann::json RoundTree::job(unsigned node) const {

@@ -23,9 +23,16 @@ struct TreeNode {
     unsigned workers; ///< that contribute to it directly
 };
 
+/// How results travel in a tree.
+enum class TreeFanout {
+    ride,
+    flooded, ///< each node has a multicast group, whose frames the switch sends to every port
+    snooped, ///< the switch sends them where IGMP says
+};
+
 class RoundTree {
   public:
-    explicit RoundTree(std::vector<TreeNode> nodes);
+    explicit RoundTree(std::vector<TreeNode> nodes, TreeFanout fanout = TreeFanout::ride);
 
     /// Attaches the node's queue and sets its job, of that many lanes.
     void start(unsigned node, unsigned lanes);
@@ -38,6 +45,8 @@ class RoundTree {
     void for_each_worker(const std::function<void(Collective &, unsigned worker)> &work,
                          const std::function<void(CollectiveOptions &)> &more = {}) const;
     [[nodiscard]] nlohmann::json job(unsigned node) const;
+    /// Whether the switch knows that somebody wants the node's results.
+    [[nodiscard]] bool is_wanted(unsigned node) const;
 
   private:
     struct Host {
@@ -50,6 +59,7 @@ class RoundTree {
     [[nodiscard]] unsigned rank_of(unsigned node) const; ///< at its parent
 
     const std::vector<TreeNode> tree_;
+    const TreeFanout fanout_;
     Netns switch_{"switch"}, workers_{"workers"};
     std::vector<std::unique_ptr<ForeignXdp>> port_programs_;
     std::vector<std::unique_ptr<Losing>> losing_;

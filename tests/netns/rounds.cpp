@@ -94,6 +94,7 @@ void expect_job_identities(const nlohmann::json &job) {
         << job.dump(1);
     EXPECT_EQ(job.at("children").get<std::uint64_t>() * number("chunks", "completed"),
               number("results", "riding") + number("results", "copied") +
+                  job.at("children").get<std::uint64_t>() * number("results", "multicast") +
                   number("results", "undelivered"))
         << job.dump(1);
 }

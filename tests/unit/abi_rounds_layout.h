@@ -27,6 +27,10 @@
 	ABI_FIELD(olaf_job_setup, source_addr_be) \
 	ABI_FIELD(olaf_job_setup, pool) \
 	ABI_FIELD(olaf_job_setup, deadline_ns) \
+	ABI_FIELD(olaf_job_setup, group_family) \
+	ABI_FIELD(olaf_job_setup, group_hops) \
+	ABI_FIELD(olaf_job_setup, group_addr_be) \
+	ABI_FIELD(olaf_job_setup, parent_group_be) \
 	ABI_SIZE(olaf_line) \
 	ABI_FIELD(olaf_line, lock) \
 	ABI_FIELD(olaf_line, head) \
@@ -102,6 +106,7 @@
 	ABI_FIELD(olaf_job_counters, partial) \
 	ABI_FIELD(olaf_job_counters, riding) \
 	ABI_FIELD(olaf_job_counters, copied) \
+	ABI_FIELD(olaf_job_counters, multicast) \
 	ABI_FIELD(olaf_job_counters, repeated) \
 	ABI_FIELD(olaf_job_counters, undelivered) \
 	ABI_FIELD(olaf_job_counters, up_sent) \

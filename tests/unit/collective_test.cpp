@@ -194,6 +194,9 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
     refused([](auto &o) { o.lanes = 1000; }, "room for");
     refused([](auto &o) { o.ahead = 0; }, "ahead");
     refused([](auto &o) { o.node = {}; }, "");
+    refused([](auto &o) { o.group = o.node; }, "it isn't a multicast address");
+    refused([](auto &o) { o.group = Address::resolve("ff02::7").value(); },
+            "it isn't of the IP version of the node");
     CollectiveOptions narrow = good;
     narrow.format = Format::i16x4;
     auto collective = Collective::make(narrow).value();

@@ -97,6 +97,16 @@ TEST(Job, RefusesWrongUsage) {
                  "i32x2, i16x4, i64x1");
     expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--member", "256=::1"},
                  "RANK=ADDR");
+    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--fanout", "all"},
+                 "ride or multicast=GROUP");
+    for (const auto *group : {"multicast=192.0.2.1", "multicast=2001:db8::1"})
+        expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--fanout", group},
+                     "it isn't a multicast address");
+    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--group-hops", "2"},
+                 "--fanout");
+    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--parent-group",
+                  "239.1.2.3"},
+                 "--parent");
     expect_usage({"remove", "eth0", "4294967295"}, "4294967294");
     expect_usage({"remove", "eth0"}, "ID is missing");
 }
@@ -137,6 +147,26 @@ TEST(Job, SaysWhatDoesNotFit) {
                    "ranks are 0 ... 3");
 }
 
+TEST(Job, SendsResultsToAGroup) {
+    const auto all = setup({"--children", "4", "--lanes", "8", "--fanout", "multicast=239.1.2.3"});
+    ASSERT_TRUE(all);
+    EXPECT_EQ(all->group_family, 4u);
+    EXPECT_EQ(all->group_hops, 1u);
+    EXPECT_EQ(group_text(*all), "239.1.2.3");
+    EXPECT_EQ(parent_group_text(*all), "");
+    const auto each = setup({"--children", "4", "--lanes", "8", "--fanout", "ride"});
+    ASSERT_TRUE(each);
+    EXPECT_EQ(each->group_family, 0u);
+    const std::initializer_list<const char *> of_both_versions = {
+        "--children", "2",         "--lanes",  "8",        "--max-count", "6",
+        "--parent",   "192.0.2.1", "--rank",   "3",        "--parent-group", "ff02::7"};
+    expect_refused(of_both_versions, "of the other IP version");
+    expect_refused({"--children", "2", "--lanes", "8", "--max-count", "6", "--parent", "192.0.2.1",
+                    "--rank", "3", "--parent-group", "239.1.2.3", "--fanout",
+                    "multicast=239.1.2.3"},
+                   "a group of its own");
+}
+
 TEST(Job, GetsTheFirstSlotsInARow) {
     EXPECT_EQ(first_fit({}, 64, 63), std::nullopt);
     EXPECT_EQ(first_fit({}, 64, 64), 0u);
@@ -161,6 +191,9 @@ TEST(Job, IsSavedAsItIsTyped) {
           "--deadline 5000000ns",
           "7 --children 2 --lanes 8 --threshold 5 --any --max-count 9",
           "7 --children 2 --lanes 8 --max-count 2 --parent 192.0.2.1:6523 --rank 3",
+          "7 --children 2 --lanes 8 --fanout multicast=ff05::7 --group-hops 3",
+          "7 --children 2 --lanes 8 --max-count 2 --fanout multicast=239.1.2.4 --parent "
+          "192.0.2.1:6523 --rank 3 --parent-group 239.1.2.3",
           "7 --children 2 --lanes 8 --max-count 6 --parent [2001:db8::1]:9 --rank 0 "
           "--member 0=[::1]:7 --member 1=192.0.2.7"}) {
         std::vector<std::string> typed{"olaf", "job", "set", "eth0"};

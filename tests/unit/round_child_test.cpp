@@ -32,6 +32,32 @@ TEST_F(RoundChildTest, AsksFirstThenSendsWhatTheWindowAllows) {
     EXPECT_EQ(vectors.taken, (std::vector<std::uint32_t>{1, 0}));
 }
 
+TEST_F(RoundChildTest, AResultForAllIsNotItsOwn) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    auto for_all = result(0, 1);
+    for_all.rank = OLAF_EVERY_WORKER;
+    give(encode(for_all), {9, 9});
+    EXPECT_TRUE(vectors.taken.empty()) << "it hears no group";
+    EXPECT_EQ(child.stats().rejected[Reject::not_addressed], 1U);
+}
+
+struct RoundChildInGroupTest : RoundChildTest {
+    RoundChildInGroupTest() : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5,
+                                              .hears_group = true}) {}
+};
+
+TEST_F(RoundChildInGroupTest, TakesAResultForAll) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    auto for_all = result(0, 1);
+    for_all.rank = OLAF_EVERY_WORKER;
+    give(encode(for_all), {9, 9});
+    EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{0});
+}
+
 TEST_F(RoundChildTest, PacksWhatFollowsFromAResultOnlyThen) {
     child.add(4, 2, 0);
     run(3);

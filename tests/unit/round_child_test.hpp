@@ -35,8 +35,12 @@ struct Recorder : RoundVectors {
 };
 
 struct RoundChildTest : testing::Test {
+    explicit RoundChildTest(
+        const RoundChildOptions &options = {.job = 3, .rank = 1, .lanes = 2, .pool = 5})
+        : child(options, vectors) {}
+
     Recorder vectors;
-    RoundChild child{{.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors};
+    RoundChild child;
     RoundChild::Time now = 1s;
 
     std::optional<RoundContribution> contribution() {

@@ -17,6 +17,10 @@ namespace olaf {
 /// All but the rank must be the same at all workers, and as `olaf job set` has it.
 struct CollectiveOptions {
     Address node = {};         ///< of the host that adds
+    /// The multicast group that results come to, where the job has --fanout multicast=GROUP, and the
+    /// node's port; unspecified: they come to this worker alone. A worker that isn't in the job's
+    /// group asks for each result by itself, which is slow.
+    Address group = {};
     std::uint32_t job = 0;     ///< not OLAF_EVERY_WORKER
     std::uint32_t rank = 0;    ///< at that host, 0 ... 255
     std::uint32_t workers = 0; ///< of the whole job, all hosts together
