@@ -15,14 +15,14 @@
 /* The lowest member of a round; OLAF_NO_RANK: it has none. */
 static __always_inline __u32 olaf_lowest_member(const struct olaf_job *job, __u32 round)
 {
-	__u32 set = olaf_membership_of(job, round), i;
-	__u64 word;
+	struct olaf_ranks members;
+	__u32 i;
 
+	olaf_members_read(job, round, &members);
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		word = olaf_members_word(job, set, i);
-		if (word)
-			return 64 * i + olaf_lowest_bit(word);
+		if (members.word[i])
+			return 64 * i + olaf_lowest_bit(members.word[i]);
 	}
 	return OLAF_NO_RANK;
 }

@@ -84,20 +84,20 @@ static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 ran
 	       olaf_has_elders(job);
 }
 
-/* What is read behind it isn't older than what was read before. */
-static __always_inline void olaf_membership_barrier(struct olaf_job *job)
+/* What is read behind it isn't older than what was read before. Adding 0 changes nothing. */
+static __always_inline void olaf_membership_barrier(const struct olaf_job *job)
 {
 #ifdef __TARGET_ARCH_x86
 	/* Loads stay in order here. */
 	(void)job;
 	asm volatile("" ::: "memory");
 #else
-	__sync_fetch_and_add(&job->membership.away, 0);
+	__sync_fetch_and_add((__u32 *)&job->membership.away, 0);
 #endif
 }
 
 /* The members of a round. */
-static __always_inline void olaf_members_read(struct olaf_job *job, __u32 round,
+static __always_inline void olaf_members_read(const struct olaf_job *job, __u32 round,
 					      struct olaf_ranks *members)
 {
 	__u32 set = olaf_membership_of(job, round), i;
@@ -114,7 +114,7 @@ static __always_inline void olaf_members_read(struct olaf_job *job, __u32 round,
 }
 
 /* Does the buffer lack a member of its round? */
-static __always_inline int olaf_round_lacks(struct olaf_job *job,
+static __always_inline int olaf_round_lacks(const struct olaf_job *job,
 					    const struct olaf_round_buffer *buffer)
 {
 	struct olaf_ranks members;
