@@ -4,6 +4,7 @@
 
 #include "checks.hpp"
 #include "commands.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "loader/host/device.hpp"
 
 namespace olaf {
@@ -28,7 +29,10 @@ Result<std::vector<Check>> doctor(const DoctorOptions &options) {
     auto checks = check_verdict(options.device);
     std::ranges::move(check_host(), std::back_inserter(checks));
     std::ranges::move(check_device(*device, output), std::back_inserter(checks));
-    std::ranges::move(check_card(*device, options.card), std::back_inserter(checks));
+    auto card = options.card;
+    if (const auto attached = find_attachment(options.device); card.empty() && attached)
+        card = attached->card.value_or("");
+    std::ranges::move(check_card(*device, card), std::back_inserter(checks));
     if (output && output->ifindex != device->ifindex)
         std::ranges::move(check_output(*output), std::back_inserter(checks));
     return checks;

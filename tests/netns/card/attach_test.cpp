@@ -243,6 +243,9 @@ TEST_F(CardAttach, DoctorTellsOfTheCardAndOfOffload) {
     const auto none = bed.olaf({"doctor", "in"});
     EXPECT_NE(none.out.find("it is no PCI device (its driver is veth)"), std::string::npos)
         << none.out;
+    attach(small); // that of a queue needn't be named
+    const auto attached = bed.olaf({"doctor", "in"});
+    EXPECT_NE(attached.out.find(card.bar() + ": 8 places"), std::string::npos) << attached.out;
 }
 
 } // namespace
