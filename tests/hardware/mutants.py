@@ -56,7 +56,7 @@ MUTANTS = [
     ("olaf_active", "turns_at + {24'd0, window}", "{turns_at[63:32], turns_at[31:0] + window[31:0]}",
      "an epoch's end doesn't reach into the high word"),
     ("olaf_store", "ADDRESS'(read_seg) * ADDRESS'(BLOCKS) + ADDRESS'(read_block)",
-     "ADDRESS'(write_seg) * ADDRESS'(BLOCKS) + ADDRESS'(read_block)", "an update is folded into what another buffer holds"),
+     "ADDRESS'(read_seg) * ADDRESS'(BLOCKS) + ADDRESS'(write_block)", "a block is folded into what another one holds"),
     ("olaf_store", "ADDRESS'(write_seg) * ADDRESS'(BLOCKS) + ADDRESS'(write_block)",
      "ADDRESS'(write_seg) * ADDRESS'(BLOCKS - 1) + ADDRESS'(write_block)", "buffers share a block of lanes"),
 ]
