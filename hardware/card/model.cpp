@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <stdexcept>
 
 #include "Volaf_queue.h"
 #include "Volaf_queue___024root.h"
+#include "accesses.hpp"
 #include "olaf/registers.h"
 
 namespace olaf::card {
@@ -16,8 +16,6 @@ namespace {
 constexpr std::size_t beat_bytes = 64;
 /// Cycles from the last thing that is seen to happen to a frame's end, besides a cycle a beat.
 constexpr unsigned settling = 32;
-/// Cycles that a register may take.
-constexpr int patience = 100'000;
 
 /// The signals of a stream, by the names of its ports.
 template <class Data> struct Stream {
@@ -119,48 +117,12 @@ void Model::cycle() {
 }
 
 std::uint32_t Model::read(std::uint32_t offset) {
-    auto &t = *top_;
-    t.araddr = offset;
-    t.arvalid = 1;
-    t.rready = 1;
-    for (int i = 0; i < patience; i++) {
-        t.clk = 0;
-        t.eval();
-        const bool taken = t.arvalid && t.arready, there = t.rvalid;
-        const auto value = t.rdata;
-        cycle();
-        if (taken)
-            t.arvalid = 0;
-        if (there) {
-            t.rready = 0;
-            return value;
-        }
-    }
-    throw std::runtime_error("the model doesn't answer when register " + std::to_string(offset) +
-                             " is read: the RTL hangs");
+    return read_register(*top_, offset, [this] { cycle(); });
 }
 
 void Model::write(std::uint32_t offset, std::uint32_t value) {
-    auto &t = *top_;
-    t.awaddr = offset;
-    t.wdata = value;
-    t.awvalid = t.wvalid = 1;
-    t.bready = 1;
     stir();
-    for (int i = 0; i < patience; i++) {
-        t.clk = 0;
-        t.eval();
-        const bool taken = t.awvalid && t.awready, answered = t.bvalid;
-        cycle();
-        if (taken)
-            t.awvalid = t.wvalid = 0;
-        if (answered) {
-            t.bready = 0;
-            return;
-        }
-    }
-    throw std::runtime_error("the model doesn't answer when register " + std::to_string(offset) +
-                             " is written: the RTL hangs");
+    write_register(*top_, offset, value, [this] { cycle(); });
 }
 
 } // namespace olaf::card

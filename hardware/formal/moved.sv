@@ -4,9 +4,13 @@
 //
 //   locked     lanes are written only for a command that isn't done yet: once it counts as completed, its buffer
 //              is as it will stay
+//   own        lanes go to the first LANES / 8 blocks alone, so to none of the next buffer's, if no update has
+//              more lanes than a buffer holds: a commit and the verdict see to that
 //   counted    each command that was taken is completed once, and in order
 //   whole      a frame is taken to its end under one command; of what passes, what is taken is what went out
-module moved (
+module moved #(
+    parameter int LANES = 1152
+) (
     input logic clk,
     input logic rst,
     input logic beat_valid,
@@ -69,6 +73,7 @@ module moved (
     was <= command;
   end
   always_comb begin
+    if (is_store) assume (command.lanes <= 16'(LANES));
     if (!started) assume (rst);
     else if (!was_rst) begin
       if (was_command && !was_ended) assume (command_valid && command == was);
@@ -84,11 +89,12 @@ module moved (
         locked: assert ((going_1 && write_seg == seg_1) || (going_2 && write_seg == seg_2) ||
                         (inside && command_valid && is_store && write_seg == command.seg));
       end
+      if (write) own: assert (write_block < 8'(LANES / 8));
       counted: assert (going == {7'd0, over[0]} + {7'd0, over[1]});
       whole_begun: assert (inside == begun);
       // What the induction rests on.
       assert ((!going_1 || over[0]) && (!going_2 || over[1]));
-      if (flush) assert (going_1 && flush_seg == seg_1);
+      if (flush) assert (going_1 && flush_seg == seg_1 && read_block < 8'(LANES / 8));
       whole: assert (command_take == (beat_take && beat_last));
       if (inside) whole_command: assert (command_valid);
       if (pass_valid) whole_pass: assert (beat_take == pass_ready);

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <stdexcept>
 
 #include "Volaf_queue.h"
+#include "hardware/card/accesses.hpp"
 
 namespace olaf::test {
 
 namespace {
 
 constexpr std::size_t beat_bytes = 64;
-constexpr int patience = 100'000; ///< cycles that a register may take
 
 /// The signals of a stream, by the names of its ports.
 template <class Data> struct Stream {
@@ -46,8 +45,10 @@ bool Card::stalls_now(unsigned &stalled, unsigned often) {
 template <class Port> void Card::offer(Way way, Port port) {
     In &in = in_[way];
     // What is offered stays until it is taken.
-    if (!in.offers)
-        in.offers = !in.frames.empty() && !stalls_now(in.stalled, stalls.in);
+    if (!in.offers && !in.frames.empty()) {
+        in.offers = !stalls_now(in.stalled, stalls.in);
+        met_.stalls_in[way] += !in.offers;
+    }
     port.valid = in.offers;
     if (!in.offers)
         return;
@@ -66,6 +67,7 @@ template <class Port> void Card::take(Way way, Port port) {
                      std::memcmp(out.data.data(), &port.data[0], beat_bytes) != 0))
         fault("a beat that waited was changed or withdrawn");
     out.held = port.valid && !port.ready;
+    met_.stalls_out[way] += out.held;
     std::memcpy(out.data.data(), &port.data[0], beat_bytes);
     out.keep = port.keep;
     out.last = port.last;
@@ -126,8 +128,10 @@ void Card::cycle() {
     drive();
     top_->clk = 0;
     top_->eval();
-    if (!top_->rst)
+    if (!top_->rst) {
         sample();
+        watch();
+    }
     top_->clk = 1;
     top_->eval();
     clock_++;
@@ -136,6 +140,8 @@ void Card::cycle() {
 void Card::reset() {
     auto &t = *top_;
     for (Way way : {up, down}) {
+        met_.cut_in[way] += in_[way].at > 0;
+        met_.cut_out[way] += !out_[way].frame.bytes.empty();
         in_[way] = {};
         out_[way] = {};
     }
@@ -148,45 +154,11 @@ void Card::reset() {
 }
 
 std::uint32_t Card::read(std::uint32_t offset) {
-    auto &t = *top_;
-    t.araddr = offset;
-    t.arvalid = 1;
-    t.rready = 1;
-    for (int i = 0; i < patience; i++) {
-        t.clk = 0;
-        t.eval();
-        const bool taken = t.arvalid && t.arready, there = t.rvalid;
-        const auto value = t.rdata;
-        cycle();
-        if (taken)
-            t.arvalid = 0;
-        if (there) {
-            t.rready = 0;
-            return value;
-        }
-    }
-    throw std::runtime_error("a register can't be read");
+    return card::read_register(*top_, offset, [this] { cycle(); });
 }
 
 void Card::write(std::uint32_t offset, std::uint32_t value) {
-    auto &t = *top_;
-    t.awaddr = offset;
-    t.wdata = value;
-    t.awvalid = t.wvalid = 1;
-    t.bready = 1;
-    for (int i = 0; i < patience; i++) {
-        t.clk = 0;
-        t.eval();
-        const bool taken = t.awvalid && t.awready, answered = t.bvalid;
-        cycle();
-        if (taken)
-            t.awvalid = t.wvalid = 0;
-        if (answered) {
-            t.bready = 0;
-            return;
-        }
-    }
-    throw std::runtime_error("a register can't be written");
+    card::write_register(*top_, offset, value, [this] { cycle(); });
 }
 
 bool Card::commit() {

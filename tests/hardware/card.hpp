@@ -32,6 +32,16 @@ struct Trace {
     unsigned action = 0; ///< olaf::action_t
 };
 
+/// What a run has met, so that a test can ask that it truly did. Arrays by Card::Way.
+struct Met {
+    std::array<std::uint64_t, 2> stalls_in{};  ///< cycles in which a frame waits and isn't taken
+    std::array<std::uint64_t, 2> stalls_out{}; ///< cycles in which a beat comes out and isn't taken
+    std::array<std::uint64_t, 2> cut_in{}, cut_out{}; ///< resets in the middle of a frame
+    std::uint64_t ring_wraps = 0;   ///< the ring's head began anew
+    std::uint64_t ticket_wraps = 0; ///< the 8 bits in which commands are counted did
+    std::uint64_t time_carries = 0; ///< the clock's low word did
+};
+
 /// How often a stream's other side isn't ready, in 256ths, and for how long at most.
 struct Stalls {
     unsigned in = 0, out = 0, longest = 1;
@@ -60,6 +70,11 @@ class Card {
         while (n-- > 0)
             cycle();
     }
+
+    /// The clock, ns, and every counter, of slots too, from now on. Only while nothing is under way.
+    void set_time(std::uint64_t ns);
+    void set_counters(std::uint64_t value);
+    [[nodiscard]] const Met &met() const { return met_; }
 
     /// Resets it for some cycles, whatever is under way, and waits until it has prepared itself.
     void reset();
@@ -107,6 +122,7 @@ class Card {
     template <class Port> void take(Way way, Port port);
     void drive();
     void sample();
+    void watch();
     bool stalls_now(unsigned &stalled, unsigned often);
     void fault(const std::string &what);
 
@@ -115,6 +131,9 @@ class Card {
     In in_[2];
     Out out_[2];
     std::uint64_t clock_ = 0;
+    Met met_;
+    unsigned head_ = 0, ticket_ = 0; ///< in the cycle before, as is time_
+    std::uint64_t time_ = 0;
     std::string faults_;
 };
 

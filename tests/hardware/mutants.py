@@ -51,6 +51,17 @@ MUTANTS = [
      "clusters of the epoch before aren't active"),
     ("olaf_out", "begun ? its_b : its_b ? !a_valid : b_valid", "its_b ? !a_valid : b_valid",
      "a frame is cut by one of the other source"),
+    ("olaf_counters", "sum + {32'd0, more}", "{sum[63:32], sum[31:0] + more}", "a counter has no high word"),
+    ("olaf_slot_counters", "old[64*i+:64] + {32'd0, more[32*i+:32]}",
+     "{old[64*i+32+:32], old[64*i+:32] + more[32*i+:32]}", "a slot's counter has no high word"),
+    ("olaf_pacer", "next + {34'd0, took}", "{next[63:32], next[31:0] + {2'd0, took}}",
+     "a busy link's time doesn't reach into the high word"),
+    ("olaf_active", "turns_at + {24'd0, window}", "{turns_at[63:32], turns_at[31:0] + window[31:0]}",
+     "an epoch's end doesn't reach into the high word"),
+    ("olaf_store", "ADDRESS'(read_seg) * ADDRESS'(BLOCKS) + ADDRESS'(read_block)",
+     "ADDRESS'(read_seg) * ADDRESS'(BLOCKS) + ADDRESS'(write_block)", "a block is folded into what another one holds"),
+    ("olaf_store", "ADDRESS'(write_seg) * ADDRESS'(BLOCKS) + ADDRESS'(write_block)",
+     "ADDRESS'(write_seg) * ADDRESS'(BLOCKS - 1) + ADDRESS'(write_block)", "buffers share a block of lanes"),
 ]
 CHOICE = """  integer fault;
   initial if (!$value$plusargs("fault=%d", fault)) fault = 0;

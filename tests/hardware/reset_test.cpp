@@ -23,6 +23,10 @@ TEST(HardwareReset, InMidFrameItBeginsAnew) {
         both.reset();
         EXPECT_EQ(both.compare_counters(), "") << "after reset " << times;
     }
+    for (const auto way : {Card::up, Card::down}) {
+        EXPECT_GT(both.card.met().cut_in[way], 5u) << "resets in the middle of a frame that comes";
+        EXPECT_GT(both.card.met().cut_out[way], 5u) << "in the middle of one that leaves";
+    }
     for (int i = 0; i < 200; i++)
         random.send(both);
     EXPECT_TRUE(both.settle()) << "hangs";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "twin.hpp"
 
+#include <utility>
+
 namespace olaf::test {
 
 namespace {
@@ -67,7 +69,15 @@ Twin::Twin(const Setting &setting, std::uint64_t seed)
     : card(seed), setting_(setting), model_(to_model(setting)) {
     card.received = [this](Card::Way way, const Beats &frame) { receive(way, frame); };
     card.traced = [this](const Trace &now) { trace(now); };
+    begin();
     setup();
+}
+
+void Twin::begin() {
+    if (setting_.time_from != 0)
+        card.set_time(setting_.time_from);
+    if (setting_.counters_from != 0)
+        card.set_counters(setting_.counters_from);
 }
 
 void Twin::fault(const std::string &what) {
@@ -130,7 +140,9 @@ void Twin::reset() {
     servers_.clear();
     rules_.clear();
     model_ = model::Queue(to_model(setting_));
+    sequences_.clear();
     card.reset();
+    begin();
     setup();
 }
 
@@ -173,12 +185,20 @@ void Twin::count_slot(const model::Update &update, unsigned counter, std::uint64
     slots_[update.cluster * setting_.asked.max_segments + update.segment][counter] += n;
 }
 
+void Twin::look_at_sequence(const model::Update &update) {
+    const auto [at, is_first] = sequences_.try_emplace({update.cluster, update.worker}, update.sequence);
+    const auto before = std::exchange(at->second, update.sequence);
+    const auto ahead = update.sequence - before;
+    sequences_wrapped += !is_first && update.sequence < before && ahead < 1u << 31;
+}
+
 void Twin::decide(const Trace &now) {
     if (undecided_.empty() || undecided_.front().judged.kind != Kind::update)
         return fault("decided on what is no update");
     const auto [beats, judged] = std::move(undecided_.front());
     undecided_.pop_front();
     const auto update = read_update(beats.bytes, judged);
+    look_at_sequence(update);
     const auto rule = rules_.find(update.cluster);
     const auto refused =
         refusal(update, setting_.asked, rule == rules_.end() ? 256 : rule->second.max_count);

@@ -20,6 +20,8 @@ struct Setting {
     std::uint64_t activity_window_ns = 1'000'000'000;
     std::uint16_t frame_overhead = 0;
     Asked asked;
+    /// What the card's clock (ns) and all its counters begin with, after each reset.
+    std::uint64_t time_from = 0, counters_from = 0;
 };
 
 /// Enough of a frame to see what is wrong.
@@ -49,6 +51,8 @@ class Twin {
     Card card;
     std::map<std::string, std::uint64_t> seen; ///< how often each thing happened
     std::uint64_t departed_frames = 0;
+    std::uint64_t counters_wrapped = 0; ///< compared while beyond 2^64, or beyond 2^32 and begun below
+    std::uint64_t sequences_wrapped = 0; ///< updates whose worker's sequence number went beyond 2^32
 
   private:
     struct Frame {
@@ -64,7 +68,10 @@ class Twin {
         std::uint64_t length = 0, waiting = 0, active = 0, now = 0;
     };
 
+    void begin();
     void setup();
+    bool counts_to(std::uint64_t is, std::uint64_t expected);
+    void look_at_sequence(const model::Update &update);
     void trace(const Trace &now);
     void decide(const Trace &now);
     void ignore();
@@ -85,6 +92,7 @@ class Twin {
     std::deque<Expected> passing_, departing_;
     std::deque<Beats> back_;                 ///< not yet sampled, from the first ACK on
     std::deque<Beats> returning_;            ///< expected on the way back
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> sequences_; ///< by cluster and worker
     std::array<std::uint64_t, OLAF_CARD_COUNTERS> own_{}; ///< what the model doesn't count
     std::map<std::uint32_t, std::array<std::uint64_t, OLAF_CARD_SLOT_COUNTERS>> slots_;
     Counts at_snapshot_;
