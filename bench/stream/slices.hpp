@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "contender.hpp"
+#include "bench/stream/contender.hpp"
 
 namespace olaf::bench {
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Map olaf_round_lanes: key olaf_round_buffer_of(), value the buffer's lanes, as they lie in a frame
+ * Map olaf_round_lanes: key olaf_round_lanes_of(), value the buffer's lanes, as they lie in a frame
  * (OLAF_ROUND_LANES_BYTES). Writers and readers: XDP and TC programs, under the lock of the slot.
  */
 #ifndef OLAF_ROUND_LANES_BPF_H
@@ -17,7 +17,9 @@ struct {
 
 static __always_inline __u64 *olaf_round_lanes_at(__u32 buffer_index)
 {
-	return bpf_map_lookup_elem(&olaf_round_lanes, &buffer_index);
+	__u32 key = olaf_round_lanes_of(buffer_index, olaf_cfg.round_slots);
+
+	return bpf_map_lookup_elem(&olaf_round_lanes, &key);
 }
 
 #endif /* OLAF_ROUND_LANES_BPF_H */

@@ -184,10 +184,19 @@ struct olaf_round_slot {
 	struct olaf_round_buffer buffer[OLAF_ROUND_BUFFERS];
 };
 
-/* Key of olaf_round_lanes, whose values are lanes as they lie in a frame. */
+/* Number of a buffer, as lines name it. */
 static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
 {
 	return OLAF_ROUND_BUFFERS * slot + buffer;
+}
+
+/*
+ * Key of olaf_round_lanes, whose values are lanes as they lie in a frame. First buffers lie together
+ * and second ones behind them: a round runs through one kind, and the memory through its pages.
+ */
+static inline __u32 olaf_round_lanes_of(__u32 buffer_number, __u32 round_slots)
+{
+	return buffer_number % OLAF_ROUND_BUFFERS * round_slots + buffer_number / OLAF_ROUND_BUFFERS;
 }
 
 /* Value size of olaf_round_lanes; the slack is what the verifier can't rule out. */
