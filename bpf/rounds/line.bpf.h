@@ -109,13 +109,13 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	olaf_count_job(job_index, completed);
 	if (buffer->flags & OLAF_FLAG_PARTIAL)
 		olaf_count_job(job_index, partial);
+	place = olaf_round_buffer_of(slot_index, which & 1);
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		place |= OLAF_LINE_GROUP;
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] =
 			olaf_members_word(job, set, i);
-	place = olaf_round_buffer_of(slot_index, which & 1);
-	if (olaf_round_is_for_group(job, job_index, buffer))
-		place |= OLAF_LINE_GROUP;
 	olaf_line_join(job, place);
 }
 

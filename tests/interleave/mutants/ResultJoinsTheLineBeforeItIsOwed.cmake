@@ -8,10 +8,10 @@ set(from [==[
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] =
 			olaf_members_word(job, set, i);
-	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
+	olaf_line_join(job, place);
 ]==])
 set(to [==[
-	olaf_line_join(job, olaf_round_buffer_of(slot_index, which & 1));
+	olaf_line_join(job, place);
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] =
