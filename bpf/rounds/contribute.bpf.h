@@ -139,15 +139,6 @@ static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_me
 	return olaf_up_write(ctx, olaf_round_buffer_of(t->slot_index, which & 1));
 }
 
-/* The sender's own delivery is no longer owed, if it still was. Under the slot's lock. */
-static __always_inline int olaf_owed_settle(struct olaf_round_buffer *buffer, __u32 rank)
-{
-	__u64 *word = &buffer->owed.word[olaf_rank_word(rank)];
-	__u64 bit = 1ULL << (rank & 63);
-
-	return *(volatile __u64 *)word & bit && __sync_fetch_and_and(word, ~bit) & bit;
-}
-
 /* The result is there: the frame becomes the sender's. Under the slot's lock. */
 static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t,
 					      __u32 which)
@@ -158,9 +149,7 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 
 	if (buffer->flags & OLAF_FLAG_STALE)
 		return olaf_answer_stale(ctx);
-	/* What goes to all in one frame leaves whoever has asked before. */
-	first = !olaf_round_is_for_group(t->job, t->m->job, buffer) &&
-		olaf_owed_settle(buffer, t->m->rank);
+	first = olaf_owed_settle(t->job, t->m->job, buffer, t->m->rank);
 	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
 		if (first)
 			olaf_count_job(t->m->job, riding);

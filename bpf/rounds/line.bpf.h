@@ -110,12 +110,12 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	olaf_count_job(job_index, completed);
 	if (buffer->flags & OLAF_FLAG_PARTIAL)
 		olaf_count_job(job_index, partial);
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
 	place = olaf_round_buffer_of(slot_index, which & 1);
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		place |= OLAF_LINE_GROUP;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
 	olaf_line_join(job, place);
 }
 
@@ -177,6 +177,21 @@ static __always_inline __u32 olaf_owed_take(struct olaf_round_buffer *buffer)
 			return 64 * i + rank;
 	}
 	return OLAF_NO_RANK;
+}
+
+/*
+ * The rank is answered by itself: what it was owed in a frame of its own it isn't any more. Returns
+ * whether it was. Under the slot's lock.
+ */
+static __always_inline int olaf_owed_settle(const struct olaf_job *job, __u32 job_index,
+					    struct olaf_round_buffer *buffer, __u32 rank)
+{
+	__u64 *word = &buffer->owed.word[olaf_rank_word(rank)];
+	__u64 bit = 1ULL << (rank & 63);
+
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return 0;
+	return *(volatile __u64 *)word & bit && __sync_fetch_and_and(word, ~bit) & bit;
 }
 
 static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)

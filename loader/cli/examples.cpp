@@ -47,6 +47,13 @@ const Examples &queues() {
          {{"olaf cluster list eth0 0-9", "these clusters, whether they have a rule or not"}}},
         {"olaf cluster restore",
          {{"olaf cluster restore eth0", "the rules that /etc/olaf/eth0.conf has, once more"}}},
+        {"olaf doctor",
+         {{"olaf doctor", "the kernel"}, {"olaf doctor eth0", "the kernel, and this device"}}}};
+    return all;
+}
+
+const Examples &jobs() {
+    static const Examples all{
         {"olaf job",
          {{"olaf job set eth0 7 --children 4 --lanes 128", "four workers sum on this host"},
           {"olaf job list eth0", "jobs, their members and what they have summed"}}},
@@ -66,9 +73,7 @@ const Examples &queues() {
         {"olaf job resume", {{"olaf job resume eth0 7", "the rounds go on"}}},
         {"olaf job leave", {{"olaf job leave eth0 7 3", "rank 3 is gone; the others go on"}}},
         {"olaf job restore", {{"olaf job restore eth0", "those of its file that aren't set"}}},
-        {"olaf job flush", {{"olaf job flush eth0 7", "results without those that are missing"}}},
-        {"olaf doctor",
-         {{"olaf doctor", "the kernel"}, {"olaf doctor eth0", "the kernel, and this device"}}}};
+        {"olaf job flush", {{"olaf job flush eth0 7", "results without those that are missing"}}}};
     return all;
 }
 
@@ -107,7 +112,7 @@ const Examples &observers() {
 
 const std::vector<Example> &examples_of(const std::string &command) {
     static const std::vector<Example> none;
-    for (const auto *all : {&queues(), &observers()})
+    for (const auto *all : {&queues(), &jobs(), &observers()})
         if (const auto found = all->find(command); found != all->end())
             return found->second;
     return none;

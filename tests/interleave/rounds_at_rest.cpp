@@ -19,8 +19,8 @@ std::uint64_t RoundsContract::owed() const {
             bool in_line = false;
             for (std::uint32_t p = job()->line.head; p != job()->line.tail; p++) {
                 const std::uint32_t place = p % (OLAF_LINE_PLACES * job()->setup.slots);
-                in_line = in_line || *machine.memory.at<std::uint32_t>("olaf_lines", place) ==
-                                         olaf_round_buffer_of(i, which);
+                const auto entry = *machine.memory.at<std::uint32_t>("olaf_lines", place);
+                in_line = in_line || (entry & ~OLAF_LINE_GROUP) == olaf_round_buffer_of(i, which);
             }
             machine.require(members == 0 || in_line, "at rest, a result is owed and isn't in line");
         }
@@ -36,7 +36,7 @@ JobBooks RoundsContract::at_rest(bool owed_is_known) const {
         check(*slot(i), i);
     }
     JobBooks books;
-    std::uint64_t received = 0, judged = 0, undelivered = 0;
+    std::uint64_t received = 0, judged = 0, undelivered = 0, multicast = 0;
     for (unsigned cpu = 0; cpu < most_cpus; cpu++) {
         const auto &c = *machine.memory.at<olaf_job_counters>("olaf_job_counters", 0, cpu);
         received += c.received;
@@ -46,6 +46,7 @@ JobBooks RoundsContract::at_rest(bool owed_is_known) const {
         books.copied += c.copied;
         books.repeated += c.repeated;
         undelivered += c.undelivered;
+        multicast += c.multicast;
         for (const auto number : {c.added, c.duplicate, c.late, c.stale, c.ahead, c.completed,
                                   c.riding, c.copied, c.repeated, c.undelivered, c.up_sent, c.up_again})
             books.outcome = books.outcome * 31 + number;
@@ -54,7 +55,8 @@ JobBooks RoundsContract::at_rest(bool owed_is_known) const {
     machine.require(received == judged, "received is not the sum of what became of contributions");
     machine.require(!owed_is_known ||
                         shape_.children * books.completed ==
-                        books.riding + books.copied + undelivered + owed(),
+                        books.riding + books.copied + shape_.children * multicast + undelivered +
+                            owed(),
                     "results that members were owed are not those that left, that gave way and that wait");
     return books;
 }

@@ -163,7 +163,7 @@ TEST_F(Job, KnowsItsParent) {
     const auto one = jobs()[0];
     EXPECT_EQ(one["role"], "node");
     EXPECT_EQ(one["max_count"], 8);
-    EXPECT_EQ(one["parent"], Json::parse(R"({"address": "10.0.0.1:7000", "rank": 3})"));
+    EXPECT_EQ(one["parent"], Json::parse(R"({"address": "10.0.0.1:7000", "rank": 3, "group": null})"));
 }
 
 TEST_F(Job, StaysWhenProgramsAreReplacedAndGoesWithTheQueue) {

@@ -7,15 +7,9 @@ set(from [==[
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
-	place = olaf_round_buffer_of(slot_index, which & 1);
-	if (olaf_round_is_for_group(job, job_index, buffer))
-		place |= OLAF_LINE_GROUP;
 	olaf_line_join(job, place);
 ]==])
 set(to [==[
-	place = olaf_round_buffer_of(slot_index, which & 1);
-	if (olaf_round_is_for_group(job, job_index, buffer))
-		place |= OLAF_LINE_GROUP;
 	olaf_line_join(job, place);
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
