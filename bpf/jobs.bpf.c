@@ -57,7 +57,8 @@ static __always_inline void olaf_members_begin(struct olaf_job *job, const struc
 	membership->absent[0] = *absent;
 	membership->absent[1] = *absent;
 	membership->away = absent->word[0] || absent->word[1] || absent->word[2] || absent->word[3];
-	olaf_membership_unsettle(job, OLAF_MEMBERS_YOUNG);
+	olaf_membership_unsettle(job, OLAF_MEMBERS_YOUNG |
+					      (membership->away ? OLAF_MEMBERS_FORGOT : 0));
 }
 
 /* The rank is no member any more, as if it had gone silent. */

@@ -35,7 +35,8 @@ static __always_inline int olaf_round_is_partial(struct olaf_job *job,
 		return buffer->added < job->setup.threshold;
 	return buffer->added < job->setup.children &&
 	       (olaf_round_lacks(job, buffer) ||
-		*(volatile __u32 *)&job->membership.flags & OLAF_MEMBERS_DOUBTFUL);
+		*(volatile __u32 *)&job->membership.flags &
+			(OLAF_MEMBERS_DOUBTFUL | OLAF_MEMBERS_FORGOT));
 }
 
 /* Needs the buffer nothing more? Those who have left aren't waited for. */

@@ -86,6 +86,19 @@ static __always_inline void olaf_sync_note(struct olaf_job *job, const struct ol
 }
 
 /*
+ * All have agreed where to begin. At the very first chunk nobody had joined: none could before that
+ * chunk's round was over for all. Under the job's lock.
+ */
+static __always_inline void olaf_job_run(struct olaf_job *job)
+{
+	if (!job->next_round && !job->next_chunk && job->membership.flags & OLAF_MEMBERS_FORGOT) {
+		*(volatile __u32 *)&job->membership.flags &= ~OLAF_MEMBERS_FORGOT;
+		olaf_membership_unsettle(job, 0);
+	}
+	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
+}
+
+/*
  * A child's SYNC. Returns enum olaf_control_status: WAIT also where all children have asked and
  * the parent hasn't answered. Under the job's lock.
  */
@@ -110,7 +123,7 @@ static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_chi
 	job->asker = m->rank;
 	if (olaf_job_missing(job, &lowest) || !olaf_job_is_root(job))
 		return OLAF_CONTROL_WAIT;
-	*(volatile __u32 *)&job->state = OLAF_JOB_RUNNING;
+	olaf_job_run(job);
 	return OLAF_CONTROL_DONE;
 }
 
@@ -130,7 +143,7 @@ static __always_inline void olaf_sync_answered(struct olaf_job *job,
 	*(volatile __u32 *)&job->pool = m->pool;
 	job->next_round = m->round;
 	job->next_chunk = m->chunk;
-	*(volatile __u32 *)&job->state = OLAF_JOB_RUNNING;
+	olaf_job_run(job);
 }
 
 #endif /* OLAF_ROUND_AGREE_BPF_H */

@@ -124,10 +124,16 @@ static __always_inline int olaf_round_lacks(const struct olaf_job *job,
 	       members.word[2] & ~buffer->in.word[2] || members.word[3] & ~buffer->in.word[3];
 }
 
-/* So many chunks must be opened again until nobody needs what was before. Under the job's lock. */
+/*
+ * So many chunks must be opened again until nobody needs what was before. Who has opened P holds the
+ * results from before them. The first P that are summed anew are known to be complete when 2 P are open.
+ * Under the job's lock.
+ */
 static __always_inline void olaf_membership_unsettle(struct olaf_job *job, __u32 flags)
 {
-	*(volatile __u32 *)&job->membership.unsettled = job->setup.slots;
+	__u32 anew = (job->membership.flags | flags) & OLAF_MEMBERS_FORGOT ? 1 : 0;
+
+	*(volatile __u32 *)&job->membership.unsettled = job->setup.slots << anew;
 	*(volatile __u32 *)&job->membership.flags |= flags;
 }
 

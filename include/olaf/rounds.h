@@ -91,6 +91,7 @@ struct olaf_line {
 #define OLAF_MEMBERS_BEGUN 0x2 /* newest_round is one */
 #define OLAF_MEMBERS_LEFT 0x4 /* a member has left since the membership was settled */
 #define OLAF_MEMBERS_DOUBTFUL 0x8 /* sums may lack a part that others had: they are PARTIAL */
+#define OLAF_MEMBERS_FORGOT 0x10 /* the same: who was absent when the job was set may have joined an earlier life */
 
 /*
  * Who belongs to a job (docs/rounds.md, "Members"). Who joins does so from a round on; rounds before it

@@ -47,8 +47,9 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
           base(GetParam().first_round) {
         auto waiting = job();
         waiting.state = OLAF_JOB_SYNCING; // as the model begins
-        waiting.membership.unsettled = setup.slots;
-        waiting.membership.flags = OLAF_MEMBERS_YOUNG;
+        waiting.membership.unsettled = setup.slots << (GetParam().absent.empty() ? 0 : 1);
+        waiting.membership.flags =
+            OLAF_MEMBERS_YOUNG | (GetParam().absent.empty() ? 0 : OLAF_MEMBERS_FORGOT);
         waiting.membership.away = GetParam().absent.empty() ? 0 : 1;
         for (const auto rank : GetParam().absent)
             for (auto &set : waiting.membership.absent)

@@ -51,7 +51,7 @@ void Node::power_on() {
     for (std::uint32_t rank = 0; rank < most_ranks; rank++)
         now_.members.at(rank).is_certain = (shape_.absent >> rank & 1) == 0;
     order(OLAF_JOB_SET);
-    agree(first_stamp);
+    agree(first_stamp, {0 - first_round, 0, 0}); // 0 on the wire: nobody has contributed yet
 }
 
 void Node::keep() {
@@ -119,8 +119,7 @@ void Node::order(olaf_job_action action) {
     Machine::the().require(contract_.answer() == 0, "an order about the job is refused");
 }
 
-void Node::agree(std::uint64_t stamp) {
-    const Chunk first{0, 0, contract_.life()};
+void Node::agree(std::uint64_t stamp, const Chunk &first) {
     // Once it runs, who asked before needn't ask anew: that would stop it.
     for (std::uint32_t rank = 0; rank < shape_.children; rank++)
         if (contract_.state() != OLAF_JOB_RUNNING)

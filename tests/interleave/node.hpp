@@ -106,7 +106,7 @@ class Node : public World {
     [[nodiscard]] bool is_member(std::uint32_t rank) const;
     void check_stale(const olaf_header &header);
     void balance(const JobBooks &books) const;
-    void agree(std::uint64_t stamp);
+    void agree(std::uint64_t stamp, const Chunk &first);
     void finish(const Chunk &at);
 
     JobShape shape_;

@@ -139,7 +139,7 @@ std::uint64_t Node::settle() {
         machine.require(contract_.life() == 1, "the job isn't the one that was set");
     }
     if (contract_.state() != OLAF_JOB_RUNNING)
-        agree(late_stamp);
+        agree(late_stamp, {0, 0, contract_.life()});
     for (unsigned turn = 0; turn < most_turns; turn++) {
         const auto open = contract_.unfinished(OLAF_ROUND_OPEN), up = contract_.unfinished(OLAF_ROUND_UP);
         if (!open && !up)

@@ -19,7 +19,8 @@ RoundNode::RoundNode(const RoundSetup &setup, std::uint32_t generation, const Br
         if (!setup.absent.contains(rank))
             now_.insert(rank);
     before_ = now_;
-    unsettled_ = 1U << setup.pool;
+    forgot_ = !setup.absent.empty() && !broken.what_was_forgotten_does_not_matter;
+    change(false, false);
 }
 
 void RoundNode::arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &message, Out &out) {

@@ -37,6 +37,9 @@ struct BrokenRules {
     bool parents_stale_is_ignored = false;
     bool stale_echoes_nothing = false;
     bool pool_is_not_agreed_upwards = false;
+    bool joiners_open_chunks = false;
+    bool what_was_forgotten_does_not_matter = false;
+    bool joins_begin_at_once = false; ///< in a round that has begun
 };
 
 struct RoundCounters {
@@ -125,6 +128,7 @@ class RoundNode {
     void new_question(std::int64_t tai, const RoundMessage &message);
     void parents_answer(std::int64_t tai, const RoundMessage &message, Out &out);
     void run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool);
+    void run();
     bool all_asked() const { return std::ranges::includes(asked_, now_); }
     void stop();
 
@@ -165,6 +169,7 @@ class RoundNode {
     std::uint32_t unsettled_ = 0; // chunks to be opened until a change is over
     std::uint32_t since_ = 0;     // of these rounds and later, unless it is young
     bool young_ = true, left_ = false, doubtful_ = false;
+    bool forgot_ = false; // who was absent may have joined before this node forgot
 
     std::vector<Child> children_;
     std::vector<Slot> slots_;

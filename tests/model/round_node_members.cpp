@@ -36,18 +36,18 @@ bool RoundNode::is_enough(const Buffer &buffer) const {
 bool RoundNode::is_partial(const Buffer &buffer) const {
     if (setup_.any)
         return buffer.added < needed();
-    return buffer.added < setup_.children && (lacks(buffer) || doubtful_);
+    return buffer.added < setup_.children && (lacks(buffer) || doubtful_ || forgot_);
 }
 
 // It holds no results yet, and others do.
 bool RoundNode::is_joining(std::uint32_t rank) const {
     const bool has_elders = std::ranges::any_of(
         now_, [&](std::uint32_t member) { return before_.contains(member); });
-    return unsettled_ > 0 && !before_.contains(rank) && has_elders;
+    return !broken_.joiners_open_chunks && unsettled_ > 0 && !before_.contains(rank) && has_elders;
 }
 
 void RoundNode::change(bool left, bool doubtful) {
-    unsettled_ = 1U << setup_.pool;
+    unsettled_ = (forgot_ ? 2U : 1U) << setup_.pool;
     left_ |= left;
     doubtful_ |= doubtful;
 }
@@ -61,7 +61,7 @@ void RoundNode::opened(std::uint32_t round) {
         return;
     counters_.settled++;
     before_ = now_;
-    young_ = left_ = doubtful_ = false;
+    young_ = left_ = doubtful_ = forgot_ = false;
 }
 
 void RoundNode::goes(std::uint32_t rank, std::uint32_t since, bool loses_its_part) {
@@ -79,6 +79,8 @@ RoundMessage::Status RoundNode::become_member(std::uint32_t rank, std::int64_t s
             return RoundMessage::Status::wait;
         first = first_round_;
     }
+    if (broken_.joins_begin_at_once)
+        first--;
     now_.insert(rank);
     first_round_ = since_ = first;
     change(false, false);
@@ -97,7 +99,7 @@ RoundMessage::Status RoundNode::join(const RoundMessage &message) {
         goes(message.rank, newest_round_.value_or(0) + 1, true);
     }
     if (now_.empty()) // nobody needs what was before
-        young_ = left_ = doubtful_ = false;
+        young_ = left_ = doubtful_ = forgot_ = false;
     if (now_.empty() && !running_ && is_root()) {
         running_ = true;
         next_ = {newest_round_.value_or(0) + 1, 0};

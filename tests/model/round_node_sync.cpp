@@ -25,9 +25,18 @@ void RoundNode::stop() {
 }
 
 void RoundNode::run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool) {
-    running_ = true;
     next_ = {round, chunk};
+    run();
     pool_ = broken_.pool_is_not_agreed_upwards ? std::min(setup_.pool, pool) : pool;
+}
+
+// At the very first chunk nobody had joined yet.
+void RoundNode::run() {
+    if (next_ == std::tuple(0U, 0U) && forgot_) {
+        forgot_ = false;
+        change(false, false);
+    }
+    running_ = true;
 }
 
 // A newer stamp than this child's last one.
@@ -50,7 +59,7 @@ void RoundNode::new_question(std::int64_t tai, const RoundMessage &message) {
     if (!all_asked())
         return;
     if (is_root())
-        running_ = true;
+        run();
     else
         stamp_ = std::max(tai, stamp_ + 1); // what it told the parent may be out of date
 }
@@ -73,7 +82,7 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
     answer.generation = generation_;
     answer.pool = pool_;
     if (message.time == child.stamp && asked_.contains(message.rank) && all_asked() && is_root())
-        running_ = true; // who hadn't asked has left meanwhile
+        run(); // who hadn't asked has left meanwhile
     if (message.time < child.stamp || (!running_ && !asked_.contains(message.rank))) {
         answer.status = RoundMessage::Status::old;
     } else if (running_) {

@@ -48,6 +48,16 @@ RoundWorld impatient_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld changing_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    world.tree = false;
+    world.workers = 3 + static_cast<std::uint32_t>(seed % 3);
+    world.late = 1 + static_cast<std::uint32_t>(seed / 3 % 2);
+    // A node that forgot waits for all that it was set up with, for who has departed too.
+    world.departing = world.restarts > 0 ? 0 : static_cast<std::uint32_t>(seed / 6 % 2);
+    return world;
+}
+
 RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), random_(world.seed) {
     make_nodes();
     for (std::uint32_t i = 0; i < world.workers; i++) {
@@ -59,7 +69,12 @@ RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), rando
                                                                       .format = kShape.format,
                                                                       .has_checksum = true,
                                                                       .pool = 16}));
-        push({.at = between(0, 200'000), .what = Event::What::wake, .whom = i});
+        const bool late = i + world.late >= world.workers;
+        if (late)
+            workers_.back()->comes_late();
+        push({.at = between(0, late ? kFaultsEnd / 10 : 200'000),
+              .what = Event::What::wake,
+              .whom = i});
     }
     if (world.slow_worker)
         workers_.back()->pace = 10'000;
@@ -72,10 +87,12 @@ RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), rando
 RoundSimulation::~RoundSimulation() = default;
 
 void RoundSimulation::make_nodes() {
-    const RoundSetup root = {.children = world_.tree ? 2 : world_.workers,
+    RoundSetup root = {.children = world_.tree ? 2 : world_.workers,
                              .threshold = world_.threshold,
                              .pool = world_.pool,
                              .deadline_ns = world_.deadline_ns};
+    for (std::uint32_t i = 0; i < world_.late; i++)
+        root.absent.insert(world_.workers - 1 - i);
     nodes_.push_back({.node = fresh(root),
                       .setup = root,
                       .first_child = world_.tree ? 1U : 0U,
@@ -133,10 +150,10 @@ void RoundSimulation::wake(std::uint32_t number) {
     if (worker.gone())
         return;
     const RoundChild::Time time(static_cast<std::int64_t>(now_));
-    const std::uint64_t repeated = worker.child.stats().repeated;
-    if (const auto sending = worker.child.next(time, tai())) {
+    const std::uint64_t repeated = worker.child->stats().repeated;
+    if (const auto sending = worker.child->next(time, tai())) {
         worker.busy_until = now_ + worker.pace;
-        const bool again = worker.child.stats().repeated > repeated;
+        const bool again = worker.child->stats().repeated > repeated;
         auto message = from_bytes(to_bytes(sending->header, sending->lanes));
         if (!message)
             wrong_ = "a worker sends what isn't a message";
@@ -146,7 +163,7 @@ void RoundSimulation::wake(std::uint32_t number) {
                       .message = std::move(*message)});
         return push({.at = worker.busy_until, .what = Event::What::wake, .whom = number});
     }
-    const RoundChild::Time next = worker.child.wakes_at();
+    const RoundChild::Time next = worker.child->wakes_at();
     if (next == RoundChild::kNever)
         return;
     const std::uint64_t at =
@@ -175,11 +192,13 @@ void RoundSimulation::handle(const Event &event) {
         if (message.kind == RoundMessage::Kind::sync_answer)
             message.pool = static_cast<std::uint8_t>(message.pool + world_.wider_window);
         const auto bytes = to_bytes(kShape, message);
-        static_cast<void>(worker.child.take(bytes, message.lanes,
+        static_cast<void>(worker.child->take(bytes, message.lanes,
                                             RoundChild::Time(static_cast<std::int64_t>(now_))));
-        if (worker.child.failure())
-            wrong_ = worker.child.failure()->message();
-        if (worker.child.stats().rejected.total() > 0)
+        if (worker.child->failure() && worker.may_join_anew())
+            worker.comes_late();
+        else if (worker.child->failure())
+            wrong_ = worker.child->failure()->message();
+        if (worker.child->stats().rejected.total() > 0)
             wrong_ = "a worker rejects a message";
         return wake(event.whom);
     }
@@ -191,6 +210,14 @@ void RoundSimulation::handle(const Event &event) {
     }
 }
 
+std::vector<std::uint32_t> RoundSimulation::members_of(std::uint32_t round) const {
+    std::vector<std::uint32_t> members;
+    for (std::uint32_t i = 0; i < workers_.size(); i++)
+        if (workers_[i]->is_in(round))
+            members.push_back(i);
+    return members;
+}
+
 bool RoundSimulation::done() const {
     return std::ranges::all_of(workers_, [](const auto &worker) { return worker->done(); });
 }
@@ -200,7 +227,7 @@ std::string RoundSimulation::unfinished() const {
     for (const auto &worker : workers_)
         if (!worker->done())
             text += " [" +
-                    worker->child.missing(RoundChild::Time(static_cast<std::int64_t>(now_))) + "]";
+                    worker->child->missing(RoundChild::Time(static_cast<std::int64_t>(now_))) + "]";
     return text;
 }
 
@@ -221,7 +248,7 @@ std::string RoundSimulation::run() {
 RoundChildStats RoundSimulation::stats() const {
     RoundChildStats sum;
     for (const auto &worker : workers_) {
-        const RoundChildStats &stats = worker->child.stats();
+        const RoundChildStats &stats = worker->child->stats();
         sum.sent += stats.sent;
         sum.repeated += stats.repeated;
         sum.results += stats.results;

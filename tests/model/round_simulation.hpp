@@ -30,6 +30,8 @@ struct RoundWorld {
     std::uint32_t threshold = 0;
     std::uint64_t deadline_ns = 0;
     BrokenRules broken = {};
+    std::uint32_t late = 0;      ///< so many of the workers are absent at first, and join
+    std::uint32_t departing = 0; ///< so many of the others leave after their vectors; all else goes on
     bool leaves = false;         ///< workers stop after their vectors, with a farewell
     bool leaves_at_once = false; ///< without one: a broken rule
     bool never_again = false;    ///< workers send nothing again
@@ -38,6 +40,8 @@ struct RoundWorld {
 
 /// A schedule for a seed, of any kind that must end with exact sums.
 RoundWorld random_world(std::uint64_t seed);
+/// One in which members join and depart while others go on.
+RoundWorld changing_world(std::uint64_t seed);
 /// One whose root goes on without the last worker, or after a deadline.
 RoundWorld impatient_world(std::uint64_t seed);
 
@@ -87,7 +91,13 @@ class RoundSimulation {
     void from_node(std::uint32_t node, const std::vector<RoundSent> &out);
     void wake(std::uint32_t worker);
     bool done() const;
-    bool may_be_partial() const { return world_.threshold != 0 || world_.deadline_ns != 0; }
+    bool may_be_partial() const {
+        // A node that forgot doesn't know whose part others have.
+        const bool forgets = world_.restarts > 0 && world_.late > 0;
+        return world_.threshold != 0 || world_.deadline_ns != 0 || forgets;
+    }
+    /// Who is in the sums of a round, as far as nobody fell out of it.
+    std::vector<std::uint32_t> members_of(std::uint32_t round) const;
     std::string unfinished() const;
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
 
@@ -101,6 +111,8 @@ class RoundSimulation {
     std::string wrong_;
     // Generation, round and chunk.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> sums_;
+    // Round and chunk: sums that weren't PARTIAL.
+    std::map<std::tuple<std::uint32_t, std::uint32_t>, std::uint64_t> whole_;
 };
 
 } // namespace olaf::model

@@ -58,6 +58,22 @@ TEST(RoundSimulation, WhoLeavesWithAFarewellLeavesNobodyWithoutASum) {
     run(leaving_world, 5000);
 }
 
+RoundWorld without_restarts(std::uint64_t seed) {
+    RoundWorld world = changing_world(seed);
+    world.restarts = 0;
+    return world;
+}
+
+// Who joins gets every sum from its first round on, who departs is let go, and the others go on.
+TEST(RoundSimulation, WhoComesAndGoesIsInEverySumThatItShouldBeIn) {
+    run(without_restarts, 3000);
+}
+
+// A node that is restarted knows who was absent, and no more.
+TEST(RoundSimulation, NobodyHangsWhereANodeIsRestartedWhileMembersComeAndGo) {
+    run(changing_world, 3000);
+}
+
 // Frames bring results for as long as frames come; clones are for the rest.
 TEST(RoundSimulation, MostResultsRide) {
     constexpr auto began = static_cast<std::uint64_t>(olaf::RoundTimeout::kFirst.count());
@@ -120,6 +136,21 @@ constexpr Broken kBroken[] = {
     {"AllHaveOnePool", disagree_on_pools},
     {"WorkersSendAgain", [](RoundWorld &w) { w.never_again = true; }},
     {"WhoLeavesBidsFarewell", [](RoundWorld &w) { w.leaves = w.leaves_at_once = true; }},
+    {"WhoHasJoinedOpensNoChunks",
+     [](RoundWorld &w) {
+         w = without_restarts(w.seed);
+         w.broken.joiners_open_chunks = true;
+     }},
+    {"AJoiningWaitsForANewRound",
+     [](RoundWorld &w) {
+         w = without_restarts(w.seed);
+         w.broken.joins_begin_at_once = true;
+     }},
+    {"WhoForgotSaysSo",
+     [](RoundWorld &w) {
+         w = changing_world(w.seed + 15'000);
+         w.broken.what_was_forgotten_does_not_matter = true;
+     }},
     {"TheWindowIsKept", [](RoundWorld &w) { w.wider_window = 2; }},
 };
 

@@ -25,20 +25,30 @@ inline std::vector<std::byte> to_bytes(const olaf_header &header,
     return bytes;
 }
 
+/// The answer to a SYNC, or to JOIN and LEAVE.
+inline std::vector<std::byte> answer_bytes(const RoundShape &shape, const RoundMessage &message) {
+    const bool of_sync = message.kind == RoundMessage::Kind::sync_answer;
+    return to_bytes(
+        encode(JobSync{.action = of_sync ? OLAF_CONTROL_SYNC
+                                         : static_cast<olaf_control_action>(message.action),
+                       .job = shape.job,
+                       .rank = message.rank,
+                       .round = message.round,
+                       .chunk = message.chunk,
+                       .stamp = message.time,
+                       .missing = message.missing,
+                       .generation = message.generation,
+                       .status = static_cast<olaf_control_status>(message.status),
+                       .pool = message.pool,
+                       .answer = true}),
+        {});
+}
+
 /// What a node sends to a child.
 inline std::vector<std::byte> to_bytes(const RoundShape &shape, const RoundMessage &message) {
-    if (message.kind == RoundMessage::Kind::sync_answer)
-        return to_bytes(encode(JobSync{.job = shape.job,
-                                       .rank = message.rank,
-                                       .round = message.round,
-                                       .chunk = message.chunk,
-                                       .stamp = message.time,
-                                       .missing = message.missing,
-                                       .generation = message.generation,
-                                       .status = static_cast<olaf_control_status>(message.status),
-                                       .pool = message.pool,
-                                       .answer = true}),
-                        {});
+    if (message.kind == RoundMessage::Kind::sync_answer ||
+        message.kind == RoundMessage::Kind::order_answer)
+        return answer_bytes(shape, message);
     return to_bytes(encode(RoundResult{.job = shape.job,
                                        .rank = message.rank,
                                        .round = message.round,
@@ -61,13 +71,15 @@ inline std::vector<std::byte> to_bytes(const RoundShape &shape, const RoundMessa
 /// What a child sends; nothing if it's no message of a job.
 inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) {
     if (const auto sync = decode_sync(bytes); sync && !sync->answer)
-        return RoundMessage{.kind = RoundMessage::Kind::sync,
+        return RoundMessage{.kind = sync->action == OLAF_CONTROL_SYNC ? RoundMessage::Kind::sync
+                                                                       : RoundMessage::Kind::order,
                             .rank = sync->rank,
                             .round = sync->round,
                             .chunk = sync->chunk,
                             .generation = sync->generation,
                             .time = sync->stamp,
-                            .pool = sync->pool};
+                            .pool = sync->pool,
+                            .action = static_cast<RoundMessage::Action>(sync->action)};
     const auto contribution = decode_contribution(bytes);
     if (!contribution)
         return {};

@@ -13,7 +13,8 @@ namespace olaf::model {
 class RoundSimulation::Worker : public RoundVectors {
   public:
     Worker(RoundSimulation &simulation, std::uint32_t number, const RoundChildOptions &options)
-        : child(options, *this), simulation_(&simulation), number_(number) {}
+        : child(std::make_unique<RoundChild>(options, *this)), options_(options),
+          simulation_(&simulation), number_(number) {}
 
     static std::uint64_t value(std::uint32_t worker, std::uint32_t round, std::uint32_t chunk) {
         std::uint64_t x = (std::uint64_t{round} << 40) ^ (std::uint64_t{chunk} << 8) ^ worker;
@@ -43,12 +44,13 @@ class RoundSimulation::Worker : public RoundVectors {
             return is_the_same(result, lanes[0]);
         std::uint64_t sum = 0;
         std::int16_t highest = INT16_MIN;
-        for (std::uint32_t worker = 0; worker < simulation_->world_.workers; worker++) {
+        const auto members = simulation_->members_of(result.round);
+        for (const std::uint32_t worker : members) {
             sum += value(worker, result.round, result.chunk);
             highest = std::max(highest, exponent(worker, result.round, result.chunk));
         }
         if (lanes[0] != sum || result.exponent != highest || result.partial || result.late ||
-            result.count != simulation_->world_.workers)
+            result.count != members.size())
             wrong("got a wrong sum of round " + std::to_string(result.round) + ", chunk " +
                   std::to_string(result.chunk));
     }
@@ -64,57 +66,106 @@ class RoundSimulation::Worker : public RoundVectors {
     /// Queues as many vectors as may be under way.
     void queue_vectors() {
         const auto &vectors = simulation_->world_.vectors;
+        if (is_late_ && !child->is_running() && !first_)
+            return;
+        if (is_late_ && !first_) { // its first round is what the others' vectors have come to
+            first_ = summed_ = child->next_round();
+            added_ = summed_;
+        }
+        if (departs() && added_ >= vectors.size()) {
+            if (child->is_idle() && child->is_running() && !until_) {
+                until_ = child->next_round();
+                child->depart();
+            }
+            return;
+        }
         while (left_.size() < simulation_->world_.under_way) {
             // Elsewhere training goes on: who just stops can't help others when a node restarts.
             if (simulation_->world_.leaves && added_ >= vectors.size())
                 return bid_farewell();
+            if (departs() && added_ >= vectors.size())
+                return;
             const std::uint32_t chunks = added_ < vectors.size() ? vectors[added_] : 1;
             added_++;
-            left_[child.next_round()] = chunks;
-            child.add(chunks, simulation_->world_.lag, simulation_->tai());
+            left_[child->next_round()] = chunks;
+            child->add(chunks, simulation_->world_.lag, simulation_->tai());
         }
     }
     /// Whether this process has ended: nothing is sent and taken any more.
     [[nodiscard]] bool gone() const {
         const RoundWorld &world = simulation_->world_;
-        return world.leaves && summed_ >= world.vectors.size() + (world.leaves_at_once ? 0 : 1);
+        return child->has_departed() ||
+               (world.leaves && summed_ >= world.vectors.size() + (world.leaves_at_once ? 0 : 1));
     }
-    [[nodiscard]] bool done() const { return summed_ >= simulation_->world_.vectors.size(); }
+    [[nodiscard]] bool done() const {
+        if (departs())
+            return child->has_departed();
+        return summed_ >= simulation_->world_.vectors.size() && (!is_late_ || first_);
+    }
+    /// It joins those that are summing already.
+    void comes_late() {
+        is_late_ = true;
+        first_.reset();
+        left_.clear();
+        taken_.clear();
+        given_.clear();
+        child = std::make_unique<RoundChild>(options_, *this);
+        child->join_late();
+    }
+    /// A node that forgot knows nothing of who has joined since it was set up.
+    [[nodiscard]] bool may_join_anew() const {
+        return is_late_ && simulation_->world_.restarts > 0;
+    }
+    /// Is its part in the sums of that round?
+    [[nodiscard]] bool is_in(std::uint32_t round) const {
+        return (!is_late_ || (first_ && round >= *first_)) && (!until_ || round < *until_);
+    }
 
-    RoundChild child;
+    std::unique_ptr<RoundChild> child; ///< a process's: another one where it begins anew
     std::uint64_t pace = 100; ///< nanoseconds a message
     std::uint64_t busy_until = 0;
     std::uint64_t wakes_at = UINT64_MAX; ///< the next wake event
 
   private:
+    [[nodiscard]] bool departs() const { return number_ < simulation_->world_.departing; }
     // Only with all sums: so whoever holds the farewell's result knows that all have all sums.
     void bid_farewell() {
         if (!done() || added_ > simulation_->world_.vectors.size() ||
             simulation_->world_.leaves_at_once)
             return;
         added_++;
-        left_[child.add_farewell(simulation_->tai())] = 1;
+        left_[child->add_farewell(simulation_->tai())] = 1;
     }
     void count_down(std::uint32_t round) {
         left_[round]--;
         while (left_.contains(summed_) && left_[summed_] == 0)
             left_.erase(summed_++);
     }
-    // Whatever is in it, all get the same.
+    // Whatever is in it, all get the same; whole sums even where all began anew.
     void is_the_same(const RoundResult &result, std::uint64_t sum) {
+        if (!result.partial) {
+            const auto [whole, is_new] =
+                simulation_->whole_.try_emplace({result.round, result.chunk}, sum);
+            if (!is_new && whole->second != sum)
+                wrong("got another whole sum than others");
+        }
         const auto [first, is_first] =
             simulation_->sums_.try_emplace({result.generation, result.round, result.chunk}, sum);
         if (!is_first && first->second != sum)
             wrong("got another sum than others");
-        if (!result.partial && result.count != simulation_->world_.workers)
+        const bool members_are_known = simulation_->world_.late == 0;
+        if (!result.partial && members_are_known && result.count != simulation_->world_.workers)
             wrong("isn't told that somebody is missing");
     }
     void wrong(const std::string &what) {
         simulation_->wrong_ = "worker " + std::to_string(number_) + " " + what;
     }
 
+    RoundChildOptions options_;
     RoundSimulation *simulation_;
     std::uint32_t number_;
+    bool is_late_ = false;
+    std::optional<std::uint32_t> first_, until_; // rounds: its first; the first without it
     std::size_t added_ = 0;
     std::uint32_t summed_ = 0;                    // rounds, from the first one on
     std::map<std::uint32_t, std::uint32_t> left_; // chunks without a sum, by round
