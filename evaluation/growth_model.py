@@ -2,11 +2,11 @@
 """What explains the cost of an update, fitted to growth's figures, and what it says of 100 Gbit/s with 32 queues.
 
     alone(lanes)         a + b x lanes        on one CPU
-    shared(departures)   s x d                for each other CPU that folds: d departures an update, each of which takes the
-                                              ring's line from the others, who read it with every arrival
+    shared(departures)   s x d                for each other CPU that folds: d departures an update, each of which takes its
+                                              own lines and the ring's from the CPUs that wrote them last
 
-One CPU's time between two of its updates must hold alone(), and the ring is locked by one CPU at a time, so that
-departures of all CPUs can't be more often than it is handed on."""
+One CPU's time between two of its updates must hold alone(). Were all of what is shared done under the ring's lock, departures of
+all CPUs couldn't be more often than it is handed on: the bound can only be too low."""
 
 UPDATE_BYTES = 1_114 + 24  # 128 lanes with headers, and what Ethernet adds
 LINK_BPS = 100e9
@@ -68,16 +68,16 @@ def lines_of(result, model):
     if model["most_departures"] is None:
         bound = "No cost of sharing shows on two CPUs, so these figures set no bound to departures."
     else:
-        bound = (f"A departure that takes the line from another CPU costs {handed:.0f} ns here, and only one CPU has it at a time, so the queue can't "
-                 f"make more than about {model['most_departures'] / 1e6:.1f} M departures a second, whatever the number of CPUs; 100 Gbit/s with one of three "
+        bound = (f"A departure costs {handed:.0f} ns more here. Were all of that under the ring's lock, the queue couldn't make more than "
+                 f"{model['most_departures'] / 1e6:.1f} M departures a second, whatever the number of CPUs; 100 Gbit/s with one of three "
                  f"leaving needs {departures / 1e6:.1f} M, "
-                 f"{'so the ring would hold it back' if departures > model['most_departures'] else 'so the ring allows it'}.")
+                 f"{'which this bound leaves open' if departures > model['most_departures'] else 'so the ring allows it'}.")
     return f"""On one CPU an update costs {model['base']:.0f} ns and {model['lane']:.2f} ns a lane beyond the generator's share, as long as its cluster's lines are
 cached; more clusters add misses of slot, entry, place, member and ages, as the first table shows. 100 Gbit/s are {model['updates'] / 1e6:.1f} M updates a second
 of 128 lanes, {model['room']:.0f} ns for each of 32 queues' CPUs, of which the model takes {model['alone']:.0f} ns: {model['cores']:.1f} cores' worth, if they shared nothing.
 
 What a second CPU adds to each update beyond what it adds to XDP_DROP: {added} leaving (XAgg, which shares nothing: {theirs}). {shared(model)}
-All that departures of different clusters share is `olaf_ring[0]`, with the lock, both ends of the ring and the time of the next departure, and the place beside
-theirs: each departure and each append writes that line, and each arrival reads it to learn whether something is due. **It is the line that breaks first.** {bound}
-It isn't moved: readers need the time of the next departure and both ends, and every departure writes all three, so two lines would both travel. What would
-help is a ring for each CPU, which gives up one order of departures for all clusters. This is a model of two CPUs: more have not been measured."""
+Departures of different clusters share `olaf_ring[0]`, with the lock, both ends of the ring and the time of the next departure: each departure and each append
+writes that line, and each arrival reads it to learn whether something is due. **It isn't what costs most**: to split it made two CPUs slower, and departures that rode
+only on their own cluster's CPU saved most of what the second one adds ([benchmarks.md](benchmarks.md)). The lines of the departing update travel. {bound}
+What would help is a ring for each CPU, which gives up one order of departures for all clusters. This is a model of two CPUs: more have not been measured."""
