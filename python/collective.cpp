@@ -21,6 +21,9 @@ namespace py = pybind11;
 namespace olaf::python {
 namespace {
 
+// Where a number of seconds is beyond any clock.
+constexpr std::chrono::nanoseconds kForEver = std::chrono::hours(24 * 365);
+
 // A vector under way holds its array: the sum is written there.
 struct UnderWay {
     Collective::Operation operation;
@@ -64,7 +67,7 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
                                  .ahead = ahead,
                                  .interrupted = interrupted};
     options.timeout = deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9))
-                               : std::chrono::hours(24 * 365);
+                               : kForEver;
     auto made = [&]() -> Result<Collective> {
         const py::gil_scoped_release released; // a name is looked up
         const auto address = Address::parse(node);
@@ -172,6 +175,22 @@ bool leave(Handle &handle, std::optional<double> timeout) {
     return value_unless_interrupted(std::move(left));
 }
 
+std::uint32_t join_running(Handle &handle) {
+    auto joined = handle.locked([](Collective &collective) { return collective.join_running(); });
+    forget_ended(handle);
+    return value_unless_interrupted(std::move(joined));
+}
+
+bool depart(Handle &handle, double timeout) {
+    const auto deadline = deadline_in(timeout); // checks that it is a time
+    auto departed = handle.locked([&](Collective &collective) {
+        return collective.depart(deadline ? *deadline - std::chrono::steady_clock::now()
+                                          : kForEver);
+    });
+    forget_ended(handle);
+    return value_unless_interrupted(std::move(departed));
+}
+
 } // namespace
 
 void bind_collective(py::module_ &module) {
@@ -200,6 +219,15 @@ void bind_collective(py::module_ &module) {
                     handle.locked([](Collective &collective) { return collective.join(); }));
             },
             "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
+        .def("join_running", &join_running,
+             "Instead of join(): joins workers that are summing already, under a rank that is "
+             "free, or in place of a member that is lost. Returns the round of the next vector: "
+             "how many the others have summed before it. TimeoutError if nobody answers.")
+        .def("depart", &depart, py::arg("timeout") = 30.0,
+             "Leaves while the others go on: from the next vector on they sum without this worker. "
+             "Waits for sums under way, then until nobody can need what it contributed. False if "
+             "that isn't known after so many seconds, because the others have paused. After it, "
+             "only join_running() is possible.")
         .def("leave", &leave, py::arg("timeout") = py::none(),
              "Waits until no other worker can need this one, even if a node is restarted: call it "
              "at every worker after the last sum. False if a threshold or deadline of the job "
