@@ -175,6 +175,11 @@ bool leave(Handle &handle, std::optional<double> timeout) {
     return value_unless_interrupted(std::move(left));
 }
 
+void join(Handle &handle) {
+    value_unless_interrupted(
+        handle.locked([](Collective &collective) { return collective.join(); }));
+}
+
 std::uint32_t join_running(Handle &handle) {
     auto joined = handle.locked([](Collective &collective) { return collective.join_running(); });
     forget_ended(handle);
@@ -212,13 +217,8 @@ void bind_collective(py::module_ &module) {
              py::arg("timeout") = 30.0, py::arg("group") = py::none(),
              "'group': the multicast group that results come to, where the job has --fanout "
              "multicast=GROUP.")
-        .def(
-            "join",
-            [](Handle &handle) {
-                value_unless_interrupted(
-                    handle.locked([](Collective &collective) { return collective.join(); }));
-            },
-            "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
+        .def("join", &join,
+             "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
         .def("join_running", &join_running,
              "Instead of join(): joins workers that are summing already, under a rank that is "
              "free, or in place of a member that is lost. Returns the round of the next vector: "
