@@ -85,6 +85,7 @@ class Collective::Impl : private RoundVectors {
         Sleep sleep = {};
         const char *hint = "join() again, at every worker"; // if the time is over
     };
+    [[nodiscard]] std::string remedy(const Waiting &waiting) const;
     Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
     std::uint64_t add_farewell();
     Result<SumReport> take_ended(std::uint64_t number);

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include <olaf/clock.hpp>
+#include <olaf/segments.hpp>
 
 #include "collective_impl.hpp"
 
@@ -15,6 +16,18 @@ constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
 constexpr auto kRollCall = std::chrono::seconds(1);
 
 } // namespace
+
+// What to do when the time is over. Where questions were answered and no contribution ever was, either
+// other workers are late or contributions don't get through: they are longer, and have the job's shape.
+std::string Collective::Impl::remedy(const Waiting &waiting) const {
+    const auto &stats = child_->stats();
+    if (stats.sent == 0 || stats.results != 0 || child_->is_strange())
+        return waiting.hint;
+    const auto bytes = packet_of_lanes(lanes_, options_.node.is_ipv6());
+    return "see that every worker sums; if so, that the job has " + std::to_string(lanes_) +
+           " lanes (olaf job list), and that the way carries IP packets of " + std::to_string(bytes) +
+           " bytes, or lower the mtu at every worker; then " + waiting.hint;
+}
 
 // Polls and waits until `done()`; fails when nothing moved forward for too long. While it sleeps,
 // other threads may add vectors, wait, and begin anew.
@@ -41,7 +54,7 @@ Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
                 return give_up("nothing came for " +
                                    std::to_string((time - began) / std::chrono::milliseconds(1)) +
                                    " ms; missing: " + child_->missing(time),
-                               ETIMEDOUT, waiting.hint);
+                               ETIMEDOUT, remedy(waiting));
             roll_call = time + kRollCall;
             continue;
         }

@@ -46,8 +46,12 @@ Slice Segments::slice(std::size_t segment) const {
     return {.begin = begin, .end = std::min(begin + each_, elements_)};
 }
 
+std::size_t packet_of_lanes(std::size_t lanes, bool ipv6) {
+    return (ipv6 ? 40 : 20) + 8 + sizeof(olaf_header) + lanes * sizeof(std::uint64_t);
+}
+
 std::size_t lanes_in_mtu(std::size_t mtu, bool ipv6) {
-    const std::size_t headers = (ipv6 ? 40 : 20) + 8 + sizeof(olaf_header);
+    const std::size_t headers = packet_of_lanes(0, ipv6);
     if (mtu <= headers)
         return 0;
     return std::min<std::size_t>((mtu - headers) / sizeof(std::uint64_t), OLAF_MAX_LANES);

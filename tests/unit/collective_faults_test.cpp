@@ -55,6 +55,23 @@ TEST(CollectiveFaults, AMemberThatContributesNothing) {
     });
 }
 
+// Its questions are answered: then either others are late, or longer frames don't get through.
+TEST(CollectiveFaults, ContributionsOfWhichNoneIsEverAnswered) {
+    const Job job(2, 0, impatient(std::chrono::milliseconds(30)));
+    job.all([](Collective &collective, std::uint32_t rank) {
+        while (!collective.join())
+            continue; // the other thread may be slow to come
+        if (rank == 1)
+            return;
+        std::vector<float> vector(40);
+        const auto report = collective.allreduce(std::span(vector));
+        ASSERT_FALSE(report);
+        expect_says(report.error(), "see that every worker sums");
+        expect_says(report.error(), "lanes (olaf job list)");
+        expect_says(report.error(), "carries IP packets of ");
+    });
+}
+
 TEST(CollectiveFaults, VectorsOfDifferentSize) {
     const Job job(2, 0, impatient(std::chrono::milliseconds(100)));
     std::atomic<unsigned> told = 0;

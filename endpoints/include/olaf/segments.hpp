@@ -47,6 +47,9 @@ class Segments {
     std::uint16_t count_;
 };
 
+/// Bytes of the IP packet that carries a message of so many lanes.
+[[nodiscard]] std::size_t packet_of_lanes(std::size_t lanes, bool ipv6);
+
 /// Lanes, checksum lane included, that one frame has room for: `mtu` is the IP MTU in
 /// bytes. 0 if it has none.
 [[nodiscard]] std::size_t lanes_in_mtu(std::size_t mtu, bool ipv6);
