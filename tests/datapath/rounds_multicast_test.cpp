@@ -51,10 +51,7 @@ class RoundsMulticast : protected InTestbed,
 
     /// A frame for all: MAC address, address, port and hops of the group, from where members send to.
     JobMessage sent_to_all(const Ran &ran, std::uint8_t hops = 1) {
-        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_TX");
-        std::string why;
-        const auto received = parse_job_message(ran.bytes, &why);
-        EXPECT_TRUE(received) << why << " " << hex(ran.bytes);
+        const auto received = sent_back(ran);
         if (!received)
             return {};
         const auto &frame = received->frame;

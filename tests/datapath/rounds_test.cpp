@@ -79,11 +79,16 @@ Path RoundsTest::path_of(std::uint32_t rank, int family) {
     return path;
 }
 
-JobMessage RoundsTest::sent_to(std::uint32_t rank, const Ran &ran, int family) {
+std::optional<ReceivedJobMessage> RoundsTest::sent_back(const Ran &ran) {
     EXPECT_STREQ(verdict_name(ran.verdict), "XDP_TX");
     std::string why;
-    const auto received = parse_job_message(ran.bytes, &why);
+    auto received = parse_job_message(ran.bytes, &why);
     EXPECT_TRUE(received) << why << " " << hex(ran.bytes);
+    return received;
+}
+
+JobMessage RoundsTest::sent_to(std::uint32_t rank, const Ran &ran, int family) {
+    const auto received = sent_back(ran);
     if (!received)
         return {};
     // Exactly the way back: what a frame of that child's would be, turned round.

@@ -59,7 +59,9 @@ class RoundsTest : public testing::Test {
     }
     Ran offer(const JobMessage &message, const Path &path) { return queue.offer(path.carrying(message)); }
 
-    /// What a frame became: a message that is sent back, to the child that it names.
+    /// What a frame became: a message that leaves by the device it came by. None: the test has failed.
+    static std::optional<ReceivedJobMessage> sent_back(const Ran &ran);
+    /// The same, to the child that it names.
     JobMessage sent_to(std::uint32_t rank, const Ran &ran, int family = 4);
     static void dropped(const Ran &ran) { EXPECT_STREQ(verdict_name(ran.verdict), "XDP_DROP"); }
 

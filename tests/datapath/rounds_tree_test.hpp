@@ -41,10 +41,7 @@ class RoundsTree : protected InTestbed, public RoundsTest, public testing::WithP
 
     /// What went up: the parent's MAC address, address and port on it.
     JobMessage sent_up(const Ran &ran) {
-        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_TX");
-        std::string why;
-        const auto received = parse_job_message(ran.bytes, &why);
-        EXPECT_TRUE(received) << why << " " << hex(ran.bytes);
+        const auto received = sent_back(ran);
         if (!received)
             return {};
         const auto &bytes = received->frame.bytes;
