@@ -60,6 +60,7 @@ std::unique_ptr<Contender> make_contender(const Network &network, const Setting 
 std::unique_ptr<Contender> make_drop(const Network &network, const Setting &setting);
 std::unique_ptr<Contender> make_forward(const Network &network, const Setting &setting);
 std::unique_ptr<Contender> make_xagg(const Network &network, const Setting &setting);
+std::unique_ptr<Contender> make_least(const Network &network, const Setting &setting);
 std::unique_ptr<Contender> make_olaf(const Network &network, const Setting &setting);
 std::unique_ptr<Contender> make_udp(const Network &network, const Setting &setting);
 std::unique_ptr<Contender> make_af_xdp(const Network &network, const Setting &setting);

@@ -10,6 +10,7 @@
 
 #include <bench_drop.skel.h>
 #include <bench_forward.skel.h>
+#include <bench_least.skel.h>
 #include <bpf/bpf.h>
 
 namespace olaf::bench {
@@ -90,6 +91,31 @@ class XAgg final : public Wire {
     std::optional<Attached> attached_;
 };
 
+/// The least that a queue can be: a bound for any.
+class Least final : public Wire {
+  public:
+    Least(const Network &network, const Setting &setting)
+        : Wire(network, setting, false), skeleton_(must(open<bench_least>("least"))) {
+        require(setting.cpus == 1, "the least queue has one writer");
+        require(setting.lanes == BENCH_LANES, "the least queue knows updates of 128 lanes");
+        skeleton_->rodata->parent_ifindex = static_cast<std::uint32_t>(network.out.ifindex);
+        skeleton_->rodata->fold = setting.fold;
+        must(load(skeleton_, "least"));
+        attached_.emplace(
+            must(Attached::make(network.dut, bpf_program__fd(skeleton_->progs.least))));
+    }
+
+  private:
+    void ledger(Figures &figures) const override {
+        figures.taken = skeleton_->bss->taken;
+        figures.waiting = skeleton_->bss->taken - skeleton_->bss->departed;
+        figures.departed = skeleton_->bss->departed;
+    }
+
+    Skeleton<bench_least> skeleton_;
+    std::optional<Attached> attached_;
+};
+
 /// Olaf's queue, its rate set so that one frame leaves for each `fold` updates that arrive.
 class Olaf final : public Wire {
   public:
@@ -147,6 +173,9 @@ std::unique_ptr<Contender> make_forward(const Network &network, const Setting &s
 }
 std::unique_ptr<Contender> make_xagg(const Network &network, const Setting &setting) {
     return std::make_unique<XAgg>(network, setting);
+}
+std::unique_ptr<Contender> make_least(const Network &network, const Setting &setting) {
+    return std::make_unique<Least>(network, setting);
 }
 std::unique_ptr<Contender> make_olaf(const Network &network, const Setting &setting) {
     return std::make_unique<Olaf>(network, setting);

@@ -216,8 +216,8 @@ class Run {
 std::unique_ptr<Contender> make_contender(const Network &network, const Setting &setting) {
     using Make = std::unique_ptr<Contender> (*)(const Network &, const Setting &);
     static const std::pair<const char *, Make> contenders[] = {
-        {"drop", make_drop}, {"forward", make_forward}, {"xagg", make_xagg}, {"olaf", make_olaf},
-        {"udp", make_udp},   {"af_xdp", make_af_xdp},   {"tcp", make_tcp}};
+        {"drop", make_drop}, {"forward", make_forward}, {"xagg", make_xagg},     {"olaf", make_olaf},
+        {"udp", make_udp},   {"af_xdp", make_af_xdp},   {"tcp", make_tcp},       {"least", make_least}};
     for (const auto &[name, make] : contenders)
         if (setting.contender == name)
             return make(network, setting);
@@ -231,7 +231,7 @@ int main(int argc, char **argv) {
     using namespace olaf::bench;
     Setting setting;
     CLI::App app("One stream of updates through one contender, measured; prints JSON. Root.");
-    app.add_option("contender", setting.contender, "drop, forward, xagg, olaf, udp, af_xdp or tcp");
+    app.add_option("contender", setting.contender, "drop, forward, xagg, least, olaf, udp, af_xdp or tcp");
     app.add_option("--lanes", setting.lanes, "of an update, two values each")
         ->check(CLI::Range(2, BENCH_MAX_LANES));
     app.add_option("--clusters", setting.clusters)->check(CLI::Range(1, BENCH_MAX_CLUSTERS));
