@@ -30,6 +30,7 @@ add_executable(
   collective_float_test.cpp
   collective_leave_test.cpp
   collective_test.cpp
+  round_child_behind_test.cpp
   round_child_test.cpp
   round_child_members_test.cpp
   round_child_timeout_test.cpp
