@@ -54,7 +54,7 @@ RoundWorld skipping_world(std::uint64_t seed) {
     world.restarts = 0;
     world.threshold = world.workers - 1;
     world.slow_worker = world.skips = true;
-    world.slow_pace = 1'000'000;
+    world.slow_pace = 300'000;
     world.vectors = std::vector<std::uint32_t>(20 + seed % 20, 1 + seed % 5);
     return world;
 }

@@ -75,7 +75,7 @@ TEST(RoundSimulation, NobodyHangsWhereANodeIsRestartedWhileMembersComeAndGo) {
 }
 
 TEST(RoundSimulation, WhoSkipsWhatTheOthersHaveHoldsNobodyUp) {
-    run(skipping_world, 1500);
+    run(skipping_world, 300);
     RoundSimulation simulation(skipping_world(1));
     ASSERT_EQ(simulation.run(), "");
     EXPECT_GT(simulation.skipped(), 0U);
