@@ -74,6 +74,19 @@ Result<Collective::Operation> Collective::allreduce_async(std::span<float> vecto
         return std::unexpected(number.error());
     return Operation(impl_.get(), *number);
 }
+Result<Collective::Operation> Collective::follow_async(std::span<float> vector) {
+    const auto number = impl_->add(Impl::Element::f32, vector.data(), vector.size(), Combine::sum,
+                                   Impl::Part::nothing);
+    if (!number)
+        return std::unexpected(number.error());
+    return Operation(impl_.get(), *number);
+}
+void Collective::overhear(std::size_t elements) {
+    impl_->overhear(elements);
+}
+bool Collective::take_overheard(std::span<float> vector) {
+    return impl_->take_overheard(vector);
+}
 Result<Collective::Operation> Collective::allreduce_async(std::span<std::int64_t> vector) {
     const auto number = impl_->add(Impl::Element::i64, vector.data(), vector.size());
     if (!number)
@@ -102,6 +115,9 @@ Result<void> Collective::poll() {
 }
 CollectiveStats Collective::stats() const {
     return impl_->stats();
+}
+std::uint32_t Collective::next_round() const {
+    return impl_->next_round();
 }
 int Collective::fd() const {
     return impl_->fd();

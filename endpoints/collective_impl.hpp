@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a Collective is made of: collective_vectors.cpp packs and unpacks, collective_progress.cpp
-// sends and receives, collective_waiting.cpp waits.
+// sends and receives, collective_waiting.cpp waits,
+// collective_overhearing.cpp keeps what others have summed.
 #pragma once
 
 #include <olaf/collective.hpp>
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <optional>
@@ -22,6 +24,7 @@ class Collective::Impl : private RoundVectors {
   public:
     using Clock = std::chrono::steady_clock;
     enum class Element : std::uint8_t { f32, i32, i64 };
+    enum class Part : std::uint8_t { all, nothing }; // what of it is added
     using Sleep = Operation::Sleep;
 
     Impl(const CollectiveOptions &options, std::uint16_t lanes, RoundSockets sockets)
@@ -34,12 +37,15 @@ class Collective::Impl : private RoundVectors {
     Result<bool> depart(std::chrono::nanoseconds timeout);
     /// Returns the operation's number.
     Result<std::uint64_t> add(Element element, void *data, std::size_t elements,
-                              Combine combine = Combine::sum);
+                              Combine combine = Combine::sum, Part part = Part::all);
+    void overhear(std::size_t elements);
+    bool take_overheard(std::span<float> vector);
     Result<SumReport> wait(std::uint64_t number, const Sleep &sleep);
     Result<bool> leave(std::optional<std::chrono::nanoseconds> timeout);
     bool is_done(std::uint64_t number) const;
     Result<void> poll();
     CollectiveStats stats() const;
+    std::uint32_t next_round() const { return child_->next_round(); }
     int fd() const { return sockets_.fd(); }
 
   private:
@@ -50,6 +56,7 @@ class Collective::Impl : private RoundVectors {
         std::uint32_t round = 0;
         Element element = Element::f32;
         Combine combine = Combine::sum;
+        Part part = Part::all;
         void *data = nullptr;
         std::size_t elements = 0;
         std::uint32_t pieces = 0; // of the data
@@ -66,12 +73,27 @@ class Collective::Impl : private RoundVectors {
                                            std::span<std::uint64_t> lanes) override;
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
     void miss(std::uint32_t round, std::uint32_t chunk) override;
+    void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
+
+    // A vector of others, as far as its sum has come by itself.
+    struct Heard {
+        std::uint32_t generation = 0;
+        Vector vector = {};
+        std::vector<bool> chunks = {};
+        std::vector<float> sum = {};
+        [[nodiscard]] bool is_whole() const { return !sum.empty() && vector.left == 0; }
+    };
+    Heard *heard_of(const RoundResult &result);
+    Heard *newest_heard();
 
     Vector &vector_of(std::uint32_t round);
     template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
     std::size_t elements_a_piece(Element element) const;
+    std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;
+    std::size_t pieces_of(Element element, std::size_t elements) const;
     std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
     void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
+    void unpack(Vector &vector, const RoundResult &result, std::span<const std::uint64_t> lanes);
     void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes);
 
     void begin_anew();
@@ -102,6 +124,8 @@ class Collective::Impl : private RoundVectors {
 
     std::deque<Vector> vectors_;                                    // under way, in order
     std::deque<std::pair<std::uint64_t, Result<SumReport>>> ended_; // and not waited for yet
+    std::size_t overheard_ = 0;     // elements of the vectors that are kept; 0: none is
+    std::array<Heard, 3> heard_;    // the newest whole one, and two that aren't yet
     std::uint64_t next_number_ = 0;
     std::int64_t farewell_ = 0; // the data of that vector
     bool left_ = false;

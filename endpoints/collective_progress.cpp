@@ -23,6 +23,7 @@ void Collective::Impl::begin_anew() {
                                      .lanes = lanes_,
                                      .format = options_.format,
                                      .has_checksum = options_.checksum,
+                                     .workers = options_.workers,
                                      .hears_group = options_.group.family() != AF_UNSPEC},
                    vectors);
     broken_.reset();

@@ -42,26 +42,34 @@ std::size_t Collective::Impl::elements_a_piece(Element element) const {
 
 template <class T>
 std::span<T> Collective::Impl::piece(const Vector &vector, std::uint32_t number) const {
-    const std::size_t each = elements_a_piece(vector.element);
-    const std::size_t begin = number * each;
     return std::span(static_cast<T *>(vector.data), vector.elements)
-        .subspan(begin, std::min(each, vector.elements - begin));
+        .subspan(number * elements_a_piece(vector.element), elements_of(vector, number));
+}
+
+std::size_t Collective::Impl::elements_of(const Vector &vector, std::uint32_t number) const {
+    const std::size_t each = elements_a_piece(vector.element);
+    return std::min(each, vector.elements - number * each);
+}
+
+std::size_t Collective::Impl::pieces_of(Element element, std::size_t elements) const {
+    const std::size_t each = elements_a_piece(element);
+    return (elements + each - 1) / each;
 }
 
 Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::size_t elements,
-                                            Combine combine) {
+                                            Combine combine, Part part) {
     if (broken_)
         return std::unexpected(*broken_);
     if (element == Element::i32 && options_.format == Format::i16x4)
         return fail("sum 32-bit integers", {}, 0, "choose i32x2 or i64x1",
                     "the job's format is i16x4");
-    const std::size_t each = elements_a_piece(element);
-    const std::size_t pieces = (elements + each - 1) / each;
+    const std::size_t pieces = pieces_of(element, elements);
     if (pieces > UINT32_MAX / 2)
         return fail("sum vector", {}, 0, {}, "it is too long");
     Vector vector = {.number = next_number_++,
                      .element = element,
                      .combine = combine,
+                     .part = part,
                      .data = data,
                      .elements = elements,
                      .pieces = static_cast<std::uint32_t>(pieces)};
@@ -100,6 +108,8 @@ Collective::Impl::Vector &Collective::Impl::vector_of(std::uint32_t round) {
 std::optional<std::int16_t> Collective::Impl::contribute(std::uint32_t round, std::uint32_t chunk,
                                                          std::span<std::uint64_t> lanes) {
     Vector &vector = vector_of(round);
+    if (vector.part == Part::nothing)
+        return {};
     if (chunk >= vector.lag && !vector.unknown.empty() && vector.unknown[chunk - vector.lag])
         return {};
     std::ranges::fill(lanes, 0);
@@ -143,8 +153,9 @@ void Collective::Impl::unpack_piece(Vector &vector, std::uint32_t number,
     }
 }
 
-void Collective::Impl::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
-    Vector &vector = vector_of(result.round);
+// Puts the result's exponent and sum into the vector.
+void Collective::Impl::unpack(Vector &vector, const RoundResult &result,
+                              std::span<const std::uint64_t> lanes) {
     if (vector.element == Element::f32 && result.chunk < vector.pieces)
         vector.exponents[result.chunk] = result.exponent;
     if (result.chunk >= vector.lag)
@@ -152,9 +163,16 @@ void Collective::Impl::take(const RoundResult &result, std::span<const std::uint
     if (result.chunk >= vector.lag && vector.combine == Combine::mean)
         for (float &element : piece<float>(vector, result.chunk - vector.lag))
             element /= static_cast<float>(result.count);
+}
+
+void Collective::Impl::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+    Vector &vector = vector_of(result.round);
+    unpack(vector, result, lanes);
     vector.report.least_count = std::min(vector.report.least_count, result.count);
     vector.report.partial += result.partial ? 1 : 0;
     vector.report.late += result.late ? 1 : 0;
+    if (result.late && result.chunk >= vector.lag)
+        vector.report.left_out += elements_of(vector, result.chunk - vector.lag);
     vector.left--;
 }
 

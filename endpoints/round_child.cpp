@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <olaf/rounds.h>
+
 namespace olaf {
 
 std::uint32_t RoundChild::add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns) {
@@ -11,13 +13,41 @@ std::uint32_t RoundChild::add(std::uint32_t chunks, std::uint32_t lag, std::int6
                         .lag = lag,
                         .next = 0,
                         .generated_ns = generated_ns});
-    return next_round_++;
+    next_round_++;
+    forget_newest();
+    return waiting_.back().round;
 }
 
 std::uint32_t RoundChild::add_farewell(std::int64_t generated_ns) {
     const std::uint32_t round = add(1, 0, generated_ns);
     waiting_.back().farewell = true;
     return round;
+}
+
+// They are kept as probes: if all begin anew before them, that is how this member goes over them.
+void RoundChild::skip(std::uint32_t chunks) {
+    const std::uint32_t round = next_round_++;
+    forget_newest();
+    for (std::uint32_t chunk = 0; chunk < chunks; chunk++) {
+        kept_.append({.round = round,
+                      .chunk = chunk,
+                      .chunks = chunks,
+                      .held = true,
+                      .delivered = true},
+                     0);
+        move_on();
+        drop_old();
+    }
+}
+
+// Rounds wrap.
+std::size_t RoundChild::behind() const {
+    return newest_round_ ? *newest_round_ + 1 - next_round_ : 0;
+}
+
+void RoundChild::forget_newest() {
+    if (newest_round_ && olaf_is_before(*newest_round_, next_round_))
+        newest_round_.reset();
 }
 
 bool RoundChild::is_idle() const {
@@ -62,6 +92,7 @@ void RoundChild::pack_next() {
         waiting_.pop_front();
 }
 
+// A probe's frame brings its own answer or nothing, so no result of others may count on it.
 RoundChild::Sending RoundChild::contribution(Position position, Time now, bool flush) {
     KeptChunk &kept = kept_[position];
     kept.sendings++;
@@ -83,7 +114,7 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
                                          .lanes = static_cast<std::uint16_t>(kept.lanes.size()),
                                          .format = options_.format,
                                          .has_checksum = options_.has_checksum,
-                                         .flush = flush}),
+                                         .flush = flush || kept.lanes.empty()}),
             .lanes = kept.lanes};
 }
 
@@ -99,11 +130,12 @@ RoundChild::Sending RoundChild::send_next(Time now) {
 
 // Results ride on what is sent, and each lets another chunk be sent. So the line goes on by itself
 // while the window moves; but some frames find nothing to carry, and once a window is often enough
-// to make up for them.
+// to make up for them. Where sums are without somebody, more results are owed than frames come:
+// then who waits for nothing but results always says so.
 bool RoundChild::must_flush() {
     if (may_send_next())
         return false;
-    if (has_next() && !has_room() && next_ - flushed_ < window())
+    if (!uneven_ && has_next() && !has_room() && next_ - flushed_ < window())
         return false;
     flushed_ = next_;
     return true;

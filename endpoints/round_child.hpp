@@ -37,6 +37,10 @@ class RoundVectors {
     virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
     /// Instead: the others went on without this member, and the node doesn't have the sum any more.
     virtual void miss(std::uint32_t round, std::uint32_t chunk) = 0;
+    /// A sum of a vector that wasn't added yet, which the others have without this member. May be
+    /// called twice for a chunk, and not for each. `lanes` as above.
+    virtual void overhear(const RoundResult & /*result*/,
+                          std::span<const std::uint64_t> /*lanes*/) {}
 };
 
 struct RoundChildOptions {
@@ -45,6 +49,7 @@ struct RoundChildOptions {
     std::uint16_t lanes = 0; ///< of every contribution, checksum lane included
     Format format = Format::i32x2;
     bool has_checksum = true;
+    std::uint32_t workers = 0; ///< whose contributions make a whole sum; 0: isn't known
     std::uint8_t pool = 16;   ///< at most 2^pool chunks under way
     bool hears_group = false; ///< results for all are this member's too
 };
@@ -77,6 +82,11 @@ class RoundChild {
     /// Queues the farewell (docs/rounds.md, "Leaving") as a vector of one chunk. Nothing may be
     /// added after it.
     std::uint32_t add_farewell(std::int64_t generated_ns);
+    /// Takes no part in the next vector, of `chunks` chunks, and doesn't get its sum: nothing is
+    /// sent. The others must have that sum without this member. Precondition: is_idle().
+    void skip(std::uint32_t chunks);
+    /// How many of the next vectors the others are known to have summed already.
+    [[nodiscard]] std::size_t behind() const;
     /// The round that the next add() returns.
     [[nodiscard]] std::uint32_t next_round() const { return next_round_; }
     /// Asks where to begin even if there is nothing to send yet.
@@ -124,6 +134,8 @@ class RoundChild {
     [[nodiscard]] const RoundChildStats &stats() const { return stats_; }
     /// p, as agreed.
     [[nodiscard]] std::uint8_t pool() const { return pool_; }
+    /// Of the results that it takes. Another one: all began anew.
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
 
   private:
     using Position = KeptChunks::Position;
@@ -166,6 +178,8 @@ class RoundChild {
     void fail_for_chunks(std::uint32_t mine, const RoundResult &result);
     [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
     void learn_from_twin(KeptChunk &kept);
+    void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes);
+    void forget_newest();
     void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
               Time now);
     void move_on();
@@ -196,10 +210,12 @@ class RoundChild {
 
     std::deque<Waiting> waiting_;
     std::uint32_t next_round_ = 0;
+    std::optional<std::uint32_t> newest_round_; // summed by others, and not before next_round_
     KeptChunks kept_;
     Position next_ = 0;    // to be sent next, in this generation
     Position oldest_ = 0;  // that isn't held
     Position flushed_ = 0; // what followed the last FLUSH
+    bool uneven_ = false;  // somebody wasn't in the last sum
     Position lacking_ = 0; // the oldest that wasn't delivered
     std::size_t most_kept_ = 2;
     std::vector<Position> last_in_slot_{kNowhere}; // of those sent in this generation

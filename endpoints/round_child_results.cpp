@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <olaf/rounds.h>
+
 namespace olaf {
 
 Decoded<void> RoundChild::take(std::span<const std::byte> message,
@@ -48,6 +50,7 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
         stats_.unasked++;
         if (position && result.generation == generation_)
             learn_from_twin(kept_[*position]);
+        overhear(result, lanes);
         return {};
     }
     if (kept_[*position].chunks != result.chunks) {
@@ -82,6 +85,19 @@ void RoundChild::learn_from_twin(KeptChunk &kept) {
     kept.taken = Time(0);
 }
 
+// A node gives each member all results, those of rounds too that it isn't at yet. Whoever believed a
+// wrong one would skip rounds in vain.
+void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+    if (failure_ || state_ != State::running || result.generation != generation_ ||
+        result.chunks == kFarewellChunks || olaf_is_before(result.round, next_round_) ||
+        (options_.has_checksum && !checksum_matches(lanes)))
+        return;
+    const bool is_known = newest_round_ && !olaf_is_before(*newest_round_, result.round);
+    if (result.chunk + 1 == result.chunks && !is_known)
+        newest_round_ = result.round;
+    vectors_->overhear(result, lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0)));
+}
+
 void RoundChild::hold(Position position, const RoundResult &result,
                       std::span<const std::uint64_t> lanes, Time now) {
     KeptChunk &kept = kept_[position];
@@ -93,6 +109,7 @@ void RoundChild::hold(Position position, const RoundResult &result,
         kept.taken = now - kept.sent;
     }
     last_progress_ = now;
+    uneven_ = result.partial || result.late || result.count < options_.workers;
     if (!kept.delivered) {
         kept.delivered = true;
         stats_.results++;
@@ -128,6 +145,7 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
     if (!position || kept_[*position].held)
         return {};
     kept_[*position].held = true;
+    uneven_ = true;
     if (!kept_[*position].delivered) {
         kept_[*position].delivered = true;
         stats_.missed++;

@@ -18,6 +18,7 @@ constexpr unsigned kTooOld = 3;
 
 void RoundChild::ask() {
     state_ = State::asking;
+    newest_round_.reset(); // all may begin at an older one
     joining_ = false;
     wait_.reset();
     const Place place = first_lacking();

@@ -17,6 +17,8 @@ void bind_collective_records(py::module_ &module) {
         .field("not_finite", &SumReport::not_finite,
                "Elements that are NaN because some worker's chunk had inf or NaN.")
         .field("clipped", &SumReport::clipped, "Own elements that didn't fit.")
+        .field("left_out", &SumReport::left_out,
+               "Elements whose sum is without this worker's part.")
         .done();
     Record<CollectiveStats>(module, "CollectiveStats", "Counters of a worker of a job.")
         .field("sent", &CollectiveStats::sent, "Contributions, first sendings.")

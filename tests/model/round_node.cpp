@@ -78,7 +78,7 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     }
     if (!frame_used && ride(out))
         counters_.riding++;
-    while (message.flush && ride(out))
+    while (!frame_used && message.flush && ride(out))
         counters_.copied++;
 }
 

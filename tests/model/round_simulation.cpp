@@ -48,6 +48,17 @@ RoundWorld impatient_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld skipping_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    world.tree = false;
+    world.restarts = 0;
+    world.threshold = world.workers - 1;
+    world.slow_worker = world.skips = true;
+    world.slow_pace = 300'000;
+    world.vectors = std::vector<std::uint32_t>(20 + seed % 20, 1 + seed % 5);
+    return world;
+}
+
 RoundWorld changing_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     world.tree = false;
@@ -77,7 +88,7 @@ RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), rando
               .whom = i});
     }
     if (world.slow_worker)
-        workers_.back()->pace = 10'000;
+        workers_.back()->pace = world.slow_pace;
     for (unsigned i = 0; i < world.restarts; i++)
         push({.at = between(0, kFaultsEnd / (1 + between(0, 100))),
               .what = Event::What::restart,
@@ -243,6 +254,13 @@ std::string RoundSimulation::run() {
     if (wrong_.empty() && !done())
         return unfinished();
     return wrong_;
+}
+
+unsigned RoundSimulation::skipped() const {
+    unsigned sum = 0;
+    for (const auto &worker : workers_)
+        sum += worker->skipped();
+    return sum;
 }
 
 RoundChildStats RoundSimulation::stats() const {

@@ -27,6 +27,8 @@ struct RoundWorld {
     std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
     unsigned restarts = 0;
     bool slow_worker = false;
+    std::uint64_t slow_pace = 10'000; ///< nanoseconds a message
+    bool skips = false; ///< who is behind takes no part in what the others have summed
     std::uint32_t threshold = 0;
     std::uint64_t deadline_ns = 0;
     BrokenRules broken = {};
@@ -44,6 +46,8 @@ RoundWorld random_world(std::uint64_t seed);
 RoundWorld changing_world(std::uint64_t seed);
 /// One whose root goes on without the last worker, or after a deadline.
 RoundWorld impatient_world(std::uint64_t seed);
+/// One whose root goes on without a worker that is so slow that it skips vectors.
+RoundWorld skipping_world(std::uint64_t seed);
 
 class RoundSimulation {
   public:
@@ -53,6 +57,8 @@ class RoundSimulation {
     std::string run();
     /// Of all workers.
     [[nodiscard]] RoundChildStats stats() const;
+    /// Vectors that workers took no part in.
+    [[nodiscard]] unsigned skipped() const;
     [[nodiscard]] std::uint64_t now() const { return now_; }
     [[nodiscard]] const RoundCounters &at_root() const { return nodes_[0].node->counters(); }
 

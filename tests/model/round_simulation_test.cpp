@@ -74,6 +74,31 @@ TEST(RoundSimulation, NobodyHangsWhereANodeIsRestartedWhileMembersComeAndGo) {
     run(changing_world, 3000);
 }
 
+TEST(RoundSimulation, WhoSkipsWhatTheOthersHaveHoldsNobodyUp) {
+    run(skipping_world, 300);
+    RoundSimulation simulation(skipping_world(1));
+    ASSERT_EQ(simulation.run(), "");
+    EXPECT_GT(simulation.skipped(), 0U);
+}
+
+// Where each sum is without somebody more results are owed than frames come. Vectors are shorter than
+// the window, so that workers wait for results though it has room.
+TEST(RoundSimulation, WhereSumsAreWithoutSomebodyNobodyWaitsUntilItAsksAgain) {
+    for (const std::uint32_t lag : {0U, 1U})
+        for (const std::uint32_t under_way : {1U, 2U, 4U}) {
+            RoundSimulation simulation({.workers = 4,
+                                        .pool = 6,
+                                        .vectors = std::vector<std::uint32_t>(200, 2),
+                                        .lag = lag,
+                                        .under_way = under_way,
+                                        .slow_worker = true,
+                                        .threshold = 2});
+            ASSERT_EQ(simulation.run(), "");
+            EXPECT_EQ(simulation.stats().repeated, 0U)
+                << "lag " << lag << ", " << under_way << " under way";
+        }
+}
+
 // Frames bring results for as long as frames come; clones are for the rest.
 TEST(RoundSimulation, MostResultsRide) {
     constexpr auto began = static_cast<std::uint64_t>(olaf::RoundTimeout::kFirst.count());

@@ -79,18 +79,22 @@ class RoundSimulation::Worker : public RoundVectors {
             }
             return;
         }
+        while (simulation_->world_.skips && left_.empty() && child->behind() > 1)
+            skip_vector();
         while (left_.size() < simulation_->world_.under_way) {
             // Elsewhere training goes on: who just stops can't help others when a node restarts.
             if (simulation_->world_.leaves && added_ >= vectors.size())
                 return bid_farewell();
             if (departs() && added_ >= vectors.size())
                 return;
-            const std::uint32_t chunks = added_ < vectors.size() ? vectors[added_] : 1;
+            const std::uint32_t chunks = chunks_of_next();
             added_++;
             left_[child->next_round()] = chunks;
             child->add(chunks, simulation_->world_.lag, simulation_->tai());
         }
     }
+    /// Vectors that it took no part in.
+    [[nodiscard]] unsigned skipped() const { return skipped_; }
     /// Whether this process has ended: nothing is sent and taken any more.
     [[nodiscard]] bool gone() const {
         const RoundWorld &world = simulation_->world_;
@@ -127,6 +131,16 @@ class RoundSimulation::Worker : public RoundVectors {
     std::uint64_t wakes_at = UINT64_MAX; ///< the next wake event
 
   private:
+    [[nodiscard]] std::uint32_t chunks_of_next() const {
+        const auto &vectors = simulation_->world_.vectors;
+        return added_ < vectors.size() ? vectors[added_] : 1;
+    }
+    void skip_vector() {
+        child->skip(chunks_of_next());
+        added_++;
+        summed_++;
+        skipped_++;
+    }
     [[nodiscard]] bool departs() const { return number_ < simulation_->world_.departing; }
     // Only with all sums: so whoever holds the farewell's result knows that all have all sums.
     void bid_farewell() {
@@ -167,6 +181,7 @@ class RoundSimulation::Worker : public RoundVectors {
     bool is_late_ = false;
     std::optional<std::uint32_t> first_, until_; // rounds: its first; the first without it
     std::size_t added_ = 0;
+    unsigned skipped_ = 0;
     std::uint32_t summed_ = 0;                    // rounds, from the first one on
     std::map<std::uint32_t, std::uint32_t> left_; // chunks without a sum, by round
     std::set<std::pair<std::uint32_t, std::uint32_t>> taken_, given_;

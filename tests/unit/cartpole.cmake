@@ -9,6 +9,7 @@ add_executable(
   cartpole_learning_test.cpp
   cartpole_policy_test.cpp
   cartpole_results_test.cpp
+  cartpole_rounds_test.cpp
   cartpole_rules_test.cpp
   cartpole_wire_test.cpp
 )

@@ -94,7 +94,9 @@ TEST_F(RoundChildTest, ProbesForWhatItHasNoPartOf) {
     child.add(3, 0, 0);
     run(2);
     EXPECT_EQ(contribution().value().lanes, 2);
-    EXPECT_EQ(contribution().value().lanes, 0);
+    const auto probe = contribution().value();
+    EXPECT_EQ(probe.lanes, 0);
+    EXPECT_TRUE(probe.flush) << "its frame carries nothing of others";
     EXPECT_EQ(contribution().value().lanes, 2);
     give_result(1, 3);
     EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{1});

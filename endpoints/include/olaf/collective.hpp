@@ -59,6 +59,7 @@ struct SumReport {
     std::uint32_t late = 0;        ///< chunks without this worker's part
     std::uint64_t not_finite = 0;  ///< elements that are NaN: some worker's chunk had inf or NaN
     std::uint64_t clipped = 0;     ///< own elements that didn't fit (only after partial sums)
+    std::size_t left_out = 0;      ///< elements whose sum is without this worker's part
 };
 
 struct CollectiveStats {
@@ -158,7 +159,22 @@ class Collective {
     /// Exact if the sums fit into 32 bits; always with format i64x1. Fails with i16x4.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
 
-    /// The same, and waits.
+    /// Takes the others' sum and adds nothing: for a worker that has nothing fit to be added, in a
+    /// job whose threshold the others reach without it. Otherwise all wait for ever. Like
+    /// allreduce_async() it is this worker's part in one vector, which it can't add to any more.
+    [[nodiscard]] Result<Operation> follow_async(std::span<float> vector);
+    /// From now on keeps the newest sum that the others have without this worker and that came whole, of
+    /// so many floats: a node gives all members all results. It takes memory for three such vectors.
+    void overhear(std::size_t elements);
+    /// Puts that sum into the vector and goes on behind its round: this worker takes no part in the
+    /// rounds before, nor in it, and gets no other sum of theirs. False: none is there that is newer
+    /// than what this worker has, or vectors are under way, or `vector` has another size. What has
+    /// arrived is seen by poll() and whatever waits.
+    [[nodiscard]] bool take_overheard(std::span<float> vector);
+    /// The round of the next vector; wraps.
+    [[nodiscard]] std::uint32_t next_round() const;
+
+    /// The same as allreduce_async(), and waits.
     [[nodiscard]] Result<SumReport> allreduce(std::span<float> vector, Combine combine) {
         auto operation = allreduce_async(vector, combine);
         if (!operation)
