@@ -4,7 +4,7 @@
  * order/ lets it have, where way/ says that it goes.
  *
  * Map olaf_arrivals: key 0, value struct olaf_arrival, one copy a CPU. Writer and reader: the
- * XDP program, for the frame it runs on. It is a map, not the stack, so that the verifier sees
+ * XDP program, or that at a job's parent's device (parent.bpf.c), for the frame it runs on. It is a map, not the stack, so that the verifier sees
  * one state after parsing and not one for each kind of header.
  */
 #ifndef OLAF_ARRIVAL_BPF_H

@@ -41,9 +41,17 @@ static __always_inline void olaf_turnaround_note(struct olaf_job *job, __u64 tak
 		usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns;
 }
 
+/* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
+typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
+
+static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
+{
+	return bpf_xdp_load_bytes(ctx, at, to, bytes);
+}
+
 /* The result's lanes and fields take the buffer's place. Under the slot's lock. */
-static __always_inline void olaf_down_take(struct xdp_md *ctx, const struct olaf_meeting *t,
-					   __u32 which)
+static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
+					   const struct olaf_meeting *t, __u32 which)
 {
 	__u32 at = t->a->update.header_bytes + sizeof(struct olaf_header);
 	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
@@ -51,7 +59,7 @@ static __always_inline void olaf_down_take(struct xdp_md *ctx, const struct olaf
 	struct olaf_round_buffer *buffer = olaf_met(t, which);
 	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
 
-	if (!lanes || bpf_xdp_load_bytes(ctx, at, lanes, 8 * count))
+	if (!lanes || load(ctx, at, lanes, 8 * count))
 		return;
 	if (buffer->state == OLAF_ROUND_UP && buffer->up_ns == buffer->first_up_ns &&
 	    t->a->now > buffer->up_ns)
@@ -108,7 +116,8 @@ static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
 }
 
 /* The parent's result. Under the slot's lock. */
-static __always_inline void olaf_down_meet(struct xdp_md *ctx, const struct olaf_meeting *t)
+static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load,
+					   const struct olaf_meeting *t)
 {
 	__u32 generation = *(volatile __u32 *)&t->job->generation, i;
 
@@ -118,13 +127,13 @@ static __always_inline void olaf_down_meet(struct xdp_md *ctx, const struct olaf
 		if (!olaf_round_is(&t->slot->buffer[i], t->m->round, t->m->chunk))
 			continue;
 		if (t->slot->buffer[i].state != OLAF_ROUND_DONE)
-			olaf_down_take(ctx, t, i);
+			olaf_down_take(ctx, load, t, i);
 		return;
 	}
 }
 
-/* The parent's RESULT at hand. Returns enum olaf_round_act. A global function: verified once. */
-__noinline int olaf_down(struct xdp_md *ctx)
+/* The parent's RESULT at hand. Returns enum olaf_round_act. */
+static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 {
 	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
 	int stale;
@@ -147,10 +156,16 @@ __noinline int olaf_down(struct xdp_md *ctx)
 		if (stale)
 			olaf_down_over(&t);
 		else
-			olaf_down_meet(ctx, &t);
+			olaf_down_meet(ctx, load, &t);
 	}
 	olaf_unlock(&t.slot->lock);
 	return OLAF_ROUND_RIDE;
+}
+
+/* The same in XDP. A global function: verified once. */
+__noinline int olaf_down(struct xdp_md *ctx)
+{
+	return olaf_down_by(ctx, olaf_frame_load_xdp);
 }
 
 #endif /* OLAF_ROUND_DOWN_BPF_H */

@@ -3,8 +3,8 @@
  * A job's message at hand: CONTRIBUTION, RESULT or CONTROL (docs/rounds.md).
  *
  * Map olaf_round_messages: key 0, value struct olaf_round_message, one copy a CPU. Writer and
- * reader: the XDP program, for the frame it runs on, whose place in the frame struct olaf_arrival
- * says.
+ * reader: the XDP program, or that at the parent's device (parent.bpf.c), for the frame it runs on,
+ * whose place in the frame struct olaf_arrival says.
  */
 #ifndef OLAF_ROUND_MESSAGE_BPF_H
 #define OLAF_ROUND_MESSAGE_BPF_H

@@ -4,10 +4,13 @@
  *
  * Its MAC address is the kernel's to know. Where the kernel doesn't, the frame goes up to TC
  * instead, which asks (copies.bpf.c); the message is sent again when a child repeats its own.
+ * So does each frame to a parent behind another device: XDP may send by another device only where
+ * both drivers take part in that, and TC always may.
  */
 #ifndef OLAF_ROUND_UP_BPF_H
 #define OLAF_ROUND_UP_BPF_H
 
+#include "bpf/rounds/parent_way.bpf.h"
 #include "bpf/rounds/result.bpf.h"
 #include "olaf/drain.h"
 
@@ -18,6 +21,14 @@ enum olaf_round_act {
 	OLAF_ROUND_TO_TC = 2, /* it is an order for TC */
 	OLAF_ROUND_LEAVE = 3, /* nothing: it is dropped */
 };
+
+/* The IP version of a job's parent; 0: there is none. */
+static __always_inline __u32 olaf_parent_family(__u32 job_index)
+{
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	return job ? job->setup.parent_family : 0;
+}
 
 /*
  * The frame becomes an order for TC. Returns enum olaf_round_act. A function by itself, because its
@@ -35,6 +46,8 @@ __noinline int olaf_order_write(struct xdp_md *ctx, __u32 job, __u32 work)
 
 	if (!a)
 		return OLAF_ROUND_LEAVE;
+	if (work == OLAF_ROUND_ONWARD && olaf_parent_family(job) == 6)
+		order.eth_proto_be = bpf_htons(ETH_P_IPV6);
 	order.partial = olaf_is_partial(a) ? a->update.header_bytes : 0;
 	if (bpf_xdp_store_bytes(ctx, OLAF_TOKEN_OFFSET, &order, sizeof(order)))
 		return OLAF_ROUND_LEAVE;
@@ -50,11 +63,6 @@ static __always_inline int olaf_parent_way(struct xdp_md *ctx, const struct olaf
 
 	fib.ifindex = olaf_cfg.ifindex;
 	fib.tot_len = 1; /* not 0: see olaf_fib_ask() */
-	olaf_address_copy(way->ends.saddr_be, setup->source_addr_be);
-	olaf_address_copy(way->ends.daddr_be, setup->parent_addr_be);
-	way->ends.source_be = olaf_cfg.port_be;
-	way->ends.dest_be = setup->parent_port_be;
-	way->family = setup->parent_family;
 	if (way->family == 4) {
 		fib.family = OLAF_AF_INET;
 		fib.ipv4_src = setup->source_addr_be[0];
@@ -77,16 +85,17 @@ static __always_inline int olaf_up_put(struct xdp_md *ctx, const struct olaf_arr
 				       struct olaf_entry *staged, const __u64 *lanes, __u32 count,
 				       __u64 lanes_sum)
 {
+	__u32 header_bytes, elsewhere = job->setup.parent_ifindex;
 	struct olaf_round_way way = {};
-	__u32 header_bytes;
 
-	if (!olaf_parent_way(ctx, job, &way))
+	olaf_parent_ends(job, &way);
+	if (!elsewhere && !olaf_parent_way(ctx, job, &way))
 		return olaf_order_write(ctx, job_index, OLAF_ROUND_ASK);
 	header_bytes = olaf_round_dress(staged, count, lanes_sum, &way);
-	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
+	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family) ||
+	    olaf_round_put(ctx, staged, header_bytes, lanes, count))
 		return OLAF_ROUND_LEAVE;
-	return olaf_round_put(ctx, staged, header_bytes, lanes, count) ? OLAF_ROUND_LEAVE :
-									OLAF_ROUND_SEND;
+	return elsewhere ? olaf_order_write(ctx, job_index, OLAF_ROUND_ONWARD) : OLAF_ROUND_SEND;
 }
 
 /*

@@ -33,6 +33,7 @@
 	X(syncs, , syncs, messages, "olaf_job_syncs_total", "SYNC messages of members") \
 	X(controls, , controls, messages, "olaf_job_controls_total", "JOIN, LEAVE and other orders of members") \
 	X(silent, , silent, members, "olaf_job_silent_members_total", "members that are none any more because nothing came from them") \
+	X(up_unfit, up, unfit, aggregates, "olaf_job_unfit_aggregates_total", "not sent: longer than the MTU of the device that the parent is behind") \
 	/* end */
 /* clang-format on */
 

@@ -42,6 +42,7 @@ struct olaf_ranks {
 /* struct olaf_job_setup::flags */
 #define OLAF_JOB_ANY 0x1 /* `threshold` contributions complete a chunk, of whomever */
 #define OLAF_JOB_PARENTS_GROUP 0x2 /* the parent's results come to parent_group_be, too */
+#define OLAF_JOB_OUR_CLSACT 0x4 /* the clsact of the parent's device came with a job's filter */
 
 /* What `olaf job set` says. It stays for the life of the job, but for the threshold. */
 struct olaf_job_setup {
@@ -62,8 +63,9 @@ struct olaf_job_setup {
 	__be32 source_addr_be[4]; /* this host's address towards the parent */
 	__u32 pool; /* p, P being 2^p */
 	__u64 deadline_ns; /* a chunk that is open for longer may be sealed; 0: never */
-	__u32 group_family; /* 4 or 6: results leave by multicast; 0: to each member */
-	__u32 group_hops; /* TTL or hop limit of those: 1 ... 255 */
+	__u16 group_family; /* 4 or 6: results leave by multicast; 0: to each member */
+	__u16 group_hops; /* TTL or hop limit of those: 1 ... 255 */
+	__u32 parent_ifindex; /* the parent is behind this device; 0: behind the queue's own */
 	__be32 group_addr_be[4]; /* IPv4 in [0] */
 	__be32 parent_group_be[4]; /* PARENTS_GROUP: of the parent's family */
 };
@@ -212,11 +214,11 @@ struct olaf_job_counters {
 };
 
 /*
- * A frame that XDP hands to TC, which can send more than one: its MAC addresses stay, and this lies
- * behind them.
+ * A frame that XDP hands to TC, which can send more than one, and by other devices: its MAC addresses
+ * stay, and this lies behind them. ONWARD: the IP header is lost by that; all else is as it will leave.
  */
 struct olaf_round_order {
-	__be16 eth_proto_be; /* IPv4's */
+	__be16 eth_proto_be; /* IPv4's; ONWARD: the parent's IP version */
 	__u64 secret; /* not a token's (OLAF_ROUND_SECRET) */
 	__u32 job; /* index */
 	__u32 work; /* enum olaf_round_work */
@@ -228,6 +230,8 @@ struct olaf_round_order {
 enum olaf_round_work {
 	OLAF_ROUND_COPY = 1, /* send what is in line, a clone for each member */
 	OLAF_ROUND_ASK = 2, /* ask for the parent's MAC address */
+	OLAF_ROUND_ONWARD = 3, /* the frame is the parent's, who is behind another device */
+	OLAF_ROUND_LAST = 4, /* from user space, as the queue goes: as COPY, but few at a time */
 };
 
 /* What user space asks of the program olaf_job_order. */

@@ -3,12 +3,15 @@
 
 #include <bpf/bpf.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <iterator>
 #include <memory>
 
 #include "loader/datapath/map_sizes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
+#include "parents.hpp"
 #include "tracepoints.hpp"
 
 namespace olaf {
@@ -24,6 +27,7 @@ std::uint32_t ifindex_of(On on, const PinPlace &place, const Record &record) {
         return record.drain_ifindex_b;
     case On::way_back:
         return record.return_ifindex;
+    case On::parents: // each job says for itself
     case On::host:
         break;
     }
@@ -114,6 +118,7 @@ std::vector<std::string> missing_programs(const Attachment &attachment) {
     for (const auto &program : programs)
         if (stands(program, attachment.record.config) && !is_there(program, attachment, filters))
             missing.emplace_back(program.name);
+    std::ranges::move(missing_at_parents(attachment.place), std::back_inserter(missing));
     return missing;
 }
 

@@ -18,6 +18,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
 #include "own_addresses.hpp"
+#include "parents.hpp"
 #include "plan.hpp"
 #include "proof.hpp"
 #include "replace_checks.hpp"
@@ -136,6 +137,7 @@ Result<void> swap_way(Replacement &to, Undo &undo) {
     const auto drain = to.record.drain(to.device.ifindex);
     const auto interval = to.running.config.drain_interval_ns;
     return in_order({[&] { return swap_filters(to.place, to.running, to.queue, undo); },
+                     [&] { return swap_at_parents(to.place, to.queue, undo); },
                      [&] {
                          undo.add([=] { (void)shape_drain(drain, interval); });
                          return shape_drain(drain, to.record.config.drain_interval_ns);

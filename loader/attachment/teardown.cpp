@@ -18,6 +18,7 @@
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
+#include "parents.hpp"
 #include "record.hpp"
 #include "steps.hpp"
 #include "turnround.hpp"
@@ -33,6 +34,7 @@ void keep_first(Result<void> &first, const Result<void> &result) {
 void remove_from_device(const PinPlace &place, const Record &record, Result<void> &first) {
     // First: on the queue's own device it is a filter in the same clsact.
     keep_first(first, remove_return(place, record));
+    keep_first(first, leave_parents(place));
     const auto device = find_device(place.ifindex);
     if (!device)
         return;

@@ -98,7 +98,9 @@ void print(const Detached &detached, bool json) {
     if (json)
         fmt::print("{}\n", nlohmann::ordered_json{{"device", detached.device},
                                                   {"detached", true},
-                                                  {"updates_dropped", detached.updates_dropped}}
+                                                  {"updates_dropped", detached.updates_dropped},
+                                                  {"results_dropped", detached.results_dropped},
+                                                  {"chunks_dropped", detached.chunks_dropped}}
                                .dump());
     else
         fmt::print("{}: detached\n", detached.device);

@@ -58,6 +58,8 @@ struct DetachOptions {
 struct Detached {
     std::string device;
     std::uint64_t updates_dropped = 0; ///< none without force
+    std::uint64_t results_dropped = 0; ///< of jobs: owed to members that can't be reached
+    std::uint64_t chunks_dropped = 0;  ///< of jobs: not complete
 };
 Result<Detached> detach(const DetachOptions &options);
 

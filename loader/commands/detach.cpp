@@ -7,6 +7,7 @@
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/emptying.hpp"
+#include "loader/attachment/last_results.hpp"
 #include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/host.hpp"
@@ -64,6 +65,24 @@ Result<std::uint64_t> empty_dead(const Attachment &attachment, const DetachOptio
     return dropped(attachment, drained.error());
 }
 
+/// Jobs' members get what they are owed. Nothing of that keeps the queue from going: they ask again until
+/// their own timeout.
+void end_jobs(const Attachment &attachment, Detached &detached) {
+    const auto left = send_last_results(attachment);
+    if (!left) {
+        note(fmt::format("{}: {}", attachment.device, left.error().message()));
+        return;
+    }
+    detached.results_dropped = left->results;
+    detached.chunks_dropped = left->chunks;
+    if (left->results != 0)
+        note(fmt::format("{}: {} results of jobs couldn't be sent to their members", attachment.device,
+                         left->results));
+    if (left->chunks != 0)
+        note(fmt::format("{}: {} chunks of jobs weren't complete; their members get no sum of them",
+                         attachment.device, left->chunks));
+}
+
 } // namespace
 
 Result<Detached> detach(const DetachOptions &options) {
@@ -81,7 +100,7 @@ Result<Detached> detach(const DetachOptions &options) {
     const auto stop = Signals::hold({SIGINT, SIGTERM});
     if (!stop)
         return std::unexpected(stop.error());
-    std::uint64_t updates_dropped = 0;
+    Detached detached{.device = attachment->device};
     if (auto done = empty_its_card(*attachment, options.force, *stop); !done)
         return std::unexpected(done.error());
     // Half an attachment has nothing that could wait in the kernel.
@@ -90,12 +109,13 @@ Result<Detached> detach(const DetachOptions &options) {
                                                : empty_dead(*attachment, options, *stop);
         if (!emptied)
             return std::unexpected(emptied.error());
-        updates_dropped = *emptied;
+        detached.updates_dropped = *emptied;
+        end_jobs(*attachment, detached);
     }
     if (auto done = in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }});
         !done)
         return std::unexpected(done.error());
-    return Detached{.device = attachment->device, .updates_dropped = updates_dropped};
+    return detached;
 }
 
 } // namespace olaf

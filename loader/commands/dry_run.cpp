@@ -46,6 +46,7 @@ std::string device_name(const Program &program, const AttachPlan &plan, const Pl
         return plan.drain_b;
     case On::way_back:
         return from.egress ? from.egress->name : "";
+    case On::parents:
     case On::host:
         break;
     }

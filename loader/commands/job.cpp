@@ -7,9 +7,11 @@
 #include <map>
 
 #include "commands.hpp"
+#include "job_parent.hpp"
 #include "loader/attachment/attachment.hpp"
-#include "loader/attachment/bridging.hpp"
 #include "loader/attachment/own_addresses.hpp"
+#include "loader/attachment/parents.hpp"
+#include "loader/attachment/steps.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/device.hpp"
@@ -102,48 +104,6 @@ Result<std::uint32_t> place_slots(const Jobs &jobs, const JobOptions &options) {
                             options.pool));
 }
 
-/// Whether the node can send to its parent: out of the queue's device, which is all that its
-/// programs do, and by the kernel's routes, which tell programs nothing where forwarding is off.
-Result<void> check_way_to_parent(const Route &route, std::uint32_t ifindex,
-                                 const JobOptions &options) {
-    const auto refuse = [&](std::string hint, std::string reason) {
-        return fail("send sums to", endpoint_text(*options.parent), 0, std::move(hint),
-                    std::move(reason));
-    };
-    if (route.local)
-        return refuse("name another host, or leave --parent out: then this node is the root",
-                      "the address is this host's own");
-    if (route.ifindex != ifindex) {
-        const auto other = find_device(route.ifindex);
-        return refuse(fmt::format("route it by {0}, or set the job on a queue of the device that "
-                                  "leads to both children and parent",
-                                  options.device),
-                      fmt::format("it is behind {}, and a node sends by its own device, {}",
-                                  other ? other->name : "another device", options.device));
-    }
-    const auto family = options.parent->address.family;
-    if (!routes_by(options.device, family))
-        return refuse(
-            routing_remedy(options.device, family),
-            fmt::format("forwarding is off on {}, so the kernel answers programs no route",
-                        options.device));
-    return {};
-}
-
-/// This host's address towards the parent.
-Result<void> find_parent(olaf_job_setup &setup, const Jobs &jobs, const JobOptions &options) {
-    if (!options.parent)
-        return {};
-    const auto route = route_to(options.parent->address);
-    if (!route)
-        return std::unexpected(route.error());
-    if (auto way = check_way_to_parent(*route, jobs.config().ifindex, options); !way)
-        return way;
-    std::ranges::copy(route->source.words_be, setup.source_addr_be);
-    wake_neighbour(*options.parent);
-    return {};
-}
-
 Result<std::uint32_t> free_index(const Jobs &jobs, const JobOptions &options) {
     for (std::uint32_t index = 0; index < OLAF_MAX_JOBS; index++)
         if (std::ranges::find(jobs.all, index, &JobReading::index) == jobs.all.end())
@@ -172,7 +132,7 @@ Result<olaf_job_order> plan_set(const Jobs &jobs, const JobOptions &options) {
     if (!first)
         return std::unexpected(first.error());
     setup->first_slot = *first;
-    if (auto found = find_parent(*setup, jobs, options); !found)
+    if (auto found = find_parent(*setup, jobs.attachment.place, options); !found)
         return std::unexpected(found.error());
     const auto index = free_index(jobs, options);
     if (!index)
@@ -190,7 +150,27 @@ Result<olaf_job_order> plan_set(const Jobs &jobs, const JobOptions &options) {
     return order;
 }
 
-/// All or nothing: a job some of whose members can't be bound isn't left behind.
+Result<void> bind_members(const Jobs &jobs, std::uint32_t index, const JobOptions &options) {
+    for (const auto &member : options.members) {
+        const auto bound = give_order(jobs.desk(), binding_of(index, member), "bind rank",
+                                      fmt::format("{} of job {}", member.worker, name_of(options)));
+        if (!bound)
+            return bound;
+        if (member.port != 0)
+            wake_neighbour({.address = member.address, .port = member.port});
+    }
+    return {};
+}
+
+/// What another device does for the job goes first: what comes in there then is nobody's.
+Result<void> remove(const Jobs &jobs, std::uint32_t index, const JobOptions &options) {
+    if (auto done = leave_parent(jobs.attachment.place, index); !done)
+        return done;
+    return jobs.order(OLAF_JOB_REMOVE, index, "remove job", options);
+}
+
+/// All or nothing: a job some of whose members can't be bound isn't left behind, nor one that wouldn't
+/// hear its parent.
 Result<void> set(const Jobs &jobs, const JobOptions &options) {
     const auto order = plan_set(jobs, options);
     if (!order)
@@ -199,17 +179,11 @@ Result<void> set(const Jobs &jobs, const JobOptions &options) {
         return done;
     if (auto done = give_order(jobs.desk(), *order, "set job", name_of(options)); !done)
         return done;
-    for (const auto &member : options.members) {
-        const auto bound = give_order(jobs.desk(), binding_of(order->index, member), "bind rank",
-                                      fmt::format("{} of job {}", member.worker, name_of(options)));
-        if (!bound) {
-            (void)jobs.order(OLAF_JOB_REMOVE, order->index, "remove job", options);
-            return bound;
-        }
-        if (member.port != 0)
-            wake_neighbour({.address = member.address, .port = member.port});
-    }
-    return {};
+    const auto done = in_order({[&] { return watch_parent(jobs.attachment.place, order->setup); },
+                                [&] { return bind_members(jobs, order->index, options); }});
+    if (!done)
+        (void)remove(jobs, order->index, options);
+    return done;
 }
 
 struct Order {
@@ -219,8 +193,6 @@ struct Order {
 
 Order order_of(Action action) {
     switch (action) {
-    case Action::remove:
-        return {OLAF_JOB_REMOVE, "remove job"};
     case Action::reset:
         return {OLAF_JOB_RESET, "reset job"};
     case Action::halt:
@@ -269,6 +241,8 @@ Result<void> change_job(const JobOptions &options) {
     if (options.action == Action::leave && *options.rank >= job->job.setup.children)
         return fail("take a member out of job", name_of(options), 0, "olaf job list shows them",
                     fmt::format("ranks are 0 ... {}", job->job.setup.children - 1));
+    if (options.action == Action::remove)
+        return remove(*jobs, job->index, options);
     const auto [action, what] = order_of(options.action);
     return jobs->order(action, job->index, what, options);
 }

@@ -32,6 +32,7 @@ enum class On {
     drain_near, ///< the end of the drain's veth pair that tokens are sent into
     drain_far,  ///< the end at which they arrive
     way_back,  ///< the device that ACKs from an upstream server come in by
+    parents,   ///< devices that jobs' parents are behind, other than the queue's
     host,      ///< no device's
 };
 
@@ -43,6 +44,7 @@ enum class When {
     generic,       ///< XDP is generic (--mode skb)
     measuring,     ///< no part of a queue: `olaf meter`, while it runs
     rounds,        ///< there are slots for the rounds of jobs (--round-slots)
+    job_asks,      ///< the same; on its hook only once a job is set that needs it (parents.hpp)
 };
 
 /// A line of the table. Names of pins are those in the queue's directory, "" where there is none.
@@ -73,6 +75,7 @@ inline constexpr Program programs[] = {
     {"olaf_lost_skb", "loss", "raw_tp/kfree_skb", Hook::tracepoint, On::host, When::always, "", "olaf_lost_skb"},
     {"olaf_beside_note", "beside", "raw_tp/netif_receive_skb", Hook::tracepoint, On::host, When::generic, "", "olaf_beside_note"},
     {"olaf_copies", "copies", "tc", Hook::tc_ingress, On::device, When::rounds, "olaf_copies", ""},
+    {"olaf_parent_in", "parent", "tc", Hook::tc_ingress, On::parents, When::job_asks, "olaf_parent_in", ""},
     {"olaf_job_order", "jobs", "xdp", Hook::command, On::host, When::rounds, "olaf_job_order", ""},
     {"olaf_rounds", "rounds", "xdp.frags", Hook::room, On::host, When::rounds, "olaf_rounds", ""},
     {"olaf_ingress", "ingress", "xdp.frags", Hook::xdp, On::device, When::driver_silent, "olaf_ingress", "olaf_xdp_link"},
@@ -100,7 +103,8 @@ constexpr bool on_hook(const Program &program) {
 
 /// Whether a queue of that configuration has anything to do for it.
 constexpr bool is_of_use(const Program &program, const olaf_config &config) {
-    return program.when != When::rounds || config.round_slots != 0;
+    const bool of_jobs = program.when == When::rounds || program.when == When::job_asks;
+    return !of_jobs || config.round_slots != 0;
 }
 
 /// Whether a queue of that configuration has a program of that name on that hook.
@@ -112,6 +116,7 @@ constexpr bool stands(const Program &program, const olaf_config &config) {
         return (config.flags & OLAF_CONFIG_SKB_MODE) != 0;
     case When::driver_tells: // the line of the other one speaks for both
     case When::measuring:
+    case When::job_asks:
         return false;
     case When::rounds:
         return is_of_use(program, config) && on_hook(program);

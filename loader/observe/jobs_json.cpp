@@ -28,6 +28,12 @@ Json fanout_json(const olaf_job_setup &setup) {
     return {{"group", group_text(setup)}, {"hops", setup.group_hops}};
 }
 
+/// Name of the device that the parent is behind; null: the queue's own, or it has gone.
+Json parent_device_json(const olaf_job_setup &setup) {
+    const auto name = parent_device_name(setup);
+    return name.empty() ? Json(nullptr) : Json(name);
+}
+
 /// This node's place below another one; null: it is the root.
 Json parent_json(const olaf_job_setup &setup) {
     if (setup.parent_family == 0)
@@ -35,6 +41,7 @@ Json parent_json(const olaf_job_setup &setup) {
     const auto group = parent_group_text(setup);
     return {{"address", parent_text(setup)},
             {"rank", setup.rank},
+            {"device", parent_device_json(setup)},
             {"group", group.empty() ? Json(nullptr) : Json(group)}};
 }
 

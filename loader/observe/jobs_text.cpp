@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "loader/host/device.hpp"
 #include "loader/text/human.hpp"
 #include "loader/text/job_counters.hpp"
 
@@ -41,6 +42,10 @@ std::string setup_text(const JobReading &job) {
                         job.job.generation);
     if (setup.parent_family != 0)
         text += fmt::format(", rank {} of {}", setup.rank, parent_text(setup));
+    if (setup.parent_ifindex != 0) {
+        const auto name = parent_device_name(setup);
+        text += name.empty() ? " behind a device that has gone" : " behind " + name;
+    }
     if (const auto group = parent_group_text(setup); !group.empty())
         text += ", whose results come to " + group;
     if (setup.group_family != 0)
@@ -85,6 +90,12 @@ std::string parent_text(const olaf_job_setup &setup) {
     IpAddress address{.family = setup.parent_family, .words_be = {}};
     std::ranges::copy(setup.parent_addr_be, address.words_be.begin());
     return endpoint_text({.address = address, .port = ntohs(setup.parent_port_be)});
+}
+
+std::string parent_device_name(const olaf_job_setup &setup) {
+    const auto device = setup.parent_ifindex != 0 ? find_device(setup.parent_ifindex)
+                                                  : Result<Device>(std::unexpected(Error{}));
+    return device ? device->name : "";
 }
 
 std::string group_text(const olaf_job_setup &setup) {

@@ -20,6 +20,9 @@ std::optional<std::uint64_t> silent_ns(const olaf_member &member, std::uint64_t 
 /// "192.0.2.9:6523".
 std::string parent_text(const olaf_job_setup &setup);
 
+/// Of the device that the parent is behind; "": the queue's own, or it has gone.
+std::string parent_device_name(const olaf_job_setup &setup);
+
 /// "239.1.2.3": where results for all go. The job must have that.
 std::string group_text(const olaf_job_setup &setup);
 /// The same of the parent's; "": they come to this node's own address.

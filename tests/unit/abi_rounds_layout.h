@@ -29,6 +29,7 @@
 	ABI_FIELD(olaf_job_setup, deadline_ns) \
 	ABI_FIELD(olaf_job_setup, group_family) \
 	ABI_FIELD(olaf_job_setup, group_hops) \
+	ABI_FIELD(olaf_job_setup, parent_ifindex) \
 	ABI_FIELD(olaf_job_setup, group_addr_be) \
 	ABI_FIELD(olaf_job_setup, parent_group_be) \
 	ABI_SIZE(olaf_line) \

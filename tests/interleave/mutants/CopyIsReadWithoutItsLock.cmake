@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A clone is written from a slot whose lock was given back.
-set(file bpf/copies.bpf.c)
+set(file bpf/rounds/clones.bpf.h)
 set(programs rounds copies)
 set(scenario ACopyMeetsABufferThatGivesWay)
 set(from [==[

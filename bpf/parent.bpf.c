@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * What comes from a job's parent that is behind another device than the queue's: TC ingress of that
+ * device.
+ *
+ *   RESULT    -> is owed to all children; clones of the frame carry results away
+ *   CONTROL   -> the answer to this node's SYNC; the frame tells the child that asked last
+ *
+ * What isn't a job's, or not sent to this node by UDP, passes untouched, and later filters still run.
+ * It is what rounds.bpf.c does for a parent behind the queue's own device. Here it is TC's, because the
+ * frame leaves by another device than it came in by, which XDP may do only where both drivers take part.
+ */
+#include <linux/pkt_cls.h>
+
+#include "bpf/rounds/clones.bpf.h"
+#include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/ids.bpf.h"
+#include "bpf/rounds/ride.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* What the frame at hand is. */
+enum olaf_from_parent {
+	OLAF_PARENT_NOT_OURS = 0,
+	OLAF_PARENT_REFUSED = 1, /* ours, and nothing comes of it */
+	OLAF_PARENT_TAKEN = 2,
+};
+
+/* Makes the headers lie in one piece, and reads the frame as far as its message's type. */
+static __always_inline int olaf_parent_look(struct __sk_buff *skb, struct olaf_arrival *a)
+{
+	__u32 least = OLAF_MIN_HEADERS + sizeof(struct olaf_header), bytes = skb->len;
+
+	if (bytes < least || skb->vlan_present)
+		return 0;
+	bytes = olaf_clamp(bytes, least, OLAF_MAX_HEADERS + sizeof(struct olaf_header));
+	if (bpf_skb_pull_data(skb, bytes))
+		return 0;
+	return olaf_parse_bytes(NULL, (void *)(long)skb->data, (void *)(long)skb->data_end, skb->len,
+				a) == OLAF_FRAME_ROUND;
+}
+
+/*
+ * Reads the message into *m, and its lengths into *a. Returns the job whose parent is behind this
+ * device; NULL: it is no such job's. *frame: OLAF_FRAME_ROUND, or malformed.
+ */
+static __always_inline struct olaf_job *olaf_parent_read(struct __sk_buff *skb,
+							 struct olaf_arrival *a,
+							 struct olaf_round_message *m, int *frame)
+{
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	__u32 offset = olaf_clamp(a->update.l4_offset, OLAF_MIN_HEADERS - sizeof(struct udphdr),
+				  OLAF_MAX_HEADERS - sizeof(struct udphdr));
+	struct olaf_header *header = olaf_at(data, offset) + sizeof(struct udphdr);
+	struct olaf_job *job;
+
+	if ((void *)(header + 1) > end)
+		return NULL;
+	m->type = header->type;
+	job = olaf_job_of(bpf_ntohl(header->cluster_be), &m->job);
+	if (!job || job->setup.parent_ifindex != skb->ifindex)
+		return NULL;
+	a->update.lanes = bpf_ntohs(header->lanes_be);
+	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
+	olaf_round_read(header, m);
+	*frame = olaf_check_lengths(NULL, data, end, skb->len, a, offset);
+	if (*frame == OLAF_FRAME_UPDATE)
+		*frame = olaf_round_check(m, a->update.lanes);
+	return job;
+}
+
+/* Where the frame comes from and goes to. Returns 0, or negative: it can't be read. */
+static __always_inline long olaf_parent_ends_read(struct __sk_buff *skb, const struct olaf_arrival *a,
+						  struct olaf_ends *ends)
+{
+	__u32 l3 = a->update.l3_offset & (OLAF_MAX_HEADERS - 1);
+	__be32 addresses_be[8] = {};
+	__be16 ports_be[2];
+	long error;
+
+	error = bpf_skb_load_bytes(skb, a->update.l4_offset & (OLAF_MAX_HEADERS - 1), ports_be,
+				   sizeof(ports_be));
+	ends->source_be = ports_be[0];
+	ends->dest_be = ports_be[1];
+	if (error)
+		return error;
+	if (a->update.family == 4) {
+		error = bpf_skb_load_bytes(skb, l3 + offsetof(struct iphdr, saddr), addresses_be, 8);
+		ends->saddr_be[0] = addresses_be[0];
+		ends->daddr_be[0] = addresses_be[1];
+		return error;
+	}
+	error = bpf_skb_load_bytes(skb, l3 + offsetof(struct ipv6hdr, saddr), addresses_be, 32);
+	olaf_address_copy(ends->saddr_be, addresses_be);
+	olaf_address_copy(ends->daddr_be, addresses_be + 4);
+	return error;
+}
+
+/* Is it to this node, as the job's parent sends it, and from the parent? */
+static __always_inline int olaf_parent_is_it(struct __sk_buff *skb, const struct olaf_arrival *a,
+					     const struct olaf_job *job)
+{
+	const struct olaf_job_setup *setup = &job->setup;
+	struct olaf_ends ends = {};
+
+	if (a->update.family != setup->parent_family || olaf_parent_ends_read(skb, a, &ends))
+		return OLAF_PARENT_NOT_OURS;
+	if (!olaf_address_same(ends.daddr_be, setup->source_addr_be) &&
+	    !((setup->flags & OLAF_JOB_PARENTS_GROUP) &&
+	      olaf_address_same(ends.daddr_be, setup->parent_group_be)))
+		return OLAF_PARENT_NOT_OURS;
+	return olaf_address_same(ends.saddr_be, setup->parent_addr_be) &&
+			       ends.source_be == setup->parent_port_be ?
+		       OLAF_PARENT_TAKEN :
+		       OLAF_PARENT_REFUSED;
+}
+
+/*
+ * Is the message's UDP checksum wrong? Asked as olaf_verify() asks it. A global function, because the
+ * verifier follows what comes behind such a loop once for each number of lanes.
+ */
+__noinline int olaf_parent_sum_is_wrong(struct __sk_buff *skb)
+{
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	__u32 header_bytes, bytes;
+	struct udphdr *udp;
+	__u16 pseudo;
+
+	if (!a || !staged || a->update.lanes > olaf_cfg.max_lanes)
+		return 1;
+	header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
+	bytes = olaf_clamp(header_bytes + a->message_bytes, ETH_HLEN, OLAF_MAX_FRAME);
+	if (bpf_skb_load_bytes(skb, 0, olaf_frame_of(staged, header_bytes), bytes))
+		return 1;
+	udp = (void *)&staged->message - sizeof(*udp);
+	pseudo = olaf_partial_checksum(staged, header_bytes, a->update.l3_offset, a->update.family);
+	/* 0: nobody summed it. The pseudo header's: a socket of this host left it to the device. */
+	if (!udp->check || udp->check == pseudo)
+		return 0;
+	return olaf_checksum_fold((__u64)pseudo + udp->source + udp->dest + udp->len + udp->check +
+				  olaf_sum_staged((const __u64 *)&staged->message, NULL,
+						  OLAF_HEADER_WORDS + a->update.lanes)) != 0;
+}
+
+/* Has the parent's message the job's shape, and is it whole? OLAF_FRAME_ROUND, or malformed. */
+static __always_inline int olaf_parent_verify(struct __sk_buff *skb, const struct olaf_arrival *a,
+					      const struct olaf_round_message *m,
+					      const struct olaf_job *job)
+{
+	if (!a->update.lanes)
+		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE) ?
+			       OLAF_FRAME_ROUND :
+			       olaf_malformed(OLAF_MALFORMED_JOB);
+	if (a->update.lanes != job->setup.lanes || a->update.flags != job->setup.shape)
+		return olaf_malformed(OLAF_MALFORMED_JOB);
+	if ((a->update.flags & OLAF_FLAG_CHECKSUM) && !(olaf_cfg.flags & OLAF_CONFIG_VERIFY))
+		return OLAF_FRAME_ROUND;
+	return olaf_parent_sum_is_wrong(skb) ? olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM) :
+					       OLAF_FRAME_ROUND;
+}
+
+/*
+ * Reads the frame at hand into this CPU's arrival and message. Returns enum olaf_from_parent. A global
+ * function: verified once.
+ */
+__noinline int olaf_parent_meet(struct __sk_buff *skb)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	int frame = OLAF_FRAME_ROUND, is_it;
+	struct olaf_job *job;
+
+	if (!a || !m || !olaf_parent_look(skb, a))
+		return OLAF_PARENT_NOT_OURS;
+	job = olaf_parent_read(skb, a, m, &frame);
+	/* CONTRIBUTION and questions: somebody else's, or on their way through this host. */
+	if (!job || m->type == OLAF_CONTRIBUTION ||
+	    (m->type == OLAF_CONTROL && !(m->flags & OLAF_FLAG_ANSWER)))
+		return OLAF_PARENT_NOT_OURS;
+	is_it = olaf_parent_is_it(skb, a, job);
+	if (is_it == OLAF_PARENT_NOT_OURS)
+		return OLAF_PARENT_NOT_OURS;
+	a->now = bpf_ktime_get_ns();
+	if (is_it == OLAF_PARENT_REFUSED) {
+		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
+		return OLAF_PARENT_REFUSED;
+	}
+	if (frame == OLAF_FRAME_ROUND)
+		frame = olaf_parent_verify(skb, a, m, job);
+	if (frame == OLAF_FRAME_ROUND)
+		return OLAF_PARENT_TAKEN;
+	olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
+	return OLAF_PARENT_REFUSED;
+}
+
+static __always_inline long olaf_frame_load_skb(void *ctx, __u32 at, void *to, __u32 bytes)
+{
+	return bpf_skb_load_bytes(ctx, at, to, bytes);
+}
+
+/* olaf_down() for TC. A global function: verified once. */
+__noinline int olaf_parent_down(struct __sk_buff *skb)
+{
+	return olaf_down_by(skb, olaf_frame_load_skb);
+}
+
+/*
+ * Header bytes of a frame whose checksum the device finishes; 0: it is no such frame. The kernel cuts no
+ * skb shorter than where that checksum belongs, which nothing else tells a TC program. So this takes the
+ * message away: it is read by now.
+ */
+static __always_inline __u32 olaf_parent_partial(struct __sk_buff *skb, const struct olaf_arrival *a)
+{
+	__u32 checksum_end = a->update.l4_offset + sizeof(struct udphdr);
+
+	return bpf_skb_change_tail(skb, checksum_end - 1, 0) ? checksum_end : 0;
+}
+
+/* One frame in, one frame out; more where more results wait than frames will come for. */
+static __always_inline void olaf_parent_carry(struct __sk_buff *skb, const struct olaf_arrival *a,
+					      const struct olaf_round_message *m, struct olaf_job *job)
+{
+	struct olaf_copying copying = { .skb = skb, .job = m->job };
+	__u32 most = olaf_line_is_long(job, m) ? OLAF_MOST_COPIES : 1;
+
+	if (!olaf_line_length(&job->line))
+		return;
+	copying.partial = olaf_parent_partial(skb, a);
+	bpf_loop(most, olaf_copy_next, &copying, 0);
+}
+
+/* The answer becomes the skb, for the child m->rank. Returns 0, or -1: it can't. */
+__noinline int olaf_parent_answer(struct __sk_buff *skb)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	__u32 header_bytes, partial, head;
+	struct olaf_round_way way = {};
+	struct olaf_job *job;
+
+	if (!m || !a || !staged)
+		return -1;
+	job = olaf_job_at(m->job);
+	if (!job || !olaf_child_way(m->job, m->rank, &way))
+		return -1;
+	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER,
+		      m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank);
+	header_bytes = olaf_round_dress(staged, 0, 0, &way);
+	partial = olaf_parent_partial(skb, a);
+	if (partial && partial != header_bytes)
+		return -1;
+	if (partial)
+		olaf_round_sum_partly(staged, header_bytes, way.family);
+	head = olaf_clamp(header_bytes + sizeof(struct olaf_header), ETH_HLEN,
+			  OLAF_MAX_HEADERS + sizeof(struct olaf_header));
+	if (bpf_skb_change_tail(skb, head, 0) ||
+	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(staged, header_bytes), head, 0))
+		return -1;
+	return 0;
+}
+
+/* The parent's answer to a SYNC. Returns TC_ACT_*. */
+static __always_inline int olaf_parent_told(struct __sk_buff *skb, const struct olaf_round_message *m)
+{
+	/* A node asks its parent nothing but SYNC: all else answers nothing. */
+	if (m->action != OLAF_CONTROL_SYNC || olaf_sync_told() != OLAF_SYNC_ANSWER ||
+	    olaf_parent_answer(skb))
+		return TC_ACT_SHOT;
+	return bpf_redirect(olaf_cfg.ifindex, 0);
+}
+
+SEC("tc")
+int olaf_parent_in(struct __sk_buff *skb)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_job *job;
+	int met;
+
+	if (!a || !m)
+		return TC_ACT_UNSPEC;
+	met = olaf_parent_meet(skb);
+	if (met == OLAF_PARENT_NOT_OURS)
+		return TC_ACT_UNSPEC;
+	job = olaf_job_at(m->job);
+	if (met == OLAF_PARENT_REFUSED || !job)
+		return TC_ACT_SHOT;
+	if (m->type == OLAF_CONTROL)
+		return olaf_parent_told(skb, m);
+	olaf_parent_down(skb);
+	olaf_parent_carry(skb, a, m, job);
+	return TC_ACT_SHOT;
+}

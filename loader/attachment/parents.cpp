@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "parents.hpp"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+
+#include "hooks.hpp"
+#include "loader/datapath/programs.hpp"
+#include "loader/host/device.hpp"
+#include "loader/host/tc.hpp"
+
+namespace olaf {
+namespace {
+
+/// A job's need of a device.
+struct Need {
+    std::uint32_t job_index, ifindex;
+    bool clsact_ours;
+};
+
+/// Of every job that is set; none if the queue has no jobs.
+std::vector<Need> needs_of(const PinPlace &place) {
+    std::vector<Need> needs;
+    const Fd jobs(get_pin(place.path("olaf_jobs"), BPF_F_RDONLY));
+    for (std::uint32_t index = 0; jobs && index < OLAF_MAX_JOBS; index++) {
+        olaf_job job{};
+        if (bpf_map_lookup_elem(jobs.get(), &index, &job) != 0)
+            break;
+        if (job.state != OLAF_JOB_NONE && job.setup.parent_ifindex != 0)
+            needs.push_back({index, job.setup.parent_ifindex,
+                             (job.setup.flags & OLAF_JOB_OUR_CLSACT) != 0});
+    }
+    return needs;
+}
+
+bool is_at_parents(const Program &program) {
+    return program.on == On::parents;
+}
+
+Result<void> remove_from(const PinPlace &place, std::uint32_t ifindex, bool clsact_ours) {
+    const auto device = find_device(ifindex);
+    if (!device)
+        return {}; // gone, and the filter with it
+    const Filters filters(place);
+    bool removed_one = false;
+    for (const auto &program : programs) {
+        if (!is_at_parents(program))
+            continue;
+        const auto removed = filters.remove(program, *device);
+        if (!removed)
+            return std::unexpected(removed.error());
+        removed_one |= *removed;
+    }
+    // Without a filter of ours, another device may have got the index meanwhile.
+    if (clsact_ours && removed_one)
+        return remove_empty_clsact(device->name, ifindex);
+    return {};
+}
+
+} // namespace
+
+Result<bool> clsact_would_be_ours(const PinPlace &place, std::uint32_t ifindex) {
+    const auto needs = needs_of(place);
+    const auto other = std::ranges::find(needs, ifindex, &Need::ifindex);
+    if (other != needs.end())
+        return other->clsact_ours;
+    const auto device = find_device(ifindex);
+    if (!device)
+        return std::unexpected(device.error());
+    const auto there = has_clsact(device->name, ifindex);
+    return there ? Result<bool>(!*there) : there;
+}
+
+Result<void> watch_parent(const PinPlace &place, const olaf_job_setup &setup) {
+    if (setup.parent_ifindex == 0)
+        return {};
+    const auto device = find_device(setup.parent_ifindex);
+    if (!device)
+        return std::unexpected(device.error());
+    if (auto done = ensure_clsact(device->name, device->ifindex); !done)
+        return done;
+    const Filters filters(place);
+    for (const auto &program : programs) {
+        if (!is_at_parents(program) || filters.find(program, *device) != 0)
+            continue;
+        const auto path = place.path(program.pin);
+        const Fd pinned(bpf_obj_get(path.c_str()));
+        if (!pinned)
+            return fail("open", path, errno);
+        const auto priority =
+            add_filter(device->name, device->ifindex, TcHook::ingress, pinned.get());
+        if (!priority)
+            return std::unexpected(priority.error());
+    }
+    return {};
+}
+
+Result<void> leave_parent(const PinPlace &place, std::uint32_t job_index) {
+    const auto needs = needs_of(place);
+    const auto own = std::ranges::find(needs, job_index, &Need::job_index);
+    if (own == needs.end() || std::ranges::count(needs, own->ifindex, &Need::ifindex) > 1)
+        return {};
+    return remove_from(place, own->ifindex, own->clsact_ours);
+}
+
+Result<void> leave_parents(const PinPlace &place) {
+    std::map<std::uint32_t, bool> devices;
+    for (const auto &need : needs_of(place))
+        devices[need.ifindex] |= need.clsact_ours;
+    Result<void> first;
+    for (const auto &[ifindex, clsact_ours] : devices)
+        if (auto done = remove_from(place, ifindex, clsact_ours); !done && first)
+            first = done;
+    return first;
+}
+
+Result<void> swap_at_parents(const PinPlace &place, const Datapath &queue, Undo &undo) {
+    const Filters filters(place);
+    for (const auto &need : needs_of(place)) {
+        const auto device = find_device(need.ifindex);
+        if (!device)
+            continue; // its parent is lost until the job is set anew
+        if (auto done = ensure_clsact(device->name, device->ifindex); !done)
+            return done;
+        for (const auto &program : programs)
+            if (is_at_parents(program))
+                if (auto done = filters.put(program, *device, queue, undo); !done)
+                    return done;
+    }
+    return {};
+}
+
+std::vector<std::string> missing_at_parents(const PinPlace &place) {
+    const auto needs = needs_of(place);
+    const Filters filters(place);
+    std::vector<std::string> missing;
+    for (const auto &program : programs)
+        if (is_at_parents(program) && std::ranges::any_of(needs, [&](const Need &need) {
+                const auto device = find_device(need.ifindex);
+                return !device || filters.find(program, *device) == 0;
+            }))
+            missing.emplace_back(program.name);
+    return missing;
+}
+
+} // namespace olaf
