@@ -151,13 +151,33 @@ void RoundChild::forget_answered() {
     }
 }
 
+// What is sent later is answered later. So where nothing later was answered, the node or another member
+// is late, and one repetition asks for all: that of the oldest. If something comes then, but not this
+// one, it was lost after all.
+bool RoundChild::is_lost(const Due &due) const {
+    return due.position == oldest_ || due.position < newest_ ||
+           (due.put_off > Time(0) && due.put_off < last_heard_);
+}
+
+// Off the top: what is overdue, but not lost as far as is known.
+void RoundChild::put_off(Time now) {
+    for (forget_answered(); !due_.empty() && due_.top().at <= now && !is_lost(due_.top());
+         forget_answered()) {
+        Due due = due_.top();
+        due_.pop();
+        due.at = now + timeout_.after(due.sendings);
+        due.put_off = now;
+        due_.push(due);
+    }
+}
+
 std::optional<RoundChild::Sending> RoundChild::send_again(Time now) {
-    forget_answered();
+    put_off(now);
     if (due_.empty() || due_.top().at > now)
         return {};
     const Position position = due_.top().position;
     due_.pop();
-    forget_answered();
+    put_off(now);
     const bool last = (due_.empty() || due_.top().at > now) && !may_send_next();
     return contribution(position, now, last);
 }

@@ -156,6 +156,7 @@ class RoundChild {
         Time at;
         Position position;
         unsigned sendings;
+        Time put_off = Time(0); // when it was last; 0: it wasn't
         bool operator>(const Due &other) const { return at > other.at; }
     };
 
@@ -169,6 +170,8 @@ class RoundChild {
     Sending send_next(Time now);
     std::optional<Sending> send_again(Time now);
     void forget_answered();
+    [[nodiscard]] bool is_lost(const Due &due) const;
+    void put_off(Time now);
     Sending contribution(Position position, Time now, bool flush);
     void drop_old();
 
@@ -215,6 +218,7 @@ class RoundChild {
     Position next_ = 0;    // to be sent next, in this generation
     Position oldest_ = 0;  // that isn't held
     Position flushed_ = 0; // what followed the last FLUSH
+    Position newest_ = 0;  // whose result came
     bool uneven_ = false;  // somebody wasn't in the last sum
     Position lacking_ = 0; // the oldest that wasn't delivered
     std::size_t most_kept_ = 2;

@@ -109,6 +109,7 @@ void RoundChild::hold(Position position, const RoundResult &result,
         kept.taken = now - kept.sent;
     }
     last_progress_ = now;
+    newest_ = std::max(newest_, position);
     uneven_ = result.partial || result.late || result.count < options_.workers;
     if (!kept.delivered) {
         kept.delivered = true;

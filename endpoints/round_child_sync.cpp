@@ -163,7 +163,7 @@ void RoundChild::begin_at(const JobSync &answer) {
     most_kept_ = std::max(most_kept_, 2 * window());
     last_in_slot_.assign(window(), kNowhere);
     due_ = {};
-    next_ = oldest_ = flushed_ = *begin;
+    next_ = oldest_ = flushed_ = newest_ = *begin;
     for (Position position = kept_.begin(); position < kept_.end(); position++) {
         kept_[position].held = position < *begin; // nobody needs what is before
         kept_[position].sendings = 0;

@@ -29,7 +29,7 @@ TEST(RoundsCartPole, WorkersLearnWithinTheBoundAndEndWhenTheServerSaysSo) {
     set_job(bed, workers, 131,
             {"--threshold", "2", "--parent", "10.0.0.1:7000", "--rank", "0", "--max-count",
              std::to_string(workers)});
-    Process server = start(bed, {"server", "--bind", "10.0.0.1:7000", "--target", "60"});
+    Process server = start(bed, {"server", "--bind", "10.0.0.1:7000", "--target", "40"});
     std::vector<Process> programs;
     for (unsigned rank = 0; rank < workers; rank++)
         programs.push_back(start(bed, {"worker", "--node", bed.target(4).address, "--rank",

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // When a worker sends again what nobody answered.
+#include <set>
+
 #include "round_child_test.hpp"
 
 namespace {
@@ -83,6 +85,52 @@ TEST_F(RoundChildTest, SendsNothingAgainWhileAnswersMayLieUnread) {
     EXPECT_FALSE(child.next(now, 1000, false));
     EXPECT_EQ(contribution().value().chunk, 0U);
     EXPECT_EQ(child.stats().repeated, 1U);
+}
+
+// Nothing came at all: the node is late, or somebody else. One question is enough then.
+TEST_F(RoundChildTest, AsksForTheOldestAloneWhereNothingLaterWasAnswered) {
+    child.add(4, 0, 0);
+    run(2);
+    for (int i = 0; i < 4; i++)
+        ASSERT_TRUE(contribution());
+    now = child.wakes_at();
+    EXPECT_EQ(contribution().value().chunk, 0U);
+    EXPECT_FALSE(contribution());
+    for (std::uint32_t chunk = 0; chunk < 4; chunk++)
+        give_result(chunk, 4);
+    EXPECT_TRUE(child.is_idle());
+    EXPECT_EQ(child.stats().repeated, 1U);
+}
+
+TEST_F(RoundChildTest, AsksForAllThatIsLostOnceSomethingComes) {
+    child.add(4, 0, 0);
+    run(2);
+    for (int i = 0; i < 4; i++)
+        ASSERT_TRUE(contribution());
+    now = child.wakes_at();
+    ASSERT_EQ(contribution().value().chunk, 0U);
+    ASSERT_FALSE(contribution());
+    now += 1ms;
+    give_result(0, 4);
+    EXPECT_FALSE(contribution()) << "the others may be on their way";
+    now = child.wakes_at();
+    std::set<std::uint32_t> again;
+    while (const auto repeated = contribution())
+        again.insert(repeated->chunk);
+    EXPECT_EQ(again, (std::set<std::uint32_t>{1, 2, 3})) << "each by itself would take too long";
+}
+
+TEST_F(RoundChildTest, AsksForWhatWasOvertaken) {
+    child.add(4, 0, 0);
+    run(2);
+    for (int i = 0; i < 4; i++)
+        ASSERT_TRUE(contribution());
+    give_result(3, 4);
+    now += 1s;
+    std::set<std::uint32_t> again;
+    while (const auto repeated = contribution())
+        again.insert(repeated->chunk);
+    EXPECT_EQ(again, (std::set<std::uint32_t>{0, 1, 2}));
 }
 
 } // namespace
