@@ -10,13 +10,12 @@
 #include <olaf/acks.h>
 #include <olaf/members.h>
 
+#include "away.hpp"
 #include "fold_cases.hpp"
 #include "frames.hpp"
-#include "network.hpp"
 #include "queue.hpp"
 
 #include <bench_ack.skel.h>
-#include <bench_drop.skel.h>
 
 namespace olaf::bench {
 
@@ -48,8 +47,6 @@ struct Ack {
     Skeleton<bench_ack> front;
     std::optional<Queue> queue{};
     std::optional<Object> back{};
-    Skeleton<bench_drop> drop{};
-    std::optional<Attached> sink{};
 };
 
 std::shared_ptr<Ack> in_front_of(const Frame &frame) {
@@ -120,15 +117,7 @@ FoldCase ack_case(const std::string &name, std::uint32_t workers) {
     const auto frame = ack_frame(workers == 0 ? 0 : OLAF_EVERY_WORKER);
     auto ack = in_front_of(frame);
     ack->queue = must(Queue::make({.clusters = 9, .capacity = 8, .link_busy = true}));
-    std::uint32_t ifindex = 0;
-    if (workers != 0) {
-        const auto network = must(Network::make());
-        ifindex = static_cast<std::uint32_t>(network.out.ifindex);
-        ack->drop = must(open<bench_drop>("drop"));
-        must(load(ack->drop, "drop"));
-        ack->sink.emplace(
-            must(Attached::make(network.sink, bpf_program__fd(ack->drop->progs.drop))));
-    }
+    const std::uint32_t ifindex = workers != 0 ? away().over_veth : 0;
     // Without copies, one worker vouches for the ACK.
     enrol(*ack->queue, frame, std::max(workers, 1u));
     ack->back = load_egress(*ack->queue, ifindex);

@@ -4,6 +4,7 @@
 #include <linux/if_ether.h>
 #include <linux/in.h>
 #include <linux/ip.h>
+#include <linux/pkt_cls.h>
 #include <linux/udp.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
@@ -17,6 +18,14 @@ int drop(struct xdp_md *ctx)
 {
 	(void)ctx;
 	return XDP_DROP;
+}
+
+/* On the way out: whoever sends is told that it was sent. */
+SEC("tc")
+int swallow(struct __sk_buff *skb)
+{
+	(void)skb;
+	return TC_ACT_STOLEN;
 }
 
 SEC("xdp")

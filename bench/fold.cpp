@@ -9,6 +9,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include "away.hpp"
 #include "fold_cases.hpp"
 #include "frame.h"
 #include "instructions.hpp"
@@ -56,10 +57,16 @@ const std::vector<FoldBenchmark> benchmarks{
     {"rounds_xagg_8",       kib, [] { return rounds_xagg_case("rounds_xagg_8", 8, 64); }},
     {"rounds_xagg_4_32768", kib, [] { return rounds_xagg_case("rounds_xagg_4_32768", 4, 32'768); }},
     {"rounds_xagg_4_65536", kib, [] { return rounds_xagg_case("rounds_xagg_4_65536", 4, 65'536); }},
-    {"rounds_4",            kib, [] { return rounds_case("rounds_4", 4, 64); }},
-    {"rounds_8",            kib, [] { return rounds_case("rounds_8", 8, 64); }},
-    {"rounds_4_32768",      kib, [] { return rounds_case("rounds_4_32768", 4, 32'768); }},
-    {"rounds_4_65536",      kib, [] { return rounds_case("rounds_4_65536", 4, 65'536); }},
+    {"rounds_4",            kib, [] { return rounds_case("rounds_4", {.children = 4, .slots = 64}); }},
+    {"rounds_8",            kib, [] { return rounds_case("rounds_8", {.children = 8, .slots = 64}); }},
+    {"rounds_4_32768",      kib, [] { return rounds_case("rounds_4_32768", {.children = 4, .slots = 32'768}); }},
+    {"rounds_4_65536",      kib, [] { return rounds_case("rounds_4_65536", {.children = 4, .slots = 65'536}); }},
+    {"rounds_multicast_4",  kib, [] { return rounds_case("rounds_multicast_4", {.children = 4, .slots = 64, .by_multicast = true}); }},
+    {"rounds_multicast_8",  kib, [] { return rounds_case("rounds_multicast_8", {.children = 8, .slots = 64, .by_multicast = true}); }},
+    {"rounds_clones_4",     kib, [] { return rounds_clones_case("rounds_clones_4", 4, away().nowhere); }},
+    {"rounds_clones_8",     kib, [] { return rounds_clones_case("rounds_clones_8", 8, away().nowhere); }},
+    {"rounds_clones_veth_4", kib, [] { return rounds_clones_case("rounds_clones_veth_4", 4, away().over_veth); }},
+    {"rounds_clones_veth_8", kib, [] { return rounds_clones_case("rounds_clones_veth_8", 8, away().over_veth); }},
     {"ack_nothing",     0,     [] { return ack_floor_case(); }},
     {"ack_stamp",       0,     [] { return ack_case("ack_stamp", 0); }},
     {"ack_copy_64",     0,     [] { return ack_case("ack_copy_64", 64); }, 5'000},

@@ -8,6 +8,7 @@
 
 #include <linux/bpf.h>
 
+#include "round_job.hpp"
 #include "support.hpp"
 
 namespace olaf::bench {
@@ -48,12 +49,15 @@ FoldCase xagg_case(const std::string &name, std::uint32_t aggregates);
 FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
                    bool varied, bool verify = false);
 
-/// Whole rounds of `children` over a vector of `chunks` chunks, each of which has its slot: each run
-/// is a contribution, one of them completes a chunk, and each carries a result away.
-FoldCase rounds_case(const std::string &name, std::uint32_t children, std::uint32_t chunks);
+/// Whole rounds of a job over a vector of as many chunks as it has slots: each run is a contribution,
+/// one of them completes a chunk, and each carries a result away; by multicast one of them for all.
+FoldCase rounds_case(const std::string &name, const RoundJob::Options &options);
 
 /// XAgg's Algorithm 1 on the same stream: a frame of each chunk carries the sum away.
 FoldCase rounds_xagg_case(const std::string &name, std::uint32_t children, std::uint32_t chunks);
+
+/// Algorithm 1 in TC on the same stream, which sends a clone of each sum to every child, by that device.
+FoldCase rounds_clones_case(const std::string &name, std::uint32_t children, std::uint32_t ifindex);
 
 /// The program that makes the stream, and nothing behind it but dropping.
 FoldCase rounds_floor_case(const std::string &name);

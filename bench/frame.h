@@ -105,9 +105,19 @@ struct bench_rounds {
 	__u8 pad[3];
 	__u32 children; /* at most 32 */
 	__u32 chunks;	/* of the vector, each of which has a slot of its own */
+	__u32 first_child, end_child; /* it contributes for these */
+	__u32 first_chunk, stride; /* to every stride-th chunk from there on */
+	__u32 window; /* chunks that it may be ahead of the other generator; 0: it waits for nobody */
+	__u32 number; /* of this generator: 0 or 1 */
 	__u32 pad2;
-	__u64 checksum; /* last lane of chunk 0 of one child */
+	__u64 checksum;	/* last lane of chunk 0 of one child */
 	__u8 head[BENCH_OLAF_PAYLOAD + 6]; /* what every contribution begins with, up to its lanes */
+};
+
+/* How far a generator has come: two cache lines, of which the neighbour CPU's prefetcher takes none. */
+struct bench_position {
+	__u64 chunks; /* that it has contributed to */
+	__u64 pad[15];
 };
 
 /* Two signed elements, one of them negative so that the borrow between them is exercised. */

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Whole rounds: what one contribution costs where every result reaches every child, and what one
-// costs XAgg's Algorithm 1, which sends each sum to one.
+// costs XAgg's Algorithm 1, which sends each sum to one, by itself or with TC's clones for the rest.
 #include <algorithm>
-#include <bit>
-#include <cstring>
 
-#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <olaf/own.h>
-#include <olaf/rounds.h>
+#include <linux/pkt_cls.h>
 
 #include "aggregates.hpp"
 #include "fold_cases.hpp"
-#include "loader/datapath/datapath.hpp"
+#include "round_job.hpp"
 #include "turns.hpp"
 
+#include <bench_clones.skel.h>
 #include <bench_drop.skel.h>
 #include <bench_xagg.skel.h>
 
@@ -23,7 +20,6 @@ namespace olaf::bench {
 
 namespace {
 
-constexpr std::uint32_t job_id = 7, generation = 100;
 /// Once through the vector and some more: twice through the longest would take too long.
 std::uint32_t checked_runs(std::uint32_t children, std::uint32_t chunks) {
     return std::max(160'000u, children * chunks + 28'928);
@@ -34,86 +30,60 @@ struct XAggRounds {
     Turns turns;
 };
 
-struct Rounds {
-    Datapath queue;
+struct ClonedRounds {
+    Skeleton<bench_clones> skeleton;
     Turns turns;
 };
 
-/// The job runs: its children have agreed on where to begin.
-void begin(const Datapath &queue, std::uint32_t children, std::uint32_t chunks) {
-    olaf_job job{};
-    job.setup.id = job_id;
-    job.setup.children = children;
-    job.setup.threshold = children;
-    job.setup.max_count = children;
-    job.setup.slots = chunks;
-    job.setup.pool = static_cast<std::uint32_t>(std::countr_zero(chunks));
-    job.setup.lanes = BENCH_LANES;
-    job.setup.shape = OLAF_FLAG_CHECKSUM;
-    job.state = OLAF_JOB_RUNNING;
-    job.generation = generation;
-    job.pool = job.setup.pool;
-    must(store(queue.map_fd("olaf_jobs"), 0, &job));
-    const std::uint32_t index = 0;
-    must(store(queue.map_fd("olaf_job_ids"), job_id, &index));
-}
-
-/// What the frames are addressed to is this host's.
-void own(const Datapath &queue) {
-    const auto address = Addresses{}.destination_ip;
-    olaf_own_address own{};
-    own.words_be[2] = htonl(0xffff);
-    std::memcpy(&own.words_be[3], address.data(), address.size());
-    const std::uint32_t unused = 0;
-    require(bpf_map_update_elem(queue.map_fd("olaf_own"), &own, &unused, BPF_ANY) == 0,
-            "an address of this host is written");
-}
-
-olaf_job_counters counters(const Datapath &queue) {
-    std::vector<olaf_job_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
-    const std::uint32_t zero = 0;
-    bpf_map_lookup_elem(queue.map_fd("olaf_job_counters"), &zero, copies.data());
-    olaf_job_counters sum{};
-    for (const auto &copy : copies) {
-        sum.added += copy.added;
-        sum.completed += copy.completed;
-        sum.riding += copy.riding;
-    }
-    return sum;
-}
+struct Rounds {
+    RoundJob job;
+    Turns turns;
+};
 
 /// Every contribution is in, every chunk is complete, and a child is owed one result at most: the
 /// frames that carry results are those that bring contributions.
 void account(const Rounds &rounds, const std::string &name, std::uint32_t children) {
     const auto made = rounds.turns.contributions();
-    const auto now = counters(rounds.queue);
+    const auto now = rounds.job.counters();
     require(now.added == made, name + ": every contribution is added");
     require(now.completed == made / children, name + ": every chunk is complete");
-    require(now.riding + children >= made, name + ": every result rides");
+    require(now.riding + children * now.multicast + children >= made,
+            name + ": every result leaves");
+}
+
+/// Runs the stream while its results are compared.
+void check_sums(const Turns &turns, int program, const Frame &first, std::uint32_t runs) {
+    turns.check(true);
+    must(test_run(program, first, runs));
+    turns.check(false);
+}
+
+/// What a case of XAgg's folding ends with: its sums are right, one for each chunk.
+void check_xagg(const Turns &turns, const std::string &name, int program, const Frame &first,
+                std::uint32_t children, std::uint32_t runs) {
+    check_sums(turns, program, first, runs);
+    require(turns.wrong() == 0, name + ": every result is the sum");
+    // The last one is still in the frame.
+    require(turns.results(0) + 1 == runs / children, name + ": every chunk has its result");
 }
 
 } // namespace
 
-FoldCase rounds_case(const std::string &name, std::uint32_t children, std::uint32_t chunks) {
-    const auto config = must(make_config({.max_clusters = 8,
-                                          .max_lanes = BENCH_LANES,
-                                          .round_slots = chunks}));
-    auto queue = must(Datapath::load(config));
-    own(queue);
-    begin(queue, children, chunks);
-    const Frame first = contribution_frame(job_id, generation, chunks);
-    auto turns = must(Turns::make(queue.program_fd("olaf_ingress"),
-                                  {.children = children, .chunks = chunks, .first = first}, true));
-    auto rounds = std::make_shared<Rounds>(Rounds{std::move(queue), std::move(turns)});
+FoldCase rounds_case(const std::string &name, const RoundJob::Options &options) {
+    auto job = must(RoundJob::make(options));
+    const auto children = options.children;
+    const Frame first = job.first_contribution();
+    auto turns = must(Turns::make(
+        job.program(),
+        {.children = children, .chunks = options.slots, .first = first, .frags = true}));
+    auto rounds = std::make_shared<Rounds>(Rounds{std::move(job), std::move(turns)});
     FoldCase fold{.program = rounds->turns.program(),
                   .frame = first,
                   .verdict = XDP_TX,
                   .owner = rounds};
     fold.check = [=, made = rounds.get(), program = fold.program] {
-        const auto runs = checked_runs(children, chunks);
-        made->turns.check(true);
-        must(test_run(program, first, runs));
-        made->turns.check(false);
+        const auto runs = checked_runs(children, options.slots);
+        check_sums(made->turns, program, first, runs);
         require(made->turns.wrong() == 0, name + ": every result is the sum");
         for (std::uint32_t child = 0; child < children; child++)
             require(made->turns.results(child) + 2 >= runs / children,
@@ -127,28 +97,52 @@ FoldCase rounds_case(const std::string &name, std::uint32_t children, std::uint3
 FoldCase rounds_xagg_case(const std::string &name, std::uint32_t children, std::uint32_t chunks) {
     auto skeleton = must(open<bench_xagg>("xagg"));
     skeleton->rodata->config.children = children;
-    require(bpf_map__set_max_entries(skeleton->maps.agg_array, chunks) == 0,
-            name + ": there is an aggregate for each chunk");
     size_aggregates(*skeleton, chunks, BENCH_XAGG_ELEMENTS);
     must(load(skeleton, "xagg"));
     const Frame first = xagg_frame(0, 1);
     auto turns = must(Turns::make(
         bpf_program__fd(skeleton->progs.xagg),
-        {.xagg = true, .children = children, .chunks = chunks, .first = first}, false));
+        {.xagg = true, .children = children, .chunks = chunks, .first = first}));
     auto rounds = std::make_shared<XAggRounds>(XAggRounds{std::move(skeleton), std::move(turns)});
     FoldCase fold{.program = rounds->turns.program(),
                   .frame = first,
                   .verdict = XDP_TX,
                   .owner = rounds};
     fold.check = [=, made = rounds.get(), program = fold.program] {
-        const auto runs = checked_runs(children, chunks);
-        made->turns.check(true);
-        must(test_run(program, first, runs));
-        made->turns.check(false);
-        require(made->turns.wrong() == 0, name + ": every result is the sum");
-        // The last one is still in the frame.
-        require(made->turns.results(0) + 1 == runs / children,
-                name + ": every chunk has its result");
+        check_xagg(made->turns, name, program, first, children, checked_runs(children, chunks));
+    };
+    return fold;
+}
+
+FoldCase rounds_clones_case(const std::string &name, std::uint32_t children,
+                            std::uint32_t ifindex) {
+    constexpr std::uint32_t chunks = 64;
+    auto skeleton = must(open<bench_clones>("clones"));
+    skeleton->rodata->config.children = children;
+    skeleton->rodata->config.ifindex = ifindex;
+    size_aggregates(skeleton->maps.agg_array, chunks, BENCH_XAGG_ELEMENTS);
+    must(load(skeleton, "clones"));
+    const Frame first = xagg_frame(0, 1);
+    auto turns = must(Turns::make(bpf_program__fd(skeleton->progs.clones),
+                                  {.xagg = true,
+                                   .children = children,
+                                   .chunks = chunks,
+                                   .first = first,
+                                   .hook = Turns::Hook::tc}));
+    auto rounds =
+        std::make_shared<ClonedRounds>(ClonedRounds{std::move(skeleton), std::move(turns)});
+    FoldCase fold{.program = rounds->turns.program(),
+                  .frame = first,
+                  .verdict = TC_ACT_SHOT,
+                  .owner = rounds};
+    fold.recheck = [=, made = rounds.get()] {
+        require(made->skeleton->bss->refused == 0, name + ": every clone leaves");
+        require(made->skeleton->bss->cloned == made->turns.contributions(),
+                name + ": every child has a clone of every result");
+    };
+    fold.check = [=, made = rounds.get(), program = fold.program, recheck = fold.recheck] {
+        check_xagg(made->turns, name, program, first, children, checked_runs(children, chunks));
+        recheck();
     };
     return fold;
 }
@@ -156,9 +150,9 @@ FoldCase rounds_xagg_case(const std::string &name, std::uint32_t children, std::
 FoldCase rounds_floor_case(const std::string &name) {
     auto skeleton = must(open<bench_drop>("drop"));
     must(load(skeleton, "drop"));
-    const Frame first = contribution_frame(job_id, generation, 64);
+    const Frame first = contribution_frame(0, 0, 64);
     auto turns = std::make_shared<Turns>(
-        must(Turns::make(bpf_program__fd(skeleton->progs.parse_drop), {.first = first}, false)));
+        must(Turns::make(bpf_program__fd(skeleton->progs.parse_drop), {.first = first})));
     FoldCase fold{.program = turns->program(), .frame = first};
     const std::shared_ptr<bench_drop> drop(skeleton.release(), Destroy<bench_drop>());
     fold.owner = std::make_shared<std::pair<decltype(turns), decltype(drop)>>(turns, drop);

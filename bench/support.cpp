@@ -38,16 +38,30 @@ Result<TestRun> test_run(int program, std::span<const std::uint8_t> frame, std::
     return TestRun{.verdict = opts.retval, .nanoseconds = opts.duration};
 }
 
-Result<void> run_live(int program, std::span<const std::uint8_t> frame, std::uint32_t batch) {
+namespace {
+
+/// As often as the kernel can count, or until a signal comes.
+Result<void> run_long(int program, std::span<const std::uint8_t> frame, std::uint32_t flags,
+                      std::uint32_t batch, const char *what) {
     LIBBPF_OPTS(bpf_test_run_opts, opts);
     opts.data_in = frame.data();
     opts.data_size_in = static_cast<std::uint32_t>(frame.size());
     opts.repeat = std::numeric_limits<int>::max();
-    opts.flags = BPF_F_TEST_XDP_LIVE_FRAMES;
+    opts.flags = flags;
     opts.batch_size = batch;
     if (const int error = bpf_prog_test_run_opts(program, &opts); error != 0 && error != -EINTR)
-        return fail("send live frames", "", -error);
+        return fail(what, "", -error);
     return {};
+}
+
+} // namespace
+
+Result<void> run_on(int program, std::span<const std::uint8_t> frame) {
+    return run_long(program, frame, 0, 0, "run BPF program");
+}
+
+Result<void> run_live(int program, std::span<const std::uint8_t> frame, std::uint32_t batch) {
+    return run_long(program, frame, BPF_F_TEST_XDP_LIVE_FRAMES, batch, "send live frames");
 }
 
 Result<void> store(int map, std::uint32_t key, const void *value) {

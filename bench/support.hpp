@@ -62,6 +62,9 @@ struct TestRun {
 /// Runs an XDP program `repeat` times on one frame; the kernel hands it the same bytes each time.
 Result<TestRun> test_run(int program, std::span<const std::uint8_t> frame, std::uint32_t repeat);
 
+/// Runs an XDP program on one frame again and again, until a signal comes.
+Result<void> run_on(int program, std::span<const std::uint8_t> frame);
+
 /// Sends live frames through `program`, so many a batch, until a signal comes. 64 is NAPI's size,
 /// which is what a driver would deliver.
 Result<void> run_live(int program, std::span<const std::uint8_t> frame, std::uint32_t batch = 64);

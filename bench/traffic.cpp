@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "traffic.hpp"
 
-#include <atomic>
-#include <chrono>
-#include <csignal>
 #include <cstring>
-#include <thread>
 
 #include <bpf/bpf.h>
 
@@ -16,18 +12,6 @@ namespace {
 constexpr std::uint32_t full_batch = 64, paced_batch = 8;
 constexpr std::uint64_t few_ns = 2500; // between two
 } // namespace
-
-struct Generator::Sender {
-    std::thread thread;
-    std::atomic<bool> done = false;
-};
-
-Generator::Generator(Skeleton<bench_generator> skeleton, Frame frame, std::uint32_t batch)
-    : skeleton_(std::move(skeleton)), frame_(std::move(frame)), batch_(batch) {}
-Generator::Generator(Generator &&) noexcept = default;
-Generator::~Generator() {
-    stop();
-}
 
 Result<Generator> Generator::make(const Network &network, const bench_config &config) {
     auto skeleton = open<bench_generator>("generator");
@@ -50,28 +34,10 @@ Result<Generator> Generator::make(const Network &network, const bench_config &co
 }
 
 void Generator::start(int cpu) {
-    // Only there to interrupt the system call that sends.
-    struct sigaction action {};
-    action.sa_handler = [](int) {};
-    sigaction(SIGUSR1, &action, nullptr);
-    sender_ = std::make_unique<Sender>();
-    sender_->thread = std::thread([this, cpu, &done = sender_->done] {
-        must(own_cpu(cpu));
-        must(run_live(bpf_program__fd(skeleton_->progs.generate), frame_, batch_));
-        done = true;
+    const int program = bpf_program__fd(skeleton_->progs.generate);
+    sending_.start(cpu, [program, frame = frame_, batch = batch_] {
+        return run_live(program, frame, batch);
     });
-}
-
-void Generator::stop() {
-    if (!sender_)
-        return;
-    // Again and again: the first may come before the system call has begun.
-    while (!sender_->done) {
-        pthread_kill(sender_->thread.native_handle(), SIGUSR1);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    sender_->thread.join();
-    sender_.reset();
 }
 
 Result<Sink> Sink::make(const Network &network, const bench_config &config) {

@@ -4,6 +4,7 @@
 
 #include "frames.hpp" // first: the skeletons use its structs
 #include "network.hpp"
+#include "repeating.hpp"
 
 #include <bench_generator.skel.h>
 #include <bench_sink.skel.h>
@@ -17,27 +18,23 @@ struct Arrived {
 };
 
 class Generator {
-    struct Sender; // the thread that sends
-
   public:
     static Result<Generator> make(const Network &network, const bench_config &config);
-    Generator(Generator &&) noexcept;
-    ~Generator();
 
-    /// Sends on `cpu`, as fast as the CPU can, until stop(). One long run, not many short ones:
-    /// the kernel waits for an RCU grace period before and after each.
+    /// Sends on `cpu`, as fast as the CPU can, until stop().
     void start(int cpu);
-    void stop();
+    void stop() { sending_.stop(); }
 
     [[nodiscard]] std::uint64_t sent() const { return skeleton_->bss->generated; }
 
   private:
-    Generator(Skeleton<bench_generator> skeleton, Frame frame, std::uint32_t batch);
+    Generator(Skeleton<bench_generator> skeleton, Frame frame, std::uint32_t batch)
+        : skeleton_(std::move(skeleton)), frame_(std::move(frame)), batch_(batch) {}
 
     Skeleton<bench_generator> skeleton_;
     Frame frame_;
     std::uint32_t batch_;
-    std::unique_ptr<Sender> sender_;
+    Repeating sending_; ///< last: it stops before what it sends goes
 };
 
 class Sink {

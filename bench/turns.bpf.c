@@ -6,11 +6,15 @@
  * Children take turns at a chunk, then the next chunk is theirs, then the next round. XAgg and a
  * job get the same stream, one after the other; this program's own cost is a row of its own.
  *
+ * Two of them on two CPUs may share out a job's children or its chunks. Where it is children, neither
+ * goes further ahead of the other than a child's window lets it: it makes no contribution meanwhile.
+ *
  * While `checking`, each contribution gets its lanes, and each result that a run left in the frame
  * is compared with the sum and counted for the child that it is for. Otherwise a contribution
  * brings the lanes that the frame has: additions take as long, whatever they add.
  */
 #include <linux/bpf.h>
+#include <linux/pkt_cls.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
@@ -26,9 +30,30 @@ struct {
 	__type(value, __u32);
 } target SEC(".maps");
 
+/* The same for a program of TC. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u32);
+} tc_target SEC(".maps");
+
+/* Key: number of a generator, its only writer. Both have this map. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, __u32);
+	__type(value, struct bench_position);
+} positions SEC(".maps");
+
+/* How often a generator says how far it is: seldom, since the other's CPU loses that line each time. */
+#define TOLD_EVERY 8
+
 /* One writer: the run's CPU, or user space between runs. */
 __u32 checking;
 __u32 next_child, next_chunk, next_round; /* of the next contribution */
+__u64 passed; /* chunks that it has contributed to */
+__u64 limit; /* of `passed`: until then it needn't look where the other is */
 __u64 contributions; /* all that were made */
 __u64 wrong; /* results that aren't the sum */
 __u64 results[BENCH_MAX_CHILDREN]; /* for each child; XAgg: all in the first */
@@ -75,11 +100,17 @@ static __always_inline void judge(const struct olaf_header *header, const __u64 
 	}
 	if (header->type != OLAF_RESULT)
 		return;
-	if (rank >= BENCH_MAX_CHILDREN || bpf_ntohl(header->count_be) != rounds.children) {
+	if ((rank >= BENCH_MAX_CHILDREN && rank != OLAF_EVERY_WORKER) ||
+	    bpf_ntohl(header->count_be) != rounds.children) {
 		wrong++;
 		return;
 	}
 	compare(lanes, bpf_ntohl(header->chunk_be));
+	if (rank == OLAF_EVERY_WORKER) {
+		for (rank = 0; rank < BENCH_MAX_CHILDREN && rank < rounds.children; rank++)
+			results[rank]++;
+		return;
+	}
 	/* Linux 6.1 forgets the bound of what was swapped, and clang would leave out a mask. */
 	asm volatile("" : "+r"(rank));
 	results[rank & (BENCH_MAX_CHILDREN - 1)]++;
@@ -114,28 +145,56 @@ static __always_inline void put_head(void *data, __u32 bytes)
 	*(__u16 *)(data + i) = *(const volatile __u16 *)&rounds.head[i];
 }
 
+/* Is the other generator too far behind? */
+static __always_inline int waits(void)
+{
+	__u32 other = !rounds.number;
+	struct bench_position *there;
+
+	if (!rounds.window || passed < limit)
+		return 0;
+	there = bpf_map_lookup_elem(&positions, &other);
+	if (there)
+		limit = *(volatile __u64 *)&there->chunks + rounds.window;
+	return passed >= limit;
+}
+
+static __always_inline void tell(void)
+{
+	__u32 number = rounds.number;
+	struct bench_position *here;
+
+	if (!rounds.window || passed % TOLD_EVERY)
+		return;
+	here = bpf_map_lookup_elem(&positions, &number);
+	if (here)
+		*(volatile __u64 *)&here->chunks = passed;
+}
+
 static __always_inline void next(void)
 {
 	contributions++;
-	if (++next_child < rounds.children)
+	if (++next_child < rounds.end_child)
 		return;
-	next_child = 0;
-	if (++next_chunk < rounds.chunks)
+	next_child = rounds.first_child;
+	passed++;
+	tell();
+	next_chunk += rounds.stride;
+	if (next_chunk < rounds.chunks)
 		return;
-	next_chunk = 0;
+	next_chunk = rounds.first_chunk;
 	next_round++;
 }
 
-SEC("xdp")
-int turns(struct xdp_md *ctx)
+/* The frame becomes the next contribution. Returns whether it did. */
+static __always_inline int turn(void *data, void *data_end)
 {
-	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
 	__u32 head_bytes = rounds.xagg ? BENCH_XAGG_PAYLOAD : BENCH_OLAF_PAYLOAD;
 	__u64 *lanes = data + head_bytes;
 	__u32 i;
 
-	if ((void *)(lanes + BENCH_LANES) > data_end)
-		return XDP_ABORTED;
+	if ((void *)(lanes + BENCH_LANES) > data_end || waits())
+		return 0;
 	if (checking)
 		judge(data + BENCH_L4_END, lanes);
 	if (rounds.xagg)
@@ -147,8 +206,23 @@ int turns(struct xdp_md *ctx)
 		for (i = 0; i < BENCH_LANES; i++)
 			lanes[i] = lane_of(i, next_chunk);
 	next();
-	bpf_tail_call(ctx, &target, 0);
+	return 1;
+}
+
+SEC("xdp")
+int turns(struct xdp_md *ctx)
+{
+	if (turn((void *)(long)ctx->data, (void *)(long)ctx->data_end))
+		bpf_tail_call(ctx, &target, 0);
 	return XDP_ABORTED;
+}
+
+SEC("tc")
+int turns_of_tc(struct __sk_buff *skb)
+{
+	if (turn((void *)(long)skb->data, (void *)(long)skb->data_end))
+		bpf_tail_call(skb, &tc_target, 0);
+	return TC_ACT_UNSPEC;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

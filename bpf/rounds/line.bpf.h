@@ -141,19 +141,6 @@ static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 j
 	return 0;
 }
 
-/*
- * Takes those who get the result by the delivery. Returns how many; 0: nobody is owed it, or it isn't
- * the same for all any more. Under the slot's lock.
- */
-static __always_inline __u32 olaf_delivery_take(const struct olaf_job *job, __u32 job_index,
-						struct olaf_round_buffer *buffer,
-						const struct olaf_delivery *delivery)
-{
-	if (delivery->rank != OLAF_EVERY_WORKER)
-		return 1; /* its bit was taken from the line */
-	return olaf_round_is_for_group(job, job_index, buffer) ? olaf_owed_forget(buffer) : 0;
-}
-
 /* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
 static __always_inline __u32 olaf_owed_take_word(__u64 *word)
 {
@@ -198,6 +185,34 @@ static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
 {
 	return *(volatile __u64 *)&buffer->owed.word[0] || *(volatile __u64 *)&buffer->owed.word[1] ||
 	       *(volatile __u64 *)&buffer->owed.word[2] || *(volatile __u64 *)&buffer->owed.word[3];
+}
+
+/* A result joins the line again. A global function: rare, and verified once. Under its slot's lock. */
+__noinline int olaf_line_rejoin(__u32 job_index, __u32 buffer)
+{
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (job)
+		olaf_line_join(job, buffer);
+	return 0;
+}
+
+/*
+ * Takes those who get the result by the delivery. Returns how many. 0: nobody is owed it, or it isn't
+ * the same for all any more, as once a joining is over older rounds have its members. Then it leaves
+ * for each by itself. Under the slot's lock.
+ */
+static __always_inline __u32 olaf_delivery_take(const struct olaf_job *job, __u32 job_index,
+						struct olaf_round_buffer *buffer,
+						const struct olaf_delivery *delivery)
+{
+	if (delivery->rank != OLAF_EVERY_WORKER)
+		return 1; /* its bit was taken from the line */
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return olaf_owed_forget(buffer);
+	if (olaf_owes(buffer))
+		olaf_line_rejoin(job_index, delivery->buffer);
+	return 0;
 }
 
 /* Is all that waits one frame, for all? Then the frame at hand can be it. */

@@ -58,7 +58,8 @@ std::vector<JobRow> job_rows(const Reading &earlier, const Reading &later, doubl
              .open = job.open,
              .up = job.up,
              .late = job.counters.late,
-             .stale = job.counters.stale});
+             .stale = job.counters.stale,
+             .group = job.job.setup.group_family != 0 ? group_text(job.job.setup) : ""});
     }
     return rows;
 }

@@ -34,6 +34,7 @@ struct JobRow {
     double chunks_per_s = 0;        ///< completed
     std::uint64_t open = 0, up = 0; ///< chunks that gather, and that are with the parent
     std::uint64_t late = 0, stale = 0; ///< contributions, since the job was set
+    std::string group = {};            ///< that results go to; "": to each member
 };
 
 struct Rows {

@@ -50,6 +50,8 @@ std::string setup_text(const JobReading &job) {
         text += ", whose results come to " + group;
     if (setup.group_family != 0)
         text += fmt::format(", results by multicast to {}", group_text(setup));
+    if (setup.group_family != 0 && setup.group_hops != 1)
+        text += fmt::format(", at most {} hops", setup.group_hops);
     return text;
 }
 

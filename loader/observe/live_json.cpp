@@ -52,7 +52,8 @@ Json job_json(const JobRow &row) {
             {"open", row.open},
             {"up", row.up},
             {"late", row.late},
-            {"stale", row.stale}};
+            {"stale", row.stale},
+            {"group", row.group.empty() ? Json(nullptr) : Json(row.group)}};
 }
 
 } // namespace

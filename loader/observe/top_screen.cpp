@@ -86,13 +86,14 @@ void add_jobs(std::vector<Line> &head, const Rows &rows, int columns, std::size_
         if (head.size() >= most)
             return;
         const auto up = job.up == 0 ? "" : fmt::format(" + {} up", job.up);
+        const auto group = job.group.empty() ? "" : ", sums to " + job.group;
         head.push_back(
             {{0, fit(fmt::format("job {}", job.job), at - 1), Look::dim},
              {at, fit(fmt::format("{}, {} of {} members, {}/s sums of {}/s contributions, {}{} "
-                                  "open, {} late, {} stale",
+                                  "open, {} late, {} stale{}",
                                   job.state, job.heard, job.children, human_count(job.chunks_per_s),
                                   human_count(job.contributions_per_s), job.open, up, job.late,
-                                  job.stale),
+                                  job.stale, group),
                       columns - at)}});
     }
 }

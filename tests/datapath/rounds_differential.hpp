@@ -2,6 +2,8 @@
 // Random messages of a job's children, and orders about its members, as the model and the kernel get them.
 #pragma once
 
+#include <arpa/inet.h>
+
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -27,6 +29,7 @@ struct Rules {
     std::uint32_t first_round = 0;
     std::set<std::uint32_t> absent = {}; ///< at first
     bool changes = false;                ///< members come, go and give orders
+    bool multicast = false;              ///< results leave so
 };
 
 /// Chunks that are used of the job's slots, so few that the line is never long: no frame becomes an
@@ -42,7 +45,8 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
                  .any = GetParam().any,
                  .max_count = setup.max_count,
                  .pool = static_cast<std::uint8_t>(setup.pool),
-                 .absent = GetParam().absent},
+                 .absent = GetParam().absent,
+                 .multicast = GetParam().multicast},
                 job_generation),
           base(GetParam().first_round) {
         auto waiting = job();
@@ -65,6 +69,11 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
         setup.max_count = 1 << 30;
         setup.pool = rules.changes ? 5 : 6; // few chunks, behind which a change is over
         setup.slots = 1u << setup.pool;
+        if (rules.multicast) {
+            setup.group_family = 4;
+            setup.group_hops = 1;
+            setup.group_addr_be[0] = htonl(0xef010203);
+        }
         return setup;
     }
 

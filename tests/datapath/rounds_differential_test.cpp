@@ -36,8 +36,11 @@ class RoundsDifferential : public RoundsMessages {
         }
     }
 
-    /// A result that rides: whoever it is for, it must be the sum of its chunk.
-    void expect_right(const JobMessage &got) {
+    /// A result that rides: whoever it is for, it must be the sum of its chunk. One for all goes to
+    /// their group, and everybody's part is in it.
+    void expect_right(const ReceivedJobMessage &received) {
+        const JobMessage &got = received.message;
+        const bool is_for_all = got.rank == OLAF_EVERY_WORKER;
         const auto known = sums.find({got.generation, got.round, got.chunk});
         ASSERT_NE(known, sums.end()) << "no such sum";
         auto [expected, in, added, partial] = known->second;
@@ -45,13 +48,20 @@ class RoundsDifferential : public RoundsMessages {
         expected.pool = got.pool;
         const auto *held = model.done(got.round, got.chunk);
         ASSERT_NE(held, nullptr) << "this chunk isn't done";
-        expected.partial = held->partial;
+        expected.partial = held->sum.partial;
+        EXPECT_EQ(is_for_all, (received.frame.bytes[0] & 1) != 0) << "a MAC address of all";
+        if (is_for_all) {
+            EXPECT_TRUE(GetParam().multicast);
+            EXPECT_TRUE(GetParam().changes || in.size() == setup.children) << "one is LATE";
+            EXPECT_EQ(held->in, in);
+            for_all += held->deliveries;
+        }
         if (!GetParam().changes) { // then it follows from what was added
             EXPECT_EQ(expected.partial,
                       known->second.partial ||
                           added < (GetParam().any ? setup.threshold : setup.children));
         }
-        expected.late = !in.contains(got.rank);
+        expected.late = !is_for_all && !in.contains(got.rank);
         expect_same(expected, got);
     }
 
@@ -100,7 +110,7 @@ class RoundsDifferential : public RoundsMessages {
         else if (message.kind == RoundMessage::Kind::sync)
             expect_same_answer(out.at(0).message, got->message);
         else if (rides)
-            expect_right(got->message);
+            expect_right(*got);
         else
             expect_same(out[0].message, got->message);
     }
@@ -116,7 +126,10 @@ class RoundsDifferential : public RoundsMessages {
                   std::tie(want.received, want.added, want.duplicate, want.late, want.stale,
                            want.ahead, want.probes, want.completed, want.partial, want.syncs,
                            want.halted, want.controls));
-        EXPECT_EQ(want.deliveries, got.riding + got.undelivered + owed());
+        EXPECT_EQ(want.deliveries, got.riding + for_all + got.undelivered + owed());
+        if (GetParam().multicast && !GetParam().changes) {
+            EXPECT_EQ(for_all, got.multicast * setup.children);
+        }
     }
     /// A long stream has a bit of everything.
     void expect_variety(std::uint64_t steps) {
@@ -124,6 +137,8 @@ class RoundsDifferential : public RoundsMessages {
             return;
         const auto &counted = model.counters();
         EXPECT_GT(counted.completed, steps / 100);
+        const bool has_whole_sums = GetParam().threshold == GetParam().children;
+        EXPECT_EQ(counters().multicast > steps / 200, GetParam().multicast && has_whole_sums);
         for (const auto count : {counted.duplicate, counted.stale, counted.probes, counted.repeated})
             EXPECT_GT(count, steps / 100);
         EXPECT_GT(counted.syncs, 20u);
@@ -170,6 +185,7 @@ class RoundsDifferential : public RoundsMessages {
         std::uint32_t added = 0;
         bool partial = false; ///< one of them was
     };
+    std::uint64_t for_all = 0; ///< members that frames for all were for
     /// By generation, round and chunk.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Sum> sums;
 };
@@ -181,7 +197,10 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsDifferential,
                                          Rules{"AcrossTheWrap", 5, 5, false, 0xfffffff0},
                                          Rules{"WhoComeAndGo", 4, 4, false, 0, {}, true},
                                          Rules{"WhoComeAndGoAcrossTheWrap", 3, 3, false, 0xffffff00, {1, 2}, true},
-                                         Rules{"AnyWhoComeAndGo", 3, 3, true, 0, {2}, true}),
+                                         Rules{"AnyWhoComeAndGo", 3, 3, true, 0, {2}, true},
+                                         Rules{"ByMulticast", 3, 3, false, 0xfffffff0, {}, false, true},
+                                         Rules{"TwoOfThreeByMulticast", 3, 2, false, 0, {}, false, true},
+                                         Rules{"ByMulticastWhoComeAndGo", 4, 4, false, 0, {1}, true, true}),
                          [](const auto &info) { return info.param.name; });
 
 TEST_P(RoundsDifferential, KernelAndModelAgreeStepByStep) {

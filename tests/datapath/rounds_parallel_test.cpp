@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Children on several CPUs contribute to the same chunks and share one line of results: every sum is
 // exact, every child gets every result, and nothing is counted twice.
+#include <arpa/inet.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -33,41 +34,58 @@ void pin_to(unsigned cpu) {
 
 class RoundsParallel : public RoundsTest {
   protected:
-    RoundsParallel() : RoundsTest(shared_job()) {}
-    static olaf_job_setup shared_job() {
+    explicit RoundsParallel(bool by_multicast = false) : RoundsTest(shared_job(by_multicast)) {}
+    static olaf_job_setup shared_job(bool by_multicast) {
         auto setup = small_job();
         setup.children = setup.threshold = children;
         // So many that the line is never long: no frame becomes an order for TC.
         setup.slots = 64;
         setup.pool = 6;
+        if (by_multicast) {
+            setup.group_family = 4;
+            setup.group_hops = 1;
+            setup.group_addr_be[0] = htonl(0xef010203);
+        }
         return setup;
     }
 
     struct Board {
         /// One more than the newest round whose result the child has got, for each chunk.
         std::array<std::array<std::atomic<std::uint32_t>, chunks>, children> newest{};
-        std::atomic<std::uint64_t> results = 0, wrong = 0, others = 0;
+        std::atomic<std::uint64_t> results = 0, for_all = 0, wrong = 0, others = 0;
+        /// Frames for all, by chunk; of one round only one leaves.
+        std::array<std::atomic<std::uint32_t>, chunks> told{};
     };
 
-    /// What came back in a child's frame may be any child's result.
+    static void note(std::atomic<std::uint32_t> &newest, std::uint32_t round) {
+        for (auto seen = newest.load(); seen < round + 1;)
+            if (newest.compare_exchange_weak(seen, round + 1))
+                break;
+    }
+
+    /// What came back in a child's frame may be any child's result, or all children's.
     void take(const Ran &ran, Board &board) const {
         if (ran.verdict == XDP_DROP)
             return;
         const auto received = ran.verdict == XDP_TX ? parse_job_message(ran.bytes) : std::nullopt;
         if (!received || received->message.type != OLAF_RESULT ||
-            (received->message.flags & OLAF_FLAG_STALE) || received->message.rank >= children) {
+            (received->message.flags & OLAF_FLAG_STALE) ||
+            (received->message.rank >= children && received->message.rank != OLAF_EVERY_WORKER)) {
             board.others++;
             return;
         }
         const auto &message = received->message;
-        board.results++;
         if (message.lanes != sum_of({0, 1, 2, 3}, message.chunk, message.round) ||
             message.count != children)
             board.wrong++;
-        auto &newest = board.newest.at(message.rank).at(message.chunk);
-        for (auto seen = newest.load(); seen < message.round + 1;)
-            if (newest.compare_exchange_weak(seen, message.round + 1))
-                break;
+        if (message.rank != OLAF_EVERY_WORKER) {
+            board.results++;
+            return note(board.newest.at(message.rank).at(message.chunk), message.round);
+        }
+        board.for_all++;
+        board.told.at(message.chunk)++;
+        for (auto &child : board.newest)
+            note(child.at(message.chunk), message.round);
     }
 
     /// A child: it contributes to a chunk once it has the last round's result of it, and repeats
@@ -86,25 +104,48 @@ class RoundsParallel : public RoundsTest {
             }
         }
     }
-};
 
-TEST_F(RoundsParallel, EverySumIsExactAndEveryChildGetsIt) {
-    Board board;
-    {
+    void all_work(Board &board) {
         std::vector<std::jthread> threads;
         for (std::uint32_t rank = 0; rank < children; rank++)
             threads.emplace_back([&, rank] { work(rank, board); });
     }
-    const auto now = counters();
-    EXPECT_EQ(board.wrong, 0u);
-    EXPECT_EQ(board.others, 0u);
-    EXPECT_EQ(now.completed, std::uint64_t{rounds()} * chunks);
-    EXPECT_EQ(now.added, now.completed * children);
-    EXPECT_EQ(board.results, now.riding + now.repeated) << "each was counted once";
-    EXPECT_EQ(now.stale + now.ahead + now.late, 0u);
-    for (std::uint32_t i = 0; i < setup.slots; i++)
-        EXPECT_EQ(slot(i).lock, 0u);
-    EXPECT_EQ(job().line.lock, 0u);
+
+    void expect_all_done(const Board &board) const {
+        const auto now = counters();
+        EXPECT_EQ(board.wrong, 0u);
+        EXPECT_EQ(board.others, 0u);
+        EXPECT_EQ(now.completed, std::uint64_t{rounds()} * chunks);
+        EXPECT_EQ(now.added, now.completed * children);
+        EXPECT_EQ(board.results, now.riding + now.repeated) << "each was counted once";
+        EXPECT_EQ(now.stale + now.ahead + now.late, 0u);
+        for (std::uint32_t i = 0; i < setup.slots; i++)
+            EXPECT_EQ(slot(i).lock, 0u);
+        EXPECT_EQ(job().line.lock, 0u);
+    }
+};
+
+class RoundsParallelByMulticast : public RoundsParallel {
+  protected:
+    RoundsParallelByMulticast() : RoundsParallel(true) {}
+};
+
+TEST_F(RoundsParallel, EverySumIsExactAndEveryChildGetsIt) {
+    Board board;
+    all_work(board);
+    expect_all_done(board);
+    EXPECT_EQ(counters().multicast, 0u);
+}
+
+TEST_F(RoundsParallelByMulticast, EverySumIsExactAndLeavesForAllOnce) {
+    Board board;
+    all_work(board);
+    expect_all_done(board);
+    EXPECT_EQ(board.for_all, counters().multicast);
+    EXPECT_EQ(counters().riding, 0u) << "everybody is in every sum";
+    for (const auto &told : board.told)
+        EXPECT_LE(told, rounds());
+    EXPECT_GT(board.for_all, counters().completed / 2);
 }
 
 } // namespace

@@ -53,4 +53,26 @@ inline void resync(Node &node, const JobShape &shape) {
         node.hear_answer(anew(c0));
 }
 
+// ---- members ---------------------------------------------------------------------------
+
+inline constexpr std::uint64_t join_stamp = 7;
+/// Two slots: a change is over with the second chunk. The third of three children isn't there yet.
+inline constexpr JobShape three{.children = 3, .pool = 1};
+inline constexpr JobShape third_absent{.children = 3, .pool = 1, .absent = 0b100};
+
+/// So many chunks as the job has slots: it isn't young any more, and whoever asks may join.
+inline void grow_up(Node &node, std::uint32_t children) {
+    for (const Chunk at : {c0, beside})
+        for (std::uint32_t rank = 0; rank < children; rank++)
+            node.contribute(rank, at);
+}
+
+inline JobAct join(std::uint32_t rank) {
+    return [=](Node &node) { node.join(rank, join_stamp); };
+}
+
+inline JobAct leave(std::uint32_t rank, std::uint32_t round) {
+    return [=](Node &node) { node.leave_job(rank, round); };
+}
+
 } // namespace olaf::interleave

@@ -5,17 +5,6 @@
 namespace olaf::interleave {
 namespace {
 
-constexpr std::uint64_t join_stamp = 7;
-/// Two slots: a change is over with the second chunk. The third of three children isn't there yet.
-constexpr JobShape three{.children = 3, .pool = 1};
-constexpr JobShape third_absent{.children = 3, .pool = 1, .absent = 0b100};
-
-/// So many chunks as the job has slots: it isn't young any more, and whoever asks may join.
-void grow_up(Node &node, std::uint32_t children) {
-    for (const Chunk at : {c0, beside})
-        for (std::uint32_t rank = 0; rank < children; rank++)
-            node.contribute(rank, at);
-}
 JobAct two_at_work() {
     return [](Node &node) { grow_up(node, 2); };
 }
@@ -23,12 +12,6 @@ JobAct three_at_work() {
     return [](Node &node) { grow_up(node, 3); };
 }
 
-JobAct join(std::uint32_t rank) {
-    return [=](Node &node) { node.join(rank, join_stamp); };
-}
-JobAct leave(std::uint32_t rank, std::uint32_t round) {
-    return [=](Node &node) { node.leave_job(rank, round); };
-}
 JobAct ask_anew(std::uint32_t rank) {
     return [=](Node &node) { node.sync(rank, c0, newer_stamp); };
 }

@@ -48,6 +48,10 @@ class Node : public World {
     void order(olaf_job_action action);
     void wait(std::uint64_t ns);
 
+    /// Has the rank got the chunk's result? Who hasn't sends nothing more that uses its slot.
+    [[nodiscard]] bool has(std::uint32_t rank, const Chunk &at) const {
+        return now_.got.at(mark_of(rank, at)) != 0;
+    }
     /// Chunks may be over here and their results gone.
     void expect_over() { now_.may_be_over = true; }
     /// Chunks may be completed without a member: it is silent, or a member orders it.
@@ -81,7 +85,8 @@ class Node : public World {
     /// What a run changes and the maps don't hold: of each child and chunk (mark_of()).
     struct Now {
         std::array<std::uint8_t, marks> asked{}, got{}, by{};
-        std::array<std::uint8_t, most_rounds * most_chunks * most_lives> up{};
+        std::array<std::uint8_t, most_rounds * most_chunks * most_lives> up{}, for_all{};
+        std::uint64_t alone = 0; ///< results to one member each
         std::uint64_t stale = 0, answers = 0;
         std::uint64_t stamp = 0;  ///< of the newest question to the parent
         bool may_be_over = false; ///< a chunk may be over here and its result gone
@@ -96,6 +101,10 @@ class Node : public World {
     void arrive(std::span<const std::uint8_t> frame);
     void leave(Packet &packet);
     void take_result(const Sum &sum);
+    void take_for_one(const Sum &sum, const Chunk &at);
+    void take_for_all(const Sum &sum, const Chunk &at);
+    /// A member gets a result.
+    void get(std::uint32_t rank, const Chunk &at);
     void take_aggregate(const Sum &sum);
     void check_sum(const Sum &sum, const Chunk &at);
     void take_control(std::span<const std::uint8_t> frame);

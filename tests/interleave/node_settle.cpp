@@ -23,6 +23,11 @@ olaf_header header_of(std::span<const std::uint8_t> frame) {
     return header;
 }
 
+/// Of what is counted for each chunk.
+constexpr unsigned index_of(const Chunk &at) {
+    return (at.life * most_rounds + at.round) * most_chunks + place_of(at);
+}
+
 } // namespace
 
 void Node::leave(Packet &packet) {
@@ -59,16 +64,50 @@ void Node::take_result(const Sum &sum) {
     Machine &machine = Machine::the();
     Chunk at = sum.at;
     at.life = sum.generation - first_generation;
-    machine.require(at.life < most_lives && sum.rank < shape_.children, "a result is nobody's");
+    const bool is_for_all = sum.rank == OLAF_EVERY_WORKER;
+    machine.require(at.life < most_lives && (is_for_all || sum.rank < shape_.children),
+                    "a result is nobody's");
+    machine.require(sum.to_group == is_for_all, "a result goes elsewhere than it says");
     check_sum(sum, at);
-    const unsigned mark = mark_of(sum.rank, at);
-    machine.require((sum.marks >> mark & 1) == !(sum.flags & OLAF_FLAG_LATE), "LATE is wrong");
+    if (is_for_all)
+        take_for_all(sum, at);
+    else
+        take_for_one(sum, at);
+}
+
+void Node::take_for_one(const Sum &sum, const Chunk &at) {
+    Machine::the().require((sum.marks >> mark_of(sum.rank, at) & 1) == !(sum.flags & OLAF_FLAG_LATE),
+                           "LATE is wrong");
+    now_.alone++;
+    get(sum.rank, at);
+}
+
+/// It says the same to all: everybody's part is in it, or nobody's.
+void Node::take_for_all(const Sum &sum, const Chunk &at) {
+    Machine &machine = Machine::the();
+    const bool late = sum.flags & OLAF_FLAG_LATE;
+    machine.require(shape_.to_group && now_.for_all.at(index_of(at))++ == 0,
+                    "a chunk's result leaves for all twice");
+    for (std::uint32_t rank = 0; rank < shape_.children; rank++) {
+        const Membership &member = now_.members.at(rank);
+        const bool in = sum.marks >> mark_of(rank, at) & 1;
+        machine.require(!in || !late, "all are told that they are LATE, and one isn't");
+        machine.require(in || late || !member.is_certain || at.round < member.since,
+                        "a frame for all lacks a member of its round");
+        if (in || late)
+            get(rank, at);
+    }
+}
+
+void Node::get(std::uint32_t rank, const Chunk &at) {
+    const unsigned mark = mark_of(rank, at);
     now_.got.at(mark)++;
     now_.by.at(mark) = static_cast<std::uint8_t>(now_.by.at(mark) * most_cpus + cpu());
     // A member that isn't in it may ask by its contribution.
     const bool may_be_late = shape_.threshold != 0 || shape_.has_parent || now_.may_be_partial;
     const unsigned asked = now_.asked.at(mark) - (may_be_late || now_.asked.at(mark) == 0 ? 0u : 1u);
-    machine.require(now_.got.at(mark) <= 1 + asked, "a member gets a result twice and asked once");
+    Machine::the().require(now_.got.at(mark) <= 1 + asked,
+                           "a member gets a result twice and asked once");
 }
 
 void Node::take_aggregate(const Sum &sum) {
@@ -76,7 +115,7 @@ void Node::take_aggregate(const Sum &sum) {
     at.life = sum.generation - parents_generation;
     Machine::the().require(shape_.has_parent && at.life < most_lives, "an aggregate is nobody's");
     check_sum(sum, at);
-    const unsigned index = (at.life * most_rounds + at.round) * most_chunks + place_of(at);
+    const unsigned index = index_of(at);
     now_.up.at(index)++;
     now_.gathered.at(index) = sum.marks;
 }
@@ -103,10 +142,11 @@ void Node::check_stale(const olaf_header &header) {
 
 /// The members' books against the node's.
 void Node::balance(const JobBooks &books) const {
-    std::uint64_t got = 0;
-    for (const auto times : now_.got)
-        got += times;
-    Machine::the().require(got == books.riding + books.copied + books.repeated,
+    std::uint64_t for_all = 0;
+    for (const auto times : now_.for_all)
+        for_all += times;
+    Machine::the().require(now_.alone == books.riding + books.copied + books.repeated &&
+                               for_all == books.multicast,
                            "results that left are not those that members got");
 }
 
@@ -119,8 +159,7 @@ void Node::finish(const Chunk &at) {
                 contribute(rank, at, rank + 1 == shape_.children);
     if (!shape_.has_parent)
         return;
-    const unsigned index = (at.life * most_rounds + at.round) * most_chunks + place_of(at);
-    arrive(result_frame(now_.gathered.at(index), at));
+    arrive(result_frame(now_.gathered.at(index_of(at)), at));
 }
 
 std::uint64_t Node::settle() {

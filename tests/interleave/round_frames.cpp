@@ -14,7 +14,7 @@
 namespace olaf::interleave {
 namespace {
 
-constexpr std::size_t message_offset = 14 + 20 + 8;
+constexpr std::size_t message_offset = 14 + 20 + 8, daddr_offset = 14 + 16;
 constexpr std::uint64_t second_lane = 3;
 constexpr std::size_t lanes = 3; // two, and the checksum lane
 constexpr std::uint64_t first_ns = 1'000;
@@ -162,6 +162,9 @@ std::optional<Sum> read_sum(std::span<const std::uint8_t> frame) {
     read.count = ntohl(header.count_be);
     read.generated_ns = be64toh(header.generated_ns_be);
     read.marks = sum[0];
+    std::uint32_t daddr_be;
+    std::memcpy(&daddr_be, frame.data() + daddr_offset, sizeof(daddr_be));
+    read.to_group = ntohl(daddr_be) == the_group;
     read.exact = lanes_agree(sum) &&
                  ntohs(header.exponent_be) == std::bit_width(sum[0]) - 1;
     return read;

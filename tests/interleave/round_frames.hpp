@@ -21,6 +21,7 @@ inline constexpr unsigned most_chunks = 4;
 inline constexpr std::uint32_t first_generation = 100; ///< of the job
 inline constexpr std::uint32_t parents_generation = 500; ///< the parent's, when the job's is the first
 inline constexpr std::uint8_t parent_host = 9;
+inline constexpr std::uint32_t the_group = 0xef010203; ///< 239.1.2.3, of a job with one
 
 /// A chunk of one round, in one life: of the first generation, or the next.
 struct Chunk {
@@ -71,6 +72,7 @@ struct Sum {
     std::uint64_t generated_ns = 0;
     std::uint64_t marks = 0; ///< by its lanes
     bool exact = false;      ///< all its lanes say the same
+    bool to_group = false;   ///< its frame goes to the_group
 };
 /// Nothing: it isn't a sum.
 std::optional<Sum> read_sum(std::span<const std::uint8_t> frame);

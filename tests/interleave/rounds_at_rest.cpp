@@ -36,7 +36,7 @@ JobBooks RoundsContract::at_rest(bool owed_is_known) const {
         check(*slot(i), i);
     }
     JobBooks books;
-    std::uint64_t received = 0, judged = 0, undelivered = 0, multicast = 0;
+    std::uint64_t received = 0, judged = 0, undelivered = 0;
     for (unsigned cpu = 0; cpu < most_cpus; cpu++) {
         const auto &c = *machine.memory.at<olaf_job_counters>("olaf_job_counters", 0, cpu);
         received += c.received;
@@ -46,16 +46,17 @@ JobBooks RoundsContract::at_rest(bool owed_is_known) const {
         books.copied += c.copied;
         books.repeated += c.repeated;
         undelivered += c.undelivered;
-        multicast += c.multicast;
+        books.multicast += c.multicast;
         for (const auto number : {c.added, c.duplicate, c.late, c.stale, c.ahead, c.completed,
-                                  c.riding, c.copied, c.repeated, c.undelivered, c.up_sent, c.up_again})
+                                  c.riding, c.copied, c.multicast, c.repeated, c.undelivered, c.up_sent,
+                                  c.up_again})
             books.outcome = books.outcome * 31 + number;
     }
     books.outcome = (books.outcome * 31 + owed()) * 31 + job()->generation * 4 + job()->state;
     machine.require(received == judged, "received is not the sum of what became of contributions");
     machine.require(!owed_is_known ||
                         shape_.children * books.completed ==
-                        books.riding + books.copied + shape_.children * multicast + undelivered +
+                        books.riding + books.copied + shape_.children * books.multicast + undelivered +
                             owed(),
                     "results that members were owed are not those that left, that gave way and that wait");
     return books;

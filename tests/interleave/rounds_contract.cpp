@@ -42,6 +42,11 @@ olaf_job_setup setup_of(const JobShape &shape) {
         setup.parent_port_be = htons(OLAF_DEFAULT_PORT);
         setup.source_addr_be[0] = htonl(0x0a000102);
     }
+    if (shape.to_group) {
+        setup.group_family = 4;
+        setup.group_hops = 1;
+        setup.group_addr_be[0] = htonl(the_group);
+    }
     return setup;
 }
 

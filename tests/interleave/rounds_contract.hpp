@@ -23,12 +23,13 @@ struct JobShape {
     bool has_parent = false;
     std::uint32_t pool = 2;   ///< p: it has 2^p slots
     std::uint32_t absent = 0; ///< ranks that are no members at first, a bit each
+    bool to_group = false;    ///< results leave by multicast
 };
 olaf_job_setup setup_of(const JobShape &shape);
 
 /// Sums of an at-rest reading, by include/olaf/rounds.h.
 struct JobBooks {
-    std::uint64_t riding = 0, copied = 0, repeated = 0, completed = 0;
+    std::uint64_t riding = 0, copied = 0, multicast = 0, repeated = 0, completed = 0;
     std::uint64_t outcome = 0; ///< a number for how it came out, of all that is counted
 };
 

@@ -114,6 +114,7 @@ std::vector<JobScenario> all() {
     add_generations(result);
     add_parent(result);
     add_members(result);
+    add_multicast(result);
     return result;
 }
 

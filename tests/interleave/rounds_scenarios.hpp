@@ -25,6 +25,8 @@ struct JobScenario {
 /// What gtest shows of a parameter.
 inline void PrintTo(const JobScenario &scenario, std::ostream *out) { *out << scenario.name; }
 
+/// Those in which results leave by multicast.
+void add_multicast(std::vector<JobScenario> &to);
 /// Those in which members come and go.
 void add_members(std::vector<JobScenario> &to);
 /// All of them; names say what meets what.

@@ -7,6 +7,8 @@
 
 namespace olaf::model {
 
+inline constexpr std::uint32_t kEverybody = 0xffffffff; ///< the rank of a result for all
+
 struct RoundMessage {
     /// An order is any CONTROL but SYNC.
     enum class Kind { contribution, result, sync, sync_answer, order, order_answer };

@@ -76,10 +76,10 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     } else {
         frame_used = in_no_buffer(now, message, slot, out);
     }
-    if (!frame_used && ride(out))
-        counters_.riding++;
-    while (!frame_used && message.flush && ride(out))
-        counters_.copied++;
+    if (!frame_used)
+        ride(out, counters_.riding);
+    while (!frame_used && message.flush && ride(out, counters_.copied))
+        continue;
 }
 
 // Each of these says whether the frame is used up.
@@ -197,7 +197,8 @@ void RoundNode::finish(Buffer &buffer) {
     for (const std::uint32_t rank : members_of(buffer.sum.round))
         if (children_[rank].known)
             buffer.owed.insert(rank);
-    counters_.deliveries += buffer.owed.size();
+    buffer.deliveries = buffer.owed.size();
+    counters_.deliveries += buffer.deliveries;
     line_.push_back(&buffer);
 }
 
@@ -216,7 +217,9 @@ bool RoundNode::answer(const RoundMessage &message, Buffer &buffer, Out &out) {
         stale(message, out);
         return true;
     }
-    (buffer.owed.erase(message.rank) ? counters_.riding : counters_.repeated)++;
+    // Of a frame for all nobody is taken: who asks before it has left gets the result twice.
+    const bool first = !is_for_all(buffer) && buffer.owed.erase(message.rank) > 0;
+    (first ? counters_.riding : counters_.repeated)++;
     out.push_back({.to = message.rank, .message = result_for(message.rank, buffer)});
     return true;
 }
@@ -234,15 +237,29 @@ void RoundNode::stale(const RoundMessage &message, Out &out) {
     out.push_back({.to = message.rank, .message = stale});
 }
 
-// The next result in line, to the next member.
-bool RoundNode::ride(Out &out) {
+bool RoundNode::is_for_all(const Buffer &buffer) const {
+    return setup_.multicast && (buffer.sum.late || !lacks(buffer));
+}
+
+// The next result in line, to the next member or to all. Returns whether there was one.
+bool RoundNode::ride(Out &out, std::uint64_t &of_one) {
     while (!line_.empty() && line_.front()->owed.empty())
         line_.pop_front();
     if (line_.empty())
         return false;
     Buffer &buffer = *line_.front();
+    if (is_for_all(buffer)) {
+        counters_.multicast++;
+        counters_.by_multicast += buffer.owed.size();
+        buffer.owed.clear();
+        RoundMessage result = result_for(kEverybody, buffer);
+        result.late = buffer.sum.late;
+        out.push_back({.to_all = true, .message = result});
+        return true;
+    }
     const std::uint32_t rank = *buffer.owed.begin();
     buffer.owed.erase(rank);
+    of_one++;
     out.push_back({.to = rank, .message = result_for(rank, buffer)});
     return true;
 }
@@ -255,8 +272,8 @@ void RoundNode::flush(std::uint64_t now, Out &out) {
             buffer.sum.partial |= is_partial(buffer);
             complete(now, buffer, out);
         }
-    while (ride(out))
-        counters_.copied++;
+    while (ride(out, counters_.copied))
+        continue;
 }
 
 bool RoundNode::conserves() const {
@@ -266,7 +283,7 @@ bool RoundNode::conserves() const {
         for (const Buffer &buffer : slot)
             owed += buffer.owed.size();
     return c.received == c.added + c.duplicate + c.late + c.stale + c.ahead + c.halted &&
-           c.deliveries == c.riding + c.copied + c.undelivered + owed;
+           c.deliveries == c.riding + c.copied + c.by_multicast + c.undelivered + owed;
 }
 
 } // namespace olaf::model

@@ -24,6 +24,7 @@ struct RoundSetup {
     std::optional<std::uint32_t> rank_at_parent = {}; ///< none: this is the root
     std::uint64_t deadline_ns = 0;
     std::set<std::uint32_t> absent = {}; ///< no members at first
+    bool multicast = false; ///< a result that is the same for all leaves in one frame
 };
 
 /// Rules that can be broken, to show that tests notice.
@@ -50,12 +51,15 @@ struct RoundCounters {
     std::uint64_t controls = 0;
     std::uint64_t settled = 0; ///< changes of the members that were over
     std::uint64_t deliveries = 0; ///< results that members were owed when their chunk was complete
+    std::uint64_t multicast = 0;  ///< frames for all
+    std::uint64_t by_multicast = 0; ///< deliveries that these were
 };
 
 /// A message that leaves.
 struct RoundSent {
     bool up = false;      ///< to the parent, else to a child:
     std::uint32_t to = 0; ///< its rank
+    bool to_all = false;  ///< to all of them, instead
     RoundMessage message;
 };
 
@@ -67,6 +71,7 @@ class RoundNode {
         RoundMessage sum = {}; ///< lanes and what else is added up
         std::set<std::uint32_t> in = {}, owed = {};
         std::uint32_t added = 0;
+        std::size_t deliveries = 0; ///< members that were owed it when it was done
         std::uint64_t opened = 0, went_up = 0, first_up = 0;
         bool is_sealed = false; ///< the next repetition completes it
     };
@@ -89,8 +94,8 @@ class RoundNode {
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     /// Who is a member in new rounds.
     [[nodiscard]] const std::set<std::uint32_t> &members() const { return now_; }
-    /// The sum of a chunk that is complete here.
-    [[nodiscard]] const RoundMessage *done(std::uint32_t round, std::uint32_t chunk) const;
+    /// A chunk that is complete here.
+    [[nodiscard]] const Buffer *done(std::uint32_t round, std::uint32_t chunk) const;
     /// The identities of docs/rounds.md.
     [[nodiscard]] bool conserves() const;
 
@@ -120,7 +125,8 @@ class RoundNode {
     void go_up(std::uint64_t now, Buffer &buffer, Out &out);
     void stale(const RoundMessage &message, Out &out);
     RoundMessage result_for(std::uint32_t rank, const Buffer &buffer) const;
-    bool ride(Out &out);
+    bool is_for_all(const Buffer &buffer) const;
+    bool ride(Out &out, std::uint64_t &of_one);
     void parents_result(std::uint64_t now, const RoundMessage &message, Out &out);
     std::uint64_t overdue_after() const;
 

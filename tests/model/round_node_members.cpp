@@ -17,11 +17,11 @@ const std::set<std::uint32_t> &RoundNode::members_of(std::uint32_t round) const 
     return is_before(round, first_round_) ? before_ : now_;
 }
 
-const RoundMessage *RoundNode::done(std::uint32_t round, std::uint32_t chunk) const {
+const RoundNode::Buffer *RoundNode::done(std::uint32_t round, std::uint32_t chunk) const {
     for (const Buffer &buffer : slots_[chunk % slots_.size()])
         if (buffer.state == BufferState::done && buffer.sum.round == round &&
             buffer.sum.chunk == chunk)
-            return &buffer.sum;
+            return &buffer;
     return nullptr;
 }
 

@@ -36,8 +36,7 @@ void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, O
     const RoundMessage sum = message;
     buffer->sum = sum;
     finish(*buffer);
-    if (ride(out)) // in the frame that brought it
-        counters_.riding++;
+    ride(out, counters_.riding); // in the frame that brought it
 }
 
 } // namespace olaf::model

@@ -79,7 +79,8 @@ RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), rando
                                                                       .lanes = kLanes,
                                                                       .format = kShape.format,
                                                                       .has_checksum = true,
-                                                                      .pool = 16}));
+                                                                      .pool = 16,
+                                                                      .hears_group = world.multicast}));
         const bool late = i + world.late >= world.workers;
         if (late)
             workers_.back()->comes_late();
@@ -101,7 +102,8 @@ void RoundSimulation::make_nodes() {
     RoundSetup root = {.children = world_.tree ? 2 : world_.workers,
                              .threshold = world_.threshold,
                              .pool = world_.pool,
-                             .deadline_ns = world_.deadline_ns};
+                             .deadline_ns = world_.deadline_ns,
+                             .multicast = world_.multicast};
     for (std::uint32_t i = 0; i < world_.late; i++)
         root.absent.insert(world_.workers - 1 - i);
     nodes_.push_back({.node = fresh(root),
@@ -110,7 +112,10 @@ void RoundSimulation::make_nodes() {
                       .of_nodes = world_.tree});
     for (std::uint32_t i = 0; world_.tree && i < 2; i++) {
         const RoundSetup setup = {
-            .children = 2, .pool = i == 0 ? world_.pool : world_.second_pool, .rank_at_parent = i};
+            .children = 2,
+            .pool = i == 0 ? world_.pool : world_.second_pool,
+            .rank_at_parent = i,
+            .multicast = world_.multicast};
         nodes_.push_back({.node = fresh(setup), .setup = setup, .first_child = 2 * i});
     }
 }
@@ -145,12 +150,20 @@ void RoundSimulation::from_node(std::uint32_t node, const std::vector<RoundSent>
     for (const RoundSent &sent : out) {
         if (sent.up) {
             transmit({.what = Event::What::to_node, .whom = 0, .message = sent.message});
+        } else if (sent.to_all) { // the network copies it for all that are in the group, members or not
+            for (std::uint32_t rank = 0; rank < nodes_[node].setup.children; rank++)
+                to_child(node, rank, sent.message);
         } else {
-            transmit({.what = nodes_[node].of_nodes ? Event::What::to_node : Event::What::to_worker,
-                      .whom = nodes_[node].first_child + sent.to,
-                      .message = sent.message});
+            to_child(node, sent.to, sent.message);
         }
     }
+}
+
+void RoundSimulation::to_child(std::uint32_t node, std::uint32_t rank,
+                               const RoundMessage &message) {
+    transmit({.what = nodes_[node].of_nodes ? Event::What::to_node : Event::What::to_worker,
+              .whom = nodes_[node].first_child + rank,
+              .message = message});
 }
 
 void RoundSimulation::wake(std::uint32_t number) {

@@ -34,6 +34,7 @@ struct RoundWorld {
     BrokenRules broken = {};
     std::uint32_t late = 0;      ///< so many of the workers are absent at first, and join
     std::uint32_t departing = 0; ///< so many of the others leave after their vectors; all else goes on
+    bool multicast = false;      ///< nodes send what is the same for all in one frame
     bool leaves = false;         ///< workers stop after their vectors, with a farewell
     bool leaves_at_once = false; ///< without one: a broken rule
     bool never_again = false;    ///< workers send nothing again
@@ -95,6 +96,7 @@ class RoundSimulation {
     void push(Event event);
     void handle(const Event &event);
     void from_node(std::uint32_t node, const std::vector<RoundSent> &out);
+    void to_child(std::uint32_t node, std::uint32_t rank, const RoundMessage &message);
     void wake(std::uint32_t worker);
     bool done() const;
     bool may_be_partial() const {

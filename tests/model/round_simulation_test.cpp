@@ -99,6 +99,36 @@ TEST(RoundSimulation, WhereSumsAreWithoutSomebodyNobodyWaitsUntilItAsksAgain) {
         }
 }
 
+RoundWorld by_multicast(RoundWorld world) {
+    world.multicast = true;
+    return world;
+}
+
+// One frame for all: each worker loses it or not by itself, and who has left or not joined yet hears it too.
+TEST(RoundSimulation, ByMulticastEverySumIsExactAndNothingHangs) {
+    run([](std::uint64_t seed) { return by_multicast(random_world(seed)); }, 2500);
+}
+
+TEST(RoundSimulation, ByMulticastImpatientRootsGiveAllTheSame) {
+    run([](std::uint64_t seed) { return by_multicast(impatient_world(seed)); }, 1500);
+}
+
+TEST(RoundSimulation, ByMulticastWhoComesAndGoesIsInEverySumThatItShouldBeIn) {
+    run([](std::uint64_t seed) { return by_multicast(changing_world(seed)); }, 2000);
+}
+
+TEST(RoundSimulation, ByMulticastOneFrameTakesASumToAll) {
+    for (const bool tree : {false, true}) {
+        RoundSimulation simulation(
+            {.workers = 4, .tree = tree, .pool = 6, .second_pool = 6, .vectors = {2000}, .multicast = true});
+        ASSERT_EQ(simulation.run(), "");
+        const RoundCounters &root = simulation.at_root();
+        EXPECT_EQ(root.multicast, root.completed);
+        EXPECT_EQ(root.riding + root.copied, 0u);
+        EXPECT_LT(root.repeated, root.completed / 100);
+    }
+}
+
 // Frames bring results for as long as frames come; clones are for the rest.
 TEST(RoundSimulation, MostResultsRide) {
     constexpr auto began = static_cast<std::uint64_t>(olaf::RoundTimeout::kFirst.count());

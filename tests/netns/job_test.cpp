@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "olaf/rounds.h"
 #include "testbed.hpp"
@@ -164,6 +165,23 @@ TEST_F(Job, KnowsItsParent) {
     EXPECT_EQ(one["role"], "node");
     EXPECT_EQ(one["max_count"], 8);
     EXPECT_EQ(one["parent"], Json::parse(R"({"address": "10.0.0.1:7000", "rank": 3, "group": null})"));
+}
+
+TEST_F(Job, TellsWhereItsResultsGo) {
+    bed.attach({"--round-slots", "128"});
+    must("set", setting("7", {"--fanout", "multicast=239.1.2.3", "--group-hops", "5"}));
+    must("set", setting("8"));
+    EXPECT_EQ(jobs()[0]["multicast"], Json::parse(R"({"group": "239.1.2.3", "hops": 5})"));
+    EXPECT_EQ(jobs()[1]["multicast"], nullptr);
+    const auto text = job("list", {"7"}).out;
+    EXPECT_NE(text.find("results by multicast to 239.1.2.3, at most 5 hops"), std::string::npos) << text;
+    Process top(bed.olaf.command({"--json", "top", "in", "--interval", "100ms"}));
+    top.await_output("\n{");
+    top.kill(SIGINT);
+    const auto told = top.wait().out;
+    const auto live = Json::parse(told.substr(0, told.find('\n')))["jobs"];
+    EXPECT_EQ(live[0]["group"], "239.1.2.3");
+    EXPECT_EQ(live[1]["group"], nullptr);
 }
 
 TEST_F(Job, StaysWhenProgramsAreReplacedAndGoesWithTheQueue) {

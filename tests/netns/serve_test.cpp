@@ -251,8 +251,12 @@ TEST_F(Serving, TellsOfTheBusiestClustersAloneIfAskedTo) {
 }
 
 TEST_F(Serving, ABrowserShowsThePage) {
-    bed.attach({"--rate", "100kbit", "--queue", "8", "--round-slots", "64"});
+    bed.attach({"--rate", "100kbit", "--queue", "8", "--round-slots", "128"});
     set_job(bed, 4, 16);
+    EXPECT_EQ(bed.olaf({"job", "set", "in", "20", "--children", "2", "--lanes", "16", "--fanout",
+                        "multicast=239.1.2.3"})
+                  .status,
+              0);
     const auto frames = frames_of(bed, random_updates(90, 9, 8, 5));
     Process traffic([&] {
         const PacketSocket socket(bed.worker, "eth0");
@@ -282,7 +286,9 @@ TEST_F(Serving, ABrowserShowsThePage) {
                     verdict.starts_with("impaired: "))      // or came until a moment ago
             << verdict;
         EXPECT_EQ(found[view]["clusters"].size(), 9u);
-        EXPECT_EQ(found[view]["jobs"], nlohmann::json::parse(R"(["7 syncing 0 of 4 0 0 0 0"])"));
+        EXPECT_EQ(found[view]["jobs"],
+                  nlohmann::json::parse(R"(["7 syncing 0 of 4 0 0 0 0 each member",
+                                            "20 syncing 0 of 2 0 0 0 0 239.1.2.3"])"));
         EXPECT_GT(found[view]["counters"]["received"], 0);
         EXPECT_GT(found[view]["counters"]["drain.ticks"], 0);
         EXPECT_FALSE(found[view]["counters"].contains("malformed"));

@@ -81,12 +81,15 @@ TEST(Top, ShowsJobsAboveTheTable) {
                         .open = 5,
                         .up = 2,
                         .late = 1,
-                        .stale = 9}};
+                        .stale = 9,
+                        .group = {}},
+                       {.job = 8, .state = "running", .heard = 2, .children = 2, .group = "239.1.2.3"}};
     const auto screen = scene.draw(24, 120, {.unicode = false});
     EXPECT_EQ(screen[4],
               "job 7       running, 3 of 4 members, 1.20k/s sums of 4.80k/s contributions, "
               "5 + 2 up open, 1 late, 9 stale");
-    for (std::uint32_t job = 8; job < 40; job++)
+    EXPECT_NE(screen[5].find(" 0 stale, sums to 239.1.2.3"), std::string::npos) << screen[5];
+    for (std::uint32_t job = 9; job < 40; job++)
         scene.rows.jobs.push_back({.job = job, .state = "halted"});
     const auto full = scene.draw(24, 80, {.unicode = false});
     EXPECT_NE(full[23].find("q quit"), std::string::npos) << "the table has half of the screen";

@@ -8,7 +8,8 @@ function drawJobs({ jobs }) {
     const line = document.createElement("tr");
     const underWay = job.up ? `${count(job.open)} + ${count(job.up)} up` : count(job.open);
     for (const text of [job.job, job.state, `${job.members} of ${job.children}`,
-      count(job.chunks_per_s), underWay, count(job.late), count(job.stale)]) {
+      count(job.chunks_per_s), underWay, count(job.late), count(job.stale),
+      job.group ?? "each member"]) {
       const cell = document.createElement("td");
       cell.textContent = text;
       line.append(cell);
