@@ -198,11 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Trouble{"TheParentsDeviceDown", "link set out down\n", "link set out up\n",
                             "again"},
                     Trouble{"AnMtuThatShrank", "link set out mtu 500\n", "link set out mtu 1500\n",
-                            "unfit"},
-                    Trouble{"ANextHopThatIsSilent",
-                            "neighbour replace 10.0.1.2 lladdr 02:00:00:00:99:99 dev out nud "
-                            "permanent\n",
-                            "neighbour del 10.0.1.2 dev out\n", "again"}),
+                            "unfit"}),
     [](const auto &info) { return info.param.name; });
 
 TEST(RoundsTwoArmedRefused, ASumThatIsLongerThanTheMtuOfTheParentsDevice) {

@@ -115,6 +115,7 @@
 	ABI_FIELD(olaf_job_counters, syncs) \
 	ABI_FIELD(olaf_job_counters, controls) \
 	ABI_FIELD(olaf_job_counters, silent) \
+	ABI_FIELD(olaf_job_counters, up_unfit) \
 	ABI_SIZE(olaf_round_order) \
 	ABI_FIELD(olaf_round_order, eth_proto_be) \
 	ABI_FIELD(olaf_round_order, secret) \
