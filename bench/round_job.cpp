@@ -4,6 +4,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -23,7 +24,8 @@ constexpr std::uint32_t group = 0xef010203; // 239.1.2.3
 Result<RoundJob> RoundJob::make(const Options &options) {
     const auto config = make_config({.max_clusters = 8,
                                      .max_lanes = BENCH_LANES,
-                                     .round_slots = options.slots});
+                                     .round_slots = options.slots,
+                                     .round_lines = std::thread::hardware_concurrency()});
     if (!config)
         return std::unexpected(config.error());
     auto queue = Datapath::load(*config);

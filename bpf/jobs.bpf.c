@@ -87,7 +87,7 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 		return -EBUSY;
 	if (bpf_map_lookup_elem(&olaf_job_ids, &id))
 		return -EEXIST;
-	done = olaf_job_clear(index, job, setup->first_slot, setup->slots);
+	done = olaf_job_clear(index, setup->first_slot, setup->slots);
 	if (done)
 		return done;
 	if (!olaf_lock(&job->lock))
@@ -120,7 +120,7 @@ static __always_inline int olaf_job_remove(__u32 index, struct olaf_job *job)
 	there = bpf_map_lookup_elem(&olaf_job_ids, &id);
 	if (there && *there == index)
 		bpf_map_delete_elem(&olaf_job_ids, &id);
-	return olaf_job_clear(index, job, job->setup.first_slot, job->setup.slots);
+	return olaf_job_clear(index, job->setup.first_slot, job->setup.slots);
 }
 
 static __always_inline int olaf_job_change(__u32 action, struct olaf_job *job)

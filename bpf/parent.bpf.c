@@ -224,7 +224,7 @@ static __always_inline void olaf_parent_carry(struct __sk_buff *skb, const struc
 	struct olaf_copying copying = { .skb = skb, .job = m->job };
 	__u32 most = olaf_line_is_long(job, m) ? OLAF_MOST_COPIES : 1;
 
-	if (!olaf_line_length(&job->line))
+	if (!olaf_lines_wait(job))
 		return;
 	copying.partial = olaf_parent_partial(skb, a);
 	bpf_loop(most, olaf_copy_next, &copying, 0);

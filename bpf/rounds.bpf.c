@@ -8,7 +8,7 @@
  *   RESULT of the parent    -> is owed to all children; the frame carries one away
  *   CONTROL                 -> where to begin
  *
- * Runs on every receive queue at once: see slots.bpf.h, line.bpf.h and agree.bpf.h for what orders
+ * Runs on every receive queue at once: see slots.bpf.h, line.bpf.h, delivery.bpf.h and agree.bpf.h for what orders
  * whom. Locks are taken in this order: a slot's, then the line's or the job's.
  */
 #include "bpf/rounds/control.bpf.h"

@@ -7,7 +7,7 @@
 #define OLAF_ROUND_ADD_BPF_H
 
 #include "bpf/rounds/agree.bpf.h"
-#include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/delivery.bpf.h"
 #include "bpf/rounds/up.bpf.h"
 
 /* CPUs that may note contributions of one child at once, and more. */

@@ -4,7 +4,7 @@
 #define OLAF_ROUND_CLONES_BPF_H
 
 #include "bpf/rounds/group_way.bpf.h"
-#include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/delivery.bpf.h"
 
 /* Clones that one frame sends at most: the next one goes on. */
 #define OLAF_MOST_COPIES 1024

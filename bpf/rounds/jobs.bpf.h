@@ -16,6 +16,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* values begin on a page: cache lines are struct olaf_job's */
 	__uint(max_entries, OLAF_MAX_JOBS);
 	__type(key, __u32);
 	__type(value, struct olaf_job);

@@ -1,51 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The line: results that wait for a frame to leave in, oldest first.
+ * The lines: results that wait for a frame to leave in, oldest first.
  *
- * Map olaf_lines: key OLAF_LINE_PLACES x setup.first_slot + place, value the index of a buffer, and
- * OLAF_LINE_GROUP if its result leaves in one frame for all. A job's places are a ring, whose ends are in its struct olaf_line. A buffer joins when it becomes
- * DONE, under the line's lock. It leaves when nobody is owed its result any more; it may then be in
- * line twice, if it gave way to a newer chunk, and that does no harm. A result for which there was
- * no place is had by asking again.
+ * A job has a line for each CPU, or each few of them. Results join the line of the CPU that
+ * completed them, which has their lanes in its cache; a frame takes the next one of its own CPU's
+ * line. Only if that is empty it looks at the others': so nothing waits for a CPU to which no frame
+ * comes, and CPUs that have work of their own don't fetch each other's lanes.
  *
- * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once. It
- * needs no lock for that. The delivery is of what the buffer held then. If a newer chunk is in it
- * when the slot's lock is had, the member goes without this one, and asks for it if it lacks it.
- *
- * A result for all is had by whoever moves the head past it, and who is owed it is taken under its
- * slot's lock (group.bpf.h).
- *
- * Whoever sees that nobody is owed the head's result moves the head on, from the position that it
- * looked at: so each position is passed once. Ends only ever count up. A place that was taken again
- * between two looks names another buffer that is in line, which is as good.
+ * Map olaf_lines: key olaf_line_place(), value the index of a buffer, and OLAF_LINE_GROUP if its
+ * result leaves in one frame for all. A line's places are a ring, whose ends are in its struct
+ * olaf_line. A buffer joins when it becomes DONE, under the line's lock. It leaves when nobody is
+ * owed its result any more; it may then be in line twice, if it gave way to a newer chunk, and that
+ * does no harm. A result for which there was no place is had by asking again.
+ * Ends only ever count up. Who moves the head on: delivery.bpf.h.
  */
 #ifndef OLAF_ROUND_LINE_BPF_H
 #define OLAF_ROUND_LINE_BPF_H
 
-#include "bpf/rounds/group.bpf.h"
 #include "bpf/rounds/slots.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1); /* OLAF_LINE_PLACES x round_slots, set by the loader */
+	__uint(max_entries, 1); /* OLAF_LINE_PLACES x round_slots x round_lines, set by the loader */
 	__type(key, __u32);
 	__type(value, __u32);
 } olaf_lines SEC(".maps");
-
-/* Buffers at the head of a line that one look may find empty. */
-#define OLAF_LINE_LOOKS 8
-
-/*
- * A result for a member: to be delivered by whoever holds this. What the buffer held is read before the
- * member's bit is taken: where it holds something else by then, another bit stands for that.
- */
-struct olaf_delivery {
-	__u32 buffer; /* olaf_round_buffer_of() */
-	__u32 rank; /* OLAF_EVERY_WORKER: one frame for all */
-	__u32 generation;
-	__u32 round;
-	__u32 chunk;
-};
 
 /* Places that were filled are seen behind the tail that tells of them. */
 static __always_inline void olaf_line_barrier(struct olaf_line *line)
@@ -67,10 +46,35 @@ static __always_inline __u32 olaf_line_length(const struct olaf_line *line)
 	return *(volatile __u32 *)&line->tail - head;
 }
 
-static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 position)
+/* The number of this CPU's line. */
+static __always_inline __u32 olaf_line_here(void)
+{
+	return bpf_get_smp_processor_id() & (olaf_cfg.round_lines - 1);
+}
+
+static __always_inline struct olaf_line *olaf_line_at(struct olaf_job *job, __u32 number)
+{
+	return &job->line[number & (OLAF_MAX_LINES - 1)];
+}
+
+/* Does a result wait in any line? */
+static __always_inline int olaf_lines_wait(struct olaf_job *job)
+{
+	__u32 i;
+
+	for (i = 0; i < OLAF_MAX_LINES && i < olaf_cfg.round_lines; i++) {
+		if (olaf_line_length(olaf_line_at(job, i)))
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 number,
+					      __u32 position)
 {
 	__u32 places = OLAF_LINE_PLACES * job->setup.slots;
-	__u32 index = OLAF_LINE_PLACES * job->setup.first_slot + (position & (places - 1));
+	__u32 index = OLAF_LINE_PLACES * (number * olaf_cfg.round_slots + job->setup.first_slot) +
+		      (position & (places - 1));
 
 	return bpf_map_lookup_elem(&olaf_lines, &index);
 }
@@ -80,188 +84,17 @@ static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 
  */
 static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
 {
-	__u32 *place;
+	__u32 number = olaf_line_here(), *place;
+	struct olaf_line *line = olaf_line_at(job, number);
 
-	if (!olaf_lock(&job->line.lock))
+	if (!olaf_lock(&line->lock))
 		return;
-	place = olaf_line_place(job, job->line.tail);
-	if (place && olaf_line_length(&job->line) < OLAF_LINE_PLACES * job->setup.slots) {
+	place = olaf_line_place(job, number, line->tail);
+	if (place && olaf_line_length(line) < OLAF_LINE_PLACES * job->setup.slots) {
 		*place = buffer;
-		olaf_release_as(&job->line.tail, job->line.tail + 1);
+		olaf_release_as(&line->tail, line->tail + 1);
 	}
-	olaf_unlock(&job->line.lock);
-}
-
-/* The buffer's lanes are the result: every member of its round is owed it. Under the slot's lock. */
-static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index, __u32 slot_index,
-					    __u32 which)
-{
-	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
-	struct olaf_round_buffer *buffer;
-	struct olaf_ranks members;
-	__u32 place, i;
-
-	if (!slot)
-		return;
-	buffer = &slot->buffer[which & 1];
-	olaf_members_read(job, buffer->round, &members);
-	buffer->lanes_sum = 0;
-	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
-	olaf_count_job(job_index, completed);
-	if (buffer->flags & OLAF_FLAG_PARTIAL)
-		olaf_count_job(job_index, partial);
-	place = olaf_round_buffer_of(slot_index, which & 1);
-	if (olaf_round_is_for_group(job, job_index, buffer))
-		place |= OLAF_LINE_GROUP;
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
-	olaf_line_join(job, place);
-}
-
-/*
- * May the buffer's result be delivered? Since it was taken from the line it may have given way to a
- * newer chunk, even to one that is done, or its generation may be over: then nobody is owed it any more.
- * Under its slot's lock.
- */
-static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 job_index,
-					     struct olaf_round_buffer *buffer,
-					     const struct olaf_delivery *delivery)
-{
-	__u32 owed;
-
-	if (buffer->state != OLAF_ROUND_DONE)
-		return 0;
-	if (buffer->generation == *(volatile __u32 *)&job->generation)
-		return buffer->generation == delivery->generation &&
-		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
-	owed = olaf_round_free(buffer);
-	if (owed)
-		olaf_count_job_by(job_index, undelivered, owed);
-	return 0;
-}
-
-/* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
-static __always_inline __u32 olaf_owed_take_word(__u64 *word)
-{
-	__u64 seen = *(volatile __u64 *)word, bit = seen & -seen;
-
-	/* Somebody may take the same one: then this frame goes without. */
-	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
-		return OLAF_NO_RANK;
-	return olaf_lowest_bit(bit);
-}
-
-/* Takes the lowest rank that is owed the buffer's result. Returns it, or OLAF_NO_RANK. */
-static __always_inline __u32 olaf_owed_take(struct olaf_round_buffer *buffer)
-{
-	__u32 i, rank;
-
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		rank = olaf_owed_take_word(&buffer->owed.word[i]);
-		if (rank != OLAF_NO_RANK)
-			return 64 * i + rank;
-	}
-	return OLAF_NO_RANK;
-}
-
-/*
- * The rank is answered by itself: what it was owed in a frame of its own it isn't any more. Returns
- * whether it was. Under the slot's lock.
- */
-static __always_inline int olaf_owed_settle(const struct olaf_job *job, __u32 job_index,
-					    struct olaf_round_buffer *buffer, __u32 rank)
-{
-	__u64 *word = &buffer->owed.word[olaf_rank_word(rank)];
-	__u64 bit = 1ULL << (rank & 63);
-
-	if (olaf_round_is_for_group(job, job_index, buffer))
-		return 0;
-	return *(volatile __u64 *)word & bit && __sync_fetch_and_and(word, ~bit) & bit;
-}
-
-static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
-{
-	return *(volatile __u64 *)&buffer->owed.word[0] || *(volatile __u64 *)&buffer->owed.word[1] ||
-	       *(volatile __u64 *)&buffer->owed.word[2] || *(volatile __u64 *)&buffer->owed.word[3];
-}
-
-/* A result joins the line again. A global function: rare, and verified once. Under its slot's lock. */
-__noinline int olaf_line_rejoin(__u32 job_index, __u32 buffer)
-{
-	struct olaf_job *job = olaf_job_at(job_index);
-
-	if (job)
-		olaf_line_join(job, buffer);
-	return 0;
-}
-
-/*
- * Takes those who get the result by the delivery. Returns how many. 0: nobody is owed it, or it isn't
- * the same for all any more, as once a joining is over older rounds have its members. Then it leaves
- * for each by itself. Under the slot's lock.
- */
-static __always_inline __u32 olaf_delivery_take(const struct olaf_job *job, __u32 job_index,
-						struct olaf_round_buffer *buffer,
-						const struct olaf_delivery *delivery)
-{
-	if (delivery->rank != OLAF_EVERY_WORKER)
-		return 1; /* its bit was taken from the line */
-	if (olaf_round_is_for_group(job, job_index, buffer))
-		return olaf_owed_forget(buffer);
-	if (olaf_owes(buffer))
-		olaf_line_rejoin(job_index, delivery->buffer);
-	return 0;
-}
-
-/* Is all that waits one frame, for all? Then the frame at hand can be it. */
-static __always_inline int olaf_line_is_one_frame(const struct olaf_job *job)
-{
-	__u32 *place = olaf_line_place(job, *(volatile __u32 *)&job->line.head);
-
-	return olaf_line_length(&job->line) == 1 && place &&
-	       (*(volatile __u32 *)place & OLAF_LINE_GROUP);
-}
-
-/* Takes the next delivery of the job's. Returns whether there is one, which is the caller's then. */
-static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
-{
-	struct olaf_line *line = &job->line;
-	struct olaf_round_slot *slot;
-	struct olaf_round_buffer *buffer;
-	__u32 *place, head, entry, i;
-
-	for (i = 0; i < OLAF_LINE_LOOKS; i++) {
-		head = *(volatile __u32 *)&line->head;
-		if (head == *(volatile __u32 *)&line->tail)
-			return 0;
-		olaf_line_barrier(line);
-		place = olaf_line_place(job, head);
-		if (!place)
-			return 0;
-		entry = *(volatile __u32 *)place;
-		delivery->buffer = entry & ~OLAF_LINE_GROUP;
-		slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
-		if (!slot)
-			return 0;
-		buffer = &slot->buffer[delivery->buffer & 1];
-		delivery->generation = *(volatile __u32 *)&buffer->generation;
-		delivery->round = *(volatile __u32 *)&buffer->round;
-		delivery->chunk = *(volatile __u32 *)&buffer->chunk;
-		if (entry & OLAF_LINE_GROUP) {
-			delivery->rank = OLAF_EVERY_WORKER;
-			if (__sync_val_compare_and_swap(&line->head, head, head + 1) == head)
-				return 1;
-			continue;
-		}
-		delivery->rank = olaf_owed_take(buffer);
-		if (!olaf_owes(buffer))
-			__sync_val_compare_and_swap(&line->head, head, head + 1);
-		if (delivery->rank != OLAF_NO_RANK)
-			return 1;
-	}
-	return 0;
+	olaf_unlock(&line->lock);
 }
 
 #endif /* OLAF_ROUND_LINE_BPF_H */

@@ -7,7 +7,7 @@
 
 #include "bpf/ack/member.bpf.h"
 #include "bpf/rounds/ids.bpf.h"
-#include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/delivery.bpf.h"
 
 /* A walk over a job's slots or children. */
 struct olaf_walk {
@@ -66,22 +66,35 @@ static long olaf_forget_child(__u32 rank, struct olaf_walk *walk)
 	return 0;
 }
 
+/* Both ends count up for ever: who takes a delivery right now mustn't move the head past the tail. */
+static long olaf_empty_line(__u32 number, struct olaf_walk *walk)
+{
+	struct olaf_job *job = olaf_job_at(walk->job);
+	struct olaf_line *line;
+
+	if (!job)
+		return 1;
+	line = olaf_line_at(job, number);
+	if (!olaf_lock(&line->lock)) {
+		walk->busy++;
+		return 0;
+	}
+	*(volatile __u32 *)&line->head = line->tail;
+	olaf_unlock(&line->lock);
+	return 0;
+}
+
 /*
  * Forgets what was under way in the job that stands there or stood there, and its members. It must
  * be in state NONE. Returns 0 or -EAGAIN.
  */
-static __always_inline int olaf_job_clear(__u32 index, struct olaf_job *job, __u32 first,
-					  __u32 slots)
+static __always_inline int olaf_job_clear(__u32 index, __u32 first, __u32 slots)
 {
 	struct olaf_walk walk = { .job = index, .first = first };
 
 	bpf_loop(slots, olaf_empty_slot, &walk, 0);
 	bpf_loop(OLAF_RANKS, olaf_forget_child, &walk, 0);
-	if (!olaf_lock(&job->line.lock))
-		return -EAGAIN;
-	/* Both count up for ever: who takes a delivery right now mustn't move the head past the tail. */
-	*(volatile __u32 *)&job->line.head = job->line.tail;
-	olaf_unlock(&job->line.lock);
+	bpf_loop(OLAF_MAX_LINES, olaf_empty_line, &walk, 0);
 	return walk.busy ? -EAGAIN : 0;
 }
 

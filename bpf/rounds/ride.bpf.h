@@ -6,7 +6,7 @@
 #ifndef OLAF_ROUND_RIDE_BPF_H
 #define OLAF_ROUND_RIDE_BPF_H
 
-#include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/delivery.bpf.h"
 #include "bpf/rounds/plain.bpf.h"
 #include "bpf/rounds/up.bpf.h"
 
@@ -60,16 +60,19 @@ static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_ar
 	return written;
 }
 
-/* Do more results wait than frames will come for? At most half of the slots' may. */
-static __always_inline int olaf_line_is_long(const struct olaf_job *job,
-					     const struct olaf_round_message *m)
+/*
+ * Do more results wait than frames will come for? In the line of one CPU at most half of the slots' may.
+ * Where nobody waits for a frame the other CPUs' lines aren't looked at: each look takes a cache line away.
+ */
+static __always_inline int olaf_line_is_long(struct olaf_job *job, const struct olaf_round_message *m)
 {
-	__u32 length = olaf_line_length(&job->line);
+	__u32 flushes = (m->flags & OLAF_FLAG_FLUSH) ||
+			(m->type == OLAF_RESULT && *(volatile __u32 *)&job->flushing);
+	__u32 length = olaf_line_length(olaf_line_at(job, olaf_line_here()));
 
-	if (!length || (job->setup.group_family && olaf_line_is_one_frame(job)))
+	if (length <= job->setup.slots / 2 && (!flushes || !olaf_lines_wait(job)))
 		return 0;
-	return length > job->setup.slots / 2 || (m->flags & OLAF_FLAG_FLUSH) ||
-	       (m->type == OLAF_RESULT && *(volatile __u32 *)&job->flushing);
+	return !job->setup.group_family || !olaf_line_is_one_frame(job);
 }
 
 /* Carries what the frame at hand can. Returns enum olaf_round_act. */

@@ -22,6 +22,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* values begin on a page: cache lines are struct olaf_round_slot's */
 	__uint(max_entries, 1); /* round_slots, set by the loader */
 	__type(key, __u32);
 	__type(value, struct olaf_round_slot);

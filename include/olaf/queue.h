@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 12
+#define OLAF_LAYOUT 13
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -87,7 +87,7 @@ struct olaf_config {
 	__be32 source_addr_be[4]; /* UPSTREAM: this host's address towards it */
 	__be32 own4_be; /* an IPv4 address of egress_ifindex, to ask next hops from; 0: it has none */
 	__be32 own6_be[4]; /* an IPv6 address of it */
-	__u32 pad3;
+	__u32 round_lines; /* lines of each job (olaf/rounds.h): a power of two, at most OLAF_MAX_LINES */
 	__u64 member_timeout_ns; /* a worker that was learnt is forgotten after so long a silence */
 	__u32 max_workers; /* places for workers of each cluster: ids 0 ... max_workers - 1 */
 	__u32 window; /* departures that may be unacknowledged at once (olaf/window.h); 0: any number */

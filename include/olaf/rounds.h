@@ -78,14 +78,15 @@ enum olaf_job_state {
 };
 
 /*
- * The results of a job that wait for a frame to ride on, as a ring of olaf_line_places: buffers
+ * Results of a job that wait for a frame to ride on, as a ring of places in olaf_lines: buffers
  * (olaf_round_buffer_of()), oldest first. A buffer that is in it owes its result to a member, or did.
+ * A cache line, as CPUs take turns at it.
  */
 struct olaf_line {
 	__u32 lock; /* guards the tail; taken inside a round slot's lock, never the other way round */
 	__u32 head; /* next place to serve; counts up, wraps; by compare-and-swap */
 	__u32 tail; /* next place to fill */
-	__u32 pad;
+	__u32 pad[13];
 };
 
 /* struct olaf_membership::flags */
@@ -112,7 +113,9 @@ struct olaf_membership {
 	struct olaf_ranks absent[2]; /* [joining's number mod 2]: now; the other: in rounds before it */
 };
 
-/* Places in the line for each slot of a job. */
+/* Lines of a job at most: CPU c uses that of number c mod olaf_config.round_lines. */
+#define OLAF_MAX_LINES 8
+/* Places in a line for each slot of a job. */
 #define OLAF_LINE_PLACES 4
 /* In a place beside the buffer: one frame takes its result to all members. */
 #define OLAF_LINE_GROUP 0x80000000U
@@ -120,7 +123,7 @@ struct olaf_membership {
 /* olaf_jobs[index] */
 struct olaf_job {
 	struct olaf_job_setup setup;
-	__u32 lock; /* guards what follows but the line, which has its own; taken last */
+	__u32 lock; /* guards what follows but the lines, which have their own; taken last */
 	__u32 state; /* enum olaf_job_state; read without the lock */
 	__u32 generation; /* what its members must know; not 0; read without the lock */
 	__u32 halted; /* contributions are refused until it is resumed; read without the lock */
@@ -133,8 +136,10 @@ struct olaf_job {
 	__u64 stamp; /* of this node's own last SYNC to its parent: CLOCK_TAI */
 	__u64 turnaround_ns; /* from sending up to the result, smoothed; written without the lock */
 	struct olaf_ranks asked; /* SYNCING: who has asked */
-	struct olaf_line line;
+	__u32 pad[10]; /* what CPUs write and what they only read are in cache lines of their own */
+	struct olaf_line line[OLAF_MAX_LINES];
 	struct olaf_membership membership; /* written under the lock */
+	__u32 pad2[4];
 };
 
 /* olaf_children[job x OLAF_RANKS + rank] */
@@ -158,7 +163,10 @@ enum olaf_round_state {
 	OLAF_ROUND_DONE = 3, /* the lanes are the result */
 };
 
-/* One chunk of one round. */
+/*
+ * One chunk of one round. With the slot's lock before it, what a contribution needs is one cache line,
+ * and the sets of ranks are another.
+ */
 struct olaf_round_buffer {
 	__u32 state; /* enum olaf_round_state */
 	__u32 generation; /* of the job when it was opened; another one's buffer is void */
@@ -171,11 +179,12 @@ struct olaf_round_buffer {
 	__u16 flags; /* OLAF_FLAG_PARTIAL, _LATE, _STALE: for every child */
 	__u64 generated_ns; /* CLOCK_TAI, the newest */
 	__u64 opened_ns;
-	__u64 up_ns; /* when it was last sent up */
-	__u64 first_up_ns; /* when it was first sent up */
 	__u64 lanes_sum; /* DONE: of its 32-bit halves, for UDP checksums */
 	struct olaf_ranks in; /* children whose contribution is in it */
 	struct olaf_ranks owed; /* DONE: members that haven't got it; bits are taken atomically */
+	__u64 up_ns; /* when it was last sent up */
+	__u64 first_up_ns; /* when it was first sent up */
+	__u64 pad[6];
 };
 
 #define OLAF_ROUND_BUFFERS 2
@@ -185,6 +194,7 @@ struct olaf_round_slot {
 	__u32 lock; /* guards the buffers and their lanes, but for `owed` */
 	__u32 pad;
 	struct olaf_round_buffer buffer[OLAF_ROUND_BUFFERS];
+	__u64 pad2;
 };
 
 /* Number of a buffer, as lines name it. */
@@ -284,9 +294,12 @@ static inline int olaf_chunk_is_before(__u32 round_a, __u32 chunk_a, __u32 round
 }
 
 OLAF_STATIC_ASSERT(sizeof(struct olaf_job_setup) == 128, "a setup has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 128 + 40 + 16 + 32 + 16 + 112, "a job has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_line) == 64, "a line is a cache line");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_round_slot) == 6 * 64, "a slot is six cache lines");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 128 + 128 + 64 * OLAF_MAX_LINES + 128,
+		   "a job has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_child) == 128, "a child is two cache lines");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64, "a buffer has no hidden padding");
+OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64 + 48, "a buffer has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 128 + 32, "an order has no hidden padding");
 OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 200 + 8, "a desk has no hidden padding");
 

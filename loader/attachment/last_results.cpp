@@ -50,10 +50,11 @@ Result<void> send_burst(int program_fd, std::uint32_t job_index, const Attachmen
     return {};
 }
 
-/// Whether results of the job's stand in its line.
+/// Whether results of the job's stand in a line.
 bool owes(int jobs_fd, std::uint32_t index) {
     olaf_job job{};
-    return bpf_map_lookup_elem(jobs_fd, &index, &job) == 0 && job.line.head != job.line.tail;
+    return bpf_map_lookup_elem(jobs_fd, &index, &job) == 0 &&
+           std::ranges::any_of(job.line, [](const auto &line) { return line.head != line.tail; });
 }
 
 std::uint64_t undelivered(const std::vector<JobReading> &jobs) {

@@ -48,6 +48,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.max_workers = running.max_workers;
     config.member_timeout_ns = running.member_timeout_ns;
     config.round_slots = running.round_slots;
+    config.round_lines = running.round_lines;
     config.verify = running.flags & OLAF_CONFIG_VERIFY;
     config.meter = !(running.flags & OLAF_CONFIG_NO_METER);
     config.token_secret = running.token_secret;

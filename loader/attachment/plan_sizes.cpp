@@ -2,6 +2,7 @@
 #include "plan_sizes.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -55,6 +56,8 @@ Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Device &
     take(config.max_clusters, options.max_clusters);
     take(config.max_segments, options.max_segments);
     take(config.round_slots, options.round_slots);
+    if (running == nullptr)
+        config.round_lines = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     if (options.max_workers)
         config.max_workers = options.max_workers;
     if (const auto usual = usual_workers(config.max_clusters);

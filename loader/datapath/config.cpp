@@ -129,6 +129,7 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
     config.rate_bps = human.rate_bps;
     config.window = human.window.most;
     config.round_slots = human.round_slots;
+    config.round_lines = std::min<std::uint32_t>(std::bit_ceil(human.round_lines), OLAF_MAX_LINES);
     config.drain_interval_ns = human.drain_interval_ns;
     config.activity_window_ns = human.activity_window_ns;
     config.upstream_family = human.upstream.family;

@@ -50,6 +50,7 @@ struct DatapathConfig {
     std::uint64_t member_timeout_ns = 60'000'000'000;
 
     std::uint32_t round_slots = 0; ///< for the rounds of jobs; 0: no jobs
+    std::uint32_t round_lines = 1; ///< lines of each job: as many as CPUs add up its chunks at once
 
     bool fifo = true;   ///< clusters may have policy fifo, which takes entries of its own
     bool bridge = true; ///< FORWARD: frames to other MAC addresses leave too

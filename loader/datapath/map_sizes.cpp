@@ -65,7 +65,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_round_lanes", OLAF_ROUND_BUFFERS * config.round_slots,
          static_cast<std::uint32_t>(OLAF_ROUND_LANES_BYTES(config.max_lanes)),
          "--round-slots, --max-lanes"},
-        {"olaf_lines", OLAF_LINE_PLACES * config.round_slots, 0, "--round-slots"},
+        {"olaf_lines", OLAF_LINE_PLACES * config.round_slots * config.round_lines, 0, "--round-slots"},
     };
 }
 

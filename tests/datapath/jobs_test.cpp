@@ -102,7 +102,8 @@ TEST_F(Jobs, SetMakesAJobWhoseMembersMustAgree) {
     EXPECT_EQ(set.setup.id, 77u);
     EXPECT_EQ(set.setup.children, 70u);
     EXPECT_EQ(set.lock, 0u);
-    EXPECT_EQ(set.line.lock, 0u);
+    for (const auto &line : set.line)
+        EXPECT_EQ(line.lock, 0u);
     EXPECT_EQ(index_of(77), static_cast<int>(job_index));
     EXPECT_EQ(reading().waiting_for().size(), 70u);
 }
@@ -112,7 +113,8 @@ TEST_F(Jobs, SetLeavesNothingOfAnOlderJob) {
     older.halted = older.flushing = older.parent_generation = older.pool = 1;
     older.stamp = older.turnaround_ns = 9;
     older.asked.word[1] = 2;
-    older.line = {.lock = 0, .head = 7, .tail = 9, .pad = 0};
+    for (auto &line : older.line)
+        line = {.lock = 0, .head = 7, .tail = 9, .pad = {}};
     write("olaf_jobs", job_index, older);
     olaf_child child{};
     child.member.family = 4;
@@ -131,7 +133,8 @@ TEST_F(Jobs, SetLeavesNothingOfAnOlderJob) {
     EXPECT_EQ(set.halted | set.flushing | set.parent_generation, 0u);
     EXPECT_EQ(set.pool, 3u);
     EXPECT_EQ(set.stamp | set.turnaround_ns | set.asked.word[1], 0u);
-    EXPECT_EQ(set.line.head, set.line.tail);
+    for (const auto &line : set.line)
+        EXPECT_EQ(line.head, line.tail);
     const auto forgotten = read<olaf_child>("olaf_children", olaf_child_index(job_index, 255));
     EXPECT_EQ(forgotten.member.family, 0);
     EXPECT_EQ(forgotten.member.sequence, 4u);

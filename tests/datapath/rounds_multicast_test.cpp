@@ -79,7 +79,7 @@ class RoundsMulticast : protected InTestbed,
         changed.buffer[0].owed.word[0] = 3;
         set_slot(chunk, changed);
         auto line = job();
-        line.line.head--;
+        line.line[0].head--;
         set_job(line);
         identities_hold = false;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Children on several CPUs contribute to the same chunks and share one line of results: every sum is
-// exact, every child gets every result, and nothing is counted twice.
+// Children on several CPUs contribute to the same chunks and share one line of results, or have one for
+// each CPU: every sum is exact, every child gets every result, and nothing is counted twice.
 #include <arpa/inet.h>
 #include <sched.h>
 
@@ -34,7 +34,13 @@ void pin_to(unsigned cpu) {
 
 class RoundsParallel : public RoundsTest {
   protected:
-    explicit RoundsParallel(bool by_multicast = false) : RoundsTest(shared_job(by_multicast)) {}
+    explicit RoundsParallel(std::uint32_t lines = 2, bool by_multicast = false)
+        : RoundsTest(shared_job(by_multicast), with_lines(lines)) {}
+    static olaf::DatapathConfig with_lines(std::uint32_t lines) {
+        auto config = queue_with_rounds();
+        config.round_lines = lines;
+        return config;
+    }
     static olaf_job_setup shared_job(bool by_multicast) {
         auto setup = small_job();
         setup.children = setup.threshold = children;
@@ -121,13 +127,19 @@ class RoundsParallel : public RoundsTest {
         EXPECT_EQ(now.stale + now.ahead + now.late, 0u);
         for (std::uint32_t i = 0; i < setup.slots; i++)
             EXPECT_EQ(slot(i).lock, 0u);
-        EXPECT_EQ(job().line.lock, 0u);
+        for (const auto &line : job().line)
+            EXPECT_EQ(line.lock, 0u);
     }
+};
+
+class RoundsParallelInOneLine : public RoundsParallel {
+  protected:
+    RoundsParallelInOneLine() : RoundsParallel(1) {}
 };
 
 class RoundsParallelByMulticast : public RoundsParallel {
   protected:
-    RoundsParallelByMulticast() : RoundsParallel(true) {}
+    RoundsParallelByMulticast() : RoundsParallel(2, true) {}
 };
 
 TEST_F(RoundsParallel, EverySumIsExactAndEveryChildGetsIt) {
@@ -135,6 +147,12 @@ TEST_F(RoundsParallel, EverySumIsExactAndEveryChildGetsIt) {
     all_work(board);
     expect_all_done(board);
     EXPECT_EQ(counters().multicast, 0u);
+}
+
+TEST_F(RoundsParallelInOneLine, EverySumIsExactAndEveryChildGetsIt) {
+    Board board;
+    all_work(board);
+    expect_all_done(board);
 }
 
 TEST_F(RoundsParallelByMulticast, EverySumIsExactAndLeavesForAllOnce) {

@@ -32,6 +32,7 @@ olaf_config config_of(const JobShape &shape) {
     config.member_timeout_ns = 1'000'000'000'000;
     config.token_secret = 0x5ec4e7;
     config.round_slots = 1u << shape.pool;
+    config.round_lines = shape.lines;
     return config;
 }
 

@@ -7,6 +7,20 @@
 
 namespace olaf::interleave {
 
+bool RoundsContract::is_in_line(std::uint32_t buffer) const {
+    const std::uint32_t places = OLAF_LINE_PLACES * config_.round_slots;
+    for (std::uint32_t number = 0; number < config_.round_lines; number++) {
+        const olaf_line &line = job()->line[number];
+        for (std::uint32_t p = line.head; p != line.tail; p++) {
+            const auto entry = *Machine::the().memory.at<std::uint32_t>(
+                "olaf_lines", number * places + p % (OLAF_LINE_PLACES * job()->setup.slots));
+            if ((entry & ~OLAF_LINE_GROUP) == buffer)
+                return true;
+        }
+    }
+    return false;
+}
+
 /// Results that members haven't got and that wait for them. Each of the job's generation is in line.
 std::uint64_t RoundsContract::owed() const {
     Machine &machine = Machine::the();
@@ -16,13 +30,8 @@ std::uint64_t RoundsContract::owed() const {
             const auto &buffer = slot(i)->buffer[which];
             const auto members = static_cast<unsigned>(std::popcount(buffer.owed.word[0]));
             owed += members;
-            bool in_line = false;
-            for (std::uint32_t p = job()->line.head; p != job()->line.tail; p++) {
-                const std::uint32_t place = p % (OLAF_LINE_PLACES * job()->setup.slots);
-                const auto entry = *machine.memory.at<std::uint32_t>("olaf_lines", place);
-                in_line = in_line || (entry & ~OLAF_LINE_GROUP) == olaf_round_buffer_of(i, which);
-            }
-            machine.require(members == 0 || in_line, "at rest, a result is owed and isn't in line");
+            machine.require(members == 0 || is_in_line(olaf_round_buffer_of(i, which)),
+                            "at rest, a result is owed and isn't in line");
         }
     return owed;
 }
@@ -30,7 +39,8 @@ std::uint64_t RoundsContract::owed() const {
 JobBooks RoundsContract::at_rest(bool owed_is_known) const {
     Machine &machine = Machine::the();
     machine.require(job()->lock == 0, "at rest, the job's lock is held");
-    machine.require(job()->line.lock == 0, "at rest, the line's lock is held");
+    for (const auto &line : job()->line)
+        machine.require(line.lock == 0, "at rest, a line's lock is held");
     for (std::uint32_t i = 0; i < config_.round_slots; i++) {
         machine.require(slot(i)->lock == 0, "at rest, a slot's lock is held");
         check(*slot(i), i);
@@ -71,7 +81,8 @@ void RoundsContract::expect_settled() const {
 
 void RoundsContract::nothing_waits() const {
     Machine::the().require(owed() == 0, "what is owed is never delivered");
-    Machine::the().require(job()->line.head == job()->line.tail, "the line never becomes empty");
+    for (const auto &line : job()->line)
+        Machine::the().require(line.head == line.tail, "a line never becomes empty");
 }
 
 std::optional<Chunk> RoundsContract::unfinished(std::uint32_t state) const {

@@ -59,7 +59,7 @@ std::vector<MapShape> RoundsContract::maps() const {
         {"olaf_round_slots", sizeof(olaf_round_slot), config_.round_slots},
         {"olaf_round_lanes", OLAF_ROUND_LANES_BYTES(config_.max_lanes),
          OLAF_ROUND_BUFFERS * config_.round_slots},
-        {"olaf_lines", sizeof(std::uint32_t), OLAF_LINE_PLACES * config_.round_slots},
+        {"olaf_lines", sizeof(std::uint32_t), OLAF_LINE_PLACES * config_.round_slots * config_.round_lines},
         {"olaf_jobs", sizeof(olaf_job)},
         {"olaf_children", sizeof(olaf_child), OLAF_RANKS},
         {"olaf_job_ids", 2 * sizeof(std::uint32_t), 4, MapShape::hash},
@@ -120,8 +120,10 @@ void RoundsContract::learn_parts() {
     label(&job->stamp, sizeof(job->stamp), of_job, &job->lock);
     label(&job->asked, sizeof(job->asked), of_job, &job->lock);
     label(&job->membership, sizeof(job->membership), of_job, &job->lock);
-    label(&job->line.head, sizeof(job->line.head), head, &job->line.lock);
-    label(&job->line.tail, sizeof(job->line.tail), tail, &job->line.lock);
+    for (auto &line : job->line) {
+        label(&line.head, sizeof(line.head), head, &line.lock);
+        label(&line.tail, sizeof(line.tail), tail, &line.lock);
+    }
 }
 
 std::vector<WordRule> RoundsContract::rules() const {
@@ -134,10 +136,12 @@ std::vector<WordRule> RoundsContract::rules() const {
     for (std::uint32_t i = 0; i < config_.round_slots; i++)
         rules[memory.word_of(&slot(i)->lock)].is_lock = true;
     rules[memory.word_of(&job()->lock)].is_lock = true;
-    const std::uint32_t line = memory.word_of(&job()->line.lock);
-    rules[line].is_lock = true;
-    for (std::uint32_t i = 0; i < OLAF_LINE_PLACES * config_.round_slots; i++)
-        rules[memory.word_of(memory.at<char>("olaf_lines", i))].lock = line;
+    const std::uint32_t places = OLAF_LINE_PLACES * config_.round_slots;
+    for (auto &line : job()->line)
+        rules[memory.word_of(&line.lock)].is_lock = true;
+    for (std::uint32_t i = 0; i < places * config_.round_lines; i++)
+        rules[memory.word_of(memory.at<char>("olaf_lines", i))].lock =
+            memory.word_of(&job()->line[i / places].lock);
     for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++) {
         auto *child = memory.at<olaf_child>("olaf_children", rank);
         for (const void *field : {static_cast<const void *>(&child->stamp),
@@ -181,8 +185,9 @@ void RoundsContract::released(unsigned, std::uint32_t lock) {
     for (std::uint32_t i = 0; i < config_.round_slots; i++)
         if (machine.memory.word_of(&slot(i)->lock) == lock)
             check(*slot(i), i);
-    machine.require(job()->line.tail - job()->line.head <= OLAF_LINE_PLACES * job()->setup.slots,
-                    "the head of the line is beyond its tail");
+    for (const auto &line : job()->line)
+        machine.require(line.tail - line.head <= OLAF_LINE_PLACES * job()->setup.slots,
+                        "the head of a line is beyond its tail");
 }
 
 void RoundsContract::check(const olaf_round_slot &slot, std::uint32_t index) const {

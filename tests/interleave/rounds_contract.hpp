@@ -22,6 +22,7 @@ struct JobShape {
     std::uint32_t flags = 0;     ///< OLAF_JOB_*
     bool has_parent = false;
     std::uint32_t pool = 2;   ///< p: it has 2^p slots
+    std::uint32_t lines = 1;  ///< 2: each CPU has one of its own
     std::uint32_t absent = 0; ///< ranks that are no members at first, a bit each
     bool to_group = false;    ///< results leave by multicast
 };
@@ -73,6 +74,7 @@ class RoundsContract : public Observer {
     void check(const olaf_round_slot &slot, std::uint32_t index) const;
     void check_buffer(const olaf_round_buffer &buffer, const std::uint64_t *lanes) const;
     [[nodiscard]] std::uint64_t owed() const;
+    [[nodiscard]] bool is_in_line(std::uint32_t buffer) const;
 
     olaf_config config_;
     JobShape shape_;

@@ -49,6 +49,33 @@ void add_line(std::vector<JobScenario> &to) {
                   {[](Node &node) { node.contribute(0, c1, true); }, contribution(1, c1)}});
 }
 
+void add_lines(std::vector<JobScenario> &to) {
+    constexpr JobShape own_lines{.children = 3, .lines = 2};
+    to.push_back({"AFrameTakesFromAnotherCpusLine", own_lines, contributed({0, 1, 2}, c0),
+                  {contribution(0, c1), contribution(1, c1)}});
+    to.push_back({"ACompletionJoinsItsCpusLineWhileTheOtherIsServed", own_lines,
+                  [](Node &node) {
+                      contributed({0, 1, 2}, c0)(node);
+                      node.contribute(0, c1);
+                  },
+                  {contribution(1, c1), contribution(2, c1)}});
+    to.push_back({"CopiesOfAllLinesMeetARider", own_lines, contributed({0, 1, 2}, c0),
+                  {contribution(1, c1), [](Node &node) { node.contribute(0, c1, true); }}});
+    to.push_back({"AResetMeetsDeliveriesOfTwoLines", {.lines = 2},
+                  [](Node &node) {
+                      contributed({0, 1}, c0)(node);
+                      node.contribute(0, c1);
+                  },
+                  {order(OLAF_JOB_RESET), contribution(1, c1)}});
+    to.push_back({"TheJobIsSetAnewWhileTwoLinesAreServed", own_lines,
+                  [](Node &node) {
+                      contributed({0, 1, 2}, c0)(node);
+                      node.contribute(0, c1);
+                      node.contribute(1, c1);
+                  },
+                  {order(OLAF_JOB_REMOVE), contribution(2, c1)}});
+}
+
 void add_generations(std::vector<JobScenario> &to) {
     to.push_back({"AResetMeetsADelivery", {}, contributed({0, 1}, c0),
                   {order(OLAF_JOB_RESET), contribution(0, c1)}});
@@ -111,6 +138,7 @@ std::vector<JobScenario> all() {
     std::vector<JobScenario> result;
     add_sums(result);
     add_line(result);
+    add_lines(result);
     add_generations(result);
     add_parent(result);
     add_members(result);

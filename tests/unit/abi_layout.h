@@ -55,6 +55,7 @@
 	ABI_FIELD(olaf_config, egress_mtu) \
 	ABI_FIELD(olaf_config, fifo_places) \
 	ABI_FIELD(olaf_config, round_slots) \
+	ABI_FIELD(olaf_config, round_lines) \
 	ABI_SIZE(olaf_rule) \
 	ABI_FIELD(olaf_rule, policy) \
 	ABI_FIELD(olaf_rule, max_count) \
@@ -283,6 +284,6 @@
 	ABI_OBSERVED_LAYOUT
 /* clang-format on */
 
-#define ABI_ENTRIES 492
+#define ABI_ENTRIES 493
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Who is owed the result stays so when it has left.
-set(file bpf/rounds/line.bpf.h)
+set(file bpf/rounds/delivery.bpf.h)
 set(programs rounds copies)
 set(scenario TwoFramesForAllLeaveAtOnce)
 set(from [==[

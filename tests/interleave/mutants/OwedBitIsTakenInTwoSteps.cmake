@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A delivery is looked for and then taken: two frames may take one.
-set(file bpf/rounds/line.bpf.h)
+set(file bpf/rounds/delivery.bpf.h)
 set(programs rounds copies)
 set(scenario TwoFramesWantOneDelivery)
 set(from [==[

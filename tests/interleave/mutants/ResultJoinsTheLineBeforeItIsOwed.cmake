@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A swapped order: who looks at the line in between passes the result by.
-set(file bpf/rounds/line.bpf.h)
+set(file bpf/rounds/delivery.bpf.h)
 set(programs rounds copies)
 set(scenario TwoResultsJoinTheLine)
 set(from [==[

@@ -4,9 +4,9 @@ set(file bpf/rounds/line.bpf.h)
 set(programs rounds copies)
 set(scenario TwoResultsJoinTheLine)
 set(from [==[
-	place = olaf_line_place(job, job->line.tail);
+	place = olaf_line_place(job, number, line->tail);
 ]==])
 set(to [==[
-	olaf_unlock(&job->line.lock);
-	place = olaf_line_place(job, job->line.tail);
+	olaf_unlock(&line->lock);
+	place = olaf_line_place(job, number, line->tail);
 ]==])

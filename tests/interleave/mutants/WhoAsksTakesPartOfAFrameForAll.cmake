@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Who is answered alone is taken from those that the frame for all is counted for.
-set(file bpf/rounds/line.bpf.h)
+set(file bpf/rounds/delivery.bpf.h)
 set(programs rounds copies)
 set(scenario ARepetitionMeetsTheFrameForAll)
 set(from [==[

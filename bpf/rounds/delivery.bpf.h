@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Deliveries: a result of the line and a member that is owed it.
+ *
+ * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once. It
+ * needs no lock for that. The delivery is of what the buffer held then. If a newer chunk is in it
+ * when the slot's lock is had, the member goes without this one, and asks for it if it lacks it.
+ *
+ * A result for all is had by whoever moves the head past it, and who is owed it is taken under its
+ * slot's lock (group.bpf.h).
+ *
+ * Whoever sees that nobody is owed the head's result moves the head on, from the position that it
+ * looked at: so each position is passed once. A place that was taken again between two looks names
+ * another buffer that is in line, which is as good.
+ */
+#ifndef OLAF_ROUND_DELIVERY_BPF_H
+#define OLAF_ROUND_DELIVERY_BPF_H
+
+#include "bpf/rounds/group.bpf.h"
+#include "bpf/rounds/line.bpf.h"
+
+/* Looks at the heads of lines that one frame takes: at results that nobody is owed, and empty lines. */
+#define OLAF_LINE_LOOKS (8 + OLAF_MAX_LINES - 1)
+
+/*
+ * A result for a member: to be delivered by whoever holds this. What the buffer held is read before the
+ * member's bit is taken: where it holds something else by then, another bit stands for that.
+ */
+struct olaf_delivery {
+	__u32 buffer; /* olaf_round_buffer_of() */
+	__u32 rank; /* OLAF_EVERY_WORKER: one frame for all */
+	__u32 generation;
+	__u32 round;
+	__u32 chunk;
+};
+
+/* The buffer's lanes are the result: every member of its round is owed it. Under the slot's lock. */
+static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index, __u32 slot_index,
+					    __u32 which)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
+	struct olaf_round_buffer *buffer;
+	struct olaf_ranks members;
+	__u32 place, i;
+
+	if (!slot)
+		return;
+	buffer = &slot->buffer[which & 1];
+	olaf_members_read(job, buffer->round, &members);
+	buffer->lanes_sum = 0;
+	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
+	olaf_count_job(job_index, completed);
+	if (buffer->flags & OLAF_FLAG_PARTIAL)
+		olaf_count_job(job_index, partial);
+	place = olaf_round_buffer_of(slot_index, which & 1);
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		place |= OLAF_LINE_GROUP;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
+	olaf_line_join(job, place);
+}
+
+/*
+ * May the buffer's result be delivered? Since it was taken from the line it may have given way to a
+ * newer chunk, even to one that is done, or its generation may be over: then nobody is owed it any more.
+ * Under its slot's lock.
+ */
+static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 job_index,
+					     struct olaf_round_buffer *buffer,
+					     const struct olaf_delivery *delivery)
+{
+	__u32 owed;
+
+	if (buffer->state != OLAF_ROUND_DONE)
+		return 0;
+	if (buffer->generation == *(volatile __u32 *)&job->generation)
+		return buffer->generation == delivery->generation &&
+		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
+	owed = olaf_round_free(buffer);
+	if (owed)
+		olaf_count_job_by(job_index, undelivered, owed);
+	return 0;
+}
+
+/* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
+static __always_inline __u32 olaf_owed_take_word(__u64 *word)
+{
+	__u64 seen = *(volatile __u64 *)word, bit = seen & -seen;
+
+	/* Somebody may take the same one: then this frame goes without. */
+	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
+		return OLAF_NO_RANK;
+	return olaf_lowest_bit(bit);
+}
+
+/* Takes the lowest rank that is owed the buffer's result. Returns it, or OLAF_NO_RANK. */
+static __always_inline __u32 olaf_owed_take(struct olaf_round_buffer *buffer)
+{
+	__u32 i, rank;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		rank = olaf_owed_take_word(&buffer->owed.word[i]);
+		if (rank != OLAF_NO_RANK)
+			return 64 * i + rank;
+	}
+	return OLAF_NO_RANK;
+}
+
+/*
+ * The rank is answered by itself: what it was owed in a frame of its own it isn't any more. Returns
+ * whether it was. Under the slot's lock.
+ */
+static __always_inline int olaf_owed_settle(const struct olaf_job *job, __u32 job_index,
+					    struct olaf_round_buffer *buffer, __u32 rank)
+{
+	__u64 *word = &buffer->owed.word[olaf_rank_word(rank)];
+	__u64 bit = 1ULL << (rank & 63);
+
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return 0;
+	return *(volatile __u64 *)word & bit && __sync_fetch_and_and(word, ~bit) & bit;
+}
+
+static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
+{
+	return *(volatile __u64 *)&buffer->owed.word[0] || *(volatile __u64 *)&buffer->owed.word[1] ||
+	       *(volatile __u64 *)&buffer->owed.word[2] || *(volatile __u64 *)&buffer->owed.word[3];
+}
+
+/* A result joins the line again. A global function: rare, and verified once. Under its slot's lock. */
+__noinline int olaf_line_rejoin(__u32 job_index, __u32 buffer)
+{
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (job)
+		olaf_line_join(job, buffer);
+	return 0;
+}
+
+/*
+ * Takes those who get the result by the delivery. Returns how many. 0: nobody is owed it, or it isn't
+ * the same for all any more, as once a joining is over older rounds have its members. Then it leaves
+ * for each by itself. Under the slot's lock.
+ */
+static __always_inline __u32 olaf_delivery_take(const struct olaf_job *job, __u32 job_index,
+						struct olaf_round_buffer *buffer,
+						const struct olaf_delivery *delivery)
+{
+	if (delivery->rank != OLAF_EVERY_WORKER)
+		return 1; /* its bit was taken from the line */
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return olaf_owed_forget(buffer);
+	if (olaf_owes(buffer))
+		olaf_line_rejoin(job_index, delivery->buffer);
+	return 0;
+}
+
+/* Is all that waits one frame, for all? Then the frame at hand can be it. */
+static __always_inline int olaf_line_is_one_frame(struct olaf_job *job)
+{
+	__u32 waiting = 0, i, length;
+	__u32 *place = NULL;
+
+	for (i = 0; i < OLAF_MAX_LINES && i < olaf_cfg.round_lines; i++) {
+		length = olaf_line_length(olaf_line_at(job, i));
+		if (!length)
+			continue;
+		waiting += length;
+		place = olaf_line_place(job, i, *(volatile __u32 *)&olaf_line_at(job, i)->head);
+	}
+	return waiting == 1 && place && (*(volatile __u32 *)place & OLAF_LINE_GROUP);
+}
+
+/* What a look at the head of a line finds. */
+enum olaf_line_found {
+	OLAF_LINE_EMPTY = 0,
+	OLAF_LINE_TAKEN = 1, /* a delivery, which is the caller's now */
+	OLAF_LINE_AGAIN = 2, /* nobody is owed the head's result, or somebody was faster */
+};
+
+/* Takes the next delivery of one line. */
+static __always_inline enum olaf_line_found olaf_line_look(struct olaf_job *job, __u32 number,
+							   struct olaf_delivery *delivery)
+{
+	struct olaf_line *line = olaf_line_at(job, number);
+	__u32 head = *(volatile __u32 *)&line->head, *place, entry;
+	struct olaf_round_buffer *buffer;
+	struct olaf_round_slot *slot;
+
+	if (head == *(volatile __u32 *)&line->tail)
+		return OLAF_LINE_EMPTY;
+	olaf_line_barrier(line);
+	place = olaf_line_place(job, number, head);
+	if (!place)
+		return OLAF_LINE_EMPTY;
+	entry = *(volatile __u32 *)place;
+	delivery->buffer = entry & ~OLAF_LINE_GROUP;
+	slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
+	if (!slot)
+		return OLAF_LINE_EMPTY;
+	buffer = &slot->buffer[delivery->buffer & 1];
+	delivery->generation = *(volatile __u32 *)&buffer->generation;
+	delivery->round = *(volatile __u32 *)&buffer->round;
+	delivery->chunk = *(volatile __u32 *)&buffer->chunk;
+	if (entry & OLAF_LINE_GROUP) {
+		delivery->rank = OLAF_EVERY_WORKER;
+		return __sync_val_compare_and_swap(&line->head, head, head + 1) == head ?
+			       OLAF_LINE_TAKEN :
+			       OLAF_LINE_AGAIN;
+	}
+	delivery->rank = olaf_owed_take(buffer);
+	if (!olaf_owes(buffer))
+		__sync_val_compare_and_swap(&line->head, head, head + 1);
+	return delivery->rank != OLAF_NO_RANK ? OLAF_LINE_TAKEN : OLAF_LINE_AGAIN;
+}
+
+/*
+ * Takes the next delivery of the job's, of this CPU's line first. Returns whether there is one, which
+ * is the caller's then.
+ */
+static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
+{
+	__u32 here = olaf_line_here(), passed = 0, i;
+	enum olaf_line_found found;
+
+	for (i = 0; i < OLAF_LINE_LOOKS; i++) {
+		found = olaf_line_look(job, (here + passed) & (olaf_cfg.round_lines - 1), delivery);
+		if (found == OLAF_LINE_TAKEN)
+			return 1;
+		if (found == OLAF_LINE_EMPTY && ++passed == olaf_cfg.round_lines)
+			return 0;
+	}
+	return 0;
+}
+
+#endif /* OLAF_ROUND_DELIVERY_BPF_H */
