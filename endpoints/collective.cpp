@@ -21,7 +21,15 @@ Result<void> check(const CollectiveOptions &options) {
         return refuse("say how many workers it has");
     if (options.ahead == 0)
         return refuse("exponents must travel ahead by at least one chunk");
+    if (options.format == Format::f32x2)
+        return {};
     return validate({.format = options.format, .max_count = options.workers});
+}
+
+// A sum of floats has no checksum that could be a sum of theirs.
+CollectiveOptions completed(CollectiveOptions options) {
+    options.checksum = options.checksum && options.format != Format::f32x2;
+    return options;
 }
 
 } // namespace
@@ -31,7 +39,8 @@ Collective::Collective(Collective &&) noexcept = default;
 Collective &Collective::operator=(Collective &&) noexcept = default;
 Collective::~Collective() = default;
 
-Result<Collective> Collective::make(const CollectiveOptions &options) {
+Result<Collective> Collective::make(const CollectiveOptions &given) {
+    const CollectiveOptions options = completed(given);
     if (auto valid = check(options); !valid)
         return std::unexpected(valid.error());
     const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());

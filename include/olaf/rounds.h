@@ -16,6 +16,7 @@
 #include <linux/types.h>
 
 #include "olaf/counters.h"
+#include "olaf/floats.h"
 #include "olaf/job_counters.h"
 #include "olaf/members.h"
 #include "olaf/protocol.h"
@@ -31,6 +32,7 @@
 /* Keys of olaf_rooms: programs that the entrance calls. */
 enum olaf_room {
 	OLAF_ROOM_ROUNDS = 0,
+	OLAF_ROOM_FLOATS = 1, /* contributions of jobs that sum floats */
 	OLAF_ROOMS,
 };
 
@@ -56,7 +58,8 @@ struct olaf_job_setup {
 	__u32 rank; /* of this node at its parent */
 	__u16 lanes; /* of every contribution, checksum lane included */
 	__u16 shape; /* OLAF_FLAG_CHECKSUM and the format */
-	__u16 pad;
+	__u8 float_bits; /* F32X2: s, values are added times 2^s: 0 ... OLAF_MOST_FLOAT_BITS */
+	__u8 float_headroom; /* F32X2: max_count is at most 2^this */
 	__be16 parent_port_be;
 	__u32 parent_family; /* 4 or 6; 0: this node is the root */
 	__be32 parent_addr_be[4]; /* IPv4 in [0] */
@@ -153,7 +156,7 @@ struct olaf_child {
 
 enum olaf_round_state {
 	OLAF_ROUND_FREE = 0,
-	OLAF_ROUND_OPEN = 1, /* contributions are added */
+	OLAF_ROUND_OPEN = 1, /* contributions are added; lanes of floats: olaf/floats.h */
 	OLAF_ROUND_UP = 2, /* complete, and on its way to the parent */
 	OLAF_ROUND_DONE = 3, /* the lanes are the result */
 };
@@ -194,8 +197,9 @@ static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
 }
 
 /*
- * Key of olaf_round_lanes, whose values are lanes as they lie in a frame. First buffers lie together
- * and second ones behind them: a round runs through one kind, and the memory through its pages.
+ * Key of olaf_round_lanes, whose values are lanes as they lie in a frame, but for floats that are being
+ * added (olaf/floats.h). First buffers lie together and second ones behind them: a round runs through
+ * one kind, and the memory through its pages.
  */
 static inline __u32 olaf_round_lanes_of(__u32 buffer_number, __u32 round_slots)
 {

@@ -189,7 +189,7 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
     refused([](auto &o) { o.workers = 0; }, "how many workers");
     refused([](auto &o) { o.job = OLAF_EVERY_WORKER; }, "nobody's");
     refused([](auto &o) { o.rank = 256; }, "ranks are 0 to 255");
-    refused([](auto &o) { o.format = Format::f32x2; }, "f32x2");
+    refused([](auto &o) { o.format = static_cast<Format>(4); }, "unknown");
     refused([](auto &o) { o.lanes = 1; }, "room for");
     refused([](auto &o) { o.lanes = 1000; }, "room for");
     refused([](auto &o) { o.ahead = 0; }, "ahead");
