@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <string>
 
 #include <olaf/rounds.h>
@@ -32,6 +33,14 @@ CollectiveOptions completed(CollectiveOptions options) {
     return options;
 }
 
+// Lanes of a frame at most: what the MTU has room for, and a node for floats.
+std::size_t room_of(const CollectiveOptions &options) {
+    const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());
+    return options.format == Format::f32x2
+               ? std::min<std::size_t>(room, OLAF_MAX_LANES / OLAF_FLOAT_LANES)
+               : room;
+}
+
 } // namespace
 
 Collective::Collective(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -43,7 +52,7 @@ Result<Collective> Collective::make(const CollectiveOptions &given) {
     const CollectiveOptions options = completed(given);
     if (auto valid = check(options); !valid)
         return std::unexpected(valid.error());
-    const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());
+    const std::size_t room = room_of(options);
     const std::size_t lanes = options.lanes == 0 ? room : options.lanes;
     if (lanes > room || lanes < (options.checksum ? 2U : 1U))
         return fail("take part in", "job " + std::to_string(options.job), 0,
