@@ -60,7 +60,7 @@ FoldCase rounds_xagg_case(const std::string &name, std::uint32_t children, std::
 FoldCase rounds_clones_case(const std::string &name, std::uint32_t children, std::uint32_t ifindex);
 
 /// The program that makes the stream, and nothing behind it but dropping.
-FoldCase rounds_floor_case(const std::string &name);
+FoldCase rounds_floor_case(const std::string &name, bool floats = false);
 
 /// The way back: an ACK, made unstamped again before each run. The floor: a program that lets
 /// it pass.

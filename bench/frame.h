@@ -109,7 +109,7 @@ struct bench_rounds {
 	__u32 first_chunk, stride; /* to every stride-th chunk from there on */
 	__u32 window; /* chunks that it may be ahead of the other generator; 0: it waits for nobody */
 	__u32 number; /* of this generator: 0 or 1 */
-	__u32 pad2;
+	__u32 floats; /* lanes are floats, and of so many children, 2^this; 0: integers */
 	__u64 checksum;	/* last lane of chunk 0 of one child */
 	__u8 head[BENCH_OLAF_PAYLOAD + 6]; /* what every contribution begins with, up to its lanes */
 };

@@ -23,7 +23,7 @@ constexpr std::uint32_t group = 0xef010203; // 239.1.2.3
 
 Result<RoundJob> RoundJob::make(const Options &options) {
     const auto config = make_config({.max_clusters = 8,
-                                     .max_lanes = BENCH_LANES,
+                                     .max_lanes = BENCH_LANES * (options.floats ? 2u : 1u),
                                      .round_slots = options.slots,
                                      .round_lines = std::thread::hardware_concurrency()});
     if (!config)
@@ -49,7 +49,12 @@ Result<void> RoundJob::begin() const {
     job.setup.slots = options_.slots;
     job.setup.pool = static_cast<std::uint32_t>(std::countr_zero(options_.slots));
     job.setup.lanes = BENCH_LANES;
-    job.setup.shape = OLAF_FLAG_CHECKSUM;
+    job.setup.shape = shape();
+    if (options_.floats) {
+        job.setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
+        job.setup.float_headroom =
+            static_cast<std::uint8_t>(std::bit_width(options_.children - 1));
+    }
     if (options_.by_multicast) {
         job.setup.group_family = 4;
         job.setup.group_hops = 1;
@@ -76,8 +81,14 @@ Result<void> RoundJob::own() const {
     return {};
 }
 
+std::uint16_t RoundJob::shape() const {
+    return options_.floats ? OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT : OLAF_FLAG_CHECKSUM;
+}
+
 Frame RoundJob::first_contribution() const {
-    return contribution_frame(job_id, generation, options_.slots);
+    Frame frame = contribution_frame(job_id, generation, options_.slots);
+    reinterpret_cast<olaf_header *>(&frame[BENCH_L4_END])->flags_be = htons(shape());
+    return frame;
 }
 
 olaf_job_counters RoundJob::counters() const {

@@ -17,6 +17,7 @@ class RoundJob {
         std::uint32_t children = 4;
         std::uint32_t slots = 64;  ///< a power of two
         bool by_multicast = false; ///< results leave in one frame for all
+        bool floats = false;       ///< which the node adds
     };
 
     static Result<RoundJob> make(const Options &options);
@@ -32,6 +33,7 @@ class RoundJob {
         : queue_(std::move(queue)), options_(options) {}
     [[nodiscard]] Result<void> begin() const;
     [[nodiscard]] Result<void> own() const;
+    [[nodiscard]] std::uint16_t shape() const;
 
     Datapath queue_;
     Options options_;

@@ -75,7 +75,8 @@ FoldCase rounds_case(const std::string &name, const RoundJob::Options &options) 
     const Frame first = job.first_contribution();
     auto turns = must(Turns::make(
         job.program(),
-        {.children = children, .chunks = options.slots, .first = first, .frags = true}));
+        {.children = children, .chunks = options.slots, .first = first, .floats = options.floats,
+         .frags = true}));
     auto rounds = std::make_shared<Rounds>(Rounds{std::move(job), std::move(turns)});
     FoldCase fold{.program = rounds->turns.program(),
                   .frame = first,
@@ -147,12 +148,12 @@ FoldCase rounds_clones_case(const std::string &name, std::uint32_t children,
     return fold;
 }
 
-FoldCase rounds_floor_case(const std::string &name) {
+FoldCase rounds_floor_case(const std::string &name, bool floats) {
     auto skeleton = must(open<bench_drop>("drop"));
     must(load(skeleton, "drop"));
     const Frame first = contribution_frame(0, 0, 64);
     auto turns = std::make_shared<Turns>(
-        must(Turns::make(bpf_program__fd(skeleton->progs.parse_drop), {.first = first})));
+        must(Turns::make(bpf_program__fd(skeleton->progs.parse_drop), {.first = first, .floats = floats})));
     FoldCase fold{.program = turns->program(), .frame = first};
     const std::shared_ptr<bench_drop> drop(skeleton.release(), Destroy<bench_drop>());
     fold.owner = std::make_shared<std::pair<decltype(turns), decltype(drop)>>(turns, drop);

@@ -11,7 +11,8 @@
  *
  * While `checking`, each contribution gets its lanes, and each result that a run left in the frame
  * is compared with the sum and counted for the child that it is for. Otherwise a contribution
- * brings the lanes that the frame has: additions take as long, whatever they add.
+ * brings the lanes that the frame has: additions take as long, whatever they add. Sums of
+ * floats that are sums grow too large, which takes another way: floats are given anew.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
@@ -49,6 +50,9 @@ struct {
 /* How often a generator says how far it is: seldom, since the other's CPU loses that line each time. */
 #define TOLD_EVERY 8
 
+/* Two floats: 0.001. */
+#define THOUSANDTHS 0x3a83126f3a83126fULL
+
 /* One writer: the run's CPU, or user space between runs. */
 __u32 checking;
 __u32 next_child, next_chunk, next_round; /* of the next contribution */
@@ -58,8 +62,18 @@ __u64 contributions; /* all that were made */
 __u64 wrong; /* results that aren't the sum */
 __u64 results[BENCH_MAX_CHILDREN]; /* for each child; XAgg: all in the first */
 
+/* Two floats, such that the sum of a power of two of them is exact. */
+static __always_inline __u64 floats_of(__u32 lane, __u32 of_chunk)
+{
+	__u64 bits = (110 + lane % 8) << 23 | ((131 * lane + of_chunk) & 0x7fffff);
+
+	return (bits ^ 0x2aaa) << 32 | bits;
+}
+
 static __always_inline __u64 lane_of(__u32 lane, __u32 of_chunk)
 {
+	if (rounds.floats)
+		return floats_of(lane, of_chunk);
 	if (lane == BENCH_LANES - 1)
 		return rounds.checksum + of_chunk;
 	return bench_lane(lane) + (lane ? 0 : of_chunk);
@@ -68,6 +82,8 @@ static __always_inline __u64 lane_of(__u32 lane, __u32 of_chunk)
 /* So many children's lane: XAgg adds its halves, without a carry from one to the other. */
 static __always_inline __u64 sum_of(__u64 lane)
 {
+	if (rounds.floats) /* their exponents grow */
+		return lane + ((__u64)rounds.floats << 55) + ((__u64)rounds.floats << 23);
 	if (!rounds.xagg)
 		return rounds.children * lane;
 	return (__u64)(rounds.children * (__u32)(lane >> 32)) << 32 | (rounds.children * (__u32)lane);
@@ -205,6 +221,9 @@ static __always_inline int turn(void *data, void *data_end)
 	if (checking)
 		for (i = 0; i < BENCH_LANES; i++)
 			lanes[i] = lane_of(i, next_chunk);
+	else if (rounds.floats)
+		for (i = 0; i < BENCH_LANES; i++)
+			lanes[i] = THOUSANDTHS;
 	next();
 	return 1;
 }

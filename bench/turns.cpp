@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "turns.hpp"
 
+#include <bit>
 #include <cstring>
 
 #include <linux/bpf.h>
@@ -13,6 +14,8 @@ bench_rounds told(const Turns::Options &options, const Share &share) {
     bench_rounds rounds{};
     rounds.xagg = options.xagg;
     rounds.children = options.children;
+    rounds.floats =
+        options.floats ? static_cast<std::uint32_t>(std::countr_zero(options.children)) : 0;
     rounds.chunks = options.chunks;
     rounds.first_child = share.first_child;
     rounds.end_child = share.end_child;

@@ -28,6 +28,7 @@ class Turns {
         std::uint32_t children = 4;
         std::uint32_t chunks = 64;
         Frame first{}; ///< the first contribution of child 0
+        bool floats = false; ///< the lanes are; children are a power of two
         bool frags = false; ///< the program under test is loaded with BPF_F_XDP_HAS_FRAGS
         Hook hook = Hook::xdp;
         Share share{};              ///< with no children: all of them

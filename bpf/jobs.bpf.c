@@ -25,6 +25,16 @@ struct {
 	__type(value, struct olaf_job_desk);
 } olaf_job_desk SEC(".maps");
 
+static __always_inline int olaf_setup_of_floats_is_sound(const struct olaf_job_setup *setup)
+{
+	if (!olaf_shape_is_floats(setup->shape))
+		return 1;
+	return !(setup->shape & OLAF_FLAG_CHECKSUM) && setup->float_bits <= OLAF_MOST_FLOAT_BITS &&
+	       setup->float_headroom <= OLAF_MOST_FLOAT_HEADROOM &&
+	       setup->max_count <= 1U << setup->float_headroom &&
+	       OLAF_FLOAT_LANES * setup->lanes <= olaf_cfg.max_lanes;
+}
+
 static __always_inline int olaf_setup_is_sound(const struct olaf_job_setup *setup)
 {
 	return setup->id != OLAF_EVERY_WORKER && setup->children &&
@@ -32,7 +42,7 @@ static __always_inline int olaf_setup_is_sound(const struct olaf_job_setup *setu
 	       setup->pool < 32 && setup->slots == 1U << setup->pool &&
 	       setup->slots <= olaf_cfg.round_slots &&
 	       setup->first_slot <= olaf_cfg.round_slots - setup->slots && setup->lanes &&
-	       setup->lanes <= olaf_cfg.max_lanes;
+	       setup->lanes <= olaf_cfg.max_lanes && olaf_setup_of_floats_is_sound(setup);
 }
 
 /* Its members must agree where to begin. Under the job's lock. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Programs that the entrance hands a frame to. They are verified and loaded each by itself, and
+ * Programs that another one, the entrance above all, hands a frame to. They are verified and loaded each by itself, and
  * only where they are asked for: what the queue costs doesn't grow with them.
  *
  * Map olaf_rooms: key enum olaf_room, value the program. Writer: user space, when it attaches or

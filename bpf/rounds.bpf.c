@@ -8,15 +8,18 @@
  *   RESULT of the parent    -> is owed to all children; the frame carries one away
  *   CONTROL                 -> where to begin
  *
+ * Contributions of floats are added by a program of its own (floats.bpf.c), so that those of integers
+ * cost nothing more, and the verifier has no more to follow here.
+ *
  * Runs on every receive queue at once: see slots.bpf.h, line.bpf.h, delivery.bpf.h and agree.bpf.h for what orders
  * whom. Locks are taken in this order: a slot's, then the line's or the job's.
  */
 #include "bpf/rounds/control.bpf.h"
 #include "bpf/rounds/ids.bpf.h"
 #include "bpf/rounds/member.bpf.h"
-#include "bpf/rounds/ride.bpf.h"
+#include "bpf/rounds/end.bpf.h"
 #include "bpf/packet/ours.bpf.h"
-#include "bpf/way/sent.bpf.h"
+#include "bpf/rooms.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -88,22 +91,10 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 	}
 	if (m->type == OLAF_CONTROL && (m->flags & OLAF_FLAG_ANSWER))
 		return olaf_control(ctx, a, m, job);
-	if (!olaf_child_is_sender(ctx, a, m)) {
-		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE, a->now);
+	if (olaf_child_refuse(ctx, a, m))
 		return OLAF_ROUND_LEAVE;
-	}
 	return m->type == OLAF_CONTROL ? olaf_control(ctx, a, m, job) :
 					 olaf_contribute(ctx, a, m, job);
-}
-
-/* Sends the frame, which holds no update of the queue's, out of the device again. */
-static __always_inline int olaf_send_back(void)
-{
-	olaf_sent_note(0);
-	if ((olaf_cfg.flags & OLAF_CONFIG_BACK_BY_REDIRECT) &&
-	    !(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE))
-		return bpf_redirect(olaf_cfg.ifindex, 0);
-	return XDP_TX;
 }
 
 SEC("xdp.frags")
@@ -112,7 +103,7 @@ int olaf_rounds(struct xdp_md *ctx)
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_job *job;
-	int frame, act;
+	int frame;
 
 	if (!a || !m)
 		return XDP_PASS;
@@ -138,10 +129,9 @@ int olaf_rounds(struct xdp_md *ctx)
 		olaf_trouble_malformed(OLAF_MALFORMED_JOB);
 		return XDP_DROP;
 	}
-	act = olaf_round_handle(ctx, a, m, job);
-	if (act == OLAF_ROUND_RIDE)
-		act = olaf_carry(ctx, a, m, job);
-	if (act == OLAF_ROUND_TO_TC)
-		return XDP_PASS;
-	return act == OLAF_ROUND_SEND ? olaf_send_back() : XDP_DROP;
+	if (m->type == OLAF_CONTRIBUTION && olaf_shape_is_floats(job->setup.shape)) {
+		bpf_tail_call(ctx, &olaf_rooms, OLAF_ROOM_FLOATS);
+		return XDP_DROP;
+	}
+	return olaf_round_end(ctx, a, m, job, olaf_round_handle(ctx, a, m, job));
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <algorithm>
 #include <string>
 
 #include <olaf/rounds.h>
@@ -21,7 +22,23 @@ Result<void> check(const CollectiveOptions &options) {
         return refuse("say how many workers it has");
     if (options.ahead == 0)
         return refuse("exponents must travel ahead by at least one chunk");
+    if (options.format == Format::f32x2)
+        return {};
     return validate({.format = options.format, .max_count = options.workers});
+}
+
+// A sum of floats has no checksum that could be a sum of theirs.
+CollectiveOptions completed(CollectiveOptions options) {
+    options.checksum = options.checksum && options.format != Format::f32x2;
+    return options;
+}
+
+// Lanes of a frame at most: what the MTU has room for, and a node for floats.
+std::size_t room_of(const CollectiveOptions &options) {
+    const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());
+    return options.format == Format::f32x2
+               ? std::min<std::size_t>(room, OLAF_MAX_LANES / OLAF_FLOAT_LANES)
+               : room;
 }
 
 } // namespace
@@ -31,10 +48,11 @@ Collective::Collective(Collective &&) noexcept = default;
 Collective &Collective::operator=(Collective &&) noexcept = default;
 Collective::~Collective() = default;
 
-Result<Collective> Collective::make(const CollectiveOptions &options) {
+Result<Collective> Collective::make(const CollectiveOptions &given) {
+    const CollectiveOptions options = completed(given);
     if (auto valid = check(options); !valid)
         return std::unexpected(valid.error());
-    const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());
+    const std::size_t room = room_of(options);
     const std::size_t lanes = options.lanes == 0 ? room : options.lanes;
     if (lanes > room || lanes < (options.checksum ? 2U : 1U))
         return fail("take part in", "job " + std::to_string(options.job), 0,

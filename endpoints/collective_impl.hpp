@@ -64,7 +64,7 @@ class Collective::Impl : private RoundVectors {
         std::uint32_t left = 0;   // chunks without a sum
         std::uint32_t missed = 0;
         std::vector<bool> unknown = {}; // pieces whose exponent was missed; empty if none was
-        std::vector<std::int16_t> exponents = {}; // of each piece, once agreed
+        std::vector<std::int16_t> exponents = {}; // of each piece, once agreed; empty if it has none
         SumReport report = {};
     };
 
@@ -91,6 +91,8 @@ class Collective::Impl : private RoundVectors {
     std::size_t elements_a_piece(Element element) const;
     std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;
     std::size_t pieces_of(Element element, std::size_t elements) const;
+    // Pieces follow their exponents by so many chunks; 0: they have none.
+    std::uint32_t lag_of(Element element, std::uint32_t pieces) const;
     std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
     void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
     void unpack(Vector &vector, const RoundResult &result, std::span<const std::uint64_t> lanes);

@@ -27,7 +27,7 @@ Collective::Impl::Heard *Collective::Impl::newest_heard() {
 // Where the result's vector is put together; null: it is of no use.
 Collective::Impl::Heard *Collective::Impl::heard_of(const RoundResult &result) {
     const auto pieces = static_cast<std::uint32_t>(pieces_of(Element::f32, overheard_));
-    const std::uint32_t lag = std::min(pieces, options_.ahead);
+    const std::uint32_t lag = lag_of(Element::f32, pieces);
     Heard *const whole = newest_heard();
     if (result.chunks != pieces + lag ||
         (whole != nullptr && olaf_is_before(result.round, whole->vector.round)))
@@ -56,7 +56,7 @@ Collective::Impl::Heard *Collective::Impl::heard_of(const RoundResult &result) {
                      .pieces = pieces,
                      .lag = lag,
                      .left = result.chunks,
-                     .exponents = std::vector<std::int16_t>(pieces)};
+                     .exponents = std::vector<std::int16_t>(lag == 0 ? 0 : pieces)};
     return place;
 }
 
@@ -66,7 +66,7 @@ void Collective::Impl::overhear(const RoundResult &result, std::span<const std::
     if (heard == nullptr || heard->chunks[result.chunk])
         return;
     Vector &vector = heard->vector;
-    if (result.chunk >= vector.lag && !heard->chunks[result.chunk - vector.lag])
+    if (vector.lag != 0 && result.chunk >= vector.lag && !heard->chunks[result.chunk - vector.lag])
         return;
     unpack(vector, result, lanes);
     heard->chunks[result.chunk] = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A vector of n pieces of floats takes n + lag chunks: chunk c brings the exponent of piece c, and
-// the data of piece c - lag, whose exponent all know by then. Integers need no exponent: lag 0.
+// the data of piece c - lag, whose exponent all know by then. Integers need no exponent, nor do floats
+// that the node adds: lag 0.
 #include <algorithm>
 #include <cstring>
 
@@ -56,6 +57,12 @@ std::size_t Collective::Impl::pieces_of(Element element, std::size_t elements) c
     return (elements + each - 1) / each;
 }
 
+std::uint32_t Collective::Impl::lag_of(Element element, std::uint32_t pieces) const {
+    if (element != Element::f32 || options_.format == Format::f32x2)
+        return 0;
+    return std::min(pieces, options_.ahead);
+}
+
 Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::size_t elements,
                                             Combine combine, Part part) {
     if (broken_)
@@ -63,6 +70,8 @@ Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::si
     if (element == Element::i32 && options_.format == Format::i16x4)
         return fail("sum 32-bit integers", {}, 0, "choose i32x2 or i64x1",
                     "the job's format is i16x4");
+    if (element != Element::f32 && options_.format == Format::f32x2)
+        return fail("sum integers", {}, 0, "choose i32x2 or i64x1", "the job's format is f32x2");
     const std::size_t pieces = pieces_of(element, elements);
     if (pieces > UINT32_MAX / 2)
         return fail("sum vector", {}, 0, {}, "it is too long");
@@ -77,10 +86,8 @@ Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::si
         ended_.emplace_back(vector.number, SumReport{.least_count = options_.workers});
         return vector.number;
     }
-    if (element == Element::f32) {
-        vector.lag = std::min(vector.pieces, options_.ahead);
-        vector.exponents.resize(pieces);
-    }
+    vector.lag = lag_of(element, vector.pieces);
+    vector.exponents.resize(vector.lag == 0 ? 0 : pieces);
     vector.left = vector.pieces + vector.lag;
     vector.report = {.chunks = vector.left, .least_count = UINT32_MAX};
     vector.round = child_->add(vector.left, vector.lag, tai_now_ns());
@@ -115,7 +122,7 @@ std::optional<std::int16_t> Collective::Impl::contribute(std::uint32_t round, st
     std::ranges::fill(lanes, 0);
     if (chunk >= vector.lag)
         pack_piece(vector, chunk - vector.lag, lanes);
-    if (vector.element != Element::f32)
+    if (vector.exponents.empty())
         return 0;
     return chunk < vector.pieces ? exponent_of(piece<const float>(vector, chunk)) : kAllZero;
 }
@@ -128,6 +135,9 @@ void Collective::Impl::pack_piece(Vector &vector, std::uint32_t number,
     } else if (vector.element == Element::i32) {
         pack_integers(piece<const std::int32_t>(vector, number), options_.format == Format::i32x2,
                       lanes);
+    } else if (vector.exponents.empty()) {
+        const auto in = piece<const float>(vector, number);
+        std::memcpy(lanes.data(), in.data(), in.size_bytes());
     } else {
         const auto in = piece<const float>(vector, number);
         vector.report.clipped +=
@@ -144,6 +154,11 @@ void Collective::Impl::unpack_piece(Vector &vector, std::uint32_t number,
     } else if (vector.element == Element::i32) {
         unpack_integers(lanes, options_.format == Format::i32x2,
                         piece<std::int32_t>(vector, number));
+    } else if (vector.exponents.empty()) {
+        const auto out = piece<float>(vector, number);
+        std::memcpy(out.data(), lanes.data(), out.size_bytes());
+        vector.report.not_finite += static_cast<std::uint64_t>(
+            std::ranges::count_if(out, [](float element) { return element != element; }));
     } else {
         const auto out = piece<float>(vector, number);
         const std::int16_t exponent = vector.exponents[number];
@@ -156,7 +171,7 @@ void Collective::Impl::unpack_piece(Vector &vector, std::uint32_t number,
 // Puts the result's exponent and sum into the vector.
 void Collective::Impl::unpack(Vector &vector, const RoundResult &result,
                               std::span<const std::uint64_t> lanes) {
-    if (vector.element == Element::f32 && result.chunk < vector.pieces)
+    if (result.chunk < vector.exponents.size())
         vector.exponents[result.chunk] = result.exponent;
     if (result.chunk >= vector.lag)
         unpack_piece(vector, result.chunk - vector.lag, lanes);
@@ -178,7 +193,7 @@ void Collective::Impl::take(const RoundResult &result, std::span<const std::uint
 
 void Collective::Impl::miss(std::uint32_t round, std::uint32_t chunk) {
     Vector &vector = vector_of(round);
-    if (vector.element == Element::f32 && chunk < vector.pieces) {
+    if (chunk < vector.exponents.size()) {
         vector.unknown.resize(vector.pieces);
         vector.unknown[chunk] = true;
         vector.exponents[chunk] = kNotFinite; // the sum has no meaning here

@@ -50,8 +50,7 @@ template <class Message> Message read(const olaf_header &header) {
 }
 
 template <class Message> Decoded<Message> checked(const Message &message) {
-    if (message.format != Format::i32x2 && message.format != Format::i16x4 &&
-        message.format != Format::i64x1)
+    if (message.format > Format::f32x2 || (message.format == Format::f32x2 && message.has_checksum))
         return std::unexpected(Reject::wrong_format);
     if (message.count == 0)
         return std::unexpected(Reject::wrong_count);

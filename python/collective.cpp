@@ -60,7 +60,7 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
                                  .workers = workers,
-                                 .format = round_format(format),
+                                 .format = collective_format(format),
                                  .checksum = checksum,
                                  .mtu = mtu,
                                  .lanes = lanes,

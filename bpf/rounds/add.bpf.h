@@ -2,6 +2,13 @@
 /*
  * A contribution is added to a buffer, and completes it: at the root the buffer is then the result,
  * elsewhere it goes up. Under the slot's lock.
+ *
+ * How lanes are added is the program's: that of integers.bpf.h, unless it has included floats.bpf.h
+ * before this.
+ *
+ *   olaf_round_first   the frame's lanes are the buffer's first
+ *   olaf_round_add     they are added to the buffer's
+ *   olaf_round_close   nothing more is added: the buffer's lanes become those of a frame
  */
 #ifndef OLAF_ROUND_ADD_BPF_H
 #define OLAF_ROUND_ADD_BPF_H
@@ -9,6 +16,9 @@
 #include "bpf/rounds/agree.bpf.h"
 #include "bpf/rounds/delivery.bpf.h"
 #include "bpf/rounds/up.bpf.h"
+#ifndef OLAF_ROUND_FLOATS_BPF_H
+#include "bpf/rounds/integers.bpf.h"
+#endif
 
 /* CPUs that may note contributions of one child at once, and more. */
 #define OLAF_NEWEST_LOOKS 16
@@ -71,14 +81,15 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 					       __u32 which)
 {
 	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
 
 	if (olaf_round_is_partial(t->job, buffer)) {
 		buffer->flags |= OLAF_FLAG_PARTIAL;
 		if (!(t->job->setup.flags & OLAF_JOB_ANY) &&
 		    !olaf_members_are_judged(t->job, t->a->now))
-			olaf_members_judge(t->m->job, olaf_round_buffer_of(t->slot_index, which & 1),
-					   t->a->now);
+			olaf_members_judge(t->m->job, index, t->a->now);
 	}
+	olaf_round_close(t->job, index);
 	if (olaf_job_is_root(t->job)) {
 		olaf_round_done(t->job, t->m->job, t->slot_index, which);
 		return OLAF_ROUND_RIDE;
@@ -87,58 +98,7 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 	buffer->first_up_ns = t->a->now;
 	buffer->up_ns = t->a->now;
 	olaf_count_job(t->m->job, up_sent);
-	return olaf_up_write(ctx, olaf_round_buffer_of(t->slot_index, which & 1));
-}
-
-/* Adds lanes that aren't all in the linear part of the frame: through the staging area. */
-__noinline int olaf_round_add_staged(struct xdp_md *ctx, __u32 buffer_index)
-{
-	__u64 *lanes = olaf_round_lanes_at(buffer_index);
-	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_entry *staged = olaf_staging();
-	__u32 count;
-
-	if (!lanes || !a || !staged)
-		return -1;
-	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	if (bpf_xdp_load_bytes(ctx, a->update.header_bytes + sizeof(struct olaf_header),
-			       staged->lanes, 8 * count))
-		return -1;
-	olaf_lanes_add(lanes, staged->lanes, NULL, count);
-	return 0;
-}
-
-/* Adds the frame's lanes to the buffer's. Returns 0, or -1: they can't be read. */
-__noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
-{
-	__u64 *lanes = olaf_round_lanes_at(buffer_index);
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct olaf_arrival *a = olaf_arrival_here();
-	__u32 count;
-	void *from;
-
-	if (!lanes || !a)
-		return -1;
-	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-	       sizeof(struct olaf_header);
-	olaf_keep(from);
-	if (count > olaf_linear_lanes() || from + 8 * count > end)
-		return olaf_round_add_staged(ctx, buffer_index);
-	olaf_lanes_add_frame(lanes, from, end, count);
-	return 0;
-}
-
-/* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */
-static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct olaf_arrival *a,
-					    __u32 buffer_index)
-{
-	__u32 at = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-		   sizeof(struct olaf_header);
-	__u64 *lanes = olaf_round_lanes_at(buffer_index);
-	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-
-	return lanes && !bpf_xdp_load_bytes(ctx, at, lanes, 8 * count) ? 0 : -1;
+	return olaf_up_write(ctx, index);
 }
 
 /* The contribution is in. Under the slot's lock. */

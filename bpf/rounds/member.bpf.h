@@ -53,4 +53,14 @@ static __always_inline int olaf_child_is_sender(struct xdp_md *ctx, const struct
 	return child && (olaf_member_stands(ctx, a, &child->member) || !olaf_child_bind(ctx));
 }
 
+/* The same, where another sender is refused, and counted. Returns whether it is. */
+static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct olaf_arrival *a,
+					     const struct olaf_round_message *m)
+{
+	if (olaf_child_is_sender(ctx, a, m))
+		return 0;
+	olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE, a->now);
+	return 1;
+}
+
 #endif /* OLAF_ROUND_MEMBER_BPF_H */

@@ -51,7 +51,7 @@ enum olaf_format {
 	OLAF_FORMAT_I32X2 = 0, /* two signed 32-bit fixed-point elements */
 	OLAF_FORMAT_I16X4 = 1, /* four signed 16-bit fixed-point elements */
 	OLAF_FORMAT_I64X1 = 2, /* one signed 64-bit element */
-	OLAF_FORMAT_F32X2 = 3, /* two binary32 values; not linear, ACK weights only */
+	OLAF_FORMAT_F32X2 = 3, /* two binary32 values; not linear: ACK weights, and jobs whose node adds floats */
 };
 
 /* CONTROL: what is asked for. */

@@ -65,8 +65,12 @@ std::string job_words(const JobReading &job) {
     auto text = fmt::format("{} --children {} --lanes {}", setup.id, setup.children, setup.lanes);
     if (const auto format = job_format_name(setup.shape); format != "i32x2")
         text += fmt::format(" --format {}", format);
-    if ((setup.shape & OLAF_FLAG_CHECKSUM) == 0)
-        text += " --no-checksum";
+    if (const bool floats = olaf_shape_is_floats(setup.shape) != 0; !floats) {
+        if ((setup.shape & OLAF_FLAG_CHECKSUM) == 0)
+            text += " --no-checksum";
+    } else if (setup.float_bits != OLAF_DEFAULT_FLOAT_BITS) {
+        text += fmt::format(" --float-bits {}", setup.float_bits);
+    }
     if (setup.slots != OLAF_DEFAULT_POOL)
         text += fmt::format(" --pool {}", setup.slots);
     if (setup.threshold != setup.children)

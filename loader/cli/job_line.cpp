@@ -30,7 +30,9 @@ void add_shape(CLI::App &set, JobOptions &options) {
     parsed(
         set, "--format", options.format,
         [](const std::string &text) { return parse_job_format(text); },
-        "how a lane holds elements [i32x2]", "i32x2|i16x4|i64x1");
+        "how a lane holds elements [i32x2]", "i32x2|i16x4|i64x1|f32");
+    parsed(set, "--float-bits", options.float_bits, count_parser(0, OLAF_MOST_FLOAT_BITS),
+           "of f32: bits behind the binary point of what the node adds [40]", "S");
     set.add_flag(
         "--no-checksum", [&options](std::int64_t) { options.checksum = false; },
         "contributions have no checksum lane");

@@ -129,7 +129,8 @@ struct JobOptions {
     bool any = false;                       ///< of whomever
     std::uint32_t pool = OLAF_DEFAULT_POOL; ///< slots
     olaf_format format = OLAF_FORMAT_I32X2;
-    bool checksum = true;
+    bool checksum = true;                   ///< floats never have one
+    std::optional<std::uint32_t> float_bits; ///< nothing: OLAF_DEFAULT_FLOAT_BITS
     std::optional<std::uint32_t> max_count; ///< nothing: as many as complete a chunk
     std::optional<Endpoint> parent;         ///< nothing: this node is the root
     std::optional<std::uint32_t> rank;      ///< at the parent; leave: whose

@@ -15,6 +15,36 @@ std::string name_of(const JobOptions &options) {
     return fmt::format("{} on {}", options.job.value_or(0), options.device);
 }
 
+bool of_floats(const JobOptions &options) {
+    return options.format == OLAF_FORMAT_F32X2;
+}
+
+bool has_checksum(const JobOptions &options) {
+    return options.checksum && !of_floats(options);
+}
+
+/// What is only with floats, or not with them.
+Result<void> check_floats(const JobOptions &options, const olaf_config &config) {
+    if (!of_floats(options))
+        return options.float_bits ? fail("set job", name_of(options), 0, "give --format f32 too",
+                                         "--float-bits is of floats")
+                                  : Result<void>{};
+    const auto room = OLAF_FLOAT_LANES * options.lanes;
+    if (options.lanes > OLAF_MAX_LANES / OLAF_FLOAT_LANES)
+        return fail("set job", name_of(options), 0,
+                    fmt::format("give {} at most", OLAF_MAX_LANES / OLAF_FLOAT_LANES),
+                    fmt::format("{} lanes of floats are more than a node adds", options.lanes));
+    if (room > config.max_lanes)
+        return fail("set job", name_of(options), 0,
+                    fmt::format("give --lanes {} at most, or olaf detach {}, then attach it with "
+                                "--max-lanes {}",
+                                config.max_lanes / OLAF_FLOAT_LANES, options.device, room),
+                    fmt::format("{} lanes of floats are added in {}, more than the queue's "
+                                "--max-lanes {}",
+                                options.lanes, room, config.max_lanes));
+    return {};
+}
+
 Result<void> check_lanes(const JobOptions &options, const olaf_config &config) {
     if (options.lanes > config.max_lanes)
         return fail("set job", name_of(options), 0,
@@ -22,7 +52,7 @@ Result<void> check_lanes(const JobOptions &options, const olaf_config &config) {
                                 options.device, options.lanes),
                     fmt::format("--lanes {} is more than the queue's --max-lanes {}",
                                 options.lanes, config.max_lanes));
-    if (options.checksum && options.lanes < 2)
+    if (has_checksum(options) && options.lanes < 2)
         return fail("set job", name_of(options), 0, "give 2 or more, or --no-checksum",
                     "--lanes 1 is the checksum lane alone");
     return {};
@@ -78,9 +108,9 @@ Result<void> check_members(const JobOptions &options) {
 Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &config) {
     const auto threshold = options.threshold.value_or(options.children);
     const auto max_count = options.max_count.value_or(std::max(options.children, threshold));
-    for (const auto &good : {check_lanes(options, config),
-                             check_counts(options, threshold, max_count), check_members(options),
-                             check_groups(options)})
+    for (const auto &good :
+         {check_floats(options, config), check_lanes(options, config),
+          check_counts(options, threshold, max_count), check_members(options), check_groups(options)})
         if (!good)
             return std::unexpected(good.error());
     olaf_job_setup setup{};
@@ -93,8 +123,13 @@ Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &c
     setup.pool = static_cast<std::uint32_t>(std::countr_zero(options.pool));
     setup.rank = options.rank.value_or(0);
     setup.lanes = static_cast<std::uint16_t>(options.lanes);
-    setup.shape = static_cast<std::uint16_t>((options.checksum ? OLAF_FLAG_CHECKSUM : 0) |
+    setup.shape = static_cast<std::uint16_t>((has_checksum(options) ? OLAF_FLAG_CHECKSUM : 0) |
                                              options.format << OLAF_FLAG_FORMAT_SHIFT);
+    if (of_floats(options)) {
+        setup.float_bits =
+            static_cast<std::uint8_t>(options.float_bits.value_or(OLAF_DEFAULT_FLOAT_BITS));
+        setup.float_headroom = static_cast<std::uint8_t>(std::bit_width(max_count - 1));
+    }
     setup.deadline_ns = options.deadline_ns;
     if (options.parent) {
         setup.parent_family = options.parent->address.family;

@@ -184,10 +184,14 @@ int Datapath::map_fd(std::string_view name) const {
 }
 
 Result<void> Datapath::open_rooms() const {
-    const std::uint32_t room = OLAF_ROOM_ROUNDS;
-    const int fd = program_fd("olaf_rounds");
-    if (fd >= 0 && bpf_map_update_elem(map_fd("olaf_rooms"), &room, &fd, BPF_ANY) != 0)
-        return fail("open room", "olaf_rounds", errno);
+    // Each before the one that hands it frames.
+    constexpr std::pair<std::uint32_t, const char *> rooms[] = {{OLAF_ROOM_FLOATS, "olaf_floats"},
+                                                                {OLAF_ROOM_ROUNDS, "olaf_rounds"}};
+    for (const auto &[room, program] : rooms) {
+        const int fd = program_fd(program);
+        if (fd >= 0 && bpf_map_update_elem(map_fd("olaf_rooms"), &room, &fd, BPF_ANY) != 0)
+            return fail("open room", program, errno);
+    }
     return {};
 }
 

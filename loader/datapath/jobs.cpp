@@ -20,7 +20,8 @@ namespace {
 
 constexpr int patience = 1000; // tries; nobody holds a lock for longer than a batch of frames
 
-constexpr std::array<std::string_view, 3> formats{"i32x2", "i16x4", "i64x1"};
+/// As users say them, in the order of enum olaf_format.
+constexpr std::array<std::string_view, 4> formats{"i32x2", "i16x4", "i64x1", "f32"};
 
 /// One frame, live: only so are softirqs off (bpf/jobs.bpf.c). It ends in the program.
 Result<int> run_order(const JobDesk &desk, const olaf_job_order &order) {
@@ -88,7 +89,7 @@ Result<olaf_format> parse_job_format(std::string_view text) {
     const auto found = std::ranges::find(formats, text);
     if (found == formats.end())
         return fail("find format", fmt::format("'{}'", text), 0,
-                    "it is one of i32x2, i16x4, i64x1");
+                    "it is one of i32x2, i16x4, i64x1, f32");
     return static_cast<olaf_format>(found - formats.begin());
 }
 

@@ -56,6 +56,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_beside"},
         {"olaf_arrivals"},
         {"olaf_rooms"},
+        {"olaf_round_messages"},
         {"olaf_job_ids"},
         {"olaf_jobs"},
         {"olaf_children"},

@@ -77,6 +77,7 @@ inline constexpr Program programs[] = {
     {"olaf_copies", "copies", "tc", Hook::tc_ingress, On::device, When::rounds, "olaf_copies", ""},
     {"olaf_parent_in", "parent", "tc", Hook::tc_ingress, On::parents, When::job_asks, "olaf_parent_in", ""},
     {"olaf_job_order", "jobs", "xdp", Hook::command, On::host, When::rounds, "olaf_job_order", ""},
+    {"olaf_floats", "floats", "xdp.frags", Hook::room, On::host, When::rounds, "olaf_floats", ""},
     {"olaf_rounds", "rounds", "xdp.frags", Hook::room, On::host, When::rounds, "olaf_rounds", ""},
     {"olaf_ingress", "ingress", "xdp.frags", Hook::xdp, On::device, When::driver_silent, "olaf_ingress", "olaf_xdp_link"},
     {"olaf_ingress", "ingress_bound", "xdp.frags", Hook::xdp, On::device, When::driver_tells, "olaf_ingress", "olaf_xdp_link"},

@@ -21,6 +21,11 @@ Json members_json(const JobReading &job, std::uint64_t now_ns) {
     return members;
 }
 
+/// Bits behind the binary point of what is added; null: integers are.
+Json float_bits_json(const olaf_job_setup &setup) {
+    return olaf_shape_is_floats(setup.shape) != 0 ? Json(setup.float_bits) : Json(nullptr);
+}
+
 /// Where results for all go; null: to each child.
 Json fanout_json(const olaf_job_setup &setup) {
     if (setup.group_family == 0)
@@ -63,6 +68,7 @@ Json job_json(const JobReading &job, std::uint64_t now_ns) {
                 {"lanes", setup.lanes},
                 {"format", job_format_name(setup.shape)},
                 {"checksum", (setup.shape & OLAF_FLAG_CHECKSUM) != 0},
+                {"float_bits", float_bits_json(setup)},
                 {"multicast", fanout_json(setup)},
                 {"parent", parent_json(setup)},
                 {"members", members_json(job, now_ns)}};

@@ -24,6 +24,13 @@ std::string words_text(std::uint32_t family, std::span<const std::uint32_t, 4> w
     return address_text(address);
 }
 
+/// What more there is to say of a lane.
+std::string shape_text(const olaf_job_setup &setup) {
+    if (olaf_shape_is_floats(setup.shape) != 0)
+        return fmt::format(", added with {} bits behind the point", setup.float_bits);
+    return (setup.shape & OLAF_FLAG_CHECKSUM) != 0 ? " with a checksum" : "";
+}
+
 std::string setup_text(const JobReading &job) {
     const auto &setup = job.job.setup;
     const bool any = (setup.flags & OLAF_JOB_ANY) != 0;
@@ -37,9 +44,7 @@ std::string setup_text(const JobReading &job) {
     if (setup.deadline_ns != 0)
         text += ", deadline " + human_duration(static_cast<double>(setup.deadline_ns));
     text += fmt::format(", {} slots, {} lanes of {}{}, generation {}", setup.slots, setup.lanes,
-                        job_format_name(setup.shape),
-                        (setup.shape & OLAF_FLAG_CHECKSUM) != 0 ? " with a checksum" : "",
-                        job.job.generation);
+                        job_format_name(setup.shape), shape_text(setup), job.job.generation);
     if (setup.parent_family != 0)
         text += fmt::format(", rank {} of {}", setup.rank, parent_text(setup));
     if (setup.parent_ifindex != 0) {
@@ -133,7 +138,7 @@ std::string job_lines(const JobReading &job) {
                                      waiting.size() == 1 ? "" : "s", ranks_text(waiting)));
     auto counters = job.counters;
     counters.undelivered += job.owed;
-    for (const auto *object : {"contributions", "chunks", "results", "up", ""})
+    for (const auto *object : {"contributions", "chunks", "results", "up", "float", ""})
         if (auto told = object_text(object, counters); !told.empty()) {
             if (std::string_view(object) == "chunks" && job.open + job.up != 0)
                 told += fmt::format(", {} open, {} up", job.open, job.up);

@@ -4,6 +4,8 @@
 
 #include <arpa/inet.h>
 
+#include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <map>
 #include <random>
@@ -30,7 +32,19 @@ struct Rules {
     std::set<std::uint32_t> absent = {}; ///< at first
     bool changes = false;                ///< members come, go and give orders
     bool multicast = false;              ///< results leave so
+    bool floats = false;                 ///< the frames' lanes; the model adds integers
 };
+
+/// The model's lane, two integers, as two floats: multiples of 2^-20, so small that no sum of them is
+/// rounded.
+inline std::uint64_t as_floats(std::uint64_t lane) {
+    const auto low = static_cast<std::int32_t>(lane);
+    const auto high = static_cast<std::int32_t>((lane - static_cast<std::uint64_t>(low)) >> 32);
+    const auto bits = [](std::int32_t value) {
+        return std::bit_cast<std::uint32_t>(std::ldexp(static_cast<float>(value), -20));
+    };
+    return std::uint64_t{bits(high)} << 32 | bits(low);
+}
 
 /// Chunks that are used of the job's slots, so few that the line is never long: no frame becomes an
 /// order for TC.
@@ -69,6 +83,12 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
         setup.max_count = 1 << 30;
         setup.pool = rules.changes ? 5 : 6; // few chunks, behind which a change is over
         setup.slots = 1u << setup.pool;
+        if (rules.floats) {
+            setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
+            setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
+            setup.float_headroom = OLAF_MOST_FLOAT_HEADROOM;
+            setup.max_count = OLAF_LIMIT_MAX_COUNT;
+        }
         if (rules.multicast) {
             setup.group_family = 4;
             setup.group_hops = 1;
@@ -111,8 +131,15 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
         if (chance(5))
             return message; // a probe
         for (int lane = 0; lane < 5; lane++)
-            message.lanes.push_back(random());
+            message.lanes.push_back(some_lane());
         return message;
+    }
+
+    std::uint64_t some_lane() {
+        if (!GetParam().floats)
+            return random();
+        const auto part = [this] { return std::uint64_t{below(1 << 21)} - (1 << 20); };
+        return part() + (part() << 32);
     }
 
     /// Makes it one, now and then.
@@ -151,6 +178,8 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
                         .chunk = message.chunk, .chunks = message.chunks,
                         .generation = message.generation, .exponent = message.exponent,
                         .pool = message.pool, .lanes = message.lanes};
+        if (GetParam().floats)
+            std::ranges::transform(message.lanes, wire.lanes.begin(), as_floats);
         if (message.partial)
             wire.flags |= OLAF_FLAG_PARTIAL;
         if (message.late)

@@ -200,7 +200,9 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsDifferential,
                                          Rules{"AnyWhoComeAndGo", 3, 3, true, 0, {2}, true},
                                          Rules{"ByMulticast", 3, 3, false, 0xfffffff0, {}, false, true},
                                          Rules{"TwoOfThreeByMulticast", 3, 2, false, 0, {}, false, true},
-                                         Rules{"ByMulticastWhoComeAndGo", 4, 4, false, 0, {1}, true, true}),
+                                         Rules{"ByMulticastWhoComeAndGo", 4, 4, false, 0, {1}, true, true},
+                         Rules{"OfFloats", 4, 4, false, 0xfffffff0, {}, false, false, true},
+                         Rules{"OfFloatsWhoComeAndGo", 3, 2, false, 0, {2}, true, false, true}),
                          [](const auto &info) { return info.param.name; });
 
 TEST_P(RoundsDifferential, KernelAndModelAgreeStepByStep) {

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <thread>
 
+#include "float_reference.hpp"
 #include "rounds_test.hpp"
 
 using namespace olaf::test;
@@ -81,7 +82,7 @@ class RoundsParallel : public RoundsTest {
             return;
         }
         const auto &message = received->message;
-        if (message.lanes != sum_of({0, 1, 2, 3}, message.chunk, message.round) ||
+        if (message.lanes != sum_of_all(message.chunk, message.round) ||
             message.count != children)
             board.wrong++;
         if (message.rank != OLAF_EVERY_WORKER) {
@@ -106,9 +107,17 @@ class RoundsParallel : public RoundsTest {
                 if (round >= last)
                     continue;
                 lacks = true;
-                take(offer(contribution(rank, chunk, round)), board);
+                take(offer(given(rank, chunk, round)), board);
             }
         }
+    }
+
+    /// A contribution, and the sum of all.
+    [[nodiscard]] virtual JobMessage given(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round) const {
+        return contribution(rank, chunk, round);
+    }
+    [[nodiscard]] virtual std::vector<std::uint64_t> sum_of_all(std::uint32_t chunk, std::uint32_t round) const {
+        return sum_of({0, 1, 2, 3}, chunk, round);
     }
 
     void all_work(Board &board) {
@@ -141,6 +150,51 @@ class RoundsParallelByMulticast : public RoundsParallel {
   protected:
     RoundsParallelByMulticast() : RoundsParallel(2, true) {}
 };
+
+class RoundsParallelOfFloats : public RoundsParallel {
+  protected:
+    RoundsParallelOfFloats() : RoundsParallel(false) {
+        auto floats = job();
+        floats.setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
+        floats.setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
+        floats.setup.float_headroom = 8;
+        set_job(floats);
+        setup = floats.setup;
+    }
+    /// Of a sum that is rounded differently in each order, if floats are added one after the other.
+    static float element(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round, std::size_t i) {
+        const auto value = static_cast<float>(1 + chunk + 17 * round % 1009 + i);
+        return rank % 2 == 0 ? value * 1e-3f : -value * 1e-7f * static_cast<float>(rank);
+    }
+    [[nodiscard]] JobMessage given(std::uint32_t rank, std::uint32_t chunk,
+                                   std::uint32_t round) const override {
+        auto message = contribution(rank, chunk, round);
+        std::vector<float> values(2u * setup.lanes);
+        for (std::size_t i = 0; i < values.size(); i++)
+            values[i] = element(rank, chunk, round, i);
+        message.lanes = float_lanes(values);
+        return message;
+    }
+    [[nodiscard]] std::vector<std::uint64_t> sum_of_all(std::uint32_t chunk,
+                                                        std::uint32_t round) const override {
+        std::vector<std::uint64_t> lanes(setup.lanes);
+        FloatFaults none;
+        for (std::size_t i = 0; i < 2u * setup.lanes; i++) {
+            FloatSum sum({.bits = setup.float_bits, .headroom = setup.float_headroom});
+            for (std::uint32_t rank = 0; rank < children; rank++)
+                sum.add(element(rank, chunk, round, i), none);
+            lanes[i / 2] |= std::uint64_t{sum.bits()} << (i % 2 * 32);
+        }
+        return lanes;
+    }
+};
+
+TEST_F(RoundsParallelOfFloats, EverySumIsTheSameWhoeverComesFirst) {
+    Board board;
+    all_work(board);
+    expect_all_done(board);
+    EXPECT_EQ(counters().float_overflow + counters().float_not_finite, 0u);
+}
 
 TEST_F(RoundsParallel, EverySumIsExactAndEveryChildGetsIt) {
     Board board;

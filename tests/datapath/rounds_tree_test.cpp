@@ -3,6 +3,7 @@
 // children.
 #include <linux/pkt_cls.h>
 
+#include "float_reference.hpp"
 #include "rounds_tree_test.hpp"
 
 using namespace olaf::test;
@@ -213,6 +214,53 @@ TEST_P(RoundsTreeAgrees, AnOldQuestionIsAskedAnew) {
     const auto question = both_ask();
     tell(answer_to(question, OLAF_CONTROL_OLD));
     EXPECT_GT(sent_up(offer(sync(0, 50, 5, 6))).generated_ns, question.generated_ns);
+}
+
+/// What goes up and comes down are floats again.
+class RoundsTreeOfFloats : public RoundsTree {
+  protected:
+    RoundsTreeOfFloats() {
+        auto floats = job();
+        floats.setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
+        floats.setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
+        floats.setup.float_headroom = 8;
+        set_job(floats);
+        setup = floats.setup;
+    }
+    JobMessage of(JobMessage message, std::vector<float> values) const {
+        values.resize(2u * setup.lanes);
+        message.lanes = float_lanes(values);
+        return message;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeOfFloats, testing::Values(4, 6), [](const auto &info) {
+    return "Ipv" + std::to_string(info.param);
+});
+
+TEST_P(RoundsTreeOfFloats, ASumGoesUpAndTheParentsComesDownAsItIs) {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    dropped(offer(of(contribution(0, 0), {1.5f, 3e38f, 8192})));
+    const auto up = sent_up(offer(of(contribution(1, 0), {2, 1, 8192})));
+    EXPECT_EQ(up.type, OLAF_CONTRIBUTION);
+    EXPECT_EQ(up.count, 2u);
+    EXPECT_EQ(up.lanes, of(up, {3.5f, nan, 16384}).lanes);
+    // Beyond what this node itself may sum: it is the parent's.
+    const auto result = of(parents_result(0), {1e30f, nan, -5});
+    EXPECT_EQ(sent_to(0, tell(result)), for_child(0, result));
+    EXPECT_EQ(sent_to(1, offer(of(contribution(0, 1), {}))), for_child(1, result));
+    EXPECT_EQ(counters().float_overflow, 1u);
+}
+
+/// A contribution of several workers may be as many times as large as one's.
+TEST_P(RoundsTreeOfFloats, ANodesContributionMayBeAsLargeAsItsWorkersTogether) {
+    auto nodes = contribution(0, 0);
+    nodes.count = 3;
+    dropped(offer(of(nodes, {3 * 8192, 3 * 8192 + 1, -3 * 8192})));
+    const auto up = sent_up(offer(of(contribution(1, 0), {1, 1, -8192})));
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+    EXPECT_EQ(up.lanes, of(up, {3 * 8192 + 1, nan, -4 * 8192}).lanes);
+    EXPECT_EQ(counters().float_overflow, 1u);
 }
 
 } // namespace

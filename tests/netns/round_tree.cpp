@@ -85,7 +85,7 @@ void RoundTree::start(unsigned node, unsigned lanes) {
         "eth0",        std::to_string(rounds_job),
         "--lanes",     std::to_string(lanes),
         "--children",  std::to_string(tree_[node].workers + below(node).size()),
-        "--format",    "i64x1",
+        "--format",    format_,
         "--max-count", std::to_string(workers())};
     if (node != 0)
         words.insert(words.end(), {"--parent", address_of(tree_[node].parent), "--rank",

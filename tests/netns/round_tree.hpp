@@ -34,6 +34,8 @@ class RoundTree {
   public:
     explicit RoundTree(std::vector<TreeNode> nodes, TreeFanout fanout = TreeFanout::ride);
 
+    /// How lanes hold elements, as `olaf job set` says it; i64x1 unless said.
+    void sum_in(std::string format) { format_ = std::move(format); }
     /// Attaches the node's queue and sets its job, of that many lanes.
     void start(unsigned node, unsigned lanes);
     void stop(unsigned node) { nodes_[node]->olaf.detach(); }
@@ -60,6 +62,7 @@ class RoundTree {
 
     const std::vector<TreeNode> tree_;
     const TreeFanout fanout_;
+    std::string format_ = "i64x1";
     Netns switch_{"switch"}, workers_{"workers"};
     std::vector<std::unique_ptr<ForeignXdp>> port_programs_;
     std::vector<std::unique_ptr<Losing>> losing_;

@@ -89,11 +89,13 @@ class SchemaOfJobs : public Schema {
 
 TEST_F(SchemaOfJobs, ListAndStatus) {
     bed.host.sysctl("ipv4/conf/in/forwarding", "1"); // for the parent
-    bed.attach({"--round-slots", "128"});
+    bed.attach({"--round-slots", "256"});
     EXPECT_EQ(wrong("job", says({"job", "list", "in"})), ""); // none
     says({"job", "set", "in", "7", "--children", "2", "--lanes", "16", "--member", "1=10.0.0.1"});
     says({"job", "set", "in", "8", "--children", "2", "--lanes", "16", "--parent", "10.0.0.1",
           "--rank", "0", "--max-count", "4"});
+    says({"job", "set", "in", "9", "--children", "2", "--lanes", "16", "--format", "f32", "--pool",
+          "1"});
     says({"job", "halt", "in", "8"});
     EXPECT_EQ(wrong("job", says({"job", "list", "in"})), "");
     EXPECT_EQ(wrong("status", says({"status", "in"})), "");

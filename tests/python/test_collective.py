@@ -124,8 +124,9 @@ class Collective(unittest.TestCase):
             job.allreduce(np.zeros(6, np.float32)[::2])
         with self.assertRaisesRegex(ValueError, "writable"):
             job.allreduce(np.broadcast_to(np.float32(1), 1))
-        with self.assertRaisesRegex(ValueError, "'i32x2', 'i16x4' or 'i64x1', not 'f32'"):
-            olaf.Collective("127.0.0.1", JOB, 0, 2, format="f32")
+        with self.assertRaisesRegex(ValueError, "'i16x4', 'i64x1' or 'f32', not 'f64'"):
+            olaf.Collective("127.0.0.1", JOB, 0, 2, format="f64")
+        self.assertGreater(olaf.Collective("127.0.0.1", JOB, 0, 2, format="f32").fileno(), 0)
         with self.assertRaisesRegex(ValueError, "how many workers"):
             olaf.Collective("127.0.0.1", JOB, 0, 0)
 

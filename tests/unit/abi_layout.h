@@ -284,6 +284,6 @@
 	ABI_OBSERVED_LAYOUT
 /* clang-format on */
 
-#define ABI_ENTRIES 493
+#define ABI_ENTRIES 496
 
 #endif /* OLAF_TESTS_ABI_LAYOUT_H */

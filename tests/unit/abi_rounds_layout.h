@@ -20,7 +20,8 @@
 	ABI_FIELD(olaf_job_setup, rank) \
 	ABI_FIELD(olaf_job_setup, lanes) \
 	ABI_FIELD(olaf_job_setup, shape) \
-	ABI_FIELD(olaf_job_setup, pad) \
+	ABI_FIELD(olaf_job_setup, float_bits) \
+	ABI_FIELD(olaf_job_setup, float_headroom) \
 	ABI_FIELD(olaf_job_setup, parent_port_be) \
 	ABI_FIELD(olaf_job_setup, parent_family) \
 	ABI_FIELD(olaf_job_setup, parent_addr_be) \
@@ -116,6 +117,8 @@
 	ABI_FIELD(olaf_job_counters, controls) \
 	ABI_FIELD(olaf_job_counters, silent) \
 	ABI_FIELD(olaf_job_counters, up_unfit) \
+	ABI_FIELD(olaf_job_counters, float_overflow) \
+	ABI_FIELD(olaf_job_counters, float_not_finite) \
 	ABI_SIZE(olaf_round_order) \
 	ABI_FIELD(olaf_round_order, eth_proto_be) \
 	ABI_FIELD(olaf_round_order, secret) \

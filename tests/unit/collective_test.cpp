@@ -55,6 +55,25 @@ TEST(Collective, DividesByThoseWhoAreInTheSum) {
     });
 }
 
+TEST(Collective, FloatsThatTheNodeAddsNeedNoExponent) {
+    const Job job(1, 0, {.format = Format::f32x2, .checksum = false});
+    job.all([](Collective &collective, std::uint32_t) {
+        ASSERT_TRUE(collective.join());
+        std::vector<float> vector(101, 1.5F);
+        vector[3] = std::numeric_limits<float>::quiet_NaN();
+        const auto report = collective.allreduce(std::span(vector), Combine::mean);
+        ASSERT_TRUE(report) << report.error().message();
+        EXPECT_EQ(report->chunks, 6U) << "18 floats each";
+        EXPECT_EQ(report->not_finite, 1U);
+        EXPECT_NE(vector[3], vector[3]);
+        vector[3] = 1.5F;
+        EXPECT_EQ(vector, std::vector<float>(101, 1.5F));
+        std::vector<std::int64_t> integers(3);
+        EXPECT_FALSE(collective.allreduce_async(std::span(integers)));
+        EXPECT_TRUE(collective.leave());
+    });
+}
+
 TEST(Collective, SeveralVectorsAreUnderWayAndEndInOrder) {
     const Job job(2);
     job.all([](Collective &collective, std::uint32_t rank) {
@@ -189,9 +208,16 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
     refused([](auto &o) { o.workers = 0; }, "how many workers");
     refused([](auto &o) { o.job = OLAF_EVERY_WORKER; }, "nobody's");
     refused([](auto &o) { o.rank = 256; }, "ranks are 0 to 255");
-    refused([](auto &o) { o.format = Format::f32x2; }, "f32x2");
+    refused([](auto &o) { o.format = static_cast<Format>(4); }, "unknown");
     refused([](auto &o) { o.lanes = 1; }, "room for");
     refused([](auto &o) { o.lanes = 1000; }, "room for");
+    refused(
+        [](auto &o) {
+            o.format = Format::f32x2;
+            o.mtu = 9000;
+            o.lanes = 577;
+        },
+        "room for 576");
     refused([](auto &o) { o.ahead = 0; }, "ahead");
     refused([](auto &o) { o.node = {}; }, "");
     refused([](auto &o) { o.group = o.node; }, "it isn't a multicast address");

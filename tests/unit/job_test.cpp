@@ -93,8 +93,8 @@ TEST(Job, RefusesWrongUsage) {
                  "--parent");
     expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--parent", "192.0.2.1"},
                  "--rank");
-    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--format", "f32"},
-                 "i32x2, i16x4, i64x1");
+    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--format", "f64"},
+                 "i32x2, i16x4, i64x1, f32");
     expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--member", "256=::1"},
                  "RANK=ADDR");
     expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--fanout", "all"},
@@ -134,6 +134,31 @@ TEST(Job, HasWhatFollowsFromItsChildren) {
     EXPECT_EQ(node->rank, 3u);
     EXPECT_EQ(ntohs(node->parent_port_be), OLAF_DEFAULT_PORT);
     EXPECT_EQ(parent_text(*node), "192.0.2.1:6523");
+}
+
+TEST(Job, OfFloatsHasRoomForWhatTheyAreAddedAs) {
+    const auto made = setup({"--children", "5", "--lanes", "96", "--format", "f32"});
+    ASSERT_TRUE(made);
+    EXPECT_EQ(made->shape, OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT) << "without a checksum";
+    EXPECT_EQ(made->float_bits, OLAF_DEFAULT_FLOAT_BITS);
+    EXPECT_EQ(made->float_headroom, 3u);
+    const auto finer = setup({"--children", "1", "--lanes", "1", "--format", "f32", "--float-bits",
+                              "149"});
+    ASSERT_TRUE(finer);
+    EXPECT_EQ(finer->float_bits, 149u);
+    EXPECT_EQ(finer->float_headroom, 0u);
+    const auto most = setup({"--children", "2", "--lanes", "1", "--format", "f32", "--max-count",
+                             "65535"});
+    ASSERT_TRUE(most);
+    EXPECT_EQ(most->float_headroom, OLAF_MOST_FLOAT_HEADROOM);
+    expect_refused({"--children", "4", "--lanes", "97", "--format", "f32"},
+                   "give --lanes 96 at most, or olaf detach");
+    expect_refused({"--children", "4", "--lanes", "97", "--format", "f32"}, "--max-lanes 194");
+    expect_refused({"--children", "4", "--lanes", "577", "--format", "f32"}, "give 576 at most");
+    expect_refused({"--children", "4", "--lanes", "8", "--float-bits", "30"}, "give --format f32 too");
+    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--format", "f32",
+                  "--float-bits", "150"},
+                 "149");
 }
 
 TEST(Job, SaysWhatDoesNotFit) {
@@ -190,6 +215,8 @@ TEST(Job, IsSavedAsItIsTyped) {
           "7 --children 4 --lanes 1 --format i64x1 --no-checksum --pool 16 --threshold 3 "
           "--deadline 5000000ns",
           "7 --children 2 --lanes 8 --threshold 5 --any --max-count 9",
+          "7 --children 4 --lanes 64 --format f32",
+          "7 --children 4 --lanes 64 --format f32 --float-bits 24 --pool 16",
           "7 --children 2 --lanes 8 --max-count 2 --parent 192.0.2.1:6523 --rank 3",
           "7 --children 2 --lanes 8 --fanout multicast=ff05::7 --group-hops 3",
           "7 --children 2 --lanes 8 --max-count 2 --fanout multicast=239.1.2.4 --parent "

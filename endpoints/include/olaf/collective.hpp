@@ -24,12 +24,13 @@ struct CollectiveOptions {
     std::uint32_t job = 0;     ///< not OLAF_EVERY_WORKER
     std::uint32_t rank = 0;    ///< at that host, 0 ... 255
     std::uint32_t workers = 0; ///< of the whole job, all hosts together
+    /// f32x2: the node adds floats themselves, in a job of --format f32. Then a chunk needs no exponent.
     Format format = Format::i32x2;
-    bool checksum = true;   ///< end-to-end checksum lane
+    bool checksum = true;   ///< end-to-end checksum lane; f32x2 never has one
     std::size_t mtu = 1500; ///< IP MTU in bytes of the way to the node
     std::uint16_t lanes =
         0; ///< of a frame, the checksum lane included; 0: what the MTU has room for
-    /// How many chunks ahead of its data a chunk's exponent travels (float only). A vector of
+    /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A vector of
     /// more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
     /// How long nothing may move forward before a call asks who isn't there. It fails a second
@@ -57,7 +58,7 @@ struct SumReport {
     std::uint32_t least_count = 0; ///< workers in the sum, where the fewest are
     std::uint32_t partial = 0;     ///< chunks without all workers (threshold, deadline)
     std::uint32_t late = 0;        ///< chunks without this worker's part
-    std::uint64_t not_finite = 0;  ///< elements that are NaN: some worker's chunk had inf or NaN
+    std::uint64_t not_finite = 0;  ///< elements that are NaN: some worker's chunk had inf or NaN; f32x2: element
     std::uint64_t clipped = 0;     ///< own elements that didn't fit (only after partial sums)
     std::size_t left_out = 0;      ///< elements whose sum is without this worker's part
 };
@@ -84,6 +85,10 @@ struct CollectiveStats {
 /// workers. That is below the bound of float32's own additions of elements as large as that one.
 /// Much smaller elements in the same chunk lose more than with float32. A chunk in which any
 /// worker has inf or NaN is NaN throughout, for all.
+///
+/// With f32x2 the node adds them, in fixed point of the job's --float-bits s: an element's error is at
+/// most workers · 2^-(s + 1), and half a unit of the sum's last place. An element that any worker has
+/// as inf or NaN, or beyond the job's range, is NaN, and only that one. Integers can't be summed then.
 ///
 /// After an error the job is to begin anew: call join() at every worker. After the last vector call
 /// leave() at every worker. The destructor only closes the socket: it sends nothing and doesn't
