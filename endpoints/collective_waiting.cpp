@@ -90,8 +90,13 @@ Result<std::uint32_t> Collective::Impl::join_running() {
         static_cast<void>(give_up("the job began anew"));
     begin_anew();
     child_->join_late();
+    // A node hears nobody else with the rank of a process that was there a while ago.
+    const std::string hint = "if another process had this rank within the queue's --member-timeout, "
+                             "take it out (olaf job leave DEV " +
+                             std::to_string(options_.job) + " " + std::to_string(options_.rank) +
+                             "); then join_running() again";
     if (auto joined = progress_until([this] { return child_->is_running(); },
-                                     {.timeout = options_.timeout});
+                                     {.timeout = options_.timeout, .hint = hint.c_str()});
         !joined)
         return std::unexpected(joined.error());
     return child_->next_round();

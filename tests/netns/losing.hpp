@@ -3,26 +3,48 @@
 // object lives.
 #pragma once
 
-#include <string>
+#include <cstdint>
 
-#include "netns.hpp"
+#include "tc_filter.hpp"
 
 namespace olaf::test {
 
 class Losing {
   public:
-    enum Direction { sent, received };
+    using Direction = TcFilter::Direction;
+    static constexpr Direction sent = TcFilter::sent, received = TcFilter::received;
 
     /// Loses that many in a hundred, at random; throws if it can't.
     Losing(const Netns &netns, std::string device, Direction direction, unsigned percent);
-    ~Losing();
-    Losing(const Losing &) = delete;
-    Losing &operator=(const Losing &) = delete;
 
   private:
-    const Netns &netns_;
-    std::string device_;
-    Direction direction_;
+    TcFilter filter_;
+};
+
+/// Messages of a type, over IPv4 and without VLAN tags.
+struct Messages {
+    std::uint8_t type;
+    std::uint32_t action = 0; ///< of a CONTROL; 0: all
+};
+
+/// Loses the first of those, and counts all of them.
+class LosingFirst {
+  public:
+    static constexpr std::uint32_t all = UINT32_MAX;
+
+    LosingFirst(const Netns &netns, std::string device, Losing::Direction direction,
+                Messages messages, std::uint32_t first);
+    ~LosingFirst();
+    LosingFirst(const LosingFirst &) = delete;
+    LosingFirst &operator=(const LosingFirst &) = delete;
+
+    [[nodiscard]] std::uint64_t seen() const;
+    /// Waits until that many were seen; throws when patience has passed.
+    void await_seen(std::uint64_t count) const;
+
+  private:
+    int counter_;
+    TcFilter filter_;
 };
 
 } // namespace olaf::test

@@ -106,6 +106,16 @@ void RoundTree::lose(unsigned percent) {
                                                        direction, percent));
 }
 
+void RoundTree::reorder(unsigned port) {
+    constexpr unsigned percent = 20;
+    reordering_.push_back(
+        std::make_unique<Reordering>(switch_, "port" + std::to_string(port), percent));
+}
+
+bool RoundTree::has_reordered() const {
+    return std::ranges::all_of(reordering_, [](const auto &each) { return each->held() > 0; });
+}
+
 void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)> &work,
                                 const std::function<void(CollectiveOptions &)> &more) const {
     std::vector<CollectiveOptions> ends;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "losing.hpp"
+#include "reordering.hpp"
 #include "rounds.hpp"
 
 namespace olaf::test {
@@ -41,6 +42,11 @@ class RoundTree {
     void stop(unsigned node) { nodes_[node]->olaf.detach(); }
     /// From now on every link loses that many in a hundred, each way.
     void lose(unsigned percent);
+    /// From now on frames overtake each other on the way from the switch to the workers, to a node.
+    void reorder_to_workers() { reorder(0); }
+    void reorder_to_node(unsigned node) { reorder(1 + node); }
+    /// Whether each of these ways has held some up.
+    [[nodiscard]] bool has_reordered() const;
 
     [[nodiscard]] unsigned workers() const; ///< of all nodes
     /// Runs one thread a worker; `worker` counts through all nodes' workers in order.
@@ -56,6 +62,7 @@ class RoundTree {
         Netns netns;
         OlafCommand olaf{netns, "eth0"}; ///< last: it detaches before the device goes
     };
+    void reorder(unsigned port);
     void plug(const Netns &netns, const std::string &address);
     [[nodiscard]] std::vector<unsigned> below(unsigned node) const;
     [[nodiscard]] unsigned rank_of(unsigned node) const; ///< at its parent
@@ -66,6 +73,7 @@ class RoundTree {
     Netns switch_{"switch"}, workers_{"workers"};
     std::vector<std::unique_ptr<ForeignXdp>> port_programs_;
     std::vector<std::unique_ptr<Losing>> losing_;
+    std::vector<std::unique_ptr<Reordering>> reordering_;
     std::vector<std::unique_ptr<Host>> nodes_;
 };
 

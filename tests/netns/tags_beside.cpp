@@ -10,18 +10,12 @@
 
 #include <stdexcept>
 
+#include "tc_filter.hpp"
+
 namespace olaf::test {
 namespace {
 
 constexpr int tag = 7, source_mac_offset = 6, marked_byte = 4;
-
-bpf_insn instruction(int code, int dst, int src, int imm, int off = 0) {
-    return {.code = static_cast<__u8>(code),
-            .dst_reg = static_cast<__u8>(dst & 0xf),
-            .src_reg = static_cast<__u8>(src & 0xf),
-            .off = static_cast<__s16>(off),
-            .imm = imm};
-}
 
 /// if (the byte of the source MAC address that tells tagged_mac) bpf_skb_vlan_push(skb, 8021Q, 7);
 int load() {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A member that lives but says nothing, in a job that waits for all: the others are told who it is.
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "round_members.hpp"
+
+namespace olaf::test {
+namespace {
+
+using std::chrono::seconds;
+
+TEST(RoundsSilent, AStoppedProcessIsNamedToAllOthersWithinTheirTimeoutAndASecond) {
+    constexpr unsigned workers = 3;
+    Testbed bed{{.way = Way::local, .place = Place::kernel}};
+    bed.attach({"--round-slots", "64"});
+    set_job(bed, workers, member_lanes, {"--format", "i64x1"});
+    Process third([&] {
+        const Inside inside(bed.worker);
+        auto collective = Collective::make(member_options(bed, 2, workers)).value();
+        for (bool goes_on = collective.join().has_value(); goes_on;)
+            sum_as_member(collective, 2);
+    });
+    Summing summing(bed, 2, workers, [](CollectiveOptions &options) { options.timeout = seconds(2); });
+    summing.await_sum_of(0b111);
+    third.kill(SIGSTOP);
+    const auto stopped = std::chrono::steady_clock::now();
+    const auto errors = summing.errors();
+    const auto told = std::chrono::steady_clock::now() - stopped;
+    ASSERT_EQ(errors.size(), 2u);
+    for (const auto &[rank, error] : errors)
+        EXPECT_NE(error.find("rank 2 hasn't asked where to begin yet"), std::string::npos)
+            << rank << ": " << error;
+    EXPECT_GE(told, seconds(2));
+    EXPECT_LT(told, seconds(2) + seconds(1) + patience);
+}
+
+} // namespace
+} // namespace olaf::test
