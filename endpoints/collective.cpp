@@ -49,20 +49,26 @@ Collective &Collective::operator=(Collective &&) noexcept = default;
 Collective::~Collective() = default;
 
 Result<Collective> Collective::make(const CollectiveOptions &given) {
-    const CollectiveOptions options = completed(given);
+    CollectiveOptions options = completed(given);
     if (auto valid = check(options); !valid)
         return std::unexpected(valid.error());
+    auto sockets =
+        RoundSockets::open(options.node, options.group,
+                           {.receive = options.receive_buffer, .send = options.send_buffer});
+    if (!sockets)
+        return std::unexpected(sockets.error());
+    if (options.mtu == 0) {
+        const auto mtu = sockets->node().mtu();
+        if (!mtu)
+            return std::unexpected(mtu.error());
+        options.mtu = *mtu;
+    }
     const std::size_t room = room_of(options);
     const std::size_t lanes = options.lanes == 0 ? room : options.lanes;
     if (lanes > room || lanes < (options.checksum ? 2U : 1U))
         return fail("take part in", "job " + std::to_string(options.job), 0,
                     "lower the lanes or raise the MTU",
                     "a frame has room for " + std::to_string(room) + " lanes");
-    auto sockets =
-        RoundSockets::open(options.node, options.group,
-                           {.receive = options.receive_buffer, .send = options.send_buffer});
-    if (!sockets)
-        return std::unexpected(sockets.error());
     return Collective(
         std::make_unique<Impl>(options, static_cast<std::uint16_t>(lanes), std::move(*sockets)));
 }

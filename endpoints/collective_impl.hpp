@@ -99,6 +99,7 @@ class Collective::Impl : private RoundVectors {
     void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes);
 
     void begin_anew();
+    Result<void> take_shape();
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
     Result<void> send_all(bool again);
     Result<std::size_t> receive();

@@ -21,6 +21,7 @@ void Collective::Impl::begin_anew() {
     child_.emplace(RoundChildOptions{.job = options_.job,
                                      .rank = options_.rank,
                                      .lanes = lanes_,
+                                     .adapts = options_.lanes == 0,
                                      .format = options_.format,
                                      .has_checksum = options_.checksum,
                                      .workers = options_.workers,

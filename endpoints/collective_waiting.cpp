@@ -82,7 +82,27 @@ Result<void> Collective::Impl::join() {
     if (child_->is_running() || broken_)
         begin_anew();
     child_->join();
-    return progress_until([this] { return child_->is_running(); }, {.timeout = options_.timeout});
+    if (auto joined = progress_until([this] { return child_->is_running(); },
+                                     {.timeout = options_.timeout});
+        !joined)
+        return joined;
+    return take_shape();
+}
+
+// The node has told the job's lanes: the way to it must have room for them.
+Result<void> Collective::Impl::take_shape() {
+    lanes_ = child_->lanes();
+    const auto bytes = packet_of_lanes(lanes_, options_.node.is_ipv6());
+    if (bytes <= options_.mtu)
+        return {};
+    return give_up("contributions of the job's " + std::to_string(lanes_) +
+                       " lanes are IP packets of " + std::to_string(bytes) +
+                       " bytes, and the way to the node has an MTU of " +
+                       std::to_string(options_.mtu),
+                   EMSGSIZE,
+                   "raise the MTU of the device to the node, or set the job with --lanes " +
+                       std::to_string(lanes_in_mtu(options_.mtu, options_.node.is_ipv6())) +
+                       "; then join() again, at every worker");
 }
 
 Result<std::uint32_t> Collective::Impl::join_running() {
@@ -99,6 +119,8 @@ Result<std::uint32_t> Collective::Impl::join_running() {
                                      {.timeout = options_.timeout, .hint = hint.c_str()});
         !joined)
         return std::unexpected(joined.error());
+    if (auto taken = take_shape(); !taken)
+        return std::unexpected(taken.error());
     return child_->next_round();
 }
 

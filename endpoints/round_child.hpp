@@ -47,6 +47,7 @@ struct RoundChildOptions {
     std::uint32_t job = 0;
     std::uint32_t rank = 0;
     std::uint16_t lanes = 0; ///< of every contribution, checksum lane included
+    bool adapts = false; ///< it takes the job's lanes, once told, unless a vector was added by then
     Format format = Format::i32x2;
     bool has_checksum = true;
     std::uint32_t workers = 0; ///< whose contributions make a whole sum; 0: isn't known
@@ -99,6 +100,8 @@ class RoundChild {
     void depart();
     /// Whether nobody needs this one any more after depart().
     [[nodiscard]] bool has_departed() const { return state_ == State::departed; }
+    /// Of every contribution.
+    [[nodiscard]] std::uint16_t lanes() const { return options_.lanes; }
     /// Whether all members have agreed and this one may contribute.
     [[nodiscard]] bool is_running() const { return state_ == State::running; }
     /// Whether it has never asked: nothing was sent yet.
@@ -197,6 +200,7 @@ class RoundChild {
     void begin_at(const JobSync &answer);
     void begin_late(const JobSync &answer);
     void take_gone();
+    bool has_shape(const JobSync &answer);
     [[nodiscard]] Place first_lacking() const;
     [[nodiscard]] std::optional<Position> position_of(Place place) const;
     void fail_with(std::string reason, std::string hint);

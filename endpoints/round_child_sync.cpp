@@ -99,6 +99,8 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         stats_.unasked++;
         return {};
     }
+    if (!has_shape(answer))
+        return {};
     switch (answer.status) {
     case OLAF_CONTROL_WAIT:
         if (!wait_ || wait_->missing != answer.missing || wait_->rank != answer.rank)
@@ -124,6 +126,28 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         break;
     }
     return {};
+}
+
+// Has the job the shape of this member's contributions, as far as the answer says? Where it hasn't, no
+// contribution would ever be added.
+bool RoundChild::has_shape(const JobSync &answer) {
+    if (answer.lanes == 0)
+        return true;
+    const bool same =
+        answer.format == options_.format && answer.has_checksum == options_.has_checksum;
+    if (same && options_.adapts && kept_.end() == 0 && waiting_.empty())
+        options_.lanes = answer.lanes;
+    if (same && answer.lanes == options_.lanes)
+        return true;
+    const auto text = [](std::uint16_t lanes, Format format, bool has_checksum) {
+        return std::to_string(lanes) + " lanes of " + std::string(name(format)) +
+               (has_checksum ? " with a checksum" : " without a checksum");
+    };
+    fail_with("its contributions have " + text(answer.lanes, answer.format, answer.has_checksum) +
+                  ", and this worker's have " +
+                  text(options_.lanes, options_.format, options_.has_checksum),
+              "let all workers and olaf job set say the same");
+    return false;
 }
 
 // The others are in the middle of their rounds. This one begins with the first that is its own.

@@ -83,7 +83,15 @@ olaf_header encode(const JobSync &sync) {
     header.action_be = big_endian<std::uint32_t>(sync.action);
     header.generated_ns_be = big_endian<__u64>(static_cast<__u64>(sync.stamp));
     header.chunk_be = big_endian(sync.chunk);
-    header.missing_be = big_endian(sync.missing);
+    if (sync.answer && sync.status != OLAF_CONTROL_WAIT) {
+        header.job_lanes_be = big_endian(sync.lanes);
+        header.job_shape_be = big_endian(static_cast<std::uint16_t>(
+            sync.lanes == 0 ? 0U
+                            : format_flags(sync.format) |
+                                  flag(sync.has_checksum, OLAF_FLAG_CHECKSUM)));
+    } else {
+        header.missing_be = big_endian(sync.missing);
+    }
     header.generation_be = big_endian(sync.generation);
     header.status_be = big_endian(static_cast<std::uint16_t>(sync.status));
     header.pool = sync.pool;
@@ -131,6 +139,9 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
         return std::unexpected(Reject::wrong_lanes);
     if (header->pool > kMostPool)
         return std::unexpected(Reject::wrong_count);
+    const bool answer = (big_endian(header->flags_be) & OLAF_FLAG_ANSWER) != 0;
+    const bool tells = answer && status != OLAF_CONTROL_WAIT;
+    const std::uint16_t shape = tells ? big_endian(header->job_shape_be) : std::uint16_t{0};
     return JobSync{
         .action = static_cast<olaf_control_action>(action),
         .job = big_endian(header->cluster_be),
@@ -138,11 +149,14 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
         .round = big_endian(header->sequence_be),
         .chunk = big_endian(header->chunk_be),
         .stamp = static_cast<std::int64_t>(big_endian(header->generated_ns_be)),
-        .missing = big_endian(header->missing_be),
+        .missing = tells ? 0 : big_endian(header->missing_be),
+        .lanes = tells ? big_endian(header->job_lanes_be) : std::uint16_t{0},
+        .format = format_of(shape),
+        .has_checksum = (shape & OLAF_FLAG_CHECKSUM) != 0,
         .generation = big_endian(header->generation_be),
         .status = static_cast<olaf_control_status>(status),
         .pool = header->pool,
-        .answer = (big_endian(header->flags_be) & OLAF_FLAG_ANSWER) != 0,
+        .answer = answer,
     };
 }
 

@@ -55,6 +55,9 @@ struct JobSync {
     std::uint32_t chunk = 0;
     std::int64_t stamp = 0;       ///< CLOCK_TAI when it began to ask
     std::uint32_t missing = 0;    ///< WAIT: members that haven't asked
+    std::uint16_t lanes = 0;      ///< in other answers: of the job, checksum lane included; 0: not told
+    Format format = Format::i32x2;
+    bool has_checksum = false;
     std::uint32_t generation = 0; ///< that the asker knows; the job's in an answer
     olaf_control_status status = OLAF_CONTROL_DONE;
     std::uint8_t pool = 0; ///< p that the asker can take; DONE: what all take

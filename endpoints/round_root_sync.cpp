@@ -60,6 +60,9 @@ void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) 
     answer.status = status;
     answer.generation = generation_;
     answer.pool = pool_;
+    answer.lanes = options_.lanes;
+    answer.format = options_.format;
+    answer.has_checksum = options_.checksum;
     if (status == OLAF_CONTROL_DONE)
         std::tie(answer.round, answer.chunk) = *begin_;
     if (status == OLAF_CONTROL_WAIT) {

@@ -126,6 +126,19 @@ UdpSocket::~UdpSocket() {
         ::close(fd_);
 }
 
+Result<std::size_t> UdpSocket::mtu() const {
+    const auto address = local();
+    if (!address)
+        return std::unexpected(address.error());
+    int bytes = 0;
+    socklen_t size = sizeof bytes;
+    const int got = address->is_ipv6() ? getsockopt(fd_, IPPROTO_IPV6, IPV6_MTU, &bytes, &size)
+                                       : getsockopt(fd_, IPPROTO_IP, IP_MTU, &bytes, &size);
+    if (got != 0)
+        return fail("read the MTU of the way from", address->text(), errno);
+    return static_cast<std::size_t>(bytes);
+}
+
 Result<Address> UdpSocket::local() const {
     sockaddr_storage storage{};
     socklen_t size = sizeof(storage);

@@ -42,6 +42,8 @@ class UdpSocket {
 
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] Result<Address> local() const;
+    /// Of the way to the peer, as far as this host knows: its device's, usually. Of IP packets, in bytes.
+    [[nodiscard]] Result<std::size_t> mtu() const;
 
     /// Waits until something can be received, or the time is over (false).
     [[nodiscard]] Result<bool> readable_within(std::chrono::nanoseconds timeout) const;

@@ -213,7 +213,7 @@ void bind_collective(py::module_ &module) {
                        "with Olaf. After an error join() again, at every worker.")
         .def(py::init(&make), py::arg("node"), py::arg("job"), py::arg("rank"), py::arg("workers"),
              py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
-             py::arg("mtu") = 1500, py::arg("lanes") = 0, py::arg("ahead") = 64,
+             py::arg("mtu") = 0, py::arg("lanes") = 0, py::arg("ahead") = 64,
              py::arg("timeout") = 30.0, py::arg("group") = py::none(),
              "'group': the multicast group that results come to, where the job has --fanout "
              "multicast=GROUP.")

@@ -41,7 +41,12 @@ static __always_inline void olaf_sync_say(struct olaf_header *header, const stru
 	header->action_be = bpf_htonl(m->action);
 	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 	header->chunk_be = bpf_htonl(m->chunk);
-	header->missing_be = bpf_htonl(m->chunks);
+	if ((flags & OLAF_FLAG_ANSWER) && m->exponent != OLAF_CONTROL_WAIT) {
+		header->job_lanes_be = bpf_htons(job->setup.lanes);
+		header->job_shape_be = bpf_htons(job->setup.shape);
+	} else {
+		header->missing_be = bpf_htonl(m->chunks);
+	}
 	header->generation_be = bpf_htonl(m->generation);
 	header->status_be = bpf_htons(m->exponent);
 	header->pool = m->pool;
@@ -187,7 +192,7 @@ __noinline int olaf_sync_told(void)
 
 	if (!m)
 		return OLAF_SYNC_LEAVE;
-	missing = m->chunks;
+	missing = m->exponent == OLAF_CONTROL_WAIT ? m->chunks : 0;
 	lowest = m->rank;
 	job = olaf_job_at(m->job);
 	if (!job || !olaf_job_lock(job))

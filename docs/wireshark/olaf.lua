@@ -10,7 +10,7 @@ local olaf = Proto("olaf", "Olaf model updates")
 
 local MAGIC, VERSION, HEADER, LANE = 0x01AF, 1, 48, 8
 local UPDATE, ACK, CONTROL, CONTRIBUTION, RESULT = 1, 2, 3, 4, 5
-local STALE, ANSWER, SYNC = 0x0040, 0x1000, 2
+local STALE, ANSWER, SYNC, WAIT = 0x0040, 0x1000, 2, 1
 local EVERY_WORKER = 0xffffffff
 
 local types = { [UPDATE] = "UPDATE", [ACK] = "ACK", [CONTROL] = "CONTROL",
@@ -54,6 +54,8 @@ local f = {
   chunk = ProtoField.uint32("olaf.chunk", "Chunk"),
   chunks = ProtoField.uint32("olaf.chunks", "Chunks"),
   missing = ProtoField.uint32("olaf.missing", "Members that haven't asked"),
+  job_lanes = ProtoField.uint16("olaf.job_lanes", "Lanes of the job's contributions"),
+  job_shape = ProtoField.uint16("olaf.job_shape", "Format and CHECKSUM of the job", base.HEX),
   generation = ProtoField.uint32("olaf.generation", "Generation"),
   named = ProtoField.uint32("olaf.named", "Generation that was named"),
   exponent = ProtoField.int16("olaf.exponent", "Exponent"),
@@ -195,8 +197,13 @@ local function add_round(tree, buffer, kind, flags)
   tree:add(f.generation, buffer(40, 4))
   tree:add(f.pool, buffer(46, 1))
   if kind == CONTROL then
-    tree:add(f.missing, buffer(36, 4))
     local answer = bit.band(flags, ANSWER) ~= 0
+    if answer and buffer(44, 2):uint() ~= WAIT then
+      tree:add(f.job_lanes, buffer(36, 2))
+      tree:add(f.job_shape, buffer(38, 2))
+    else
+      tree:add(f.missing, buffer(36, 4))
+    end
     if answer then
       tree:add(f.status, buffer(44, 2))
     end

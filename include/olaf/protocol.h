@@ -127,6 +127,10 @@ struct olaf_header {
 				__be32 chunks_be; /* CONTRIBUTION, RESULT: frames of the round's vector */
 				__be32 missing_be; /* SYNC, WAIT: members that haven't asked */
 				__be32 threshold_be; /* CONTROL, SETH */
+				__extension__ struct {
+					__be16 job_lanes_be; /* CONTROL, answer but WAIT: the job's; 0: not told */
+					__be16 job_shape_be; /* its OLAF_FLAG_CHECKSUM and format */
+				};
 			};
 		};
 	};

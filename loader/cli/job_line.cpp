@@ -25,8 +25,9 @@ void add_shape(CLI::App &set, JobOptions &options) {
            "workers, or nodes below, that contribute here: ranks are 0 ... N-1", "N")
         ->required();
     parsed(set, "--lanes", options.lanes, count_parser(1, OLAF_MAX_LANES),
-           "8-byte lanes of every contribution, checksum lane included", "N")
-        ->required();
+           "8-byte lanes of every contribution, checksum lane included [what the MTU of DEV, and of the "
+           "device to the parent, has room for]",
+           "N");
     parsed(
         set, "--format", options.format,
         [](const std::string &text) { return parse_job_format(text); },

@@ -124,7 +124,7 @@ struct JobOptions {
     std::string device;
     std::optional<std::uint32_t> job; ///< nothing: all, for list
     std::uint32_t children = 0;
-    std::uint32_t lanes = 0;                ///< checksum lane included
+    std::uint32_t lanes = 0;                ///< checksum lane included; 0: as usual_job_lanes() says
     std::optional<std::uint32_t> threshold; ///< nothing: all children
     bool any = false;                       ///< of whomever
     std::uint32_t pool = OLAF_DEFAULT_POOL; ///< slots
@@ -141,6 +141,9 @@ struct JobOptions {
     std::uint32_t group_hops = 1;           ///< TTL or hop limit of those
     std::optional<IpAddress> parent_group;  ///< that of the parent's results
 };
+/// Lanes of a job that isn't told how many: what packets of both IP versions have room for, within that MTU,
+/// and what the queue can hold.
+std::uint32_t usual_job_lanes(std::uint32_t mtu, olaf_format format, const olaf_config &config);
 /// What a set asks for, on a queue of that configuration: all but its slots and this host's address
 /// towards the parent.
 Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &config);

@@ -171,7 +171,14 @@ Result<void> remove(const Jobs &jobs, std::uint32_t index, const JobOptions &opt
 
 /// All or nothing: a job some of whose members can't be bound isn't left behind, nor one that wouldn't
 /// hear its parent.
-Result<void> set(const Jobs &jobs, const JobOptions &options) {
+Result<void> set(const Jobs &jobs, const JobOptions &asked) {
+    JobOptions options = asked;
+    if (options.lanes == 0) {
+        const auto mtu = mtu_of_job(options);
+        if (!mtu)
+            return std::unexpected(mtu.error());
+        options.lanes = usual_job_lanes(*mtu, options.format, jobs.config());
+    }
     const auto order = plan_set(jobs, options);
     if (!order)
         return std::unexpected(order.error());

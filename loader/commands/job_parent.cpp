@@ -56,6 +56,21 @@ Result<void> check_other_device(const Device &device, const JobOptions &options)
 
 } // namespace
 
+Result<std::uint32_t> mtu_of_job(const JobOptions &options) {
+    const auto own = find_device(options.device);
+    if (!own)
+        return std::unexpected(own.error());
+    if (!options.parent)
+        return own->mtu;
+    const auto route = route_to(options.parent->address);
+    if (!route)
+        return std::unexpected(route.error());
+    const auto towards = find_device(route->ifindex);
+    if (!towards)
+        return std::unexpected(towards.error());
+    return std::min(own->mtu, towards->mtu);
+}
+
 Result<void> find_parent(olaf_job_setup &setup, const PinPlace &place, const JobOptions &options) {
     if (!options.parent)
         return {};

@@ -52,6 +52,11 @@ Result<void> check_lanes(const JobOptions &options, const olaf_config &config) {
                                 options.device, options.lanes),
                     fmt::format("--lanes {} is more than the queue's --max-lanes {}",
                                 options.lanes, config.max_lanes));
+    if (options.lanes == 0)
+        return fail("set job", name_of(options), 0,
+                    fmt::format("raise the MTU of {}, or of the device to the parent",
+                                options.device),
+                    "the MTU has no room for a lane");
     if (has_checksum(options) && options.lanes < 2)
         return fail("set job", name_of(options), 0, "give 2 or more, or --no-checksum",
                     "--lanes 1 is the checksum lane alone");
@@ -104,6 +109,13 @@ Result<void> check_members(const JobOptions &options) {
 }
 
 } // namespace
+
+std::uint32_t usual_job_lanes(std::uint32_t mtu, olaf_format format, const olaf_config &config) {
+    constexpr std::uint32_t ipv6_bytes = 40;
+    const std::uint32_t values_a_lane = format == OLAF_FORMAT_F32X2 ? OLAF_FLOAT_LANES : 1;
+    return std::min({lanes_within(mtu, ipv6_bytes), config.max_lanes / values_a_lane,
+                     std::uint32_t{OLAF_MAX_LANES} / values_a_lane});
+}
 
 Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &config) {
     const auto threshold = options.threshold.value_or(options.children);

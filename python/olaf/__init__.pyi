@@ -103,7 +103,7 @@ class Collective:
         *,
         format: str = "i32x2",
         checksum: bool = True,
-        mtu: int = 1500,
+        mtu: int = 0,
         lanes: int = 0,
         ahead: int = 64,
         timeout: float = 30.0,

@@ -52,6 +52,8 @@ TEST_F(RoundsAgree, AllBeginAtTheLowestThatAMemberNames) {
     expect_wait(ask(sync(0, 60, 7, 9)), 1, 2);
     const auto last = ask(sync(2, 70, 8, 0));
     EXPECT_EQ(last.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(last.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape)
+        << "all are told the job's shape";
     EXPECT_EQ(last.round, 7u);
     EXPECT_EQ(last.chunk, 9u);
     EXPECT_EQ(last.generation, job_generation);

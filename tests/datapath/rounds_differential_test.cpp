@@ -31,6 +31,7 @@ class RoundsDifferential : public RoundsMessages {
             EXPECT_EQ(got.rank, want.rank);
         }
         if (want.status == RoundMessage::Status::done) {
+            EXPECT_EQ(got.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape);
             EXPECT_EQ(std::tie(got.round, got.chunk, got.pool),
                       std::tie(want.round, want.chunk, want.pool));
         }

@@ -14,6 +14,7 @@ struct RoundShape {
     std::uint32_t job = 0;
     Format format = Format::i32x2;
     bool has_checksum = true;
+    std::uint16_t lanes = 0; ///< that answers tell; 0: they don't
 };
 
 inline std::vector<std::byte> to_bytes(const olaf_header &header,
@@ -37,6 +38,9 @@ inline std::vector<std::byte> answer_bytes(const RoundShape &shape, const RoundM
                        .chunk = message.chunk,
                        .stamp = message.time,
                        .missing = message.missing,
+                       .lanes = shape.lanes,
+                       .format = shape.format,
+                       .has_checksum = shape.has_checksum,
                        .generation = message.generation,
                        .status = static_cast<olaf_control_status>(message.status),
                        .pool = message.pool,

@@ -210,7 +210,12 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
     refused([](auto &o) { o.rank = 256; }, "ranks are 0 to 255");
     refused([](auto &o) { o.format = static_cast<Format>(4); }, "unknown");
     refused([](auto &o) { o.lanes = 1; }, "room for");
-    refused([](auto &o) { o.lanes = 1000; }, "room for");
+    refused(
+        [](auto &o) {
+            o.mtu = 1500;
+            o.lanes = 1000;
+        },
+        "room for 177");
     refused(
         [](auto &o) {
             o.format = Format::f32x2;

@@ -27,6 +27,7 @@ add_executable(
 add_executable(
   olaf_collective_tests
   collective_faults_test.cpp
+  collective_shape_test.cpp
   collective_float_test.cpp
   collective_leave_test.cpp
   collective_overhearing_test.cpp

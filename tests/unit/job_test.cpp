@@ -81,6 +81,20 @@ TEST(Job, IsReadFromTheCommandLine) {
     EXPECT_EQ(good({"resume", "eth0", "7"}).action, JobOptions::Action::resume);
 }
 
+TEST(Job, HasAsManyLanesAsPacketsOfBothIpVersionsCarryUnlessItSaysHowMany) {
+    EXPECT_EQ(good({"set", "eth0", "7", "--children", "4"}).lanes, 0u);
+    olaf_config config{};
+    config.max_lanes = OLAF_MAX_LANES;
+    EXPECT_EQ(usual_job_lanes(1500, OLAF_FORMAT_I32X2, config), 175u);
+    EXPECT_EQ(usual_job_lanes(9000, OLAF_FORMAT_I32X2, config), 1113u);
+    EXPECT_EQ(usual_job_lanes(65535, OLAF_FORMAT_I32X2, config), OLAF_MAX_LANES + 0u);
+    EXPECT_EQ(usual_job_lanes(9000, OLAF_FORMAT_F32X2, config), OLAF_MAX_LANES / 2u);
+    config.max_lanes = 192;
+    EXPECT_EQ(usual_job_lanes(9000, OLAF_FORMAT_I32X2, config), 192u);
+    EXPECT_EQ(usual_job_lanes(9000, OLAF_FORMAT_F32X2, config), 96u);
+    EXPECT_EQ(usual_job_lanes(60, OLAF_FORMAT_I32X2, config), 0u);
+}
+
 TEST(Job, RefusesWrongUsage) {
     expect_usage({"set", "eth0", "7", "--lanes", "128"}, "--children N is missing");
     expect_usage({"set", "eth0", "--children", "4", "--lanes", "128"}, "ID is missing");

@@ -27,9 +27,11 @@ struct CollectiveOptions {
     /// f32x2: the node adds floats themselves, in a job of --format f32. Then a chunk needs no exponent.
     Format format = Format::i32x2;
     bool checksum = true;   ///< end-to-end checksum lane; f32x2 never has one
-    std::size_t mtu = 1500; ///< IP MTU in bytes of the way to the node
-    std::uint16_t lanes =
-        0; ///< of a frame, the checksum lane included; 0: what the MTU has room for
+    /// IP MTU in bytes of the way to the node; 0: that of the device by which it is reached.
+    std::size_t mtu = 0;
+    /// Of a frame, the checksum lane included. 0: the job's, which the node tells at join(). Whoever sums
+    /// before it has joined must say them, or have the job's by chance: then it is what the MTU has room for.
+    std::uint16_t lanes = 0;
     /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A vector of
     /// more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
@@ -106,7 +108,8 @@ class Collective {
     ~Collective();
 
     /// Waits until all workers have asked where to begin. Fails after options.timeout without
-    /// news, and says who is missing. Vectors under way are given up.
+    /// news, and says who is missing. Fails at once if the job has another shape than options say, or
+    /// frames that the way to the node has no room for. Vectors under way are given up.
     [[nodiscard]] Result<void> join();
 
     /// Instead of join(): joins workers that are summing already, under a rank that is free
