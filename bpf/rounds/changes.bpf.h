@@ -148,8 +148,9 @@ static __always_inline int olaf_join_judge(struct olaf_job *job, struct olaf_chi
 
 	if (m->generated_ns < child->joined_ns)
 		return OLAF_CONTROL_OLD;
+	/* A member that hasn't heard so doesn't SYNC, and the others would wait for it: it asks anew. */
 	if (!is_out && m->generated_ns == child->joined_ns)
-		return runs ? OLAF_CONTROL_DONE : OLAF_CONTROL_WAIT;
+		return runs ? OLAF_CONTROL_DONE : OLAF_CONTROL_OLD;
 	if (!is_out)
 		olaf_member_leaves(job, m->rank, olaf_next_round(job),
 				   OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);

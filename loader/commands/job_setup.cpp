@@ -7,6 +7,7 @@
 #include <bit>
 
 #include "commands.hpp"
+#include "loader/datapath/config.hpp"
 
 namespace olaf {
 namespace {

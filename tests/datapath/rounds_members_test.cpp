@@ -56,6 +56,16 @@ TEST_F(RoundsMembers, AJoinWhoseAnswerWasLostNamesTheSameRoundAgain) {
     EXPECT_EQ(counters().controls, 3u);
 }
 
+TEST_F(RoundsMembers, AJoinWhoseAnswerWasLostBeforeTheJobWasStoppedIsToBeAskedAnew) {
+    without(2);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).exponent, OLAF_CONTROL_DONE);
+    order(OLAF_CONTROL_RESET, 0);
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).exponent, OLAF_CONTROL_OLD)
+        << "all members are waited for, and one that joins doesn't SYNC";
+    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2, 0, stamp + 1).exponent, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(job().membership.absent[0].word[0] & 4, 4u) << "the others agree without it first";
+}
+
 TEST_F(RoundsMembers, WhoHasJustJoinedOpensNoChunkThatOthersMayYetNeedTheRoomOf) {
     without(2);
     added(0, 0, 5);

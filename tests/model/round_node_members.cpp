@@ -95,7 +95,7 @@ RoundMessage::Status RoundNode::join(const RoundMessage &message) {
         return RoundMessage::Status::old;
     if (now_.contains(message.rank)) {
         if (message.time == child.joined)
-            return running_ ? RoundMessage::Status::done : RoundMessage::Status::wait;
+            return running_ ? RoundMessage::Status::done : RoundMessage::Status::old;
         goes(message.rank, newest_round_.value_or(0) + 1, true);
     }
     if (now_.empty()) // nobody needs what was before
