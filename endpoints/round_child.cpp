@@ -221,7 +221,9 @@ void RoundChild::drop_old() {
 std::string RoundChild::unasked() const {
     if (wait_->missing == 0)
         return "all members of this node have asked where to begin, but not all of other nodes";
-    return "rank " + std::to_string(wait_->rank) + " hasn't asked where to begin yet" +
+    const std::string who = "rank " + std::to_string(wait_->rank) +
+                            (wait_->above ? " of a node above" : "");
+    return who + " hasn't asked where to begin yet" +
            (wait_->missing > 1
                 ? ", nor have " + std::to_string(wait_->missing - 1) + " other members"
                 : "");

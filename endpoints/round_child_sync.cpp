@@ -103,7 +103,8 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         return {};
     switch (answer.status) {
     case OLAF_CONTROL_WAIT:
-        if (!wait_ || wait_->missing != answer.missing || wait_->rank != answer.rank)
+        if (!wait_ || wait_->missing != answer.missing || wait_->rank != answer.rank ||
+            wait_->above != answer.above)
             last_progress_ = now;
         wait_ = answer;
         break;

@@ -76,7 +76,9 @@ olaf_header encode(const RoundResult &result) {
 }
 
 olaf_header encode(const JobSync &sync) {
-    olaf_header header = header_with(OLAF_CONTROL, flag(sync.answer, OLAF_FLAG_ANSWER), 0);
+    olaf_header header =
+        header_with(OLAF_CONTROL,
+                    flag(sync.answer, OLAF_FLAG_ANSWER) | flag(sync.above, OLAF_FLAG_ABOVE), 0);
     header.cluster_be = big_endian(sync.job);
     header.worker_be = big_endian(sync.rank);
     header.sequence_be = big_endian(sync.round);
@@ -157,6 +159,7 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
         .status = static_cast<olaf_control_status>(status),
         .pool = header->pool,
         .answer = answer,
+        .above = (big_endian(header->flags_be) & OLAF_FLAG_ABOVE) != 0,
     };
 }
 

@@ -62,6 +62,7 @@ struct JobSync {
     olaf_control_status status = OLAF_CONTROL_DONE;
     std::uint8_t pool = 0; ///< p that the asker can take; DONE: what all take
     bool answer = false;
+    bool above = false; ///< WAIT: `rank` is of a node above the one that answers
 };
 
 /// The largest p of a window of 2^p chunks.

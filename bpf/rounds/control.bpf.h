@@ -19,7 +19,7 @@ enum olaf_sync_act {
 
 /*
  * The job's part of an answer, or of a question to the parent, takes the message's place: m->chunks
- * is how many haven't asked, and m->count the first of them. Under the job's lock.
+ * is how many haven't asked, m->count the first of them, and m->flags the answer's besides ANSWER. Under the job's lock.
  */
 static __always_inline void olaf_sync_read(const struct olaf_job *job, struct olaf_round_message *m)
 {
@@ -29,6 +29,7 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 	m->pool = job->pool;
 	m->chunks = 0;
 	m->count = OLAF_NO_RANK;
+	m->flags = 0;
 	if (!olaf_job_runs(job))
 		m->chunks = olaf_job_missing(job, &m->count);
 }
@@ -64,7 +65,7 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 
 	if (!staged || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER, rank);
+	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
 	header_bytes = olaf_round_dress(staged, 0, 0, &way);
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_ROUND_LEAVE;
@@ -179,6 +180,7 @@ __noinline int olaf_order_asked(void)
 	olaf_count_job(m->job, controls);
 	m->chunks = 0;
 	m->count = m->rank;
+	m->flags = 0;
 	return OLAF_SYNC_ANSWER;
 }
 
@@ -208,6 +210,7 @@ __noinline int olaf_sync_told(void)
 	if (m->exponent == OLAF_CONTROL_WAIT && !m->chunks) {
 		m->chunks = missing;
 		m->count = lowest;
+		m->flags = OLAF_FLAG_ABOVE;
 	}
 	return OLAF_SYNC_ANSWER;
 }

@@ -34,6 +34,7 @@ local f = {
   stale = ProtoField.bool("olaf.flags.stale", "Stale", 16, nil, STALE),
   flush = ProtoField.bool("olaf.flags.flush", "Flush", 16, nil, 0x0080),
   answer = ProtoField.bool("olaf.flags.answer", "Answer", 16, nil, ANSWER),
+  above = ProtoField.bool("olaf.flags.above", "Of a node above", 16, nil, 0x2000),
   format = ProtoField.uint16("olaf.format", "Element format", base.DEC, formats, 0x0f00),
   lanes = ProtoField.uint16("olaf.lanes", "Lanes"),
   cluster = ProtoField.uint32("olaf.cluster", "Cluster"),
@@ -125,7 +126,7 @@ end
 local flags_of = {
   [UPDATE] = { f.checksum, f.aggregated, f.format },
   [ACK] = { f.checksum, f.stamped, f.congested, f.format },
-  [CONTROL] = { f.answer },
+  [CONTROL] = { f.answer, f.above },
   [CONTRIBUTION] = { f.checksum, f.partial, f.flush, f.format },
   [RESULT] = { f.checksum, f.partial, f.late, f.stale, f.format },
 }

@@ -43,6 +43,7 @@ enum olaf_message_type {
 #define OLAF_FLAG_STALE 0x0040 /* RESULT without lanes: this round is no longer possible here */
 #define OLAF_FLAG_FLUSH 0x0080 /* CONTRIBUTION: nothing more comes before results do */
 #define OLAF_FLAG_ANSWER 0x1000 /* CONTROL: the node's answer */
+#define OLAF_FLAG_ABOVE 0x2000 /* CONTROL, answer WAIT: of a node above, which has a rank missing */
 #define OLAF_FLAG_FORMAT_MASK 0x0f00 /* enum olaf_format */
 #define OLAF_FLAG_FORMAT_SHIFT 8
 

@@ -203,6 +203,19 @@ TEST_P(RoundsTreeAgrees, TheParentsAnswerBeginsTheJobAndGoesToTheChildThatAskedL
     EXPECT_EQ(sent_back(offer(sync(0, 50, 5, 6))).exponent, OLAF_CONTROL_DONE);
 }
 
+TEST_P(RoundsTreeAgrees, WhoIsMissingAboveIsNamedAsOneOfANodeAbove) {
+    const auto own = sent_back(offer(sync(0, 50, 5, 6)));
+    EXPECT_EQ(own.flags, OLAF_FLAG_ANSWER);
+    EXPECT_EQ(own.rank, 1u);
+    auto wait = answer_to(sent_up(offer(sync(1, 51, 5, 2))), OLAF_CONTROL_WAIT);
+    wait.rank = 3;
+    wait.chunks = 2;
+    const auto told = sent_back(tell(wait));
+    EXPECT_EQ(told.flags, OLAF_FLAG_ANSWER | OLAF_FLAG_ABOVE);
+    EXPECT_EQ(told.rank, 3u);
+    EXPECT_EQ(told.chunks, 2u);
+}
+
 TEST_P(RoundsTreeAgrees, AnAnswerToAnOlderQuestionBeginsNothing) {
     auto question = both_ask();
     question.generated_ns--;

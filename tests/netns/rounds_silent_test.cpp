@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <latch>
 
 #include "round_members.hpp"
+#include "round_tree.hpp"
 
 namespace olaf::test {
 namespace {
@@ -34,6 +36,36 @@ TEST(RoundsSilent, AStoppedProcessIsNamedToAllOthersWithinTheirTimeoutAndASecond
             << rank << ": " << error;
     EXPECT_GE(told, seconds(2));
     EXPECT_LT(told, seconds(2) + seconds(1) + patience);
+}
+
+// Worker 0 is the root's, 1 and 2 are of a node below, 3 of another one.
+TEST(RoundsSilent, InATreeEachWorkerIsToldWhichRankOfWhichNodeItIs) {
+    constexpr unsigned lanes = 64, silent = 2;
+    RoundTree tree({{0, 1}, {0, 2}, {0, 1}});
+    for (unsigned node = 0; node < 3; node++)
+        tree.start(node, lanes);
+    std::latch told(3);
+    tree.for_each_worker(
+        [&](Collective &collective, unsigned worker) {
+            std::vector<std::int64_t> vector(100, worker);
+            ASSERT_TRUE(collective.allreduce(std::span(vector)));
+            if (worker == silent) {
+                told.wait();
+                return;
+            }
+            const auto report = collective.allreduce(std::span(vector));
+            told.count_down();
+            ASSERT_FALSE(report);
+            const auto error = report.error().message();
+            const std::string expected[] = {"rank 1 hasn't asked", "rank 1 hasn't asked", "",
+                                            "rank 1 of a node above hasn't asked"};
+            EXPECT_NE(error.find(expected[worker]), std::string::npos) << worker << ": " << error;
+        },
+        [](CollectiveOptions &options) {
+            options.format = Format::i64x1;
+            options.lanes = lanes;
+            options.timeout = seconds(2);
+        });
 }
 
 } // namespace

@@ -163,6 +163,11 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
     answer(asked, OLAF_CONTROL_WAIT);
     EXPECT_EQ(child.missing(now),
               "rank 4 hasn't asked where to begin yet, nor have 2 other members");
+    asked.above = true;
+    answer(asked, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(child.missing(now), "rank 4 of a node above hasn't asked where to begin yet, nor have "
+                                  "2 other members");
+    asked.above = false;
     asked.missing = 0; // at this node; its parent waits for others
     answer(asked, OLAF_CONTROL_WAIT);
     EXPECT_EQ(child.missing(now),
