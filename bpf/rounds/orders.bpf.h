@@ -99,8 +99,9 @@ static __always_inline int olaf_job_clear(__u32 index, __u32 first, __u32 slots)
 }
 
 /*
- * FLUSH of one buffer. An inner node has no frame here that could go up: the next duplicate of any
- * member is that, and the buffer counts as overdue until then.
+ * FLUSH of one buffer. An inner node has no frame here that could go up, and floats are made of sums
+ * by the program that adds them: the next duplicate of any member does that, and the buffer counts
+ * as overdue until then.
  */
 static __always_inline void olaf_round_flush(struct olaf_job *job, const struct olaf_walk *walk,
 					     __u32 slot, __u32 place,
@@ -109,7 +110,7 @@ static __always_inline void olaf_round_flush(struct olaf_job *job, const struct 
 	if (buffer->state != OLAF_ROUND_OPEN || buffer->generation != walk->generation ||
 	    !buffer->added)
 		return;
-	if (job->setup.parent_family) {
+	if (job->setup.parent_family || olaf_shape_is_floats(job->setup.shape)) {
 		buffer->opened_ns = OLAF_ROUND_OVERDUE;
 		return;
 	}

@@ -88,6 +88,19 @@ TEST_F(RoundsOfFloats, ProbesAndRepetitionsAddNothing) {
     EXPECT_EQ(counters().probes, 1u);
 }
 
+TEST_F(RoundsOfFloats, WhatIsFlushedIsFloatsToo) {
+    dropped(offer(of(0, 0, {1.25f, no_number})));
+    olaf_job_order flush{};
+    flush.action = OLAF_JOB_FLUSH;
+    const auto done = olaf::give_order({.program_fd = queue.queue().program_fd("olaf_job_order"),
+                                        .desk_fd = queue.queue().map_fd("olaf_job_desk")},
+                                       flush, "flush", "it");
+    ASSERT_TRUE(done) << done.error().message();
+    const auto flushed = sent_to(0, offer(of(0, 0, {1.25f})));
+    EXPECT_EQ(flushed.flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
+    EXPECT_EQ(flushed.lanes, of(0, 0, {1.25f, no_number}).lanes);
+}
+
 TEST_F(RoundsOfFloats, WhatIsCompletedPastItsDeadlineIsFloatsToo) {
     auto hurried = job();
     hurried.setup.deadline_ns = 1;
