@@ -42,12 +42,10 @@ static __always_inline void olaf_sync_say(struct olaf_header *header, const stru
 	header->action_be = bpf_htonl(m->action);
 	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 	header->chunk_be = bpf_htonl(m->chunk);
-	if ((flags & OLAF_FLAG_ANSWER) && m->exponent != OLAF_CONTROL_WAIT) {
-		header->job_lanes_be = bpf_htons(job->setup.lanes);
-		header->job_shape_be = bpf_htons(job->setup.shape);
-	} else {
+	if ((flags & OLAF_FLAG_ANSWER) && m->exponent != OLAF_CONTROL_WAIT)
+		olaf_tell_shape(header, job);
+	else
 		header->missing_be = bpf_htonl(m->chunks);
-	}
 	header->generation_be = bpf_htonl(m->generation);
 	header->status_be = bpf_htons(m->exponent);
 	header->pool = m->pool;

@@ -41,6 +41,13 @@ static __always_inline void olaf_round_head(struct olaf_header *header, __u32 ty
 	header->zero = 0;
 }
 
+/* Answers but WAIT tell what the job's contributions are like. */
+static __always_inline void olaf_tell_shape(struct olaf_header *header, const struct olaf_job *job)
+{
+	header->job_lanes_be = bpf_htons(job->setup.lanes);
+	header->job_shape_be = bpf_htons(job->setup.shape);
+}
+
 /* The header of a RESULT for `rank`. */
 static __always_inline void olaf_result_head(struct olaf_header *header, const struct olaf_job *job,
 					     __u32 rank, __u32 flags, __u32 lanes, __u32 generation)

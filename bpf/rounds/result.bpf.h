@@ -128,7 +128,7 @@ __noinline int olaf_gone_write(struct xdp_md *ctx)
 	header->action_be = bpf_htonl(OLAF_CONTROL_LEAVE);
 	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 	header->chunk_be = bpf_htonl(m->chunk);
-	header->missing_be = 0;
+	olaf_tell_shape(header, job);
 	header->generation_be = bpf_htonl(m->generation);
 	header->status_be = bpf_htons(OLAF_CONTROL_GONE);
 	header->pool = *(volatile __u32 *)&job->pool;

@@ -201,7 +201,9 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
             wire.type = OLAF_CONTROL;
             wire.flags = answers ? OLAF_FLAG_ANSWER : 0;
             wire.count = static_cast<std::uint32_t>(message.action);
-            wire.chunks = message.missing;
+            wire.chunks = answers && message.status != RoundMessage::Status::wait
+                              ? static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape
+                              : message.missing;
             wire.exponent = answers ? static_cast<std::int16_t>(message.status) : std::int16_t{0};
         }
         return wire;
