@@ -138,6 +138,8 @@ void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)
                 more(options);
         },
         work);
+    for (const auto &node : nodes_)
+        expect_contributions_add_up(node->olaf);
 }
 
 bool RoundTree::is_wanted(unsigned node) const {

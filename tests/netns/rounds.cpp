@@ -7,29 +7,6 @@
 #include <thread>
 
 namespace olaf::test {
-namespace {
-
-/// Whatever became of a contribution was counted, once nothing is under way.
-void expect_contributions_add_up(const Testbed &bed) {
-    const auto add_up = [](const Status &status) {
-        for (const auto &job : status.json.at("jobs")) {
-            std::uint64_t sum = 0;
-            for (const char *fate : {"added", "duplicate", "late", "stale", "ahead", "halted"})
-                sum += job.at("contributions").at(fate).get<std::uint64_t>();
-            if (sum != job.at("contributions").at("received"))
-                return false;
-        }
-        return true;
-    };
-    try {
-        bed.olaf.await(add_up);
-    } catch (const std::exception &error) {
-        ADD_FAILURE() << error.what();
-    }
-}
-
-} // namespace
-
 void set_job(const Testbed &bed, unsigned children, unsigned lanes,
              const std::vector<std::string> &more) {
     std::vector<std::string> words{"job",        "set",
@@ -85,7 +62,7 @@ void for_each_worker(const Testbed &bed, unsigned workers,
                 more(options);
         },
         work);
-    expect_contributions_add_up(bed);
+    expect_contributions_add_up(bed.olaf);
 }
 
 std::vector<std::int64_t> part_of(unsigned rank, unsigned round, std::size_t elements) {
@@ -104,6 +81,24 @@ std::vector<std::int64_t> sum_of(unsigned workers, unsigned round, std::size_t e
                                                static_cast<std::uint64_t>(part[i]));
     }
     return sum;
+}
+
+void expect_contributions_add_up(const OlafCommand &olaf) {
+    const auto add_up = [](const Status &status) {
+        for (const auto &job : status.json.at("jobs")) {
+            std::uint64_t sum = 0;
+            for (const char *fate : {"added", "duplicate", "late", "stale", "ahead", "halted"})
+                sum += job.at("contributions").at(fate).get<std::uint64_t>();
+            if (sum != job.at("contributions").at("received"))
+                return false;
+        }
+        return true;
+    };
+    try {
+        static_cast<void>(olaf.await(add_up));
+    } catch (const std::exception &error) {
+        ADD_FAILURE() << error.what();
+    }
 }
 
 void expect_job_identities(const nlohmann::json &job) {

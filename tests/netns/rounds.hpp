@@ -36,6 +36,9 @@ void for_each_worker(const Testbed &bed, unsigned workers,
 std::vector<std::int64_t> part_of(unsigned rank, unsigned round, std::size_t elements);
 std::vector<std::int64_t> sum_of(unsigned workers, unsigned round, std::size_t elements);
 
+/// Whatever became of a contribution was counted, once nothing is under way: of each job there.
+void expect_contributions_add_up(const OlafCommand &olaf);
+
 /// The identities of docs/rounds.md, of a job at rest.
 void expect_job_identities(const nlohmann::json &job);
 

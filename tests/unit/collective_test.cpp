@@ -215,7 +215,7 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
             o.mtu = 1500;
             o.lanes = 1000;
         },
-        "room for 177");
+        "room for 178");
     refused(
         [](auto &o) {
             o.format = Format::f32x2;
