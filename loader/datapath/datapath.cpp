@@ -61,7 +61,7 @@ std::vector<std::string_view> objects_of(const olaf_config &config,
     const auto other = options.asks_driver ? When::driver_silent : When::driver_tells;
     return objects_where([&](const Program &program) {
         return program.hook != Hook::tracepoint && program.when != When::measuring &&
-               program.when != other &&
+               program.when != other && (options.floats || program.name != float_adder.name) &&
                is_of_use(program, config);
     });
 }

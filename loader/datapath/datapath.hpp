@@ -30,6 +30,8 @@ class Datapath {
         /// a frame's bytes. It then works natively on that device alone, and not in test runs.
         /// Where it can't safely be loaded, the one that doesn't ask is: see why_silent().
         bool asks_driver = false;
+        /// Jobs of floats can be summed. Their program takes longest to load of all.
+        bool floats = true;
     };
 
     /// Open, configure, size, load, share maps, seed new rules with the default policy.

@@ -90,6 +90,9 @@ consteval const Program &program_named(std::string_view name) {
     return *std::ranges::find(programs, name, &Program::name);
 }
 
+/// What sums floats, for jobs that want it.
+inline constexpr const Program &float_adder = program_named("olaf_floats");
+
 /// What takes updates in: without it there is no queue.
 inline constexpr const Program &entrance = program_named("olaf_ingress");
 

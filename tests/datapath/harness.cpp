@@ -18,11 +18,11 @@ namespace olaf::test {
 
 namespace {
 
-Datapath load(const DatapathConfig &human) {
+Datapath load(const DatapathConfig &human, bool floats) {
     auto config = make_config(human);
     if (!config)
         throw std::runtime_error(config.error().message());
-    auto queue = Datapath::load(*config);
+    auto queue = Datapath::load(*config, {.pinned_maps = {}, .floats = floats});
     if (!queue)
         throw std::runtime_error(queue.error().message());
     return std::move(*queue);
@@ -42,7 +42,7 @@ std::uint64_t monotonic_ns() {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-Harness::Harness(const DatapathConfig &config) : queue_(load(config)) {
+Harness::Harness(const DatapathConfig &config, bool floats) : queue_(load(config, floats)) {
     // What tests send is addressed to this host, unless it forwards.
     if (config.deliver == OLAF_DELIVER_FORWARD)
         return;

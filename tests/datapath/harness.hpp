@@ -43,8 +43,8 @@ std::ostream &operator<<(std::ostream &out, const Totals &totals);
 
 class Harness {
   public:
-    /// Throws std::runtime_error when the queue can't be loaded.
-    explicit Harness(const DatapathConfig &config);
+    /// `floats`: its jobs may sum them. Throws std::runtime_error when the queue can't be loaded.
+    explicit Harness(const DatapathConfig &config, bool floats = false);
 
     Ran offer(const Frame &frame, const How &how = {}) { return offer(frame.bytes, how); }
     Ran offer(const Bytes &frame, const How &how = {}) {

@@ -33,29 +33,29 @@ void pin_to(unsigned cpu) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+olaf_job_setup shared_job(bool by_multicast = false) {
+    auto setup = small_job();
+    setup.children = setup.threshold = children;
+    // So many that the line is never long: no frame becomes an order for TC.
+    setup.slots = 64;
+    setup.pool = 6;
+    if (by_multicast) {
+        setup.group_family = 4;
+        setup.group_hops = 1;
+        setup.group_addr_be[0] = htonl(0xef010203);
+    }
+    return setup;
+}
+
 class RoundsParallel : public RoundsTest {
   protected:
-    explicit RoundsParallel(std::uint32_t lines = 2, bool by_multicast = false)
-        : RoundsTest(shared_job(by_multicast), with_lines(lines)) {}
+    explicit RoundsParallel(std::uint32_t lines = 2, const olaf_job_setup &given = shared_job())
+        : RoundsTest(given, with_lines(lines)) {}
     static olaf::DatapathConfig with_lines(std::uint32_t lines) {
         auto config = queue_with_rounds();
         config.round_lines = lines;
         return config;
     }
-    static olaf_job_setup shared_job(bool by_multicast) {
-        auto setup = small_job();
-        setup.children = setup.threshold = children;
-        // So many that the line is never long: no frame becomes an order for TC.
-        setup.slots = 64;
-        setup.pool = 6;
-        if (by_multicast) {
-            setup.group_family = 4;
-            setup.group_hops = 1;
-            setup.group_addr_be[0] = htonl(0xef010203);
-        }
-        return setup;
-    }
-
     struct Board {
         /// One more than the newest round whose result the child has got, for each chunk.
         std::array<std::array<std::atomic<std::uint32_t>, chunks>, children> newest{};
@@ -148,19 +148,12 @@ class RoundsParallelInOneLine : public RoundsParallel {
 
 class RoundsParallelByMulticast : public RoundsParallel {
   protected:
-    RoundsParallelByMulticast() : RoundsParallel(2, true) {}
+    RoundsParallelByMulticast() : RoundsParallel(2, shared_job(true)) {}
 };
 
 class RoundsParallelOfFloats : public RoundsParallel {
   protected:
-    RoundsParallelOfFloats() : RoundsParallel(false) {
-        auto floats = job();
-        floats.setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
-        floats.setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
-        floats.setup.float_headroom = 8;
-        set_job(floats);
-        setup = floats.setup;
-    }
+    RoundsParallelOfFloats() : RoundsParallel(2, of_floats(shared_job())) {}
     /// Of a sum that is rounded differently in each order, if floats are added one after the other.
     static float element(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round, std::size_t i) {
         const auto value = static_cast<float>(1 + chunk + 17 * round % 1009 + i);

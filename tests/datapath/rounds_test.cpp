@@ -22,7 +22,8 @@ template <class T> void write_map(int map, std::uint32_t key, const T &value) {
 
 } // namespace
 
-RoundsTest::RoundsTest(const olaf_job_setup &given, const DatapathConfig &config) : queue(config) {
+RoundsTest::RoundsTest(const olaf_job_setup &given, const DatapathConfig &config)
+    : queue(config, olaf_shape_is_floats(given.shape) != 0) {
     begin(given);
 }
 

@@ -30,6 +30,14 @@ inline olaf_job_setup small_job() {
     return setup;
 }
 
+/// The same job, of floats.
+inline olaf_job_setup of_floats(olaf_job_setup setup) {
+    setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
+    setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
+    setup.float_headroom = 8;
+    return setup;
+}
+
 inline DatapathConfig queue_with_rounds(std::uint32_t max_lanes = 64) {
     return {.queue_capacity = 4, .max_clusters = 8, .max_lanes = max_lanes, .round_slots = 64};
 }

@@ -232,14 +232,7 @@ TEST_P(RoundsTreeAgrees, AnOldQuestionIsAskedAnew) {
 /// What goes up and comes down are floats again.
 class RoundsTreeOfFloats : public RoundsTree {
   protected:
-    RoundsTreeOfFloats() {
-        auto floats = job();
-        floats.setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
-        floats.setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
-        floats.setup.float_headroom = 8;
-        set_job(floats);
-        setup = floats.setup;
-    }
+    RoundsTreeOfFloats() : RoundsTree(of_floats(below_a_parent(GetParam()))) {}
     JobMessage of(JobMessage message, std::vector<float> values) const {
         values.resize(2u * setup.lanes);
         message.lanes = float_lanes(values);

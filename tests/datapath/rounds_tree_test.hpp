@@ -31,7 +31,10 @@ inline olaf_job_setup below_a_parent(int family) {
 
 class RoundsTree : protected InTestbed, public RoundsTest, public testing::WithParamInterface<int> {
   protected:
-    RoundsTree() : RoundsTest(below_a_parent(GetParam()), config_below(net)) { know_the_parent(); }
+    explicit RoundsTree(const olaf_job_setup &given = below_a_parent(GetParam()))
+        : RoundsTest(given, config_below(net)) {
+        know_the_parent();
+    }
 
     void know_the_parent() {
         auto known = job();
