@@ -7,7 +7,7 @@ import types
 import unittest
 
 from evaluation.page import rebuild
-from evaluation.spread import jain, spread, text
+from evaluation.spread import jain, ratio_of_means, spread, text
 
 MACHINE = {"date": "2026-01-02", "cpus": 2, "model": "some CPU", "kernel": "6.1.0", "load": 0.5}
 
@@ -68,6 +68,14 @@ class Spread(unittest.TestCase):
         self.assertIsNone(spread([None]))
         self.assertEqual(text(None), "–")
         self.assertEqual(text(spread([None, 7.0])), "7.0")
+
+    def test_a_ratio_of_means_lies_in_its_interval_and_is_the_same_each_time(self):
+        found = ratio_of_means([2, 4, 6, None], [1, 2, 3])
+        self.assertEqual(found["ratio"], 2)
+        self.assertTrue(found["low"] < 2 < found["high"], found)
+        self.assertEqual(found, ratio_of_means([2, 4, 6, None], [1, 2, 3]))
+        self.assertEqual(ratio_of_means([5, 5], [5]), {"ratio": 1, "low": 1, "high": 1})
+        self.assertIsNone(ratio_of_means([None], [1]))
 
     def test_jain_is_one_for_equals_and_one_over_n_for_one_of_n(self):
         self.assertEqual(jain([3.0, 3.0]), 1.0)
