@@ -1,76 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include <algorithm>
+#include <olaf/collective.hpp>
+
 #include <string>
 
-#include <olaf/rounds.h>
-#include <olaf/segments.hpp>
-
-#include "collective_impl.hpp"
+#include "collective_member.hpp"
+#include "collective_threads.hpp"
 
 namespace olaf {
-namespace {
-
-Result<void> check(const CollectiveOptions &options) {
-    const auto refuse = [&](std::string reason) {
-        return fail("take part in", "job " + std::to_string(options.job), 0, {}, std::move(reason));
-    };
-    if (options.job == OLAF_EVERY_WORKER)
-        return refuse("that id is nobody's");
-    if (options.rank >= OLAF_RANKS)
-        return refuse("ranks are 0 to " + std::to_string(OLAF_RANKS - 1));
-    if (options.workers == 0)
-        return refuse("say how many workers it has");
-    if (options.ahead == 0)
-        return refuse("exponents must travel ahead by at least one chunk");
-    if (options.format == Format::f32x2)
-        return {};
-    return validate({.format = options.format, .max_count = options.workers});
-}
-
-// A sum of floats has no checksum that could be a sum of theirs.
-CollectiveOptions completed(CollectiveOptions options) {
-    options.checksum = options.checksum && options.format != Format::f32x2;
-    return options;
-}
-
-// Lanes of a frame at most: what the MTU has room for, and a node for floats.
-std::size_t room_of(const CollectiveOptions &options) {
-    const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());
-    return options.format == Format::f32x2
-               ? std::min<std::size_t>(room, OLAF_MAX_LANES / OLAF_FLOAT_LANES)
-               : room;
-}
-
-} // namespace
 
 Collective::Collective(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Collective::Collective(Collective &&) noexcept = default;
 Collective &Collective::operator=(Collective &&) noexcept = default;
 Collective::~Collective() = default;
 
-Result<Collective> Collective::make(const CollectiveOptions &given) {
-    CollectiveOptions options = completed(given);
-    if (auto valid = check(options); !valid)
-        return std::unexpected(valid.error());
-    auto sockets =
-        RoundSockets::open(options.node, options.group,
-                           {.receive = options.receive_buffer, .send = options.send_buffer});
-    if (!sockets)
-        return std::unexpected(sockets.error());
-    if (options.mtu == 0) {
-        const auto mtu = sockets->node().mtu();
-        if (!mtu)
-            return std::unexpected(mtu.error());
-        options.mtu = *mtu;
+Result<Collective> Collective::make(const CollectiveOptions &options) {
+    if (options.threads == 1) {
+        auto member = CollectiveMember::open(options);
+        if (!member)
+            return std::unexpected(member.error());
+        return Collective(std::move(*member));
     }
-    const std::size_t room = room_of(options);
-    const std::size_t lanes = options.lanes == 0 ? room : options.lanes;
-    if (lanes > room || lanes < (options.checksum ? 2U : 1U))
-        return fail("take part in", "job " + std::to_string(options.job), 0,
-                    "lower the lanes or raise the MTU",
-                    "a frame has room for " + std::to_string(room) + " lanes");
-    return Collective(
-        std::make_unique<Impl>(options, static_cast<std::uint16_t>(lanes), std::move(*sockets)));
+    auto members = CollectiveThreads::open(options);
+    if (!members)
+        return std::unexpected(members.error());
+    return Collective(std::move(*members));
 }
 
 Result<void> Collective::join() {
@@ -93,7 +46,8 @@ Result<bool> Collective::leave(std::chrono::nanoseconds timeout) {
 
 Result<Collective::Operation> Collective::allreduce_async(std::span<float> vector,
                                                           Combine combine) {
-    const auto number = impl_->add(Impl::Element::f32, vector.data(), vector.size(), combine);
+    const auto number = impl_->add(Impl::Element::f32, vector.data(), vector.size(), combine,
+                                   Impl::Part::all);
     if (!number)
         return std::unexpected(number.error());
     return Operation(impl_.get(), *number);
@@ -112,13 +66,15 @@ bool Collective::take_overheard(std::span<float> vector) {
     return impl_->take_overheard(vector);
 }
 Result<Collective::Operation> Collective::allreduce_async(std::span<std::int64_t> vector) {
-    const auto number = impl_->add(Impl::Element::i64, vector.data(), vector.size());
+    const auto number = impl_->add(Impl::Element::i64, vector.data(), vector.size(), Combine::sum,
+                                   Impl::Part::all);
     if (!number)
         return std::unexpected(number.error());
     return Operation(impl_.get(), *number);
 }
 Result<Collective::Operation> Collective::allreduce_async(std::span<std::int32_t> vector) {
-    const auto number = impl_->add(Impl::Element::i32, vector.data(), vector.size());
+    const auto number = impl_->add(Impl::Element::i32, vector.data(), vector.size(), Combine::sum,
+                                   Impl::Part::all);
     if (!number)
         return std::unexpected(number.error());
     return Operation(impl_.get(), *number);

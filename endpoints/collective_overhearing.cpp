@@ -5,16 +5,16 @@
 
 #include <olaf/rounds.h>
 
-#include "collective_impl.hpp"
+#include "collective_member.hpp"
 
 namespace olaf {
 
-void Collective::Impl::overhear(std::size_t elements) {
+void CollectiveMember::overhear(std::size_t elements) {
     overheard_ = elements;
     heard_ = {};
 }
 
-Collective::Impl::Heard *Collective::Impl::newest_heard() {
+CollectiveMember::Heard *CollectiveMember::newest_heard() {
     Heard *newest = nullptr;
     for (Heard &each : heard_)
         if (each.is_whole() && each.generation == child_->generation() &&
@@ -25,7 +25,7 @@ Collective::Impl::Heard *Collective::Impl::newest_heard() {
 }
 
 // Where the result's vector is put together; null: it is of no use.
-Collective::Impl::Heard *Collective::Impl::heard_of(const RoundResult &result) {
+CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
     const auto pieces = static_cast<std::uint32_t>(pieces_of(Element::f32, overheard_));
     const std::uint32_t lag = lag_of(Element::f32, pieces);
     Heard *const whole = newest_heard();
@@ -61,7 +61,7 @@ Collective::Impl::Heard *Collective::Impl::heard_of(const RoundResult &result) {
 }
 
 // A piece whose exponent was lost isn't understood: then that vector never is whole.
-void Collective::Impl::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+void CollectiveMember::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     Heard *const heard = overheard_ == 0 ? nullptr : heard_of(result);
     if (heard == nullptr || heard->chunks[result.chunk])
         return;
@@ -73,7 +73,7 @@ void Collective::Impl::overhear(const RoundResult &result, std::span<const std::
     vector.left--;
 }
 
-bool Collective::Impl::take_overheard(std::span<float> vector) {
+bool CollectiveMember::take_overheard(std::span<float> vector) {
     Heard *const newest = newest_heard();
     if (broken_ || !vectors_.empty() || newest == nullptr || newest->sum.size() != vector.size())
         return false;

@@ -5,7 +5,7 @@
 
 #include <olaf/clock.hpp>
 
-#include "collective_impl.hpp"
+#include "collective_member.hpp"
 
 namespace olaf {
 namespace {
@@ -15,7 +15,7 @@ constexpr std::size_t kMostBatches = 64;
 
 } // namespace
 
-void Collective::Impl::begin_anew() {
+void CollectiveMember::begin_anew() {
     RoundVectors &vectors = *this;
     before_ = child_ ? stats() : CollectiveStats{};
     child_.emplace(RoundChildOptions{.job = options_.job,
@@ -31,7 +31,7 @@ void Collective::Impl::begin_anew() {
     left_ = false;
 }
 
-CollectiveStats Collective::Impl::stats() const {
+CollectiveStats CollectiveMember::stats() const {
     CollectiveStats sum = before_;
     const RoundChildStats &stats = child_->stats();
     sum.sent += stats.sent;
@@ -47,7 +47,7 @@ CollectiveStats Collective::Impl::stats() const {
 }
 
 // All that the child has to send now; `again`: what is overdue, too.
-Result<void> Collective::Impl::send_all(bool again) {
+Result<void> CollectiveMember::send_all(bool again) {
     std::array<olaf_header, kBatch> headers;
     std::array<std::array<iovec, 2>, kBatch> parts;
     std::array<mmsghdr, kBatch> messages;
@@ -80,7 +80,7 @@ Result<void> Collective::Impl::send_all(bool again) {
 }
 
 // One batch of each socket at most. Returns the size of the fuller one.
-Result<std::size_t> Collective::Impl::receive() {
+Result<std::size_t> CollectiveMember::receive() {
     const auto own = receive_from(sockets_.node());
     const UdpSocket *group = sockets_.group();
     if (!own || group == nullptr)
@@ -89,7 +89,7 @@ Result<std::size_t> Collective::Impl::receive() {
     return for_all ? std::max(*own, *for_all) : for_all;
 }
 
-Result<std::size_t> Collective::Impl::receive_from(const UdpSocket &socket) {
+Result<std::size_t> CollectiveMember::receive_from(const UdpSocket &socket) {
     const auto received = batch_.receive(socket);
     if (!received)
         return received;
@@ -108,7 +108,7 @@ Result<std::size_t> Collective::Impl::receive_from(const UdpSocket &socket) {
     return received;
 }
 
-Result<void> Collective::Impl::poll() {
+Result<void> CollectiveMember::poll() {
     for (std::size_t i = 0; i < kMostBatches; i++) {
         if (broken_)
             return std::unexpected(*broken_);
@@ -142,7 +142,7 @@ Result<void> Collective::Impl::poll() {
 }
 
 // What can't go on: every vector under way fails, and so does every call until join().
-Result<void> Collective::Impl::give_up(std::string what, int code, std::string hint) {
+Result<void> CollectiveMember::give_up(std::string what, int code, std::string hint) {
     broken_ = Error{.operation = "sum vectors of",
                     .object = "job " + std::to_string(options_.job) + " at " + options_.node.text(),
                     .code = code,

@@ -8,7 +8,7 @@
 #include <olaf/clock.hpp>
 
 #include "block_exponent.hpp"
-#include "collective_impl.hpp"
+#include "collective_member.hpp"
 
 namespace olaf {
 namespace {
@@ -37,33 +37,33 @@ void unpack_integers(std::span<const std::uint64_t> lanes, bool two_a_lane,
 
 } // namespace
 
-std::size_t Collective::Impl::elements_a_piece(Element element) const {
+std::size_t CollectiveMember::elements_a_piece(Element element) const {
     return data_lanes() * (element == Element::i64 ? 1 : elements_per_lane(options_.format));
 }
 
 template <class T>
-std::span<T> Collective::Impl::piece(const Vector &vector, std::uint32_t number) const {
+std::span<T> CollectiveMember::piece(const Vector &vector, std::uint32_t number) const {
     return std::span(static_cast<T *>(vector.data), vector.elements)
         .subspan(number * elements_a_piece(vector.element), elements_of(vector, number));
 }
 
-std::size_t Collective::Impl::elements_of(const Vector &vector, std::uint32_t number) const {
+std::size_t CollectiveMember::elements_of(const Vector &vector, std::uint32_t number) const {
     const std::size_t each = elements_a_piece(vector.element);
     return std::min(each, vector.elements - number * each);
 }
 
-std::size_t Collective::Impl::pieces_of(Element element, std::size_t elements) const {
+std::size_t CollectiveMember::pieces_of(Element element, std::size_t elements) const {
     const std::size_t each = elements_a_piece(element);
     return (elements + each - 1) / each;
 }
 
-std::uint32_t Collective::Impl::lag_of(Element element, std::uint32_t pieces) const {
+std::uint32_t CollectiveMember::lag_of(Element element, std::uint32_t pieces) const {
     if (element != Element::f32 || options_.format == Format::f32x2)
         return 0;
     return std::min(pieces, options_.ahead);
 }
 
-Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::size_t elements,
+Result<std::uint64_t> CollectiveMember::add(Element element, void *data, std::size_t elements,
                                             Combine combine, Part part) {
     if (broken_)
         return std::unexpected(*broken_);
@@ -95,7 +95,7 @@ Result<std::uint64_t> Collective::Impl::add(Element element, void *data, std::si
     return vectors_.back().number;
 }
 
-std::uint64_t Collective::Impl::add_farewell() {
+std::uint64_t CollectiveMember::add_farewell() {
     Vector vector = {.number = next_number_++,
                      .element = Element::i64,
                      .data = &farewell_,
@@ -108,11 +108,11 @@ std::uint64_t Collective::Impl::add_farewell() {
     return vectors_.back().number;
 }
 
-Collective::Impl::Vector &Collective::Impl::vector_of(std::uint32_t round) {
+CollectiveMember::Vector &CollectiveMember::vector_of(std::uint32_t round) {
     return vectors_[round - vectors_.front().round];
 }
 
-std::optional<std::int16_t> Collective::Impl::contribute(std::uint32_t round, std::uint32_t chunk,
+std::optional<std::int16_t> CollectiveMember::contribute(std::uint32_t round, std::uint32_t chunk,
                                                          std::span<std::uint64_t> lanes) {
     Vector &vector = vector_of(round);
     if (vector.part == Part::nothing)
@@ -127,7 +127,7 @@ std::optional<std::int16_t> Collective::Impl::contribute(std::uint32_t round, st
     return chunk < vector.pieces ? exponent_of(piece<const float>(vector, chunk)) : kAllZero;
 }
 
-void Collective::Impl::pack_piece(Vector &vector, std::uint32_t number,
+void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
                                   std::span<std::uint64_t> lanes) {
     if (vector.element == Element::i64) {
         const auto in = piece<const std::int64_t>(vector, number);
@@ -146,7 +146,7 @@ void Collective::Impl::pack_piece(Vector &vector, std::uint32_t number,
     }
 }
 
-void Collective::Impl::unpack_piece(Vector &vector, std::uint32_t number,
+void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,
                                     std::span<const std::uint64_t> lanes) {
     if (vector.element == Element::i64) {
         const auto out = piece<std::int64_t>(vector, number);
@@ -169,7 +169,7 @@ void Collective::Impl::unpack_piece(Vector &vector, std::uint32_t number,
 }
 
 // Puts the result's exponent and sum into the vector.
-void Collective::Impl::unpack(Vector &vector, const RoundResult &result,
+void CollectiveMember::unpack(Vector &vector, const RoundResult &result,
                               std::span<const std::uint64_t> lanes) {
     if (result.chunk < vector.exponents.size())
         vector.exponents[result.chunk] = result.exponent;
@@ -180,7 +180,7 @@ void Collective::Impl::unpack(Vector &vector, const RoundResult &result,
             element /= static_cast<float>(result.count);
 }
 
-void Collective::Impl::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+void CollectiveMember::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     Vector &vector = vector_of(result.round);
     unpack(vector, result, lanes);
     vector.report.least_count = std::min(vector.report.least_count, result.count);
@@ -191,7 +191,7 @@ void Collective::Impl::take(const RoundResult &result, std::span<const std::uint
     vector.left--;
 }
 
-void Collective::Impl::miss(std::uint32_t round, std::uint32_t chunk) {
+void CollectiveMember::miss(std::uint32_t round, std::uint32_t chunk) {
     Vector &vector = vector_of(round);
     if (chunk < vector.exponents.size()) {
         vector.unknown.resize(vector.pieces);

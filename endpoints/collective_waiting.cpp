@@ -6,7 +6,7 @@
 #include <olaf/clock.hpp>
 #include <olaf/segments.hpp>
 
-#include "collective_impl.hpp"
+#include "collective_member.hpp"
 
 namespace olaf {
 namespace {
@@ -19,7 +19,7 @@ constexpr auto kRollCall = std::chrono::seconds(1);
 
 // What to do when the time is over. Where questions were answered and no contribution ever was, either
 // other workers are late or contributions don't get through: they are longer, and have the job's shape.
-std::string Collective::Impl::remedy(const Waiting &waiting) const {
+std::string CollectiveMember::remedy(const Waiting &waiting) const {
     const auto &stats = child_->stats();
     if (stats.sent == 0 || stats.results != 0 || child_->is_strange())
         return waiting.hint;
@@ -31,7 +31,7 @@ std::string Collective::Impl::remedy(const Waiting &waiting) const {
 
 // Polls and waits until `done()`; fails when nothing moved forward for too long. While it sleeps,
 // other threads may add vectors, wait, and begin anew.
-Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
+Result<void> CollectiveMember::progress_until(const std::function<bool()> &done,
                                               const Waiting &waiting) {
     const RoundChild::Time began = now();
     RoundChild::Time looked_up = began;
@@ -76,7 +76,7 @@ Result<void> Collective::Impl::progress_until(const std::function<bool()> &done,
     }
 }
 
-Result<void> Collective::Impl::join() {
+Result<void> CollectiveMember::join() {
     if (!vectors_.empty())
         static_cast<void>(give_up("the job began anew"));
     if (child_->is_running() || broken_)
@@ -90,7 +90,7 @@ Result<void> Collective::Impl::join() {
 }
 
 // The node has told the job's lanes: the way to it must have room for them.
-Result<void> Collective::Impl::take_shape() {
+Result<void> CollectiveMember::take_shape() {
     lanes_ = child_->lanes();
     const auto bytes = packet_of_lanes(lanes_, options_.node.is_ipv6());
     if (bytes <= options_.mtu)
@@ -105,7 +105,7 @@ Result<void> Collective::Impl::take_shape() {
                        "; then join() again, at every worker");
 }
 
-Result<std::uint32_t> Collective::Impl::join_running() {
+Result<std::uint32_t> CollectiveMember::join_running() {
     if (!vectors_.empty())
         static_cast<void>(give_up("the job began anew"));
     begin_anew();
@@ -124,11 +124,11 @@ Result<std::uint32_t> Collective::Impl::join_running() {
     return child_->next_round();
 }
 
-bool Collective::Impl::is_done(std::uint64_t number) const {
+bool CollectiveMember::is_done(std::uint64_t number) const {
     return vectors_.empty() || number < vectors_.front().number;
 }
 
-Result<SumReport> Collective::Impl::take_ended(std::uint64_t number) {
+Result<SumReport> CollectiveMember::take_ended(std::uint64_t number) {
     const auto ended =
         std::ranges::find(ended_, number, [](const auto &each) { return each.first; });
     if (ended == ended_.end())
@@ -138,7 +138,7 @@ Result<SumReport> Collective::Impl::take_ended(std::uint64_t number) {
     return report;
 }
 
-Result<SumReport> Collective::Impl::wait(std::uint64_t number, const Sleep &sleep) {
+Result<SumReport> CollectiveMember::wait(std::uint64_t number, const Sleep &sleep) {
     // What fails has ended, too.
     static_cast<void>(progress_until([&] { return is_done(number); },
                                      {.timeout = options_.timeout, .sleep = sleep}));
@@ -146,7 +146,7 @@ Result<SumReport> Collective::Impl::wait(std::uint64_t number, const Sleep &slee
 }
 
 // docs/rounds.md, "Members".
-Result<bool> Collective::Impl::depart(std::chrono::nanoseconds timeout) {
+Result<bool> CollectiveMember::depart(std::chrono::nanoseconds timeout) {
     if (broken_)
         return std::unexpected(*broken_);
     const auto all_ended = [this] { return vectors_.empty(); };
@@ -167,7 +167,7 @@ Result<bool> Collective::Impl::depart(std::chrono::nanoseconds timeout) {
 }
 
 // docs/rounds.md, "Leaving".
-Result<bool> Collective::Impl::leave(std::optional<std::chrono::nanoseconds> timeout) {
+Result<bool> CollectiveMember::leave(std::optional<std::chrono::nanoseconds> timeout) {
     if (left_)
         return true;
     if (broken_)

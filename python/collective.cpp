@@ -55,7 +55,7 @@ template <class T> T value_unless_interrupted(Result<T> result) {
 std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::uint32_t rank,
                              std::uint32_t workers, const std::string &format, bool checksum,
                              std::size_t mtu, std::uint16_t lanes, std::uint32_t ahead,
-                             double timeout, const std::optional<std::string> &group) {
+                             unsigned threads, double timeout, const std::optional<std::string> &group) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
@@ -65,6 +65,7 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
                                  .mtu = mtu,
                                  .lanes = lanes,
                                  .ahead = ahead,
+                                 .threads = threads,
                                  .interrupted = interrupted};
     options.timeout = deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9))
                                : kForEver;
@@ -214,9 +215,10 @@ void bind_collective(py::module_ &module) {
         .def(py::init(&make), py::arg("node"), py::arg("job"), py::arg("rank"), py::arg("workers"),
              py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
              py::arg("mtu") = 0, py::arg("lanes") = 0, py::arg("ahead") = 64,
-             py::arg("timeout") = 30.0, py::arg("group") = py::none(),
+             py::arg("threads") = 1, py::arg("timeout") = 30.0, py::arg("group") = py::none(),
              "'group': the multicast group that results come to, where the job has --fanout "
-             "multicast=GROUP.")
+             "multicast=GROUP. 'threads': that sum, each a range of every vector in a job of its "
+             "own: 'job', 'job' + 1, ...; for vectors of megabytes, where CPUs are free.")
         .def("join", &join,
              "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
         .def("join_running", &join_running,

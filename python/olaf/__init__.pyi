@@ -106,6 +106,7 @@ class Collective:
         mtu: int = 0,
         lanes: int = 0,
         ahead: int = 64,
+        threads: int = 1,
         timeout: float = 30.0,
         group: str | None = None,
     ) -> None: ...

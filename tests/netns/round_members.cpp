@@ -119,11 +119,19 @@ void Summing::await_sum_of(unsigned ranks) {
 
 void Summing::stop() {
     stopping_ = true;
+    end();
+}
+
+// Then the books of the job are to be right, however it went.
+void Summing::end() {
+    if (threads_.empty())
+        return;
     threads_.clear(); // joins them
+    expect_jobs_add_up(bed_.olaf);
 }
 
 std::map<unsigned, std::string> Summing::errors() {
-    threads_.clear();
+    end();
     return errors_;
 }
 

@@ -49,6 +49,7 @@ class Summing {
 
   private:
     void run(unsigned rank);
+    void end();
     const Testbed &bed_;
     const unsigned workers_;
     const std::function<void(CollectiveOptions &)> more_;

@@ -139,7 +139,7 @@ void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)
         },
         work);
     for (const auto &node : nodes_)
-        expect_contributions_add_up(node->olaf);
+        expect_jobs_add_up(node->olaf);
 }
 
 bool RoundTree::is_wanted(unsigned node) const {

@@ -16,7 +16,7 @@ inline constexpr std::uint32_t rounds_job = 7;
 
 /// Sets the job for that many children: olaf job set in 7 --children N --lanes L MORE…
 void set_job(const Testbed &bed, unsigned children, unsigned lanes,
-             const std::vector<std::string> &more = {});
+             const std::vector<std::string> &more = {}, std::uint32_t job = rounds_job);
 
 /// What `olaf status` says of the job.
 nlohmann::json job_status(const Testbed &bed);
@@ -36,8 +36,9 @@ void for_each_worker(const Testbed &bed, unsigned workers,
 std::vector<std::int64_t> part_of(unsigned rank, unsigned round, std::size_t elements);
 std::vector<std::int64_t> sum_of(unsigned workers, unsigned round, std::size_t elements);
 
-/// Whatever became of a contribution was counted, once nothing is under way: of each job there.
-void expect_contributions_add_up(const OlafCommand &olaf);
+/// The identities of docs/rounds.md hold for each job there, once nothing is under way: whatever became
+/// of a contribution was counted, and of a result, where all children were in all chunks.
+void expect_jobs_add_up(const OlafCommand &olaf);
 
 /// The identities of docs/rounds.md, of a job at rest.
 void expect_job_identities(const nlohmann::json &job);

@@ -50,6 +50,7 @@ TEST(RoundsCartPole, WorkersLearnWithinTheBoundAndEndWhenTheServerSaysSo) {
     const auto gradients = served.at("gradients").get<std::uint64_t>();
     EXPECT_LE(committed, gradients) << served;
     EXPECT_GE(committed + unknown, gradients) << served;
+    expect_jobs_add_up(bed.olaf);
 }
 
 } // namespace

@@ -41,6 +41,7 @@ class RoundsAtDetach : public testing::TestWithParam<std::tuple<int, const char 
             return status.json.at("jobs").at(0).at("contributions").at("added") ==
                    2 * chunks + open_chunks;
         });
+        expect_jobs_add_up(bed.olaf);
     }
     void contribute(const JobMessage &message) const {
         members[message.rank]->send(test::message(message), bed.target(std::get<0>(GetParam())));

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <climits>
+#include <mutex>
 
 #include "rounds.hpp"
 
@@ -23,13 +24,19 @@ class RoundsInterrupted : public testing::Test {
 
     /// All workers sum; `interrupt` is run after some rounds, and some more follow it.
     void sum_through(const std::function<void()> &interrupt) {
-        std::atomic<unsigned> done = 0, last = UINT_MAX;
+        std::atomic<unsigned> done = 0;
+        std::mutex lock;
+        unsigned begun = 0, last = UINT_MAX; // of any worker; under the lock
+        const auto goes_on = [&](unsigned round) {
+            const std::scoped_lock held(lock);
+            begun = std::max(begun, round);
+            return round < last;
+        };
         std::jthread all([&] {
             for_each_worker(
                 bed, workers,
                 [&](Collective &collective, unsigned rank) {
-                    // None is more than a round ahead of another: all see the same last one.
-                    for (unsigned round = 0; round < last; round++) {
+                    for (unsigned round = 0; goes_on(round); round++) {
                         auto vector = part_of(rank, round, elements);
                         const auto report = collective.allreduce(std::span(vector));
                         ASSERT_TRUE(report) << report.error().message();
@@ -52,7 +59,8 @@ class RoundsInterrupted : public testing::Test {
             done.wait(seen);
         interrupt();
         ASSERT_NE(done, UINT_MAX);
-        last = done + after;
+        const std::scoped_lock held(lock); // so nobody begins a round that another one won't
+        last = begun + after;
     }
     std::atomic<std::uint64_t> agreed = 0; ///< times that workers agreed on where to begin
 };

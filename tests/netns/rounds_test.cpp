@@ -96,5 +96,28 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsWithLoss, testing::Values(1u, 5u, 20u), [](co
     return std::to_string(info.param) + "Percent";
 });
 
+// Each worker's vector is cut in three, and each thread sums its part in a job of its own.
+TEST(RoundsByThreads, GiveEveryWorkerTheExactSumThoughFramesAreLost) {
+    constexpr unsigned threads = 3, workers = 3, rounds = 10;
+    Testbed bed{{.way = Way::local}};
+    bed.attach({"--round-slots", "192"});
+    for (unsigned thread = 0; thread < threads; thread++)
+        set_job(bed, workers, lanes, integers, rounds_job + thread);
+    const Losing there(bed.worker, "eth0", Losing::sent, 5);
+    const Losing back(bed.worker, "eth0", Losing::received, 5);
+    sum_exactly(bed, workers, rounds, [](CollectiveOptions &options) {
+        as_integers(options);
+        options.threads = threads;
+    });
+    std::uint64_t completed = 0;
+    const auto jobs = bed.olaf.status().json.at("jobs");
+    ASSERT_EQ(jobs.size(), threads);
+    for (const auto &job : jobs) {
+        expect_job_identities(job);
+        completed += job.at("chunks").at("completed").get<std::uint64_t>();
+    }
+    EXPECT_EQ(completed, rounds * 41) << "as many as one thread needs";
+}
+
 } // namespace
 } // namespace olaf::test

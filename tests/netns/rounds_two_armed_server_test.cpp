@@ -71,7 +71,7 @@ TEST_P(RoundsTwoArmedServer, GivesEveryWorkerTheExactWeights) {
         });
     serving.request_stop();
     serving.join();
-    expect_contributions_add_up(bed.olaf);
+    expect_jobs_add_up(bed.olaf);
     const auto job = job_status(bed);
     EXPECT_GT(job["up"]["sent"], 0);
     EXPECT_EQ(job["parent"]["device"], "out");

@@ -65,8 +65,8 @@ class TwoArmed {
                     }
                 }
             });
-        expect_contributions_add_up(bed.olaf);
-        expect_contributions_add_up(root_);
+        expect_jobs_add_up(bed.olaf);
+        expect_jobs_add_up(root_);
     }
 
     static void must(const Outcome &outcome) {

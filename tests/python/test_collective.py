@@ -13,16 +13,17 @@ JOB = 5  # the server's
 
 
 class Collective(unittest.TestCase):
-    def all(self, workers, work):
+    def all(self, workers, work, **options):
         """Each worker does work(collective, rank) in its own thread."""
-        with subprocess.Popen([SERVER, str(workers)], stdin=subprocess.PIPE,
+        jobs = str(options.get("threads", 1))
+        with subprocess.Popen([SERVER, str(workers), jobs], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as server:
             address = server.stdout.readline().strip()
             failures = []
 
             def run(rank):
                 try:
-                    work(olaf.Collective(address, JOB, rank, workers, timeout=20), rank)
+                    work(olaf.Collective(address, JOB, rank, workers, timeout=20, **options), rank)
                 except BaseException as error:
                     failures.append(error)
 
@@ -48,6 +49,18 @@ class Collective(unittest.TestCase):
             self.assertGreater(job.fileno(), 0)
 
         self.all(3, work)
+
+    def test_threads_sum_a_range_each(self):
+        def work(job, rank):
+            job.join()
+            vectors = [np.arange(size, dtype=np.float32) + rank for size in (1, 1000, 12345)]
+            for each in [job.allreduce_async(vector) for vector in vectors]:
+                self.assertEqual(each.wait().least_count, 2)
+            for vector in vectors:
+                np.testing.assert_allclose(vector, 2 * np.arange(vector.size) + 1, rtol=1e-6)
+            self.assertTrue(job.leave())
+
+        self.all(2, work, threads=2)
 
     def test_several_are_under_way_and_hold_their_arrays(self):
         def work(job, rank):
@@ -127,6 +140,8 @@ class Collective(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "'i16x4', 'i64x1' or 'f32', not 'f64'"):
             olaf.Collective("127.0.0.1", JOB, 0, 2, format="f64")
         self.assertGreater(olaf.Collective("127.0.0.1", JOB, 0, 2, format="f32").fileno(), 0)
+        with self.assertRaisesRegex(ValueError, "1 to 64 threads"):
+            olaf.Collective("127.0.0.1", JOB, 0, 2, threads=0)
         with self.assertRaisesRegex(ValueError, "how many workers"):
             olaf.Collective("127.0.0.1", JOB, 0, 0)
 

@@ -21,7 +21,8 @@ struct Job {
                  std::uint8_t pool = 3)
         : workers(number), options(common),
           server({.children = number, .max_count = number, .pool = pool},
-                 {.job = kJob, .format = common.format, .has_checksum = common.checksum}, loss) {
+                 {.job = kJob, .format = common.format, .has_checksum = common.checksum}, loss,
+                 common.threads) {
         options.node = server.address();
         options.job = kJob;
         options.workers = number;

@@ -32,6 +32,7 @@ add_executable(
   collective_leave_test.cpp
   collective_overhearing_test.cpp
   collective_test.cpp
+  collective_threads_test.cpp
   round_child_behind_test.cpp
   round_child_test.cpp
   round_child_members_test.cpp

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A job's node on a loopback socket: the model of the kernel's, in a thread.
+// The node of a job, or of several alike, on a loopback socket: the model of the kernel's, in a thread.
 #pragma once
 
 #include <atomic>
+#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <span>
 #include <thread>
+#include <vector>
+
+#include <endian.h>
 
 #include <tests/model/round_node.hpp>
 #include <tests/model/round_wire.hpp>
@@ -20,8 +25,10 @@ namespace olaf::test {
 
 class LoopbackNode {
   public:
-    LoopbackNode(const model::RoundSetup &setup, const model::RoundShape &shape, double loss = 0)
-        : setup_(setup), shape_(shape), loss_(loss), node_(setup, 17),
+    /// Jobs shape.job, shape.job + 1, ...
+    LoopbackNode(const model::RoundSetup &setup, const model::RoundShape &shape, double loss = 0,
+                 std::size_t jobs = 1)
+        : setup_(setup), shape_(shape), loss_(loss), jobs_(jobs, Job{model::RoundNode(setup, 17), {}}),
           socket_(Address::resolve("127.0.0.1", 0).value()), address_(socket_.address()),
           thread_([this] { serve(); }) {}
     LoopbackNode(const LoopbackNode &) = delete;
@@ -41,18 +48,33 @@ class LoopbackNode {
     /// Forgets everything, as a host does that boots.
     void restart() {
         const std::scoped_lock lock(mutex_);
-        node_ = model::RoundNode(setup_, static_cast<std::uint32_t>(random_()) | 1U);
+        for (Job &job : jobs_)
+            job.node = model::RoundNode(setup_, static_cast<std::uint32_t>(generations_()) | 1U);
     }
     /// Loses the sums that are sent to that rank; none: no more.
     void lose_results_of(std::optional<std::uint32_t> rank) { loses_ = rank.value_or(UINT32_MAX); }
     /// After so many messages from now on.
     void restart_after(unsigned messages) { restart_in_ = messages; }
-    [[nodiscard]] model::RoundCounters counters() {
+    [[nodiscard]] model::RoundCounters counters(std::size_t job = 0) {
         const std::scoped_lock lock(mutex_);
-        return node_.counters();
+        return jobs_[job].node.counters();
     }
 
   private:
+    struct Job {
+        model::RoundNode node;
+        std::map<std::uint32_t, Address> children;
+    };
+
+    /// Null: it is of none.
+    Job *job_of(std::span<const std::byte> message) {
+        olaf_header header;
+        if (message.size() < sizeof header)
+            return nullptr;
+        std::memcpy(&header, message.data(), sizeof header);
+        const std::size_t index = be32toh(header.cluster_be) - shape_.job;
+        return index < jobs_.size() ? &jobs_[index] : nullptr;
+    }
     static std::uint64_t now() {
         return static_cast<std::uint64_t>(
             std::chrono::steady_clock::now().time_since_epoch().count());
@@ -64,31 +86,34 @@ class LoopbackNode {
         while (!stop_) {
             const auto [size, source] = socket_.receive(*frame);
             const auto message = model::from_bytes(frame->bytes(size));
-            if (!message || lost() || message->rank >= setup_.children)
+            Job *const job = job_of(frame->bytes(size));
+            if (!message || job == nullptr || lost() || message->rank >= setup_.children)
                 continue;
             if (restart_in_ > 0 && --restart_in_ == 0)
                 restart();
-            children_[message->rank] = source;
+            job->children[message->rank] = source;
             std::vector<model::RoundSent> out;
             {
                 const std::scoped_lock lock(mutex_);
-                node_.arrive(now(), tai_now_ns(), *message, out);
+                job->node.arrive(now(), tai_now_ns(), *message, out);
             }
+            auto shape = shape_;
+            shape.job += static_cast<std::uint32_t>(job - jobs_.data());
             for (const model::RoundSent &sent : out)
                 if (!lost() && !(sent.to == loses_ && !sent.message.lanes.empty()))
-                    socket_.send(model::to_bytes(shape_, sent.message), children_[sent.to]);
+                    socket_.send(model::to_bytes(shape, sent.message), job->children[sent.to]);
         }
     }
 
     model::RoundSetup setup_;
     model::RoundShape shape_;
     double loss_;
-    std::mt19937_64 random_{1};
+    std::mt19937_64 random_{1}; // of the thread
     std::mutex mutex_;
-    model::RoundNode node_;
+    std::mt19937_64 generations_{2};
+    std::vector<Job> jobs_;
     RawSocket socket_;
     Address address_;
-    std::map<std::uint32_t, Address> children_;
     std::atomic<unsigned> restart_in_ = 0;
     std::atomic<std::uint32_t> loses_ = UINT32_MAX;
     std::atomic<bool> stop_ = false;

@@ -35,6 +35,10 @@ struct CollectiveOptions {
     /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A vector of
     /// more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
+    /// Threads that sum, each a range of every vector's chunks in a job of its own: `job`, job + 1, ... All
+    /// are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then vectors move on
+    /// by themselves, and join_running(), depart() and overhear() aren't there.
+    unsigned threads = 1;
     /// How long nothing may move forward before a call asks who isn't there. It fails a second
     /// later, and names that member, or the node.
     std::chrono::nanoseconds timeout = std::chrono::seconds(30);
@@ -97,9 +101,8 @@ struct CollectiveStats {
 /// wait. If a node is restarted right then, workers that still lack sums can't get them without
 /// this one.
 class Collective {
-    class Impl;
-
   public:
+    class Impl; ///< libolaf's own
     /// Fails if an option is wrong or the socket can't be opened. Sends nothing.
     [[nodiscard]] static Result<Collective> make(const CollectiveOptions &options);
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// One member of one job: collective_vectors.cpp packs and unpacks, collective_progress.cpp sends and
+// receives, collective_waiting.cpp waits, collective_overhearing.cpp keeps what others have summed.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "collective_impl.hpp"
+#include "receive_batch.hpp"
+#include "round_child.hpp"
+#include "round_sockets.hpp"
+
+namespace olaf {
+
+class CollectiveMember final : public Collective::Impl, private RoundVectors {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    /// Sends nothing.
+    static Result<std::unique_ptr<CollectiveMember>> open(const CollectiveOptions &options);
+
+    Result<void> join() override;
+    Result<std::uint32_t> join_running() override;
+    Result<bool> depart(std::chrono::nanoseconds timeout) override;
+    Result<std::uint64_t> add(Element element, void *data, std::size_t elements, Combine combine,
+                              Part part) override;
+    void overhear(std::size_t elements) override;
+    bool take_overheard(std::span<float> vector) override;
+    Result<SumReport> wait(std::uint64_t number, const Sleep &sleep) override;
+    Result<bool> leave(std::optional<std::chrono::nanoseconds> timeout) override;
+    [[nodiscard]] bool is_done(std::uint64_t number) const override;
+    Result<void> poll() override;
+    [[nodiscard]] CollectiveStats stats() const override;
+    [[nodiscard]] std::uint32_t next_round() const override { return child_->next_round(); }
+    [[nodiscard]] int fd() const override { return sockets_.fd(); }
+    /// Of what one chunk brings.
+    [[nodiscard]] std::size_t elements_a_piece(Element element) const;
+
+  private:
+    CollectiveMember(const CollectiveOptions &options, std::uint16_t lanes, RoundSockets sockets)
+        : options_(options), lanes_(lanes), sockets_(std::move(sockets)), batch_(kBatch) {
+        begin_anew();
+    }
+
+    static constexpr std::size_t kBatch = 32;
+
+    struct Vector {
+        std::uint64_t number = 0;
+        std::uint32_t round = 0;
+        Element element = Element::f32;
+        Combine combine = Combine::sum;
+        Part part = Part::all;
+        void *data = nullptr;
+        std::size_t elements = 0;
+        std::uint32_t pieces = 0; // of the data
+        std::uint32_t lag = 0;    // pieces follow their exponents by so many chunks
+        std::uint32_t left = 0;   // chunks without a sum
+        std::uint32_t missed = 0;
+        std::vector<bool> unknown = {}; // pieces whose exponent was missed; empty if none was
+        std::vector<std::int16_t> exponents = {}; // of each piece, once agreed; empty if it has none
+        SumReport report = {};
+    };
+
+    // RoundVectors
+    std::optional<std::int16_t> contribute(std::uint32_t round, std::uint32_t chunk,
+                                           std::span<std::uint64_t> lanes) override;
+    void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
+    void miss(std::uint32_t round, std::uint32_t chunk) override;
+    void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
+
+    // A vector of others, as far as its sum has come by itself.
+    struct Heard {
+        std::uint32_t generation = 0;
+        Vector vector = {};
+        std::vector<bool> chunks = {};
+        std::vector<float> sum = {};
+        [[nodiscard]] bool is_whole() const { return !sum.empty() && vector.left == 0; }
+    };
+    Heard *heard_of(const RoundResult &result);
+    Heard *newest_heard();
+
+    Vector &vector_of(std::uint32_t round);
+    template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
+    std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;
+    std::size_t pieces_of(Element element, std::size_t elements) const;
+    // Pieces follow their exponents by so many chunks; 0: they have none.
+    std::uint32_t lag_of(Element element, std::uint32_t pieces) const;
+    std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
+    void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
+    void unpack(Vector &vector, const RoundResult &result, std::span<const std::uint64_t> lanes);
+    void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes);
+
+    void begin_anew();
+    Result<void> take_shape();
+    RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
+    Result<void> send_all(bool again);
+    Result<std::size_t> receive();
+    Result<std::size_t> receive_from(const UdpSocket &socket);
+    // How to wait for something.
+    struct Waiting {
+        std::chrono::nanoseconds timeout; // without news
+        Sleep sleep = {};
+        const char *hint = "join() again, at every worker"; // if the time is over
+    };
+    [[nodiscard]] std::string remedy(const Waiting &waiting) const;
+    Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
+    std::uint64_t add_farewell();
+    Result<SumReport> take_ended(std::uint64_t number);
+    Result<void> give_up(std::string what, int code = 0,
+                         std::string hint = "join() again, at every worker");
+
+    CollectiveOptions options_;
+    std::uint16_t lanes_;
+    RoundSockets sockets_;
+    ReceiveBatch batch_;
+    std::optional<RoundChild> child_;
+    std::optional<Error> broken_;
+    CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
+
+    std::deque<Vector> vectors_;                                    // under way, in order
+    std::deque<std::pair<std::uint64_t, Result<SumReport>>> ended_; // and not waited for yet
+    std::size_t overheard_ = 0;     // elements of the vectors that are kept; 0: none is
+    std::array<Heard, 3> heard_;    // the newest whole one, and two that aren't yet
+    std::uint64_t next_number_ = 0;
+    std::int64_t farewell_ = 0; // the data of that vector
+    bool left_ = false;
+};
+
+} // namespace olaf

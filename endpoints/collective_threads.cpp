@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "collective_threads.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace olaf {
+namespace {
+
+constexpr unsigned kMostThreads = 64;
+constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
+
+std::size_t size_of(Collective::Impl::Element element) {
+    return element == Collective::Impl::Element::i64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
+}
+
+void add_to(SumReport &sum, const SumReport &range) {
+    sum.chunks += range.chunks;
+    sum.least_count = std::min(sum.least_count, range.least_count);
+    sum.partial += range.partial;
+    sum.late += range.late;
+    sum.not_finite += range.not_finite;
+    sum.clipped += range.clipped;
+    sum.left_out += range.left_out;
+}
+
+void add_to(CollectiveStats &sum, const CollectiveStats &member) {
+    sum.sent += member.sent;
+    sum.repeated += member.repeated;
+    sum.unsent += member.unsent;
+    sum.results += member.results;
+    sum.partial += member.partial;
+    sum.late += member.late;
+    sum.missed += member.missed;
+    sum.agreed += member.agreed;
+    sum.unasked += member.unasked;
+    sum.rejected += member.rejected;
+}
+
+} // namespace
+
+Result<std::unique_ptr<CollectiveThreads>>
+CollectiveThreads::open(const CollectiveOptions &options) {
+    const auto job = "job " + std::to_string(options.job);
+    if (options.threads == 0 || options.threads > kMostThreads)
+        return fail("take part in", job, 0, {},
+                    "it takes 1 to " + std::to_string(kMostThreads) + " threads");
+    if (options.job > UINT32_MAX - options.threads)
+        return fail("take part in", job, 0, "lower the job's id",
+                    "each thread takes part in a job of its own, from this one on");
+    const int ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (ended_fd < 0)
+        return fail("take part in", job, errno);
+    std::unique_ptr<CollectiveThreads> made(new CollectiveThreads(options, ended_fd));
+    if (auto begun = made->begin(); !begun)
+        return std::unexpected(begun.error());
+    return made;
+}
+
+Result<void> CollectiveThreads::begin() {
+    for (std::uint32_t i = 0; i < options_.threads; i++) {
+        auto place = std::make_unique<Place>();
+        CollectiveOptions own = options_;
+        own.job += i;
+        own.interrupted = [this, at = place.get()] { return is_interrupted(*at); };
+        auto member = CollectiveMember::open(own);
+        if (!member)
+            return std::unexpected(member.error());
+        place->member = std::move(*member);
+        places_.push_back(std::move(place));
+    }
+    try {
+        for (auto &place : places_)
+            place->thread = std::thread(&CollectiveThreads::work, this, std::ref(*place));
+    } catch (const std::system_error &error) {
+        return fail("begin a thread for", "job " + std::to_string(options_.job),
+                    error.code().value(), "ask for fewer threads");
+    }
+    return {};
+}
+
+CollectiveThreads::~CollectiveThreads() {
+    gives_up_ = true;
+    for (auto &place : places_) {
+        const std::scoped_lock lock(place->mutex);
+        place->ends = true;
+        place->news.notify_one();
+    }
+    for (auto &place : places_)
+        if (place->thread.joinable())
+            place->thread.join();
+    ::close(ended_fd_);
+}
+
+// Called with the place's mutex held. Threads of ours don't call what isn't ours.
+bool CollectiveThreads::is_interrupted(const Place &place) const {
+    if (gives_up_)
+        return true;
+    return std::this_thread::get_id() != place.thread_id && options_.interrupted &&
+           options_.interrupted();
+}
+
+void CollectiveThreads::work(Place &place) {
+    std::unique_lock lock(place.mutex);
+    place.thread_id = std::this_thread::get_id();
+    const Sleep unlocked = {.before = [&] { lock.unlock(); }, .after = [&] { lock.lock(); }};
+    for (;;) {
+        place.news.wait(lock, [&] { return place.ends || !place.under_way.empty(); });
+        if (place.under_way.empty())
+            return;
+        const Range range = place.under_way.front();
+        const auto report = place.member->wait(range.number, unlocked);
+        place.under_way.pop_front();
+        lock.unlock();
+        end_range(range.vector, report);
+        lock.lock();
+    }
+}
+
+void CollectiveThreads::end_range(std::uint64_t number, const Result<SumReport> &report) {
+    const std::scoped_lock lock(mutex_);
+    const auto vector = std::ranges::find(vectors_, number, &Vector::number);
+    if (report) {
+        add_to(vector->report, *report);
+    } else {
+        gives_up_ = true; // the other ranges have no meaning without this one
+        if (!vector->error)
+            vector->error = report.error();
+        if (!broken_)
+            broken_ = report.error();
+    }
+    if (--vector->left > 0)
+        return;
+    ended_.notify_all();
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const auto written = ::write(ended_fd_, &one, sizeof one);
+}
+
+Result<std::uint64_t> CollectiveThreads::add(Element element, void *data, std::size_t elements,
+                                             Combine combine, Part part) {
+    std::uint64_t number = 0;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (broken_)
+            return std::unexpected(*broken_);
+        number = next_number_++;
+        vectors_.push_back({.number = number,
+                            .left = places_.size(),
+                            .report = {.least_count = UINT32_MAX}});
+    }
+    std::size_t pieces = 0, each = 0;
+    for (std::size_t i = 0; i < places_.size(); i++) {
+        Place &place = *places_[i];
+        std::unique_lock lock(place.mutex);
+        if (i == 0) {
+            each = place.member->elements_a_piece(element);
+            pieces = (elements + each - 1) / each;
+        }
+        const auto from = std::min(elements, pieces * i / places_.size() * each);
+        const auto to = std::min(elements, pieces * (i + 1) / places_.size() * each);
+        const auto added = place.member->add(
+            element, static_cast<std::byte *>(data) + from * size_of(element), to - from, combine,
+            part);
+        if (!added && i == 0) {
+            const std::scoped_lock last(mutex_);
+            vectors_.pop_back();
+            return added;
+        }
+        if (added) {
+            place.under_way.push_back({.vector = number, .number = *added});
+            place.news.notify_one();
+        }
+        lock.unlock();
+        if (!added)
+            end_range(number, std::unexpected(added.error()));
+    }
+    return number;
+}
+
+// Calls `done` under the mutex, and goes on once it is true. Interrupted, all that is under way fails.
+void CollectiveThreads::wait_until(const std::function<bool()> &done, const Sleep &sleep) {
+    for (;;) {
+        if (sleep.before)
+            sleep.before();
+        bool is_done = false;
+        {
+            std::unique_lock lock(mutex_);
+            if (options_.interrupted)
+                is_done = ended_.wait_for(lock, kLookUpEvery, done);
+            else
+                ended_.wait(lock, done), is_done = true;
+        }
+        if (sleep.after)
+            sleep.after();
+        if (is_done)
+            return;
+        if (options_.interrupted())
+            gives_up_ = true;
+    }
+}
+
+Result<SumReport> CollectiveThreads::wait(std::uint64_t number, const Sleep &sleep) {
+    const auto find = [&] { return std::ranges::find(vectors_, number, &Vector::number); };
+    wait_until(
+        [&] {
+            const auto vector = find();
+            return vector == vectors_.end() || vector->left == 0;
+        },
+        sleep);
+    const std::scoped_lock lock(mutex_);
+    const auto vector = find();
+    if (vector == vectors_.end())
+        return fail("wait for a sum", {}, 0, {}, "it was waited for already");
+    const Vector ended = std::move(*vector);
+    vectors_.erase(vector);
+    if (ended.error)
+        return std::unexpected(*ended.error);
+    return ended.report;
+}
+
+bool CollectiveThreads::is_done(std::uint64_t number) const {
+    const std::scoped_lock lock(mutex_);
+    const auto vector = std::ranges::find(vectors_, number, &Vector::number);
+    return vector == vectors_.end() || vector->left == 0;
+}
+
+// Under the mutex.
+bool CollectiveThreads::all_ended() const {
+    return std::ranges::all_of(vectors_, [](const Vector &each) { return each.left == 0; });
+}
+
+Result<void> CollectiveThreads::join() {
+    gives_up_ = true;
+    wait_until([this] { return all_ended(); }, {});
+    {
+        const std::scoped_lock lock(mutex_);
+        broken_.reset();
+    }
+    gives_up_ = false;
+    for (auto &place : places_) {
+        const std::scoped_lock lock(place->mutex);
+        if (auto joined = place->member->join(); !joined) {
+            const std::scoped_lock last(mutex_);
+            broken_ = joined.error();
+            return joined;
+        }
+    }
+    return {};
+}
+
+// Each member would begin with another vector than the next one.
+Result<std::uint32_t> CollectiveThreads::join_running() {
+    return not_with_threads("join_running()");
+}
+Result<bool> CollectiveThreads::depart(std::chrono::nanoseconds) {
+    return not_with_threads("depart()");
+}
+
+std::unexpected<Error> CollectiveThreads::not_with_threads(const char *call) const {
+    return fail(call, "job " + std::to_string(options_.job), 0, "ask for one thread",
+                "it isn't there for several threads");
+}
+
+Result<bool> CollectiveThreads::leave(std::optional<std::chrono::nanoseconds> timeout) {
+    wait_until([this] { return all_ended(); }, {});
+    {
+        const std::scoped_lock lock(mutex_);
+        if (broken_)
+            return std::unexpected(*broken_);
+    }
+    bool known = true;
+    for (auto &place : places_) {
+        const std::scoped_lock lock(place->mutex);
+        const auto left = place->member->leave(timeout);
+        if (!left)
+            return left;
+        known = known && *left;
+    }
+    return known;
+}
+
+Result<void> CollectiveThreads::poll() {
+    std::uint64_t ended = 0;
+    [[maybe_unused]] const auto read = ::read(ended_fd_, &ended, sizeof ended);
+    const std::scoped_lock lock(mutex_);
+    if (broken_)
+        return std::unexpected(*broken_);
+    return {};
+}
+
+CollectiveStats CollectiveThreads::stats() const {
+    CollectiveStats sum;
+    for (const auto &place : places_) {
+        const std::scoped_lock lock(place->mutex);
+        add_to(sum, place->member->stats());
+    }
+    return sum;
+}
+
+std::uint32_t CollectiveThreads::next_round() const {
+    const std::scoped_lock lock(places_.front()->mutex);
+    return places_.front()->member->next_round();
+}
+
+} // namespace olaf
