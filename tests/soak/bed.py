@@ -29,6 +29,7 @@ class Bed:
         self.olaf_binary, self.way, self.family = olaf, way, family
         self.strangers = False  # whether anybody has sent what he shouldn't
         self.job = None  # words of `olaf job set in`, of the job that every queue here has
+        self.times_set = 0  # that job
         self.sums = None  # its workers
         self.withheld = Withheld()
         self.worker, self.host = Netns("worker"), Netns("host")
@@ -137,6 +138,7 @@ class Bed:
 
     def set_job(self):
         if self.job:
+            self.times_set += 1
             self.olaf("job", "set", "in", *self.job)
 
     def await_server(self):

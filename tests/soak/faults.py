@@ -229,6 +229,14 @@ def a_worker_stops(bed, draw, _options):
     return "a worker of the job stood still for a while"
 
 
+def the_guest_dies(bed, draw, _options):
+    """Somebody takes it out, and another one comes."""
+    for _ in range(draw.randint(1, 3)):
+        _nap(draw, 0.5)
+        bed.sums.kill_guest()
+    return f"the guest of the job died; {bed.sums.visits()} visits so far"
+
+
 # Books go on through these, exactly.
 UNDER_LOAD = [nothing, drain_flaps, replaced, command_is_killed, input_flaps]
 BEHIND_AN_OUTPUT = [output_flaps, output_mtu, output_is_full]
@@ -248,5 +256,5 @@ def faults_for(bed):
     if bed.way in ("routed", "upstream"):
         found = found + ROUTED
     if bed.job:
-        found = found + OF_A_JOB
+        found = found + OF_A_JOB + ([the_guest_dies] if bed.sums.has_guest else [])
     return found

@@ -54,9 +54,10 @@ class Round:
         self.head = f"round {number}: {way}, IPv{family}, {' '.join(self.attach)}"
         self.bed = Bed(olaf, way, family)
         if way != "bridged" and self.draw.random() < 0.5:
-            self.bed.job = sums.words()
+            self.has_guest = self.draw.random() < 0.5
+            self.bed.job = sums.words(self.has_guest)
             self.attach += ["--round-slots", "64"]
-            self.head += ", a job of rounds"
+            self.head += ", a job of rounds" + (" with a guest" if self.has_guest else "")
         self.books = books.Books(self.bed)
         self.lost, self.sent, self.out = {}, 0, 0  # by queues that are gone
         self.rounds = 0  # of its job
@@ -65,7 +66,7 @@ class Round:
         print(self.head, flush=True)
         self.bed.attach(self.attach)
         if self.bed.job:
-            self.bed.sums = sums.Sums(self.bed)
+            self.bed.sums = sums.Sums(self.bed, self.has_guest)
         for number in range(EPISODES):
             if time.monotonic() > end:
                 break

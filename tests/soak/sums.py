@@ -2,7 +2,8 @@
 """A synchronous job beside the queue: workers that sum vectors in rounds, whatever happens.
 
 Every sum must be exact, and after every fault the rounds must go on. A worker is a process of its
-own, so that one can be stopped while the others go on.
+own, so that one can be stopped while the others go on. With a guest, one more joins the rounds,
+leaves them, and comes again; it may be killed at any moment.
 """
 import multiprocessing
 import signal
@@ -13,31 +14,69 @@ import numpy as np
 import olaf
 from books import Unbalanced
 
-JOB, CHILDREN, LANES = 7, 3, 32
+JOB, CHILDREN, LANES, CHUNKS = 7, 3, 32, 12
+GUEST = CHILDREN  # its rank
 GOES_ON_S = 60  # a fault that is over holds rounds up for less than this
 
 
-def words():
+def words(has_guest):
     """What `olaf job set DEV` needs."""
-    return [str(JOB), "--children", str(CHILDREN), "--lanes", str(LANES), "--format", "i64x1"]
+    guest = ["--absent", str(GUEST)] if has_guest else []
+    return [str(JOB), "--children", str(CHILDREN + has_guest), "--lanes", str(LANES), "--format", "i64x1", *guest]
 
 
 def part(rank, number):
     """A worker's vector. The first element is left for the wish to stop."""
-    grown = np.arange(1, 31 * 12, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15 * (rank + 1) % 2**64)
+    grown = np.arange(1, (LANES - 1) * CHUNKS, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15 * (rank + 1) % 2**64)
     return np.concatenate((np.zeros(1, np.uint64), grown + np.uint64(number))).view(np.int64)
 
 
+def sum_of(ranks, number):
+    return sum(part(rank, number).view(np.uint64) for rank in ranks).view(np.int64)
+
+
+def check(vector, number):
+    """Each chunk has all workers' parts, and the guest's or not: it may have died between two."""
+    without, with_guest = sum_of(range(CHILDREN), number), sum_of(range(CHILDREN + 1), number)
+    for first in range(0, len(vector), LANES - 1):
+        chunk = slice(max(first, 1), first + LANES - 1)  # the first element is the wish to stop
+        if not any(np.array_equal(vector[chunk], right[chunk]) for right in (without, with_guest)):
+            raise Unbalanced(f"round {number} has a wrong sum in chunk {first // (LANES - 1)}")
+
+
 class Sums:
-    def __init__(self, bed):
+    def __init__(self, bed, has_guest=False):
         self.bed = bed
+        self.has_guest = has_guest
+        self.children = CHILDREN + has_guest
         self._stop = multiprocessing.Event()
+        self._no_guest = multiprocessing.Event()
+        self._visits = multiprocessing.RawValue("Q", 0)
+        self._taken_out = multiprocessing.RawValue("Q", 0)
         self._rounds = [multiprocessing.RawValue("Q", 0) for _ in range(CHILDREN)]
         self._told, self._tell = multiprocessing.Pipe(duplex=False)
         self.workers = [multiprocessing.Process(target=self._work, daemon=True, args=(rank,))
                         for rank in range(CHILDREN)]
         for worker in self.workers:
             worker.start()
+        self.guest = self._invite() if has_guest else None
+
+    def visits(self):
+        """How often the guest has come, and gone by itself."""
+        return self._visits.value
+
+    def kill_guest(self):
+        """Where it stands; another one comes in its place."""
+        self.guest.kill()
+        self.guest.join()
+        self._look()
+        self.bed.olaf("job", "leave", "in", str(JOB), str(GUEST))
+        self.guest = self._invite()
+
+    def _invite(self):
+        guest = multiprocessing.Process(target=self._work, daemon=True, args=(GUEST,))
+        guest.start()
+        return guest
 
     def rounds(self):
         """Those that every worker has the sum of."""
@@ -55,23 +94,34 @@ class Sums:
 
     def settle(self):
         """Ends the rounds; the job's books must be right."""
+        if self.guest:
+            self._no_guest.set()
+            self._end(self.guest)
         self._stop.set()
         for worker in self.workers:
-            worker.join(GOES_ON_S)
-            self._look()
-            if worker.is_alive():
-                raise Unbalanced(f"a worker doesn't end\n{self._job()}")
+            self._end(worker)
+        if self._taken_out.value > self.bed.times_set:
+            raise Unbalanced(f"the guest was taken out {self._taken_out.value} times, and the job set "
+                             f"{self.bed.times_set} times\n{self._job()}")
         job = self._job()
         came, results = job["contributions"], job["results"]
         answers = ("added", "duplicate", "late", "stale", "ahead", "halted")
         if came["received"] != sum(came[answer] for answer in answers):
             raise Unbalanced(f"contributions are missing from their answers\n{job}")
         delivered = results["riding"] + results["copied"] + results["undelivered"]
-        if CHILDREN * job["chunks"]["completed"] != delivered:
+        owed = self.children * job["chunks"]["completed"]
+        # While it isn't there the guest is owed nothing.
+        if owed < delivered or (owed != delivered and not self.has_guest):
             raise Unbalanced(f"results are missing from their ways out\n{job}")
 
+    def _end(self, worker):
+        worker.join(GOES_ON_S)
+        self._look()
+        if worker.is_alive():
+            raise Unbalanced(f"a worker doesn't end\n{self._job()}")
+
     def close(self):
-        for worker in self.workers:
+        for worker in self.workers + ([self.guest] if self.guest else []):
             worker.kill()
             worker.join()
 
@@ -85,14 +135,18 @@ class Sums:
     def _work(self, rank):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         try:
-            self._sum(rank)
+            with self.bed.worker.inside():
+                job = olaf.Collective(self.bed.host_address(), job=JOB, rank=rank, workers=self.children,
+                                      format="i64x1", lanes=LANES, timeout=2 * GOES_ON_S)
+            if rank == GUEST:
+                self._come_and_go(job)
+            else:
+                self._sum(job, rank)
         except Exception as error:  # whatever it is, the round failed by it
-            self._tell.send(f"worker {rank} of the job, after {self._rounds[rank].value} rounds: {error}")
+            after = self._visits.value if rank == GUEST else self._rounds[rank].value
+            self._tell.send(f"worker {rank} of the job, after {after} {'visits' if rank == GUEST else 'rounds'}: {error}")
 
-    def _sum(self, rank):
-        with self.bed.worker.inside():
-            job = olaf.Collective(self.bed.host_address(), job=JOB, rank=rank, workers=CHILDREN,
-                                  format="i64x1", lanes=LANES, timeout=2 * GOES_ON_S)
+    def _sum(self, job, rank):
         job.join()
         stopping = False
         while not stopping:
@@ -101,9 +155,27 @@ class Sums:
             vector[0] = self._stop.is_set()
             job.allreduce(vector)
             stopping = vector[0] > 0  # all see the same sum, so all stop here
-            right = sum(part(each, number).view(np.uint64) for each in range(CHILDREN)).view(np.int64)
-            if not np.array_equal(vector[1:], right[1:]):
-                raise Unbalanced(f"round {number} has a wrong sum")
+            check(vector, number)
             self._rounds[rank].value += 1
             time.sleep(0.002)  # leaves the CPUs to those who flood
         job.leave()
+
+    def _come_and_go(self, job):
+        while not self._no_guest.is_set():
+            try:
+                self._visit(job)
+                self._visits.value += 1
+            except ValueError as error:
+                # A node that was set anew does not know that it has come (docs/rounds.md, "Members").
+                if "no member of it any more" not in str(error):
+                    raise
+                self._taken_out.value += 1
+            time.sleep(0.05)
+
+    def _visit(self, job):
+        first = job.join_running()
+        for number in range(first, first + 20):
+            vector = part(GUEST, number)
+            job.allreduce(vector)
+            check(vector, number)
+        job.depart(GOES_ON_S)
