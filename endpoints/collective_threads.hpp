@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Several members, one of each of several jobs, with a thread each. Every vector is cut into ranges of
-// whole chunks, one for each member.
+// whole chunks, one for each member. collective_threads.cpp begins and sums, collective_threads_waiting.cpp waits.
 #pragma once
 
 #include <atomic>

@@ -127,23 +127,29 @@ static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_chi
 	return OLAF_CONTROL_DONE;
 }
 
-/* The parent's answer to this node's SYNC. Under the job's lock. */
-static __always_inline void olaf_sync_answered(struct olaf_job *job,
-					       const struct olaf_round_message *m)
+/*
+ * The parent's answer to this node's SYNC. Returns whether it says something to the children: what
+ * answers another question than the last one doesn't, and after OLD their next SYNC asks anew. Under
+ * the job's lock.
+ */
+static __always_inline int olaf_sync_answered(struct olaf_job *job, const struct olaf_round_message *m)
 {
 	__u32 lowest;
 
 	if (olaf_job_runs(job) || m->generated_ns != job->stamp || olaf_job_missing(job, &lowest))
-		return;
-	if (m->exponent == OLAF_CONTROL_OLD)
+		return 0;
+	if (m->exponent == OLAF_CONTROL_OLD) {
 		olaf_job_stamp(job);
+		return 0;
+	}
 	if (m->exponent != OLAF_CONTROL_DONE)
-		return;
+		return 1;
 	*(volatile __u32 *)&job->parent_generation = m->generation;
 	*(volatile __u32 *)&job->pool = m->pool;
 	job->next_round = m->round;
 	job->next_chunk = m->chunk;
 	olaf_job_run(job);
+	return 1;
 }
 
 #endif /* OLAF_ROUND_AGREE_BPF_H */

@@ -189,6 +189,7 @@ __noinline int olaf_sync_told(void)
 	__u32 missing, lowest;
 	struct olaf_child *child;
 	struct olaf_job *job;
+	int is_news;
 
 	if (!m)
 		return OLAF_SYNC_LEAVE;
@@ -197,15 +198,17 @@ __noinline int olaf_sync_told(void)
 	job = olaf_job_at(m->job);
 	if (!job || !olaf_job_lock(job))
 		return OLAF_SYNC_LEAVE;
-	olaf_sync_answered(job, m);
+	is_news = olaf_sync_answered(job, m);
 	olaf_sync_read(job, m);
 	m->exponent = olaf_job_runs(job) ? OLAF_CONTROL_DONE : OLAF_CONTROL_WAIT;
 	m->rank = job->asker;
 	child = olaf_child_at(m->job, m->rank);
 	m->generated_ns = child ? child->stamp : 0;
 	olaf_unlock(&job->lock);
-	/* Who is missing there, if all children are here. */
-	if (m->exponent == OLAF_CONTROL_WAIT && !m->chunks) {
+	if (!is_news)
+		return OLAF_SYNC_LEAVE;
+	/* Who is missing there: all children are here. */
+	if (m->exponent == OLAF_CONTROL_WAIT) {
 		m->chunks = missing;
 		m->count = lowest;
 		m->flags = OLAF_FLAG_ABOVE;

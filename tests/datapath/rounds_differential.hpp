@@ -46,6 +46,62 @@ inline std::uint64_t as_floats(std::uint64_t lane) {
     return std::uint64_t{bits(high)} << 32 | bits(low);
 }
 
+/// A model's message as a frame of the job's carries it. `floats`: as_floats() of its lanes.
+inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &message, bool floats = false) {
+    JobMessage wire{.flags = setup.shape, .job = setup.id, .rank = message.rank,
+                    .round = message.round, .count = message.count,
+                    .generated_ns = static_cast<std::uint64_t>(message.time),
+                    .chunk = message.chunk, .chunks = message.chunks,
+                    .generation = message.generation, .exponent = message.exponent,
+                    .pool = message.pool, .lanes = message.lanes};
+    if (floats)
+        std::ranges::transform(message.lanes, wire.lanes.begin(), as_floats);
+    if (message.partial)
+        wire.flags |= OLAF_FLAG_PARTIAL;
+    if (message.late)
+        wire.flags |= OLAF_FLAG_LATE;
+    if (message.kind == RoundMessage::Kind::result)
+        wire.type = OLAF_RESULT;
+    if (message.stale)
+        wire.flags = setup.shape | OLAF_FLAG_STALE;
+    if (message.kind == RoundMessage::Kind::sync) {
+        wire.type = OLAF_CONTROL;
+        wire.flags = 0;
+        wire.count = OLAF_CONTROL_SYNC;
+        wire.chunks = 0;
+        wire.exponent = 0;
+    }
+    if (message.kind == RoundMessage::Kind::order ||
+        message.kind == RoundMessage::Kind::order_answer) {
+        const bool answers = message.kind == RoundMessage::Kind::order_answer;
+        wire.type = OLAF_CONTROL;
+        wire.flags = answers ? OLAF_FLAG_ANSWER : 0;
+        wire.count = static_cast<std::uint32_t>(message.action);
+        wire.chunks = answers && message.status != RoundMessage::Status::wait
+                          ? static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape
+                          : message.missing;
+        wire.exponent = answers ? static_cast<std::int16_t>(message.status) : std::int16_t{0};
+    }
+    return wire;
+}
+
+/// The answer to a SYNC.
+inline void expect_same_answer(const olaf_job_setup &setup, const RoundMessage &want, const JobMessage &got) {
+    EXPECT_EQ(got.type, OLAF_CONTROL);
+    EXPECT_EQ(got.exponent, static_cast<int>(want.status));
+    EXPECT_EQ(got.generation, want.generation);
+    EXPECT_EQ(got.generated_ns, static_cast<std::uint64_t>(want.time));
+    if (want.status == RoundMessage::Status::wait) {
+        EXPECT_EQ(got.chunks, want.missing);
+        EXPECT_EQ(got.rank, want.rank);
+    }
+    if (want.status == RoundMessage::Status::done) {
+        EXPECT_EQ(got.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape);
+        EXPECT_EQ(std::tie(got.round, got.chunk, got.pool),
+                  std::tie(want.round, want.chunk, want.pool));
+    }
+}
+
 /// Chunks that are used of the job's slots, so few that the line is never long: no frame becomes an
 /// order for TC.
 inline constexpr std::uint32_t chunks = 4;
@@ -172,41 +228,7 @@ class RoundsMessages : public RoundsTest, public testing::WithParamInterface<Rul
     }
 
     [[nodiscard]] JobMessage on_wire(const RoundMessage &message) const {
-        JobMessage wire{.flags = setup.shape, .job = setup.id, .rank = message.rank,
-                        .round = message.round, .count = message.count,
-                        .generated_ns = static_cast<std::uint64_t>(message.time),
-                        .chunk = message.chunk, .chunks = message.chunks,
-                        .generation = message.generation, .exponent = message.exponent,
-                        .pool = message.pool, .lanes = message.lanes};
-        if (GetParam().floats)
-            std::ranges::transform(message.lanes, wire.lanes.begin(), as_floats);
-        if (message.partial)
-            wire.flags |= OLAF_FLAG_PARTIAL;
-        if (message.late)
-            wire.flags |= OLAF_FLAG_LATE;
-        if (message.kind == RoundMessage::Kind::result)
-            wire.type = OLAF_RESULT;
-        if (message.stale)
-            wire.flags = setup.shape | OLAF_FLAG_STALE;
-        if (message.kind == RoundMessage::Kind::sync) {
-            wire.type = OLAF_CONTROL;
-            wire.flags = 0;
-            wire.count = OLAF_CONTROL_SYNC;
-            wire.chunks = 0;
-            wire.exponent = 0;
-        }
-        if (message.kind == RoundMessage::Kind::order ||
-            message.kind == RoundMessage::Kind::order_answer) {
-            const bool answers = message.kind == RoundMessage::Kind::order_answer;
-            wire.type = OLAF_CONTROL;
-            wire.flags = answers ? OLAF_FLAG_ANSWER : 0;
-            wire.count = static_cast<std::uint32_t>(message.action);
-            wire.chunks = answers && message.status != RoundMessage::Status::wait
-                              ? static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape
-                              : message.missing;
-            wire.exponent = answers ? static_cast<std::int16_t>(message.status) : std::int16_t{0};
-        }
-        return wire;
+        return test::on_wire(setup, message, GetParam().floats);
     }
 
     std::mt19937_64 random{number_of("OLAF_SEED", 1)};
