@@ -46,6 +46,14 @@ int clock(struct xdp_md *ctx)
 }
 
 SEC("xdp")
+int coarse_clock(struct xdp_md *ctx)
+{
+	(void)ctx;
+	seen = bpf_ktime_get_coarse_ns();
+	return XDP_DROP;
+}
+
+SEC("xdp")
 int lookup(struct xdp_md *ctx)
 {
 	__u32 k = key;
@@ -116,27 +124,78 @@ int add_lanes(struct xdp_md *ctx)
 	return XDP_DROP;
 }
 
-/* The memory itself: 1 KiB is added to an entry that no cache has foreseen. */
-SEC("xdp")
-int random_add(struct xdp_md *ctx)
+/* An entry that no cache has foreseen. */
+static __always_inline struct value *random_value(void)
 {
-	__u64 *lanes = frame_lanes(ctx);
 	__u32 x = random_state;
-	struct value *v;
 
 	x ^= x << 13;
 	x ^= x >> 17;
 	x ^= x << 5;
 	random_state = x;
 	x = ((__u64)x * random_entries) >> 32;
-	v = bpf_map_lookup_elem(&values, &x);
-	if (!v || !lanes)
-		return XDP_PASS;
+	return bpf_map_lookup_elem(&values, &x);
+}
+
+static __always_inline void add_to(struct value *v, const __u64 *lanes)
+{
 	added++;
 #pragma clang loop unroll(full)
 	for (int i = 0; i < BENCH_LANES; i++)
 		v->lanes[i] += lanes[i];
+}
+
+static __always_inline int add_random(struct xdp_md *ctx)
+{
+	struct value *v = random_value();
+	__u64 *lanes = frame_lanes(ctx);
+
+	if (!v || !lanes)
+		return XDP_PASS;
+	add_to(v, lanes);
 	return XDP_DROP;
+}
+
+static __always_inline int add_random_exchanged(struct xdp_md *ctx)
+{
+	struct value *v = random_value();
+	__u64 *lanes = frame_lanes(ctx);
+
+	if (!v || !lanes || __sync_lock_test_and_set(&v->pad, 1))
+		return XDP_PASS;
+	add_to(v, lanes);
+	*(volatile __u32 *)&v->pad = 0;
+	return XDP_DROP;
+}
+
+/* The memory itself: 1 KiB is added to such an entry. */
+SEC("xdp")
+int random_add(struct xdp_md *ctx)
+{
+	return add_random(ctx);
+}
+
+/* The clock is read first. Its fence waits for what was read before, so no two runs overlap. */
+SEC("xdp")
+int random_add_timed(struct xdp_md *ctx)
+{
+	seen = bpf_ktime_get_ns();
+	return add_random(ctx);
+}
+
+/* A word of the entry is exchanged first, as its lock is: what is behind it waits for that line. */
+SEC("xdp")
+int random_add_exchanged(struct xdp_md *ctx)
+{
+	return add_random_exchanged(ctx);
+}
+
+/* Both, as in the queue. */
+SEC("xdp")
+int random_add_both(struct xdp_md *ctx)
+{
+	seen = bpf_ktime_get_ns();
+	return add_random_exchanged(ctx);
 }
 
 /*

@@ -26,6 +26,7 @@ constexpr std::int64_t jumbo = BENCH_JUMBO_LANES * 8;
 const std::vector<FoldBenchmark> benchmarks{
     {"cost_nothing",      0, [] { return cost_case("nothing"); }},
     {"cost_clock",        0, [] { return cost_case("clock"); }},
+    {"cost_coarse_clock", 0, [] { return cost_case("coarse_clock"); }},
     {"cost_lookup",       0, [] { return cost_case("lookup"); }},
     {"cost_lock",         0, [] { return cost_case("lock"); }},
     {"cost_call",         0, [] { return cost_case("call"); }},
@@ -45,6 +46,10 @@ const std::vector<FoldBenchmark> benchmarks{
     {"memory_1000",     kib,   [] { return memory_case("memory_1000", 1'000); }},
     {"memory_10000",    kib,   [] { return memory_case("memory_10000", 10'000); }},
     {"memory_100000",   kib,   [] { return memory_case("memory_100000", 100'000); }},
+    {"memory_timed_10000",     kib, [] { return memory_case("memory_timed_10000", 10'000, "random_add_timed"); }},
+    {"memory_exchanged_10000", kib, [] { return memory_case("memory_exchanged_10000", 10'000, "random_add_exchanged"); }},
+    {"memory_both_10000",      kib, [] { return memory_case("memory_both_10000", 10'000, "random_add_both"); }},
+    {"memory_both_9",          kib, [] { return memory_case("memory_both_9", 9, "random_add_both"); }},
     {"olaf_plain",      kib,   [] { return olaf_case("olaf_plain", 1, BENCH_LANES, false); }},
     {"olaf_1",          kib,   [] { return olaf_case("olaf_1", 1, BENCH_LANES, true); }},
     {"olaf_9",          kib,   [] { return olaf_case("olaf_9", 9, BENCH_LANES, true); }},

@@ -55,15 +55,14 @@ FoldCase cost_case(const char *program) {
     return {.program = fd, .frame = olaf_frame(0, 0), .check = [] {}, .owner = owner};
 }
 
-FoldCase memory_case(const std::string &name, std::uint32_t entries) {
+FoldCase memory_case(const std::string &name, std::uint32_t entries, const char *program) {
     auto skeleton = must(open<bench_costs>("costs"));
     bpf_map__set_max_entries(skeleton->maps.values, entries);
     skeleton->rodata->random_entries = entries;
     must(load(skeleton, "costs"));
     std::shared_ptr<bench_costs> owner(skeleton.release(), Destroy<bench_costs>());
-    FoldCase fold{.program = bpf_program__fd(owner->progs.random_add),
-                  .frame = olaf_frame(0, 0),
-                  .owner = owner};
+    const int fd = bpf_program__fd(bpf_object__find_program_by_name(owner->obj, program));
+    FoldCase fold{.program = fd, .frame = olaf_frame(0, 0), .owner = owner};
     fold.check = [name, bss = owner->bss, program = fold.program, frame = fold.frame] {
         const auto before = bss->added;
         must(test_run(program, frame, checked_runs));

@@ -34,8 +34,10 @@ struct FoldBenchmark {
 /// One program of costs.bpf.c.
 FoldCase cost_case(const char *program);
 
-/// What the memory costs: 1 KiB added into a random one of `entries`.
-FoldCase memory_case(const std::string &name, std::uint32_t entries);
+/// What the memory costs: 1 KiB added into a random one of `entries`, by that program of
+/// costs.bpf.c.
+FoldCase memory_case(const std::string &name, std::uint32_t entries,
+                     const char *program = "random_add");
 
 /// The floor: parse and drop; with the program that varies frames in front of it if `varied`.
 FoldCase drop_case(const std::string &name, bool varied);

@@ -53,6 +53,8 @@ struct xagg_aggregate {
 struct bench_config {
 	__u8 xagg;	/* XAgg's header, else Olaf's */
 	__u8 stamped;	/* frames carry when they were sent, and the far end measures ages */
+	__u8 narrow;	/* lanes hold four elements of 16 bits, else two of 32 */
+	__u8 shuffled;	/* clusters and workers come at random, else in turns; not for XAgg */
 	__u32 clusters; /* aggregates, for XAgg */
 	__u32 workers;	/* per cluster */
 	__u64 checksum; /* last lane of a frame of cluster 0 that carries one update */
@@ -77,6 +79,9 @@ struct bench_age {
 	__u64 peaks_us;	    /* sum of the ages just before an arrival */
 	__u64 arrivals;
 };
+
+/* Frames are counted by the updates in them, the last of these with those that have more. */
+#define BENCH_FOLDS 64
 
 /* Latencies are counted in buckets of an eighth of a power of two: see bench_bucket(). */
 #define BENCH_BUCKETS 512
@@ -124,6 +129,21 @@ struct bench_position {
 static inline __u64 bench_lane(__u32 lane)
 {
 	return ((__u64)(2 * lane + 3) << 32) - (lane + 1);
+}
+
+/*
+ * Four signed elements of 16 bits, two of them negative. They are small: as many as a frame here ever
+ * carries add up without an overflow into the neighbour.
+ */
+static inline __u64 bench_narrow_lane(__u32 lane)
+{
+	return ((__u64)(lane % 7 + 2) << 48) - ((__u64)(lane % 5 + 1) << 32) +
+	       ((__u64)(lane % 3 + 1) << 16) - (lane % 11 + 1);
+}
+
+static inline __u64 bench_lane_of(__u8 narrow, __u32 lane)
+{
+	return narrow ? bench_narrow_lane(lane) : bench_lane(lane);
 }
 
 #endif /* OLAF_BENCH_FRAME_H */

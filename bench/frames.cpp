@@ -58,30 +58,32 @@ Frame l2_to_l4(const Addresses &addresses, std::uint16_t port, std::size_t udp_p
     return frame;
 }
 
-void append_lanes(Frame &frame, std::uint32_t cluster, std::uint32_t lanes) {
-    append(frame, htole64(bench_lane(0) + cluster));
+void append_lanes(Frame &frame, std::uint32_t cluster, std::uint32_t lanes, bool narrow = false) {
+    append(frame, htole64(bench_lane_of(narrow, 0) + cluster));
     for (std::uint32_t lane = 1; lane < lanes - 1; ++lane)
-        append(frame, htole64(bench_lane(lane)));
-    append(frame, htole64(checksum(lanes) + cluster));
+        append(frame, htole64(bench_lane_of(narrow, lane)));
+    append(frame, htole64(checksum(lanes, narrow) + cluster));
 }
 
 } // namespace
 
-std::uint64_t checksum(std::uint32_t lanes) {
+std::uint64_t checksum(std::uint32_t lanes, bool narrow) {
     std::uint64_t sum = 0;
     for (std::uint32_t lane = 0; lane < lanes - 1; ++lane)
-        sum += (2 * lane + 1) * bench_lane(lane);
+        sum += (2 * lane + 1) * bench_lane_of(narrow, lane);
     return sum;
 }
 
 Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lanes,
-                 const Addresses &addresses) {
+                 const Addresses &addresses, bool narrow) {
     Frame frame = l2_to_l4(addresses, OLAF_DEFAULT_PORT, sizeof(olaf_header) + lanes * 8ul);
     olaf_header header{};
     header.magic_be = htons(OLAF_MAGIC);
     header.version = OLAF_VERSION;
     header.type = OLAF_UPDATE;
-    header.flags_be = htons(OLAF_FLAG_CHECKSUM | OLAF_FORMAT_I32X2 << OLAF_FLAG_FORMAT_SHIFT);
+    const auto format = narrow ? OLAF_FORMAT_I16X4 : OLAF_FORMAT_I32X2;
+    header.flags_be =
+        htons(static_cast<std::uint16_t>(OLAF_FLAG_CHECKSUM | format << OLAF_FLAG_FORMAT_SHIFT));
     header.lanes_be = htons(static_cast<std::uint16_t>(lanes));
     header.cluster_be = htonl(cluster);
     header.worker_be = htonl(worker);
@@ -91,7 +93,7 @@ Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lane
     header.model_version_be = htonl(1);
     header.segments_be = htons(1);
     append(frame, header);
-    append_lanes(frame, cluster, lanes);
+    append_lanes(frame, cluster, lanes, narrow);
     return frame;
 }
 
@@ -133,12 +135,14 @@ Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint3
 }
 
 bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers,
-                        std::uint32_t lanes) {
+                        std::uint32_t lanes, bool narrow) {
     return {.xagg = xagg,
             .stamped = false,
+            .narrow = narrow,
+            .shuffled = false,
             .clusters = clusters,
             .workers = workers,
-            .checksum = checksum(lanes),
+            .checksum = checksum(lanes, narrow),
             .lanes = lanes,
             .first = 0,
             .stride = clusters > 1 ? 1u : 0u,

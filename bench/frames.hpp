@@ -19,9 +19,10 @@ struct Addresses {
     std::array<std::uint8_t, 4> destination_ip{10, 0, 0, 2};
 };
 
-/// One UPDATE from a worker; the last lane is the checksum lane.
+/// One UPDATE from a worker; the last lane is the checksum lane. `narrow`: lanes of four elements
+/// of 16 bits, else of two of 32.
 Frame olaf_frame(std::uint32_t cluster, std::uint32_t worker, std::uint32_t lanes = BENCH_LANES,
-                 const Addresses &addresses = {});
+                 const Addresses &addresses = {}, bool narrow = false);
 
 /// The same with a UDP checksum, which costs nothing unless the queue verifies it.
 Frame with_udp_checksum(Frame olaf_frame);
@@ -34,10 +35,10 @@ Frame xagg_frame(std::uint32_t idx, std::uint32_t id, std::uint32_t lanes = BENC
 Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks);
 
 /// The last of `lanes` lanes of a frame of cluster 0; cluster c's is c more.
-std::uint64_t checksum(std::uint32_t lanes);
+std::uint64_t checksum(std::uint32_t lanes, bool narrow = false);
 
 /// The configuration for frame-making programs.
 bench_config config_for(bool xagg, std::uint32_t clusters, std::uint32_t workers,
-                        std::uint32_t lanes = BENCH_LANES);
+                        std::uint32_t lanes = BENCH_LANES, bool narrow = false);
 
 } // namespace olaf::bench

@@ -2,7 +2,7 @@
 /*
  * The traffic source: run by BPF_PROG_TEST_RUN with live frames, it makes of
  * each frame the next update, round robin over the clusters and then over their
- * workers, and sends it into the device under test.
+ * workers, or at random, and sends it into the device under test.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -56,9 +56,21 @@ static __always_inline bool due(__u64 now)
 	return true;
 }
 
+/* A sequence number for all workers: each one's grows. */
+static __always_inline void next_at_random(void)
+{
+	__u32 dice = bpf_get_prandom_u32();
+
+	cluster = dice % config.clusters;
+	worker = (dice >> 16) % config.workers;
+	sequence++;
+}
+
 /* Clusters in turn, a stride apart: it has no divisor in common with their number. */
 static __always_inline void next(void)
 {
+	if (config.shuffled)
+		return next_at_random();
 	cluster += config.stride;
 	if (cluster >= config.clusters)
 		cluster -= config.clusters;
@@ -79,7 +91,7 @@ static __always_inline bool pristine(struct xdp_md *ctx)
 {
 	struct bench_view v;
 
-	return view(ctx, &v) && v.lanes[1] == bench_lane(1) &&
+	return view(ctx, &v) && v.lanes[1] == bench_lane_of(config.narrow, 1) &&
 	       (config.xagg || v.olaf->count_be == bpf_htonl(1));
 }
 

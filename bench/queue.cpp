@@ -24,7 +24,7 @@ Result<olaf_config> config_of(const Queue::Options &options) {
                         .deliver = OLAF_DELIVER_FORWARD,
                         .ifindex = options.egress_ifindex == 0 ? 1u : 0u,
                         .egress_ifindex = options.egress_ifindex == 0 ? 1 : options.egress_ifindex,
-                        .fifo = false,
+                        .fifo = options.fifo,
                         .verify = options.verify,
                         .meter = options.meter});
 }
@@ -75,7 +75,8 @@ Result<Queue> Queue::with_rate(std::uint64_t rate_bps) const {
 
 Result<void> Queue::seed() const {
     // No limit to `count`: a benchmark folds millions into one entry.
-    const olaf_rule rule{.policy = OLAF_POLICY_OLAF,
+    const auto policy = options_.fifo ? OLAF_POLICY_FIFO : OLAF_POLICY_OLAF;
+    const olaf_rule rule{.policy = policy,
                          .max_count = std::numeric_limits<std::uint32_t>::max(),
                          .reward_threshold = -1};
     for (std::uint32_t cluster = 0; cluster < options_.clusters; ++cluster) {

@@ -25,6 +25,7 @@ class Queue {
         bool link_busy = false;           ///< nothing ever departs: the fold path alone
         bool meter = true;                ///< Age-of-Model; false: compiled out
         bool verify = false;              ///< as --verify
+        bool fifo = false;                ///< clusters have policy fifo
     };
 
     struct Totals {

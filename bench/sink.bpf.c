@@ -18,6 +18,7 @@ struct bench_arrived arrived[BENCH_MAX_CPUS];
 
 /* Of stamped frames only. One writer: they arrive on one CPU. */
 __u64 latency[BENCH_BUCKETS];
+__u64 folds[BENCH_FOLDS]; /* frames by the updates in them */
 
 /* By cluster, of stamped frames only. One writer, as above. */
 struct {
@@ -46,7 +47,7 @@ static __always_inline bool xagg_lane_exact(__u64 lane, __u64 one)
 
 static __always_inline bool exact(const struct bench_view *v, __u32 cluster, __u32 count)
 {
-	__u64 first = bench_lane(0) + cluster, last = config.checksum + cluster;
+	__u64 first = bench_lane_of(config.narrow, 0) + cluster, last = config.checksum + cluster;
 	__u32 end = config.lanes - 1;
 
 	if (config.xagg)
@@ -75,7 +76,7 @@ static __always_inline void measure_age(__u32 cluster, __u64 now_us, __u64 gener
 		age->generated_us = generated_us;
 }
 
-static __always_inline void measure(const struct bench_view *v, __u32 cluster)
+static __always_inline void measure(const struct bench_view *v, __u32 cluster, __u32 count)
 {
 	__u64 sent = config.xagg ? v->xagg->sent_ns : bpf_be64_to_cpu(v->olaf->generated_ns_be);
 	__u64 now = bpf_ktime_get_ns();
@@ -84,6 +85,10 @@ static __always_inline void measure(const struct bench_view *v, __u32 cluster)
 	/* Linux 6.1 doesn't follow the bound through the powers, and clang would leave out the mask. */
 	asm volatile("" : "+r"(bucket));
 	latency[bucket & (BENCH_BUCKETS - 1)]++;
+	if (count >= BENCH_FOLDS)
+		count = BENCH_FOLDS - 1;
+	asm volatile("" : "+r"(count)); /* as above */
+	folds[count & (BENCH_FOLDS - 1)]++;
 	measure_age(cluster, now / 1000, sent / 1000);
 }
 
@@ -108,7 +113,7 @@ int sink(struct xdp_md *ctx)
 		mine->wrong += !checksum_holds(v.lanes);
 	}
 	if (config.stamped)
-		measure(&v, cluster);
+		measure(&v, cluster, count);
 	return XDP_DROP;
 }
 

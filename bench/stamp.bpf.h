@@ -46,7 +46,7 @@ static __always_inline bool stamp(struct xdp_md *ctx, __u32 cluster, __u32 worke
 		v.olaf->worker_be = bpf_htonl(worker);
 		v.olaf->sequence_be = bpf_htonl(sequence);
 	}
-	v.lanes[0] = bench_lane(0) + cluster;
+	v.lanes[0] = bench_lane_of(config.narrow, 0) + cluster;
 	v.lanes[config.lanes - 1] = config.checksum + cluster;
 	return true;
 }

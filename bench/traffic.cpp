@@ -22,7 +22,8 @@ Result<Generator> Generator::make(const Network &network, const bench_config &co
     if (auto loaded = load(s, "generator"); !loaded)
         return std::unexpected(loaded.error());
 
-    Frame frame = config.xagg ? xagg_frame(0, 1, config.lanes) : olaf_frame(0, 0, config.lanes);
+    Frame frame = config.xagg ? xagg_frame(0, 1, config.lanes)
+                              : olaf_frame(0, 0, config.lanes, {}, config.narrow);
     Frame padded = frame;
     padded.resize(BENCH_MAX_FRAME);
     if (auto stored = store(bpf_map__fd(s->maps.templates), 0, padded.data()); !stored)
@@ -35,9 +36,8 @@ Result<Generator> Generator::make(const Network &network, const bench_config &co
 
 void Generator::start(int cpu) {
     const int program = bpf_program__fd(skeleton_->progs.generate);
-    sending_.start(cpu, [program, frame = frame_, batch = batch_] {
-        return run_live(program, frame, batch);
-    });
+    sending_.start(
+        cpu, [program, frame = frame_, batch = batch_] { return run_live(program, frame, batch); });
 }
 
 Result<Sink> Sink::make(const Network &network, const bench_config &config) {
@@ -68,6 +68,10 @@ Arrived Sink::arrived() const {
 
 std::vector<std::uint64_t> Sink::latency() const {
     return {std::begin(skeleton_->bss->latency), std::end(skeleton_->bss->latency)};
+}
+
+std::vector<std::uint64_t> Sink::folds() const {
+    return {std::begin(skeleton_->bss->folds), std::end(skeleton_->bss->folds)};
 }
 
 bench_age Sink::age(std::uint32_t cluster) const {

@@ -44,6 +44,8 @@ class Sink {
     [[nodiscard]] Arrived arrived() const;
     /// Of stamped frames: how many in each bucket, see bench_bucket().
     [[nodiscard]] std::vector<std::uint64_t> latency() const;
+    /// Of stamped frames: how many with so many updates, see BENCH_FOLDS.
+    [[nodiscard]] std::vector<std::uint64_t> folds() const;
     /// Of stamped frames, by cluster.
     [[nodiscard]] bench_age age(std::uint32_t cluster) const;
 

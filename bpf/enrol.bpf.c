@@ -12,7 +12,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 struct olaf_forgetting {
 	__u32 cluster;
-	__u32 busy; /* members that were being written */
+	__u32 busy; /* 1: a member was being written; no count, which the verifier would follow */
 };
 
 static int olaf_same_party(const struct olaf_member *member, const struct olaf_registration *asked)
@@ -52,7 +52,7 @@ static long olaf_forget_one(__u32 worker, struct olaf_forgetting *forgetting)
 	if (!member)
 		return 1;
 	if (!olaf_member_open(member)) {
-		forgetting->busy++;
+		forgetting->busy = 1;
 		return 0;
 	}
 	olaf_member_clear(member);

@@ -25,18 +25,6 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-/* Source address of an update, for the allow list. */
-static __always_inline int olaf_source(struct xdp_md *ctx, const struct olaf_arrival *a,
-				       struct olaf_prefix *source)
-{
-	source->prefix_bits = 128;
-	if (a->update.family == 6)
-		return bpf_xdp_load_bytes(ctx, a->update.l3_offset + 8, source->address, 16);
-	source->address[10] = 0xff;
-	source->address[11] = 0xff;
-	return bpf_xdp_load_bytes(ctx, a->update.l3_offset + 12, &source->address[12], 4);
-}
-
 /* Is the update one that this queue takes? 0, or 1 + enum olaf_not_allowed. */
 static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
@@ -52,12 +40,8 @@ static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arr
 		return 1 + OLAF_NOT_ALLOWED_SEGMENT;
 	if (a->update.lanes > olaf_cfg.max_lanes || !olaf_fits_out(&a->update))
 		return 1 + OLAF_NOT_ALLOWED_SIZE;
-	if (olaf_cfg.flags & OLAF_CONFIG_ALLOW_LIST) {
-		struct olaf_prefix source = {};
-
-		if (olaf_source(ctx, a, &source) || !olaf_source_allowed(&source))
-			return 1 + OLAF_NOT_ALLOWED_SOURCE;
-	}
+	if (!olaf_sender_allowed(ctx, a))
+		return 1 + OLAF_NOT_ALLOWED_SOURCE;
 	if (olaf_cfg.flags & OLAF_CONFIG_STRICT)
 		return olaf_refuse_stranger(ctx, a);
 	return 0;

@@ -145,6 +145,20 @@ static __always_inline int olaf_job_change(__u32 action, struct olaf_job *job)
 	return 0;
 }
 
+/* What is open and has enough now is completed by the next repetition. */
+static __always_inline int olaf_job_threshold(const struct olaf_job_order *asked, struct olaf_job *job)
+{
+	__u32 threshold = asked->setup.threshold;
+
+	if (!threshold || threshold > olaf_most_threshold(&job->setup))
+		return -EINVAL;
+	if (!olaf_lock(&job->lock))
+		return -EAGAIN;
+	*(volatile __u32 *)&job->setup.threshold = threshold;
+	olaf_unlock(&job->lock);
+	return 0;
+}
+
 static __always_inline int olaf_job_flush(__u32 index, const struct olaf_job *job)
 {
 	struct olaf_walk walk = { .job = index,
@@ -199,6 +213,8 @@ static __always_inline int olaf_job_obey(const struct olaf_job_order *asked)
 		return olaf_job_change(asked->action, job);
 	case OLAF_JOB_FLUSH:
 		return olaf_job_flush(asked->index, job);
+	case OLAF_JOB_THRESHOLD:
+		return olaf_job_threshold(asked, job);
 	case OLAF_JOB_LEAVE:
 		return olaf_job_leave(asked, job);
 	case OLAF_JOB_BIND:

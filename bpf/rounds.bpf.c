@@ -64,7 +64,7 @@ static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_ar
 	       olaf_sender_meant(ctx, a, job->setup.parent_addr_be, job->setup.parent_family);
 }
 
-/* Has the message the job's shape? Probes and STALE have no lanes. */
+/* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */
 static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
 					   const struct olaf_round_message *m,
 					   const struct olaf_job *job)
@@ -76,7 +76,8 @@ static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
 		return 0;
 	if (!a->update.lanes)
 		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
-	return a->update.lanes == job->setup.lanes && a->update.flags == job->setup.shape;
+	return a->update.lanes == job->setup.lanes &&
+	       (m->type == OLAF_CONTROL || a->update.flags == job->setup.shape);
 }
 
 /* The message is the job's. Returns enum olaf_round_act. */

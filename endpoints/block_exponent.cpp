@@ -13,13 +13,12 @@ namespace {
 
 constexpr std::uint32_t kInfinity = 0x7f80'0000;
 
-// Bits of an element's magnitude, the sign apart: `workers` times 2^bits never overflows.
-int bits_of(Format format, std::uint32_t workers) {
-    const double limit = clip_limit({.format = format, .max_count = workers});
-    return std::bit_width(static_cast<std::uint64_t>(limit)) - 1;
-}
-
 } // namespace
+
+int bits_of_block(Format format, std::uint32_t workers) {
+    const double limit = clip_limit({.format = format, .max_count = workers});
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(limit))) - 1;
+}
 
 std::int16_t exponent_of(std::span<const float> block) {
     const std::uint32_t largest = kernels::largest_magnitude(block.data(), block.size());
@@ -41,7 +40,7 @@ std::uint64_t pack_block(Format format, std::uint32_t workers, std::int16_t expo
         return static_cast<std::uint64_t>(
             std::ranges::count_if(block, [](float element) { return element != 0; }));
     }
-    const double scale = std::ldexp(1.0, bits_of(format, workers) - exponent);
+    const double scale = std::ldexp(1.0, bits_of_block(format, workers) - exponent);
     const auto packed =
         pack({.format = format, .scale = scale, .max_count = workers}, block, lanes);
     return packed ? packed->clipped + packed->nans : block.size();
@@ -53,7 +52,7 @@ void unpack_block(Format format, std::uint32_t workers, std::int16_t exponent,
         std::ranges::fill(block, std::numeric_limits<float>::quiet_NaN());
         return;
     }
-    const int shift = exponent == kAllZero ? 0 : exponent - bits_of(format, workers);
+    const int shift = exponent == kAllZero ? 0 : exponent - bits_of_block(format, workers);
     static_cast<void>(unpack(format, std::ldexp(1.0, shift), lanes, block));
 }
 

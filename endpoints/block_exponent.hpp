@@ -17,6 +17,10 @@ inline constexpr std::int16_t kNotFinite = INT16_MAX;
 /// The smallest e with |x| < 2^e for all of the block; or one of the above.
 [[nodiscard]] std::int16_t exponent_of(std::span<const float> block);
 
+/// Of an element's magnitude, the sign apart, so many bits can be packed that `workers` of them add up. At least
+/// workers · 2^bits is in the format's range.
+[[nodiscard]] int bits_of_block(Format format, std::uint32_t workers);
+
 /// Packs a block whose largest element at any of `workers` is below 2^exponent, so that the sum
 /// can't overflow. Returns how many elements were clipped because they aren't. All zeros if
 /// exponent is none. Precondition: lanes.size() == lanes_for(format, block.size()), and

@@ -7,6 +7,8 @@
 #include <olaf/rounds.h>
 #include <olaf/segments.hpp>
 
+#include "block_exponent.hpp"
+
 namespace olaf {
 namespace {
 
@@ -27,9 +29,19 @@ Result<void> check(const CollectiveOptions &options) {
     return validate({.format = options.format, .max_count = options.workers});
 }
 
+// What a float32 has no bits for may be lost by a guess.
+unsigned bits_to_lose(const CollectiveOptions &options) {
+    constexpr int kFloatBits = 24;
+    if (options.workers == 0 || options.format == Format::f32x2)
+        return 0;
+    const int bits = bits_of_block(options.format, options.workers);
+    return static_cast<unsigned>(std::max(0, bits - kFloatBits));
+}
+
 // A sum of floats has no checksum that could be a sum of theirs.
 CollectiveOptions completed(CollectiveOptions options) {
     options.checksum = options.checksum && options.format != Format::f32x2;
+    options.guess_bits = std::min(options.guess_bits, bits_to_lose(options));
     return options;
 }
 
@@ -64,8 +76,8 @@ Result<std::unique_ptr<CollectiveMember>> CollectiveMember::open(const Collectiv
         return fail("take part in", "job " + std::to_string(options.job), 0,
                     "lower the lanes or raise the MTU",
                     "a frame has room for " + std::to_string(room) + " lanes");
-    return std::unique_ptr<CollectiveMember>(new CollectiveMember(
-        options, static_cast<std::uint16_t>(lanes), std::move(*sockets)));
+    return std::unique_ptr<CollectiveMember>(
+        new CollectiveMember(options, static_cast<std::uint16_t>(lanes), std::move(*sockets)));
 }
 
 } // namespace olaf

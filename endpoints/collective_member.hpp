@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// One member of one job: collective_vectors.cpp packs and unpacks, collective_progress.cpp sends and
-// receives, collective_waiting.cpp waits, collective_overhearing.cpp keeps what others have summed.
+// One member of one job: collective_vectors.cpp packs and unpacks, collective_progress.cpp sends
+// and receives, collective_waiting.cpp waits, collective_overhearing.cpp keeps what others have
+// summed.
 #pragma once
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "collective_impl.hpp"
+#include "exponent_guess.hpp"
 #include "receive_batch.hpp"
 #include "round_child.hpp"
 #include "round_sockets.hpp"
@@ -39,8 +41,11 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     [[nodiscard]] CollectiveStats stats() const override;
     [[nodiscard]] std::uint32_t next_round() const override { return child_->next_round(); }
     [[nodiscard]] int fd() const override { return sockets_.fd(); }
-    /// Of what one chunk brings.
-    [[nodiscard]] std::size_t elements_a_piece(Element element) const;
+    /// How a vector is cut; integers have no lag.
+    [[nodiscard]] FloatPieces cut(Element element, std::size_t elements) const;
+    /// As add(), of whole pieces of a vector that is cut so.
+    Result<std::uint64_t> add_range(Element element, void *data, std::size_t elements,
+                                    Combine combine, Part part, const FloatPieces &whole);
 
   private:
     CollectiveMember(const CollectiveOptions &options, std::uint16_t lanes, RoundSockets sockets)
@@ -60,10 +65,15 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
         std::size_t elements = 0;
         std::uint32_t pieces = 0; // of the data
         std::uint32_t lag = 0;    // pieces follow their exponents by so many chunks
+        std::size_t each = 0;     // elements of a piece
+        std::size_t whole = 0;    // elements of the vector that this is, or a range of
+        bool guesses = false;     // data goes along with its exponents (exponent_guess.hpp)
+        std::uint32_t agreed = 0; // exponents that are known
         std::uint32_t left = 0;   // chunks without a sum
         std::uint32_t missed = 0;
         std::vector<bool> unknown = {}; // pieces whose exponent was missed; empty if none was
-        std::vector<std::int16_t> exponents = {}; // of each piece, once agreed; empty if it has none
+        std::vector<std::int16_t> exponents =
+            {}; // of each piece, once agreed; empty if it has none
         SumReport report = {};
     };
 
@@ -72,6 +82,11 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
                                            std::span<std::uint64_t> lanes) override;
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
     void miss(std::uint32_t round, std::uint32_t chunk) override;
+    [[nodiscard]] bool spares(const RoundResult &result, std::span<const std::uint64_t> lanes,
+                              std::uint32_t lag) const override;
+    [[nodiscard]] bool spares_missed(std::uint32_t round) const override {
+        return vectors_[round - vectors_.front().round].guesses;
+    }
     void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
 
     // A vector of others, as far as its sum has come by itself.
@@ -88,16 +103,20 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     Vector &vector_of(std::uint32_t round);
     template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
     std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;
-    std::size_t pieces_of(Element element, std::size_t elements) const;
-    // Pieces follow their exponents by so many chunks; 0: they have none.
-    std::uint32_t lag_of(Element element, std::uint32_t pieces) const;
+    std::size_t elements_a_frame(Element element) const;
     std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
     void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
-    void unpack(Vector &vector, const RoundResult &result, std::span<const std::uint64_t> lanes);
-    void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes);
+    std::int16_t pack_exponent(const Vector &vector, std::uint32_t number,
+                               std::span<std::uint64_t> lanes) const;
+    // Returns whether it has put a piece of the sum into the vector.
+    bool unpack(Vector &vector, const RoundResult &result, std::span<const std::uint64_t> lanes);
+    void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes,
+                      std::int16_t packed_by);
+    void learn_exponent(Vector &vector, std::uint32_t number, std::int16_t exponent);
 
     void begin_anew();
     Result<void> take_shape();
+    Result<void> prove_way(std::size_t bytes);
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
     Result<void> send_all(bool again);
     Result<std::size_t> receive();
@@ -109,6 +128,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
         const char *hint = "join() again, at every worker"; // if the time is over
     };
     [[nodiscard]] std::string remedy(const Waiting &waiting) const;
+    [[nodiscard]] std::string take_out_hint() const;
     Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
     std::uint64_t add_farewell();
     Result<SumReport> take_ended(std::uint64_t number);
@@ -123,10 +143,11 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     std::optional<Error> broken_;
     CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
 
-    std::deque<Vector> vectors_;                                    // under way, in order
+    std::deque<Vector> vectors_; // under way, in order
+    ExponentHistory history_;
     std::deque<std::pair<std::uint64_t, Result<SumReport>>> ended_; // and not waited for yet
-    std::size_t overheard_ = 0;     // elements of the vectors that are kept; 0: none is
-    std::array<Heard, 3> heard_;    // the newest whole one, and two that aren't yet
+    std::size_t overheard_ = 0;  // elements of the vectors that are kept; 0: none is
+    std::array<Heard, 3> heard_; // the newest whole one, and two that aren't yet
     std::uint64_t next_number_ = 0;
     std::int64_t farewell_ = 0; // the data of that vector
     bool left_ = false;

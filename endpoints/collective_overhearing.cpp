@@ -26,10 +26,9 @@ CollectiveMember::Heard *CollectiveMember::newest_heard() {
 
 // Where the result's vector is put together; null: it is of no use.
 CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
-    const auto pieces = static_cast<std::uint32_t>(pieces_of(Element::f32, overheard_));
-    const std::uint32_t lag = lag_of(Element::f32, pieces);
+    const FloatPieces pieces = cut(Element::f32, overheard_);
     Heard *const whole = newest_heard();
-    if (result.chunks != pieces + lag ||
+    if (result.chunks != pieces.pieces + pieces.lag ||
         (whole != nullptr && olaf_is_before(result.round, whole->vector.round)))
         return nullptr;
     const auto is_current = [&](const Heard &each) {
@@ -53,10 +52,13 @@ CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
     place->vector = {.round = result.round,
                      .data = place->sum.data(),
                      .elements = overheard_,
-                     .pieces = pieces,
-                     .lag = lag,
+                     .pieces = pieces.pieces,
+                     .lag = pieces.lag,
+                     .each = pieces.each,
+                     .whole = overheard_,
+                     .guesses = pieces.guesses,
                      .left = result.chunks,
-                     .exponents = std::vector<std::int16_t>(lag == 0 ? 0 : pieces)};
+                     .exponents = std::vector<std::int16_t>(pieces.lag == 0 ? 0 : pieces.pieces)};
     return place;
 }
 
@@ -68,8 +70,12 @@ void CollectiveMember::overhear(const RoundResult &result, std::span<const std::
     Vector &vector = heard->vector;
     if (vector.lag != 0 && result.chunk >= vector.lag && !heard->chunks[result.chunk - vector.lag])
         return;
-    unpack(vector, result, lanes);
+    const bool has_sum = unpack(vector, result, lanes);
     heard->chunks[result.chunk] = true;
+    vector.left--;
+    if (!has_sum || result.chunk >= vector.lag)
+        return;
+    heard->chunks[result.chunk + vector.lag] = true; // spared
     vector.left--;
 }
 

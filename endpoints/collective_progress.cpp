@@ -37,6 +37,7 @@ CollectiveStats CollectiveMember::stats() const {
     sum.sent += stats.sent;
     sum.repeated += stats.repeated;
     sum.results += stats.results;
+    sum.spared += stats.spared;
     sum.partial += stats.partial;
     sum.late += stats.late;
     sum.missed += stats.missed;
@@ -115,7 +116,8 @@ Result<void> CollectiveMember::poll() {
         const auto received = receive();
         if (!received)
             return give_up(received.error().message());
-        // A worker that didn't run for a while finds what is overdue in its socket, most of the time.
+        // A worker that didn't run for a while finds what is overdue in its socket, most of the
+        // time.
         const bool is_empty = *received < batch_.size();
         if (auto sent = send_all(is_empty); !sent)
             return sent;

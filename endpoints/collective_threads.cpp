@@ -18,14 +18,18 @@ std::size_t size_of(Collective::Impl::Element element) {
     return element == Collective::Impl::Element::i64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
 }
 
-void add_to(SumReport &sum, const SumReport &range) {
+// Of the range that begins with that element.
+void add_to(SumReport &sum, const SumReport &range, std::size_t first) {
     sum.chunks += range.chunks;
+    sum.spared += range.spared;
     sum.least_count = std::min(sum.least_count, range.least_count);
     sum.partial += range.partial;
     sum.late += range.late;
     sum.not_finite += range.not_finite;
     sum.clipped += range.clipped;
     sum.left_out += range.left_out;
+    for (const ElementRange &at : range.left_out_at)
+        sum.left_out_at.push_back({first + at.first, at.count});
 }
 
 } // namespace
@@ -103,16 +107,16 @@ void CollectiveThreads::work(Place &place) {
         const auto report = place.member->wait(range.number, unlocked);
         place.under_way.pop_front();
         lock.unlock();
-        end_range(range.vector, report);
+        end_range(range, report);
         lock.lock();
     }
 }
 
-void CollectiveThreads::end_range(std::uint64_t number, const Result<SumReport> &report) {
+void CollectiveThreads::end_range(const Range &range, const Result<SumReport> &report) {
     const std::scoped_lock lock(mutex_);
-    const auto vector = std::ranges::find(vectors_, number, &Vector::number);
+    const auto vector = std::ranges::find(vectors_, range.vector, &Vector::number);
     if (report) {
-        add_to(vector->report, *report);
+        add_to(vector->report, *report, range.first);
     } else {
         gives_up_ = true; // the other ranges have no meaning without this one
         if (!vector->error)
@@ -135,35 +139,34 @@ Result<std::uint64_t> CollectiveThreads::add(Element element, void *data, std::s
         if (broken_)
             return std::unexpected(*broken_);
         number = next_number_++;
-        vectors_.push_back({.number = number,
-                            .left = places_.size(),
-                            .report = {.least_count = UINT32_MAX}});
+        vectors_.push_back(
+            {.number = number, .left = places_.size(), .report = {.least_count = UINT32_MAX}});
     }
-    std::size_t pieces = 0, each = 0;
+    FloatPieces whole;
     for (std::size_t i = 0; i < places_.size(); i++) {
         Place &place = *places_[i];
         std::unique_lock lock(place.mutex);
-        if (i == 0) {
-            each = place.member->elements_a_piece(element);
-            pieces = (elements + each - 1) / each;
-        }
-        const auto from = std::min(elements, pieces * i / places_.size() * each);
-        const auto to = std::min(elements, pieces * (i + 1) / places_.size() * each);
-        const auto added = place.member->add(
+        if (i == 0)
+            whole = place.member->cut(element, elements);
+        const auto end_of = [&](std::size_t range) {
+            return std::min(elements, whole.pieces * range / places_.size() * whole.each);
+        };
+        const std::size_t from = end_of(i), to = end_of(i + 1);
+        const auto added = place.member->add_range(
             element, static_cast<std::byte *>(data) + from * size_of(element), to - from, combine,
-            part);
+            part, whole);
         if (!added && i == 0) {
             const std::scoped_lock last(mutex_);
             vectors_.pop_back();
             return added;
         }
         if (added) {
-            place.under_way.push_back({.vector = number, .number = *added});
+            place.under_way.push_back({.vector = number, .number = *added, .first = from});
             place.news.notify_one();
         }
         lock.unlock();
         if (!added)
-            end_range(number, std::unexpected(added.error()));
+            end_range({.vector = number}, std::unexpected(added.error()));
     }
     return number;
 }

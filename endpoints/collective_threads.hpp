@@ -47,6 +47,7 @@ class CollectiveThreads final : public Collective::Impl {
     struct Range {
         std::uint64_t vector = 0; // here
         std::uint64_t number = 0; // of the member's
+        std::size_t first = 0;    // element
     };
     struct Place {
         mutable std::mutex mutex;
@@ -70,7 +71,7 @@ class CollectiveThreads final : public Collective::Impl {
     Result<void> begin();
     bool is_interrupted(const Place &place) const;
     void work(Place &place);
-    void end_range(std::uint64_t number, const Result<SumReport> &report);
+    void end_range(const Range &range, const Result<SumReport> &report);
     void wait_until(const std::function<bool()> &done, const Sleep &sleep);
     bool all_ended() const;
     [[nodiscard]] std::unexpected<Error> not_with_threads(const char *call) const;

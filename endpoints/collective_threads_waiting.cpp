@@ -17,6 +17,7 @@ void add_to(CollectiveStats &sum, const CollectiveStats &member) {
     sum.repeated += member.repeated;
     sum.unsent += member.unsent;
     sum.results += member.results;
+    sum.spared += member.spared;
     sum.partial += member.partial;
     sum.late += member.late;
     sum.missed += member.missed;
@@ -27,7 +28,8 @@ void add_to(CollectiveStats &sum, const CollectiveStats &member) {
 
 } // namespace
 
-// Calls `done` under the mutex, and goes on once it is true. Interrupted, all that is under way fails.
+// Calls `done` under the mutex, and goes on once it is true. Interrupted, all that is under way
+// fails.
 void CollectiveThreads::wait_until(const std::function<bool()> &done, const Sleep &sleep) {
     for (;;) {
         if (sleep.before)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A vector of n pieces of floats takes n + lag chunks: chunk c brings the exponent of piece c, and
-// the data of piece c - lag, whose exponent all know by then. Integers need no exponent, nor do floats
-// that the node adds: lag 0.
+// the data of piece c - lag, whose exponent all know by then. A short one has lag n, and its data
+// goes along with the exponents by a guess. If the guess was good, the chunk n later is spared.
+// Integers need no exponent, nor do floats that the node adds: lag 0.
 #include <algorithm>
 #include <cstring>
 
@@ -37,34 +38,37 @@ void unpack_integers(std::span<const std::uint64_t> lanes, bool two_a_lane,
 
 } // namespace
 
-std::size_t CollectiveMember::elements_a_piece(Element element) const {
+std::size_t CollectiveMember::elements_a_frame(Element element) const {
     return data_lanes() * (element == Element::i64 ? 1 : elements_per_lane(options_.format));
+}
+
+FloatPieces CollectiveMember::cut(Element element, std::size_t elements) const {
+    if (element == Element::f32 && options_.format != Format::f32x2)
+        return cut_floats(options_.format, data_lanes(), elements, options_.ahead);
+    const std::size_t each = elements_a_frame(element);
+    return {.elements = elements,
+            .each = each,
+            .pieces = static_cast<std::uint32_t>((elements + each - 1) / each)};
 }
 
 template <class T>
 std::span<T> CollectiveMember::piece(const Vector &vector, std::uint32_t number) const {
     return std::span(static_cast<T *>(vector.data), vector.elements)
-        .subspan(number * elements_a_piece(vector.element), elements_of(vector, number));
+        .subspan(number * vector.each, elements_of(vector, number));
 }
 
 std::size_t CollectiveMember::elements_of(const Vector &vector, std::uint32_t number) const {
-    const std::size_t each = elements_a_piece(vector.element);
-    return std::min(each, vector.elements - number * each);
-}
-
-std::size_t CollectiveMember::pieces_of(Element element, std::size_t elements) const {
-    const std::size_t each = elements_a_piece(element);
-    return (elements + each - 1) / each;
-}
-
-std::uint32_t CollectiveMember::lag_of(Element element, std::uint32_t pieces) const {
-    if (element != Element::f32 || options_.format == Format::f32x2)
-        return 0;
-    return std::min(pieces, options_.ahead);
+    return std::min(vector.each, vector.elements - number * vector.each);
 }
 
 Result<std::uint64_t> CollectiveMember::add(Element element, void *data, std::size_t elements,
                                             Combine combine, Part part) {
+    return add_range(element, data, elements, combine, part, cut(element, elements));
+}
+
+Result<std::uint64_t> CollectiveMember::add_range(Element element, void *data, std::size_t elements,
+                                                  Combine combine, Part part,
+                                                  const FloatPieces &whole) {
     if (broken_)
         return std::unexpected(*broken_);
     if (element == Element::i32 && options_.format == Format::i16x4)
@@ -72,22 +76,25 @@ Result<std::uint64_t> CollectiveMember::add(Element element, void *data, std::si
                     "the job's format is i16x4");
     if (element != Element::f32 && options_.format == Format::f32x2)
         return fail("sum integers", {}, 0, "choose i32x2 or i64x1", "the job's format is f32x2");
-    const std::size_t pieces = pieces_of(element, elements);
-    if (pieces > UINT32_MAX / 2)
+    if (elements / elements_a_frame(element) >= UINT32_MAX / 2)
         return fail("sum vector", {}, 0, {}, "it is too long");
+    const auto pieces = static_cast<std::uint32_t>((elements + whole.each - 1) / whole.each);
     Vector vector = {.number = next_number_++,
                      .element = element,
                      .combine = combine,
                      .part = part,
                      .data = data,
                      .elements = elements,
-                     .pieces = static_cast<std::uint32_t>(pieces)};
-    if (pieces == 0) {
+                     .pieces = pieces,
+                     .lag = std::min(whole.lag, pieces),
+                     .each = whole.each,
+                     .whole = whole.elements,
+                     .guesses = whole.guesses};
+    if (vector.pieces == 0) {
         ended_.emplace_back(vector.number, SumReport{.least_count = options_.workers});
         return vector.number;
     }
-    vector.lag = lag_of(element, vector.pieces);
-    vector.exponents.resize(vector.lag == 0 ? 0 : pieces);
+    vector.exponents.resize(vector.lag == 0 ? 0 : vector.pieces);
     vector.left = vector.pieces + vector.lag;
     vector.report = {.chunks = vector.left, .least_count = UINT32_MAX};
     vector.round = child_->add(vector.left, vector.lag, tai_now_ns());
@@ -101,6 +108,7 @@ std::uint64_t CollectiveMember::add_farewell() {
                      .data = &farewell_,
                      .elements = 1,
                      .pieces = 1,
+                     .each = 1,
                      .left = 1};
     vector.report = {.chunks = 1, .least_count = UINT32_MAX};
     vector.round = child_->add_farewell(tai_now_ns());
@@ -124,7 +132,33 @@ std::optional<std::int16_t> CollectiveMember::contribute(std::uint32_t round, st
         pack_piece(vector, chunk - vector.lag, lanes);
     if (vector.exponents.empty())
         return 0;
-    return chunk < vector.pieces ? exponent_of(piece<const float>(vector, chunk)) : kAllZero;
+    return chunk < vector.pieces ? pack_exponent(vector, chunk, lanes) : kAllZero;
+}
+
+// Returns the exponent. The data goes along where it fits what all presumably guess.
+std::int16_t CollectiveMember::pack_exponent(const Vector &vector, std::uint32_t number,
+                                             std::span<std::uint64_t> lanes) const {
+    const auto in = piece<const float>(vector, number);
+    const std::int16_t exponent = exponent_of(in);
+    if (!vector.guesses)
+        return exponent;
+    const std::int16_t guess =
+        guess_after(history_.last(vector.whole, number), options_.guess_bits);
+    if (guess != kNoGuess && exponent <= guess)
+        pack_block(options_.format, options_.workers, guess, in,
+                   lanes.first(lanes_for(options_.format, in.size())));
+    lanes.back() = say_guess(guess);
+    return exponent;
+}
+
+// Of floats, only a vector that guesses has as many chunks of exponents as of data (cut_floats()),
+// or the range of a long one, whose exponents come without data.
+bool CollectiveMember::spares(const RoundResult &result, std::span<const std::uint64_t> lanes,
+                              std::uint32_t lag) const {
+    return may_guess(options_.format, data_lanes()) && result.chunk < lag &&
+           result.chunks == 2 * lag &&
+           is_good_guess(agreed_guess(lanes.back(), result.count), result.exponent,
+                         options_.guess_bits);
 }
 
 void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
@@ -147,7 +181,7 @@ void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
 }
 
 void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,
-                                    std::span<const std::uint64_t> lanes) {
+                                    std::span<const std::uint64_t> lanes, std::int16_t packed_by) {
     if (vector.element == Element::i64) {
         const auto out = piece<std::int64_t>(vector, number);
         std::memcpy(out.data(), lanes.data(), out.size_bytes());
@@ -161,34 +195,58 @@ void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,
             std::ranges::count_if(out, [](float element) { return element != element; }));
     } else {
         const auto out = piece<float>(vector, number);
-        const std::int16_t exponent = vector.exponents[number];
-        unpack_block(options_.format, options_.workers, exponent,
+        unpack_block(options_.format, options_.workers, packed_by,
                      lanes.first(lanes_for(options_.format, out.size())), out);
-        vector.report.not_finite += exponent == kNotFinite ? out.size() : 0;
+        vector.report.not_finite += packed_by == kNotFinite ? out.size() : 0;
     }
 }
 
+// The next vector of this length is guessed by those of the last one.
+void CollectiveMember::learn_exponent(Vector &vector, std::uint32_t number, std::int16_t exponent) {
+    vector.exponents[number] = exponent;
+    if (++vector.agreed == vector.pieces && vector.guesses)
+        history_.remember(vector.whole, vector.exponents);
+}
+
 // Puts the result's exponent and sum into the vector.
-void CollectiveMember::unpack(Vector &vector, const RoundResult &result,
+bool CollectiveMember::unpack(Vector &vector, const RoundResult &result,
                               std::span<const std::uint64_t> lanes) {
+    std::uint32_t number = result.chunk - vector.lag; // wraps where the chunk brings no piece
+    std::int16_t packed_by = 0;
+    if (result.chunk >= vector.lag) {
+        packed_by = vector.exponents.empty() ? std::int16_t{0} : vector.exponents[number];
+    } else if (vector.guesses && spares(result, lanes, vector.lag)) {
+        number = result.chunk;
+        packed_by =
+            result.exponent == kNotFinite ? kNotFinite : agreed_guess(lanes.back(), result.count);
+    }
     if (result.chunk < vector.exponents.size())
-        vector.exponents[result.chunk] = result.exponent;
-    if (result.chunk >= vector.lag)
-        unpack_piece(vector, result.chunk - vector.lag, lanes);
-    if (result.chunk >= vector.lag && vector.combine == Combine::mean)
-        for (float &element : piece<float>(vector, result.chunk - vector.lag))
+        learn_exponent(vector, result.chunk, result.exponent);
+    if (number >= vector.pieces)
+        return false;
+    unpack_piece(vector, number, lanes, packed_by);
+    if (vector.combine == Combine::mean)
+        for (float &element : piece<float>(vector, number))
             element /= static_cast<float>(result.count);
+    return true;
 }
 
 void CollectiveMember::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     Vector &vector = vector_of(result.round);
-    unpack(vector, result, lanes);
+    const bool has_sum = unpack(vector, result, lanes);
+    const bool spares_one = has_sum && result.chunk < vector.lag;
     vector.report.least_count = std::min(vector.report.least_count, result.count);
     vector.report.partial += result.partial ? 1 : 0;
     vector.report.late += result.late ? 1 : 0;
-    if (result.late && result.chunk >= vector.lag)
-        vector.report.left_out += elements_of(vector, result.chunk - vector.lag);
-    vector.left--;
+    if (result.late && has_sum) {
+        const std::uint32_t number = result.chunk - (spares_one ? 0 : vector.lag);
+        const ElementRange at = {number * vector.each, elements_of(vector, number)};
+        vector.report.left_out += at.count;
+        vector.report.left_out_at.push_back(at);
+    }
+    vector.left -= spares_one ? 2 : 1;
+    vector.report.chunks -= spares_one ? 1 : 0;
+    vector.report.spared += spares_one ? 1 : 0;
 }
 
 void CollectiveMember::miss(std::uint32_t round, std::uint32_t chunk) {
@@ -196,7 +254,8 @@ void CollectiveMember::miss(std::uint32_t round, std::uint32_t chunk) {
     if (chunk < vector.exponents.size()) {
         vector.unknown.resize(vector.pieces);
         vector.unknown[chunk] = true;
-        vector.exponents[chunk] = kNotFinite; // the sum has no meaning here
+        learn_exponent(vector, chunk, kNotFinite); // the sum has no meaning here
+        vector.left -= vector.guesses ? 1 : 0;
     }
     vector.missed++;
     vector.left--;

@@ -12,6 +12,7 @@ namespace olaf {
 namespace {
 
 constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
+constexpr std::size_t kUsualMtu = 1500; // of Ethernet
 /// Who waits in vain gives the others that long to say that they are there.
 constexpr auto kRollCall = std::chrono::seconds(1);
 
@@ -27,6 +28,12 @@ std::string CollectiveMember::remedy(const Waiting &waiting) const {
     return "see that every worker sums; if so, that the job has " + std::to_string(lanes_) +
            " lanes (olaf job list), and that the way carries IP packets of " + std::to_string(bytes) +
            " bytes, or lower the mtu at every worker; then " + waiting.hint;
+}
+
+// A node hears nobody else with the rank of a process that was there a while ago.
+std::string CollectiveMember::take_out_hint() const {
+    return "if another process had this rank within the queue's --member-timeout, take it out (olaf job leave DEV " +
+           std::to_string(options_.job) + " " + std::to_string(options_.rank) + ")";
 }
 
 // Polls and waits until `done()`; fails when nothing moved forward for too long. While it sleeps,
@@ -82,8 +89,10 @@ Result<void> CollectiveMember::join() {
     if (child_->is_running() || broken_)
         begin_anew();
     child_->join();
+    const std::string hint = "see that the job is set there and its parent, if it has one, answers (olaf job list, olaf doctor); " + take_out_hint() +
+                             "; then join() again";
     if (auto joined = progress_until([this] { return child_->is_running(); },
-                                     {.timeout = options_.timeout});
+                                     {.timeout = options_.timeout, .hint = hint.c_str()});
         !joined)
         return joined;
     return take_shape();
@@ -94,7 +103,7 @@ Result<void> CollectiveMember::take_shape() {
     lanes_ = child_->lanes();
     const auto bytes = packet_of_lanes(lanes_, options_.node.is_ipv6());
     if (bytes <= options_.mtu)
-        return {};
+        return prove_way(bytes);
     return give_up("contributions of the job's " + std::to_string(lanes_) +
                        " lanes are IP packets of " + std::to_string(bytes) +
                        " bytes, and the way to the node has an MTU of " +
@@ -105,16 +114,31 @@ Result<void> CollectiveMember::take_shape() {
                        "; then join() again, at every worker");
 }
 
+// Devices at both ends may be wider than what is between them, which then drops frames and says nothing.
+Result<void> CollectiveMember::prove_way(std::size_t bytes) {
+    child_->prove_way();
+    if (auto proven = progress_until(
+            [this] { return child_->is_way_proven() || child_->is_way_too_narrow(); },
+            {.timeout = options_.timeout});
+        !proven || child_->is_way_proven())
+        return proven;
+    return give_up("IP packets of " + std::to_string(bytes) +
+                       " bytes, as the job's contributions are, don't get to the node and back; short "
+                       "ones do",
+                   EMSGSIZE,
+                   "raise the MTU of what is between this worker and the node, or set the job with "
+                   "fewer --lanes (" +
+                       std::to_string(lanes_in_mtu(kUsualMtu, options_.node.is_ipv6())) +
+                       " fit an MTU of " + std::to_string(kUsualMtu) +
+                       "); then join() again, at every worker");
+}
+
 Result<std::uint32_t> CollectiveMember::join_running() {
     if (!vectors_.empty())
         static_cast<void>(give_up("the job began anew"));
     begin_anew();
     child_->join_late();
-    // A node hears nobody else with the rank of a process that was there a while ago.
-    const std::string hint = "if another process had this rank within the queue's --member-timeout, "
-                             "take it out (olaf job leave DEV " +
-                             std::to_string(options_.job) + " " + std::to_string(options_.rank) +
-                             "); then join_running() again";
+    const std::string hint = take_out_hint() + "; then join_running() again";
     if (auto joined = progress_until([this] { return child_->is_running(); },
                                      {.timeout = options_.timeout, .hint = hint.c_str()});
         !joined)

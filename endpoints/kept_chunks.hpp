@@ -20,7 +20,12 @@ struct KeptChunk {
     std::int16_t exponent = 0;
     bool held = false;      ///< its result came, in this generation
     bool delivered = false; ///< its result was handed on, whenever that was
-    unsigned sendings = 0;  ///< in this generation
+    bool spared = false;    ///< it was never sent, since an earlier chunk brought its sum
+    bool spares = false;    ///< its own result spared the chunk `lag` later
+    std::optional<std::int16_t> told =
+        {};                ///< the exponent of the result that was handed on; none: it was missed
+    unsigned sendings = 0; ///< in this generation
+    bool flying = false;   ///< it was sent, and neither was answered nor counts as lost
     std::chrono::nanoseconds sent{0};
     std::chrono::nanoseconds taken{0}; ///< from the first sending to the result; 0: known already
     std::vector<std::uint64_t> lanes = {};
@@ -43,6 +48,9 @@ class KeptChunks {
         return position < begin_ || (position < end() && (*this)[position].held);
     }
 
+    /// Of those that are kept, how many are spared.
+    [[nodiscard]] std::size_t spared() const { return spared_; }
+
     /// Appends one, with `lanes` lanes of memory that may be used ones.
     KeptChunk &append(KeptChunk chunk, std::size_t lanes) {
         if (!spare_.empty()) {
@@ -52,10 +60,12 @@ class KeptChunks {
         chunk.lanes.resize(lanes);
         if (places_.empty() || places_.back().round != chunk.round)
             places_.push_back({.round = chunk.round, .first = end() - chunk.chunk});
+        spared_ += chunk.spared ? 1 : 0;
         return chunks_.emplace_back(std::move(chunk));
     }
     /// Drops the oldest. Precondition: there is one.
     void drop() {
+        spared_ -= chunks_.front().spared ? 1 : 0;
         spare_.push_back(std::move(chunks_.front().lanes));
         chunks_.pop_front();
         begin_++;
@@ -87,6 +97,7 @@ class KeptChunks {
     std::deque<KeptChunk> chunks_;
     std::deque<Place> places_;
     std::vector<std::vector<std::uint64_t>> spare_;
+    std::size_t spared_ = 0;
 };
 
 } // namespace olaf

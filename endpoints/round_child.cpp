@@ -29,12 +29,8 @@ void RoundChild::skip(std::uint32_t chunks) {
     const std::uint32_t round = next_round_++;
     forget_newest();
     for (std::uint32_t chunk = 0; chunk < chunks; chunk++) {
-        kept_.append({.round = round,
-                      .chunk = chunk,
-                      .chunks = chunks,
-                      .held = true,
-                      .delivered = true},
-                     0);
+        kept_.append(
+            {.round = round, .chunk = chunk, .chunks = chunks, .held = true, .delivered = true}, 0);
         move_on();
         drop_old();
     }
@@ -56,7 +52,7 @@ bool RoundChild::is_idle() const {
 
 // docs/rounds.md, "The window". Precondition: has_next().
 bool RoundChild::has_room() const {
-    if (next_ - oldest_ >= window())
+    if (next_ - oldest_ >= window() || flying_ >= congestion_.size())
         return false;
     const std::uint32_t chunk = next_ < kept_.end() ? kept_[next_].chunk : waiting_.front().next;
     const Position before = last_in_slot_[slot_of(chunk)];
@@ -67,6 +63,11 @@ bool RoundChild::may_send_next() const {
     if (!has_next() || !has_room())
         return false;
     const bool kept = next_ < kept_.end();
+    // Whoever holds a farewell's result knows that all hold all sums, and so does a server that was
+    // restarted and had to hear some of them again.
+    if (oldest_ != next_ &&
+        (kept ? kept_[next_].chunks == kFarewellChunks : waiting_.front().farewell))
+        return false;
     const std::uint32_t chunk = kept ? kept_[next_].chunk : waiting_.front().next;
     const std::uint32_t lag = kept ? kept_[next_].lag : waiting_.front().lag;
     return chunk < lag || lag == 0 || kept_.is_held(next_ - lag);
@@ -90,6 +91,35 @@ void RoundChild::pack_next() {
         kept.lanes.back() = checksum(data);
     if (++vector.next == vector.chunks)
         waiting_.pop_front();
+    pass_spared();
+}
+
+// Precondition: the chunk wasn't packed, as the one that spares it wasn't taken. So its vector is
+// the one that is being packed.
+void RoundChild::spare(std::uint32_t chunk) {
+    Waiting &vector = waiting_.front();
+    vector.spared.resize(vector.chunks);
+    vector.spared[chunk] = true;
+    stats_.spared++;
+    pass_spared();
+}
+
+// What needn't be packed is kept as held. It lies in no slot, as it is never sent.
+void RoundChild::pass_spared() {
+    while (!waiting_.empty() && !waiting_.front().spared.empty() &&
+           waiting_.front().spared[waiting_.front().next]) {
+        Waiting &vector = waiting_.front();
+        kept_.append({.round = vector.round,
+                      .chunk = vector.next,
+                      .chunks = vector.chunks,
+                      .held = true,
+                      .delivered = true,
+                      .spared = true},
+                     0);
+        if (++vector.next == vector.chunks)
+            waiting_.pop_front();
+    }
+    move_on();
 }
 
 // A probe's frame brings its own answer or nothing, so no result of others may count on it.
@@ -99,6 +129,10 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
     (kept.sendings == 1 ? stats_.sent : stats_.repeated)++;
     if (kept.sendings == 1)
         kept.sent = now;
+    flying_ += kept.flying ? 0 : 1;
+    kept.flying = true;
+    if (flying_ >= congestion_.size())
+        limited_ = next_;
     due_.push({.at = now + timeout_.after(kept.sendings),
                .position = position,
                .sendings = kept.sendings});
@@ -135,55 +169,13 @@ RoundChild::Sending RoundChild::send_next(Time now) {
 bool RoundChild::must_flush() {
     if (may_send_next())
         return false;
-    if (!uneven_ && has_next() && !has_room() && next_ - flushed_ < window())
+    if (!uneven_ && has_next() && !has_room() && next_ - flushed_ < at_once())
         return false;
     flushed_ = next_;
     return true;
 }
 
-// Takes what was answered meanwhile, or sent again, off the top.
-void RoundChild::forget_answered() {
-    while (!due_.empty()) {
-        const Due &top = due_.top();
-        if (!kept_.is_held(top.position) && kept_[top.position].sendings == top.sendings)
-            return;
-        due_.pop();
-    }
-}
-
-// What is sent later is answered later. So where nothing later was answered, the node or another member
-// is late, and one repetition asks for all: that of the oldest. If something comes then, but not this
-// one, it was lost after all.
-bool RoundChild::is_lost(const Due &due) const {
-    return due.position == oldest_ || due.position < newest_ ||
-           (due.put_off > Time(0) && due.put_off < last_heard_);
-}
-
-// Off the top: what is overdue, but not lost as far as is known.
-void RoundChild::put_off(Time now) {
-    for (forget_answered(); !due_.empty() && due_.top().at <= now && !is_lost(due_.top());
-         forget_answered()) {
-        Due due = due_.top();
-        due_.pop();
-        due.at = now + timeout_.after(due.sendings);
-        due.put_off = now;
-        due_.push(due);
-    }
-}
-
-std::optional<RoundChild::Sending> RoundChild::send_again(Time now) {
-    put_off(now);
-    if (due_.empty() || due_.top().at > now)
-        return {};
-    const Position position = due_.top().position;
-    due_.pop();
-    put_off(now);
-    const bool last = (due_.empty() || due_.top().at > now) && !may_send_next();
-    return contribution(position, now, last);
-}
-
-std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_ns,
-                                                    bool again) {
+std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_ns, bool again) {
     if (failure_)
         return {};
     if (state_ == State::strange && (joining_ || has_next()))
@@ -192,6 +184,8 @@ std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_n
         return send_sync(now, tai_ns);
     if (state_ != State::running)
         return {};
+    if (auto probe = send_proof(now))
+        return probe;
     if (auto repeated = again ? send_again(now) : std::nullopt)
         return repeated;
     if (may_send_next())
@@ -206,27 +200,36 @@ RoundChild::Time RoundChild::wakes_at() const {
         return joining_ || has_next() ? Time(0) : kNever;
     if (state_ == State::asking)
         return ask_at_;
-    if (may_send_next())
+    if (may_send_next() || may_send_again())
         return Time(0);
     // What was answered meanwhile wakes too early at worst.
-    return due_.empty() ? kNever : due_.top().at;
+    const Time due = due_.empty() ? kNever : due_.top().at;
+    return proof_ ? std::min(due, proof_->at) : due;
 }
 
 // No member can be further behind than what is kept (docs/rounds.md, "The window").
 void RoundChild::drop_old() {
-    while (kept_.begin() < std::min(oldest_, lacking_) && kept_.end() - kept_.begin() > most_kept_)
+    while (kept_.begin() < std::min(oldest_, lacking_) &&
+           kept_.end() - kept_.begin() > most_kept_ + kept_.spared())
         kept_.drop();
 }
 
 std::string RoundChild::unasked() const {
     if (wait_->missing == 0)
         return "all members of this node have asked where to begin, but not all of other nodes";
-    const std::string who = "rank " + std::to_string(wait_->rank) +
-                            (wait_->above ? " of a node above" : "");
+    const std::string who =
+        "rank " + std::to_string(wait_->rank) + (wait_->above ? " of a node above" : "");
     return who + " hasn't asked where to begin yet" +
            (wait_->missing > 1
                 ? ", nor have " + std::to_string(wait_->missing - 1) + " other members"
                 : "");
+}
+
+// A node tells who is missing among its own members. Once they have all asked it asks its parent, and
+// answers none of them until that one does.
+std::string RoundChild::unanswered(Time now) const {
+    return silence(now) + (wait_ ? ", since when all of its members may have asked: then its parent is silent"
+                                 : "; or its parent, if it has one, is silent");
 }
 
 std::string RoundChild::lacked() const {
@@ -247,15 +250,19 @@ std::string RoundChild::silence(Time now) const {
 std::string RoundChild::missing(Time now) const {
     if (failure_)
         return failure_->reason;
+    if (state_ == State::running && proof_)
+        return silence(now);
     if (state_ == State::strange || (state_ == State::running && is_idle()))
         return "nothing";
     if (state_ == State::asking && sync_.action == OLAF_CONTROL_JOIN)
         return last_heard_ > Time(0) ? "the members' next round, in which this one may join"
-                                     : silence(now);
+                                     : unanswered(now);
     const bool answers = last_heard_ > Time(0) && now - last_heard_ < std::chrono::seconds(1);
     std::string who = answers ? "" : silence(now);
     if (state_ == State::asking && wait_)
-        who = unasked() + (who.empty() ? "" : "; ") + who;
+        who = answers ? unasked() : unasked() + ", by the node's last answer; " + unanswered(now);
+    else if (state_ == State::asking && !answers)
+        who = unanswered(now);
     else if (answers)
         who = "the node answers, so a member is missing";
     return is_idle() ? who : lacked() + "; " + who;

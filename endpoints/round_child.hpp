@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A worker's side of a job (docs/rounds.md), without sockets and clocks: what to send next, and
-// what an answer means. round_child.cpp sends, round_child_results.cpp takes results,
-// round_child_sync.cpp agrees with the other members.
+// what an answer means. round_child.cpp sends, round_child_again.cpp sends again,
+// round_child_results.cpp takes results, round_child_sync.cpp agrees with the other members,
+// round_child_proof.cpp proves the way to the node.
 #pragma once
 
 #include <chrono>
@@ -9,12 +10,15 @@
 #include <deque>
 #include <limits>
 #include <optional>
-#include <queue>
+#include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <olaf/result.hpp>
 
+#include "congestion_window.hpp"
+#include "due_chunks.hpp"
 #include "kept_chunks.hpp"
 #include "round_message.hpp"
 #include "round_timeout.hpp"
@@ -37,6 +41,16 @@ class RoundVectors {
     virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
     /// Instead: the others went on without this member, and the node doesn't have the sum any more.
     virtual void miss(std::uint32_t round, std::uint32_t chunk) = 0;
+    /// Whether nobody contributes to the chunk `lag` later, as this result has its sum already. All
+    /// members must find the same, so it follows from the arguments alone. Asked before take().
+    [[nodiscard]] virtual bool spares(const RoundResult & /*result*/,
+                                      std::span<const std::uint64_t> /*lanes*/,
+                                      std::uint32_t /*lag*/) const {
+        return false;
+    }
+    /// Whether this member, which has just missed a chunk of that round, has no use for the chunk
+    /// `lag` later, either.
+    [[nodiscard]] virtual bool spares_missed(std::uint32_t /*round*/) const { return false; }
     /// A sum of a vector that wasn't added yet, which the others have without this member. May be
     /// called twice for a chunk, and not for each. `lanes` as above.
     virtual void overhear(const RoundResult & /*result*/,
@@ -51,8 +65,8 @@ struct RoundChildOptions {
     Format format = Format::i32x2;
     bool has_checksum = true;
     std::uint32_t workers = 0; ///< whose contributions make a whole sum; 0: isn't known
-    std::uint8_t pool = 16;   ///< at most 2^pool chunks under way
-    bool hears_group = false; ///< results for all are this member's too
+    std::uint8_t pool = 16;    ///< at most 2^pool chunks under way
+    bool hears_group = false;  ///< results for all are this member's too
 };
 
 struct RoundChildStats {
@@ -62,6 +76,7 @@ struct RoundChildStats {
     std::uint64_t partial = 0;  ///< of those: without all members
     std::uint64_t late = 0;     ///< of those: without this one's contribution
     std::uint64_t missed = 0;   ///< chunks whose sum this member will never get
+    std::uint64_t spared = 0;   ///< chunks that nobody sent, as an earlier one brought their sum
     std::uint64_t asked = 0;    ///< how often all had to agree on where to begin
     std::uint64_t unasked = 0;  ///< answers that came twice, or too late
     RejectCounts rejected;
@@ -78,7 +93,7 @@ class RoundChild {
         : options_(options), vectors_(&vectors) {}
 
     /// Queues the next vector, of `chunks` > 0 chunks, and returns its round. Chunk c >= lag is
-    /// packed only once chunk c - lag of the same vector was taken.
+    /// packed only once chunk c - lag of the same vector was taken, and unless that one spares it.
     std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns);
     /// Queues the farewell (docs/rounds.md, "Leaving") as a vector of one chunk. Nothing may be
     /// added after it.
@@ -108,6 +123,14 @@ class RoundChild {
     [[nodiscard]] bool is_strange() const { return state_ == State::strange; }
     /// Whether every chunk of every vector that was added has been summed, or missed.
     [[nodiscard]] bool is_idle() const;
+
+    /// Asks the node once more when this one may contribute, in a message as long as a
+    /// contribution, until an answer comes that is as long.
+    void prove_way();
+    /// Whether frames of that length are known to reach the node, and to come back.
+    [[nodiscard]] bool is_way_proven() const { return !proof_; }
+    /// Whether short questions are answered again and again, and none of that length is.
+    [[nodiscard]] bool is_way_too_narrow() const;
 
     struct Sending {
         olaf_header header;
@@ -143,6 +166,7 @@ class RoundChild {
   private:
     using Position = KeptChunks::Position;
     static constexpr Position kNowhere = std::numeric_limits<Position>::max();
+    static constexpr Time kAskAtLeastEvery = std::chrono::milliseconds(50);
     enum class State : std::uint8_t { strange, asking, running, departed };
 
     // A vector whose chunks haven't all been packed.
@@ -150,31 +174,38 @@ class RoundChild {
         std::uint32_t round, chunks, lag, next;
         std::int64_t generated_ns;
         bool farewell = false;
+        std::vector<bool> spared = {}; // chunks that an earlier one brought; empty if none is
     };
     // Where a chunk is: of which round, and which of its chunks.
     struct Place {
         std::uint32_t round, chunk;
     };
-    struct Due {
-        Time at;
-        Position position;
-        unsigned sendings;
-        Time put_off = Time(0); // when it was last; 0: it wasn't
-        bool operator>(const Due &other) const { return at > other.at; }
+    // That frames as long as a contribution get through: long and short questions in turn.
+    struct Proof {
+        std::vector<std::uint64_t> padding; // what makes a question as long
+        unsigned sent = 0;
+        unsigned short_answers = 0;
+        Time at{0}; // when to send the next one
     };
 
     [[nodiscard]] std::size_t window() const { return std::size_t{1} << pool_; }
     [[nodiscard]] std::size_t slot_of(std::uint32_t chunk) const { return chunk & (window() - 1); }
     [[nodiscard]] bool has_next() const { return next_ < kept_.end() || !waiting_.empty(); }
+    [[nodiscard]] std::size_t at_once() const { return std::min(window(), congestion_.size()); }
     [[nodiscard]] bool has_room() const;
     [[nodiscard]] bool may_send_next() const;
     bool must_flush();
     void pack_next();
+    void spare(std::uint32_t chunk);
+    void pass_spared();
     Sending send_next(Time now);
     std::optional<Sending> send_again(Time now);
+    [[nodiscard]] bool is_void(Position position, unsigned sendings) const;
     void forget_answered();
-    [[nodiscard]] bool is_lost(const Due &due) const;
-    void put_off(Time now);
+    [[nodiscard]] bool is_known_lost(const DueChunk &due) const;
+    void find_lost(Time now);
+    void land(KeptChunk &kept);
+    [[nodiscard]] bool may_send_again() const;
     Sending contribution(Position position, Time now, bool flush);
     void drop_old();
 
@@ -188,14 +219,18 @@ class RoundChild {
     void forget_newest();
     void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
               Time now);
+    bool tells_the_same(const KeptChunk &kept, const RoundResult &result, bool spares);
     void move_on();
 
     void ask();
     // Parts of missing(): what, who by the last WAIT, and the node.
     [[nodiscard]] std::string lacked() const;
     [[nodiscard]] std::string unasked() const;
+    [[nodiscard]] std::string unanswered(Time now) const;
     [[nodiscard]] std::string silence(Time now) const;
     std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
+    std::optional<Sending> send_proof(Time now);
+    void take_proof(const JobSync &answer, Time now);
     Decoded<void> take_sync(const JobSync &answer, Time now);
     void begin_at(const JobSync &answer);
     void begin_late(const JobSync &answer);
@@ -210,8 +245,8 @@ class RoundChild {
     RoundVectors *vectors_;
     State state_ = State::strange;
     bool joining_ = false;
-    bool late_ = false;              // it is to JOIN
-    std::uint32_t first_round_ = 0;  // that it is a member of
+    bool late_ = false;             // it is to JOIN
+    std::uint32_t first_round_ = 0; // that it is a member of
     std::uint32_t generation_ = 0;
     std::uint8_t pool_ = 0;
 
@@ -227,7 +262,12 @@ class RoundChild {
     Position lacking_ = 0; // the oldest that wasn't delivered
     std::size_t most_kept_ = 2;
     std::vector<Position> last_in_slot_{kNowhere}; // of those sent in this generation
-    std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+    DueChunks due_;
+    // What counts as lost, the oldest first, and how often it had been sent.
+    std::set<std::pair<Position, unsigned>> lost_;
+    CongestionWindow congestion_;
+    std::size_t flying_ = 0; // chunks
+    Position limited_ = 0;   // what follows what was sent when the congestion window was last full
     RoundTimeout timeout_;
 
     JobSync sync_{};              // what is asked
@@ -235,6 +275,7 @@ class RoundChild {
     unsigned asked_ = 0;          // how often it was sent
     unsigned too_old_ = 0;        // DONE named a chunk that isn't kept: in a row
     std::optional<JobSync> wait_; // the last WAIT
+    std::optional<Proof> proof_;  // as long as it's missing
 
     Time last_heard_ = -Time::max() / 2;
     Time last_progress_{0};

@@ -80,34 +80,53 @@ void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) 
 // sending's. Where these aren't counted, the time follows the fast answers alone, and what is slow
 // is repeated for ever.
 void RoundChild::learn_from_twin(KeptChunk &kept) {
-    if (kept.held && kept.taken > Time(0))
+    if (kept.held && kept.taken > Time(0)) {
         timeout_.measured(kept.taken);
+        congestion_.not_lost();
+    }
     kept.taken = Time(0);
 }
 
-// A node gives each member all results, those of rounds too that it isn't at yet. Whoever believed a
-// wrong one would skip rounds in vain.
+// A node gives each member all results, those of rounds too that it isn't at yet. Whoever believed
+// a wrong one would skip rounds in vain.
 void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     if (failure_ || state_ != State::running || result.generation != generation_ ||
         result.chunks == kFarewellChunks || olaf_is_before(result.round, next_round_) ||
         (options_.has_checksum && !checksum_matches(lanes)))
         return;
     const bool is_known = newest_round_ && !olaf_is_before(*newest_round_, result.round);
-    if (result.chunk + 1 == result.chunks && !is_known)
+    const auto data = lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0));
+    // The last chunk, or what spares it. Where the others still sum what another one didn't spare,
+    // they do so without this member.
+    const bool is_last =
+        result.chunk + 1 == result.chunks || (2 * (result.chunk + 1) == result.chunks &&
+                                              vectors_->spares(result, data, result.chunk + 1));
+    if (is_last && !is_known)
         newest_round_ = result.round;
-    vectors_->overhear(result, lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0)));
+    vectors_->overhear(result, data);
 }
 
 void RoundChild::hold(Position position, const RoundResult &result,
                       std::span<const std::uint64_t> lanes, Time now) {
     KeptChunk &kept = kept_[position];
+    const auto data = lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0));
+    const bool leads =
+        kept.lag > 0 && kept.lag < kept.chunks - kept.chunk; // another chunk follows it
+    const bool spares = leads && vectors_->spares(result, data, kept.lag);
+    if (leads && kept.told && !tells_the_same(kept, result, spares))
+        return;
     kept.held = true;
     if (kept.sendings == 1) {
-        timeout_.measured(std::max(now - kept.sent, Time(1)));
+        const Time turnaround = std::max(now - kept.sent, Time(1));
+        timeout_.measured(turnaround);
+        congestion_.measured(turnaround);
     } else if (kept.sendings > 1) {
         timeout_.ambiguous(kept.sendings);
         kept.taken = now - kept.sent;
     }
+    // Where something is missing from longer ago than a round trip, it may turn out to be lost.
+    congestion_.taken(position < limited_ && next_ - oldest_ < 2 * congestion_.size());
+    land(kept);
     last_progress_ = now;
     newest_ = std::max(newest_, position);
     uneven_ = result.partial || result.late || result.count < options_.workers;
@@ -116,10 +135,26 @@ void RoundChild::hold(Position position, const RoundResult &result,
         stats_.results++;
         stats_.partial += result.partial ? 1 : 0;
         stats_.late += result.late ? 1 : 0;
-        vectors_->take(result, lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0)));
+        kept.told = result.exponent;
+        kept.spares = spares;
+        vectors_->take(result, data);
+        if (spares)
+            spare(result.chunk + kept.lag);
     }
     move_on();
     drop_old();
+}
+
+// What follows was packed by what was told first. Where members came or went before all began anew,
+// the sum may be another one now, and others pack by that.
+bool RoundChild::tells_the_same(const KeptChunk &kept, const RoundResult &result, bool spares) {
+    if (result.exponent == kept.told && spares == kept.spares)
+        return true;
+    fail_with(
+        "chunk " + std::to_string(kept.chunk) + " of round " + std::to_string(kept.round) +
+            " has another exponent than before: members came or went while a node was restarted",
+        "begin anew with all members");
+    return false;
 }
 
 // Past what needn't be sent, and what was waited for.
@@ -146,6 +181,7 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
     if (!position || kept_[*position].held)
         return {};
     kept_[*position].held = true;
+    land(kept_[*position]);
     uneven_ = true;
     if (!kept_[*position].delivered) {
         kept_[*position].delivered = true;
@@ -153,6 +189,10 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
         timeout_.over();
         last_progress_ = std::max(last_progress_, last_heard_);
         vectors_->miss(stale.round, stale.chunk);
+        const KeptChunk &kept = kept_[*position];
+        if (kept.lag > 0 && kept.lag < kept.chunks - kept.chunk &&
+            vectors_->spares_missed(stale.round))
+            spare(stale.chunk + kept.lag);
     }
     move_on();
     drop_old();

@@ -9,7 +9,6 @@
 namespace olaf {
 namespace {
 
-constexpr auto kAskAtMostEvery = std::chrono::milliseconds(50);
 // How often all may be told to begin at a chunk that this member doesn't keep any more. Once can
 // be the fault of a message that was under way for long.
 constexpr unsigned kTooOld = 3;
@@ -60,7 +59,7 @@ std::optional<RoundChild::Sending> RoundChild::send_sync(Time now, std::int64_t 
     if (asked_ == 0) // a new question; stamps only grow, whatever the clock does
         sync_.stamp = std::max(tai_ns, sync_.stamp + 1);
     asked_++;
-    ask_at_ = now + std::min<Time>(timeout_.after(asked_), kAskAtMostEvery);
+    ask_at_ = now + std::min(timeout_.after(asked_), kAskAtLeastEvery);
     return Sending{.header = encode(sync_), .lanes = {}};
 }
 
@@ -89,6 +88,7 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     if (answer.status != OLAF_CONTROL_WAIT && answer.rank != options_.rank)
         return std::unexpected(Reject::not_addressed);
     last_heard_ = std::max(last_heard_, now);
+    take_proof(answer, now);
     if (answer.status == OLAF_CONTROL_GONE && answer.action == OLAF_CONTROL_LEAVE && !failure_ &&
         state_ == State::running && answer.generation == generation_) {
         take_gone();
@@ -129,8 +129,8 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     return {};
 }
 
-// Has the job the shape of this member's contributions, as far as the answer says? Where it hasn't, no
-// contribution would ever be added.
+// Has the job the shape of this member's contributions, as far as the answer says? Where it hasn't,
+// no contribution would ever be added.
 bool RoundChild::has_shape(const JobSync &answer) {
     if (answer.lanes == 0)
         return true;
@@ -188,12 +188,18 @@ void RoundChild::begin_at(const JobSync &answer) {
     most_kept_ = std::max(most_kept_, 2 * window());
     last_in_slot_.assign(window(), kNowhere);
     due_ = {};
+    lost_.clear();
+    flying_ = limited_ = 0;
+    congestion_.begin_anew();
     next_ = oldest_ = flushed_ = newest_ = *begin;
     for (Position position = kept_.begin(); position < kept_.end(); position++) {
-        kept_[position].held = position < *begin; // nobody needs what is before
+        // Nobody needs what is before, nor what nobody sends.
+        kept_[position].held = position < *begin || kept_[position].spared;
         kept_[position].sendings = 0;
+        kept_[position].flying = false;
         kept_[position].taken = Time(0);
     }
+    move_on();
 }
 
 void RoundChild::fail_with(std::string reason, std::string hint) {

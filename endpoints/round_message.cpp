@@ -78,7 +78,8 @@ olaf_header encode(const RoundResult &result) {
 olaf_header encode(const JobSync &sync) {
     olaf_header header =
         header_with(OLAF_CONTROL,
-                    flag(sync.answer, OLAF_FLAG_ANSWER) | flag(sync.above, OLAF_FLAG_ABOVE), 0);
+                    flag(sync.answer, OLAF_FLAG_ANSWER) | flag(sync.above, OLAF_FLAG_ABOVE),
+                    sync.padding);
     header.cluster_be = big_endian(sync.job);
     header.worker_be = big_endian(sync.rank);
     header.sequence_be = big_endian(sync.round);
@@ -137,8 +138,6 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
     const std::uint16_t status = big_endian(header->status_be);
     if (status > OLAF_CONTROL_GONE)
         return std::unexpected(Reject::wrong_count);
-    if (big_endian(header->lanes_be) != 0)
-        return std::unexpected(Reject::wrong_lanes);
     if (header->pool > kMostPool)
         return std::unexpected(Reject::wrong_count);
     const bool answer = (big_endian(header->flags_be) & OLAF_FLAG_ANSWER) != 0;
@@ -160,6 +159,7 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
         .pool = header->pool,
         .answer = answer,
         .above = (big_endian(header->flags_be) & OLAF_FLAG_ABOVE) != 0,
+        .padding = big_endian(header->lanes_be),
     };
 }
 

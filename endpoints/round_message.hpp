@@ -63,6 +63,7 @@ struct JobSync {
     std::uint8_t pool = 0; ///< p that the asker can take; DONE: what all take
     bool answer = false;
     bool above = false; ///< WAIT: `rank` is of a node above the one that answers
+    std::uint16_t padding = 0; ///< lanes, all 0; the answer to a child has as many
 };
 
 /// The largest p of a window of 2^p chunks.

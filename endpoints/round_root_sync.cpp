@@ -25,6 +25,8 @@ Decoded<void> RoundRoot::sync(const JobSync &message) {
         return std::unexpected(Reject::unknown_cluster);
     if (message.rank >= options_.children)
         return std::unexpected(Reject::not_addressed);
+    if (message.padding != 0 && message.padding != options_.lanes)
+        return std::unexpected(Reject::wrong_lanes);
     std::int64_t &stamp = stamps_[message.rank];
     if (message.stamp > stamp) { // a new question
         stamp = message.stamp;
@@ -41,7 +43,7 @@ Decoded<void> RoundRoot::sync(const JobSync &message) {
         pool_ = std::min(pool_, message.pool);
         if (asked_.count() == options_.children) {
             // A server that was restarted doesn't know what was told of the round's first chunks.
-            if (stats_.agreed == 0)
+            if (stats_.answered == 0)
                 begin_->second = 0;
             running_ = true;
             stats_.agreed++;
@@ -70,7 +72,8 @@ void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) 
         for (answer.rank = 0; asked_[answer.rank];)
             answer.rank++;
     }
-    user_->send(message.rank, encode(answer), {});
+    const std::vector<std::uint64_t> padding(message.padding);
+    user_->send(message.rank, encode(answer), padding);
 }
 
 } // namespace olaf

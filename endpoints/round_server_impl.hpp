@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "exponent_guess.hpp"
 #include "receive_batch.hpp"
 #include "round_root.hpp"
 #include "udp_socket.hpp"
@@ -37,7 +38,9 @@ class RoundServer::Impl : private RoundRootUser {
     };
 
     // RoundRootUser
-    bool takes(std::uint32_t chunks) const override { return chunks == pieces_ + lag_; }
+    bool takes(std::uint32_t chunks) const override {
+        return chunks == pieces_.pieces + pieces_.lag;
+    }
     void answer(RoundTotal &total, std::span<std::uint64_t> lanes) override;
     void send(std::uint32_t rank, const olaf_header &header,
               std::span<const std::uint64_t> lanes) override;
@@ -57,9 +60,7 @@ class RoundServer::Impl : private RoundRootUser {
 
     std::vector<float> weights_;
     RoundRule rule_;
-    std::size_t each_; // elements of a piece
-    std::uint32_t pieces_;
-    std::uint32_t lag_; // chunks by which a piece follows its exponent
+    FloatPieces pieces_; // of the weights
     // Told to the workers, of pieces whose data hasn't come: by round and piece.
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int16_t> exponents_;
     std::vector<float> sum_;

@@ -15,13 +15,13 @@ RoundServer::Impl::Impl(const RoundServerOptions &options, std::uint32_t generat
                         UdpSocket socket, std::vector<float> weights, RoundRule rule)
     : options_(options), socket_(std::move(socket)), weights_(std::move(weights)),
       rule_(std::move(rule)),
-      each_((options.lanes - (options.checksum ? 1U : 0U)) * elements_per_lane(options.format)),
-      pieces_(static_cast<std::uint32_t>((weights_.size() + each_ - 1) / each_)),
-      lag_(std::min(pieces_, options.ahead)), sum_(each_), root_(options_, generation, *this) {}
+      pieces_(cut_floats(options.format, options.lanes - (options.checksum ? 1U : 0U),
+                         weights_.size(), options.ahead)),
+      sum_(pieces_.each), root_(options_, generation, *this) {}
 
 std::span<float> RoundServer::Impl::piece(std::uint32_t number) {
-    const std::size_t begin = number * each_;
-    return std::span(weights_).subspan(begin, std::min(each_, weights_.size() - begin));
+    const std::size_t begin = number * pieces_.each;
+    return std::span(weights_).subspan(begin, std::min(pieces_.each, weights_.size() - begin));
 }
 
 // Room for twice the sum of what all contribute, and for weights twice as large as now.
@@ -40,9 +40,11 @@ void RoundServer::Impl::answer(RoundTotal &total, std::span<std::uint64_t> lanes
     if (total.chunks == kFarewellChunks)
         return; // nothing but zeros
     const std::uint32_t chunk = total.chunk;
-    if (chunk >= lag_)
-        answer_piece(total, chunk - lag_, lanes);
-    if (chunk < pieces_) {
+    if (chunk >= pieces_.lag)
+        answer_piece(total, chunk - pieces_.lag, lanes);
+    else
+        std::ranges::fill(lanes, 0); // what workers have guessed is not the answer
+    if (chunk < pieces_.pieces) {
         total.exponent = exponent_for(chunk, total.exponent);
         exponents_[{total.round, chunk}] = total.exponent;
     }
@@ -62,7 +64,7 @@ void RoundServer::Impl::answer_piece(const RoundTotal &total, std::uint32_t numb
     } else {
         unpack_block(options_.format, options_.workers, exponent, used, sum);
         rule_({.round = total.round,
-               .begin = number * each_,
+               .begin = number * pieces_.each,
                .sum = sum,
                .count = total.count,
                .partial = total.partial,

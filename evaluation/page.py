@@ -15,13 +15,22 @@ sudo scripts/evaluate --quick         # a first look at all of it: under five mi
 sudo scripts/evaluate microbenchmark  # one of them; --list names them
 ```
 
-It writes `results/NAME.json` and pictures, and the sections of this page that it ran. Every figure is a ratio, a
-percentage or an age: median of repeated runs, with the quartiles in brackets. Absolute rates are this machine's.
+It writes `results/NAME.json` and pictures, and the sections of this page that it ran; `--redraw` makes pictures and
+sections anew from the results, without a run. Ratios, percentages and ages carry over to other machines. Rates, times and bytes are
+this machine's; they stand where the papers have such figures too.
+
+A figure is the median of repeated runs. The quartiles stand in brackets: half of the runs lie between them. Without brackets both
+round to the median. Three runs have no quartiles of their own: those are interpolated, each halfway from the median to one of the other
+two runs.
 
 ## What to take away
 
-| experiment | what | the paper | here |
-|---|---|---|---|
+*XAgg* is its Algorithm 1 as an XDP program. *1 of 3 leaves*: the queue lets out one message for three updates that come in.
+*Targets* are this project's own, and are held against the median.
+That of a fold alone (at most 0.6 of the time of XAgg's) is in [benchmarks.md](benchmarks.md).
+
+| experiment | what | the papers | here | target |
+|---|---|---|---|---|
 """
 
 
@@ -47,8 +56,10 @@ def parts(text):
     return sections, rows
 
 
-def rows_of(name, title, found):
-    return [f"| [{title}]({anchor(title)}) <!-- {name} --> | {what} | {paper} | {here} |" for what, paper, here in found]
+def rows_of(name, experiment, found):
+    """found: [(what, the papers', ours)], with a target and whether it is reached behind that where there is one."""
+    link = f"[{getattr(experiment, 'SHORT', experiment.TITLE)}]({anchor(experiment.TITLE)}) <!-- {name} -->"
+    return ["| " + " | ".join((link, *row, *["–"] * (4 - len(row)))) + " |" for row in found]
 
 
 def section(experiment, result):
@@ -58,12 +69,12 @@ def section(experiment, result):
 
 def rebuild(path, known, results):
     """Writes the page anew. known: {name: experiment}, in the page's order; results: {name: result} of what was run.
-    An experiment may have takeaway(result) -> [(what, the paper's, ours)] for the opening table."""
+    An experiment may have takeaway(result), as rows_of() takes it, for the opening table, and SHORT, its name there."""
     sections, rows = parts(path.read_text(encoding="utf-8")) if path.exists() else ({}, {})
     for name, result in results.items():
         experiment = known[name]
         sections[name] = section(experiment, result)
-        rows[name] = rows_of(name, experiment.TITLE, getattr(experiment, "takeaway", lambda _: [])(result))
+        rows[name] = rows_of(name, experiment, getattr(experiment, "takeaway", lambda _: [])(result))
     page = OPENING + "".join(row + "\n" for name in known for row in rows.get(name, []))
     for name in known:
         if name in sections:

@@ -5,16 +5,27 @@ import matplotlib
 
 matplotlib.use("Agg")  # no screen
 import matplotlib.pyplot as plt  # noqa: E402
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator  # noqa: E402
 
-# Okabe and Ito's: told apart with any colour vision, and in grey. A contender has one colour everywhere.
-COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "paper": "#777777", "xagg": "#009E73",
-           "user space": "#CC79A7", "tcp": "#E69F00", "none": "#000000"}
-OTHERS = ["#009E73", "#CC79A7", "#E69F00", "#F0E442", "#000000"]
+# Okabe and Ito's, and Tol's where those are too few: told apart with any colour vision. A contender has one colour
+# everywhere, and no two have the same.
+COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "olaf, 16 bits": "#12305E",
+           "olaf, same clusters": "#6F8FCF", "xagg": "#009E73", "AF_XDP": "#CC79A7", "UDP": "#A39300", "tcp": "#E69F00",
+           "tcp, one a segment": "#7F4F24", "none": "#000000", "drop": "#888888",
+           "olaf, 1 of 3 leaves": "#0173B5", "olaf, 1 of 10 leaves": "#7FC4EE",
+           "xagg, 1 of 3 leaves": "#00A078", "xagg, 1 of 10 leaves": "#66D9B8",
+           "urgent": "#882255", "fair": "#44AA99", "pause": "#C7B03C",
+           "i32x2": "#332288", "i16x4": "#117733", "i16x4, feedback": "#DDCC77", "i16x4, stochastic": "#CC6677"}
+MARKERS = "osD^vP*X"  # which a grey print tells apart
 
 
 def colour(name):
-    """A contender's colour; one that nobody knows has always the same of the others."""
-    return COLOURS.get(name) or OTHERS[sum(map(ord, name)) % len(OTHERS)]
+    """A contender's. Two in one picture may not look alike, so one that has none is a mistake."""
+    return COLOURS[name]
+
+
+def marker(name):
+    return MARKERS[list(COLOURS).index(name) % len(MARKERS)]
 
 
 def figure(panels=1, width=10, height=4.2, title=""):
@@ -29,6 +40,39 @@ def figure(panels=1, width=10, height=4.2, title=""):
     return drawing, list(axes[0])
 
 
+def short(number):
+    """"0.05", "3", "10k", "2M": a tick's label."""
+    for size, unit in ((1e6, "M"), (1e3, "k")):
+        if abs(number) >= 10 * size or (abs(number) >= size and number % size == 0):
+            return f"{number / size:g}{unit}"
+    return f"{number:g}"
+
+
+def logarithmic(axis, which, ticks=None):
+    """A log scale whose ticks are readable numbers: those given, unless they are too close, or 1, 2 and 5 of each decade (1 alone
+    where there are many)."""
+    (axis.set_xscale if which == "x" else axis.set_yscale)("log")
+    of = axis.xaxis if which == "x" else axis.yaxis
+    low, high = of.get_view_interval()
+    subs = (1.0,) if high > 1e3 * max(low, 1e-9) else (1.0, 2.0, 5.0)
+    of.set_major_locator(LogLocator(subs=subs, numticks=20))
+    of.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    of.set_minor_locator(NullLocator())
+    of.set_minor_formatter(NullFormatter())
+    if ticks:
+        apart = [tick for place, tick in enumerate(ticks) if place == 0 or tick >= 1.4 * ticks[place - 1]]
+        (axis.set_xticks if which == "x" else axis.set_yticks)(apart, [f"{tick:,}" for tick in apart])
+
+
+def legend(axes):
+    """One legend for all panels, to the right of the last, where it covers nothing."""
+    found = {}
+    for axis in axes:
+        for handle, label in zip(*axis.get_legend_handles_labels()):
+            found.setdefault(label, handle)
+    axes[-1].legend(found.values(), found, frameon=False, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+
+
 def line(axis, xs, figures, label, style="-"):
     """Medians as a line with markers, quartiles as bars. Figures are spread()s; None is left out."""
     known = [(x, f) for x, f in zip(xs, figures) if f is not None]
@@ -36,8 +80,14 @@ def line(axis, xs, figures, label, style="-"):
         return
     medians = [f["median"] for _, f in known]
     around = [[f["median"] - f["low"] for _, f in known], [f["high"] - f["median"] for _, f in known]]
-    axis.errorbar([x for x, _ in known], medians, yerr=around, label=label, color=colour(label), fmt=f"o{style}",
-                  markersize=4, capsize=3, linewidth=1.5)
+    axis.errorbar([x for x, _ in known], medians, yerr=around, label=label, color=colour(label), fmt=f"{marker(label)}{style}",
+                  markersize=4.5, capsize=3, linewidth=1.5)
+
+
+def bar(axis, x, width, f, name, label):
+    if f is not None:
+        axis.bar(x, f["median"], width * 0.92, color=colour(name), label=label,
+                 yerr=[[f["median"] - f["low"]], [f["high"] - f["median"]]], capsize=2, ecolor="#333333")
 
 
 def bars(axis, groups, series, label):
@@ -45,13 +95,22 @@ def bars(axis, groups, series, label):
     width = 0.8 / max(1, len(series))
     for place, (name, figures) in enumerate(series.items()):
         for group, f in enumerate(figures):
-            if f is None:
-                continue
-            axis.bar(group + (place - (len(series) - 1) / 2) * width, f["median"], width * 0.92, color=colour(name),
-                     label=name if group == 0 else None,
-                     yerr=[[f["median"] - f["low"]], [f["high"] - f["median"]]], capsize=2, ecolor="#333333")
+            bar(axis, group + (place - (len(series) - 1) / 2) * width, width, f, name, name if group == 0 else None)
     axis.set_xticks(range(len(groups)), groups)
     axis.set_ylabel(label)
+
+
+def named_bars(axis, figures, label):
+    """A bar for each of {name: spread or None}, with its name below it."""
+    for place, (name, f) in enumerate(figures.items()):
+        bar(axis, place, 0.8, f, name, None)
+    axis.set_xticks(range(len(figures)), [name.replace(", ", ",\n") for name in figures])
+    axis.set_ylabel(label)
+
+
+def band(axis, xs, lows, highs, name):
+    """Where half of the runs lie, around a step line."""
+    axis.fill_between(xs, lows, highs, step="post", color=colour(name), alpha=0.25, linewidth=0)
 
 
 def save(drawing, directory, name):

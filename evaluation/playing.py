@@ -63,6 +63,7 @@ def summary(run):
         "highest_peak_ms": max((cluster["aom_highest_peak_ns"] for cluster in clusters), default=0) / 1e6,
         "worst_average_ms": max((cluster["aom_average_ns"] for cluster in clusters), default=0) / 1e6,
         "cluster_averages_ms": {cluster["cluster"]: cluster["aom_average_ns"] / 1e6 for cluster in clusters},
+        "cluster_peaks_ms": {cluster["cluster"]: cluster["aom_mean_peak_ns"] / 1e6 for cluster in clusters},
         "folds": folds(clusters),
         "late_mean_us": run["sent"]["late_mean_ns"] / 1e3,
     }

@@ -8,7 +8,7 @@ RESAMPLINGS = 4_000
 
 
 def spread(values):
-    """{median, low, high, runs} of numbers: low and high are the quartiles; None where nothing was measured."""
+    """{median, low, high, least, runs} of numbers: low and high are the quartiles; None where nothing was measured."""
     values = [value for value in values if value is not None]
     if not values:
         return None
@@ -16,15 +16,46 @@ def spread(values):
         low = high = values[0]
     else:
         low, _, high = statistics.quantiles(values, n=4, method="inclusive")
-    return {"median": statistics.median(values), "low": low, "high": high, "runs": len(values)}
+    return {"median": statistics.median(values), "low": low, "high": high, "least": min(values), "runs": len(values)}
+
+
+def written(number, digits):
+    """A number with a minus sign instead of a hyphen, and none before a zero."""
+    found = f"{number:.{digits}f}"
+    return found.lstrip("-") if not found.strip("-0.") else found.replace("-", "−")
 
 
 def text(figure, digits=1):
-    """"12.3 (11.9–12.8)", or one number where the quartiles are as good as equal; "–" for nothing."""
+    """"12.3 (11.9–12.8)", "−54 (−55 to −53)", or one number where the quartiles round to the median; "–" for nothing."""
     if figure is None:
         return "–"
-    median, low, high = (f"{figure[key]:.{digits}f}" for key in ("median", "low", "high"))
-    return median if low == median == high else f"{median} ({low}–{high})"
+    median, low, high = (written(figure[key], digits) for key in ("median", "low", "high"))
+    return median if low == median == high else f"{median} ({low}{' to ' if '−' in low + high else '–'}{high})"
+
+
+def scaled(figure, factor):
+    """A spread() times a number, its quartiles in order; None for nothing."""
+    if figure is None:
+        return None
+    low, high = sorted((figure["low"] * factor, figure["high"] * factor))
+    return {"median": figure["median"] * factor, "low": low, "high": high, "runs": figure["runs"]}
+
+
+def runs_of(figures):
+    """"30 runs", or "3 to 30 runs", of several spreads."""
+    counts = sorted({figure["runs"] for figure in figures if figure})
+    if not counts:
+        return "no runs"
+    return f"{counts[0]}{f' to {counts[-1]}' if len(counts) > 1 else ''} run{'s' if counts[-1] > 1 else ''}"
+
+
+def verdict(wanted, figures, reached):
+    """A cell of the opening table: what was wanted, and of which medians that holds. reached: median -> bool."""
+    held = [reached(figure["median"]) for figure in figures if figure]
+    if not held:
+        return "–"
+    answer = "reached" if all(held) else "missed" if not any(held) else ", ".join("reached" if each else "missed" for each in held)
+    return f"{wanted}: {answer}"
 
 
 def ratio_of_means(values, to):

@@ -55,7 +55,8 @@ template <class T> T value_unless_interrupted(Result<T> result) {
 std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::uint32_t rank,
                              std::uint32_t workers, const std::string &format, bool checksum,
                              std::size_t mtu, std::uint16_t lanes, std::uint32_t ahead,
-                             unsigned threads, double timeout, const std::optional<std::string> &group) {
+                             unsigned guess_bits, unsigned threads, double timeout,
+                             const std::optional<std::string> &group) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
@@ -65,10 +66,11 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
                                  .mtu = mtu,
                                  .lanes = lanes,
                                  .ahead = ahead,
+                                 .guess_bits = guess_bits,
                                  .threads = threads,
                                  .interrupted = interrupted};
-    options.timeout = deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9))
-                               : kForEver;
+    options.timeout =
+        deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9)) : kForEver;
     auto made = [&]() -> Result<Collective> {
         const py::gil_scoped_release released; // a name is looked up
         const auto address = Address::parse(node);
@@ -93,9 +95,10 @@ py::array in_place(const py::object &object) {
         throw py::type_error("the vector must be a NumPy array or share its memory with one, as "
                              "CPU tensors do: the sum takes its place");
     py::array array = py::module_::import("numpy").attr("asarray")(object);
-    if (!array.writeable() || (array.flags() & py::array::c_style) == 0)
+    const bool is_scalar = py::isinstance(object, py::module_::import("numpy").attr("generic"));
+    if (is_scalar || !array.writeable() || (array.flags() & py::array::c_style) == 0)
         throw py::value_error(
-            "the vector must be writable and contiguous: the sum takes its place");
+            "the vector must be a writable and contiguous array: the sum takes its place");
     return array;
 }
 
@@ -215,10 +218,13 @@ void bind_collective(py::module_ &module) {
         .def(py::init(&make), py::arg("node"), py::arg("job"), py::arg("rank"), py::arg("workers"),
              py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
              py::arg("mtu") = 0, py::arg("lanes") = 0, py::arg("ahead") = 64,
-             py::arg("threads") = 1, py::arg("timeout") = 30.0, py::arg("group") = py::none(),
+             py::arg("guess_bits") = 2, py::arg("threads") = 1, py::arg("timeout") = 30.0,
+             py::arg("group") = py::none(),
              "'group': the multicast group that results come to, where the job has --fanout "
              "multicast=GROUP. 'threads': that sum, each a range of every vector in a job of its "
-             "own: 'job', 'job' + 1, ...; for vectors of megabytes, where CPUs are free.")
+             "own: 'job', 'job' + 1, ...; for vectors of megabytes, where CPUs are free. "
+             "'guess_bits': of an element, that may be lost so that a short vector takes one "
+             "round trip, not two; 0: none.")
         .def("join", &join,
              "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
         .def("join_running", &join_running,

@@ -24,6 +24,8 @@ dist.init_process_group("gloo", rank=rank, world_size=workers)
 collective = olaf.Collective(setup["node"], job=setup["job"], rank=rank, workers=workers, mtu=setup["mtu"],
                              format=setup["format"], threads=setup["threads"])
 collective.join()
+print(json.dumps("joined"), flush=True)
+sys.stdin.readline()  # until all have
 
 
 def by_gloo(vector):
@@ -34,8 +36,10 @@ def by_olaf(vector):
     collective.allreduce(vector)
 
 
-def part(of, elements):
-    return np.random.default_rng(of).standard_normal(elements).astype(np.float32)
+def part(of, elements, turn=0):
+    """What a worker gives: other numbers each turn, whose size changes by a tenth or so as that of gradients does."""
+    size = np.exp(0.1 * np.random.default_rng(turn).standard_normal())
+    return (size * np.random.default_rng((of, turn)).standard_normal(elements)).astype(np.float32)
 
 
 def check(contender, elements):
@@ -49,31 +53,43 @@ def check(contender, elements):
         sys.exit(f"error: wrong sum, nothing was timed: {contender.__name__}, {elements} elements: {error} > {bound}")
 
 
+def by_itself(contender, vector):
+    """Seconds until this worker has the sum, and its CPU time: nobody waits but for the sum."""
+    began, busy = time.perf_counter(), time.process_time()
+    contender(vector)
+    return time.perf_counter() - began, time.process_time() - busy
+
+
 def timed(contender, vector):
-    """Seconds until the last worker has the sum, and this one's CPU time."""
+    """Seconds from when the last worker has begun until the last has the sum, and the CPU time of all. A barrier lets
+    workers go one after the other, the longer apart the more of them share a CPU: that is not the contender's time."""
     dist.barrier()
     began, busy = time.perf_counter(), time.process_time()
     contender(vector)
-    spent = torch.tensor([time.perf_counter() - began, time.process_time() - busy], dtype=torch.float64)
-    every = [torch.zeros(2, dtype=torch.float64) for _ in range(workers)]
-    dist.all_gather(every, spent)
-    return max(one[0].item() for one in every), sum(one[1].item() for one in every)
+    mine = torch.tensor([began, time.perf_counter(), time.process_time() - busy], dtype=torch.float64)
+    every = [torch.zeros(3, dtype=torch.float64) for _ in range(workers)]
+    dist.all_gather(every, mine)
+    begun, ended, spent = zip(*(one.tolist() for one in every), strict=True)
+    return max(ended) - max(begun), sum(spent)
 
 
 for size, turns in setup["sizes"]:
     elements = size // 4
-    for contender in (by_gloo, by_olaf):
+    contenders = (by_olaf,) if setup["alone"] else (by_gloo, by_olaf)
+    for contender in contenders:
         check(contender, elements)
-    vector = np.zeros(elements, np.float32)  # so that sums of sums stay finite
+    first = part(rank, elements)
     line = {"bytes": size, "by_gloo": [], "by_olaf": []}
     before = collective.stats
     for turn in range(turns):
-        for contender in (by_gloo, by_olaf)[:: 1 if turn % 2 else -1]:
-            vector[:] = part(rank, elements) if turn == 0 else vector * np.float32(1 / workers)
-            line[contender.__name__].append(timed(contender, vector))
+        for contender in contenders[:: 1 if turn % 2 else -1]:
+            vector = first.copy() if setup["alone"] else part(rank, elements, turn)
+            line[contender.__name__].append((by_itself if setup["alone"] else timed)(contender, vector))
     after = collective.stats
     sent = after.sent - before.sent
-    line["repeated"] = (after.repeated - before.repeated) / sent
+    spared = after.spared - before.spared
+    line["repeated"] = (after.repeated - before.repeated) / max(sent, 1)
+    line["spared"] = spared / max(sent + spared, 1)
     if rank == 0:
         print(json.dumps(line), flush=True)
 # Gloo fails where another worker is gone already.

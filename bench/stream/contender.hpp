@@ -17,6 +17,7 @@ struct Figures {
     std::uint64_t taken = 0;              ///< that it took
     std::uint64_t waiting = 0;            ///< folded, not yet sent
     std::uint64_t dropped = 0;            ///< taken, and dropped by decision
+    std::uint64_t superseded = 0;         ///< of these: replaced by a newer one of their worker
     std::uint64_t departed = 0;           ///< updates in what it sent
     std::uint64_t frames = 0;             ///< that arrived at the far end
     std::uint64_t arrived = 0;            ///< updates in them
@@ -24,12 +25,7 @@ struct Figures {
     std::uint64_t repeated = 0;           ///< segments sent again, by TCP
     std::vector<std::uint64_t> shares{};  ///< of `offered`, by generator; empty: not told apart
     std::vector<std::uint64_t> latency{}; ///< frames by bench_bucket(); empty if not stamped
-};
-
-/// Means over all clusters.
-struct Ages {
-    double mean_us = 0;
-    double peak_us = 0;
+    std::vector<std::uint64_t> folds{};   ///< frames by the updates in them; empty if not stamped
 };
 
 class Contender {
@@ -39,7 +35,8 @@ class Contender {
     /// What was sent before it returns has arrived or is lost.
     virtual void stop() = 0;
     [[nodiscard]] virtual Figures figures() const = 0;
-    [[nodiscard]] virtual Ages ages() const { return {}; }
+    /// Each cluster's age up to now; empty if there is nothing that measures it.
+    [[nodiscard]] virtual std::vector<bench_age> ages() const { return {}; }
     /// After each slice: `input` updates/s came, `output` frames/s left. True if that is not the
     /// ratio wanted: settings were changed.
     virtual bool calibrate(double input, double output) {

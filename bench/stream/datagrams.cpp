@@ -23,8 +23,9 @@ class Udp final : public Wire {
   public:
     Udp(const Network &network, const Setting &setting)
         : Wire(network, setting, false),
-          aggregator_(must(UdpAggregator::make(address("10.0.0.2"), address("10.0.1.2"),
-                                               setting.clusters, setting.fold, setting.lanes))) {
+          aggregator_(
+              must(UdpAggregator::make(address("10.0.0.2"), address("10.0.1.2"), setting.clusters,
+                                       setting.whole_fold(), setting.lanes))) {
         thread_.run([this] { aggregator_.poll(); });
     }
     std::uint64_t thread_ns() const override { return thread_.ns(); }
@@ -51,7 +52,7 @@ class AfXdp final : public Wire {
   public:
     AfXdp(const Network &network, const Setting &setting)
         : Wire(network, setting, false), skeleton_(must(open<bench_xsk>("xsk"))),
-          sums_(setting.clusters, setting.fold, setting.lanes),
+          sums_(setting.clusters, setting.whole_fold(), setting.lanes),
           in_(must(XskPort::make(network.dut.name, XskPort::Direction::receive))),
           out_(must(XskPort::make(network.out.name, XskPort::Direction::send))),
           frame_(olaf_frame(0, 0, setting.lanes,

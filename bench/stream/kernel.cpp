@@ -68,7 +68,7 @@ class XAgg final : public Wire {
         require(!setting.common || setting.cpus == 1, "XAgg has one writer for each aggregate");
         require(setting.fold <= BENCH_MAX_CHILDREN, "XAgg has at most 32 children");
         size_aggregates(*skeleton_, setting.clusters, 2 * setting.lanes);
-        skeleton_->rodata->config.children = setting.fold;
+        skeleton_->rodata->config.children = setting.whole_fold();
         skeleton_->rodata->config.parent_ifindex = static_cast<std::uint32_t>(network.out.ifindex);
         must(load(skeleton_, "xagg"));
         attached_.emplace(
@@ -99,7 +99,7 @@ class Least final : public Wire {
         require(setting.cpus == 1, "the least queue has one writer");
         require(setting.lanes == BENCH_LANES, "the least queue knows updates of 128 lanes");
         skeleton_->rodata->parent_ifindex = static_cast<std::uint32_t>(network.out.ifindex);
-        skeleton_->rodata->fold = setting.fold;
+        skeleton_->rodata->fold = setting.whole_fold();
         must(load(skeleton_, "least"));
         attached_.emplace(
             must(Attached::make(network.dut, bpf_program__fd(skeleton_->progs.least))));
@@ -116,22 +116,24 @@ class Least final : public Wire {
     std::optional<Attached> attached_;
 };
 
-/// Olaf's queue, its rate set so that one frame leaves for each `fold` updates that arrive.
+/// Olaf's queue, or one of its policy fifo. Its rate is set so that one frame leaves for each
+/// `fold` updates that arrive.
 class Olaf final : public Wire {
   public:
     Olaf(const Network &network, const Setting &setting)
         : Wire(network, setting, false),
-          queue_(must(
-              Queue::make({.clusters = setting.clusters,
-                           .capacity = setting.capacity,
-                           .max_lanes = setting.lanes,
-                           .rate_bps = first_rate(setting),
-                           .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex)}))),
+          queue_(
+              must(Queue::make({.clusters = setting.clusters,
+                                .capacity = setting.capacity,
+                                .max_lanes = setting.lanes,
+                                .rate_bps = first_rate(setting),
+                                .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex),
+                                .fifo = setting.contender == "fifo"}))),
           attached_(must(Attached::make(network.dut, queue_.program()))) {}
 
     bool calibrate(double input, double output) override {
         const double wanted = 1.0 / setting_.fold;
-        if (std::abs(output / input - wanted) < 0.06 * wanted)
+        if (std::abs(output / input - wanted) < setting_.within * wanted)
             return false;
         // In proportion, not absolutely: time that a neighbour takes from this CPU sends nothing.
         // Damped, for departures take time from arrivals: the ratio grows with the rate's power of
@@ -148,7 +150,10 @@ class Olaf final : public Wire {
     static std::uint64_t first_rate(const Setting &setting) {
         const std::uint64_t bits = (BENCH_OLAF_PAYLOAD + setting.lanes * 8ull) * 8;
         return std::max<std::uint64_t>(
-            setting.load ? setting.load * bits / setting.fold : 1'000'000 * bits, 1'000'000);
+            setting.load ? static_cast<std::uint64_t>(static_cast<double>(setting.load * bits) /
+                                                      setting.fold)
+                         : 1'000'000 * bits,
+            1'000'000);
     }
 
     void ledger(Figures &figures) const override {
@@ -156,6 +161,7 @@ class Olaf final : public Wire {
         figures.taken = totals.in;
         figures.waiting = queue_.updates_waiting();
         figures.dropped = totals.dropped + totals.superseded;
+        figures.superseded = totals.superseded;
         figures.departed = totals.departed;
     }
 

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "ages.hpp"
 #include "bench/support.hpp"
 #include "contender.hpp"
 #include "napi.hpp"
@@ -21,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
 constexpr int most_tries = 40;
+constexpr std::uint32_t most_narrow = 100; ///< clusters, whose number is in an element
 constexpr double calibrating_s = 0.1;
 /// Of runs on several CPUs: short beside the 50 ms for which the kernel takes a CPU away.
 constexpr double slice_s = 0.02;
@@ -55,20 +57,28 @@ class Run {
         must(own_cpu(Setting::traffic_cpu, 5));
         contender_->start();
         begin();
-        const auto before = settle();
+        auto before = settle();
+        auto young = contender_->ages();
         Slices slices;
         for (int tries = 1;; ++tries) {
             slices = gather(setting_.seconds);
             if (!calibrate(slices))
                 break;
             require(tries < most_tries, setting_.contender + ": the rate settles while measured");
-            settle();
+            before = settle();
+            young = contender_->ages();
         }
         const auto after = sample();
-        const auto ages = setting_.stamped ? contender_->ages() : Ages{};
+        const auto old = contender_->ages();
         contender_->stop();
         check();
-        return report(slices, before, after, ages);
+        auto result = report(slices, before, after);
+        if (setting_.stamped) {
+            result["latency_ns"] = quantiles(before.figures, after.figures);
+            result["age_us"] = report_ages(young, old);
+            result["folds"] = folds(before.figures, after.figures);
+        }
+        return result;
     }
 
   private:
@@ -166,8 +176,16 @@ class Run {
         return result;
     }
 
-    nlohmann::json report(const Slices &slices, const Sample &a, const Sample &b,
-                          const Ages &ages) const {
+    /// Frames by the updates in them, the last with those that have more.
+    static nlohmann::json folds(const Figures &before, const Figures &after) {
+        auto result = nlohmann::json::object();
+        for (std::size_t i = 0; i < after.folds.size(); ++i)
+            if (const auto frames = after.folds[i] - before.folds[i])
+                result[std::to_string(i)] = frames;
+        return result;
+    }
+
+    nlohmann::json report(const Slices &slices, const Sample &a, const Sample &b) const {
         const double taken = slices.rate(&Slices::taken), offered = slices.rate(&Slices::offered);
         nlohmann::json result{{"contender", setting_.contender},
                               {"lanes", setting_.lanes},
@@ -183,6 +201,7 @@ class Run {
                               {"taken_per_s", taken},
                               {"sent_per_s", slices.rate(&Slices::frames)},
                               {"dropped_per_s", slices.rate(&Slices::dropped)},
+                              {"superseded_per_s", slices.rate(&Slices::superseded)},
                               {"gbit_per_s", taken * setting_.lanes * 64 / 1e9},
                               {"loss", offered > 0 ? std::max(0.0, 1 - taken / offered) : 0.0},
                               {"lost_behind", behind_},
@@ -195,10 +214,6 @@ class Run {
             result["cpu_ns_per_update"] = cpu_ns / taken;
         } else {
             result["ns_per_update"] = 1e9 * setting_.cpus / taken;
-        }
-        if (setting_.stamped) {
-            result["latency_ns"] = quantiles(a.figures, b.figures);
-            result["age_us"] = {{"mean", ages.mean_us}, {"peak", ages.peak_us}};
         }
         return result;
     }
@@ -216,8 +231,9 @@ class Run {
 std::unique_ptr<Contender> make_contender(const Network &network, const Setting &setting) {
     using Make = std::unique_ptr<Contender> (*)(const Network &, const Setting &);
     static const std::pair<const char *, Make> contenders[] = {
-        {"drop", make_drop}, {"forward", make_forward}, {"xagg", make_xagg},     {"olaf", make_olaf},
-        {"udp", make_udp},   {"af_xdp", make_af_xdp},   {"tcp", make_tcp},       {"least", make_least}};
+        {"drop", make_drop},     {"forward", make_forward}, {"xagg", make_xagg},
+        {"olaf", make_olaf},     {"fifo", make_olaf},       {"udp", make_udp},
+        {"af_xdp", make_af_xdp}, {"tcp", make_tcp},         {"least", make_least}};
     for (const auto &[name, make] : contenders)
         if (setting.contender == name)
             return make(network, setting);
@@ -231,16 +247,24 @@ int main(int argc, char **argv) {
     using namespace olaf::bench;
     Setting setting;
     CLI::App app("One stream of updates through one contender, measured; prints JSON. Root.");
-    app.add_option("contender", setting.contender, "drop, forward, xagg, least, olaf, udp, af_xdp or tcp");
+    app.add_option("contender", setting.contender,
+                   "drop, forward, xagg, least, olaf, fifo, udp, af_xdp or tcp");
     app.add_option("--lanes", setting.lanes, "of an update, two values each")
         ->check(CLI::Range(2, BENCH_MAX_LANES));
     app.add_option("--clusters", setting.clusters)->check(CLI::Range(1, BENCH_MAX_CLUSTERS));
     app.add_option("--workers", setting.workers, "a cluster; xagg has as many as --fold");
     app.add_option("--fold", setting.fold, "updates that come for each frame that leaves")
-        ->check(CLI::Range(1, BENCH_MAX_CHILDREN));
+        ->check(CLI::Range(1.0, double{BENCH_MAX_CHILDREN}));
+    app.add_option("--within", setting.within, "how exactly: a part of that")
+        ->check(CLI::Range(0.001, 1.0));
     app.add_option("--queue", setting.capacity, "Qmax");
     app.add_option("--cpus", setting.cpus, "that generate and fold")->check(CLI::Range(1, 64));
     app.add_flag("--common", setting.common, "all CPUs send to the same clusters");
+    app.add_flag("--shuffled", setting.shuffled, "updates come at random, not in turns");
+    app.add_option_function<std::string>(
+           "--format", [&](const std::string &name) { setting.narrow = name == "i16x4"; },
+           "of the elements")
+        ->check(CLI::IsMember({"i32x2", "i16x4"}));
     app.add_flag("--apart", setting.apart,
                  "the contender has CPU 0 for itself, traffic is on CPU 1");
     app.add_flag("--stamped", setting.stamped, "latency and ages");
@@ -249,6 +273,13 @@ int main(int argc, char **argv) {
                    "updates that a tcp worker writes at once; 1: each a segment");
     app.add_option("--seconds", setting.seconds);
     CLI11_PARSE(app, argc, argv);
+    const bool queue = setting.contender == "olaf" || setting.contender == "fifo";
+    require(queue || setting.fold == setting.whole_fold(),
+            "only a queue has a --fold that isn't whole");
+    require(queue || !(setting.narrow || setting.shuffled),
+            "only a queue takes --format i16x4 or --shuffled");
+    require(!setting.narrow || setting.clusters <= most_narrow,
+            "16 bits have room for few clusters");
     require(!setting.apart || setting.cpus == 1, "--apart measures one CPU");
     std::puts(Run(setting).measure().dump().c_str());
 }

@@ -13,8 +13,11 @@ struct Setting {
     std::string contender = "olaf";
     std::uint32_t lanes = BENCH_LANES; ///< of an update, two values each
     std::uint32_t clusters = 9;
-    std::uint32_t workers = 3;  ///< a cluster
-    std::uint32_t fold = 3;     ///< updates that come for each frame that leaves
+    std::uint32_t workers = 3; ///< a cluster
+    double fold = 3; ///< updates that come for each frame that leaves; whole but for Olaf's queue
+    double within = 0.06;       ///< of what is wanted: how exactly a queue's rate is set to that
+    bool narrow = false;        ///< lanes hold four elements of 16 bits; Olaf's queue alone
+    bool shuffled = false;      ///< clusters and workers come at random; Olaf's queue alone
     std::uint32_t capacity = 8; ///< Qmax
     std::uint32_t cpus = 1;     ///< that generate, each into a queue of its own; 2 not with `apart`
     bool common = false;        ///< generators of both CPUs send to the same clusters
@@ -29,6 +32,8 @@ struct Setting {
     [[nodiscard]] std::uint64_t interval_ns() const {
         return load ? 1'000'000'000 * cpus / load : 0;
     }
+    /// For those that count.
+    [[nodiscard]] std::uint32_t whole_fold() const { return static_cast<std::uint32_t>(fold); }
     [[nodiscard]] unsigned mtu() const { return lanes * 8 + 200 > 1500 ? lanes * 8 + 200 : 1500; }
 };
 

@@ -20,7 +20,7 @@ struct Sample {
 /// What happened in a slice, or in several.
 struct Slices {
     double seconds = 0;
-    std::uint64_t offered = 0, taken = 0, frames = 0, dropped = 0, cpu_ns = 0;
+    std::uint64_t offered = 0, taken = 0, frames = 0, dropped = 0, superseded = 0, cpu_ns = 0;
 
     void add(const Sample &a, const Sample &b) {
         seconds += std::chrono::duration<double>(b.at - a.at).count();
@@ -28,6 +28,7 @@ struct Slices {
         taken += b.figures.taken - a.figures.taken;
         frames += b.figures.frames - a.figures.frames;
         dropped += b.figures.dropped - a.figures.dropped;
+        superseded += b.figures.superseded - a.figures.superseded;
         cpu_ns += b.cpu_ns - a.cpu_ns;
     }
 
@@ -36,9 +37,10 @@ struct Slices {
     }
 };
 
-/// Did every generator have its CPU from `a` to `b`? The kernel keeps a twentieth of each second for
-/// what isn't real-time, on one CPU and then on another. Meanwhile half of the updates come, and as
-/// many leave as before: the queue's rate is of time. True where generators aren't told apart.
+/// Did every generator have its CPU from `a` to `b`? The kernel keeps a twentieth of each second
+/// for what isn't real-time, on one CPU and then on another. Meanwhile half of the updates come,
+/// and as many leave as before: the queue's rate is of time. True where generators aren't told
+/// apart.
 inline bool all_ran(const Figures &a, const Figures &b) {
     constexpr double least_share = 0.85; // of what the busiest one sent
     std::uint64_t least = ~0ull, most = 0;

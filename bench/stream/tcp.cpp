@@ -86,7 +86,7 @@ class Tcp final : public Contender {
     Tcp(const Setting &setting, Connections made)
         : setting_(setting), workers_(std::move(made.workers)), parent_(std::move(made.parent)),
           aggregator_(std::move(made.taken), std::move(made.upstream),
-                      Accumulators(setting.clusters, setting.fold, setting.lanes)),
+                      Accumulators(setting.clusters, setting.whole_fold(), setting.lanes)),
           reader_(aggregator_.sums().bytes()), latency_(BENCH_BUCKETS) {
         for (std::uint32_t cluster = 0; cluster < setting.clusters; ++cluster) {
             const auto frame = olaf_frame(cluster, 0, setting.lanes);
@@ -108,7 +108,7 @@ class Tcp final : public Contender {
                         .taken = aggregator_.sums().received(),
                         .waiting = aggregator_.sums().waiting(),
                         .frames = frames_,
-                        .arrived = frames_ * setting_.fold,
+                        .arrived = frames_ * setting_.whole_fold(),
                         .wrong = wrong_};
         figures.departed = figures.taken - figures.waiting;
         for (const auto &worker : workers_)
@@ -166,13 +166,13 @@ class Tcp final : public Contender {
     /// First and last lane, as the far end of the other contenders.
     bool exact(const olaf_header &header, const std::uint8_t *lanes) const {
         const auto cluster = ntohl(header.cluster_be);
-        if (cluster >= messages_.size() || ntohl(header.count_be) != setting_.fold)
+        if (cluster >= messages_.size() || ntohl(header.count_be) != setting_.whole_fold())
             return false;
         for (const std::size_t lane : {std::size_t{0}, setting_.lanes - std::size_t{1}}) {
             std::uint64_t one = 0, sum = 0;
             std::memcpy(&one, &messages_[cluster][sizeof(olaf_header) + lane * 8], 8);
             std::memcpy(&sum, lanes + lane * 8, 8);
-            if (sum != one * setting_.fold)
+            if (sum != one * setting_.whole_fold())
                 return false;
         }
         return true;
@@ -199,7 +199,7 @@ class Tcp final : public Contender {
 
 std::unique_ptr<Contender> make_tcp(const Network &, const Setting &setting) {
     require(setting.cpus == 1, "tcp: one CPU");
-    return std::make_unique<Tcp>(setting, connect(setting.fold, setting.apart));
+    return std::make_unique<Tcp>(setting, connect(setting.whole_fold(), setting.apart));
 }
 
 } // namespace olaf::bench

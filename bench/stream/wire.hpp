@@ -6,6 +6,7 @@
 #include <numeric>
 #include <optional>
 
+#include "ages.hpp"
 #include "bench/traffic.hpp"
 #include "contender.hpp"
 
@@ -15,9 +16,11 @@ class Wire : public Contender {
   public:
     Wire(const Network &network, const Setting &setting, bool xagg)
         : network_(network), setting_(setting) {
-        auto config = config_for(xagg, setting.clusters, xagg ? setting.fold : setting.workers,
-                                 setting.lanes);
+        auto config =
+            config_for(xagg, setting.clusters, xagg ? setting.whole_fold() : setting.workers,
+                       setting.lanes, setting.narrow);
         config.stamped = setting.stamped;
+        config.shuffled = setting.shuffled;
         config.interval_ns = setting.interval_ns();
         const auto part = setting.common || setting.cpus == 1 ? setting.clusters
                                                               : setting.clusters / setting.cpus;
@@ -51,23 +54,18 @@ class Wire : public Contender {
         figures.frames = arrived.frames;
         figures.arrived = arrived.updates;
         figures.wrong = arrived.wrong;
-        if (setting_.stamped)
+        if (setting_.stamped) {
             figures.latency = sink_->latency();
+            figures.folds = sink_->folds();
+        }
         return figures;
     }
 
-    [[nodiscard]] Ages ages() const override {
-        double mean = 0, peak = 0;
-        std::uint32_t metered = 0;
-        for (std::uint32_t cluster = 0; cluster < setting_.clusters; ++cluster) {
-            const auto age = sink_->age(cluster);
-            if (age.span_us == 0 || age.arrivals == 0)
-                continue;
-            ++metered;
-            mean += static_cast<double>(age.area) / static_cast<double>(age.span_us);
-            peak += static_cast<double>(age.peaks_us) / static_cast<double>(age.arrivals);
-        }
-        return metered ? Ages{.mean_us = mean / metered, .peak_us = peak / metered} : Ages{};
+    [[nodiscard]] std::vector<bench_age> ages() const override {
+        std::vector<bench_age> ages;
+        for (std::uint32_t cluster = 0; setting_.stamped && cluster < setting_.clusters; ++cluster)
+            ages.push_back(up_to_now(sink_->age(cluster)));
+        return ages;
     }
 
   protected:

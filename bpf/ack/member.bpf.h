@@ -32,13 +32,20 @@ static __always_inline void olaf_member_barrier(struct olaf_member *member)
 #endif
 }
 
+/*
+ * Begins to write a member that has this sequence. Returns whether it may: not if it is being
+ * written, or was since the sequence was read. olaf_member_close() must follow.
+ */
+static __always_inline int olaf_member_open_at(struct olaf_member *member, __u32 sequence)
+{
+	return !(sequence & 1) &&
+	       __sync_val_compare_and_swap(&member->sequence, sequence, sequence + 1) == sequence;
+}
+
 /* Begins to write a member. Returns whether it may; olaf_member_close() must follow. */
 static __always_inline int olaf_member_open(struct olaf_member *member)
 {
-	__u32 sequence = *(volatile __u32 *)&member->sequence;
-
-	return !(sequence & 1) &&
-	       __sync_val_compare_and_swap(&member->sequence, sequence, sequence + 1) == sequence;
+	return olaf_member_open_at(member, *(volatile __u32 *)&member->sequence);
 }
 
 static __always_inline void olaf_member_close(struct olaf_member *member)

@@ -52,20 +52,74 @@ static __always_inline int olaf_sender_meant(struct xdp_md *ctx, const struct ol
 	       daddr_be[1] == addr_be[1] && daddr_be[2] == addr_be[2] && daddr_be[3] == addr_be[3];
 }
 
-/* Does the frame say what is known of the member, and was that confirmed lately? */
-static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct olaf_arrival *a,
-					      const struct olaf_member *member)
+/* Does the frame say what is known of the member, but for its tags and when it was heard? */
+static __always_inline int olaf_sender_is_known(struct xdp_md *ctx, const struct olaf_arrival *a,
+						const struct olaf_member *member)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct ethhdr *eth = data;
 
-	/* Unsigned: a time of the future, on a CPU that is behind, reads as long ago. */
-	return a->now - *(volatile __u64 *)&member->last_seen_ns <
-		       olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
-	       olaf_sender_port(ctx, a) == member->port_be && (void *)(eth + 1) <= end &&
+	return olaf_sender_port(ctx, a) == member->port_be && (void *)(eth + 1) <= end &&
 	       olaf_is_mac(eth->h_source, member->mac) &&
 	       olaf_sender_is(ctx, a, member->addr_be, member->family) &&
 	       olaf_sender_meant(ctx, a, member->local_addr_be, member->family);
+}
+
+/* Has the frame the VLAN tags that are known of the member? */
+static __always_inline int olaf_sender_is_tagged(struct xdp_md *ctx, const struct olaf_arrival *a,
+						 const struct olaf_member *member)
+{
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const __u32 *theirs = data + 2 * ETH_ALEN, *known = (const __u32 *)member->tag;
+
+	if (a->update.l3_offset != ETH_HLEN + member->tags * sizeof(struct olaf_tag))
+		return 0;
+	if (!member->tags)
+		return 1;
+	return (void *)(theirs + 2) <= end && theirs[0] == known[0] &&
+	       (member->tags == 1 || theirs[1] == known[1]);
+}
+
+/* Nanoseconds that nothing was written of the member when the update at hand came. */
+static __always_inline __u64 olaf_member_silence(const struct olaf_arrival *a,
+						 const struct olaf_member *member)
+{
+	/* Unsigned: a time of the future, on a CPU that is behind, reads as long ago. */
+	return a->now - *(volatile __u64 *)&member->last_seen_ns;
+}
+
+/* Does the frame say what is known of the member, and was that confirmed lately? */
+static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct olaf_arrival *a,
+					      const struct olaf_member *member)
+{
+	return olaf_member_silence(a, member) <
+		   olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
+	       olaf_sender_is_known(ctx, a, member);
+}
+
+/*
+ * Of a member that doesn't stand: writes the time alone, if that alone is old. Returns whether it
+ * did; else the whole sender has to be looked at, because something is new or because it is its
+ * turn.
+ *
+ * The sequence is read before the frame is compared with the member, and the member is opened only
+ * if it still has that: then nobody has written it meanwhile, and all is as it was compared.
+ */
+static __always_inline int olaf_member_touch(struct xdp_md *ctx, const struct olaf_arrival *a,
+					     struct olaf_member *member)
+{
+	__u64 refresh_ns = olaf_member_refresh_ns(olaf_cfg.member_timeout_ns);
+	__u32 sequence = *(volatile __u32 *)&member->sequence;
+
+	olaf_member_barrier(member);
+	if (olaf_member_full_is_due(sequence) ||
+	    olaf_member_silence(a, member) >= OLAF_MEMBER_FULL_REFRESHES * refresh_ns ||
+	    !olaf_sender_is_known(ctx, a, member) || !olaf_sender_is_tagged(ctx, a, member) ||
+	    !olaf_member_open_at(member, sequence))
+		return 0;
+	member->last_seen_ns = a->now;
+	olaf_member_close(member);
+	return 1;
 }
 
 /* What the frame says of its sender. 0, or negative: it can't be read. */

@@ -120,7 +120,8 @@ static __always_inline int olaf_skb_ipv6(const void *frame, __be32 daddr_be[4], 
 
 /*
  * Reads the update that the skb carries to UDP port `port_be`. What isn't whole was never the
- * queue's; behind its end lies what the memory held before. Returns 0, or -1: none.
+ * queue's; behind its end lies what the memory held before. Nor was what says a count that no queue
+ * admits: a frame spoilt on its way that came before the entrance was there. Returns 0, or -1: none.
  */
 static __always_inline int olaf_skb_update(const struct sk_buff *skb, __be16 port_be,
 					   struct olaf_skb *into)
@@ -146,7 +147,8 @@ static __always_inline int olaf_skb_update(const struct sk_buff *skb, __be16 por
 	if (into->message.magic_be != bpf_htons(OLAF_MAGIC) ||
 	    bpf_ntohs(udp.len) != sizeof(udp) + sizeof(into->message) +
 					  8 * bpf_ntohs(into->message.lanes_be) ||
-	    into->message.version != OLAF_VERSION || into->message.type != OLAF_UPDATE)
+	    into->message.version != OLAF_VERSION || into->message.type != OLAF_UPDATE ||
+	    bpf_ntohl(into->message.count_be) > OLAF_LIMIT_MAX_COUNT)
 		return -1;
 	return 0;
 }

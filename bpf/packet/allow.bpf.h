@@ -6,6 +6,7 @@
 #ifndef OLAF_ALLOW_BPF_H
 #define OLAF_ALLOW_BPF_H
 
+#include "bpf/arrival.bpf.h"
 #include "bpf/config.bpf.h"
 
 struct {
@@ -16,12 +17,26 @@ struct {
 	__type(value, __u32);
 } olaf_allow SEC(".maps");
 
-/* Is this source allowed? IPv4 is looked up mapped into ::ffff:0:0/96. */
-static __always_inline int olaf_source_allowed(const struct olaf_prefix *source)
+/* Source address of the message at hand, IPv4 mapped into ::ffff:0:0/96. 0, or negative. */
+static __always_inline int olaf_source(struct xdp_md *ctx, const struct olaf_arrival *a,
+				       struct olaf_prefix *source)
 {
+	source->prefix_bits = 128;
+	if (a->update.family == 6)
+		return bpf_xdp_load_bytes(ctx, a->update.l3_offset + 8, source->address, 16);
+	source->address[10] = 0xff;
+	source->address[11] = 0xff;
+	return bpf_xdp_load_bytes(ctx, a->update.l3_offset + 12, &source->address[12], 4);
+}
+
+/* Is the source of the message at hand allowed? */
+static __always_inline int olaf_sender_allowed(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	struct olaf_prefix source = {};
+
 	if (!(olaf_cfg.flags & OLAF_CONFIG_ALLOW_LIST))
 		return 1;
-	return bpf_map_lookup_elem(&olaf_allow, source) != NULL;
+	return !olaf_source(ctx, a, &source) && bpf_map_lookup_elem(&olaf_allow, &source) != NULL;
 }
 
 #endif /* OLAF_ALLOW_BPF_H */

@@ -91,10 +91,8 @@ static __always_inline void olaf_sync_note(struct olaf_job *job, const struct ol
  */
 static __always_inline void olaf_job_run(struct olaf_job *job)
 {
-	if (!job->next_round && !job->next_chunk && job->membership.flags & OLAF_MEMBERS_FORGOT) {
+	if (!job->next_round && !job->next_chunk)
 		*(volatile __u32 *)&job->membership.flags &= ~OLAF_MEMBERS_FORGOT;
-		olaf_membership_unsettle(job, 0);
-	}
 	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
 }
 

@@ -40,8 +40,8 @@ static __always_inline int olaf_has_members(const struct olaf_job *job)
 }
 
 /*
- * A chunk of the round was opened. Who opens the P-th one since a change holds every result from before
- * it, so those are over, and both sets may be one again. Under the job's lock.
+ * A chunk of the round was opened. When the 2 P-th one since a change is, every member holds all results
+ * from before it, so those are over, and both sets may be one again. Under the job's lock.
  */
 static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 round)
 {
@@ -164,13 +164,19 @@ static __always_inline int olaf_join_judge(struct olaf_job *job, struct olaf_chi
 	return status;
 }
 
-/* LEAVE: WAIT as long as somebody may need what it contributed. Returns enum olaf_control_status. */
+/*
+ * LEAVE: WAIT as long as somebody may need what it contributed. Where the members must agree anew, they may
+ * sum again what others have with its part. Returns enum olaf_control_status.
+ */
 static __always_inline int olaf_leave_judge(struct olaf_job *job, const struct olaf_round_message *m)
 {
 	const struct olaf_membership *membership = &job->membership;
 
 	if (!olaf_ranks_has(&membership->absent[olaf_membership_now(job)], m->rank))
-		olaf_member_leaves(job, m->rank, m->round, OLAF_MEMBERS_LEFT);
+		olaf_member_leaves(job, m->rank, m->round,
+				   OLAF_MEMBERS_LEFT | (job->state == OLAF_JOB_RUNNING ?
+								0 :
+								OLAF_MEMBERS_DOUBTFUL));
 	return membership->unsettled && olaf_has_members(job) ? OLAF_CONTROL_WAIT : OLAF_CONTROL_DONE;
 }
 

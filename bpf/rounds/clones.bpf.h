@@ -90,8 +90,11 @@ __noinline int olaf_copy_one(struct __sk_buff *skb, __u32 job_index, __u32 parti
 	__u32 taken;
 	int written = 0;
 
-	if (!job || !olaf_line_next(job, &delivery))
+	if (!job)
 		return 0;
+	/* Behind many results that nobody is owed any more, others may wait: the next turn looks on. */
+	if (!olaf_line_next(job, &delivery))
+		return olaf_lines_wait(job);
 	taken = delivery.rank != OLAF_EVERY_WORKER;
 	slot = olaf_round_slot_at(delivery.buffer / OLAF_ROUND_BUFFERS);
 	if (slot && olaf_lock(&slot->lock)) {

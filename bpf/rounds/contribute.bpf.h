@@ -149,6 +149,9 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 
 	if (buffer->flags & OLAF_FLAG_STALE)
 		return olaf_answer_stale(ctx);
+	/* If it is owed still, it leaves in another frame, or in a clone of this one. */
+	if (!olaf_frame_holds(t->a, t->job))
+		return OLAF_ROUND_RIDE;
 	first = olaf_owed_settle(t->job, t->m->job, buffer, t->m->rank);
 	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
 		if (first)

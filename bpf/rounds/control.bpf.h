@@ -51,12 +51,29 @@ static __always_inline void olaf_sync_say(struct olaf_header *header, const stru
 	header->pool = m->pool;
 }
 
-/* The answer becomes the frame, to the child m->rank. Returns enum olaf_round_act. */
+/* So many zeros behind the staged message, at least one. A global function: verified once. */
+__noinline int olaf_sync_pad(__u32 lanes)
+{
+	struct olaf_entry *staged = olaf_staging();
+	__u32 i, count = olaf_clamp(lanes, 1, olaf_cfg.max_lanes);
+
+	if (!staged)
+		return -1;
+	for (i = 0; i < count; i++)
+		*(volatile __u64 *)&staged->lanes[i] = 0;
+	return 0;
+}
+
+/*
+ * The answer becomes the frame, to the child m->rank. It is as long as the question, which may be padded:
+ * so its sender learns that frames of that length get here and back. Returns enum olaf_round_act.
+ */
 static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct olaf_arrival *a,
 					    const struct olaf_job *job,
 					    const struct olaf_round_message *m)
 {
 	__u32 rank = m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank; /* SYNC: who is missing */
+	__u32 padding = a->update.lanes;
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_way way = {};
 	__u32 header_bytes;
@@ -64,10 +81,12 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 	if (!staged || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
 	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
-	header_bytes = olaf_round_dress(staged, 0, 0, &way);
-	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
+	staged->message.lanes_be = bpf_htons(padding);
+	header_bytes = olaf_round_dress(staged, padding, 0, &way);
+	if ((padding && olaf_sync_pad(padding)) ||
+	    !olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_ROUND_LEAVE;
-	return olaf_round_put(ctx, staged, header_bytes, NULL, 0) ? OLAF_ROUND_LEAVE :
+	return olaf_round_put(ctx, staged, header_bytes, staged->lanes, padding) ? OLAF_ROUND_LEAVE :
 								   OLAF_ROUND_SEND;
 }
 
@@ -116,9 +135,7 @@ __noinline int olaf_sync_asked(void)
 /* SETH. It holds for chunks that aren't complete, too. Under the job's lock. */
 static __always_inline int olaf_seth_judge(struct olaf_job *job, const struct olaf_round_message *m)
 {
-	__u32 most = job->setup.flags & OLAF_JOB_ANY ? job->setup.max_count : job->setup.children;
-
-	if (!m->chunks || m->chunks > most)
+	if (!m->chunks || m->chunks > olaf_most_threshold(&job->setup))
 		return OLAF_CONTROL_REFUSED;
 	*(volatile __u32 *)&job->setup.threshold = m->chunks;
 	return OLAF_CONTROL_DONE;

@@ -153,10 +153,11 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 	if (!t.slot || !olaf_lock(&t.slot->lock))
 		return OLAF_ROUND_RIDE;
 	if (olaf_down_is_current(&t)) {
-		if (stale)
-			olaf_down_over(&t);
-		else
+		/* One that answers what an earlier generation sent says nothing about this one's. */
+		if (!stale)
 			olaf_down_meet(ctx, load, &t);
+		else if (t.m->count == t.m->generation)
+			olaf_down_over(&t);
 	}
 	olaf_unlock(&t.slot->lock);
 	return OLAF_ROUND_RIDE;

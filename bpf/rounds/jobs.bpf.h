@@ -62,4 +62,10 @@ static __always_inline struct olaf_child *olaf_child_at(__u32 job, __u32 rank)
 			counters_->field += (more);                                       \
 	} while (0)
 
+/* So many contributions complete a chunk at most. */
+static __always_inline __u32 olaf_most_threshold(const struct olaf_job_setup *setup)
+{
+	return setup->flags & OLAF_JOB_ANY ? setup->max_count : setup->children;
+}
+
 #endif /* OLAF_JOBS_BPF_H */

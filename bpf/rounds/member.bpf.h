@@ -3,17 +3,22 @@
  * Who a child is: its rank is bound to the address and port that it sends from.
  *
  * The first frame of a rank binds it, until it has been silent for the member timeout; `olaf job
- * set --member` binds it for good. Nearly always the frame says what is known already, and that is
- * one look at a cache line.
+ * set --member` binds it for good, and with --strict it must. Nearly always the frame says what is known
+ * already, and that is one look at a cache line. So --allow and --strict are asked only where a rank is bound,
+ * and when its member is looked at anew.
  */
 #ifndef OLAF_ROUND_MEMBER_BPF_H
 #define OLAF_ROUND_MEMBER_BPF_H
 
 #include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/sender.bpf.h"
+#include "bpf/packet/allow.bpf.h"
 #include "bpf/rounds/message.bpf.h"
 
-/* Binds the rank of the message at hand to its source, if that may be. 0, or -1: it may not. */
+/*
+ * Binds the rank of the message at hand to its source, if that may be. 0, or 1 + enum olaf_not_allowed: it
+ * may not.
+ */
 __noinline int olaf_child_bind(struct xdp_md *ctx)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
@@ -21,45 +26,54 @@ __noinline int olaf_child_bind(struct xdp_md *ctx)
 	struct olaf_member sender = {};
 	struct olaf_child *child;
 	enum olaf_claimant claimant;
-	int bound = -1;
+	int refused = 1 + OLAF_NOT_ALLOWED_JOB_SOURCE;
 
 	if (!a || !m)
-		return -1;
+		return refused;
 	child = olaf_child_at(m->job, m->rank);
-	if (!child || olaf_sender_read(ctx, a, &sender) || !olaf_sender_is_reachable(&sender))
-		return -1;
+	if (!olaf_sender_allowed(ctx, a))
+		return 1 + OLAF_NOT_ALLOWED_SOURCE;
+	if (!child)
+		return refused;
+	if ((olaf_cfg.flags & OLAF_CONFIG_STRICT) &&
+	    !(*(volatile __u8 *)&child->member.flags & OLAF_MEMBER_REGISTERED))
+		return 1 + OLAF_NOT_ALLOWED_WORKER;
+	if (olaf_member_touch(ctx, a, &child->member))
+		return 0;
+	if (olaf_sender_read(ctx, a, &sender) || !olaf_sender_is_reachable(&sender))
+		return refused;
 	claimant = olaf_claimant(&child->member, &sender);
 	if (claimant == OLAF_CLAIMANT_OTHER)
-		return -1;
+		return refused;
 	/* Somebody else writes it: the child's next frame will do, unless this is another's. */
 	if (!olaf_member_open(&child->member))
-		return claimant == OLAF_CLAIMANT_KNOWN ? 0 : -1;
+		return claimant == OLAF_CLAIMANT_KNOWN ? 0 : refused;
 	if (olaf_claimant(&child->member, &sender) != OLAF_CLAIMANT_OTHER) {
 		sender.sequence = child->member.sequence;
 		sender.flags = child->member.flags;
 		child->member = sender;
-		bound = 0;
+		refused = 0;
 	}
 	olaf_member_close(&child->member);
-	return bound;
+	return refused;
 }
 
-/* Does the message at hand come from the child whose rank it has? */
-static __always_inline int olaf_child_is_sender(struct xdp_md *ctx, const struct olaf_arrival *a,
-						const struct olaf_round_message *m)
-{
-	struct olaf_child *child = olaf_child_at(m->job, m->rank);
-
-	return child && (olaf_member_stands(ctx, a, &child->member) || !olaf_child_bind(ctx));
-}
-
-/* The same, where another sender is refused, and counted. Returns whether it is. */
+/*
+ * Does the message at hand come from another sender than the child whose rank it has? That one is refused,
+ * and counted.
+ */
 static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct olaf_arrival *a,
 					     const struct olaf_round_message *m)
 {
-	if (olaf_child_is_sender(ctx, a, m))
+	struct olaf_child *child = olaf_child_at(m->job, m->rank);
+	int refused;
+
+	if (child && olaf_member_stands(ctx, a, &child->member))
 		return 0;
-	olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE, a->now);
+	refused = olaf_child_bind(ctx);
+	if (!refused)
+		return 0;
+	olaf_trouble_not_allowed(olaf_clamp(refused - 1, 0, OLAF_NOT_ALLOWED_REASONS - 1), a->now);
 	return 1;
 }
 

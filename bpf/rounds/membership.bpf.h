@@ -125,15 +125,14 @@ static __always_inline int olaf_round_lacks(const struct olaf_job *job,
 }
 
 /*
- * So many chunks must be opened again until nobody needs what was before. Who has opened P holds the
- * results from before them. The first P that are summed anew are known to be complete when 2 P are open.
- * Under the job's lock.
+ * So many chunks must be opened again until nobody needs what was before. Who opens the last of 2 P holds
+ * the result of the P-th, so all members have sent that one, at other nodes too; and whoever has sent it
+ * holds every result from before the first. Behind P only the opener does: another member may lack some,
+ * and all begin there if they must agree anew. Under the job's lock.
  */
 static __always_inline void olaf_membership_unsettle(struct olaf_job *job, __u32 flags)
 {
-	__u32 anew = (job->membership.flags | flags) & OLAF_MEMBERS_FORGOT ? 1 : 0;
-
-	*(volatile __u32 *)&job->membership.unsettled = job->setup.slots << anew;
+	*(volatile __u32 *)&job->membership.unsettled = 2 * job->setup.slots;
 	*(volatile __u32 *)&job->membership.flags |= flags;
 }
 

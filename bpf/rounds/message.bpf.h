@@ -74,12 +74,14 @@ static __always_inline void olaf_round_read(const struct olaf_header *header,
 	m->pool = header->pool;
 }
 
-/* What any job's message must be. OLAF_FRAME_ROUND, or malformed. */
+/* What any job's message must be. A child may pad a question with lanes. OLAF_FRAME_ROUND, or malformed. */
 static __always_inline int olaf_round_check(const struct olaf_round_message *m, __u32 lanes)
 {
 	if (m->type == OLAF_CONTROL)
-		return lanes ? olaf_malformed(OLAF_MALFORMED_LANES) : OLAF_FRAME_ROUND;
-	if (m->chunk >= m->chunks && !(m->flags & OLAF_FLAG_STALE))
+		return lanes && (m->flags & OLAF_FLAG_ANSWER) ?
+			       olaf_malformed(OLAF_MALFORMED_LANES) :
+			       OLAF_FRAME_ROUND;
+	if (m->chunk >= m->chunks && (m->type == OLAF_CONTRIBUTION || !(m->flags & OLAF_FLAG_STALE)))
 		return olaf_malformed(OLAF_MALFORMED_CHUNK);
 	if (m->type == OLAF_CONTRIBUTION && !m->count)
 		return olaf_malformed(OLAF_MALFORMED_COUNT);
@@ -109,7 +111,7 @@ static __always_inline int olaf_round_parse(struct xdp_md *ctx, struct olaf_arri
 	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
 	olaf_round_read(header, m);
 	frame = olaf_round_check(m, a->update.lanes);
-	if (frame != OLAF_FRAME_ROUND || !a->update.lanes)
+	if (frame != OLAF_FRAME_ROUND || !a->update.lanes || m->type == OLAF_CONTROL)
 		return frame;
 	frame = olaf_verify(ctx, a);
 	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;

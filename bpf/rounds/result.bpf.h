@@ -18,6 +18,18 @@ enum olaf_written {
 	OLAF_SPOILT = 2, /* it can't be made long enough */
 };
 
+/* The longest result that a frame without lanes has room for: it grows within its page. */
+#define OLAF_GROWN_LANES 400
+
+/*
+ * Can the frame at hand hold a result of the job's? A contribution is as long as one. A frame without lanes,
+ * of a probe or an order, can hold a short one.
+ */
+static __always_inline int olaf_frame_holds(const struct olaf_arrival *a, const struct olaf_job *job)
+{
+	return a->update.lanes || job->setup.lanes <= OLAF_GROWN_LANES;
+}
+
 /*
  * In generic mode an skb may leave its UDP checksum to the device, which adds up from where UDP
  * began. Then UDP must begin there again. Returns whether the frame can carry the message.

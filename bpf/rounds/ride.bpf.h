@@ -84,6 +84,8 @@ static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arri
 
 	if (olaf_line_is_long(job, m))
 		return olaf_order_write(ctx, m->job, OLAF_ROUND_COPY);
+	if (!olaf_frame_holds(a, job))
+		return OLAF_ROUND_LEAVE;
 	for (i = 0; i < OLAF_RIDE_TRIES; i++) {
 		if (!olaf_line_next(job, &delivery))
 			return OLAF_ROUND_LEAVE;

@@ -10,15 +10,18 @@ local olaf = Proto("olaf", "Olaf model updates")
 
 local MAGIC, VERSION, HEADER, LANE = 0x01AF, 1, 48, 8
 local UPDATE, ACK, CONTROL, CONTRIBUTION, RESULT = 1, 2, 3, 4, 5
-local STALE, ANSWER, SYNC, WAIT = 0x0040, 0x1000, 2, 1
+local STALE, ANSWER, ABOVE = 0x0040, 0x1000, 0x2000
+local JOIN, SYNC, SETH = 1, 2, 4
+local WAIT = 1
+local F32X2 = 3
 local EVERY_WORKER = 0xffffffff
 
 local types = { [UPDATE] = "UPDATE", [ACK] = "ACK", [CONTROL] = "CONTROL",
   [CONTRIBUTION] = "CONTRIBUTION", [RESULT] = "RESULT" }
-local formats = { [0] = "i32x2", [1] = "i16x4", [2] = "i64x1", [3] = "f32x2" }
-local actions = { [1] = "join", [SYNC] = "sync", [3] = "leave", [4] = "seth", [5] = "fbcast", [6] = "halt",
+local formats = { [0] = "i32x2", [1] = "i16x4", [2] = "i64x1", [F32X2] = "f32x2" }
+local actions = { [JOIN] = "join", [SYNC] = "sync", [3] = "leave", [SETH] = "seth", [5] = "fbcast", [6] = "halt",
   [7] = "resume", [8] = "reset" }
-local statuses = { [0] = "done", [1] = "wait", [2] = "old" }
+local statuses = { [0] = "done", [WAIT] = "wait", [2] = "old", [3] = "gone", [4] = "refused" }
 
 local f = {
   magic = ProtoField.uint16("olaf.magic", "Magic", base.HEX),
@@ -34,7 +37,7 @@ local f = {
   stale = ProtoField.bool("olaf.flags.stale", "Stale", 16, nil, STALE),
   flush = ProtoField.bool("olaf.flags.flush", "Flush", 16, nil, 0x0080),
   answer = ProtoField.bool("olaf.flags.answer", "Answer", 16, nil, ANSWER),
-  above = ProtoField.bool("olaf.flags.above", "Of a node above", 16, nil, 0x2000),
+  above = ProtoField.bool("olaf.flags.above", "Of a node above", 16, nil, ABOVE),
   format = ProtoField.uint16("olaf.format", "Element format", base.DEC, formats, 0x0f00),
   lanes = ProtoField.uint16("olaf.lanes", "Lanes"),
   cluster = ProtoField.uint32("olaf.cluster", "Cluster"),
@@ -55,14 +58,18 @@ local f = {
   chunk = ProtoField.uint32("olaf.chunk", "Chunk"),
   chunks = ProtoField.uint32("olaf.chunks", "Chunks"),
   missing = ProtoField.uint32("olaf.missing", "Members that haven't asked"),
+  threshold = ProtoField.uint32("olaf.threshold", "Contributions that complete a chunk"),
   job_lanes = ProtoField.uint16("olaf.job_lanes", "Lanes of the job's contributions"),
   job_shape = ProtoField.uint16("olaf.job_shape", "Format and CHECKSUM of the job", base.HEX),
+  job_checksum = ProtoField.bool("olaf.job_shape.checksum", "Checksum lane", 16, nil, 0x0001),
+  job_format = ProtoField.uint16("olaf.job_shape.format", "Element format", base.DEC, formats, 0x0f00),
   generation = ProtoField.uint32("olaf.generation", "Generation"),
   named = ProtoField.uint32("olaf.named", "Generation that was named"),
   exponent = ProtoField.int16("olaf.exponent", "Exponent"),
   status = ProtoField.uint16("olaf.status", "Status", base.DEC, statuses),
   pool = ProtoField.uint8("olaf.pool", "Chunks under way, as a power of two"),
   payload = ProtoField.bytes("olaf.payload", "Lanes"),
+  padding = ProtoField.bytes("olaf.padding", "Padding"),
   lane = ProtoField.string("olaf.lane", "Lane"),
   checksum_lane = ProtoField.uint64("olaf.checksum_lane", "Checksum lane", base.HEX),
   checksum_status = ProtoField.string("olaf.checksum_status", "Checksum status"),
@@ -104,7 +111,7 @@ local function unpack_lane(lane, width)
 end
 
 local function lane_text(range, format)
-  if format == 3 then
+  if format == F32X2 then
     return string.format("%g, %g", range(0, 4):le_float(), range(4, 4):le_float())
   end
   local width = ({ [0] = 32, [1] = 16, [2] = 64 })[format]
@@ -168,7 +175,7 @@ local function add_update(tree, buffer, format)
   if count == 0 then
     item:add_proto_expert_info(e.count)
   end
-  if not formats[format] or format == 3 then
+  if not formats[format] or format == F32X2 then
     tree:add_proto_expert_info(e.format)
   end
   local reward = buffer(32, 8):int64():tonumber() / 65536
@@ -190,34 +197,86 @@ local function add_ack(tree, buffer, flags)
     buffer(32, 4):uint())
 end
 
--- Of a job (docs/rounds.md): CONTRIBUTION, RESULT, and CONTROL other than a cluster's join.
+-- Is a CONTROL a job's (docs/rounds.md)? A cluster's join is no answer and has no lanes, and where a job's has p it has 0.
+local function is_of_job(buffer, flags, lanes)
+  local action = buffer(20, 4):uint()
+  return action > JOIN or action == JOIN and
+    (lanes > 0 or bit.band(flags, ANSWER) ~= 0 or buffer(46, 1):uint() ~= 0)
+end
+
+-- Of a job's CONTROL, what is at offset 36, and the status.
+local function add_order(tree, buffer, flags, worker_item)
+  tree:add(f.chunk, buffer(32, 4))
+  tree:add(f.generation, buffer(40, 4))
+  tree:add(f.pool, buffer(46, 1))
+  if bit.band(flags, ANSWER) == 0 then
+    if buffer(20, 4):uint() == SETH then
+      tree:add(f.threshold, buffer(36, 4))
+      return string.format(", %d complete a chunk", buffer(36, 4):uint())
+    end
+    return string.format(", chunk %d", buffer(32, 4):uint())
+  end
+  local status = buffer(44, 2):uint()
+  tree:add(f.status, buffer(44, 2))
+  if status == WAIT then
+    tree:add(f.missing, buffer(36, 4))
+    if buffer(20, 4):uint() == SYNC then
+      worker_item:append_text(bit.band(flags, ABOVE) ~= 0 and
+        " (hasn't asked; a rank of a node above)" or " (hasn't asked)")
+    end
+  else
+    tree:add(f.job_lanes, buffer(36, 2))
+    local shape = tree:add(f.job_shape, buffer(38, 2))
+    shape:add(f.job_checksum, buffer(38, 2))
+    shape:add(f.job_format, buffer(38, 2))
+  end
+  return string.format(", chunk %d: %s", buffer(32, 4):uint(), statuses[status] or "unknown status")
+end
+
+-- CONTRIBUTION and RESULT (docs/rounds.md).
 local function add_round(tree, buffer, kind, flags)
   local stale = kind == RESULT and bit.band(flags, STALE) ~= 0
   local chunk, chunks = buffer(32, 4):uint(), buffer(36, 4):uint()
   local item = tree:add(f.chunk, buffer(32, 4))
+  tree:add(f.chunks, buffer(36, 4))
   tree:add(f.generation, buffer(40, 4))
   tree:add(f.pool, buffer(46, 1))
-  if kind == CONTROL then
-    local answer = bit.band(flags, ANSWER) ~= 0
-    if answer and buffer(44, 2):uint() ~= WAIT then
-      tree:add(f.job_lanes, buffer(36, 2))
-      tree:add(f.job_shape, buffer(38, 2))
-    else
-      tree:add(f.missing, buffer(36, 4))
-    end
-    if answer then
-      tree:add(f.status, buffer(44, 2))
-    end
-    return string.format(", chunk %d%s", chunk,
-      answer and ": " .. (statuses[buffer(44, 2):uint()] or "unknown status") or "")
-  end
-  tree:add(f.chunks, buffer(36, 4))
   tree:add(stale and f.named or f.count, buffer(20, 4))
   tree:add(f.exponent, buffer(44, 2))
   if chunk >= chunks then
     item:add_proto_expert_info(e.chunk)
   end
   return string.format(", chunk %d of %d%s", chunk, chunks, stale and ", stale" or "")
+end
+
+-- A queue's messages: of a model, or a segment of it.
+local function add_segment(tree, buffer, kind)
+  tree:add(f.model_version, buffer(40, 4))
+  local item = tree:add(f.segment, buffer(44, 2))
+  tree:add(f.segments, buffer(46, 2))
+  if kind == UPDATE and buffer(44, 2):uint() >= buffer(46, 2):uint() then
+    item:add_proto_expert_info(e.segment)
+  end
+end
+
+-- What the type has besides what all have. Returns what the line of the packet says of it.
+local function add_rest(tree, buffer, kind, flags, worker_item)
+  local format = bit.rshift(bit.band(flags, 0x0f00), 8)
+  if kind == CONTRIBUTION or kind == RESULT then
+    return add_round(tree, buffer, kind, flags)
+  end
+  if kind == CONTROL then
+    local said = ", " .. (actions[buffer(20, 4):uint()] or "unknown action")
+    tree:add(f.action, buffer(20, 4))
+    if is_of_job(buffer, flags, buffer(6, 2):uint()) then
+      return said .. add_order(tree, buffer, flags, worker_item)
+    end
+    add_segment(tree, buffer, kind)
+    return said
+  end
+  local said = kind == UPDATE and add_update(tree, buffer, format) or add_ack(tree, buffer, flags)
+  add_segment(tree, buffer, kind)
+  return said
 end
 
 function olaf.dissector(buffer, pinfo, root)
@@ -265,30 +324,15 @@ function olaf.dissector(buffer, pinfo, root)
   local generated = buffer(24, 8):uint64()
   tree:add(f.generated, buffer(24, 8), NSTime((generated / 1000000000):tonumber(),
     (generated % 1000000000):tonumber())):set_generated()
-  local more = ""
-  if kind == UPDATE then
-    more = add_update(tree, buffer, format)
-  elseif kind == ACK then
-    more = add_ack(tree, buffer, flags)
-  elseif kind == CONTROL then
-    tree:add(f.action, buffer(20, 4))
-    more = ", " .. (actions[buffer(20, 4):uint()] or "unknown action")
-  end
-  if kind == CONTRIBUTION or kind == RESULT or
-    (kind == CONTROL and buffer(20, 4):uint() >= SYNC) then
-    more = more .. add_round(tree, buffer, kind, flags)
-  else
-    tree:add(f.model_version, buffer(40, 4))
-    local segment_item = tree:add(f.segment, buffer(44, 2))
-    tree:add(f.segments, buffer(46, 2))
-    if kind == UPDATE and buffer(44, 2):uint() >= buffer(46, 2):uint() then
-      segment_item:add_proto_expert_info(e.segment)
-    end
-  end
+  local more = add_rest(tree, buffer, kind, flags, worker_item)
   pinfo.cols.info = string.format("%s cluster %d worker %s sequence %d, %d lanes%s", name, cluster,
     worker == EVERY_WORKER and "*" or tostring(worker), buffer(16, 4):uint(), lanes, more)
   if lanes > 0 and buffer:len() == HEADER + LANE * lanes then
-    add_lanes(tree, buffer(HEADER), lanes, format, has_checksum)
+    if kind == CONTROL then -- it makes the message as long as a contribution, and means nothing
+      tree:add(f.padding, buffer(HEADER))
+    else
+      add_lanes(tree, buffer(HEADER), lanes, format, has_checksum)
+    end
   end
   return buffer:len()
 end

@@ -3,23 +3,26 @@
 CartPole example has learned. Its workers, its server and the queue are real processes in namespaces."""
 
 import concurrent.futures
+import os
+import subprocess
 
-from evaluation.pictures import bars, figure, save
+from evaluation.pictures import figure, named_bars, save
 from evaluation.processes import Process
-from evaluation.spread import ratio_of_means, spread, text
+from evaluation.spread import ratio_of_means, spread, text, verdict
 from evaluation.topology import SERVER, Line
 from evaluation.topology import run as command
 
 TITLE = "Goodput: 16 bits an element, or 32"
 SOURCE = "Ours; the papers send 32 bits"
+SHORT = "Goodput"
 
 ELEMENTS = 259  # of the CartPole model
 HEADERS = 14 + 20 + 8 + 48  # Ethernet, IPv4, UDP, Olaf
 ELEMENTS_A_LANE = {"i32x2": 2, "i16x4": 4}
-# The scale that 16 bits get is fitting_scale() of the largest gradient seen, 0.19, with max_count 32.
-ARMS = {"i32x2": ["--format", "i32x2"], "i16x4": ["--format", "i16x4", "--scale", "4096"],
-        "i16x4, feedback": ["--format", "i16x4", "--scale", "4096", "--error-feedback"]}
+ROUNDING = {"i32x2": [], "i16x4": [], "i16x4, stochastic": ["--stochastic"], "i16x4, feedback": ["--error-feedback"]}
 MAX_COUNT = {"i32x2": 256, "i16x4": 32}
+PILOTS = 4  # trainings with 32 bits, whose largest gradient says the scale of 16
+HEADROOM = 2  # of later gradients
 DEPARTURES = 40  # a second, of about 95 updates that three workers send
 TARGET, PATIENCE_S = 400, 90
 AT_A_TIME = 4
@@ -41,8 +44,14 @@ def frame_bytes(arm):
     return HEADERS + 8 * lanes(arm)
 
 
-def learn(setting, arm, seed):
-    """One training: how many updates the server had taken when the mean episode reached the target; None: never."""
+def packing(arm, scale):
+    """What workers and server are told of the format. 32 bits have the format's own scale."""
+    form = format_of(arm)
+    return ["--format", form] + (["--scale", str(scale)] if form == "i16x4" else [])
+
+
+def learn(setting, arm, seed, scale=None):
+    """One training: how many updates the server had taken when the mean episode reached the target, or when patience ended."""
     def program(name):
         return setting.program(f"examples/cartpole/olaf-cartpole-{name}")
 
@@ -50,17 +59,25 @@ def learn(setting, arm, seed):
         network.attach_at("switch", f"{DEPARTURES * 8 * frame_bytes(arm)}bit", "auto", "--max-clusters", "16")
         command(network.olaf, "--netns", network.attached[0], "cluster", "set", "in", "0", "--max-count",
                 str(MAX_COUNT[format_of(arm)]))
-        # Rounding is the worker's own business; format and scale are the server's, too.
-        shared = [word for word in ARMS[arm] if word != "--error-feedback"]
+        shared = packing(arm, scale)
         with Process(network, "server", program("server"), "--bind", SERVER, "--clusters", 1, "--seed", seed,
                      "--target", TARGET, "--stop-at-target", "--duration", PATIENCE_S, "--quiet", *shared) as server, \
              Process(network, "workers", program("worker"), "--server", SERVER, "--workers", "0-2", "--seed", seed,
-                     *ARMS[arm]) as workers:
+                     *shared, *ROUNDING[arm]) as workers:
             total = server.outcome(PATIENCE_S + 30)["total"]
-            clipped = workers.result()["elements_clipped"]
-    reached = total["clusters_at_target"] == 1
-    return {"updates": total["updates_folded"] if reached else None, "messages": total["updates_received"],
-            "clipped": clipped}
+            ended = workers.result()
+    return {"updates": total["updates_folded"], "reached": total["clusters_at_target"] == 1, "messages": total["updates_received"],
+            "clipped": ended["elements_clipped"], "largest": ended["largest_element"]}
+
+
+def fitting_scale(setting, largest):
+    """libolaf's, for 16 bits."""
+    code = ("import olaf, sys; print(olaf.Codec(format='i16x4', max_count=int(sys.argv[1])).fitting(float(sys.argv[2]), float(sys.argv[3])).scale)")
+    done = subprocess.run(["/usr/bin/python3", "-c", code, str(MAX_COUNT["i16x4"]), str(largest), str(HEADROOM)], text=True, capture_output=True,
+                          env={**os.environ, "PYTHONPATH": str(setting.build / "python"), "PYTHONDONTWRITEBYTECODE": "1"}, check=False)
+    if done.returncode:
+        raise RuntimeError(f"the scale for a gradient of {largest}: {done.stderr.strip()}")
+    return float(done.stdout)
 
 
 def speed(setting, form, size):
@@ -79,15 +96,15 @@ def speed(setting, form, size):
     return elements * found["total"]["updates_received"] / found["measured_ns"] * 1e3
 
 
-def trainings(setting):
-    seeds = range(1, setting.repeats(2, TRAININGS) + 1)
-    wanted, found = [(arm, seed) for seed in seeds for arm in ARMS], {arm: [] for arm in ARMS}
+def trained(setting, wanted, what, scale=None):
+    """{arm: what came of its trainings} of [(arm, seed)], several at a time."""
+    found = {}
     with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        under_way = {pool.submit(learn, setting, arm, seed): arm for arm, seed in wanted}
+        under_way = {pool.submit(learn, setting, arm, seed, scale): arm for arm, seed in wanted}
         try:
             for done, ended in enumerate(concurrent.futures.as_completed(under_way), 1):
-                found[under_way[ended]].append(ended.result())
-                setting.progress(f"training {done} of {len(wanted)}")
+                found.setdefault(under_way[ended], []).append(ended.result())
+                setting.progress(f"{what} {done} of {len(wanted)}")
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
@@ -95,32 +112,38 @@ def trainings(setting):
 
 
 def run(setting):
-    learned = trainings(setting)
+    pilots = trained(setting, [("i32x2", 1_000 + seed) for seed in range(setting.repeats(2, PILOTS))], "pilot")["i32x2"]
+    largest = max(pilot["largest"] for pilot in pilots)
+    scale = fitting_scale(setting, largest)
+    seeds = range(1, setting.repeats(2, TRAININGS) + 1)
+    learned = trained(setting, [(arm, seed) for seed in seeds for arm in ROUNDING], "training", scale)
     turns = setting.repeats(2, 7)
     speeds = {form: [] for form in ELEMENTS_A_LANE}
     for turn in range(turns):
         for form in speeds:
             speeds[form].append(speed(setting, form, FULL_LANES))
         setting.progress(f"speed {turn + 1} of {turns}")
-    rows = [{"arm": arm, "updates": spread([each["updates"] for each in runs]),
-             "never": sum(each["updates"] is None for each in runs), "clipped": sum(each["clipped"] for each in runs),
-             "frame_bytes": frame_bytes(arm),
-             "kilobytes": spread([each["updates"] and each["updates"] * frame_bytes(arm) / 1e3 for each in runs])}
-            for arm, runs in learned.items()]
-    wide = [each["updates"] for each in learned["i32x2"]]
-    for row, runs in zip(rows, learned.values()):
-        row["to_wide"] = ratio_of_means([each["updates"] for each in runs], wide)
-    return {"effort": f"{len(learned['i32x2'])} trainings of each, {turns} turns of speed", "rows": rows,
-            "speed": {form: spread(found) for form, found in speeds.items()},
+    return {"effort": f"{len(learned['i32x2'])} trainings of each, {turns} turns of speed", "rows": [row_of(arm, learned) for arm in ROUNDING],
+            "pilots": len(pilots), "largest": largest, "scale": scale, "speed": {form: spread(found) for form, found in speeds.items()},
             "speed_ratio": spread([narrow / wide for wide, narrow in zip(speeds["i32x2"], speeds["i16x4"])])}
 
 
+def row_of(arm, learned):
+    """A training that never reaches the target counts with what it had taken when patience ended: with less than it needs, but counted."""
+    runs = learned[arm]
+    taken = [each["updates"] for each in runs]
+    return {"arm": arm, "updates": spread(taken), "never": sum(not each["reached"] for each in runs),
+            "clipped": sum(each["clipped"] for each in runs), "frame_bytes": frame_bytes(arm),
+            "kilobytes": spread([updates * frame_bytes(arm) / 1e3 for updates in taken]),
+            "to_wide": ratio_of_means(taken, [each["updates"] for each in learned["i32x2"]])}
+
+
 def draw(result, directory):
-    drawing, axes = figure(2, title="Until the mean episode reached 400 steps; bars: quartiles")
-    for axis, key, label in ((axes[0], "updates", "updates of three workers"),
-                             (axes[1], "kilobytes", "kB of updates from workers")):
-        bars(axis, [""], {row["arm"]: [row[key]] for row in result["rows"]}, label)
-    axes[0].legend(frameon=False)
+    drawing, axes = figure(3, width=14, title=f"CartPole until the mean episode reached {TARGET} steps; elements a second; bars: quartiles")
+    rows = {row["arm"]: row for row in result["rows"]}
+    for axis, key, label in ((axes[0], "updates", "updates of three workers"), (axes[1], "kilobytes", "kB of updates from workers")):
+        named_bars(axis, {arm: row[key] for arm, row in rows.items()}, label)
+    named_bars(axes[2], result["speed"], "million elements a second and core")
     return [save(drawing, directory, "goodput")]
 
 
@@ -138,21 +161,31 @@ def page(result):
     lines += [f"| {row['arm']} | {text(row['updates'], 0)} | {of_wide(row)} | {row['never']} | {row['clipped']} | {row['frame_bytes']} | "
               f"{text(row['kilobytes'], 0)} |" for row in result["rows"]]
     table = "\n".join(lines)
+    speeds = "\n".join(["| | M elements/s and core |", "|---|---|", *(f"| {form} | {text(found, 0)} |" for form, found in result["speed"].items())])
     return f"""Three CartPole workers send an update every 30 ms through a queue that lets {DEPARTURES} frames a second out, until the mean
-of 20 episodes is {TARGET} steps. 16 bits have the scale that `fitting_scale()` gives for the largest gradient seen, 0.19, with a max_count of
-32; *feedback* adds what rounding cut off to the next update. How long a training takes is mostly chance, so what counts are means of many:
-the interval in which their ratio lies with 95 % confidence is the bootstrap's. Bytes are of Ethernet frames from the workers; answers carry float32 in all.
+of 20 episodes is {TARGET} steps. The scale of 16 bits is {result.get("scale", 0):g} steps a unit: `fitting_scale()` gave it for {result.get("largest", 0):.3f},
+the largest gradient that {result.get("pilots", PILOTS)} other trainings with 32 bits have seen, with room for one {HEADROOM} times as large, and for a max_count of {MAX_COUNT["i16x4"]}. *stochastic* rounds up or
+down at random, so that nothing is lost on average; *feedback* adds what rounding cut off to the next update. How long a training takes is mostly chance, so what counts are means of many:
+the interval in which their ratio lies with 95 % confidence is the bootstrap's. A training that hasn't reached the target after {PATIENCE_S} s (*never*) counts with
+the updates that it had taken by then, which are fewer than it needs. Bytes are of Ethernet frames from the workers; answers carry float32 in all.
 
 ![Updates and bytes until the target](evaluation-goodput.png)
 
 {table}
 
 Elements a second through one core, which sends, folds and receives, in frames of 1,500 bytes: i16x4 has {text(result['speed_ratio'], 2)} times
-those of i32x2. Nine clusters of three workers send as fast as they can, the queue lets 20,000 frames a second out, and every sum is exact. The
+those of i32x2.
+
+{speeds}
+
+Nine clusters of three workers send as fast as they can, the queue lets 20,000 frames a second out, and every sum is exact. The
 kernel adds lanes and doesn't look at what they hold."""
 
 
 def takeaway(result):
     rows = {row["arm"]: row for row in result["rows"]}
-    return [("elements a second and core, i16x4 : i32x2", "–", text(result["speed_ratio"], 2)),
-            ("updates until CartPole has learned, i16x4 : i32x2", "–", of_wide(rows["i16x4"]))]
+    narrow = [arm for arm in ROUNDING if arm != "i32x2" and arm in rows]
+    none_slower = verdict("not more, with 95 %", [{"median": rows[arm]["to_wide"]["low"]} for arm in narrow if rows[arm]["to_wide"]], lambda low: low <= 1)
+    return [("M elements a second and core, sender and receiver on it too: i32x2, i16x4", "–", ", ".join(text(found, 0) for found in result["speed"].values())),
+            ("the same, i16x4 : i32x2", "–", text(result["speed_ratio"], 2)),
+            (f"updates until CartPole has learned, i32x2 = 1: {'; '.join(narrow)}", "–", "; ".join(of_wide(rows[arm]) for arm in narrow), none_slower)]

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What an update costs, and how old models become, as clusters, workers, lanes, Qmax and CPUs grow."""
 
-from evaluation.growth_model import lines_of, predicted
-from evaluation.pictures import COLOURS, figure, line, save
-from evaluation.spread import text
+from evaluation.growth_page import AGE_LOAD, CPU_FOLDS, FOLDS, draw, page, takeaway  # noqa: F401
 from evaluation.streams import in_turns, of, ratio
 
 TITLE = "Growth"
@@ -14,11 +12,6 @@ WORKERS = [1, 3, 16, 64, 256]
 LANES = [2, 16, 32, 64, 128, 160, 384]
 XAGG_LANES = [16, 32, 64, 128, 160, 384]
 QUEUE = [1, 2, 8, 64, 1_000, 10_000]
-FOLDS = [3, 10]
-CPU_FOLDS = [3, 10, 30]
-# Beside the colours that olaf and xagg have everywhere.
-COLOURS.update({"olaf, 1 of 10 leaves": "#56B4E9", "xagg, 1 of 10 leaves": "#66D9B8"})
-AGE_LOAD = 1_000_000  # updates/s, where ages are measured
 
 
 def add(cases, axis, value, contender, **options):
@@ -97,89 +90,3 @@ def age_row(found, case):
         one["peak_intervals"] = one["age_us"]["peak"] / interval_us
     return {"axis": axis, "value": value, "contender": name, "mean_us": of(runs, "age_us", "mean"),
             "intervals": of(runs, "intervals"), "peak_intervals": of(runs, "peak_intervals")}
-
-
-def rows(result, kind, axis, **wanted):
-    return sorted((row for row in result[kind] if row["axis"] == axis and
-                   all(row[key] == value for key, value in wanted.items())), key=lambda row: row["value"])
-
-
-def draw(result, directory):
-    drawing, axes = figure(4, width=17, title="Cost of an update from end to end, generator included; bars: quartiles")
-    for axis, name in zip(axes, ("clusters", "workers", "lanes", "queue")):
-        for contender in ("olaf", "xagg"):
-            for arm in FOLDS if name == "clusters" else [""]:
-                found = rows(result, "costs", name, contender=contender, arm=arm)
-                line(axis, [row["value"] for row in found], [row["ns"] for row in found],
-                     contender if arm in ("", 3) else f"{contender}, 1 of {arm} leaves")
-        axis.set_xlabel({"lanes": "lanes of an update", "workers": "workers a cluster", "queue": "Qmax, 10,000 clusters"}.get(name, name))
-        axis.set_ylabel("ns an update")
-        axis.set_xscale("log")
-        axis.set_ylim(bottom=0)
-    axes[0].legend(frameon=False)
-    aged, below = figure(2, width=11, title="Average age of a model at the far end; bars: quartiles")
-    for axis, name in zip(below, ("clusters", "queue")):
-        for contender in ("olaf", "xagg"):
-            found = rows(result, "ages", name, contender=contender)
-            line(axis, [row["value"] for row in found], [row["intervals"] for row in found], contender)
-        axis.set_xlabel("clusters" if name == "clusters" else "Qmax, 1,000 clusters")
-        axis.set_ylabel("age, intervals of a cluster's updates")
-        axis.set_xscale("log")
-        axis.set_ylim(bottom=0)
-    below[0].legend(frameon=False)
-    return [save(drawing, directory, "growth"), save(aged, directory, "growth-ages")]
-
-
-def table(result, axis, heading):
-    lines = [f"| {heading} | | ns an update | updates/s, XAgg = 1 | dropped or superseded % | average age, intervals |", "|---|---|---|---|---|---|"]
-    for row in rows(result, "costs", axis):
-        ages = rows(result, "ages", axis, value=row["value"], contender=row["contender"]) if row["arm"] in ("", 3) else []
-        arm = f", 1 of {row['arm']} leaves" if row["arm"] else ""
-        lines.append(f"| {row['value']:,} | {row['contender']}{arm} | {text(row['ns'], 0)} | {text(row['rate_to_xagg'], 2)} | "
-                     f"{text(row['dropped_percent'], 1)} | {text(ages[0]['intervals'], 2) if ages else '–'} |")
-    return "\n".join(lines)
-
-
-def cpu_table(result):
-    lines = ["| leaves | | CPUs | ns of a CPU an update | two CPUs / one | updates/s, XAgg = 1 |", "|---|---|---|---|---|---|"]
-    for row in sorted(rows(result, "costs", "cpus"), key=lambda row: (row["arm"], row["contender"])):
-        lines.append(f"| {row['arm']} | {row['contender']} | {row['value']} | {text(row['ns'], 0)} | {text(row['rate_to_one'], 2)} | "
-                     f"{text(row['rate_to_xagg'], 2)} |")
-    return "\n".join(lines)
-
-
-def page(result):
-    return f"""Generator, contender and far end share each CPU, so the cost of an update is a CPU's whole time over the updates that it took;
-`drop` is what the generator alone takes of it. One of three updates leaves where nothing else is said, and the queue has a place for each cluster.
-Clusters come in an order that no prefetcher follows. XAgg has as many aggregates as the queue has clusters, and on two CPUs none in common. Ages
-are measured apart, stamped, at {AGE_LOAD / 1e6:g} M updates/s. They are told in intervals at which one cluster's updates come: with 100,000 clusters that
-is 100 ms. One of three leaving makes a model 1.5 intervals old by itself; the rest is waiting. A worker alone in its cluster supersedes its own
-updates. No frame above 384 lanes is here, for a generated frame is one page; `olaf_jumbo` in [benchmarks.md](benchmarks.md) folds 1,120.
-
-![Cost by clusters, workers, lanes and Qmax](evaluation-growth.png)
-
-{table(result, "clusters", "clusters")}
-
-{table(result, "workers", "workers a cluster")}
-
-{table(result, "lanes", "lanes")}
-
-{table(result, "queue", "Qmax, 10,000 clusters (ages: 1,000)")}
-
-![Ages by clusters and Qmax](evaluation-growth-ages.png)
-
-Two CPUs, each with a queue of the veth and 9 clusters of its own, or all 18 in common:
-
-{cpu_table(result)}
-
-### The model, and 100 Gbit/s
-
-{lines_of(result, predicted(result))}"""
-
-
-def takeaway(result):
-    found = {(row["axis"], row["value"], row["contender"], row["arm"]): row for row in result["costs"]}
-    return [("updates/s with 10,000 clusters, XAgg's Algorithm 1 = 1: 1 of 3 leaves, 1 of 10", "–",
-             ", ".join(text(found["clusters", 10_000, "olaf", fold]["rate_to_xagg"], 2) for fold in FOLDS)),
-            ("two CPUs / one: Olaf, XAgg", "–, linear to ten",
-             ", ".join(text(found["cpus", 2, name, "1 of 3"]["rate_to_one"], 2) for name in ("olaf", "xagg")))]

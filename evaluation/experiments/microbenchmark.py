@@ -5,6 +5,8 @@ losses and ages depend on little else: so in three orders."""
 
 import random
 
+from evaluation.microbenchmark_fast import ORDERS as FAST_ORDERS
+from evaluation.microbenchmark_fast import fast_case
 from evaluation.microbenchmark_page import draw, page, takeaway  # noqa: F401
 from evaluation.playing import FRAME_BITS, play, summary, write_trace
 from evaluation.spread import spread
@@ -12,6 +14,7 @@ from evaluation.topology import Line
 
 TITLE = "Microbenchmark: 27 workers, 9 clusters, a queue of 8"
 SOURCE = "OLAF paper, section 8.1, table 1 and figure 6"
+SHORT = "Microbenchmark"
 
 CLUSTERS, WORKERS, EACH, QUEUE = 9, 3, 500, 8
 INPUT = 60
@@ -21,9 +24,9 @@ BURST, LINE_RATE = 160, 100  # updates at 100 : 60 of the mean rate, then a paus
 CONTENDERS = {"fifo": ("fifo", QUEUE), "olaf": ("olaf", QUEUE), "olaf, auto": ("olaf", "auto")}
 LATE_US = 20_000  # a sender this late on average was held up: its run says nothing of the queue
 ATTEMPTS = 3
-FLOOD = 400_000
-FIGURES = ["received_percent", "folded_percent", "superseded_percent", "lost_percent", "heard", "average_ms",
-           "mean_peak_ms", "highest_peak_ms", "worst_average_ms", "late_mean_us"]
+FAST_RUNS = 6
+FIGURES = ["received_percent", "folded_percent", "superseded_percent", "lost_percent", "before_percent", "behind_percent", "heard",
+           "average_ms", "mean_peak_ms", "highest_peak_ms", "worst_average_ms", "late_mean_us", "busy_percent"]
 
 
 def moments(order, seed, each):
@@ -68,18 +71,18 @@ def slow_case(setting, network, order, output, contender, traces):
     return {"speed": "slow", "order": order, "output": output, "contender": contender, "runs": found}
 
 
-def fast_case(setting, network, output, contender, trace):
-    """The output's rate is the asked part of an input that depends on it: found in a short run first."""
-    flood = FLOOD // 10 if setting.quick else FLOOD
-    rate, found = 1e9, []
-    for turn in range(1 + setting.repeats(1, 3)):
-        attach(network, contender, rate * output / INPUT)
-        run = play(setting, network, trace, "--flood", flood // 5 if turn == 0 else flood, clusters=CLUSTERS)
-        network.detach()
-        rate = run["sent"]["sent"] * FRAME_BITS / (run["sent"]["lasted_ns"] / 1e9)
-        if turn > 0:
-            found.append({**summary(run), "input_bps": rate})
-    return {"speed": "fast", "order": "in turns", "output": output, "contender": contender, "runs": found}
+def fast_cases(setting, outputs):
+    """Every turn has all cases, so that what disturbs the machine for a while disturbs all of them."""
+    turns, found = setting.repeats(1, FAST_RUNS), {}
+    for turn in range(turns):
+        for order in FAST_ORDERS[:1] if setting.quick else FAST_ORDERS:
+            for output in outputs:
+                for contender, (policy, places) in CONTENDERS.items():
+                    setting.progress(f"as fast as can be, {turn + 1} of {turns}, {order}, {INPUT} : {output}, {contender}")
+                    found.setdefault((order, output, contender), []).append(
+                        fast_case(setting, order, output / INPUT, policy, CLUSTERS if places == "auto" else places))
+    return [{"speed": "fast", "order": order, "output": output, "contender": contender, "runs": runs}
+            for (order, output, contender), runs in found.items()]
 
 
 def run(setting):
@@ -97,15 +100,12 @@ def run(setting):
                 for contender in CONTENDERS:
                     setting.progress(f"{order}, {INPUT} : {output}, {contender}, {len(traces)} runs")
                     cases.append(slow_case(setting, network, order, output, contender, traces))
-            if order == "in turns" and not setting.brief:
-                for output in outputs[1:] if setting.quick else outputs:
-                    for contender in CONTENDERS:
-                        setting.progress(f"as fast as can be, {INPUT} : {output}, {contender}")
-                        cases.append(fast_case(setting, network, output, contender, traces[0]))
             for trace in traces:
                 trace.unlink()
-    return {"effort": f"{turns_of(setting, 'in turns')} runs in turns, {turns_of(setting, 'in bursts')} of the others, "
-                      f"{CLUSTERS * WORKERS * each} updates each", "rows": [condensed(case, cases) for case in cases]}
+    if not setting.brief:
+        cases += fast_cases(setting, outputs[1:] if setting.quick else outputs)
+    return {"effort": f"{turns_of(setting, 'in turns')} runs in turns, {turns_of(setting, 'in bursts')} of the other orders, "
+                      f"{CLUSTERS * WORKERS * each} updates each; {setting.repeats(1, FAST_RUNS)} as fast as can be", "rows": [condensed(case, cases) for case in cases]}
 
 
 def condensed(case, cases):
@@ -114,16 +114,23 @@ def condensed(case, cases):
     fifo = next(each for each in cases if each["contender"] == "fifo" and all(
         each[key] == case[key] for key in ("speed", "order", "output")))["runs"]
     row = {key: case[key] for key in ("speed", "order", "output", "contender")}
-    row |= {key: spread([run[key] for run in runs]) for key in FIGURES}
+    row |= {key: spread([run.get(key) for run in runs]) for key in FIGURES}
     for key in ("average_ms", "mean_peak_ms"):
         row[f"less_{key}"] = spread([100 * (1 - ours[key] / theirs[key]) for ours, theirs in zip(runs, fifo) if theirs[key]])
-    row["cluster_averages_ms"] = {cluster: spread([run["cluster_averages_ms"].get(cluster) for run in runs])
-                                  for cluster in range(CLUSTERS)}
+    for key in ("cluster_averages_ms", "cluster_peaks_ms"):
+        row[key] = {cluster: spread([run[key].get(cluster) for run in runs]) for cluster in range(CLUSTERS)}
     row["folds"] = {}
     for run in runs:
         for updates, messages in run["folds"].items():
             row["folds"][updates] = row["folds"].get(updates, 0) + messages
+    row["fold_shares"] = [[most, spread([share(run["folds"], most) for run in runs])] for most in range(1, 1 + max(row["folds"], default=0))]
     row["again"] = sum(run.get("again", 0) for run in runs)
-    row["unaccounted"] = sum(run["unaccounted"] for run in runs)
+    row["unaccounted"] = sum(run.get("unaccounted", 0) for run in runs)
     row["input_gbps"] = spread([run["input_bps"] / 1e9 for run in runs if "input_bps" in run])
     return row
+
+
+def share(folds, most):
+    """Of one run's messages those with at most so many updates, in percent."""
+    total = sum(folds.values())
+    return 100 * sum(messages for updates, messages in folds.items() if updates <= most) / total if total else None

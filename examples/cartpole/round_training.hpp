@@ -18,8 +18,8 @@ namespace olaf::cartpole {
 /// What is summed: the gradient, then the mean length of a worker's episodes, in units of the
 /// longest. Weights come back: the last element is 1 once the training is over, 0 before.
 inline constexpr std::size_t kRoundElements = kParameters + 1;
-/// One frame; the checksum lane included.
-inline constexpr std::uint16_t kRoundLanes = lanes_for(Format::i32x2, kRoundElements) + 1;
+/// One frame: also the checksum lane, and the one in which short vectors say their guess.
+inline constexpr std::uint16_t kRoundLanes = lanes_for(Format::i32x2, kRoundElements) + 2;
 
 struct RoundJob {
     std::uint32_t job = 7;

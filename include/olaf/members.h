@@ -26,6 +26,12 @@
 #define OLAF_MEMBER_REFRESHES 8
 #define OLAF_MEMBER_REFRESH_NS 250000000ull
 
+/*
+ * One refresh of so many looks at the whole sender, and so does one after a silence as long as
+ * these. The others write the time alone, if the frame says what is known.
+ */
+#define OLAF_MEMBER_FULL_REFRESHES 8
+
 /* A member's port is its own until so many refreshes have passed without it. */
 #define OLAF_MEMBER_HELD_REFRESHES 4
 
@@ -108,6 +114,12 @@ static inline __u64 olaf_member_refresh_ns(__u64 timeout_ns)
 	__u64 refresh_ns = timeout_ns / OLAF_MEMBER_REFRESHES;
 
 	return refresh_ns < OLAF_MEMBER_REFRESH_NS ? refresh_ns : OLAF_MEMBER_REFRESH_NS;
+}
+
+/* Is the next refresh of a member with this sequence a full one? A change raises it by 2. */
+static inline int olaf_member_full_is_due(__u32 sequence)
+{
+	return sequence / 2 % OLAF_MEMBER_FULL_REFRESHES == 0;
 }
 
 /* How long a silence frees the port of a member for another one at its address. */

@@ -134,6 +134,7 @@ enum olaf_job_action {
 	OLAF_JOB_FLUSH = 6, /* seal what is open */
 	OLAF_JOB_BIND = 7, /* rank is at addr_be:port_be */
 	OLAF_JOB_LEAVE = 8, /* rank is no member any more */
+	OLAF_JOB_THRESHOLD = 9, /* setup.threshold contributions complete a chunk, as by SETH */
 };
 
 struct olaf_job_order {
@@ -145,7 +146,7 @@ struct olaf_job_order {
 	__be32 addr_be[4]; /* BIND; IPv4 in [0] */
 	__be16 port_be; /* BIND; 0: any */
 	__u16 pad;
-	struct olaf_job_setup setup; /* SET */
+	struct olaf_job_setup setup; /* SET; of THRESHOLD its threshold */
 	struct olaf_ranks absent; /* SET: who is no member yet */
 };
 

@@ -10,6 +10,7 @@
 #include "hooks.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/device.hpp"
+#include "loader/host/device_pin.hpp"
 #include "loader/host/tc.hpp"
 
 namespace olaf {
@@ -19,6 +20,7 @@ namespace {
 struct Need {
     std::uint32_t job_index, ifindex;
     bool clsact_ours;
+    bool same; ///< the index still means the device that it meant when the job was set
 };
 
 /// Of every job that is set; none if the queue has no jobs.
@@ -31,7 +33,8 @@ std::vector<Need> needs_of(const PinPlace &place) {
             break;
         if (job.state != OLAF_JOB_NONE && job.setup.parent_ifindex != 0)
             needs.push_back({index, job.setup.parent_ifindex,
-                             (job.setup.flags & OLAF_JOB_OUR_CLSACT) != 0});
+                             (job.setup.flags & OLAF_JOB_OUR_CLSACT) != 0,
+                             is_parents_device(place, index, job.setup.parent_ifindex)});
     }
     return needs;
 }
@@ -40,8 +43,8 @@ bool is_at_parents(const Program &program) {
     return program.on == On::parents;
 }
 
-Result<void> remove_from(const PinPlace &place, std::uint32_t ifindex, bool clsact_ours) {
-    const auto device = find_device(ifindex);
+Result<void> remove_from(const PinPlace &place, const Need &need) {
+    const auto device = find_device(need.ifindex);
     if (!device)
         return {}; // gone, and the filter with it
     const Filters filters(place);
@@ -54,9 +57,10 @@ Result<void> remove_from(const PinPlace &place, std::uint32_t ifindex, bool clsa
             return std::unexpected(removed.error());
         removed_one |= *removed;
     }
-    // Without a filter of ours, another device may have got the index meanwhile.
-    if (clsact_ours && removed_one)
-        return remove_empty_clsact(device->name, ifindex);
+    // A command may have been killed before it put the filter there, or after it took it away. But
+    // another device may have got the index meanwhile.
+    if (need.clsact_ours && (removed_one || need.same))
+        return remove_empty_clsact(device->name, need.ifindex);
     return {};
 }
 
@@ -74,12 +78,15 @@ Result<bool> clsact_would_be_ours(const PinPlace &place, std::uint32_t ifindex) 
     return there ? Result<bool>(!*there) : there;
 }
 
-Result<void> watch_parent(const PinPlace &place, const olaf_job_setup &setup) {
+Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
+                          const olaf_job_setup &setup) {
     if (setup.parent_ifindex == 0)
         return {};
     const auto device = find_device(setup.parent_ifindex);
     if (!device)
         return std::unexpected(device.error());
+    if (auto done = pin_parents_device(place, job_index, device->ifindex); !done)
+        return done;
     if (auto done = ensure_clsact(device->name, device->ifindex); !done)
         return done;
     const Filters filters(place);
@@ -103,16 +110,19 @@ Result<void> leave_parent(const PinPlace &place, std::uint32_t job_index) {
     const auto own = std::ranges::find(needs, job_index, &Need::job_index);
     if (own == needs.end() || std::ranges::count(needs, own->ifindex, &Need::ifindex) > 1)
         return {};
-    return remove_from(place, own->ifindex, own->clsact_ours);
+    return remove_from(place, *own);
 }
 
 Result<void> leave_parents(const PinPlace &place) {
-    std::map<std::uint32_t, bool> devices;
-    for (const auto &need : needs_of(place))
-        devices[need.ifindex] |= need.clsact_ours;
+    std::map<std::uint32_t, Need> devices;
+    for (const auto &need : needs_of(place)) {
+        Need &all = devices.try_emplace(need.ifindex, need).first->second;
+        all.clsact_ours |= need.clsact_ours;
+        all.same |= need.same;
+    }
     Result<void> first;
-    for (const auto &[ifindex, clsact_ours] : devices)
-        if (auto done = remove_from(place, ifindex, clsact_ours); !done && first)
+    for (const auto &[ifindex, need] : devices)
+        if (auto done = remove_from(place, need); !done && first)
             first = done;
     return first;
 }

@@ -20,7 +20,8 @@ Result<bool> clsact_would_be_ours(const PinPlace &place, std::uint32_t ifindex);
 
 /// Puts the programs on the device that the parent of a job, which is set, is behind, if they aren't
 /// there for another one.
-Result<void> watch_parent(const PinPlace &place, const olaf_job_setup &setup);
+Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
+                          const olaf_job_setup &setup);
 
 /// Takes them away for a job that is about to be removed, unless another needs them.
 Result<void> leave_parent(const PinPlace &place, std::uint32_t job_index);

@@ -143,6 +143,13 @@ void add_job(CLI::App &root, JobOptions &options) {
     parsed(leave, "rank", options.rank, count_parser(0, OLAF_RANKS - 1), "its rank", "RANK")
         ->required();
     leave.callback([&options] { options.action = Action::leave; });
+    auto &threshold = *app.add_subcommand("threshold", "So many contributions complete a chunk from now on; "
+                                                       "rounds go on");
+    job_argument(threshold, options);
+    parsed(threshold, "threshold", options.threshold, count_parser(1, OLAF_LIMIT_MAX_COUNT),
+           "contributions that complete a chunk", "H")
+        ->required();
+    threshold.callback([&options] { options.action = Action::threshold; });
     auto &restore = *app.add_subcommand("restore", "Set the jobs that /etc/olaf/DEV.conf has, as "
                                                    "attach --save wrote them");
     device_argument(restore, options.device);

@@ -119,7 +119,7 @@ Result<ClusterListing> list_clusters(const ClusterOptions &options);
 
 /// `olaf job`: jobs, whose members sum in rounds.
 struct JobOptions {
-    enum class Action { set, remove, list, reset, halt, resume, flush, leave, restore };
+    enum class Action { set, remove, list, reset, halt, resume, flush, leave, threshold, restore };
     Action action = Action::list;
     std::string device;
     std::optional<std::uint32_t> job; ///< nothing: all, for list

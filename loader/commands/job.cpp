@@ -48,6 +48,7 @@ struct Jobs {
         asked.action = action;
         asked.index = index;
         asked.rank = options.rank.value_or(0);
+        asked.setup.threshold = options.threshold.value_or(0);
         return give_order(desk(), asked, what, name_of(options));
     }
 };
@@ -186,7 +187,7 @@ Result<void> set(const Jobs &jobs, const JobOptions &asked) {
         return done;
     if (auto done = give_order(jobs.desk(), *order, "set job", name_of(options)); !done)
         return done;
-    const auto done = in_order({[&] { return watch_parent(jobs.attachment.place, order->setup); },
+    const auto done = in_order({[&] { return watch_parent(jobs.attachment.place, order->index, order->setup); },
                                 [&] { return bind_members(jobs, order->index, options); }});
     if (!done)
         (void)remove(jobs, order->index, options);
@@ -208,9 +209,26 @@ Order order_of(Action action) {
         return {OLAF_JOB_RESUME, "resume job"};
     case Action::leave:
         return {OLAF_JOB_LEAVE, "take a member out of job"};
+    case Action::threshold:
+        return {OLAF_JOB_THRESHOLD, "set the threshold of job"};
     default:
         return {OLAF_JOB_FLUSH, "flush job"};
     }
+}
+
+/// What can be said before the order is given.
+Result<void> check_order(const JobOptions &options, const olaf_job_setup &setup) {
+    if (options.action == Action::leave && *options.rank >= setup.children)
+        return fail("take a member out of job", name_of(options), 0, "olaf job list shows them",
+                    fmt::format("ranks are 0 ... {}", setup.children - 1));
+    const bool any = (setup.flags & OLAF_JOB_ANY) != 0;
+    const auto most = any ? setup.max_count : setup.children;
+    if (options.action == Action::threshold && *options.threshold > most)
+        return fail("set the threshold of job", name_of(options), 0,
+                    fmt::format("give 1 ... {}", most),
+                    any ? fmt::format("a result may have {} contributions", most)
+                        : fmt::format("it has {} children, and not --any", most));
+    return {};
 }
 
 Error no_such_job(const Jobs &jobs, const JobOptions &options) {
@@ -245,9 +263,8 @@ Result<void> change_job(const JobOptions &options) {
     const auto *job = jobs->find(*options.job);
     if (job == nullptr)
         return std::unexpected(no_such_job(*jobs, options));
-    if (options.action == Action::leave && *options.rank >= job->job.setup.children)
-        return fail("take a member out of job", name_of(options), 0, "olaf job list shows them",
-                    fmt::format("ranks are 0 ... {}", job->job.setup.children - 1));
+    if (auto good = check_order(options, job->job.setup); !good)
+        return good;
     if (options.action == Action::remove)
         return remove(*jobs, job->index, options);
     const auto [action, what] = order_of(options.action);

@@ -9,14 +9,13 @@
 #include <numeric>
 
 #include "loader/host/clock.hpp"
+#include "loader/host/patience.hpp"
 #include "recent_age.hpp"
 
 namespace olaf {
 namespace {
 
 constexpr std::uint32_t batch = 1024;
-/// A departure writes for some tens of nanoseconds: more copies only if its CPU was stopped.
-constexpr int copies = 100'000;
 
 Wide wide(const olaf_u128 &value) {
     return Wide{value.high} << 64 | value.low;
@@ -58,7 +57,7 @@ void add_sawtooth(Age &age, const AgeClockMembers &clock, const __u64 *histogram
 
 /// The segment as it was at one moment.
 Result<void> copy_again(int fd, std::uint32_t key, olaf_aom &segment) {
-    for (int i = 0; i < copies; i++) {
+    for (Patience patience; patience.lasts();) {
         if (bpf_map_lookup_elem(fd, &key, &segment) != 0)
             return fail("read map", "olaf_aom", errno);
         if (segment.ended == segment.begun)

@@ -9,17 +9,17 @@
 #include <cstring>
 
 #include "jobs.hpp"
+#include "loader/host/patience.hpp"
 
 namespace olaf {
 namespace {
 
 constexpr std::uint32_t batch = 1024; // slots
-constexpr int patience = 1000;        // tries; a writer is done with a member within nanoseconds
 
 /// As for any member (datapath/members.cpp): nobody wrote between two equal copies.
 Result<olaf_member> read_child(int fd, std::uint32_t index) {
     olaf_child first{}, second{};
-    for (int i = 0; i < patience; i++) {
+    for (Patience patience; patience.lasts();) {
         if (bpf_map_lookup_elem(fd, &index, &first) != 0 ||
             bpf_map_lookup_elem(fd, &index, &second) != 0)
             return fail("read map", "olaf_children", errno);
@@ -27,7 +27,7 @@ Result<olaf_member> read_child(int fd, std::uint32_t index) {
             std::memcmp(&first.member, &second.member, sizeof first.member) == 0)
             return first.member;
     }
-    return fail("read map", "olaf_children", EBUSY);
+    return fail("read map", "olaf_children", EBUSY, "try again", "a child is written all the time");
 }
 
 Result<void> read_members_of(JobReading &reading, int fd) {
@@ -56,11 +56,28 @@ Result<void> read_counters_of(JobReading &reading, int fd) {
     return {};
 }
 
+/// Keeps what has waited for longest.
+void note_waiting(std::optional<WaitingChunk> &oldest, std::uint64_t since_ns,
+                  const JobReading &reading, const olaf_round_buffer &buffer) {
+    if (oldest && oldest->since_ns <= since_ns)
+        return;
+    oldest = {.since_ns = since_ns, .round = buffer.round, .chunk = buffer.chunk, .lacks = {}};
+    for (std::uint32_t rank = 0; rank < reading.job.setup.children && rank < OLAF_RANKS; rank++)
+        if (reading.is_member_in(buffer.round, rank) &&
+            (buffer.in.word[rank / 64] >> rank % 64 & 1) == 0)
+            oldest->lacks.push_back(rank);
+}
+
 void add_buffer(JobReading &reading, const olaf_round_buffer &buffer) {
     if (buffer.generation != reading.job.generation)
         return; // void
     reading.open += buffer.state == OLAF_ROUND_OPEN;
     reading.up += buffer.state == OLAF_ROUND_UP;
+    // `olaf job flush` writes over when a chunk was opened: the next repetition completes it.
+    if (buffer.state == OLAF_ROUND_OPEN && buffer.opened_ns != OLAF_ROUND_OVERDUE)
+        note_waiting(reading.oldest_open, buffer.opened_ns, reading, buffer);
+    if (buffer.state == OLAF_ROUND_UP)
+        note_waiting(reading.oldest_up, buffer.first_up_ns, reading, buffer);
     if (buffer.state == OLAF_ROUND_DONE)
         for (const auto word : buffer.owed.word)
             reading.owed += static_cast<std::uint64_t>(std::popcount(word));

@@ -11,14 +11,15 @@
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
+#include "loader/host/patience.hpp"
 #include "loader/text/units.hpp"
 
 namespace olaf {
 namespace {
 
-constexpr int patience = 1000; // tries; nobody holds a lock for longer than a batch of frames
+/// 2^16 slots: the largest window that libolaf's members take.
+constexpr std::uint32_t largest_pool = 65536;
 
 /// As users say them, in the order of enum olaf_format.
 constexpr std::array<std::string_view, 4> formats{"i32x2", "i16x4", "i64x1", "f32"};
@@ -78,7 +79,8 @@ Result<std::optional<IpAddress>> parse_fanout(std::string_view text) {
     if (text == "ride")
         return std::nullopt;
     if (!text.starts_with(multicast))
-        return fail("send results by", fmt::format("'{}'", text), 0, "give ride or multicast=GROUP");
+        return fail("send results by", fmt::format("'{}'", text), 0,
+                    "give ride or multicast=GROUP");
     const auto group = parse_group(text.substr(multicast.size()));
     if (!group)
         return std::unexpected(group.error());
@@ -115,13 +117,11 @@ std::optional<std::uint32_t> first_fit(std::vector<SlotRun> taken, std::uint32_t
 Result<void> give_order(const JobDesk &desk, const olaf_job_order &order, const std::string &what,
                         const std::string &job) {
     int answer = -EAGAIN;
-    for (int i = 0; i < patience && answer == -EAGAIN; i++) {
+    for (Patience patience; answer == -EAGAIN && patience.lasts();) {
         const auto ran = run_order(desk, order);
         if (!ran)
             return std::unexpected(ran.error());
         answer = *ran;
-        if (answer == -EAGAIN)
-            std::this_thread::yield();
     }
     if (answer == -EAGAIN)
         return fail(what, job, 0, "try again", "what it has to change was in use all the time");
@@ -169,6 +169,12 @@ std::vector<std::uint32_t> JobReading::absent() const {
         if (has_rank(absent_now(job), rank))
             ranks.push_back(rank);
     return ranks;
+}
+
+bool JobReading::is_member_in(std::uint32_t round, std::uint32_t rank) const {
+    const auto joinings = job.membership.joining >> 32, first = job.membership.joining & UINT32_MAX;
+    const bool is_before = static_cast<std::int32_t>(round - static_cast<std::uint32_t>(first)) < 0;
+    return rank < job.setup.children && !has_rank(job.membership.absent[(joinings - (is_before ? 1 : 0)) & 1], rank);
 }
 
 std::vector<std::uint32_t> JobReading::waiting_for() const {

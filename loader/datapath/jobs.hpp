@@ -15,8 +15,6 @@
 
 namespace olaf {
 
-inline constexpr std::uint32_t largest_pool = 32768;
-
 /// "3=192.0.2.1", "3=[2001:db8::1]:40000": a rank and the address that it is bound to.
 Result<WorkerAddress> parse_member(std::string_view text);
 
@@ -54,6 +52,13 @@ olaf_job_order binding_of(std::uint32_t index, const WorkerAddress &member);
 /// The counters of a job begin at 0. While it isn't set, nobody counts there.
 Result<void> zero_counters(int counters_fd, std::uint32_t index);
 
+/// A chunk that has no result yet.
+struct WaitingChunk {
+    std::uint64_t since_ns = 0;         ///< CLOCK_MONOTONIC: it was opened, or first sent up
+    std::uint32_t round = 0, chunk = 0;
+    std::vector<std::uint32_t> lacks = {}; ///< members of its round whose contribution isn't in it
+};
+
 struct JobReading {
     std::uint32_t index = 0;
     olaf_job job{};
@@ -61,10 +66,13 @@ struct JobReading {
     std::vector<KnownMember> members; ///< by rank; those that were heard or are bound
     std::uint64_t open = 0, up = 0;   ///< chunks that gather, and that are with the parent
     std::uint64_t owed = 0;           ///< results that members haven't got yet
+    std::optional<WaitingChunk> oldest_open = {}, oldest_up = {};
 
     [[nodiscard]] std::uint32_t id() const { return job.setup.id; }
     /// Children that are no members.
     [[nodiscard]] std::vector<std::uint32_t> absent() const;
+    /// Whether the rank is a member in that round.
+    [[nodiscard]] bool is_member_in(std::uint32_t round, std::uint32_t rank) const;
     /// While members agree where to begin: those that haven't asked.
     [[nodiscard]] std::vector<std::uint32_t> waiting_for() const;
 };

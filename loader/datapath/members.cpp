@@ -9,28 +9,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 
 #include "config.hpp"
 #include "loader/host/clock.hpp"
+#include "loader/host/patience.hpp"
 #include "loader/text/units.hpp"
 
 namespace olaf {
 namespace {
 
-constexpr int patience = 1000; // tries; a writer is done with a member within nanoseconds
-
 /// Runs the program, which answers 0 or a negative errno.
 Result<void> enrol(int program_fd, olaf_registration &asked, const std::string &whom,
                    const char *what) {
     int answer = -EAGAIN;
-    for (int i = 0; i < patience && answer == -EAGAIN; i++) {
+    for (Patience patience; answer == -EAGAIN && patience.lasts();) {
         LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &asked, .ctx_size_in = sizeof asked);
         if (bpf_prog_test_run_opts(program_fd, &options) != 0)
             return fail(what, whom, errno, "run as root");
         answer = static_cast<int>(options.retval);
-        if (answer == -EAGAIN)
-            std::this_thread::yield();
     }
     if (answer != 0)
         return fail(what, whom, -answer);
@@ -41,14 +37,14 @@ Result<void> enrol(int program_fd, olaf_registration &asked, const std::string &
 /// in between if two copies are equal and their sequence is even.
 Result<olaf_member> read_member(int fd, std::uint32_t index) {
     olaf_member first{}, second{};
-    for (int i = 0; i < patience; i++) {
+    for (Patience patience; patience.lasts();) {
         if (bpf_map_lookup_elem(fd, &index, &first) != 0 ||
             bpf_map_lookup_elem(fd, &index, &second) != 0)
             return fail("read map", "olaf_members", errno);
         if (first.sequence % 2 == 0 && std::memcmp(&first, &second, sizeof first) == 0)
             return first;
     }
-    return fail("read map", "olaf_members", EBUSY);
+    return fail("read map", "olaf_members", EBUSY, "try again", "a member is written all the time");
 }
 
 IpAddress address_of(const olaf_member &member) {

@@ -119,14 +119,15 @@ Json job_schema() {
 
 std::string jobs_section() {
     std::string text = "\n## Jobs\n\n"
-                       "In each object of `jobs`, since the job was set. `contributions.received` "
-                       "is the sum of the other\n`contributions`, at rest. A result that its "
-                       "member may still get is told as undelivered too.\n\n"
-                       "| key | counts | meaning | metric |\n|---|---|---|---|\n";
+                       "In each object of `jobs`, since the job was set. A result that its "
+                       "member may still get is told as undelivered too.\n\n";
+    for (const auto &[equation, when] : job_identities())
+        text += "- `" + equation + "`: " + when + "\n";
+    text += "\n| key | counts | meaning | metric |\n|---|---|---|---|\n";
     for (const auto &counter : job_counters())
         text += "| `" + counter.path() + "` | " + std::string(counter.unit) + " | " +
-                std::string(counter.meaning) + " | " +
-                metric_text(std::string(counter.metric)) + " |\n";
+                std::string(counter.meaning) + " | " + metric_text(std::string(counter.metric)) +
+                " |\n";
     return text;
 }
 
@@ -176,7 +177,8 @@ std::string counters_page() {
             text += "| `" + figure->path() + "` | " + std::string(figure->unit) + " | " +
                     meaning_of(*figure) + " | " + metrics_text(*figure) + " |\n";
     }
-    text += jobs_section() + "\n## Events\n\nWhat `olaf trace` tells. `--action` takes any of these words.\n\n"
+    text += jobs_section() +
+            "\n## Events\n\nWhat `olaf trace` tells. `--action` takes any of these words.\n\n"
             "| event | action | meaning |\n|---|---|---|\n";
     for (const auto &[kind, reasons] : event_reasons)
         for (const auto &reason : reasons)
@@ -238,6 +240,8 @@ std::vector<std::string> described_identities() {
     std::vector<std::string> all;
     for (std::size_t i = 0; i < identities().size(); i++)
         all.push_back(identity_text(i) + "; " + std::string(identities()[i].when));
+    for (const auto &[equation, when] : job_identities())
+        all.push_back("Of a job: " + equation + "; " + when);
     return all;
 }
 

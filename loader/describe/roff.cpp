@@ -3,8 +3,21 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string_view>
+#include <utility>
 
 namespace olaf {
+
+namespace {
+
+/// groff reads ASCII: what isn't has names.
+std::string spelt(std::string text, std::string_view letter, std::string_view name) {
+    for (auto at = text.find(letter); at != text.npos; at = text.find(letter, at + name.size()))
+        text.replace(at, letter.size(), name);
+    return text;
+}
+
+} // namespace
 
 std::string roff(const std::string &text) {
     std::string out;
@@ -33,7 +46,7 @@ std::string roff(const std::string &text) {
             out += c;
         }
     }
-    return out;
+    return spelt(std::move(out), "×", "\\(mu");
 }
 
 std::string bold(const std::string &text) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Whether the device of a pin place is still there, told from any network and mount namespace.
+// Whether a device is still the one that it was, told from any network and mount namespace.
 //
 // The kernel takes a device out of every map of the type devmap as the device is deleted, moves to
 // another network namespace, or goes with its namespace. So a devmap that holds the device is pinned
-// with the first thing that attach does. No program uses it, and nothing is sent by it.
+// with the first thing that is done to it. No program uses it, and nothing is sent by it.
 #pragma once
 
 #include "bpffs.hpp"
@@ -12,7 +12,8 @@
 namespace olaf {
 
 namespace pin {
-inline constexpr auto device = "olaf_device";
+inline constexpr auto device = "olaf_device";          ///< the queue's own
+inline constexpr auto parents = "olaf_parents_device"; ///< by a job's index: where its parent is behind
 } // namespace pin
 
 enum class Presence {
@@ -27,5 +28,12 @@ Presence device_presence(const PinPlace &place);
 /// Pins the place's device, which is of this network namespace. Does nothing if it is pinned already.
 /// The caller holds the lock of the pins. Fails with what can't be made or pinned.
 Result<void> pin_device(const PinPlace &place);
+
+/// Pins the device, of this network namespace, that a job's parent is behind. The caller holds the lock of
+/// the pins. Fails with what can't be made or pinned.
+Result<void> pin_parents_device(const PinPlace &place, std::uint32_t job_index, std::uint32_t ifindex);
+
+/// Whether that index still means the device that was pinned for the job.
+bool is_parents_device(const PinPlace &place, std::uint32_t job_index, std::uint32_t ifindex);
 
 } // namespace olaf

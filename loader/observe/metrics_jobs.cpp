@@ -23,6 +23,25 @@ void add_counter(Exposition &out, Labels labels, const JobCounter &counter, std:
     out.counter(name, help, labels, static_cast<double>(value));
 }
 
+/// How its members stand.
+void add_members(Exposition &out, const Labels &labels, const JobReading &job) {
+    out.gauge("olaf_job_running", "Whether a job takes contributions: 1 or 0.", labels,
+              job.job.state == OLAF_JOB_RUNNING && job.job.halted == 0 ? 1 : 0);
+    out.gauge("olaf_job_syncing", "Whether the members of a job must agree where to begin: 1 or 0.",
+              labels, job.job.state == OLAF_JOB_SYNCING ? 1 : 0);
+    out.gauge("olaf_job_children", "Workers or nodes that may contribute to a job.", labels,
+              job.job.setup.children);
+    out.gauge("olaf_job_members", "Members of a job that are known.", labels,
+              static_cast<double>(job.members.size()));
+    out.gauge("olaf_job_absent_children", "Children of a job that are no members now.", labels,
+              static_cast<double>(job.absent().size()));
+    out.gauge("olaf_job_waiting_for_members",
+              "While members must agree where to begin: those that haven't asked.", labels,
+              static_cast<double>(job.waiting_for().size()));
+    out.gauge("olaf_job_generation", "Number that changes whenever the members must agree anew.",
+              labels, job.job.generation);
+}
+
 } // namespace
 
 void add_jobs(Exposition &out, const Labels &device, const Reading &queue) {
@@ -30,10 +49,7 @@ void add_jobs(Exposition &out, const Labels &device, const Reading &queue) {
         const auto labels = with(device, "job", std::to_string(job.id()));
         for (const auto &counter : job_counters())
             add_counter(out, labels, counter, counter.in(job.counters));
-        out.gauge("olaf_job_running", "Whether a job takes contributions: 1 or 0.", labels,
-                  job.job.state == OLAF_JOB_RUNNING && job.job.halted == 0 ? 1 : 0);
-        out.gauge("olaf_job_members", "Members of a job that are known.", labels,
-                  static_cast<double>(job.members.size()));
+        add_members(out, labels, job);
         out.gauge("olaf_job_open_chunks", "Chunks that gather contributions.", labels,
                   static_cast<double>(job.open));
         out.gauge("olaf_job_up_chunks", "Chunks whose sum is on its way to the parent or back.",

@@ -54,6 +54,12 @@ std::string refused_remedy(std::string_view reason, const std::string &device) {
         return "send models in smaller segments, or raise the MTU and attach again";
     if (reason == "count")
         return fmt::format("olaf cluster set {} ID --max-count N", device);
+    if (reason == "job_source")
+        return fmt::format("a worker that began anew has another port: olaf job leave {} JOB RANK, "
+                           "or wait for --member-timeout",
+                           device);
+    if (reason == "job_result")
+        return fmt::format("somebody who isn't a job's parent sends results: olaf trace {} shows who", device);
     return fmt::format("olaf cluster set {} ID --worker ID=ADDR[:PORT]", device);
 }
 

@@ -29,4 +29,16 @@ std::span<const JobCounter> job_counters() {
     return table;
 }
 
+std::vector<JobIdentity> job_identities() {
+    std::string fates;
+    for (const auto &counter : table)
+        if (counter.object == "contributions" && counter.key != "received")
+            fates += (fates.empty() ? "" : " + ") + std::string(counter.key);
+    return {{"contributions.received = " + fates, "at rest"},
+            {"children × chunks.completed = results.riding + results.copied + children × "
+             "results.multicast + results.undelivered",
+             "at rest, over a run of all children, without threshold, deadline, reset, flush or "
+             "members that come and go"}};
+}
+
 } // namespace olaf

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "olaf/rounds.h"
 
@@ -23,5 +24,11 @@ struct JobCounter {
 };
 
 std::span<const JobCounter> job_counters();
+
+/// An equation of a job's counters, and when it holds.
+struct JobIdentity {
+    std::string equation, when;
+};
+std::vector<JobIdentity> job_identities();
 
 } // namespace olaf

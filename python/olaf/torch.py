@@ -5,6 +5,7 @@
     torch.distributed.init_process_group("gloo", ...)     # start-up and the first broadcast
     model = torch.nn.parallel.DistributedDataParallel(model)
     job = olaf.Collective("192.0.2.1", job=7, rank=rank, workers=world)
+    job.join()                                            # all are there
     model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
     ...                                                   # training, unchanged
     job.leave()                                           # after the last step, at every worker
@@ -18,14 +19,15 @@ from typing import Callable
 import torch
 import torch.distributed as dist
 
-from ._olaf import Collective, Sum
+from ._olaf import Collective, Sum, SumReport
 
 __all__ = ["allreduce_hook"]
 
 _Hook = Callable[[object, dist.GradBucket], torch.futures.Future[torch.Tensor]]
 
 
-def allreduce_hook(collective: Collective) -> _Hook:
+def allreduce_hook(collective: Collective, *, residual: bool = False,
+                   report: Callable[[SumReport], object] | None = None) -> _Hook:
     """A hook for DistributedDataParallel.register_comm_hook(), whose state it ignores.
 
     Each bucket becomes the mean over all workers, as DDP's own hook makes it. Buckets are matched by
@@ -37,18 +39,26 @@ def allreduce_hook(collective: Collective) -> _Hook:
     copy. Other types, and other devices than the CPU, are refused. A thread waits for the sums, with
     the GIL released, while backward goes on. What goes wrong is raised by backward(), in a
     RuntimeError that says what it was: a timeout, for instance, and who is missing.
+
+    Where the job has a threshold or a deadline, a mean may be without this worker's part, which came
+    too late. It is lost, unless `residual` is true: then it is added to the next gradient of the same
+    parameters. That takes a copy of each bucket. `report` is called with what became of each bucket,
+    from the thread that waits.
     """
     # One thread, so that sums are waited for in their order. At exit Python joins it.
     waiting = ThreadPoolExecutor(1, "olaf-allreduce")
+    late = _Late() if residual else None
 
     def hook(state: object, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
         buffer = bucket.buffer()
         vector = _as_float32(buffer)
+        keep = late.begin(bucket, vector) if late else None
         sent = collective.allreduce_async(vector.numpy(), op="mean")
         ended: torch.futures.Future = torch.futures.Future()
         # What a callback raises becomes the future's error in C++ too, where DDP waits for it.
         mean = ended.then(lambda each: _unless_failed(each.value()))
-        waiting.submit(_finish, sent, vector, buffer, ended)
+        followers = [each for each in (keep, report) if each]
+        waiting.submit(_finish, sent, vector, buffer, followers, ended)
         return mean
 
     return hook
@@ -67,11 +77,33 @@ def _as_float32(buffer: torch.Tensor) -> torch.Tensor:
     return buffer
 
 
+class _Late:
+    """What of this worker's gradients came too late, until the next ones of the same parameters."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[int, ...], list[tuple[slice, torch.Tensor]]] = {}
+
+    def begin(self, bucket: dist.GradBucket, vector: torch.Tensor) -> Callable[[SumReport], None]:
+        """Adds what was late to the vector. Returns what keeps that of the vector's, once it is known."""
+        parameters = tuple(id(each) for each in bucket.parameters())
+        for at, part in self._parts.pop(parameters, ()):
+            vector[at] += part
+        own = vector.clone()
+
+        def keep(sums: SumReport) -> None:
+            if sums.left_out_at:
+                self._parts[parameters] = [(at, own[at].clone()) for at in sums.left_out_at]
+
+        return keep
+
+
 def _finish(sent: Sum, vector: torch.Tensor, buffer: torch.Tensor,
-            ended: torch.futures.Future) -> None:
+            followers: list[Callable[[SumReport], object]], ended: torch.futures.Future) -> None:
     """Waits for a mean; the future gets it, or what went wrong."""
     try:
-        sent.wait()
+        sums = sent.wait()
+        for each in followers:
+            each(sums)
         if vector is not buffer:
             buffer.copy_(vector)
         ended.set_result(buffer)

@@ -18,14 +18,31 @@ namespace olaf::test {
 
 namespace {
 
-Datapath load(const DatapathConfig &human, bool floats) {
+void own_address(const Datapath &queue, const Frame &frame) {
+    olaf_own_address address{};
+    const std::size_t width = frame.family == 4 ? 4 : 16;
+    const std::size_t at = frame.l3 + (frame.family == 4 ? 16 : 24);
+    if (frame.family == 4)
+        address.words_be[2] = htonl(0xffff);
+    std::memcpy(reinterpret_cast<char *>(&address) + sizeof address - width, &frame.bytes[at], width);
+    const std::uint32_t unused = 0;
+    if (bpf_map_update_elem(queue.map_fd("olaf_own"), &address, &unused, BPF_ANY) != 0)
+        throw std::system_error(errno, std::generic_category(), "write olaf_own");
+}
+
+Loan load(const DatapathConfig &human, bool floats) {
     auto config = make_config(human);
     if (!config)
         throw std::runtime_error(config.error().message());
-    auto queue = Datapath::load(*config, {.pinned_maps = {}, .floats = floats});
-    if (!queue)
-        throw std::runtime_error(queue.error().message());
-    return std::move(*queue);
+    return borrow(*config, floats, [&](const Datapath &queue) {
+        // What tests send is addressed to this host, unless it forwards.
+        if (human.deliver == OLAF_DELIVER_FORWARD)
+            return;
+        for (int host = 0; host < 256; host++)
+            for (const auto &path : {ipv4(), ipv6()})
+                own_address(queue,
+                            Path(path).target(static_cast<std::uint8_t>(host)).carrying(Update{}));
+    });
 }
 
 void lookup(int map, std::uint32_t key, void *value) {
@@ -42,36 +59,21 @@ std::uint64_t monotonic_ns() {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-Harness::Harness(const DatapathConfig &config, bool floats) : queue_(load(config, floats)) {
-    // What tests send is addressed to this host, unless it forwards.
-    if (config.deliver == OLAF_DELIVER_FORWARD)
-        return;
-    for (int host = 0; host < 256; host++)
-        for (const auto &path : {ipv4(), ipv6()})
-            own(Path(path).target(static_cast<std::uint8_t>(host)).carrying(Update{}));
-}
+Harness::Harness(const DatapathConfig &config, bool floats) : loan_(load(config, floats)) {}
 
 void Harness::own(const Frame &frame) {
-    olaf_own_address address{};
-    const std::size_t width = frame.family == 4 ? 4 : 16;
-    const std::size_t at = frame.l3 + (frame.family == 4 ? 16 : 24);
-    if (frame.family == 4)
-        address.words_be[2] = htonl(0xffff);
-    std::memcpy(reinterpret_cast<char *>(&address) + sizeof address - width, &frame.bytes[at], width);
-    const std::uint32_t unused = 0;
-    if (bpf_map_update_elem(queue_.map_fd("olaf_own"), &address, &unused, BPF_ANY) != 0)
-        throw std::system_error(errno, std::generic_category(), "write olaf_own");
+    own_address(queue(), frame);
 }
 
 template <class T> T Harness::read(const char *map, std::uint32_t key) const {
     T value{};
-    lookup(queue_.map_fd(map), key, &value);
+    lookup(queue().map_fd(map), key, &value);
     return value;
 }
 
 template <class T>
 void Harness::write(const char *map, const T &value, std::uint64_t flags, std::uint32_t key) {
-    if (bpf_map_update_elem(queue_.map_fd(map), &key, &value, flags) != 0)
+    if (bpf_map_update_elem(queue().map_fd(map), &key, &value, flags) != 0)
         throw std::system_error(errno, std::generic_category(), std::string("write ") + map);
 }
 
@@ -92,7 +94,7 @@ void Harness::reset() {
     write("olaf_ring", empty, BPF_ANY);
     std::uint32_t zero = 0;
     std::vector<olaf_place> places(config().ring_places);
-    bpf_map_update_elem(queue_.map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
+    bpf_map_update_elem(queue().map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
     for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++) {
         write("olaf_slots", olaf_slot{}, BPF_ANY, i);
         write("olaf_aom", olaf_aom{}, BPF_ANY, i);
@@ -100,7 +102,7 @@ void Harness::reset() {
     for (std::uint32_t i = 0; i < OLAF_HOPS; i++)
         write("olaf_hops", olaf_hop{}, BPF_ANY, i);
     std::vector<olaf_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
-    bpf_map_update_elem(queue_.map_fd("olaf_counters"), &zero, copies.data(), BPF_ANY);
+    bpf_map_update_elem(queue().map_fd("olaf_counters"), &zero, copies.data(), BPF_ANY);
 }
 
 olaf_ring Harness::ring() const { return read<olaf_ring>("olaf_ring"); }
@@ -140,10 +142,10 @@ void Harness::set_window(const olaf_window &window) { write("olaf_window", windo
 void Harness::age_flights(std::uint64_t ns) {
     const std::uint32_t zero = 0;
     std::vector<olaf_flight> flights(OLAF_FLIGHTS);
-    lookup(queue_.map_fd("olaf_flights"), zero, flights.data());
+    lookup(queue().map_fd("olaf_flights"), zero, flights.data());
     for (auto &flight : flights)
         flight.departed_ns -= ns;
-    bpf_map_update_elem(queue_.map_fd("olaf_flights"), &zero, flights.data(), BPF_ANY);
+    bpf_map_update_elem(queue().map_fd("olaf_flights"), &zero, flights.data(), BPF_ANY);
     auto aged = window();
     aged.expires_ns -= ns;
     aged.answered_ns -= aged.answered_ns == 0 ? 0 : ns;
@@ -163,12 +165,12 @@ std::vector<Waiting> Harness::waiting() const {
     if (ring.head == ring.tail)
         return out;
     std::vector<olaf_place> places(config().ring_places);
-    lookup(queue_.map_fd("olaf_places"), 0, places.data());
+    lookup(queue().map_fd("olaf_places"), 0, places.data());
     // The kernel copies values rounded up to 8 bytes.
     std::vector<std::uint64_t> storage(entry_bytes(config().max_lanes) / 8 + 1);
     for (auto position = ring.head; position != ring.tail; position++) {
         const auto &place = places[position % config().ring_places];
-        lookup(queue_.map_fd("olaf_entries"), place.entry, storage.data());
+        lookup(queue().map_fd("olaf_entries"), place.entry, storage.data());
         const auto *entry = reinterpret_cast<const olaf_entry *>(storage.data());
         const auto &pending = entry->pending;
         Waiting waiting{.place = place, .pending = pending, .headers = {}, .lanes = {}};
@@ -193,7 +195,7 @@ std::uint64_t Harness::updates_waiting() const {
 template <class T> T Harness::sum_of_cpus(const char *map) const {
     constexpr std::size_t words = sizeof(T) / 8;
     std::vector<std::uint64_t> copies(words * static_cast<std::size_t>(libbpf_num_possible_cpus()));
-    lookup(queue_.map_fd(map), 0, copies.data());
+    lookup(queue().map_fd(map), 0, copies.data());
     std::uint64_t sums[words] = {};
     for (std::size_t i = 0; i < copies.size(); i++)
         sums[i % words] += copies[i];

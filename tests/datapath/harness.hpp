@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "loader/datapath/datapath.hpp"
+#include "lent.hpp"
 #include "olaf/acks.h"
 #include "olaf/aom.h"
 #include "olaf/members.h"
@@ -48,7 +48,7 @@ class Harness {
 
     Ran offer(const Frame &frame, const How &how = {}) { return offer(frame.bytes, how); }
     Ran offer(const Bytes &frame, const How &how = {}) {
-        return run_xdp(queue_.program_fd("olaf_ingress"), frame, how);
+        return run_xdp(queue().program_fd("olaf_ingress"), frame, how);
     }
 
     /// The address that the frame goes to is this host's.
@@ -56,7 +56,7 @@ class Harness {
 
     /// A frame on its way out of the queue's device.
     Ran leave(const Frame &frame) { return leave(frame.bytes); }
-    Ran leave(const Bytes &frame) { return run_tc(queue_.program_fd("olaf_egress"), frame); }
+    Ran leave(const Bytes &frame) { return run_tc(queue().program_fd("olaf_egress"), frame); }
 
     /// Nobody, if the worker has no place.
     [[nodiscard]] olaf_member member(std::uint32_t cluster, std::uint32_t worker) const;
@@ -98,8 +98,8 @@ class Harness {
     /// What breaks the identities of cli.md, or an invariant of a queue at rest; empty if nothing.
     [[nodiscard]] std::string broken_identity() const;
 
-    [[nodiscard]] const Datapath &queue() const { return queue_; }
-    [[nodiscard]] const olaf_config &config() const { return queue_.config(); }
+    [[nodiscard]] const Datapath &queue() const { return loan_->queue; }
+    [[nodiscard]] const olaf_config &config() const { return queue().config(); }
 
   private:
     /// A per-CPU value of 64-bit counts, summed.
@@ -108,7 +108,7 @@ class Harness {
     template <class T> void write(const char *map, const T &value, std::uint64_t flags,
                                   std::uint32_t key = 0);
 
-    Datapath queue_;
+    Loan loan_;
 };
 
 std::uint64_t monotonic_ns();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The frames that results leave in: both IP versions, tags, options, jumbo frames, 256 ranks.
+// The frames that results leave in: both IP versions, tags, options, jumbo frames.
 #include "rounds_test.hpp"
 
 using namespace olaf::test;
@@ -45,6 +45,33 @@ TEST_F(RoundsFrames, BytesBehindTheMessageAreCutOff) {
     EXPECT_EQ(sent_to(0, ran), result(0, {0, 1}, 0));
 }
 
+/// A rank asks in a message as long as a contribution, and is answered in one as long.
+void expect_answer_in_full_length(const Ran &ran, std::uint16_t lanes) {
+    std::string why;
+    const auto answer = parse_job_message(ran.bytes, &why);
+    ASSERT_STREQ(verdict_name(ran.verdict), "XDP_TX");
+    ASSERT_TRUE(answer) << why;
+    EXPECT_EQ(answer->message.type, OLAF_CONTROL);
+    EXPECT_EQ(answer->message.flags, OLAF_FLAG_ANSWER);
+    EXPECT_EQ(answer->message.lanes, std::vector<std::uint64_t>(lanes));
+}
+JobMessage padded_question(std::uint32_t rank, std::uint16_t lanes) {
+    return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .count = OLAF_CONTROL_SYNC,
+            .generated_ns = 5, .chunks = 0, .lanes = std::vector<std::uint64_t>(lanes, ~0ull)}; // as a stranger might
+}
+
+TEST_F(RoundsFrames, APaddedQuestionIsAnsweredInFullLength) {
+    expect_answer_in_full_length(offer(padded_question(0, setup.lanes), 4), setup.lanes);
+    expect_answer_in_full_length(offer(padded_question(1, setup.lanes), 6), setup.lanes);
+}
+
+TEST_F(RoundsFrames, APaddedQuestionWithOptionsOrTagsIsAnsweredInFullLength) {
+    expect_answer_in_full_length(offer(padded_question(0, setup.lanes), path_of(0).options(40)),
+                                 setup.lanes);
+    expect_answer_in_full_length(
+        offer(padded_question(1, setup.lanes), path_of(1).service_vlan(9).vlan(7)), setup.lanes);
+}
+
 class RoundsOfJumboFrames : public RoundsTest {
   protected:
     RoundsOfJumboFrames() : RoundsTest(large(), queue_with_rounds(OLAF_MAX_LANES)) {}
@@ -68,27 +95,9 @@ TEST_F(RoundsOfJumboFrames, OverIpv6Too) {
     EXPECT_EQ(sent_to(0, offer(contribution(1, 0), 6), 6), result(0, {0, 1}, 0));
 }
 
-class RoundsOf256 : public RoundsTest {
-  protected:
-    RoundsOf256() : RoundsTest(many()) {}
-    static olaf_job_setup many() {
-        auto setup = small_job();
-        setup.children = setup.threshold = 256;
-        return setup;
-    }
-};
-
-TEST_F(RoundsOf256, AllGetTheSumAndNobodyTwice) {
-    std::vector<std::uint32_t> ranks(256);
-    for (std::uint32_t rank = 0; rank < 256; rank++)
-        ranks[rank] = rank;
-    for (std::uint32_t rank = 0; rank < 255; rank++)
-        dropped(offer(contribution(rank, 0), path_of(rank)));
-    EXPECT_EQ(sent_to(0, offer(contribution(255, 0))), result(0, ranks, 0));
-    for (std::uint32_t rank = 1; rank < 256; rank++)
-        EXPECT_EQ(sent_to(rank, offer(contribution(rank - 1, 1))), result(rank, ranks, 0));
-    EXPECT_EQ(counters().riding, 256u);
-    dropped(offer(contribution(254, 1)));
+TEST_F(RoundsOfJumboFrames, AnswerAPaddedQuestionInFullLength) {
+    expect_answer_in_full_length(offer(padded_question(0, setup.lanes), 4), setup.lanes);
+    expect_answer_in_full_length(offer(padded_question(1, setup.lanes), 6), setup.lanes);
 }
 
 } // namespace

@@ -74,11 +74,14 @@ TEST_F(RoundsMembers, WhoHasJustJoinedOpensNoChunkThatOthersMayYetNeedTheRoomOf)
     EXPECT_EQ(counters().ahead, 1u);
     added(0, 0, 6);
     EXPECT_EQ(added(2, 0, 6), 1u) << "to what another has opened it adds";
-    for (std::uint32_t chunk = 1; chunk < setup.slots; chunk++)
-        added(0, chunk, 6);
-    EXPECT_EQ(job().membership.unsettled, 0u);
     added(1, 0, 6);
-    EXPECT_EQ(added(2, 4, 6), 1u) << "once the others have opened P chunks, it may as well";
+    for (std::uint32_t chunk = 1; chunk < 2 * setup.slots; chunk++) {
+        EXPECT_EQ(added(2, chunk, 6), 0u) << "chunk " << chunk;
+        for (const std::uint32_t rank : {0u, 1u, 2u})
+            EXPECT_EQ(added(rank, chunk, 6), 1u);
+    }
+    EXPECT_EQ(job().membership.unsettled, 0u);
+    EXPECT_EQ(added(2, 2 * setup.slots, 6), 1u) << "once the others have opened 2 P chunks, it may as well";
 }
 
 TEST_F(RoundsMembers, ASecondOneJoinsWithTheFirstOrWaits) {
@@ -106,10 +109,14 @@ TEST_F(RoundsMembers, NothingWaitsForWhoHasLeft) {
     added(1, 1, 6);
     const auto sum = asked_again(0, 1, 6);
     EXPECT_EQ(sum, result(0, {0, 1}, 1, 6)) << "not partial: nobody has it with the third";
-    added(0, 2, 6);
-    added(0, 3, 6);
-    added(0, 4, 6);
-    added(0, 5, 6);
+    for (std::uint32_t chunk = 2; chunk < 2 * setup.slots + 1; chunk++) {
+        EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_WAIT) << "before chunk " << chunk;
+        added(0, chunk, 6);
+        added(1, chunk, 6);
+    }
+    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_WAIT)
+        << "the first one had begun when it left";
+    added(0, 2 * setup.slots + 1, 6);
     EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_DONE);
 }
 
@@ -211,7 +218,7 @@ TEST_F(RoundsMembers, WhoHasJoinedGoesOnWhenAllOthersHaveLeft) {
     order(OLAF_CONTROL_LEAVE, 0, 6);
     EXPECT_EQ(added(2, 0, 6), 0u) << "the other one may yet need the room";
     order(OLAF_CONTROL_LEAVE, 1, 6);
-    for (std::uint32_t chunk = 0; chunk < setup.slots; chunk++)
+    for (std::uint32_t chunk = 0; chunk < 2 * setup.slots; chunk++)
         EXPECT_EQ(added(2, chunk, 6), 1u);
     EXPECT_EQ(asked_again(2, 1, 6), result(2, {2}, 1, 6));
     EXPECT_EQ(job().membership.unsettled, 0u);
@@ -235,7 +242,7 @@ TEST_F(RoundsMembers, AJobThatAllHaveLeftBeginsAnewWithTheFirstThatJoins) {
 
 TEST_F(RoundsMembers, WhoJoinsAJobThatAllLeftWhileItWasYoungIsTheFirst) {
     auto value = job();
-    value.membership.unsettled = setup.slots;
+    value.membership.unsettled = 2 * setup.slots;
     value.membership.flags = OLAF_MEMBERS_YOUNG;
     set_job(value);
     added(0, 0, 5);

@@ -59,11 +59,12 @@ class RoundsMembers : public RoundsTest {
     JobMessage asked_again(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round) {
         return sent_to(rank, offer(contribution(rank, chunk, round)));
     }
-    /// Two members sum as many chunks of a round as there are slots: what changed is settled then.
-    void settle(std::uint32_t first_round) {
-        for (std::uint32_t i = 0; i < setup.slots; i++) {
-            EXPECT_EQ(added(0, i, first_round), 1u);
-            EXPECT_EQ(added(1, i, first_round), 1u);
+    /// Two members sum twice as many chunks of a round as there are slots: what changed is settled then.
+    void settle(std::uint32_t round) {
+        for (std::uint32_t i = 0; i < 2 * setup.slots; i++) {
+            EXPECT_NE(job().membership.unsettled, 0u) << "after " << i << " chunks";
+            EXPECT_EQ(added(0, i, round), 1u);
+            EXPECT_EQ(added(1, i, round), 1u);
         }
         EXPECT_EQ(job().membership.unsettled, 0u);
     }

@@ -104,10 +104,19 @@ TEST_F(RoundsRefusals, AnAnswerToNoQuestionOfOurs) {
     EXPECT_EQ(job().generation, job_generation);
 }
 
-TEST_F(RoundsRefusals, AnUnknownActionAndControlWithLanes) {
+TEST_F(RoundsRefusals, AnUnknownAction) {
     dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = 77}));
     EXPECT_EQ(malformed(OLAF_MALFORMED_TYPE), 1u);
-    dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC, .lanes = {1}}));
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+}
+
+TEST_F(RoundsRefusals, AQuestionPaddedToAnotherLengthThanAContributionsAndAPaddedAnswer) {
+    for (const std::size_t lanes : {1u, 4u, 6u})
+        dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC,
+                       .lanes = std::vector<std::uint64_t>(lanes)}));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_JOB), 3u);
+    dropped(offer({.type = OLAF_CONTROL, .flags = OLAF_FLAG_ANSWER, .count = OLAF_CONTROL_SYNC,
+                   .lanes = std::vector<std::uint64_t>(5)}));
     EXPECT_EQ(malformed(OLAF_MALFORMED_LANES), 1u);
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
 }

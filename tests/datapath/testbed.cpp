@@ -22,6 +22,7 @@
 #include <iterator>
 #include <memory>
 #include <system_error>
+#include <utility>
 
 namespace olaf::test {
 
@@ -150,8 +151,8 @@ Testbed::Testbed() {
     add_neighbour(netlink.get(), near, "fd00:0:0:1::2", AF_INET6, next_hop_mac);
 }
 
-Capture::Capture(std::uint32_t ifindex)
-    : socket_(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL))) {
+// A socket that is made with a protocol hears every device until it is bound, and its filter comes later.
+Capture::Capture(std::uint32_t ifindex) : socket_(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {
     sockaddr_ll where{};
     where.sll_family = AF_PACKET;
     where.sll_protocol = htons(ETH_P_ALL);
@@ -168,8 +169,18 @@ Capture::Capture(std::uint32_t ifindex)
 Capture::~Capture() { ::close(socket_); }
 
 std::optional<Bytes> Capture::next() {
+    return ahead_ ? std::exchange(ahead_, {}) : receive(patience_ms);
+}
+
+bool Capture::empty() {
+    if (!ahead_)
+        ahead_ = receive(0);
+    return !ahead_;
+}
+
+std::optional<Bytes> Capture::receive(int milliseconds) {
     pollfd wait{.fd = socket_, .events = POLLIN, .revents = 0};
-    while (::poll(&wait, 1, patience_ms) == 1) {
+    while (::poll(&wait, 1, milliseconds) == 1) {
         Bytes bytes(16384);
         sockaddr_ll from{};
         iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
@@ -191,11 +202,6 @@ std::optional<Bytes> Capture::next() {
         return bytes;
     }
     return {};
-}
-
-bool Capture::empty() {
-    pollfd wait{.fd = socket_, .events = POLLIN, .revents = 0};
-    return ::poll(&wait, 1, 0) == 0;
 }
 
 } // namespace olaf::test

@@ -19,10 +19,14 @@ class Capture {
 
     /// The next frame, tags and all; nothing if none comes for a while.
     std::optional<Bytes> next();
+    /// Whether next() would have to wait.
     [[nodiscard]] bool empty();
 
   private:
+    std::optional<Bytes> receive(int milliseconds);
+
     int socket_;
+    std::optional<Bytes> ahead_; ///< received already, and not asked for
 };
 
 struct Testbed {

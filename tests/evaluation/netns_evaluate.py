@@ -37,10 +37,17 @@ class Evaluate(unittest.TestCase):
             self.assertEqual(rows["olaf, auto"]["lost_percent"]["median"], 0, "nine places for nine clusters")
             self.assertGreater(rows["olaf"]["folded_percent"]["median"], 0)
 
-            for picture in ("microbenchmark.png", "microbenchmark-folds.png"):
+            for picture in ("microbenchmark.png", "microbenchmark-clusters.png", "microbenchmark-folds.png"):
                 self.assertEqual((results / picture).read_bytes()[:4], b"\x89PNG")
                 self.assertTrue((page.parent / f"evaluation-{picture}").exists(), picture)
                 self.assertIn(f"(evaluation-{picture})", page.read_text(encoding="utf-8"))
+            before = page.read_text(encoding="utf-8")
+            (page.parent / "evaluation-microbenchmark.png").unlink()
+            page.unlink()
+            status, said, _ = evaluate("--redraw", "microbenchmark", "--results", results, "--page", page)
+            self.assertEqual(status, 0, said)
+            self.assertEqual(page.read_text(encoding="utf-8"), before, "a result says all that its section does")
+            self.assertTrue((page.parent / "evaluation-microbenchmark.png").exists())
             self.assertEqual(list(results.glob("*.trace")), [], "traces are taken away")
             spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
             self.assertNotIn(f"olaf{pid}-", spaces)

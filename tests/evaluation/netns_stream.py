@@ -34,6 +34,27 @@ class Stream(unittest.TestCase):
                     status, figures = stream(name, "--load", "20000", "--lanes", lanes, "--queue", "9", "--apart")
                     self.assertEqual(status, 0, figures)
 
+    def test_a_queue_lets_out_the_part_that_was_asked_for(self):
+        for name, fold in (("olaf", 1.5), ("fifo", 1.5), ("fifo", 12)):
+            with self.subTest(f"{name}, {fold}"):
+                status, figures = stream(name, "--lanes", "32", "--queue", "8", "--fold", str(fold), "--within", "0.05", "--load", "200000",
+                                         "--apart", "--stamped")
+                self.assertEqual(status, 0, figures)
+                self.assertAlmostEqual(figures["sent_per_s"] / figures["taken_per_s"], 1 / fold, delta=0.05 / fold)
+                folded = {int(count) for count in figures["folds"]}
+                self.assertEqual(folded == {1}, name == "fifo", "a FIFO folds nothing")
+                self.assertGreater(figures["dropped_per_s"], 0, "eight places, nine clusters")
+
+    def test_updates_at_random_are_in_the_books(self):
+        status, figures = stream("olaf", "--load", "20000", "--shuffled", "--queue", "9", "--apart", "--stamped")
+        self.assertEqual(status, 0, figures)
+        self.assertEqual([cluster["cluster"] for cluster in figures["age_us"]["clusters"]], list(range(9)))
+        self.assertGreater(len(figures["folds"]), 1, "no turn gives each message as many")
+
+    def test_four_elements_a_lane_are_as_exact(self):
+        status, figures = stream("olaf", "--load", "20000", "--format", "i16x4", "--lanes", "16", "--queue", "9", "--apart")
+        self.assertEqual(status, 0, figures)
+
     def test_two_cpus_fold_into_the_same_clusters(self):
         if os.cpu_count() < 2:
             self.skipTest("one CPU")
@@ -44,6 +65,12 @@ class Stream(unittest.TestCase):
         status, said = stream("xagg", "--cpus", "2", "--common")
         self.assertEqual(status, 1)
         self.assertIn("one writer for each aggregate", said)
+        status, said = stream("udp", "--format", "i16x4")
+        self.assertEqual(status, 1)
+        self.assertIn("only a queue takes --format i16x4", said)
+        status, said = stream("xagg", "--fold", "1.5")
+        self.assertEqual(status, 1)
+        self.assertIn("--fold that isn't whole", said)
         status, said = stream("nobody")
         self.assertEqual(status, 1)
         self.assertIn("no contender nobody", said)

@@ -7,7 +7,8 @@ import types
 import unittest
 
 from evaluation.page import rebuild
-from evaluation.spread import jain, ratio_of_means, spread, text
+from evaluation.pictures import COLOURS
+from evaluation.spread import jain, ratio_of_means, runs_of, scaled, spread, text, verdict
 
 MACHINE = {"date": "2026-01-02", "cpus": 2, "model": "some CPU", "kernel": "6.1.0", "load": 0.5}
 
@@ -33,14 +34,14 @@ class Page(unittest.TestCase):
         return self.path.read_text(encoding="utf-8")
 
     def test_only_what_was_run_is_replaced(self):
-        self.rebuild({"second": result("old")})
+        self.rebuild({"second": result("former")})
         page = self.rebuild({"first": result("new")})
-        self.assertIn("B old", page)
-        self.assertIn("| what | theirs | old |", page)
+        self.assertIn("B former", page)
+        self.assertIn("| what | theirs | former |", page)
         self.assertIn("| what | theirs | new |", page)
-        self.assertLess(page.index("A new"), page.index("B old"), "sections stand in the order of the experiments")
+        self.assertLess(page.index("A new"), page.index("B former"), "sections stand in the order of the experiments")
         page = self.rebuild({"second": result("newer")})
-        self.assertNotIn("old", page)
+        self.assertNotIn("former", page)
         self.assertEqual(page.count("## Second"), 1)
 
     def test_a_section_says_where_it_ran(self):
@@ -59,15 +60,33 @@ class Page(unittest.TestCase):
         self.assertEqual(self.rebuild({"first": result("x")}), before)
 
 
+class Pictures(unittest.TestCase):
+    def test_no_two_contenders_have_one_colour(self):
+        self.assertEqual(len(set(COLOURS.values())), len(COLOURS))
+
+
 class Spread(unittest.TestCase):
     def test_is_median_and_quartiles(self):
-        self.assertEqual(spread([4, 1, 2, 3, 5]), {"median": 3, "low": 2, "high": 4, "runs": 5})
+        self.assertEqual(spread([4, 1, 2, 3, 5]), {"median": 3, "low": 2, "high": 4, "least": 1, "runs": 5})
         self.assertEqual(text(spread([4, 1, 2, 3, 5]), 0), "3 (2–4)")
 
     def test_what_was_not_measured_is_left_out(self):
         self.assertIsNone(spread([None]))
         self.assertEqual(text(None), "–")
         self.assertEqual(text(spread([None, 7.0])), "7.0")
+
+    def test_signs_are_minus_and_spans_of_them_are_read(self):
+        self.assertEqual(text(scaled(spread([54, 54, 54]), -1), 0), "−54")
+        self.assertEqual(text(spread([-54.0, -50.0, -60.0]), 0), "−54 (−57 to −52)")
+        self.assertEqual(text(spread([-0.01]), 1), "0.0")
+
+    def test_runs_are_told(self):
+        self.assertEqual(runs_of([spread([1, 2, 3]), None, spread(range(30))]), "3 to 30 runs")
+
+    def test_a_target_is_held_against_each_median(self):
+        pair = [spread([1.0]), spread([2.0]), None]
+        self.assertEqual(verdict("≥ 2", pair, lambda median: median >= 2), "≥ 2: missed, reached")
+        self.assertEqual(verdict("≥ 1", pair, lambda median: median >= 1), "≥ 1: reached")
 
     def test_a_ratio_of_means_lies_in_its_interval_and_is_the_same_each_time(self):
         found = ratio_of_means([2, 4, 6, None], [1, 2, 3])

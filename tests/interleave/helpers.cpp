@@ -133,6 +133,8 @@ long bpf_skb_change_tail(__sk_buff *skb, std::uint32_t bytes, std::uint64_t) {
     Packet::of(skb).resize(bytes);
     return 0;
 }
+// Frames lie in one piece here.
+long bpf_skb_pull_data(__sk_buff *, std::uint32_t) { return 0; }
 // Nobody looks at an ACK's sums here.
 long bpf_csum_update(__sk_buff *, std::uint32_t) { return 0; }
 long bpf_l4_csum_replace(__sk_buff *, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t) {
@@ -165,7 +167,6 @@ long bpf_fib_lookup(void *, struct bpf_fib_lookup *fib, int, std::uint32_t) {
 OLAF_UNMODELLED(bpf_skb_change_head)
 OLAF_UNMODELLED(bpf_skb_change_proto)
 OLAF_UNMODELLED(bpf_skb_adjust_room)
-OLAF_UNMODELLED(bpf_skb_pull_data)
 OLAF_UNMODELLED(bpf_skb_vlan_pop)
 OLAF_UNMODELLED(bpf_skb_vlan_push)
 OLAF_UNMODELLED(bpf_l3_csum_replace)

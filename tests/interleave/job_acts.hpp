@@ -56,12 +56,19 @@ inline void resync(Node &node, const JobShape &shape) {
 // ---- members ---------------------------------------------------------------------------
 
 inline constexpr std::uint64_t join_stamp = 7;
-/// Two slots: a change is over with the second chunk. The third of three children isn't there yet.
-inline constexpr JobShape three{.children = 3, .pool = 1};
-inline constexpr JobShape third_absent{.children = 3, .pool = 1, .absent = 0b100};
+/// One slot: a change is over with the second chunk. The third of three children isn't there yet.
+inline constexpr JobShape three{.children = 3, .pool = 0};
+inline constexpr JobShape third_absent{.children = 3, .pool = 0, .absent = 0b100};
 
-/// So many chunks as the job has slots: it isn't young any more, and whoever asks may join.
+/// Two slots, for what needs results in both.
+constexpr JobShape with_two_slots(JobShape shape) {
+    shape.pool = 1;
+    return shape;
+}
+
+/// As many chunks as a change takes: it isn't young any more, and whoever asks may join.
 inline void grow_up(Node &node, std::uint32_t children) {
+    node.leave_two_to_open();
     for (const Chunk at : {c0, beside})
         for (std::uint32_t rank = 0; rank < children; rank++)
             node.contribute(rank, at);

@@ -42,7 +42,7 @@ void add_joins(std::vector<JobScenario> &to) {
                       node.contribute(0, c3);
                   },
                   {join(2), contribution(0, later_beside)}});
-    to.push_back({"WhoHasJoinedSendsWhileOthersAreBehind", third_absent,
+    to.push_back({"WhoHasJoinedSendsWhileOthersAreBehind", with_two_slots(third_absent),
                   [](Node &node) {
                       grow_up(node, 2);
                       contributed({0, 1}, c1)(node);
@@ -69,7 +69,7 @@ void add_leaves(std::vector<JobScenario> &to) {
                   {leave(1, 1), join(2), contribution(0, c3)}, 2});
     to.push_back({"TwoLeaveAtOnce", three, three_at_work(),
                   {leave(1, 1), leave(2, 1), contribution(0, c3)}, 2});
-    to.push_back({"AMemberJoinsAnewWhileItsChunkIsCompleted", three,
+    to.push_back({"AMemberJoinsAnewWhileItsChunkIsCompleted", with_two_slots(three),
                   [](Node &node) {
                       grow_up(node, 3);
                       node.contribute(0, c1);

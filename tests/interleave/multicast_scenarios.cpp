@@ -63,10 +63,11 @@ void add_changes(std::vector<JobScenario> &to) {
                       node.contribute(0, c1);
                   },
                   {join(2), contributions(1, c1, c3)}});
-    to.push_back({"AJoinIsOverWhileAFrameForAllLeaves", absent,
+    to.push_back({"AJoinIsOverWhileAFrameForAllLeaves", with_two_slots(absent),
                   [](Node &node) {
                       grow_up(node, 2);
                       node.join(2, join_stamp);
+                      node.leave_two_to_open();
                       node.contribute(0, c1);
                   },
                   {contribution(1, c1), [](Node &node) {

@@ -19,7 +19,7 @@ list(FILTER olaf_native_arch INCLUDE REGEX "^-D__TARGET_ARCH_")
 list(APPEND olaf_native_flags ${olaf_native_arch})
 
 set(olaf_native_queue ingress drain egress)
-set(olaf_native_jobs ingress rounds copies jobs)
+set(olaf_native_jobs ingress rounds copies jobs parent)
 
 # One object, of what lies below ROOT and then in this project. It also depends on ARGN, and is
 # compiled with native_more_flags besides.
@@ -79,7 +79,7 @@ function(olaf_native_mutant name out_scenario)
     COMMENT "mutant ${name}"
     VERBATIM)
   set(all ${olaf_native_queue})
-  if("rounds" IN_LIST programs OR "jobs" IN_LIST programs)
+  if("rounds" IN_LIST programs OR "jobs" IN_LIST programs OR "parent" IN_LIST programs)
     set(all ${olaf_native_jobs})
   endif()
   foreach(program ${all})

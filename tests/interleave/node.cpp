@@ -68,9 +68,24 @@ void Node::arrive(std::span<const std::uint8_t> frame) {
     const int verdict = programs_.ingress(packet.xdp());
     if (verdict == XDP_TX)
         return leave(packet);
-    if (verdict == XDP_PASS)
-        Machine::the().require(programs_.copies(packet.skb()) == TC_ACT_SHOT || now_.removed,
-                               "a job's message goes up the stack");
+    if (verdict != XDP_PASS)
+        return;
+    const int by_tc = programs_.copies(packet.skb());
+    if (by_tc == TC_ACT_REDIRECT)
+        return leave(packet);
+    Machine::the().require(by_tc == TC_ACT_SHOT || now_.removed, "a job's message goes up the stack");
+}
+
+void Node::hear(std::span<const std::uint8_t> frame) {
+    if (!shape_.two_armed)
+        return arrive(frame);
+    Packet &packet = packets_[cpu()];
+    packet.hold(frame);
+    packet.skb()->ifindex = servers;
+    const int verdict = programs_.parent_in(packet.skb());
+    if (verdict == TC_ACT_REDIRECT)
+        return leave(packet);
+    Machine::the().require(verdict == TC_ACT_SHOT || now_.removed, "the parent's message goes up the stack");
 }
 
 int Node::enter(xdp_md *xdp, std::uint32_t) { return programs_.rounds(xdp); }
@@ -89,16 +104,16 @@ void Node::hear_result(const Chunk &at, std::uint32_t ranks) {
     std::uint64_t children = 0;
     for (std::uint32_t rank = 0; rank < shape_.children; rank++)
         children |= ranks >> rank & 1 ? 1ull << mark_of(rank, at) : 0;
-    arrive(result_frame(children, at));
+    hear(result_frame(children, at));
 }
 
-void Node::hear_over(const Chunk &at) { arrive(over_frame(at)); }
+void Node::hear_over(const Chunk &at) { hear(over_frame(at)); }
 
 void Node::sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp) {
     arrive(control_frame(OLAF_CONTROL_SYNC, rank, at, stamp));
 }
 
-void Node::hear_answer(const Chunk &at) { arrive(answer_frame(at, now_.stamp)); }
+void Node::hear_answer(const Chunk &at) { hear(answer_frame(at, now_.stamp)); }
 
 // ---- commands --------------------------------------------------------------------------
 
@@ -146,6 +161,9 @@ void Node::wait(std::uint64_t ns) {
 
 void Node::clone(Packet &packet, std::uint32_t, bool) { leave(packet); }
 
-void Node::redirect(std::uint32_t) { throw std::logic_error("a job's frames aren't redirected here"); }
+void Node::redirect(std::uint32_t) {
+    if (!shape_.two_armed)
+        throw std::logic_error("a job's frames are redirected to a parent behind another device only");
+}
 
 } // namespace olaf::interleave

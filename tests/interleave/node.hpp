@@ -61,6 +61,8 @@ class Node : public World {
         now_.changes = true;
         now_.members.at(rank).is_certain = false;
     }
+    /// As if all chunks but two had been opened already that a change of members takes.
+    void leave_two_to_open() { contract_.leave_two_to_open(); }
     RoundsContract &contract() { return contract_; }
     /// All CPUs have come to rest: checks, lets every member have all that it is owed, begins and ends one
     /// more chunk, and checks again. Returns how it came out before that: a number.
@@ -99,6 +101,8 @@ class Node : public World {
     };
     [[nodiscard]] unsigned cpu() const { return Machine::the().cpu(); }
     void arrive(std::span<const std::uint8_t> frame);
+    /// From the parent, by the device that it is behind.
+    void hear(std::span<const std::uint8_t> frame);
     void leave(Packet &packet);
     void take_result(const Sum &sum);
     void take_for_one(const Sum &sum, const Chunk &at);

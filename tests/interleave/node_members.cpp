@@ -92,11 +92,13 @@ bool Node::is_member(std::uint32_t rank) const {
 void Node::settle_members() {
     if (!now_.changes)
         return;
+    leave_two_to_open();
     for (std::uint32_t rank = 0; rank < shape_.children; rank++) {
         if (now_.members.at(rank).asked == 0)
             continue;
         finish({1, 1, contract_.life()}); // one more chunk, behind which a change is over
         join(rank, late_join);
+        leave_two_to_open();
         Machine::the().require(now_.members.at(rank).asked == 0, "who joins waits for ever");
     }
 }

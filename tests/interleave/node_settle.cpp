@@ -159,7 +159,7 @@ void Node::finish(const Chunk &at) {
                 contribute(rank, at, rank + 1 == shape_.children);
     if (!shape_.has_parent)
         return;
-    arrive(result_frame(now_.gathered.at(index_of(at)), at));
+    hear(result_frame(now_.gathered.at(index_of(at)), at));
 }
 
 std::uint64_t Node::settle() {

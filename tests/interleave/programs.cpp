@@ -71,10 +71,12 @@ JobPrograms::JobPrograms(const std::string &directory) {
     objects_[1] = load(at / "rounds.so", "");
     objects_[2] = load(at / "copies.so", "");
     objects_[3] = load(at / "jobs.so", "");
+    objects_[4] = load(at / "parent.so", "");
     find(objects_[0], "olaf_ingress", ingress);
     find(objects_[1], "olaf_rounds", rounds);
     find(objects_[2], "olaf_copies", copies);
     find(objects_[3], "olaf_job_order", order);
+    find(objects_[4], "olaf_parent_in", parent_in);
 }
 
 void JobPrograms::configure(const olaf_config &config) const {

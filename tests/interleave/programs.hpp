@@ -31,7 +31,7 @@ class Programs {
 /// The programs of jobs, and the entrance that calls them.
 class JobPrograms {
   public:
-    /// Loads DIRECTORY/{ingress,rounds,copies,jobs}.so.
+    /// Loads DIRECTORY/{ingress,rounds,copies,jobs,parent}.so.
     explicit JobPrograms(const std::string &directory);
 
     void configure(const olaf_config &config) const;
@@ -40,9 +40,10 @@ class JobPrograms {
     int (*rounds)(xdp_md *) = nullptr;
     int (*copies)(__sk_buff *) = nullptr;
     int (*order)(xdp_md *) = nullptr;
+    int (*parent_in)(__sk_buff *) = nullptr;
 
   private:
-    void *objects_[4] = {};
+    void *objects_[5] = {};
 };
 
 } // namespace olaf::interleave

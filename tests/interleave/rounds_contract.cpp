@@ -8,6 +8,7 @@
 
 #include "olaf/own.h"
 #include "olaf/spells.h"
+#include "packet.hpp"
 
 namespace olaf::interleave {
 namespace {
@@ -41,6 +42,7 @@ olaf_job_setup setup_of(const JobShape &shape) {
         setup.parent_addr_be[0] = htonl(0x0a000100 | parent_host);
         setup.parent_port_be = htons(OLAF_DEFAULT_PORT);
         setup.source_addr_be[0] = htonl(0x0a000102);
+        setup.parent_ifindex = shape.two_armed ? std::uint32_t{servers} : 0;
     }
     if (shape.to_group) {
         setup.group_family = 4;

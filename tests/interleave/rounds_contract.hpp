@@ -21,6 +21,7 @@ struct JobShape {
     std::uint32_t threshold = 0; ///< 0: all of them
     std::uint32_t flags = 0;     ///< OLAF_JOB_*
     bool has_parent = false;
+    bool two_armed = false;   ///< the parent is behind another device
     std::uint32_t pool = 2;   ///< p: it has 2^p slots
     std::uint32_t lines = 1;  ///< 2: each CPU has one of its own
     std::uint32_t absent = 0; ///< ranks that are no members at first, a bit each
@@ -57,8 +58,8 @@ class RoundsContract : public Observer {
     [[nodiscard]] std::uint32_t state() const;
     /// 0: the first generation is the job's; 1: the next.
     [[nodiscard]] std::uint32_t life() const;
-    /// Changes of the membership are over: one set holds for all rounds.
-    void expect_settled() const;
+    /// As if all chunks but two had been opened already that a change of members takes.
+    void leave_two_to_open() const;
 
     // What user space does.
     void write_order(const olaf_job_order &order) const;

@@ -102,31 +102,31 @@ void add_generations(std::vector<JobScenario> &to) {
                   {order(OLAF_JOB_REMOVE), [](Node &node) { node.sync(1, c0, newer_stamp); }}, 2});
 }
 
-void add_parent(std::vector<JobScenario> &to) {
-    const JobShape inner{.has_parent = true};
+/// Behind the queue's own device, or another.
+void add_parent(std::vector<JobScenario> &to, const JobShape &inner, const std::string &where) {
     const auto up = [](Node &node) { contributed({0, 1}, c0)(node); };
     const JobAct result = [](Node &node) { node.hear_result(c0); };
-    to.push_back({"AResultMeetsARepetition", inner, up, {result, contribution(0, c0)}});
-    to.push_back({"AResultMeetsAnOverdueRepetition", inner,
+    to.push_back({"AResultMeetsARepetition" + where, inner, up, {result, contribution(0, c0)}});
+    to.push_back({"AResultMeetsAnOverdueRepetition" + where, inner,
                   [=](Node &node) {
                       up(node);
                       node.wait(1'000'000'000);
                   },
                   {result, contribution(0, c0)}});
-    to.push_back({"AResultMeetsTwoRepetitions", inner, up,
+    to.push_back({"AResultMeetsTwoRepetitions" + where, inner, up,
                   {result, contribution(0, c0), contribution(1, c0)}, 2});
-    to.push_back({"TwoResultsOfOneChunk", inner, up, {result, result}});
-    to.push_back({"TheParentGoesOnWhileAChunkIsCompleted", inner, contributed({0}, c0),
+    to.push_back({"TwoResultsOfOneChunk" + where, inner, up, {result, result}});
+    to.push_back({"TheParentGoesOnWhileAChunkIsCompleted" + where, inner, contributed({0}, c0),
                   {[](Node &node) { node.hear_result(c0, 0); }, contribution(1, c0)}});
-    to.push_back({"TheParentEndsAChunkThatIsAskedFor", inner,
+    to.push_back({"TheParentEndsAChunkThatIsAskedFor" + where, inner,
                   [=](Node &node) {
                       up(node);
                       node.expect_over();
                   },
                   {[](Node &node) { node.hear_over(c0); }, contribution(0, c0)}});
-    to.push_back({"AllBeginAnewWhileAnAggregateLeaves", inner, contributed({0}, c0),
+    to.push_back({"AllBeginAnewWhileAnAggregateLeaves" + where, inner, contributed({0}, c0),
                   {[=](Node &node) { resync(node, inner); }, contribution(1, c0)}});
-    to.push_back({"AllBeginAnewWhileAResultComes", inner, up,
+    to.push_back({"AllBeginAnewWhileAResultComes" + where, inner, up,
                   {[=](Node &node) {
                        resync(node, inner);
                        node.contribute(0, anew(c0));
@@ -140,7 +140,8 @@ std::vector<JobScenario> all() {
     add_line(result);
     add_lines(result);
     add_generations(result);
-    add_parent(result);
+    add_parent(result, {.has_parent = true}, "");
+    add_parent(result, {.has_parent = true, .two_armed = true}, "BehindAnotherDevice");
     add_members(result);
     add_multicast(result);
     return result;

@@ -32,6 +32,7 @@ struct RoundMessage {
     Status status = Status::done;
     std::uint32_t missing = 0; ///< SETH: the threshold
     Action action = Action::join;
+    std::uint16_t padding = 0; ///< lanes of a CONTROL that mean nothing
     std::vector<std::uint64_t> lanes = {}; ///< of a contribution: none in a probe
 };
 

@@ -58,6 +58,7 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     const bool probe = message.lanes.empty();
     (probe ? counters_.probes : counters_.received)++;
     children_[message.rank].known = true;
+    flushing_ = message.flush;
     bool frame_used = true;
     if (halted_ && running_) {
         counters_.halted += probe ? 0 : 1;
@@ -103,6 +104,8 @@ bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slo
         counters_.ahead++;
         return false;
     }
+    if (message.count > setup_.max_count)
+        return no_room();
     Buffer &buffer = can_go(older) ? older : newer;
     counters_.undelivered += buffer.owed.size();
     std::erase(line_, &buffer);
@@ -123,9 +126,17 @@ bool RoundNode::in_buffer(std::uint64_t now, const RoundMessage &message, Buffer
     if (is_in && !broken_.duplicates_are_added)
         return duplicate(now, message, buffer, out);
     if (buffer.state == BufferState::open)
-        return add(now, message, buffer, out);
+        return message.count > setup_.max_count - buffer.sum.count ? no_room()
+                                                                   : add(now, message, buffer, out);
     counters_.late++;
     return buffer.state == BufferState::done && answer(message, buffer, out);
+}
+
+// As malformed as what no node looks at: nothing comes of it, not even a ride for a result.
+bool RoundNode::no_room() {
+    counters_.received--;
+    counters_.no_room++;
+    return true;
 }
 
 bool RoundNode::add(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out) {
@@ -186,7 +197,7 @@ void RoundNode::go_up(std::uint64_t now, Buffer &buffer, Out &out) {
     up.kind = RoundMessage::Kind::contribution;
     up.rank = *setup_.rank_at_parent;
     up.generation = parent_generation_;
-    up.flush = false;
+    up.flush = flushing_; // of the frame that it leaves in
     out.push_back({.up = true, .message = up});
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -41,6 +42,9 @@ struct BrokenRules {
     bool joiners_open_chunks = false;
     bool what_was_forgotten_does_not_matter = false;
     bool joins_begin_at_once = false; ///< in a round that has begun
+    bool changes_are_over_soon = false; ///< once P chunks were opened
+    bool who_leaves_a_stopped_job_is_not_missed = false;
+    bool nobodys_part_is_missed = false; ///< sums without who has left pass for whole ones
 };
 
 struct RoundCounters {
@@ -51,6 +55,7 @@ struct RoundCounters {
     std::uint64_t controls = 0;
     std::uint64_t settled = 0; ///< changes of the members that were over
     std::uint64_t deliveries = 0; ///< results that members were owed when their chunk was complete
+    std::uint64_t no_room = 0;    ///< contributions that would bring a sum above max_count
     std::uint64_t multicast = 0;  ///< frames for all
     std::uint64_t by_multicast = 0; ///< deliveries that these were
 };
@@ -94,8 +99,16 @@ class RoundNode {
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     /// Who is a member in new rounds.
     [[nodiscard]] const std::set<std::uint32_t> &members() const { return now_; }
+    /// Those of them that are in all rounds: who joined last isn't.
+    [[nodiscard]] std::set<std::uint32_t> elders() const {
+        std::set<std::uint32_t> both;
+        std::ranges::set_intersection(now_, before_, std::inserter(both, both.end()));
+        return both;
+    }
     /// A chunk that is complete here.
     [[nodiscard]] const Buffer *done(std::uint32_t round, std::uint32_t chunk) const;
+    /// One that gathers.
+    [[nodiscard]] const Buffer *open(std::uint32_t round, std::uint32_t chunk) const;
     /// The identities of docs/rounds.md.
     [[nodiscard]] bool conserves() const;
 
@@ -111,6 +124,7 @@ class RoundNode {
 
     bool is_root() const { return !setup_.rank_at_parent; }
     std::uint32_t needed() const { return setup_.threshold ? setup_.threshold : setup_.children; }
+    const Buffer *find(BufferState state, std::uint32_t round, std::uint32_t chunk) const;
     bool has_place(const Buffer &buffer, const RoundMessage &message) const;
     bool is_newer(const RoundMessage &message, const Buffer &buffer) const;
 
@@ -124,6 +138,7 @@ class RoundNode {
     void finish(Buffer &buffer);
     void go_up(std::uint64_t now, Buffer &buffer, Out &out);
     void stale(const RoundMessage &message, Out &out);
+    bool no_room();
     RoundMessage result_for(std::uint32_t rank, const Buffer &buffer) const;
     bool is_for_all(const Buffer &buffer) const;
     bool ride(Out &out, std::uint64_t &of_one);
@@ -168,6 +183,7 @@ class RoundNode {
     std::int64_t stamp_ = 0;       // of its own question to the parent
     std::uint32_t asked_last_ = 0; // who asked last
     std::uint64_t turnaround_ = 0;
+    bool flushing_ = false; // the newest contribution had FLUSH
 
     std::set<std::uint32_t> now_, before_; // members: in new rounds; before the last joining's first
     std::uint32_t first_round_ = 0;        // of the last joining

@@ -17,12 +17,20 @@ const std::set<std::uint32_t> &RoundNode::members_of(std::uint32_t round) const 
     return is_before(round, first_round_) ? before_ : now_;
 }
 
-const RoundNode::Buffer *RoundNode::done(std::uint32_t round, std::uint32_t chunk) const {
+const RoundNode::Buffer *RoundNode::find(BufferState state, std::uint32_t round,
+                                         std::uint32_t chunk) const {
     for (const Buffer &buffer : slots_[chunk % slots_.size()])
-        if (buffer.state == BufferState::done && buffer.sum.round == round &&
-            buffer.sum.chunk == chunk)
+        if (buffer.state == state && buffer.sum.round == round && buffer.sum.chunk == chunk)
             return &buffer;
     return nullptr;
+}
+
+const RoundNode::Buffer *RoundNode::done(std::uint32_t round, std::uint32_t chunk) const {
+    return find(BufferState::done, round, chunk);
+}
+
+const RoundNode::Buffer *RoundNode::open(std::uint32_t round, std::uint32_t chunk) const {
+    return find(BufferState::open, round, chunk);
 }
 
 bool RoundNode::lacks(const Buffer &buffer) const {
@@ -47,9 +55,9 @@ bool RoundNode::is_joining(std::uint32_t rank) const {
 }
 
 void RoundNode::change(bool left, bool doubtful) {
-    unsettled_ = (forgot_ ? 2U : 1U) << setup_.pool;
+    unsettled_ = (broken_.changes_are_over_soon ? 1U : 2U) << setup_.pool;
     left_ |= left;
-    doubtful_ |= doubtful;
+    doubtful_ |= doubtful && !broken_.nobodys_part_is_missed;
 }
 
 void RoundNode::opened(std::uint32_t round) {
@@ -111,7 +119,7 @@ RoundMessage::Status RoundNode::join(const RoundMessage &message) {
 
 RoundMessage::Status RoundNode::leave(const RoundMessage &message) {
     if (now_.contains(message.rank))
-        goes(message.rank, message.round, false);
+        goes(message.rank, message.round, !running_ && !broken_.who_leaves_a_stopped_job_is_not_missed);
     return unsettled_ > 0 && !now_.empty() ? RoundMessage::Status::wait
                                            : RoundMessage::Status::done;
 }

@@ -36,7 +36,9 @@ void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, O
     const RoundMessage sum = message;
     buffer->sum = sum;
     finish(*buffer);
-    ride(out, counters_.riding); // in the frame that brought it
+    ride(out, counters_.riding);                       // in the frame that brought it
+    while (flushing_ && ride(out, counters_.copied)) // nobody's frame may come
+        continue;
 }
 
 } // namespace olaf::model

@@ -32,10 +32,8 @@ void RoundNode::run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool)
 
 // At the very first chunk nobody had joined yet.
 void RoundNode::run() {
-    if (next_ == std::tuple(0U, 0U) && forgot_) {
+    if (next_ == std::tuple(0U, 0U))
         forgot_ = false;
-        change(false, false);
-    }
     running_ = true;
 }
 
@@ -56,12 +54,10 @@ void RoundNode::new_question(std::int64_t tai, const RoundMessage &message) {
         next_ = named;
     if (!broken_.pool_is_not_agreed_upwards)
         pool_ = std::min(pool_, message.pool);
-    if (!all_asked())
-        return;
-    if (is_root())
-        run();
-    else
+    if (!is_root())
         stamp_ = std::max(tai, stamp_ + 1); // what it told the parent may be out of date
+    else if (all_asked())
+        run();
 }
 
 void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
@@ -96,6 +92,7 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
         up.time = stamp_;
         up.generation = parent_generation_;
         up.pool = pool_;
+        up.padding = 0;
         out.push_back({.up = true, .message = up});
         return;
     } else {

@@ -14,74 +14,18 @@ constexpr RoundShape kShape = {.job = kJob, .format = Format::i64x1};
 
 } // namespace
 
-RoundWorld random_world(std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    const auto upto = [&](std::uint32_t most) {
-        return static_cast<std::uint32_t>(random() % (most + 1));
-    };
-    constexpr double kLosses[] = {0, 0.01, 0.05, 0.2};
-    RoundWorld world = {.seed = seed, .workers = 2 + upto(2), .tree = upto(2) == 0};
-    world.pool = static_cast<std::uint8_t>(upto(4));
-    world.second_pool = upto(1) ? world.pool : static_cast<std::uint8_t>(upto(4));
-    world.workers = world.tree ? 4 : world.workers;
-    world.loss = kLosses[upto(3)];
-    world.duplication = upto(1) ? 0.05 : 0;
-    world.reordering = upto(1) ? 0.1 : 0;
-    world.restarts = upto(1) ? upto(3) : 0;
-    world.slow_worker = upto(3) == 0;
-    world.under_way = 1 + upto(3);
-    world.lag = upto(2) ? 0 : 1 + upto(8);
-    const std::uint32_t rounds = 1 + upto(5);
-    const bool small = upto(2) > 0;
-    for (std::uint32_t round = 0; round < rounds; round++)
-        world.vectors.push_back(1 + upto(small ? 5 : upto(9) == 0 ? 199 : 40));
-    return world;
-}
-
-RoundWorld impatient_world(std::uint64_t seed) {
-    RoundWorld world = random_world(seed);
-    world.restarts = 0;
-    if (seed % 2 == 0)
-        world.threshold = (world.tree ? 2 : world.workers) - 1;
-    else
-        world.deadline_ns = 1 + 100'000 * (seed % 7);
-    return world;
-}
-
-RoundWorld skipping_world(std::uint64_t seed) {
-    RoundWorld world = random_world(seed);
-    world.tree = false;
-    world.restarts = 0;
-    world.threshold = world.workers - 1;
-    world.slow_worker = world.skips = true;
-    world.slow_pace = 300'000;
-    world.vectors = std::vector<std::uint32_t>(20 + seed % 20, 1 + seed % 5);
-    return world;
-}
-
-RoundWorld changing_world(std::uint64_t seed) {
-    RoundWorld world = random_world(seed);
-    world.tree = false;
-    world.workers = 3 + static_cast<std::uint32_t>(seed % 3);
-    world.late = 1 + static_cast<std::uint32_t>(seed / 3 % 2);
-    // A node that forgot waits for all that it was set up with, for who has departed too.
-    world.departing = world.restarts > 0 ? 0 : static_cast<std::uint32_t>(seed / 6 % 2);
-    return world;
-}
-
 RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), random_(world.seed) {
     make_nodes();
     for (std::uint32_t i = 0; i < world.workers; i++) {
-        const std::uint32_t rank = world.tree ? i % 2 : i;
         workers_.push_back(std::make_unique<Worker>(*this, i,
                                                     RoundChildOptions{.job = kJob,
-                                                                      .rank = rank,
+                                                                      .rank = rank_of(i),
                                                                       .lanes = kLanes,
                                                                       .format = kShape.format,
                                                                       .has_checksum = true,
                                                                       .pool = 16,
                                                                       .hears_group = world.multicast}));
-        const bool late = i + world.late >= world.workers;
+        const bool late = world.late.contains(i);
         if (late)
             workers_.back()->comes_late();
         push({.at = between(0, late ? kFaultsEnd / 10 : 200'000),
@@ -90,10 +34,7 @@ RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), rando
     }
     if (world.slow_worker)
         workers_.back()->pace = world.slow_pace;
-    for (unsigned i = 0; i < world.restarts; i++)
-        push({.at = between(0, kFaultsEnd / (1 + between(0, 100))),
-              .what = Event::What::restart,
-              .whom = static_cast<std::uint32_t>(between(0, nodes_.size() - 1))});
+    plan_disturbances();
 }
 
 RoundSimulation::~RoundSimulation() = default;
@@ -104,25 +45,73 @@ void RoundSimulation::make_nodes() {
                              .pool = world_.pool,
                              .deadline_ns = world_.deadline_ns,
                              .multicast = world_.multicast};
-    for (std::uint32_t i = 0; i < world_.late; i++)
-        root.absent.insert(world_.workers - 1 - i);
-    nodes_.push_back({.node = fresh(root),
-                      .setup = root,
-                      .first_child = world_.tree ? 1U : 0U,
-                      .of_nodes = world_.tree});
+    nodes_.push_back({.setup = root, .first_child = world_.tree ? 1U : 0U, .of_nodes = world_.tree});
     for (std::uint32_t i = 0; world_.tree && i < 2; i++) {
         const RoundSetup setup = {
-            .children = 2,
+            .children = i == 0 ? first_half() : world_.workers - first_half(),
             .pool = i == 0 ? world_.pool : world_.second_pool,
             .rank_at_parent = i,
             .multicast = world_.multicast};
-        nodes_.push_back({.node = fresh(setup), .setup = setup, .first_child = 2 * i});
+        nodes_.push_back({.setup = setup, .first_child = i * first_half()});
     }
+    for (const std::uint32_t worker : world_.late)
+        nodes_[node_of(worker)].setup.absent.insert(rank_of(worker));
+    for (std::uint32_t i = 0; i < nodes_.size(); i++)
+        restart(i);
 }
 
-std::unique_ptr<RoundNode> RoundSimulation::fresh(const RoundSetup &setup) {
-    return std::make_unique<RoundNode>(setup, static_cast<std::uint32_t>(between(1, UINT32_MAX)),
-                                       world_.broken);
+// A node that forgot waits for all that it was set up with, for who has departed too: such a node stays.
+void RoundSimulation::plan_disturbances() {
+    for (std::uint32_t i = world_.root_stays ? 1 : 0; i < nodes_.size(); i++)
+        if (std::ranges::none_of(world_.departing,
+                                 [&](std::uint32_t worker) { return node_of(worker) == i; }))
+            may_restart_.push_back(i);
+    if (may_restart_.empty())
+        world_.restarts = 0;
+    if (world_.disturbed)
+        return;
+    for (unsigned i = 0; i < world_.restarts; i++)
+        push({.at = between(0, kFaultsEnd / (1 + between(0, 100))),
+              .what = Event::What::restart,
+              .whom = may_restart_[between(0, may_restart_.size() - 1)]});
+    for (unsigned i = 0; i < world_.resets; i++)
+        push({.at = between(0, kFaultsEnd / (1 + between(0, 10))),
+              .what = Event::What::reset,
+              .whom = static_cast<std::uint32_t>(between(0, nodes_.size() - 1))});
+}
+
+// Within the time that some chunks take.
+void RoundSimulation::disturb() {
+    Event event = {.at = now_ + between(0, 200'000)};
+    if (disturbed_.restarts < world_.restarts && chance() < 0.5) {
+        disturbed_.restarts++;
+        event.what = Event::What::restart;
+        event.whom = may_restart_[between(0, may_restart_.size() - 1)];
+    } else if (disturbed_.resets < world_.resets) {
+        disturbed_.resets++;
+        event.what = Event::What::reset;
+        event.whom = static_cast<std::uint32_t>(between(0, nodes_.size() - 1));
+    } else {
+        return;
+    }
+    push(std::move(event));
+}
+
+// It has forgotten everything.
+void RoundSimulation::restart(std::uint32_t number) {
+    Node &node = nodes_[number];
+    const auto generation = static_cast<std::uint32_t>(between(1, UINT32_MAX));
+    if (number == 0 && world_.server)
+        node.server = std::make_unique<RoundServerRoot>(
+            RoundServerOptions{.job = kJob,
+                               .children = node.setup.children,
+                               .workers = world_.workers,
+                               .format = kShape.format,
+                               .lanes = kLanes,
+                               .pool = world_.pool},
+            generation);
+    else
+        node.node = std::make_unique<RoundNode>(node.setup, generation, world_.broken);
 }
 
 void RoundSimulation::push(Event event) {
@@ -183,7 +172,7 @@ void RoundSimulation::wake(std::uint32_t number) {
             wrong_ = "a worker sends what isn't a message";
         else if (!(again && world_.never_again))
             transmit({.what = Event::What::to_node,
-                      .whom = world_.tree ? 1 + number / 2 : 0,
+                      .whom = node_of(number),
                       .message = std::move(*message)});
         return push({.at = worker.busy_until, .what = Event::What::wake, .whom = number});
     }
@@ -202,9 +191,15 @@ void RoundSimulation::handle(const Event &event) {
     switch (event.what) {
     case Event::What::to_node: {
         std::vector<RoundSent> out;
-        nodes_[event.whom].node->arrive(now_, tai(), event.message, out);
+        Node &node = nodes_[event.whom];
+        if (world_.disturbed && event.message.kind == RoundMessage::Kind::order && chance() < 0.4)
+            disturb();
+        if (node.server)
+            wrong_ += node.server->arrive(event.message, out);
+        else
+            node.node->arrive(now_, tai(), event.message, out);
         from_node(event.whom, out);
-        if (!nodes_[event.whom].node->conserves())
+        if (node.node && !node.node->conserves())
             wrong_ = "the counters of node " + std::to_string(event.whom) + " don't add up";
         return;
     }
@@ -224,13 +219,16 @@ void RoundSimulation::handle(const Event &event) {
             wrong_ = worker.child->failure()->message();
         if (worker.child->stats().rejected.total() > 0)
             wrong_ = "a worker rejects a message";
+        if (worker.child->is_way_too_narrow())
+            wrong_ = "a worker takes loss for a way that is too narrow";
         return wake(event.whom);
     }
     case Event::What::wake:
         return wake(event.whom);
     case Event::What::restart:
-        nodes_[event.whom].node = fresh(nodes_[event.whom].setup);
-        return;
+        return restart(event.whom);
+    case Event::What::reset:
+        return nodes_[event.whom].node->reset();
     }
 }
 
@@ -246,6 +244,10 @@ bool RoundSimulation::done() const {
     return std::ranges::all_of(workers_, [](const auto &worker) { return worker->done(); });
 }
 
+bool RoundSimulation::all_gone() const {
+    return std::ranges::all_of(workers_, [](const auto &worker) { return worker->gone(); });
+}
+
 std::string RoundSimulation::unfinished() const {
     std::string text = "not done:";
     for (const auto &worker : workers_)
@@ -253,6 +255,18 @@ std::string RoundSimulation::unfinished() const {
             text += " [" +
                     worker->child->missing(RoundChild::Time(static_cast<std::int64_t>(now_))) + "]";
     return text;
+}
+
+// Until everybody has gone, as far as it comes to that: who waits for a farewell while a node is restarted
+// may wait for who has gone.
+void RoundSimulation::let_all_leave() {
+    const std::uint64_t end = now_ + 1'000'000'000;
+    while (!events_.empty() && wrong_.empty() && !all_gone() && now_ < end) {
+        const Event event = events_.top();
+        events_.pop();
+        now_ = event.at;
+        handle(event);
+    }
 }
 
 std::string RoundSimulation::run() {
@@ -266,27 +280,10 @@ std::string RoundSimulation::run() {
     }
     if (wrong_.empty() && !done())
         return unfinished();
-    return wrong_;
-}
-
-unsigned RoundSimulation::skipped() const {
-    unsigned sum = 0;
-    for (const auto &worker : workers_)
-        sum += worker->skipped();
-    return sum;
-}
-
-RoundChildStats RoundSimulation::stats() const {
-    RoundChildStats sum;
-    for (const auto &worker : workers_) {
-        const RoundChildStats &stats = worker->child->stats();
-        sum.sent += stats.sent;
-        sum.repeated += stats.repeated;
-        sum.results += stats.results;
-        sum.asked += stats.asked;
-        sum.unasked += stats.unasked;
-    }
-    return sum;
+    if (!nodes_[0].server || !world_.leaves)
+        return wrong_;
+    let_all_leave();
+    return wrong_.empty() && all_gone() ? nodes_[0].server->half_seen() : wrong_;
 }
 
 } // namespace olaf::model

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Workers, nodes and a bad network in virtual time: RoundChild, which is the real one, against
-// RoundNode, the model. Everything follows from the seed.
+// RoundNode, the model, or RoundRoot, a parameter server's real one. Everything follows from the
+// seed.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <queue>
 #include <random>
+#include <set>
 #include <string>
 
 #include "../../endpoints/round_child.hpp"
 #include "round_node.hpp"
+#include "round_server_root.hpp"
 #include "round_wire.hpp"
 
 namespace olaf::model {
@@ -18,33 +21,51 @@ namespace olaf::model {
 struct RoundWorld {
     std::uint64_t seed = 0;
     std::uint32_t workers = 2;
-    bool tree = false; ///< two nodes below a root, each with half of the workers
+    bool tree = false; ///< two nodes below a root, each with half of the workers, the first with an odd one
     std::uint8_t pool = 2;
     std::uint8_t second_pool = 2; ///< of the second node of a tree
     double loss = 0, duplication = 0, reordering = 0;
     std::vector<std::uint32_t> vectors = {}; ///< chunks of each
     std::uint32_t lag = 0;
+    bool spares =
+        false; ///< of chunks that follow another one by the lag, half are spared by that one's sum
     std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
     unsigned restarts = 0;
+    unsigned resets = 0;     ///< of a job at a node, which remembers its members
+    bool disturbed = false;  ///< restarts and resets come just when somebody joins or departs
+    bool server = false;     ///< the root is a parameter server: libolaf's own
+    bool root_stays = false; ///< only the nodes below are restarted
     bool slow_worker = false;
     std::uint64_t slow_pace = 10'000; ///< nanoseconds a message
     bool skips = false; ///< who is behind takes no part in what the others have summed
     std::uint32_t threshold = 0;
     std::uint64_t deadline_ns = 0;
     BrokenRules broken = {};
-    std::uint32_t late = 0;      ///< so many of the workers are absent at first, and join
-    std::uint32_t departing = 0; ///< so many of the others leave after their vectors; all else goes on
+    std::set<std::uint32_t> late = {};      ///< workers that are absent at first, and join
+    std::set<std::uint32_t> departing = {}; ///< that leave after their vectors; all else goes on
+    std::uint32_t fewer = 0; ///< vectors: so many before the others' last one
     bool multicast = false;      ///< nodes send what is the same for all in one frame
     bool leaves = false;         ///< workers stop after their vectors, with a farewell
     bool leaves_at_once = false; ///< without one: a broken rule
     bool never_again = false;    ///< workers send nothing again
     unsigned wider_window = 0;   ///< workers believe in a p that is larger by so much
+    bool spares_by_worker = false; ///< not all workers spare the same chunks: a broken rule
 };
 
 /// A schedule for a seed, of any kind that must end with exact sums.
 RoundWorld random_world(std::uint64_t seed);
 /// One in which members join and depart while others go on.
 RoundWorld changing_world(std::uint64_t seed);
+/// The same below both nodes of a tree.
+RoundWorld changing_tree(std::uint64_t seed);
+/// These without a node that forgets.
+RoundWorld without_restarts(std::uint64_t seed);
+RoundWorld tree_without_restarts(std::uint64_t seed);
+/// Small windows, much loss, and agreements that are begun anew again and again while members change.
+RoundWorld restless_world(std::uint64_t seed);
+RoundWorld restless_tree(std::uint64_t seed);
+/// One whose root is a parameter server that answers sums.
+RoundWorld serving_world(std::uint64_t seed);
 /// One whose root goes on without the last worker, or after a deadline.
 RoundWorld impatient_world(std::uint64_t seed);
 /// One whose root goes on without a worker that is so slow that it skips vectors.
@@ -66,13 +87,14 @@ class RoundSimulation {
   private:
     class Worker;
     struct Node {
-        std::unique_ptr<RoundNode> node;
+        std::unique_ptr<RoundNode> node = {};
+        std::unique_ptr<RoundServerRoot> server = {}; // instead
         RoundSetup setup;
         std::uint32_t first_child = 0; // worker, or node at the root of a tree
         bool of_nodes = false;
     };
     struct Event {
-        enum class What { to_node, to_worker, wake, restart };
+        enum class What { to_node, to_worker, wake, restart, reset };
         std::uint64_t at = 0;
         std::uint64_t order = 0;
         What what = What::wake;
@@ -91,7 +113,9 @@ class RoundSimulation {
         return std::uniform_int_distribution<std::uint64_t>(least, most)(random_);
     }
     void make_nodes();
-    std::unique_ptr<RoundNode> fresh(const RoundSetup &setup);
+    void plan_disturbances();
+    void disturb();
+    void restart(std::uint32_t node);
     void transmit(Event event);
     void push(Event event);
     void handle(const Event &event);
@@ -99,13 +123,25 @@ class RoundSimulation {
     void to_child(std::uint32_t node, std::uint32_t rank, const RoundMessage &message);
     void wake(std::uint32_t worker);
     bool done() const;
+    bool all_gone() const;
+    void let_all_leave();
     bool may_be_partial() const {
-        // A node that forgot doesn't know whose part others have.
-        const bool forgets = world_.restarts > 0 && world_.late > 0;
+        // A node that forgot doesn't know whose part others have; nor what who has left was in, if all begin anew.
+        const bool forgets =
+            world_.restarts + world_.resets > 0 && !(world_.late.empty() && world_.departing.empty());
         return world_.threshold != 0 || world_.deadline_ns != 0 || forgets;
     }
     /// Who is in the sums of a round, as far as nobody fell out of it.
     std::vector<std::uint32_t> members_of(std::uint32_t round) const;
+    /// Workers of the first node of a tree; of the only node elsewhere.
+    std::uint32_t first_half() const {
+        return world_.tree ? (world_.workers + 1) / 2 : world_.workers;
+    }
+    /// The node that a worker sends to, and its rank there.
+    std::uint32_t node_of(std::uint32_t worker) const {
+        return world_.tree ? 1 + worker / first_half() : 0;
+    }
+    std::uint32_t rank_of(std::uint32_t worker) const { return worker % first_half(); }
     std::string unfinished() const;
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
 
@@ -114,8 +150,12 @@ class RoundSimulation {
     std::uint64_t now_ = 0;
     std::uint64_t order_ = 0;
     std::vector<Node> nodes_; // the root first
+    std::vector<std::uint32_t> may_restart_; // of these
     std::vector<std::unique_ptr<Worker>> workers_;
     std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+    struct {
+        unsigned restarts = 0, resets = 0;
+    } disturbed_; // so far
     std::string wrong_;
     // Generation, round and chunk.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> sums_;

@@ -44,8 +44,9 @@ inline std::vector<std::byte> answer_bytes(const RoundShape &shape, const RoundM
                        .generation = message.generation,
                        .status = static_cast<olaf_control_status>(message.status),
                        .pool = message.pool,
-                       .answer = true}),
-        {});
+                       .answer = true,
+                       .padding = message.padding}),
+        std::vector<std::uint64_t>(message.padding));
 }
 
 /// What a node sends to a child.
@@ -83,7 +84,8 @@ inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) 
                             .generation = sync->generation,
                             .time = sync->stamp,
                             .pool = sync->pool,
-                            .action = static_cast<RoundMessage::Action>(sync->action)};
+                            .action = static_cast<RoundMessage::Action>(sync->action),
+                            .padding = sync->padding};
     const auto contribution = decode_contribution(bytes);
     if (!contribution)
         return {};

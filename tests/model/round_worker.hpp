@@ -14,7 +14,9 @@ class RoundSimulation::Worker : public RoundVectors {
   public:
     Worker(RoundSimulation &simulation, std::uint32_t number, const RoundChildOptions &options)
         : child(std::make_unique<RoundChild>(options, *this)), options_(options),
-          simulation_(&simulation), number_(number) {}
+          simulation_(&simulation), number_(number) {
+        prove();
+    }
 
     static std::uint64_t value(std::uint32_t worker, std::uint32_t round, std::uint32_t chunk) {
         std::uint64_t x = (std::uint64_t{round} << 40) ^ (std::uint64_t{chunk} << 8) ^ worker;
@@ -32,6 +34,8 @@ class RoundSimulation::Worker : public RoundVectors {
             wrong("packs what depends on a sum that isn't there");
         if (!given_.insert({round, chunk}).second)
             wrong("packs a chunk twice");
+        if (taken_.contains({round, chunk}))
+            wrong("packs a chunk that is spared");
         lanes[0] = value(number_, round, chunk);
         return exponent(number_, round, chunk);
     }
@@ -40,6 +44,8 @@ class RoundSimulation::Worker : public RoundVectors {
         if (!taken_.insert({result.round, result.chunk}).second)
             wrong("takes a chunk twice");
         count_down(result.round);
+        if (spares_behind(result.round, result.chunk))
+            spare_behind(result.round, result.chunk);
         if (simulation_->may_be_partial())
             return is_the_same(result, lanes[0]);
         std::uint64_t sum = 0;
@@ -61,7 +67,16 @@ class RoundSimulation::Worker : public RoundVectors {
         if (!taken_.insert({round, chunk}).second)
             wrong("misses what it took");
         count_down(round);
+        if (simulation_->world_.spares)
+            spare_behind(round, chunk);
     }
+
+    // Follows from the chunk alone.
+    bool spares(const RoundResult &result, std::span<const std::uint64_t>,
+                std::uint32_t) const override {
+        return spares_behind(result.round, result.chunk);
+    }
+    bool spares_missed(std::uint32_t) const override { return simulation_->world_.spares; }
 
     /// Queues as many vectors as may be under way.
     void queue_vectors() {
@@ -72,8 +87,9 @@ class RoundSimulation::Worker : public RoundVectors {
             first_ = summed_ = child->next_round();
             added_ = summed_;
         }
-        if (departs() && added_ >= vectors.size()) {
-            if (child->is_idle() && child->is_running() && !until_) {
+        if (departs() && added_ >= its_vectors()) {
+            // A Collective has proved the way before its first vector.
+            if (child->is_idle() && child->is_running() && child->is_way_proven() && !until_) {
                 until_ = child->next_round();
                 child->depart();
             }
@@ -85,11 +101,11 @@ class RoundSimulation::Worker : public RoundVectors {
             // Elsewhere training goes on: who just stops can't help others when a node restarts.
             if (simulation_->world_.leaves && added_ >= vectors.size())
                 return bid_farewell();
-            if (departs() && added_ >= vectors.size())
+            if (departs() && added_ >= its_vectors())
                 return;
             const std::uint32_t chunks = chunks_of_next();
             added_++;
-            left_[child->next_round()] = chunks;
+            left_[child->next_round()] = chunks_[child->next_round()] = chunks;
             child->add(chunks, simulation_->world_.lag, simulation_->tai());
         }
     }
@@ -114,6 +130,7 @@ class RoundSimulation::Worker : public RoundVectors {
         taken_.clear();
         given_.clear();
         child = std::make_unique<RoundChild>(options_, *this);
+        prove();
         child->join_late();
     }
     /// A node that forgot knows nothing of who has joined since it was set up.
@@ -126,11 +143,17 @@ class RoundSimulation::Worker : public RoundVectors {
     }
 
     std::unique_ptr<RoundChild> child; ///< a process's: another one where it begins anew
-    std::uint64_t pace = 100; ///< nanoseconds a message
+    std::uint64_t pace = 100;          ///< nanoseconds a message
     std::uint64_t busy_until = 0;
     std::uint64_t wakes_at = UINT64_MAX; ///< the next wake event
 
   private:
+    // In half of the worlds, and even beside contributions. A Collective proves the way before it contributes: so
+    // it isn't told to agree anew, whose short answers would count.
+    void prove() {
+        if (simulation_->world_.seed % 2 != 0 && !simulation_->world_.disturbed)
+            child->prove_way();
+    }
     [[nodiscard]] std::uint32_t chunks_of_next() const {
         const auto &vectors = simulation_->world_.vectors;
         return added_ < vectors.size() ? vectors[added_] : 1;
@@ -141,7 +164,11 @@ class RoundSimulation::Worker : public RoundVectors {
         summed_++;
         skipped_++;
     }
-    [[nodiscard]] bool departs() const { return number_ < simulation_->world_.departing; }
+    [[nodiscard]] bool departs() const { return simulation_->world_.departing.contains(number_); }
+    [[nodiscard]] std::size_t its_vectors() const {
+        const RoundWorld &world = simulation_->world_;
+        return world.vectors.size() - std::min<std::size_t>(world.fewer, world.vectors.size() - 1);
+    }
     // Only with all sums: so whoever holds the farewell's result knows that all have all sums.
     void bid_farewell() {
         if (!done() || added_ > simulation_->world_.vectors.size() ||
@@ -149,6 +176,18 @@ class RoundSimulation::Worker : public RoundVectors {
             return;
         added_++;
         left_[child->add_farewell(simulation_->tai())] = 1;
+    }
+    [[nodiscard]] bool spares_behind(std::uint32_t round, std::uint32_t chunk) const {
+        const std::uint64_t own = simulation_->world_.spares_by_worker ? number_ : 0;
+        return simulation_->world_.spares && value(7 + own, round, chunk) % 2 == 0;
+    }
+    void spare_behind(std::uint32_t round, std::uint32_t chunk) {
+        const std::uint32_t lag = simulation_->world_.lag;
+        if (chunk + lag >= chunks_[round])
+            return;
+        if (!taken_.insert({round, chunk + lag}).second)
+            wrong("spares what it took");
+        count_down(round);
     }
     void count_down(std::uint32_t round) {
         left_[round]--;
@@ -167,7 +206,8 @@ class RoundSimulation::Worker : public RoundVectors {
             simulation_->sums_.try_emplace({result.generation, result.round, result.chunk}, sum);
         if (!is_first && first->second != sum)
             wrong("got another sum than others");
-        const bool members_are_known = simulation_->world_.late == 0;
+        const bool members_are_known =
+            simulation_->world_.late.empty() && simulation_->world_.departing.empty();
         if (!result.partial && members_are_known && result.count != simulation_->world_.workers)
             wrong("isn't told that somebody is missing");
     }
@@ -182,8 +222,9 @@ class RoundSimulation::Worker : public RoundVectors {
     std::optional<std::uint32_t> first_, until_; // rounds: its first; the first without it
     std::size_t added_ = 0;
     unsigned skipped_ = 0;
-    std::uint32_t summed_ = 0;                    // rounds, from the first one on
-    std::map<std::uint32_t, std::uint32_t> left_; // chunks without a sum, by round
+    std::uint32_t summed_ = 0; // rounds, from the first one on
+    std::map<std::uint32_t, std::uint32_t> left_,
+        chunks_; // without a sum, and all of them, by round
     std::set<std::pair<std::uint32_t, std::uint32_t>> taken_, given_;
 };
 

@@ -2,6 +2,9 @@
 // Quiet: attached and idle, nothing of ours runs: no token, no timer, no tick.
 #include <gtest/gtest.h>
 
+#include <barrier>
+
+#include "rounds.hpp"
 #include "traces.hpp"
 #include "traffic.hpp"
 
@@ -51,6 +54,52 @@ TEST(Idle, CostsNothing) {
     EXPECT_GT(status.drain("ticks"), 0u);
     EXPECT_GT(run_count(objects), 0u);
     expect_still();
+}
+
+/// A job's figures, but for how long its members have been silent.
+nlohmann::json figures_of_job(const Testbed &bed) {
+    auto job = job_status(bed);
+    for (auto &member : job.at("members"))
+        member.erase("silent_ns");
+    return job;
+}
+
+TEST(Idle, AJobCostsNothing) {
+    Testbed bed;
+    silence(bed);
+    const CountRuns counting;
+    bed.attach({"--round-slots", "64"});
+    set_job(bed, 2, 16, {"--format", "i64x1"});
+    const auto objects = kernel_objects(bed.host);
+    ASSERT_GE(objects.programs.size(), 5u);
+
+    const auto expect_still = [&] {
+        const auto before = figures_of_job(bed);
+        const auto runs = run_count(objects);
+        std::this_thread::sleep_for(a_while);
+        const auto after = bed.olaf.status();
+        EXPECT_EQ(run_count(objects), runs);
+        EXPECT_EQ(figures_of_job(bed), before);
+        EXPECT_FALSE(after.token_alive());
+        EXPECT_EQ(after.drain("launched"), 0u);
+    };
+    expect_still(); // without members
+
+    std::barrier both(2);
+    for_each_worker(
+        bed, 2,
+        [&](Collective &collective, unsigned rank) {
+            auto vector = part_of(rank, 0, 1000);
+            EXPECT_TRUE(collective.allreduce(std::span(vector)));
+            both.arrive_and_wait();
+            if (rank == 0)
+                expect_still(); // with members that compute
+            both.arrive_and_wait();
+        },
+        [](CollectiveOptions &options) { options.format = Format::i64x1; });
+    EXPECT_GT(run_count(objects), 0u);
+    EXPECT_GT(job_status(bed).at("chunks").at("completed"), 0u);
+    expect_still(); // whose members have gone
 }
 
 TEST(Idle, APassingUpdateWakesNothing) {

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "olaf/rounds.h"
+#include "rounds.hpp"
 #include "testbed.hpp"
 
 namespace olaf::test {
@@ -113,6 +114,10 @@ TEST_F(Job, CanBeHaltedResumedResetAndFlushed) {
     must("resume", {"7"});
     EXPECT_EQ(jobs()[0]["state"], "syncing");
     must("flush", {"7"});
+    must("threshold", {"7", "3"});
+    EXPECT_EQ(jobs()[0]["threshold"], 3);
+    EXPECT_EQ(jobs()[0]["generation"], generation) << "nothing is void";
+    refuses("threshold", {"7", "5"}, {"1 ... 4", "4 children"});
     must("reset", {"7"});
     const auto next = generation + 1;
     EXPECT_EQ(jobs()[0]["generation"], next != 0 ? next : 1);
@@ -159,7 +164,9 @@ TEST_F(Job, KnowsItsParent) {
     const auto one = jobs()[0];
     EXPECT_EQ(one["role"], "node");
     EXPECT_EQ(one["max_count"], 8);
-    EXPECT_EQ(one["parent"], Json::parse(R"({"address": "10.0.0.1:7000", "rank": 3, "device": null, "group": null})"));
+    EXPECT_EQ(
+        one["parent"],
+        Json::parse(R"({"address": "10.0.0.1:7000", "rank": 3, "device": null, "group": null})"));
 }
 
 TEST_F(Job, TellsWhereItsResultsGo) {
@@ -169,7 +176,8 @@ TEST_F(Job, TellsWhereItsResultsGo) {
     EXPECT_EQ(jobs()[0]["multicast"], Json::parse(R"({"group": "239.1.2.3", "hops": 5})"));
     EXPECT_EQ(jobs()[1]["multicast"], nullptr);
     const auto text = job("list", {"7"}).out;
-    EXPECT_NE(text.find("results by multicast to 239.1.2.3, at most 5 hops"), std::string::npos) << text;
+    EXPECT_NE(text.find("results by multicast to 239.1.2.3, at most 5 hops"), std::string::npos)
+        << text;
     Process top(bed.olaf.command({"--json", "top", "in", "--interval", "100ms"}));
     top.await_output("\n{");
     top.kill(SIGINT);
@@ -205,6 +213,26 @@ TEST_F(Job, TakesNoMemoryUntilItIsAskedFor) {
     constexpr std::uint64_t a_slot = sizeof(olaf_round_slot) + 2 * 16 * 8;
     EXPECT_GT(roomy, bare + 65536 * a_slot);
     EXPECT_LT(bare, 32u << 20);
+}
+
+TEST_F(Job, HasUpTo65536SlotsAndUsesThemAgain) {
+    static constexpr unsigned slots = 65'536, lanes = 16,
+                              elements = 2 * (lanes - 1) * (slots + 100);
+    bed.attach({"--max-lanes", "16", "--round-slots", std::to_string(slots)});
+    set_job(bed, 1, lanes, {"--pool", std::to_string(slots)});
+    for_each_worker(bed, 1, [](Collective &collective, unsigned) {
+        std::vector<float> vector(elements);
+        for (unsigned i = 0; i < elements; i++)
+            vector[i] = static_cast<float>(i % 1000);
+        const auto expected = vector;
+        const auto report = collective.allreduce(std::span(vector));
+        ASSERT_TRUE(report) << report.error().message();
+        EXPECT_GT(report->chunks, +slots);
+        EXPECT_EQ(vector, expected);
+    });
+    EXPECT_EQ(jobs().at(0).at("pool"), slots);
+    EXPECT_GT(jobs().at(0).at("chunks").at("completed"), slots);
+    must("remove", {std::to_string(rounds_job)});
 }
 
 } // namespace

@@ -3,10 +3,12 @@
 
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
+#include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstddef>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -31,6 +33,17 @@ Program at_random(unsigned percent) {
         instruction(BPF_JMP | BPF_CALL, 0, 0, BPF_FUNC_get_prandom_u32),
         instruction(BPF_ALU | BPF_MOD | BPF_K, 0, 0, 100),
         instruction(BPF_JMP | BPF_JLT | BPF_K, 0, 0, static_cast<int>(percent), 2),
+    };
+    append_verdict(program, TC_ACT_UNSPEC);
+    append_verdict(program, TC_ACT_SHOT);
+    return program;
+}
+
+/// return skb->len > BYTES ? TC_ACT_SHOT : TC_ACT_UNSPEC
+Program longer_than(unsigned bytes) {
+    Program program = {
+        instruction(BPF_LDX | BPF_MEM | BPF_W, 0, 1, offsetof(__sk_buff, len)),
+        instruction(BPF_JMP | BPF_JGT | BPF_K, 0, 0, static_cast<int>(bytes), 2),
     };
     append_verdict(program, TC_ACT_UNSPEC);
     append_verdict(program, TC_ACT_SHOT);
@@ -90,6 +103,10 @@ int make_counter() {
 
 Losing::Losing(const Netns &netns, std::string device, Direction direction, unsigned percent)
     : filter_(netns, std::move(device), direction, 1, at_random(percent)) {}
+
+LosingLong::LosingLong(const Netns &netns, std::string device, Losing::Direction direction,
+                       unsigned bytes)
+    : filter_(netns, std::move(device), direction, 1, longer_than(bytes)) {}
 
 LosingFirst::LosingFirst(const Netns &netns, std::string device, Losing::Direction direction,
                          Messages messages, std::uint32_t first)

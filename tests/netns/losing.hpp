@@ -21,6 +21,15 @@ class Losing {
     TcFilter filter_;
 };
 
+/// Loses what is longer, Ethernet header included, and says nothing: as a switch on the way does.
+class LosingLong {
+  public:
+    LosingLong(const Netns &netns, std::string device, Losing::Direction direction, unsigned bytes);
+
+  private:
+    TcFilter filter_;
+};
+
 /// Messages of a type, over IPv4 and without VLAN tags.
 struct Messages {
     std::uint8_t type;

@@ -36,6 +36,17 @@ class LossesOutside : public testing::TestWithParam<const char *> {
         throw std::runtime_error("no answer");
     }
 
+    /// Sends an update whose UDP checksum is wrong, and waits until it has arrived: nobody looks at that
+    /// before the server reads.
+    void send_spoilt(std::uint32_t count) {
+        auto frame = bed.path(4).carrying(Update{.cluster = 1, .count = count});
+        frame.bytes[frame.l4 + 6] ^= 0x55;
+        wire.send(frame.bytes);
+        const UdpSocket behind(bed.server(), {.address = "0.0.0.0", .port = 0});
+        worker.send(Update{.cluster = 1}, {.address = bed.target(4).address, .port = behind.port()});
+        static_cast<void>(behind.receive());
+    }
+
     static std::uint64_t lost(const Status &status) {
         return status.json.at("lost_behind_updates").at("socket").get<std::uint64_t>();
     }
@@ -63,6 +74,22 @@ TEST_P(LossesOutside, AreNotTheQueuesBeforeTheEntranceIsThere) {
     const auto status = bed.olaf.await([](const Status &s) { return s["received"] == 1; });
     EXPECT_EQ(lost(status), 1u); // from here on they are
     EXPECT_EQ(status["updates_out"], 1u);
+}
+
+// What came before the entrance was there may die behind it. No queue admits such a count.
+TEST_P(LossesOutside, AreNotTheQueuesWhereTheCountIsOneThatItRefuses) {
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    const auto lost_of = [&](std::uint32_t count) {
+        send_spoilt(count);
+        bed.olaf.attach({"--local", "--mode", GetParam()});
+        const Inside reader(bed.server());
+        EXPECT_FALSE(server.poll(std::chrono::milliseconds(0))) << "its checksum is wrong";
+        const auto lost_behind = lost(bed.olaf.status());
+        bed.olaf.detach();
+        return lost_behind;
+    };
+    EXPECT_EQ(lost_of(3), 3u);
+    EXPECT_EQ(lost_of(OLAF_LIMIT_MAX_COUNT + 1), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, LossesOutside, testing::Values("native", "skb"),

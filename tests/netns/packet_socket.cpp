@@ -18,7 +18,7 @@ namespace olaf::test {
 
 PacketSocket::PacketSocket(const Netns &netns, const std::string &device) {
     const Inside inside(netns);
-    fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL));
+    fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); // deaf until it is bound to its device
     sockaddr_ll address{};
     address.sll_family = AF_PACKET;
     address.sll_protocol = htons(ETH_P_ALL);

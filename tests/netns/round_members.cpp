@@ -4,13 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <chrono>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
 namespace olaf::test {
 namespace {
 
-constexpr std::size_t elements = 63 * 20;
 constexpr unsigned bits_each = 12, most_ranks = 5;
 
 /// Below 2^12, and never 0: the parts of ranks lie side by side in a sum.
@@ -18,16 +19,10 @@ std::uint64_t part_at(std::size_t element, std::uint32_t round) {
     return (element + round) % 4000 + 1;
 }
 
-/// Whose parts an element holds; ~0: it is no sum of such parts.
-unsigned ranks_in(std::int64_t element, std::uint64_t part) {
-    unsigned ranks = 0;
-    for (unsigned rank = 0; rank < most_ranks; rank++) {
-        const auto own = static_cast<std::uint64_t>(element) >> rank * bits_each & 0xfff;
-        if (own != 0 && own != part)
-            return ~0u;
-        ranks |= (own != 0 ? 1u : 0u) << rank;
-    }
-    return ranks;
+std::vector<unsigned> first(unsigned count) {
+    std::vector<unsigned> numbers(count);
+    std::iota(numbers.begin(), numbers.end(), 0u);
+    return numbers;
 }
 
 } // namespace
@@ -43,19 +38,34 @@ CollectiveOptions member_options(const Testbed &bed, unsigned rank, unsigned wor
     return options;
 }
 
+std::vector<std::int64_t> member_part(unsigned rank, std::uint32_t round) {
+    std::vector<std::int64_t> vector(member_elements);
+    for (std::size_t i = 0; i < member_elements; i++)
+        vector[i] = static_cast<std::int64_t>(part_at(i, round) << rank * bits_each);
+    return vector;
+}
+
+unsigned ranks_in(const std::vector<std::int64_t> &sum, std::size_t element, std::uint32_t round) {
+    unsigned ranks = 0;
+    for (unsigned rank = 0; rank < most_ranks; rank++) {
+        const auto own = static_cast<std::uint64_t>(sum[element]) >> rank * bits_each & 0xfff;
+        if (own != 0 && own != part_at(element, round))
+            return ~0u;
+        ranks |= (own != 0 ? 1u : 0u) << rank;
+    }
+    return ranks;
+}
+
 MembersSum sum_as_member(Collective &collective, unsigned rank, bool last) {
     const auto round = collective.next_round();
-    std::vector<std::int64_t> vector(elements + 1); // the last one says that it's the last
-    for (std::size_t i = 0; i < elements; i++)
-        vector[i] = static_cast<std::int64_t>(part_at(i, round) << rank * bits_each);
-    vector[elements] = last ? 1 : 0;
+    auto vector = member_part(rank, round);
+    vector.push_back(last ? 1 : 0); // says that it's the last
     const auto report = collective.allreduce(std::span(vector));
     if (!report)
         throw std::runtime_error(report.error().message());
-    MembersSum sum{.report = *report, .ranks = ranks_in(vector[0], part_at(0, round)),
-                   .last = vector[elements] != 0};
-    for (std::size_t i = 0; i < elements; i++) {
-        const auto ranks = ranks_in(vector[i], part_at(i, round));
+    MembersSum sum{.report = *report, .ranks = ranks_in(vector, 0, round), .last = vector.back() != 0};
+    for (std::size_t i = 0; i < member_elements; i++) {
+        const auto ranks = ranks_in(vector, i, round);
         EXPECT_NE(ranks, ~0u) << "round " << round << ", element " << i << ": " << vector[i];
         if (ranks != sum.ranks)
             sum.ranks = 0;
@@ -67,16 +77,42 @@ MembersSum sum_as_member(Collective &collective, unsigned rank, bool last) {
     return sum;
 }
 
+void come_and_go(const CollectiveOptions &options, unsigned worker, unsigned workers_in_sums) {
+    auto collective = Collective::make(options);
+    if (!collective)
+        throw std::runtime_error(collective.error().message());
+    if (const auto round = collective->join_running(); !round)
+        throw std::runtime_error("joining: " + round.error().message());
+    for (unsigned whole = 0; whole < 10;) { // the same sums for all of them
+        const auto sum = sum_as_member(*collective, worker);
+        whole += sum.ranks == workers_in_sums && sum.report.partial == 0 ? 1 : 0;
+    }
+    if (const auto gone = collective->depart(std::chrono::seconds(20)); !gone)
+        throw std::runtime_error("departing: " + gone.error().message());
+}
+
 Summing::Summing(const Testbed &bed, unsigned count, unsigned workers,
-                 std::function<void(CollectiveOptions &)> more)
-    : bed_(bed), workers_(workers), more_(std::move(more)), running_(count) {
-    for (unsigned rank = 0; rank < count; rank++)
-        threads_.emplace_back([this, rank] {
+                 const std::function<void(CollectiveOptions &)> &more)
+    : Summing({.netns = bed.worker,
+               .workers = first(count),
+               .options =
+                   [&bed, workers, more](unsigned worker) {
+                       auto options = member_options(bed, worker, workers);
+                       if (more)
+                           more(options);
+                       return options;
+                   },
+               .check_books = [&bed] { expect_jobs_add_up(bed.olaf); }}) {}
+
+Summing::Summing(Summers summers)
+    : summers_(std::move(summers)), running_(static_cast<unsigned>(summers_.workers.size())) {
+    for (const unsigned worker : summers_.workers)
+        threads_.emplace_back([this, worker] {
             try {
-                run(rank);
+                run(worker);
             } catch (const std::exception &error) {
                 const std::lock_guard held(lock_);
-                errors_[rank] = error.what();
+                errors_[worker] = error.what();
             }
             running_--;
             news_++;
@@ -84,20 +120,18 @@ Summing::Summing(const Testbed &bed, unsigned count, unsigned workers,
         });
 }
 
-void Summing::run(unsigned rank) {
-    const Inside inside(bed_.worker);
-    auto options = member_options(bed_, rank, workers_);
-    if (more_)
-        more_(options);
-    auto collective = Collective::make(options);
+void Summing::run(unsigned worker) {
+    const Inside inside(summers_.netns);
+    const bool is_first = worker == summers_.workers.front();
+    auto collective = Collective::make(summers_.options(worker));
     if (!collective)
         throw std::runtime_error(collective.error().message());
     if (const auto joined = collective->join(); !joined)
         throw std::runtime_error(joined.error().message());
     for (bool last = false; !last;) {
-        const auto sum = sum_as_member(*collective, rank, rank == 0 && stopping_);
+        const auto sum = sum_as_member(*collective, worker, is_first && stopping_);
         last = sum.last;
-        if (rank == 0) {
+        if (is_first) {
             const std::lock_guard held(lock_);
             newest_ = sum.ranks;
         }
@@ -127,7 +161,7 @@ void Summing::end() {
     if (threads_.empty())
         return;
     threads_.clear(); // joins them
-    expect_jobs_add_up(bed_.olaf);
+    summers_.check_books();
 }
 
 std::map<unsigned, std::string> Summing::errors() {

@@ -15,10 +15,16 @@
 
 namespace olaf::test {
 
-inline constexpr unsigned member_lanes = 64;
+inline constexpr unsigned member_lanes = 64, member_chunks = 20; ///< 63 lanes of data
+inline constexpr std::size_t member_elements = std::size_t{63} * member_chunks;
 
 /// Those of the worker with that rank, of a job for so many.
 CollectiveOptions member_options(const Testbed &bed, unsigned rank, unsigned workers);
+
+/// A worker's vector of a round. Those of all ranks lie side by side in a sum.
+std::vector<std::int64_t> member_part(unsigned rank, std::uint32_t round);
+/// Whose parts an element of such a sum holds, a bit each; ~0: it is no sum of such parts.
+unsigned ranks_in(const std::vector<std::int64_t> &sum, std::size_t element, std::uint32_t round);
 
 /// A sum that came.
 struct MembersSum {
@@ -27,15 +33,28 @@ struct MembersSum {
     bool last = false;  ///< the first worker stops
 };
 
-/// One vector of this rank; throws what went wrong. Records a failure if the sum isn't of anybody's parts, or
+/// One vector of this worker; throws what went wrong. Records a failure if the sum isn't of anybody's parts, or
 /// is of others than its report says.
 MembersSum sum_as_member(Collective &collective, unsigned rank, bool last = false);
 
-/// The first workers of a job, in threads of their own.
+/// Joins, is in ten whole sums of just those, and leaves. Throws what went wrong.
+void come_and_go(const CollectiveOptions &options, unsigned worker, unsigned workers_in_sums);
+
+/// Who sums: the numbers of workers, what each is told, and where they run.
+struct Summers {
+    const Netns &netns;
+    std::vector<unsigned> workers; ///< the first one says when all stop
+    std::function<CollectiveOptions(unsigned worker)> options;
+    std::function<void()> check_books; ///< when all have ended
+};
+
+/// Workers of a job, in threads of their own.
 class Summing {
   public:
+    explicit Summing(Summers summers);
+    /// The first ones of a testbed's job for so many.
     Summing(const Testbed &bed, unsigned count, unsigned workers,
-            std::function<void(CollectiveOptions &)> more = {});
+            const std::function<void(CollectiveOptions &)> &more = {});
     ~Summing() { stop(); }
     Summing(const Summing &) = delete;
     Summing &operator=(const Summing &) = delete;
@@ -48,11 +67,9 @@ class Summing {
     std::map<unsigned, std::string> errors();
 
   private:
-    void run(unsigned rank);
+    void run(unsigned worker);
     void end();
-    const Testbed &bed_;
-    const unsigned workers_;
-    const std::function<void(CollectiveOptions &)> more_;
+    const Summers summers_;
     std::atomic<bool> stopping_ = false;
     std::atomic<unsigned> news_ = 0; ///< sums and ends so far
     std::atomic<unsigned> running_;

@@ -78,11 +78,16 @@ unsigned RoundTree::workers() const {
 }
 
 void RoundTree::start(unsigned node, unsigned lanes) {
-    auto &olaf = nodes_[node]->olaf;
-    olaf.attach({"--local", "--round-slots", "64"});
+    std::vector<std::string> attach{"--local", "--round-slots", "64"};
+    attach.insert(attach.end(), tree_[node].attach.begin(), tree_[node].attach.end());
+    nodes_[node]->olaf.attach(attach);
+    set(node, lanes);
+}
+
+void RoundTree::set(unsigned node, unsigned lanes) const {
     std::vector<std::string> words{
-        "job",         "set",
-        "eth0",        std::to_string(rounds_job),
+        "set",         "eth0",
+        std::to_string(rounds_job),
         "--lanes",     std::to_string(lanes),
         "--children",  std::to_string(tree_[node].workers + below(node).size()),
         "--format",    format_,
@@ -90,12 +95,32 @@ void RoundTree::start(unsigned node, unsigned lanes) {
     if (node != 0)
         words.insert(words.end(), {"--parent", address_of(tree_[node].parent), "--rank",
                                    std::to_string(rank_of(node))});
+    words.insert(words.end(), tree_[node].set.begin(), tree_[node].set.end());
+    for (const unsigned rank : tree_[node].absent)
+        words.insert(words.end(), {"--absent", std::to_string(rank)});
     if (fanout_ != TreeFanout::ride) {
         words.insert(words.end(), {"--fanout", "multicast=" + group_of(node)});
         if (node != 0)
             words.insert(words.end(), {"--parent-group", group_of(tree_[node].parent)});
     }
-    if (const auto outcome = olaf(words); outcome.status != 0)
+    job(node, words);
+}
+
+void RoundTree::set_anew(std::vector<TreeNode> nodes, unsigned lanes) {
+    tree_ = std::move(nodes);
+    for (unsigned node = 0; node < tree_.size(); node++)
+        job(node, {"remove", "eth0", std::to_string(rounds_job)});
+    for (unsigned node = 0; node < tree_.size(); node++)
+        set(node, lanes);
+}
+
+void RoundTree::reset(unsigned node) {
+    job(node, {"reset", "eth0", std::to_string(rounds_job)});
+}
+
+void RoundTree::job(unsigned node, std::vector<std::string> words) const {
+    words.insert(words.begin(), "job");
+    if (const auto outcome = nodes_[node]->olaf(words); outcome.status != 0)
         throw std::runtime_error(outcome.err);
 }
 
@@ -116,28 +141,34 @@ bool RoundTree::has_reordered() const {
     return std::ranges::all_of(reordering_, [](const auto &each) { return each->held() > 0; });
 }
 
+CollectiveOptions RoundTree::options_of(unsigned worker) const {
+    CollectiveOptions options;
+    unsigned node = 0, rank = worker;
+    for (; rank >= tree_.at(node).workers; node++)
+        rank -= tree_[node].workers;
+    options.node = Address::resolve(address_of(node)).value();
+    options.job = rounds_job;
+    options.rank = rank;
+    options.workers = workers();
+    if (fanout_ != TreeFanout::ride)
+        options.group = Address::resolve(group_of(node)).value();
+    return options;
+}
+
 void RoundTree::for_each_worker(const std::function<void(Collective &, unsigned)> &work,
                                 const std::function<void(CollectiveOptions &)> &more) const {
-    std::vector<CollectiveOptions> ends;
-    for (unsigned node = 0; node < tree_.size(); node++)
-        for (unsigned rank = 0; rank < tree_[node].workers; rank++) {
-            CollectiveOptions options;
-            options.node = Address::resolve(address_of(node)).value();
-            options.rank = rank;
-            if (fanout_ != TreeFanout::ride)
-                options.group = Address::resolve(group_of(node)).value();
-            ends.push_back(options);
-        }
     run_workers(
-        workers_, static_cast<unsigned>(ends.size()),
+        workers_, workers(),
         [&](CollectiveOptions &options, unsigned worker) {
-            options.node = ends[worker].node;
-            options.rank = ends[worker].rank;
-            options.group = ends[worker].group;
+            options = options_of(worker);
             if (more)
                 more(options);
         },
         work);
+    expect_books_to_add_up();
+}
+
+void RoundTree::expect_books_to_add_up() const {
     for (const auto &node : nodes_)
         expect_jobs_add_up(node->olaf);
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "losing.hpp"
@@ -22,6 +23,8 @@ namespace olaf::test {
 struct TreeNode {
     unsigned parent;  ///< of the nodes named before it; of node 0 nothing is read
     unsigned workers; ///< that contribute to it directly
+    std::vector<unsigned> absent = {}; ///< ranks of those that aren't members yet
+    std::vector<std::string> attach = {}, set = {}; ///< what else `olaf attach` and `olaf job set` are told
 };
 
 /// How results travel in a tree.
@@ -40,6 +43,10 @@ class RoundTree {
     /// Attaches the node's queue and sets its job, of that many lanes.
     void start(unsigned node, unsigned lanes);
     void stop(unsigned node) { nodes_[node]->olaf.detach(); }
+    /// The nodes, which have started, get other workers: their jobs are set anew.
+    void set_anew(std::vector<TreeNode> nodes, unsigned lanes);
+    /// All below the node must agree anew where to begin.
+    void reset(unsigned node);
     /// From now on every link loses that many in a hundred, each way.
     void lose(unsigned percent);
     /// From now on frames overtake each other on the way from the switch to the workers, to a node.
@@ -49,10 +56,15 @@ class RoundTree {
     [[nodiscard]] bool has_reordered() const;
 
     [[nodiscard]] unsigned workers() const; ///< of all nodes
-    /// Runs one thread a worker; `worker` counts through all nodes' workers in order.
+    [[nodiscard]] const Netns &netns_of_workers() const { return workers_; }
+    /// Those of a worker; it counts through all nodes' workers in order.
+    [[nodiscard]] CollectiveOptions options_of(unsigned worker) const;
+    /// Runs one thread a worker.
     void for_each_worker(const std::function<void(Collective &, unsigned worker)> &work,
                          const std::function<void(CollectiveOptions &)> &more = {}) const;
     [[nodiscard]] nlohmann::json job(unsigned node) const;
+    /// At every node, once nothing is under way.
+    void expect_books_to_add_up() const;
     /// Whether the switch knows that somebody wants the node's results.
     [[nodiscard]] bool is_wanted(unsigned node) const;
 
@@ -62,12 +74,15 @@ class RoundTree {
         Netns netns;
         OlafCommand olaf{netns, "eth0"}; ///< last: it detaches before the device goes
     };
+    void set(unsigned node, unsigned lanes) const;
+    /// olaf job WORDS, of that node
+    void job(unsigned node, std::vector<std::string> words) const;
     void reorder(unsigned port);
     void plug(const Netns &netns, const std::string &address);
     [[nodiscard]] std::vector<unsigned> below(unsigned node) const;
     [[nodiscard]] unsigned rank_of(unsigned node) const; ///< at its parent
 
-    const std::vector<TreeNode> tree_;
+    std::vector<TreeNode> tree_;
     const TreeFanout fanout_;
     std::string format_ = "i64x1";
     Netns switch_{"switch"}, workers_{"workers"};

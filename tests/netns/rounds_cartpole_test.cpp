@@ -26,7 +26,7 @@ TEST(RoundsCartPole, WorkersLearnWithinTheBoundAndEndWhenTheServerSaysSo) {
     Testbed bed{{.way = Way::local}};
     bed.host.sysctl("ipv4/conf/in/forwarding", "1"); // the way to the parent
     bed.attach({"--round-slots", "64"});
-    set_job(bed, workers, 131,
+    set_job(bed, workers, 132,
             {"--threshold", "2", "--parent", "10.0.0.1:7000", "--rank", "0", "--max-count",
              std::to_string(workers)});
     Process server = start(bed, {"server", "--bind", "10.0.0.1:7000", "--target", "40"});
@@ -39,6 +39,7 @@ TEST(RoundsCartPole, WorkersLearnWithinTheBoundAndEndWhenTheServerSaysSo) {
     ASSERT_TRUE(served.is_object());
     EXPECT_FALSE(served.at("time_to_target_s").is_null()) << served;
     std::uint64_t committed = 0, unknown = 0;
+    std::string of_workers;
     for (Process &program : programs) {
         const auto worked = summary(program);
         ASSERT_TRUE(worked.is_object());
@@ -46,10 +47,11 @@ TEST(RoundsCartPole, WorkersLearnWithinTheBoundAndEndWhenTheServerSaysSo) {
         EXPECT_LE(worked.at("stalest").get<unsigned>(), staleness);
         committed += worked.at("committed").get<std::uint64_t>();
         unknown += worked.at("unknown").get<std::uint64_t>();
+        of_workers += worked.dump() + "\n";
     }
     const auto gradients = served.at("gradients").get<std::uint64_t>();
-    EXPECT_LE(committed, gradients) << served;
-    EXPECT_GE(committed + unknown, gradients) << served;
+    EXPECT_LE(committed, gradients) << served << of_workers;
+    EXPECT_GE(committed + unknown, gradients) << served << of_workers;
     expect_jobs_add_up(bed.olaf);
 }
 

@@ -12,20 +12,6 @@ namespace {
 
 constexpr unsigned others = 0b0011;
 
-/// Joins, is in so many sums of just those ranks, and leaves.
-void come_and_go(const Testbed &bed, unsigned rank, unsigned workers, unsigned ranks) {
-    const Inside inside(bed.worker);
-    auto collective = Collective::make(member_options(bed, rank, workers)).value();
-    const auto round = collective.join_running();
-    ASSERT_TRUE(round) << round.error().message();
-    for (unsigned whole = 0; whole < 10;) { // the same sums for all of them
-        const auto sum = sum_as_member(collective, rank);
-        whole += sum.ranks == ranks && sum.report.partial == 0 ? 1 : 0;
-    }
-    const auto gone = collective.depart(std::chrono::seconds(20));
-    ASSERT_TRUE(gone) << gone.error().message();
-}
-
 TEST(RoundsJoining, TwoAtOnceAreBothInTheSums) {
     constexpr unsigned workers = 4;
     Testbed bed{{.way = Way::local, .place = Place::kernel}};
@@ -37,8 +23,9 @@ TEST(RoundsJoining, TwoAtOnceAreBothInTheSums) {
         std::vector<std::jthread> joining;
         for (const unsigned rank : {2u, 3u})
             joining.emplace_back([&bed, rank] {
+                const Inside inside(bed.worker);
                 try {
-                    come_and_go(bed, rank, workers, 0b1111);
+                    come_and_go(member_options(bed, rank, workers), rank, 0b1111);
                 } catch (const std::exception &error) {
                     ADD_FAILURE() << "rank " << rank << ": " << error.what();
                 }
@@ -86,8 +73,9 @@ TEST_P(RoundsJoiningInterrupted, IsInTheSumsAllTheSame) {
         there.emplace(bed.worker, "eth0", Losing::sent, joins, GetParam().questions_lost);
         back.emplace(bed.worker, "eth0", Losing::received, joins, GetParam().answers_lost);
         const std::jthread joining([&] {
+            const Inside inside(bed.worker);
             try {
-                come_and_go(bed, 2, 3, 0b111);
+                come_and_go(member_options(bed, 2, 3), 2, 0b111);
             } catch (const std::exception &error) {
                 ADD_FAILURE() << error.what();
             }

@@ -70,10 +70,28 @@ INSTANTIATE_TEST_SUITE_P(
     Of, Rounds,
     testing::Values(Setting{"OneWorker", 1, 4, false}, Setting{"TwoWorkers", 2, 4, false},
                     Setting{"FourWorkers", 4, 4, false}, Setting{"FourWorkersOverIpv6", 4, 6, false},
-                    Setting{"EightWorkers", 8, 4, false}, Setting{"SixteenWorkers", 16, 6, false},
+                    Setting{"EightWorkers", 8, 4, false}, Setting{"SixteenWorkers", 16, 4, false},
+                    Setting{"SixteenWorkersOverIpv6", 16, 6, false},
                     Setting{"FourWorkersInGenericMode", 4, 4, true},
                     Setting{"FourWorkersInGenericModeOverIpv6", 4, 6, true}),
     [](const auto &info) { return info.param.name; });
+
+TEST(RoundsOfAnyNumber, FromOneToSixteenWorkersAllGetTheExactSum) {
+    constexpr unsigned rounds = 3, chunks = 5;
+    Testbed bed{{.way = Way::local}};
+    bed.attach({"--round-slots", "64"});
+    for (unsigned workers = 1; workers <= 16; workers++) {
+        SCOPED_TRACE(std::to_string(workers) + " workers");
+        set_job(bed, workers, lanes, integers);
+        sum_exactly(bed, workers, rounds, as_integers, std::size_t{63} * chunks);
+        const auto job = job_status(bed);
+        expect_job_identities(job);
+        EXPECT_EQ(job["chunks"]["completed"], rounds * chunks);
+        EXPECT_EQ(job["contributions"]["added"], rounds * chunks * workers);
+        const auto removed = bed.olaf({"job", "remove", "in", std::to_string(rounds_job)});
+        ASSERT_EQ(removed.status, 0) << removed.err;
+    }
+}
 
 class RoundsWithLoss : public testing::TestWithParam<unsigned> {
   protected:

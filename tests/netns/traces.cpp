@@ -84,7 +84,7 @@ std::string traces(const Netns &netns) {
     std::string text;
     std::istringstream links(run({"ip", "-n", name, "-d", "link"}).out);
     // The kernel tells of a carrier a while after it is there.
-    const std::regex carrier("NO-CARRIER,|state [A-Z]+ ");
+    const std::regex carrier("NO-CARRIER,|,LOWER_UP|state [A-Z]+ ");
     for (std::string line; std::getline(links, line);)
         if (line.find("_timer") == line.npos) // a bridge's, which tick
             text += std::regex_replace(line, carrier, "") + "\n";

@@ -96,15 +96,16 @@ TEST_F(Captured, TheDissectorReadsWhatIsOnTheLink) {
     auto join = control_message();
     join[11] = 5; // cluster
     join[23] = 1; // action
+    join[47] = 1; // segments, as libolaf sends it
     worker.send(join, bed.target(4));
     auto longer = message(Update{.cluster = 5});
     longer.push_back(0);
     worker.send(longer, bed.target(4));
     EXPECT_EQ(capture.wait().status, 0); // it has all five
 
-    const auto rows =
-        dissect(file, {"olaf.cluster", "olaf.type", "olaf.lane", "olaf.checksum_status",
-                       "olaf.action", "_ws.expert.message", "olaf.worker"});
+    const auto rows = dissect(file, {"olaf.cluster", "olaf.type", "olaf.lane",
+                                     "olaf.checksum_status", "olaf.action", "_ws.expert.message",
+                                     "olaf.worker", "olaf.segments", "olaf.pool"});
     ASSERT_EQ(rows.size(), 5u);
     EXPECT_EQ(rows[0][3], "Bad");
     EXPECT_EQ(rows[0][5], "Checksum lane is wrong");
@@ -115,6 +116,8 @@ TEST_F(Captured, TheDissectorReadsWhatIsOnTheLink) {
     EXPECT_EQ(rows[2][6], "4294967295");
     EXPECT_EQ(rows[3][1], "3");
     EXPECT_EQ(rows[3][4], "1");
+    EXPECT_EQ(rows[3][7], "1");
+    EXPECT_EQ(rows[3][8], "") << "a cluster's join isn't a job's";
     EXPECT_EQ(rows[4][5], "Length isn't 8 + 48 + 8 x lanes");
 }
 
@@ -123,8 +126,13 @@ TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
     Process capture({"dumpcap", "-q", "-i", "eth0", "-f", "udp port 6523", "-c", "4", "-w", file},
                     {}, &bed.worker);
     capture.await_output("File: ");
-    JobMessage contribution{.rank = 3, .round = 9, .chunk = 2, .chunks = 5, .generation = 77,
-                            .exponent = -6, .lanes = {1, 1}};
+    JobMessage contribution{.rank = 3,
+                            .round = 9,
+                            .chunk = 2,
+                            .chunks = 5,
+                            .generation = 77,
+                            .exponent = -6,
+                            .lanes = {1, 1}};
     worker.send(message(contribution), bed.target(4));
     auto stale = contribution;
     stale.type = OLAF_RESULT;
@@ -132,24 +140,105 @@ TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
     stale.count = 76;
     stale.lanes.clear();
     worker.send(message(stale), bed.target(4));
-    worker.send(message(JobMessage{.type = OLAF_CONTROL, .flags = OLAF_FLAG_ANSWER,
-                                   .count = OLAF_CONTROL_SYNC, .chunks = 2,
+    worker.send(message(JobMessage{.type = OLAF_CONTROL,
+                                   .flags = OLAF_FLAG_ANSWER,
+                                   .count = OLAF_CONTROL_SYNC,
+                                   .chunks = 2,
                                    .exponent = OLAF_CONTROL_WAIT}),
                 bed.target(4));
     contribution.chunk = 5;
     worker.send(message(contribution), bed.target(4));
     EXPECT_EQ(capture.wait().status, 0);
 
-    const auto rows = dissect(
-        file, {"olaf.type", "olaf.worker", "olaf.sequence", "olaf.chunk", "olaf.chunks",
-               "olaf.generation", "olaf.exponent", "olaf.named", "olaf.status", "olaf.missing",
-               "olaf.checksum_status", "_ws.expert.message", "olaf.segment"});
+    const auto rows = dissect(file, {"olaf.type", "olaf.worker", "olaf.sequence", "olaf.chunk",
+                                     "olaf.chunks", "olaf.generation", "olaf.exponent",
+                                     "olaf.named", "olaf.status", "olaf.missing",
+                                     "olaf.checksum_status", "_ws.expert.message", "olaf.segment"});
     using Row = std::vector<std::string>;
     ASSERT_EQ(rows.size(), 4u);
     EXPECT_EQ(rows[0], (Row{"4", "3", "9", "2", "5", "77", "-6", "", "", "", "Good", "", ""}));
     EXPECT_EQ(rows[1], (Row{"5", "3", "9", "2", "5", "77", "-6", "76", "", "", "", "", ""}));
     EXPECT_EQ(rows[2], (Row{"3", "0", "0", "0", "", "1", "", "", "1", "2", "", "", ""}));
     EXPECT_EQ(rows[3][11], "Chunk isn't below chunks");
+}
+
+/// What members ask and nodes answer, and results of floats for all.
+std::vector<Bytes> orders_and_answers() {
+    constexpr std::uint32_t shape = 12u << 16 | OLAF_FLAG_CHECKSUM;
+    constexpr std::uint16_t answer = OLAF_FLAG_ANSWER;
+    const auto control = [](JobMessage order) {
+        order.type = OLAF_CONTROL;
+        return message(order);
+    };
+    return {
+        control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_JOIN, .chunks = 0, .pool = 16}),
+        control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_LEAVE, .chunks = 0}),
+        control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_SETH, .chunks = 3}),
+        control({.flags = answer,
+                 .rank = 2,
+                 .count = OLAF_CONTROL_LEAVE,
+                 .chunks = shape,
+                 .exponent = OLAF_CONTROL_GONE}),
+        control({.flags = answer,
+                 .rank = 2,
+                 .count = OLAF_CONTROL_SETH,
+                 .chunks = shape,
+                 .exponent = OLAF_CONTROL_REFUSED}),
+        control({.flags = answer | OLAF_FLAG_ABOVE,
+                 .rank = 5,
+                 .count = OLAF_CONTROL_SYNC,
+                 .chunks = 4,
+                 .exponent = OLAF_CONTROL_WAIT}),
+        control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_SYNC, .chunks = 0, .lanes = {0, 0}}),
+        control({.flags = answer,
+                 .rank = 2,
+                 .count = OLAF_CONTROL_SYNC,
+                 .chunks = 200u << 16 | OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT,
+                 .pool = 6}),
+        message(JobMessage{.type = OLAF_RESULT,
+                           .flags = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT,
+                           .rank = OLAF_EVERY_WORKER,
+                           .count = 3,
+                           .lanes = {0xc010'0000'3fc0'0000}}),
+    };
+}
+
+TEST_F(Captured, TheDissectorReadsOrdersOfMembersAndWhatIsAnswered) {
+    const auto messages = orders_and_answers();
+    const auto file = scratch.path("orders.pcapng");
+    Process capture({"dumpcap", "-q", "-i", "eth0", "-f", "udp port 6523", "-c",
+                     std::to_string(messages.size()), "-w", file},
+                    {}, &bed.worker);
+    capture.await_output("File: ");
+    for (const auto &each : messages)
+        worker.send(each, bed.target(4));
+    EXPECT_EQ(capture.wait().status, 0);
+
+    const auto rows =
+        dissect(file, {"olaf.action", "olaf.worker", "olaf.pool", "olaf.threshold", "olaf.status",
+                       "olaf.missing", "olaf.flags.above", "olaf.job_lanes", "olaf.job_shape",
+                       "olaf.job_shape.format", "olaf.padding", "olaf.lane", "olaf.segments"});
+    const std::string zeros(32, '0'), all = "4294967295";
+    const Rows expected{{"1", "2", "16", "", "", "", "0", "", "", "", "", "", ""},
+                        {"3", "2", "0", "", "", "", "0", "", "", "", "", "", ""},
+                        {"4", "2", "0", "3", "", "", "0", "", "", "", "", "", ""},
+                        {"3", "2", "0", "", "3", "", "0", "12", "0x0001", "0", "", "", ""},
+                        {"4", "2", "0", "", "4", "", "0", "12", "0x0001", "0", "", "", ""},
+                        {"2", "5", "0", "", "1", "4", "1", "", "", "", "", "", ""},
+                        {"2", "2", "0", "", "", "", "0", "", "", "", zeros, "", ""},
+                        {"2", "2", "6", "", "0", "", "0", "200", "0x0300", "3", "", "", ""},
+                        {"", all, "0", "", "", "", "", "", "", "", "", "1.5, -2.25", ""}};
+    EXPECT_EQ(rows, expected);
+    // A packet's line says in words what its numbers mean.
+    const auto lines = dissect(file, {"_ws.col.Info"});
+    ASSERT_EQ(lines.size(), messages.size());
+    for (const auto &[row, words] : {std::pair{0, "join, chunk 0"},
+                                     {2, "seth, 3 complete a chunk"},
+                                     {3, "leave, chunk 0: gone"},
+                                     {4, "seth, chunk 0: refused"},
+                                     {5, "sync, chunk 0: wait"}})
+        EXPECT_NE(lines[static_cast<std::size_t>(row)][0].find(words), std::string::npos)
+            << lines[static_cast<std::size_t>(row)][0];
 }
 
 } // namespace

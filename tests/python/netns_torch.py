@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two processes train through a host with Olaf, the kernel's own: their namespace and the host's.
+"""Four processes train through a host with Olaf, the kernel's own: their namespace and the host's.
 Needs root."""
 
 import unittest
@@ -11,9 +11,9 @@ LANES = 64
 
 
 class Torch(HostWithOlaf):
-    def test_two_processes_train_as_with_gloo(self):
-        self.olaf("job", "set", "in", "7", "--children", "2", "--lanes", str(LANES))
-        summaries = train(self, 2, NODE, ["--steps", "25", "--lanes", str(LANES)],
+    def test_four_processes_train_as_with_gloo(self):
+        self.olaf("job", "set", "in", "7", "--children", "4", "--lanes", str(LANES))
+        summaries = train(self, 4, NODE, ["--steps", "25", "--lanes", str(LANES)],
                           before=lambda rank: ["nsenter", f"--net=/run/netns/{self.workers}", "--"],
                           start=f"{WORKERS}:29500")
         for summary in summaries.values():

@@ -135,6 +135,8 @@ class Collective(unittest.TestCase):
             job.allreduce(np.zeros(3))
         with self.assertRaisesRegex(ValueError, "contiguous"):
             job.allreduce(np.zeros(6, np.float32)[::2])
+        with self.assertRaisesRegex(ValueError, "a writable and contiguous array"):
+            job.allreduce(np.float32(1))  # a copy would be summed, and thrown away
         with self.assertRaisesRegex(ValueError, "writable"):
             job.allreduce(np.broadcast_to(np.float32(1), 1))
         with self.assertRaisesRegex(ValueError, "'i16x4', 'i64x1' or 'f32', not 'f64'"):

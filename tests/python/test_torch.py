@@ -2,7 +2,10 @@
 """olaf.torch with Debian's torch, through a model of the node on loopback."""
 
 import os
+import pathlib
 import subprocess
+import sys
+import types
 import unittest
 
 import torch
@@ -11,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import olaf
 import olaf.torch
-from training import expect_same_training, train
+from training import expect_same_training, free_port, run_workers, train
 
 SERVER = os.path.join(os.environ["OLAF_BUILD"], "tests", "unit", "olaf_round_server")
 JOB = 5  # the server's
@@ -98,6 +101,27 @@ class Alone(unittest.TestCase):
             self.gradient(nobody, torch.float64, torch.ones(50, dtype=torch.float64))
 
 
+class Tensors(unittest.TestCase):
+    """What a Collective takes of torch by itself."""
+
+    def test_a_sum_takes_the_place_of_a_tensor(self):
+        with Node(1) as node:
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            tensor = torch.arange(6, dtype=torch.float32).reshape(2, 3)
+            tensor *= 2
+            job.allreduce(tensor)
+            self.assertEqual(tensor.tolist(), [[0, 2, 4], [6, 8, 10]])
+
+    def test_what_would_be_summed_in_a_copy_is_refused(self):
+        job = olaf.Collective("127.0.0.1:9", JOB, 0, 1)
+        with self.assertRaisesRegex(RuntimeError, "requires grad"):
+            job.allreduce(torch.ones(4, requires_grad=True))
+        with self.assertRaisesRegex(ValueError, "contiguous"):
+            job.allreduce(torch.ones(4, 4)[:, 1])
+        with self.assertRaisesRegex(TypeError, "BFloat16"):
+            job.allreduce(torch.ones(4, dtype=torch.bfloat16))
+
+
 class Together(unittest.TestCase):
     def test_two_processes_train_as_with_gloo(self):
         with Node(2) as node:
@@ -105,6 +129,55 @@ class Together(unittest.TestCase):
         self.assertEqual(sorted(summaries), ["mlp", "transformer"])
         for summary in summaries.values():
             expect_same_training(self, summary)
+
+    def test_many_buckets_of_several_processes_are_averaged_as_by_gloo(self):
+        start, workers = f"127.0.0.1:{free_port()}", 3
+        script = str(pathlib.Path(__file__).with_name("buckets.py"))
+        with Node(workers) as node:
+            run_workers(self, [[sys.executable, "-B", script, start, node, str(JOB), str(rank), str(workers)]
+                               for rank in range(workers)])
+
+
+class FakeBucket:
+    """What of a GradBucket the hook looks at."""
+
+    def __init__(self, buffer, parameters=()):
+        self.buffer, self.parameters = lambda: buffer, lambda: parameters
+
+
+class FakeCollective:
+    """Leaves a part of each vector out; the others' mean is 100."""
+
+    def __init__(self, left_out):
+        self.left_out, self.given = left_out, []
+
+    def allreduce_async(self, vector, op):
+        self.given.append(vector.copy())
+        vector[:] = 100
+        at = self.left_out.pop(0)
+        sums = types.SimpleNamespace(left_out_at=at, left_out=sum(each.stop - each.start for each in at))
+        return types.SimpleNamespace(wait=lambda: sums)
+
+
+class Hook(unittest.TestCase):
+    def test_bfloat16_goes_by_float32(self):
+        buffer = torch.arange(6).to(torch.bfloat16)
+        with Node(1) as node:
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            mean = olaf.torch.allreduce_hook(job)(None, FakeBucket(buffer)).wait()
+        self.assertIs(mean.dtype, torch.bfloat16)
+        self.assertEqual(mean.tolist(), [0, 1, 2, 3, 4, 5])
+
+    def test_what_came_too_late_is_added_to_the_next_gradient_of_the_same_parameters(self):
+        some, other = torch.ones(1), torch.ones(1)
+        for residual, wanted in [(True, [1, 1, 2, 2, 1]), (False, [1, 1, 1, 1, 1])]:
+            job = FakeCollective([[slice(2, 4, 1)], [], []])
+            reports = []
+            hook = olaf.torch.allreduce_hook(job, residual=residual, report=reports.append)
+            for parameters in ([some], [other], [some]):
+                self.assertEqual(hook(None, FakeBucket(torch.ones(5), parameters)).wait().tolist(), [100] * 5)
+            self.assertEqual([each.tolist() for each in job.given], [[1] * 5, [1] * 5, wanted])
+            self.assertEqual([each.left_out for each in reports], [2, 0, 0])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,21 @@ def free_port():
         return one.getsockname()[1]
 
 
+def run_workers(case, commands):
+    """Runs a process of each command, and checks that all end well."""
+    processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, GLOO_SOCKET_IFNAME="lo"))
+                 for command in commands]
+    try:
+        said = [process.communicate(timeout=SOON)[1] for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    for rank, process in enumerate(processes):
+        case.assertEqual(process.returncode, 0, f"rank {rank}: {said[rank]}")
+
+
 def train(case, workers, node, more, before=lambda rank: [], start=None):
     """Trains with so many processes; `before` is what a rank's command begins with. Checks that all
     ended well and agree, and returns the summaries by model."""
@@ -27,18 +42,7 @@ def train(case, workers, node, more, before=lambda rank: [], start=None):
         result = pathlib.Path(folder, "result.json")
         common = [sys.executable, "-B", str(TRAIN), "--start", start, "--node", node, "--workers",
                   str(workers), "--json", str(result), *more]
-        processes = [subprocess.Popen([*before(rank), *common, "--rank", str(rank)],
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                      env=dict(os.environ, GLOO_SOCKET_IFNAME="lo"))
-                     for rank in range(workers)]
-        try:
-            said = [process.communicate(timeout=SOON)[1] for process in processes]
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
-        for rank, process in enumerate(processes):
-            case.assertEqual(process.returncode, 0, f"rank {rank}: {said[rank]}")
+        run_workers(case, [[*before(rank), *common, "--rank", str(rank)] for rank in range(workers)])
         summaries = json.loads(result.read_text(encoding="utf-8"))["models"]
     return {each["model"]: each for each in summaries}
 

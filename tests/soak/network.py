@@ -72,6 +72,6 @@ class Netns:
     def packets(self, device):
         """Whole frames of a device: what it sends and receives."""
         with self.inside():
-            made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+            made = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)  # deaf until it is bound
             made.bind((device, 3))
         return made

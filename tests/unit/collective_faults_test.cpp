@@ -25,6 +25,7 @@ TEST(CollectiveFaults, ANodeThatIsSilent) {
     const auto joined = collective.join();
     ASSERT_FALSE(joined);
     expect_says(joined.error(), "the node hasn't answered at all");
+    expect_says(joined.error(), "olaf job leave DEV 5 0");
     EXPECT_EQ(joined.error().code, ETIMEDOUT);
     std::vector<float> vector(4);
     const auto after = collective.allreduce(std::span(vector));

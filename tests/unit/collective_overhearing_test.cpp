@@ -66,6 +66,15 @@ TEST(CollectiveOverhearing, TakesPartBehindWhatItHasTaken) {
         // It may be over for too long by then: the other doesn't wait.
         if (const auto report = operation.wait()) {
             EXPECT_EQ(report->left_out, elements);
+            auto at = report->left_out_at;
+            std::ranges::sort(at, {}, &ElementRange::first);
+            std::size_t end = 0;
+            for (const auto &[first, count] : at) {
+                EXPECT_EQ(first, end) << "of every element, once";
+                end = first + count;
+            }
+            EXPECT_EQ(end, elements);
+            EXPECT_GT(at.size(), 1U) << "of several chunks";
             EXPECT_EQ(vector, std::vector<float>(elements, static_cast<float>(round)));
         }
         EXPECT_EQ(collective.next_round(), round + 1);

@@ -29,13 +29,19 @@ add_executable(
   collective_faults_test.cpp
   collective_shape_test.cpp
   collective_float_test.cpp
+  collective_guess_test.cpp
   collective_leave_test.cpp
   collective_overhearing_test.cpp
   collective_test.cpp
   collective_threads_test.cpp
+  congestion_window_test.cpp
+  due_chunks_test.cpp
+  exponent_guess_test.cpp
   round_child_behind_test.cpp
+  round_child_spared_test.cpp
   round_child_test.cpp
   round_child_members_test.cpp
+  round_child_proof_test.cpp
   round_child_timeout_test.cpp
   round_message_test.cpp
   round_weights_test.cpp

@@ -76,6 +76,11 @@ TEST(Job, IsReadFromTheCommandLine) {
     ASSERT_EQ(set.members.size(), 2u);
     EXPECT_EQ(set.members[1].port, 9);
     EXPECT_EQ(good({"flush", "eth0", "4294967294"}).job, 4294967294u);
+    const auto threshold = good({"threshold", "eth0", "7", "3"});
+    EXPECT_EQ(threshold.action, JobOptions::Action::threshold);
+    EXPECT_EQ(threshold.threshold, 3u);
+    expect_usage({"threshold", "eth0", "7"}, "H is missing");
+    expect_usage({"threshold", "eth0", "7", "0"}, "cannot take '0'");
     EXPECT_EQ(good({"list", "eth0"}).job, std::nullopt);
     EXPECT_EQ(good({"list", "eth0"}).action, JobOptions::Action::list);
     EXPECT_EQ(good({"resume", "eth0", "7"}).action, JobOptions::Action::resume);
@@ -101,7 +106,7 @@ TEST(Job, RefusesWrongUsage) {
     expect_usage({"set", "eth0", "7", "--children", "257", "--lanes", "8"}, "1 ... 256");
     expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--pool", "48"},
                  "a power of two");
-    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--pool", "65536"},
+    expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--pool", "131072"},
                  "a power of two");
     expect_usage({"set", "eth0", "7", "--children", "4", "--lanes", "8", "--rank", "1"},
                  "--parent");

@@ -62,10 +62,12 @@ if(NOT OLAF_SANITIZE)
                    $<TARGET_FILE:olaf_command>)
   add_test(NAME observe.alerts
            COMMAND promtool check rules ${PROJECT_SOURCE_DIR}/docs/prometheus/olaf.rules.yml)
+  add_test(NAME observe.alerts_of_jobs
+           COMMAND promtool test rules ${CMAKE_CURRENT_SOURCE_DIR}/alerts.yml)
   # The lock file pins versions and contents, and leaves the registry to whoever builds.
   add_test(NAME observe.lock COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/page_lock
            ${PROJECT_SOURCE_DIR}/loader/observe/page)
-  set_tests_properties(observe.service observe.alerts observe.lock
+  set_tests_properties(observe.service observe.alerts observe.alerts_of_jobs observe.lock
                        PROPERTIES LABELS unit TIMEOUT 60)
 endif()
 
@@ -79,10 +81,12 @@ add_executable(olaf_observe_tests
   event_test.cpp
   exposition_test.cpp
   human_test.cpp
+  job_metrics_test.cpp
   pcapng_test.cpp
   report_pictures_test.cpp
   top_screen_test.cpp
   verdict_spells_test.cpp
+  verdict_jobs_test.cpp
   verdict_test.cpp)
 target_compile_definitions(olaf_observe_tests PRIVATE OLAF_SOURCE="${PROJECT_SOURCE_DIR}")
 target_link_libraries(olaf_observe_tests PRIVATE olaf_observe olaf_options GTest::gtest_main)

@@ -157,7 +157,7 @@ TEST_F(RoundChildTest, BeginsAgainWhereAllBegin) {
 TEST_F(RoundChildTest, SaysWhoIsMissing) {
     child.join();
     auto asked = question().value();
-    EXPECT_EQ(child.missing(now), "the node hasn't answered at all");
+    EXPECT_EQ(child.missing(now), "the node hasn't answered at all; or its parent, if it has one, is silent");
     asked.rank = 4;
     asked.missing = 3;
     answer(asked, OLAF_CONTROL_WAIT);
@@ -175,6 +175,18 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
     asked.rank = 1;
     answer(asked, OLAF_CONTROL_OLD);
     EXPECT_EQ(question().value().stamp, 1001) << "asks anew";
+}
+
+TEST_F(RoundChildTest, BlamesNoMemberThatMayHaveAskedSinceTheNodeFellSilent) {
+    child.join();
+    auto asked = question().value();
+    asked.rank = 4;
+    asked.missing = 1;
+    answer(asked, OLAF_CONTROL_WAIT);
+    now += std::chrono::seconds(2);
+    EXPECT_EQ(child.missing(now),
+              "rank 4 hasn't asked where to begin yet, by the node's last answer; the node has been silent for "
+              "2000 ms, since when all of its members may have asked: then its parent is silent");
 }
 
 TEST_F(RoundChildTest, FailsWhenAllBeginWhereItHasNothing) {

@@ -94,6 +94,14 @@ TEST(RoundMessage, WhatIsDecodedIsWhatWasEncoded) {
     EXPECT_TRUE(wait->answer);
 }
 
+TEST(RoundMessage, AQuestionMayBePadded) {
+    olaf::JobSync padded = kGoldenSync;
+    padded.padding = 2;
+    EXPECT_EQ(olaf::decode_sync(bytes_of(encode(padded), 2)).value().padding, 2);
+    EXPECT_EQ(olaf::decode_sync(bytes_of(kSync)).value().padding, 0);
+    EXPECT_EQ(olaf::decode_sync(bytes_of(encode(padded), 1)).error(), Reject::wrong_length);
+}
+
 TEST(RoundMessage, ProbesAndStaleResultsHaveNoLanes) {
     olaf::RoundContribution probe = kGoldenContribution;
     probe.lanes = 0;

@@ -45,45 +45,6 @@ TEST(Verdict, AProgramOfSomebodyElsesInPlaceOfOursIsNamed) {
     scene.expect_since(12);
 }
 
-/// A job of four children that have yet to agree; so many of them have asked.
-JobReading job_of_four(std::uint64_t asked) {
-    JobReading job;
-    job.job.setup.id = 7;
-    job.job.setup.children = 4;
-    job.job.state = OLAF_JOB_SYNCING;
-    job.job.asked.word[0] = asked;
-    return job;
-}
-
-TEST(Verdict, AJobThatWaitsForSomeOfItsMembersNamesThem) {
-    Scene scene;
-    scene.reading.jobs.push_back(job_of_four(0));
-    scene.expect(Health::idle, "no update has come", "UDP to port 6523");
-    EXPECT_NE(scene.verdict().besides.at(0).text.find("none has asked"), std::string::npos);
-    scene.reading.jobs[0] = job_of_four(0b0101);
-    scene.expect(Health::impaired, "job 7 waits for ranks 1, 3 to ask", "start them");
-    scene.reading.jobs[0] = job_of_four(0b1111);
-    scene.reading.jobs[0].job.setup.parent_family = 4;
-    scene.expect(Health::impaired, "job 7 waits for its parent, 0.0.0.0:0", "olaf job list");
-    scene.reading.jobs[0].job.halted = 1;
-    EXPECT_EQ(scene.verdict().besides.at(0).remedy, "olaf job resume in 7");
-}
-
-TEST(Verdict, AQueueWhoseJobsAreAtWorkWorks) {
-    Scene scene;
-    auto &job = scene.reading.jobs.emplace_back(job_of_four(0b1111));
-    job.job.state = OLAF_JOB_RUNNING;
-    job.counters.received = 9;
-    job.counters.completed = 2;
-    job.members.resize(1);
-    job.members[0].member.last_seen_ns = 100 * second;
-    scene.reading.attachment.record.config.activity_window_ns = second;
-    scene.expect(Health::working, "1 job, 2 chunks completed", "");
-    job.members[0].member.last_seen_ns = 90 * second;
-    scene.expect(Health::idle, "no contribution comes", "");
-    scene.expect_since(10);
-}
-
 TEST(Verdict, AQueueWhoseDeviceIsDownGetsNothing) {
     Scene scene;
     scene.reading.host.device_obstacle = "in is down";

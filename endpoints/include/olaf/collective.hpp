@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <olaf/address.hpp>
 #include <olaf/packing.hpp>
@@ -16,28 +17,35 @@ namespace olaf {
 
 /// All but the rank must be the same at all workers, and as `olaf job set` has it.
 struct CollectiveOptions {
-    Address node = {};         ///< of the host that adds
-    /// The multicast group that results come to, where the job has --fanout multicast=GROUP, and the
-    /// node's port; unspecified: they come to this worker alone. A worker that isn't in the job's
-    /// group asks for each result by itself, which is slow.
+    Address node = {}; ///< of the host that adds
+    /// The multicast group that results come to, where the job has --fanout multicast=GROUP, and
+    /// the node's port; unspecified: they come to this worker alone. A worker that isn't in the
+    /// job's group asks for each result by itself, which is slow.
     Address group = {};
     std::uint32_t job = 0;     ///< not OLAF_EVERY_WORKER
     std::uint32_t rank = 0;    ///< at that host, 0 ... 255
     std::uint32_t workers = 0; ///< of the whole job, all hosts together
-    /// f32x2: the node adds floats themselves, in a job of --format f32. Then a chunk needs no exponent.
+    /// f32x2: the node adds floats themselves, in a job of --format f32. Then a chunk needs no
+    /// exponent.
     Format format = Format::i32x2;
-    bool checksum = true;   ///< end-to-end checksum lane; f32x2 never has one
+    bool checksum = true; ///< end-to-end checksum lane; f32x2 never has one
     /// IP MTU in bytes of the way to the node; 0: that of the device by which it is reached.
     std::size_t mtu = 0;
-    /// Of a frame, the checksum lane included. 0: the job's, which the node tells at join(). Whoever sums
-    /// before it has joined must say them, or have the job's by chance: then it is what the MTU has room for.
+    /// Of a frame, the checksum lane included. 0: the job's, which the node tells at join().
+    /// Whoever sums before it has joined must say them, or have the job's by chance: then it is
+    /// what the MTU has room for.
     std::uint16_t lanes = 0;
-    /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A vector of
-    /// more chunks than this takes so many frames more; a shorter one twice as many.
+    /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A
+    /// vector of more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
-    /// Threads that sum, each a range of every vector's chunks in a job of its own: `job`, job + 1, ... All
-    /// are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then vectors move on
-    /// by themselves, and join_running(), depart() and overhear() aren't there.
+    /// Floats as integers, in vectors of at most 2 · `ahead` chunks: so many bits of an element may be lost,
+    /// down to the 24 of a float32, so that the data can go along with the exponents, by what they were in
+    /// the last vector of that length. Where the largest elements have changed by less, a vector takes half
+    /// the frames and one round trip, not two. 0: none may, and every vector takes two.
+    unsigned guess_bits = 2;
+    /// Threads that sum, each a range of every vector's chunks in a job of its own: `job`, job + 1,
+    /// ... All are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then
+    /// vectors move on by themselves, and join_running(), depart() and overhear() aren't there.
     unsigned threads = 1;
     /// How long nothing may move forward before a call asks who isn't there. It fails a second
     /// later, and names that member, or the node.
@@ -58,15 +66,26 @@ enum class Combine : std::uint8_t {
     mean, ///< the sum divided by the number of workers in it; where few were late, by fewer
 };
 
+/// Elements of a vector that lie in a row.
+struct ElementRange {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    friend bool operator==(const ElementRange &, const ElementRange &) = default;
+};
+
 /// What became of one vector.
 struct SumReport {
     std::uint32_t chunks = 0;      ///< messages that it took
+    std::uint32_t spared = 0;      ///< messages that it didn't need (CollectiveOptions::guess_bits)
     std::uint32_t least_count = 0; ///< workers in the sum, where the fewest are
     std::uint32_t partial = 0;     ///< chunks without all workers (threshold, deadline)
     std::uint32_t late = 0;        ///< chunks without this worker's part
-    std::uint64_t not_finite = 0;  ///< elements that are NaN: some worker's chunk had inf or NaN; f32x2: element
-    std::uint64_t clipped = 0;     ///< own elements that didn't fit (only after partial sums)
-    std::size_t left_out = 0;      ///< elements whose sum is without this worker's part
+    std::uint64_t not_finite =
+        0; ///< elements that are NaN: some worker's chunk had inf or NaN; f32x2: element
+    std::uint64_t clipped = 0; ///< own elements that didn't fit (only after partial sums)
+    std::size_t left_out = 0;  ///< elements whose sum is without this worker's part
+    /// Where those are, in no order. Who keeps its part of them may add it to its next vector.
+    std::vector<ElementRange> left_out_at = {};
 };
 
 struct CollectiveStats {
@@ -74,6 +93,7 @@ struct CollectiveStats {
     std::uint64_t repeated = 0; ///< contributions sent again
     std::uint64_t unsent = 0;   ///< messages lost on this host
     std::uint64_t results = 0;  ///< chunks summed
+    std::uint64_t spared = 0;   ///< chunks that needn't be sent (CollectiveOptions::guess_bits)
     std::uint64_t partial = 0;  ///< of those: without all workers
     std::uint64_t late = 0;     ///< of those: without this worker's part
     std::uint64_t missed = 0;   ///< chunks whose sum this worker will never get
@@ -85,16 +105,17 @@ struct CollectiveStats {
 /// One worker's end of a job. Not thread-safe; nothing moves on but in its calls.
 ///
 /// Floats are summed as integers with a block exponent: that of the chunk's largest element at
-/// any worker, on which the workers agree with the chunks before it. So the sum is the same at
-/// all workers, whatever the order. An element's error is at most
-/// workers · 2^-(30 - ⌈log2 workers⌉) of the chunk's largest element (i32x2): 2^-24 for 8
-/// workers. That is below the bound of float32's own additions of elements as large as that one.
+/// any worker, on which the workers agree with the chunks before it, or which they have guessed. So
+/// the sum is the same at all workers, whatever the order. An element's error is at most workers ·
+/// 2^-b of the chunk's largest element, with b = 30 - ⌈log2 workers⌉ (i32x2), or up to guess_bits less, though
+/// not less than 24: 2^-22 for 8 workers. That is below the bound of float32's own additions of elements as large as that one.
 /// Much smaller elements in the same chunk lose more than with float32. A chunk in which any
 /// worker has inf or NaN is NaN throughout, for all.
 ///
-/// With f32x2 the node adds them, in fixed point of the job's --float-bits s: an element's error is at
-/// most workers · 2^-(s + 1), and half a unit of the sum's last place. An element that any worker has
-/// as inf or NaN, or beyond the job's range, is NaN, and only that one. Integers can't be summed then.
+/// With f32x2 the node adds them, in fixed point of the job's --float-bits s: an element's error is
+/// at most workers · 2^-(s + 1), and half a unit of the sum's last place. An element that any
+/// worker has as inf or NaN, or beyond the job's range, is NaN, and only that one. Integers can't
+/// be summed then.
 ///
 /// After an error the job is to begin anew: call join() at every worker. After the last vector call
 /// leave() at every worker. The destructor only closes the socket: it sends nothing and doesn't
@@ -111,14 +132,14 @@ class Collective {
     ~Collective();
 
     /// Waits until all workers have asked where to begin. Fails after options.timeout without
-    /// news, and says who is missing. Fails at once if the job has another shape than options say, or
-    /// frames that the way to the node has no room for. Vectors under way are given up.
+    /// news, and says who is missing. Fails at once if the job has another shape than options say,
+    /// or frames that the way to the node has no room for. Vectors under way are given up.
     [[nodiscard]] Result<void> join();
 
     /// Instead of join(): joins workers that are summing already, under a rank that is free
     /// (`olaf job set --absent`, or its member has left), or in place of a member that is lost.
-    /// Returns the round of the next vector, which is how many the others have summed before it; they
-    /// may have begun later ones by then. Fails after options.timeout without an answer.
+    /// Returns the round of the next vector, which is how many the others have summed before it;
+    /// they may have begun later ones by then. Fails after options.timeout without an answer.
     [[nodiscard]] Result<std::uint32_t> join_running();
     /// Leaves while the others go on: from the next vector on they sum without this worker. Waits
     /// for vectors under way first, then until nobody can need what it contributed, even if a node
@@ -174,13 +195,14 @@ class Collective {
     /// job whose threshold the others reach without it. Otherwise all wait for ever. Like
     /// allreduce_async() it is this worker's part in one vector, which it can't add to any more.
     [[nodiscard]] Result<Operation> follow_async(std::span<float> vector);
-    /// From now on keeps the newest sum that the others have without this worker and that came whole, of
-    /// so many floats: a node gives all members all results. It takes memory for three such vectors.
+    /// From now on keeps the newest sum that the others have without this worker and that came
+    /// whole, of so many floats: a node gives all members all results. It takes memory for three
+    /// such vectors.
     void overhear(std::size_t elements);
     /// Puts that sum into the vector and goes on behind its round: this worker takes no part in the
-    /// rounds before, nor in it, and gets no other sum of theirs. False: none is there that is newer
-    /// than what this worker has, or vectors are under way, or `vector` has another size. What has
-    /// arrived is seen by poll() and whatever waits.
+    /// rounds before, nor in it, and gets no other sum of theirs. False: none is there that is
+    /// newer than what this worker has, or vectors are under way, or `vector` has another size.
+    /// What has arrived is seen by poll() and whatever waits.
     [[nodiscard]] bool take_overheard(std::span<float> vector);
     /// The round of the next vector; wraps.
     [[nodiscard]] std::uint32_t next_round() const;

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The microbenchmark as fast as this machine carries it: the kernel's generator in front of a queue that has a core for itself."""
+
+from evaluation.playing import FRAME_BITS, LANES
+from evaluation.streams import stream
+
+ORDERS = ["in turns", "at random"]
+WITHIN = 0.03  # how exactly the queue's rate is set to the wanted part of what comes
+
+
+def fast_case(setting, order, part, policy, places):
+    """One run: a row of figures as playing.summary() has them. part: of what comes that is to leave."""
+    run = stream(setting, policy, lanes=LANES, queue=places, fold=1 / part, within=WITHIN, seconds=0.1 if setting.quick else 0.3,
+                 apart=True, stamped=True, shuffled=order != "in turns")
+    return summary(run)
+
+
+def summary(run):
+    """Percentages are of the updates that the queue took. The program gives no figure unless its books hold all of them."""
+    taken, clusters = run["taken_per_s"], run["age_us"]["clusters"]
+    messages = sum(run["folds"].values())
+    updates = sum(int(count) * frames for count, frames in run["folds"].items())
+
+    def mean(name):
+        return sum(cluster[name] for cluster in clusters) / max(1, len(clusters)) / 1e3
+
+    return {
+        "received_percent": 100 * run["sent_per_s"] / taken,
+        "folded_percent": 100 * run["sent_per_s"] / taken * (updates / max(1, messages) - 1),
+        "superseded_percent": 100 * run["superseded_per_s"] / taken,
+        "lost_percent": 100 * (run["dropped_per_s"] - run["superseded_per_s"]) / taken,
+        "before_percent": 100 * run["loss"],
+        "behind_percent": 100 * run["lost_behind"],
+        "heard": sum(cluster["arrivals"] > 0 for cluster in clusters),
+        "average_ms": mean("mean"),
+        "mean_peak_ms": mean("peak"),
+        "worst_average_ms": max((cluster["mean"] for cluster in clusters), default=0) / 1e3,
+        "cluster_averages_ms": {cluster["cluster"]: cluster["mean"] / 1e3 for cluster in clusters},
+        "cluster_peaks_ms": {cluster["cluster"]: cluster["peak"] / 1e3 for cluster in clusters},
+        "folds": {int(count): frames for count, frames in run["folds"].items()},
+        "input_bps": taken * FRAME_BITS,
+        "busy_percent": 100 * run["busy"],
+    }

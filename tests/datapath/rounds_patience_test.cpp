@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What a job waits for: a result from above before it asks again, a deadline, and a member's silence. A slow
+// machine makes any wait longer, so each test says how long it really was.
+#include <bpf/bpf.h>
+
+#include "rounds_tree_test.hpp"
+
+using namespace olaf::test;
+
+namespace {
+
+constexpr std::uint64_t ms = 1'000'000;
+
+class RoundsPatience : public RoundsTree {
+  protected:
+    void set_turnaround(std::uint64_t ns) {
+        auto changed = job();
+        changed.turnaround_ns = ns;
+        set_job(changed);
+    }
+    /// Chunk 0's aggregate went up then, for the first time.
+    std::uint64_t go_up_at(std::uint64_t ns) {
+        auto changed = slot(0);
+        changed.buffer[0].up_ns = changed.buffer[0].first_up_ns = ns;
+        set_slot(0, changed);
+        return ns;
+    }
+    /// Whether a repetition takes the aggregate up again, that long after it went up.
+    void expect_patience(std::uint64_t patience_ns) {
+        bool has_waited = false;
+        for (int tries = 0; !has_waited && tries < 1000; tries++) {
+            const auto up_ns = go_up_at(monotonic_ns() - patience_ns * 3 / 4);
+            const auto before = counters().up_again;
+            offer(contribution(0, 0));
+            has_waited = monotonic_ns() - up_ns <= patience_ns;
+            EXPECT_TRUE(!has_waited || counters().up_again == before) << "too soon";
+        }
+        EXPECT_TRUE(has_waited) << "this machine stands still too often";
+        go_up_at(monotonic_ns() - patience_ns - 1);
+        const auto before = counters().up_again;
+        offer(contribution(0, 0));
+        EXPECT_EQ(counters().up_again, before + 1);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsPatience, testing::Values(4, 6), [](const auto &info) {
+    return "Ipv" + std::to_string(info.param);
+});
+
+TEST_P(RoundsPatience, IsFourTimesTheUsualTurnaroundWithinBounds) {
+    complete(0);
+    for (const auto &[turnaround, patience] : {std::pair(0 * ms, 1 * ms), std::pair(10 * ms, 40 * ms),
+                                               std::pair(1'000 * ms, 200 * ms)}) {
+        SCOPED_TRACE("turnaround " + std::to_string(turnaround / ms) + " ms");
+        set_turnaround(turnaround);
+        expect_patience(patience);
+    }
+}
+
+TEST_P(RoundsPatience, IsLearntAnEighthAtATimeFromWhatWentUpOnce) {
+    const auto answered = [&](std::uint64_t after_ns) {
+        const auto up_ns = go_up_at(monotonic_ns() - after_ns);
+        tell(parents_result(0));
+        return std::pair(after_ns, monotonic_ns() - up_ns); // what it took, at least and at most
+    };
+    complete(0);
+    const auto first = answered(80 * ms);
+    EXPECT_GE(job().turnaround_ns, first.first);
+    EXPECT_LE(job().turnaround_ns, first.second);
+    identities_hold = false; // a result that is owed goes with its slot
+    set_slot(0, {});
+    set_turnaround(80 * ms);
+    complete(0);
+    const auto second = answered(160 * ms);
+    EXPECT_GE(job().turnaround_ns, 70 * ms + second.first / 8);
+    EXPECT_LE(job().turnaround_ns, 70 * ms + second.second / 8 + 1);
+}
+
+TEST_P(RoundsPatience, IsNotLearntFromWhatWentUpAgain) {
+    complete(0);
+    go_up_at(monotonic_ns() - 300 * ms);
+    set_turnaround(50 * ms);
+    sent_up(offer(contribution(0, 0)));
+    tell(parents_result(0));
+    EXPECT_EQ(counters().up_again, 1u);
+    EXPECT_EQ(counters().completed, 1u);
+    EXPECT_EQ(job().turnaround_ns, 50 * ms);
+}
+
+/// A chunk may be open for an hour.
+class RoundsUnhurried : public RoundsTest {
+  protected:
+    RoundsUnhurried() : RoundsTest(unhurried()) {}
+    static olaf_job_setup unhurried() {
+        auto setup = small_job();
+        setup.deadline_ns = 3'600'000 * ms;
+        return setup;
+    }
+};
+
+TEST_F(RoundsUnhurried, ADuplicateSealsNothingBeforeTheDeadline) {
+    dropped(offer(contribution(0, 0)));
+    dropped(offer(contribution(0, 0)));
+    EXPECT_EQ(counters().duplicate, 1u);
+    EXPECT_EQ(counters().partial, 0u);
+    auto hurried = job();
+    hurried.setup.deadline_ns = 1;
+    set_job(hurried);
+    EXPECT_EQ(sent_to(0, offer(contribution(0, 0))).flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
+    EXPECT_EQ(counters().partial, 1u);
+}
+
+/// A member is forgotten after four seconds, and its port after one.
+class RoundsTakeovers : public RoundsTest {
+  protected:
+    RoundsTakeovers() : RoundsTest(small_job(), forgetful()) {}
+    static olaf::DatapathConfig forgetful() {
+        auto config = queue_with_rounds();
+        config.member_timeout_ns = 4'000 * ms;
+        return config;
+    }
+    /// Rank 0 was silent for that long, and for how long it really was: is that source heard in its place?
+    bool takes_over(std::uint64_t silence_ns, const Path &path) {
+        const int map = queue.queue().map_fd("olaf_children");
+        const std::uint32_t key = olaf_child_index(0, 0);
+        olaf_child child{};
+        EXPECT_EQ(bpf_map_lookup_elem(map, &key, &child), 0);
+        const auto known = child;
+        child.member.last_seen_ns = monotonic_ns() - silence_ns;
+        EXPECT_EQ(bpf_map_update_elem(map, &key, &child, BPF_ANY), 0);
+        const auto before = counters().received;
+        offer(contribution(0, 0, ++round), path);
+        const bool heard = counters().received > before;
+        really_ns = monotonic_ns() - child.member.last_seen_ns;
+        EXPECT_EQ(bpf_map_update_elem(map, &key, &known, BPF_ANY), 0);
+        return heard;
+    }
+    std::uint32_t round = 0;
+    std::uint64_t really_ns = 0;
+};
+
+TEST_F(RoundsTakeovers, APortIsHeldForASecondAndAnAddressForTheMemberTimeout) {
+    identities_hold = false;
+    dropped(offer(contribution(0, 0)));
+    const auto port = path_of(0).source_port(999), address = path_of(1);
+    EXPECT_TRUE(!takes_over(0, port) || really_ns > 1'000 * ms);
+    EXPECT_TRUE(takes_over(1'001 * ms, port));
+    EXPECT_TRUE(!takes_over(2'000 * ms, address) || really_ns > 4'000 * ms);
+    EXPECT_TRUE(takes_over(4'001 * ms, address));
+}
+
+} // namespace

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Messages of the model of a node, as the kernel's frames carry them.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+
+#include "rounds_test.hpp"
+#include "tests/model/round_node.hpp"
+
+namespace olaf::test {
+
+using model::RoundMessage;
+using model::RoundNode;
+
+/// Chunks of each round.
+inline constexpr std::uint32_t chunks = 4;
+
+inline std::uint64_t number_of(const char *name, std::uint64_t otherwise) {
+    const char *text = std::getenv(name);
+    return text != nullptr ? std::strtoull(text, nullptr, 0) : otherwise;
+}
+
+/// What the random tests begin with, which a failure tells.
+inline std::uint64_t seed() {
+    static const std::uint64_t value = number_of("OLAF_SEED", 1);
+    return value;
+}
+inline std::string step_of_seed(std::uint64_t step) {
+    return "OLAF_SEED=" + std::to_string(seed()) + ", step " + std::to_string(step);
+}
+
+/// The model's lane, two integers, as two floats: multiples of 2^-20, so small that no sum of them is
+/// rounded.
+inline std::uint64_t as_floats(std::uint64_t lane) {
+    const auto low = static_cast<std::int32_t>(lane);
+    const auto high = static_cast<std::int32_t>((lane - static_cast<std::uint64_t>(low)) >> 32);
+    const auto bits = [](std::int32_t value) {
+        return std::bit_cast<std::uint32_t>(std::ldexp(static_cast<float>(value), -20));
+    };
+    return std::uint64_t{bits(high)} << 32 | bits(low);
+}
+
+/// A model's message as a frame of the job's carries it. `floats`: as_floats() of its lanes.
+inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &message, bool floats = false) {
+    JobMessage wire{.flags = setup.shape, .job = setup.id, .rank = message.rank,
+                    .round = message.round, .count = message.count,
+                    .generated_ns = static_cast<std::uint64_t>(message.time),
+                    .chunk = message.chunk, .chunks = message.chunks,
+                    .generation = message.generation, .exponent = message.exponent,
+                    .pool = message.pool, .lanes = message.lanes};
+    if (floats)
+        std::ranges::transform(message.lanes, wire.lanes.begin(), as_floats);
+    if (message.partial)
+        wire.flags |= OLAF_FLAG_PARTIAL;
+    if (message.flush && message.kind == RoundMessage::Kind::contribution)
+        wire.flags |= OLAF_FLAG_FLUSH;
+    if (message.late)
+        wire.flags |= OLAF_FLAG_LATE;
+    if (message.kind == RoundMessage::Kind::result)
+        wire.type = OLAF_RESULT;
+    if (message.stale)
+        wire.flags = setup.shape | OLAF_FLAG_STALE;
+    if (message.kind == RoundMessage::Kind::sync) {
+        wire.type = OLAF_CONTROL;
+        wire.flags = 0;
+        wire.count = OLAF_CONTROL_SYNC;
+        wire.chunks = 0;
+        wire.exponent = 0;
+    }
+    if (message.kind == RoundMessage::Kind::order ||
+        message.kind == RoundMessage::Kind::order_answer) {
+        const bool answers = message.kind == RoundMessage::Kind::order_answer;
+        wire.type = OLAF_CONTROL;
+        wire.flags = answers ? OLAF_FLAG_ANSWER : 0;
+        wire.count = static_cast<std::uint32_t>(message.action);
+        wire.chunks = answers && message.status != RoundMessage::Status::wait
+                          ? static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape
+                          : message.missing;
+        wire.exponent = answers ? static_cast<std::int16_t>(message.status) : std::int16_t{0};
+    }
+    if (wire.type == OLAF_CONTROL)
+        wire.lanes.assign(message.padding, 0);
+    return wire;
+}
+
+/// The answer to a SYNC.
+inline void expect_same_answer(const olaf_job_setup &setup, const RoundMessage &want, const JobMessage &got) {
+    EXPECT_EQ(got.type, OLAF_CONTROL);
+    EXPECT_EQ(got.exponent, static_cast<int>(want.status));
+    EXPECT_EQ(got.generation, want.generation);
+    EXPECT_EQ(got.generated_ns, static_cast<std::uint64_t>(want.time));
+    EXPECT_EQ(got.lanes, std::vector<std::uint64_t>(want.padding));
+    if (want.status == RoundMessage::Status::wait) {
+        EXPECT_EQ(got.chunks, want.missing);
+        EXPECT_EQ(got.rank, want.rank);
+    }
+    if (want.status == RoundMessage::Status::done) {
+        EXPECT_EQ(got.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape);
+        EXPECT_EQ(std::tie(got.round, got.chunk, got.pool),
+                  std::tie(want.round, want.chunk, want.pool));
+    }
+}
+
+} // namespace olaf::test
