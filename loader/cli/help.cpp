@@ -6,10 +6,6 @@
 #include <algorithm>
 
 namespace olaf {
-namespace {
-
-/// Columns that a description may fill before it goes on in the next line.
-constexpr std::size_t widest = 72;
 
 std::string joined(const std::vector<std::string> &words, const std::string &separator) {
     std::string text;
@@ -17,6 +13,11 @@ std::string joined(const std::vector<std::string> &words, const std::string &sep
         text += (text.empty() ? "" : separator) + word;
     return text;
 }
+
+namespace {
+
+/// Columns that a description may fill before it goes on in the next line.
+constexpr std::size_t widest = 72;
 
 std::vector<const CLI::App *> children(const CLI::App &app, bool groups) {
     return app.get_subcommands(

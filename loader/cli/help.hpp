@@ -22,6 +22,9 @@ struct Example {
 /// Of a command by its name, "olaf cluster set"; none if there is no such command.
 const std::vector<Example> &examples_of(const std::string &command);
 
+/// The words with the separator between each two.
+std::string joined(const std::vector<std::string> &words, const std::string &separator);
+
 /// "olaf cluster set".
 std::string full_name(const CLI::App &app);
 

@@ -5,6 +5,7 @@
 
 #include "cli.hpp"
 #include "cli_options.hpp"
+#include "help.hpp"
 #include "loader/observe/names.hpp"
 #include "loader/observe/top_columns.hpp"
 
@@ -35,13 +36,6 @@ CLI::Option *repeated(CLI::App &app, const std::string &name, std::vector<Into> 
 
 auto duration_parser(std::uint64_t least, std::uint64_t most) {
     return [=](const std::string &text) { return parse_duration_between(text, least, most); };
-}
-
-std::string joined(const std::vector<std::string> &words, const std::string &separator) {
-    std::string text;
-    for (const auto &word : words)
-        text += (text.empty() ? "" : separator) + word;
-    return text;
 }
 
 Result<std::string> parse_action(const std::string &text) {

@@ -147,6 +147,9 @@ std::uint32_t usual_job_lanes(std::uint32_t mtu, olaf_format format, const olaf_
 /// What a set asks for, on a queue of that configuration: all but its slots and this host's address
 /// towards the parent.
 Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &config);
+
+/// "7 on eth0": the job that the options name, for errors.
+std::string name_of(const JobOptions &options);
 Result<void> change_job(const JobOptions &options); ///< all but list and restore
 
 /// All jobs, or the one that was asked for.

@@ -23,10 +23,6 @@ namespace {
 
 using Action = JobOptions::Action;
 
-std::string name_of(const JobOptions &options) {
-    return fmt::format("{} on {}", options.job.value_or(0), options.device);
-}
-
 /// A running queue whose jobs are read and changed: nobody else changes them meanwhile.
 struct Jobs {
     Attachment attachment;

@@ -12,10 +12,6 @@
 namespace olaf {
 namespace {
 
-std::string name_of(const JobOptions &options) {
-    return fmt::format("{} on {}", options.job.value_or(0), options.device);
-}
-
 bool of_floats(const JobOptions &options) {
     return options.format == OLAF_FORMAT_F32X2;
 }
@@ -110,6 +106,10 @@ Result<void> check_members(const JobOptions &options) {
 }
 
 } // namespace
+
+std::string name_of(const JobOptions &options) {
+    return fmt::format("{} on {}", options.job.value_or(0), options.device);
+}
 
 std::uint32_t usual_job_lanes(std::uint32_t mtu, olaf_format format, const olaf_config &config) {
     constexpr std::uint32_t ipv6_bytes = 40;

@@ -4,7 +4,7 @@
 namespace olaf {
 namespace {
 
-constexpr auto head =
+constexpr auto bash_head =
     R"(# bash completion for olaf. Generated from the definitions of its command line.
 # shellcheck shell=bash
 
@@ -124,7 +124,7 @@ std::string bash_completion(const CommandDescription &root) {
         }
         options += "    '" + command.name() + "') echo '" + joined(names) + "' ;;\n";
     }
-    return std::string(head) + "# Options of a command; nothing if there is no such command.\n" +
+    return std::string(bash_head) + "# Options of a command; nothing if there is no such command.\n" +
            "_olaf_options() {\n    case $1 in\n" + options + "    esac\n}\n\n" +
            "# What follows an option, or stands at a position; nothing after a flag.\n" +
            "_olaf_value() {\n    case \"$1|$2\" in\n" + values + "    esac\n}\n" + tail;

@@ -36,7 +36,7 @@ std::string policies() {
 }
 
 /// What `olaf status` shows.
-std::string counters() {
+std::string counter_items() {
     std::string text = "Keys of\n.BR \\-\\-json ,\nby the lines of text. A message may hold many "
                        "updates: its count says how many.\n";
     for (const auto &group : described_counters()) {
@@ -87,7 +87,7 @@ std::string subjects(const CommandDescription &command) {
     if (command.name() == "olaf attach" || command.name() == "olaf cluster")
         return policies();
     if (command.name() == "olaf status")
-        return counters();
+        return counter_items();
     if (command.name() == "olaf trace")
         return events();
     return "";

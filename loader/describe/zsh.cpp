@@ -4,7 +4,7 @@
 namespace olaf {
 namespace {
 
-constexpr auto head = R"ZSH(#compdef olaf
+constexpr auto zsh_head = R"ZSH(#compdef olaf
 # zsh completion for olaf. Generated from the definitions of its command line.
 
 _olaf_devices() {
@@ -114,7 +114,7 @@ std::string function(const CommandDescription &command) {
 } // namespace
 
 std::string zsh_completion(const CommandDescription &root) {
-    std::string text = head;
+    std::string text = zsh_head;
     for (const auto &command : flattened(root))
         text += function(command);
     return text + "_olaf \"$@\"\n";

@@ -12,7 +12,7 @@ namespace olaf {
 namespace {
 
 /// A busy machine may hold a token up for so long.
-constexpr std::uint64_t patience_ns = 100'000'000;
+constexpr std::uint64_t overdue_ns = 100'000'000;
 
 /// "; 9 messages wait and fold, the oldest for 6.1s".
 std::string waiting_text(const Evidence &evidence) {
@@ -174,7 +174,7 @@ void find_drain(const Evidence &evidence, std::vector<Finding> &found) {
              gone ? fmt::format("olaf detach {} --force, then attach again", attachment.device)
                   : fmt::format("ip link set {} up", device)});
     } else if (evidence.waiting() != 0 && deadline != 0 &&
-               evidence.now_ns() > deadline + patience_ns) {
+               evidence.now_ns() > deadline + overdue_ns) {
         found.push_back({health, "the drain's token is missing, so " + means,
                          evidence.ago(deadline),
                          fmt::format("any frame through {0} replaces it; if that doesn't help: "

@@ -11,6 +11,9 @@
 
 namespace olaf {
 
+/// In nanoseconds.
+inline constexpr std::uint64_t second = 1'000'000'000;
+
 struct SendOptions {
     std::string server = {};    ///< ADDR[:PORT], or a name
     int family = 0;             ///< 4 or 6, for a name that has both; 0: either

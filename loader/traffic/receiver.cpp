@@ -20,7 +20,6 @@
 namespace olaf {
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t never = std::numeric_limits<std::uint64_t>::max();
 
 /// What is kept of a cluster besides its model.

@@ -14,7 +14,6 @@
 namespace olaf {
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
 constexpr std::uint64_t ask_again_ns = second / 10;
 constexpr std::uint64_t settle_at_most_ns = 10 * second;
 constexpr unsigned burst = 32; ///< updates between two looks at answers
