@@ -2,8 +2,7 @@
 // What leaves by the queue's device and is no ACK of ours stays as it is, byte for byte.
 #include "ack_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::ack_bypass_test {
 namespace {
 
 class AckBypass : public AckTest {
@@ -69,3 +68,4 @@ TEST_F(AckBypass, HeadersThatAreNotOursToTakeApart) {
 }
 
 } // namespace
+} // namespace olaf::test::ack_bypass_test

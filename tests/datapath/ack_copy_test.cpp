@@ -6,8 +6,7 @@
 #include "ack_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::ack_copy_test {
 namespace {
 
 constexpr std::uint32_t cluster = 1;
@@ -221,7 +220,7 @@ TEST_F(AckCopy, WhoWasSilentForTooLongGetsNone) {
     hear(someone(1));
     hear(someone(2));
     auto silent = queue.member(cluster, 2);
-    silent.last_seen_ns = monotonic_ns() - queue.config().member_timeout_ns;
+    silent.last_seen_ns = time_before_ns(queue.config().member_timeout_ns);
     queue.set_member(cluster, 2, silent);
     queue.leave(someone(1).ack.carrying(ack));
     EXPECT_TRUE(out.empty());
@@ -260,3 +259,4 @@ TEST_F(AckCopy, AMemberThatIsBeingWrittenIsLeftOut) {
 }
 
 } // namespace
+} // namespace olaf::test::ack_copy_test

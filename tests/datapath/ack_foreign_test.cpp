@@ -7,8 +7,7 @@
 #include "testbed.hpp"
 #include "window_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::ack_foreign_test {
 namespace {
 
 constexpr std::uint32_t cluster = 1;
@@ -193,3 +192,4 @@ TEST_F(WindowForeign, AStrangersAckOpensNothing) {
 }
 
 } // namespace
+} // namespace olaf::test::ack_foreign_test

@@ -3,8 +3,7 @@
 #include "ack_test.hpp"
 #include "introduce.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::ack_stamp_test {
 namespace {
 
 class AckStamp : public AckTest {
@@ -128,3 +127,4 @@ TEST(AckStampLarge, ClustersBeyondTheFieldSaturateAndStillCongest) {
 }
 
 } // namespace
+} // namespace olaf::test::ack_stamp_test

@@ -4,8 +4,7 @@
 
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::actions_test {
 namespace {
 
 class Actions : public QueueTest {};
@@ -244,3 +243,4 @@ TEST_F(Actions, SegmentsOfAClusterAreQueuedApart) {
 }
 
 } // namespace
+} // namespace olaf::test::actions_test

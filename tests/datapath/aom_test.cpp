@@ -9,8 +9,7 @@
 #include "loader/datapath/aom.hpp"
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::aom_test {
 namespace {
 
 constexpr std::uint32_t measured = 1, carrier = 7;
@@ -267,3 +266,4 @@ TEST_F(Unmetered, CompiledOutItWritesNothing) {
 }
 
 } // namespace
+} // namespace olaf::test::aom_test

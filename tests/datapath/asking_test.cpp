@@ -6,8 +6,7 @@
 #include "queue_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::asking_test {
 namespace {
 
 constexpr Mac our_mac = {2, 0, 0, 0, 2, 2};
@@ -91,3 +90,4 @@ TEST_F(Asking, ANextHopInUseIsAskedAgainAfterFourSeconds) {
 }
 
 } // namespace
+} // namespace olaf::test::asking_test

@@ -7,8 +7,7 @@
 #include "queue_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::beside_test {
 namespace {
 
 // As bpf/packet/beside.bpf.h has them.
@@ -53,7 +52,7 @@ class Beside : public QueueTest {
   protected:
     Beside() : QueueTest(generic()) {}
 
-    void note(std::uint32_t says) { ::note(queue, says); }
+    void note(std::uint32_t says) { beside_test::note(queue, says); }
     /// An update of cluster 1 is due, a frame with that note comes. Did it take the update along?
     bool rides_beside(std::uint32_t says) {
         queue.reset();
@@ -114,7 +113,7 @@ class BesideForwarding : private InTestbed,
 
 TEST_P(BesideForwarding, APartialChecksumPassesOnlyWhereTheOutputFinishesIt) {
     queue.link_free();
-    ::note(queue, known | partial);
+    beside_test::note(queue, known | partial);
     const auto verdict = queue.offer(ipv4().carrying(Update{.cluster = 1})).verdict;
     EXPECT_EQ(verdict == XDP_REDIRECT, GetParam());
     EXPECT_EQ(queue.waiting().size(), GetParam() ? 0u : 1u);
@@ -125,3 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Output, BesideForwarding, testing::Bool(), [](const aut
 });
 
 } // namespace
+} // namespace olaf::test::beside_test

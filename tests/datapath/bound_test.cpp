@@ -12,7 +12,7 @@
 #include "olaf/window.h"
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::bound_test {
 namespace {
 
 // The verifier refused tail calls, and maps of programs, to programs of a device.
@@ -139,4 +139,4 @@ TEST(Unbound, EntranceOfADriverThatIsntAskedNeedsNoReason) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::bound_test

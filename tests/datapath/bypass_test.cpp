@@ -2,8 +2,7 @@
 // Traffic that is none of our business goes up the stack as it came.
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::bypass_test {
 namespace {
 
 class Bypass : public QueueTest {
@@ -98,3 +97,4 @@ TEST_F(Bypass, JumboFramesOfOthers) {
 }
 
 } // namespace
+} // namespace olaf::test::bypass_test

@@ -3,8 +3,7 @@
 // everywhere with --verify.
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::checksum_test {
 namespace {
 
 olaf::DatapathConfig queue_that(bool verifies) {
@@ -133,3 +132,4 @@ INSTANTIATE_TEST_SUITE_P(All, Checksum, testing::Bool(), [](const auto &info) {
 });
 
 } // namespace
+} // namespace olaf::test::checksum_test

@@ -6,8 +6,7 @@
 #include "queue_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::deliver_test {
 namespace {
 
 constexpr Mac our_mac = {2, 0, 0, 0, 2, 2};
@@ -203,3 +202,4 @@ INSTANTIATE_TEST_SUITE_P(Families, Upstream, testing::Values(4, 6),
                          [](const auto &info) { return "ipv" + std::to_string(info.param); });
 
 } // namespace
+} // namespace olaf::test::deliver_test

@@ -11,8 +11,7 @@
 #include "differential.hpp"
 #include "random_updates.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::differential_test {
 namespace {
 
 std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
@@ -79,3 +78,4 @@ INSTANTIATE_TEST_SUITE_P(Settings, DifferentialTest, testing::ValuesIn(settings)
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
+} // namespace olaf::test::differential_test

@@ -6,8 +6,7 @@
 #include "queue_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::drain_test {
 namespace {
 
 constexpr std::uint32_t unspec = static_cast<std::uint32_t>(TC_ACT_UNSPEC);
@@ -171,3 +170,4 @@ INSTANTIATE_TEST_SUITE_P(Deliver, Drain,
                          });
 
 } // namespace
+} // namespace olaf::test::drain_test

@@ -6,9 +6,9 @@
 
 #include "ack_test.hpp"
 #include "loader/datapath/members.hpp"
+#include "tests/patience.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::enrol_test {
 namespace {
 
 constexpr std::uint32_t cluster = 1;
@@ -179,15 +179,18 @@ TEST_F(Enrol, WritersOnSeveralCpusLeaveNoTornMember) {
     writers.emplace_back([&](const std::stop_token &stop) {
         while (!stop.stop_requested()) {
             (void)olaf::forget_members(queue.queue().program_fd("olaf_enrol"), cluster);
-            queue.admit_more(cluster);
+            // New ones are admitted again. What a program has just written of the roster may be lost, so this
+            // says what it must be: Harness::admit_more() would write the end that it read before.
+            queue.set_roster(cluster, {.end = 1, .pad = 0, .admitted = 0});
         }
     });
     std::uint64_t seen[3] = {};
     const int members = queue.queue().map_fd("olaf_members");
     const int rosters = queue.queue().map_fd("olaf_rosters");
-    const auto patience = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto deadline = std::chrono::steady_clock::now() + patience;
     for (int i = 0; i < 20'000 || !seen[1] || !seen[2]; i++) {
-        ASSERT_LT(std::chrono::steady_clock::now(), patience) << "a writer is never seen";
+        if (std::chrono::steady_clock::now() > deadline)
+            throw WaitRanOut("a member of each host");
         const auto known = olaf::read_members(members, rosters, queue.config(), cluster);
         ASSERT_TRUE(known) << known.error().message();
         if (known->empty()) {
@@ -206,3 +209,4 @@ TEST_F(Enrol, WritersOnSeveralCpusLeaveNoTornMember) {
 }
 
 } // namespace
+} // namespace olaf::test::enrol_test

@@ -113,4 +113,11 @@ class Harness {
 
 std::uint64_t monotonic_ns();
 
+/// How far the clock of BPF programs (bpf_ktime_get_ns) may be behind CLOCK_MONOTONIC. It can stand still from
+/// one tick to the next: up to 12 ms were measured in an emulated kernel whose clock source is HPET.
+inline constexpr std::uint64_t clock_slack_ns = 100'000'000;
+
+/// A time that is at least so long ago by both clocks. The machine must have been up for longer.
+inline std::uint64_t time_before_ns(std::uint64_t ns) { return monotonic_ns() - clock_slack_ns - ns; }
+
 } // namespace olaf::test

@@ -2,8 +2,7 @@
 // Every header form, element format and length, through the queue and out again.
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::headers_test {
 namespace {
 
 struct Form {
@@ -115,3 +114,4 @@ TEST_F(HeaderForms, FoldingKeepsTheHeadersOfTheNewestWhateverTheirLength) {
 }
 
 } // namespace
+} // namespace olaf::test::headers_test

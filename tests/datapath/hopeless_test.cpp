@@ -10,8 +10,7 @@
 #include "spells.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::hopeless_test {
 namespace {
 
 constexpr Mac our_mac = {2, 0, 0, 0, 2, 2};
@@ -80,3 +79,4 @@ TEST_F(Hopeless, UpdatesAreGivenUpThoughALaterOneIsInFront) {
 }
 
 } // namespace
+} // namespace olaf::test::hopeless_test

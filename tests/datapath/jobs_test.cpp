@@ -2,8 +2,7 @@
 // Orders about jobs, obeyed by the program that takes the locks XDP takes.
 #include "jobs_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::jobs_test {
 namespace {
 
 TEST_F(Jobs, SetMakesAJobWhoseMembersMustAgree) {
@@ -222,3 +221,4 @@ TEST_F(Jobs, ALockHeldForEverIsTold) {
 }
 
 } // namespace
+} // namespace olaf::test::jobs_test

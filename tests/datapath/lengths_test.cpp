@@ -2,8 +2,7 @@
 // Every element format and a range of lengths, in one buffer and in several, up to jumbo frames.
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::lengths_test {
 namespace {
 
 /// 9,036 bytes of IP packet: 20 + 8 + 48 + 8 x 1,120, the checksum lane included.
@@ -118,3 +117,4 @@ TEST_F(Lengths, TheHeadersMayEndTheFirstBuffer) {
 }
 
 } // namespace
+} // namespace olaf::test::lengths_test

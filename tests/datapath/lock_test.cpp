@@ -4,8 +4,7 @@
 
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::lock_test {
 namespace {
 
 class Locks : public QueueTest {
@@ -86,3 +85,4 @@ TEST_F(Locks, APollsWorthOfPacketsWaitsOnceAlone) {
 }
 
 } // namespace
+} // namespace olaf::test::lock_test

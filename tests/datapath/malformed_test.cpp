@@ -6,8 +6,7 @@
 
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::malformed_test {
 namespace {
 
 class Malformed : public QueueTest {
@@ -174,3 +173,4 @@ TEST_F(RefusedSource, OutsideTheAllowList) {
 }
 
 } // namespace
+} // namespace olaf::test::malformed_test

@@ -4,8 +4,7 @@
 
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::members_test {
 namespace {
 
 class Members : public QueueTest {
@@ -107,3 +106,4 @@ TEST_F(Members, NobodyIsLearntFromWhatIsRefused) {
 }
 
 } // namespace
+} // namespace olaf::test::members_test

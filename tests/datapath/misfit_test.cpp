@@ -2,8 +2,7 @@
 // An update that can't be merged into what waits, because its shape or its way out is another.
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::misfit_test {
 namespace {
 
 class Misfit : public QueueTest {
@@ -168,3 +167,4 @@ TEST_F(Misfit, ACountAboveMaxCountIsRefused) {
 }
 
 } // namespace
+} // namespace olaf::test::misfit_test

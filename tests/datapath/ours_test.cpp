@@ -4,8 +4,7 @@
 #include "testbed.hpp"
 #include "upstream.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::ours_test {
 namespace {
 
 /// To a host of another network, which nobody said is this one.
@@ -58,3 +57,4 @@ INSTANTIATE_TEST_SUITE_P(Deliver, Ours, testing::Values(OLAF_DELIVER_LOCAL, OLAF
                          });
 
 } // namespace
+} // namespace olaf::test::ours_test

@@ -7,8 +7,7 @@
 
 #include "packet.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::packet_test {
 namespace {
 
 struct Golden {
@@ -85,3 +84,4 @@ TEST(PacketParser, NamesWhatIsWrong) {
 }
 
 } // namespace
+} // namespace olaf::test::packet_test

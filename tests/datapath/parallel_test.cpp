@@ -15,8 +15,7 @@
 #include "random_updates.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::parallel_test {
 namespace {
 
 constexpr std::uint32_t clusters = 5;
@@ -206,3 +205,4 @@ TEST(ParallelLive, BatchesOfLiveFramesAreAccountedFor) {
 }
 
 } // namespace
+} // namespace olaf::test::parallel_test

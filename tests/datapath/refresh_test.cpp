@@ -4,8 +4,7 @@
 
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::refresh_test {
 namespace {
 
 class Refresh : public QueueTest, public testing::WithParamInterface<int> {
@@ -24,7 +23,7 @@ class Refresh : public QueueTest, public testing::WithParamInterface<int> {
     /// As if the member had last been heard so long ago.
     void be_silent_for(std::uint64_t ns) {
         auto member = known();
-        member.last_seen_ns = monotonic_ns() - ns;
+        member.last_seen_ns = time_before_ns(ns);
         queue.set_member(1, 1, member);
     }
     /// The address that the member has becomes this host's.
@@ -145,3 +144,4 @@ INSTANTIATE_TEST_SUITE_P(Ip, Refresh, testing::Values(4, 6), [](const auto &info
 });
 
 } // namespace
+} // namespace olaf::test::refresh_test

@@ -2,8 +2,7 @@
 // Where to begin: SYNC messages of children, at a root.
 #include "rounds_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_agree_test {
 namespace {
 
 class RoundsAgree : public RoundsTest {
@@ -132,3 +131,4 @@ TEST_F(RoundsAgree, AStrangerCannotAskForAMember) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_agree_test

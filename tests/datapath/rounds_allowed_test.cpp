@@ -6,8 +6,7 @@
 
 #include "rounds_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_allowed_test {
 namespace {
 
 olaf::DatapathConfig with_allow_list() {
@@ -145,3 +144,4 @@ TEST_F(RoundsStrict, ABoundRankIsItsAddressesOnly) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_allowed_test

@@ -2,8 +2,7 @@
 // Frames that lie in several buffers: where the first one ends, and results that are longer than a frame at hand.
 #include "rounds_clones.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_buffers_test {
 namespace {
 
 /// Can a test say how much of a frame is in its first buffer? Linux 6.18.
@@ -178,3 +177,4 @@ TEST_P(RoundsOfJumboResults, AProbeOfOneTakesNoResultFromAnother) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_buffers_test

@@ -5,8 +5,7 @@
 // OLAF_STEPS sets how many, OLAF_SEED which.
 #include "rounds_chain_hostile.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_chain_test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsChain, testing::Values(4, 6),
@@ -51,3 +50,4 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_chain_test

@@ -5,8 +5,7 @@
 #include "rounds_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_copies_test {
 namespace {
 
 olaf::DatapathConfig config_for(const Testbed &net) {
@@ -88,3 +87,4 @@ TEST_P(RoundsCopies, FramesThatAreNoOrderPassUntouched) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_copies_test

@@ -4,8 +4,7 @@
 // each step. OLAF_STEPS sets how many, OLAF_SEED which.
 #include "rounds_differential_steps.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_differential_test {
 namespace {
 
 class RoundsDifferential : public RoundsDifferentialSteps {
@@ -119,3 +118,4 @@ TEST_P(RoundsDifferential, KernelAndModelAgreeStepByStep) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_differential_test

@@ -6,8 +6,7 @@
 #include "loader/datapath/jobs.hpp"
 #include "rounds_floats_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_floats_test {
 namespace {
 
 TEST_F(RoundsOfFloats, EachElementHasItsSum) {
@@ -261,3 +260,4 @@ TEST_F(RoundsOfManyFloats, OverIpv6TheChecksumIsRightToo) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_floats_test

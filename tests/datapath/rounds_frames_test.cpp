@@ -2,8 +2,7 @@
 // The frames that results leave in: both IP versions, tags, options, jumbo frames.
 #include "rounds_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_frames_test {
 namespace {
 
 class RoundsFrames : public RoundsTest {};
@@ -101,3 +100,4 @@ TEST_F(RoundsOfJumboFrames, AnswerAPaddedQuestionInFullLength) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_frames_test

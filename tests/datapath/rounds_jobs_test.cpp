@@ -5,8 +5,7 @@
 
 #include "rounds_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_jobs_test {
 namespace {
 
 constexpr std::uint32_t other_id = 9, other_index = 3;
@@ -86,3 +85,4 @@ TEST_F(RoundsOfTwoJobs, AResultRidesInAFrameThatIsLongerAndInOneThatIsShorter) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_jobs_test

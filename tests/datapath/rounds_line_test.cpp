@@ -2,8 +2,7 @@
 // A line whose first results nobody is owed any more, as all have asked for them.
 #include "rounds_clones.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_line_test {
 namespace {
 
 class RoundsInLine : public RoundsWithClones {
@@ -52,3 +51,4 @@ TEST_F(RoundsInLine, AFlushSendsWhatIsBehindManyThatNobodyIsOwed) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_line_test

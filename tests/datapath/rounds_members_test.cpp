@@ -2,8 +2,7 @@
 // Who is a member of a job: JOIN, LEAVE, and silence.
 #include "rounds_members_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_members_test {
 namespace {
 
 TEST_F(RoundsMembers, WhoIsAbsentIsntWaitedFor) {
@@ -253,3 +252,4 @@ TEST_F(RoundsMembers, WhoJoinsAJobThatAllLeftWhileItWasYoungIsTheFirst) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_members_test

@@ -6,8 +6,7 @@
 #include "rounds_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_multicast_test {
 namespace {
 
 constexpr std::uint32_t everyone = OLAF_EVERY_WORKER;
@@ -184,3 +183,4 @@ TEST_P(RoundsMulticast, VlanTagsAreThoseOfTheMembers) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_multicast_test

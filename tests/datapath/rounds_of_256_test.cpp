@@ -5,8 +5,7 @@
 
 #include "rounds_clones.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_of_256_test {
 namespace {
 
 using Ranks = std::vector<std::uint32_t>;
@@ -189,3 +188,4 @@ TEST_F(RoundsOf256WhoComeAndGo, TheLastOneThatStaysNeedsNobody) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_of_256_test

@@ -6,8 +6,7 @@
 #include "rounds_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_one_slot_test {
 namespace {
 
 class RoundsOfOneSlot : protected InTestbed, public RoundsTest {
@@ -88,3 +87,4 @@ TEST_F(RoundsOfOneSlot, TheNextRoundIsNewerThanTheLastChunk) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_one_slot_test

@@ -2,8 +2,7 @@
 // What members order: SETH, FBCAST, HALT, RESUME; and who may.
 #include "rounds_members_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_orders_test {
 namespace {
 
 class RoundsOrders : public RoundsMembers {};
@@ -56,3 +55,4 @@ TEST_F(RoundsOrders, AMemberHaltsAndResumes) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_orders_test

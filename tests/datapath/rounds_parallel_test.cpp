@@ -14,8 +14,7 @@
 #include "float_reference.hpp"
 #include "rounds_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_parallel_test {
 namespace {
 
 constexpr std::uint32_t children = 4, chunks = 16;
@@ -214,3 +213,4 @@ TEST_F(RoundsParallelByMulticast, EverySumIsExactAndLeavesForAllOnce) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_parallel_test

@@ -2,8 +2,7 @@
 // A node whose parent sends its results by multicast.
 #include "rounds_tree_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_parents_group_test {
 namespace {
 
 class RoundsParentsGroup : public RoundsTree {
@@ -60,3 +59,4 @@ TEST_P(RoundsParentsGroup, AResultToAnotherGroupGoesOn) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_parents_group_test

@@ -8,8 +8,7 @@
 #include "olaf/own.h"
 #include "rounds_tree_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_passing_test {
 namespace {
 
 constexpr std::uint8_t parents_host = 2, another_host = 9;
@@ -116,3 +115,4 @@ TEST_P(RoundsInPassing, AtTheRootNothingIs) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_passing_test

@@ -3,8 +3,7 @@
 #include "rounds_test.hpp"
 #include "spells.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_refusals_test {
 namespace {
 
 class RoundsRefusals : public RoundsTest {
@@ -163,3 +162,4 @@ TEST_F(RoundsRefusals, WhileHaltedAreDroppedAndCounted) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_refusals_test

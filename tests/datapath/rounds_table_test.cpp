@@ -3,8 +3,7 @@
 // What is UP is in rounds_tree_test.cpp and rounds_tree_late_test.cpp, one slot alone in rounds_one_slot_test.cpp, 256 ranks in rounds_frames_test.cpp.
 #include "rounds_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_table_test {
 namespace {
 
 class RoundsTable : public RoundsTest {};
@@ -231,3 +230,4 @@ TEST_F(RoundsAny, NothingIsAddedToAChunkThatIsDone) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_table_test

@@ -3,8 +3,7 @@
 // an earlier generation.
 #include "rounds_tree_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_tree_late_test {
 namespace {
 
 /// Two of three children complete a chunk.
@@ -54,3 +53,4 @@ TEST_P(RoundsTreeEarlier, StaleThatAnswersAnEarlierGenerationEndsNothing) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_tree_late_test

@@ -6,8 +6,7 @@
 #include "float_reference.hpp"
 #include "rounds_tree_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_tree_test {
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTree, testing::Values(4, 6), [](const auto &info) {
@@ -271,3 +270,4 @@ TEST_P(RoundsTreeOfFloats, ANodesContributionMayBeAsLargeAsItsWorkersTogether) {
 }
 
 } // namespace
+} // namespace olaf::test::rounds_tree_test

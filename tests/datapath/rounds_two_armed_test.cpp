@@ -8,8 +8,7 @@
 
 #include "rounds_tree_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::rounds_two_armed_test {
 namespace {
 
 /// The parent is behind `far`, and what the queue's device sends is seen there, too: it is the other
@@ -203,3 +202,4 @@ TEST_P(RoundsTwoArmed, TheNodeAsksItsParentAndTheAnswerGoesToTheChildThatAskedLa
 }
 
 } // namespace
+} // namespace olaf::test::rounds_two_armed_test

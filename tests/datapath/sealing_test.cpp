@@ -2,8 +2,7 @@
 // When an update can't be folded into the one that waits: the second buffer, and its end.
 #include "queue_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::sealing_test {
 namespace {
 
 class Sealing : public QueueTest {
@@ -73,3 +72,4 @@ TEST_F(Sealing, ADepartingHeadHoldsItsBufferUntilItsFrameIsWritten) {
 }
 
 } // namespace
+} // namespace olaf::test::sealing_test

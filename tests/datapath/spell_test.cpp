@@ -8,7 +8,7 @@
 #include "queue_test.hpp"
 #include "spells.hpp"
 
-using namespace olaf::test;
+namespace olaf::test::spell_test {
 using olaf::Spells;
 
 namespace {
@@ -157,3 +157,4 @@ TEST_F(Spell, OfTwoCpusIsOne) {
 }
 
 } // namespace
+} // namespace olaf::test::spell_test

@@ -5,8 +5,7 @@
 #include "ack_test.hpp"
 #include "upstream.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::strangers_test {
 namespace {
 
 class Strangers : public QueueTest {
@@ -30,7 +29,7 @@ class Strangers : public QueueTest {
     /// As if the member had last been heard so long ago.
     void be_silent_for(std::uint64_t ns) {
         auto member = queue.member(1, 1);
-        member.last_seen_ns = monotonic_ns() - ns;
+        member.last_seen_ns = time_before_ns(ns);
         queue.set_member(1, 1, member);
     }
     [[nodiscard]] std::uint64_t hold_ns() const {
@@ -237,3 +236,4 @@ TEST_F(Strangers, MembersThatAreKnownAreNotCountedAgain) {
 }
 
 } // namespace
+} // namespace olaf::test::strangers_test

@@ -6,8 +6,7 @@
 #include "testbed.hpp"
 #include "upstream.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::turnround_test {
 namespace {
 
 constexpr std::uint32_t cluster = 1;
@@ -181,3 +180,4 @@ INSTANTIATE_TEST_SUITE_P(Ip, Turnround, testing::Values(4, 6),
 INSTANTIATE_TEST_SUITE_P(Ip, TurnroundFrom4, testing::Values(4));
 
 } // namespace
+} // namespace olaf::test::turnround_test

@@ -5,8 +5,7 @@
 #include "upstream.hpp"
 #include "window_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::turnround_window_test {
 namespace {
 
 constexpr std::uint32_t stolen = TC_ACT_STOLEN;
@@ -97,3 +96,4 @@ INSTANTIATE_TEST_SUITE_P(Ip, TurnroundWindow, testing::Values(4, 6),
                          [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
 
 } // namespace
+} // namespace olaf::test::turnround_window_test

@@ -7,8 +7,7 @@
 #include "queue_test.hpp"
 #include "testbed.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::turns_test {
 namespace {
 
 constexpr Mac our_mac = {2, 0, 0, 0, 2, 2};
@@ -124,3 +123,4 @@ TEST_F(QueueTest, ATurnIsServedByProgramsOfAnotherWay) {
 }
 
 } // namespace
+} // namespace olaf::test::turns_test

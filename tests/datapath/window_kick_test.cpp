@@ -4,8 +4,7 @@
 #include "testbed.hpp"
 #include "window_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::window_kick_test {
 namespace {
 
 constexpr std::uint32_t shot = TC_ACT_SHOT, redirect = TC_ACT_REDIRECT;
@@ -171,3 +170,4 @@ INSTANTIATE_TEST_SUITE_P(Deliver, Kick,
                          });
 
 } // namespace
+} // namespace olaf::test::window_kick_test

@@ -12,8 +12,7 @@
 
 #include "window_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::window_parallel_test {
 namespace {
 
 std::uint64_t frames_a_thread() {
@@ -113,3 +112,4 @@ INSTANTIATE_TEST_SUITE_P(Sizes, WindowParallel,
                          });
 
 } // namespace
+} // namespace olaf::test::window_parallel_test

@@ -5,8 +5,7 @@
 
 #include "window_test.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::window_test {
 namespace {
 
 class WindowOf : public WindowTest, public testing::WithParamInterface<std::uint32_t> {
@@ -132,7 +131,7 @@ TEST_F(Window3, OneLostAckIsForgivenAndTheOthersStay) {
         ASSERT_TRUE(offer(update));
     acknowledge(second); // the server lives
     ASSERT_TRUE(offer(fresh(4)));
-    queue.age_flights(59'000'000'000);
+    queue.age_flights(20'000'000'000);
     auto window = queue.window();
     window.answered_ns = monotonic_ns(); // and answers still
     queue.set_window(window);
@@ -145,7 +144,7 @@ TEST_F(Window3, OneLostAckIsForgivenAndTheOthersStay) {
     window = queue.window();
     EXPECT_EQ(window.late, 1u);
     EXPECT_EQ(window.in_flight, 1u);
-    EXPECT_GT(window.rtt.smoothed_ns, 5'000'000'000u) << "a late ACK is a sample like any other";
+    EXPECT_GT(window.rtt.smoothed_ns, 1'700'000'000u) << "a late ACK is a sample like any other";
 }
 
 TEST_F(Window3, ASilentServerGetsOneAtATimeEachLaterThanTheOneBefore) {
@@ -298,3 +297,4 @@ TEST_F(NoWindow, NothingIsKept) {
 }
 
 } // namespace
+} // namespace olaf::test::window_test

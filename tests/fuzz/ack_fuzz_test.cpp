@@ -16,8 +16,7 @@
 #include "mutate.hpp"
 #include "tests/datapath/harness.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::ack_fuzz_test {
 namespace {
 
 constexpr RandomUpdates::Range range{.clusters = 6, .segments = 1, .max_lanes = 48};
@@ -125,3 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Hooks, AckFuzz, testing::Values(false, true), [](const 
 });
 
 } // namespace
+} // namespace olaf::test::ack_fuzz_test

@@ -14,8 +14,7 @@
 #include "mutate.hpp"
 #include "tests/datapath/harness.hpp"
 
-using namespace olaf::test;
-
+namespace olaf::test::fuzz_test {
 namespace {
 
 constexpr RandomUpdates::Range range{.clusters = 6, .segments = 2, .max_lanes = 48};
@@ -137,3 +136,4 @@ TEST(FuzzVerdicts, OnlyWhatAStrictReceiverTakesIsTakenForAnUpdate) {
 }
 
 } // namespace
+} // namespace olaf::test::fuzz_test

@@ -8,7 +8,7 @@
 #include "fleet.hpp"
 #include "traces.hpp"
 
-namespace olaf::test {
+namespace olaf::test::ack_filters_test {
 namespace {
 
 TEST(AckFilters, ThoseOfOthersSeeEveryCopyAndOutliveUs) {
@@ -91,4 +91,4 @@ TEST(AckReplace, KeepsTheMembersAndMovesTheFilters) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::ack_filters_test

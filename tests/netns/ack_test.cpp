@@ -7,7 +7,7 @@
 #include "fleet.hpp"
 #include "traces.hpp"
 
-namespace olaf::test {
+namespace olaf::test::ack_test {
 namespace {
 
 struct Case {
@@ -196,4 +196,4 @@ TEST(AckChain, TheMoreCongestedQueuesStateArrives) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::ack_test

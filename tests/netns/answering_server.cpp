@@ -55,8 +55,7 @@ void AnsweringServer::await(const std::atomic<std::uint64_t> &counter, std::uint
     if (!error_.empty())
         throw std::runtime_error(error_);
     if (!came)
-        throw std::runtime_error("served " + std::to_string(counter) + " of " +
-                                 std::to_string(wanted));
+        throw WaitRanOut("served " + std::to_string(counter) + " of " + std::to_string(wanted));
 }
 
 void AnsweringServer::await_updates(std::uint64_t updates) { await(updates_, updates); }

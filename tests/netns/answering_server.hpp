@@ -34,7 +34,7 @@ class AnsweringServer {
     void set_answers(bool answers) { answers_ = answers; }
     [[nodiscard]] std::uint64_t messages() const { return messages_; }
     [[nodiscard]] std::uint64_t updates() const { return updates_; }
-    /// Waits until it has served so many updates, folded ones counted; throws when patience has
+    /// Waits until it has served so many updates, folded ones counted; throws WaitRanOut when patience has
     /// passed.
     void await_updates(std::uint64_t updates);
     void await_messages(std::uint64_t messages);

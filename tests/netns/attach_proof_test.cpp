@@ -6,7 +6,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::attach_proof_test {
 namespace {
 
 using Side = ForeignFilter::Side;
@@ -109,4 +109,4 @@ TEST(AttachProofDown, ADeviceThatIsDownIsNotTried) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::attach_proof_test

@@ -5,7 +5,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::attach_test {
 namespace {
 
 class AttachFails : public testing::Test {
@@ -84,4 +84,4 @@ TEST(AttachRace, OneWinsAndTheOtherIsTold) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::attach_test

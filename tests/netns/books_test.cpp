@@ -9,7 +9,7 @@
 #include "tap.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::books_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -162,7 +162,7 @@ class BooksOfAServerThere : public Books {
     Collector collector{server};
 
     Status await_balance() {
-        return test::await_balance(bed.olaf, [&] { return collector.updates(); });
+        return books_test::await_balance(bed.olaf, [&] { return collector.updates(); });
     }
 };
 
@@ -245,4 +245,4 @@ TEST_P(BooksOfATap, BalanceWhenItsRingIsFull) {
 INSTANTIATE_TEST_SUITE_P(All, BooksOfATap, bridged, name_of);
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::books_test

@@ -4,7 +4,7 @@
 
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::bridging_test {
 namespace {
 
 /// What attach says besides its result; attaches.
@@ -97,4 +97,4 @@ TEST_F(Bridging, IsRefusedWithoutForward) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::bridging_test

@@ -5,7 +5,7 @@
 #include "tcp.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::bypass_test {
 namespace {
 
 class Bypass : public testing::TestWithParam<Way> {
@@ -83,4 +83,4 @@ TEST(BypassFrames, LeaveByteIdenticalAndAreCounted) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::bypass_test

@@ -52,11 +52,9 @@ std::ptrdiff_t taps(const Netns &netns) {
     return std::ranges::count(all, '\n') - 1; // a heading
 }
 
-bool await_taps(const Netns &netns, std::ptrdiff_t wanted) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (taps(netns) != wanted && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    return taps(netns) == wanted;
+void await_taps(const Netns &netns, std::ptrdiff_t wanted) {
+    await([&] { return taps(netns) == wanted; },
+          [&] { return std::to_string(wanted) + " packet sockets, not " + std::to_string(taps(netns)); });
 }
 
 Capture::Capture(const Netns &netns, const std::string &device, const std::string &filter) {
@@ -71,12 +69,13 @@ Capture::Capture(const Netns &netns, const std::string &device, const std::strin
         std::vector<std::string>{"tcpdump", "-i", device, "-n", "-U", "-B", "65536", "-Z", "root",
                                  "--time-stamp-precision=nano", "-w", path_, filter},
         "", &netns);
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (std::filesystem::file_size(path_) < file_header) {
-        if (!tcpdump_->running() || std::chrono::steady_clock::now() > deadline)
-            throw std::runtime_error("tcpdump doesn't start: " + tcpdump_->wait().err);
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    await(
+        [&] {
+            if (!tcpdump_->running())
+                throw std::runtime_error("tcpdump doesn't start: " + tcpdump_->wait().err);
+            return std::filesystem::file_size(path_) >= file_header;
+        },
+        [&] { return "the socket of tcpdump: " + tcpdump_->output(); });
 }
 
 Capture::~Capture() {
@@ -86,9 +85,8 @@ Capture::~Capture() {
 
 std::vector<Captured> Capture::end(std::size_t frames) {
     // What lies in tcpdump's buffer when it is interrupted is neither written nor counted.
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (read_pcap(path_).size() < frames && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    await([&] { return read_pcap(path_).size() >= frames; },
+          [&] { return std::to_string(frames) + " frames in " + path_; }, std::chrono::milliseconds(20));
     tcpdump_->kill(SIGINT);
     const auto outcome = tcpdump_->wait();
     if (outcome.status != 0 ||

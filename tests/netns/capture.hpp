@@ -19,8 +19,8 @@ struct Captured {
 
 /// Packet sockets in a namespace: tcpdump's, olaf meter's.
 std::ptrdiff_t taps(const Netns &netns);
-/// Waits until there are so many; false when patience has passed.
-bool await_taps(const Netns &netns, std::ptrdiff_t wanted);
+/// Waits until there are so many. Throws WaitRanOut.
+void await_taps(const Netns &netns, std::ptrdiff_t wanted);
 
 class Capture {
   public:

@@ -4,7 +4,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::cluster_test {
 namespace {
 
 class ClusterRules : public testing::Test {
@@ -105,4 +105,4 @@ TEST_F(ClusterRules, MaxCountSealsAndRemoveRestores) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::cluster_test

@@ -8,7 +8,7 @@
 #include "loader/commands/commands.hpp"
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::commands_test {
 namespace {
 
 /// Whether this thread takes the signals that commands hold back while they run.
@@ -102,4 +102,4 @@ TEST_F(Commands, SayWhyTheyFail) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::commands_test

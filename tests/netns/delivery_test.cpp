@@ -5,7 +5,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::delivery_test {
 namespace {
 
 struct Case {
@@ -101,4 +101,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::delivery_test

@@ -7,7 +7,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::detach_obstacle_test {
 namespace {
 
 struct Obstacle {
@@ -135,4 +135,4 @@ TEST_F(DetachFromDeadServers, WithForceEnds) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::detach_obstacle_test

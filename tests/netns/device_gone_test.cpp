@@ -5,7 +5,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::device_gone_test {
 namespace {
 
 constexpr std::uint32_t sent_before = 4;
@@ -146,4 +146,4 @@ TEST(OutputRenamed, NothingChanges) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::device_gone_test

@@ -7,7 +7,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::flood_test {
 namespace {
 
 constexpr std::uint32_t clusters = 9;
@@ -115,4 +115,4 @@ INSTANTIATE_TEST_SUITE_P(All, Aggregate, testing::Values(Way::local, Way::bridge
                          });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::flood_test

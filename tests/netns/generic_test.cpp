@@ -6,7 +6,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::generic_test {
 namespace {
 
 class Generic : public testing::TestWithParam<Way> {
@@ -76,4 +76,4 @@ INSTANTIATE_TEST_SUITE_P(All, Generic, testing::Values(Way::local, Way::bridged)
                          });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::generic_test

@@ -10,7 +10,7 @@
 #include "loader/host/netns.hpp"
 #include "traces.hpp"
 
-namespace olaf::test {
+namespace olaf::test::glance_test {
 namespace {
 
 bool says(const std::string &text, const std::string &what) {
@@ -188,4 +188,4 @@ TEST(Status, ReadsNoMapsOfAnotherLayoutAndShowsOtherQueuesAllTheSame) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::glance_test

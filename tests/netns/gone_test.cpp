@@ -10,7 +10,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::gone_test {
 namespace {
 
 TEST(Gone, WhatADeletedNamespaceLeavesIsClearedByAnyCommandThatWrites) {
@@ -28,12 +28,14 @@ TEST(Gone, WhatADeletedNamespaceLeavesIsClearedByAnyCommandThatWrites) {
                std::to_string(other.ifindex("in"));
         ASSERT_TRUE(std::filesystem::exists(pins));
     }
-    const auto deadline = std::chrono::steady_clock::now() + patience;
     std::string said;
     // The kernel takes a namespace down in its own time.
-    while (std::filesystem::exists(pins) && std::chrono::steady_clock::now() < deadline)
-        said = bed.olaf({"cluster", "set", "in", "1", "--policy", "newest"}).err;
-    EXPECT_FALSE(std::filesystem::exists(pins));
+    await(
+        [&] {
+            said = bed.olaf({"cluster", "set", "in", "1", "--policy", "newest"}).err;
+            return !std::filesystem::exists(pins);
+        },
+        [&] { return "the end of " + pins; });
     EXPECT_NE(said.find("in: removed what was left of its queue, for its network namespace"),
               said.npos)
         << said;
@@ -88,4 +90,4 @@ TEST(Gone, ARenamedDeviceKeepsItsQueueByItsNewName) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::gone_test

@@ -8,7 +8,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::idle_test {
 namespace {
 
 /// No chatter of IPv6 on the links, so that any run of a program is its own doing.
@@ -119,4 +119,4 @@ TEST(Idle, APassingUpdateWakesNothing) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::idle_test

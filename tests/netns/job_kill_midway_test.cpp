@@ -6,7 +6,7 @@
 #include "traces.hpp"
 #include "two_armed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::job_kill_midway_test {
 namespace {
 
 struct Case {
@@ -75,4 +75,4 @@ INSTANTIATE_TEST_SUITE_P(Of, JobKillMidway,
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::job_kill_midway_test

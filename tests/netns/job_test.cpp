@@ -9,7 +9,7 @@
 #include "rounds.hpp"
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::job_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -236,4 +236,4 @@ TEST_F(Job, HasUpTo65536SlotsAndUsesThemAgain) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::job_test

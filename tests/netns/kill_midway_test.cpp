@@ -11,7 +11,7 @@
 #include "olaf/queue.h"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::kill_midway_test {
 namespace {
 
 /// Steps of one command are shared out among so many tests, to keep each short.
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::kill_midway_test

@@ -7,7 +7,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::kill_test {
 namespace {
 
 /// Waits until the worker's device and the queue are still.
@@ -132,4 +132,4 @@ TEST(Kill, ADetachThatIsKilledCanBeRepeated) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::kill_test

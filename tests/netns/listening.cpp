@@ -29,13 +29,16 @@ std::vector<std::string> split(const std::string &text, char separator) {
 Trace::Trace(const Testbed &testbed, const UdpSocket &worker, std::vector<std::string> arguments)
     : process(testbed.olaf.command(joined({"--json", "trace", "in"}, std::move(arguments)))) {
     const auto mark = "\"cluster\":" + std::to_string(marker_cluster);
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (process.output().find(mark) == std::string::npos) {
-        if (!process.running() || std::chrono::steady_clock::now() > deadline)
-            throw std::runtime_error("olaf trace tells nothing: " + process.output());
-        worker.send(Update{.cluster = marker_cluster}, testbed.target(worker.family()));
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
+    await(
+        [&] {
+            if (process.output().find(mark) != std::string::npos)
+                return true;
+            if (!process.running())
+                throw std::runtime_error("olaf trace ended: " + process.output());
+            worker.send(Update{.cluster = marker_cluster}, testbed.target(worker.family()));
+            return false;
+        },
+        [&] { return "an event of olaf trace: " + process.output(); }, std::chrono::milliseconds(5));
 }
 
 std::vector<nlohmann::json> Trace::events() {

@@ -127,12 +127,10 @@ std::uint64_t LosingFirst::seen() const {
 }
 
 void LosingFirst::await_seen(std::uint64_t count) const {
-    const auto end = std::chrono::steady_clock::now() + patience;
-    while (seen() < count) {
-        if (std::chrono::steady_clock::now() > end)
-            throw std::runtime_error("only " + std::to_string(seen()) + " messages were seen");
-        std::this_thread::yield(); // nothing can be waited for
-    }
+    // No pause: what the test does next is to happen while the next messages are under way.
+    await([&] { return seen() >= count; },
+          [&] { return std::to_string(count) + " messages, not " + std::to_string(seen()); },
+          std::chrono::milliseconds(0));
 }
 
 } // namespace olaf::test

@@ -48,7 +48,7 @@ class LosingFirst {
     LosingFirst &operator=(const LosingFirst &) = delete;
 
     [[nodiscard]] std::uint64_t seen() const;
-    /// Waits until that many were seen; throws when patience has passed.
+    /// Waits until that many were seen; throws WaitRanOut.
     void await_seen(std::uint64_t count) const;
 
   private:

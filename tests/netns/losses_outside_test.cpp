@@ -7,7 +7,7 @@
 #include "killed_at.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::losses_outside_test {
 namespace {
 
 class LossesOutside : public testing::TestWithParam<const char *> {
@@ -33,7 +33,7 @@ class LossesOutside : public testing::TestWithParam<const char *> {
         while (const auto frame = wire.poll(patience))
             if (frame->at(12) == 0x08 && frame->at(13) == 0x00 && frame->at(23) == IPPROTO_ICMP)
                 return;
-        throw std::runtime_error("no answer");
+        throw WaitRanOut("an answer by ICMP");
     }
 
     /// Sends an update whose UDP checksum is wrong, and waits until it has arrived: nobody looks at that
@@ -96,4 +96,4 @@ INSTANTIATE_TEST_SUITE_P(Modes, LossesOutside, testing::Values("native", "skb"),
                          [](const auto &info) { return std::string(info.param); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::losses_outside_test

@@ -9,7 +9,7 @@
 
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::memory_test {
 namespace {
 
 /// Bytes that the values of the queue's pinned arrays hold, as their sizes say.
@@ -90,4 +90,4 @@ TEST(Memory, ForFifoIsTakenOnlyWhereFifoCanBeUsed) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::memory_test

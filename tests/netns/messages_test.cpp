@@ -4,7 +4,7 @@
 
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::messages_test {
 namespace {
 
 class Messages : public testing::Test {
@@ -62,4 +62,4 @@ TEST_F(Messages, MeterSaysThatTheQueueOnItsDeviceComesFirst) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::messages_test

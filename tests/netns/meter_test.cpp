@@ -8,7 +8,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::meter_test {
 namespace {
 
 std::vector<std::string> meter(const Netns &netns, std::vector<std::string> arguments) {
@@ -23,7 +23,7 @@ class MeterTest : public testing::Test {
     nlohmann::json measure(const Netns &netns, std::vector<std::string> arguments,
                            const std::function<void()> &send) {
         Process olaf(meter(netns, std::move(arguments)));
-        EXPECT_TRUE(await_taps(netns, 1));
+        await_taps(netns, 1);
         send();
         olaf.kill(SIGTERM);
         const auto outcome = olaf.wait();
@@ -109,7 +109,7 @@ TEST(Meter, CountsWhatItCannotLookInto) {
     const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
     const UdpSocket server(bed.host, Testbed::server_peer(4));
     Process olaf(meter(bed.worker, {"eth0", "--sent", "--for", "60s"}));
-    ASSERT_TRUE(await_taps(bed.worker, 1));
+    await_taps(bed.worker, 1);
     worker.send_uncut(Update{.cluster = 1}, 3, bed.target(4));
     worker.send(Update{.cluster = 1}, bed.target(4));
     for (int i = 0; i < 4; i++)
@@ -124,7 +124,7 @@ TEST(Meter, CountsWhatItCannotLookInto) {
 TEST_F(MeterTest, PrintsEveryIntervalUntilInterrupted) {
     const auto before = traces(bed.host);
     Process olaf(meter(bed.host, {"in", "--interval", "20ms"}));
-    ASSERT_TRUE(await_taps(bed.host, 1));
+    await_taps(bed.host, 1);
     for (std::uint32_t i = 0; i < 100; i++) {
         worker.send(Update{.cluster = 1}, bed.target(4));
         receive(1);
@@ -148,10 +148,10 @@ TEST_F(MeterTest, PrintsEveryIntervalUntilInterrupted) {
 TEST_F(MeterTest, LeavesNothingWhenKilled) {
     const auto before = traces(bed.host);
     Process olaf(meter(bed.host, {"in"}));
-    ASSERT_TRUE(await_taps(bed.host, 1));
+    await_taps(bed.host, 1);
     olaf.kill();
     olaf.wait();
-    EXPECT_TRUE(await_taps(bed.host, 0));
+    await_taps(bed.host, 0);
     EXPECT_EQ(traces(bed.host), before);
 }
 
@@ -162,4 +162,4 @@ TEST_F(MeterTest, NamesWhatItCannotMeasureOn) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::meter_test

@@ -4,7 +4,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::mtu_test {
 namespace {
 
 struct Size {
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(All, Mtu,
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::mtu_test

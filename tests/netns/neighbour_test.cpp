@@ -4,7 +4,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::neighbour_test {
 namespace {
 
 struct Case {
@@ -52,13 +52,13 @@ TEST_P(Neighbour, AChangeOfItsMacIsFollowed) {
         bed.server().ip("link set eth0 address " + text(mac) + "\n");
         bed.host.ip("neighbour replace " + who + " dev out nud permanent\n");
         // Within the life of a cached answer, 100 ms a cluster, departures go to the new address.
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        for (bool followed = false; !followed;) {
-            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-            worker.send(Update{.cluster = 1}, bed.target(family));
-            const auto got = wire.receive_update();
-            followed = std::equal(mac.begin(), mac.end(), got.frame.bytes.begin());
-        }
+        await(
+            [&] {
+                worker.send(Update{.cluster = 1}, bed.target(family));
+                const auto got = wire.receive_update();
+                return std::equal(mac.begin(), mac.end(), got.frame.bytes.begin());
+            },
+            [] { return "a departure to the new address"; });
         // And it is the server's own, so its socket hears it.
         while (server.poll(std::chrono::milliseconds(0)))
             ;
@@ -76,4 +76,4 @@ INSTANTIATE_TEST_SUITE_P(All, Neighbour,
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::neighbour_test

@@ -62,15 +62,9 @@ Status OlafCommand::status() const {
 }
 
 Status OlafCommand::await(const std::function<bool(const Status &)> &satisfied) const {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    for (;;) {
-        auto now = status();
-        if (satisfied(now))
-            return now;
-        if (std::chrono::steady_clock::now() > deadline)
-            throw std::runtime_error("awaited in vain: " + now.json.dump());
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    Status now;
+    test::await([&] { return satisfied(now = status()); }, [&] { return "a status, not " + now.json.dump(); });
+    return now;
 }
 
 Status OlafCommand::await_drained(std::uint64_t received) const {

@@ -65,7 +65,7 @@ class OlafCommand {
     void detach();
     [[nodiscard]] Status status() const;
 
-    /// Asks until the answer satisfies; throws with the last answer when patience has passed.
+    /// Asks until the answer satisfies; throws WaitRanOut with the last answer.
     Status await(const std::function<bool(const Status &)> &satisfied) const;
     /// Until that many updates were received and none waits.
     Status await_drained(std::uint64_t received) const;

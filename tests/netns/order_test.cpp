@@ -4,7 +4,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::order_test {
 namespace {
 
 class Order : public testing::TestWithParam<Way> {
@@ -62,4 +62,4 @@ INSTANTIATE_TEST_SUITE_P(All, Order, testing::Values(Way::local, Way::bridged, W
                          });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::order_test

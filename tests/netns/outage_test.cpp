@@ -6,7 +6,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::outage_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -236,4 +236,4 @@ INSTANTIATE_TEST_SUITE_P(All, SilentMove,
                          name_of);
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::outage_test

@@ -4,7 +4,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::output_mtu_test {
 namespace {
 
 struct Output {
@@ -182,4 +182,4 @@ TEST_F(OutputMtuNotes, AnMtuThatCarriesNothingIsRefused) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::output_mtu_test

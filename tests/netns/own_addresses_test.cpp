@@ -12,7 +12,7 @@
 #include "olaf/own.h"
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::own_addresses_test {
 namespace {
 
 /// A pinned map of the queue on `device`.
@@ -138,4 +138,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::own_addresses_test

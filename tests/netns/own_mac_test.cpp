@@ -4,7 +4,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::own_mac_test {
 namespace {
 
 struct Case {
@@ -77,4 +77,4 @@ INSTANTIATE_TEST_SUITE_P(All, OwnMac,
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::own_mac_test

@@ -5,7 +5,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::pacing_test {
 namespace {
 
 struct Pace {
@@ -62,4 +62,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::pacing_test

@@ -99,18 +99,14 @@ std::optional<Bytes> PacketSocket::poll(std::chrono::milliseconds time) const {
 }
 
 Received PacketSocket::receive_update() const {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
     std::string why = "nothing was received";
-    while (std::chrono::steady_clock::now() < deadline) {
-        auto bytes = poll(patience);
-        if (!bytes)
-            break;
+    while (const auto bytes = poll(patience)) {
         if (auto received = parse_update(*bytes, &why))
             return std::move(*received);
         if (why != "not UDP" && why != "not IP" && why != "port")
             throw std::runtime_error("a wrong update: " + why + ": " + hex(*bytes));
     }
-    throw std::runtime_error("no update: " + why);
+    throw WaitRanOut("an update; the last frame: " + why);
 }
 
 } // namespace olaf::test

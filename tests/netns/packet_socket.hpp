@@ -28,7 +28,7 @@ class PacketSocket {
     /// within the time.
     [[nodiscard]] std::optional<Bytes> poll(std::chrono::milliseconds time) const;
     /// The next frame that is a right UPDATE, checksums included. Throws on a wrong one, and
-    /// when patience has passed.
+    /// WaitRanOut.
     [[nodiscard]] Received receive_update() const;
 
   private:

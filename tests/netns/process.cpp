@@ -108,23 +108,24 @@ std::string Process::output() const {
 }
 
 void Process::await_output(const std::string &text) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (output().find(text) == std::string::npos) {
-        if (!running() || std::chrono::steady_clock::now() > deadline)
-            throw std::runtime_error("awaited '" + text + "' in vain: " + output());
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    await(
+        [&] {
+            const bool runs = running();
+            const bool said = output().find(text) != std::string::npos;
+            if (!runs && !said)
+                throw std::runtime_error("it ended without '" + text + "': " + output());
+            return said;
+        },
+        [&] { return "'" + text + "' in what it prints: " + output(); });
 }
 
 Outcome Process::wait() {
-    const auto deadline = std::chrono::steady_clock::now() + 3 * patience;
-    while (running()) {
-        if (std::chrono::steady_clock::now() > deadline) {
-            kill();
-            throw std::runtime_error("a child didn't end: " + content_of(err_));
-        }
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    await([&] { return !running(); },
+          [&] {
+              kill();
+              return "the end of a child: " + content_of(err_);
+          },
+          std::chrono::milliseconds(1));
     Outcome outcome{.status = *status_, .out = {}, .err = {}};
     if (out_ >= 0) {
         outcome.out = content_of(out_);

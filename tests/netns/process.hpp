@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "tests/patience.hpp"
+
 namespace olaf::test {
 
 class Netns;
-
-/// How long anything may take that should take no time at all.
-inline constexpr std::chrono::seconds patience{20};
 
 struct Outcome {
     int status = -1; ///< exit status, or 128 + signal
@@ -38,9 +37,9 @@ class Process {
     void kill(int signal = 9);
     /// What it has written to standard output and error by now.
     [[nodiscard]] std::string output() const;
-    /// Waits until that has the text; throws when patience has passed.
+    /// Waits until that has the text. Throws WaitRanOut, and std::runtime_error if the process ends before.
     void await_output(const std::string &text);
-    /// Waits for its end; throws, after killing it, when patience has passed.
+    /// Waits for its end. Throws WaitRanOut, after killing it.
     Outcome wait();
 
   private:

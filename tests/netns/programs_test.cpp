@@ -13,7 +13,7 @@
 #include "testbed.hpp"
 #include "traces.hpp"
 
-namespace olaf::test {
+namespace olaf::test::programs_test {
 namespace {
 
 /// Names of the programs on each hook of each device, "in ingress": of which the kernel keeps 15
@@ -175,4 +175,4 @@ INSTANTIATE_TEST_SUITE_P(All, TableOfPrograms,
                          });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::programs_test

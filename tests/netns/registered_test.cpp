@@ -4,7 +4,7 @@
 
 #include "testbed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::registered_test {
 namespace {
 
 TEST(Registered, StrictTakesNobodyElseAndCounts) {
@@ -66,4 +66,4 @@ TEST(Registered, IsReachedBeforeItIsHeard) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::registered_test

@@ -6,7 +6,7 @@
 #include "killed_at.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::replace_stopped_test {
 namespace {
 
 /// The steps of the command that matter here, from 1.
@@ -108,4 +108,4 @@ INSTANTIATE_TEST_SUITE_P(Steps, ReplaceStopped,
                          name_of);
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::replace_stopped_test

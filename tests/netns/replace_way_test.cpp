@@ -7,7 +7,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::replace_way_test {
 namespace {
 
 const Peer host_server{.address = "10.0.0.254"}, server{.address = "10.0.1.2"},
@@ -78,10 +78,9 @@ TEST_P(ReplaceWay, LosesAndRefusesNothingUnderLoad) {
     EXPECT_EQ(status.dropped(), 0u);
     EXPECT_EQ(status.failed(), 0u);
     expect_identities(status);
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (collected() < sent && std::chrono::steady_clock::now() < deadline)
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    EXPECT_EQ(collected(), sent) << status.json["lost_behind"];
+    await([&] { return collected() >= sent; },
+          [&] { return std::to_string(sent) + " updates: " + status.json["lost_behind"].dump(); });
+    EXPECT_EQ(collected(), sent);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -148,4 +147,4 @@ TEST(ReplaceWayBlocked, SaysWhyAndTheOldQueueWorksOn) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::replace_way_test

@@ -9,7 +9,7 @@
 
 #include "listening.hpp"
 
-namespace olaf::test {
+namespace olaf::test::report_test {
 namespace {
 
 std::string content(const std::string &path) {
@@ -172,4 +172,4 @@ TEST_F(Reporting, SaysWhatIsMissingBeforeItRecords) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::report_test

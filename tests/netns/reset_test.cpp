@@ -7,7 +7,7 @@
 #include "traces.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::reset_test {
 namespace {
 
 class Resetting : public testing::Test {
@@ -139,4 +139,4 @@ TEST_F(Resetting, OfWhatIsNotThereSaysSo) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::reset_test

@@ -6,7 +6,7 @@
 #include "tcp.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::revive_test {
 namespace {
 
 struct Setting {
@@ -34,11 +34,12 @@ class Revive : public testing::TestWithParam<Setting> {
     }
     /// The frame is seen again and again, for the token isn't late from the first moment.
     void expect_revived_by(const std::function<void()> &frame) {
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        while (bed.olaf.status().drain("launched") == launched) {
-            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-            frame();
-        }
+        await(
+            [&] {
+                frame();
+                return bed.olaf.status().drain("launched") != launched;
+            },
+            [] { return "a new token"; });
         EXPECT_EQ(server.receive().update().cluster, 1u);
         const auto status = bed.olaf.await_drained(3);
         EXPECT_EQ(status["departed_drain"], 1u);
@@ -116,4 +117,4 @@ INSTANTIATE_TEST_SUITE_P(All, Revive,
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::revive_test

@@ -8,7 +8,7 @@
 #include "rounds.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_beside_test {
 namespace {
 
 constexpr unsigned workers = 4, lanes = 64, rounds = 40, chunks = 20;
@@ -96,4 +96,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsBesideClusters,
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_beside_test

@@ -7,7 +7,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_bridge_test {
 namespace {
 
 constexpr unsigned hosts = 2, rounds = 10, lanes = 64;
@@ -81,4 +81,4 @@ TEST_P(RoundsOnABridge, EachGetsTheExactSumBehindItsOwnPort) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_bridge_test

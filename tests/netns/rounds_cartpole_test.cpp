@@ -5,7 +5,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_cartpole_test {
 namespace {
 
 constexpr unsigned workers = 3, staleness = 2;
@@ -56,4 +56,4 @@ TEST(RoundsCartPole, WorkersLearnWithinTheBoundAndEndWhenTheServerSaysSo) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_cartpole_test

@@ -16,7 +16,7 @@
 #include "olaf/rounds.h"
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_cpus_test {
 namespace {
 
 constexpr unsigned workers = 4, lanes = 64, chunks = 40; // 63 lanes of data
@@ -114,4 +114,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsOnTwoCpus,
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_cpus_test

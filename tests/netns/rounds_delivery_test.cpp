@@ -8,7 +8,7 @@
 #include "losing.hpp"
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_delivery_test {
 namespace {
 
 constexpr unsigned lanes = 64, workers = 4, rounds = 8, chunks = 20; // 63 lanes of data: i64x1 elements
@@ -113,7 +113,7 @@ TEST_P(RoundsInPassing, GiveEveryWorkerTheExactSumFromTheAddressThatItSendsTo) {
     for (const auto direction : {Losing::sent, Losing::received})
         if (GetParam().loss != 0)
             losing.push_back(std::make_unique<Losing>(bed.worker, "eth0", direction, GetParam().loss));
-    const unsigned rounds = GetParam().loss == 20 ? 3 : test::rounds; // where each takes long
+    const unsigned rounds = GetParam().loss == 20 ? 3 : rounds_delivery_test::rounds; // where each takes long
     // A Collective hears nobody but the address that it sends to.
     sum_exactly(bed, root_address(), rounds);
     const auto job = job_status(bed), root = root_job();
@@ -152,4 +152,4 @@ INSTANTIATE_TEST_SUITE_P(ThatLose, RoundsInPassing,
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_delivery_test

@@ -7,7 +7,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_detach_test {
 namespace {
 
 constexpr unsigned lanes = 5, chunks = 10, open_chunks = 2;
@@ -99,4 +99,4 @@ TEST_P(RoundsAtDetach, WhatCannotLeaveIsSaid) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_detach_test

@@ -11,7 +11,7 @@
 #include "rounds.hpp"
 #include "tests/datapath/float_reference.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_floats_test {
 namespace {
 
 constexpr unsigned workers = 4, lanes = 64, chunks = 20, rounds = 10;
@@ -199,4 +199,4 @@ TEST(FloatRoundsInATree, TravelAsFloatsAndSoDoesNaN) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_floats_test

@@ -9,7 +9,7 @@
 #include "round_tree.hpp"
 #include "two_armed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_gone_test {
 namespace {
 
 using std::chrono::seconds;
@@ -135,4 +135,4 @@ TEST(RoundsTwoArmedReplaced, WhileSumsAreUnderWayNobodyNotices) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_gone_test

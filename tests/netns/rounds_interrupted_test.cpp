@@ -9,7 +9,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_interrupted_test {
 namespace {
 
 constexpr unsigned workers = 4, lanes = 64, before = 20, after = 20;
@@ -116,4 +116,4 @@ TEST_F(RoundsInterrupted, WhileHaltedTheyWait) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_interrupted_test

@@ -7,7 +7,7 @@
 #include "losing.hpp"
 #include "round_members.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_joining_test {
 namespace {
 
 constexpr unsigned others = 0b0011;
@@ -99,4 +99,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_joining_test

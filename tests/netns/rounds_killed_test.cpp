@@ -14,7 +14,7 @@
 #include "round_members.hpp"
 #include "round_tree.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_killed_test {
 namespace {
 
 // A member has contributed to `pool` chunks of a round when the others still have to.
@@ -126,10 +126,13 @@ class Living {
 
     /// The node has all that it contributed, and nothing of the others.
     void kill() {
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        while (scene_.job()["chunks"]["open"] != pool)
-            if (std::chrono::steady_clock::now() > deadline || !dying_.running())
-                throw std::runtime_error("it isn't midway: " + scene_.job().dump());
+        await(
+            [&] {
+                if (!dying_.running())
+                    throw std::runtime_error("it isn't midway: " + scene_.job().dump());
+                return scene_.job()["chunks"]["open"] == pool;
+            },
+            [&] { return "the middle of a sum: " + scene_.job().dump(); });
         dying_.kill(SIGKILL);
         EXPECT_EQ(dying_.wait().status, 128 + SIGKILL);
     }
@@ -230,4 +233,4 @@ TEST(RoundsKilledInATree, BelowALeafTheDeadIsMissedByAllUntilTheLeafHasNoSuchMem
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_killed_test

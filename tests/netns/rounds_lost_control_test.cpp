@@ -6,7 +6,7 @@
 #include "losing.hpp"
 #include "round_members.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_lost_control_test {
 namespace {
 
 using std::chrono::milliseconds, std::chrono::seconds;
@@ -122,4 +122,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsLosingAllLeaves, testing::Values(losses[4], l
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_lost_control_test

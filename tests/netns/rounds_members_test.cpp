@@ -7,7 +7,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_members_test {
 namespace {
 
 constexpr unsigned lanes = 64;
@@ -116,4 +116,4 @@ TEST_F(RoundsMembers, AWorkerThatDiesIsLeftOutByTheDeadlineAndThenIsNoMember) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_members_test

@@ -9,7 +9,7 @@
 #include "losing.hpp"
 #include "round_tree.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_multicast_test {
 namespace {
 
 constexpr unsigned lanes = 64, workers = 4, rounds = 8, chunks = 20; // 63 lanes of data
@@ -225,4 +225,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsInTreeByMulticast,
                          });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_multicast_test

@@ -10,7 +10,7 @@
 #include "losing.hpp"
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_narrow_test {
 namespace {
 
 constexpr unsigned jumbo = 9000, narrow = 1500;
@@ -117,4 +117,4 @@ TEST_P(RoundsLosingLongFrames, SumWhereContributionsAreShortEnough) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_narrow_test

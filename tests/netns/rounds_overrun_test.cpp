@@ -12,7 +12,7 @@
 #include "napi_thread.hpp"
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_overrun_test {
 namespace {
 
 constexpr unsigned lanes = 64, in_chunk = lanes - 1, ring = 256;
@@ -133,4 +133,4 @@ TEST_F(RoundsOverrun, WhatSeveralStreamsOverflowIsMendedByOneFrameOfEach) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_overrun_test

@@ -7,7 +7,7 @@
 #include "losing.hpp"
 #include "round_members.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_rejoin_test {
 namespace {
 
 constexpr unsigned workers = 3, comes = 2;
@@ -98,4 +98,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_rejoin_test

@@ -5,7 +5,7 @@
 
 #include "round_tree.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_reordered_test {
 namespace {
 
 constexpr unsigned lanes = 64, chunks = 40, rounds = 6; // 63 lanes of data
@@ -81,4 +81,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsReordered, testing::ValuesIn(settings),
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_reordered_test

@@ -10,7 +10,7 @@
 #include "losing.hpp"
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_server_test {
 namespace {
 
 constexpr unsigned workers = 4, rounds = 10, lanes = 64;
@@ -106,4 +106,4 @@ TEST_F(RoundsServer, AsANodesParentGivesEveryWorkerTheExactWeightsDespiteLoss) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_server_test

@@ -8,7 +8,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_shape_test {
 namespace {
 
 constexpr std::size_t elements = 20'000;
@@ -66,4 +66,4 @@ INSTANTIATE_TEST_SUITE_P(OfFrames, RoundsShape, testing::Values(1500, 9000),
                          [](const auto &info) { return "Mtu" + std::to_string(info.param); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_shape_test

@@ -8,7 +8,7 @@
 #include "round_members.hpp"
 #include "round_tree.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_silent_test {
 namespace {
 
 using std::chrono::seconds;
@@ -69,4 +69,4 @@ TEST(RoundsSilent, InATreeEachWorkerIsToldWhichRankOfWhichNodeItIs) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_silent_test

@@ -12,7 +12,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_stale_test {
 namespace {
 
 constexpr unsigned lanes = 64;
@@ -193,4 +193,4 @@ TEST_F(RoundsStale, NoGradientBeyondTheBoundIsInAnySumWhileWorkersRace) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_stale_test

@@ -6,7 +6,7 @@
 #include "losing.hpp"
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_test {
 namespace {
 
 constexpr unsigned lanes = 64; // 63 of data: i64x1 elements
@@ -138,4 +138,4 @@ TEST(RoundsByThreads, GiveEveryWorkerTheExactSumThoughFramesAreLost) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_test

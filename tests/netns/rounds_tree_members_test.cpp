@@ -6,7 +6,7 @@
 #include "round_members.hpp"
 #include "round_tree.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_tree_members_test {
 namespace {
 
 // Workers 0, 1 and 2 are below node 1, and 3 and 4 below node 2. The last of each come and go.
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsInTreeMembers,
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_tree_members_test

@@ -10,7 +10,7 @@
 
 #include "round_tree.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_tree_test {
 namespace {
 
 constexpr unsigned lanes = 64, chunks = 20; // 63 lanes of data: i64x1 elements
@@ -167,4 +167,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsInTreeInterrupted,
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_tree_test

@@ -10,7 +10,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_two_armed_server_test {
 namespace {
 
 constexpr unsigned workers = 3, rounds = 5, lanes = 64;
@@ -84,4 +84,4 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsTwoArmedServer,
                          [](const auto &info) { return info.param.name; });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_two_armed_server_test

@@ -10,7 +10,7 @@
 #include "losing.hpp"
 #include "two_armed.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_two_armed_test {
 namespace {
 
 struct Setting {
@@ -211,4 +211,4 @@ TEST(RoundsTwoArmedRefused, ASumThatIsLongerThanTheMtuOfTheParentsDevice) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_two_armed_test

@@ -8,7 +8,7 @@
 
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::rounds_unequal_test {
 namespace {
 
 constexpr unsigned workers = 4, lanes = 64, in_chunk = lanes - 1;
@@ -151,4 +151,4 @@ TEST_F(RoundsUnequal, WithoutEitherOneThatDiesIsNamed) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::rounds_unequal_test

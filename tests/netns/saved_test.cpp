@@ -10,7 +10,7 @@
 #include "testbed.hpp"
 #include "traces.hpp"
 
-namespace olaf::test {
+namespace olaf::test::saved_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -238,4 +238,4 @@ TEST(SavedTest, AFileThatCannotBeWrittenIsNamed) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::saved_test

@@ -8,7 +8,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::send_receive_test {
 namespace {
 
 using Json = nlohmann::json;
@@ -277,4 +277,4 @@ TEST(SendAndReceiveTest, WhatIsNotOursIsCountedAndNotBelieved) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::send_receive_test

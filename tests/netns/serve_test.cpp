@@ -10,7 +10,7 @@
 #include "listening.hpp"
 #include "rounds.hpp"
 
-namespace olaf::test {
+namespace olaf::test::serve_test {
 namespace {
 
 class Serving : public testing::Test {
@@ -296,4 +296,4 @@ TEST_F(Serving, ABrowserShowsThePage) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::serve_test

@@ -4,7 +4,7 @@
 
 #include "fleet.hpp"
 
-namespace olaf::test {
+namespace olaf::test::strangers_test {
 namespace {
 
 class StrangersOf : public testing::TestWithParam<int> {
@@ -83,4 +83,4 @@ INSTANTIATE_TEST_SUITE_P(Ip, StrangersOf, testing::Values(4, 6),
                          [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::strangers_test

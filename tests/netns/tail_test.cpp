@@ -7,7 +7,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::tail_test {
 namespace {
 
 struct Tail {
@@ -101,4 +101,4 @@ TEST(TailSlow, ArrivalsBetweenTwoTicksCarryDeparturesAndTakeTheTokenForAlive) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::tail_test

@@ -8,7 +8,7 @@
 
 #include "listening.hpp"
 
-namespace olaf::test {
+namespace olaf::test::top_test {
 namespace {
 
 /// One tmux server with one window, in which a script runs.
@@ -28,17 +28,12 @@ class Window {
         tmux({"resize-window", "-x", std::to_string(columns), "-y", std::to_string(lines)});
     }
     [[nodiscard]] std::string screen() const { return tmux({"capture-pane", "-p"}); }
-    /// Waits for a screen that satisfies; throws with the last one when patience has passed.
+    /// Waits for a screen that satisfies; throws WaitRanOut with the last one.
     std::string await(const std::function<bool(const std::string &)> &satisfied) const {
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        for (;;) {
-            auto now = screen();
-            if (satisfied(now))
-                return now;
-            if (std::chrono::steady_clock::now() > deadline)
-                throw std::runtime_error("awaited in vain:\n" + now);
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        }
+        std::string now;
+        test::await([&] { return satisfied(now = screen()); }, [&] { return "a screen, not:\n" + now; },
+                    std::chrono::milliseconds(20));
+        return now;
     }
     std::string await(const std::string &text) const {
         return await([&](const std::string &now) { return now.find(text) != now.npos; });
@@ -110,10 +105,8 @@ class Top : public testing::Test {
                files.path("after") + "; touch " + files.path("over") + "; sleep 60";
     }
     static void expect_restored(const Scratch &files) {
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        while (!std::filesystem::exists(files.path("over")) &&
-               std::chrono::steady_clock::now() < deadline)
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        test::await([&] { return std::filesystem::exists(files.path("over")); },
+                    [] { return "the end of olaf top"; });
         EXPECT_NE(content(files.path("before")), "");
         EXPECT_EQ(content(files.path("before")), content(files.path("after")));
     }
@@ -218,4 +211,4 @@ TEST_F(Top, WantsATerminalUnlessForJson) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::top_test

@@ -7,7 +7,7 @@
 
 #include "listening.hpp"
 
-namespace olaf::test {
+namespace olaf::test::trace_test {
 namespace {
 
 class Tracing : public testing::Test {
@@ -193,4 +193,4 @@ TEST(TracingInAFlood, LosesEventsAndSaysHowManyButNoUpdate) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::trace_test

@@ -127,8 +127,7 @@ KernelObjects kernel_objects(const Netns &netns) {
     return objects;
 }
 
-bool await_freed(const KernelObjects &objects) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+void await_freed(const KernelObjects &objects) {
     const auto any = [&] {
         for (const auto id : objects.programs)
             if (exists(bpf_prog_get_fd_by_id, id))
@@ -138,12 +137,7 @@ bool await_freed(const KernelObjects &objects) {
                 return true;
         return false;
     };
-    while (any()) {
-        if (std::chrono::steady_clock::now() > deadline)
-            return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return true;
+    await([&] { return !any(); }, [] { return "the kernel's freeing of programs and maps"; });
 }
 
 std::uint64_t run_count(const KernelObjects &objects) {

@@ -22,8 +22,8 @@ struct KernelObjects {
 };
 KernelObjects kernel_objects(const Netns &netns);
 
-/// Waits until the kernel has freed them all; false when patience has passed.
-bool await_freed(const KernelObjects &objects);
+/// Waits until the kernel has freed them all. Throws WaitRanOut.
+void await_freed(const KernelObjects &objects);
 
 /// How often they have run, while somebody holds count_runs().
 std::uint64_t run_count(const KernelObjects &objects);

@@ -59,8 +59,8 @@ Tally Collector::await(std::uint64_t updates) {
     if (!error_.empty())
         throw std::runtime_error(error_);
     if (!came)
-        throw std::runtime_error("collected " + std::to_string(tally_.updates) + " updates of " +
-                                 std::to_string(updates));
+        throw WaitRanOut("collected " + std::to_string(tally_.updates) + " updates of " +
+                         std::to_string(updates));
     return tally_;
 }
 

@@ -33,7 +33,7 @@ class Collector {
   public:
     explicit Collector(const UdpSocket &socket);
     ~Collector();
-    /// What there is once that many updates have come; throws when patience has passed.
+    /// What there is once that many updates have come; throws WaitRanOut.
     Tally await(std::uint64_t updates);
     [[nodiscard]] std::uint64_t updates();
 

@@ -140,7 +140,7 @@ Datagram UdpSocket::receive() const {
     while (auto datagram = poll(patience))
         if (!datagram->payload.empty())
             return std::move(*datagram);
-    throw std::runtime_error("nothing was received");
+    throw WaitRanOut("a datagram");
 }
 
 std::uint16_t UdpSocket::port() const {

@@ -47,7 +47,7 @@ class UdpSocket {
     void limit_room(int bytes) const;
     /// The next one, or nothing within the time.
     [[nodiscard]] std::optional<Datagram> poll(std::chrono::milliseconds time) const;
-    /// The next one; throws when patience has passed.
+    /// The next one. Throws WaitRanOut.
     [[nodiscard]] Datagram receive() const;
 
     [[nodiscard]] std::uint16_t port() const;

@@ -10,7 +10,7 @@
 #include "olaf/spells.h"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::verdict_test {
 namespace {
 
 constexpr std::uint64_t second = 1'000'000'000;
@@ -37,11 +37,9 @@ class Verdicts : public testing::Test {
     }
     /// Until status says so, as JSON; then text and doctor say it too.
     void expect(const std::string &state, const std::string &text) {
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        while (!is(status(), state, text) && std::chrono::steady_clock::now() < deadline)
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        await([&] { return is(status(), state, text); },
+              [&] { return state + ", " + text + ", not " + status().json.at("verdict").dump(); });
         const auto verdict = status().json.at("verdict");
-        ASSERT_TRUE(is(status(), state, text)) << verdict;
         EXPECT_NE(verdict.at("remedy"), "");
         const auto told = bed->olaf({"status", "in"});
         const auto first = told.out.substr(0, told.out.find('\n'));
@@ -216,4 +214,4 @@ TEST_F(Verdicts, SayThatTheDrainIsDown) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::verdict_test

@@ -8,7 +8,7 @@
 #include "tags_beside.hpp"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::vlan_beside_test {
 namespace {
 
 struct Case {
@@ -34,12 +34,10 @@ class VlanBeside : public testing::TestWithParam<Case> {
     }
     /// The next update. A socket on the queue's own device sees its token as well.
     [[nodiscard]] Received next() const {
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        while (std::chrono::steady_clock::now() < deadline)
-            if (auto bytes = server.poll(patience))
-                if (auto received = parse_update(std::move(*bytes)))
-                    return std::move(*received);
-        throw std::runtime_error("no update came");
+        while (auto bytes = server.poll(patience))
+            if (auto received = parse_update(std::move(*bytes)))
+                return std::move(*received);
+        throw WaitRanOut("an update");
     }
     /// The link is busy from here on.
     void occupy() {
@@ -115,11 +113,12 @@ TEST_P(VlanBeside, ATaggedFrameThatReplacesALostTokenLeavesItsTagBehind) {
     std::copy(tagged_mac.begin(), tagged_mac.end(), frame.begin() + 6);
     frame[12] = 0x88; // an EtherType for experiments
     frame[13] = 0xb5;
-    const auto deadline = std::chrono::steady_clock::now() + patience;
-    while (bed.olaf.status().drain("launched") == 1) {
-        ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-        worker.send(frame);
-    }
+    await(
+        [&] {
+            worker.send(frame);
+            return bed.olaf.status().drain("launched") != 1;
+        },
+        [] { return "a second token"; });
     const auto departed = next();
     EXPECT_EQ(departed.update.cluster, 2u);
     EXPECT_EQ(departed.frame.l3, 14u) << "a departure got a tag";
@@ -228,4 +227,4 @@ TEST(VlanBesideUnseen, AttachSaysSo) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::vlan_beside_test

@@ -4,7 +4,7 @@
 
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::vlan_test {
 namespace {
 
 struct Tags {
@@ -67,4 +67,4 @@ INSTANTIATE_TEST_SUITE_P(All, Vlan,
                          [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::vlan_test

@@ -11,7 +11,7 @@
 #include "olaf/window.h"
 #include "traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::window_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -288,4 +288,4 @@ TEST(WindowReplace, ChangesAndState) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::window_test

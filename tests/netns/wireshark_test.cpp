@@ -7,7 +7,7 @@
 
 #include "listening.hpp"
 
-namespace olaf::test {
+namespace olaf::test::wireshark_test {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -25,13 +25,16 @@ class Captured : public testing::Test {
             const auto bytes = std::filesystem::file_size(file, none);
             return none ? 0 : bytes;
         };
-        const auto deadline = std::chrono::steady_clock::now() + patience;
-        while (size() < headers) {
-            ASSERT_TRUE(writer.running() && std::chrono::steady_clock::now() < deadline)
-                << writer.output();
-            worker.send(Update{.cluster = marker_cluster}, bed.target(4));
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        }
+        await(
+            [&] {
+                if (size() >= headers)
+                    return true;
+                if (!writer.running())
+                    throw std::runtime_error("the writer ended: " + writer.output());
+                worker.send(Update{.cluster = marker_cluster}, bed.target(4));
+                return false;
+            },
+            [&] { return "packets in " + file + ": " + writer.output(); }, std::chrono::milliseconds(5));
     }
     static Rows of_cluster(const std::string &cluster, Rows rows) {
         std::erase_if(rows, [&](const auto &row) { return row[0] != cluster; });
@@ -242,4 +245,4 @@ TEST_F(Captured, TheDissectorReadsOrdersOfMembersAndWhatIsAnswered) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::wireshark_test

@@ -12,6 +12,7 @@
 
 extern "C" const __u32 abi_layout_c11[ABI_ENTRIES];
 
+namespace olaf::test::abi_test {
 namespace {
 
 const __u32 here[] = {ABI_LAYOUT};
@@ -40,3 +41,4 @@ TEST(Abi, IsTheSameInBpf) {
 }
 
 } // namespace
+} // namespace olaf::test::abi_test

@@ -3,6 +3,7 @@
 
 #include <olaf/address.hpp>
 
+namespace olaf::test::address_test {
 namespace {
 
 using olaf::Address;
@@ -56,3 +57,4 @@ TEST(Address, ComparesHostAndPort) {
 }
 
 } // namespace
+} // namespace olaf::test::address_test

@@ -7,6 +7,7 @@
 #include <olaf/aom_meter.hpp>
 #include <olaf/model_age.hpp>
 
+namespace olaf::test::aom_meter_test {
 namespace {
 
 using olaf::AomMeter;
@@ -95,3 +96,4 @@ TEST(ModelAge, SurvivesAnotherCut) {
 }
 
 } // namespace
+} // namespace olaf::test::aom_meter_test

@@ -9,7 +9,7 @@
 #include "loader/card/fit.hpp"
 #include "registers_file.hpp"
 
-namespace olaf {
+namespace olaf::test::card_test {
 namespace {
 
 using test::RegistersFile;
@@ -203,4 +203,4 @@ TEST(CardFind, LooksAtOpenNicDevicesOnly) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::card_test

@@ -15,4 +15,4 @@ add_executable(
 )
 target_link_libraries(olaf_cartpole_tests PRIVATE olaf_cartpole GTest::gtest_main)
 target_precompile_headers(olaf_cartpole_tests PRIVATE <gtest/gtest.h> <Eigen/Core>)
-gtest_discover_tests(olaf_cartpole_tests PROPERTIES LABELS unit)
+gtest_discover_tests(olaf_cartpole_tests NO_PRETTY_VALUES PROPERTIES LABELS examples)

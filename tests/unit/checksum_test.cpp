@@ -7,6 +7,7 @@
 
 #include <olaf/message.hpp>
 
+namespace olaf::test::checksum_test {
 namespace {
 
 std::vector<std::uint64_t> random_lanes(std::size_t n, unsigned seed) {
@@ -65,3 +66,4 @@ TEST(Checksum, OfNoLanesMatchesNothing) {
 }
 
 } // namespace
+} // namespace olaf::test::checksum_test

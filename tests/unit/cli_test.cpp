@@ -19,6 +19,7 @@
 #include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
 
+namespace olaf::test::cli_test {
 namespace {
 
 using namespace olaf;
@@ -275,3 +276,4 @@ TEST(Attach, takes_verify) {
 }
 
 } // namespace
+} // namespace olaf::test::cli_test

@@ -7,6 +7,7 @@
 
 #include <olaf/cluster.hpp>
 
+namespace olaf::test::cluster_test {
 namespace {
 
 using olaf::Format;
@@ -157,3 +158,4 @@ TEST(Cluster, RefusesSettingsThatCannotWork) {
 }
 
 } // namespace
+} // namespace olaf::test::cluster_test

@@ -2,6 +2,7 @@
 // What a Collective says when something is missing.
 #include "collective_test.hpp"
 
+namespace olaf::test::collective_faults_test {
 namespace {
 
 using namespace olaf;
@@ -116,3 +117,4 @@ TEST(CollectiveFaults, AMemberThatBeginsAnewInTheMiddle) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_faults_test

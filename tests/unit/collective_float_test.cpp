@@ -9,6 +9,7 @@
 
 #include "collective_test.hpp"
 
+namespace olaf::test::collective_float_test {
 namespace {
 
 using namespace olaf;
@@ -268,3 +269,4 @@ TEST(CollectiveFloat, ElementsOf256thOfTheLargestLoseAsMuchMoreAsIsDocumented) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_float_test

@@ -7,6 +7,7 @@
 
 #include "collective_test.hpp"
 
+namespace olaf::test::collective_guess_test {
 namespace {
 
 using namespace olaf;
@@ -168,3 +169,4 @@ TEST(CollectiveGuess, AMeanIsOfThoseInTheSum) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_guess_test

@@ -2,6 +2,7 @@
 // Who stops needs to know that nobody needs it any more.
 #include "collective_test.hpp"
 
+namespace olaf::test::collective_leave_test {
 namespace {
 
 using namespace olaf;
@@ -142,3 +143,4 @@ TEST(CollectiveLeave, OfAJobThatNeverBeganIsDoneAtOnce) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_leave_test

@@ -4,6 +4,7 @@
 
 #include "collective_test.hpp"
 
+namespace olaf::test::collective_overhearing_test {
 namespace {
 
 using namespace olaf;
@@ -97,3 +98,4 @@ TEST(CollectiveOverhearing, NothingIsKeptForWhoDoesNotAsk) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_overhearing_test

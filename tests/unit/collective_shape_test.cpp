@@ -2,6 +2,7 @@
 // A node tells the shape of its job: who wasn't told it takes it, and who was told another fails at once.
 #include "collective_test.hpp"
 
+namespace olaf::test::collective_shape_test {
 namespace {
 
 using namespace olaf;
@@ -75,3 +76,4 @@ TEST_F(CollectiveShape, ThatTheWayHasNoRoomForFailsAtOnce) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_shape_test

@@ -2,6 +2,7 @@
 // olaf::Collective end to end over loopback, against the model of the node.
 #include "collective_test.hpp"
 
+namespace olaf::test::collective_test {
 namespace {
 
 using namespace olaf;
@@ -236,3 +237,4 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_test

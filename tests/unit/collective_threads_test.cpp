@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+namespace olaf::test::collective_threads_test {
 namespace {
 
 using namespace olaf;
@@ -162,3 +163,4 @@ TEST(CollectiveThreads, WhatOneThreadAloneCanDoIsRefused) {
 }
 
 } // namespace
+} // namespace olaf::test::collective_threads_test

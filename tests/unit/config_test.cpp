@@ -6,6 +6,7 @@
 
 #include "loader/datapath/config.hpp"
 
+namespace olaf::test::config_test {
 namespace {
 
 using namespace olaf;
@@ -77,3 +78,4 @@ TEST(Config, keeps_the_members_table_within_bounds) {
 }
 
 } // namespace
+} // namespace olaf::test::config_test

@@ -4,6 +4,7 @@
 
 #include "olaf/congestion.h"
 
+namespace olaf::test::congestion_test {
 namespace {
 
 struct Row {
@@ -44,3 +45,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) { return info.param.what; });
 
 } // namespace
+} // namespace olaf::test::congestion_test

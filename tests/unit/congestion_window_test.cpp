@@ -5,6 +5,7 @@
 
 using namespace olaf;
 
+namespace olaf::test::congestion_window_test {
 namespace {
 
 constexpr auto first = CongestionWindow::kFirst;
@@ -86,3 +87,4 @@ TEST(CongestionWindow, IsOpenedAgainWhereNothingWasLostAfterAll) {
 }
 
 } // namespace
+} // namespace olaf::test::congestion_window_test

@@ -15,6 +15,7 @@
 #include "loader/observe/status_text.hpp"
 #include "loader/text/job_counters.hpp"
 
+namespace olaf::test::counters_test {
 namespace {
 
 using namespace olaf;
@@ -202,3 +203,4 @@ TEST(Counters, DocsAreUpToDate) {
 }
 
 } // namespace
+} // namespace olaf::test::counters_test

@@ -11,6 +11,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/describe/description.hpp"
 
+namespace olaf::test::description_test {
 namespace {
 
 using namespace olaf;
@@ -138,3 +139,4 @@ TEST(Description, ValuesAreTheWordsThatAreTyped) {
 }
 
 } // namespace
+} // namespace olaf::test::description_test

@@ -8,6 +8,7 @@
 using namespace olaf;
 using std::chrono::nanoseconds;
 
+namespace olaf::test::due_chunks_test {
 namespace {
 
 DueChunk due(std::uint64_t position, std::int64_t at) {
@@ -71,3 +72,4 @@ TEST(DueChunks, WhatIsBehindALongerTimeoutIsDueRightAfterIt) {
 }
 
 } // namespace
+} // namespace olaf::test::due_chunks_test

@@ -9,6 +9,7 @@
 
 #include <olaf/encoder.hpp>
 
+namespace olaf::test::encoder_test {
 namespace {
 
 using olaf::Encoder;
@@ -201,3 +202,4 @@ TEST(FittingScale, RefusesWhatHasNone) {
 }
 
 } // namespace
+} // namespace olaf::test::encoder_test

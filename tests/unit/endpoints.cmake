@@ -50,7 +50,7 @@ target_include_directories(olaf_collective_tests PRIVATE ${PROJECT_SOURCE_DIR}/e
 target_link_libraries(
   olaf_collective_tests PRIVATE olaf::olaf olaf_options olaf_round_model GTest::gtest_main
 )
-gtest_discover_tests(olaf_collective_tests PROPERTIES LABELS unit)
+gtest_discover_tests(olaf_collective_tests NO_PRETTY_VALUES PROPERTIES LABELS unit)
 # For tests/python.
 add_executable(olaf_round_server round_server.cpp)
 target_link_libraries(
@@ -61,4 +61,4 @@ target_link_libraries(
 target_include_directories(olaf_endpoints_tests PRIVATE ${PROJECT_SOURCE_DIR}/endpoints)
 target_link_libraries(olaf_endpoints_tests PRIVATE olaf::olaf olaf_options GTest::gtest_main)
 target_precompile_headers(olaf_endpoints_tests PRIVATE <gtest/gtest.h> <thread>)
-gtest_discover_tests(olaf_endpoints_tests PROPERTIES LABELS unit)
+gtest_discover_tests(olaf_endpoints_tests NO_PRETTY_VALUES PROPERTIES LABELS unit)

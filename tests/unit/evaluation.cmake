@@ -6,4 +6,4 @@ find_package(GTest REQUIRED)
 add_executable(olaf_evaluation_tests
   evaluation_slices_test.cpp evaluation_tally_test.cpp evaluation_trace_test.cpp)
 target_link_libraries(olaf_evaluation_tests PRIVATE olaf_evaluation_traffic GTest::gtest_main)
-gtest_discover_tests(olaf_evaluation_tests PROPERTIES LABELS unit)
+gtest_discover_tests(olaf_evaluation_tests NO_PRETTY_VALUES PROPERTIES LABELS experiments)

@@ -12,6 +12,7 @@
 #include "loader/text/names.hpp"
 #include "olaf/queue.h"
 
+namespace olaf::test::event_test {
 namespace {
 
 using namespace olaf;
@@ -161,3 +162,4 @@ TEST(Filter, ByClusterKeepsOutWhatHasNone) {
 }
 
 } // namespace
+} // namespace olaf::test::event_test

@@ -5,6 +5,7 @@
 
 #include <random>
 
+namespace olaf::test::exponent_guess_test {
 namespace {
 
 using namespace olaf;
@@ -115,3 +116,4 @@ TEST(ExponentHistory, KeepsTheLastVectorOfEachLength) {
 }
 
 } // namespace
+} // namespace olaf::test::exponent_guess_test

@@ -4,6 +4,7 @@
 
 #include "loader/observe/metrics.hpp"
 
+namespace olaf::test::exposition_test {
 namespace {
 
 using olaf::Exposition;
@@ -38,3 +39,4 @@ TEST(Exposition, HistogramsEndWithAllThatThereIs) {
 }
 
 } // namespace
+} // namespace olaf::test::exposition_test

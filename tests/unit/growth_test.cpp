@@ -5,7 +5,7 @@
 #include "loader/datapath/object.hpp"
 #include "loader/host/blinding.hpp"
 
-namespace olaf {
+namespace olaf::test::growth_test {
 namespace {
 
 /// Pages of 4 KiB that a program takes behind a header of so many bytes.
@@ -50,4 +50,4 @@ TEST(Blinding, IsToldByWhatBecomesOfAProgramWhereTheSettingCantBeRead) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::growth_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace olaf {
+namespace olaf::test::host_test {
 namespace {
 
 TEST(PreemptRt, IsToldByItsFileOrByTheVersionsText) {
@@ -20,4 +20,4 @@ TEST(PreemptRt, OtherKindsOfPreemptionAreNone) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::host_test

@@ -7,6 +7,7 @@
 #include "loader/text/human.hpp"
 #include "loader/observe/sparkline.hpp"
 
+namespace olaf::test::human_test {
 namespace {
 
 using namespace olaf;
@@ -54,3 +55,4 @@ TEST(Bar, IsAsFullAsThePartAndNoFuller) {
 }
 
 } // namespace
+} // namespace olaf::test::human_test

@@ -8,6 +8,7 @@
 
 #include "busy_queue.hpp"
 
+namespace olaf::test::identities_test {
 namespace {
 
 using namespace olaf;
@@ -97,3 +98,4 @@ TEST(Events, HaveTheNamesOfTheCountersThatCountThem) {
 }
 
 } // namespace
+} // namespace olaf::test::identities_test

@@ -4,6 +4,7 @@
 
 #include "loader/observe/metrics.hpp"
 
+namespace olaf::test::job_metrics_test {
 namespace {
 
 using namespace olaf;
@@ -60,3 +61,4 @@ TEST(JobMetrics, WhoRunsWaitsForNobody) {
 }
 
 } // namespace
+} // namespace olaf::test::job_metrics_test

@@ -15,6 +15,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/observe/jobs_text.hpp"
 
+namespace olaf::test::job_test {
 namespace {
 
 using namespace olaf;
@@ -283,3 +284,4 @@ TEST(Attach, TakesRoundSlots) {
 }
 
 } // namespace
+} // namespace olaf::test::job_test

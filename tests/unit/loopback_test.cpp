@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <thread>
 
+namespace olaf::test::loopback_test {
 namespace {
 
 using namespace olaf;
@@ -208,3 +209,4 @@ TEST(Server, AWildcardServesBothFamilies) {
 }
 
 } // namespace
+} // namespace olaf::test::loopback_test

@@ -8,6 +8,7 @@
 
 #include <olaf/message.hpp>
 
+namespace olaf::test::message_test {
 namespace {
 
 using olaf::Reject;
@@ -181,3 +182,4 @@ TEST(Message, RewardsSaturateWhereSumsStillFit) {
 }
 
 } // namespace
+} // namespace olaf::test::message_test

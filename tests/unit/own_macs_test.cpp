@@ -6,7 +6,7 @@
 
 #include <set>
 
-namespace olaf {
+namespace olaf::test::own_macs_test {
 namespace {
 
 /// A device whose MAC address ends in its index.
@@ -74,4 +74,4 @@ TEST(OwnMacs, LeaveOutWhatHasNone) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::own_macs_test

@@ -5,6 +5,7 @@
 #include "missed_versions.hpp"
 #include "own_updates.hpp"
 
+namespace olaf::test::own_updates_test {
 namespace {
 
 using namespace olaf;
@@ -73,3 +74,4 @@ TEST(MissedVersions, Wrap) {
 }
 
 } // namespace
+} // namespace olaf::test::own_updates_test

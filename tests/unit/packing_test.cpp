@@ -9,6 +9,7 @@
 
 #include <olaf/packing.hpp>
 
+namespace olaf::test::packing_test {
 namespace {
 
 using olaf::Format;
@@ -180,3 +181,4 @@ TEST(Packing, WeightsAreCopiedBitByBit) {
 }
 
 } // namespace
+} // namespace olaf::test::packing_test

@@ -7,6 +7,7 @@
 
 #include "loader/observe/pcapng.hpp"
 
+namespace olaf::test::pcapng_test {
 namespace {
 
 using namespace olaf;
@@ -55,3 +56,4 @@ TEST(Pcapng, APacketHasItsTimeItsBytesAndItsReason) {
 }
 
 } // namespace
+} // namespace olaf::test::pcapng_test

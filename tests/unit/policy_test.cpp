@@ -10,6 +10,7 @@
 
 #include "policies/registry.bpf.h"
 
+namespace olaf::test::policy_test {
 namespace {
 
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
@@ -139,3 +140,4 @@ TEST(RewardComparison, EqualsWideArithmeticOnRandomBitLengths) {
 }
 
 } // namespace
+} // namespace olaf::test::policy_test

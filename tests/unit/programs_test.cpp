@@ -14,7 +14,7 @@
 #include "loader/datapath/map_sizes.hpp"
 #include "loader/datapath/object.hpp"
 
-namespace olaf {
+namespace olaf::test::programs_test {
 namespace {
 
 std::set<std::string> objects() {
@@ -118,4 +118,4 @@ TEST(Programs, OnTcHooksUseAMapOfTheQueue) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::programs_test

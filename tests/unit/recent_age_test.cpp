@@ -9,6 +9,7 @@
 #include "loader/datapath/recent_age.hpp"
 #include "metered.hpp"
 
+namespace olaf::test::recent_age_test {
 namespace {
 
 using namespace olaf::test;
@@ -110,3 +111,4 @@ TEST(Recent, AMeterThatForgetsBeginsWithItsNextDeparture) {
 }
 
 } // namespace
+} // namespace olaf::test::recent_age_test

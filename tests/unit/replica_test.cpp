@@ -6,6 +6,7 @@
 
 #include "replica.hpp"
 
+namespace olaf::test::replica_test {
 namespace {
 
 using olaf::Reject;
@@ -73,3 +74,4 @@ TEST(Replica, RejectsWhatDoesNotFitTheModel) {
 }
 
 } // namespace
+} // namespace olaf::test::replica_test

@@ -10,6 +10,7 @@
 #include "loader/observe/report_files.hpp"
 #include "loader/observe/report_folder.hpp"
 
+namespace olaf::test::report_pictures_test {
 namespace {
 
 class Pictures : public testing::Test {
@@ -181,3 +182,4 @@ TEST_F(Pictures, AreDrawnWithoutADeparture) {
 }
 
 } // namespace
+} // namespace olaf::test::report_pictures_test

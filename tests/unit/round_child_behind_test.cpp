@@ -2,6 +2,7 @@
 // A worker of a job whose others go on without it.
 #include "round_child_test.hpp"
 
+namespace olaf::test::round_child_behind_test {
 namespace {
 
 using namespace olaf;
@@ -104,3 +105,4 @@ TEST_F(RoundChildBehindTest, ProbesForWhatItSkippedWhereAllBeginBeforeIt) {
 }
 
 } // namespace
+} // namespace olaf::test::round_child_behind_test

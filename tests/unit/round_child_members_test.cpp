@@ -3,6 +3,7 @@
 // told that it is no member any more.
 #include "round_child_test.hpp"
 
+namespace olaf::test::round_child_members_test {
 namespace {
 
 using namespace olaf;
@@ -83,3 +84,4 @@ TEST_F(RoundChildMembersTest, WhoIsNoMemberAnyMoreFailsAndSaysSo) {
 }
 
 } // namespace
+} // namespace olaf::test::round_child_members_test

@@ -4,6 +4,7 @@
 
 #include "round_child_test.hpp"
 
+namespace olaf::test::round_child_proof_test {
 namespace {
 
 using namespace olaf;
@@ -122,3 +123,4 @@ TEST_F(RoundChildProof, HoldsNoContributionUp) {
 }
 
 } // namespace
+} // namespace olaf::test::round_child_proof_test

@@ -2,6 +2,7 @@
 // Chunks that nobody sends, as an earlier one has brought their sum.
 #include "round_child_test.hpp"
 
+namespace olaf::test::round_child_spared_test {
 namespace {
 
 using namespace olaf;
@@ -162,3 +163,4 @@ TEST_F(RoundChildSparedTest, DontMakeAMemberForgetWhatOthersMayNeed) {
 }
 
 } // namespace
+} // namespace olaf::test::round_child_spared_test

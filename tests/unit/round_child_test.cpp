@@ -2,6 +2,7 @@
 // A worker's side of a job, step by step. tests/model has it among others, in all weathers.
 #include "round_child_test.hpp"
 
+namespace olaf::test::round_child_test {
 namespace {
 
 using namespace olaf;
@@ -229,3 +230,4 @@ TEST_F(RoundChildTest, TakesNothingFromStrangers) {
 }
 
 } // namespace
+} // namespace olaf::test::round_child_test

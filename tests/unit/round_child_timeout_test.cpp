@@ -4,6 +4,7 @@
 
 #include "round_child_test.hpp"
 
+namespace olaf::test::round_child_timeout_test {
 namespace {
 
 using namespace olaf;
@@ -134,3 +135,4 @@ TEST_F(RoundChildTest, AsksForWhatWasOvertaken) {
 }
 
 } // namespace
+} // namespace olaf::test::round_child_timeout_test

@@ -7,6 +7,7 @@
 
 #include "round_message.hpp"
 
+namespace olaf::test::round_message_test {
 namespace {
 
 using olaf::Reject;
@@ -153,3 +154,4 @@ TEST(RoundMessage, MalformedOnesAreRejectedForTheirReason) {
 }
 
 } // namespace
+} // namespace olaf::test::round_message_test

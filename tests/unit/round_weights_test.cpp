@@ -8,6 +8,7 @@
 
 #include "collective_test.hpp"
 
+namespace olaf::test::round_weights_test {
 namespace {
 
 using namespace olaf;
@@ -245,3 +246,4 @@ TEST(RoundServer, MistakesOfTheCallerAreErrors) {
 }
 
 } // namespace
+} // namespace olaf::test::round_weights_test

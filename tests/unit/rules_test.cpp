@@ -6,6 +6,7 @@
 
 #include <olaf/rules.hpp>
 
+namespace olaf::test::rules_test {
 namespace {
 
 using olaf::Contribution;
@@ -63,3 +64,4 @@ TEST(AsyncSgd, AnAggregateStepsAsFarAsItsUpdates) {
 }
 
 } // namespace
+} // namespace olaf::test::rules_test

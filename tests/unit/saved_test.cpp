@@ -5,7 +5,7 @@
 #include "loader/attachment/saved.hpp"
 #include "loader/datapath/config.hpp"
 
-namespace olaf {
+namespace olaf::test::saved_test {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -46,4 +46,4 @@ TEST(Saved, NamesServicesAsSystemdEscapesThem) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::saved_test

@@ -10,6 +10,7 @@
 
 #include "metered.hpp"
 
+namespace olaf::test::sawtooth_test {
 namespace {
 
 using namespace olaf::test;
@@ -203,3 +204,4 @@ TEST(Reading, FairnessIsJains) {
 }
 
 } // namespace
+} // namespace olaf::test::sawtooth_test

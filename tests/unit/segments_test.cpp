@@ -3,6 +3,7 @@
 
 #include <olaf/segments.hpp>
 
+namespace olaf::test::segments_test {
 namespace {
 
 using olaf::Format;
@@ -53,3 +54,4 @@ TEST(Segments, FramesFitTheMtu) {
 }
 
 } // namespace
+} // namespace olaf::test::segments_test

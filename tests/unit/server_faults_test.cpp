@@ -2,6 +2,7 @@
 // Loss, damage and strangers at the parameter server.
 #include "loopback.hpp"
 
+namespace olaf::test::server_faults_test {
 namespace {
 
 using namespace olaf;
@@ -107,3 +108,4 @@ TEST(ServerFaults, NothingToReceiveIsNoError) {
 }
 
 } // namespace
+} // namespace olaf::test::server_faults_test

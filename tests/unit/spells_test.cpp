@@ -7,6 +7,7 @@
 
 #include "loader/datapath/spells.hpp"
 
+namespace olaf::test::spells_test {
 namespace {
 
 using namespace olaf;
@@ -77,3 +78,4 @@ TEST(Spells, FromBeforeAResetAreForgottenAndOneThatGoesOnBeginsThere) {
 }
 
 } // namespace
+} // namespace olaf::test::spells_test

@@ -7,7 +7,7 @@
 
 #include "loader/datapath/start.hpp"
 
-namespace olaf {
+namespace olaf::test::start_test {
 namespace {
 
 constexpr std::uint32_t clusters = 5;
@@ -145,4 +145,4 @@ TEST(Start, IsKeptAsWords) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::start_test

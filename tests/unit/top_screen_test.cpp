@@ -4,6 +4,7 @@
 
 #include "loader/observe/top_screen.hpp"
 
+namespace olaf::test::top_screen_test {
 namespace {
 
 using namespace olaf;
@@ -158,3 +159,4 @@ TEST(Top, LeavesTheTableHalfOfASmallScreen) {
 }
 
 } // namespace
+} // namespace olaf::test::top_screen_test

@@ -13,7 +13,7 @@
 #include "loader/traffic/receiver.hpp"
 #include "loader/traffic/sender.hpp"
 
-namespace olaf {
+namespace olaf::test::traffic_test {
 namespace {
 
 auto parse(std::vector<const char *> words) {
@@ -262,4 +262,4 @@ TEST(Receiver, SaysWhyItCannotListen) {
 }
 
 } // namespace
-} // namespace olaf
+} // namespace olaf::test::traffic_test

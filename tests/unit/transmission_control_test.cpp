@@ -10,6 +10,7 @@
 
 #include "send_gate.hpp"
 
+namespace olaf::test::transmission_control_test {
 namespace {
 
 using namespace olaf;
@@ -174,3 +175,4 @@ TEST(SendGate, ARuleThatThrowsChangesNothing) {
 }
 
 } // namespace
+} // namespace olaf::test::transmission_control_test

@@ -8,6 +8,7 @@
 #include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
 
+namespace olaf::test::units_test {
 namespace {
 
 using namespace olaf;
@@ -111,3 +112,4 @@ TEST(Worker, refuses_everything_else) {
 }
 
 } // namespace
+} // namespace olaf::test::units_test

@@ -8,6 +8,7 @@
 
 #include "verdict_scene.hpp"
 
+namespace olaf::test::verdict_jobs_test {
 namespace {
 
 using namespace olaf;
@@ -155,3 +156,4 @@ TEST(Verdict, RefusedSourcesOfAJobAreNoCaseForClusters) {
 }
 
 } // namespace
+} // namespace olaf::test::verdict_jobs_test

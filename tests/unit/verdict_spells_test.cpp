@@ -2,6 +2,7 @@
 // Since when, and until when: what a verdict says of troubles that go on, and of those that ended.
 #include "verdict_scene.hpp"
 
+namespace olaf::test::verdict_spells_test {
 namespace {
 
 using namespace olaf;
@@ -104,3 +105,4 @@ TEST(Verdict, JsonSaysWhenATroubleBeganAndWhenItEnded) {
 }
 
 } // namespace
+} // namespace olaf::test::verdict_spells_test

@@ -6,6 +6,7 @@
 
 #include "verdict_scene.hpp"
 
+namespace olaf::test::verdict_test {
 namespace {
 
 using namespace olaf;
@@ -201,3 +202,4 @@ TEST(Verdict, TheWorstComesFirstAndTheRestBeside) {
 }
 
 } // namespace
+} // namespace olaf::test::verdict_test

@@ -7,7 +7,7 @@
 
 #include "closed_loop.hpp"
 
-namespace olaf::test {
+namespace olaf::test::window_pilot_test {
 namespace {
 
 constexpr double ms = 1e6, us = 1e3;
@@ -131,4 +131,4 @@ TEST(Pilot, ALargerWindowPaysByTheTable) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::window_pilot_test

@@ -4,6 +4,7 @@
 
 #include "bpf/order/window_rtt.bpf.h"
 
+namespace olaf::test::window_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000, second = 1000 * ms;
@@ -78,3 +79,4 @@ TEST(RoundTrip, ALongPathIsWaitedForBeyondThat) {
 }
 
 } // namespace
+} // namespace olaf::test::window_test

@@ -2,6 +2,7 @@
 // Loss, damage and strangers at the worker.
 #include "fake_server.hpp"
 
+namespace olaf::test::worker_faults_test {
 namespace {
 
 using namespace olaf;
@@ -100,3 +101,4 @@ TEST(WorkerFaults, MistakesOfTheCallerAreErrors) {
 }
 
 } // namespace
+} // namespace olaf::test::worker_faults_test

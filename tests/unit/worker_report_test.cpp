@@ -6,6 +6,7 @@
 
 #include "own_updates.hpp"
 
+namespace olaf::test::worker_report_test {
 namespace {
 
 using namespace olaf;
@@ -164,3 +165,4 @@ TEST(WorkerReport, CountsLostAcksOnceTheyGoToAll) {
 }
 
 } // namespace
+} // namespace olaf::test::worker_report_test

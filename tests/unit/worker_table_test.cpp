@@ -3,6 +3,7 @@
 
 #include <olaf/worker_table.hpp>
 
+namespace olaf::test::worker_table_test {
 namespace {
 
 TEST(WorkerTable, CountsWhatWasPassedOver) {
@@ -29,3 +30,4 @@ TEST(WorkerTable, ForgetsWhoWasSilentForLongest) {
 }
 
 } // namespace
+} // namespace olaf::test::worker_table_test

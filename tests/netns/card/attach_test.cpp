@@ -8,7 +8,7 @@
 #include "../traces.hpp"
 #include "../traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::attach_test {
 namespace {
 
 class CardAttach : public testing::Test {
@@ -249,4 +249,4 @@ TEST_F(CardAttach, DoctorTellsOfTheCardAndOfOffload) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::attach_test

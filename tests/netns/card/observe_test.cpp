@@ -7,7 +7,7 @@
 #include "../listening.hpp"
 #include "../traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::observe_test {
 namespace {
 
 class CardObserved : public testing::Test {
@@ -52,4 +52,4 @@ TEST_F(CardObserved, ByMetricsAndThePage) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::observe_test

@@ -7,7 +7,7 @@
 #include "../tcp.hpp"
 #include "../traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::process_test {
 namespace {
 
 class CardProcessTest : public testing::Test {
@@ -195,4 +195,4 @@ TEST_F(CardProcessTest, DropsWhatItsSenderLeftUncutAndSaysSo) {
 }
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::process_test

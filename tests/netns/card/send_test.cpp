@@ -4,7 +4,7 @@
 
 #include "../traffic.hpp"
 
-namespace olaf::test {
+namespace olaf::test::send_test {
 namespace {
 
 class CardSend : public testing::TestWithParam<Way> {
@@ -50,4 +50,4 @@ std::string name_of(const testing::TestParamInfo<Way> &info) {
 INSTANTIATE_TEST_SUITE_P(All, CardSend, testing::Values(Way::local, Way::bridged, Way::routed), name_of);
 
 } // namespace
-} // namespace olaf::test
+} // namespace olaf::test::send_test
