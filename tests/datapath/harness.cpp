@@ -11,6 +11,7 @@
 #include <ostream>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 
 #include "olaf/own.h"
 
@@ -57,6 +58,16 @@ std::uint64_t monotonic_ns() {
     clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
            static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+void be_up_for(std::uint64_t ns) {
+    while (monotonic_ns() <= ns + clock_slack_ns)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+}
+
+std::uint64_t time_before_ns(std::uint64_t ns) {
+    be_up_for(ns);
+    return monotonic_ns() - clock_slack_ns - ns;
 }
 
 Harness::Harness(const DatapathConfig &config, bool floats) : loan_(load(config, floats)) {}

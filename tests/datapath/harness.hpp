@@ -117,7 +117,12 @@ std::uint64_t monotonic_ns();
 /// one tick to the next: up to 12 ms were measured in an emulated kernel whose clock source is HPET.
 inline constexpr std::uint64_t clock_slack_ns = 100'000'000;
 
-/// A time that is at least so long ago by both clocks. The machine must have been up for longer.
-inline std::uint64_t time_before_ns(std::uint64_t ns) { return monotonic_ns() - clock_slack_ns - ns; }
+/// Waits until the machine has been up for longer than that. Both clocks start at 0 with the machine, so a time that
+/// a test moves so far back would else be below 0: call it before such a time is noted. Only a guest that has just
+/// booted waits.
+void be_up_for(std::uint64_t ns);
+
+/// A time that is at least so long ago by both clocks.
+std::uint64_t time_before_ns(std::uint64_t ns);
 
 } // namespace olaf::test

@@ -30,7 +30,7 @@ olaf::DatapathConfig routing(const Testbed &net) {
 
 class Hopeless : private InTestbed, public QueueTest {
   protected:
-    Hopeless() : QueueTest(routing(net)) {}
+    Hopeless() : QueueTest(routing(net)) { be_up_for(for_ever); }
 
     Frame to_nobody(std::uint32_t cluster) {
         return ipv4().to(our_mac).target(nobody).carrying(Update{.cluster = cluster});

@@ -186,6 +186,7 @@ TEST_F(RoundsMembers, WhoIsSilentForLongIsNoMemberAnyMore) {
     EXPECT_EQ(counters().silent, 0u) << "chunks have only begun to go without it";
     auto silent = child(2);
     ASSERT_NE(silent.waited_ns, 0u);
+    be_up_for(queue.config().member_timeout_ns);
     silent.waited_ns = 1; // for longer than the member timeout
     set_child(2, silent);
     auto value = job();
