@@ -15,7 +15,8 @@
 namespace olaf::test::bound_test {
 namespace {
 
-// The verifier refused tail calls, and maps of programs, to programs of a device.
+// From Linux 6.15 the verifier takes tail calls, and maps of programs, to programs of a device. A stable
+// kernel may have that change too: 6.12.95 has it.
 constexpr KernelVersion first_kernel{6, 15};
 
 constexpr std::uint32_t loopback = 1; // of its driver nothing can be asked
@@ -78,13 +79,15 @@ class Bound : public testing::TestWithParam<Corner> {
     void SetUp() override {
         auto loaded = load(true);
         ASSERT_TRUE(loaded) << loaded.error().message();
-        ASSERT_EQ(loaded->asks_driver(), !is_refused()) << loaded->why_silent();
+        if (running_kernel() >= first_kernel) {
+            ASSERT_TRUE(loaded->asks_driver()) << loaded->why_silent();
+        }
         EXPECT_EQ(loaded->why_silent().starts_with("the kernel refuses the program that asks: "),
-                  is_refused());
+                  !loaded->asks_driver());
         queue.emplace(std::move(*loaded));
     }
     /// Older kernels don't take such programs: then the other entrance is there, which may grow.
-    [[nodiscard]] static bool is_refused() { return running_kernel() < first_kernel; }
+    [[nodiscard]] bool is_refused() const { return !queue->asks_driver(); }
     [[nodiscard]] Result<Datapath> load(bool asks_driver) const {
         return Datapath::load(*make_config(configuration(GetParam(), net.near)),
                               {.pinned_maps = {}, .asks_driver = asks_driver});
