@@ -7,7 +7,7 @@
 
 #include <utility>
 
-#include "rounds_test.hpp"
+#include "rounds.hpp"
 #include "testbed.hpp"
 
 namespace olaf::test {

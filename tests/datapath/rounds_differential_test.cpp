@@ -1,11 +1,468 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Random messages of children, of strange generations, old rounds and repetitions among them: the
-// kernel and the model of a node (tests/model/round_node.hpp, written from docs/rounds.md) agree on
-// each step. OLAF_STEPS sets how many, OLAF_SEED which.
-#include "rounds_differential_steps.hpp"
+// Random messages of children, of strange generations, old rounds and repetitions among them: the kernel and the
+// model of a node (tests/model/round_node.hpp, written from docs/rounds.md) agree on each step. OLAF_STEPS sets how
+// many, OLAF_SEED which.
+#include <arpa/inet.h>
+
+#include <bit>
+#include <ctime>
+#include <map>
+#include <random>
+#include <set>
+
+#include "rounds_clones.hpp"
+#include "rounds_hostile.hpp"
+#include "rounds_wire.hpp"
 
 namespace olaf::test::rounds_differential_test {
 namespace {
+
+// ---- Random messages of a job's children, and orders about its members, as the model and the kernel get them.
+
+struct Rules {
+    const char *name;
+    std::uint32_t children, threshold;
+    bool any = false;
+    std::uint32_t first_round = 0;
+    std::set<std::uint32_t> absent = {}; ///< at first
+    bool changes = false;                ///< members come, go and give orders
+    bool multicast = false;              ///< results leave so
+    bool floats = false;                 ///< the frames' lanes; the model adds integers
+    std::uint64_t deadline_ns = 0;       ///< so short that every repetition is past it; 0: none
+    std::optional<std::uint32_t> pool = {}; ///< so few slots that chunks share them: 2^pool
+};
+
+class RoundsMessages : public RoundsWithClones, public testing::WithParamInterface<Rules> {
+  protected:
+    RoundsMessages()
+        : RoundsWithClones(setup_of(GetParam())),
+          model({.children = setup.children,
+                 .threshold = setup.threshold,
+                 .any = GetParam().any,
+                 .max_count = setup.max_count,
+                 .pool = static_cast<std::uint8_t>(setup.pool),
+                 .deadline_ns = setup.deadline_ns,
+                 .absent = GetParam().absent,
+                 .multicast = GetParam().multicast},
+                job_generation),
+          base(GetParam().first_round), front(std::uint64_t{base} * chunks) {
+        auto waiting = job();
+        waiting.state = OLAF_JOB_SYNCING; // as the model begins
+        waiting.membership.unsettled = 2 * setup.slots;
+        waiting.membership.flags =
+            OLAF_MEMBERS_YOUNG | (GetParam().absent.empty() ? 0 : OLAF_MEMBERS_FORGOT);
+        waiting.membership.away = GetParam().absent.empty() ? 0 : 1;
+        for (const auto rank : GetParam().absent)
+            for (auto &set : waiting.membership.absent)
+                set.word[0] |= 1ull << rank;
+        set_job(waiting);
+        identities_hold = !GetParam().changes; // results aren't owed to all children then
+    }
+    static olaf_job_setup setup_of(const Rules &rules) {
+        auto setup = small_job();
+        setup.children = rules.children;
+        setup.threshold = rules.threshold;
+        setup.flags = rules.any ? OLAF_JOB_ANY : 0;
+        setup.max_count = 1 << 30;
+        setup.deadline_ns = rules.deadline_ns;
+        setup.pool = rules.pool.value_or(rules.changes ? 5 : 6); // few chunks, behind which a change is over
+        setup.slots = 1u << setup.pool;
+        if (rules.floats) {
+            setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
+            setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
+            setup.float_headroom = OLAF_MOST_FLOAT_HEADROOM;
+            setup.max_count = OLAF_LIMIT_MAX_COUNT;
+        }
+        if (rules.multicast) {
+            setup.group_family = 4;
+            setup.group_hops = 1;
+            setup.group_addr_be[0] = htonl(0xef010203);
+        }
+        return setup;
+    }
+
+    std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>(random() % end); }
+    bool chance(std::uint32_t percent) { return below(100) < percent; }
+
+    RoundMessage some_message() {
+        RoundMessage message{.rank = below(setup.children), .time = ++clock};
+        message.generation = model.generation();
+        if (shares_slots())
+            follow();
+        if (GetParam().changes && some_order(message))
+            return message;
+        if (!model.running() || below(2000) == 0)
+            return some_question(message);
+        message.chunks = chunks;
+        if (shares_slots()) {
+            put(message, some_position());
+        } else {
+            message.chunk = below(chunks);
+            message.round = base + below(2);
+            if (chance(5))
+                message.round += below(5) - 2;
+        }
+        if (chance(2))
+            message.generation = chance(50) ? model.generation() - 1 + 2 * below(2) : below(2) * static_cast<std::uint32_t>(random());
+        if (chance(5))
+            message.time -= below(20);
+        message.count = chance(1) ? too_many(message) : 1 + below(3);
+        message.exponent = static_cast<std::int16_t>(below(65536));
+        message.partial = chance(3);
+        message.flush = chance(5);
+        if (chance(5))
+            return message; // a probe
+        for (int lane = 0; lane < 5; lane++)
+            message.lanes.push_back(some_lane());
+        return message;
+    }
+
+    /// Where to begin.
+    RoundMessage some_question(RoundMessage message) {
+        message.kind = RoundMessage::Kind::sync;
+        if (shares_slots()) {
+            put(message, front - below(2 * setup.slots + 1));
+            message.pool = static_cast<std::uint8_t>(below(4));
+        } else {
+            message.round = base + below(3);
+            message.chunk = below(chunks);
+            message.pool = static_cast<std::uint8_t>(4 + below(4));
+        }
+        message.padding = some_padding();
+        if (chance(30))
+            message.time = stamps[message.rank]; // the same question again
+        else
+            stamps[message.rank] = message.time;
+        return message;
+    }
+
+    // Chunks that share slots go one after the other. A position counts those of all rounds.
+    [[nodiscard]] bool shares_slots() const { return setup.slots < chunks; }
+    static std::uint32_t round_at(std::uint64_t position) { return static_cast<std::uint32_t>(position / chunks); }
+    static std::uint32_t chunk_at(std::uint64_t position) { return static_cast<std::uint32_t>(position % chunks); }
+    static void put(RoundMessage &message, std::uint64_t position) {
+        message.round = round_at(position);
+        message.chunk = chunk_at(position);
+    }
+    [[nodiscard]] bool is_at_front(const RoundMessage &message) const {
+        return message.round == round_at(front) && message.chunk == chunk_at(front);
+    }
+    /// Mostly where the window lets a sender be that holds all earlier results; else it repeats what was before,
+    /// or is so far ahead that an older chunk has the room, or never gets it.
+    std::uint64_t some_position() {
+        const auto which = below(100);
+        if (which < 60)
+            return front + below(setup.slots);
+        return which < 85 ? front - 1 - below(2 * setup.slots) : front + setup.slots + below(2 * setup.slots);
+    }
+    /// The first chunk without a result comes next.
+    void follow() {
+        while (model.done(round_at(front), chunk_at(front)) != nullptr)
+            front++;
+        base = round_at(front);
+    }
+    /// Where all begin anew.
+    void begin_at(const RoundMessage &place) {
+        const auto rounds = static_cast<std::int32_t>(place.round - round_at(front));
+        front += static_cast<std::uint64_t>(std::int64_t{rounds} * chunks) + place.chunk - chunk_at(front);
+    }
+    /// Time passes: the next round begins, whatever became of this one.
+    void next_round() {
+        if (shares_slots() && std::exchange(front_before, front) == front)
+            front += chunks;
+        base++;
+    }
+
+    /// One contribution more than there is room for in its chunk.
+    std::uint32_t too_many(const RoundMessage &message) const {
+        const auto *open = model.open(message.round, message.chunk);
+        return setup.max_count + 1 - (open != nullptr ? open->sum.count : 0);
+    }
+
+    /// A question that is as long as a contribution, now and then.
+    std::uint16_t some_padding() { return chance(30) ? setup.lanes : std::uint16_t{0}; }
+
+    std::uint64_t some_lane() {
+        if (!GetParam().floats)
+            return random();
+        const auto part = [this] { return std::uint64_t{below(1 << 21)} - (1 << 20); };
+        return part() + (part() << 32);
+    }
+
+    /// Makes it one, now and then.
+    bool some_order(RoundMessage &message) {
+        using Action = RoundMessage::Action;
+        struct Often {
+            Action action;
+            std::uint32_t in; ///< one of so many messages
+        };
+        // In few slots a change is soon over: so that somebody is away nevertheless.
+        const Often all[] = {{Action::join, shares_slots() ? 150u : 60u},
+                             {Action::leave, shares_slots() ? 400u : 1500u},
+                             {Action::seth, 1000},  {Action::fbcast, 1500},
+                             {Action::halt, 2000},  {Action::resume, 60},
+                             {Action::reset, 4000}};
+        for (const auto &[action, in] : all) {
+            if (below(in) != 0)
+                continue;
+            message.kind = RoundMessage::Kind::order;
+            message.action = action;
+            message.round = base + below(3);
+            message.padding = some_padding();
+            if (action == Action::seth)
+                message.missing = chance(50) ? setup.children : below(setup.children + 2);
+            // Mostly who isn't there; now and then a member that has lost everything, or the same again.
+            if (action == Action::join && model.members().contains(message.rank) && !chance(3))
+                message.time = joins[message.rank];
+            else if (action == Action::join)
+                joins[message.rank] = message.time;
+            return true;
+        }
+        return false;
+    }
+
+    /// Results in the longest line, or a few more.
+    [[nodiscard]] std::uint32_t longest_line() const {
+        std::uint32_t longest = 0;
+        const auto now = job();
+        for (const auto &line : now.line)
+            longest = std::max(longest, line.tail - line.head);
+        return longest;
+    }
+
+    [[nodiscard]] JobMessage on_wire(const RoundMessage &message) const {
+        return test::on_wire(setup, message, GetParam().floats);
+    }
+
+    std::mt19937_64 random{seed()};
+    RoundNode model;
+    std::uint32_t base;
+    std::uint64_t front, front_before = 0; ///< positions
+    std::int64_t clock = 1'000'000;
+    std::map<std::uint32_t, std::int64_t> stamps, joins;
+    /// Messages, by what they were and what was answered first.
+    std::map<std::tuple<RoundMessage::Kind, RoundMessage::Action, RoundMessage::Status>, std::uint64_t> seen;
+};
+
+// ---- The steps of the differential test: each message meets the kernel and the model, and the answers agree.
+
+class RoundsDifferentialSteps : public RoundsMessages {
+  protected:
+    /// What the model's answer says, of what the kernel's may.
+    void expect_same(const RoundMessage &want, JobMessage got) {
+        auto expected = on_wire(want);
+        if (want.stale) { // what it echoes beside the chunk means nothing
+            expected.generated_ns = got.generated_ns;
+            expected.exponent = got.exponent;
+        }
+        EXPECT_EQ(expected, got);
+    }
+
+    /// A result that rides, or leaves in a clone: whoever it is for, it must be the sum of its chunk. One for
+    /// all goes to their group, and everybody's part is in it.
+    void expect_right(const ReceivedJobMessage &received) {
+        const JobMessage &got = received.message;
+        const bool is_for_all = got.rank == OLAF_EVERY_WORKER;
+        const auto known = sums.find({got.generation, got.round, got.chunk});
+        ASSERT_NE(known, sums.end()) << "no such sum";
+        auto [expected, in, had, added, partial] = known->second;
+        expected.rank = got.rank;
+        expected.pool = got.pool;
+        const auto *held = model.done(got.round, got.chunk);
+        ASSERT_NE(held, nullptr) << "this chunk isn't done";
+        expected.partial = held->sum.partial;
+        EXPECT_EQ(is_for_all, (received.frame.bytes[0] & 1) != 0) << "a MAC address of all";
+        if (is_for_all) {
+            EXPECT_TRUE(GetParam().multicast);
+            EXPECT_TRUE(GetParam().changes || in.size() == setup.children) << "one is LATE";
+            EXPECT_EQ(held->in, in);
+            for_all += held->deliveries;
+        } else if (!GetParam().multicast) { // there, who asks isn't taken out of those that one frame is for
+            EXPECT_TRUE(known->second.had.insert(got.rank).second) << "twice";
+        }
+        if (!GetParam().changes) { // then it follows from what was added
+            EXPECT_EQ(expected.partial,
+                      known->second.partial ||
+                          added < (GetParam().any ? setup.threshold : setup.children));
+        }
+        expected.late = !is_for_all && !in.contains(got.rank);
+        expect_same(expected, got);
+    }
+
+    /// The contribution was added: so is it here.
+    void remember(const RoundMessage &message) {
+        auto &[sum, in, had, added, partial] = sums[{message.generation, message.round, message.chunk}];
+        partial = partial || message.partial;
+        in.insert(message.rank);
+        if (added++ == 0) {
+            sum = message;
+            sum.kind = RoundMessage::Kind::result;
+        } else {
+            sum.count += message.count;
+            sum.partial = sum.partial || message.partial;
+            sum.time = std::max(sum.time, message.time);
+            sum.exponent = std::max(sum.exponent, message.exponent);
+            for (std::size_t i = 0; i < sum.lanes.size(); i++)
+                sum.lanes[i] += message.lanes[i];
+        }
+    }
+
+    void step(const RoundMessage &message) {
+        RoundNode::Out out;
+        const auto before = model.counters();
+        const bool was_running = model.running();
+        now += 1000;
+        model.arrive(now, 0, message, out);
+        const auto &after = model.counters();
+        if (after.added != before.added)
+            remember(message);
+        const auto wire = on_wire(message);
+        EXPECT_EQ(gate.judge(olaf::test::seen(wire, sender_of(message.rank), setup.shape)), RoundRefusal::none);
+        const auto ran = offer(wire);
+        seen[{message.kind, message.action, out.empty() ? message.status : out[0].message.status}]++;
+        if (message.kind == RoundMessage::Kind::order && message.action == RoundMessage::Action::fbcast)
+            await_tick();
+        const bool rides = out.empty() || after.completed != before.completed ||
+                           (model.running() && model.halted()) || after.added != before.added ||
+                           after.ahead != before.ahead || out[0].message.round != message.round ||
+                           out[0].message.chunk != message.chunk || out[0].to != message.rank;
+        if (after.no_room != before.no_room)
+            return dropped(ran);
+        if (ran.verdict == XDP_DROP) {
+            EXPECT_TRUE(rides) << "the sender got no answer";
+        } else if (ran.verdict == XDP_PASS) {
+            expect_clones(message, ran, rides);
+        } else {
+            expect_answer(message, out, ran, rides);
+        }
+        if (message.kind == RoundMessage::Kind::contribution && rides && (message.flush || ran.verdict != XDP_TX))
+            expect_none_waits(message.flush);
+        if (shares_slots())
+            note(message, out, was_running);
+    }
+
+    /// What the frame at hand has become.
+    void expect_answer(const RoundMessage &message, const RoundNode::Out &out, const Ran &ran, bool rides) {
+        ASSERT_STREQ(verdict_name(ran.verdict), "XDP_TX");
+        const auto got = parse_job_message(ran.bytes);
+        ASSERT_TRUE(got);
+        if (message.kind == RoundMessage::Kind::order)
+            return expect_same(out.at(0).message, got->message);
+        if (message.kind == RoundMessage::Kind::sync)
+            return expect_same_answer(setup, out.at(0).message, got->message);
+        if (rides)
+            return expect_right(*got);
+        expect_same(out[0].message, got->message);
+        if (got->message.type == OLAF_RESULT && !out[0].message.stale)
+            sums[{got->message.generation, got->message.round, got->message.chunk}].had.insert(message.rank);
+    }
+
+    /// The frame has become an order for TC, as its sender waits or the line is long.
+    void expect_clones(const RoundMessage &message, const Ran &order, bool rides) {
+        EXPECT_TRUE(rides) << "the sender got no answer, but an order came of it";
+        EXPECT_TRUE(message.flush || longest_line() > setup.slots / 2) << "nobody waits";
+        orders[message.flush]++;
+        for (const auto &clone : clones_of(order)) {
+            const auto got = parse_job_message(clone.bytes);
+            ASSERT_TRUE(got);
+            SCOPED_TRACE("clone for " + std::to_string(got->message.rank));
+            expect_right(*got);
+            if (got->message.rank == OLAF_EVERY_WORKER)
+                continue;
+            sent_to(got->message.rank, clone);
+            copied++;
+        }
+    }
+
+    /// A frame that could carry a result carried none, so there is none, or is a FLUSH, behind which none is left.
+    /// Other frames look at four results at most, and those of a generation that is over may be the first in line.
+    void expect_none_waits(bool flushes) {
+        std::uint64_t waiting = 0;
+        for (std::uint32_t i = 0; i < std::min(chunks, setup.slots); i++)
+            for (const auto held = slot(i); const auto &buffer : held.buffer)
+                if (buffer.state == OLAF_ROUND_DONE && buffer.generation == model.generation())
+                    waiting += static_cast<std::uint64_t>(std::popcount(buffer.owed.word[0]));
+        if (flushes) {
+            EXPECT_EQ(waiting, 0u) << "after a FLUSH";
+        }
+        passed_over += waiting > 0 ? 1u : 0u;
+    }
+
+    /// Chunks that share slots: where they go on.
+    void note(const RoundMessage &message, const RoundNode::Out &out, bool was_running) {
+        if (message.kind == RoundMessage::Kind::sync && !was_running && model.running())
+            begin_at(out.at(0).message);
+        const bool is_over = message.kind == RoundMessage::Kind::contribution && !out.empty() &&
+                             out[0].message.stale && message.generation == model.generation();
+        if (is_over && is_at_front(message)) // a newer one has taken its room
+            front++;
+    }
+
+    /// A frame that no worker of the job sends, instead of a good one: nothing comes of it but its count.
+    void hostile_step() {
+        auto message = some_message();
+        if (message.kind != RoundMessage::Kind::contribution || message.lanes.empty() || message.count > 3)
+            return;
+        auto wire = on_wire(message);
+        auto sender = sender_of(message.rank);
+        const auto how = static_cast<Hostility>(below(hostilities));
+        if ((how == Hostility::others_rank && setup.children < 2) ||
+            (how == Hostility::other_port && !is_bound(message.rank)))
+            return;
+        spoil(how, wire, sender, setup.children);
+        const auto refusal = gate.judge(olaf::test::seen(wire, sender, setup.shape));
+        ASSERT_NE(refusal, RoundRefusal::none) << "hostility " << static_cast<int>(how);
+        const auto ran = offer(wire, olaf::test::path_of(sender));
+        EXPECT_STREQ(verdict_name(ran.verdict), refusal == RoundRefusal::no_job ? "XDP_PASS" : "XDP_DROP")
+            << "hostility " << static_cast<int>(how);
+        refused[refusal]++;
+        hostile[static_cast<std::size_t>(how)]++;
+        EXPECT_EQ(counted(queue.counters(), refusal),
+                  refused[refusal] + (refusal == RoundRefusal::count ? model.counters().no_room : 0))
+            << "hostility " << static_cast<int>(how);
+    }
+
+    /// Each rank is bound before anybody can take it.
+    void bind_all() {
+        for (std::uint32_t rank = 0; rank < setup.children; rank++)
+            if (is_bound(rank))
+                bind_for_good(queue, rank);
+        for (std::uint32_t rank = 0; rank < setup.children; rank++)
+            step({.kind = RoundMessage::Kind::contribution, .rank = rank, .chunks = chunks, .generation = 0, .time = 1});
+    }
+
+    /// The kernel tells by its tick what was open when a member sealed: what comes next is of another one.
+    static void await_tick() {
+        const auto now = [] {
+            timespec time{};
+            clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
+            return std::tuple(time.tv_sec, time.tv_nsec);
+        };
+        for (const auto began = now(); now() == began;)
+            continue;
+    }
+
+    olaf::model::RoundGate gate{setup.id, setup.children, setup.lanes};
+    std::map<RoundRefusal, std::uint64_t> refused;
+    std::array<int, hostilities> hostile{}; ///< steps of each kind
+    std::uint64_t now = 0;
+    struct Sum {
+        RoundMessage message;
+        std::set<std::uint32_t> in, had; ///< who has got it
+        std::uint32_t added = 0;
+        bool partial = false; ///< one of them was
+    };
+    std::uint64_t for_all = 0;           ///< members that frames for all were for
+    std::uint64_t copied = 0;            ///< results for one that left in clones
+    std::map<bool, std::uint64_t> orders; ///< for TC: of a FLUSH, of a long line
+    std::uint64_t passed_over = 0;       ///< times that a frame carried nothing while a result waited
+    /// By generation, round and chunk.
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Sum> sums;
+};
+
+// ---- Random messages of children, of strange generations, old rounds and repetitions among them: the
+// kernel and the model of a node (tests/model/round_node.hpp, written from docs/rounds.md) agree on
+// each step. OLAF_STEPS sets how many, OLAF_SEED which.
 
 class RoundsDifferential : public RoundsDifferentialSteps {
   protected:

@@ -3,7 +3,7 @@
 #include <bpf/bpf.h>
 #include <sched.h>
 
-#include "rounds_test.hpp"
+#include "rounds.hpp"
 
 namespace olaf::test::rounds_jobs_test {
 namespace {

@@ -1,9 +1,77 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Who is a member of a job: JOIN, LEAVE, and silence.
-#include "rounds_members_test.hpp"
+// Who is a member of a job, and where all begin.
+#include <bpf/bpf.h>
+
+#include "rounds.hpp"
 
 namespace olaf::test::rounds_members_test {
 namespace {
+
+// ---- What tests of members share: a job of three, and its CONTROL messages.
+
+constexpr std::uint64_t stamp = 5'000;
+
+class RoundsMembers : public RoundsTest {
+  protected:
+    /// Shorter than a guest has been up: its clock starts at 0, and a silence must fit before now.
+    static DatapathConfig with_short_timeout() {
+        auto config = queue_with_rounds();
+        config.member_timeout_ns = 10'000'000'000;
+        return config;
+    }
+    RoundsMembers() : RoundsTest(job_of(3), with_short_timeout()) {
+        identities_hold = false; // members change: a result isn't owed to all children
+    }
+    [[nodiscard]] olaf_child child(std::uint32_t rank) const {
+        olaf_child value{};
+        EXPECT_EQ(bpf_map_lookup_elem(queue.queue().map_fd("olaf_children"), &rank, &value), 0);
+        return value;
+    }
+    void set_child(std::uint32_t rank, const olaf_child &value) {
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_children"), &rank, &value, BPF_ANY),
+                  0);
+    }
+    /// The rank is no member yet, as `olaf job set --absent` has it.
+    void without(std::uint32_t rank) {
+        auto value = job();
+        value.membership.away = 1;
+        value.membership.absent[0].word[0] = value.membership.absent[1].word[0] = 1ull << rank;
+        set_job(value);
+    }
+    JobMessage order(std::uint32_t action, std::uint32_t rank, std::uint32_t round = 0,
+                     std::uint64_t at = stamp, std::uint32_t value = 0) {
+        const auto ran = offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
+                                .count = action, .generated_ns = at, .chunk = 0, .chunks = value,
+                                .generation = job_generation});
+        const auto answer = sent_to(rank, ran);
+        EXPECT_EQ(answer.type, OLAF_CONTROL);
+        EXPECT_EQ(answer.flags, OLAF_FLAG_ANSWER);
+        EXPECT_EQ(answer.count, action);
+        EXPECT_EQ(answer.generated_ns, at);
+        return answer;
+    }
+    /// How many contributions were added by offering this one.
+    std::uint64_t added(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round) {
+        const auto before = counters().added;
+        offer(contribution(rank, chunk, round));
+        return counters().added - before;
+    }
+    /// The result of a chunk as a repetition of a rank's gets it.
+    JobMessage asked_again(std::uint32_t rank, std::uint32_t chunk, std::uint32_t round) {
+        return sent_to(rank, offer(contribution(rank, chunk, round)));
+    }
+    /// Two members sum twice as many chunks of a round as there are slots: what changed is settled then.
+    void settle(std::uint32_t round) {
+        for (std::uint32_t i = 0; i < 2 * setup.slots; i++) {
+            EXPECT_NE(job().membership.unsettled, 0u) << "after " << i << " chunks";
+            EXPECT_EQ(added(0, i, round), 1u);
+            EXPECT_EQ(added(1, i, round), 1u);
+        }
+        EXPECT_EQ(job().membership.unsettled, 0u);
+    }
+};
+
+// ---- Who is a member of a job: JOIN, LEAVE, and silence.
 
 TEST_F(RoundsMembers, WhoIsAbsentIsntWaitedFor) {
     without(2);
@@ -250,6 +318,128 @@ TEST_F(RoundsMembers, WhoJoinsAJobThatAllLeftWhileItWasYoungIsTheFirst) {
         order(OLAF_CONTROL_LEAVE, rank, 5);
     EXPECT_EQ(order(OLAF_CONTROL_JOIN, 1).exponent, OLAF_CONTROL_DONE);
     EXPECT_EQ(added(1, 0, 6), 1u);
+}
+
+// ---- Where to begin: SYNC messages of children, at a root.
+
+class RoundsAgree : public RoundsTest {
+  protected:
+    RoundsAgree() : RoundsTest(job_of(3)) {
+        auto waiting = job();
+        waiting.state = OLAF_JOB_SYNCING;
+        set_job(waiting);
+    }
+    JobMessage sync(std::uint32_t rank, std::uint64_t stamp, std::uint32_t round = 0,
+                    std::uint32_t chunk = 0, std::uint8_t pool = 10) {
+        return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
+                .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunk = chunk, .chunks = 0,
+                .generation = job_generation - 1, .pool = pool};
+    }
+    /// The answer, whoever it names.
+    JobMessage ask(const JobMessage &message) {
+        const auto ran = offer(message);
+        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_TX");
+        std::string why;
+        const auto answer = parse_job_message(ran.bytes, &why);
+        EXPECT_TRUE(answer) << why;
+        if (!answer)
+            return {};
+        EXPECT_EQ(answer->port, 41000 + message.rank);
+        EXPECT_EQ(answer->message.type, OLAF_CONTROL);
+        EXPECT_EQ(answer->message.flags, OLAF_FLAG_ANSWER);
+        EXPECT_EQ(answer->message.count, OLAF_CONTROL_SYNC);
+        EXPECT_EQ(answer->message.generated_ns, message.generated_ns);
+        return answer->message;
+    }
+    void expect_wait(const JobMessage &answer, std::uint32_t missing, std::uint32_t lowest) {
+        EXPECT_EQ(answer.exponent, OLAF_CONTROL_WAIT);
+        EXPECT_EQ(answer.chunks, missing);
+        EXPECT_EQ(answer.rank, lowest);
+    }
+};
+
+TEST_F(RoundsAgree, AllBeginAtTheLowestThatAMemberNames) {
+    expect_wait(ask(sync(1, 50, 8, 3)), 2, 0);
+    expect_wait(ask(sync(0, 60, 7, 9)), 1, 2);
+    const auto last = ask(sync(2, 70, 8, 0));
+    EXPECT_EQ(last.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(last.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape)
+        << "all are told the job's shape";
+    EXPECT_EQ(last.round, 7u);
+    EXPECT_EQ(last.chunk, 9u);
+    EXPECT_EQ(last.generation, job_generation);
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    // Who repeats its question learns it too.
+    const auto again = ask(sync(1, 50, 8, 3));
+    EXPECT_EQ(again.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(again.round, 7u);
+    EXPECT_EQ(again.chunk, 9u);
+    EXPECT_EQ(counters().syncs, 4u);
+}
+
+TEST_F(RoundsAgree, RoundsAreComparedAcrossTheirWrap) {
+    ask(sync(0, 50, 0, 1));
+    ask(sync(1, 50, 0xffffffff, 5));
+    EXPECT_EQ(ask(sync(2, 50, 1, 0)).round, 0xffffffffu);
+}
+
+TEST_F(RoundsAgree, TheSmallestPoolIsEveryones) {
+    EXPECT_EQ(ask(sync(0, 50)).pool, 2) << "this node's own is smaller";
+    ask(sync(1, 50, 0, 0, 1));
+    EXPECT_EQ(ask(sync(2, 50)).pool, 1);
+    EXPECT_EQ(offer(contribution(0, 0)).verdict, std::uint32_t{XDP_DROP});
+    offer(contribution(1, 0));
+    EXPECT_EQ(sent_to(0, offer(contribution(2, 0))).pool, 1);
+}
+
+TEST_F(RoundsAgree, NothingIsAddedUntilAllHaveAsked) {
+    ask(sync(0, 50));
+    const auto answer = sent_to(0, offer(contribution(0, 0)));
+    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
+    EXPECT_EQ(answer.round, 0u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_FREE);
+}
+
+TEST_F(RoundsAgree, ANewQuestionStopsTheJobAndWhatWasUnderWayIsVoid) {
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+        ask(sync(rank, 50));
+    dropped(offer(contribution(0, 0)));
+    ask(sync(1, 51));
+    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
+    EXPECT_EQ(job().generation, job_generation + 1);
+    const auto answer = sent_to(0, offer(contribution(0, 0)));
+    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
+    EXPECT_EQ(answer.generation, job_generation + 1);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_FREE);
+    // Who was asked for the last time before it stopped asks anew.
+    EXPECT_EQ(ask(sync(0, 50)).exponent, OLAF_CONTROL_OLD);
+    expect_wait(ask(sync(0, 52)), 1, 2);
+    EXPECT_EQ(ask(sync(2, 52)).exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(job().generation, job_generation + 1) << "one generation for one agreement";
+}
+
+TEST_F(RoundsAgree, AnOldQuestionThatComesLateStopsNothing) {
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+        ask(sync(rank, 50));
+    EXPECT_EQ(ask(sync(1, 49)).exponent, OLAF_CONTROL_OLD);
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    EXPECT_EQ(job().generation, job_generation);
+}
+
+TEST_F(RoundsAgree, TheGenerationBehindTheLastIsNotZero) {
+    auto last = job();
+    last.generation = 0xffffffff;
+    last.state = OLAF_JOB_RUNNING;
+    set_job(last);
+    ask(sync(1, 51));
+    EXPECT_EQ(job().generation, 1u);
+}
+
+TEST_F(RoundsAgree, AStrangerCannotAskForAMember) {
+    ask(sync(0, 50));
+    dropped(offer(sync(0, 99), path_of(5)));
+    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_SOURCE], 1u);
+    expect_wait(ask(sync(0, 50)), 2, 1);
 }
 
 } // namespace

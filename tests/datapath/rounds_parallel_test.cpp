@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "float_reference.hpp"
-#include "rounds_test.hpp"
+#include "rounds.hpp"
 
 namespace olaf::test::rounds_parallel_test {
 namespace {

@@ -3,7 +3,7 @@
 // machine makes any wait longer, so each test says how long it really was.
 #include <bpf/bpf.h>
 
-#include "rounds_tree_test.hpp"
+#include "rounds_tree.hpp"
 
 namespace olaf::test::rounds_patience_test {
 namespace {
@@ -42,9 +42,7 @@ class RoundsPatience : public RoundsTree {
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsPatience, testing::Values(4, 6), [](const auto &info) {
-    return "Ipv" + std::to_string(info.param);
-});
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsPatience, both_families, family_name);
 
 TEST_P(RoundsPatience, IsFourTimesTheUsualTurnaroundWithinBounds) {
     complete(0);

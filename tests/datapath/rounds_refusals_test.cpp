@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Strangers, wrong shapes, forged results and hostile frames change nothing, and are counted.
-#include "rounds_test.hpp"
+#include <bpf/bpf.h>
+
+#include <cstring>
+
+#include "rounds.hpp"
 #include "spells.hpp"
 
 namespace olaf::test::rounds_refusals_test {
 namespace {
+
+// ---- Strangers, wrong shapes, forged results and hostile frames change nothing, and are counted.
 
 class RoundsRefusals : public RoundsTest {
   protected:
@@ -159,6 +165,142 @@ TEST_F(RoundsRefusals, WhileHaltedAreDroppedAndCounted) {
     dropped(offer(contribution(0, 3)));
     EXPECT_EQ(slot(3).buffer[0].state, OLAF_ROUND_FREE);
     EXPECT_EQ(counters().halted, 1u);
+}
+
+// ---- --allow and --strict hold for the messages of jobs: who isn't named takes no rank, and gives no order.
+
+olaf::DatapathConfig with_allow_list() {
+    auto config = queue_with_rounds();
+    config.allow_list = true;
+    return config;
+}
+
+olaf::DatapathConfig strict_queue() {
+    auto config = queue_with_rounds();
+    config.strict = true;
+    return config;
+}
+
+class RoundsOfSome : public RoundsTest {
+  protected:
+    explicit RoundsOfSome(const olaf::DatapathConfig &config, const olaf_job_setup &setup = small_job())
+        : RoundsTest(setup, config) {}
+    std::uint64_t not_allowed(olaf_not_allowed reason) { return queue.counters().not_allowed[reason]; }
+    JobMessage sync(std::uint32_t rank) const {
+        return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .count = OLAF_CONTROL_SYNC,
+                .generated_ns = 7, .chunks = 0, .generation = job_generation, .pool = 2};
+    }
+    /// Where the rank's frames have their source address.
+    static std::vector<std::uint8_t> source_of(const Frame &frame, int family) {
+        const auto first = frame.bytes.begin() + static_cast<std::ptrdiff_t>(frame.l3) + (family == 4 ? 12 : 8);
+        return {first, first + (family == 4 ? 4 : 16)};
+    }
+    [[nodiscard]] Frame frame_of(std::uint32_t rank, int family = 4) const {
+        return path_of(rank, family).carrying(contribution(rank, 0));
+    }
+};
+
+class RoundsAllowed : public RoundsOfSome {
+  protected:
+    RoundsAllowed() : RoundsOfSome(with_allow_list()) {}
+    void allow(std::uint32_t rank, int family = 4) {
+        olaf_prefix prefix{.prefix_bits = 128, .address = {}};
+        const auto source = source_of(frame_of(rank, family), family);
+        if (family == 4)
+            prefix.address[10] = prefix.address[11] = 0xff;
+        std::memcpy(prefix.address + 16 - source.size(), source.data(), source.size());
+        const std::uint32_t value = 0;
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_allow"), &prefix, &value, BPF_ANY), 0);
+    }
+};
+
+TEST_F(RoundsAllowed, WhoIsNotInTheListTakesNoFreeRank) {
+    allow(0);
+    dropped(offer(contribution(1, 0)));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_SOURCE), 1u);
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE), 0u);
+    EXPECT_EQ(counters().received, 0u);
+    dropped(offer(contribution(0, 0)));
+    EXPECT_EQ(counters().added, 1u);
+    allow(1);
+    EXPECT_EQ(sent_to(0, offer(contribution(1, 0))).type, OLAF_RESULT) << "the rank was left free";
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_F(RoundsAllowed, WhoIsNotInTheListGivesNoOrders) {
+    dropped(offer(sync(0)));
+    auto reset = sync(0);
+    reset.count = OLAF_CONTROL_RESET;
+    dropped(offer(reset));
+    auto probe = contribution(0, 0);
+    probe.lanes.clear();
+    dropped(offer(probe));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_SOURCE), 3u);
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    EXPECT_EQ(job().generation, job_generation);
+    EXPECT_EQ(counters().syncs + counters().controls + counters().probes, 0u);
+}
+
+TEST_F(RoundsAllowed, AddressesOfIPv6AreToldApartToo) {
+    allow(0, 6);
+    dropped(offer(contribution(1, 0), 6));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_SOURCE), 1u);
+    dropped(offer(contribution(0, 0), 6));
+    EXPECT_EQ(counters().added, 1u);
+}
+
+TEST_F(RoundsAllowed, WhoIsNotInTheListIsNotEvenToldThatSomebodyHasTheRank) {
+    allow(0);
+    dropped(offer(contribution(0, 0)));
+    dropped(offer(contribution(0, 1), path_of(1)));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_SOURCE), 1u);
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE), 0u);
+    EXPECT_EQ(counters().received, 1u);
+}
+
+class RoundsOfFloatsAllowed : public RoundsOfSome {
+  protected:
+    RoundsOfFloatsAllowed() : RoundsOfSome(with_allow_list(), of_floats(small_job())) {}
+};
+
+TEST_F(RoundsOfFloatsAllowed, AreAddedForNobodyElse) {
+    dropped(offer(contribution(0, 0)));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_SOURCE), 1u);
+    EXPECT_EQ(counters().received, 0u);
+}
+
+class RoundsStrict : public RoundsOfSome {
+  protected:
+    RoundsStrict() : RoundsOfSome(strict_queue()) {}
+    /// As `olaf job set --member RANK=ADDR` has it.
+    void bind(std::uint32_t rank) {
+        const auto source = source_of(frame_of(rank), 4);
+        olaf_child child{};
+        child.member.family = 4;
+        child.member.flags = OLAF_MEMBER_REGISTERED;
+        std::memcpy(child.member.addr_be, source.data(), source.size());
+        const std::uint32_t key = olaf_child_index(0, rank);
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_children"), &key, &child, BPF_ANY), 0);
+    }
+};
+
+TEST_F(RoundsStrict, ARankThatNobodyIsBoundToIsNobodys) {
+    bind(0);
+    dropped(offer(contribution(0, 0)));
+    EXPECT_EQ(counters().added, 1u);
+    dropped(offer(contribution(1, 0)));
+    dropped(offer(sync(1)));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_WORKER), 2u);
+    EXPECT_EQ(counters().received, 1u);
+    bind(1);
+    EXPECT_EQ(sent_to(0, offer(contribution(1, 0))).type, OLAF_RESULT);
+}
+
+TEST_F(RoundsStrict, ABoundRankIsItsAddressesOnly) {
+    bind(0);
+    dropped(offer(contribution(0, 0), path_of(1)));
+    EXPECT_EQ(not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE), 1u);
+    EXPECT_EQ(counters().received, 0u);
 }
 
 } // namespace

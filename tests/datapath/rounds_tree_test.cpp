@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A node below another one: aggregates go up, results come down, and a restart up there reaches the
-// children.
+// A node below another one: aggregates go up, results come down, and a restart up there reaches the children.
+#include <bpf/bpf.h>
 #include <linux/pkt_cls.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
 #include "float_reference.hpp"
-#include "rounds_tree_test.hpp"
+#include "olaf/own.h"
+#include "rounds_tree.hpp"
 
 namespace olaf::test::rounds_tree_test {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTree, testing::Values(4, 6), [](const auto &info) {
-    return "Ipv" + std::to_string(info.param);
-});
+// ---- A node below another one: aggregates go up, results come down, and a restart up there reaches the
+// children.
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTree, both_families, family_name);
 
 TEST_P(RoundsTree, ACompleteChunkGoesUpAsOneContribution) {
     const auto up = complete(0);
@@ -170,8 +176,7 @@ class RoundsTreeAgrees : public RoundsTree {
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeAgrees, testing::Values(4, 6),
-                         [](const auto &info) { return "Ipv" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeAgrees, both_families, family_name);
 
 TEST_P(RoundsTreeAgrees, OnceAllChildrenHaveAskedTheNodeAsksItsParent) {
     const auto question = both_ask();
@@ -240,9 +245,7 @@ class RoundsTreeOfFloats : public RoundsTree {
     }
 };
 
-INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeOfFloats, testing::Values(4, 6), [](const auto &info) {
-    return "Ipv" + std::to_string(info.param);
-});
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeOfFloats, both_families, family_name);
 
 TEST_P(RoundsTreeOfFloats, ASumGoesUpAndTheParentsComesDownAsItIs) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
@@ -267,6 +270,404 @@ TEST_P(RoundsTreeOfFloats, ANodesContributionMayBeAsLargeAsItsWorkersTogether) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     EXPECT_EQ(up.lanes, of(up, {3 * 8192 + 1, nan, -4 * 8192}).lanes);
     EXPECT_EQ(counters().float_overflow, 1u);
+}
+
+// ---- A node whose sum is with its parent: what becomes of a contribution that comes only then, and of an answer to
+// an earlier generation.
+
+/// Two of three children complete a chunk.
+class RoundsTreeThreshold : public RoundsTree {
+  protected:
+    RoundsTreeThreshold() : RoundsTree(two_of_three(GetParam())) {}
+    static olaf_job_setup two_of_three(int family) {
+        auto setup = below_a_parent(family);
+        setup.children = 3;
+        setup.threshold = 2;
+        return setup;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeThreshold, both_families, family_name);
+
+TEST_P(RoundsTreeThreshold, WhoComesAfterTheSumHasGoneUpIsLateAndGetsTheResultAsSuch) {
+    EXPECT_EQ(complete(0).flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
+    auto overdue = slot(0);
+    overdue.buffer[0].up_ns -= 300'000'000;
+    set_slot(0, overdue);
+    for (const auto late : {1u, 2u}) {
+        dropped(offer(contribution(2, 0)));
+        EXPECT_EQ(counters().late, late);
+    }
+    EXPECT_EQ(counters().up_again, 0u) << "it isn't one of those who wait for it";
+    EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
+    auto expected = for_child(2, parents_result(0));
+    expected.flags |= OLAF_FLAG_LATE;
+    EXPECT_EQ(sent_to(2, offer(contribution(2, 0))), expected);
+    EXPECT_EQ(counters().late, 3u);
+}
+
+class RoundsTreeEarlier : public RoundsTree {};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeEarlier, both_families, family_name);
+
+TEST_P(RoundsTreeEarlier, StaleThatAnswersAnEarlierGenerationEndsNothing) {
+    complete(0);
+    JobMessage late{.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .count = parent_generation - 1,
+                    .generation = parent_generation};
+    dropped(tell(late));
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+    EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
+}
+
+// ---- A node whose parent sends its results by multicast.
+
+class RoundsParentsGroup : public RoundsTree {
+  protected:
+    RoundsParentsGroup() {
+        auto below = setup;
+        below.flags = OLAF_JOB_PARENTS_GROUP;
+        below.parent_group_be[0] = htonl(GetParam() == 4 ? 0xef011bff : 0xff020000);
+        below.parent_group_be[3] = GetParam() == 4 ? 0 : htonl(0xfdff);
+        begin(below);
+        know_the_parent();
+    }
+
+    /// The same by multicast. The group is one to which the checksums of a frame to host 1 fit too.
+    Ran tell_all(JobMessage message) { return tell_all(std::move(message), down()); }
+    Ran tell_all(JobMessage message, const Path &path) {
+        message.rank = OLAF_EVERY_WORKER;
+        auto frame = path.carrying(message);
+        if (GetParam() == 4)
+            return queue.offer(with(frame, frame.l3 + 16, 0xef011bff, 4));
+        frame = with(frame, frame.l3 + 24, 0xff02000000000000, 8);
+        return queue.offer(with(frame, frame.l3 + 32, 0xfdff, 8));
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsParentsGroup, both_families, family_name);
+
+TEST_P(RoundsParentsGroup, AResultToTheParentsGroupIsTaken) {
+    complete(0);
+    auto late = parents_result(0);
+    late.flags |= OLAF_FLAG_LATE;
+    EXPECT_EQ(sent_to(0, tell_all(late)), for_child(0, late));
+    EXPECT_EQ(sent_to(1, offer(contribution(0, 1))), for_child(1, late));
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_P(RoundsParentsGroup, AResultToTheParentsGroupFromAnybodyElseIsRefused) {
+    complete(0);
+    dropped(tell_all(parents_result(0), down().source(3)));
+    dropped(tell_all(parents_result(0), down().source_port(parent_port + 1)));
+    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_RESULT], 2u);
+    EXPECT_EQ(counters().completed, 0u);
+}
+
+TEST_P(RoundsParentsGroup, AResultToAnotherGroupGoesOn) {
+    auto below = setup;
+    below.parent_group_be[0] ^= htonl(1);
+    begin(below);
+    know_the_parent();
+    complete(0);
+    EXPECT_STREQ(verdict_name(tell_all(parents_result(0)).verdict), "XDP_PASS");
+    EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_FOREIGN], 1u);
+}
+
+// ---- A node on the way to its parent: children send to the parent's address, which is no address of the node's host,
+// and the node adds in passing. What it says to them comes from that address.
+
+constexpr std::uint8_t parents_host = 2, another_host = 9;
+
+class RoundsInPassing : public RoundsTree {
+  protected:
+    RoundsInPassing() {
+        for (const auto host : {parents_host, another_host})
+            disown(host);
+    }
+    ~RoundsInPassing() override { // the queue is lent to other tests
+        for (const auto host : {parents_host, another_host})
+            queue.own(Path(GetParam()).target(host).carrying(Update{}));
+    }
+    Ran pass(const JobMessage &message, std::uint8_t to = parents_host) {
+        return offer(message, path_of(message.rank, GetParam()).target(to));
+    }
+    JobMessage complete_in_passing(std::uint32_t chunk) {
+        dropped(pass(contribution(0, chunk)));
+        return sent_up(pass(contribution(1, chunk)));
+    }
+    static void expect_from_parents_address(const Frame &frame) {
+        const auto parent = host_of_servers(GetParam(), parents_host);
+        const auto *const source = frame.bytes.data() + frame.l3 + (GetParam() == 4 ? 12 : 8);
+        EXPECT_EQ(std::memcmp(source, parent.words_be.data(), GetParam() == 4 ? 4 : 16), 0);
+    }
+    std::uint64_t foreign() { return queue.counters().bypassed[OLAF_BYPASS_FOREIGN]; }
+
+  private:
+    void disown(std::uint8_t host) {
+        const auto address = host_of_servers(GetParam(), host);
+        olaf_own_address key{};
+        if (GetParam() == 4) {
+            key.words_be[2] = htonl(0xffff);
+            key.words_be[3] = address.words_be[0];
+        } else {
+            std::ranges::copy(address.words_be, key.words_be);
+        }
+        EXPECT_EQ(bpf_map_delete_elem(queue.queue().map_fd("olaf_own"), &key), 0);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsInPassing, both_families, family_name);
+
+TEST_P(RoundsInPassing, WhatIsForTheParentIsAddedHereAndGoesUpAsOne) {
+    auto expected = result(own_rank, {0, 1}, 0);
+    expected.type = OLAF_CONTRIBUTION;
+    expected.generation = parent_generation;
+    expected.pool = 0;
+    EXPECT_EQ(complete_in_passing(0), expected);
+    EXPECT_EQ(counters().added, 2u);
+    EXPECT_EQ(foreign(), 0u);
+}
+
+TEST_P(RoundsInPassing, ResultsComeFromTheAddressThatChildrenSendTo) {
+    complete_in_passing(0);
+    // sent_to() compares source and port with where the child's frames go.
+    EXPECT_EQ(sent_to(0, tell(parents_result(0)), GetParam()), for_child(0, parents_result(0)));
+    EXPECT_EQ(sent_to(1, pass(contribution(0, 1)), GetParam()), for_child(1, parents_result(0)));
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_P(RoundsInPassing, TheNodeAnswersWhereToBeginAndAsksItsParentItself) {
+    auto waiting = job();
+    waiting.state = OLAF_JOB_SYNCING;
+    set_job(waiting);
+    const auto sync = [&](std::uint32_t rank) {
+        return pass({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 5, .count = OLAF_CONTROL_SYNC,
+                     .generated_ns = 77, .chunks = 0, .generation = 0, .pool = 2});
+    };
+    const auto answer = sent_back(sync(0));
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->message.type, OLAF_CONTROL);
+    EXPECT_EQ(answer->message.flags, OLAF_FLAG_ANSWER);
+    EXPECT_EQ(answer->message.exponent, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(answer->message.rank, 1u) << "who hasn't asked yet";
+    expect_from_parents_address(answer->frame);
+    EXPECT_EQ(sent_up(sync(1)).rank, own_rank) << "the question is the node's own now";
+}
+
+TEST_P(RoundsInPassing, WhatIsForAnotherAddressGoesOn) {
+    const auto ran = pass(contribution(0, 0), another_host);
+    EXPECT_STREQ(verdict_name(ran.verdict), "XDP_PASS");
+    EXPECT_EQ(foreign(), 1u);
+    EXPECT_EQ(counters().received, 0u);
+}
+
+TEST_P(RoundsInPassing, AResultForTheParentGoesOnAndIsNoneOfThisNodes) {
+    complete_in_passing(0);
+    auto forged = parents_result(0);
+    EXPECT_STREQ(verdict_name(pass(forged).verdict), "XDP_PASS");
+    EXPECT_EQ(foreign(), 1u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+}
+
+TEST_P(RoundsInPassing, AtTheRootNothingIs) {
+    auto root = job();
+    root.setup.parent_family = 0;
+    set_job(root);
+    EXPECT_STREQ(verdict_name(pass(contribution(0, 0)).verdict), "XDP_PASS");
+    EXPECT_EQ(foreign(), 1u);
+    EXPECT_EQ(counters().received, 0u);
+}
+
+// ---- A node whose parent is behind another device than its children: XDP hands TC what goes up, and TC
+// takes what comes down at the parent's device.
+
+/// The parent is behind `far`, and what the queue's device sends is seen there, too: it is the other
+/// end of the pair.
+class RoundsTwoArmed : public RoundsTree {
+  protected:
+    RoundsTwoArmed() {
+        auto elsewhere = job();
+        elsewhere.setup.parent_ifindex = net.far;
+        set_job(elsewhere);
+    }
+
+    /// The message that TC sends to the parent in place of XDP's order.
+    std::optional<ReceivedJobMessage> onward(const Ran &order) {
+        EXPECT_STREQ(verdict_name(order.verdict), "XDP_PASS");
+        const auto ran = run_tc(queue.queue().program_fd("olaf_copies"), order.bytes, net.near);
+        EXPECT_EQ(ran.verdict, std::uint32_t{TC_ACT_REDIRECT});
+        return parse_job_message(ran.bytes);
+    }
+    JobMessage complete_here(std::uint32_t chunk) {
+        dropped(offer(contribution(0, chunk)));
+        const auto up = onward(offer(contribution(1, chunk)));
+        return up ? up->message : JobMessage{};
+    }
+    /// A frame that comes in by the parent's device.
+    std::uint32_t comes_in(const Frame &frame) {
+        return run_tc(queue.queue().program_fd("olaf_parent_in"), frame.bytes, net.far).verdict;
+    }
+    std::uint32_t comes_in(JobMessage message) {
+        message.rank = own_rank;
+        return comes_in(down().carrying(message));
+    }
+    void expect_at_child(std::uint32_t rank, const JobMessage &expected) {
+        const auto sent = seen.next();
+        ASSERT_TRUE(sent);
+        EXPECT_EQ(sent_to(rank, {.verdict = XDP_TX, .bytes = *sent}, 4), expected);
+    }
+
+    Capture seen{net.far};
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTwoArmed, both_families, family_name);
+
+TEST_P(RoundsTwoArmed, ACompleteChunkGoesUpByTheParentsDevice) {
+    dropped(offer(contribution(0, 0)));
+    const auto up = onward(offer(contribution(1, 0)));
+    ASSERT_TRUE(up);
+    auto expected = result(own_rank, {0, 1}, 0);
+    expected.type = OLAF_CONTRIBUTION;
+    expected.generation = parent_generation;
+    expected.pool = 0;
+    EXPECT_EQ(up->message, expected);
+    EXPECT_EQ(up->port, parent_port);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+    EXPECT_EQ(counters().up_sent, 1u);
+    EXPECT_EQ(counters().up_unfit, 0u);
+}
+
+TEST_P(RoundsTwoArmed, WithTheHeadersThatItHasByTheQueuesOwnDevice) {
+    auto here = job();
+    here.setup.parent_ifindex = 0;
+    set_job(here);
+    dropped(offer(contribution(0, 0)));
+    const auto by_own = offer(contribution(1, 0));
+    ASSERT_STREQ(verdict_name(by_own.verdict), "XDP_TX");
+    auto again = slot(0);
+    again.buffer[0].up_ns -= 300'000'000; // overdue
+    set_slot(0, again);
+    here.setup.parent_ifindex = net.far;
+    set_job(here);
+    const auto order = offer(contribution(0, 0));
+    const auto by_other = run_tc(queue.queue().program_fd("olaf_copies"), order.bytes, net.near);
+    constexpr std::size_t macs = 12;
+    ASSERT_EQ(by_other.bytes.size(), by_own.bytes.size());
+    EXPECT_TRUE(std::equal(by_own.bytes.begin() + macs, by_own.bytes.end(),
+                           by_other.bytes.begin() + macs));
+}
+
+TEST_P(RoundsTwoArmed, WhatIsLongerThanTheDevicesMtuIsCountedAndStaysHere) {
+    ASSERT_EQ(std::system("ip link set far mtu 100"), 0);
+    dropped(offer(contribution(0, 0)));
+    const auto order = offer(contribution(1, 0));
+    const auto ran = run_tc(queue.queue().program_fd("olaf_copies"), order.bytes, net.near);
+    EXPECT_EQ(ran.verdict, std::uint32_t{TC_ACT_SHOT});
+    EXPECT_EQ(counters().up_unfit, 1u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+}
+
+TEST_P(RoundsTwoArmed, TheParentsResultLeavesByTheQueuesDevice) {
+    complete_here(0);
+    EXPECT_EQ(comes_in(parents_result(0)), std::uint32_t{TC_ACT_SHOT});
+    expect_at_child(0, for_child(0, parents_result(0)));
+    EXPECT_TRUE(seen.empty());
+    EXPECT_EQ(sent_to(1, offer(contribution(0, 1))), for_child(1, parents_result(0)));
+    EXPECT_EQ(counters().completed, 1u);
+    EXPECT_EQ(counters().copied, 1u);
+    EXPECT_EQ(counters().riding, 1u);
+}
+
+TEST_P(RoundsTwoArmed, AfterAFlushAllOfItLeavesAtOnce) {
+    dropped(offer(contribution(0, 0)));
+    auto last = contribution(1, 0);
+    last.flags |= OLAF_FLAG_FLUSH;
+    onward(offer(last));
+    EXPECT_EQ(comes_in(parents_result(0)), std::uint32_t{TC_ACT_SHOT});
+    for (const std::uint32_t rank : {0u, 1u})
+        expect_at_child(rank, for_child(rank, parents_result(0)));
+    EXPECT_TRUE(seen.empty());
+    EXPECT_EQ(owed(), 0u);
+}
+
+TEST_P(RoundsTwoArmed, AResultThatComesTwiceIsTakenOnce) {
+    complete_here(0);
+    comes_in(parents_result(0));
+    EXPECT_EQ(comes_in(parents_result(0)), std::uint32_t{TC_ACT_SHOT});
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_P(RoundsTwoArmed, AResultOfSomebodyElseIsRefused) {
+    complete_here(0);
+    auto forged = parents_result(0);
+    EXPECT_EQ(comes_in(down().source_port(999).carrying(forged)), std::uint32_t{TC_ACT_SHOT});
+    EXPECT_EQ(comes_in(down().source(77).carrying(forged)), std::uint32_t{TC_ACT_SHOT});
+    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_RESULT], 2u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+    EXPECT_TRUE(seen.empty());
+}
+
+TEST_P(RoundsTwoArmed, AMalformedOneIsDroppedAndCounted) {
+    complete_here(0);
+    auto wrong = parents_result(0);
+    wrong.lanes.pop_back();
+    EXPECT_EQ(comes_in(wrong), std::uint32_t{TC_ACT_SHOT});
+    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_JOB], 1u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
+}
+
+TEST_P(RoundsTwoArmed, WhatIsNotTheJobsPassesUntouched) {
+    auto other = parents_result(0);
+    other.job = 99;
+    constexpr auto passes = static_cast<std::uint32_t>(TC_ACT_UNSPEC);
+    EXPECT_EQ(comes_in(other), passes);
+    EXPECT_EQ(comes_in(down().target(55).carrying(parents_result(0))), passes) << "another host's";
+    EXPECT_EQ(comes_in(down().port(99).carrying(parents_result(0))), passes) << "another service's";
+    EXPECT_EQ(comes_in(down().carrying(contribution(0, 0))), passes) << "a child of somebody else";
+    EXPECT_EQ(comes_in(down().carrying(Update{.cluster = 7})), passes);
+    EXPECT_EQ(run_tc(queue.queue().program_fd("olaf_parent_in"),
+                     down().carrying(parents_result(0)).bytes, net.near)
+                  .verdict,
+              passes)
+        << "by a device that isn't the parent's";
+    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_RESULT], 0u);
+}
+
+TEST_P(RoundsTwoArmed, StaleOfTheSameGenerationEndsTheRound) {
+    complete_here(0);
+    comes_in({.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .round = 0,
+              .count = parent_generation, .generation = parent_generation});
+    const auto answer = sent_to(0, offer(contribution(0, 0)));
+    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
+}
+
+TEST_P(RoundsTwoArmed, TheNodeAsksItsParentAndTheAnswerGoesToTheChildThatAskedLast) {
+    auto waiting = job();
+    waiting.state = OLAF_JOB_SYNCING;
+    set_job(waiting);
+    const auto sync = [](std::uint32_t rank, std::uint64_t stamp) {
+        return JobMessage{.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 5,
+                          .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunk = 2,
+                          .chunks = 0, .generation = 0, .pool = 1};
+    };
+    EXPECT_TRUE(sent_back(offer(sync(0, 50))));
+    const auto question = onward(offer(sync(1, 51)));
+    ASSERT_TRUE(question);
+    EXPECT_EQ(question->message.rank, own_rank);
+    EXPECT_EQ(question->message.chunk, 2u);
+    auto answer = question->message;
+    answer.flags = OLAF_FLAG_ANSWER;
+    answer.generation = 78;
+    answer.exponent = OLAF_CONTROL_DONE;
+    answer.rank = own_rank;
+    const auto ran = run_tc(queue.queue().program_fd("olaf_parent_in"),
+                            down().carrying(answer).bytes, net.far);
+    EXPECT_EQ(ran.verdict, std::uint32_t{TC_ACT_REDIRECT});
+    const auto told = sent_to(1, {.verdict = XDP_TX, .bytes = ran.bytes}, 4);
+    EXPECT_EQ(told.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(told.generated_ns, 51u);
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    EXPECT_EQ(job().parent_generation, 78u);
 }
 
 } // namespace

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "rounds_test.hpp"
+#include "rounds.hpp"
 #include "tests/model/round_node.hpp"
 
 namespace olaf::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "rounds_test.hpp"
+#include "rounds.hpp"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>

@@ -2,7 +2,7 @@
 // A node with a parent, which is host 2 of the servers' network behind the queue's own device.
 #pragma once
 
-#include "rounds_test.hpp"
+#include "rounds.hpp"
 #include "testbed.hpp"
 #include "upstream.hpp"
 

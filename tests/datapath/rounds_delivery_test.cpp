@@ -1,13 +1,109 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Results by multicast: one frame for all children, and what doesn't leave so.
+// How results leave: in frames that come, in clones, and by multicast.
 #include <arpa/inet.h>
 #include <linux/pkt_cls.h>
 
-#include "rounds_test.hpp"
-#include "testbed.hpp"
+#include "rounds_clones.hpp"
 
-namespace olaf::test::rounds_multicast_test {
+namespace olaf::test::rounds_delivery_test {
 namespace {
+
+// ---- Results that no frame will come for: XDP hands TC an order, and TC sends them as clones.
+
+class RoundsCopies : public RoundsWithClones, public testing::WithParamInterface<int> {
+  protected:
+    RoundsCopies() : RoundsWithClones(job_of(3)) {}
+    Ran offer_here(const JobMessage &message) { return offer(message, GetParam()); }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsCopies, both_families, family_name);
+
+TEST_P(RoundsCopies, WhenAFlushComesTheRestLeavesInClones) {
+    dropped(offer_here(contribution(0, 0)));
+    dropped(offer_here(contribution(1, 0)));
+    const auto clones = clones_of(offer_here(flushing(contribution(2, 0))));
+    ASSERT_EQ(clones.size(), 3u);
+    for (const std::uint32_t rank : {0u, 1u, 2u})
+        EXPECT_EQ(sent_to(rank, clones[rank], GetParam()), result(rank, {0, 1, 2}, 0));
+    EXPECT_EQ(counters().copied, 3u);
+    EXPECT_EQ(owed(), 0u);
+}
+
+TEST_P(RoundsCopies, WhenTheLineIsLongTheRestLeavesInClones) {
+    for (const std::uint32_t chunk : {0u, 1u, 2u}) {
+        dropped(offer_here(contribution(0, chunk)));
+        dropped(offer_here(contribution(1, chunk)));
+    }
+    // Each completes a chunk and carries one result away.
+    sent_to(0, offer_here(contribution(2, 0)), GetParam());
+    sent_to(1, offer_here(contribution(2, 1)), GetParam());
+    const auto clones = clones_of(offer_here(contribution(2, 2)));
+    ASSERT_EQ(clones.size(), 7u);
+    for (std::uint32_t i = 0; i < 7; i++) { // the rest of chunk 0, and two whole ones
+        const auto rank = (i + 2) % 3, chunk = (i + 2) / 3;
+        EXPECT_EQ(sent_to(rank, clones[i], GetParam()), result(rank, {0, 1, 2}, chunk));
+    }
+    EXPECT_EQ(counters().riding, 2u);
+    EXPECT_EQ(counters().copied, 7u);
+}
+
+TEST_P(RoundsCopies, FramesThatAreNoOrderPassUntouched) {
+    for (const auto &frame : {path_of(0, GetParam()).carrying(contribution(0, 0)),
+                              path_of(0, GetParam()).carrying(Update{})}) {
+        const auto ran = run_tc(queue.queue().program_fd("olaf_copies"), frame.bytes, net.near);
+        EXPECT_EQ(ran.verdict, static_cast<std::uint32_t>(TC_ACT_UNSPEC));
+        EXPECT_EQ(hex(ran.bytes), hex(frame.bytes));
+    }
+}
+
+// ---- A line whose first results nobody is owed any more, as all have asked for them.
+
+class RoundsInLine : public RoundsWithClones {
+  protected:
+    RoundsInLine() : RoundsWithClones(any_of_four()) {}
+    static olaf_job_setup any_of_four() {
+        auto setup = small_job();
+        setup.children = 4;
+        setup.threshold = 1;
+        setup.pool = 6;
+        setup.slots = 64;
+        return setup;
+    }
+    /// The first child alone completes 24 chunks. Its frames take the results of the first six away.
+    void fill() {
+        for (std::uint32_t rank = 1; rank < 4; rank++) { // by a probe each is known
+            auto probe = contribution(rank, 0);
+            probe.lanes.clear();
+            dropped(offer(probe));
+        }
+        for (std::uint32_t chunk = 0; chunk < 24; chunk++)
+            sent_to(chunk % 4, offer(contribution(0, chunk)));
+        EXPECT_EQ(owed(), 72u);
+    }
+    /// All ask for the next ones of these.
+    void ask_until(std::uint32_t end) {
+        for (std::uint32_t chunk = 6; chunk < end; chunk++)
+            for (std::uint32_t rank = 0; rank < 4; rank++)
+                EXPECT_EQ(sent_to(rank, offer(contribution(rank, chunk))).chunk, chunk);
+        EXPECT_EQ(owed(), 4 * (24 - end));
+    }
+};
+
+TEST_F(RoundsInLine, AFlushSendsWhatIsBehindAFewThatNobodyIsOwed) {
+    fill();
+    ask_until(6 + 5);
+    EXPECT_EQ(clones_of(offer(flushing(contribution(0, 24)))).size(), 4u * (24 - 11 + 1));
+    EXPECT_EQ(owed(), 0u);
+}
+
+TEST_F(RoundsInLine, AFlushSendsWhatIsBehindManyThatNobodyIsOwed) {
+    fill();
+    ask_until(6 + 16);
+    EXPECT_EQ(clones_of(offer(flushing(contribution(0, 24)))).size(), 4u * (24 - 22 + 1));
+    EXPECT_EQ(owed(), 0u);
+}
+
+// ---- Results by multicast: one frame for all children, and what doesn't leave so.
 
 constexpr std::uint32_t everyone = OLAF_EVERY_WORKER;
 
@@ -29,18 +125,9 @@ olaf_job_setup by_multicast(int family) {
     return setup;
 }
 
-olaf::DatapathConfig config_for(const Testbed &net) {
-    auto config = queue_with_rounds();
-    config.ifindex = net.near;
-    config.mac = net.near_mac;
-    return config;
-}
-
-class RoundsMulticast : protected InTestbed,
-                        public RoundsTest,
-                        public testing::WithParamInterface<int> {
+class RoundsMulticast : public RoundsWithClones, public testing::WithParamInterface<int> {
   protected:
-    RoundsMulticast() : RoundsTest(by_multicast(GetParam()), config_for(net)), far(net.far) {}
+    RoundsMulticast() : RoundsWithClones(by_multicast(GetParam())) {}
 
     Ran offer_here(const JobMessage &message) { return offer(message, GetParam()); }
     Ran complete(std::uint32_t chunk) {
@@ -82,12 +169,9 @@ class RoundsMulticast : protected InTestbed,
         set_job(line);
         identities_hold = false;
     }
-
-    Capture far;
 };
 
-INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsMulticast, testing::Values(4, 6),
-                         [](const auto &info) { return "Ipv" + std::to_string(info.param); });
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsMulticast, both_families, family_name);
 
 TEST_P(RoundsMulticast, AResultLeavesInOneFrameForAll) {
     EXPECT_EQ(sent_to_all(complete(0)), result(everyone, {0, 1}, 0));
@@ -126,28 +210,17 @@ TEST_P(RoundsMulticast, WhenAFlushComesAllThatWaitsIsOneFrameEach) {
     sent_to_all(complete(1));
     owe_again(0);
     owe_again(1);
-    auto flushing = contribution(0, 2);
-    flushing.flags |= OLAF_FLAG_FLUSH;
-    const auto order = offer_here(flushing);
-    EXPECT_STREQ(verdict_name(order.verdict), "XDP_PASS");
-    const auto ran = run_tc(queue.queue().program_fd("olaf_copies"), order.bytes, net.near);
-    EXPECT_EQ(ran.verdict, std::uint32_t{TC_ACT_SHOT});
-    for (const std::uint32_t chunk : {0u, 1u}) {
-        const auto copy = far.next();
-        ASSERT_TRUE(copy);
-        EXPECT_EQ(sent_to_all({.verdict = XDP_TX, .bytes = *copy}),
-                  result(everyone, {0, 1}, chunk));
-    }
-    EXPECT_TRUE(far.empty());
+    const auto clones = clones_of(offer_here(flushing(contribution(0, 2))));
+    ASSERT_EQ(clones.size(), 2u);
+    for (const std::uint32_t chunk : {0u, 1u})
+        EXPECT_EQ(sent_to_all(clones[chunk]), result(everyone, {0, 1}, chunk));
     EXPECT_EQ(counters().multicast, 4u);
     EXPECT_EQ(counters().copied, 0u);
 }
 
 TEST_P(RoundsMulticast, AFlushThatCompletesAChunkCarriesItItself) {
     dropped(offer_here(contribution(0, 0)));
-    auto last = contribution(1, 0);
-    last.flags |= OLAF_FLAG_FLUSH;
-    EXPECT_EQ(sent_to_all(offer_here(last)), result(everyone, {0, 1}, 0));
+    EXPECT_EQ(sent_to_all(offer_here(flushing(contribution(1, 0)))), result(everyone, {0, 1}, 0));
 }
 
 TEST_P(RoundsMulticast, AResultThatLacksAMemberIsEachOnesOwn) {
@@ -183,4 +256,4 @@ TEST_P(RoundsMulticast, VlanTagsAreThoseOfTheMembers) {
 }
 
 } // namespace
-} // namespace olaf::test::rounds_multicast_test
+} // namespace olaf::test::rounds_delivery_test

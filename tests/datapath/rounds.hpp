@@ -30,6 +30,13 @@ inline olaf_job_setup small_job() {
     return setup;
 }
 
+/// The same job, of so many children.
+inline olaf_job_setup job_of(std::uint32_t children) {
+    auto setup = small_job();
+    setup.children = setup.threshold = children;
+    return setup;
+}
+
 /// The same job, of floats.
 inline olaf_job_setup of_floats(olaf_job_setup setup) {
     setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
@@ -40,6 +47,12 @@ inline olaf_job_setup of_floats(olaf_job_setup setup) {
 
 inline DatapathConfig queue_with_rounds(std::uint32_t max_lanes = 64) {
     return {.queue_capacity = 4, .max_clusters = 8, .max_lanes = max_lanes, .round_slots = 64};
+}
+
+/// Parameters of the suites that run by IPv4 and by IPv6, and their names.
+inline const auto both_families = testing::Values(4, 6);
+inline std::string family_name(const testing::TestParamInfo<int> &info) {
+    return "Ipv" + std::to_string(info.param);
 }
 
 class RoundsTest : public testing::Test {
