@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The checker finds faults: each of mutants/ is caught by the scenario that it names.
+// The checker finds faults: each of mutants.cmake is caught by the scenario that it names.
 #include <gtest/gtest.h>
 
 #include <stdexcept>

@@ -2,9 +2,7 @@
 # Kernel programs compiled for this machine.
 #
 #   olaf_native_programs(NAME [FLAG...])    programs/NAME/*.so: those of the queue and of jobs
-#   olaf_native_mutant(NAME OUT_SCENARIO)   the queue's or those of jobs, with the fault of
-#                                           mutants/NAME.cmake, which says whether it wants the trial
-#                                           policy: set(trial YES)
+#   olaf_mutant(NAME ...)                   the queue's or those of jobs, with a fault: see mutants.cmake
 include_guard(GLOBAL)
 
 # Every access to memory calls a hook (hooks.cpp). -O1, and no vectors: accesses stay those that are
@@ -57,13 +55,14 @@ function(olaf_native_programs name)
   olaf_native_target(${name} ${all})
 endfunction()
 
-function(olaf_native_mutant name out_scenario)
-  set(mutant ${CMAKE_CURRENT_SOURCE_DIR}/mutants/${name}.cmake)
-  set(trial NO)
-  include(${mutant})
+function(olaf_mutant name says)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "TRIAL" "FILE;SCENARIO;FROM;TO" "PROGRAMS")
+  set(mutant ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cmake)
+  file(CONFIGURE OUTPUT ${mutant} @ONLY CONTENT
+       "# @says@\nset(file @arg_FILE@)\nset(from [==[\n@arg_FROM@]==])\nset(to [==[\n@arg_TO@]==])\n")
   set(without sound)
   set(native_more_flags "")
-  if(trial)
+  if(arg_TRIAL)
     set(without trial)
     set(native_more_flags ${olaf_trial_flags})
   endif()
@@ -79,11 +78,11 @@ function(olaf_native_mutant name out_scenario)
     COMMENT "mutant ${name}"
     VERBATIM)
   set(all ${olaf_native_queue})
-  if("rounds" IN_LIST programs OR "jobs" IN_LIST programs OR "parent" IN_LIST programs)
+  if("rounds" IN_LIST arg_PROGRAMS OR "jobs" IN_LIST arg_PROGRAMS OR "parent" IN_LIST arg_PROGRAMS)
     set(all ${olaf_native_jobs})
   endif()
   foreach(program ${all})
-    if(program IN_LIST programs)
+    if(program IN_LIST arg_PROGRAMS)
       olaf_native_object(${name} ${program} ${out}/source ${seeded})
     else() # the fault isn't in it
       set(sound ${CMAKE_CURRENT_BINARY_DIR}/programs/${without}/${program}.so)
@@ -93,5 +92,5 @@ function(olaf_native_mutant name out_scenario)
     endif()
   endforeach()
   olaf_native_target(${name} ${all})
-  set(${out_scenario} ${scenario} PARENT_SCOPE)
+  set_property(GLOBAL APPEND_STRING PROPERTY OLAF_MUTANTS "{\"${name}\", \"${arg_SCENARIO}\"},\n")
 endfunction()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Copies bpf/ into a folder and seeds the fault of one mutant (mutants/NAME.cmake): in `file`, the one
-# place where `from` stands gets `to`. A fault that has no such place any more fails the build.
+# Copies bpf/ into a folder and seeds the fault of one mutant (mutants.cmake): in `file`, the one place
+# where `from` stands gets `to`. A fault that has no such place any more fails the build.
 include(${mutant})
 file(REMOVE_RECURSE ${into}/bpf)
 file(COPY ${bpf} DESTINATION ${into})

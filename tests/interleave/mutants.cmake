@@ -1,0 +1,645 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Faults of the queue and of jobs, one each, that the scenario which each names must find. Included by CMakeLists.txt.
+#
+#   olaf_mutant(NAME SAYS FILE file PROGRAMS program... SCENARIO scenario [TRIAL] FROM text TO text)
+#       In FILE, the one place where FROM stands gets TO. PROGRAMS are those that the fault is in; the
+#       others are the sound ones. TRIAL: with the trial policy.
+
+olaf_mutant(AFrameForAllLacksAMember
+  "One frame for all, though it says to one of them what is not so."
+  FILE bpf/rounds/group.bpf.h PROGRAMS rounds copies SCENARIO TwoContributeWhereOneIsEnough
+  FROM [==[
+	if (!job->setup.group_family ||
+	    (!(buffer->flags & OLAF_FLAG_LATE) && olaf_round_lacks(job, buffer)))
+		return 0;
+]==]
+  TO [==[
+	if (!job->setup.group_family)
+		return 0;
+]==])
+
+olaf_mutant(AFrameForAllLeavesTheLineInTwoSteps
+  "The head is looked at and then moved: two frames may take one result, and pass another by."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
+  FROM [==[
+		return __sync_val_compare_and_swap(&line->head, head, head + 1) == head ?
+			       OLAF_LINE_TAKEN :
+			       OLAF_LINE_AGAIN;
+]==]
+  TO [==[
+		if (*(volatile __u32 *)&line->head != head)
+			return OLAF_LINE_AGAIN;
+		*(volatile __u32 *)&line->head = head + 1;
+		return OLAF_LINE_TAKEN;
+]==])
+
+olaf_mutant(AFrameForAllTakesNobody
+  "Who is owed the result stays so when it has left."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
+  FROM [==[
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return olaf_owed_forget(buffer);
+]==]
+  TO [==[
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return job->setup.children;
+]==])
+
+olaf_mutant(AFrameServesItsOwnLineAlone
+  "A frame looks at its own CPU's line only: what another's frames completed waits for them."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed
+  FROM [==[
+		if (found == OLAF_LINE_EMPTY && ++passed == olaf_cfg.round_lines)
+			return 0;
+]==]
+  TO [==[
+		if (found == OLAF_LINE_EMPTY)
+			return 0;
+]==])
+
+olaf_mutant(AJoiningWritesWhereOldRoundsRead
+  "The set that old rounds have is written while a chunk of theirs is completed."
+  FILE bpf/rounds/changes.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FROM [==[
+		*(volatile __u64 *)&membership->joining = joining >> 32 << 32 | (first - OLAF_LONG_AGO);
+]==]
+  TO [==[
+]==])
+
+olaf_mutant(AMemberIsOutBeforeItsSumsArePartial
+  "A swapped order: a chunk is completed without who joins anew, and isn't PARTIAL."
+  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO AMemberJoinsAnewWhileItsChunkIsCompleted
+  FROM [==[
+	olaf_membership_unsettle(job, flags);
+	olaf_release_as(&membership->away, 1);
+	olaf_absent_put(job, 0, rank, 1);
+	olaf_absent_put(job, 1, rank, 1);
+]==]
+  TO [==[
+	olaf_absent_put(job, 0, rank, 1);
+	olaf_absent_put(job, 1, rank, 1);
+	olaf_release_as(&membership->away, 1);
+	olaf_membership_unsettle(job, flags);
+]==])
+
+olaf_mutant(AResultThatIsNotForAllAnyMoreIsLost
+  "Who takes a frame for all from the line finds that it can't be one, and leaves it at that."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO AJoinIsOverWhileAFrameForAllLeaves
+  FROM [==[
+	if (olaf_owes(buffer))
+		olaf_line_rejoin(job_index, delivery->buffer);
+]==]
+  TO [==[
+]==])
+
+olaf_mutant(ARoundBeginsWithoutTheLock
+  "A round begins while a joining looks for the first that hasn't begun."
+  FILE bpf/rounds/changes.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheFirstChunkOfARound
+  FROM [==[
+	if (!job || !olaf_job_lock(job))
+		return -1;
+	olaf_membership_opened(job, round);
+	olaf_unlock(&job->lock);
+	return 0;
+]==]
+  TO [==[
+	if (!job)
+		return -1;
+	olaf_membership_opened(job, round);
+	return 0;
+]==])
+
+olaf_mutant(AggregateNamesTheNewGeneration
+  "What was gathered in one generation is sent up as of whatever generation the parent has by then."
+  FILE bpf/rounds/up.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAnAggregateLeaves
+  FROM [==[
+	return *(volatile __u32 *)&job->generation == generation ? parents : 0;
+]==]
+  TO [==[
+	return generation ? parents : 0;
+]==])
+
+olaf_mutant(AnAckEndsAFlightTwice
+  "A check outside the lock: was the flight released meanwhile?"
+  FILE bpf/ack/ack_window.bpf.h PROGRAMS egress SCENARIO TwoAcksOfOneSlot
+  FROM [==[
+	if (search->position - window->oldest < window->next - window->oldest &&
+	    flight->state == OLAF_FLIGHT_OPEN) {
+]==]
+  TO [==[
+	if (search->position - window->oldest < window->next - window->oldest) {
+]==])
+
+olaf_mutant(BufferIsFreedByThePop
+  "A swapped order: the buffer is free before its copy is done."
+  FILE bpf/depart/departure.bpf.h PROGRAMS ingress drain SCENARIO AFoldMeetsAPop
+  FROM [==[
+		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_LEAVING;
+]==]
+  TO [==[
+		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_FREE;
+]==])
+
+olaf_mutant(BufferIsNeverFreed
+  "A missing release: a slot departs once and never again."
+  FILE bpf/depart/departure.bpf.h PROGRAMS ingress drain SCENARIO TwoDeparturesOfOneSlot
+  FROM [==[
+	if (slot)
+		olaf_release_as(&slot->buffers[olaf_buffer_of(claim->entry)], claim->fate);
+]==]
+  TO [==[
+	(void)slot;
+]==])
+
+olaf_mutant(CompleteEntryForgetsItsPlace
+  "An entry that has become complete stands in the ring, and its slot doesn't know where."
+  FILE bpf/slots/open.bpf.h PROGRAMS ingress SCENARIO AnEntryThatIsCompleteMeetsAPop TRIAL
+  FROM [==[
+	slot->position[buffer & 1] = position;
+	olaf_count_joined(slot, a, 1);
+]==]
+  TO [==[
+	olaf_count_joined(slot, a, 1);
+]==])
+
+olaf_mutant(CompleteEntryIsFoldedWithoutAPlace
+  "No place is free for an entry that has become complete, and the update is folded all the same."
+  FILE bpf/slots/open.bpf.h PROGRAMS ingress SCENARIO NoPlaceIsFreeForOneThatIsComplete TRIAL
+  FROM [==[
+		olaf_count_unplaced(slot, a, OLAF_DROPPED_FULL);
+		return 0;
+]==]
+  TO [==[
+		olaf_count_joined(slot, a, 0);
+		return 1;
+]==])
+
+olaf_mutant(CopyIsReadWithoutItsLock
+  "A clone is written from a slot whose lock was given back."
+  FILE bpf/rounds/clones.bpf.h PROGRAMS rounds copies SCENARIO ACopyMeetsABufferThatGivesWay
+  FROM [==[
+	if (slot && olaf_lock(&slot->lock)) {
+]==]
+  TO [==[
+	if (slot && olaf_lock(&slot->lock)) {
+		olaf_unlock(&slot->lock);
+]==])
+
+olaf_mutant(DeliveryForgetsItsChunk
+  "Who took a delivery sends whatever the buffer holds by then."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ARiderMeetsABufferThatGivesWay
+  FROM [==[
+		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
+]==]
+  TO [==[
+		       1;
+]==])
+
+olaf_mutant(DeliveryIsReadWithoutItsLock
+  "The slot's lock is given back before its lanes are in the frame."
+  FILE bpf/rounds/ride.bpf.h PROGRAMS rounds SCENARIO ARiderMeetsABufferThatGivesWay
+  FROM [==[
+		buffer = &slot->buffer[delivery->buffer & 1];
+]==]
+  TO [==[
+		buffer = &slot->buffer[delivery->buffer & 1];
+		olaf_unlock(&slot->lock);
+]==])
+
+olaf_mutant(DuplicateIsJudgedBeforeTheLock
+  "Whether the rank has contributed already is looked up before the slot's lock is had."
+  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO AContributionComesTwiceAtOnce
+  FROM [==[
+	struct olaf_child *child;
+
+	if (!olaf_ranks_has(&buffer->in, t->m->rank))
+		return 0;
+]==]
+  TO [==[
+	struct olaf_child *child;
+	struct olaf_ranks in;
+	int i;
+
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		in.word[i] = *(volatile __u64 *)&buffer->in.word[i];
+	olaf_unlock(&t->slot->lock);
+	if (!olaf_lock(&t->slot->lock) || !olaf_ranks_has(&in, t->m->rank))
+		return 0;
+]==])
+
+olaf_mutant(EpochIsCountedWithoutItsLock
+  "A lock is not taken."
+  FILE bpf/slots/activity.bpf.h PROGRAMS ingress SCENARIO FirstUpdatesOfAnEpoch
+  FROM [==[
+	if (!counted || !active || !window || !olaf_lock(&active->lock))
+]==]
+  TO [==[
+	if (!counted || !active || !window)
+]==])
+
+olaf_mutant(FullnessIsDecidedBeforeTheLock
+  "A check outside the lock: is there a place left?"
+  FILE bpf/order/places.bpf.h PROGRAMS ingress SCENARIO TwoArrivalsWantTheLastPlace
+  FROM [==[
+	if (!olaf_lock(&ring->lock))
+		return OLAF_NO_ENTRY;
+	tail = ring->tail;
+	place = olaf_place_at(tail);
+	if (!place || tail - ring->head >= olaf_cfg.queue_capacity ||
+]==]
+  TO [==[
+	__u32 full = *(volatile __u64 *)&ring->tail - *(volatile __u64 *)&ring->head >=
+		     olaf_cfg.queue_capacity;
+
+	if (!olaf_lock(&ring->lock))
+		return OLAF_NO_ENTRY;
+	tail = ring->tail;
+	place = olaf_place_at(tail);
+	if (!place || full ||
+]==])
+
+olaf_mutant(HaltIsLookedUpTwice
+  "A job that is resumed between two looks tells a member that its chunk is over."
+  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO AHaltMeetsAContribution
+  FROM [==[
+		return olaf_meet_closed(ctx, t, runs && halted);
+]==]
+  TO [==[
+		return olaf_meet_closed(ctx, t, runs && *(volatile __u32 *)&t->job->halted);
+]==])
+
+olaf_mutant(HeadAdvancesAfterTheLock
+  "A swapped order: the lock is given back before the head has moved."
+  FILE bpf/order/places.bpf.h PROGRAMS ingress drain SCENARIO ARiderAndTheDrainWantOneHead
+  FROM [==[
+		ring->head = position + 1;
+		if (hold)
+			__sync_fetch_and_add(&ring->holds, 1);
+	}
+	olaf_unlock(&ring->lock);
+]==]
+  TO [==[
+		if (hold)
+			__sync_fetch_and_add(&ring->holds, 1);
+	}
+	olaf_unlock(&ring->lock);
+	if (popped)
+		*(volatile __u64 *)&ring->head = position + 1;
+]==])
+
+olaf_mutant(HeadIsMovedFromWhereverItIs
+  "Who sees that nobody is owed the head's result moves the head on, wherever that is by then."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ACompletionMeetsADelivery
+  FROM [==[
+		__sync_val_compare_and_swap(&line->head, head, head + 1);
+]==]
+  TO [==[
+		__sync_fetch_and_add(&line->head, 1);
+]==])
+
+olaf_mutant(HoldsAreIgnored
+  "The token ends although an arrival that popped may still append."
+  FILE bpf/drain.bpf.c PROGRAMS drain SCENARIO ARiderThatAppendsMeetsTheTokensEnd
+  FROM [==[
+		if (ring->head == ring->tail && !ring->holds) {
+]==]
+  TO [==[
+		if (ring->head == ring->tail) {
+]==])
+
+olaf_mutant(MembersAreReadOnce
+  "Who reads a round's members doesn't look again whether the set is still the round's."
+  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FROM [==[
+	if (olaf_membership_of(job, round) == set)
+		return;
+]==]
+  TO [==[
+	return;
+]==])
+
+olaf_mutant(MeterIgnoresADepartureThatLeaves
+  "A passage is metered while a departure of its slot writes the meter."
+  FILE bpf/age/aom.bpf.h PROGRAMS ingress SCENARIO APassageMeetsADeparture
+  FROM [==[
+	if (olaf_slot_is_leaving(slot) || *(volatile __u32 *)&slot->lock ||
+	    __sync_lock_test_and_set(&slot->lock, 1))
+		return 0;
+	if (!olaf_slot_is_leaving(slot)) {
+]==]
+  TO [==[
+	if (*(volatile __u32 *)&slot->lock || __sync_lock_test_and_set(&slot->lock, 1))
+		return 0;
+	{
+]==])
+
+olaf_mutant(NewestIsNotedOnce
+  "Whoever comes second doesn't look again: its contribution may be older than one that isn't noted."
+  FILE bpf/rounds/add.bpf.h PROGRAMS rounds SCENARIO OneChildsChunksOnTwoCpus
+  FROM [==[
+#define OLAF_NEWEST_LOOKS 16
+]==]
+  TO [==[
+#define OLAF_NEWEST_LOOKS 1
+]==])
+
+olaf_mutant(NumberAndRoundOfAJoiningAreReadApart
+  "Who is in a round is told by the number of one joining and the first round of another."
+  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FROM [==[
+	return ((__u32)(joining >> 32) - (olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
+]==]
+  TO [==[
+	return ((__u32)(*(volatile __u64 *)&job->membership.joining >> 32) -
+		(olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
+]==])
+
+olaf_mutant(OneLineHasTheOthersPlaces
+  "Two lines share their places: a result that joins one takes another's place in the other."
+  FILE bpf/rounds/line.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed
+  FROM [==[
+	__u32 index = OLAF_LINE_PLACES * (number * olaf_cfg.round_slots + job->setup.first_slot) +
+		      (position & (places - 1));
+]==]
+  TO [==[
+	__u32 index = OLAF_LINE_PLACES * job->setup.first_slot + (position & (places - 1));
+]==])
+
+olaf_mutant(OpenIsReadBeforeTheLock
+  "A check outside the lock: which buffer may an arrival fold into?"
+  FILE bpf/slots/admit.bpf.h PROGRAMS ingress SCENARIO AFoldMeetsAPop
+  FROM [==[
+	if (!olaf_lock(&slot->lock)) {
+		olaf_trouble_contended(a->update.count, a->now);
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
+		return;
+	}
+	first = olaf_buffer_is_open(slot, 0);
+]==]
+  TO [==[
+	first = olaf_buffer_is_open(slot, 0);
+	if (!olaf_lock(&slot->lock)) {
+		olaf_trouble_contended(a->update.count, a->now);
+		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
+		return;
+	}
+]==])
+
+olaf_mutant(OverdueTokenKeepsItsGeneration
+  "A token is replaced, and the old one isn't told from it."
+  FILE bpf/order/ring.bpf.h PROGRAMS ingress SCENARIO AnOverdueTokenComesBack
+  FROM [==[
+	if (++ring->drain_generation == OLAF_PROOF)
+]==]
+  TO [==[
+	if (ring->drain_generation == OLAF_KICK)
+]==])
+
+olaf_mutant(OwedBitIsTakenInTwoSteps
+  "A delivery is looked for and then taken: two frames may take one."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesWantOneDelivery
+  FROM [==[
+	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
+		return OLAF_NO_RANK;
+]==]
+  TO [==[
+	if (!bit)
+		return OLAF_NO_RANK;
+	__sync_fetch_and_and(word, ~bit);
+]==])
+
+olaf_mutant(ParentsResultIsJudgedBeforeTheLock
+  "Whether a result is of this generation is looked up before the slot's lock is had."
+  FILE bpf/rounds/down.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
+  FROM [==[
+	if (!t.slot || !olaf_lock(&t.slot->lock))
+		return OLAF_ROUND_RIDE;
+	if (olaf_down_is_current(&t)) {
+]==]
+  TO [==[
+	int current = olaf_down_is_current(&t);
+
+	if (!t.slot || !olaf_lock(&t.slot->lock))
+		return OLAF_ROUND_RIDE;
+	if (current) {
+]==])
+
+olaf_mutant(PlaceIsTakenWhileItLeaves
+  "A place is taken whose departure is still being copied out."
+  FILE bpf/order/places.bpf.h PROGRAMS ingress SCENARIO ThePlaceOfASlowDepartureComesRound
+  FROM [==[
+	if (!place || tail - ring->head >= olaf_cfg.queue_capacity ||
+	    place->state != OLAF_PLACE_FREE)
+]==]
+  TO [==[
+	if (!place || tail - ring->head >= olaf_cfg.queue_capacity)
+]==])
+
+olaf_mutant(PopTrustsWhatItSawBefore
+  "A check outside the lock: what was the head when it was looked at is popped."
+  FILE bpf/order/places.bpf.h PROGRAMS ingress drain SCENARIO ARiderAndTheDrainWantOneHead
+  FROM [==[
+	popped = ring->head == position && ring->head != ring->tail &&
+		 place->state == OLAF_PLACE_WAITING && place->slot == slot &&
+]==]
+  TO [==[
+	popped = ring->head != ring->tail && place->slot == slot &&
+]==])
+
+olaf_mutant(PoppedEntryStaysOpen
+  "A departing entry isn't closed: arrivals fold into it while it is copied out."
+  FILE bpf/depart/departure.bpf.h PROGRAMS ingress drain SCENARIO AFoldMeetsAPop
+  FROM [==[
+		slot->buffers[olaf_buffer_of(index)] = OLAF_BUFFER_LEAVING;
+]==]
+  TO [==[
+		(void)0;
+]==])
+
+olaf_mutant(RemovedJobSaysThatAChunkIsOver
+  "Who contributes while the job is being removed is told that its chunk is over."
+  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsAContribution
+  FROM [==[
+	int is_over = !halted && *(volatile __u32 *)&t->job->state != OLAF_JOB_NONE;
+]==]
+  TO [==[
+	int is_over = !halted;
+]==])
+
+olaf_mutant(RemovedJobTakesItsLastQuestion
+  "The last member that asks starts a job that was removed meanwhile."
+  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsTheLastThatAsks
+  FROM [==[
+	if (job->state != OLAF_JOB_NONE)
+		return 1;
+	olaf_unlock(&job->lock);
+	return 0;
+]==]
+  TO [==[
+	return 1;
+]==])
+
+olaf_mutant(ResultJoinsTheLineBeforeItIsOwed
+  "A swapped order: who looks at the line in between passes the result by."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoResultsJoinTheLine
+  FROM [==[
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
+	olaf_line_join(job, place);
+]==]
+  TO [==[
+	olaf_line_join(job, place);
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
+]==])
+
+olaf_mutant(ResultNamesTheJobsGeneration
+  "A result says that it is of the generation that the job has, not of the one that it has itself."
+  FILE bpf/rounds/frame.bpf.h PROGRAMS rounds copies SCENARIO AResetMeetsADelivery
+  FROM [==[
+	olaf_result_head(header, job, rank, flags, lanes, buffer->generation);
+]==]
+  TO [==[
+	olaf_result_head(header, job, rank, flags, lanes, *(volatile __u32 *)&job->generation);
+]==])
+
+olaf_mutant(RingLockIsKeptByAPassage
+  "A missing release: who passes by the queue keeps the ring's lock."
+  FILE bpf/order/due.bpf.h PROGRAMS ingress SCENARIO APassageMeetsADeparture
+  FROM [==[
+	olaf_unlock(&ring->lock);
+	return passes;
+]==]
+  TO [==[
+	return passes;
+]==])
+
+olaf_mutant(SlotIsMetWithoutItsLock
+  "A contribution meets its slot whether or not it has the lock."
+  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO TwoContributionsCompleteAChunk
+  FROM [==[
+	act = olaf_meet(ctx, &t);
+	olaf_unlock(&t.slot->lock);
+]==]
+  TO [==[
+	olaf_unlock(&t.slot->lock);
+	act = olaf_meet(ctx, &t);
+]==])
+
+olaf_mutant(SlotLockIsKeptByAVainPop
+  "A missing release: who comes too late for the head keeps its slot's lock."
+  FILE bpf/depart/departure.bpf.h PROGRAMS ingress drain SCENARIO ARiderAndTheDrainWantOneHead
+  FROM [==[
+		claim->got |= OLAF_GOT_DEPARTURE;
+	}
+	olaf_unlock(&slot->lock);
+]==]
+  TO [==[
+		claim->got |= OLAF_GOT_DEPARTURE;
+		olaf_unlock(&slot->lock);
+	}
+]==])
+
+olaf_mutant(StopIsSeenBeforeItsGeneration
+  "A swapped order: who contributes while the job is being stopped is told that its chunk is over."
+  FILE bpf/rounds/agree.bpf.h PROGRAMS rounds SCENARIO AChildAsksAnewWhileAnotherContributes
+  FROM [==[
+	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
+]==]
+  TO [==[
+	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
+	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+]==])
+
+olaf_mutant(TailIsMovedWithoutItsLock
+  "Two results that join the line at once take one place."
+  FILE bpf/rounds/line.bpf.h PROGRAMS rounds copies SCENARIO TwoResultsJoinTheLine
+  FROM [==[
+	place = olaf_line_place(job, number, line->tail);
+]==]
+  TO [==[
+	olaf_unlock(&line->lock);
+	place = olaf_line_place(job, number, line->tail);
+]==])
+
+olaf_mutant(TokenEndsOutsideTheLock
+  "The token ends by what was seen before the lock was taken."
+  FILE bpf/drain.bpf.c PROGRAMS drain SCENARIO TheLastDepartureMeetsALaunch
+  FROM [==[
+	if (!olaf_lock(&ring->lock))
+		return 0;
+	if (ring->drain_generation == generation) {
+		if (ring->head == ring->tail && !ring->holds) {
+]==]
+  TO [==[
+	int idle = !olaf_ring_waits(ring) && !*(volatile __u32 *)&ring->holds;
+
+	if (!olaf_lock(&ring->lock))
+		return 0;
+	if (ring->drain_generation == generation) {
+		if (idle) {
+]==])
+
+olaf_mutant(TwoDeparturesOfASlotAtOnce
+  "Two departures of one slot at a time."
+  FILE bpf/depart/departure.bpf.h PROGRAMS ingress drain SCENARIO TwoDeparturesOfOneSlot
+  FROM [==[
+	popped = entry && !olaf_slot_is_leaving(slot) &&
+]==]
+  TO [==[
+	popped = entry &&
+]==])
+
+olaf_mutant(WhatIsKeptStays
+  "What is kept doesn't give way: a slot departs twice and never again."
+  FILE bpf/slots/buffers.bpf.h PROGRAMS ingress SCENARIO WhatIsKeptGivesWay TRIAL
+  FROM [==[
+	if (first == OLAF_BUFFER_KEPT)
+		return 0;
+	return second == OLAF_BUFFER_KEPT ? 1 : OLAF_NO_BUFFER;
+]==]
+  TO [==[
+	return OLAF_NO_BUFFER;
+]==])
+
+olaf_mutant(WhoAsksTakesPartOfAFrameForAll
+  "Who is answered alone is taken from those that the frame for all is counted for."
+  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ARepetitionMeetsTheFrameForAll
+  FROM [==[
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return 0;
+]==]
+  TO [==[
+]==])
+
+olaf_mutant(WhoHasJoinedOpensChunks
+  "Who holds no results opens a chunk, and one that others need is over."
+  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO WhoHasJoinedSendsWhileOthersAreBehind
+  FROM [==[
+which < OLAF_ROUND_BUFFERS && !olaf_is_joining(t->job, t->m->rank)]==]
+  TO [==[
+which < OLAF_ROUND_BUFFERS]==])
+
+olaf_mutant(WhoLeavesIsWaitedForInOldRounds
+  "Who leaves is out of new rounds only."
+  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO ALeaveMeetsTheLastContribution
+  FROM [==[
+	olaf_absent_put(job, 0, rank, 1);
+	olaf_absent_put(job, 1, rank, 1);
+]==]
+  TO [==[
+	olaf_absent_put(job, olaf_membership_now(job), rank, 1);
+]==])
+
+olaf_mutant(WindowIsAskedBeforeTheLock
+  "A check outside the lock: is the window open?"
+  FILE bpf/order/due.bpf.h PROGRAMS ingress drain SCENARIO AnAckMeetsATick
+  FROM [==[
+	return now >= ring->next_departure_ns && olaf_window_opens(now);
+]==]
+  TO [==[
+	return now >= ring->next_departure_ns;
+]==])
