@@ -69,20 +69,5 @@ TEST_F(RoundsOfTwoJobs, AJobThatIsSetAnewAtAnotherPlaceIsFoundThere) {
     identities_hold = false; // counters are those of the job's old place
 }
 
-// What a result needs may be more or less than what a contribution brought.
-TEST_F(RoundsOfTwoJobs, AResultRidesInAFrameThatIsLongerAndInOneThatIsShorter) {
-    // A probe has no lanes: it is the shorter one.
-    auto probe = contribution(0, 3);
-    probe.lanes.clear();
-    dropped(offer(contribution(0, 0)));
-    EXPECT_EQ(sent_to(0, offer(contribution(1, 0))), result(0, {0, 1}, 0));
-    EXPECT_EQ(sent_to(1, offer(probe)), result(1, {0, 1}, 0));
-    dropped(offer(contribution(0, 1)));
-    EXPECT_EQ(sent_to(0, offer(contribution(1, 1))), result(0, {0, 1}, 1));
-    auto padded = path_of(0).carrying(contribution(0, 2));
-    padded.bytes.resize(padded.bytes.size() + 30); // Ethernet's, behind the packet
-    EXPECT_EQ(sent_to(1, queue.offer(padded)), result(1, {0, 1}, 1));
-}
-
 } // namespace
 } // namespace olaf::test::rounds_jobs_test

@@ -7,7 +7,7 @@
 namespace olaf::test::rounds_members_test {
 namespace {
 
-// ---- What tests of members share: a job of three, and its CONTROL messages.
+// ---- Who is a member of a job of three: JOIN, LEAVE, and silence. The random tests beside the models send most orders.
 
 constexpr std::uint64_t stamp = 5'000;
 
@@ -71,45 +71,6 @@ class RoundsMembers : public RoundsTest {
     }
 };
 
-// ---- Who is a member of a job: JOIN, LEAVE, and silence.
-
-TEST_F(RoundsMembers, WhoIsAbsentIsntWaitedFor) {
-    without(2);
-    added(0, 0, 5);
-    added(1, 0, 5);
-    EXPECT_EQ(asked_again(0, 0, 5), result(0, {0, 1}, 0, 5)) << "complete, and not partial";
-    EXPECT_EQ(counters().partial, 0u);
-}
-
-TEST_F(RoundsMembers, AStrangersContributionIsAnsweredThatItIsNoMember) {
-    without(2);
-    added(0, 0, 5);
-    const auto answer = sent_to(2, offer(contribution(2, 0, 5)));
-    EXPECT_EQ(answer.type, OLAF_CONTROL);
-    EXPECT_EQ(answer.count, OLAF_CONTROL_LEAVE);
-    EXPECT_EQ(answer.exponent, OLAF_CONTROL_GONE);
-    EXPECT_EQ(answer.round, 5u);
-    EXPECT_EQ(slot(0).buffer[0].count, 1u) << "and nothing was added";
-    EXPECT_EQ(counters().stale, 1u);
-}
-
-TEST_F(RoundsMembers, WhoJoinsIsAMemberFromTheFirstRoundThatNobodyHasContributedTo) {
-    without(2);
-    added(0, 0, 5);
-    const auto answer = order(OLAF_CONTROL_JOIN, 2);
-    EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(answer.round, 6u);
-    EXPECT_EQ(answer.generation, job_generation);
-    added(1, 0, 5);
-    EXPECT_EQ(asked_again(0, 0, 5).count, 2u) << "the round that had begun goes on without it";
-    added(0, 0, 6);
-    added(1, 0, 6);
-    EXPECT_EQ(slot(0).buffer[1].state, OLAF_ROUND_OPEN) << "the next one waits for it";
-    EXPECT_EQ(added(2, 0, 6), 1u);
-    EXPECT_EQ(asked_again(2, 0, 6), result(2, {0, 1, 2}, 0, 6));
-    EXPECT_EQ(counters().partial, 0u);
-}
-
 TEST_F(RoundsMembers, AJoinWhoseAnswerWasLostNamesTheSameRoundAgain) {
     without(2);
     added(0, 0, 5);
@@ -131,117 +92,6 @@ TEST_F(RoundsMembers, AJoinWhoseAnswerWasLostBeforeTheJobWasStoppedIsToBeAskedAn
         << "all members are waited for, and one that joins doesn't SYNC";
     EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2, 0, stamp + 1).exponent, OLAF_CONTROL_WAIT);
     EXPECT_EQ(job().membership.absent[0].word[0] & 4, 4u) << "the others agree without it first";
-}
-
-TEST_F(RoundsMembers, WhoHasJustJoinedOpensNoChunkThatOthersMayYetNeedTheRoomOf) {
-    without(2);
-    added(0, 0, 5);
-    order(OLAF_CONTROL_JOIN, 2);
-    EXPECT_EQ(added(2, 0, 6), 0u);
-    EXPECT_EQ(counters().ahead, 1u);
-    added(0, 0, 6);
-    EXPECT_EQ(added(2, 0, 6), 1u) << "to what another has opened it adds";
-    added(1, 0, 6);
-    for (std::uint32_t chunk = 1; chunk < 2 * setup.slots; chunk++) {
-        EXPECT_EQ(added(2, chunk, 6), 0u) << "chunk " << chunk;
-        for (const std::uint32_t rank : {0u, 1u, 2u})
-            EXPECT_EQ(added(rank, chunk, 6), 1u);
-    }
-    EXPECT_EQ(job().membership.unsettled, 0u);
-    EXPECT_EQ(added(2, 2 * setup.slots, 6), 1u) << "once the others have opened 2 P chunks, it may as well";
-}
-
-TEST_F(RoundsMembers, ASecondOneJoinsWithTheFirstOrWaits) {
-    auto value = job();
-    value.membership.away = 1;
-    value.membership.absent[0].word[0] = value.membership.absent[1].word[0] = 0b110;
-    set_job(value);
-    added(0, 0, 5);
-    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 1).round, 6u);
-    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 1, 6).exponent, OLAF_CONTROL_WAIT);
-    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 1, 0, stamp + 1).exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).round, 6u) << "the round hasn't begun";
-    added(0, 0, 6);
-    order(OLAF_CONTROL_LEAVE, 2, 6);
-    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2, 0, stamp + 1).exponent, OLAF_CONTROL_WAIT)
-        << "two memberships are under way";
-}
-
-TEST_F(RoundsMembers, NothingWaitsForWhoHasLeft) {
-    for (const std::uint32_t rank : {0u, 1u, 2u})
-        added(rank, 0, 5);
-    added(0, 1, 6);
-    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_WAIT)
-        << "somebody may yet need round 5 again";
-    added(1, 1, 6);
-    const auto sum = asked_again(0, 1, 6);
-    EXPECT_EQ(sum, result(0, {0, 1}, 1, 6)) << "not partial: nobody has it with the third";
-    for (std::uint32_t chunk = 2; chunk < 2 * setup.slots + 1; chunk++) {
-        EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_WAIT) << "before chunk " << chunk;
-        added(0, chunk, 6);
-        added(1, chunk, 6);
-    }
-    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_WAIT)
-        << "the first one had begun when it left";
-    added(0, 2 * setup.slots + 1, 6);
-    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 6).exponent, OLAF_CONTROL_DONE);
-}
-
-TEST_F(RoundsMembers, AChunkThatWaitedOnlyForWhoLeftIsCompletedByTheNextRepetition) {
-    added(0, 0, 5);
-    added(1, 0, 5);
-    order(OLAF_CONTROL_LEAVE, 2, 5);
-    EXPECT_EQ(asked_again(0, 0, 5), result(0, {0, 1}, 0, 5));
-}
-
-TEST_F(RoundsMembers, TheLastOneMayGoAtOnce) {
-    order(OLAF_CONTROL_LEAVE, 0, 5);
-    order(OLAF_CONTROL_LEAVE, 1, 5);
-    EXPECT_EQ(order(OLAF_CONTROL_LEAVE, 2, 5).exponent, OLAF_CONTROL_DONE);
-}
-
-TEST_F(RoundsMembers, WhatIsSummedAnewWithoutWhoHasLeftIsPartial) {
-    order(OLAF_CONTROL_LEAVE, 2, 6);
-    order(OLAF_CONTROL_RESET, 0);
-    EXPECT_EQ(job().generation, job_generation + 1);
-    auto value = job();
-    value.state = OLAF_JOB_RUNNING;
-    value.generation = job_generation;
-    set_job(value);
-    added(0, 0, 5);
-    added(1, 0, 5);
-    EXPECT_EQ(asked_again(0, 0, 5).flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL);
-    settle(6);
-    added(0, 0, 7);
-    added(1, 0, 7);
-    EXPECT_EQ(asked_again(0, 0, 7).flags & OLAF_FLAG_PARTIAL, 0);
-}
-
-TEST_F(RoundsMembers, AMemberThatJoinsAnewHasLostItsPartOfWhatIsOpen) {
-    added(0, 0, 5);
-    added(1, 0, 5);
-    const auto answer = order(OLAF_CONTROL_JOIN, 2);
-    EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(answer.round, 6u);
-    offer(contribution(0, 0, 5));
-    const auto sum = asked_again(0, 0, 5);
-    EXPECT_EQ(sum.count, 2u);
-    EXPECT_EQ(sum.flags & OLAF_FLAG_PARTIAL, OLAF_FLAG_PARTIAL) << "other chunks may have its part";
-}
-
-TEST_F(RoundsMembers, WhoIsNoMemberIsntAskedWhereToBegin) {
-    without(2);
-    order(OLAF_CONTROL_RESET, 0);
-    const auto sync = [&](std::uint32_t rank) {
-        return sent_to(rank, offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 5,
-                                    .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunks = 0,
-                                    .generation = job_generation, .pool = 2}));
-    };
-    EXPECT_EQ(sync(2).exponent, OLAF_CONTROL_GONE);
-    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).exponent, OLAF_CONTROL_WAIT) << "while they agree";
-    offer({.type = OLAF_CONTROL, .flags = 0, .rank = 0, .count = OLAF_CONTROL_SYNC,
-           .generated_ns = stamp, .chunks = 0, .generation = job_generation, .pool = 2});
-    EXPECT_EQ(sync(1).exponent, OLAF_CONTROL_DONE);
 }
 
 TEST_F(RoundsMembers, WhoIsSilentForLongIsNoMemberAnyMore) {
@@ -267,29 +117,6 @@ TEST_F(RoundsMembers, WhoIsSilentForLongIsNoMemberAnyMore) {
     settle(7);
     without_third(8);
     EXPECT_EQ(asked_again(0, 0, 8).flags & OLAF_FLAG_PARTIAL, 0) << "two are all there are";
-}
-
-TEST_F(RoundsMembers, WhoIsHeardIsNotSilentHoweverLate) {
-    order(OLAF_CONTROL_SETH, 0, 0, stamp, 2);
-    for (std::uint32_t round = 5; round < 9; round++)
-        for (const std::uint32_t rank : {0u, 1u, 2u})
-            offer(contribution(rank, 0, round));
-    EXPECT_EQ(counters().silent, 0u);
-    EXPECT_EQ(job().membership.away, 0u);
-}
-
-TEST_F(RoundsMembers, WhoHasJoinedGoesOnWhenAllOthersHaveLeft) {
-    without(2);
-    added(0, 0, 5);
-    added(1, 0, 5);
-    EXPECT_EQ(order(OLAF_CONTROL_JOIN, 2).round, 6u);
-    order(OLAF_CONTROL_LEAVE, 0, 6);
-    EXPECT_EQ(added(2, 0, 6), 0u) << "the other one may yet need the room";
-    order(OLAF_CONTROL_LEAVE, 1, 6);
-    for (std::uint32_t chunk = 0; chunk < 2 * setup.slots; chunk++)
-        EXPECT_EQ(added(2, chunk, 6), 1u);
-    EXPECT_EQ(asked_again(2, 1, 6), result(2, {2}, 1, 6));
-    EXPECT_EQ(job().membership.unsettled, 0u);
 }
 
 TEST_F(RoundsMembers, AJobThatAllHaveLeftBeginsAnewWithTheFirstThatJoins) {
@@ -324,16 +151,14 @@ TEST_F(RoundsMembers, WhoJoinsAJobThatAllLeftWhileItWasYoungIsTheFirst) {
 
 class RoundsAgree : public RoundsTest {
   protected:
-    RoundsAgree() : RoundsTest(job_of(3)) {
+    explicit RoundsAgree(std::uint32_t children = 3) : RoundsTest(job_of(children)) {
         auto waiting = job();
         waiting.state = OLAF_JOB_SYNCING;
         set_job(waiting);
     }
-    JobMessage sync(std::uint32_t rank, std::uint64_t stamp, std::uint32_t round = 0,
-                    std::uint32_t chunk = 0, std::uint8_t pool = 10) {
-        return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
-                .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunk = chunk, .chunks = 0,
-                .generation = job_generation - 1, .pool = pool};
+    JobMessage sync(std::uint32_t rank, std::uint64_t stamp) {
+        return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .count = OLAF_CONTROL_SYNC,
+                .generated_ns = stamp, .chunks = 0, .generation = job_generation - 1, .pool = 10};
     }
     /// The answer, whoever it names.
     JobMessage ask(const JobMessage &message) {
@@ -358,74 +183,6 @@ class RoundsAgree : public RoundsTest {
     }
 };
 
-TEST_F(RoundsAgree, AllBeginAtTheLowestThatAMemberNames) {
-    expect_wait(ask(sync(1, 50, 8, 3)), 2, 0);
-    expect_wait(ask(sync(0, 60, 7, 9)), 1, 2);
-    const auto last = ask(sync(2, 70, 8, 0));
-    EXPECT_EQ(last.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(last.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape)
-        << "all are told the job's shape";
-    EXPECT_EQ(last.round, 7u);
-    EXPECT_EQ(last.chunk, 9u);
-    EXPECT_EQ(last.generation, job_generation);
-    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
-    // Who repeats its question learns it too.
-    const auto again = ask(sync(1, 50, 8, 3));
-    EXPECT_EQ(again.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(again.round, 7u);
-    EXPECT_EQ(again.chunk, 9u);
-    EXPECT_EQ(counters().syncs, 4u);
-}
-
-TEST_F(RoundsAgree, RoundsAreComparedAcrossTheirWrap) {
-    ask(sync(0, 50, 0, 1));
-    ask(sync(1, 50, 0xffffffff, 5));
-    EXPECT_EQ(ask(sync(2, 50, 1, 0)).round, 0xffffffffu);
-}
-
-TEST_F(RoundsAgree, TheSmallestPoolIsEveryones) {
-    EXPECT_EQ(ask(sync(0, 50)).pool, 2) << "this node's own is smaller";
-    ask(sync(1, 50, 0, 0, 1));
-    EXPECT_EQ(ask(sync(2, 50)).pool, 1);
-    EXPECT_EQ(offer(contribution(0, 0)).verdict, std::uint32_t{XDP_DROP});
-    offer(contribution(1, 0));
-    EXPECT_EQ(sent_to(0, offer(contribution(2, 0))).pool, 1);
-}
-
-TEST_F(RoundsAgree, NothingIsAddedUntilAllHaveAsked) {
-    ask(sync(0, 50));
-    const auto answer = sent_to(0, offer(contribution(0, 0)));
-    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
-    EXPECT_EQ(answer.round, 0u);
-    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_FREE);
-}
-
-TEST_F(RoundsAgree, ANewQuestionStopsTheJobAndWhatWasUnderWayIsVoid) {
-    for (const std::uint32_t rank : {0u, 1u, 2u})
-        ask(sync(rank, 50));
-    dropped(offer(contribution(0, 0)));
-    ask(sync(1, 51));
-    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
-    EXPECT_EQ(job().generation, job_generation + 1);
-    const auto answer = sent_to(0, offer(contribution(0, 0)));
-    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
-    EXPECT_EQ(answer.generation, job_generation + 1);
-    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_FREE);
-    // Who was asked for the last time before it stopped asks anew.
-    EXPECT_EQ(ask(sync(0, 50)).exponent, OLAF_CONTROL_OLD);
-    expect_wait(ask(sync(0, 52)), 1, 2);
-    EXPECT_EQ(ask(sync(2, 52)).exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(job().generation, job_generation + 1) << "one generation for one agreement";
-}
-
-TEST_F(RoundsAgree, AnOldQuestionThatComesLateStopsNothing) {
-    for (const std::uint32_t rank : {0u, 1u, 2u})
-        ask(sync(rank, 50));
-    EXPECT_EQ(ask(sync(1, 49)).exponent, OLAF_CONTROL_OLD);
-    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
-    EXPECT_EQ(job().generation, job_generation);
-}
-
 TEST_F(RoundsAgree, TheGenerationBehindTheLastIsNotZero) {
     auto last = job();
     last.generation = 0xffffffff;
@@ -440,6 +197,23 @@ TEST_F(RoundsAgree, AStrangerCannotAskForAMember) {
     dropped(offer(sync(0, 99), path_of(5)));
     EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_SOURCE], 1u);
     expect_wait(ask(sync(0, 50)), 2, 1);
+}
+
+class RoundsAgreeOf256 : public RoundsAgree {
+  protected:
+    RoundsAgreeOf256() : RoundsAgree(OLAF_RANKS) {}
+};
+
+/// A set of ranks is four words.
+TEST_F(RoundsAgreeOf256, TheLowestRankThatIsMissingIsNamed) {
+    JobMessage answer;
+    for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++)
+        if (rank != 5 && rank != 70 && rank != 255)
+            answer = ask(sync(rank, 50));
+    expect_wait(answer, 3, 5);
+    expect_wait(ask(sync(5, 50)), 2, 70);
+    expect_wait(ask(sync(70, 50)), 1, 255);
+    EXPECT_EQ(ask(sync(255, 50)).exponent, OLAF_CONTROL_DONE);
 }
 
 } // namespace

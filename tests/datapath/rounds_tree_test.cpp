@@ -19,59 +19,6 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTree, both_families, family_name);
 
-TEST_P(RoundsTree, ACompleteChunkGoesUpAsOneContribution) {
-    const auto up = complete(0);
-    auto expected = result(own_rank, {0, 1}, 0);
-    expected.type = OLAF_CONTRIBUTION;
-    expected.generation = parent_generation;
-    expected.pool = 0;
-    EXPECT_EQ(up, expected);
-    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
-    EXPECT_EQ(counters().up_sent, 1u);
-    EXPECT_EQ(counters().completed, 0u);
-}
-
-TEST_P(RoundsTree, TheParentsResultIsEveryChilds) {
-    complete(0);
-    EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
-    EXPECT_EQ(sent_to(1, offer(contribution(0, 1))), for_child(1, parents_result(0)));
-    EXPECT_EQ(counters().completed, 1u);
-}
-
-TEST_P(RoundsTree, ItsResultThatComesTwiceIsTakenOnce) {
-    complete(0);
-    tell(parents_result(0));
-    EXPECT_EQ(sent_to(1, tell(parents_result(0))), for_child(1, parents_result(0)));
-    dropped(tell(parents_result(0)));
-    EXPECT_EQ(counters().completed, 1u);
-}
-
-TEST_P(RoundsTree, AnOverdueAggregateGoesUpAgainWithADuplicate) {
-    const auto went_up = [&](std::uint64_t ns) {
-        auto changed = slot(0);
-        changed.buffer[0].up_ns = ns;
-        set_slot(0, changed);
-    };
-    constexpr auto never_overdue = UINT64_MAX / 2; // however slow the machine is
-    const auto first = complete(0);
-    const auto up_ns = slot(0).buffer[0].up_ns;
-    went_up(never_overdue);
-    dropped(offer(contribution(0, 0)));
-    went_up(up_ns - 300'000'000);
-    EXPECT_EQ(sent_up(offer(contribution(0, 0))), first);
-    EXPECT_EQ(counters().up_again, 1u);
-    EXPECT_EQ(counters().duplicate, 2u);
-    went_up(never_overdue);
-    dropped(offer(contribution(1, 0)));
-}
-
-TEST_P(RoundsTree, LateOrPartialAboveIsSoBelow) {
-    complete(0);
-    auto partial = parents_result(0);
-    partial.flags |= OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE;
-    EXPECT_EQ(sent_to(0, tell(partial)), for_child(0, partial));
-}
-
 TEST_P(RoundsTree, AResultBeforeTheChunkIsCompleteHereIsLateForAll) {
     dropped(offer(contribution(0, 0)));
     auto late = parents_result(0);
@@ -81,29 +28,12 @@ TEST_P(RoundsTree, AResultBeforeTheChunkIsCompleteHereIsLateForAll) {
     EXPECT_EQ(sent_to(0, tell(late)), expected);
 }
 
-TEST_P(RoundsTree, AResultOfSomebodyElseIsRefused) {
-    complete(0);
-    auto forged = parents_result(0);
-    dropped(queue.offer(down().source_port(999).carrying(forged)));
-    dropped(queue.offer(path_of(0, GetParam()).carrying(forged)));
-    EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_RESULT], 2u);
-    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
-}
-
 TEST_P(RoundsTree, AResultOfAnotherGenerationChangesNothing) {
     complete(0);
     auto old = parents_result(0);
     old.generation--;
     dropped(tell(old));
     EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_UP);
-}
-
-TEST_P(RoundsTree, StaleOfTheSameGenerationEndsTheRound) {
-    complete(0);
-    dropped(tell({.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .round = 0,
-                  .count = parent_generation, .generation = parent_generation}));
-    const auto answer = sent_to(0, offer(contribution(0, 0)));
-    EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
 }
 
 TEST_P(RoundsTree, StaleOfAnotherGenerationMakesTheChildrenAgreeAnew) {
@@ -178,35 +108,6 @@ class RoundsTreeAgrees : public RoundsTree {
 
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeAgrees, both_families, family_name);
 
-TEST_P(RoundsTreeAgrees, OnceAllChildrenHaveAskedTheNodeAsksItsParent) {
-    const auto question = both_ask();
-    EXPECT_EQ(question.type, OLAF_CONTROL);
-    EXPECT_EQ(question.rank, own_rank);
-    EXPECT_EQ(question.count, OLAF_CONTROL_SYNC);
-    EXPECT_EQ(question.round, 5u);
-    EXPECT_EQ(question.chunk, 2u);
-    EXPECT_EQ(question.generation, parent_generation);
-    EXPECT_EQ(question.pool, 1);
-    EXPECT_EQ(question.generated_ns, job().stamp);
-    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
-    // Again with a child's repetition, as the same question.
-    EXPECT_EQ(sent_up(offer(sync(0, 50, 5, 6))), question);
-}
-
-TEST_P(RoundsTreeAgrees, TheParentsAnswerBeginsTheJobAndGoesToTheChildThatAskedLast) {
-    const auto question = both_ask();
-    const auto told = sent_to(1, tell(answer_to(question, OLAF_CONTROL_DONE)), 4);
-    EXPECT_EQ(told.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(told.round, 4u);
-    EXPECT_EQ(told.chunk, 9u);
-    EXPECT_EQ(told.pool, 0);
-    EXPECT_EQ(told.generation, job_generation);
-    EXPECT_EQ(told.generated_ns, 51u);
-    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
-    EXPECT_EQ(job().parent_generation, 78u);
-    EXPECT_EQ(sent_back(offer(sync(0, 50, 5, 6))).exponent, OLAF_CONTROL_DONE);
-}
-
 TEST_P(RoundsTreeAgrees, WhoIsMissingAboveIsNamedAsOneOfANodeAbove) {
     const auto own = sent_back(offer(sync(0, 50, 5, 6)));
     EXPECT_EQ(own.flags, OLAF_FLAG_ANSWER);
@@ -218,14 +119,6 @@ TEST_P(RoundsTreeAgrees, WhoIsMissingAboveIsNamedAsOneOfANodeAbove) {
     EXPECT_EQ(told.flags, OLAF_FLAG_ANSWER | OLAF_FLAG_ABOVE);
     EXPECT_EQ(told.rank, 3u);
     EXPECT_EQ(told.chunks, 2u);
-}
-
-TEST_P(RoundsTreeAgrees, AnAnswerToAnOlderQuestionBeginsNothing) {
-    auto question = both_ask();
-    question.generated_ns--;
-    for (const auto status : {OLAF_CONTROL_DONE, OLAF_CONTROL_WAIT, OLAF_CONTROL_OLD})
-        dropped(tell(answer_to(question, status)));
-    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
 }
 
 TEST_P(RoundsTreeAgrees, AnOldQuestionIsAskedAnew) {
