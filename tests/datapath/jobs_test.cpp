@@ -1,9 +1,103 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Orders about jobs, obeyed by the program that takes the locks XDP takes.
-#include "jobs_test.hpp"
+// Orders about jobs, and jobs beside each other.
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <cerrno>
+
+#include "harness.hpp"
+#include "loader/datapath/jobs.hpp"
+#include "rounds.hpp"
 
 namespace olaf::test::jobs_test {
 namespace {
+
+// ---- A queue with room for jobs, and what a command orders about them.
+
+constexpr std::uint32_t slots = 16, job_index = 5;
+
+class Jobs : public testing::Test {
+  protected:
+    template <class T> T read(const char *map, std::uint32_t key) const {
+        T value{};
+        EXPECT_EQ(bpf_map_lookup_elem(queue.queue().map_fd(map), &key, &value), 0) << map;
+        return value;
+    }
+    template <class T> void write(const char *map, std::uint32_t key, const T &value) {
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd(map), &key, &value, BPF_ANY), 0) << map;
+    }
+    [[nodiscard]] olaf_job job() const { return read<olaf_job>("olaf_jobs", job_index); }
+    [[nodiscard]] olaf_round_slot slot(std::uint32_t i) const {
+        return read<olaf_round_slot>("olaf_round_slots", i);
+    }
+
+    /// 0 or the errno with which it was refused.
+    int order(olaf_job_order asked) {
+        const auto done = olaf::give_order({.program_fd = queue.queue().program_fd("olaf_job_order"),
+                                            .desk_fd = queue.queue().map_fd("olaf_job_desk")},
+                                           asked, "do", "it");
+        return done ? 0 : done.error().code != 0 ? done.error().code : EAGAIN;
+    }
+    int order(olaf_job_action action, std::uint32_t index = job_index) {
+        olaf_job_order asked{};
+        asked.action = action;
+        asked.index = index;
+        return order(asked);
+    }
+    static olaf_job_order setting(std::uint32_t id = 77, std::uint32_t index = job_index) {
+        olaf_job_order asked{};
+        asked.action = OLAF_JOB_SET;
+        asked.index = index;
+        asked.generation = 1000;
+        asked.setup.id = id;
+        asked.setup.children = 70;
+        asked.setup.threshold = 70;
+        asked.setup.max_count = 70;
+        asked.setup.first_slot = 4;
+        asked.setup.slots = 8;
+        asked.setup.pool = 3;
+        asked.setup.lanes = 4;
+        return asked;
+    }
+    /// Index of the job of that id; -1: none.
+    [[nodiscard]] int index_of(std::uint32_t id) const {
+        std::uint32_t index = 0;
+        return bpf_map_lookup_elem(queue.queue().map_fd("olaf_job_ids"), &id, &index) == 0
+                   ? static_cast<int>(index)
+                   : -1;
+    }
+    /// One buffer that gathers, with lanes.
+    void open_buffer(std::uint32_t index, std::uint32_t generation, std::uint32_t added) {
+        auto at = slot(index);
+        at.buffer[1].state = OLAF_ROUND_OPEN;
+        at.buffer[1].generation = generation;
+        at.buffer[1].added = added;
+        at.buffer[1].count = added;
+        at.buffer[1].opened_ns = 12345;
+        write("olaf_round_slots", index, at);
+        std::vector<std::uint64_t> lanes(
+            OLAF_ROUND_LANES_BYTES(queue.config().max_lanes) / 8 + 1);
+        for (std::uint64_t i = 0; i < 6; i++) // two more than the job has
+            lanes[i] = (i + 1) << 32 | 10;
+        const std::uint32_t key =
+            olaf_round_lanes_of(olaf_round_buffer_of(index, 1), queue.config().round_slots);
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_round_lanes"), &key, lanes.data(),
+                                      BPF_ANY),
+                  0);
+    }
+    [[nodiscard]] olaf::JobReading reading() const {
+        const auto all = olaf::read_jobs(
+            queue.config(), [&](const char *name) { return queue.queue().map_fd(name); });
+        EXPECT_TRUE(all && all->size() == 1u);
+        return all && !all->empty() ? all->front() : olaf::JobReading{};
+    }
+
+    Harness queue{{.max_clusters = 4, .max_lanes = 16, .round_slots = slots}};
+};
+
+// ---- Orders about jobs, obeyed by the program that takes the locks XDP takes.
 
 TEST_F(Jobs, SetMakesAJobWhoseMembersMustAgree) {
     EXPECT_EQ(order(setting()), 0);
@@ -218,6 +312,69 @@ TEST_F(Jobs, ALockHeldForEverIsTold) {
     held.lock = 0;
     write("olaf_round_slots", 5, held);
     EXPECT_EQ(order(OLAF_JOB_FLUSH), 0);
+}
+
+// ---- Jobs beside each other: a CPU looks first at the job that it saw last, and takes no other's for it.
+
+constexpr std::uint32_t other_id = 9, other_index = 3;
+
+class RoundsOfTwoJobs : public RoundsTest {
+  protected:
+    RoundsOfTwoJobs() {
+        // One CPU sees it all.
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(0, &set);
+        sched_setaffinity(0, sizeof set, &set);
+        auto other = job();
+        other.setup.id = other_id;
+        other.setup.first_slot = setup.slots;
+        write("olaf_jobs", other_index, other);
+        write("olaf_job_ids", other_id, other_index);
+    }
+    template <class T> void write(const char *map, std::uint32_t key, const T &value) {
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd(map), &key, &value, BPF_ANY), 0) << map;
+    }
+    JobMessage others(std::uint32_t rank, std::uint32_t chunk) const {
+        auto message = contribution(rank, chunk);
+        message.job = other_id;
+        return message;
+    }
+    void remove_first() {
+        auto gone = job();
+        gone.state = OLAF_JOB_NONE; // its setup stays
+        set_job(gone);
+        ASSERT_EQ(bpf_map_delete_elem(queue.queue().map_fd("olaf_job_ids"), &setup.id), 0);
+    }
+};
+
+TEST_F(RoundsOfTwoJobs, MessagesInTurnsFindTheirOwn) {
+    dropped(offer(contribution(0, 0)));
+    dropped(offer(others(0, 0)));
+    EXPECT_EQ(sent_to(0, offer(contribution(1, 0))), result(0, {0, 1}, 0));
+    EXPECT_EQ(sent_to(0, offer(others(1, 0))).job, other_id);
+    EXPECT_EQ(counters().added, 2u);
+    EXPECT_EQ(slot(setup.slots).buffer[0].added, 2u) << "the other's slots are its own";
+}
+
+TEST_F(RoundsOfTwoJobs, ARemovedJobIsNotThereThoughItWasSeenLast) {
+    dropped(offer(contribution(0, 0)));
+    remove_first();
+    EXPECT_STREQ(verdict_name(offer(contribution(1, 0)).verdict), "XDP_PASS");
+    EXPECT_EQ(queue.counters().bypassed[OLAF_BYPASS_JOB], 1u);
+    EXPECT_EQ(counters().added, 1u);
+}
+
+TEST_F(RoundsOfTwoJobs, AJobThatIsSetAnewAtAnotherPlaceIsFoundThere) {
+    dropped(offer(contribution(0, 0)));
+    auto moved = job();
+    remove_first();
+    moved.setup.first_slot = 2 * setup.slots;
+    write("olaf_jobs", 5, moved);
+    write("olaf_job_ids", setup.id, std::uint32_t{5});
+    dropped(offer(contribution(1, 0)));
+    EXPECT_EQ(slot(2 * setup.slots).buffer[0].added, 1u);
+    identities_hold = false; // counters are those of the job's old place
 }
 
 } // namespace
