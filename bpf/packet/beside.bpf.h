@@ -18,7 +18,7 @@
 #define OLAF_BESIDE_PARTIAL 0x4 /* of its UDP checksum only the pseudo header's sum is there */
 
 #ifdef OLAF_ASKS_DRIVER
-/* 0: there is a tag. Linux 6.8. */
+/* 0: there is a tag. A kfunc since Linux 6.8; bpf/ingress_bound.bpf.c says what else it takes. */
 extern int bpf_xdp_metadata_rx_vlan_tag(const struct xdp_md *ctx, __be16 *vlan_proto,
 					__u16 *vlan_tci) __ksym;
 #endif

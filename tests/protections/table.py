@@ -11,6 +11,8 @@ Each file has some [[row]]s: something that happens on a real network, and what 
     put     what stands there instead
     tests   that must fail then: "datapath Suite.Test", "netns All/Suite.Test/Case"
     words   of which what each of them prints must contain one
+    tier    the cheapest tier of scripts/test that notices it, and the seconds that tier took until
+    seconds   then, as `run --tiers` found them
 """
 import dataclasses
 import pathlib
@@ -29,6 +31,8 @@ class Mutation:
     put: str
     tests: tuple
     words: tuple
+    tier: str
+    seconds: int
 
 
 def mutations():
@@ -50,13 +54,15 @@ def page():
         "What [networks.md](networks.md) promises is kept by single lines of code. `tests/protections/run` takes",
         "them away one by one, in an overlay of the tree, and demands that tests fail for it with the right words. A",
         "line here is one such run, seen to fail so on Linux 6.18; add one with each new promise",
-        "(`tests/protections/*.toml`).",
+        "(`tests/protections/*.toml`). So are the rules that sums of rounds are kept by ([rounds.md](rounds.md)).",
+        "The tier is the cheapest of `scripts/test` that notices the loss ([tests.md](tests.md)), in so many seconds,",
+        "as `tests/protections/run --tiers` found. The core has a test for each.",
     ]
     row = None
     for mutation in mutations():
         if mutation.row != row:
             row = mutation.row
-            lines += ["", f"## {row}", "", "| protection | without it fails | mutation |", "|---|---|---|"]
+            lines += ["", f"## {row}", "", "| protection | without it fails | tier | s | mutation |", "|---|---|---|---|---|"]
         tests = ", ".join(f"`{test.split(' ', 1)[1]}`" for test in mutation.tests)
-        lines.append(f"| {mutation.says} | {tests} | {mutation.name} |")
+        lines.append(f"| {mutation.says} | {tests} | {mutation.tier} | {mutation.seconds} | {mutation.name} |")
     return "\n".join(lines) + "\n"
