@@ -4,8 +4,9 @@
     protections.py ROOT
 
 Each mutation's text occurs once in its file, each named test is in the sources of its tier, names are
-used once, and docs/protections.md is what the table makes of itself.
+used once, and docs/protections.md is what the table makes of itself. The core of the tests has one for each.
 """
+import fnmatch
 import pathlib
 import re
 import sys
@@ -29,7 +30,24 @@ def test_faults(texts, test):
         yield f"{test}: not in tests/{TIERS[tier]}"
 
 
+def left_to_network(root):
+    """Whether a test of tests/netns is left to the tier `network`, as its CMakeLists.txt says."""
+    text = (root / "tests/netns/CMakeLists.txt").read_text()
+    network, guards = (re.search(rf"^set\({name} ([^)]*)\)", text, re.MULTILINE)[1].split()
+                       for name in ("network", "guards"))
+    return lambda test: (any(fnmatch.fnmatchcase(test, pattern) for pattern in network) and
+                         not any(fnmatch.fnmatchcase(test, pattern) for pattern in guards))
+
+
+def tier_faults(mutation, is_left):
+    if mutation.tier not in ("unit", "datapath", "netns"):
+        yield f"{mutation.name}: the core has no tier {mutation.tier}"
+    elif mutation.tier == "netns" and all(is_left(test.split(" ", 1)[1]) for test in mutation.tests):
+        yield f"{mutation.name}: tests/netns/CMakeLists.txt leaves its tests to `network`; add one to the guards"
+
+
 def faults(root, table):
+    is_left = left_to_network(root)
     texts = {tier: sources(root, tier) for tier in TIERS}
     names = set()
     for mutation in table.mutations():
@@ -42,6 +60,7 @@ def faults(root, table):
             yield f"{mutation.name}: its text is {found} times in {mutation.file}"
         if mutation.find == mutation.put or not all(mutation.words) or not mutation.words or not mutation.tests:
             yield f"{mutation.name}: changes nothing, or names no tests or words"
+        yield from tier_faults(mutation, is_left)
         for test in mutation.tests:
             yield from (f"{mutation.name}: {fault}" for fault in test_faults(texts, test))
     if (root / "docs/protections.md").read_text() != table.page():
