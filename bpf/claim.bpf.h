@@ -19,8 +19,6 @@ struct olaf_claim {
 	__u32 entry; /* DEPARTURE: its entry */
 	__u32 slot; /* DEPARTURE: its slot */
 	__u32 generation; /* TOKEN */
-	__u32 fate; /* DEPARTURE: enum olaf_buffer_state of its buffer when it has left */
-	__u32 pad;
 	__u64 position; /* DEPARTURE: its place */
 };
 

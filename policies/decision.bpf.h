@@ -40,21 +40,4 @@ OLAF_POLICY enum olaf_action olaf_aggregate_or_seal(const struct olaf_party *wai
 	return count > rule->max_count ? OLAF_SEAL : OLAF_AGGREGATE;
 }
 
-/*
- * May an entry take its turn once `arriving` is in it? `waiting` is what it held before; a count
- * of 0: nothing. Which policy asks which of these stands in olaf/policies.h. OLAF_GATHERS_NAME:
- * may it ever say no?
- */
-#define OLAF_GATHERS_at_once 0
-
-OLAF_POLICY int olaf_complete_at_once(const struct olaf_party *waiting,
-				      const struct olaf_party *arriving,
-				      const struct olaf_rule *rule)
-{
-	(void)waiting;
-	(void)arriving;
-	(void)rule;
-	return 1;
-}
-
 #endif /* OLAF_POLICY_DECISION_H */

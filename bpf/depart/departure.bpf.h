@@ -6,7 +6,7 @@
  *   olaf_pop          takes the head out of the ring and closes its entry to folding
  *   olaf_take_leave   writes the entry's headers: the frame is finished
  *   (the caller)      copies the frame out
- *   olaf_vacate       frees the place, and the buffer unless its policy keeps it
+ *   olaf_vacate       frees the place and the buffer
  *
  * The same for a departure that rides on an arriving frame and for one of the drain.
  * Between pop and vacate the entry belongs to this CPU alone, and no lock is held.
@@ -59,7 +59,6 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 		slot->counters.updates_departed += entry->pending.count;
 		claim->entry = index;
 		claim->position = position;
-		claim->fate = entry->pending.fate;
 		claim->got |= OLAF_GOT_DEPARTURE;
 	}
 	olaf_unlock(&slot->lock);
@@ -135,7 +134,7 @@ static __always_inline void olaf_vacate(const struct olaf_claim *claim)
 	struct olaf_slot *slot = olaf_slot_at(claim->slot);
 
 	if (slot)
-		olaf_release_as(&slot->buffers[olaf_buffer_of(claim->entry)], claim->fate);
+		olaf_release(&slot->buffers[olaf_buffer_of(claim->entry)]);
 	if (place)
 		olaf_release(&place->state);
 }

@@ -14,7 +14,6 @@
 #include "bpf/depart/token.bpf.h"
 #include "bpf/control.bpf.h"
 #include "bpf/packet/staging.bpf.h"
-#include "bpf/slots/policy.bpf.h"
 #include "bpf/way/gate.bpf.h"
 #include "bpf/way/sent.bpf.h"
 
@@ -54,7 +53,7 @@ static __always_inline int olaf_may_pass(struct xdp_md *ctx, struct olaf_arrival
 	struct olaf_destination to = {};
 	struct olaf_entry *staged;
 
-	if (!olaf_gate_open() || !olaf_finishes(a) || !olaf_is_complete_alone(&a->update))
+	if (!olaf_gate_open() || !olaf_finishes(a))
 		return 0;
 	if (!olaf_needs_hop(a->update.routed))
 		return olaf_gate_takes_xdp(a->now);

@@ -51,7 +51,6 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 policy, __u32
 		if (!entry)
 			return 0;
 	}
-	a->update.fate = olaf_fate(policy);
 	entry->pending = a->update;
 	entry->pending.first_arrived_ns = first_arrived_ns;
 	return olaf_entry_fill(ctx, entry, a);
@@ -99,10 +98,12 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 	}
 	if (merges && entry)
 		action = olaf_judge(&entry->pending, &a->update, rule);
-	if (action != OLAF_AGGREGATE || !entry)
+	if (action != OLAF_AGGREGATE || !entry) {
 		olaf_settle(ctx, action, rule->policy, buffer);
-	else if (olaf_complete(ctx, a, slot, rule, entry, buffer))
+	} else {
+		olaf_count_joined(slot, a, 0);
 		olaf_fold(ctx, a, slot, entry, index);
+	}
 	olaf_unlock(&slot->lock);
 }
 

@@ -2,12 +2,11 @@
 /*
  * The buffers of a slot, each with a state of its own (enum olaf_buffer_state):
  *
- *   FREE --open--> OPEN --seal--> SEALED --pop--> LEAVING --copied--> FREE, or
- *                    |                              ^               KEPT --open--> OPEN
+ *   FREE --open--> OPEN --seal--> SEALED --pop--> LEAVING --copied--> FREE
+ *                    |                              ^
  *                    +-------------pop--------------+
  *
- * An open buffer has a place in the ring from the moment on that its policy calls it complete
- * (olaf/policies.h). Only then can it be sealed or popped.
+ * A buffer has a place in the ring from the moment on that it is opened.
  *
  * All steps but the one out of LEAVING are taken under the slot's lock. That one is the
  * departer's, without it: until then a buffer that leaves belongs to one CPU alone. Who needs two
@@ -55,21 +54,12 @@ static __always_inline int olaf_slot_gathers(const struct olaf_slot *slot)
 	return olaf_buffer_is_open(slot, 0) || olaf_buffer_is_open(slot, 1);
 }
 
-/*
- * A buffer that an update can be put into, or OLAF_NO_BUFFER. What is kept gives way where none is
- * free. Under the slot's lock.
- */
+/* A buffer that an update can be put into, or OLAF_NO_BUFFER. Under the slot's lock. */
 static __always_inline __u32 olaf_buffer_free(const struct olaf_slot *slot)
 {
-	__u32 first = olaf_buffer_state(slot, 0), second = olaf_buffer_state(slot, 1);
-
-	if (first == OLAF_BUFFER_FREE)
+	if (olaf_buffer_state(slot, 0) == OLAF_BUFFER_FREE)
 		return 0;
-	if (second == OLAF_BUFFER_FREE)
-		return 1;
-	if (first == OLAF_BUFFER_KEPT)
-		return 0;
-	return second == OLAF_BUFFER_KEPT ? 1 : OLAF_NO_BUFFER;
+	return olaf_buffer_state(slot, 1) == OLAF_BUFFER_FREE ? 1 : OLAF_NO_BUFFER;
 }
 
 /* Is a departure of the slot being copied out? There is one at a time. */

@@ -41,7 +41,7 @@ static __always_inline void olaf_place_resize(struct olaf_slot *slot, __u32 buff
 {
 	struct olaf_place *place = olaf_place_at(slot->position[buffer & 1]);
 
-	if (place && (!OLAF_ANY_GATHERS || slot->position[buffer & 1] != OLAF_NO_POSITION))
+	if (place)
 		place->bytes = a->update.header_bytes + a->message_bytes;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * An update of its own: it takes a buffer of its slot, and a place in the ring when it is complete.
- * For most policies that is at once. All of it under the slot's lock.
+ * An update of its own: it takes a buffer of its slot and a place in the ring. All of it under the
+ * slot's lock.
  */
 #ifndef OLAF_OPEN_BPF_H
 #define OLAF_OPEN_BPF_H
@@ -10,7 +10,6 @@
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/slots/buffers.bpf.h"
 #include "bpf/slots/entry.bpf.h"
-#include "bpf/slots/policy.bpf.h"
 #include "bpf/troubles.bpf.h"
 
 /* Why an arrival found no buffer or no place. */
@@ -77,15 +76,15 @@ static __always_inline struct olaf_entry *olaf_append(struct olaf_arrival *a,
 }
 
 /*
- * Opens a buffer for the arrival, and takes a place for it if it is complete; seals the one that
- * is open if `seals`. All of that or, returning NULL, nothing. Under the slot's lock.
+ * Opens a buffer for the arrival and takes a place for it; seals the one that is open if `seals`.
+ * All of that or, returning NULL, nothing. Under the slot's lock.
  */
 static __always_inline struct olaf_entry *olaf_open(struct olaf_arrival *a, struct olaf_slot *slot,
 						    __u32 seals, __u32 sealed)
 {
-	__u32 buffer = olaf_buffer_free(slot), entry;
+	__u32 buffer = olaf_buffer_free(slot), entry = OLAF_NO_ENTRY;
 	enum olaf_dropped reason = OLAF_DROPPED_FULL;
-	__u64 position = OLAF_NO_POSITION;
+	__u64 position;
 
 	if (seals)
 		reason = OLAF_DROPPED_SEALED;
@@ -93,14 +92,8 @@ static __always_inline struct olaf_entry *olaf_open(struct olaf_arrival *a, stru
 		reason = OLAF_DROPPED_MISFIT;
 	else if (buffer == OLAF_NO_BUFFER)
 		reason = OLAF_DROPPED_SEALED;
-	if (buffer == OLAF_NO_BUFFER ||
-	    (OLAF_ANY_GATHERS && seals && slot->position[sealed & 1] == OLAF_NO_POSITION)) {
-		olaf_count_unplaced(slot, a, reason);
-		return NULL;
-	}
-	entry = olaf_entry_of(a->update.slot, buffer);
-	if (olaf_is_complete_alone(&a->update))
-		entry = olaf_take_place(a, entry, &position);
+	if (buffer != OLAF_NO_BUFFER)
+		entry = olaf_take_place(a, olaf_entry_of(a->update.slot, buffer), &position);
 	if (entry == OLAF_NO_ENTRY) {
 		olaf_count_unplaced(slot, a, reason);
 		return NULL;
@@ -126,34 +119,8 @@ static __always_inline struct olaf_entry *olaf_enter(struct olaf_arrival *a,
 	}
 	entry = folds ? olaf_open(a, slot, action == OLAF_SEAL, buffer) : olaf_append(a, slot);
 	if (entry)
-		olaf_count_joined(slot, a, olaf_is_complete_alone(&a->update));
+		olaf_count_joined(slot, a, 1);
 	return entry;
-}
-
-/*
- * The arrival is to be folded into the entry of `buffer`. Where that makes it complete it takes its
- * place in the ring first. Returns whether the arrival may be folded; if not, it is dropped.
- */
-static __always_inline int olaf_complete(struct xdp_md *ctx, struct olaf_arrival *a,
-					 struct olaf_slot *slot, const struct olaf_rule *rule,
-					 const struct olaf_entry *entry, __u32 buffer)
-{
-	struct olaf_party there = olaf_party_of(&entry->pending), here = olaf_party_of(&a->update);
-	__u64 position;
-
-	if (!OLAF_ANY_GATHERS || slot->position[buffer & 1] != OLAF_NO_POSITION ||
-	    !olaf_completes(&there, &here, rule)) {
-		olaf_count_joined(slot, a, 0);
-		return 1;
-	}
-	a->hop = olaf_hop_of_arrival(ctx, a);
-	if (olaf_take_place(a, olaf_entry_of(a->update.slot, buffer), &position) == OLAF_NO_ENTRY) {
-		olaf_count_unplaced(slot, a, OLAF_DROPPED_FULL);
-		return 0;
-	}
-	slot->position[buffer & 1] = position;
-	olaf_count_joined(slot, a, 1);
-	return 1;
 }
 
 #endif /* OLAF_OPEN_BPF_H */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What a cluster's policy says (policies/): may the arrival be merged, and is an entry complete?
+ * What a cluster's policy says (policies/): may the arrival be merged, and how?
  */
 #ifndef OLAF_SLOT_POLICY_BPF_H
 #define OLAF_SLOT_POLICY_BPF_H
 
-#include "bpf/slots/rules.bpf.h"
 #include "policies/registry.bpf.h"
 
 /* The side of an update that policies see. */
@@ -24,18 +23,6 @@ static __always_inline enum olaf_action olaf_judge(const struct olaf_pending *wa
 	struct olaf_party there = olaf_party_of(waiting), here = olaf_party_of(update);
 
 	return olaf_decide(&there, &here, rule);
-}
-
-/* Would the arrival be a complete entry by itself? */
-static __always_inline int olaf_is_complete_alone(const struct olaf_pending *update)
-{
-	struct olaf_party nothing = {}, here = olaf_party_of(update);
-	struct olaf_rule *rule;
-
-	if (!OLAF_ANY_GATHERS)
-		return 1;
-	rule = olaf_rule_of(update->cluster);
-	return !rule || olaf_completes(&nothing, &here, rule);
 }
 
 #endif /* OLAF_SLOT_POLICY_BPF_H */

@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 13
+#define OLAF_LAYOUT 14
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -134,8 +134,7 @@ struct olaf_pending {
 	__u8 l4_offset; /* of the UDP header */
 	__u8 family; /* 4 or 6 */
 	__u8 routed; /* FORWARD: addressed to our MAC, so we are its router */
-	__u8 fate; /* enum olaf_buffer_state of its buffer when it has left */
-	__u8 pad;
+	__u8 pad[2];
 	__u64 generated_ns; /* CLOCK_TAI, maximum */
 	__s64 reward; /* Q47.16, sum mod 2^64 */
 	__u64 first_arrived_ns; /* the update that took the place in the ring */
@@ -169,13 +168,10 @@ enum olaf_buffer_state {
 	OLAF_BUFFER_OPEN = 1, /* gathers: arrivals may be merged into it */
 	OLAF_BUFFER_SEALED = 2, /* waits for its turn as it is */
 	OLAF_BUFFER_LEAVING = 3, /* popped: it is being copied out; ended atomically by the departer */
-	OLAF_BUFFER_KEPT = 4, /* it has left; its result may be asked for until the slot needs it */
 };
 
 /* Buffers of a slot: one may gather while the other one leaves. */
 #define OLAF_BUFFERS 2
-/* Of a buffer that isn't complete yet: its policy lets it take a place only then. */
-#define OLAF_NO_POSITION (~0ULL)
 /* Stands for an entry that belongs to a place of the ring: FREE, or LEAVING. */
 #define OLAF_BUFFER_OF_PLACE 2
 
@@ -183,7 +179,7 @@ enum olaf_buffer_state {
 struct olaf_slot {
 	__u32 lock; /* guards all but what is said to be atomic */
 	__u32 buffers[OLAF_BUFFERS + 1]; /* enum olaf_buffer_state; the last: OLAF_BUFFER_OF_PLACE */
-	__u64 position[OLAF_BUFFERS]; /* place in the ring of each, or OLAF_NO_POSITION; unless FREE */
+	__u64 position[OLAF_BUFFERS]; /* place in the ring of each; unless FREE */
 	struct olaf_slot_counters counters;
 };
 

@@ -16,7 +16,7 @@
 namespace olaf {
 namespace {
 
-#define OLAF_NAME(constant, name, folds, completes, fate) #name,
+#define OLAF_NAME(constant, name, folds) #name,
 constexpr std::array<std::string_view, OLAF_POLICIES> policies{OLAF_POLICY_LIST(OLAF_NAME)};
 #undef OLAF_NAME
 

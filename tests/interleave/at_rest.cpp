@@ -7,7 +7,7 @@ namespace olaf::interleave {
 
 namespace {
 
-/// Is there an update in the buffer that waits or gathers?
+/// Is there an update in the buffer that waits?
 bool holds(const olaf_slot &slot, unsigned buffer) {
     return slot.buffers[buffer] == OLAF_BUFFER_OPEN || slot.buffers[buffer] == OLAF_BUFFER_SEALED;
 }
@@ -18,13 +18,6 @@ void mix(std::uint64_t &outcome, std::initializer_list<std::uint64_t> sums) {
 }
 
 } // namespace
-
-/// Updates in a buffer that isn't complete yet.
-std::uint64_t Contract::gathered(std::uint32_t slot, unsigned buffer) const {
-    return Machine::the()
-        .memory.at<olaf_entry>("olaf_entries", buffer * slots() + slot)
-        ->pending.count;
-}
 
 Books Contract::at_rest() const {
     Machine &machine = Machine::the();
@@ -58,14 +51,8 @@ Books Contract::at_rest() const {
         books.updates_out += c.updates_departed + c.updates_passed;
         books.updates_superseded += c.updates_superseded;
         books.updates_dropped += c.updates_dropped;
-        for (unsigned buffer = 0; buffer < OLAF_BUFFERS; buffer++) {
-            buffers += holds(slot, buffer) && slot.position[buffer] != OLAF_NO_POSITION;
-            if (!holds(slot, buffer) || slot.position[buffer] != OLAF_NO_POSITION)
-                continue;
-            books.updates_waiting += gathered(i, buffer);
-            // The trial's policy is the one that gathers: see trial_policy.h.
-            machine.require(gathered(i, buffer) < 2, "an entry is complete and has no place");
-        }
+        for (unsigned buffer = 0; buffer < OLAF_BUFFERS; buffer++)
+            buffers += holds(slot, buffer);
         mix(books.outcome, {c.aggregated, c.appended, c.replaced, c.departed_riding,
                             c.departed_drain, c.passed_through, c.dropped_full, c.dropped_sealed});
     }

@@ -56,7 +56,6 @@ class Contract : public Observer {
     void take_link(std::uint64_t until_ns);
 
   private:
-    [[nodiscard]] std::uint64_t gathered(std::uint32_t slot, unsigned buffer) const;
     struct Turn {
         std::uint32_t slot = 0, entry = 0;
         std::uint32_t hop = 0; // one for each next hop, and one for those that need none

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Faults of the queue and of jobs, one each, that the scenario which each names must find. Included by CMakeLists.txt.
 #
-#   olaf_mutant(NAME SAYS FILE file PROGRAMS program... SCENARIO scenario [TRIAL] FROM text TO text)
+#   olaf_mutant(NAME SAYS FILE file PROGRAMS program... SCENARIO scenario FROM text TO text)
 #       In FILE, the one place where FROM stands gets TO. PROGRAMS are those that the fault is in; the
-#       others are the sound ones. TRIAL: with the trial policy.
+#       others are the sound ones.
 
 olaf_mutant(AFrameForAllLacksAMember
   "One frame for all, though it says to one of them what is not so."
@@ -145,33 +145,10 @@ olaf_mutant(BufferIsNeverFreed
   FILE bpf/depart/departure.bpf.h PROGRAMS ingress drain SCENARIO TwoDeparturesOfOneSlot
   FROM [==[
 	if (slot)
-		olaf_release_as(&slot->buffers[olaf_buffer_of(claim->entry)], claim->fate);
+		olaf_release(&slot->buffers[olaf_buffer_of(claim->entry)]);
 ]==]
   TO [==[
 	(void)slot;
-]==])
-
-olaf_mutant(CompleteEntryForgetsItsPlace
-  "An entry that has become complete stands in the ring, and its slot doesn't know where."
-  FILE bpf/slots/open.bpf.h PROGRAMS ingress SCENARIO AnEntryThatIsCompleteMeetsAPop TRIAL
-  FROM [==[
-	slot->position[buffer & 1] = position;
-	olaf_count_joined(slot, a, 1);
-]==]
-  TO [==[
-	olaf_count_joined(slot, a, 1);
-]==])
-
-olaf_mutant(CompleteEntryIsFoldedWithoutAPlace
-  "No place is free for an entry that has become complete, and the update is folded all the same."
-  FILE bpf/slots/open.bpf.h PROGRAMS ingress SCENARIO NoPlaceIsFreeForOneThatIsComplete TRIAL
-  FROM [==[
-		olaf_count_unplaced(slot, a, OLAF_DROPPED_FULL);
-		return 0;
-]==]
-  TO [==[
-		olaf_count_joined(slot, a, 0);
-		return 1;
 ]==])
 
 olaf_mutant(CopyIsReadWithoutItsLock
@@ -591,18 +568,6 @@ olaf_mutant(TwoDeparturesOfASlotAtOnce
 ]==]
   TO [==[
 	popped = entry &&
-]==])
-
-olaf_mutant(WhatIsKeptStays
-  "What is kept doesn't give way: a slot departs twice and never again."
-  FILE bpf/slots/buffers.bpf.h PROGRAMS ingress SCENARIO WhatIsKeptGivesWay TRIAL
-  FROM [==[
-	if (first == OLAF_BUFFER_KEPT)
-		return 0;
-	return second == OLAF_BUFFER_KEPT ? 1 : OLAF_NO_BUFFER;
-]==]
-  TO [==[
-	return OLAF_NO_BUFFER;
 ]==])
 
 olaf_mutant(WhoAsksTakesPartOfAFrameForAll

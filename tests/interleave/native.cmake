@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Kernel programs compiled for this machine.
 #
-#   olaf_native_programs(NAME [FLAG...])    programs/NAME/*.so: those of the queue and of jobs
+#   olaf_native_programs(NAME)              programs/NAME/*.so: those of the queue and of jobs
 #   olaf_mutant(NAME ...)                   the queue's or those of jobs, with a fault: see mutants.cmake
 include_guard(GLOBAL)
 
@@ -19,14 +19,13 @@ list(APPEND olaf_native_flags ${olaf_native_arch})
 set(olaf_native_queue ingress drain egress)
 set(olaf_native_jobs ingress rounds copies jobs parent)
 
-# One object, of what lies below ROOT and then in this project. It also depends on ARGN, and is
-# compiled with native_more_flags besides.
+# One object, of what lies below ROOT and then in this project. It also depends on ARGN.
 function(olaf_native_object name program root)
   set(object ${CMAKE_CURRENT_BINARY_DIR}/programs/${name}/${program}.so)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/native.c)
   add_custom_command(
     OUTPUT ${object}
-    COMMAND ${OLAF_CLANG} ${olaf_native_flags} ${native_more_flags} "-DOLAF_PROGRAM=\"bpf/${program}.bpf.c\""
+    COMMAND ${OLAF_CLANG} ${olaf_native_flags} "-DOLAF_PROGRAM=\"bpf/${program}.bpf.c\""
             -I${CMAKE_CURRENT_SOURCE_DIR}/shim -I${root} -I${PROJECT_SOURCE_DIR}
             -I${PROJECT_SOURCE_DIR}/include -MD -MF ${object}.d -MT ${object} ${source} -o ${object}
     MAIN_DEPENDENCY ${source}
@@ -46,7 +45,6 @@ endfunction()
 
 function(olaf_native_programs name)
   file(MAKE_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
-  set(native_more_flags ${ARGN})
   set(all ${olaf_native_queue} ${olaf_native_jobs})
   list(REMOVE_DUPLICATES all)
   foreach(program ${all})
@@ -56,16 +54,10 @@ function(olaf_native_programs name)
 endfunction()
 
 function(olaf_mutant name says)
-  cmake_parse_arguments(PARSE_ARGV 2 arg "TRIAL" "FILE;SCENARIO;FROM;TO" "PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "FILE;SCENARIO;FROM;TO" "PROGRAMS")
   set(mutant ${CMAKE_CURRENT_BINARY_DIR}/mutants/${name}.cmake)
   file(CONFIGURE OUTPUT ${mutant} @ONLY CONTENT
        "# @says@\nset(file @arg_FILE@)\nset(from [==[\n@arg_FROM@]==])\nset(to [==[\n@arg_TO@]==])\n")
-  set(without sound)
-  set(native_more_flags "")
-  if(arg_TRIAL)
-    set(without trial)
-    set(native_more_flags ${olaf_trial_flags})
-  endif()
   set(out ${CMAKE_CURRENT_BINARY_DIR}/programs/${name})
   set(seeded ${out}/source/seeded)
   file(MAKE_DIRECTORY ${out})
@@ -85,7 +77,7 @@ function(olaf_mutant name says)
     if(program IN_LIST arg_PROGRAMS)
       olaf_native_object(${name} ${program} ${out}/source ${seeded})
     else() # the fault isn't in it
-      set(sound ${CMAKE_CURRENT_BINARY_DIR}/programs/${without}/${program}.so)
+      set(sound ${CMAKE_CURRENT_BINARY_DIR}/programs/sound/${program}.so)
       add_custom_command(OUTPUT ${out}/${program}.so
                          COMMAND ${CMAKE_COMMAND} -E copy ${sound} ${out}/${program}.so
                          DEPENDS ${sound} VERBATIM)

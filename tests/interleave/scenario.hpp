@@ -21,7 +21,6 @@ struct Scenario {
     std::vector<Act> cpus = {};
     bool token_may_be_lost = false; ///< the scenario loses it, and no arrival replaces it
     unsigned preemptions = 3;
-    std::string programs = "sound"; ///< the build that runs
 };
 
 /// What gtest shows of a parameter.

@@ -168,38 +168,6 @@ void add_commands(std::vector<Scenario> &to) {
                   {arrivals(8, 0, 1), drain(1), [](Host &h) { h.order_to_empty(); }}});
 }
 
-/// trial_policy.h: an entry is complete with its second update, and is kept when it has left.
-void add_gathering(std::vector<Scenario> &to) {
-    const auto add = [&](Scenario scenario) {
-        scenario.programs = "trial";
-        scenario.config.max_clusters = 1;
-        to.push_back(std::move(scenario));
-    };
-    const auto pairs_wait = [](unsigned updates) {
-        return rule_then(OLAF_POLICIES, 256, waiting(std::vector<std::uint32_t>(updates, 0)));
-    };
-    add({"TwoArrivalsCompleteOneEntry", places(4), pairs_wait(1), {arrival(8, 0), arrival(9, 0)}});
-    add({"AnEntryThatIsCompleteMeetsAPop", places(4), pairs_wait(3),
-         {arrival(8, 0), arrival(9, 0), drain(1)}});
-    add({"WhatIsKeptGivesWay", places(4),
-         [=](Host &host) {
-             pairs_wait(2)(host);
-             host.ticks(1);
-         },
-         {arrivals(8, 0, 0), arrivals(10, 0, 0), drain(1)}});
-    add({"TheLastPlaceIsWantedByOneThatIsComplete", places(1), pairs_wait(3),
-         {drain(1), arrival(8, 0)}});
-    add({"NoPlaceIsFreeForOneThatIsComplete", places(1),
-         [=](Host &host) {
-             pairs_wait(3)(host);
-             host.take_link(1'000'000'000);
-         },
-         {arrival(8, 0), [](Host &h) {
-              h.wait(2'000'000'000);
-              h.ticks(1);
-          }}});
-}
-
 void add_window(std::vector<Scenario> &to) {
     const Act one_flies = [](Host &host) {
         for (unsigned update = 0; update < 3; update++)
@@ -230,7 +198,6 @@ std::vector<Scenario> all() {
     add_token(result);
     add_hops(result);
     add_commands(result);
-    add_gathering(result);
     add_window(result);
     return result;
 }
