@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Decision tables of the policies, and the ABI's layout in three languages.
-include(${PROJECT_SOURCE_DIR}/cmake/bpf.cmake)
+# Decision tables of the policies, and the shared headers as C11: programs have them as BPF C, the
+# loader as C++.
 include(GoogleTest)
 find_package(GTest REQUIRED)
 
-add_executable(olaf_policy_tests policy_test.cpp)
+add_executable(olaf_policy_tests policy_test.cpp headers_c11.c)
+set_target_properties(olaf_policy_tests PROPERTIES C_STANDARD 11 C_EXTENSIONS OFF)
 target_link_libraries(olaf_policy_tests PRIVATE olaf_options olaf_abi GTest::gtest_main)
 gtest_discover_tests(olaf_policy_tests NO_PRETTY_VALUES PROPERTIES LABELS unit)
 
@@ -17,10 +18,3 @@ target_link_libraries(olaf_window_tests PRIVATE olaf_options olaf_abi GTest::gte
 # Simulates minutes on fast paths.
 target_compile_options(olaf_window_tests PRIVATE $<$<CONFIG:Debug>:-O1>)
 gtest_discover_tests(olaf_window_tests NO_PRETTY_VALUES PROPERTIES LABELS unit)
-
-olaf_bpf_object(layout layout.bpf.c)
-add_executable(olaf_abi_tests abi_test.cpp abi_c11.c)
-set_property(TARGET olaf_abi_tests PROPERTY C_STANDARD 11)
-set_property(TARGET olaf_abi_tests PROPERTY C_EXTENSIONS OFF)
-target_link_libraries(olaf_abi_tests PRIVATE olaf_options olaf_abi layout_skel GTest::gtest_main)
-gtest_discover_tests(olaf_abi_tests NO_PRETTY_VALUES PROPERTIES LABELS unit)
