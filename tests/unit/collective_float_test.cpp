@@ -50,9 +50,8 @@ std::vector<Sums> sum(const Make &make, std::size_t elements, int rounds,
     const Job job(workers, 0, {.guess_bits = guess_bits});
     job.all([&](Collective &collective, std::uint32_t rank) {
         for (Sums &each : all) {
-            const auto report = collective.allreduce(std::span(each.sums[rank]));
-            ASSERT_TRUE(report) << report.error().message();
-            EXPECT_EQ(report->clipped, 0U);
+            const auto report = sum_of(collective, each.sums[rank]);
+            EXPECT_EQ(report.clipped, 0U);
         }
     });
     return all;
@@ -297,15 +296,12 @@ SumReport sum(Collective &collective, std::uint32_t rank, unsigned step, double 
             exact[i] += part[i];
     }
     auto vector = part_of(rank, step, size);
-    const auto report = collective.allreduce(std::span(vector));
-    EXPECT_TRUE(report) << report.error().message();
-    if (!report)
-        return {};
+    const auto report = sum_of(collective, vector);
     for (std::size_t i = 0; i < vector.size(); i++)
         EXPECT_NEAR(vector[i], exact[i], bound * size + std::abs(exact[i]) * 0x1p-24)
             << "step " << step << ", element " << i;
-    EXPECT_EQ(report->clipped, 0U);
-    return *report;
+    EXPECT_EQ(report.clipped, 0U);
+    return report;
 }
 
 constexpr double kExact = kWorkers * 0x1p-28, kGuessed = kWorkers * 0x1p-26;
@@ -419,9 +415,8 @@ TEST(CollectiveGuess, AMeanIsOfThoseInTheSum) {
     job.all([](Collective &collective, std::uint32_t rank) {
         for (int step = 0; step < 2; step++) {
             std::vector<float> vector(kElements, static_cast<float>(2 * rank) + 1);
-            const auto report = collective.allreduce(std::span(vector), Combine::mean);
-            ASSERT_TRUE(report) << report.error().message();
-            EXPECT_EQ(report->spared, step == 0 ? 0U : kPieces);
+            const auto report = sum_of(collective, vector, Combine::mean);
+            EXPECT_EQ(report.spared, step == 0 ? 0U : kPieces);
             EXPECT_EQ(vector, std::vector<float>(kElements, 2));
         }
     });

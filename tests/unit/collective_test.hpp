@@ -51,4 +51,12 @@ struct Job {
     }
 };
 
+/// Sums a vector with the others', which must succeed.
+template <class Element, class... Combine>
+SumReport sum_of(Collective &collective, std::vector<Element> &vector, Combine... combine) {
+    const auto report = collective.allreduce(std::span(vector), combine...);
+    EXPECT_TRUE(report) << report.error().message();
+    return report.value_or(SumReport{});
+}
+
 } // namespace olaf::test

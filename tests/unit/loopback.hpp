@@ -47,6 +47,12 @@ inline void handle(ParameterServer &server, std::size_t datagrams) {
     }
 }
 
+/// It failed, and says why in words that have these in them.
+template <class T> void expect_fails(const Result<T> &result, const std::string &words) {
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().message().find(words), std::string::npos) << result.error().message();
+}
+
 inline std::vector<float> copy(std::span<const float> values) {
     return {values.begin(), values.end()};
 }
