@@ -19,9 +19,6 @@
 namespace olaf::test::age_test {
 namespace {
 
-using olaf::Wide;
-using namespace olaf;
-
 // Departures, metered by the kernel's own functions.
 
 inline constexpr std::uint64_t second = 1'000'000'000, year = 31'557'600 * second;

@@ -10,9 +10,6 @@
 namespace olaf::test::aom_meter_test {
 namespace {
 
-using olaf::AomMeter;
-using olaf::ModelAge;
-
 TEST(AomMeter, HasNoAgeBeforeTheFirstDelivery) {
     AomMeter meter;
     EXPECT_FALSE(meter.started());

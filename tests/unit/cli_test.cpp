@@ -25,8 +25,6 @@
 namespace olaf::test::cli_test {
 namespace {
 
-using namespace olaf;
-
 // What people write for the command: read strictly, without root.
 
 using Words = std::vector<const char *>;
@@ -280,6 +278,51 @@ TEST(Attach, takes_verify) {
     EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local", "--verify"}).verify, true);
     EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--replace", "--no-verify"}).verify, false);
     EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local"}).verify, std::nullopt);
+}
+
+TEST(SendOptions, AreRead) {
+    const auto options =
+        good<SendOptions>({"send", "10.0.0.1:7", "-6",    "--clusters",      "3",  "--workers",
+                           "4",    "--rate",     "2mbit", "--lanes",         "9",  "--lag",
+                           "5",    "--format",   "i16x4", "--for",           "2s", "--updates",
+                           "77",   "--patience", "1s",    "--first-cluster", "8",  "--first-worker",
+                           "2"});
+    EXPECT_EQ(options.server, "10.0.0.1:7");
+    EXPECT_EQ(options.family, 6);
+    EXPECT_EQ(options.clusters, 3u);
+    EXPECT_EQ(options.workers, 4u);
+    EXPECT_EQ(options.first_cluster, 8u);
+    EXPECT_EQ(options.first_worker, 2u);
+    EXPECT_EQ(options.rate.bps, 2'000'000u);
+    EXPECT_EQ(options.lanes, 9u);
+    EXPECT_EQ(options.lag, 5u);
+    EXPECT_EQ(options.format, "i16x4");
+    EXPECT_EQ(options.for_ns, 2'000'000'000u);
+    EXPECT_EQ(options.updates, 77u);
+    EXPECT_EQ(options.patience_ns, 1'000'000'000u);
+    EXPECT_EQ(good<SendOptions>({"send", "h", "--rate", "unlimited"}).rate.bps, 0u);
+}
+
+TEST(SendOptions, AreRefusedWhereTheyMeanNothing) {
+    expect_usage({"send"}, "ADDR[:PORT] is missing");
+    expect_usage({"send", "h", "--rate", "line"}, "unlimited");
+    expect_usage({"send", "h", "--format", "f32x2"}, "i32x2, i16x4, i64x1");
+    expect_usage({"send", "h", "--lanes", "1"}, "2 ... 1152");
+    expect_usage({"send", "h", "-4", "-6"}, "--ipv4");
+    expect_usage({"send", "h", "--clusters", "0"}, "1 ... ");
+}
+
+TEST(ReceiveOptions, AreRead) {
+    const auto options =
+        good<ReceiveOptions>({"receive", "--bind", "::1", "--port", "7", "--idle", "1s", "--for",
+                              "2s", "--mtu", "9000", "--max-clusters", "5"});
+    EXPECT_EQ(options.bind, "::1");
+    EXPECT_EQ(options.port, 7u);
+    EXPECT_EQ(options.idle_ns, 1'000'000'000u);
+    EXPECT_EQ(options.for_ns, 2'000'000'000u);
+    EXPECT_EQ(options.mtu, 9000u);
+    EXPECT_EQ(options.max_clusters, 5u);
+    expect_usage({"receive", "--port", "0"}, "1 ... 65535");
 }
 
 // `olaf job` as it is typed, and what it makes of that, without a queue.

@@ -14,8 +14,6 @@
 namespace olaf::test::collective_float_test {
 namespace {
 
-using namespace olaf;
-
 // How exact sums of floats are: against sums in binary64, for what gradients may hold.
 
 constexpr std::uint32_t kWorkers = 3;

@@ -13,8 +13,6 @@
 namespace olaf::test::collective_test {
 namespace {
 
-using namespace olaf;
-
 TEST(Collective, SumsIntegersExactly) {
     const Job job(3);
     job.all([](Collective &collective, std::uint32_t rank) {

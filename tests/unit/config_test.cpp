@@ -10,7 +10,6 @@
 namespace olaf::test::config_test {
 namespace {
 
-using namespace olaf;
 using Words = std::vector<std::string>;
 
 // From what a person says about a queue to the constants of its programs.

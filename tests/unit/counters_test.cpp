@@ -24,8 +24,6 @@
 namespace olaf::test::counters_test {
 namespace {
 
-using namespace olaf;
-
 // Each counter of the list (olaf/counters.h) stands in every output, with one number everywhere.
 
 /// The sum of a series over clusters: "name{label=value}".

@@ -18,8 +18,6 @@
 namespace olaf::test::event_test {
 namespace {
 
-using namespace olaf;
-
 // Events as people and programs read them, and which of them a filter lets through.
 
 /// Cluster 3's update of worker 7, generated 1,000 ns before it left.

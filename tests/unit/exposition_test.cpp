@@ -7,9 +7,6 @@
 namespace olaf::test::exposition_test {
 namespace {
 
-using olaf::Exposition;
-using namespace olaf;
-
 // The text format of Prometheus.
 
 TEST(Exposition, KeepsAFamilyInOnePiece) {

@@ -8,9 +8,6 @@
 namespace olaf::test::loopback_test {
 namespace {
 
-using namespace olaf;
-using namespace olaf::test;
-
 class Loopback : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Families, Loopback, testing::Values("127.0.0.1", "::1"),
                          [](const auto &info) {

@@ -17,10 +17,6 @@
 namespace olaf::test::message_test {
 namespace {
 
-using olaf::Reject;
-using olaf::Format;
-using olaf::Segments;
-
 std::vector<std::byte> bytes_of(const std::string &hex) {
     std::vector<std::byte> bytes;
     for (std::size_t i = 0; i < hex.size(); i += 2)

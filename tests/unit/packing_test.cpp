@@ -15,11 +15,6 @@
 namespace olaf::test::packing_test {
 namespace {
 
-using olaf::Format;
-using olaf::Packing;
-using olaf::Encoder;
-using olaf::Rounding;
-
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kMax = std::numeric_limits<float>::max();

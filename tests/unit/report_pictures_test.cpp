@@ -13,14 +13,20 @@
 namespace olaf::test::report_pictures_test {
 namespace {
 
-class Pictures : public testing::Test {
+/// A directory for the time of a test.
+class InDirectory : public testing::Test {
   protected:
-    Pictures() {
-        std::string name = std::filesystem::temp_directory_path() / "olaf-pictures-XXXXXX";
+    InDirectory() {
+        std::string name = std::filesystem::temp_directory_path() / "olaf-report-XXXXXX";
         directory_ = ::mkdtemp(name.data());
     }
-    ~Pictures() override { std::filesystem::remove_all(directory_); }
+    ~InDirectory() override { std::filesystem::remove_all(directory_); }
 
+    std::filesystem::path directory_;
+};
+
+class Pictures : public InDirectory {
+  protected:
     /// Departures of one cluster at these times, each 1 ms after its update was made.
     static olaf::Recording recording(const std::vector<double> &times_s) {
         olaf::Recording made;
@@ -55,8 +61,6 @@ class Pictures : public testing::Test {
         }
         return names;
     }
-
-    std::filesystem::path directory_;
 };
 
 const std::vector<std::string> all = {"aom", "folds", "occupancy", "losses"};
@@ -74,6 +78,12 @@ TEST_F(Pictures, AreDrawnWhereNothingLeftInTheMiddle) {
         times_s.push_back(0.001 * i);
     times_s.push_back(10);
     EXPECT_EQ(drawn(recording(times_s)), all);
+}
+
+TEST_F(Pictures, AreDrawnOfOneDeparture) { EXPECT_EQ(drawn(recording({0})), all); }
+
+TEST_F(Pictures, AreDrawnWithoutADeparture) {
+    EXPECT_EQ(drawn(recording({})), (std::vector<std::string>{"occupancy", "losses"}));
 }
 
 TEST_F(Pictures, LeaveNothingBehindAndSayNothing) {
@@ -129,13 +139,8 @@ TEST(Peaks, AreThoseOfTheRecording) {
     EXPECT_EQ(recorded_peak_ns(made, 3, AgeClock::generated), 950'000'000u);
 }
 
-class Folder : public testing::Test {
+class Folder : public InDirectory {
   protected:
-    Folder() {
-        std::string name = std::filesystem::temp_directory_path() / "olaf-report-XXXXXX";
-        root_ = ::mkdtemp(name.data());
-    }
-    ~Folder() override { std::filesystem::remove_all(root_); }
     static void write(const std::filesystem::path &path) {
         EXPECT_TRUE(olaf::write_file(path, "new"));
     }
@@ -146,39 +151,32 @@ class Folder : public testing::Test {
         std::ranges::sort(names);
         return names;
     }
-    std::filesystem::path root_;
 };
 
 TEST_F(Folder, ReplacesAnOldReportWhollyAndNothingElse) {
     for (const auto *old : {"index.html", "aom.png", "notes.txt"})
-        ASSERT_TRUE(olaf::write_file(root_ / old, "old"));
+        ASSERT_TRUE(olaf::write_file(directory_ / old, "old"));
     {
-        const auto folder = olaf::ReportFolder::open(root_);
+        const auto folder = olaf::ReportFolder::open(directory_);
         ASSERT_TRUE(folder);
         write((*folder)->fresh() / "index.html");
         write((*folder)->fresh() / "losses.png");
-        EXPECT_TRUE(std::filesystem::exists(root_ / "aom.png")); // until the new one is whole
+        EXPECT_TRUE(std::filesystem::exists(directory_ / "aom.png")); // until the new one is whole
         EXPECT_TRUE((*folder)->publish());
     }
-    EXPECT_EQ(files(root_), (std::vector<std::string>{"index.html", "losses.png", "notes.txt"}));
-    EXPECT_EQ(std::filesystem::file_size(root_ / "index.html"), 3u);
+    EXPECT_EQ(files(directory_), (std::vector<std::string>{"index.html", "losses.png", "notes.txt"}));
+    EXPECT_EQ(std::filesystem::file_size(directory_ / "index.html"), 3u);
 }
 
 TEST_F(Folder, KeepsTheOldReportIfTheNewOneFails) {
-    ASSERT_TRUE(olaf::write_file(root_ / "index.html", "old one"));
+    ASSERT_TRUE(olaf::write_file(directory_ / "index.html", "old one"));
     {
-        const auto folder = olaf::ReportFolder::open(root_);
+        const auto folder = olaf::ReportFolder::open(directory_);
         ASSERT_TRUE(folder);
         write((*folder)->fresh() / "index.html");
     }
-    EXPECT_EQ(files(root_), std::vector<std::string>{"index.html"});
-    EXPECT_EQ(std::filesystem::file_size(root_ / "index.html"), 7u);
-}
-
-TEST_F(Pictures, AreDrawnOfOneDeparture) { EXPECT_EQ(drawn(recording({0})), all); }
-
-TEST_F(Pictures, AreDrawnWithoutADeparture) {
-    EXPECT_EQ(drawn(recording({})), (std::vector<std::string>{"occupancy", "losses"}));
+    EXPECT_EQ(files(directory_), std::vector<std::string>{"index.html"});
+    EXPECT_EQ(std::filesystem::file_size(directory_ / "index.html"), 7u);
 }
 
 } // namespace

@@ -15,7 +15,6 @@ namespace olaf::test::round_child_test {
 namespace {
 
 using namespace std::chrono_literals;
-using namespace olaf;
 
 // A worker's side of a job, and a node that a test plays.
 
@@ -23,6 +22,7 @@ struct Recorder : RoundVectors {
     std::vector<std::uint32_t> packed, taken, missed;
 
     std::optional<std::uint32_t> has_none;
+    bool sparing = false; ///< a result with exponent 1 spares the chunk that follows from it
 
     std::optional<std::int16_t> contribute(std::uint32_t, std::uint32_t chunk,
                                            std::span<std::uint64_t> lanes) override {
@@ -36,6 +36,11 @@ struct Recorder : RoundVectors {
         taken.push_back(result.chunk);
     }
     void miss(std::uint32_t, std::uint32_t chunk) override { missed.push_back(chunk); }
+    bool spares(const RoundResult &result, std::span<const std::uint64_t>,
+                std::uint32_t) const override {
+        return sparing && result.exponent == 1;
+    }
+    bool spares_missed(std::uint32_t) const override { return sparing; }
 };
 
 struct RoundChildTest : testing::Test {
@@ -47,19 +52,20 @@ struct RoundChildTest : testing::Test {
     RoundChild child;
     RoundChild::Time now = 1s;
 
-    std::optional<RoundContribution> contribution() {
+    /// What it sends next, if it is time for anything.
+    std::optional<std::vector<std::byte>> message() {
         const auto sending = child.next(now, 1000);
         if (!sending)
             return {};
         std::vector<std::byte> bytes(message_size(sending->lanes.size()));
         std::memcpy(bytes.data(), &sending->header, sizeof(sending->header));
-        return decode_contribution(bytes).value();
+        return bytes;
+    }
+    std::optional<RoundContribution> contribution() {
+        return message().transform([](auto &&bytes) { return decode_contribution(bytes).value(); });
     }
     std::optional<JobSync> question() {
-        const auto sending = child.next(now, 1000);
-        if (!sending)
-            return {};
-        return decode_sync(std::as_bytes(std::span(&sending->header, 1))).value();
+        return message().transform([](auto &&bytes) { return decode_sync(bytes).value(); });
     }
     void give(const olaf_header &header, std::vector<std::uint64_t> lanes = {}) {
         std::vector<std::byte> bytes(message_size(lanes.size()));
@@ -71,12 +77,13 @@ struct RoundChildTest : testing::Test {
         sync.status = status;
         give(encode(sync));
     }
-    void run(std::uint8_t pool, std::uint32_t round = 0, std::uint32_t chunk = 0) {
+    void run(std::uint8_t pool, std::uint32_t round = 0, std::uint32_t chunk = 0,
+             std::uint32_t generation = 50) {
         JobSync done = question().value();
         done.round = round;
         done.chunk = chunk;
         done.pool = pool;
-        done.generation = 50;
+        done.generation = generation;
         answer(done, OLAF_CONTROL_DONE);
     }
     RoundResult result(std::uint32_t chunk, std::uint32_t chunks) const {
@@ -88,6 +95,29 @@ struct RoundChildTest : testing::Test {
                 .generation = 50,
                 .lanes = 2,
                 .has_checksum = true};
+    }
+    /// The node is of another generation, and has no such chunk any more.
+    static RoundResult stale(std::uint32_t chunks, std::uint32_t round = 0) {
+        return {.job = 3,
+                .rank = 1,
+                .round = round,
+                .count = 50,
+                .chunks = chunks,
+                .generation = 60,
+                .stale = true};
+    }
+    /// A vector of four chunks, all of which are under way.
+    void send_four() {
+        child.add(4, 0, 0);
+        run(2);
+        for (int i = 0; i < 4; i++)
+            ASSERT_TRUE(contribution());
+    }
+    /// The result of a vector of one chunk, for all of the group.
+    void give_to_all() {
+        auto for_all = result(0, 1);
+        for_all.rank = OLAF_EVERY_WORKER;
+        give(encode(for_all), {9, 9});
     }
     void give_result(std::uint32_t chunk, std::uint32_t chunks) {
         give(encode(result(chunk, chunks)), {9, 9});
@@ -125,9 +155,7 @@ TEST_F(RoundChildTest, AResultForAllIsNotItsOwn) {
     child.add(1, 0, 0);
     run(1);
     ASSERT_TRUE(contribution());
-    auto for_all = result(0, 1);
-    for_all.rank = OLAF_EVERY_WORKER;
-    give(encode(for_all), {9, 9});
+    give_to_all();
     EXPECT_TRUE(vectors.taken.empty()) << "it hears no group";
     EXPECT_EQ(child.stats().rejected[Reject::not_addressed], 1U);
 }
@@ -141,9 +169,7 @@ TEST_F(RoundChildInGroupTest, TakesAResultForAll) {
     child.add(1, 0, 0);
     run(1);
     ASSERT_TRUE(contribution());
-    auto for_all = result(0, 1);
-    for_all.rank = OLAF_EVERY_WORKER;
-    give(encode(for_all), {9, 9});
+    give_to_all();
     EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{0});
 }
 
@@ -162,8 +188,8 @@ TEST_F(RoundChildTest, AStaleOfThisGenerationIsAMissAndAnotherIsAQuestion) {
     child.add(2, 0, 0);
     run(1);
     ASSERT_TRUE(contribution() && contribution());
-    RoundResult stale = {
-        .job = 3, .rank = 1, .count = 49, .chunks = 2, .generation = 60, .stale = true};
+    RoundResult stale = RoundChildTest::stale(2);
+    stale.count = 49;
     give(encode(stale));
     EXPECT_TRUE(child.is_running()) << "it answers what was sent in another generation";
     stale.count = stale.generation = 50;
@@ -232,8 +258,7 @@ TEST_F(RoundChildTest, BeginsAgainWhereAllBegin) {
     ASSERT_TRUE(contribution() && contribution() && contribution());
     give_result(0, 3);
     give_result(1, 3);
-    give(encode(RoundResult{
-        .job = 3, .rank = 1, .count = 50, .chunks = 3, .generation = 60, .stale = true}));
+    give(encode(stale(3)));
     run(2, 0, 1);
     EXPECT_EQ(contribution().value().chunk, 1U);
     EXPECT_EQ(contribution().value().chunk, 2U);
@@ -346,9 +371,7 @@ TEST_F(RoundChildMembersTest, WhereTheOthersBeginBeforeItsFirstRoundItBeginsWith
     join_at(8);
     child.add(2, 0, 0);
     ASSERT_TRUE(contribution());
-    RoundResult stale = {
-        .job = 3, .rank = 1, .round = 8, .count = 50, .chunks = 2, .generation = 60, .stale = true};
-    give(encode(stale));
+    give(encode(stale(2, 8)));
     JobSync asked = question().value();
     EXPECT_EQ(asked.action, OLAF_CONTROL_SYNC);
     EXPECT_EQ(asked.round, 8U);
@@ -470,13 +493,7 @@ TEST_F(RoundChildBehindTest, ProbesForWhatItSkippedWhereAllBeginBeforeIt) {
     child.skip(1);
     child.add(1, 0, 0);
     ASSERT_EQ(contribution().value().round, 2U);
-    give(encode(RoundResult{.job = 3,
-                            .rank = 1,
-                            .round = 2,
-                            .count = 50,
-                            .chunks = 1,
-                            .generation = 60,
-                            .stale = true}));
+    give(encode(stale(1, 2)));
     ASSERT_FALSE(child.is_running());
     run(2, 1);
     const auto probe = contribution().value();
@@ -500,60 +517,51 @@ struct RoundChildProof : RoundChildTest {
         run(0);
         child.prove_way();
     }
-    /// The next question, if it is time for one; its padding is what its length says.
-    std::optional<JobSync> probe() {
-        const auto sending = child.next(now, 1000);
-        if (!sending)
-            return {};
-        std::vector<std::byte> bytes(message_size(sending->lanes.size()));
-        std::memcpy(bytes.data(), &sending->header, sizeof(sending->header));
-        return decode_sync(bytes).value();
-    }
-    /// A node's answer to it, as long as the question.
-    void answer_in_full(JobSync question, olaf_control_status status = OLAF_CONTROL_DONE) {
-        question.answer = true;
-        question.status = status;
-        give(encode(question), std::vector<std::uint64_t>(question.padding));
+    /// A node's answer to it, as long as the asked.
+    void answer_in_full(JobSync asked, olaf_control_status status = OLAF_CONTROL_DONE) {
+        asked.answer = true;
+        asked.status = status;
+        give(encode(asked), std::vector<std::uint64_t>(asked.padding));
     }
     /// Until a question would be sent.
     void wait() { now = std::max(now, child.wakes_at()); }
 };
 
 TEST_F(RoundChildProof, IsOneLongQuestionWhereNothingIsLost) {
-    const auto question = probe().value();
-    EXPECT_EQ(question.padding, child.lanes());
-    EXPECT_FALSE(probe()) << "before its time";
+    const auto asked = question().value();
+    EXPECT_EQ(asked.padding, child.lanes());
+    EXPECT_FALSE(question()) << "before its time";
     EXPECT_FALSE(child.is_way_proven());
-    answer_in_full(question);
+    answer_in_full(asked);
     EXPECT_TRUE(child.is_way_proven());
     EXPECT_TRUE(child.is_running());
     EXPECT_EQ(child.generation(), 50U) << "nobody began anew";
-    EXPECT_FALSE(probe());
+    EXPECT_FALSE(question());
     EXPECT_EQ(child.wakes_at(), RoundChild::kNever);
 }
 
 TEST_F(RoundChildProof, RepeatsTheLastQuestionSoThatNothingChanges) {
-    const auto question = probe().value();
+    const auto asked = question().value();
     wait();
-    auto second = probe().value();
+    auto second = question().value();
     EXPECT_EQ(second.padding, 0U) << "long and short ones in turn";
-    second.padding = question.padding;
-    EXPECT_EQ(second.stamp, question.stamp);
+    second.padding = asked.padding;
+    EXPECT_EQ(second.stamp, asked.stamp);
     EXPECT_EQ(second.action, OLAF_CONTROL_SYNC);
     EXPECT_EQ(std::tie(second.round, second.chunk, second.generation),
-              std::tie(question.round, question.chunk, question.generation));
+              std::tie(asked.round, asked.chunk, asked.generation));
     EXPECT_EQ(child.stats().asked, 1U);
 }
 
 // The job was stopped meanwhile: that is told by the next STALE.
 TEST_F(RoundChildProof, IsGivenByAnyAnswerOfThatLength) {
-    answer_in_full(probe().value(), OLAF_CONTROL_OLD);
+    answer_in_full(question().value(), OLAF_CONTROL_OLD);
     EXPECT_TRUE(child.is_way_proven());
     EXPECT_TRUE(child.is_running());
 }
 
 TEST_F(RoundChildProof, IsNotGivenByAnAnswerToAnotherQuestion) {
-    auto other = probe().value();
+    auto other = question().value();
     other.stamp--;
     answer_in_full(other);
     EXPECT_FALSE(child.is_way_proven());
@@ -564,8 +572,8 @@ TEST_F(RoundChildProof, FailsWhereOnlyShortQuestionsAreAnswered) {
     for (int sent = 0; !child.is_way_too_narrow(); sent++) {
         ASSERT_LT(sent, 40);
         wait();
-        if (const auto question = probe(); question->padding == 0)
-            answer_in_full(*question);
+        if (const auto asked = question(); asked->padding == 0)
+            answer_in_full(*asked);
     }
     EXPECT_FALSE(child.is_way_proven());
     EXPECT_LT(now - began, 2s) << "long before time is up";
@@ -574,7 +582,7 @@ TEST_F(RoundChildProof, FailsWhereOnlyShortQuestionsAreAnswered) {
 TEST_F(RoundChildProof, WaitsForANodeThatIsSilent) {
     for (int sent = 0; sent < 1000; sent++) {
         wait();
-        ASSERT_TRUE(probe());
+        ASSERT_TRUE(question());
     }
     EXPECT_FALSE(child.is_way_too_narrow());
     EXPECT_FALSE(child.is_way_proven());
@@ -587,10 +595,10 @@ TEST_F(RoundChildProof, IsNotDeniedByLoss) {
         child.prove_way();
         while (!child.is_way_proven()) {
             wait();
-            const auto question = probe();
-            ASSERT_TRUE(question);
+            const auto asked = question();
+            ASSERT_TRUE(asked);
             if (random() % 100 < 64) // 20 % are lost there, and 20 % back
-                answer_in_full(*question);
+                answer_in_full(*asked);
             ASSERT_FALSE(child.is_way_too_narrow()) << "world " << world;
         }
     }
@@ -598,10 +606,10 @@ TEST_F(RoundChildProof, IsNotDeniedByLoss) {
 
 TEST_F(RoundChildProof, HoldsNoContributionUp) {
     child.add(2, 0, 0);
-    ASSERT_TRUE(probe());
+    ASSERT_TRUE(question());
     EXPECT_EQ(contribution().value().chunk, 0U);
     wait();
-    ASSERT_TRUE(probe());
+    ASSERT_TRUE(question());
     give_result(0, 2);
     EXPECT_EQ(contribution().value().chunk, 1U);
 }
@@ -688,10 +696,7 @@ TEST_F(RoundChildTest, SendsNothingAgainWhileAnswersMayLieUnread) {
 
 // Nothing came at all: the node is late, or somebody else. One question is enough then.
 TEST_F(RoundChildTest, AsksForTheOldestAloneWhereNothingLaterWasAnswered) {
-    child.add(4, 0, 0);
-    run(2);
-    for (int i = 0; i < 4; i++)
-        ASSERT_TRUE(contribution());
+    send_four();
     now = child.wakes_at();
     EXPECT_EQ(contribution().value().chunk, 0U);
     EXPECT_FALSE(contribution());
@@ -702,10 +707,7 @@ TEST_F(RoundChildTest, AsksForTheOldestAloneWhereNothingLaterWasAnswered) {
 }
 
 TEST_F(RoundChildTest, AsksForAllThatIsLostOnceSomethingComes) {
-    child.add(4, 0, 0);
-    run(2);
-    for (int i = 0; i < 4; i++)
-        ASSERT_TRUE(contribution());
+    send_four();
     now = child.wakes_at();
     ASSERT_EQ(contribution().value().chunk, 0U);
     ASSERT_FALSE(contribution());
@@ -720,10 +722,7 @@ TEST_F(RoundChildTest, AsksForAllThatIsLostOnceSomethingComes) {
 }
 
 TEST_F(RoundChildTest, AsksForWhatWasOvertaken) {
-    child.add(4, 0, 0);
-    run(2);
-    for (int i = 0; i < 4; i++)
-        ASSERT_TRUE(contribution());
+    send_four();
     give_result(3, 4);
     now += 1s;
     std::set<std::uint32_t> again;
@@ -734,52 +733,24 @@ TEST_F(RoundChildTest, AsksForWhatWasOvertaken) {
 
 // Chunks that nobody sends, as an earlier one has brought their sum.
 
-// A result with exponent 1 spares the chunk that follows from it.
-struct Sparing : Recorder {
-    bool spares(const RoundResult &result, std::span<const std::uint64_t>,
-                std::uint32_t) const override {
-        return result.exponent == 1;
-    }
-    bool spares_missed(std::uint32_t) const override { return true; }
-};
-
 struct RoundChildSparedTest : RoundChildTest {
-    Sparing sparing;
-    RoundChild child{{.job = 3, .rank = 1, .lanes = 2, .pool = 5}, sparing};
+    RoundChildSparedTest() { vectors.sparing = true; }
 
     std::optional<std::uint32_t> next_chunk() {
         const auto sending = child.next(now, 1000);
         return sending ? std::optional(be32toh(sending->header.chunk_be)) : std::nullopt;
     }
-    void take(const RoundResult &result) {
-        const std::vector<std::uint64_t> lanes(result.stale ? 0 : 2, 9);
-        std::vector<std::byte> bytes(message_size(lanes.size()));
-        const olaf_header header = encode(result);
-        std::memcpy(bytes.data(), &header, sizeof(header));
-        static_cast<void>(child.take(bytes, lanes, now));
-    }
-    void bring(std::uint32_t chunk, std::uint32_t chunks, bool spares) {
+    void bring(std::uint32_t chunk, std::uint32_t chunks, bool spares, std::uint32_t round = 0) {
         RoundResult brought = result(chunk, chunks);
+        brought.round = round;
         brought.exponent = spares ? 1 : 0;
-        take(brought);
-    }
-    void begin(std::uint32_t chunk = 0) {
-        const auto sending = child.next(now, 1000);
-        JobSync done = decode_sync(std::as_bytes(std::span(&sending->header, 1))).value();
-        done.answer = true;
-        done.status = OLAF_CONTROL_DONE;
-        done.round = 0;
-        done.chunk = chunk;
-        done.pool = 3;
-        done.generation = 50;
-        const olaf_header header = encode(done);
-        static_cast<void>(child.take(std::as_bytes(std::span(&header, 1)), {}, now));
+        give(encode(brought), {9, 9});
     }
 };
 
 TEST_F(RoundChildSparedTest, AreNeitherPackedNorSentAndTheVectorIsWholeWithoutThem) {
     child.add(4, 2, 0);
-    begin();
+    run(3);
     EXPECT_EQ(next_chunk(), 0U);
     EXPECT_EQ(next_chunk(), 1U);
     bring(0, 4, true);
@@ -789,15 +760,15 @@ TEST_F(RoundChildSparedTest, AreNeitherPackedNorSentAndTheVectorIsWholeWithoutTh
     EXPECT_FALSE(child.is_idle());
     bring(3, 4, false);
     EXPECT_TRUE(child.is_idle());
-    EXPECT_EQ(sparing.packed, (std::vector<std::uint32_t>{0, 1, 3}));
-    EXPECT_EQ(sparing.taken, (std::vector<std::uint32_t>{0, 1, 3}));
+    EXPECT_EQ(vectors.packed, (std::vector<std::uint32_t>{0, 1, 3}));
+    EXPECT_EQ(vectors.taken, (std::vector<std::uint32_t>{0, 1, 3}));
     EXPECT_EQ(child.stats().spared, 1U);
 }
 
 TEST_F(RoundChildSparedTest, LetTheNextVectorGo) {
     child.add(2, 1, 0);
     child.add(2, 1, 0);
-    begin();
+    run(3);
     EXPECT_EQ(next_chunk(), 0U);
     EXPECT_FALSE(next_chunk()) << "in order";
     bring(0, 2, true);
@@ -807,30 +778,30 @@ TEST_F(RoundChildSparedTest, LetTheNextVectorGo) {
 
 TEST_F(RoundChildSparedTest, AreSparedAgainWhereAllBeginAnew) {
     child.add(3, 1, 0);
-    begin();
+    run(3);
     EXPECT_EQ(next_chunk(), 0U);
     bring(0, 3, true); // so chunk 1 is spared, and chunk 2 follows from it
     EXPECT_EQ(next_chunk(), 2U);
     ASSERT_TRUE(child.ask_who_is_missing());
-    begin();
+    run(3);
     EXPECT_EQ(next_chunk(), 0U) << "as somebody lacks it";
     EXPECT_EQ(next_chunk(), 2U);
     bring(0, 3, true);
     bring(2, 3, false);
     EXPECT_TRUE(child.is_idle());
-    EXPECT_EQ(sparing.packed, (std::vector<std::uint32_t>{0, 2}));
+    EXPECT_EQ(vectors.packed, (std::vector<std::uint32_t>{0, 2}));
 }
 
 // Members came or went: the others agree on what this one can't do any more.
 TEST_F(RoundChildSparedTest, FailWhereTheSumIsAnotherOneThen) {
     for (const bool before : {false, true}) {
-        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, sparing);
+        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
         child.add(4, 2, 0);
-        begin();
+        run(3);
         EXPECT_EQ(next_chunk(), 0U);
         bring(0, 4, before);
         ASSERT_TRUE(child.ask_who_is_missing());
-        begin();
+        run(3);
         EXPECT_EQ(next_chunk(), 0U);
         bring(0, 4, !before);
         ASSERT_TRUE(child.failure());
@@ -840,50 +811,35 @@ TEST_F(RoundChildSparedTest, FailWhereTheSumIsAnotherOneThen) {
 
 TEST_F(RoundChildSparedTest, AMissedChunkSparesWhatFollows) {
     child.add(4, 2, 0);
-    begin();
+    run(3);
     EXPECT_EQ(next_chunk(), 0U);
     EXPECT_EQ(next_chunk(), 1U);
-    take({.job = 3,
-          .rank = 1,
-          .count = 50,
-          .chunk = 0,
-          .chunks = 4,
-          .generation = 50,
-          .stale = true});
+    RoundResult stale = RoundChildTest::stale(4);
+    stale.generation = 50;
+    give(encode(stale));
     EXPECT_FALSE(next_chunk());
     bring(1, 4, true);
     EXPECT_FALSE(next_chunk());
     EXPECT_TRUE(child.is_idle());
-    EXPECT_EQ(sparing.missed, std::vector<std::uint32_t>{0});
-    EXPECT_EQ(sparing.taken, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(vectors.missed, std::vector<std::uint32_t>{0});
+    EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{1});
 }
 
 // What is kept for others is counted in chunks that were sent.
 TEST_F(RoundChildSparedTest, DontMakeAMemberForgetWhatOthersMayNeed) {
-    constexpr std::uint32_t vectors = 40;
-    for (std::uint32_t i = 0; i < vectors; i++)
+    constexpr std::uint32_t number = 40;
+    for (std::uint32_t i = 0; i < number; i++)
         child.add(2, 1, 0);
-    begin();
-    for (std::uint32_t i = 0; i < vectors; i++) {
+    run(3);
+    for (std::uint32_t i = 0; i < number; i++) {
         EXPECT_EQ(next_chunk(), 0U);
-        RoundResult brought = result(0, 2);
-        brought.round = i;
-        brought.exponent = 1;
-        take(brought);
+        bring(0, 2, true, i);
     }
     ASSERT_TRUE(child.is_idle());
     child.add(1, 0, 0);
     ASSERT_EQ(next_chunk(), 0U);
     ASSERT_TRUE(child.ask_who_is_missing());
-    const auto sending = child.next(now, 1000);
-    JobSync done = decode_sync(std::as_bytes(std::span(&sending->header, 1))).value();
-    done.answer = true;
-    done.status = OLAF_CONTROL_DONE;
-    done.round = vectors + 1 - 16; // 2 P before what it has sent
-    done.pool = 3;
-    done.generation = 51;
-    const olaf_header header = encode(done);
-    static_cast<void>(child.take(std::as_bytes(std::span(&header, 1)), {}, now));
+    run(3, number + 1 - 16, 0, 51); // 2 P before what it has sent
     EXPECT_TRUE(child.is_running());
     EXPECT_FALSE(child.failure());
 }

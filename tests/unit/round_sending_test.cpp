@@ -12,7 +12,6 @@
 namespace olaf::test::round_sending_test {
 namespace {
 
-using namespace olaf;
 using std::chrono::nanoseconds;
 
 constexpr auto first = CongestionWindow::kFirst;

@@ -11,9 +11,6 @@
 namespace olaf::test::round_weights_test {
 namespace {
 
-using namespace olaf;
-using namespace olaf::test;
-
 constexpr std::uint32_t kJob = 5, kWorkers = 3;
 constexpr std::size_t kElements = 157; // 10 pieces of 16, the last one short
 

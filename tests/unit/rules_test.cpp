@@ -9,8 +9,6 @@
 namespace olaf::test::rules_test {
 namespace {
 
-using olaf::Contribution;
-
 TEST(PaperRule, GatesOnRewardAndAveragesGradients) {
     const olaf::Rule rule = olaf::paper_rule(0.5);
     std::vector<float> weights = {0.0F};

@@ -13,10 +13,6 @@
 namespace olaf::test::server_test {
 namespace {
 
-using olaf::Format;
-using olaf::Reject;
-using namespace olaf;
-
 // What a parameter server does with an update, without sockets.
 
 constexpr std::int64_t kNow = 1'000'000;

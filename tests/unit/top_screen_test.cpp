@@ -11,8 +11,6 @@
 namespace olaf::test::top_screen_test {
 namespace {
 
-using namespace olaf;
-
 // `olaf top` on grids of any size, and its order of rows.
 
 ClusterRow row(std::uint32_t cluster, std::uint64_t age_ns, double in_per_s) {

@@ -12,8 +12,6 @@
 namespace olaf::test::verdict_test {
 namespace {
 
-using namespace olaf;
-
 // A queue to be judged, and expectations about its verdict.
 
 inline constexpr std::uint64_t second = 1'000'000'000;

@@ -16,10 +16,7 @@
 namespace olaf::test::worker_test {
 namespace {
 
-using namespace olaf;
 using std::chrono::milliseconds;
-using olaf::Reject;
-using olaf::Replica;
 using Taken = olaf::Replica::Taken;
 
 // A worker whose server is a test's own socket.
