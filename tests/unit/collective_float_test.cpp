@@ -9,7 +9,7 @@
 #include <limits>
 #include <random>
 
-#include "collective_test.hpp"
+#include "round_server.hpp"
 
 namespace olaf::test::collective_float_test {
 namespace {

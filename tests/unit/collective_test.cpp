@@ -8,7 +8,7 @@
 #include <cmath>
 #include <latch>
 
-#include "collective_test.hpp"
+#include "round_server.hpp"
 
 namespace olaf::test::collective_test {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <olaf/round_server.hpp>
 
-#include "collective_test.hpp"
+#include "round_server.hpp"
 
 namespace olaf::test::round_weights_test {
 namespace {
