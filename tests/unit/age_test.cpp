@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The Age-of-Model meter, and figures that start anew.
+// The Age-of-Model meters of the queue and of libolaf, and figures that start anew.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <olaf/aom_meter.hpp>
+#include <olaf/model_age.hpp>
 
 #include "bpf/age/sawtooth.bpf.h"
 #include "loader/datapath/aom.hpp"
@@ -18,6 +19,8 @@
 
 namespace olaf::test::age_test {
 namespace {
+
+// The Age-of-Model meter, and figures that start anew.
 
 // Departures, metered by the kernel's own functions.
 
@@ -93,8 +96,8 @@ TEST(Sawtooth, FallsToTheAgeOfWhatDeparts) {
     EXPECT_EQ(wide(aom.arrival_age_sum), Wide{20 + 10 + 30});
     EXPECT_EQ(aom.wait_max_ns, 30u);
 
-    olaf::ClusterAom cluster;
-    olaf::add_segment(cluster, aom, 100); // 10 ns more, from 30 to 40
+    ClusterAom cluster;
+    add_segment(cluster, aom, 100); // 10 ns more, from 30 to 40
     EXPECT_EQ(cluster.arrival.age_ns, 40u);
     EXPECT_DOUBLE_EQ(cluster.arrival.average_ns(), (1800 + 350) / 70.0);
     EXPECT_DOUBLE_EQ(cluster.arrival.mean_peak_ns(), 45);
@@ -112,8 +115,8 @@ TEST(Sawtooth, AStaleUpdateLeavesItAsItIs) {
     // from 10 to 210, once
     EXPECT_EQ(wide(aom.generated.twice_area), Wide{210 * 210 - 10 * 10});
     EXPECT_EQ(aom.arrival.peaks, 2u);
-    olaf::ClusterAom cluster;
-    olaf::add_segment(cluster, aom, 300);
+    ClusterAom cluster;
+    add_segment(cluster, aom, 300);
     EXPECT_EQ(cluster.stale(), 2u);
 }
 
@@ -178,7 +181,7 @@ TEST(Sawtooth, HoldsAYear) {
 TEST(Sawtooth, AgreesWithTheServersMeter) {
     std::mt19937_64 random(2);
     olaf_aom aom{};
-    olaf::AomMeter meter;
+    AomMeter meter;
     std::uint64_t now = 1'000 * second;
     for (int i = 0; i < 200'000; i++) {
         now += random() % (i % 100 == 0 ? 10 * second : second / 1000);
@@ -188,8 +191,8 @@ TEST(Sawtooth, AgreesWithTheServersMeter) {
         depart(aom, now, now, generated);
         meter.deliver(static_cast<std::int64_t>(now), generated);
     }
-    olaf::ClusterAom cluster;
-    olaf::add_segment(cluster, aom, now + second);
+    ClusterAom cluster;
+    add_segment(cluster, aom, now + second);
     const auto end = static_cast<std::int64_t>(now + second);
     EXPECT_DOUBLE_EQ(cluster.generated.average_ns(), meter.average_ns(end));
     EXPECT_EQ(cluster.generated.age_ns, static_cast<std::uint64_t>(meter.age_ns(end)));
@@ -208,10 +211,10 @@ TEST(Reading, SegmentsAreOnAverageAsOldAsTheModel) {
     depart(one, 100, 90, 90);
     depart(one, 200, 190, 190);
     depart(two, 150, 50, 50);
-    olaf::ClusterAom cluster;
-    olaf::add_segment(cluster, one, 250);
-    olaf::add_segment(cluster, two, 250);
-    olaf::add_segment(cluster, olaf_aom{}, 250); // of which nothing has departed
+    ClusterAom cluster;
+    add_segment(cluster, one, 250);
+    add_segment(cluster, two, 250);
+    add_segment(cluster, olaf_aom{}, 250); // of which nothing has departed
     EXPECT_EQ(cluster.segments, 2u);
     EXPECT_EQ(cluster.departures, 3u);
     EXPECT_EQ(cluster.first_ns, 100u);
@@ -222,15 +225,15 @@ TEST(Reading, SegmentsAreOnAverageAsOldAsTheModel) {
 }
 
 TEST(Reading, FairnessIsJains) {
-    olaf::AomReading reading;
-    EXPECT_EQ(olaf::aom_fairness(reading, &olaf::ClusterAom::arrival), 1.0);
+    AomReading reading;
+    EXPECT_EQ(aom_fairness(reading, &ClusterAom::arrival), 1.0);
     for (const std::uint64_t average : {100u, 300u}) {
         auto &cluster = reading.clusters.emplace_back();
         cluster.arrival.time_ns = 10;
         cluster.arrival.twice_area = 2 * 10 * average;
     }
     // 200² / (200² + 100²)
-    EXPECT_DOUBLE_EQ(olaf::aom_fairness(reading, &olaf::ClusterAom::arrival), 0.8);
+    EXPECT_DOUBLE_EQ(aom_fairness(reading, &ClusterAom::arrival), 0.8);
 }
 
 // Ages of the last minute, from what the kernel keeps of it.
@@ -245,7 +248,9 @@ Expected expected(const std::vector<std::pair<std::uint64_t, std::int64_t>> &dep
     Expected result;
     std::int64_t newest = departures.front().second;
     std::uint64_t last = departures.front().first;
-    const auto age = [&](std::uint64_t at) { return Wide(at - static_cast<std::uint64_t>(newest)); };
+    const auto age = [&](std::uint64_t at) {
+        return Wide(at - static_cast<std::uint64_t>(newest));
+    };
     const auto grow = [&](std::uint64_t to) {
         const auto begin = std::max(last, from);
         if (to > begin)
@@ -281,9 +286,9 @@ TEST(Recent, TheLastMinuteIsWhatWasDepartedInIt) {
             depart(aom, now, now, generated);
         }
         now += random() % (20 * second);
-        const auto from = now - olaf::minute_ns;
-        const auto age = olaf::recent_age(aom, olaf::generated_members, from, now);
-        const auto asked = std::min<std::uint64_t>(olaf::minute_ns, now - aom.first_ns);
+        const auto from = now - minute_ns;
+        const auto age = recent_age(aom, generated_members, from, now);
+        const auto asked = std::min<std::uint64_t>(minute_ns, now - aom.first_ns);
         EXPECT_LE(age.time_ns, asked);
         EXPECT_GE(age.time_ns + (std::uint64_t{1} << OLAF_AGE_MARK_SHIFT), asked);
         const auto right = expected(departures, now - age.time_ns, now);
@@ -297,28 +302,29 @@ TEST(Recent, APauseIsNotForgotten) {
     olaf_aom aom{};
     depart(aom, 1000 * second, 1000 * second, 1000 * second);
     depart(aom, 1050 * second, 1050 * second, 1050 * second);
-    olaf::ClusterAom cluster;
-    olaf::add_segment(cluster, aom, 1070 * second);
+    ClusterAom cluster;
+    add_segment(cluster, aom, 1070 * second);
     EXPECT_FALSE(cluster.idle);
     // From 1,010 on it grew from 10 s to 50, then from 0 to 20.
     EXPECT_EQ(cluster.arrival.minute.time_ns, 60 * second);
-    EXPECT_EQ(cluster.arrival.minute.twice_area,
-              Wide{50 * second} * (50 * second) - Wide{10 * second} * (10 * second) +
-                  Wide{20 * second} * (20 * second));
+    EXPECT_EQ(cluster.arrival.minute.twice_area, Wide{50 * second} * (50 * second) -
+                                                     Wide{10 * second} * (10 * second) +
+                                                     Wide{20 * second} * (20 * second));
     EXPECT_EQ(cluster.arrival.minute.highest_ns, 50 * second);
     EXPECT_EQ(cluster.arrival.highest_ns(1052 * second, 1070 * second), 20 * second);
-    olaf::ClusterAom later;
-    olaf::add_segment(later, aom, 1111 * second);
+    ClusterAom later;
+    add_segment(later, aom, 1111 * second);
     EXPECT_TRUE(later.idle);
 }
 
 TEST(Recent, AMeterThatForgetsBeginsWithItsNextDeparture) {
     olaf_aom aom{};
     for (std::uint64_t i = 0; i < 100; i++)
-        depart(aom, (1000 + i) * second, (1000 + i) * second, static_cast<std::int64_t>(i * second));
+        depart(aom, (1000 + i) * second, (1000 + i) * second,
+               static_cast<std::int64_t>(i * second));
     olaf_age_forget(&aom);
-    olaf::ClusterAom nothing;
-    olaf::add_segment(nothing, aom, 1100 * second);
+    ClusterAom nothing;
+    add_segment(nothing, aom, 1100 * second);
     EXPECT_EQ(nothing.segments, 0u);
     depart(aom, 1200 * second, 1190 * second, 1190 * second);
     depart(aom, 1201 * second, 1201 * second, 1201 * second);
@@ -530,6 +536,90 @@ TEST(Spells, FromBeforeAResetAreForgottenAndOneThatGoesOnBeginsThere) {
     ASSERT_TRUE(since[OLAF_TROUBLE_UNFIT]);
     EXPECT_EQ(since[OLAF_TROUBLE_UNFIT]->began_ns, 36 * second);
     EXPECT_FALSE(since[OLAF_TROUBLE_DROPPED]);
+}
+
+// Sawtooths computed by hand: `delivered` / `generated` on the time axis, in ns.
+
+TEST(AomMeter, HasNoAgeBeforeTheFirstDelivery) {
+    AomMeter meter;
+    EXPECT_FALSE(meter.started());
+    EXPECT_EQ(meter.age_ns(1000), 0);
+    EXPECT_EQ(meter.average_ns(1000), 0.0);
+    EXPECT_EQ(meter.deliver(1000, 990), 10);
+    EXPECT_TRUE(meter.started());
+    EXPECT_EQ(meter.average_ns(1000), 0.0) << "no time has passed";
+    EXPECT_EQ(meter.peaks(), 0U) << "there was nothing to fall from";
+}
+
+TEST(AomMeter, IntegratesTheSawtooth) {
+    AomMeter meter;
+    EXPECT_EQ(meter.deliver(100, 90), 10);  // starts at age 10
+    EXPECT_EQ(meter.deliver(140, 120), 20); // grew to 50, falls to 20
+    EXPECT_EQ(meter.deliver(150, 145), 5);  // grew to 30, falls to 5
+    EXPECT_EQ(meter.last_peak_ns(), 30);
+    EXPECT_EQ(meter.highest_peak_ns(), 50);
+    EXPECT_EQ(meter.mean_peak_ns(), 40.0);
+    EXPECT_EQ(meter.age_ns(160), 15);
+    // Areas: 40 · (10 + 50) / 2 = 1200, 10 · (20 + 30) / 2 = 250, 10 · (5 + 15) / 2 = 100.
+    EXPECT_DOUBLE_EQ(meter.average_ns(150), 1450.0 / 50);
+    EXPECT_DOUBLE_EQ(meter.average_ns(160), 1550.0 / 60);
+}
+
+TEST(AomMeter, AnOlderUpdateLeavesTheSawtoothAlone) {
+    AomMeter meter;
+    meter.deliver(100, 90);
+    EXPECT_EQ(meter.deliver(110, 50), 20) << "still that of the one generated at 90";
+    EXPECT_EQ(meter.deliver(120, 90), 30) << "no newer either";
+    EXPECT_EQ(meter.stale(), 2U);
+    EXPECT_EQ(meter.peaks(), 0U);
+    EXPECT_DOUBLE_EQ(meter.average_ns(120), 20.0); // straight from 10 to 30
+}
+
+TEST(AomMeter, ClocksMayDisagree) {
+    AomMeter meter;
+    meter.deliver(100, 90);
+    EXPECT_EQ(meter.deliver(110, 500), 0) << "from the future: as if generated now";
+    EXPECT_EQ(meter.from_future(), 1U);
+    EXPECT_EQ(meter.age_ns(120), 10);
+    EXPECT_EQ(meter.deliver(105, 104), 0) << "time doesn't go back";
+    EXPECT_EQ(meter.stale(), 1U);
+    EXPECT_EQ(meter.age_ns(0), 0);
+}
+
+TEST(AomMeter, StaysExactAtRealTimes) {
+    constexpr std::int64_t now = 1'800'000'000'000'000'000; // CLOCK_TAI in 2027
+    AomMeter meter;
+    for (std::int64_t second = 0; second <= 100'000; second++) // a day of 1 s teeth
+        meter.deliver(now + second * 1'000'000'000, now + second * 1'000'000'000 - 1);
+    EXPECT_DOUBLE_EQ(meter.average_ns(0), 500'000'001.0);
+    EXPECT_EQ(meter.highest_peak_ns(), 1'000'000'001);
+}
+
+TEST(AomMeter, NonsenseFromTheNetworkDoesNotOverflow) {
+    AomMeter meter;
+    EXPECT_EQ(meter.deliver(1000, std::numeric_limits<std::int64_t>::min()), 1000);
+    EXPECT_EQ(meter.deliver(1100, std::numeric_limits<std::int64_t>::max()), 0);
+}
+
+TEST(ModelAge, IsThatOfTheOldestSegment) {
+    ModelAge age;
+    EXPECT_EQ(age.deliver(100, 90, 0, 2), 0) << "the other half is missing";
+    EXPECT_FALSE(age.meter().started());
+    EXPECT_EQ(age.deliver(110, 80, 1, 2), 30);
+    EXPECT_EQ(age.deliver(120, 115, 0, 2), 40) << "segment 1 is of 80 still";
+    EXPECT_EQ(age.deliver(130, 125, 1, 2), 15) << "now segment 0, of 115, is the oldest";
+    EXPECT_EQ(age.meter().last_peak_ns(), 50);
+    EXPECT_EQ(age.deliver(140, 10, 1, 2), 25) << "late, changes nothing";
+    EXPECT_EQ(age.meter().peaks(), 1U);
+}
+
+TEST(ModelAge, SurvivesAnotherCut) {
+    ModelAge age;
+    age.deliver(100, 90, 0, 1);
+    EXPECT_EQ(age.deliver(110, 105, 0, 2), 20) << "the second half is of 90";
+    EXPECT_EQ(age.deliver(120, 110, 1, 2), 15);
+    EXPECT_EQ(age.deliver(130, 125, 0, 1), 5);
+    EXPECT_EQ(age.deliver(140, 100, 0, 1), 15);
 }
 
 } // namespace

@@ -139,7 +139,8 @@ TEST(Card, WhoseBarIsTooSmallIsLeftAlone) {
     const RegistersFile tiny(0x3000);
     expect_refused(tiny, "the BAR is too small: it has 12288 bytes, and the registers take");
     const RegistersFile cut(OLAF_CARD_WINDOW - 4);
-    expect_refused(cut, "the BAR is too small: it has 1048572 bytes, and the registers take 1048576");
+    expect_refused(cut,
+                   "the BAR is too small: it has 1048572 bytes, and the registers take 1048576");
 }
 
 TEST(Card, WithoutCapabilitiesIsLeftAlone) {
@@ -156,7 +157,8 @@ TEST(Card, ThatAnswersNothingIsLost) {
     file.put(OLAF_REGISTER_STATUS, 1);
     auto card = Card::open(file.path());
     ASSERT_TRUE(card) << card.error().message();
-    const auto done = card->configure(make_config({.queue_capacity = 8, .max_clusters = 4}).value(), {});
+    const auto done =
+        card->configure(make_config({.queue_capacity = 8, .max_clusters = 4}).value(), {});
     ASSERT_FALSE(done);
     EXPECT_TRUE(is_lost(done.error()));
     EXPECT_NE(done.error().message().find("it doesn't answer"), std::string::npos);
@@ -239,8 +241,7 @@ TEST(CardFind, LooksAtOpenNicDevicesOnly) {
         const auto found = card_on_bus("in", driver, bus, pci);
         ASSERT_FALSE(found);
         EXPECT_EQ(found.error().code, ENXIO);
-        EXPECT_NE(found.error().message().find(text), std::string::npos)
-            << found.error().message();
+        EXPECT_NE(found.error().message().find(text), std::string::npos) << found.error().message();
     };
     says("veth", "", "it is no PCI device (its driver is veth)");
     says("nsim", "netdevsim0", "it is no PCI device");

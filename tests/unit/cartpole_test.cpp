@@ -471,11 +471,10 @@ Trained train(float target, std::uint32_t staleness) {
     std::vector<std::future<Result<RoundWorked>>> working;
     for (std::uint32_t rank = 0; rank < kWorkers; rank++)
         working.push_back(std::async(std::launch::async, [&, rank] {
-            return work_in_rounds({.job = job,
-                                   .node = node,
-                                   .rank = rank,
-                                   .staleness = staleness,
-                                   .over = [] { return false; }});
+            return work_in_rounds(
+                {.job = job, .node = node, .rank = rank, .staleness = staleness, .over = [] {
+                     return false;
+                 }});
         }));
     Trained trained = {.served = serving.get(), .worked = {}};
     for (auto &worker : working)

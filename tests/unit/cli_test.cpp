@@ -349,11 +349,14 @@ void expect_refused(const Words &more, const std::string &why) {
 }
 
 TEST(Job, IsReadFromTheCommandLine) {
-    const auto set = good<JobOptions>(
-        {"job", "set", "eth0", "7", "--children", "4", "--lanes", "128", "--pool", "16",
-         "--threshold", "3", "--deadline", "5ms", "--format", "i16x4", "--max-count", "9",
-         "--parent", "[2001:db8::9]:7", "--rank", "2", "--member", "0=192.0.2.1", "--member",
-         "3=[::1]:9", "--no-checksum"});
+    const auto set =
+        good<JobOptions>({"job",         "set",       "eth0",         "7",
+                          "--children",  "4",         "--lanes",      "128",
+                          "--pool",      "16",        "--threshold",  "3",
+                          "--deadline",  "5ms",       "--format",     "i16x4",
+                          "--max-count", "9",         "--parent",     "[2001:db8::9]:7",
+                          "--rank",      "2",         "--member",     "0=192.0.2.1",
+                          "--member",    "3=[::1]:9", "--no-checksum"});
     EXPECT_EQ(set.action, JobOptions::Action::set);
     EXPECT_EQ(set.device, "eth0");
     EXPECT_EQ(set.job, 7u);
@@ -441,20 +444,21 @@ TEST(Job, OfFloatsHasRoomForWhatTheyAreAddedAs) {
     EXPECT_EQ(made->shape, OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT) << "without a checksum";
     EXPECT_EQ(made->float_bits, OLAF_DEFAULT_FLOAT_BITS);
     EXPECT_EQ(made->float_headroom, 3u);
-    const auto finer = setup({"--children", "1", "--lanes", "1", "--format", "f32", "--float-bits",
-                              "149"});
+    const auto finer =
+        setup({"--children", "1", "--lanes", "1", "--format", "f32", "--float-bits", "149"});
     ASSERT_TRUE(finer);
     EXPECT_EQ(finer->float_bits, 149u);
     EXPECT_EQ(finer->float_headroom, 0u);
-    const auto most = setup({"--children", "2", "--lanes", "1", "--format", "f32", "--max-count",
-                             "65535"});
+    const auto most =
+        setup({"--children", "2", "--lanes", "1", "--format", "f32", "--max-count", "65535"});
     ASSERT_TRUE(most);
     EXPECT_EQ(most->float_headroom, OLAF_MOST_FLOAT_HEADROOM);
     expect_refused({"--children", "4", "--lanes", "97", "--format", "f32"},
                    "give --lanes 96 at most, or olaf detach");
     expect_refused({"--children", "4", "--lanes", "97", "--format", "f32"}, "--max-lanes 194");
     expect_refused({"--children", "4", "--lanes", "577", "--format", "f32"}, "give 576 at most");
-    expect_refused({"--children", "4", "--lanes", "8", "--float-bits", "30"}, "give --format f32 too");
+    expect_refused({"--children", "4", "--lanes", "8", "--float-bits", "30"},
+                   "give --format f32 too");
     expect_usage(set_job({"--format", "f32", "--float-bits", "150"}), "149");
 }
 
@@ -462,7 +466,8 @@ TEST(Job, SaysWhatDoesNotFit) {
     expect_refused({"--children", "4", "--lanes", "193"}, "--max-lanes 192");
     expect_refused({"--children", "4", "--lanes", "1"}, "--no-checksum");
     expect_refused({"--children", "4", "--lanes", "8", "--threshold", "5"}, "--any");
-    expect_refused({"--children", "4", "--lanes", "8", "--max-count", "3"}, "--max-count 3 is less");
+    expect_refused({"--children", "4", "--lanes", "8", "--max-count", "3"},
+                   "--max-count 3 is less");
     expect_refused({"--children", "4", "--lanes", "8", "--parent", "192.0.2.1", "--rank", "0"},
                    "give --max-count");
     expect_refused({"--children", "4", "--lanes", "8", "--member", "4=192.0.2.1"},
@@ -479,9 +484,9 @@ TEST(Job, SendsResultsToAGroup) {
     const auto each = setup({"--children", "4", "--lanes", "8", "--fanout", "ride"});
     ASSERT_TRUE(each);
     EXPECT_EQ(each->group_family, 0u);
-    const Words of_both_versions = {
-        "--children", "2",         "--lanes",  "8",        "--max-count", "6",
-        "--parent",   "192.0.2.1", "--rank",   "3",        "--parent-group", "ff02::7"};
+    const Words of_both_versions = {"--children",  "2", "--lanes",        "8",
+                                    "--max-count", "6", "--parent",       "192.0.2.1",
+                                    "--rank",      "3", "--parent-group", "ff02::7"};
     expect_refused(of_both_versions, "of the other IP version");
     expect_refused({"--children", "2", "--lanes", "8", "--max-count", "6", "--parent", "192.0.2.1",
                     "--rank", "3", "--parent-group", "239.1.2.3", "--fanout",
@@ -527,8 +532,7 @@ TEST(Job, IsSavedAsItIsTyped) {
         for (const auto &word : typed)
             argv.push_back(word.c_str());
         auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
-        ASSERT_TRUE(std::holds_alternative<CommandLine>(parsed))
-            << std::get<Farewell>(parsed).text;
+        ASSERT_TRUE(std::holds_alternative<CommandLine>(parsed)) << std::get<Farewell>(parsed).text;
         const auto options = std::get<JobOptions>(std::get<CommandLine>(parsed).command);
         olaf_config config{};
         config.max_lanes = 192;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint32_t kWorkers = 3;
 const unsigned kGuessBits = CollectiveOptions{}.guess_bits;
-constexpr int kFloatBits = 24;     // of a float32's significand
+constexpr int kFloatBits = 24; // of a float32's significand
 
 using Make = std::function<float(std::mt19937 &, std::size_t element, int round)>;
 
@@ -101,8 +101,8 @@ void expect_within(const std::vector<Sums> &rounds, unsigned guess_bits) {
                                   round.sums[0].size() * sizeof(float)),
                       0);
         for (const Element &one : elements_of(round)) {
-            const double bound =
-                static_cast<double>(workers) * std::ldexp(one.largest, -bits_of(workers, guess_bits));
+            const double bound = static_cast<double>(workers) *
+                                 std::ldexp(one.largest, -bits_of(workers, guess_bits));
             // The result itself is a float32.
             const double rounding = std::abs(one.exact) * 0x1p-24 + 0x1p-150;
             ASSERT_NEAR(one.by_olaf, one.exact, bound + rounding);

@@ -229,15 +229,15 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
     EXPECT_FALSE(collective.allreduce_async(std::span(integers)));
 }
 
-// A node tells the shape of its job: who wasn't told it takes it, and who was told another fails at once.
+// A node tells the shape of its job: who wasn't told it takes it, and who was told another fails at
+// once.
 
 constexpr std::uint16_t kLanes = 40;
 
 /// A job of two whose node tells its lanes.
 class CollectiveShape : public testing::Test {
   protected:
-    LoopbackNode node{{.children = 2, .max_count = 2, .pool = 3},
-                      {.job = 5, .lanes = kLanes}};
+    LoopbackNode node{{.children = 2, .max_count = 2, .pool = 3}, {.job = 5, .lanes = kLanes}};
 
     CollectiveOptions options(std::uint32_t rank) const {
         return {.node = node.address(), .job = 5, .rank = rank, .workers = 2};
@@ -621,7 +621,8 @@ std::vector<float> part_of(std::uint32_t rank, std::size_t elements) {
 // Lengths with as many chunks as threads, fewer, a last one that isn't full, and none.
 const std::vector<std::size_t> kLengths = {1000, 1, 16, 17, 48, 50, 0, 333};
 
-std::vector<std::vector<float>> sums_with(unsigned threads, double loss, CollectiveOptions options = {}) {
+std::vector<std::vector<float>> sums_with(unsigned threads, double loss,
+                                          CollectiveOptions options = {}) {
     options.threads = threads;
     const Job job(2, loss, options);
     std::vector<std::vector<float>> sums;
@@ -719,13 +720,11 @@ TEST(CollectiveThreads, ACallerIsInterruptedWhereverThreadsWait) {
     std::atomic<bool> stop = false;
     const auto here = std::this_thread::get_id();
     const Job job(2, 0,
-                  {.threads = kThreads,
-                   .timeout = std::chrono::seconds(60),
-                   .interrupted =
-                       [&] {
-                           EXPECT_EQ(std::this_thread::get_id(), here) << "what is the caller's is called by it";
-                           return stop.load();
-                       }});
+                  {.threads = kThreads, .timeout = std::chrono::seconds(60), .interrupted = [&] {
+                       EXPECT_EQ(std::this_thread::get_id(), here)
+                           << "what is the caller's is called by it";
+                       return stop.load();
+                   }});
     Collective alone = job.worker(0);
     auto vector = part_of(0, 500);
     auto begun = alone.allreduce_async(std::span(vector));
@@ -750,7 +749,8 @@ TEST(CollectiveThreads, WhatOneThreadAloneCanDoIsRefused) {
     EXPECT_FALSE(collective.depart(std::chrono::seconds(1)));
     std::vector<std::int32_t> integers(100);
     for (const unsigned threads : {0U, 65U})
-        EXPECT_FALSE(Collective::make({.node = job.server.address(), .workers = 1, .threads = threads}));
+        EXPECT_FALSE(
+            Collective::make({.node = job.server.address(), .workers = 1, .threads = threads}));
     EXPECT_FALSE(Collective::make(
         {.node = job.server.address(), .job = UINT32_MAX - 1, .workers = 1, .threads = 2}));
 }

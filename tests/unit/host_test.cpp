@@ -119,10 +119,9 @@ TEST(OwnMacs, OfABridgesPortAreItsPortsToo) {
                   1),
               (Set{1, 2, 9, 10}));
     // A bond's bridge: the bond is the port.
-    EXPECT_EQ(own({link(1, "", 0, 5), link(5, "bond", 0, 9), link(2, "", 0, 9),
-                   link(9, "bridge")},
-                  1),
-              (Set{1, 2, 5, 9}));
+    EXPECT_EQ(
+        own({link(1, "", 0, 5), link(5, "bond", 0, 9), link(2, "", 0, 9), link(9, "bridge")}, 1),
+        (Set{1, 2, 5, 9}));
 }
 
 TEST(OwnMacs, OfAVrfsDeviceAreItsOwn) {

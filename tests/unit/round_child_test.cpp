@@ -161,8 +161,8 @@ TEST_F(RoundChildTest, AResultForAllIsNotItsOwn) {
 }
 
 struct RoundChildInGroupTest : RoundChildTest {
-    RoundChildInGroupTest() : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5,
-                                              .hears_group = true}) {}
+    RoundChildInGroupTest()
+        : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5, .hears_group = true}) {}
 };
 
 TEST_F(RoundChildInGroupTest, TakesAResultForAll) {
@@ -271,7 +271,8 @@ TEST_F(RoundChildTest, BeginsAgainWhereAllBegin) {
 TEST_F(RoundChildTest, SaysWhoIsMissing) {
     child.join();
     auto asked = question().value();
-    EXPECT_EQ(child.missing(now), "the node hasn't answered at all; or its parent, if it has one, is silent");
+    EXPECT_EQ(child.missing(now),
+              "the node hasn't answered at all; or its parent, if it has one, is silent");
     asked.rank = 4;
     asked.missing = 3;
     answer(asked, OLAF_CONTROL_WAIT);
@@ -279,8 +280,9 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
               "rank 4 hasn't asked where to begin yet, nor have 2 other members");
     asked.above = true;
     answer(asked, OLAF_CONTROL_WAIT);
-    EXPECT_EQ(child.missing(now), "rank 4 of a node above hasn't asked where to begin yet, nor have "
-                                  "2 other members");
+    EXPECT_EQ(child.missing(now),
+              "rank 4 of a node above hasn't asked where to begin yet, nor have "
+              "2 other members");
     asked.above = false;
     asked.missing = 0; // at this node; its parent waits for others
     answer(asked, OLAF_CONTROL_WAIT);
@@ -299,7 +301,8 @@ TEST_F(RoundChildTest, BlamesNoMemberThatMayHaveAskedSinceTheNodeFellSilent) {
     answer(asked, OLAF_CONTROL_WAIT);
     now += std::chrono::seconds(2);
     EXPECT_EQ(child.missing(now),
-              "rank 4 hasn't asked where to begin yet, by the node's last answer; the node has been silent for "
+              "rank 4 hasn't asked where to begin yet, by the node's last answer; the node has "
+              "been silent for "
               "2000 ms, since when all of its members may have asked: then its parent is silent");
 }
 

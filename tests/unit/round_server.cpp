@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// round_server WORKERS [JOBS [ABSENT...]]: the node of jobs for tests in other languages. Ranks that are
-// absent may join. Prints its address; ends when its input does.
+// round_server WORKERS [JOBS [ABSENT...]]: the node of jobs for tests in other languages. Ranks
+// that are absent may join. Prints its address; ends when its input does.
 #include "round_server.hpp"
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The node of a job, or of several alike, on a loopback socket: the model of the kernel's, in a thread.
+// The node of a job, or of several alike, on a loopback socket: the model of the kernel's, in a
+// thread.
 #pragma once
 
 #include <atomic>
@@ -30,7 +31,8 @@ class LoopbackNode {
     /// Jobs shape.job, shape.job + 1, ...
     LoopbackNode(const model::RoundSetup &setup, const model::RoundShape &shape, double loss = 0,
                  std::size_t jobs = 1)
-        : setup_(setup), shape_(shape), loss_(loss), jobs_(jobs, Job{model::RoundNode(setup, 17), {}}),
+        : setup_(setup), shape_(shape), loss_(loss),
+          jobs_(jobs, Job{model::RoundNode(setup, 17), {}}),
           socket_(Address::resolve("127.0.0.1", 0).value()), address_(socket_.address()),
           thread_([this] { serve(); }) {}
     LoopbackNode(const LoopbackNode &) = delete;

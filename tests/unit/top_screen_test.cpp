@@ -77,18 +77,19 @@ TEST(Top, ShowsAllColumnsAndASparklineAt80By24) {
 
 TEST(Top, ShowsJobsAboveTheTable) {
     Scene scene(3);
-    scene.rows.jobs = {{.job = 7,
-                        .state = "running",
-                        .heard = 3,
-                        .children = 4,
-                        .contributions_per_s = 4800,
-                        .chunks_per_s = 1200,
-                        .open = 5,
-                        .up = 2,
-                        .late = 1,
-                        .stale = 9,
-                        .group = {}},
-                       {.job = 8, .state = "running", .heard = 2, .children = 2, .group = "239.1.2.3"}};
+    scene.rows.jobs = {
+        {.job = 7,
+         .state = "running",
+         .heard = 3,
+         .children = 4,
+         .contributions_per_s = 4800,
+         .chunks_per_s = 1200,
+         .open = 5,
+         .up = 2,
+         .late = 1,
+         .stale = 9,
+         .group = {}},
+        {.job = 8, .state = "running", .heard = 2, .children = 2, .group = "239.1.2.3"}};
     const auto screen = scene.draw(24, 120, {.unicode = false});
     EXPECT_EQ(screen[4],
               "job 7       running, 3 of 4 members, 1.20k/s sums of 4.80k/s contributions, "

@@ -288,7 +288,8 @@ TEST(Verdict, AQueueWhoseJobsAreAtWorkWorks) {
     scene.expect_since(10);
 }
 
-/// A job that runs, of ranks 0 to 3, at second 100: those of `heard` were heard just now, the others last at second 70.
+/// A job that runs, of ranks 0 to 3, at second 100: those of `heard` were heard just now, the
+/// others last at second 70.
 JobReading running_job(std::set<std::uint32_t> heard) {
     auto job = job_of_four(0b1111);
     job.job.state = OLAF_JOB_RUNNING;
@@ -316,7 +317,9 @@ TEST(Verdict, AJobThatHangsOnASilentMemberNamesItAndSaysSinceWhen) {
     job.open = 5;
     job.oldest_open = {.since_ns = 80 * second, .round = 12, .chunk = 3, .lacks = {2, 3}};
     const auto scene = scene_of(job);
-    scene.expect(Health::impaired, "job 7 waits for rank 2, silent: 5 of its chunks are open, the oldest is chunk 3 of round 12",
+    scene.expect(Health::impaired,
+                 "job 7 waits for rank 2, silent: 5 of its chunks are open, the oldest is chunk 3 "
+                 "of round 12",
                  "olaf job leave in 7 2");
     scene.expect_since(30);
 }
@@ -326,7 +329,8 @@ TEST(Verdict, AJobThatHangsOnMembersThatWereNeverHeardSaysSinceWhenItsChunkIsOpe
     job.members.resize(2);
     job.oldest_open = {.since_ns = 80 * second, .round = 0, .chunk = 0, .lacks = {2, 3}};
     const auto scene = scene_of(job);
-    scene.expect(Health::impaired, "job 7 waits for ranks 2, 3, silent", "olaf job leave in 7 RANK");
+    scene.expect(Health::impaired, "job 7 waits for ranks 2, 3, silent",
+                 "olaf job leave in 7 RANK");
     scene.expect_since(20);
 }
 
@@ -354,7 +358,9 @@ TEST(Verdict, AJobWhoseParentDoesNotAnswerSaysSo) {
     job.up = 4;
     job.oldest_up = {.since_ns = 60 * second, .round = 12, .chunk = 3, .lacks = {}};
     const auto scene = scene_of(job);
-    scene.expect(Health::impaired, "job 7 waits for its parent, 0.0.0.0:0: it hasn't answered 4 of the sums", "olaf status there");
+    scene.expect(Health::impaired,
+                 "job 7 waits for its parent, 0.0.0.0:0: it hasn't answered 4 of the sums",
+                 "olaf status there");
     scene.expect_since(40);
 }
 
@@ -367,9 +373,12 @@ TEST(Verdict, FloatsThatMadeNaNAreToldBesides) {
     scene.expect(Health::working, "1 job", "");
     const auto besides = scene.verdict().besides;
     ASSERT_EQ(besides.size(), 2U);
-    EXPECT_NE(besides[0].text.find("12 floats were too large"), std::string::npos) << besides[0].text;
-    EXPECT_NE(besides[0].remedy.find("--float-bits below 40"), std::string::npos) << besides[0].remedy;
-    EXPECT_NE(besides[1].text.find("3 floats were NaN or infinite"), std::string::npos) << besides[1].text;
+    EXPECT_NE(besides[0].text.find("12 floats were too large"), std::string::npos)
+        << besides[0].text;
+    EXPECT_NE(besides[0].remedy.find("--float-bits below 40"), std::string::npos)
+        << besides[0].remedy;
+    EXPECT_NE(besides[1].text.find("3 floats were NaN or infinite"), std::string::npos)
+        << besides[1].text;
 }
 
 TEST(Verdict, SumsTooLongForTheWayUpImpairAJobAsLongAsTheyWait) {

@@ -22,9 +22,9 @@ namespace {
 
 /// A bottleneck that serves one update after another, in the middle of a path.
 struct Path {
-    double delay_ns = 0;   ///< there and back, without waiting
-    double service_ns = 0; ///< mean
-    double spread = 0;     ///< 0: always the mean; 1: exponential
+    double delay_ns = 0;             ///< there and back, without waiting
+    double service_ns = 0;           ///< mean
+    double spread = 0;               ///< 0: always the mean; 1: exponential
     std::uint32_t room = UINT32_MAX; ///< updates that the bottleneck holds; more are lost
 };
 
@@ -33,8 +33,8 @@ class ClosedLoop {
     explicit ClosedLoop(const Path &path, std::uint32_t most = OLAF_MAX_WINDOW, unsigned seed = 1)
         : path(path), most_(most), random_(seed) {}
 
-    Path path;         ///< may change on the way
-    bool waits = true; ///< something waits to leave, always
+    Path path;               ///< may change on the way
+    bool waits = true;       ///< something waits to leave, always
     std::uint32_t fixed = 0; ///< 0: the pilot decides
 
     struct Figures {
@@ -284,14 +284,12 @@ struct Payment {
 };
 
 TEST(Pilot, ALargerWindowPaysByTheTable) {
-    for (const auto &row : {Payment{1, 2, 100, 200, 0, true}, Payment{1, 2, 100, 100, 0, false},
-                            Payment{1, 2, 100, 108, 0, false}, // 100 % more for 8 %
-                            Payment{1, 2, 100, 109, 0, true},
-                            Payment{8, 9, 1000, 1010, 0, false}, // 12.5 % for 1.0 %
-                            Payment{8, 9, 1000, 1011, 0, true},
-                            Payment{8, 9, 1000, 1011, 32, false}, // may be chance
-                            Payment{8, 9, 1000, 1032, 32, true},
-                            Payment{512, 1024, 1000, 900, 0, false}}) {
+    for (const auto &row :
+         {Payment{1, 2, 100, 200, 0, true}, Payment{1, 2, 100, 100, 0, false},
+          Payment{1, 2, 100, 108, 0, false}, // 100 % more for 8 %
+          Payment{1, 2, 100, 109, 0, true}, Payment{8, 9, 1000, 1010, 0, false}, // 12.5 % for 1.0 %
+          Payment{8, 9, 1000, 1011, 0, true}, Payment{8, 9, 1000, 1011, 32, false}, // may be chance
+          Payment{8, 9, 1000, 1032, 32, true}, Payment{512, 1024, 1000, 900, 0, false}}) {
         const olaf_trial small{row.small, row.first, 1'000'000'000};
         const olaf_trial large{row.large, row.second, 1'000'000'000};
         EXPECT_EQ(olaf_pilot_pays(&small, &large, row.least) != 0, row.pays)

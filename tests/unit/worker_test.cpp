@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A worker with a server that a test plays: loss, damage and strangers, what it holds back and what it
-// reports; and the parts of it.
+// A worker with a server that a test plays: loss, damage and strangers, what it holds back and what
+// it reports; and the parts of it.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace olaf::test::worker_test {
 namespace {
 
 using std::chrono::milliseconds;
-using Taken = olaf::Replica::Taken;
+using Taken = Replica::Taken;
 
 // A worker whose server is a test's own socket.
 struct FakeServer {
@@ -374,11 +374,11 @@ TEST(MissedVersions, Wrap) {
 }
 
 // Gives `replica` one segment of eight weights, all of `value`.
-olaf::Decoded<Taken> give(Replica &replica, std::uint32_t version, float value, int segment = 0,
-                          int segments = 1) {
+Decoded<Taken> give(Replica &replica, std::uint32_t version, float value, int segment = 0,
+                    int segments = 1) {
     const std::vector<float> weights(static_cast<std::size_t>(8 / segments), value);
     std::vector<std::uint64_t> lanes(weights.size() / 2);
-    EXPECT_TRUE(olaf::pack_weights(weights, lanes));
+    EXPECT_TRUE(pack_weights(weights, lanes));
     return replica.take({.model_version = version,
                          .segment = static_cast<std::uint16_t>(segment),
                          .segments = static_cast<std::uint16_t>(segments)},
