@@ -189,10 +189,6 @@ TEST(WorkerTable, ForgetsWhoWasSilentForLongest) {
 
 // Loss, damage and strangers at the parameter server.
 
-std::span<const std::byte> bytes(const Frame &frame, std::size_t lanes) {
-    return frame.bytes(message_size(lanes));
-}
-
 TEST(ServerFaults, LostUpdatesShowAsGaps) {
     ParameterServer server = make_server("127.0.0.1");
     ASSERT_TRUE(server.add_cluster({.weights = {0.0F}, .rule = async_sgd_rule(1.0)}));
@@ -222,54 +218,49 @@ TEST(ServerFaults, MalformedMessagesAreCountedByReasonAndNotAnswered) {
     ASSERT_TRUE(server.add_cluster({.weights = std::vector<float>(4)}));
     const Address to = server.local_address().value();
     RawSocket socket(Address::resolve("127.0.0.1", 0).value());
-    Frame frame{}; // zero lanes have checksum zero
-    const Update good = {.lanes = 3};
-    const auto send = [&](Update update) {
-        frame.header = encode(update);
-        socket.send(bytes(frame, update.lanes), to);
+    const auto good = encode(Update{.lanes = 3});
+    const std::size_t whole = message_size(3);
+    auto other_action = encode(Join{});
+    other_action.count_be = 0;
+    struct Fault {
+        Reject reason;
+        olaf_header header;
+        std::size_t bytes;
+        std::uint64_t lane = 0; // zero lanes have checksum zero
     };
-
-    frame.header = encode(good);
-    socket.send(frame.bytes(47), to);
-    socket.send(frame.bytes(message_size(3) - 1), to);
-    // Right but for the bytes behind the longest message, which the kernel cuts off.
-    frame.header = encode(Update{.lanes = OLAF_MAX_LANES});
-    socket.send(std::as_bytes(std::span(&frame, 1)), to);
-    frame.lanes[1] = 1;
-    send(good);
-    frame.lanes[1] = 0;
-    auto bad = good;
-    bad.cluster = 1;
-    send(bad);
-    bad = good;
-    bad.count = OLAF_DEFAULT_MAX_COUNT + 1;
-    send(bad);
-    bad = good;
-    bad.lanes = 4;
-    send(bad);
-    frame.header = encode(Ack{});
-    socket.send(bytes(frame, 0), to);
-    frame.header = encode(Join{});
-    frame.header.count_be = 0; // another CONTROL action
-    socket.send(bytes(frame, 0), to);
-    handle(server, 9);
-
-    const RejectCounts rejected = server.stats().rejected;
-    EXPECT_EQ(rejected[Reject::too_short], 1U);
-    EXPECT_EQ(rejected[Reject::wrong_length], 2U);
-    EXPECT_EQ(rejected[Reject::wrong_checksum], 1U);
-    EXPECT_EQ(rejected[Reject::unknown_cluster], 1U);
-    EXPECT_EQ(rejected[Reject::wrong_count], 1U);
-    EXPECT_EQ(rejected[Reject::wrong_lanes], 1U);
-    EXPECT_EQ(rejected[Reject::wrong_type], 2U);
-    EXPECT_EQ(rejected.total(), 9U);
+    const Fault faults[] = {
+        {Reject::too_short, good, 47},
+        {Reject::wrong_length, good, whole - 1},
+        // Right but for the bytes behind the longest message, which the kernel cuts off.
+        {Reject::wrong_length, encode(Update{.lanes = OLAF_MAX_LANES}), sizeof(Frame)},
+        {Reject::wrong_checksum, good, whole, 1},
+        {Reject::unknown_cluster, encode(Update{.cluster = 1, .lanes = 3}), whole},
+        {Reject::wrong_count, encode(Update{.count = OLAF_DEFAULT_MAX_COUNT + 1, .lanes = 3}),
+         whole},
+        {Reject::wrong_lanes, encode(Update{.lanes = 4}), message_size(4)},
+        {Reject::wrong_type, encode(Ack{}), message_size(0)},
+        {Reject::wrong_type, other_action, message_size(0)},
+    };
+    const auto send = [&](const Fault &message) {
+        Frame frame{};
+        frame.header = message.header;
+        frame.lanes[1] = message.lane;
+        socket.send(std::as_bytes(std::span(&frame, 1)).first(message.bytes), to);
+        handle(server, 1);
+    };
+    for (const Fault &fault : faults) {
+        const auto before = server.stats().rejected[fault.reason];
+        send(fault);
+        EXPECT_EQ(server.stats().rejected[fault.reason], before + 1) << name(fault.reason);
+    }
+    EXPECT_EQ(server.stats().rejected.total(), std::size(faults));
     EXPECT_EQ(server.cluster(0)->stats().messages, 0U);
     EXPECT_TRUE(server.cluster(0)->workers().all().empty());
     EXPECT_EQ(server.stats().acks_sent, 0U);
 
-    send(good);
-    handle(server, 1);
+    send({{}, good, whole});
     EXPECT_EQ(server.cluster(0)->stats().messages, 1U);
+    Frame frame;
     const auto [size, source] = socket.receive(frame);
     const auto ack = decode_ack(frame.bytes(size));
     ASSERT_TRUE(ack) << "the first answer is to the good one";
