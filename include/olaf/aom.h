@@ -47,12 +47,15 @@ struct olaf_sawtooth {
 	__u64 highest_peak_ns;
 	__u64 last_age_ns; /* of the update that departed last, stale or not, as it departed */
 };
+OLAF_SPAN(olaf_sawtooth, 0, 56, newest_ns, twice_area, peak_sum, peaks, highest_peak_ns);
+OLAF_LAST(olaf_sawtooth, 56, 64, last_age_ns);
 
 /* Peaks of one second: the highest age just before a fall, 0 where there was none. */
 struct olaf_age_peaks {
 	__u64 arrival_ns;
 	__u64 generated_ns;
 };
+OLAF_LAST(olaf_age_peaks, 0, 16, arrival_ns, generated_ns);
 
 /*
  * The meter between two departures, the later one being the first in its 2^33 ns. Within them the
@@ -66,6 +69,8 @@ struct olaf_age_mark {
 	struct olaf_u128 twice_arrival; /* twice_area of both up to from_ns */
 	struct olaf_u128 twice_generated;
 };
+OLAF_SPAN(olaf_age_mark, 0, 32, from_ns, to_ns, newest_arrival_ns, newest_generated_ns);
+OLAF_LAST(olaf_age_mark, 32, 64, twice_arrival, twice_generated);
 
 /*
  * olaf_aom[cluster x max_segments + segment]. Times are CLOCK_MONOTONIC, so that setting a
@@ -98,17 +103,11 @@ struct olaf_aom {
 	__u64 forgotten; /* departures before first_ns: `olaf reset` started the figures anew */
 	__u64 begun; /* departures begun */
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_sawtooth) == 64, "a sawtooth is one cache line");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_age_mark) == 64, "a mark is one cache line");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, ended) == 0, "copied first");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, arrival) == 64, "arrival at 64");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, generated) == 128, "generated at 128");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_aom, begun) == sizeof(struct olaf_aom) - 8,
-		   "copied last");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_aom) ==
-			   64 + 2 * 64 + 32 + 16 * OLAF_AGE_BUCKETS + 8 * OLAF_FOLD_BUCKETS +
-				   16 * OLAF_AGE_SECONDS + 64 * OLAF_AGE_MARKS + 48,
-		   "aom has no hidden padding");
+OLAF_SPAN(olaf_aom, 0, 64, ended, first_ns, last_ns, wait_sum, wait_max_ns, updates, from_future);
+OLAF_SPAN(olaf_aom, 64, 204, arrival, generated, version_newest, version_lag, version_lag_max);
+OLAF_SPAN(olaf_aom, 204, 1120, pad, version_lag_sum, age_by_arrival, age_by_generated, folds);
+OLAF_SPAN(olaf_aom, 1120, 2696, seconds, marks, arrival_age_sum, generated_age_sum, forgotten);
+OLAF_LAST(olaf_aom, 2696, 2704, begun);
+/* `ended` is copied first and `begun` last, as a copy is made upwards. */
 
 #endif /* OLAF_AOM_H */

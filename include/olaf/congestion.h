@@ -13,6 +13,8 @@
 
 #include <linux/types.h>
 
+#include "olaf/layout.h"
+
 /* The most active clusters that an ACK can tell of; more are told as these. */
 #define OLAF_MOST_ACTIVE_CLUSTERS 65535u
 
@@ -21,6 +23,7 @@ struct olaf_congestion {
 	__u32 queue_capacity; /* Qmax; 0 is nobody's: no queue, so no congestion */
 	__u32 queue_length; /* Qn */
 };
+OLAF_LAST(olaf_congestion, 0, 12, active_clusters, queue_capacity, queue_length);
 
 /*
  * Is `ours` the more congested: the larger N / Qmax, then the larger Qn / Qmax? Compared

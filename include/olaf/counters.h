@@ -22,7 +22,8 @@
  *              For a family "name{label": each reason's key becomes the label's value.
  *
  * Structs are kept in pinned maps: the order of a struct's counters and of a list's reasons is
- * ABI. A new one goes at the end of its list, before "end", and raises OLAF_LAYOUT.
+ * ABI. A new one goes at the end of its list, before "end", and raises OLAF_LAYOUT; the struct's
+ * OLAF_LAST (olaf/layout.h) says where it lies.
  *
  * Compiled as BPF C, C11 and C++.
  */

@@ -10,6 +10,8 @@
 
 #include <linux/types.h>
 
+#include "olaf/layout.h"
+
 #define OLAF_TOKEN_MIN_BYTES 128 /* the drain lets through so many every drain interval */
 #define OLAF_TOKEN_MAX_TICKS 64 /* drain intervals that one turn may take */
 #define OLAF_TOKEN_MAX_BYTES (OLAF_TOKEN_MAX_TICKS * OLAF_TOKEN_MIN_BYTES)
@@ -29,6 +31,7 @@ struct olaf_token {
 	__u64 secret;
 	__u32 generation;
 } __attribute__((packed));
+OLAF_LAST(olaf_token, 0, 14, eth_proto_be, secret, generation);
 
 /* Drain intervals that the longest turn takes. */
 static inline __u64 olaf_longest_ticks(__u64 drain_interval_ns)

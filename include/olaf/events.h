@@ -74,6 +74,10 @@ struct olaf_event {
 	__u8 cause; /* of DROPPED_MALFORMED and DROPPED_NOT_ALLOWED */
 	__u8 pad[7];
 };
+OLAF_SPAN(olaf_event, 0, 40, time_ns, tai_offset_ns, generated_ns, first_arrived_ns, arrived_ns);
+OLAF_SPAN(olaf_event, 40, 68, cluster, worker, sequence, count, model_version, queue_length, cpu);
+OLAF_SPAN(olaf_event, 68, 88, sampled, frame_bytes, captured_bytes, frames, segment, kind, detail);
+OLAF_LAST(olaf_event, 88, 96, cause, pad);
 
 /* Longest piece of a frame an event carries. */
 #define OLAF_EVENT_FRAME_MAX 2048
@@ -94,6 +98,8 @@ struct olaf_listen {
 	__u32 pad;
 	__u64 until_ns; /* CLOCK_MONOTONIC: the lease */
 };
+OLAF_SPAN(olaf_listen, 0, 24, first_cluster, last_cluster, kinds, sample, frame_bytes, pad);
+OLAF_LAST(olaf_listen, 24, 32, until_ns);
 
 /*
  * olaf_losses[0], one copy a CPU: frames that the queue sent and that were then refused or
@@ -104,6 +110,7 @@ struct olaf_listen {
 struct olaf_losses {
 	OLAF_LOSS_COUNTER_LIST(OLAF_FAMILY_FIELD)
 };
+OLAF_LAST(olaf_losses, 0, 112, frames, updates);
 
 /*
  * olaf_watched[0]: whose losses they are. Writer: user space; read field by field. An index
@@ -119,9 +126,7 @@ struct olaf_watched {
 	__be16 port_be; /* UDP port of updates */
 	__u16 pad[3];
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_event) == 5 * 8 + 11 * 4 + 12, "event has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_listen) == 32, "listen has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_watched) == 32, "watched has no hidden padding");
+OLAF_SPAN(olaf_watched, 0, 20, netns, ifindex, egress_ifindex, drain_ifindex, kick_ifindex);
+OLAF_LAST(olaf_watched, 20, 32, skb_mode, port_be, pad);
 
 #endif /* OLAF_EVENTS_H */

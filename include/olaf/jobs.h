@@ -26,6 +26,7 @@
 struct olaf_ranks {
 	__u64 word[OLAF_RANK_WORDS];
 };
+OLAF_LAST(olaf_ranks, 0, 32, word);
 
 /* struct olaf_job_setup::flags */
 #define OLAF_JOB_ANY 0x1 /* `threshold` contributions complete a chunk, of whomever */
@@ -58,6 +59,11 @@ struct olaf_job_setup {
 	__be32 group_addr_be[4]; /* IPv4 in [0] */
 	__be32 parent_group_be[4]; /* PARENTS_GROUP: of the parent's family */
 };
+OLAF_SPAN(olaf_job_setup, 0, 28, id, flags, children, threshold, max_count, first_slot, slots);
+OLAF_SPAN(olaf_job_setup, 28, 40, rank, lanes, shape, float_bits, float_headroom, parent_port_be);
+OLAF_SPAN(olaf_job_setup, 40, 80, parent_family, parent_addr_be, source_addr_be, pool);
+OLAF_SPAN(olaf_job_setup, 80, 96, deadline_ns, group_family, group_hops, parent_ifindex);
+OLAF_LAST(olaf_job_setup, 96, 128, group_addr_be, parent_group_be);
 
 /* Who may contribute. */
 enum olaf_job_state {
@@ -77,6 +83,7 @@ struct olaf_line {
 	__u32 tail; /* next place to fill */
 	__u32 pad[13];
 };
+OLAF_LAST(olaf_line, 0, 64, lock, head, tail, pad);
 
 /* struct olaf_membership::flags */
 #define OLAF_MEMBERS_YOUNG 0x1 /* since the job was set, not all rounds that are under way were seen */
@@ -101,6 +108,8 @@ struct olaf_membership {
 	__u64 judged_ns; /* when silent members were last looked for; read without the lock */
 	struct olaf_ranks absent[2]; /* [joining's number mod 2]: now; the other: in rounds before it */
 };
+OLAF_SPAN(olaf_membership, 0, 32, joining, newest_round, unsettled, since, flags, away, pad);
+OLAF_LAST(olaf_membership, 32, 112, sealed_ns, judged_ns, absent);
 
 /* Lines of a job at most: CPU c uses that of number c mod olaf_config.round_lines. */
 #define OLAF_MAX_LINES 8
@@ -130,6 +139,9 @@ struct olaf_job {
 	struct olaf_membership membership; /* written under the lock */
 	__u32 pad2[4];
 };
+OLAF_SPAN(olaf_job, 0, 156, setup, lock, state, generation, halted, next_round, next_chunk, pool);
+OLAF_SPAN(olaf_job, 156, 216, parent_generation, asker, flushing, stamp, turnaround_ns, asked);
+OLAF_LAST(olaf_job, 216, 896, pad, line, membership, pad2);
 
 /* olaf_children[job x OLAF_RANKS + rank] */
 struct olaf_child {
@@ -141,11 +153,6 @@ struct olaf_child {
 	__u32 first_round; /* that it is a member of since; under the job's lock */
 	__u32 pad[7];
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_setup) == 128, "a setup has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_line) == 64, "a line is a cache line");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job) == 128 + 128 + 64 * OLAF_MAX_LINES + 128,
-		   "a job has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_child) == 128, "a child is two cache lines");
+OLAF_LAST(olaf_child, 0, 128, member, stamp, newest_ns, joined_ns, waited_ns, first_round, pad);
 
 #endif /* OLAF_JOBS_H */

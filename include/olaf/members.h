@@ -48,6 +48,7 @@ struct olaf_tag {
 	__be16 proto_be; /* 802.1Q or 802.1ad */
 	__be16 tci_be;
 };
+OLAF_LAST(olaf_tag, 0, 4, proto_be, tci_be);
 
 /* olaf_members[worker x max_clusters + cluster]; all zero: nobody. */
 struct olaf_member {
@@ -63,6 +64,8 @@ struct olaf_member {
 	__be16 port_be; /* 0: not known yet */
 	struct olaf_tag tag[2]; /* outermost first */
 };
+OLAF_SPAN(olaf_member, 0, 32, sequence, family, flags, tags, pad, last_seen_ns, addr_be);
+OLAF_LAST(olaf_member, 32, 64, local_addr_be, mac, port_be, tag);
 
 /* olaf_rosters[cluster] */
 struct olaf_roster {
@@ -70,6 +73,7 @@ struct olaf_roster {
 	__u32 pad;
 	__u64 admitted; /* its newest second << 32 | members that were new in it */
 };
+OLAF_LAST(olaf_roster, 0, 16, end, pad, admitted);
 
 /*
  * olaf_reached[i], a hash table: an address and port that the ACK at hand reaches. It holds
@@ -82,6 +86,7 @@ struct olaf_reached {
 	__u8 family; /* 4 or 6 */
 	__u8 pad[5];
 };
+OLAF_LAST(olaf_reached, 0, 32, ack, addr_be, port_be, family, pad);
 
 /* What user space asks of the program olaf_enrol, its context. */
 enum olaf_enrolment {
@@ -98,6 +103,7 @@ struct olaf_registration {
 	__be16 port_be; /* 0: any */
 	__u16 pad;
 };
+OLAF_LAST(olaf_registration, 0, 36, enrolment, cluster, worker, family, addr_be, port_be, pad);
 
 /*
  * The places of one worker id lie together: most clusters have few workers, so what every
@@ -162,10 +168,5 @@ static inline int olaf_member_is_live(const struct olaf_member *member, __u64 no
 		return 1;
 	return !olaf_member_is_silent(member, now_ns, timeout_ns);
 }
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_member) == 64, "a member is one cache line");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_roster) == 16, "a roster has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_reached) == 32, "reached has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_registration) == 36, "registration has no hidden padding");
 
 #endif /* OLAF_MEMBERS_H */

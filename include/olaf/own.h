@@ -19,14 +19,13 @@
 struct olaf_own_address {
 	__be32 words_be[4];
 };
+OLAF_LAST(olaf_own_address, 0, 16, words_be);
 
 /* A MAC address by which frames that arrive at the queue's device reach this host's stack. */
 struct olaf_own_mac {
 	__u8 mac[6];
 	__u8 pad[2];
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_own_address) == 16, "an address has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_own_mac) == 8, "a MAC address has no hidden padding");
+OLAF_LAST(olaf_own_mac, 0, 8, mac, pad);
 
 #endif /* OLAF_OWN_H */

@@ -13,11 +13,7 @@
 
 #include <linux/types.h>
 
-#ifdef __cplusplus
-#define OLAF_STATIC_ASSERT(cond, text) static_assert(cond, text)
-#else
-#define OLAF_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
-#endif
+#include "olaf/layout.h"
 
 /* "O-L-A-F" on a phone's keys. */
 #define OLAF_DEFAULT_PORT 6523
@@ -152,13 +148,21 @@ struct olaf_header {
 		};
 	};
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_header) == 48, "the header is 48 bytes");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, count_be) == 20, "count at 20");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, generated_ns_be) == 24, "generated at 24");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, reward_be) == 32, "reward at 32");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, segments_be) == 46, "segments at 46");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, chunks_be) == 36, "chunks at 36");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_header, pool) == 46, "pool at 46");
+OLAF_SPAN(olaf_header, 0, 16, magic_be, version, type, flags_be, lanes_be, cluster_be, worker_be);
+OLAF_SPAN(olaf_header, 16, 40, sequence_be, count_be, generated_ns_be, reward_be);
+OLAF_LAST(olaf_header, 40, 48, model_version_be, segment_be, segments_be);
+/* What stands in the place of those. */
+OLAF_SPAN(olaf_header, 20, 24, action_be);
+OLAF_SPAN(olaf_header, 20, 24, named_be);
+OLAF_SPAN(olaf_header, 20, 24, active_clusters_be, reserved_be);
+OLAF_SPAN(olaf_header, 32, 40, queue_capacity_be, queue_length_be);
+OLAF_SPAN(olaf_header, 32, 40, chunk_be, chunks_be);
+OLAF_SPAN(olaf_header, 36, 40, missing_be);
+OLAF_SPAN(olaf_header, 36, 40, threshold_be);
+OLAF_SPAN(olaf_header, 36, 40, job_lanes_be, job_shape_be);
+OLAF_SPAN(olaf_header, 40, 44, generation_be);
+OLAF_SPAN(olaf_header, 44, 46, exponent_be);
+OLAF_SPAN(olaf_header, 44, 46, status_be);
+OLAF_SPAN(olaf_header, 46, 48, pool, zero);
 
 #endif /* OLAF_PROTOCOL_H */

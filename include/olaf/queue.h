@@ -96,6 +96,14 @@ struct olaf_config {
 	__u32 fifo_places; /* entries for fifo: a power of two > queue_capacity; 0: none */
 	__u32 round_slots; /* slots for the rounds of jobs (olaf/rounds.h); 0: none, and no jobs */
 };
+OLAF_SPAN(olaf_config, 0, 24, layout, flags, deliver, ifindex, egress_ifindex, drain_ifindex);
+OLAF_SPAN(olaf_config, 24, 44, port_be, mac, drain_mac, frame_overhead, max_clusters);
+OLAF_SPAN(olaf_config, 44, 60, max_segments, max_lanes, queue_capacity, ring_places);
+OLAF_SPAN(olaf_config, 60, 88, default_policy, ns_per_byte_q24, rate_bps, drain_interval_ns);
+OLAF_SPAN(olaf_config, 88, 108, activity_window_ns, token_secret, upstream_family);
+OLAF_SPAN(olaf_config, 108, 148, upstream_port_be, pad, upstream_addr_be, source_addr_be, own4_be);
+OLAF_SPAN(olaf_config, 148, 184, own6_be, round_lines, member_timeout_ns, max_workers, window);
+OLAF_LAST(olaf_config, 184, 200, kick_ifindex, egress_mtu, fifo_places, round_slots);
 
 /* ---- clusters ------------------------------------------------------------------------- */
 
@@ -105,6 +113,7 @@ struct olaf_rule {
 	__u32 max_count; /* 1 ... OLAF_LIMIT_MAX_COUNT: never fold more into one entry */
 	__s64 reward_threshold; /* Q47.16; negative: no reward filter */
 };
+OLAF_LAST(olaf_rule, 0, 16, policy, max_count, reward_threshold);
 
 /* olaf_active[0]: how many clusters sent lately; read it with olaf_active_clusters(). */
 struct olaf_active {
@@ -114,6 +123,7 @@ struct olaf_active {
 	__u32 pad;
 	__u64 epoch_start_ns;
 };
+OLAF_LAST(olaf_active, 0, 24, lock, current_clusters, previous_clusters, pad, epoch_start_ns);
 
 /* ---- entries, slots, ring --------------------------------------------------------------- */
 
@@ -140,6 +150,10 @@ struct olaf_pending {
 	__u64 first_arrived_ns; /* the update that took the place in the ring */
 	__u64 arrived_ns; /* newest folded update */
 };
+OLAF_SPAN(olaf_pending, 0, 26, slot, cluster, worker, sequence, count, model_version, segment);
+OLAF_SPAN(olaf_pending, 26, 36, segments, lanes, flags, header_bytes, l3_offset, l4_offset);
+OLAF_SPAN(olaf_pending, 36, 64, family, routed, fate, pad, generated_ns, reward, first_arrived_ns);
+OLAF_LAST(olaf_pending, 64, 72, arrived_ns);
 
 /*
  * olaf_entries[i]: one waiting update. The first 2 x slots belong to slots (slot and
@@ -153,6 +167,8 @@ struct olaf_entry {
 	struct olaf_header message; /* wire form */
 	__extension__ __u64 lanes[]; /* little-endian on every host */
 };
+OLAF_SPAN(olaf_entry, 0, 248, pending, headers, message);
+OLAF_AT(olaf_entry, 248, lanes);
 
 /* Value size of olaf_entries and olaf_scratch; the slack is what the verifier can't rule out. */
 #define OLAF_ENTRY_BYTES(max_lanes) (sizeof(struct olaf_entry) + 8 * (max_lanes) + OLAF_MAX_HEADERS)
@@ -161,6 +177,11 @@ struct olaf_entry {
 struct olaf_slot_counters {
 	OLAF_SLOT_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
+OLAF_SPAN(olaf_slot_counters, 0, 32, aggregated, appended, replaced, departed_riding);
+OLAF_SPAN(olaf_slot_counters, 32, 56, departed_drain, dropped_full, dropped_reward);
+OLAF_SPAN(olaf_slot_counters, 56, 80, dropped_sealed, dropped_misfit, updates_departed);
+OLAF_SPAN(olaf_slot_counters, 80, 104, updates_superseded, updates_dropped, passed_through);
+OLAF_LAST(olaf_slot_counters, 104, 112, updates_passed);
 
 /* What a buffer does; see bpf/slots/buffers.bpf.h for who takes it from one to the next. */
 enum olaf_buffer_state {
@@ -182,6 +203,7 @@ struct olaf_slot {
 	__u64 position[OLAF_BUFFERS]; /* place in the ring of each; unless FREE */
 	struct olaf_slot_counters counters;
 };
+OLAF_LAST(olaf_slot, 0, 144, lock, buffers, position, counters);
 
 enum olaf_place_state {
 	OLAF_PLACE_FREE = 0,
@@ -199,6 +221,7 @@ struct olaf_place {
 	__u32 pad;
 	__u64 turn; /* leaves when the hop has served so many: order holds for each next hop */
 };
+OLAF_LAST(olaf_place, 0, 32, state, entry, slot, bytes, hop, pad, turn);
 
 /* olaf_ring[0]: positions count up for ever; position p is olaf_places[0].place[p % ring_places]. */
 struct olaf_ring {
@@ -211,6 +234,8 @@ struct olaf_ring {
 	__u32 drain_generation; /* of the one live token */
 	__u32 pad;
 };
+OLAF_SPAN(olaf_ring, 0, 40, lock, holds, head, tail, next_departure_ns, drain_deadline_ns);
+OLAF_LAST(olaf_ring, 40, 48, drain_generation, pad);
 
 /* olaf_control[0]: orders from user space to running programs. */
 struct olaf_control {
@@ -218,6 +243,7 @@ struct olaf_control {
 	__u64 held_until_ns; /* until then nothing that waits leaves; 0, or past: no order */
 	__u64 figures_from_ns; /* ages begin anew with the first departure after it; 0: never reset */
 };
+OLAF_LAST(olaf_control, 0, 24, emptying_until_ns, held_until_ns, figures_from_ns);
 
 /* ---- counters ------------------------------------------------------------------------ */
 
@@ -229,12 +255,18 @@ enum olaf_bypass { OLAF_BYPASS_LIST(OLAF_REASON_CONSTANT) OLAF_BYPASS_REASONS };
 struct olaf_counters {
 	OLAF_COUNTER_LIST(OLAF_COUNTER_FIELD, OLAF_FAMILY_FIELD)
 };
+OLAF_SPAN(olaf_counters, 0, 224, received, updates_in, bypassed, malformed, not_allowed);
+OLAF_SPAN(olaf_counters, 224, 256, tokens_launched, drain_ticks, drain_stale, dropped_contended);
+OLAF_SPAN(olaf_counters, 256, 280, updates_contended, departures_unfit, departures_refused);
+OLAF_SPAN(olaf_counters, 280, 312, updates_refused, drain_kicks, events_lost, hops_asked);
+OLAF_LAST(olaf_counters, 312, 336, gate_probes, drain_proofs, passages_unmetered);
 
 /* Key of the LPM trie olaf_allow: IPv6, or IPv4 mapped into ::ffff:0:0/96. */
 struct olaf_prefix {
 	__u32 prefix_bits; /* 0 ... 128 */
 	__u8 address[16];
 };
+OLAF_LAST(olaf_prefix, 0, 20, prefix_bits, address);
 
 /* ---- reading ------------------------------------------------------------------------- */
 
@@ -251,18 +283,5 @@ static inline __u32 olaf_active_clusters(const struct olaf_active *active, __u64
 		return active->current_clusters;
 	return 0;
 }
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_config) == 200, "config has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_rule) == 16, "rule has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_active) == 24, "active has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_pending) == 72, "pending has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_entry) % 8 == 0, "lanes are aligned");
-OLAF_STATIC_ASSERT(__builtin_offsetof(struct olaf_entry, lanes) ==
-			   __builtin_offsetof(struct olaf_entry, message) + 48,
-		   "message and lanes are contiguous");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_slot) == 32 + 112, "slot has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_ring) == 48, "ring has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_place) == 32, "a place has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_prefix) == 20, "prefix has no hidden padding");
 
 #endif /* OLAF_QUEUE_H */

@@ -65,6 +65,9 @@ struct olaf_round_buffer {
 	__u64 first_up_ns; /* when it was first sent up */
 	__u64 pad[6];
 };
+OLAF_SPAN(olaf_round_buffer, 0, 28, state, generation, round, chunk, chunks, count, added);
+OLAF_SPAN(olaf_round_buffer, 28, 88, exponent, flags, generated_ns, opened_ns, lanes_sum, in);
+OLAF_LAST(olaf_round_buffer, 88, 184, owed, up_ns, first_up_ns, pad);
 
 #define OLAF_ROUND_BUFFERS 2
 
@@ -75,6 +78,7 @@ struct olaf_round_slot {
 	struct olaf_round_buffer buffer[OLAF_ROUND_BUFFERS];
 	__u64 pad2;
 };
+OLAF_LAST(olaf_round_slot, 0, 384, lock, pad, buffer, pad2);
 
 /* Number of a buffer, as lines name it. */
 static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
@@ -102,6 +106,10 @@ static inline __u32 olaf_round_lanes_of(__u32 buffer_number, __u32 round_slots)
 struct olaf_job_counters {
 	OLAF_JOB_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
+OLAF_SPAN(olaf_job_counters, 0, 56, received, added, duplicate, late, stale, ahead, halted);
+OLAF_SPAN(olaf_job_counters, 56, 104, probes, completed, partial, riding, copied, multicast);
+OLAF_SPAN(olaf_job_counters, 104, 152, repeated, undelivered, up_sent, up_again, syncs, controls);
+OLAF_LAST(olaf_job_counters, 152, 184, silent, up_unfit, float_overflow, float_not_finite);
 
 /*
  * A frame that XDP hands to TC, which can send more than one, and by other devices: its MAC addresses
@@ -114,6 +122,7 @@ struct olaf_round_order {
 	__u32 work; /* enum olaf_round_work */
 	__u32 partial; /* header bytes of a frame whose checksum the device finishes; 0: none */
 } __attribute__((packed));
+OLAF_LAST(olaf_round_order, 0, 22, eth_proto_be, secret, job, work, partial);
 
 #define OLAF_ROUND_SECRET(token_secret) ((token_secret) ^ 0x726f756e64732121ULL)
 
@@ -149,6 +158,8 @@ struct olaf_job_order {
 	struct olaf_job_setup setup; /* SET; of THRESHOLD its threshold */
 	struct olaf_ranks absent; /* SET: who is no member yet */
 };
+OLAF_SPAN(olaf_job_order, 0, 40, action, index, generation, rank, family, addr_be, port_be, pad);
+OLAF_LAST(olaf_job_order, 40, 200, setup, absent);
 
 /* olaf_job_desk[0]: where the program finds its order, and leaves its answer. */
 struct olaf_job_desk {
@@ -156,6 +167,7 @@ struct olaf_job_desk {
 	__s32 answer; /* 0 or a negative errno; -EAGAIN: ask again */
 	__u32 pad;
 };
+OLAF_LAST(olaf_job_desk, 0, 208, order, answer, pad);
 
 static inline __u32 olaf_child_index(__u32 job, __u32 rank)
 {
@@ -173,10 +185,5 @@ static inline int olaf_chunk_is_before(__u32 round_a, __u32 chunk_a, __u32 round
 {
 	return round_a == round_b ? chunk_a < chunk_b : olaf_is_before(round_a, round_b);
 }
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_round_slot) == 6 * 64, "a slot is six cache lines");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_round_buffer) == 72 + 64 + 48, "a buffer has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_order) == 40 + 128 + 32, "an order has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_job_desk) == 200 + 8, "a desk has no hidden padding");
 
 #endif /* OLAF_ROUNDS_H */

@@ -42,7 +42,6 @@ struct olaf_spell {
 	__u64 last_ns; /* when it happened last */
 	__u64 began_ns; /* when it happened first */
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_spell) == 16, "a spell has no hidden padding");
+OLAF_LAST(olaf_spell, 0, 16, last_ns, began_ns);
 
 #endif /* OLAF_SPELLS_H */

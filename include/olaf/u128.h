@@ -15,6 +15,7 @@ struct olaf_u128 {
 	__u64 low;
 	__u64 high;
 };
+OLAF_LAST(olaf_u128, 0, 16, low, high);
 
 #define OLAF_U128 static inline __attribute__((always_inline))
 
@@ -58,7 +59,5 @@ OLAF_U128 struct olaf_u128 olaf_u128_scale(__s64 a, __u32 b)
 		product.high -= b;
 	return product;
 }
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_u128) == 16, "u128 has no hidden padding");
 
 #endif /* OLAF_U128_H */

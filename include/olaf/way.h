@@ -35,6 +35,8 @@ struct olaf_hop {
 	__u64 issued; /* turns given to entries that wait for this hop; under the ring's lock */
 	__u64 served; /* turns of those that left; under the ring's lock */
 };
+OLAF_SPAN(olaf_hop, 0, 60, lock, state, family, dmac, smac, daddr_be, via_be, via_family);
+OLAF_LAST(olaf_hop, 60, 104, egress_ifindex, looked_up_ns, resolved_ns, asked_ns, issued, served);
 
 /* olaf_gate[0]: whether the way out takes departures. */
 struct olaf_gate {
@@ -46,7 +48,7 @@ struct olaf_gate {
 	__u64 ridden_ns; /* when a frame of XDP's last tried after that */
 	__u64 shut_ns; /* since when it is shut; means something only while lost_ns isn't 0 */
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_hop) == 24 + 16 + 24 + 40, "a hop has no hidden padding");
+OLAF_SPAN(olaf_gate, 0, 48, lost_ns, probed_ns, tried_ns, asked_ns, refused_ns, ridden_ns);
+OLAF_LAST(olaf_gate, 48, 56, shut_ns);
 
 #endif /* OLAF_WAY_H */

@@ -47,6 +47,8 @@ struct olaf_flight {
 	__u64 generated_ns; /* CLOCK_TAI */
 	__u64 departed_ns;
 };
+OLAF_SPAN(olaf_flight, 0, 24, state, cluster, worker, sequence, segment, segments, pad);
+OLAF_LAST(olaf_flight, 24, 40, generated_ns, departed_ns);
 
 /* Round-trip time, departure to ACK: RFC 6298. All zero: no ACK has come yet. */
 struct olaf_rtt {
@@ -55,6 +57,7 @@ struct olaf_rtt {
 	__u32 backoff; /* timeouts in a row without any ACK: each doubles the next */
 	__u32 pad;
 };
+OLAF_LAST(olaf_rtt, 0, 24, smoothed_ns, variation_ns, backoff, pad);
 
 /* How many ACKs came in how long a time, at what size. */
 struct olaf_trial {
@@ -62,6 +65,7 @@ struct olaf_trial {
 	__u32 acked;
 	__u64 elapsed_ns;
 };
+OLAF_LAST(olaf_trial, 0, 16, size, acked, elapsed_ns);
 
 /* What `--window auto` knows; all zero: nothing. */
 struct olaf_pilot {
@@ -76,6 +80,8 @@ struct olaf_pilot {
 	__u8 passed_over; /* turns of a smaller size since the last one was tried */
 	__u32 rest; /* trials of base itself before the next other one */
 };
+OLAF_SPAN(olaf_pilot, 0, 59, base, trial, mark, started_ns, starved, upwards, shift, skips);
+OLAF_LAST(olaf_pilot, 59, 64, passed_over, rest);
 
 /* olaf_window[0] */
 struct olaf_window {
@@ -89,10 +95,7 @@ struct olaf_window {
 	struct olaf_pilot pilot; /* OLAF_CONFIG_WINDOW_AUTO alone */
 	OLAF_WINDOW_COUNTER_LIST(OLAF_COUNTER_FIELD) /* unmatched: atomic */
 };
-
-OLAF_STATIC_ASSERT(sizeof(struct olaf_flight) == 40, "a flight has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_rtt) == 24, "rtt has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_pilot) == 64, "pilot has no hidden padding");
-OLAF_STATIC_ASSERT(sizeof(struct olaf_window) == 40 + 24 + 64 + 40, "no hidden padding");
+OLAF_SPAN(olaf_window, 0, 64, next, oldest, expires_ns, answered_ns, in_flight, silent, rtt);
+OLAF_LAST(olaf_window, 64, 168, pilot, acked, released, forgiven, late, unmatched);
 
 #endif /* OLAF_WINDOW_H */

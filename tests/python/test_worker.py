@@ -53,33 +53,26 @@ class Worker(Loopback):
         self.handle(server, 2)
         self.assertEqual(seen, [0, 8, 5])
 
-    def test_error_feedback_brings_what_rounding_cut_off(self):
-        codec = olaf.Codec(scale=1.0)
-        server = olaf.ParameterServer("127.0.0.1:0")
-        seen = []
-        server.add_cluster(3, [0, 0, 0], lambda update: seen.append(update.gradient.tolist()),
-                           codec=codec)
-        worker = self.worker(server, codec=codec, error_feedback=True)
-        for _ in range(3):
-            worker.push(np.array([0.25, 1, -0.375], np.float32))
-        self.handle(server, 3)
+    def test_rounds_as_it_is_asked_to(self):
+        def pushed(gradient, times=1, **options):
+            codec, seen = olaf.Codec(scale=1.0), []
+            server = olaf.ParameterServer("127.0.0.1:0")
+            server.add_cluster(3, np.zeros(len(gradient)), codec=codec,
+                               rule=lambda update: seen.append(update.gradient.tolist()))
+            worker = self.worker(server, elements=len(gradient), codec=codec, **options)
+            for _ in range(times):
+                worker.push(np.array(gradient, np.float32))
+            self.handle(server, times)
+            return worker, seen
+
+        worker, seen = pushed([0.25, 1, -0.375], 3, error_feedback=True)
         self.assertEqual(np.sum(seen, 0).tolist(), [1, 3, -1])
         self.assertEqual(worker.stats.largest, 1)
-
-    def test_stochastic_rounding_repeats_by_its_seed(self):
-        codec = olaf.Codec(scale=1.0)
-        server = olaf.ParameterServer("127.0.0.1:0")
-        seen = []
-        server.add_cluster(3, np.zeros(64), lambda update: seen.append(update.gradient.tolist()),
-                           codec=codec)
-        for seed in 1, 1, 2:
-            worker = self.worker(server, elements=64, codec=codec, stochastic_rounding=True,
-                                 rounding_seed=seed)
-            worker.push(np.full(64, 0.5, np.float32))
-            self.handle(server, 1)
-        self.assertEqual(set(sum(seen, [])), {0, 1})
-        self.assertEqual(seen[0], seen[1])
-        self.assertNotEqual(seen[0], seen[2])
+        one, same, other = (pushed([0.5] * 64, stochastic_rounding=True, rounding_seed=seed)[1]
+                            for seed in (1, 1, 2))
+        self.assertEqual(set(sum(one + other, [])), {0, 1})
+        self.assertEqual(one, same)
+        self.assertNotEqual(one, other)
 
     def test_weights_are_one_read_only_view(self):
         server = self.server()

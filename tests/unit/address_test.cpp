@@ -6,8 +6,6 @@
 namespace olaf::test::address_test {
 namespace {
 
-using olaf::Address;
-
 TEST(Address, ResolvesNumericOnes) {
     const auto v4 = Address::resolve("192.0.2.7");
     ASSERT_TRUE(v4);

@@ -2,17 +2,71 @@
 // What the loader asks of a card before it drives it, on files with registers.
 #include <gtest/gtest.h>
 
+#include <endian.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "loader/card/card.hpp"
 #include "loader/card/find.hpp"
 #include "loader/card/fit.hpp"
-#include "registers_file.hpp"
+#include "loader/host/fd.hpp"
+#include "olaf/registers.h"
 
 namespace olaf::test::card_test {
 namespace {
 
-using test::RegistersFile;
+// A file with the registers of a card, as a test prepares them. Nobody answers behind it.
+
+class RegistersFile {
+  public:
+    static constexpr std::size_t usual_bytes = OLAF_CARD_WINDOW;
+
+    /// A card that is there, of 8 places, 128 clusters and slots, and 1152 lanes.
+    explicit RegistersFile(std::size_t bytes = usual_bytes, std::size_t start = 0)
+        : path_(::testing::TempDir() + "/olaf_registers_XXXXXX"), start_(start) {
+        fd_ = Fd(::mkstemp(path_.data()));
+        EXPECT_EQ(::ftruncate(fd_.get(), static_cast<off_t>(bytes)), 0);
+        put(OLAF_REGISTER_MAGIC, OLAF_CARD_MAGIC);
+        put(OLAF_REGISTER_LAYOUT, OLAF_CARD_LAYOUT);
+        put(OLAF_REGISTER_PLACES, 8);
+        put(OLAF_REGISTER_CLUSTERS, 128);
+        put(OLAF_REGISTER_SLOTS, 128);
+        put(OLAF_REGISTER_LANES, 1152);
+        put(OLAF_REGISTER_FEATURES, 7);
+    }
+    RegistersFile(const RegistersFile &) = delete;
+    RegistersFile &operator=(const RegistersFile &) = delete;
+    ~RegistersFile() { ::unlink(path_.c_str()); }
+
+    void put(std::size_t at, std::uint32_t value) const {
+        const std::uint32_t word = htole32(value);
+        EXPECT_EQ(::pwrite(fd_.get(), &word, sizeof word, static_cast<off_t>(start_ + at)), 4);
+    }
+    [[nodiscard]] std::uint32_t get(std::size_t at) const {
+        std::uint32_t word = 0;
+        EXPECT_EQ(::pread(fd_.get(), &word, sizeof word, static_cast<off_t>(start_ + at)), 4);
+        return le32toh(word);
+    }
+    /// As a card reads that has gone from its slot.
+    void lose() const {
+        const std::string ones(std::filesystem::file_size(path_), '\xff');
+        EXPECT_EQ(::pwrite(fd_.get(), ones.data(), ones.size(), 0),
+                  static_cast<ssize_t>(ones.size()));
+    }
+    [[nodiscard]] const std::string &path() const { return path_; }
+
+  private:
+    std::string path_;
+    std::size_t start_;
+    Fd fd_;
+};
+
+// What the loader asks of a card before it drives it, on files with registers.
 
 void expect_refused(const RegistersFile &file, const std::string &text) {
     const auto card = Card::open(file.path());
@@ -85,7 +139,8 @@ TEST(Card, WhoseBarIsTooSmallIsLeftAlone) {
     const RegistersFile tiny(0x3000);
     expect_refused(tiny, "the BAR is too small: it has 12288 bytes, and the registers take");
     const RegistersFile cut(OLAF_CARD_WINDOW - 4);
-    expect_refused(cut, "the BAR is too small: it has 1048572 bytes, and the registers take 1048576");
+    expect_refused(cut,
+                   "the BAR is too small: it has 1048572 bytes, and the registers take 1048576");
 }
 
 TEST(Card, WithoutCapabilitiesIsLeftAlone) {
@@ -102,7 +157,8 @@ TEST(Card, ThatAnswersNothingIsLost) {
     file.put(OLAF_REGISTER_STATUS, 1);
     auto card = Card::open(file.path());
     ASSERT_TRUE(card) << card.error().message();
-    const auto done = card->configure(make_config({.queue_capacity = 8, .max_clusters = 4}).value(), {});
+    const auto done =
+        card->configure(make_config({.queue_capacity = 8, .max_clusters = 4}).value(), {});
     ASSERT_FALSE(done);
     EXPECT_TRUE(is_lost(done.error()));
     EXPECT_NE(done.error().message().find("it doesn't answer"), std::string::npos);
@@ -185,8 +241,7 @@ TEST(CardFind, LooksAtOpenNicDevicesOnly) {
         const auto found = card_on_bus("in", driver, bus, pci);
         ASSERT_FALSE(found);
         EXPECT_EQ(found.error().code, ENXIO);
-        EXPECT_NE(found.error().message().find(text), std::string::npos)
-            << found.error().message();
+        EXPECT_NE(found.error().message().find(text), std::string::npos) << found.error().message();
     };
     says("veth", "", "it is no PCI device (its driver is veth)");
     says("nsim", "netdevsim0", "it is no PCI device");

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // olaf::Collective end to end over loopback, against the model of the node.
-#include "collective_test.hpp"
+#include <gtest/gtest.h>
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+#include <latch>
+
+#include "round_server.hpp"
 
 namespace olaf::test::collective_test {
 namespace {
-
-using namespace olaf;
-using namespace olaf::test;
 
 TEST(Collective, SumsIntegersExactly) {
     const Job job(3);
@@ -19,16 +24,15 @@ TEST(Collective, SumsIntegersExactly) {
                 wide[i] = (std::int64_t{1} << (i % 60)) * (rank == 1 ? -1 : 3) + round;
             for (std::size_t i = 0; i < narrow.size(); i++)
                 narrow[i] = static_cast<std::int32_t>(1000 * rank) - 1500 * (i % 2 ? 1 : -1);
-            const auto report = collective.allreduce(std::span(wide));
-            ASSERT_TRUE(report) << report.error().message();
+            const auto report = sum_of(collective, wide);
             ASSERT_TRUE(collective.allreduce(std::span(narrow)));
             for (std::size_t i = 0; i < wide.size(); i++)
                 ASSERT_EQ(wide[i], (std::int64_t{1} << (i % 60)) * 5 + 3 * round);
             for (std::size_t i = 0; i < narrow.size(); i++)
                 ASSERT_EQ(narrow[i], 3000 - 4500 * (i % 2 ? 1 : -1));
-            EXPECT_EQ(report->least_count, 3U);
-            EXPECT_EQ(report->chunks, 13U);
-            EXPECT_EQ(report->partial + report->late, 0U);
+            EXPECT_EQ(report.least_count, 3U);
+            EXPECT_EQ(report.chunks, 13U);
+            EXPECT_EQ(report.partial + report.late, 0U);
         }
     });
 }
@@ -37,22 +41,20 @@ TEST(Collective, DividesByThoseWhoAreInTheSum) {
     Job job(3);
     const auto mean = [](Collective &collective, std::uint32_t rank) {
         std::vector<float> vector(100, static_cast<float>(3 * rank) + 0.5F);
-        const auto report = collective.allreduce(std::span(vector), Combine::mean);
-        EXPECT_TRUE(report) << report.error().message();
+        sum_of(collective, vector, Combine::mean);
         return vector;
     };
     job.all([&](Collective &collective, std::uint32_t rank) {
         EXPECT_EQ(mean(collective, rank), std::vector<float>(100, 3.5F));
     });
     job.server.set_threshold(1);
-    std::atomic<bool> over = false;
+    std::latch over(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
         ASSERT_TRUE(collective.join());
         if (rank != 1)
-            return over.wait(false);
+            return over.wait();
         EXPECT_EQ(mean(collective, rank), std::vector<float>(100, 3.5F)) << "of rank 1 alone";
-        over = true;
-        over.notify_all();
+        over.count_down();
     });
 }
 
@@ -62,10 +64,9 @@ TEST(Collective, FloatsThatTheNodeAddsNeedNoExponent) {
         ASSERT_TRUE(collective.join());
         std::vector<float> vector(101, 1.5F);
         vector[3] = std::numeric_limits<float>::quiet_NaN();
-        const auto report = collective.allreduce(std::span(vector), Combine::mean);
-        ASSERT_TRUE(report) << report.error().message();
-        EXPECT_EQ(report->chunks, 6U) << "18 floats each";
-        EXPECT_EQ(report->not_finite, 1U);
+        const auto report = sum_of(collective, vector, Combine::mean);
+        EXPECT_EQ(report.chunks, 6U) << "18 floats each";
+        EXPECT_EQ(report.not_finite, 1U);
         EXPECT_NE(vector[3], vector[3]);
         vector[3] = 1.5F;
         EXPECT_EQ(vector, std::vector<float>(101, 1.5F));
@@ -102,8 +103,7 @@ TEST(Collective, SurvivesLossAndANodeThatForgets) {
     job.all([](Collective &collective, std::uint32_t rank) {
         for (std::int64_t round = 0; round < 30; round++) {
             std::vector<std::int64_t> vector(160, rank + 100 * round);
-            const auto report = collective.allreduce(std::span(vector));
-            ASSERT_TRUE(report) << report.error().message();
+            sum_of(collective, vector);
             ASSERT_EQ(vector, std::vector<std::int64_t>(160, 3 + 300 * round));
         }
         EXPECT_EQ(collective.stats().agreed, 2U);
@@ -116,15 +116,15 @@ TEST(Collective, SurvivesLossAndANodeThatForgets) {
 TEST(Collective, SaysWhoseSumsAreNotOfAll) {
     Job job(2);
     job.server.set_threshold(1);
-    std::atomic<bool> over = false;
+    std::latch over(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
         ASSERT_TRUE(collective.join());
         std::vector<std::int64_t> vector(16, rank + 1);
         if (rank == 1)
-            over.wait(false);
+            over.wait();
         const auto report = collective.allreduce(std::span(vector));
-        over = true;
-        over.notify_all();
+        if (rank == 0)
+            over.count_down();
         ASSERT_TRUE(report) << report.error().message();
         EXPECT_EQ(vector, std::vector<std::int64_t>(16, 1)) << "of rank 0 alone";
         EXPECT_EQ(report->partial, 2U);
@@ -136,17 +136,14 @@ TEST(Collective, SaysWhoseSumsAreNotOfAll) {
 TEST(Collective, WhatTheOthersHaveLeftBehindFailsAlone) {
     Job job(2);
     job.server.set_threshold(1);
-    std::atomic<bool> over = false;
+    std::latch over(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
         ASSERT_TRUE(collective.join());
         std::vector<float> vector(160, 1.0F);
         if (rank == 1) {
-            over.wait(false);
+            over.wait();
             const auto missed = collective.allreduce(std::span(vector));
-            ASSERT_FALSE(missed);
-            EXPECT_NE(missed.error().message().find("were summed without this worker"),
-                      std::string::npos)
-                << missed.error().message();
+            expect_fails(missed, "were summed without this worker");
             for (int round = 1; round < 9; round++)
                 static_cast<void>(collective.allreduce(std::span(vector)));
             EXPECT_GT(collective.stats().late, 0U) << "it has caught up";
@@ -154,8 +151,7 @@ TEST(Collective, WhatTheOthersHaveLeftBehindFailsAlone) {
         }
         for (int round = 0; round < 9; round++)
             ASSERT_TRUE(collective.allreduce(std::span(vector)));
-        over = true;
-        over.notify_all();
+        over.count_down();
     });
 }
 
@@ -190,8 +186,7 @@ TEST(Collective, AWorkerThatComesWhileTheOthersAskWhoIsMissingIsNone) {
             while (job.server.counters().stopped == before)
                 std::this_thread::yield();
         }
-        const auto report = collective.allreduce(std::span(vector));
-        ASSERT_TRUE(report) << report.error().message();
+        sum_of(collective, vector);
         EXPECT_EQ(vector, std::vector<std::int64_t>(40, 4));
     });
 }
@@ -202,9 +197,7 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
     const auto refused = [&](auto change, const std::string &why) {
         CollectiveOptions options = good;
         change(options);
-        const auto made = Collective::make(options);
-        ASSERT_FALSE(made);
-        EXPECT_NE(made.error().message().find(why), std::string::npos) << made.error().message();
+        expect_fails(Collective::make(options), why);
     };
     refused([](auto &o) { o.workers = 0; }, "how many workers");
     refused([](auto &o) { o.job = OLAF_EVERY_WORKER; }, "nobody's");
@@ -234,6 +227,532 @@ TEST(Collective, MistakesOfTheCallerAreErrors) {
     auto collective = Collective::make(narrow).value();
     std::vector<std::int32_t> integers(3);
     EXPECT_FALSE(collective.allreduce_async(std::span(integers)));
+}
+
+// A node tells the shape of its job: who wasn't told it takes it, and who was told another fails at
+// once.
+
+constexpr std::uint16_t kLanes = 40;
+
+/// A job of two whose node tells its lanes.
+class CollectiveShape : public testing::Test {
+  protected:
+    LoopbackNode node{{.children = 2, .max_count = 2, .pool = 3}, {.job = 5, .lanes = kLanes}};
+
+    CollectiveOptions options(std::uint32_t rank) const {
+        return {.node = node.address(), .job = 5, .rank = rank, .workers = 2};
+    }
+
+    /// What join() says to the first member; the second has the job's shape.
+    Result<void> join_with(const CollectiveOptions &first) const {
+        std::jthread second([&] {
+            auto other = Collective::make(options(1)).value();
+            static_cast<void>(other.join());
+        });
+        return Collective::make(first).value().join();
+    }
+};
+
+TEST_F(CollectiveShape, IsTheJobsForWhoIsToldNone) {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t rank = 0; rank < 2; rank++)
+        threads.emplace_back([&, rank] {
+            auto collective = Collective::make(options(rank)).value();
+            const auto joined = collective.join();
+            ASSERT_TRUE(joined) << joined.error().message();
+            std::vector<std::int32_t> vector(1'000, static_cast<std::int32_t>(rank) + 1);
+            const auto report = sum_of(collective, vector);
+            EXPECT_EQ(vector, std::vector<std::int32_t>(1'000, 3));
+            EXPECT_EQ(report.chunks, (1'000 + 2 * (kLanes - 1) - 1) / (2 * (kLanes - 1)));
+        });
+}
+
+TEST_F(CollectiveShape, OfOtherLanesThanTheJobsFailsAtOnce) {
+    auto wrong = options(0);
+    wrong.lanes = 41;
+    expect_fails(join_with(wrong), "its contributions have 40 lanes of i32x2 with a checksum, and "
+                                   "this worker's have 41 lanes");
+}
+
+TEST_F(CollectiveShape, OfAnotherFormatThanTheJobsFailsAtOnce) {
+    auto wrong = options(0);
+    wrong.format = Format::i16x4;
+    expect_fails(join_with(wrong), "lanes of i16x4");
+    wrong = options(0);
+    wrong.checksum = false;
+    expect_fails(join_with(wrong), "without a checksum");
+}
+
+TEST_F(CollectiveShape, ThatTheWayHasNoRoomForFailsAtOnce) {
+    auto narrow = options(0);
+    narrow.mtu = 300;
+    expect_fails(join_with(narrow),
+                 "are IP packets of 396 bytes, and the way to the node has an MTU of 300");
+    expect_fails(join_with(narrow), "--lanes 28");
+}
+
+// Who stops needs to know that nobody needs it any more.
+
+constexpr std::chrono::milliseconds kPatience(200);
+
+std::vector<std::int64_t> ones(std::size_t elements = 40) {
+    return std::vector<std::int64_t>(elements, 1);
+}
+
+// Rank 0 has its sum and goes, rank 1's is lost on its way, and the node is restarted. `go` is how
+// rank 0 goes; returns what rank 1 gets.
+Result<SumReport> sum_of_the_one_left_behind(const std::function<void(Collective &)> &go,
+                                             std::chrono::nanoseconds timeout) {
+    Job job(2, 0, {.timeout = timeout});
+    job.server.lose_results_of(1);
+    Result<SumReport> left_behind;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        auto vector = ones();
+        const auto report = collective.allreduce(std::span(vector));
+        if (rank == 1) {
+            left_behind = report;
+            EXPECT_TRUE(!report || vector == std::vector<std::int64_t>(40, 2));
+            EXPECT_TRUE(!report || collective.leave().value_or(false));
+            return;
+        }
+        EXPECT_TRUE(report) << report.error().message();
+        job.server.restart();
+        job.server.lose_results_of({});
+        go(collective);
+    });
+    return left_behind;
+}
+
+TEST(CollectiveLeave, WhoGoesWithoutItMayLeaveAnotherWithoutItsSum) {
+    const auto report = sum_of_the_one_left_behind([](Collective &) {}, kPatience);
+    expect_fails(report, "rank 0 hasn't asked");
+}
+
+TEST(CollectiveLeave, WaitsUntilAllHaveTheirSums) {
+    const auto report = sum_of_the_one_left_behind(
+        [](Collective &collective) {
+            const auto left = collective.leave();
+            ASSERT_TRUE(left) << left.error().message();
+            EXPECT_TRUE(*left);
+        },
+        kSoon);
+    EXPECT_TRUE(report) << report.error().message();
+}
+
+TEST(CollectiveLeave, EndsWithVectorsUnderWay) {
+    const Job job(3, 0.05);
+    job.all([](Collective &collective, std::uint32_t) {
+        auto first = ones(), second = ones(160);
+        const auto a = collective.allreduce_async(std::span(first));
+        const auto b = collective.allreduce_async(std::span(second));
+        const auto left = collective.leave();
+        ASSERT_TRUE(left) << left.error().message();
+        EXPECT_TRUE(a->done() && b->done());
+        EXPECT_EQ(second, std::vector<std::int64_t>(160, 3));
+        EXPECT_TRUE(collective.leave().value()) << "it has left";
+        const auto after = collective.allreduce(std::span(first));
+        expect_fails(after, "has left");
+    });
+}
+
+TEST(CollectiveLeave, AllMayJoinAgain) {
+    const Job job(2);
+    job.all([](Collective &collective, std::uint32_t) {
+        for (int run = 0; run < 3; run++) {
+            ASSERT_TRUE(collective.join());
+            auto vector = ones();
+            sum_of(collective, vector);
+            ASSERT_TRUE(collective.leave().value());
+        }
+    });
+}
+
+TEST(CollectiveLeave, SaysWhoIsMissingAfterATimeout) {
+    const Job job(2);
+    std::latch over(1);
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        auto vector = ones();
+        ASSERT_TRUE(collective.allreduce(std::span(vector)));
+        if (rank == 1)
+            return over.wait();
+        const auto left = collective.leave(kPatience);
+        over.count_down();
+        ASSERT_FALSE(left);
+        EXPECT_EQ(left.error().code, ETIMEDOUT);
+        for (const auto *said : {"another member's farewell", "rank 1 hasn't asked"})
+            EXPECT_NE(left.error().message().find(said), std::string::npos)
+                << left.error().message();
+    });
+}
+
+// It isn't added as if it were a vector of zeros.
+TEST(CollectiveLeave, WhoLeavesBeforeTheOthersIsNoSum) {
+    const Job job(2, 0, {.timeout = kPatience});
+    std::atomic<unsigned> told = 0;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        auto vector = ones(8);
+        ASSERT_TRUE(collective.allreduce(std::span(vector)));
+        const auto told_of = [&](const Error &error) {
+            told += error.message().find("leaves, but") != std::string::npos ? 1 : 0;
+        };
+        if (rank == 0) {
+            if (const auto left = collective.leave(); !left)
+                told_of(left.error());
+        } else if (const auto report = collective.allreduce(std::span(vector)); !report) {
+            told_of(report.error());
+        }
+    });
+    EXPECT_EQ(told, 1U) << "whose chunk came second";
+}
+
+TEST(CollectiveLeave, DoesNotClaimToKnowWhatAThresholdHides) {
+    Job job(2);
+    job.server.set_threshold(1);
+    job.all([](Collective &collective, std::uint32_t) {
+        ASSERT_TRUE(collective.join());
+        const auto left = collective.leave();
+        ASSERT_TRUE(left) << left.error().message();
+        EXPECT_FALSE(*left);
+    });
+}
+
+TEST(CollectiveLeave, OfAJobThatNeverBeganIsDoneAtOnce) {
+    const Job job(2);
+    Collective collective = job.worker(0);
+    EXPECT_TRUE(collective.leave().value());
+}
+
+// What a Collective says when something is missing.
+
+TEST(CollectiveFaults, ANodeThatIsSilent) {
+    const RawSocket nobody(Address::resolve("127.0.0.1", 0).value());
+    auto collective = Collective::make({.node = nobody.address(),
+                                        .job = 5,
+                                        .workers = 2,
+                                        .timeout = std::chrono::milliseconds(20)})
+                          .value();
+    const auto joined = collective.join();
+    expect_fails(joined, "the node hasn't answered at all");
+    expect_fails(joined, "olaf job leave DEV 5 0");
+    EXPECT_EQ(joined.error().code, ETIMEDOUT);
+    std::vector<float> vector(4);
+    const auto after = collective.allreduce(std::span(vector));
+    expect_fails(after, "join() again");
+}
+
+TEST(CollectiveFaults, AMemberThatHasNotAsked) {
+    const Job job(3, 0, {.timeout = std::chrono::milliseconds(30)});
+    Collective first = job.worker(0);
+    const auto joined = first.join();
+    expect_fails(joined, "rank 1 hasn't asked where to begin yet, nor have 1 other");
+}
+
+TEST(CollectiveFaults, AMemberThatContributesNothing) {
+    const Job job(2, 0, {.timeout = std::chrono::milliseconds(30)});
+    job.all([](Collective &collective, std::uint32_t rank) {
+        Result<void> joined = collective.join();
+        while (!joined)
+            joined = collective.join(); // the other thread may be slow to come
+        if (rank == 1)
+            return;
+        std::vector<float> vector(40);
+        const auto report = collective.allreduce(std::span(vector));
+        expect_fails(report, "the sum of chunk 0 of round 0");
+    });
+}
+
+// Its questions are answered: then either others are late, or longer frames don't get through.
+TEST(CollectiveFaults, ContributionsOfWhichNoneIsEverAnswered) {
+    const Job job(2, 0, {.timeout = std::chrono::milliseconds(30)});
+    job.all([](Collective &collective, std::uint32_t rank) {
+        while (!collective.join())
+            continue; // the other thread may be slow to come
+        if (rank == 1)
+            return;
+        std::vector<float> vector(40);
+        const auto report = collective.allreduce(std::span(vector));
+        expect_fails(report, "see that every worker sums");
+        expect_fails(report, "lanes (olaf job list)");
+        expect_fails(report, "carries IP packets of ");
+    });
+}
+
+TEST(CollectiveFaults, VectorsOfDifferentSize) {
+    const Job job(2, 0, {.timeout = std::chrono::milliseconds(100)});
+    std::atomic<unsigned> told = 0;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        std::vector<std::int64_t> vector(rank == 0 ? 8 : 16);
+        const auto report = collective.allreduce(std::span(vector));
+        ASSERT_TRUE(!report || rank == 0) << "the shorter one may have all that it asked for";
+        if (!report && report.error().code != ETIMEDOUT) {
+            expect_fails(report, "vectors of the same size");
+            told++;
+        }
+    });
+    EXPECT_EQ(told, 1U) << "whose chunk came second";
+}
+
+TEST(CollectiveFaults, AMemberThatBeginsAnewInTheMiddle) {
+    const Job job(2);
+    std::latch gone(1);
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        std::vector<std::int64_t> vector(800, 1);
+        for (int round = 0; round < 3; round++)
+            ASSERT_TRUE(collective.allreduce(std::span(vector)));
+        if (rank == 1) {
+            collective = job.worker(1); // a new process
+            gone.count_down();
+        } else {
+            gone.wait();
+        }
+        for (;;) {
+            std::ranges::fill(vector, rank);
+            const auto report = collective.allreduce(std::span(vector));
+            if (report)
+                break;
+            expect_fails(report, "a member began anew in the middle");
+            ASSERT_EQ(rank, 0U);
+            ASSERT_TRUE(collective.join());
+        }
+        EXPECT_EQ(vector, std::vector<std::int64_t>(800, 1));
+    });
+}
+
+// What others sum without a worker comes to it by itself.
+
+// Three pieces, of which the exponents come first.
+constexpr std::size_t elements = 40;
+
+/// Worker 0 needs nobody: it sums until the other has had its fill.
+void sum_alone(Collective &collective, const std::atomic<bool> &enough) {
+    ASSERT_TRUE(collective.join());
+    while (!enough) {
+        std::vector<float> vector(elements, static_cast<float>(collective.next_round()));
+        const auto report = collective.allreduce(std::span(vector));
+        ASSERT_TRUE(report || enough) << report.error().message();
+    }
+}
+
+/// Runs worker 1 beside it.
+void overhear(double loss, const std::function<void(Collective &)> &listen) {
+    Job job(2, loss);
+    job.server.set_threshold(1);
+    std::atomic<bool> enough = false;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        if (rank == 0)
+            return sum_alone(collective, enough);
+        ASSERT_TRUE(collective.join());
+        listen(collective);
+        enough = true;
+    });
+}
+
+TEST(CollectiveOverhearing, ASumIsTakenOnlyWholeThoughMessagesAreLost) {
+    overhear(0.1, [](Collective &collective) {
+        std::vector<float> vector(elements);
+        collective.overhear(elements);
+        for (std::uint32_t taken = 0, before = 0; taken < 20;) {
+            ASSERT_TRUE(collective.poll());
+            if (!collective.take_overheard(vector))
+                continue;
+            taken++;
+            const std::uint32_t next = collective.next_round();
+            EXPECT_GT(next, before) << "older than the last one";
+            before = next;
+            EXPECT_EQ(vector, std::vector<float>(elements, static_cast<float>(next - 1)));
+        }
+        EXPECT_EQ(collective.stats().sent, 0U) << "without a word";
+    });
+}
+
+TEST(CollectiveOverhearing, TakesPartBehindWhatItHasTaken) {
+    overhear(0, [](Collective &collective) {
+        std::vector<float> vector(elements);
+        collective.overhear(elements);
+        while (!collective.take_overheard(vector))
+            ASSERT_TRUE(collective.poll());
+        const std::uint32_t round = collective.next_round();
+        auto operation = collective.follow_async(vector).value();
+        EXPECT_FALSE(collective.take_overheard(vector)) << "one is under way";
+        // It may be over for too long by then: the other doesn't wait.
+        if (const auto report = operation.wait()) {
+            EXPECT_EQ(report->left_out, elements);
+            auto at = report->left_out_at;
+            std::ranges::sort(at, {}, &ElementRange::first);
+            std::size_t end = 0;
+            for (const auto &[first, count] : at) {
+                EXPECT_EQ(first, end) << "of every element, once";
+                end = first + count;
+            }
+            EXPECT_EQ(end, elements);
+            EXPECT_GT(at.size(), 1U) << "of several chunks";
+            EXPECT_EQ(vector, std::vector<float>(elements, static_cast<float>(round)));
+        }
+        EXPECT_EQ(collective.next_round(), round + 1);
+        EXPECT_TRUE(collective.poll()) << "to miss a sum breaks nothing";
+    });
+}
+
+TEST(CollectiveOverhearing, NothingIsKeptForWhoDoesNotAsk) {
+    overhear(0, [](Collective &collective) {
+        std::vector<float> vector(elements);
+        while (collective.stats().unasked < 50) {
+            ASSERT_TRUE(collective.poll());
+            EXPECT_FALSE(collective.take_overheard(vector));
+        }
+        collective.overhear(elements - 1);
+        while (collective.stats().unasked < 100)
+            ASSERT_TRUE(collective.poll());
+        EXPECT_FALSE(collective.take_overheard(vector)) << "another size";
+    });
+}
+
+// A Collective of several threads, each with a range of every vector in a job of its own.
+
+constexpr unsigned kThreads = 3;
+
+std::vector<float> part_of(std::uint32_t rank, std::size_t elements) {
+    std::vector<float> part(elements);
+    for (std::size_t i = 0; i < elements; i++)
+        part[i] = static_cast<float>(rank + 1) * std::sin(static_cast<float>(i)) * 1e-3F;
+    return part;
+}
+
+// Lengths with as many chunks as threads, fewer, a last one that isn't full, and none.
+const std::vector<std::size_t> kLengths = {1000, 1, 16, 17, 48, 50, 0, 333};
+
+std::vector<std::vector<float>> sums_with(unsigned threads, double loss,
+                                          CollectiveOptions options = {}) {
+    options.threads = threads;
+    const Job job(2, loss, options);
+    std::vector<std::vector<float>> sums;
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        ASSERT_TRUE(collective.join());
+        for (const std::size_t length : kLengths) {
+            auto vector = part_of(rank, length);
+            const auto report = sum_of(collective, vector, Combine::sum);
+            EXPECT_EQ(report.least_count, 2U);
+            EXPECT_EQ(report.partial + report.late, 0U);
+            if (rank == 0)
+                sums.push_back(vector);
+        }
+        const auto left = collective.leave();
+        ASSERT_TRUE(left) << left.error().message();
+        EXPECT_TRUE(*left);
+    });
+    return sums;
+}
+
+TEST(CollectiveThreads, SumHasTheSameBitsAsWithOneThread) {
+    const auto sums = sums_with(kThreads, 0);
+    ASSERT_EQ(sums.size(), kLengths.size());
+    EXPECT_EQ(sums, sums_with(1, 0));
+    EXPECT_EQ(sums, sums_with(kThreads, 0.1)) << "what is lost is repeated";
+}
+
+TEST(CollectiveThreads, EachTakesARangeOfWholeChunks) {
+    const Job job(1, 0, {.threads = kThreads}, 5);
+    job.all([&](Collective &collective, std::uint32_t) {
+        ASSERT_TRUE(collective.join());
+        std::vector<std::int64_t> vector(8 * 10 - 3, 1);
+        const auto report = sum_of(collective, vector);
+        EXPECT_EQ(report.chunks, 10U);
+        EXPECT_EQ(collective.stats().results, 10U);
+        EXPECT_EQ(vector, std::vector<std::int64_t>(vector.size(), 1));
+    });
+    LoopbackNode &node = const_cast<LoopbackNode &>(job.server);
+    EXPECT_EQ(node.counters(0).added, 3U);
+    EXPECT_EQ(node.counters(1).added, 3U);
+    EXPECT_EQ(node.counters(2).added, 4U);
+}
+
+TEST(CollectiveThreads, VectorsUnderWayMoveOnWhileNobodyWaits) {
+    const Job job(2, 0, {.threads = kThreads});
+    job.all([](Collective &collective, std::uint32_t rank) {
+        ASSERT_TRUE(collective.join());
+        std::vector<std::vector<float>> vectors;
+        for (std::size_t i = 0; i < 5; i++)
+            vectors.push_back(part_of(rank, 100 + i));
+        std::vector<Collective::Operation> operations;
+        for (auto &vector : vectors) {
+            const auto begun = collective.allreduce_async(std::span(vector));
+            ASSERT_TRUE(begun) << begun.error().message();
+            operations.push_back(*begun);
+        }
+        while (!operations.back().done()) {
+            pollfd readable = {.fd = collective.fd(), .events = POLLIN, .revents = 0};
+            ASSERT_GT(::poll(&readable, 1, 10'000), 0) << "it tells that a vector has ended";
+            ASSERT_TRUE(collective.poll());
+        }
+        for (auto each = operations.rbegin(); each != operations.rend(); ++each)
+            EXPECT_TRUE(each->wait()) << "in any order";
+        EXPECT_FALSE(operations.front().wait()) << "it was waited for already";
+        for (const auto &vector : vectors)
+            EXPECT_NEAR(vector[1], 3e-3F * std::sin(1.0F), 1e-7F);
+        EXPECT_TRUE(collective.leave());
+    });
+}
+
+TEST(CollectiveThreads, AVectorFailsAsAWholeAndTheNextJoinBeginsAnew) {
+    const Job job(2, 0, {.threads = kThreads, .timeout = std::chrono::milliseconds(300)});
+    std::latch failed(1);
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        ASSERT_TRUE(collective.join());
+        auto vector = part_of(rank, 500);
+        if (rank == 0) {
+            const auto report = collective.allreduce(std::span(vector), Combine::sum);
+            ASSERT_FALSE(report) << "the other one gave nothing";
+            EXPECT_FALSE(collective.allreduce(std::span(vector), Combine::sum)) << "until join()";
+            EXPECT_FALSE(collective.poll());
+            failed.count_down();
+        } else {
+            failed.wait();
+        }
+        const auto joined = collective.join();
+        ASSERT_TRUE(joined) << joined.error().message();
+        vector = part_of(rank, 500);
+        sum_of(collective, vector, Combine::sum);
+        EXPECT_NEAR(vector[1], 3e-3F * std::sin(1.0F), 1e-7F);
+    });
+}
+
+TEST(CollectiveThreads, ACallerIsInterruptedWhereverThreadsWait) {
+    std::atomic<bool> stop = false;
+    const auto here = std::this_thread::get_id();
+    const Job job(2, 0,
+                  {.threads = kThreads, .timeout = std::chrono::seconds(60), .interrupted = [&] {
+                       EXPECT_EQ(std::this_thread::get_id(), here)
+                           << "what is the caller's is called by it";
+                       return stop.load();
+                   }});
+    Collective alone = job.worker(0);
+    auto vector = part_of(0, 500);
+    auto begun = alone.allreduce_async(std::span(vector));
+    ASSERT_TRUE(begun);
+    stop = true;
+    const auto report = begun->wait();
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, EINTR) << report.error().message();
+}
+
+TEST(CollectiveThreads, TheDestructorGivesUpWhatIsUnderWay) {
+    const Job job(2, 0, {.threads = kThreads, .timeout = std::chrono::seconds(60)});
+    auto vector = part_of(0, 500);
+    Collective alone = job.worker(0);
+    EXPECT_TRUE(alone.allreduce_async(std::span(vector)));
+}
+
+TEST(CollectiveThreads, WhatOneThreadAloneCanDoIsRefused) {
+    const Job job(1, 0, {.threads = kThreads});
+    Collective collective = job.worker(0);
+    EXPECT_FALSE(collective.join_running());
+    EXPECT_FALSE(collective.depart(std::chrono::seconds(1)));
+    std::vector<std::int32_t> integers(100);
+    for (const unsigned threads : {0U, 65U})
+        EXPECT_FALSE(
+            Collective::make({.node = job.server.address(), .workers = 1, .threads = threads}));
+    EXPECT_FALSE(Collective::make(
+        {.node = job.server.address(), .job = UINT32_MAX - 1, .workers = 1, .threads = 2}));
 }
 
 } // namespace

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From what a person says about a queue to the constants of its programs.
+// A queue's configuration, and what `olaf attach --save` writes of it.
 #include <gtest/gtest.h>
 
 #include <arpa/inet.h>
 
+#include "loader/attachment/saved.hpp"
 #include "loader/datapath/config.hpp"
 
 namespace olaf::test::config_test {
 namespace {
 
-using namespace olaf;
+using Words = std::vector<std::string>;
+
+// From what a person says about a queue to the constants of its programs.
 
 TEST(Config, derives_sizes) {
     const auto config = make_config({.max_clusters = 9, .max_segments = 3, .max_lanes = 100});
@@ -75,6 +78,43 @@ TEST(Config, keeps_the_members_table_within_bounds) {
     EXPECT_EQ(make_config({.max_clusters = 65536})->max_workers, 16u);
     EXPECT_EQ(make_config({.max_clusters = 65536, .max_workers = 256})->max_workers, 256u);
     EXPECT_FALSE(make_config({.max_clusters = 65536, .max_workers = 257}));
+}
+
+// What `olaf attach --save` writes, without a queue.
+
+olaf_config config(const DatapathConfig &human) {
+    return make_config(human).value();
+}
+
+TEST(Saved, LeavesOutWhatAttachWouldChoose) {
+    const auto usual = config({.fifo = false});
+    EXPECT_EQ(options_like(usual, usual, "", {}), Words({"--local"}));
+    const auto other = config({.port = 7, .rate_bps = 4'000'000, .strict = true});
+    EXPECT_EQ(options_like(other, usual, "", {}),
+              Words({"--local", "--port", "7", "--rate", "4mbit", "--fifo", "--strict"}));
+    const auto jobs = config({.round_slots = 64, .fifo = false});
+    EXPECT_EQ(options_like(jobs, usual, "", {}), Words({"--local", "--round-slots", "64"}));
+    // The other way round, where attach would choose what isn't wanted.
+    EXPECT_EQ(options_like(usual, other, "", {}),
+              Words({"--local", "--port", "6523", "--rate", "unlimited", "--no-strict"}));
+}
+
+TEST(Saved, SaysWhetherItBridgesOnlyWhereItForwards) {
+    DatapathConfig human{.deliver = OLAF_DELIVER_FORWARD, .egress_ifindex = 3, .fifo = false};
+    human.ifindex = 2;
+    const auto bridging = config(human);
+    human.bridge = false;
+    const auto routing = config(human);
+    EXPECT_EQ(options_like(routing, bridging, "out", {}),
+              Words({"--forward", "out", "--no-bridge"}));
+    EXPECT_EQ(options_like(bridging, routing, "out", {}), Words({"--forward", "out", "--bridge"}));
+}
+
+TEST(Saved, NamesServicesAsSystemdEscapesThem) {
+    EXPECT_EQ(service_name("eth0"), "olaf@eth0.service");
+    EXPECT_EQ(service_name("eth0.5"), "olaf@eth0.5.service");
+    EXPECT_EQ(service_name("br-lan"), "'olaf@br\\x2dlan.service'");
+    EXPECT_EQ(service_name(".x"), "'olaf@\\x2ex.service'");
 }
 
 } // namespace

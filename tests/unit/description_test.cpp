@@ -14,8 +14,6 @@
 namespace olaf::test::description_test {
 namespace {
 
-using namespace olaf;
-
 struct Declared {
     std::string command; ///< "olaf cluster set"
     std::string option;  ///< "--policy"

@@ -47,6 +47,12 @@ inline void handle(ParameterServer &server, std::size_t datagrams) {
     }
 }
 
+/// It failed, and says why in words that have these in them.
+template <class T> void expect_fails(const Result<T> &result, const std::string &words) {
+    ASSERT_FALSE(result);
+    EXPECT_NE(result.error().message().find(words), std::string::npos) << result.error().message();
+}
+
 inline std::vector<float> copy(std::span<const float> values) {
     return {values.begin(), values.end()};
 }
@@ -58,7 +64,8 @@ class RawSocket {
         EXPECT_EQ(::bind(fd_, local.data(), local.size()), 0);
         const timeval timeout = {.tv_sec = 10, .tv_usec = 0};
         EXPECT_EQ(setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)), 0);
-        // The usual room is a dozen of loopback's long frames. Only root gets more than the system's limit.
+        // The usual room is a dozen of loopback's long frames. Only root gets more than the
+        // system's limit.
         const int room = 8 << 20;
         EXPECT_TRUE(setsockopt(fd_, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) == 0 ||
                     setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &room, sizeof room) == 0);

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Messages of updates and of rounds, byte by byte.
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
 #include <olaf/message.hpp>
+#include <olaf/segments.hpp>
+
+#include "round_message.hpp"
 
 namespace olaf::test::message_test {
 namespace {
-
-using olaf::Reject;
 
 std::vector<std::byte> bytes_of(const std::string &hex) {
     std::vector<std::byte> bytes;
@@ -20,10 +24,9 @@ std::vector<std::byte> bytes_of(const std::string &hex) {
     return bytes;
 }
 
-// A message with that header and as many zero lanes as it says.
-template <class Message> std::vector<std::byte> message_of(const Message &message, int lanes) {
-    const olaf_header header = olaf::encode(message);
-    std::vector<std::byte> bytes(olaf::message_size(static_cast<std::size_t>(lanes)));
+// A message with that header and so many zero lanes.
+std::vector<std::byte> bytes_of(const olaf_header &header, std::size_t lanes = 0) {
+    std::vector<std::byte> bytes(message_size(lanes));
     std::memcpy(bytes.data(), &header, sizeof(header));
     return bytes;
 }
@@ -36,77 +39,72 @@ const std::string kAck = "01af0102030c0010a1a2a3a4ffffffffc1c2c3c409100000"
 const std::string kJoin = "01af010300000000a1a2a3a4b1b2b3b4c1c2c3c400000001"
                           "112233445566778800000000000000000000000000000001";
 
-const olaf::Update kGoldenUpdate = {.cluster = 0xa1a2a3a4,
-                                    .worker = 0xb1b2b3b4,
-                                    .sequence = 0xc1c2c3c4,
-                                    .count = 3,
-                                    .generated_ns = 0x1122334455667788,
-                                    .reward = -0x18000, // −1.5
-                                    .model_version = 0xd1d2d3d4,
-                                    .segment = 5,
-                                    .segments = 7,
-                                    .lanes = 0x123,
-                                    .format = olaf::Format::i16x4,
-                                    .has_checksum = true};
+const Update kGoldenUpdate = {.cluster = 0xa1a2a3a4,
+                              .worker = 0xb1b2b3b4,
+                              .sequence = 0xc1c2c3c4,
+                              .count = 3,
+                              .generated_ns = 0x1122334455667788,
+                              .reward = -0x18000, // −1.5
+                              .model_version = 0xd1d2d3d4,
+                              .segment = 5,
+                              .segments = 7,
+                              .lanes = 0x123,
+                              .format = Format::i16x4,
+                              .has_checksum = true};
 
 TEST(Message, HeadersAreTheGoldenBytes) {
-    const auto header_bytes = [](const olaf_header &header) {
-        std::vector<std::byte> bytes(sizeof(header));
-        std::memcpy(bytes.data(), &header, sizeof(header));
-        return bytes;
-    };
-    EXPECT_EQ(header_bytes(olaf::encode(kGoldenUpdate)), bytes_of(kUpdate));
-    EXPECT_EQ(header_bytes(olaf::encode(olaf::Ack{.cluster = 0xa1a2a3a4,
-                                                  .worker = OLAF_EVERY_WORKER,
-                                                  .sequence = 0xc1c2c3c4,
-                                                  .generated_ns = 0x1122334455667788,
-                                                  .active_clusters = 0x910,
-                                                  .queue_capacity = 8,
-                                                  .queue_length = 7,
-                                                  .model_version = 0xd1d2d3d4,
-                                                  .segment = 1,
-                                                  .segments = 2,
-                                                  .lanes = 0x10,
-                                                  .stamped = true,
-                                                  .congested = true})),
+    EXPECT_EQ(bytes_of(encode(kGoldenUpdate)), bytes_of(kUpdate));
+    EXPECT_EQ(bytes_of(encode(Ack{.cluster = 0xa1a2a3a4,
+                                  .worker = OLAF_EVERY_WORKER,
+                                  .sequence = 0xc1c2c3c4,
+                                  .generated_ns = 0x1122334455667788,
+                                  .active_clusters = 0x910,
+                                  .queue_capacity = 8,
+                                  .queue_length = 7,
+                                  .model_version = 0xd1d2d3d4,
+                                  .segment = 1,
+                                  .segments = 2,
+                                  .lanes = 0x10,
+                                  .stamped = true,
+                                  .congested = true})),
               bytes_of(kAck));
-    EXPECT_EQ(header_bytes(olaf::encode(olaf::Join{.cluster = 0xa1a2a3a4,
-                                                   .worker = 0xb1b2b3b4,
-                                                   .sequence = 0xc1c2c3c4,
-                                                   .generated_ns = 0x1122334455667788})),
+    EXPECT_EQ(bytes_of(encode(Join{.cluster = 0xa1a2a3a4,
+                                   .worker = 0xb1b2b3b4,
+                                   .sequence = 0xc1c2c3c4,
+                                   .generated_ns = 0x1122334455667788})),
               bytes_of(kJoin));
 }
 
 TEST(Message, GoldenBytesDecode) {
     auto bytes = bytes_of(kUpdate);
-    bytes.resize(olaf::message_size(0x123));
-    const auto update = olaf::decode_update(bytes);
+    bytes.resize(message_size(0x123));
+    const auto update = decode_update(bytes);
     ASSERT_TRUE(update);
     EXPECT_EQ(update->reward, -0x18000);
-    EXPECT_DOUBLE_EQ(olaf::mean_reward(update->reward, update->count), -0.5);
+    EXPECT_DOUBLE_EQ(mean_reward(update->reward, update->count), -0.5);
     // Every field, by encoding again.
-    const olaf_header again = olaf::encode(*update);
+    const olaf_header again = encode(*update);
     EXPECT_EQ(std::memcmp(&again, bytes.data(), sizeof(again)), 0);
 
     bytes = bytes_of(kAck);
-    bytes.resize(olaf::message_size(0x10));
-    const auto ack = olaf::decode_ack(bytes);
+    bytes.resize(message_size(0x10));
+    const auto ack = decode_ack(bytes);
     ASSERT_TRUE(ack);
     EXPECT_EQ(ack->active_clusters, 0x910);
     EXPECT_TRUE(ack->stamped && ack->congested && !ack->has_checksum);
-    const olaf_header ack_again = olaf::encode(*ack);
+    const olaf_header ack_again = encode(*ack);
     EXPECT_EQ(std::memcmp(&ack_again, bytes.data(), sizeof(ack_again)), 0);
 
-    const auto join = olaf::decode_join(bytes_of(kJoin));
+    const auto join = decode_join(bytes_of(kJoin));
     ASSERT_TRUE(join);
     EXPECT_EQ(join->worker, 0xb1b2b3b4);
 }
 
 TEST(Message, UnknownFlagsAreIgnored) {
-    auto bytes = message_of(olaf::Update{.lanes = 4}, 4);
+    auto bytes = bytes_of(encode(Update{.lanes = 4}), 4);
     bytes[4] |= std::byte{0xf0};
     bytes[5] |= std::byte{0xf0};
-    EXPECT_TRUE(olaf::decode_update(bytes));
+    EXPECT_TRUE(decode_update(bytes));
 }
 
 struct Damage {
@@ -136,49 +134,273 @@ INSTANTIATE_TEST_SUITE_P(Fields, DamagedUpdate,
                          [](const auto &info) { return std::string(info.param.name); });
 
 TEST_P(DamagedUpdate, IsRejectedForItsReason) {
-    auto bytes = message_of(olaf::Update{.lanes = 4}, 4);
-    ASSERT_TRUE(olaf::decode_update(bytes));
+    auto bytes = bytes_of(encode(Update{.lanes = 4}), 4);
+    ASSERT_TRUE(decode_update(bytes));
     bytes[GetParam().offset] = std::byte{GetParam().value};
-    const auto decoded = olaf::decode_update(bytes);
+    const auto decoded = decode_update(bytes);
     ASSERT_FALSE(decoded);
-    EXPECT_EQ(decoded.error(), GetParam().reason) << olaf::name(decoded.error());
+    EXPECT_EQ(decoded.error(), GetParam().reason) << name(decoded.error());
 }
 
 TEST(Message, EveryOtherLengthIsRejected) {
-    const auto whole = message_of(olaf::Update{.lanes = 4}, 4);
+    const auto whole = bytes_of(encode(Update{.lanes = 4}), 4);
     for (std::size_t size = 0; size < whole.size(); size++) {
-        const auto decoded = olaf::decode_update(std::span(whole).first(size));
+        const auto decoded = decode_update(std::span(whole).first(size));
         ASSERT_FALSE(decoded);
         EXPECT_EQ(decoded.error(), size < 48 ? Reject::too_short : Reject::wrong_length) << size;
     }
     auto longer = whole;
     longer.resize(whole.size() + 1);
-    EXPECT_EQ(olaf::decode_update(longer).error(), Reject::wrong_length);
+    EXPECT_EQ(decode_update(longer).error(), Reject::wrong_length);
 }
 
 TEST(Message, LanesMustHoldMoreThanTheChecksum) {
-    EXPECT_EQ(olaf::decode_update(message_of(olaf::Update{.lanes = 1}, 1)).error(),
-              Reject::wrong_lanes);
-    EXPECT_TRUE(
-        olaf::decode_update(message_of(olaf::Update{.lanes = 1, .has_checksum = false}, 1)));
-    EXPECT_TRUE(olaf::decode_ack(message_of(olaf::Ack{.lanes = 0}, 0)));
-    EXPECT_EQ(olaf::decode_ack(message_of(olaf::Ack{.lanes = 1, .has_checksum = true}, 1)).error(),
-              Reject::wrong_lanes);
+    EXPECT_EQ(decode_update(bytes_of(encode(Update{.lanes = 1}), 1)).error(), Reject::wrong_lanes);
+    const auto whole = encode(Update{.lanes = 1, .has_checksum = false});
+    EXPECT_TRUE(decode_update(bytes_of(whole, 1)));
+    EXPECT_TRUE(decode_ack(bytes_of(encode(Ack{.lanes = 0}))));
+    const auto none = encode(Ack{.lanes = 1, .has_checksum = true});
+    EXPECT_EQ(decode_ack(bytes_of(none, 1)).error(), Reject::wrong_lanes);
 }
 
 TEST(Message, RewardsSaturateWhereSumsStillFit) {
-    EXPECT_EQ(olaf::to_reward(1.5, 256), 0x18000);
-    EXPECT_EQ(olaf::to_reward(-1.0 / 65536, 256), -1);
+    EXPECT_EQ(to_reward(1.5, 256), 0x18000);
+    EXPECT_EQ(to_reward(-1.0 / 65536, 256), -1);
     for (const std::uint32_t max_count : {1U, 3U, 256U, 65535U}) {
-        const std::int64_t most = olaf::to_reward(1e300, max_count);
-        const std::int64_t least = olaf::to_reward(-1e300, max_count);
+        const std::int64_t most = to_reward(1e300, max_count);
+        const std::int64_t least = to_reward(-1e300, max_count);
         EXPECT_GT(most, 0);
         EXPECT_EQ(least, -most);
         std::int64_t sum = 0;
         EXPECT_FALSE(__builtin_mul_overflow(most, static_cast<std::int64_t>(max_count), &sum));
-        EXPECT_DOUBLE_EQ(olaf::mean_reward(sum, max_count), static_cast<double>(most) / 65536.0);
+        EXPECT_DOUBLE_EQ(mean_reward(sum, max_count), static_cast<double>(most) / 65536.0);
     }
-    EXPECT_EQ(olaf::to_reward(std::nan(""), 256), olaf::to_reward(-1e300, 256));
+    EXPECT_EQ(to_reward(std::nan(""), 256), to_reward(-1e300, 256));
+}
+
+// Written down from the tables of docs/rounds.md.
+const std::string kContribution = "01af010401910002a1a2a3a4000000b1c1c2c3c400000003"
+                                  "112233445566778800000004000000051f2f3f4ffff00000";
+const std::string kResult = "01af010500310002a1a2a3a4000000b1c1c2c3c400000003"
+                            "112233445566778800000004000000051f2f3f4ffff00600";
+const std::string kSync = "01af010300000000a1a2a3a4000000b1c1c2c3c400000002"
+                          "112233445566778800000004000000001f2f3f4f00001000";
+const std::string kWait = "01af010310000000a1a2a3a4000000b1c1c2c3c400000002"
+                          "112233445566778800000004000000071f2f3f4f00011000";
+
+const RoundContribution kGoldenContribution = {.job = 0xa1a2a3a4,
+                                               .rank = 0xb1,
+                                               .round = 0xc1c2c3c4,
+                                               .count = 3,
+                                               .generated_ns = 0x1122334455667788,
+                                               .chunk = 4,
+                                               .chunks = 5,
+                                               .generation = 0x1f2f3f4f,
+                                               .exponent = -16,
+                                               .lanes = 2,
+                                               .format = Format::i16x4,
+                                               .has_checksum = true,
+                                               .partial = true,
+                                               .flush = true};
+const RoundResult kGoldenResult = {.job = 0xa1a2a3a4,
+                                   .rank = 0xb1,
+                                   .round = 0xc1c2c3c4,
+                                   .count = 3,
+                                   .generated_ns = 0x1122334455667788,
+                                   .chunk = 4,
+                                   .chunks = 5,
+                                   .generation = 0x1f2f3f4f,
+                                   .exponent = -16,
+                                   .pool = 6,
+                                   .lanes = 2,
+                                   .has_checksum = true,
+                                   .partial = true,
+                                   .late = true};
+const JobSync kGoldenSync = {.job = 0xa1a2a3a4,
+                             .rank = 0xb1,
+                             .round = 0xc1c2c3c4,
+                             .chunk = 4,
+                             .stamp = 0x1122334455667788,
+                             .generation = 0x1f2f3f4f,
+                             .pool = 16};
+
+TEST(RoundMessage, HeadersAreTheGoldenBytes) {
+    JobSync wait = kGoldenSync;
+    wait.answer = true;
+    wait.status = OLAF_CONTROL_WAIT;
+    wait.missing = 7;
+    EXPECT_EQ(bytes_of(encode(kGoldenContribution)), bytes_of(kContribution));
+    EXPECT_EQ(bytes_of(encode(kGoldenResult)), bytes_of(kResult));
+    EXPECT_EQ(bytes_of(encode(kGoldenSync)), bytes_of(kSync));
+    EXPECT_EQ(bytes_of(encode(wait)), bytes_of(kWait));
+}
+
+TEST(RoundMessage, WhatIsDecodedIsWhatWasEncoded) {
+    const auto contribution = decode_contribution(bytes_of(encode(kGoldenContribution), 2));
+    ASSERT_TRUE(contribution);
+    EXPECT_EQ(bytes_of(encode(*contribution)), bytes_of(kContribution));
+    const auto result = decode_result(bytes_of(encode(kGoldenResult), 2));
+    ASSERT_TRUE(result);
+    EXPECT_EQ(bytes_of(encode(*result)), bytes_of(kResult));
+    const auto wait = decode_sync(bytes_of(kWait));
+    ASSERT_TRUE(wait);
+    EXPECT_EQ(bytes_of(encode(*wait)), bytes_of(kWait));
+    EXPECT_TRUE(wait->answer);
+}
+
+TEST(RoundMessage, AQuestionMayBePadded) {
+    JobSync padded = kGoldenSync;
+    padded.padding = 2;
+    EXPECT_EQ(decode_sync(bytes_of(encode(padded), 2)).value().padding, 2);
+    EXPECT_EQ(decode_sync(bytes_of(kSync)).value().padding, 0);
+    EXPECT_EQ(decode_sync(bytes_of(encode(padded), 1)).error(), Reject::wrong_length);
+}
+
+TEST(RoundMessage, ProbesAndStaleResultsHaveNoLanes) {
+    RoundContribution probe = kGoldenContribution;
+    probe.lanes = 0;
+    EXPECT_TRUE(decode_contribution(bytes_of(encode(probe))));
+    RoundResult stale = kGoldenResult;
+    stale.lanes = 0;
+    EXPECT_EQ(decode_result(bytes_of(encode(stale))).error(), Reject::wrong_lanes);
+    stale.stale = true;
+    stale.count = 0; // the generation that was named, here none
+    EXPECT_TRUE(decode_result(bytes_of(encode(stale))));
+    stale.lanes = 2;
+    EXPECT_EQ(decode_result(bytes_of(encode(stale), 2)).error(), Reject::wrong_lanes);
+}
+
+TEST(RoundMessage, MalformedOnesAreRejectedForTheirReason) {
+    const auto reject = [](auto change) {
+        RoundResult result = kGoldenResult;
+        change(result);
+        const auto decoded = decode_result(bytes_of(encode(result), result.lanes));
+        return decoded ? std::string("none") : std::string(name(decoded.error()));
+    };
+    EXPECT_EQ(reject([](auto &) {}), "none");
+    EXPECT_EQ(reject([](auto &r) { r.count = 0; }), "wrong_count");
+    EXPECT_EQ(reject([](auto &r) { r.chunk = 5; }), "wrong_segment");
+    EXPECT_EQ(reject([](auto &r) { r.lanes = 1; }), "wrong_lanes");
+    EXPECT_EQ(reject([](auto &r) { r.pool = 18; }), "wrong_count");
+    EXPECT_EQ(reject([](auto &r) { r.format = Format::f32x2; }), "wrong_format");
+    EXPECT_EQ(reject([](auto &r) { r.format = static_cast<Format>(9); }), "wrong_format");
+
+    const auto contribution = bytes_of(encode(kGoldenContribution), 2);
+    EXPECT_EQ(decode_result(contribution).error(), Reject::wrong_type);
+    EXPECT_EQ(decode_contribution(std::span(contribution).first(63)).error(), Reject::wrong_length);
+    EXPECT_EQ(decode_contribution(std::span(contribution).first(47)).error(), Reject::too_short);
+
+    auto sync = bytes_of(kSync);
+    EXPECT_TRUE(decode_sync(sync));
+    sync[23] = std::byte{OLAF_CONTROL_LEAVE};
+    EXPECT_EQ(decode_sync(sync)->action, OLAF_CONTROL_LEAVE);
+    sync[23] = std::byte{OLAF_CONTROL_SETH}; // no endpoint sends it
+    EXPECT_EQ(decode_sync(sync).error(), Reject::wrong_type);
+    sync = bytes_of(kSync);
+    sync[45] = std::byte{4}; // of orders that no endpoint sends
+    EXPECT_EQ(decode_sync(sync).error(), Reject::wrong_count);
+    sync = bytes_of(kSync);
+    sync[46] = std::byte{18}; // p
+    EXPECT_EQ(decode_sync(sync).error(), Reject::wrong_count);
+}
+
+std::vector<std::uint64_t> random_lanes(std::size_t n, unsigned seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::uint64_t> lanes(n);
+    for (std::uint64_t &lane : lanes)
+        lane = random();
+    return lanes;
+}
+
+TEST(Checksum, IsTheWeightedSumOfTheProtocol) {
+    for (std::size_t n = 0; n <= 40; n++) {
+        const auto lanes = random_lanes(n, 1);
+        std::uint64_t expected = 0;
+        for (std::size_t i = 0; i < n; i++)
+            expected += (2 * i + 1) * lanes[i];
+        EXPECT_EQ(checksum(lanes), expected) << n << " lanes";
+    }
+    const std::vector<std::uint64_t> lanes = {1, 10, 100};
+    EXPECT_EQ(checksum(lanes), 1U + 30 + 500);
+}
+
+TEST(Checksum, OfASumIsTheSumOfChecksums) {
+    const auto a = random_lanes(OLAF_MAX_LANES - 1, 2), b = random_lanes(OLAF_MAX_LANES - 1, 3);
+    std::vector<std::uint64_t> sum(a.size());
+    for (std::size_t i = 0; i < a.size(); i++)
+        sum[i] = a[i] + b[i];
+    EXPECT_EQ(checksum(sum), checksum(a) + checksum(b));
+}
+
+TEST(Checksum, SeesAnySingleChangedLane) {
+    auto lanes = random_lanes(180, 4);
+    lanes.back() = checksum(std::span(lanes).first(179));
+    ASSERT_TRUE(checksum_matches(lanes));
+    // Odd weights are invertible mod 2^64, so every change of one lane shows, even of
+    // the top bit alone.
+    for (std::size_t lane = 0; lane < lanes.size(); lane++) {
+        for (const std::uint64_t change : {1ULL, 1ULL << 63, 0x1'0000'0000ULL, ~0ULL}) {
+            lanes[lane] += change;
+            EXPECT_FALSE(checksum_matches(lanes)) << "lane " << lane;
+            lanes[lane] -= change;
+        }
+    }
+    EXPECT_TRUE(checksum_matches(lanes));
+}
+
+TEST(Checksum, SeesTwoLanesSwapped) {
+    auto lanes = random_lanes(20, 5);
+    lanes.back() = checksum(std::span(lanes).first(19));
+    std::swap(lanes[3], lanes[11]);
+    EXPECT_FALSE(checksum_matches(lanes));
+}
+
+TEST(Checksum, OfNoLanesMatchesNothing) {
+    EXPECT_FALSE(checksum_matches({}));
+}
+
+TEST(Segments, CoverTheModelOnceAndFit) {
+    for (const Format format : {Format::i32x2, Format::i16x4, Format::i64x1, Format::f32x2}) {
+        for (const std::size_t lanes : {4U, 5U, 178U}) {
+            for (std::size_t elements = 1; elements < 3000; elements += 7) {
+                const auto segments = Segments::fitting(elements, format, lanes);
+                ASSERT_TRUE(segments) << elements;
+                std::size_t next = 0;
+                for (std::size_t segment = 0; segment < segments->count(); segment++) {
+                    const Slice slice = segments->slice(segment);
+                    ASSERT_EQ(slice.begin, next);
+                    ASSERT_GT(slice.size(), 0U);
+                    ASSERT_LE(lanes_for(format, slice.size()), lanes);
+                    ASSERT_EQ(segments->holding(slice.begin), segment);
+                    ASSERT_EQ(segments->holding(slice.end - 1), segment);
+                    next = slice.end;
+                }
+                ASSERT_EQ(next, elements);
+                // The receiver, told only the count, cuts alike.
+                const auto again = Segments::of(elements, segments->count());
+                ASSERT_TRUE(again);
+                ASSERT_EQ(again->slice(0).end, segments->slice(0).end);
+            }
+        }
+    }
+}
+
+TEST(Segments, RefuseEmptyOnes) {
+    EXPECT_FALSE(Segments::of(0, 1));
+    EXPECT_FALSE(Segments::of(10, 0));
+    EXPECT_FALSE(Segments::of(10, 65536));
+    EXPECT_FALSE(Segments::of(5, 3)) << "4 + 1 + 0";
+    EXPECT_TRUE(Segments::of(9, 3)) << "4 + 4 + 1";
+    EXPECT_FALSE(Segments::fitting(10, Format::i64x1, 3)) << "no room for an aligned segment";
+    EXPECT_FALSE(Segments::fitting(1 << 20, Format::i64x1, 4)) << "too many";
+}
+
+TEST(Segments, FramesFitTheMtu) {
+    EXPECT_EQ(lanes_in_mtu(1500, false), 178U); // 1500 − 20 − 8 − 48 = 1424 bytes
+    EXPECT_EQ(lanes_in_mtu(1500, true), 175U);
+    EXPECT_EQ(lanes_in_mtu(83, false), 0U);
+    EXPECT_EQ(lanes_in_mtu(84, false), 1U);
+    EXPECT_EQ(lanes_in_mtu(65535, false), static_cast<std::size_t>(OLAF_MAX_LANES));
 }
 
 } // namespace

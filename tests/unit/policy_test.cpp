@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The decision table of each policy, row by row, and the reward comparison against __int128.
+// What the queue decides, as tables.
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <limits>
 #include <random>
 #include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-
+#include "olaf/congestion.h"
 #include "policies/registry.bpf.h"
 
 namespace olaf::test::policy_test {
 namespace {
+
+// The decision table of each policy, row by row, and the reward comparison against __int128.
 
 constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t highest = std::numeric_limits<std::int64_t>::max();
@@ -138,6 +141,45 @@ TEST(RewardComparison, EqualsWideArithmeticOnRandomBitLengths) {
                   compare_wide(waiting, arriving, threshold));
     }
 }
+
+// Which of two queues is the more congested: the table of protocol.md, and what follows from it.
+
+struct Stamps {
+    const char *what;
+    olaf_congestion ours, theirs; // N, Qmax, Qn
+    bool overwrites;
+};
+
+class Congestion : public testing::TestWithParam<Stamps> {};
+
+TEST_P(Congestion, TheMoreCongestedQueueWins) {
+    const auto &row = GetParam();
+    EXPECT_EQ(olaf_more_congested(&row.ours, &row.theirs) != 0, row.overwrites);
+    if (row.overwrites) {
+        EXPECT_FALSE(olaf_more_congested(&row.theirs, &row.ours));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, Congestion,
+    testing::Values(Stamps{"larger_load", {9, 8, 0}, {8, 8, 8}, true},
+                    Stamps{"smaller_load", {8, 8, 8}, {9, 8, 0}, false},
+                    Stamps{"larger_load_of_a_larger_queue", {21, 20, 0}, {4, 4, 4}, true},
+                    Stamps{"smaller_load_with_more_clusters", {100, 100, 0}, {3, 2, 0}, false},
+                    Stamps{"equal_load_fuller", {8, 8, 5}, {4, 4, 2}, true},
+                    Stamps{"equal_load_emptier", {8, 8, 3}, {4, 4, 2}, false},
+                    Stamps{"equal", {8, 8, 4}, {4, 4, 2}, false},
+                    Stamps{"both_idle", {0, 8, 0}, {0, 4, 0}, false},
+                    Stamps{"most_against_most",
+                        {65535, 0xffffffff, 0xffffffff},
+                        {65535, 0xfffffffe, 0xfffffffe},
+                        false},
+                    Stamps{"by_one_in_four_thousand_million",
+                        {65535, 0xfffffffe, 0},
+                        {65535, 0xffffffff, 0xffffffff},
+                        true},
+                    Stamps{"a_stamp_of_no_queue", {0, 1, 0}, {65535, 0, 9}, true}),
+    [](const auto &info) { return info.param.what; });
 
 } // namespace
 } // namespace olaf::test::policy_test

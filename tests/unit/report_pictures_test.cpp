@@ -13,17 +13,23 @@
 namespace olaf::test::report_pictures_test {
 namespace {
 
-class Pictures : public testing::Test {
+/// A directory for the time of a test.
+class InDirectory : public testing::Test {
   protected:
-    Pictures() {
-        std::string name = std::filesystem::temp_directory_path() / "olaf-pictures-XXXXXX";
+    InDirectory() {
+        std::string name = std::filesystem::temp_directory_path() / "olaf-report-XXXXXX";
         directory_ = ::mkdtemp(name.data());
     }
-    ~Pictures() override { std::filesystem::remove_all(directory_); }
+    ~InDirectory() override { std::filesystem::remove_all(directory_); }
 
+    std::filesystem::path directory_;
+};
+
+class Pictures : public InDirectory {
+  protected:
     /// Departures of one cluster at these times, each 1 ms after its update was made.
-    static olaf::Recording recording(const std::vector<double> &times_s) {
-        olaf::Recording made;
+    static Recording recording(const std::vector<double> &times_s) {
+        Recording made;
         made.seconds = times_s.empty() ? 1 : times_s.back();
         for (const auto time_s : times_s)
             made.departures.push_back({.time_s = time_s,
@@ -42,21 +48,19 @@ class Pictures : public testing::Test {
     }
 
     /// The files drawn, by name; an empty one was not.
-    std::vector<std::string> drawn(const olaf::Recording &recording) {
-        const auto written = write_data(directory_, recording, olaf::AgeClock::arrival);
+    std::vector<std::string> drawn(const Recording &recording) {
+        const auto written = write_data(directory_, recording, AgeClock::arrival);
         EXPECT_TRUE(written) << written.error().message();
-        const auto pictures = draw_pictures(directory_, recording, olaf::AgeClock::arrival);
+        const auto pictures = draw_pictures(directory_, recording, AgeClock::arrival);
         EXPECT_TRUE(pictures) << pictures.error().message();
         std::vector<std::string> names;
-        for (const auto &picture : pictures ? *pictures : std::vector<olaf::Picture>{}) {
+        for (const auto &picture : pictures ? *pictures : std::vector<Picture>{}) {
             for (const auto *theme : {".png", "-dark.png"})
                 EXPECT_GT(std::filesystem::file_size(directory_ / (picture.name + theme)), 0u);
             names.push_back(picture.name);
         }
         return names;
     }
-
-    std::filesystem::path directory_;
 };
 
 const std::vector<std::string> all = {"aom", "folds", "occupancy", "losses"};
@@ -76,6 +80,14 @@ TEST_F(Pictures, AreDrawnWhereNothingLeftInTheMiddle) {
     EXPECT_EQ(drawn(recording(times_s)), all);
 }
 
+TEST_F(Pictures, AreDrawnOfOneDeparture) {
+    EXPECT_EQ(drawn(recording({0})), all);
+}
+
+TEST_F(Pictures, AreDrawnWithoutADeparture) {
+    EXPECT_EQ(drawn(recording({})), (std::vector<std::string>{"occupancy", "losses"}));
+}
+
 TEST_F(Pictures, LeaveNothingBehindAndSayNothing) {
     testing::internal::CaptureStderr();
     // Nothing left in the middle: gnuplot warns of an empty range.
@@ -88,9 +100,9 @@ TEST_F(Pictures, LeaveNothingBehindAndSayNothing) {
 TEST_F(Pictures, TellWhatGnuplotSaysWhenItFails) {
     std::filesystem::create_directory(directory_ / "occupancy.png");
     const auto made = recording({});
-    ASSERT_TRUE(write_data(directory_, made, olaf::AgeClock::arrival));
+    ASSERT_TRUE(write_data(directory_, made, AgeClock::arrival));
     testing::internal::CaptureStderr();
-    const auto pictures = draw_pictures(directory_, made, olaf::AgeClock::arrival);
+    const auto pictures = draw_pictures(directory_, made, AgeClock::arrival);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
     ASSERT_FALSE(pictures);
     EXPECT_NE(pictures.error().message().find("gnuplot failed: "), std::string::npos)
@@ -105,14 +117,13 @@ TEST_F(Pictures, HaveNamesThatNoDeviceCanBreakOutOf) {
 }
 
 TEST(Peaks, AreThoseOfTheRecording) {
-    olaf::Recording made;
+    Recording made;
     for (const auto &[time_s, age_ms] : {std::pair{0.10, 10}, {0.20, 30}, {0.25, 90}, {0.30, 10}})
         made.departures.push_back({.time_s = time_s,
                                    .cluster = 3,
                                    .generated_age_ns = age_ms * 1'000'000,
                                    .arrival_age_ns = 0});
     made.departures.push_back({.time_s = 0.9, .cluster = 4});
-    using olaf::AgeClock;
     // By generation the age falls at 0.2 s from 110 ms to 30; the third is stale; then from 130.
     EXPECT_NEAR(*recorded_peak_ns(made, 3, AgeClock::generated), 130e6, 2);
     EXPECT_NEAR(*recorded_peak_ns(made, 3, AgeClock::arrival), 100e6, 2);
@@ -129,16 +140,9 @@ TEST(Peaks, AreThoseOfTheRecording) {
     EXPECT_EQ(recorded_peak_ns(made, 3, AgeClock::generated), 950'000'000u);
 }
 
-class Folder : public testing::Test {
+class Folder : public InDirectory {
   protected:
-    Folder() {
-        std::string name = std::filesystem::temp_directory_path() / "olaf-report-XXXXXX";
-        root_ = ::mkdtemp(name.data());
-    }
-    ~Folder() override { std::filesystem::remove_all(root_); }
-    static void write(const std::filesystem::path &path) {
-        EXPECT_TRUE(olaf::write_file(path, "new"));
-    }
+    static void write(const std::filesystem::path &path) { EXPECT_TRUE(write_file(path, "new")); }
     static std::vector<std::string> files(const std::filesystem::path &path) {
         std::vector<std::string> names;
         for (const auto &file : std::filesystem::directory_iterator(path))
@@ -146,39 +150,33 @@ class Folder : public testing::Test {
         std::ranges::sort(names);
         return names;
     }
-    std::filesystem::path root_;
 };
 
 TEST_F(Folder, ReplacesAnOldReportWhollyAndNothingElse) {
     for (const auto *old : {"index.html", "aom.png", "notes.txt"})
-        ASSERT_TRUE(olaf::write_file(root_ / old, "old"));
+        ASSERT_TRUE(write_file(directory_ / old, "old"));
     {
-        const auto folder = olaf::ReportFolder::open(root_);
+        const auto folder = ReportFolder::open(directory_);
         ASSERT_TRUE(folder);
         write((*folder)->fresh() / "index.html");
         write((*folder)->fresh() / "losses.png");
-        EXPECT_TRUE(std::filesystem::exists(root_ / "aom.png")); // until the new one is whole
+        EXPECT_TRUE(std::filesystem::exists(directory_ / "aom.png")); // until the new one is whole
         EXPECT_TRUE((*folder)->publish());
     }
-    EXPECT_EQ(files(root_), (std::vector<std::string>{"index.html", "losses.png", "notes.txt"}));
-    EXPECT_EQ(std::filesystem::file_size(root_ / "index.html"), 3u);
+    EXPECT_EQ(files(directory_),
+              (std::vector<std::string>{"index.html", "losses.png", "notes.txt"}));
+    EXPECT_EQ(std::filesystem::file_size(directory_ / "index.html"), 3u);
 }
 
 TEST_F(Folder, KeepsTheOldReportIfTheNewOneFails) {
-    ASSERT_TRUE(olaf::write_file(root_ / "index.html", "old one"));
+    ASSERT_TRUE(write_file(directory_ / "index.html", "old one"));
     {
-        const auto folder = olaf::ReportFolder::open(root_);
+        const auto folder = ReportFolder::open(directory_);
         ASSERT_TRUE(folder);
         write((*folder)->fresh() / "index.html");
     }
-    EXPECT_EQ(files(root_), std::vector<std::string>{"index.html"});
-    EXPECT_EQ(std::filesystem::file_size(root_ / "index.html"), 7u);
-}
-
-TEST_F(Pictures, AreDrawnOfOneDeparture) { EXPECT_EQ(drawn(recording({0})), all); }
-
-TEST_F(Pictures, AreDrawnWithoutADeparture) {
-    EXPECT_EQ(drawn(recording({})), (std::vector<std::string>{"occupancy", "losses"}));
+    EXPECT_EQ(files(directory_), std::vector<std::string>{"index.html"});
+    EXPECT_EQ(std::filesystem::file_size(directory_ / "index.html"), 7u);
 }
 
 } // namespace

@@ -1,12 +1,130 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A worker's side of a job, step by step. tests/model has it among others, in all weathers.
-#include "round_child_test.hpp"
+// A worker's side of a job, step by step, with a node that a test plays. tests/model has it among
+// others, in all weathers.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "round_child.hpp"
 
 namespace olaf::test::round_child_test {
 namespace {
 
-using namespace olaf;
-using namespace olaf::test;
+using namespace std::chrono_literals;
+
+// A worker's side of a job, and a node that a test plays.
+
+struct Recorder : RoundVectors {
+    std::vector<std::uint32_t> packed, taken, missed;
+
+    std::optional<std::uint32_t> has_none;
+    bool sparing = false; ///< a result with exponent 1 spares the chunk that follows from it
+
+    std::optional<std::int16_t> contribute(std::uint32_t, std::uint32_t chunk,
+                                           std::span<std::uint64_t> lanes) override {
+        packed.push_back(chunk);
+        if (chunk == has_none)
+            return {};
+        lanes[0] = 100 + chunk;
+        return 7;
+    }
+    void take(const RoundResult &result, std::span<const std::uint64_t>) override {
+        taken.push_back(result.chunk);
+    }
+    void miss(std::uint32_t, std::uint32_t chunk) override { missed.push_back(chunk); }
+    bool spares(const RoundResult &result, std::span<const std::uint64_t>,
+                std::uint32_t) const override {
+        return sparing && result.exponent == 1;
+    }
+    bool spares_missed(std::uint32_t) const override { return sparing; }
+};
+
+struct RoundChildTest : testing::Test {
+    explicit RoundChildTest(
+        const RoundChildOptions &options = {.job = 3, .rank = 1, .lanes = 2, .pool = 5})
+        : child(options, vectors) {}
+
+    Recorder vectors;
+    RoundChild child;
+    RoundChild::Time now = 1s;
+
+    /// What it sends next, if it is time for anything.
+    std::optional<std::vector<std::byte>> message() {
+        const auto sending = child.next(now, 1000);
+        if (!sending)
+            return {};
+        std::vector<std::byte> bytes(message_size(sending->lanes.size()));
+        std::memcpy(bytes.data(), &sending->header, sizeof(sending->header));
+        return bytes;
+    }
+    std::optional<RoundContribution> contribution() {
+        return message().transform([](auto &&bytes) { return decode_contribution(bytes).value(); });
+    }
+    std::optional<JobSync> question() {
+        return message().transform([](auto &&bytes) { return decode_sync(bytes).value(); });
+    }
+    void give(const olaf_header &header, std::vector<std::uint64_t> lanes = {}) {
+        std::vector<std::byte> bytes(message_size(lanes.size()));
+        std::memcpy(bytes.data(), &header, sizeof(header));
+        static_cast<void>(child.take(bytes, lanes, now));
+    }
+    void answer(JobSync sync, olaf_control_status status) {
+        sync.answer = true;
+        sync.status = status;
+        give(encode(sync));
+    }
+    void run(std::uint8_t pool, std::uint32_t round = 0, std::uint32_t chunk = 0,
+             std::uint32_t generation = 50) {
+        JobSync done = question().value();
+        done.round = round;
+        done.chunk = chunk;
+        done.pool = pool;
+        done.generation = generation;
+        answer(done, OLAF_CONTROL_DONE);
+    }
+    RoundResult result(std::uint32_t chunk, std::uint32_t chunks) const {
+        return {.job = 3,
+                .rank = 1,
+                .count = 2,
+                .chunk = chunk,
+                .chunks = chunks,
+                .generation = 50,
+                .lanes = 2,
+                .has_checksum = true};
+    }
+    /// The node is of another generation, and has no such chunk any more.
+    static RoundResult stale(std::uint32_t chunks, std::uint32_t round = 0) {
+        return {.job = 3,
+                .rank = 1,
+                .round = round,
+                .count = 50,
+                .chunks = chunks,
+                .generation = 60,
+                .stale = true};
+    }
+    /// A vector of four chunks, all of which are under way.
+    void send_four() {
+        child.add(4, 0, 0);
+        run(2);
+        for (int i = 0; i < 4; i++)
+            ASSERT_TRUE(contribution());
+    }
+    /// The result of a vector of one chunk, for all of the group.
+    void give_to_all() {
+        auto for_all = result(0, 1);
+        for_all.rank = OLAF_EVERY_WORKER;
+        give(encode(for_all), {9, 9});
+    }
+    void give_result(std::uint32_t chunk, std::uint32_t chunks) {
+        give(encode(result(chunk, chunks)), {9, 9});
+    }
+};
+
+// A worker's side of a job, step by step. tests/model has it among others, in all weathers.
 
 TEST_F(RoundChildTest, AsksFirstThenSendsWhatTheWindowAllows) {
     EXPECT_FALSE(child.next(now, 0)) << "nothing to do";
@@ -37,25 +155,21 @@ TEST_F(RoundChildTest, AResultForAllIsNotItsOwn) {
     child.add(1, 0, 0);
     run(1);
     ASSERT_TRUE(contribution());
-    auto for_all = result(0, 1);
-    for_all.rank = OLAF_EVERY_WORKER;
-    give(encode(for_all), {9, 9});
+    give_to_all();
     EXPECT_TRUE(vectors.taken.empty()) << "it hears no group";
     EXPECT_EQ(child.stats().rejected[Reject::not_addressed], 1U);
 }
 
 struct RoundChildInGroupTest : RoundChildTest {
-    RoundChildInGroupTest() : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5,
-                                              .hears_group = true}) {}
+    RoundChildInGroupTest()
+        : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5, .hears_group = true}) {}
 };
 
 TEST_F(RoundChildInGroupTest, TakesAResultForAll) {
     child.add(1, 0, 0);
     run(1);
     ASSERT_TRUE(contribution());
-    auto for_all = result(0, 1);
-    for_all.rank = OLAF_EVERY_WORKER;
-    give(encode(for_all), {9, 9});
+    give_to_all();
     EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{0});
 }
 
@@ -74,8 +188,8 @@ TEST_F(RoundChildTest, AStaleOfThisGenerationIsAMissAndAnotherIsAQuestion) {
     child.add(2, 0, 0);
     run(1);
     ASSERT_TRUE(contribution() && contribution());
-    RoundResult stale = {
-        .job = 3, .rank = 1, .count = 49, .chunks = 2, .generation = 60, .stale = true};
+    RoundResult stale = RoundChildTest::stale(2);
+    stale.count = 49;
     give(encode(stale));
     EXPECT_TRUE(child.is_running()) << "it answers what was sent in another generation";
     stale.count = stale.generation = 50;
@@ -144,8 +258,7 @@ TEST_F(RoundChildTest, BeginsAgainWhereAllBegin) {
     ASSERT_TRUE(contribution() && contribution() && contribution());
     give_result(0, 3);
     give_result(1, 3);
-    give(encode(RoundResult{
-        .job = 3, .rank = 1, .count = 50, .chunks = 3, .generation = 60, .stale = true}));
+    give(encode(stale(3)));
     run(2, 0, 1);
     EXPECT_EQ(contribution().value().chunk, 1U);
     EXPECT_EQ(contribution().value().chunk, 2U);
@@ -158,7 +271,8 @@ TEST_F(RoundChildTest, BeginsAgainWhereAllBegin) {
 TEST_F(RoundChildTest, SaysWhoIsMissing) {
     child.join();
     auto asked = question().value();
-    EXPECT_EQ(child.missing(now), "the node hasn't answered at all; or its parent, if it has one, is silent");
+    EXPECT_EQ(child.missing(now),
+              "the node hasn't answered at all; or its parent, if it has one, is silent");
     asked.rank = 4;
     asked.missing = 3;
     answer(asked, OLAF_CONTROL_WAIT);
@@ -166,8 +280,9 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
               "rank 4 hasn't asked where to begin yet, nor have 2 other members");
     asked.above = true;
     answer(asked, OLAF_CONTROL_WAIT);
-    EXPECT_EQ(child.missing(now), "rank 4 of a node above hasn't asked where to begin yet, nor have "
-                                  "2 other members");
+    EXPECT_EQ(child.missing(now),
+              "rank 4 of a node above hasn't asked where to begin yet, nor have "
+              "2 other members");
     asked.above = false;
     asked.missing = 0; // at this node; its parent waits for others
     answer(asked, OLAF_CONTROL_WAIT);
@@ -186,7 +301,8 @@ TEST_F(RoundChildTest, BlamesNoMemberThatMayHaveAskedSinceTheNodeFellSilent) {
     answer(asked, OLAF_CONTROL_WAIT);
     now += std::chrono::seconds(2);
     EXPECT_EQ(child.missing(now),
-              "rank 4 hasn't asked where to begin yet, by the node's last answer; the node has been silent for "
+              "rank 4 hasn't asked where to begin yet, by the node's last answer; the node has "
+              "been silent for "
               "2000 ms, since when all of its members may have asked: then its parent is silent");
 }
 
@@ -227,6 +343,508 @@ TEST_F(RoundChildTest, TakesNothingFromStrangers) {
     EXPECT_EQ(child.stats().unasked, 1U);
     give_result(0, 1);
     EXPECT_EQ(vectors.taken.size(), 1U);
+}
+
+// A worker that joins others in the middle of their rounds, one that leaves them, and one that is
+// told that it is no member any more.
+
+struct RoundChildMembersTest : RoundChildTest {
+    void join_at(std::uint32_t round) {
+        child.join_late();
+        run(1, round);
+    }
+};
+
+TEST_F(RoundChildMembersTest, WhoJoinsLateBeginsWithTheRoundThatItIsTold) {
+    child.join_late();
+    JobSync asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_JOIN);
+    answer(asked, OLAF_CONTROL_WAIT);
+    EXPECT_FALSE(child.is_running());
+    now = child.wakes_at();
+    run(1, 8);
+    EXPECT_TRUE(child.is_running());
+    EXPECT_EQ(child.add(2, 0, 0), 8U);
+    const auto first = contribution().value();
+    EXPECT_EQ(first.round, 8U);
+    EXPECT_EQ(first.generation, 50U);
+}
+
+TEST_F(RoundChildMembersTest, WhereTheOthersBeginBeforeItsFirstRoundItBeginsWithThat) {
+    join_at(8);
+    child.add(2, 0, 0);
+    ASSERT_TRUE(contribution());
+    give(encode(stale(2, 8)));
+    JobSync asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_SYNC);
+    EXPECT_EQ(asked.round, 8U);
+    asked.round = 7;
+    asked.chunk = 5;
+    asked.pool = 1;
+    asked.generation = 61;
+    answer(asked, OLAF_CONTROL_DONE);
+    EXPECT_FALSE(child.failure());
+    const auto again = contribution().value();
+    EXPECT_EQ(again.round, 8U);
+    EXPECT_EQ(again.chunk, 0U);
+    EXPECT_EQ(again.generation, 61U);
+}
+
+TEST_F(RoundChildMembersTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    give_result(0, 1);
+    ASSERT_TRUE(child.is_idle());
+    child.depart();
+    JobSync asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(asked.round, 1U);
+    answer(asked, OLAF_CONTROL_WAIT);
+    EXPECT_FALSE(child.has_departed());
+    answer(asked, OLAF_CONTROL_DONE);
+    EXPECT_TRUE(child.has_departed());
+    EXPECT_FALSE(child.next(now + 1s, 2000));
+}
+
+TEST_F(RoundChildMembersTest, WhoIsNoMemberAnyMoreFailsAndSaysSo) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    JobSync gone = {.action = OLAF_CONTROL_LEAVE, .job = 3, .rank = 1, .generation = 49};
+    answer(gone, OLAF_CONTROL_GONE);
+    EXPECT_FALSE(child.failure()) << "of another generation";
+    gone.generation = 50;
+    answer(gone, OLAF_CONTROL_GONE);
+    ASSERT_TRUE(child.failure());
+    EXPECT_NE(child.failure()->reason.find("no member"), std::string::npos);
+}
+
+// A worker of a job whose others go on without it.
+
+struct RoundChildBehindTest : RoundChildTest {
+    RoundChildBehindTest()
+        : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .workers = 2, .pool = 5}) {}
+
+    /// Vector 0, of one chunk, is summed.
+    void sum_one() {
+        child.add(1, 0, 0);
+        run(2);
+        ASSERT_TRUE(contribution());
+        give_result(0, 1);
+        ASSERT_TRUE(child.is_idle());
+    }
+    RoundResult last_of(std::uint32_t round) const {
+        RoundResult last = result(1, 2);
+        last.round = round;
+        return last;
+    }
+};
+
+// Three vectors of two chunks, and a window of four: what it waits for isn't the window.
+TEST_F(RoundChildBehindTest, SaysThatItWaitsWhereASumIsWithoutSomebody) {
+    auto whole = result(0, 2), partial = whole, late = whole, few = whole;
+    partial.partial = true;
+    late.late = true;
+    few.count = 1;
+    for (const auto &[sum, waits] : {std::pair{whole, false}, std::pair{partial, true},
+                                     std::pair{late, true}, std::pair{few, true}}) {
+        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .workers = 2, .pool = 5}, vectors);
+        for (int i = 0; i < 3; i++)
+            child.add(2, 0, 0);
+        run(2);
+        EXPECT_FALSE(contribution().value().flush);
+        EXPECT_FALSE(contribution().value().flush) << "each result lets another chunk be sent";
+        ASSERT_FALSE(contribution());
+        give(encode(sum), {9, 9});
+        EXPECT_EQ(contribution().value().flush, waits);
+    }
+}
+
+TEST_F(RoundChildBehindTest, KnowsHowFarTheOthersAre) {
+    sum_one();
+    EXPECT_EQ(child.behind(), 0U);
+    give(encode(last_of(3)), {9, 8});
+    EXPECT_EQ(child.behind(), 0U) << "its checksum is wrong";
+    give(encode(result(0, 2)), {9, 9});
+    EXPECT_EQ(child.behind(), 0U) << "it isn't the last chunk, and of an old round";
+    give(encode(last_of(3)), {9, 9});
+    EXPECT_EQ(child.behind(), 3U) << "rounds 1, 2 and 3";
+    give(encode(last_of(2)), {9, 9});
+    EXPECT_EQ(child.behind(), 3U);
+    child.add(2, 0, 0);
+    EXPECT_EQ(child.behind(), 2U);
+}
+
+TEST_F(RoundChildBehindTest, SkipsWithoutAWord) {
+    sum_one();
+    give(encode(last_of(3)), {9, 9});
+    child.skip(2);
+    child.skip(2);
+    EXPECT_EQ(child.behind(), 1U);
+    EXPECT_TRUE(child.is_idle());
+    EXPECT_FALSE(contribution());
+    EXPECT_EQ(child.add(2, 0, 0), 3U);
+    EXPECT_EQ(contribution().value().round, 3U);
+    EXPECT_EQ(child.behind(), 0U);
+    EXPECT_TRUE(vectors.missed.empty()) << "nobody asked for them";
+}
+
+// Others may lack what this one didn't want: it has nothing to give there, and goes on.
+TEST_F(RoundChildBehindTest, ProbesForWhatItSkippedWhereAllBeginBeforeIt) {
+    sum_one();
+    child.skip(1);
+    child.add(1, 0, 0);
+    ASSERT_EQ(contribution().value().round, 2U);
+    give(encode(stale(1, 2)));
+    ASSERT_FALSE(child.is_running());
+    run(2, 1);
+    const auto probe = contribution().value();
+    EXPECT_EQ(probe.round, 1U);
+    EXPECT_EQ(probe.lanes, 0);
+    EXPECT_FALSE(contribution()) << "round 2 has the same slot";
+    RoundResult skipped = result(0, 1);
+    skipped.round = 1;
+    give(encode(skipped), {9, 9});
+    const auto own = contribution().value();
+    EXPECT_EQ(own.round, 2U);
+    EXPECT_EQ(own.lanes, 2);
+    EXPECT_EQ(vectors.taken.size(), 1U) << "what was skipped isn't handed on";
+}
+
+// That frames as long as a contribution reach the node and come back.
+
+struct RoundChildProof : RoundChildTest {
+    RoundChildProof() {
+        child.join();
+        run(0);
+        child.prove_way();
+    }
+    /// A node's answer to it, as long as the asked.
+    void answer_in_full(JobSync asked, olaf_control_status status = OLAF_CONTROL_DONE) {
+        asked.answer = true;
+        asked.status = status;
+        give(encode(asked), std::vector<std::uint64_t>(asked.padding));
+    }
+    /// Until a question would be sent.
+    void wait() { now = std::max(now, child.wakes_at()); }
+};
+
+TEST_F(RoundChildProof, IsOneLongQuestionWhereNothingIsLost) {
+    const auto asked = question().value();
+    EXPECT_EQ(asked.padding, child.lanes());
+    EXPECT_FALSE(question()) << "before its time";
+    EXPECT_FALSE(child.is_way_proven());
+    answer_in_full(asked);
+    EXPECT_TRUE(child.is_way_proven());
+    EXPECT_TRUE(child.is_running());
+    EXPECT_EQ(child.generation(), 50U) << "nobody began anew";
+    EXPECT_FALSE(question());
+    EXPECT_EQ(child.wakes_at(), RoundChild::kNever);
+}
+
+TEST_F(RoundChildProof, RepeatsTheLastQuestionSoThatNothingChanges) {
+    const auto asked = question().value();
+    wait();
+    auto second = question().value();
+    EXPECT_EQ(second.padding, 0U) << "long and short ones in turn";
+    second.padding = asked.padding;
+    EXPECT_EQ(second.stamp, asked.stamp);
+    EXPECT_EQ(second.action, OLAF_CONTROL_SYNC);
+    EXPECT_EQ(std::tie(second.round, second.chunk, second.generation),
+              std::tie(asked.round, asked.chunk, asked.generation));
+    EXPECT_EQ(child.stats().asked, 1U);
+}
+
+// The job was stopped meanwhile: that is told by the next STALE.
+TEST_F(RoundChildProof, IsGivenByAnyAnswerOfThatLength) {
+    answer_in_full(question().value(), OLAF_CONTROL_OLD);
+    EXPECT_TRUE(child.is_way_proven());
+    EXPECT_TRUE(child.is_running());
+}
+
+TEST_F(RoundChildProof, IsNotGivenByAnAnswerToAnotherQuestion) {
+    auto other = question().value();
+    other.stamp--;
+    answer_in_full(other);
+    EXPECT_FALSE(child.is_way_proven());
+}
+
+TEST_F(RoundChildProof, FailsWhereOnlyShortQuestionsAreAnswered) {
+    const auto began = now;
+    for (int sent = 0; !child.is_way_too_narrow(); sent++) {
+        ASSERT_LT(sent, 40);
+        wait();
+        if (const auto asked = question(); asked->padding == 0)
+            answer_in_full(*asked);
+    }
+    EXPECT_FALSE(child.is_way_proven());
+    EXPECT_LT(now - began, 2s) << "long before time is up";
+}
+
+TEST_F(RoundChildProof, WaitsForANodeThatIsSilent) {
+    for (int sent = 0; sent < 1000; sent++) {
+        wait();
+        ASSERT_TRUE(question());
+    }
+    EXPECT_FALSE(child.is_way_too_narrow());
+    EXPECT_FALSE(child.is_way_proven());
+    EXPECT_NE(child.missing(now).find("silent"), std::string::npos) << child.missing(now);
+}
+
+TEST_F(RoundChildProof, IsNotDeniedByLoss) {
+    std::mt19937 random(1);
+    for (int world = 0; world < 10'000; world++) {
+        child.prove_way();
+        while (!child.is_way_proven()) {
+            wait();
+            const auto asked = question();
+            ASSERT_TRUE(asked);
+            if (random() % 100 < 64) // 20 % are lost there, and 20 % back
+                answer_in_full(*asked);
+            ASSERT_FALSE(child.is_way_too_narrow()) << "world " << world;
+        }
+    }
+}
+
+TEST_F(RoundChildProof, HoldsNoContributionUp) {
+    child.add(2, 0, 0);
+    ASSERT_TRUE(question());
+    EXPECT_EQ(contribution().value().chunk, 0U);
+    wait();
+    ASSERT_TRUE(question());
+    give_result(0, 2);
+    EXPECT_EQ(contribution().value().chunk, 1U);
+}
+
+// When a worker sends again what nobody answered.
+
+TEST_F(RoundChildTest, SendsAgainEverMoreSlowly) {
+    child.add(1, 0, 0);
+    run(0);
+    ASSERT_TRUE(contribution());
+    for (int i = 0; i < 9; i++) {
+        const auto wait = std::min(RoundTimeout::kMost, RoundTimeout::kFirst * (1 << i));
+        EXPECT_EQ(child.wakes_at(), now + wait);
+        now += wait - 1ns;
+        EXPECT_FALSE(contribution());
+        now += 1ns;
+        const auto again = contribution().value();
+        EXPECT_TRUE(again.flush);
+        EXPECT_EQ(again.chunk, 0U);
+    }
+    EXPECT_EQ(vectors.packed.size(), 1U) << "packed once";
+    EXPECT_EQ(child.stats().repeated, 9U);
+}
+
+TEST_F(RoundChildTest, LearnsHowLongResultsTake) {
+    child.add(40, 0, 0);
+    run(0);
+    for (std::uint32_t chunk = 0; chunk < 39; chunk++) {
+        ASSERT_EQ(contribution().value().chunk, chunk);
+        now += 10ms;
+        if (chunk == 0) { // the first guess was too short
+            ASSERT_TRUE(contribution());
+        }
+        give_result(chunk, 40);
+    }
+    ASSERT_TRUE(contribution());
+    EXPECT_GT(child.wakes_at(), now + 9ms);
+    EXPECT_LT(child.wakes_at(), now + 20ms);
+}
+
+// Otherwise the time follows the fast answers, and what is slow is repeated for ever.
+TEST_F(RoundChildTest, LearnsFromTheFirstOfTwoAnswersToWhatItSentTwice) {
+    child.add(40, 0, 0);
+    run(0);
+    for (std::uint32_t chunk = 0; chunk < 39; chunk++) {
+        ASSERT_TRUE(contribution());
+        now += 30ms;
+        while (contribution()) // meanwhile it was overdue
+            ;
+        give_result(chunk, 40);
+        give_result(chunk, 40); // the repetition's
+    }
+    ASSERT_TRUE(contribution());
+    EXPECT_GT(child.wakes_at(), now + 29ms);
+    EXPECT_LT(child.wakes_at(), now + 60ms);
+    EXPECT_LT(child.stats().repeated, 10U);
+}
+
+// Nothing tells that the first sending was answered: it may be lost each time.
+TEST_F(RoundChildTest, LearnsNothingFromOneAnswerToWhatItSentTwice) {
+    child.add(2, 0, 0);
+    run(0);
+    ASSERT_TRUE(contribution());
+    now += RoundTimeout::kFirst;
+    ASSERT_TRUE(contribution());
+    now += 1us;
+    give_result(0, 2);
+    ASSERT_TRUE(contribution());
+    EXPECT_EQ(child.wakes_at(), now + 2 * RoundTimeout::kFirst) << "it begins where that ended";
+}
+
+TEST_F(RoundChildTest, SendsNothingAgainWhileAnswersMayLieUnread) {
+    child.add(2, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    now += RoundTimeout::kFirst;
+    const auto sending = child.next(now, 1000, false);
+    ASSERT_TRUE(sending) << "what is new may go";
+    EXPECT_EQ(child.stats().repeated, 0U);
+    EXPECT_FALSE(child.next(now, 1000, false));
+    EXPECT_EQ(contribution().value().chunk, 0U);
+    EXPECT_EQ(child.stats().repeated, 1U);
+}
+
+// Nothing came at all: the node is late, or somebody else. One question is enough then.
+TEST_F(RoundChildTest, AsksForTheOldestAloneWhereNothingLaterWasAnswered) {
+    send_four();
+    now = child.wakes_at();
+    EXPECT_EQ(contribution().value().chunk, 0U);
+    EXPECT_FALSE(contribution());
+    for (std::uint32_t chunk = 0; chunk < 4; chunk++)
+        give_result(chunk, 4);
+    EXPECT_TRUE(child.is_idle());
+    EXPECT_EQ(child.stats().repeated, 1U);
+}
+
+TEST_F(RoundChildTest, AsksForAllThatIsLostOnceSomethingComes) {
+    send_four();
+    now = child.wakes_at();
+    ASSERT_EQ(contribution().value().chunk, 0U);
+    ASSERT_FALSE(contribution());
+    now += 1ms;
+    give_result(0, 4);
+    EXPECT_FALSE(contribution()) << "the others may be on their way";
+    now = child.wakes_at();
+    std::set<std::uint32_t> again;
+    while (const auto repeated = contribution())
+        again.insert(repeated->chunk);
+    EXPECT_EQ(again, (std::set<std::uint32_t>{1, 2, 3})) << "each by itself would take too long";
+}
+
+TEST_F(RoundChildTest, AsksForWhatWasOvertaken) {
+    send_four();
+    give_result(3, 4);
+    now += 1s;
+    std::set<std::uint32_t> again;
+    while (const auto repeated = contribution())
+        again.insert(repeated->chunk);
+    EXPECT_EQ(again, (std::set<std::uint32_t>{0, 1, 2}));
+}
+
+// Chunks that nobody sends, as an earlier one has brought their sum.
+
+struct RoundChildSparedTest : RoundChildTest {
+    RoundChildSparedTest() { vectors.sparing = true; }
+
+    std::optional<std::uint32_t> next_chunk() {
+        const auto sending = child.next(now, 1000);
+        return sending ? std::optional(be32toh(sending->header.chunk_be)) : std::nullopt;
+    }
+    void bring(std::uint32_t chunk, std::uint32_t chunks, bool spares, std::uint32_t round = 0) {
+        RoundResult brought = result(chunk, chunks);
+        brought.round = round;
+        brought.exponent = spares ? 1 : 0;
+        give(encode(brought), {9, 9});
+    }
+};
+
+TEST_F(RoundChildSparedTest, AreNeitherPackedNorSentAndTheVectorIsWholeWithoutThem) {
+    child.add(4, 2, 0);
+    run(3);
+    EXPECT_EQ(next_chunk(), 0U);
+    EXPECT_EQ(next_chunk(), 1U);
+    bring(0, 4, true);
+    EXPECT_FALSE(next_chunk()) << "chunk 2 is spared, and chunk 3 isn't known to be";
+    bring(1, 4, false);
+    EXPECT_EQ(next_chunk(), 3U);
+    EXPECT_FALSE(child.is_idle());
+    bring(3, 4, false);
+    EXPECT_TRUE(child.is_idle());
+    EXPECT_EQ(vectors.packed, (std::vector<std::uint32_t>{0, 1, 3}));
+    EXPECT_EQ(vectors.taken, (std::vector<std::uint32_t>{0, 1, 3}));
+    EXPECT_EQ(child.stats().spared, 1U);
+}
+
+TEST_F(RoundChildSparedTest, LetTheNextVectorGo) {
+    child.add(2, 1, 0);
+    child.add(2, 1, 0);
+    run(3);
+    EXPECT_EQ(next_chunk(), 0U);
+    EXPECT_FALSE(next_chunk()) << "in order";
+    bring(0, 2, true);
+    EXPECT_EQ(next_chunk(), 0U);
+    EXPECT_EQ(child.next_round(), 2U);
+}
+
+TEST_F(RoundChildSparedTest, AreSparedAgainWhereAllBeginAnew) {
+    child.add(3, 1, 0);
+    run(3);
+    EXPECT_EQ(next_chunk(), 0U);
+    bring(0, 3, true); // so chunk 1 is spared, and chunk 2 follows from it
+    EXPECT_EQ(next_chunk(), 2U);
+    ASSERT_TRUE(child.ask_who_is_missing());
+    run(3);
+    EXPECT_EQ(next_chunk(), 0U) << "as somebody lacks it";
+    EXPECT_EQ(next_chunk(), 2U);
+    bring(0, 3, true);
+    bring(2, 3, false);
+    EXPECT_TRUE(child.is_idle());
+    EXPECT_EQ(vectors.packed, (std::vector<std::uint32_t>{0, 2}));
+}
+
+// Members came or went: the others agree on what this one can't do any more.
+TEST_F(RoundChildSparedTest, FailWhereTheSumIsAnotherOneThen) {
+    for (const bool before : {false, true}) {
+        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
+        child.add(4, 2, 0);
+        run(3);
+        EXPECT_EQ(next_chunk(), 0U);
+        bring(0, 4, before);
+        ASSERT_TRUE(child.ask_who_is_missing());
+        run(3);
+        EXPECT_EQ(next_chunk(), 0U);
+        bring(0, 4, !before);
+        ASSERT_TRUE(child.failure());
+        EXPECT_NE(child.failure()->reason.find("another exponent than before"), std::string::npos);
+    }
+}
+
+TEST_F(RoundChildSparedTest, AMissedChunkSparesWhatFollows) {
+    child.add(4, 2, 0);
+    run(3);
+    EXPECT_EQ(next_chunk(), 0U);
+    EXPECT_EQ(next_chunk(), 1U);
+    RoundResult stale = RoundChildTest::stale(4);
+    stale.generation = 50;
+    give(encode(stale));
+    EXPECT_FALSE(next_chunk());
+    bring(1, 4, true);
+    EXPECT_FALSE(next_chunk());
+    EXPECT_TRUE(child.is_idle());
+    EXPECT_EQ(vectors.missed, std::vector<std::uint32_t>{0});
+    EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{1});
+}
+
+// What is kept for others is counted in chunks that were sent.
+TEST_F(RoundChildSparedTest, DontMakeAMemberForgetWhatOthersMayNeed) {
+    constexpr std::uint32_t number = 40;
+    for (std::uint32_t i = 0; i < number; i++)
+        child.add(2, 1, 0);
+    run(3);
+    for (std::uint32_t i = 0; i < number; i++) {
+        EXPECT_EQ(next_chunk(), 0U);
+        bring(0, 2, true, i);
+    }
+    ASSERT_TRUE(child.is_idle());
+    child.add(1, 0, 0);
+    ASSERT_EQ(next_chunk(), 0U);
+    ASSERT_TRUE(child.ask_who_is_missing());
+    run(3, number + 1 - 16, 0, 51); // 2 P before what it has sent
+    EXPECT_TRUE(child.is_running());
+    EXPECT_FALSE(child.failure());
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// round_server WORKERS [JOBS]: the node of jobs for tests in other languages. Prints its address; ends when
-// its input does.
+// round_server WORKERS [JOBS [ABSENT...]]: the node of jobs for tests in other languages. Ranks
+// that are absent may join. Prints its address; ends when its input does.
 #include "round_server.hpp"
 
 #include <cstdio>
@@ -9,8 +9,10 @@
 int main(int count, char **arguments) {
     const auto workers = static_cast<std::uint32_t>(count > 1 ? std::atoi(arguments[1]) : 1);
     const auto jobs = static_cast<std::size_t>(count > 2 ? std::atoi(arguments[2]) : 1);
-    const olaf::test::LoopbackNode server({.children = workers, .max_count = workers, .pool = 4},
-                                          {.job = 5}, 0, jobs);
+    olaf::model::RoundSetup setup{.children = workers, .max_count = workers, .pool = 4};
+    for (int i = 3; i < count; i++)
+        setup.absent.insert(static_cast<std::uint32_t>(std::atoi(arguments[i])));
+    const olaf::test::LoopbackNode server(setup, {.job = 5}, 0, jobs);
     std::puts(server.address().text().c_str());
     std::fflush(stdout);
     while (std::getchar() != EOF) {

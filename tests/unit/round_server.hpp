@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The node of a job, or of several alike, on a loopback socket: the model of the kernel's, in a thread.
+// The node of a job, or of several alike, on a loopback socket: the model of the kernel's, in a
+// thread.
 #pragma once
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -18,6 +20,7 @@
 #include <tests/model/round_wire.hpp>
 
 #include <olaf/clock.hpp>
+#include <olaf/collective.hpp>
 
 #include "loopback.hpp"
 
@@ -28,7 +31,8 @@ class LoopbackNode {
     /// Jobs shape.job, shape.job + 1, ...
     LoopbackNode(const model::RoundSetup &setup, const model::RoundShape &shape, double loss = 0,
                  std::size_t jobs = 1)
-        : setup_(setup), shape_(shape), loss_(loss), jobs_(jobs, Job{model::RoundNode(setup, 17), {}}),
+        : setup_(setup), shape_(shape), loss_(loss),
+          jobs_(jobs, Job{model::RoundNode(setup, 17), {}}),
           socket_(Address::resolve("127.0.0.1", 0).value()), address_(socket_.address()),
           thread_([this] { serve(); }) {}
     LoopbackNode(const LoopbackNode &) = delete;
@@ -119,5 +123,55 @@ class LoopbackNode {
     std::atomic<bool> stop_ = false;
     std::thread thread_;
 };
+
+// Workers in threads of their own, with such a node.
+struct Job {
+    static constexpr std::uint32_t kJob = 5;
+
+    std::uint32_t workers;
+    CollectiveOptions options;
+    LoopbackNode server;
+
+    explicit Job(std::uint32_t number, double loss = 0, CollectiveOptions common = {},
+                 std::uint8_t pool = 3)
+        : workers(number), options(common),
+          server({.children = number, .max_count = number, .pool = pool},
+                 {.job = kJob, .format = common.format, .has_checksum = common.checksum}, loss,
+                 common.threads) {
+        options.node = server.address();
+        options.job = kJob;
+        options.workers = number;
+        if (options.lanes == 0)
+            options.lanes = 9;
+    }
+
+    Collective worker(std::uint32_t rank) const {
+        CollectiveOptions own = options;
+        own.rank = rank;
+        auto made = Collective::make(own);
+        EXPECT_TRUE(made) << made.error().message();
+        return std::move(*made);
+    }
+
+    /// Each worker does this in its own thread.
+    void all(const std::function<void(Collective &, std::uint32_t rank)> &work) const {
+        std::vector<std::thread> threads;
+        for (std::uint32_t rank = 0; rank < workers; rank++)
+            threads.emplace_back([&, rank] {
+                Collective collective = worker(rank);
+                work(collective, rank);
+            });
+        for (std::thread &thread : threads)
+            thread.join();
+    }
+};
+
+/// Sums a vector with the others', which must succeed.
+template <class Element, class... Combine>
+SumReport sum_of(Collective &collective, std::vector<Element> &vector, Combine... combine) {
+    const auto report = collective.allreduce(std::span(vector), combine...);
+    EXPECT_TRUE(report) << report.error().message();
+    return report.value_or(SumReport{});
+}
 
 } // namespace olaf::test

@@ -6,13 +6,10 @@
 
 #include <olaf/round_server.hpp>
 
-#include "collective_test.hpp"
+#include "round_server.hpp"
 
 namespace olaf::test::round_weights_test {
 namespace {
-
-using namespace olaf;
-using namespace olaf::test;
 
 constexpr std::uint32_t kJob = 5, kWorkers = 3;
 constexpr std::size_t kElements = 157; // 10 pieces of 16, the last one short
@@ -106,8 +103,7 @@ void all(const std::function<void(std::uint32_t rank)> &work) {
 void train(Collective &collective, std::uint32_t rank, unsigned begin, unsigned end) {
     for (unsigned round = begin; round < end; round++) {
         auto vector = given(rank, round);
-        const auto report = collective.allreduce(std::span(vector));
-        ASSERT_TRUE(report) << report.error().message();
+        sum_of(collective, vector);
         ASSERT_EQ(vector, weights_after(round + 1)) << "rank " << rank << ", round " << round;
     }
 }
@@ -212,9 +208,8 @@ TEST(RoundServer, LetsItsRuleSeeNoSumThatIsNotFinite) {
         auto vector = given(rank, 0);
         if (rank == 1)
             vector[20] = std::numeric_limits<float>::infinity();
-        const auto report = collective.allreduce(std::span(vector));
-        ASSERT_TRUE(report) << report.error().message();
-        EXPECT_EQ(report->not_finite, 16U);
+        const auto report = sum_of(collective, vector);
+        EXPECT_EQ(report.not_finite, 16U);
         EXPECT_TRUE(std::isnan(vector[16]) && std::isnan(vector[31]));
         EXPECT_EQ(vector[15], weights_after(1)[15]);
         std::vector<float> zeros(kElements);
@@ -232,9 +227,7 @@ TEST(RoundServer, MistakesOfTheCallerAreErrors) {
     const auto refused = [&](auto change, const std::string &why) {
         RoundServerOptions options = good;
         change(options);
-        const auto made = RoundServer::make(options, {1.0F}, rule);
-        ASSERT_FALSE(made);
-        EXPECT_NE(made.error().message().find(why), std::string::npos) << made.error().message();
+        expect_fails(RoundServer::make(options, {1.0F}, rule), why);
     };
     refused([](auto &o) { o.children = 0; }, "1 to 256 children");
     refused([](auto &o) { o.workers = 0; }, "at least one of its workers");

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `olaf top` on grids of any size, and its order of rows.
+// Screens of `olaf top`, and its numbers.
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include "loader/observe/sparkline.hpp"
 #include "loader/observe/top_screen.hpp"
+#include "loader/text/human.hpp"
 
 namespace olaf::test::top_screen_test {
 namespace {
 
-using namespace olaf;
+// `olaf top` on grids of any size, and its order of rows.
 
 ClusterRow row(std::uint32_t cluster, std::uint64_t age_ns, double in_per_s) {
     ClusterRow row;
@@ -73,18 +77,19 @@ TEST(Top, ShowsAllColumnsAndASparklineAt80By24) {
 
 TEST(Top, ShowsJobsAboveTheTable) {
     Scene scene(3);
-    scene.rows.jobs = {{.job = 7,
-                        .state = "running",
-                        .heard = 3,
-                        .children = 4,
-                        .contributions_per_s = 4800,
-                        .chunks_per_s = 1200,
-                        .open = 5,
-                        .up = 2,
-                        .late = 1,
-                        .stale = 9,
-                        .group = {}},
-                       {.job = 8, .state = "running", .heard = 2, .children = 2, .group = "239.1.2.3"}};
+    scene.rows.jobs = {
+        {.job = 7,
+         .state = "running",
+         .heard = 3,
+         .children = 4,
+         .contributions_per_s = 4800,
+         .chunks_per_s = 1200,
+         .open = 5,
+         .up = 2,
+         .late = 1,
+         .stale = 9,
+         .group = {}},
+        {.job = 8, .state = "running", .heard = 2, .children = 2, .group = "239.1.2.3"}};
     const auto screen = scene.draw(24, 120, {.unicode = false});
     EXPECT_EQ(screen[4],
               "job 7       running, 3 of 4 members, 1.20k/s sums of 4.80k/s contributions, "
@@ -156,6 +161,50 @@ TEST(Top, LeavesTheTableHalfOfASmallScreen) {
         all += line + "\n";
     EXPECT_NE(all.find("more        olaf status tells"), std::string::npos) << all;
     EXPECT_NE(all.find("27 more below"), std::string::npos) << all;
+}
+
+// Numbers for people: three digits, never wider than their column.
+
+TEST(Human, DurationsHaveThreeDigitsAndAUnit) {
+    EXPECT_EQ(human_duration(0), "0");
+    EXPECT_EQ(human_duration(870), "870ns");
+    EXPECT_EQ(human_duration(999.6), "1.00us");
+    EXPECT_EQ(human_duration(12'345), "12.3us");
+    EXPECT_EQ(human_duration(999'960), "1.00ms");
+    EXPECT_EQ(human_duration(4.56e9), "4.56s");
+    EXPECT_EQ(human_duration(3590e9), "3590s");
+    EXPECT_EQ(human_duration(7200e9), "2.00h");
+    EXPECT_EQ(human_duration(-5), "0");
+}
+
+TEST(Human, CountsHaveToo) {
+    EXPECT_EQ(human_count(0), "0");
+    EXPECT_EQ(human_count(870), "870");
+    EXPECT_EQ(human_count(12.54), "12.5");
+    EXPECT_EQ(human_count(12'345), "12.3k");
+    EXPECT_EQ(human_count(4'560'000), "4.56M");
+}
+
+TEST(Human, NothingIsWiderThanAColumn) {
+    for (double value = 1; value < 1e15; value *= 1.01) {
+        EXPECT_LE(human_duration(value).size(), 6u) << value;
+        EXPECT_LE(human_count(value).size(), 5u) << value;
+    }
+}
+
+TEST(Sparkline, GoesFromNothingToTheHighestShown) {
+    const std::array values{0.0, 1.0, 2.0, 4.0};
+    EXPECT_EQ(sparkline(values, 6, false), "  _,~#");
+    EXPECT_EQ(sparkline(values, 2, true), "▅█");
+    EXPECT_EQ(sparkline({}, 3, true), "   ");
+    EXPECT_EQ(sparkline(std::array{0.0, 0.0}, 2, false), "__");
+    EXPECT_EQ(sparkline(values, 0, false), "");
+}
+
+TEST(Bar, IsAsFullAsThePartAndNoFuller) {
+    EXPECT_EQ(bar(0.5, 4, false), "##..");
+    EXPECT_EQ(bar(0, 4, false), "....");
+    EXPECT_EQ(bar(7, 4, true), "████");
 }
 
 } // namespace

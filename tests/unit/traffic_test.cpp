@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// olaf send and olaf receive: their command line, their book, and both ends over loopback.
+// olaf send and olaf receive: their book, and both ends over loopback.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -8,78 +8,12 @@
 
 #include <olaf/parameter_server.hpp>
 
-#include "loader/cli/cli.hpp"
 #include "loader/traffic/book.hpp"
 #include "loader/traffic/receiver.hpp"
 #include "loader/traffic/sender.hpp"
 
 namespace olaf::test::traffic_test {
 namespace {
-
-auto parse(std::vector<const char *> words) {
-    words.insert(words.begin(), "olaf");
-    return parse_command_line(static_cast<int>(words.size()), words.data());
-}
-
-template <class Options> Options good(std::vector<const char *> words) {
-    const auto parsed = parse(std::move(words));
-    if (const auto *farewell = std::get_if<Farewell>(&parsed))
-        throw std::runtime_error(farewell->text);
-    return std::get<Options>(std::get<CommandLine>(parsed).command);
-}
-
-void expect_usage(std::vector<const char *> words, const std::string &says) {
-    const auto parsed = parse(std::move(words));
-    const auto *farewell = std::get_if<Farewell>(&parsed);
-    ASSERT_NE(farewell, nullptr) << says;
-    EXPECT_EQ(farewell->status, 2);
-    EXPECT_NE(farewell->text.find(says), std::string::npos) << farewell->text;
-}
-
-TEST(SendOptions, AreRead) {
-    const auto options =
-        good<SendOptions>({"send", "10.0.0.1:7", "-6",    "--clusters",      "3",  "--workers",
-                           "4",    "--rate",     "2mbit", "--lanes",         "9",  "--lag",
-                           "5",    "--format",   "i16x4", "--for",           "2s", "--updates",
-                           "77",   "--patience", "1s",    "--first-cluster", "8",  "--first-worker",
-                           "2"});
-    EXPECT_EQ(options.server, "10.0.0.1:7");
-    EXPECT_EQ(options.family, 6);
-    EXPECT_EQ(options.clusters, 3u);
-    EXPECT_EQ(options.workers, 4u);
-    EXPECT_EQ(options.first_cluster, 8u);
-    EXPECT_EQ(options.first_worker, 2u);
-    EXPECT_EQ(options.rate.bps, 2'000'000u);
-    EXPECT_EQ(options.lanes, 9u);
-    EXPECT_EQ(options.lag, 5u);
-    EXPECT_EQ(options.format, "i16x4");
-    EXPECT_EQ(options.for_ns, 2'000'000'000u);
-    EXPECT_EQ(options.updates, 77u);
-    EXPECT_EQ(options.patience_ns, 1'000'000'000u);
-    EXPECT_EQ(good<SendOptions>({"send", "h", "--rate", "unlimited"}).rate.bps, 0u);
-}
-
-TEST(SendOptions, AreRefusedWhereTheyMeanNothing) {
-    expect_usage({"send"}, "ADDR[:PORT] is missing");
-    expect_usage({"send", "h", "--rate", "line"}, "unlimited");
-    expect_usage({"send", "h", "--format", "f32x2"}, "i32x2, i16x4, i64x1");
-    expect_usage({"send", "h", "--lanes", "1"}, "2 ... 1152");
-    expect_usage({"send", "h", "-4", "-6"}, "--ipv4");
-    expect_usage({"send", "h", "--clusters", "0"}, "1 ... ");
-}
-
-TEST(ReceiveOptions, AreRead) {
-    const auto options =
-        good<ReceiveOptions>({"receive", "--bind", "::1", "--port", "7", "--idle", "1s", "--for",
-                              "2s", "--mtu", "9000", "--max-clusters", "5"});
-    EXPECT_EQ(options.bind, "::1");
-    EXPECT_EQ(options.port, 7u);
-    EXPECT_EQ(options.idle_ns, 1'000'000'000u);
-    EXPECT_EQ(options.for_ns, 2'000'000'000u);
-    EXPECT_EQ(options.mtu, 9000u);
-    EXPECT_EQ(options.max_clusters, 5u);
-    expect_usage({"receive", "--port", "0"}, "1 ... 65535");
-}
 
 /// The book after a message that holds so many updates of each worker.
 std::uint64_t entered(Format format, const std::vector<std::uint32_t> &updates,

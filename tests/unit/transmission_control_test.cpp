@@ -13,8 +13,6 @@
 namespace olaf::test::transmission_control_test {
 namespace {
 
-using namespace olaf;
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 

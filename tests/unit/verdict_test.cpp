@@ -4,13 +4,59 @@
 
 #include <arpa/inet.h>
 
-#include "verdict_scene.hpp"
+#include <set>
+
+#include "busy_queue.hpp"
+#include "loader/observe/verdict.hpp"
 
 namespace olaf::test::verdict_test {
 namespace {
 
-using namespace olaf;
-using namespace olaf::test;
+// A queue to be judged, and expectations about its verdict.
+
+inline constexpr std::uint64_t second = 1'000'000'000;
+
+/// A queue that forwards to `out`, at second 100.
+struct Scene {
+    Reading reading = quiet_queue();
+
+    Scene() {
+        auto &config = reading.attachment.record.config;
+        config.deliver = OLAF_DELIVER_FORWARD;
+        config.max_clusters = 1024;
+        config.port_be = htons(6523);
+        reading.attachment.alive = true;
+        reading.host.output = "out";
+        reading.aom.now_ns = 100 * second;
+        reading.snapshot.ring.drain_deadline_ns = 101 * second;
+    }
+    /// Nine messages wait, the oldest for five seconds.
+    void wait() {
+        reading.snapshot.levels.queue_length = 9;
+        reading.snapshot.oldest_arrival_ns = 95 * second;
+    }
+    void receive(std::uint64_t messages) {
+        reading.snapshot.counters.received = messages;
+        reading.snapshot.active_clusters = 3;
+        reading.snapshot.slots.updates_passed = messages;
+    }
+    [[nodiscard]] QueueVerdict verdict() const {
+        return judge(reading.attachment, reading, reading.host);
+    }
+    void expect(Health health, const std::string &text, const std::string &remedy) const {
+        const auto found = verdict().first;
+        EXPECT_EQ(health_name(found.health), health_name(health)) << found.text;
+        EXPECT_NE(found.text.find(text), std::string::npos) << found.text;
+        EXPECT_NE(found.remedy.find(remedy), std::string::npos) << found.remedy;
+        EXPECT_EQ(found.remedy.empty(), remedy.empty()) << found.remedy;
+    }
+    void expect_since(std::optional<std::uint64_t> seconds) const {
+        const auto since = verdict().first.since_ns;
+        EXPECT_EQ(since, seconds ? std::optional(*seconds * second) : std::nullopt);
+    }
+};
+
+// What a queue's verdict is, condition by condition.
 
 TEST(Verdict, AQueueThatNothingHasComeToIsIdleAndSaysWhatWorkersMustDo) {
     Scene().expect(Health::idle, "no update has come", "UDP to port 6523 by way of in");
@@ -199,6 +245,256 @@ TEST(Verdict, TheWorstComesFirstAndTheRestBeside) {
     ASSERT_EQ(scene.verdict().besides.size(), 1u);
     EXPECT_EQ(health_name(scene.verdict().besides[0].health), "impaired");
     EXPECT_NE(scene.verdict().besides[0].text.find("version of the protocol"), std::string::npos);
+}
+
+// What a queue's verdict says of its jobs.
+
+/// A job of four children that have yet to agree; so many of them have asked.
+JobReading job_of_four(std::uint64_t asked) {
+    JobReading job;
+    job.job.setup.id = 7;
+    job.job.setup.children = 4;
+    job.job.state = OLAF_JOB_SYNCING;
+    job.job.asked.word[0] = asked;
+    return job;
+}
+
+TEST(Verdict, AJobThatWaitsForSomeOfItsMembersNamesThem) {
+    Scene scene;
+    scene.reading.jobs.push_back(job_of_four(0));
+    scene.expect(Health::idle, "no update has come", "UDP to port 6523");
+    EXPECT_NE(scene.verdict().besides.at(0).text.find("none has asked"), std::string::npos);
+    scene.reading.jobs[0] = job_of_four(0b0101);
+    scene.expect(Health::impaired, "job 7 waits for ranks 1, 3 to ask", "start them");
+    scene.reading.jobs[0] = job_of_four(0b1111);
+    scene.reading.jobs[0].job.setup.parent_family = 4;
+    scene.expect(Health::impaired, "job 7 waits for its parent, 0.0.0.0:0", "olaf job list");
+    scene.reading.jobs[0].job.halted = 1;
+    EXPECT_EQ(scene.verdict().besides.at(0).remedy, "olaf job resume in 7");
+}
+
+TEST(Verdict, AQueueWhoseJobsAreAtWorkWorks) {
+    Scene scene;
+    auto &job = scene.reading.jobs.emplace_back(job_of_four(0b1111));
+    job.job.state = OLAF_JOB_RUNNING;
+    job.counters.received = 9;
+    job.counters.completed = 2;
+    job.members.resize(1);
+    job.members[0].member.last_seen_ns = 100 * second;
+    scene.reading.attachment.record.config.activity_window_ns = second;
+    scene.expect(Health::working, "1 job, 2 chunks completed", "");
+    job.members[0].member.last_seen_ns = 90 * second;
+    scene.expect(Health::idle, "no contribution comes", "");
+    scene.expect_since(10);
+}
+
+/// A job that runs, of ranks 0 to 3, at second 100: those of `heard` were heard just now, the
+/// others last at second 70.
+JobReading running_job(std::set<std::uint32_t> heard) {
+    auto job = job_of_four(0b1111);
+    job.job.state = OLAF_JOB_RUNNING;
+    job.counters.received = 9;
+    for (std::uint32_t rank = 0; rank < 4; rank++) {
+        auto &known = job.members.emplace_back();
+        known.worker = rank;
+        known.member.last_seen_ns = (heard.contains(rank) ? 100 : 70) * second;
+    }
+    return job;
+}
+
+/// With a member timeout of a minute.
+Scene scene_of(JobReading job) {
+    Scene scene;
+    auto &config = scene.reading.attachment.record.config;
+    config.activity_window_ns = second;
+    config.member_timeout_ns = 60 * second;
+    scene.reading.jobs.push_back(std::move(job));
+    return scene;
+}
+
+TEST(Verdict, AJobThatHangsOnASilentMemberNamesItAndSaysSinceWhen) {
+    auto job = running_job({0, 1, 3});
+    job.open = 5;
+    job.oldest_open = {.since_ns = 80 * second, .round = 12, .chunk = 3, .lacks = {2, 3}};
+    const auto scene = scene_of(job);
+    scene.expect(Health::impaired,
+                 "job 7 waits for rank 2, silent: 5 of its chunks are open, the oldest is chunk 3 "
+                 "of round 12",
+                 "olaf job leave in 7 2");
+    scene.expect_since(30);
+}
+
+TEST(Verdict, AJobThatHangsOnMembersThatWereNeverHeardSaysSinceWhenItsChunkIsOpen) {
+    auto job = running_job({0, 1});
+    job.members.resize(2);
+    job.oldest_open = {.since_ns = 80 * second, .round = 0, .chunk = 0, .lacks = {2, 3}};
+    const auto scene = scene_of(job);
+    scene.expect(Health::impaired, "job 7 waits for ranks 2, 3, silent",
+                 "olaf job leave in 7 RANK");
+    scene.expect_since(20);
+}
+
+TEST(Verdict, AJobWhoseChunkIsOpenForNoLongTimeHangsOnNobody) {
+    auto job = running_job({0, 1, 3});
+    job.oldest_open = {.since_ns = 99 * second, .round = 12, .chunk = 3, .lacks = {2}};
+    scene_of(job).expect(Health::working, "1 job", "");
+}
+
+TEST(Verdict, AJobWhoseMembersAllStoppedIsIdle) {
+    auto job = running_job({});
+    job.oldest_open = {.since_ns = 75 * second, .round = 12, .chunk = 3, .lacks = {2}};
+    scene_of(job).expect(Health::idle, "no contribution comes", "");
+}
+
+TEST(Verdict, AMemberThatIsSlowButSendsIsNotNamed) {
+    auto job = running_job({0, 1, 2, 3});
+    job.oldest_open = {.since_ns = 75 * second, .round = 12, .chunk = 3, .lacks = {2}};
+    scene_of(job).expect(Health::working, "1 job", "");
+}
+
+TEST(Verdict, AJobWhoseParentDoesNotAnswerSaysSo) {
+    auto job = running_job({0, 1, 2, 3});
+    job.job.setup.parent_family = 4;
+    job.up = 4;
+    job.oldest_up = {.since_ns = 60 * second, .round = 12, .chunk = 3, .lacks = {}};
+    const auto scene = scene_of(job);
+    scene.expect(Health::impaired,
+                 "job 7 waits for its parent, 0.0.0.0:0: it hasn't answered 4 of the sums",
+                 "olaf status there");
+    scene.expect_since(40);
+}
+
+TEST(Verdict, FloatsThatMadeNaNAreToldBesides) {
+    auto job = running_job({0, 1, 2, 3});
+    job.job.setup.float_bits = 40;
+    job.counters.float_overflow = 12;
+    job.counters.float_not_finite = 3;
+    const auto scene = scene_of(job);
+    scene.expect(Health::working, "1 job", "");
+    const auto besides = scene.verdict().besides;
+    ASSERT_EQ(besides.size(), 2U);
+    EXPECT_NE(besides[0].text.find("12 floats were too large"), std::string::npos)
+        << besides[0].text;
+    EXPECT_NE(besides[0].remedy.find("--float-bits below 40"), std::string::npos)
+        << besides[0].remedy;
+    EXPECT_NE(besides[1].text.find("3 floats were NaN or infinite"), std::string::npos)
+        << besides[1].text;
+}
+
+TEST(Verdict, SumsTooLongForTheWayUpImpairAJobAsLongAsTheyWait) {
+    auto job = running_job({0, 1, 2, 3});
+    job.counters.up_unfit = 5;
+    job.up = 1;
+    auto scene = scene_of(job);
+    scene.expect(Health::impaired, "5 times a sum was too long for the MTU", "mtu N");
+    scene.reading.jobs[0].up = 0;
+    scene.expect(Health::working, "1 job", "");
+}
+
+TEST(Verdict, RefusedSourcesOfAJobAreNoCaseForClusters) {
+    Scene scene;
+    scene.reading.snapshot.counters.not_allowed[OLAF_NOT_ALLOWED_JOB_SOURCE] = 9;
+    scene.expect(Health::impaired, "9 of 9 messages refused", "olaf job leave in JOB RANK");
+    scene.reading.snapshot.counters.not_allowed[OLAF_NOT_ALLOWED_JOB_RESULT] = 90;
+    scene.expect(Health::impaired, "99 of 99 messages refused", "isn't a job's parent");
+}
+
+// Since when, and until when: what a verdict says of troubles that go on, and of those that ended.
+
+/// Half of all messages are refused, between these seconds of the scene's clock.
+Scene refusing(std::uint64_t began, std::uint64_t last) {
+    Scene scene;
+    scene.receive(231);
+    scene.reading.snapshot.counters.not_allowed[OLAF_NOT_ALLOWED_CLUSTER] = 231;
+    scene.reading.spells[OLAF_TROUBLE_NOT_ALLOWED] = Spell{began * second, last * second};
+    return scene;
+}
+
+TEST(Verdict, ATroubleThatGoesOnIsToldWithForHowLong) {
+    const auto scene = refusing(88, 99);
+    scene.expect(Health::impaired, "231 of 462 messages refused", "larger --max-clusters");
+    scene.expect_since(12);
+    EXPECT_EQ(scene.verdict().first.last_ns, std::nullopt);
+    EXPECT_EQ(verdict_line(scene.verdict().first),
+              "impaired for 12.0s: 231 of 462 messages refused: cluster id 1024 or above");
+}
+
+TEST(Verdict, ATroubleThatHasEndedIsToldWithHowLongAgoItWas) {
+    const auto scene = refusing(60, 75);
+    scene.expect(Health::impaired, "231 of 462 messages refused", "larger --max-clusters");
+    scene.expect_since(40);
+    EXPECT_EQ(scene.verdict().first.last_ns, 25 * second);
+    EXPECT_EQ(
+        verdict_line(scene.verdict().first),
+        "impaired: 231 of 462 messages refused: cluster id 1024 or above; the last one 25.0s ago");
+}
+
+TEST(Verdict, ATroubleGoesOnUntilTheGapIsOver) {
+    EXPECT_EQ(refusing(80, 90).verdict().first.last_ns, std::nullopt);
+    auto scene = refusing(80, 90);
+    scene.reading.aom.now_ns += 1;
+    EXPECT_EQ(scene.verdict().first.last_ns, 10 * second + 1);
+}
+
+TEST(Verdict, WhatHasNotHappenedForAMinuteImpairsNothing) {
+    auto scene = refusing(30, 40);
+    scene.reading.aom.now_ns = 100 * second - 1;
+    scene.expect(Health::impaired, "231 of 462 messages refused", "larger --max-clusters");
+    scene.reading.aom.now_ns = 100 * second;
+    scene.expect(Health::working, "3 clusters active", "");
+    const auto besides = scene.verdict().besides;
+    ASSERT_EQ(besides.size(), 1u);
+    EXPECT_EQ(also_line(besides[0]),
+              "231 of 462 messages refused: cluster id 1024 or above; the last one 60.0s ago");
+    EXPECT_NE(besides[0].remedy, "");
+}
+
+TEST(Verdict, WhatImpairsNothingIsToldWithForHowLongItGoesOn) {
+    auto scene = refusing(88, 99);
+    scene.receive(1'000'000);
+    const auto besides = scene.verdict().besides;
+    ASSERT_EQ(besides.size(), 1u);
+    EXPECT_EQ(also_line(besides[0]), "231 of 1000231 messages refused: cluster id 1024 or above; "
+                                     "going on for 12.0s");
+}
+
+TEST(Verdict, ATroubleWhoseTimeIsNotKnownImpairsAllTheSame) {
+    auto scene = refusing(88, 99);
+    scene.reading.spells = {};
+    scene.expect(Health::impaired, "231 of 462 messages refused", "larger --max-clusters");
+    scene.expect_since({});
+}
+
+/// Each has a spell of its own, and the verdict takes that one.
+TEST(Verdict, EachTroubleHasItsOwnTime) {
+    using Happen = void (*)(Reading &);
+    const std::pair<olaf_trouble, Happen> troubles[] = {
+        {OLAF_TROUBLE_MALFORMED, [](Reading &now) { now.snapshot.counters.malformed[0] = 9; }},
+        {OLAF_TROUBLE_NOT_ALLOWED, [](Reading &now) { now.snapshot.counters.not_allowed[0] = 9; }},
+        {OLAF_TROUBLE_BYPASSED,
+         [](Reading &now) { now.snapshot.counters.bypassed[OLAF_BYPASS_FOREIGN] = 9; }},
+        {OLAF_TROUBLE_DROPPED, [](Reading &now) { now.snapshot.counters.dropped_contended = 9; }},
+        {OLAF_TROUBLE_UNFIT, [](Reading &now) { now.snapshot.counters.departures_unfit = 9; }},
+        {OLAF_TROUBLE_LOST, [](Reading &now) { now.losses->updates[OLAF_LOST_SOCKET] = 9; }},
+    };
+    EXPECT_EQ(std::size(troubles), OLAF_TROUBLES);
+    for (const auto &[trouble, happen] : troubles) {
+        Scene scene;
+        scene.receive(9);
+        happen(scene.reading);
+        scene.reading.spells[trouble] = Spell{70 * second, 95 * second};
+        EXPECT_EQ(health_name(scene.verdict().first.health), "impaired") << trouble;
+        scene.expect_since(30);
+    }
+}
+
+TEST(Verdict, JsonSaysWhenATroubleBeganAndWhenItEnded) {
+    const auto running = json_of(refusing(88, 99).reading).at("verdict");
+    EXPECT_EQ(running.at("since_ns"), 12 * second);
+    EXPECT_TRUE(running.at("last_ns").is_null());
+    const auto ended = json_of(refusing(60, 75).reading).at("verdict");
+    EXPECT_EQ(ended.at("since_ns"), 40 * second);
+    EXPECT_EQ(ended.at("last_ns"), 25 * second);
 }
 
 } // namespace

@@ -1,14 +1,156 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "../../endpoints/exponent_guess.hpp"
-
+// What a worker of a job sends, and when: the parts.
 #include <gtest/gtest.h>
 
 #include <random>
+#include <vector>
 
-namespace olaf::test::exponent_guess_test {
+#include "../../endpoints/exponent_guess.hpp"
+#include "congestion_window.hpp"
+#include "due_chunks.hpp"
+
+namespace olaf::test::round_sending_test {
 namespace {
 
-using namespace olaf;
+using std::chrono::nanoseconds;
+
+constexpr auto first = CongestionWindow::kFirst;
+
+void take(CongestionWindow &window, std::size_t results, bool full = true) {
+    for (std::size_t i = 0; i < results; i++)
+        window.taken(full);
+}
+
+TEST(CongestionWindow, GrowsByAnEighthARoundTripUntilSomethingIsLost) {
+    CongestionWindow window;
+    take(window, first);
+    EXPECT_EQ(window.size(), first + first / 8);
+}
+
+TEST(CongestionWindow, GrowsByOneARoundTripAfterwards) {
+    CongestionWindow window;
+    window.lost(0, first);
+    take(window, first / 2 - 1);
+    EXPECT_EQ(window.size(), first / 2);
+    take(window, 1);
+    EXPECT_EQ(window.size(), first / 2 + 1);
+}
+
+TEST(CongestionWindow, DoesntGrowWhereSomethingElseLimitsWhatIsUnderWay) {
+    CongestionWindow window;
+    take(window, 1000, false);
+    EXPECT_EQ(window.size(), first);
+}
+
+TEST(CongestionWindow, GrowsAboveItsFirstSizeOnlyWhileResultsDontWaitInQueues) {
+    using namespace std::chrono_literals;
+    CongestionWindow window;
+    window.measured(100us);
+    window.measured(200us);
+    take(window, 1000);
+    EXPECT_EQ(window.size(), first) << "half of the time is a queue's";
+    window.measured(199us);
+    take(window, first);
+    EXPECT_EQ(window.size(), first + first / 8);
+}
+
+TEST(CongestionWindow, GrowsUpToItsFirstSizeHoweverLongResultsTake) {
+    using namespace std::chrono_literals;
+    CongestionWindow window;
+    window.measured(100us);
+    window.measured(10ms);
+    window.lost(0, first);
+    take(window, 2 * first * first);
+    EXPECT_EQ(window.size(), first);
+}
+
+TEST(CongestionWindow, IsHalvedOnceForAllThatWasUnderWay) {
+    CongestionWindow window;
+    for (const std::uint64_t position : {3, 9, 63})
+        window.lost(position, 64);
+    EXPECT_EQ(window.size(), first / 2);
+    window.lost(64, 100);
+    EXPECT_EQ(window.size(), first / 4);
+}
+
+TEST(CongestionWindow, IsNeverClosed) {
+    CongestionWindow window;
+    for (std::uint64_t position = 0; position < 20; position++)
+        window.lost(position, position + 1);
+    EXPECT_EQ(window.size(), CongestionWindow::kLeast);
+}
+
+TEST(CongestionWindow, IsOpenedAgainWhereNothingWasLostAfterAll) {
+    CongestionWindow window;
+    window.lost(1, 64);
+    window.lost(2, 64);
+    window.not_lost();
+    EXPECT_EQ(window.size(), first / 2) << "one of two was lost";
+    window.not_lost();
+    EXPECT_EQ(window.size(), first);
+    window.not_lost();
+    EXPECT_EQ(window.size(), first) << "nothing more is known to have been lost";
+}
+
+DueChunk due(std::uint64_t position, std::int64_t at) {
+    return {.at = nanoseconds(at), .position = position, .sendings = 1};
+}
+
+std::vector<std::uint64_t> all_of(DueChunks &chunks) {
+    std::vector<std::uint64_t> positions;
+    for (; !chunks.empty(); chunks.pop())
+        positions.push_back(chunks.top().position);
+    return positions;
+}
+
+TEST(DueChunks, WhatIsDueFirstIsAtTheTop) {
+    DueChunks chunks;
+    for (const auto &[position, at] : {std::pair(1, 30), std::pair(2, 10), std::pair(3, 20)})
+        chunks.push(due(position, at));
+    EXPECT_EQ(all_of(chunks), (std::vector<std::uint64_t>{2, 3, 1}));
+}
+
+TEST(DueChunks, WhatIsPutOffIsBehindWhatIsDueBeforeThat) {
+    DueChunks chunks;
+    for (std::uint64_t position = 1; position <= 3; position++)
+        chunks.push(due(position, 10 * position));
+    chunks.put_off(nanoseconds(10), nanoseconds(25));
+    EXPECT_EQ(all_of(chunks), (std::vector<std::uint64_t>{2, 1, 3}));
+}
+
+TEST(DueChunks, WhatIsPutOffSaysSinceWhen) {
+    DueChunks chunks;
+    chunks.push(due(1, 10));
+    EXPECT_EQ(chunks.top().put_off, nanoseconds(0));
+    chunks.put_off(nanoseconds(12), nanoseconds(40));
+    EXPECT_EQ(chunks.top().put_off, nanoseconds(12));
+    EXPECT_EQ(chunks.top().at, nanoseconds(40));
+}
+
+// Whoever waits for a slow member does this as long as that takes.
+TEST(DueChunks, AllOfThemArePutOffAgainAndAgainInTheirOrder) {
+    DueChunks chunks;
+    for (std::uint64_t position = 0; position < 100; position++)
+        chunks.push(due(position, 10 + position));
+    for (std::int64_t turn = 1; turn <= 3; turn++)
+        for (std::uint64_t position = 0; position < 100; position++) {
+            const nanoseconds now(1000 * turn + position);
+            ASSERT_EQ(chunks.top().position, position);
+            chunks.put_off(now, now + nanoseconds(1000));
+        }
+    EXPECT_EQ(all_of(chunks).size(), 100u);
+}
+
+// Of those put off, nobody overtakes: who is behind a longer timeout waits for that, and no longer.
+TEST(DueChunks, WhatIsBehindALongerTimeoutIsDueRightAfterIt) {
+    DueChunks chunks;
+    chunks.push(due(1, 10));
+    chunks.push(due(2, 11));
+    chunks.put_off(nanoseconds(11), nanoseconds(100));
+    chunks.put_off(nanoseconds(11), nanoseconds(50));
+    chunks.push(due(3, 60));
+    EXPECT_EQ(all_of(chunks), (std::vector<std::uint64_t>{3, 1, 2}));
+}
 
 std::uint64_t said_by(const std::vector<std::int16_t> &guesses) {
     std::uint64_t sum = 0;
@@ -116,4 +258,4 @@ TEST(ExponentHistory, KeepsTheLastVectorOfEachLength) {
 }
 
 } // namespace
-} // namespace olaf::test::exponent_guess_test
+} // namespace olaf::test::round_sending_test
