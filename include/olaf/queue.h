@@ -152,7 +152,7 @@ struct olaf_pending {
 };
 OLAF_SPAN(olaf_pending, 0, 26, slot, cluster, worker, sequence, count, model_version, segment);
 OLAF_SPAN(olaf_pending, 26, 36, segments, lanes, flags, header_bytes, l3_offset, l4_offset);
-OLAF_SPAN(olaf_pending, 36, 64, family, routed, fate, pad, generated_ns, reward, first_arrived_ns);
+OLAF_SPAN(olaf_pending, 36, 64, family, routed, pad, generated_ns, reward, first_arrived_ns);
 OLAF_LAST(olaf_pending, 64, 72, arrived_ns);
 
 /*

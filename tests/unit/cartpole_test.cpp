@@ -15,6 +15,7 @@
 #include "simulation.hpp"
 #include "training_worker.hpp"
 #include "wire.hpp"
+#include "tests/patience.hpp"
 
 namespace olaf::cartpole {
 namespace {
@@ -387,10 +388,10 @@ TEST(CartPoleTraining, WorkerAndServerAgreeOnWhatWasSent) {
     Progress progress(*server, 1, 400);
     while (server->cluster(0)->stats().messages < 20 && server->stats().datagrams < 1000)
         ASSERT_TRUE(server->receive(1s));
-    const auto asked = std::chrono::steady_clock::now();
     stop.request_stop();
+    if (training.wait_for(olaf::test::patience) != std::future_status::ready)
+        throw olaf::test::WaitRanOut("workers that were stopped end");
     const auto report = training.get();
-    EXPECT_LT(std::chrono::steady_clock::now() - asked, 2s) << "workers end promptly";
     while (*server->receive(10ms) > 0) {
     }
     progress.update();

@@ -16,10 +16,12 @@
 #include <olaf/parameter_server.hpp>
 #include <olaf/worker.hpp>
 
+#include "tests/patience.hpp"
+
 namespace olaf::test {
 
 // For what must happen: long, because a loaded machine may take it.
-constexpr auto kSoon = std::chrono::seconds(10);
+constexpr auto kSoon = patience;
 // For what must not happen; loopback delivers before send() returns.
 constexpr auto kNever = std::chrono::milliseconds(1);
 
