@@ -1,24 +1,71 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The way back between real sockets: every worker of a cluster hears its own ACK, stamped.
+// The way back between real sockets: every worker of a cluster hears its own ACK, stamped, and no stranger
+// changes that.
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
 #include <set>
+#include <thread>
 
-#include "fleet.hpp"
+#include "traffic.hpp"
 #include "traces.hpp"
 
 namespace olaf::test::ack_test {
 namespace {
 
-struct Case {
-    const char *name;
-    Way way;
-    int family;             ///< of the workers
-    bool partial = false;   ///< the server's device is left the checksum
-    const char *mode = "auto";
+constexpr std::uint32_t clusters = 3, workers = 8;
+
+/// clusters × workers sockets, each a worker of its own.
+class Fleet {
+  public:
+    Fleet(const Testbed &bed, int family) : bed_(bed), family_(family) {
+        for (auto &cluster : sockets_)
+            for (auto &socket : cluster)
+                socket = std::make_unique<UdpSocket>(bed.worker, Testbed::worker_peer(family));
+    }
+
+    [[nodiscard]] const UdpSocket &at(std::uint32_t cluster, std::uint32_t worker) const {
+        return *sockets_.at(cluster).at(worker);
+    }
+    [[nodiscard]] Peer peer(std::uint32_t cluster, std::uint32_t worker) const {
+        return Testbed::worker_peer(family_, at(cluster, worker).port());
+    }
+    /// Every worker sends an update; returns when the queue has received them all.
+    void speak() {
+        for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
+            for (std::uint32_t worker = 0; worker < workers; worker++)
+                at(cluster, worker)
+                    .send(Update{.cluster = cluster, .worker = worker}, bed_.target(family_));
+        spoken_ += clusters * workers;
+        bed_.olaf.await([&](const Status &status) { return status["received"] == spoken_; });
+    }
+    /// Each worker of that cluster gets one ACK, its own; nobody else gets any.
+    void expect_own(std::uint32_t cluster, const std::function<void(const Ack &)> &check) const {
+        for (std::uint32_t worker = 0; worker < workers; worker++) {
+            const auto ack = at(cluster, worker).receive().ack();
+            EXPECT_EQ(ack.cluster, cluster);
+            EXPECT_EQ(ack.worker, worker);
+            check(ack);
+        }
+        for (const auto &others : sockets_)
+            for (const auto &socket : others)
+                EXPECT_FALSE(socket->poll(std::chrono::milliseconds(0)));
+    }
+
+  private:
+    const Testbed &bed_;
+    int family_;
+    std::uint64_t spoken_ = 0;
+    std::array<std::array<std::unique_ptr<UdpSocket>, workers>, clusters> sockets_;
 };
 
-class Acks : public testing::TestWithParam<Case> {
+// ---- ack ----
+// The way back between real sockets: every worker of a cluster hears its own ACK, stamped.
+
+class Acks : public testing::TestWithParam<Route> {
   protected:
     Acks() {
         if (GetParam().partial)
@@ -28,7 +75,7 @@ class Acks : public testing::TestWithParam<Case> {
     /// Where the server sends an ACK for everybody in the cluster.
     [[nodiscard]] Peer addressee(std::uint32_t cluster, std::uint32_t worker) const {
         if (bed.upstream())
-            return {.address = outer == 4 ? "10.0.1.254" : "fd00:0:0:1::fe"};
+            return {.address = bed.outer == 4 ? "10.0.1.254" : "fd00:0:0:1::fe"};
         return fleet.peer(cluster, worker);
     }
     void expect_no_errors() const {
@@ -39,13 +86,8 @@ class Acks : public testing::TestWithParam<Case> {
             EXPECT_EQ(status.counted("acks", counter), 0u) << counter;
     }
 
-    Testbed bed{{.way = GetParam().way}};
-    int family = GetParam().family;
-    int outer = bed.wiring.way == Way::upstream4   ? 4
-                : bed.wiring.way == Way::upstream6 ? 6
-                                                   : family;
-    Fleet fleet{bed, family};
-    UdpSocket server{bed.server(), Testbed::server_peer(outer)};
+    SocketBed bed{{.way = GetParam().way}, GetParam().family};
+    Fleet fleet{bed, bed.family};
 };
 
 TEST_P(Acks, EveryWorkerOfAClusterGetsItsOwnStamped) {
@@ -59,7 +101,7 @@ TEST_P(Acks, EveryWorkerOfAClusterGetsItsOwnStamped) {
                           .sequence = 1000 + cluster,
                           .model_version = 7,
                           .lanes = std::vector<std::uint64_t>(lanes, 0x0123456789abcdef)};
-            server.send(ack, addressee(cluster, 2));
+            bed.to.send(ack, addressee(cluster, 2));
             copies += workers - (bed.upstream() ? 0 : 1);
             fleet.expect_own(cluster, [&](const Ack &got) {
                 EXPECT_EQ(got.state_flags, OLAF_FLAG_STAMPED | OLAF_FLAG_CONGESTED);
@@ -81,7 +123,7 @@ TEST_P(Acks, OneForOneWorkerReachesItAlone) {
     bed.attach({"--mode", GetParam().mode, "--activity-window", "1000s"}); // a card has 1099 at most
     fleet.speak();
     for (std::uint32_t worker = 0; worker < workers; worker++) {
-        server.send(Ack{.cluster = 1, .worker = worker}, addressee(1, worker));
+        bed.to.send(Ack{.cluster = 1, .worker = worker}, addressee(1, worker));
         const auto ack = fleet.at(1, worker).receive().ack();
         EXPECT_EQ(ack.worker, worker);
         EXPECT_EQ(ack.active_clusters, clusters);
@@ -94,20 +136,20 @@ TEST_P(Acks, OneForOneWorkerReachesItAlone) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Acks,
-    testing::Values(Case{"Local4", Way::local, 4}, Case{"Local6", Way::local, 6},
-                    Case{"LocalGeneric4", Way::local, 4, false, "skb"},
-                    Case{"Bridged4", Way::bridged, 4}, Case{"Bridged6", Way::bridged, 6},
-                    Case{"BridgedPartialChecksum4", Way::bridged, 4, true},
-                    Case{"BridgedPartialChecksum6", Way::bridged, 6, true},
-                    Case{"RoutedPartialChecksum4", Way::routed, 4, true},
-                    Case{"Routed6", Way::routed, 6}, Case{"OneArmed4", Way::one_armed, 4},
-                    Case{"Upstream4", Way::upstream4, 4}, Case{"Upstream6", Way::upstream6, 6},
-                    Case{"Upstream4From6", Way::upstream4, 6},
-                    Case{"Upstream6From4", Way::upstream6, 4},
-                    Case{"Upstream4PartialChecksum", Way::upstream4, 4, true},
-                    Case{"Upstream6From4PartialChecksum", Way::upstream6, 4, true},
-                    Case{"UpstreamGeneric4", Way::upstream4, 4, false, "skb"}),
-    [](const auto &info) { return std::string(info.param.name); });
+    testing::Values(Route{"Local4", Way::local, 4}, Route{"Local6", Way::local, 6},
+                    Route{"LocalGeneric4", Way::local, 4, "skb"},
+                    Route{"Bridged4", Way::bridged, 4}, Route{"Bridged6", Way::bridged, 6},
+                    Route{"BridgedPartialChecksum4", Way::bridged, 4, "auto", true},
+                    Route{"BridgedPartialChecksum6", Way::bridged, 6, "auto", true},
+                    Route{"RoutedPartialChecksum4", Way::routed, 4, "auto", true},
+                    Route{"Routed6", Way::routed, 6}, Route{"OneArmed4", Way::one_armed, 4},
+                    Route{"Upstream4", Way::upstream4, 4}, Route{"Upstream6", Way::upstream6, 6},
+                    Route{"Upstream4From6", Way::upstream4, 6},
+                    Route{"Upstream6From4", Way::upstream6, 4},
+                    Route{"Upstream4PartialChecksum", Way::upstream4, 4, "auto", true},
+                    Route{"Upstream6From4PartialChecksum", Way::upstream6, 4, "auto", true},
+                    Route{"UpstreamGeneric4", Way::upstream4, 4, "skb"}),
+    by_name);
 
 /// The kernel keeps the outermost tag beside the frame as soon as that has come in.
 TEST(AckVlan, CopiesCarryTheTagsOfTheirWorkers) {
@@ -193,6 +235,222 @@ TEST(AckChain, TheMoreCongestedQueuesStateArrives) {
         EXPECT_EQ(acks["kept"], first_is_worse ? workers : 0);
         EXPECT_EQ(at_server.status().json["acks"]["copies"], workers - 1);
     }
+}
+
+// ---- ack filters ----
+// Our filters on the way back, next to those of others, and swapped under load.
+
+TEST(AckFilters, ThoseOfOthersSeeEveryCopyAndOutliveUs) {
+    const CountRuns counting;
+    Testbed bed;
+    const ForeignFilter before(bed.host, "in", TcFilter::sent, 1);
+    {
+        bed.attach();
+        const ForeignFilter behind(bed.host, "in", TcFilter::sent, 49000);
+        Fleet fleet(bed, 4);
+        fleet.speak();
+        const UdpSocket server(bed.server(), Testbed::server_peer(4));
+        const auto ran_before = before.runs(), ran_behind = behind.runs();
+        server.send(Ack{.cluster = 2}, fleet.peer(2, 7));
+        fleet.expect_own(2, [](const Ack &) {});
+        EXPECT_EQ(before.runs() - ran_before, workers);
+        EXPECT_EQ(behind.runs() - ran_behind, workers);
+        bed.olaf.detach();
+        EXPECT_TRUE(before.attached());
+        EXPECT_TRUE(behind.attached());
+        const auto runs = behind.runs();
+        server.send(Ack{.cluster = 2}, fleet.peer(2, 7));
+        EXPECT_EQ(fleet.at(2, 7).receive().ack().state_flags, 0);
+        EXPECT_EQ(behind.runs(), runs + 1);
+    }
+}
+
+TEST(AckFilters, ThoseOnTheUpstreamDeviceOutliveUsAsWell) {
+    Testbed bed{{.way = Way::upstream4}};
+    const ForeignFilter foreign(bed.host, "out", TcFilter::received, 1);
+    const auto before = traces(bed.host);
+    bed.attach();
+    EXPECT_NE(traces(bed.host), before);
+    bed.olaf.detach();
+    EXPECT_TRUE(foreign.attached());
+    EXPECT_EQ(traces(bed.host), before);
+}
+
+/// Far more than a copy takes, far less than a test may.
+constexpr auto patience_for_one = std::chrono::milliseconds(500);
+
+TEST(AckReplace, KeepsTheMembersAndMovesTheFilters) {
+    Testbed bed{{.way = Way::upstream4}};
+    const auto before = traces(bed.host);
+    bed.attach({"--activity-window", "3600s"});
+    Fleet fleet(bed, 4);
+    fleet.speak();
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    std::atomic<std::uint64_t> sent = 0;
+    std::jthread acknowledging([&](const std::stop_token &stop) {
+        for (; !stop.stop_requested(); sent++) {
+            server.send(Ack{.cluster = 1}, {.address = "10.0.1.254"});
+            // One at a time: a flood would lose some before our programs, some behind them.
+            static_cast<void>(fleet.at(1, workers - 1).poll(patience_for_one));
+        }
+    });
+    for (int i = 0; i < 3; i++)
+        bed.olaf.replace({"--member-timeout", i % 2 == 0 ? "300s" : "60s"});
+    acknowledging.request_stop();
+    acknowledging.join();
+    // Each was seen by one program or the next.
+    const auto status = bed.olaf.await([&](const Status &s) {
+        return s.json["acks"]["recognised"] == sent.load();
+    });
+    EXPECT_EQ(status.json["acks"]["copies"], sent * workers);
+    EXPECT_EQ(status.json["limits"]["member_timeout_ns"], 300'000'000'000);
+    const auto listed =
+        nlohmann::json::parse(bed.olaf({"cluster", "list", "in", "1", "--json"}).out);
+    EXPECT_EQ(listed[0]["members"].size(), workers);
+
+    bed.olaf.replace({"--local"}); // no more upstream: its filter goes
+    const UdpSocket local(bed.host, {.address = "10.0.0.254"});
+    local.send(Ack{.cluster = 2}, fleet.peer(2, 0));
+    EXPECT_EQ(fleet.at(2, 7).receive().ack().worker, 7u);
+    bed.olaf.replace({"--upstream", "10.0.1.2"});
+    server.send(Ack{.cluster = 0}, {.address = "10.0.1.254"});
+    EXPECT_EQ(fleet.at(0, 3).receive().ack().worker, 3u);
+    bed.olaf.detach();
+    EXPECT_EQ(traces(bed.host), before);
+}
+
+// ---- strangers ----
+// Strangers on a real network: forged updates turn no ACKs, and forged ACKs reach nobody else.
+
+class StrangersOf : public testing::TestWithParam<int> {
+  protected:
+    StrangersOf() { bed.attach({"--activity-window", "3600s"}); }
+
+    [[nodiscard]] int family() const { return GetParam(); }
+    /// An update in the name of whoever has that host's address, and that port.
+    void forge(std::uint8_t host, std::uint16_t port, std::uint32_t worker) {
+        forger.send(bed.path(family()).source(host).source_port(port).carrying(
+            Update{.cluster = 1, .worker = worker}));
+    }
+    void await_received(std::uint64_t updates) {
+        bed.olaf.await([&](const Status &status) { return status["received"] == updates; });
+    }
+    [[nodiscard]] nlohmann::json acks() { return bed.olaf.status().json["acks"]; }
+
+    Testbed bed{{.way = Way::bridged}};
+    const PacketSocket forger{bed.worker, "eth0"};
+    const UdpSocket server{bed.server(), Testbed::server_peer(family())};
+};
+
+TEST_P(StrangersOf, ManyForgedIdsSendTheirVictimOneCopyOfAnAck) {
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(family()));
+    const UdpSocket victim(bed.worker, Testbed::worker_peer(family()));
+    worker.send(Update{.cluster = 1, .worker = 0}, bed.target(family()));
+    for (std::uint32_t id = 1; id <= 50; id++)
+        forge(1, victim.port(), id);
+    await_received(51);
+    server.send(Ack{.cluster = 1}, Testbed::worker_peer(family(), worker.port()));
+    EXPECT_EQ(worker.receive().ack().worker, 0u);
+    EXPECT_EQ(victim.receive().ack().worker, 1u);
+    EXPECT_EQ(acks()["copies"], 1);
+    EXPECT_EQ(acks()["copies_shared"], 49);
+    EXPECT_FALSE(victim.poll(std::chrono::milliseconds(0)));
+}
+
+TEST_P(StrangersOf, AForgedUpdateTakesNoWorkersAcks) {
+    const UdpSocket one(bed.worker, Testbed::worker_peer(family()));
+    const UdpSocket two(bed.worker, Testbed::worker_peer(family()));
+    one.send(Update{.cluster = 1, .worker = 1}, bed.target(family()));
+    two.send(Update{.cluster = 1, .worker = 2}, bed.target(family()));
+    await_received(2);
+    forge(77, two.port(), 2);
+    forge(1, 7777, 2);
+    await_received(4);
+    EXPECT_EQ(acks()["takeovers_refused"], 2);
+    server.send(Ack{.cluster = 1}, Testbed::worker_peer(family(), one.port()));
+    EXPECT_EQ(one.receive().ack().worker, 1u);
+    EXPECT_EQ(two.receive().ack().worker, 2u);
+}
+
+TEST_P(StrangersOf, AStrangersAckReachesItsAddresseeAloneAndUnstamped) {
+    const UdpSocket one(bed.worker, Testbed::worker_peer(family()));
+    const UdpSocket two(bed.worker, Testbed::worker_peer(family()));
+    one.send(Update{.cluster = 1, .worker = 1}, bed.target(family()));
+    two.send(Update{.cluster = 1, .worker = 2}, bed.target(family()));
+    await_received(2);
+    const PacketSocket stranger(bed.server(), "eth0");
+    stranger.send(answer(family() == 4 ? ipv4() : ipv6())
+                      .source(9)
+                      .port(one.port())
+                      .carrying(Ack{.cluster = 1, .sequence = 666}));
+    const auto got = one.receive().ack();
+    EXPECT_EQ(got.sequence, 666u);
+    EXPECT_EQ(got.worker, OLAF_EVERY_WORKER);
+    EXPECT_EQ(got.state_flags, 0);
+    EXPECT_EQ(acks()["foreign"], 1);
+    // The server's own goes to both: what two hears first is that.
+    server.send(Ack{.cluster = 1, .sequence = 7}, Testbed::worker_peer(family(), one.port()));
+    EXPECT_EQ(two.receive().ack().sequence, 7u);
+    EXPECT_EQ(one.receive().ack().state_flags, OLAF_FLAG_STAMPED);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ip, StrangersOf, testing::Values(4, 6),
+                         [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
+
+// ---- registered ----
+// Workers that `olaf cluster set --worker` registers, and --strict.
+
+TEST(Registered, StrictTakesNobodyElseAndCounts) {
+    SocketBed bed;
+    bed.attach({"--strict"});
+    bed.olaf.cluster({"set", "0-2", "--worker", "1=10.0.0.1", "--worker", "2=10.0.0.9:7000"});
+    const auto say = [&](std::uint32_t id) { bed.send(Update{.cluster = 2, .worker = id}); };
+    say(1);
+    EXPECT_EQ(bed.receive().worker, 1u);
+    say(2); // the address is another's
+    say(3); // nobody's id
+    say(0xffffffff);
+    const auto status =
+        bed.olaf.await([](const Status &s) { return s["not_allowed"] == 3; });
+    EXPECT_EQ(status["received"], 1u);
+    EXPECT_EQ(status.json["not_allowed_by_reason"]["address"], 1);
+    EXPECT_EQ(status.json["not_allowed_by_reason"]["worker"], 2);
+    EXPECT_EQ(status.json["strict"], true);
+
+    const auto listed = nlohmann::json::parse(bed.olaf({"cluster", "list", "in", "2", "--json"}).out);
+    const auto &members = listed[0]["members"];
+    ASSERT_EQ(members.size(), 2u);
+    EXPECT_EQ(members[0]["worker"], 1);
+    EXPECT_EQ(members[0]["address"], "10.0.0.1:" + std::to_string(bed.from.port()));
+    EXPECT_EQ(members[0]["mac"], text(worker_mac));
+    EXPECT_EQ(members[1]["address"], "10.0.0.9:7000");
+    EXPECT_TRUE(members[1]["silent_ns"].is_null());
+
+    bed.olaf.cluster({"remove", "2"});
+    say(1);
+    bed.olaf.await([](const Status &s) { return s["not_allowed"] == 4; });
+    EXPECT_FALSE(bed.to.poll(std::chrono::milliseconds(0)));
+    EXPECT_TRUE(refused(bed.olaf({"cluster", "set", "in", "0", "--worker", "256=10.0.0.1"}),
+                        "--max-workers"));
+}
+
+/// A registered worker is acknowledged before it has sent anything, if this host can find it.
+TEST(Registered, IsReachedBeforeItIsHeard) {
+    Testbed bed{{.way = Way::routed}};
+    bed.attach();
+    const UdpSocket silent(bed.worker, Testbed::worker_peer(4));
+    const UdpSocket heard(bed.worker, Testbed::worker_peer(4));
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    bed.olaf.cluster({"set", "0", "--worker",
+                      "5=10.0.0.1:" + std::to_string(silent.port())});
+    heard.send(Update{.worker = 1}, bed.target(4));
+    (void)server.receive();
+    server.send(Ack{}, Testbed::worker_peer(4, heard.port()));
+    EXPECT_EQ(heard.receive().ack().worker, 1u);
+    auto first = silent.receive();
+    if (first.payload.empty()) // what asked for its address
+        first = silent.receive();
+    EXPECT_EQ(first.ack().worker, 5u);
 }
 
 } // namespace

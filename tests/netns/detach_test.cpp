@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `detach` sends what waits first, also under load, and leaves nothing behind.
+// `detach` sends what waits first, also under load, and leaves nothing behind; or says why it can't.
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "traces.hpp"
 #include "traffic.hpp"
@@ -11,14 +12,14 @@
 namespace olaf::test::detach_test {
 namespace {
 
+// `detach` sends what waits first, also under load, and leaves nothing behind.
+
 class Detach : public testing::TestWithParam<Way> {
   protected:
-    Testbed bed{{.way = GetParam()}};
-    UdpSocket server{bed.server(), Testbed::server_peer(4)};
+    SocketBed bed{{.way = GetParam()}};
 };
 
 TEST_P(Detach, SendsWhatWaitsAndLeavesNoTrace) {
-    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
     const auto before = traces(bed.host);
     bed.attach(slow_link);
     const auto objects = kernel_objects(bed.host);
@@ -27,12 +28,12 @@ TEST_P(Detach, SendsWhatWaitsAndLeavesNoTrace) {
         EXPECT_GE(objects.maps.size(), 9u);
         EXPECT_NE(traces(bed.host), before);
     }
-    occupy(bed, worker, server);
+    occupy(bed);
     for (std::uint32_t i = 0; i < 6; i++)
-        worker.send(Update{.cluster = i}, bed.target(4));
+        bed.send(Update{.cluster = i});
     bed.olaf.detach();
     for (std::uint32_t i = 0; i < 6; i++)
-        EXPECT_EQ(server.receive().update().cluster, i);
+        EXPECT_EQ(bed.receive().cluster, i);
     EXPECT_EQ(traces(bed.host), before);
     await_freed(objects);
 }
@@ -43,19 +44,12 @@ TEST_P(Detach, UnderLoadLosesNothing) {
     bed.olaf.cluster({"set", "0-8", "--max-count", "65535"});
     const auto objects = kernel_objects(bed.host);
     const auto updates = random_updates(128, 9, 8, 21);
-    const auto frames = frames_of(bed, updates);
-    Collector collector(server);
-    Tally sent;
-    const auto round = [&] {
-        flood(bed, frames, 8);
-        for (const auto &update : updates)
-            sent.add(update, std::uint64_t{8} * cpus());
-    };
-    round();
+    Collector collector(bed.to);
+    auto sent = flood(bed, updates, 8);
     Process detaching(bed.olaf.command({"detach", "in"}));
     while (detaching.running())
-        round();
-    round(); // what comes after it arrives as it was sent
+        sent.add(flood(bed, updates, 8));
+    sent.add(flood(bed, updates, 8)); // what comes after it arrives as it was sent
     const auto ended = detaching.wait();
     EXPECT_EQ(ended.status, 0) << ended.err;
     const auto tally = collector.await(sent.updates);
@@ -64,25 +58,20 @@ TEST_P(Detach, UnderLoadLosesNothing) {
     await_freed(objects);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Detach, testing::Values(Way::local, Way::bridged),
-                         [](const auto &info) {
-                             return info.param == Way::local ? "Local" : "Bridged";
-                         });
+INSTANTIATE_TEST_SUITE_P(All, Detach, testing::Values(Way::local, Way::bridged), by_way);
 
 /// A queue that takes long to empty, and a detach that is about it.
 class DetachInterrupted : public testing::TestWithParam<int> {
   protected:
-    Testbed bed;
-    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
-    UdpSocket server{bed.server(), Testbed::server_peer(4)};
+    SocketBed bed;
 };
 
 TEST_P(DetachInterrupted, LeavesTheQueueAsItWas) {
     bed.attach({"--rate", "50kbit"});
-    occupy(bed, worker, server); // 1 KiB more: a sixth of a second each
+    occupy(bed); // 1 KiB more: a sixth of a second each
     const auto large = std::vector<std::uint64_t>(128, 1);
     for (std::uint32_t i = 0; i < 6; i++)
-        worker.send(Update{.cluster = i, .lanes = large}, bed.target(4));
+        bed.send(Update{.cluster = i, .lanes = large});
     bed.olaf.await([](const Status &s) { return s["appended"] == 6; });
     Process detaching(bed.olaf.command({"detach", "in"}));
     bed.olaf.await([](const Status &s) { return s.json["emptying"] == true; });
@@ -94,16 +83,139 @@ TEST_P(DetachInterrupted, LeavesTheQueueAsItWas) {
         EXPECT_EQ(bed.olaf.status().json["emptying"], false);
     }
     bed.olaf.await([](const Status &s) { return s.json["emptying"] == false; });
-    const auto appended = bed.olaf.status()["appended"];
-    worker.send(Update{.cluster = 7, .lanes = large}, bed.target(4));
-    bed.olaf.await([&](const Status &s) { return s["appended"] == appended + 1; }); // it waits
-    const auto status = bed.olaf.await_drained(9);
-    EXPECT_EQ(status["updates_out"], 9u);
+    std::uint64_t sent = 8;
+    bed.olaf.await([&, appended = bed.olaf.status()["appended"]](const Status &s) {
+        if (s["appended"] > appended)
+            return true; // it waits
+        bed.send(Update{.cluster = 7, .lanes = large});
+        sent++;
+        return false;
+    });
+    const auto status = bed.olaf.await_drained(sent);
+    EXPECT_EQ(status["updates_out"], sent);
     expect_identities(status);
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, DetachInterrupted, testing::Values(SIGINT, SIGTERM, SIGKILL),
                          [](const auto &info) { return std::string(sigabbrev_np(info.param)); });
+
+// ---- detach obstacle ----
+// `detach` when what waits can't leave: it says why and the queue works on; --force drops it.
+
+struct Obstacle {
+    const char *name;
+    Way way;
+    const char *on_host;   ///< ip commands that put it there
+    const char *on_server;
+    const char *away_host; ///< and take it away
+    const char *away_server;
+    const char *said;
+};
+
+class DetachObstacle : public testing::TestWithParam<Obstacle> {
+  protected:
+    /// Three updates wait, for longer than a test takes, with the obstacle before them. The drain
+    /// is down as well, so that none is even tried.
+    void let_wait() {
+        bed.attach(slow_link);
+        occupy(bed);
+        bed.set_drain("down");
+        for (std::uint32_t i = 0; i < 3; i++)
+            bed.send(Update{.cluster = i});
+        bed.olaf.await([](const Status &s) { return s["appended"] == 3; });
+        put(bed.host, GetParam().on_host);
+        put(bed.server(), GetParam().on_server);
+    }
+    void take_away() {
+        put(bed.host, GetParam().away_host);
+        put(bed.server(), GetParam().away_server);
+        bed.set_drain("up");
+    }
+    static void put(const Netns &netns, const std::string &commands) {
+        if (!commands.empty())
+            netns.ip(commands);
+    }
+
+    SocketBed bed{{.way = GetParam().way}};
+};
+
+TEST_P(DetachObstacle, IsNamedAndTheQueueWorksOn) {
+    let_wait();
+    const auto told = bed.olaf({"detach", "in"});
+    EXPECT_TRUE(refused(told, GetParam().said));
+    EXPECT_TRUE(says(told.err, "3 updates wait"));
+    const auto status = bed.olaf.status();
+    EXPECT_EQ(status["updates_waiting"], 3u);
+    EXPECT_EQ(status.json["emptying"], false);
+    take_away();
+    bed.send(Update{.cluster = 4});
+    bed.olaf.await_drained(6);
+    for (const std::uint32_t cluster : {0, 1, 2, 4})
+        EXPECT_EQ(bed.receive().cluster, cluster);
+}
+
+TEST_P(DetachObstacle, ForceDropsAndCounts) {
+    const auto before = traces(bed.host);
+    let_wait();
+    const auto told = bed.olaf({"--json", "detach", "in", "--force"});
+    EXPECT_EQ(told.status, 0) << told.err;
+    EXPECT_EQ(nlohmann::json::parse(told.out)["updates_dropped"], 3);
+    EXPECT_TRUE(says(told.err, GetParam().said));
+    EXPECT_TRUE(bed.olaf({"status"}).out.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, DetachObstacle,
+    testing::Values(Obstacle{"OutputDown", Way::bridged, "link set out down\n", "",
+                             "link set out up\n", "", "out is down"},
+                    Obstacle{"NoCarrier", Way::bridged, "", "link set eth0 down\n", "",
+                             "link set eth0 up\n", "out has no carrier"},
+                    Obstacle{"NoRoute", Way::routed, "address del 10.0.1.254/24 dev out\n", "",
+                             "address add 10.0.1.254/24 dev out\nneighbour replace 10.0.1.2 lladdr "
+                             "02:00:00:00:00:0b dev out nud permanent\n",
+                             "", "no route to 10.0.1.2"},
+                    Obstacle{"NextHopSilent", Way::upstream4, "neighbour del 10.0.1.2 dev out\n",
+                             "",
+                             "neighbour replace 10.0.1.2 lladdr 02:00:00:00:00:0b dev out nud "
+                             "permanent\n",
+                             "", "the next hop 10.0.1.2 doesn't answer on out"},
+                    Obstacle{"TheDrainAlone", Way::bridged, "", "", "", "", "olaf2a is down"}),
+    by_name);
+
+/// Two next hops that don't answer take turns at the front of the queue, and more comes for both.
+/// Neither is a sign that the queue empties itself.
+class DetachFromDeadServers : public testing::Test {
+  protected:
+    DetachFromDeadServers() {
+        bed.attach({"--policy", "aggregate"});
+        for (const auto *const dead : {"10.0.1.8", "10.0.1.9"})
+            worker.send(Update{.cluster = 1}, Peer{.address = dead});
+        bed.olaf.await([](const Status &s) { return s["updates_waiting"] == 2; });
+        sender = std::jthread([this](const std::stop_token &stop) {
+            for (std::uint32_t i = 0; !stop.stop_requested(); i++) {
+                worker.send(Update{.cluster = 2 + i % 64},
+                            Peer{.address = i % 2 == 0 ? "10.0.1.8" : "10.0.1.9"});
+                std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            }
+        });
+    }
+
+    Testbed bed{{.way = Way::routed, .server_known = false}};
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+    std::jthread sender;
+};
+
+TEST_F(DetachFromDeadServers, IsRefusedAndNamesOne) {
+    EXPECT_TRUE(refused(bed.olaf({"detach", "in"}), "the next hop 10.0.1."));
+    EXPECT_EQ(bed.olaf.status().json["emptying"], false);
+}
+
+TEST_F(DetachFromDeadServers, WithForceEnds) {
+    const auto told = bed.olaf({"--json", "detach", "in", "--force"});
+    EXPECT_EQ(told.status, 0) << told.err;
+    EXPECT_GE(nlohmann::json::parse(told.out)["updates_dropped"], 2);
+    EXPECT_TRUE(bed.olaf({"status"}).out.empty());
+}
 
 } // namespace
 } // namespace olaf::test::detach_test

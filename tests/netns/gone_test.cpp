@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A queue whose network namespace goes, or whose device gets another name.
+// A queue whose network namespace or device goes, or gets another name.
 #include <gtest/gtest.h>
-
-#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -13,6 +11,8 @@
 namespace olaf::test::gone_test {
 namespace {
 
+// A queue whose network namespace goes, or whose device gets another name.
+
 TEST(Gone, WhatADeletedNamespaceLeavesIsClearedByAnyCommandThatWrites) {
     Testbed bed; // of a queue that lives: it isn't touched
     bed.attach();
@@ -20,12 +20,8 @@ TEST(Gone, WhatADeletedNamespaceLeavesIsClearedByAnyCommandThatWrites) {
     {
         const Netns other("gone"); // goes at the end of this scope, with the queue attached
         other.ip("link add name in type veth peer name peer\nlink set in up\nlink set peer up\n");
-        const auto attached = run({OLAF_BINARY, "--netns", other.name(), "attach", "in", "--local"});
-        ASSERT_EQ(attached.status, 0) << attached.err;
-        struct stat status {};
-        ASSERT_EQ(fstat(other.fd(), &status), 0);
-        pins = "/sys/fs/bpf/olaf/" + std::to_string(status.st_ino) + "-" +
-               std::to_string(other.ifindex("in"));
+        must(run({OLAF_BINARY, "--netns", other.name(), "attach", "in", "--local"}));
+        pins = pin_directory(other, "in");
         ASSERT_TRUE(std::filesystem::exists(pins));
     }
     std::string said;
@@ -36,9 +32,7 @@ TEST(Gone, WhatADeletedNamespaceLeavesIsClearedByAnyCommandThatWrites) {
             return !std::filesystem::exists(pins);
         },
         [&] { return "the end of " + pins; });
-    EXPECT_NE(said.find("in: removed what was left of its queue, for its network namespace"),
-              said.npos)
-        << said;
+    EXPECT_TRUE(says(said, "in: removed what was left of its queue, for its network namespace"));
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
     EXPECT_EQ(bed.olaf.status()["received"], 0u);
 }
@@ -73,20 +67,144 @@ TEST(Gone, AnAttachThatWasKilledIsNotSweptFromWhereItsNamespaceIsNotSeen) {
 }
 
 TEST(Gone, ARenamedDeviceKeepsItsQueueByItsNewName) {
-    Testbed bed;
+    SocketBed bed;
     const auto before = traces(bed.host);
-    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
-    const UdpSocket server(bed.server(), Testbed::server_peer(4));
     bed.attach(slow_link);
     bed.host.ip("link set in name renamed\n");
-    occupy(bed, worker, server);
-    worker.send(Update{.cluster = 1}, bed.target(4));
-    EXPECT_EQ(server.receive().update().cluster, 1u);
+    occupy(bed);
+    bed.send(Update{.cluster = 1});
+    EXPECT_EQ(bed.receive().cluster, 1u);
     EXPECT_EQ(bed.olaf({"attach", "renamed", "--replace", "--rate", "1mbit"}).status, 0);
     EXPECT_EQ(bed.olaf({"status", "renamed"}).status, 0);
     EXPECT_EQ(bed.olaf({"detach", "renamed"}).status, 0);
     bed.host.ip("link set renamed name in\n");
     EXPECT_EQ(traces(bed.host), before);
+}
+
+// ---- device gone ----
+// A device of a running queue that is deleted, renamed or moved to another network namespace: what
+// waits still leaves where it can, else it is told of, and nothing is left behind.
+
+constexpr std::uint32_t sent_before = 4;
+
+struct GoneBed : SocketBed {
+    explicit GoneBed(Way way) : SocketBed({.way = way}) {}
+
+    /// Four large updates of four clusters on a slow link: the last of them wait.
+    void fill() {
+        attach({"--rate", "20kbit"});
+        for (std::uint32_t cluster = 0; cluster < sent_before; cluster++)
+            send(Update{.cluster = cluster, .lanes = std::vector<std::uint64_t>(128, 1)});
+        olaf.await([](const Status &s) { return s["received"] == sent_before; });
+    }
+};
+
+struct Case {
+    const char *name;
+    bool moved; ///< to another namespace; else deleted
+    const char *reason;
+};
+
+class DeviceGone : public testing::TestWithParam<Case> {
+  protected:
+    static void take_away(const Netns &host, const char *device, const Netns &other) {
+        const std::string name = device;
+        host.ip("link " +
+                (GetParam().moved ? "set " + name + " netns " + other.name() : "delete " + name));
+    }
+    static void expect_told(const Outcome &told) { EXPECT_TRUE(says(told.err, GetParam().reason)); }
+
+    Netns other{"other"};
+};
+
+TEST_P(DeviceGone, WhatWaitsForAnotherDeviceLeavesAllTheSame) {
+    GoneBed bed(Way::routed);
+    bed.fill();
+    take_away(bed.host, "in", other);
+    const auto told = bed.olaf({"status", "in"});
+    EXPECT_EQ(told.status, 1);
+    EXPECT_TRUE(says(told.out, "received    4 messages"));
+    expect_told(told);
+    expect_told(bed.olaf({"cluster", "set", "in", "1", "--policy", "newest"}));
+    EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
+    for (std::uint32_t cluster = 0; cluster < sent_before; cluster++)
+        EXPECT_EQ(bed.receive().cluster, cluster);
+    EXPECT_EQ(bed.olaf({"--json", "status"}).out, "[]\n");
+}
+
+TEST_P(DeviceGone, WhatWaitsForThisHostIsToldOfAndDroppedByForce) {
+    GoneBed bed(Way::local);
+    bed.fill();
+    take_away(bed.host, "in", other);
+    auto told = bed.olaf({"detach", "in"});
+    EXPECT_EQ(told.status, 1);
+    expect_told(told);
+    told = bed.olaf({"--json", "detach", "in", "--force"});
+    EXPECT_EQ(told.status, 0);
+    expect_told(told);
+    EXPECT_GT(nlohmann::json::parse(told.out)["updates_dropped"], 0);
+    EXPECT_EQ(bed.olaf({"--json", "status"}).out, "[]\n");
+}
+
+TEST_P(DeviceGone, UpdatesWaitAndFoldWhereItWasTheOutput) {
+    GoneBed bed(Way::upstream4);
+    bed.fill();
+    take_away(bed.host, "out", other);
+    for (std::uint32_t i = 0; i < 40; i++)
+        bed.send(Update{.cluster = 10, .worker = i});
+    auto status =
+        bed.olaf.await([](const Status &s) { return s["received"] == sent_before + 40; });
+    EXPECT_GE(status["updates_waiting"], 40u);
+    expect_identities(status);
+    auto told = bed.olaf({"status", "in"});
+    EXPECT_TRUE(says(told.out, "the output device has gone"));
+    told = bed.olaf({"doctor", "in"});
+    EXPECT_EQ(told.status, 1);
+    EXPECT_TRUE(says(told.out, "the device that departures leave by has gone"));
+    told = bed.olaf({"detach", "in"});
+    EXPECT_TRUE(refused(told, "the output device has gone"));
+    EXPECT_EQ(bed.olaf({"detach", "in", "--force"}).status, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, DeviceGone,
+                         testing::Values(Case{"Deleted", false, "its device has gone"},
+                                         Case{"Moved", true,
+                                              "its device has moved to another network namespace"}),
+                         by_name);
+
+TEST(OutputAway, WhatWaitsLeavesWhenItIsBackAndAReplacementTurnsAcksRoundAgain) {
+    GoneBed bed(Way::upstream4);
+    const Netns other("other");
+    const auto filters = [&] {
+        return run({"tc", "-n", bed.host.name(), "filter", "show", "dev", "out", "ingress"}).out;
+    };
+    bed.attach();
+    bed.host.ip("link set out netns " + other.name() + "\n");
+    for (std::uint32_t cluster = 0; cluster < 8; cluster++)
+        bed.send(Update{.cluster = cluster});
+    const auto away = bed.olaf.await([](const Status &s) { return s["received"] == 8; });
+    other.ip("link set out netns " + bed.host.name() + "\n");
+    bed.host.ip("link set out up\naddress add 10.0.1.254/24 dev out\nneighbour replace 10.0.1.2 "
+                "lladdr " + text(server_mac) + " dev out nud permanent\n");
+    for (auto left = away["updates_waiting"]; left > 0; left--)
+        EXPECT_EQ(bed.receive().cluster, 8 - left);
+    EXPECT_FALSE(says(filters(), "olaf_ack_return"));
+    bed.olaf.replace();
+    EXPECT_TRUE(says(filters(), "olaf_ack_return"));
+    bed.olaf.detach();
+    EXPECT_EQ(filters(), "");
+}
+
+TEST(OutputRenamed, NothingChanges) {
+    GoneBed bed(Way::routed);
+    bed.fill();
+    bed.host.ip("link set out name renamed\n");
+    for (std::uint32_t cluster = 0; cluster < sent_before; cluster++)
+        EXPECT_EQ(bed.receive().cluster, cluster);
+    bed.olaf.replace({"--rate", "1mbit"});
+    bed.send(Update{.cluster = 9});
+    EXPECT_EQ(bed.receive().cluster, 9u);
+    bed.olaf.detach();
 }
 
 } // namespace

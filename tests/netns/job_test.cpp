@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include "listening.hpp"
 #include "olaf/rounds.h"
 #include "rounds.hpp"
-#include "testbed.hpp"
 
 namespace olaf::test::job_test {
 namespace {
@@ -18,9 +18,7 @@ class Job : public testing::Test {
   protected:
     /// job WORD in MORE…
     Outcome job(const std::string &action, std::vector<std::string> more = {}) const {
-        std::vector<std::string> words{"job", action, "in"};
-        words.insert(words.end(), more.begin(), more.end());
-        return bed.olaf(std::move(words));
+        return bed.olaf(joined({"job", action, "in"}, more));
     }
     void must(const std::string &action, std::vector<std::string> more) const {
         const auto outcome = job(action, std::move(more));
@@ -39,7 +37,7 @@ class Job : public testing::Test {
         EXPECT_EQ(outcome.status, 1) << outcome.out;
         EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
         for (const auto &word : words)
-            EXPECT_NE(outcome.err.find(word), std::string::npos) << word << "\n" << outcome.err;
+            EXPECT_TRUE(says(outcome.err, word));
     }
     [[nodiscard]] Json jobs() const { return bed.olaf.status().json.at("jobs"); }
 
@@ -69,9 +67,9 @@ TEST_F(Job, IsSetShownAndRemoved) {
     const auto list = bed.olaf({"--json", "job", "list", "in"});
     EXPECT_EQ(Json::parse(list.out), told);
     const auto text = job("list", {"7"}).out;
-    EXPECT_NE(text.find("root of 4 children"), std::string::npos) << text;
-    EXPECT_NE(text.find("10.0.0.1:4000"), std::string::npos) << text;
-    EXPECT_NE(bed.olaf({"status", "in"}).out.find("job 7"), std::string::npos);
+    EXPECT_TRUE(says(text, "root of 4 children"));
+    EXPECT_TRUE(says(text, "10.0.0.1:4000"));
+    EXPECT_TRUE(says(bed.olaf({"status", "in"}).out, "job 7"));
     refuses("set", setting("7"), {"it is set already", "olaf job remove in 7 first"});
     must("remove", {"7"});
     EXPECT_EQ(jobs(), Json::array());
@@ -110,7 +108,7 @@ TEST_F(Job, CanBeHaltedResumedResetAndFlushed) {
     const auto generation = jobs()[0]["generation"].get<std::uint32_t>();
     must("halt", {"7"});
     EXPECT_EQ(jobs()[0]["state"], "halted");
-    EXPECT_NE(bed.olaf({"status", "in"}).out.find("olaf job resume in 7"), std::string::npos);
+    EXPECT_TRUE(says(bed.olaf({"status", "in"}).out, "olaf job resume in 7"));
     must("resume", {"7"});
     EXPECT_EQ(jobs()[0]["state"], "syncing");
     must("flush", {"7"});
@@ -138,7 +136,7 @@ TEST_F(Job, IsRefusedWhereItDoesNotFit) {
     refuses("set", setting("7", {"--pool", "128"}), {"64 of the queue's 64 slots are free"});
     const Outcome usage = job("set", setting("7", {"--pool", "48"}));
     EXPECT_EQ(usage.status, 2);
-    EXPECT_NE(usage.err.find("a power of two"), std::string::npos) << usage.err;
+    EXPECT_TRUE(says(usage.err, "a power of two"));
 }
 
 TEST_F(Job, RefusesAParentThatItCouldNeverSendTo) {
@@ -176,12 +174,9 @@ TEST_F(Job, TellsWhereItsResultsGo) {
     EXPECT_EQ(jobs()[0]["multicast"], Json::parse(R"({"group": "239.1.2.3", "hops": 5})"));
     EXPECT_EQ(jobs()[1]["multicast"], nullptr);
     const auto text = job("list", {"7"}).out;
-    EXPECT_NE(text.find("results by multicast to 239.1.2.3, at most 5 hops"), std::string::npos)
-        << text;
+    EXPECT_TRUE(says(text, "results by multicast to 239.1.2.3, at most 5 hops"));
     Process top(bed.olaf.command({"--json", "top", "in", "--interval", "100ms"}));
-    top.await_output("\n{");
-    top.kill(SIGINT);
-    const auto told = top.wait().out;
+    const auto told = interrupted_after(top, "\n{").out;
     const auto live = Json::parse(told.substr(0, told.find('\n')))["jobs"];
     EXPECT_EQ(live[0]["group"], "239.1.2.3");
     EXPECT_EQ(live[1]["group"], nullptr);
@@ -195,10 +190,8 @@ TEST_F(Job, StaysWhenProgramsAreReplacedAndGoesWithTheQueue) {
     EXPECT_EQ(jobs(), before);
     must("halt", {"7"}); // by the new program
     EXPECT_EQ(jobs()[0]["state"], "halted");
-    const auto refused = bed.olaf({"attach", "in", "--replace", "--round-slots", "128"});
-    EXPECT_EQ(refused.status, 1);
-    EXPECT_NE(refused.err.find("--round-slots is 64 and can't become 128"), std::string::npos)
-        << refused.err;
+    EXPECT_TRUE(refused(bed.olaf({"attach", "in", "--replace", "--round-slots", "128"}),
+                        "--round-slots is 64 and can't become 128"));
     bed.olaf.detach();
     bed.attach({"--round-slots", "64"});
     EXPECT_EQ(jobs(), Json::array());
@@ -215,12 +208,16 @@ TEST_F(Job, TakesNoMemoryUntilItIsAskedFor) {
     EXPECT_LT(bare, 32u << 20);
 }
 
-TEST_F(Job, HasUpTo65536SlotsAndUsesThemAgain) {
+TEST(JobSlots, AreUpTo65536AndUsedAgain) {
     static constexpr unsigned slots = 65'536, lanes = 16,
                               elements = 2 * (lanes - 1) * (slots + 100);
-    bed.attach({"--max-lanes", "16", "--round-slots", std::to_string(slots)});
-    set_job(bed, 1, lanes, {"--pool", std::to_string(slots)});
-    for_each_worker(bed, 1, [](Collective &collective, unsigned) {
+    const RoundsBed bed({.workers = 1,
+                         .attach = {"--max-lanes", "16"},
+                         .set = {"--pool", std::to_string(slots)},
+                         .slots = slots,
+                         .lanes = lanes,
+                         .format = ""});
+    bed.for_each_worker([](Collective &collective, unsigned) {
         std::vector<float> vector(elements);
         for (unsigned i = 0; i < elements; i++)
             vector[i] = static_cast<float>(i % 1000);
@@ -230,9 +227,9 @@ TEST_F(Job, HasUpTo65536SlotsAndUsesThemAgain) {
         EXPECT_GT(report->chunks, +slots);
         EXPECT_EQ(vector, expected);
     });
-    EXPECT_EQ(jobs().at(0).at("pool"), slots);
-    EXPECT_GT(jobs().at(0).at("chunks").at("completed"), slots);
-    must("remove", {std::to_string(rounds_job)});
+    EXPECT_EQ(bed.job().at("pool"), slots);
+    EXPECT_GT(bed.job().at("chunks").at("completed"), slots);
+    bed.order("remove");
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <vector>
 
 #include "traffic.hpp"
@@ -40,11 +41,45 @@ class Scratch {
 Outcome run_script(const std::string &name, std::vector<std::string> arguments,
                    const std::string &input = {}, const Netns *netns = nullptr);
 
+/// `olaf` as nobody, with just those capabilities: ",+bpf".
+std::vector<std::string> as_nobody(const std::string &capabilities,
+                                   const std::vector<std::string> &arguments);
+
+/// A program that goes on until it is interrupted: that happens once it has printed this text.
+Outcome interrupted_after(Process &program, const std::string &text);
+
 /// Every line of the text is an object of docs/schema/NAME.json.
 void expect_schema(const std::string &name, const std::string &text);
 
 /// Fields that tshark finds in a capture with Olaf's dissector, a row a packet.
 std::vector<std::vector<std::string>> dissect(const std::string &capture,
                                               const std::vector<std::string> &fields);
+
+struct Captured {
+    std::int64_t time_ns = 0; ///< the kernel's stamp, CLOCK_REALTIME
+    Bytes frame;
+};
+
+/// Packet sockets in a namespace: tcpdump's, olaf meter's.
+std::ptrdiff_t taps(const Netns &netns);
+/// Waits until there are so many. Throws WaitRanOut.
+void await_taps(const Netns &netns, std::ptrdiff_t wanted);
+
+/// tcpdump on a device, and what it saw.
+class Capture {
+  public:
+    /// Captures updates from here on; `filter` as tcpdump takes it.
+    Capture(const Netns &netns, const std::string &device, const std::string &filter);
+    ~Capture();
+    Capture(const Capture &) = delete;
+    Capture &operator=(const Capture &) = delete;
+
+    /// Ends tcpdump once it has written that many frames; throws if it lost one.
+    std::vector<Captured> end(std::size_t frames);
+
+  private:
+    std::string path_;
+    std::unique_ptr<Process> tcpdump_;
+};
 
 } // namespace olaf::test

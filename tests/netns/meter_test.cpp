@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// olaf meter: on any device, for any traffic, touching nothing, gone with its process.
+// `olaf meter`, and the Age-of-Model that it and the queue keep.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
+#include <map>
+#include <random>
 
-#include "capture.hpp"
+#include "listening.hpp"
 #include "traces.hpp"
 #include "traffic.hpp"
 
 namespace olaf::test::meter_test {
 namespace {
 
+// olaf meter: on any device, for any traffic, touching nothing, gone with its process.
+
 std::vector<std::string> meter(const Netns &netns, std::vector<std::string> arguments) {
-    std::vector<std::string> command{OLAF_BINARY, "--netns", netns.name(), "--json", "meter"};
-    command.insert(command.end(), arguments.begin(), arguments.end());
+    const auto command =
+        joined({OLAF_BINARY, "--netns", netns.name(), "--json", "meter"}, arguments);
     return command;
 }
 
@@ -33,12 +38,10 @@ class MeterTest : public testing::Test {
     }
     void receive(int count) {
         for (int i = 0; i < count; i++)
-            (void)server.receive();
+            (void)bed.to.receive();
     }
 
-    Testbed bed{{.way = Way::local}};
-    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
-    UdpSocket server{bed.host, Testbed::server_peer(4)};
+    SocketBed bed{{.way = Way::local}};
 };
 
 TEST_F(MeterTest, MeasuresWithoutAnyQueueAndCountsFolds) {
@@ -46,7 +49,7 @@ TEST_F(MeterTest, MeasuresWithoutAnyQueueAndCountsFolds) {
     const auto json = measure(bed.host, {"in", "--for", "60s"}, [&] {
         EXPECT_EQ(traces(bed.host), before);
         for (std::uint32_t i = 0; i < 20; i++)
-            worker.send(Update{.cluster = i % 2, .count = 1 + i % 2 * 4}, bed.target(4));
+            bed.send(Update{.cluster = i % 2, .count = 1 + i % 2 * 4});
         receive(20);
     });
     EXPECT_EQ(json.at("messages"), 20);
@@ -63,7 +66,7 @@ TEST_F(MeterTest, MeasuresWithoutAnyQueueAndCountsFolds) {
 TEST_F(MeterTest, OneDirectionAtATime) {
     const auto send = [&] {
         for (std::uint32_t i = 0; i < 7; i++)
-            worker.send(Update{.cluster = 1}, bed.target(4));
+            bed.send(Update{.cluster = 1});
         receive(7);
     };
     EXPECT_EQ(measure(bed.worker, {"eth0", "--for", "60s", "--sent"}, send).at("messages"), 7);
@@ -90,11 +93,11 @@ TEST_F(MeterTest, ReadsEveryFormOfFrameAndBelievesNone) {
             bed.path(4).carrying(Ack{.cluster = 1}),
         };
         PacketSocket(bed.worker, "eth0").send(frames);
-        worker.send(good, bed.target(4)); // behind them all
+        bed.send(good); // behind them all
         Datagram last;
         do
-            last = server.receive();
-        while (last.source.port != worker.port());
+            last = bed.to.receive();
+        while (last.source.port != bed.from.port());
     });
     EXPECT_EQ(json.at("messages"), 8);
     EXPECT_EQ(json.at("out_of_range"), 2);
@@ -105,15 +108,13 @@ TEST_F(MeterTest, ReadsEveryFormOfFrameAndBelievesNone) {
 
 /// Several messages in one, for the device to cut: not looked into, and said so.
 TEST(Meter, CountsWhatItCannotLookInto) {
-    Testbed bed{{.way = Way::local, .worker = {.tx_checksum = true}}};
-    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
-    const UdpSocket server(bed.host, Testbed::server_peer(4));
+    SocketBed bed{{.way = Way::local, .worker = {.tx_checksum = true}}};
     Process olaf(meter(bed.worker, {"eth0", "--sent", "--for", "60s"}));
     await_taps(bed.worker, 1);
-    worker.send_uncut(Update{.cluster = 1}, 3, bed.target(4));
-    worker.send(Update{.cluster = 1}, bed.target(4));
+    bed.from.send_uncut(Update{.cluster = 1}, 3, bed.target(4));
+    bed.send(Update{.cluster = 1});
     for (int i = 0; i < 4; i++)
-        EXPECT_EQ(server.receive().update().cluster, 1u);
+        EXPECT_EQ(bed.receive().cluster, 1u);
     olaf.kill(SIGTERM);
     const auto json = nlohmann::json::parse(olaf.wait().out);
     EXPECT_EQ(json.at("unread"), 1);
@@ -125,11 +126,15 @@ TEST_F(MeterTest, PrintsEveryIntervalUntilInterrupted) {
     const auto before = traces(bed.host);
     Process olaf(meter(bed.host, {"in", "--interval", "20ms"}));
     await_taps(bed.host, 1);
-    for (std::uint32_t i = 0; i < 100; i++) {
-        worker.send(Update{.cluster = 1}, bed.target(4));
-        receive(1);
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
+    std::uint64_t sent = 0;
+    await(
+        [&] {
+            bed.send(Update{.cluster = 1});
+            receive(1);
+            sent++;
+            return std::ranges::count(olaf.output(), '\n') >= 3;
+        },
+        [&] { return "three lines of " + olaf.output(); });
     olaf.kill(SIGINT);
     const auto outcome = olaf.wait();
     EXPECT_EQ(outcome.status, 0);
@@ -141,7 +146,7 @@ TEST_F(MeterTest, PrintsEveryIntervalUntilInterrupted) {
         messages = now;
     }
     EXPECT_GE(count, 3u);
-    EXPECT_EQ(messages, 100u);
+    EXPECT_EQ(messages, sent);
     EXPECT_EQ(traces(bed.host), before);
 }
 
@@ -156,9 +161,184 @@ TEST_F(MeterTest, LeavesNothingWhenKilled) {
 }
 
 TEST_F(MeterTest, NamesWhatItCannotMeasureOn) {
-    const auto outcome = run(meter(bed.host, {"none"}));
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_NE(outcome.err.find("none"), std::string::npos);
+    EXPECT_TRUE(refused(run(meter(bed.host, {"none"})), "none"));
+}
+
+// ---- aom ----
+// Age-of-Model as the kernel keeps it, against a computation from tcpdump's captures.
+
+constexpr std::uint32_t clusters = 5;
+constexpr std::size_t updates = 100'000;
+constexpr double tolerance = 0.001;
+
+std::int64_t clock_ns(clockid_t clock) {
+    timespec now{};
+    clock_gettime(clock, &now);
+    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+}
+
+/// A departure, and the moment A that its age counts from, on one clock.
+struct Fall {
+    std::int64_t departed, newest;
+};
+
+struct Offline {
+    double average = 0, mean_peak = 0;
+    std::int64_t peaks = 0;
+};
+
+/// The definition, applied to what was captured: the age from the first departure on, over
+/// `observed` ns.
+Offline compute(const std::vector<Fall> &falls, std::int64_t observed) {
+    Offline offline;
+    double area = 0, peak_sum = 0;
+    auto at = falls.front().departed, newest = falls.front().newest;
+    const auto grow = [&](std::int64_t to) {
+        const double from_age = static_cast<double>(at - newest);
+        const double to_age = static_cast<double>(to - newest);
+        area += (from_age + to_age) / 2 * static_cast<double>(to - at);
+        at = to;
+    };
+    for (std::size_t i = 1; i < falls.size(); i++) {
+        grow(std::max(falls[i].departed, at));
+        if (falls[i].newest <= newest)
+            continue; // stale
+        peak_sum += static_cast<double>(at - newest);
+        offline.peaks++;
+        newest = falls[i].newest;
+    }
+    grow(std::max(falls.front().departed + observed, at));
+    offline.average = area / static_cast<double>(observed);
+    offline.mean_peak = peak_sum / static_cast<double>(offline.peaks);
+    return offline;
+}
+
+void expect_agreement(const nlohmann::json &age, const std::vector<Fall> &falls,
+                      std::int64_t observed, const std::string &which) {
+    const auto offline = compute(falls, observed);
+    SCOPED_TRACE(which);
+    const auto average = age.at("average_ns").get<double>();
+    const auto peak = age.at("peak_mean_ns").get<double>();
+    EXPECT_NEAR(average / offline.average, 1, tolerance);
+    EXPECT_NEAR(peak / offline.mean_peak, 1, tolerance);
+    EXPECT_EQ(age.at("peaks").get<std::int64_t>(), offline.peaks);
+    std::printf("%s: average %.0f ns, off by %.5f %%; peak %.0f ns, off by %.5f %%\n",
+                which.c_str(), average, 100 * (average / offline.average - 1), peak,
+                100 * (peak / offline.mean_peak - 1));
+}
+
+using FallsOfClusters = std::map<std::uint32_t, std::vector<Fall>>;
+
+/// The same of every cluster, by both clocks, and of all of its departures.
+void expect_agreement(const nlohmann::json &told, FallsOfClusters &by_generated,
+                      FallsOfClusters &by_arrival) {
+    ASSERT_EQ(told.size(), clusters);
+    for (const auto &entry : told) {
+        const auto id = entry.at("cluster").get<std::uint32_t>();
+        const auto &aom = entry.at("aom");
+        const auto observed = aom.at("observed_ns").get<std::int64_t>();
+        const auto cluster = "cluster " + std::to_string(id);
+        EXPECT_EQ(aom.at("departures").get<std::size_t>(), by_arrival[id].size());
+        expect_agreement(aom.at("by_generated"), by_generated[id], observed,
+                         cluster + " by generated_ns");
+        expect_agreement(aom.at("by_arrival"), by_arrival[id], observed, cluster + " by arrival");
+    }
+}
+
+/// Uneven traffic: bursts of all clusters with pauses between them. What is in a burst was
+/// generated up to 60 ms ago, so that some are stale on arrival.
+void send_all(const Testbed &bed, const UdpSocket &worker, std::int64_t oldest_ns) {
+    std::mt19937_64 random(7);
+    std::uint32_t sequence = 0;
+    while (sequence < updates) {
+        const auto burst = 1 + random() % 60;
+        for (std::size_t i = 0; i < burst && sequence < updates; i++) {
+            const auto age = static_cast<std::int64_t>(random() % (oldest_ns + 1));
+            const auto generated = clock_ns(CLOCK_TAI) - 20'000'000 - age;
+            worker.send(Update{.cluster = static_cast<std::uint32_t>(random() % clusters),
+                               .worker = static_cast<std::uint32_t>(random() % 4),
+                               .sequence = sequence,
+                               .generated_ns = static_cast<std::uint64_t>(generated)},
+                        bed.target(4));
+            sequence++;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 3000));
+    }
+}
+
+/// A captured frame may lack its UDP checksum, which a device would have filled in.
+Update update_of(const Captured &captured) {
+    constexpr std::ptrdiff_t headers = 14 + 20 + 8;
+    Datagram datagram;
+    datagram.payload = {captured.frame.begin() + headers, captured.frame.end()};
+    return datagram.update();
+}
+
+std::string captured_port() {
+    return "udp dst port " + std::to_string(OLAF_DEFAULT_PORT);
+}
+
+/// The same hop, no queue in between: what passes is what is measured.
+TEST(AomProof, TheMeterAgreesWithTcpdumpAtTheSameHop) {
+    SocketBed bed{{.way = Way::local}};
+    Capture capture(bed.host, "in", captured_port());
+    Process meter(bed.olaf.command({"meter", "in", "--for", "60s", "--json"}));
+    await_taps(bed.host, 2); // it measures
+    const auto tai = clock_ns(CLOCK_TAI) - clock_ns(CLOCK_REALTIME);
+    send_all(bed, bed.from, 60'000'000);
+    meter.kill(SIGINT); // it prints what it has
+    const auto outcome = meter.wait();
+    ASSERT_EQ(outcome.status, 0) << outcome.err;
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(json.at("messages"), updates);
+
+    FallsOfClusters by_generated, by_arrival;
+    std::size_t seen = 0;
+    for (const auto &frame : capture.end(updates)) {
+        const auto update = update_of(frame);
+        const auto departed = frame.time_ns + tai;
+        by_generated[update.cluster].push_back(
+            {departed, static_cast<std::int64_t>(update.generated_ns)});
+        by_arrival[update.cluster].push_back({departed, departed});
+        seen++;
+    }
+    EXPECT_EQ(seen, updates);
+    expect_agreement(json.at("clusters"), by_generated, by_arrival);
+    for (const auto &entry : json.at("clusters"))
+        EXPECT_GT(entry.at("aom").at("by_generated").at("stale"), 1000);
+}
+
+/// Through the queue: arrivals captured before it, departures behind it. Both captures are some
+/// microseconds away from the queue: its rate makes ages long enough for that not to matter.
+TEST(AomProof, TheQueueAgreesWithTcpdumpOnBothSides) {
+    SocketBed bed{{.way = Way::bridged}};
+    make_lossless(bed);
+    bed.attach({"--rate", "40kbit", "--policy", "aggregate"});
+    bed.olaf.cluster({"set", "0-9", "--max-count", "65535"});
+    Capture before(bed.worker, "eth0", captured_port());
+    Capture behind(bed.server(), bed.server_device(), captured_port());
+    const auto tai = clock_ns(CLOCK_TAI) - clock_ns(CLOCK_REALTIME);
+    send_all(bed, bed.from, 0);
+    const auto drained = bed.olaf.await_drained(updates);
+    const auto outcome = bed.olaf({"status", "in", "--clusters", "--json"});
+    const auto json = nlohmann::json::parse(outcome.out);
+    EXPECT_EQ(drained["updates_out"], updates);
+
+    std::map<std::uint32_t, std::int64_t> arrived; // by sequence
+    for (const auto &frame : before.end(updates))
+        arrived[update_of(frame).sequence] = frame.time_ns;
+    EXPECT_EQ(arrived.size(), updates);
+    FallsOfClusters by_generated, by_arrival;
+    std::uint64_t folded = 0;
+    for (const auto &frame : behind.end(drained["departed"] + drained["passed_through"])) {
+        const auto update = update_of(frame);
+        by_arrival[update.cluster].push_back({frame.time_ns, arrived.at(update.sequence)});
+        by_generated[update.cluster].push_back(
+            {frame.time_ns + tai, static_cast<std::int64_t>(update.generated_ns)});
+        folded += update.count;
+    }
+    EXPECT_EQ(folded, updates);
+    expect_agreement(json.at("clusters"), by_generated, by_arrival);
 }
 
 } // namespace

@@ -44,6 +44,15 @@ class Inside {
     int home_;
 };
 
+/// What a test wants of a device, so that nothing depends on defaults.
+struct Offloads {
+    bool gro = true;          ///< on: the device has NAPI, so that frames may be redirected to it
+    bool tx_checksum = false; ///< on: sockets leave the checksum to the device
+    bool tx_vlan = false;     ///< on: tags travel beside the frame
+};
+
+void set_offloads(const Netns &netns, const std::string &device, const Offloads &offloads);
+
 /// Gives this process, and all that it starts, names of network namespaces and a BPF file system of
 /// their own. They go with the last of these processes, however it ends, and no other test and no
 /// queue of this host is seen. Throws if the kernel refuses. Call it before any thread is started.

@@ -23,6 +23,12 @@ std::vector<std::string> OlafCommand::command(std::vector<std::string> arguments
     return words;
 }
 
+Outcome OlafCommand::without_btf(const std::string &arguments) const {
+    return run({"unshare", "--mount", "sh", "-c",
+                "mount --bind /dev/null /sys/kernel/btf/vmlinux && exec " OLAF_BINARY " --netns " +
+                    netns_.name() + " " + arguments});
+}
+
 void OlafCommand::must(std::vector<std::string> arguments) const {
     std::string text = "olaf";
     for (const auto &argument : arguments)

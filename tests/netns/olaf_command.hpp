@@ -39,6 +39,13 @@ struct Status {
     [[nodiscard]] std::uint64_t failed() const {
         return counted("departures_failed", "unfit") + counted("lost_behind", "drain_send");
     }
+    /// Updates that were lost behind the queue, wherever that was.
+    [[nodiscard]] std::uint64_t lost_behind() const {
+        std::uint64_t sum = 0;
+        for (const auto &[place, updates] : json.at("lost_behind_updates").items())
+            sum += updates.is_null() ? 0 : updates.get<std::uint64_t>();
+        return sum;
+    }
     /// A counter of a group; 0 where it is null, for a card can't count it.
     [[nodiscard]] std::uint64_t counted(const char *group, const char *name) const {
         const auto &found = json.at(group);
@@ -58,6 +65,9 @@ class OlafCommand {
         return run(command(std::move(arguments)));
     }
 
+    /// The same where the kernel seems to tell no layouts (BTF).
+    [[nodiscard]] Outcome without_btf(const std::string &arguments) const;
+
     /// Each throws with the command's own words if it fails.
     void attach(std::vector<std::string> arguments);
     void replace(std::vector<std::string> arguments = {}) const;
@@ -71,6 +81,7 @@ class OlafCommand {
     Status await_drained(std::uint64_t received) const;
 
     [[nodiscard]] const std::string &device() const { return device_; }
+    [[nodiscard]] bool attached() const { return attached_; }
 
   private:
     void must(std::vector<std::string> arguments) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The way out is not there: what waits goes on waiting and folding, and leaves when it is back.
+// The way out is not there, not known yet, or another one.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,55 +9,27 @@
 namespace olaf::test::outage_test {
 namespace {
 
+// The way out is not there: what waits goes on waiting and folding, and leaves when it is back.
+
 using std::chrono::milliseconds;
-using std::chrono::seconds;
-using Clock = std::chrono::steady_clock;
 
-struct Case {
-    const char *name;
-    Way way;
-    int family = 4;
-    const char *mode = "native";
-};
-
-std::string name_of(const testing::TestParamInfo<Case> &info) { return info.param.name; }
-
-class Outage : public testing::TestWithParam<Case> {
+class Outage : public testing::TestWithParam<Route> {
   protected:
-    void attach(std::vector<std::string> more = {}) {
-        more.insert(more.end(), {"--mode", GetParam().mode, "--policy", "aggregate"});
-        bed.attach(more);
+    void attach(const std::vector<std::string> &more = {}) {
+        bed.attach(joined({"--mode", GetParam().mode, "--policy", "aggregate"}, more));
     }
 
     /// Updates of nine clusters, in turn, one worker each.
     void send(std::uint32_t count, std::uint32_t from = 0) {
         for (std::uint32_t i = from; i < from + count; i++) {
             const Update update{.cluster = i % clusters, .sequence = i};
-            worker.send(update, bed.target(family));
+            bed.send(update);
             sent.add(update);
         }
     }
 
-    /// What the server gets until it has so many updates.
-    Tally receive(std::uint64_t updates) {
-        Tally tally;
-        while (tally.updates < updates)
-            tally.add(server.receive().update());
-        return tally;
-    }
-
-    std::uint64_t lost(const Status &status) {
-        std::uint64_t sum = 0;
-        for (const auto &[place, updates] : status.json.at("lost_behind_updates").items())
-            sum += updates.is_null() ? 0 : updates.get<std::uint64_t>();
-        return sum;
-    }
-
     static constexpr std::uint32_t clusters = 9;
-    int family = GetParam().family;
-    Testbed bed{{.way = GetParam().way, .server_known = false}};
-    UdpSocket worker{bed.worker, Testbed::worker_peer(family)};
-    UdpSocket server{bed.server(), Testbed::server_peer(family)};
+    SocketBed bed{{.way = GetParam().way, .server_known = false}, GetParam().family};
     Tally sent;
 };
 
@@ -70,24 +42,25 @@ TEST_P(SilentNextHop, UpdatesWaitAndFoldAndAllLeaveWhenItAnswers) {
     bed.host.ip("neighbour flush dev out\n");
     const PacketSocket wire(bed.server(), "eth0");
     bed.server().ip("link set eth0 promisc on\n");
-    const auto began = Clock::now();
     send(200);
     auto status = bed.olaf.await([](const Status &s) { return s["received"] == 200; });
     EXPECT_EQ(status["updates_waiting"], 200u);
     EXPECT_EQ(status["updates_out"], 0u);
     EXPECT_EQ(status.queue("length"), clusters);
-    // Three seconds of it: nobody's payload is on the wire, nor more than a question a second and
-    // the kernel's own.
+    // Nobody's payload is on the wire: questions, in between much of the time nothing.
     std::size_t asked = 0;
-    while (Clock::now() < began + seconds(3))
-        if (const auto frame = wire.poll(milliseconds(100))) {
-            if (frame->at(0) == 0x33 && frame->at(5) == 0x16)
-                continue; // the kernel's own: which groups it listens to
+    for (int nothing = 0; nothing < 30;) {
+        const auto frame = wire.poll(milliseconds(100));
+        if (!frame)
+            nothing++;
+        else if (frame->at(0) != 0x33 ||
+                 frame->at(5) != 0x16) { // nor the kernel's: which groups it listens to
             std::string why;
             EXPECT_FALSE(parse_update(*frame, &why)) << hex(*frame);
             EXPECT_LE(frame->size(), 110u) << hex(*frame);
             asked++;
         }
+    }
     EXPECT_GE(asked, 1u);
     send(200, 200);
     status = bed.olaf.await([](const Status &s) { return s["received"] == 400; });
@@ -96,7 +69,7 @@ TEST_P(SilentNextHop, UpdatesWaitAndFoldAndAllLeaveWhenItAnswers) {
 
     bed.server().ip("link set eth0 address " + text(server_mac) + "\n");
     bed.server().ip("link set eth0 arp on\n");
-    EXPECT_EQ(receive(400).clusters, sent.clusters);
+    bed.expect_arrival(sent);
     status = bed.olaf.await_drained(400);
     EXPECT_EQ(status["updates_out"], 400u);
     EXPECT_EQ(status["departed"], clusters);
@@ -105,13 +78,13 @@ TEST_P(SilentNextHop, UpdatesWaitAndFoldAndAllLeaveWhenItAnswers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SilentNextHop,
-                         testing::Values(Case{"Routed4", Way::routed, 4},
-                                         Case{"Routed6", Way::routed, 6},
-                                         Case{"RoutedGeneric4", Way::routed, 4, "skb"},
-                                         Case{"Upstream4", Way::upstream4, 4},
-                                         Case{"Upstream6", Way::upstream6, 6},
-                                         Case{"UpstreamGeneric6", Way::upstream6, 6, "skb"}),
-                         name_of);
+                         testing::Values(Route{"Routed4", Way::routed, 4},
+                                         Route{"Routed6", Way::routed, 6},
+                                         Route{"RoutedGeneric4", Way::routed, 4, "skb"},
+                                         Route{"Upstream4", Way::upstream4, 4},
+                                         Route{"Upstream6", Way::upstream6, 6},
+                                         Route{"UpstreamGeneric6", Way::upstream6, 6, "skb"}),
+                         by_name);
 
 class OutputDown : public Outage {};
 
@@ -119,7 +92,7 @@ class OutputDown : public Outage {};
 TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
     attach();
     send(20);
-    receive(20);
+    bed.receive(20);
     bed.server().ip("link set eth0 down\n");
     // Those under way when the link went are lost, and counted.
     std::uint32_t next = 20;
@@ -130,7 +103,7 @@ TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
     });
     auto status = bed.olaf.await([&](const Status &s) { return s["received"] == next; });
     const auto out = status["updates_out"];
-    const auto gone = lost(status);
+    const auto gone = status.lost_behind();
     EXPECT_EQ(out, 20 + gone);
     send(400, next);
     status = bed.olaf.await([&](const Status &s) { return s["received"] == next + 400; });
@@ -148,7 +121,7 @@ TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
     std::set<std::uint32_t> heard;
     Tally tally;
     while (tally.updates < waited) {
-        const auto update = server.receive().update();
+        const auto update = bed.receive();
         tally.add(update);
         if (heard.size() < clusters) {
             EXPECT_TRUE(heard.insert(update.cluster).second) << "each cluster's aggregate, once";
@@ -156,17 +129,17 @@ TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
     }
     EXPECT_EQ(heard.size(), clusters);
     status = bed.olaf.await_drained(next + 400);
-    EXPECT_EQ(status["updates_out"], 20 + waited + lost(status));
+    EXPECT_EQ(status["updates_out"], 20 + waited + status.lost_behind());
     expect_identities(status);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OutputDown,
-                         testing::Values(Case{"Bridged", Way::bridged},
-                                         Case{"BridgedGeneric", Way::bridged, 4, "skb"},
-                                         Case{"Routed4", Way::routed, 4},
-                                         Case{"Routed6", Way::routed, 6},
-                                         Case{"Upstream4", Way::upstream4, 4}),
-                         name_of);
+                         testing::Values(Route{"Bridged", Way::bridged},
+                                         Route{"BridgedGeneric", Way::bridged, 4, "skb"},
+                                         Route{"Routed4", Way::routed, 4},
+                                         Route{"Routed6", Way::routed, 6},
+                                         Route{"Upstream4", Way::upstream4, 4}),
+                         by_name);
 
 class DeadServer : public Outage {};
 
@@ -174,18 +147,17 @@ TEST_P(DeadServer, BlocksNobodyElseAndOrderHoldsForEach) {
     attach({"--rate", "1mbit"});
     bed.server().ip("address add 10.0.1.3/24 dev eth0\n"
                     "address add fd00:0:0:1::3/64 dev eth0 nodad\n");
-    const auto dead = family == 4 ? Peer{.address = "10.0.1.9"}
-                                  : Peer{.address = "fd00:0:0:1::9"};
+    const auto dead =
+        bed.family == 4 ? Peer{.address = "10.0.1.9"} : Peer{.address = "fd00:0:0:1::9"};
     for (std::uint32_t cluster = 20; cluster < 24; cluster++)
-        worker.send(Update{.cluster = cluster}, dead);
+        bed.from.send(Update{.cluster = cluster}, dead);
     bed.olaf.await([](const Status &s) { return s["updates_waiting"] == 4; });
     for (std::uint32_t i = 0; i < 300; i++)
-        worker.send(Update{.cluster = 100 + i % 50, .worker = i, .sequence = i},
-                    bed.target(family));
+        bed.send(Update{.cluster = 100 + i % 50, .worker = i, .sequence = i});
     std::uint64_t updates = 0;
     std::vector<std::uint32_t> first_heard;
     while (updates < 300) {
-        const auto update = server.receive().update();
+        const auto update = bed.receive();
         updates += update.count;
         if (first_heard.size() < 50)
             first_heard.push_back(update.cluster);
@@ -206,34 +178,88 @@ TEST_P(DeadServer, BlocksNobodyElseAndOrderHoldsForEach) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, DeadServer,
-                         testing::Values(Case{"Routed4", Way::routed, 4},
-                                         Case{"Routed6", Way::routed, 6},
-                                         Case{"RoutedGeneric4", Way::routed, 4, "skb"}),
-                         name_of);
+                         testing::Values(Route{"Routed4", Way::routed, 4},
+                                         Route{"Routed6", Way::routed, 6},
+                                         Route{"RoutedGeneric4", Way::routed, 4, "skb"}),
+                         by_name);
 
 class SilentMove : public Outage {};
 
+// Each burst that isn't heard is waited for: all together that takes ten seconds, or more on a busy
+// machine.
 TEST_P(SilentMove, OfTheNextHopToAnotherMacAddressHealsWithinTenSeconds) {
     attach();
     send(20);
-    receive(20);
+    bed.receive(20);
     // It says nothing of it, and has forgotten whom it knew.
     bed.server().ip("link set eth0 address 02:00:00:00:00:78\n");
-    const auto moved = Clock::now();
-    bool heard = false;
-    for (std::uint32_t next = 20; !heard; next += 9) {
-        ASSERT_LT(Clock::now() - moved, seconds(10));
-        send(9, next);
-        heard = server.poll(milliseconds(50)).has_value();
-    }
+    unsigned bursts = 0;
+    do {
+        ASSERT_LT(bursts, 200u) << "of which none was heard";
+        send(9, 20 + 9 * bursts++);
+    } while (!bed.to.poll(milliseconds(50)));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SilentMove,
-                         testing::Values(Case{"Routed4", Way::routed, 4},
-                                         Case{"Routed6", Way::routed, 6},
-                                         Case{"Upstream4", Way::upstream4, 4},
-                                         Case{"UpstreamGeneric6", Way::upstream6, 6, "skb"}),
-                         name_of);
+                         testing::Values(Route{"Routed4", Way::routed, 4},
+                                         Route{"Routed6", Way::routed, 6},
+                                         Route{"Upstream4", Way::upstream4, 4},
+                                         Route{"UpstreamGeneric6", Way::upstream6, 6, "skb"}),
+                         by_name);
+
+// ---- neighbour ----
+// Next hops that the host doesn't know yet, or that change.
+
+class Neighbour : public testing::TestWithParam<Route> {
+  protected:
+    SocketBed bed{{.way = GetParam().way, .server_known = false}, GetParam().family};
+};
+
+TEST_P(Neighbour, DeparturesWaitUntilItIsResolved) {
+    bed.attach({"--policy", "aggregate"});
+    // Attaching upstream asks for the neighbour at once: forget the answer.
+    bed.host.ip("neighbour flush dev out\n");
+    bed.expect_arrival(bed.send(random_updates(20, 5, 8, 11)));
+    const auto status = bed.olaf.await_drained(20);
+    EXPECT_EQ(status["updates_out"], 20u);
+    EXPECT_EQ(status.failed(), 0u);
+    EXPECT_GE(status["departed_drain"], 1u);
+    expect_identities(status);
+    const auto told = run({"ip", "-n", bed.host.name(), "neighbour", "show", "dev", "out"});
+    EXPECT_TRUE(says(told.out, text(server_mac)));
+}
+
+TEST_P(Neighbour, AChangeOfItsMacIsFollowed) {
+    bed.attach();
+    const PacketSocket wire(bed.server(), "eth0");
+    const Mac moved = {2, 0, 0, 0, 0, 0x77};
+    for (const auto &mac : {server_mac, moved}) {
+        const auto who = Testbed::server_peer(bed.family).address + " lladdr " + text(mac);
+        bed.server().ip("link set eth0 address " + text(mac) + "\n");
+        bed.host.ip("neighbour replace " + who + " dev out nud permanent\n");
+        // Within the life of a cached answer, 100 ms a cluster, departures go to the new address.
+        await(
+            [&] {
+                bed.send(Update{.cluster = 1});
+                const auto got = wire.receive_update();
+                return std::equal(mac.begin(), mac.end(), got.frame.bytes.begin());
+            },
+            [] { return "a departure to the new address"; });
+        // And it is the server's own, so its socket hears it.
+        while (bed.to.poll(std::chrono::milliseconds(0)))
+            ;
+        bed.send(Update{.cluster = 1, .sequence = 2});
+        EXPECT_EQ(bed.receive().sequence, 2u);
+        EXPECT_EQ(wire.receive_update().update.sequence, 2u);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Neighbour,
+                         testing::Values(Route{"Routed4", Way::routed, 4},
+                                         Route{"Routed6", Way::routed, 6},
+                                         Route{"Upstream4", Way::upstream4, 4},
+                                         Route{"Upstream6", Way::upstream6, 6}),
+                         by_name);
 
 } // namespace
 } // namespace olaf::test::outage_test

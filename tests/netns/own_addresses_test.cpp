@@ -1,28 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The queue's programs know which addresses and MAC addresses are this host's own.
-#include <gtest/gtest.h>
-
+// Which addresses and MAC addresses are this host's own, and what changes with them.
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
-#include <sys/stat.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <set>
 
 #include "olaf/own.h"
 #include "testbed.hpp"
+#include "traffic.hpp"
 
 namespace olaf::test::own_addresses_test {
 namespace {
+
+// The queue's programs know which addresses and MAC addresses are this host's own.
 
 /// A pinned map of the queue on `device`.
 class PinnedMap {
   public:
     PinnedMap(const Netns &netns, const std::string &device, const std::string &name) {
-        struct stat status {};
-        EXPECT_EQ(::fstat(netns.fd(), &status), 0);
-        const auto path = "/sys/fs/bpf/olaf/" + std::to_string(status.st_ino) + "-" +
-                          std::to_string(netns.ifindex(device)) + "/" + name;
+        const auto path = pin_directory(netns, device) + "/" + name;
         fd_ = bpf_obj_get(path.c_str());
         EXPECT_GE(fd_, 0) << path;
     }
@@ -114,10 +112,8 @@ TEST_P(OwnAddressesChange, IsToldUntilACommandTakesItIn) {
     EXPECT_EQ(own["gone"],
               (nlohmann::json{"address 10.0.1.254", "MAC address " + text(in_mac)}));
     const auto told = bed.olaf({"status", "in"});
-    EXPECT_NE(told.out.find("address 10.0.0.7 is new: olaf attach in --replace takes it in"),
-              std::string::npos)
-        << told.out;
-    EXPECT_NE(bed.olaf({"doctor", "in"}).out.find("address 10.0.0.7 is new"), std::string::npos);
+    EXPECT_TRUE(says(told.out, "address 10.0.0.7 is new: olaf attach in --replace takes it in"));
+    EXPECT_TRUE(says(bed.olaf({"doctor", "in"}).out, "address 10.0.0.7 is new"));
 
     const auto command = bed.olaf(GetParam());
     ASSERT_EQ(command.status, 0) << command.err;
@@ -136,6 +132,63 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto &info) {
         return info.param[0] == "attach" ? "Replace" : "Cluster_" + info.param[1];
     });
+
+// ---- own mac ----
+// This host's MAC address changes after attach, or another comes beside it: updates still arrive.
+
+constexpr Mac moved = {2, 0, 0, 0, 0, 0x55};
+
+class OwnMac : public testing::TestWithParam<Route> {
+  protected:
+    /// The host's address towards the worker is at that MAC address now.
+    void tell_worker(const Mac &mac) {
+        const auto routed = bed.routes() || bed.upstream();
+        for (const auto *address : {routed ? "10.0.0.254" : "10.0.1.2",
+                                    routed ? "fd00::fe" : "fd00:0:0:1::2"})
+            bed.worker.ip(std::string("neighbour replace ") + address + " lladdr " + text(mac) +
+                          " dev eth0 nud permanent\n");
+    }
+
+    void all_arrive(std::uint32_t count) {
+        std::vector<Update> updates;
+        for (std::uint32_t i = 0; i < count; i++)
+            updates.push_back({.cluster = i % 4, .worker = i, .sequence = i});
+        bed.expect_arrival(bed.send(updates));
+    }
+
+    SocketBed bed{{.way = GetParam().way}, GetParam().family};
+};
+
+TEST_P(OwnMac, UpdatesArriveAfterItHasChanged) {
+    bed.attach({"--mode", GetParam().mode, "--policy", "aggregate"});
+    all_arrive(10);
+    bed.host.ip("link set in address " + text(moved) + "\n");
+    tell_worker(moved);
+    all_arrive(50);
+    bed.olaf.replace(); // and once the queue has been told
+    const auto before = bed.olaf.status()["received"];
+    all_arrive(50);
+    const auto status = bed.olaf.await_drained(before + 50);
+    EXPECT_EQ(status.json.at("bypassed_by_reason").at("foreign"), 0);
+    expect_identities(status);
+}
+
+/// As VRRP does it: a macvlan has the address and a MAC address of its own.
+TEST_P(OwnMac, UpdatesToAMacvlansArrive) {
+    bed.attach({"--mode", GetParam().mode, "--policy", "aggregate"});
+    bed.host.ip("link add link in name virtual address " + text(moved) +
+                " type macvlan mode bridge\nlink set virtual up\n");
+    tell_worker(moved);
+    all_arrive(20);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OwnMac,
+                         testing::Values(Route{"Local4", Way::local, 4},
+                                         Route{"LocalGeneric6", Way::local, 6, "skb"},
+                                         Route{"Routed4", Way::routed, 4},
+                                         Route{"Routed6", Way::routed, 6},
+                                         Route{"Upstream4", Way::upstream4, 4}),
+                         by_name);
 
 } // namespace
 } // namespace olaf::test::own_addresses_test

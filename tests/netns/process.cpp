@@ -138,4 +138,29 @@ Outcome run(const std::vector<std::string> &command, const std::string &input, c
     return Process(command, input, netns).wait();
 }
 
+void must(const Outcome &outcome) {
+    if (outcome.status != 0)
+        throw std::runtime_error(outcome.err);
+}
+
+testing::AssertionResult says(const std::string &text, const std::string &words) {
+    const bool found = text.find(words) != std::string::npos;
+    return (found ? testing::AssertionSuccess() : testing::AssertionFailure())
+           << (found ? "'" : "no '") << words << "' in:\n"
+           << text;
+}
+
+testing::AssertionResult refused(const Outcome &outcome, const std::string &words) {
+    if (outcome.status == 1)
+        return says(outcome.err, words);
+    return testing::AssertionFailure() << "status " << outcome.status << "\n"
+                                       << outcome.out << outcome.err;
+}
+
+std::vector<std::string> joined(std::vector<std::string> words,
+                                const std::vector<std::string> &more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+}
+
 } // namespace olaf::test

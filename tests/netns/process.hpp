@@ -4,7 +4,8 @@
 
 #include <sys/types.h>
 
-#include <chrono>
+#include <gtest/gtest.h>
+
 #include <functional>
 #include <optional>
 #include <string>
@@ -53,5 +54,17 @@ class Process {
 
 Outcome run(const std::vector<std::string> &command, const std::string &input = {},
             const Netns *netns = nullptr);
+
+/// Throws the command's own words unless it ended with status 0.
+void must(const Outcome &outcome);
+
+/// Whether the text has these words in it; if not, an expectation prints the text.
+testing::AssertionResult says(const std::string &text, const std::string &words);
+/// Whether a command ended with status 1, and its errors have these words.
+testing::AssertionResult refused(const Outcome &outcome, const std::string &words);
+
+/// The words of both.
+std::vector<std::string> joined(std::vector<std::string> words,
+                                const std::vector<std::string> &more);
 
 } // namespace olaf::test

@@ -133,13 +133,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Upstream4", Way::upstream4, "--rate 1gbit", "--upstream 10.0.1.2:6523 --rate 1gbit"},
         Case{"Upstream6", Way::upstream6, "--rate unlimited",
              "--upstream [fd00:0:0:1::2]:6523 --rate unlimited"}),
-    [](const auto &info) { return info.param.name; });
+    by_name);
 
 TEST(SavedTest, ThereIsNothingToSaveWithoutAQueue) {
     Testbed bed{{.way = Way::local}};
-    const auto outcome = bed.olaf({"attach", "in", "--save"});
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_NE(outcome.err.find("none is attached"), std::string::npos) << outcome.err;
+    EXPECT_TRUE(refused(bed.olaf({"attach", "in", "--save"}), "none is attached"));
 }
 
 /// Rules and workers, but for what a fresh queue hasn't heard yet.
@@ -171,10 +169,8 @@ TEST(SavedTest, RulesAndRegisteredWorkersAreThereAgain) {
                         "--policy fifo\"\n");
     EXPECT_EQ(Json::parse(found[2]), Json::parse(found[0]));
     EXPECT_EQ(found[3], found[1]);
-    EXPECT_NE(found[4].find("'4 --policy lifo' of /etc/olaf/in.conf"), std::string::npos)
-        << found[4];
-    EXPECT_NE(found[4].find("cannot read /etc/olaf/in.conf: No such file"), std::string::npos)
-        << found[4];
+    EXPECT_TRUE(says(found[4], "'4 --policy lifo' of /etc/olaf/in.conf"));
+    EXPECT_TRUE(says(found[4], "cannot read /etc/olaf/in.conf: No such file"));
     EXPECT_EQ(Json::parse(found[5]), Json::parse(found[0])); // a bad file changes nothing
 }
 
@@ -210,7 +206,7 @@ TEST(SavedTest, SayingSoIsNotChangingIt) {
     Testbed bed{{.way = Way::local}};
     const auto outcome = bed.olaf({"attach", "in", "--save", "--rate", "1mbit"});
     EXPECT_EQ(outcome.status, 2);
-    EXPECT_NE(outcome.err.find("--local"), std::string::npos) << outcome.err;
+    EXPECT_TRUE(says(outcome.err, "--local"));
 }
 
 /// Without CAP_SYS_ADMIN filters wouldn't be found again: they would stay, in silence.
@@ -221,9 +217,9 @@ TEST(SavedTest, FewerRightsThanItTakesAreRefused) {
         parts(bed, "least='setpriv --bounding-set -sys_admin --inh-caps -sys_admin'\n"
                    "$least $olaf attach in --replace 2>&1 || echo status $?\n"
                    "$least $olaf detach in 2>&1 || echo status $?\n");
-    EXPECT_NE(found[0].find("cannot attach to in"), std::string::npos) << found[0];
-    EXPECT_NE(found[0].find("cannot detach from in"), std::string::npos) << found[0];
-    EXPECT_NE(found[0].find("CAP_SYS_ADMIN"), std::string::npos) << found[0];
+    EXPECT_TRUE(says(found[0], "cannot attach to in"));
+    EXPECT_TRUE(says(found[0], "cannot detach from in"));
+    EXPECT_TRUE(says(found[0], "CAP_SYS_ADMIN"));
     EXPECT_EQ(bed.olaf.status().queue("length"), 0u); // it is still there
 }
 
@@ -233,8 +229,8 @@ TEST(SavedTest, AFileThatCannotBeWrittenIsNamed) {
     const auto found = parts(bed, "mount -o remount,ro /etc\n"
                                   "$olaf attach in --local --save 2>&1 || echo status $?\n"
                                   "$olaf detach in >/dev/null\n");
-    EXPECT_NE(found[0].find("/etc/olaf: Read-only file system"), std::string::npos) << found[0];
-    EXPECT_NE(found[0].find("status 1"), std::string::npos) << found[0];
+    EXPECT_TRUE(says(found[0], "/etc/olaf: Read-only file system"));
+    EXPECT_TRUE(says(found[0], "status 1"));
 }
 
 } // namespace

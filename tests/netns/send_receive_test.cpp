@@ -6,7 +6,7 @@
 #include <csignal>
 #include <ctime>
 
-#include "traffic.hpp"
+#include "listening.hpp"
 
 namespace olaf::test::send_receive_test {
 namespace {
@@ -18,14 +18,9 @@ std::vector<std::string> olaf_in(const Netns &netns, std::vector<std::string> ar
     return arguments;
 }
 
-std::string wrong(const std::string &schema, const std::string &text) {
-    const auto outcome = run({"/usr/bin/python3", OLAF_VALIDATE, schema}, text);
-    return outcome.status == 0 ? "" : outcome.err + text;
-}
-
 Json parsed(const std::string &schema, const Outcome &outcome, int status = 0) {
     EXPECT_EQ(outcome.status, status) << outcome.err;
-    EXPECT_EQ(wrong(schema, outcome.out), "");
+    expect_schema(schema, outcome.out);
     return Json::parse(outcome.out);
 }
 
@@ -55,6 +50,11 @@ std::vector<std::string> send_command(const Testbed &bed, int family,
                                       std::vector<std::string> more) {
     more.insert(more.begin(), {"send", bed.target(family).address});
     return olaf_in(bed.worker, std::move(more));
+}
+
+/// What `olaf send` says once it has ended well.
+Json sent_by(const Testbed &bed, int family, const std::vector<std::string> &more) {
+    return parsed("send", run(send_command(bed, family, more)));
 }
 
 /// What holds of any run that wasn't cut short by the receiver's end.
@@ -92,9 +92,8 @@ TEST_P(SendAndReceive, Agree) {
     if (queue)
         bed.attach({"--rate", "1mbit", "--policy", "aggregate"});
     Receiver receiver(bed);
-    const auto outcome = run(send_command(
-        bed, family, {"--clusters", "3", "--workers", "4", "--updates", "900", "--rate", "6mbit"}));
-    const auto sent = parsed("send", outcome);
+    const auto sent = sent_by(
+        bed, family, {"--clusters", "3", "--workers", "4", "--updates", "900", "--rate", "6mbit"});
     const auto received = receiver.end();
     expect_agreement(sent, received);
     EXPECT_EQ(sent.at("total").at("updates_sent"), 900);
@@ -125,16 +124,14 @@ INSTANTIATE_TEST_SUITE_P(Ways, SendAndReceive,
                                          Case{"Routed6", Way::routed, 6, true},
                                          Case{"Upstream4", Way::upstream4, 4, true},
                                          Case{"Upstream6", Way::upstream6, 6, true}),
-                         [](const auto &info) { return info.param.name; });
+                         by_name);
 
 /// What the queue replaced never arrives, and both ends and the queue say so.
 TEST(SendAndReceiveTest, WhatIsSupersededIsLost) {
     Testbed bed{{.way = Way::bridged}};
     bed.attach({"--rate", "500kbit", "--policy", "newest"});
     Receiver receiver(bed);
-    const auto sent = parsed(
-        "send",
-        run(send_command(bed, 4, {"--clusters", "2", "--updates", "500", "--rate", "4mbit"})));
+    const auto sent = sent_by(bed, 4, {"--clusters", "2", "--updates", "500", "--rate", "4mbit"});
     expect_agreement(sent, receiver.end());
     EXPECT_GT(sent.at("total").at("updates_lost"), 100);
     EXPECT_EQ(sent.at("total").at("updates_folded"), 0);
@@ -147,9 +144,7 @@ TEST(SendAndReceiveTest, LossesOfALinkAreCounted) {
     Testbed bed{{.way = Way::routed}};
     bed.worker.tc("qdisc add dev eth0 root tbf rate 1mbit burst 3kb limit 4kb\n");
     Receiver receiver(bed);
-    const auto sent = parsed(
-        "send",
-        run(send_command(bed, 4, {"--clusters", "2", "--updates", "600", "--rate", "5mbit"})));
+    const auto sent = sent_by(bed, 4, {"--clusters", "2", "--updates", "600", "--rate", "5mbit"});
     expect_agreement(sent, receiver.end());
     EXPECT_GT(sent.at("total").at("updates_lost"), 200);
     EXPECT_GT(sent.at("total").at("updates_received"), 50);
@@ -178,9 +173,8 @@ TEST(SendAndReceiveTest, NobodyThereIsSaidInTime) {
     const auto outcome = run(send_command(bed, 4, {"--patience", "300ms"}));
     EXPECT_EQ(outcome.status, 1);
     EXPECT_EQ(outcome.out, "");
-    EXPECT_NE(outcome.err.find("nothing there has answered for 300ms"), std::string::npos)
-        << outcome.err;
-    EXPECT_NE(outcome.err.find("olaf receive"), std::string::npos);
+    EXPECT_TRUE(says(outcome.err, "nothing there has answered for 300ms"));
+    EXPECT_TRUE(says(outcome.err, "olaf receive"));
     EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1);
 }
 
@@ -202,8 +196,7 @@ TEST(SendAndReceiveTest, TheReceiverMayEndEarlier) {
     sender.await_output(" received  round trip"); // a second has passed
     const auto received = receiver.interrupt();
     const auto outcome = sender.wait();
-    EXPECT_NE(outcome.err.find("no update was answered for 400ms"), std::string::npos)
-        << outcome.err;
+    EXPECT_TRUE(says(outcome.err, "no update was answered for 400ms"));
     const auto sent = parsed("send", outcome, 1);
     EXPECT_TRUE(sent.at("failure").is_string());
     const auto &total = sent.at("total");
@@ -229,11 +222,8 @@ TEST(SendAndReceiveTest, AnInterruptEndsWithTheSummary) {
 TEST(SendAndReceiveTest, UpdatesThatDoNotFitTheDeviceAreNamed) {
     Testbed bed{{.way = Way::routed}};
     Receiver receiver(bed, {"--idle", "100ms"});
-    const auto outcome = run(send_command(bed, 4, {"--lanes", "400"}));
-    EXPECT_EQ(outcome.status, 1);
-    EXPECT_NE(outcome.err.find("fewer --lanes"), std::string::npos) << outcome.err;
-    const auto sent =
-        parsed("send", run(send_command(bed, 4, {"--lanes", "170", "--updates", "9"})));
+    EXPECT_TRUE(refused(run(send_command(bed, 4, {"--lanes", "400"})), "fewer --lanes"));
+    const auto sent = sent_by(bed, 4, {"--lanes", "170", "--updates", "9"});
     expect_agreement(sent, receiver.end());
 }
 

@@ -29,6 +29,12 @@ std::string text(const Mac &mac) {
     return out;
 }
 
+const char *name_of(Way way) {
+    constexpr const char *names[] = {"Local",    "Bridged",   "Routed",
+                                     "OneArmed", "Upstream4", "Upstream6"};
+    return names[static_cast<int>(way)];
+}
+
 Place place_under_test() {
     const char *said = std::getenv("OLAF_TEST_PLACE");
     return said != nullptr && std::string(said) == "card" ? Place::card : Place::kernel;
@@ -41,12 +47,7 @@ Testbed::Testbed(const Wiring &asked) : wiring(asked) {
         wire_switch();
     else
         wire();
-    if (wiring.way == Way::local)
-        address_local();
-    else if (wiring.way == Way::bridged)
-        address_bridged();
-    else
-        address_routed();
+    wiring.way == Way::local || wiring.way == Way::bridged ? address_flat() : address_routed();
 }
 
 void Testbed::wire() {
@@ -87,13 +88,14 @@ void Testbed::wire_card(const std::string &in_mac) {
         {"in_mac", in_mac},                  {"w", CardProcess::worker_side},
         {"s", CardProcess::server_side},     {"worker", worker.name()},
         {"host", host.name()},               {"queues", std::to_string(wiring.queues)}};
-    between.ip(fill("link add name @w@ mtu @mtu@ type veth peer name eth0 address @worker_mac@ "
-                    "mtu @mtu@ gso_max_segs 1 numtxqueues @queues@ numrxqueues @queues@ netns @worker@\n"
-                    "link add name @s@ mtu @mtu@ type veth peer name in address @in_mac@ "
-                    "mtu @mtu@ gso_max_segs 1 netns @host@\n"
-                    "link set @w@ up\n"
-                    "link set @s@ up\n",
-                    words));
+    between.ip(
+        fill("link add name @w@ mtu @mtu@ type veth peer name eth0 address @worker_mac@ "
+             "mtu @mtu@ gso_max_segs 1 numtxqueues @queues@ numrxqueues @queues@ netns @worker@\n"
+             "link add name @s@ mtu @mtu@ type veth peer name in address @in_mac@ "
+             "mtu @mtu@ gso_max_segs 1 netns @host@\n"
+             "link set @w@ up\n"
+             "link set @s@ up\n",
+             words));
 }
 
 void Testbed::wire_switch() {
@@ -117,37 +119,25 @@ void Testbed::wire_switch() {
     switch_program_.emplace(hub, "port1");
 }
 
-void Testbed::address_local() const {
+/// Worker and server are in one network: the server is the host, or behind a bridge there.
+void Testbed::address_flat() const {
+    if (server_)
+        host.ip("link add bridge type bridge mcast_snooping 0\n"
+                "link set in master bridge\n"
+                "link set out master bridge\n"
+                "link set bridge up\n");
     worker.ip(fill("link set eth0 up\n"
                    "address add 10.0.0.1/16 dev eth0\n"
                    "address add fd00::1/32 dev eth0 nodad\n"
                    "neighbour add 10.0.1.2 lladdr @mac@ dev eth0 nud permanent\n"
                    "neighbour add fd00:0:0:1::2 lladdr @mac@ dev eth0 nud permanent\n",
                    {{"mac", text(server_mac)}}));
-    host.ip(fill("address add 10.0.1.2/16 dev in\n"
-                 "address add fd00:0:0:1::2/32 dev in nodad\n"
-                 "neighbour add 10.0.0.1 lladdr @mac@ dev in nud permanent\n"
-                 "neighbour add fd00::1 lladdr @mac@ dev in nud permanent\n",
-                 {{"mac", text(worker_mac)}}));
-}
-
-void Testbed::address_bridged() const {
-    host.ip("link add bridge type bridge mcast_snooping 0\n"
-            "link set in master bridge\n"
-            "link set out master bridge\n"
-            "link set bridge up\n");
-    worker.ip(fill("link set eth0 up\n"
-                   "address add 10.0.0.1/16 dev eth0\n"
-                   "address add fd00::1/32 dev eth0 nodad\n"
-                   "neighbour add 10.0.1.2 lladdr @mac@ dev eth0 nud permanent\n"
-                   "neighbour add fd00:0:0:1::2 lladdr @mac@ dev eth0 nud permanent\n",
-                   {{"mac", text(server_mac)}}));
-    server_->ip(fill("link set eth0 up\n"
-                     "address add 10.0.1.2/16 dev eth0\n"
-                     "address add fd00:0:0:1::2/32 dev eth0 nodad\n"
-                     "neighbour add 10.0.0.1 lladdr @mac@ dev eth0 nud permanent\n"
-                     "neighbour add fd00::1 lladdr @mac@ dev eth0 nud permanent\n",
-                     {{"mac", text(worker_mac)}}));
+    server().ip(fill("link set @device@ up\n"
+                     "address add 10.0.1.2/16 dev @device@\n"
+                     "address add fd00:0:0:1::2/32 dev @device@ nodad\n"
+                     "neighbour add 10.0.0.1 lladdr @mac@ dev @device@ nud permanent\n"
+                     "neighbour add fd00::1 lladdr @mac@ dev @device@ nud permanent\n",
+                     {{"mac", text(worker_mac)}, {"device", server_device()}}));
 }
 
 void Testbed::address_routed() const {
@@ -217,6 +207,11 @@ void Testbed::attach(const std::vector<std::string> &more) {
     if (card)
         arguments.insert(arguments.end(), {"--hw", "require", "--card", card->bar()});
     olaf.attach(std::move(arguments));
+}
+
+void Testbed::set_drain(const std::string &state) const {
+    const auto device = olaf.status().json["drain"]["device"].get<std::string>();
+    host.ip("link set " + device + " " + state + "\n");
 }
 
 Peer Testbed::worker_peer(int family, std::uint16_t port) {

@@ -21,13 +21,12 @@
 #include <vector>
 
 #include "card_process.hpp"
+#include "foreign.hpp"
 #include "netns.hpp"
-#include "offloads.hpp"
 #include "olaf_command.hpp"
 #include "packet.hpp"
-#include "packet_socket.hpp"
+#include "sockets.hpp"
 #include "traces.hpp"
-#include "udp_socket.hpp"
 
 namespace olaf::test {
 
@@ -36,6 +35,14 @@ enum class Place { kernel, card };
 Place place_under_test();
 
 enum class Way { local, bridged, routed, one_armed, upstream4, upstream6 };
+const char *name_of(Way way);
+
+/// Names of a suite's cases: what their own name is, a way, an IP version.
+inline constexpr auto by_name = [](const auto &info) { return std::string(info.param.name); };
+inline constexpr auto by_way = [](const auto &info) { return std::string(name_of(info.param)); };
+inline constexpr auto by_family = [](const auto &info) {
+    return "Ipv" + std::to_string(info.param);
+};
 
 inline constexpr Mac in_mac = {2, 0, 0, 0, 0, 0x01};
 inline constexpr Mac out_mac = {2, 0, 0, 0, 0, 0x02};
@@ -79,6 +86,8 @@ class Testbed {
     [[nodiscard]] bool upstream() const {
         return wiring.way == Way::upstream4 || wiring.way == Way::upstream6;
     }
+    /// The drain's own device goes "down", or "up".
+    void set_drain(const std::string &state) const;
     /// What status says of where the queue is.
     [[nodiscard]] const char *mode() const { return card ? "hw" : "native"; }
     /// So many places, or as many as the card has.
@@ -98,8 +107,7 @@ class Testbed {
     void wire();
     void wire_card(const std::string &in_mac);
     void wire_switch();
-    void address_local() const;
-    void address_bridged() const;
+    void address_flat() const;
     void address_routed() const;
 };
 

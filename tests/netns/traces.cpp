@@ -2,11 +2,8 @@
 #include "traces.hpp"
 
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <linux/bpf.h>
-#include <linux/pkt_cls.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -154,114 +151,6 @@ CountRuns::CountRuns() : fd_(bpf_enable_stats(BPF_STATS_RUN_TIME)) {
 
 CountRuns::~CountRuns() {
     close(fd_);
-}
-
-ForeignXdp::ForeignXdp(const Netns &netns, const std::string &device) {
-    const Inside inside(netns);
-    const bpf_insn pass[] = {
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K,
-         .dst_reg = 0,
-         .src_reg = 0,
-         .off = 0,
-         .imm = XDP_PASS},
-        {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
-    const int program = bpf_prog_load(BPF_PROG_TYPE_XDP, "foreign", "GPL", pass, 2, nullptr);
-    link_ = bpf_link_create(program, netns.ifindex(device), BPF_XDP, nullptr);
-    close(program);
-    if (link_ < 0)
-        throw std::runtime_error("cannot attach a foreign program to " + device);
-}
-
-ForeignXdp::~ForeignXdp() {
-    close(link_);
-}
-
-namespace {
-
-constexpr std::uint32_t foreign_handle = 1;
-
-/// A TC program of that one verdict.
-int always(int verdict) {
-    const bpf_insn code[] = {
-        {.code = BPF_ALU64 | BPF_MOV | BPF_K,
-         .dst_reg = 0,
-         .src_reg = 0,
-         .off = 0,
-         .imm = verdict},
-        {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}};
-    return bpf_prog_load(BPF_PROG_TYPE_SCHED_CLS, "foreign", "GPL", code, 2, nullptr);
-}
-
-bpf_tc_hook hook_of(int ifindex, ForeignFilter::Side side) {
-    bpf_tc_hook hook{};
-    hook.sz = sizeof hook;
-    hook.ifindex = ifindex;
-    hook.attach_point = side == ForeignFilter::Side::ingress ? BPF_TC_INGRESS : BPF_TC_EGRESS;
-    return hook;
-}
-
-bpf_tc_opts filter_of(unsigned priority) {
-    bpf_tc_opts options{};
-    options.sz = sizeof options;
-    options.handle = foreign_handle;
-    options.priority = priority;
-    return options;
-}
-
-} // namespace
-
-ForeignFilter::ForeignFilter(const Netns &netns, const std::string &device, Side side,
-                             unsigned priority)
-    : netns_(netns), ifindex_(netns.ifindex(device)), side_(side), priority_(priority) {
-    const Inside inside(netns);
-    program_ = always(TC_ACT_UNSPEC);
-    auto hook = hook_of(ifindex_, side);
-    auto options = filter_of(priority);
-    options.prog_fd = program_;
-    (void)bpf_tc_hook_create(&hook); // it may be there
-    if (bpf_tc_attach(&hook, &options) != 0)
-        throw std::runtime_error("cannot attach a foreign filter to " + device);
-}
-
-ForeignFilter::~ForeignFilter() {
-    const Inside inside(netns_);
-    auto hook = hook_of(ifindex_, side_);
-    auto options = filter_of(priority_);
-    (void)bpf_tc_detach(&hook, &options);
-    close(program_);
-}
-
-std::uint64_t ForeignFilter::runs() const {
-    bpf_prog_info info{};
-    __u32 length = sizeof info;
-    if (bpf_obj_get_info_by_fd(program_, &info, &length) != 0)
-        throw std::runtime_error("cannot inspect a foreign filter");
-    return info.run_cnt;
-}
-
-bool ForeignFilter::attached() const {
-    const Inside inside(netns_);
-    auto hook = hook_of(ifindex_, side_);
-    auto options = filter_of(priority_);
-    return bpf_tc_query(&hook, &options) == 0;
-}
-
-ForeignTcx::ForeignTcx(const Netns &netns, const std::string &device, ForeignFilter::Side side,
-                       int verdict) {
-    const Inside inside(netns);
-    const int program = always(verdict);
-    // enum bpf_attach_type and bpf_attr::link_create of Linux 6.6.
-    const std::uint32_t attributes[16] = {static_cast<std::uint32_t>(program),
-                                          static_cast<std::uint32_t>(netns.ifindex(device)),
-                                          side == ForeignFilter::Side::ingress ? 46u : 47u};
-    link_ = static_cast<int>(
-        syscall(SYS_bpf, BPF_LINK_CREATE, attributes, sizeof attributes));
-    close(program);
-}
-
-ForeignTcx::~ForeignTcx() {
-    if (link_ >= 0)
-        close(link_);
 }
 
 } // namespace olaf::test

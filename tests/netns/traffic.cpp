@@ -32,6 +32,68 @@ void Tally::add(const Update &update, std::uint64_t times) {
     updates += times * update.count;
 }
 
+void Tally::add(const Tally &more) {
+    for (const auto &[cluster, other] : more.clusters) {
+        auto &sum = clusters[cluster];
+        sum.count += other.count;
+        sum.reward += other.reward;
+        sum.lanes.resize(std::max(sum.lanes.size(), other.lanes.size()));
+        for (std::size_t i = 0; i < other.lanes.size(); i++)
+            sum.lanes[i] += other.lanes[i];
+    }
+    messages += more.messages;
+    updates += more.updates;
+}
+
+SocketBed::SocketBed(const Wiring &wiring, int family_of_worker)
+    : Testbed(wiring), family(family_of_worker),
+      outer(wiring.way == Way::upstream4   ? 4
+            : wiring.way == Way::upstream6 ? 6
+                                           : family_of_worker) {}
+
+Tally SocketBed::send(const std::vector<Update> &updates) const {
+    Tally sent;
+    for (const auto &update : updates) {
+        send(update);
+        sent.add(update);
+    }
+    return sent;
+}
+
+Tally SocketBed::receive(std::uint64_t updates,
+                         const std::function<void(const Datagram &)> &check) const {
+    Tally received;
+    while (received.updates < updates) {
+        const auto datagram = to.receive();
+        received.add(datagram.update());
+        if (check)
+            check(datagram);
+    }
+    return received;
+}
+
+Tally SocketBed::expect_arrival(const Tally &sent,
+                                const std::function<void(const Datagram &)> &check) const {
+    auto received = receive(sent.updates, check);
+    EXPECT_EQ(received.clusters, sent.clusters);
+    return received;
+}
+
+void SocketBed::expect_checksums_right() const {
+    for (const auto *counter :
+         {"UdpInCsumErrors", "Udp6InCsumErrors", "UdpInErrors", "Udp6InErrors"})
+        EXPECT_EQ(server().snmp(counter), 0u) << counter;
+}
+
+Bytes experimental_frame(const Mac &from, const Mac &to) {
+    Bytes frame(60, 0x5a);
+    std::copy(to.begin(), to.end(), frame.begin());
+    std::copy(from.begin(), from.end(), frame.begin() + 6);
+    frame[12] = 0x88; // an EtherType for experiments
+    frame[13] = 0xb5;
+    return frame;
+}
+
 Collector::Collector(const UdpSocket &socket)
     : thread_([this, &socket](const std::stop_token &stop) { collect(stop, socket); }) {}
 
@@ -110,6 +172,38 @@ void flood(const Testbed &testbed, std::span<const Frame> frames, unsigned times
             for (unsigned i = 0; i < times; i++)
                 socket.send(frames);
         });
+}
+
+Tally flood(const Testbed &testbed, const std::vector<Update> &updates, unsigned times) {
+    flood(testbed, frames_of(testbed, updates), times);
+    Tally sent;
+    for (const auto &update : updates)
+        sent.add(update, std::uint64_t{times} * cpus());
+    return sent;
+}
+
+Flooding::Flooding(const Testbed &testbed, const std::vector<Update> &updates)
+    : thread_([this, &testbed, updates](const std::stop_token &stop) {
+          while (!stop.stop_requested())
+              sent_.add(flood(testbed, updates, 8));
+      }) {}
+
+Tally Flooding::stop() {
+    thread_.request_stop();
+    thread_.join();
+    return sent_;
+}
+
+Tally expect_all_arrive(const Testbed &testbed, const Tally &sent, Collector &collector) {
+    const auto status = testbed.olaf.await_drained(sent.updates);
+    EXPECT_EQ(status["received"], sent.updates);
+    EXPECT_EQ(status.dropped(), 0u);
+    EXPECT_EQ(status.failed(), 0u);
+    expect_identities(status);
+    auto tally = collector.await(sent.updates);
+    EXPECT_EQ(tally.clusters, sent.clusters);
+    EXPECT_EQ(tally.messages, status["passed_through"] + status["departed"]); // nothing else
+    return tally;
 }
 
 Process endless_flood(const Testbed &testbed, std::span<const Frame> frames) {

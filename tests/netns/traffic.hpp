@@ -26,7 +26,45 @@ struct Tally {
     std::uint64_t updates = 0; ///< sum of count
 
     void add(const Update &update, std::uint64_t times = 1);
+    void add(const Tally &more);
 };
+
+/// A testbed with a worker's socket and the server's.
+class SocketBed : public Testbed {
+  public:
+    explicit SocketBed(const Wiring &wiring = {}, int family = 4);
+
+    const int family; ///< of the worker's packets
+    const int outer;  ///< of what reaches the server
+    const UdpSocket from{worker, worker_peer(family)}, to{server(), server_peer(outer)};
+
+    void send(const Update &update) const { from.send(update, target(family)); }
+    void send(const Bytes &message) const { from.send(message, target(family)); }
+    /// All of them; returns what they add up to.
+    Tally send(const std::vector<Update> &updates) const;
+    /// The next one.
+    [[nodiscard]] Update receive() const { return to.receive().update(); }
+    /// What comes until there are so many, folded ones counted; `check` sees each datagram.
+    Tally receive(std::uint64_t updates,
+                  const std::function<void(const Datagram &)> &check = {}) const;
+    /// Receives all of that, in exact sums. Returns what came.
+    Tally expect_arrival(const Tally &sent,
+                         const std::function<void(const Datagram &)> &check = {}) const;
+    /// No socket of the server's host has refused anything.
+    void expect_checksums_right() const;
+};
+
+/// A way that updates go, as suites take it.
+struct Route {
+    const char *name;
+    Way way;
+    int family = 4; ///< of the worker's packets
+    const char *mode = "auto";
+    bool partial = false; ///< the sender's device is left the checksum
+};
+
+/// A frame of a kind that nobody knows.
+Bytes experimental_frame(const Mac &from, const Mac &to);
 
 /// Receives on a thread of its own until it goes.
 class Collector {
@@ -61,7 +99,26 @@ void make_lossless(const Testbed &testbed);
 /// Sends the frames `times` times from a thread on each CPU at once; returns when all are sent.
 void flood(const Testbed &testbed, std::span<const Frame> frames, unsigned times);
 
-/// A process that does so until it is killed.
+/// The same of updates. Returns what was sent.
+Tally flood(const Testbed &testbed, const std::vector<Update> &updates, unsigned times);
+
+/// Floods of updates until it is stopped.
+class Flooding {
+  public:
+    Flooding(const Testbed &testbed, const std::vector<Update> &updates);
+    /// Returns what was sent.
+    Tally stop();
+
+  private:
+    Tally sent_;
+    std::jthread thread_; // last: it uses the rest
+};
+
+/// Waits until the queue is empty and all of that has arrived, in exact sums; none of it was
+/// dropped or refused. Returns what came.
+Tally expect_all_arrive(const Testbed &testbed, const Tally &sent, Collector &collector);
+
+/// A process that floods until it is killed.
 Process endless_flood(const Testbed &testbed, std::span<const Frame> frames);
 
 unsigned cpus();
@@ -75,5 +132,8 @@ inline constexpr std::uint32_t busy_cluster = 15;
 /// Sends two large updates on a slow link, by which its credit is spent and it is busy for
 /// almost half a second; returns when the server has both.
 void occupy(const Testbed &testbed, const UdpSocket &worker, const UdpSocket &server);
+inline void occupy(const SocketBed &bed) {
+    occupy(bed, bed.from, bed.to);
+}
 
 } // namespace olaf::test

@@ -131,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"UpstreamWithoutOffload4", 4, true, false, "skb", "native"},
                     Case{"RoutedNative4", 4, false, true, "native", "native"},
                     Case{"UpstreamNative6", 6, true, true, "native", "native"}),
-    [](const auto &info) { return std::string(info.param.name); });
+    by_name);
 
 class TwoFastHops : public TwoHops {};
 
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(All, TwoFastHops,
                                          Case{"Routed6", 6, false, true, "skb", "native"},
                                          Case{"Upstream4", 4, true, true, "skb", "native"},
                                          Case{"Upstream6", 6, true, true, "skb", "native"}),
-                         [](const auto &info) { return std::string(info.param.name); });
+                         by_name);
 
 } // namespace
 } // namespace olaf::test::two_hops_test

@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "../tcp.hpp"
+#include "../sockets.hpp"
 #include "../traffic.hpp"
 
 namespace olaf::test::process_test {
@@ -71,8 +71,7 @@ TEST_F(CardProcessTest, CompletesChecksumsThatWereLeftToTheDevice) {
 TEST_F(CardProcessTest, FoldsWhatWaitsAndKeepsOrderAndPace) {
     constexpr std::uint64_t rate = 130'000;
     ASSERT_TRUE(card.turn_on(rate));
-    const UdpSocket from(bed.worker, Testbed::worker_peer(4));
-    const UdpSocket to(bed.host, Testbed::server_peer(4));
+    const UdpSocket from(bed.worker, Testbed::worker_peer(4)), to(bed.host, Testbed::server_peer(4));
     occupy(bed, from, to);
     for (const std::uint32_t cluster : {4u, 2u, 3u})
         from.send(Update{.cluster = cluster, .worker = 1, .lanes = {1}}, bed.target(4));
@@ -125,8 +124,7 @@ TEST_F(CardProcessTest, ARuleOfWhichOneWordChangesTakesEffectAtTheFence) {
     EXPECT_EQ(card.read(at + 4), std::uint32_t{OLAF_DEFAULT_MAX_COUNT});
     card.write(at, OLAF_POLICY_FIFO);
     ASSERT_TRUE(card.turn_on(130'000));
-    const UdpSocket from(bed.worker, Testbed::worker_peer(4));
-    const UdpSocket to(bed.host, Testbed::server_peer(4));
+    const UdpSocket from(bed.worker, Testbed::worker_peer(4)), to(bed.host, Testbed::server_peer(4));
     occupy(bed, from, to);
     for (const std::uint32_t cluster : {6u, 7u})
         for (const std::uint32_t one : {1u, 2u})

@@ -1,55 +1,243 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `olaf serve`: metrics that promtool accepts and that say what `olaf status` says, and a page
-// that a browser shows; with no more rights than its service has.
+// `olaf top` in a real terminal, and `olaf serve` for Prometheus and a browser.
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <sstream>
 
 #include "listening.hpp"
-#include "rounds.hpp"
 
-namespace olaf::test::serve_test {
+namespace olaf::test::screen_test {
 namespace {
+
+// `olaf top` in a real terminal, tmux's: what it shows, at which sizes, and how it leaves.
+
+/// One tmux server with one window, in which a script runs.
+class Window {
+  public:
+    Window(const std::string &script, int columns, int lines) : socket_(scratch_.path("tmux")) {
+        tmux({"-f", "/dev/null", "new-session", "-d", "-x", std::to_string(columns), "-y",
+              std::to_string(lines), script});
+    }
+    ~Window() { run(command({"kill-server"})); }
+
+    void keys(std::vector<std::string> keys) const {
+        keys.insert(keys.begin(), {"send-keys"});
+        tmux(keys);
+    }
+    void resize(int columns, int lines) const {
+        tmux({"resize-window", "-x", std::to_string(columns), "-y", std::to_string(lines)});
+    }
+    [[nodiscard]] std::string screen() const { return tmux({"capture-pane", "-p"}); }
+    /// Waits for a screen that satisfies; throws WaitRanOut with the last one.
+    std::string await(const std::function<bool(const std::string &)> &satisfied) const {
+        std::string now;
+        test::await([&] { return satisfied(now = screen()); }, [&] { return "a screen, not:\n" + now; },
+                    std::chrono::milliseconds(20));
+        return now;
+    }
+    std::string await(const std::string &text) const {
+        return await([&](const std::string &now) { return now.find(text) != now.npos; });
+    }
+    [[nodiscard]] const Scratch &files() const { return scratch_; }
+
+  private:
+    [[nodiscard]] std::vector<std::string> command(std::vector<std::string> arguments) const {
+        arguments.insert(arguments.begin(), {"env", "LC_ALL=C.UTF-8", "tmux", "-S", socket_});
+        return arguments;
+    }
+    std::string tmux(const std::vector<std::string> &arguments) const {
+        const auto done = run(command(arguments));
+        if (done.status != 0)
+            throw std::runtime_error("tmux " + arguments[0] + ": " + done.err);
+        return done.out;
+    }
+    Scratch scratch_;
+    std::string socket_;
+};
+
+std::string quoted(const std::vector<std::string> &words) {
+    std::string text;
+    for (const auto &word : words)
+        text += "'" + word + "' ";
+    return text;
+}
+
+std::vector<std::string> lines_of(const std::string &screen) {
+    std::istringstream stream(screen);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(stream, line);)
+        lines.push_back(line);
+    return lines;
+}
+
+/// Clusters in the order in which the table has them.
+std::string order(const std::string &screen) {
+    std::string ids;
+    for (const auto &line : lines_of(screen)) {
+        std::istringstream words(line);
+        std::uint32_t id = 0;
+        if (words >> id)
+            ids += (ids.empty() ? "" : " ") + std::to_string(id);
+    }
+    return ids;
+}
+
+std::string content(const std::string &path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Top : public testing::Test {
+  protected:
+    Top() {
+        bed.attach({"--rate", "100kbit", "--queue", "16"});
+        // The higher a cluster's number, the more it has sent: the order is known.
+        for (std::uint32_t cluster = 0; cluster < 9; cluster++)
+            for (std::uint32_t i = 0; i <= cluster; i++)
+                worker.send(Update{.cluster = cluster, .worker = i, .sequence = i}, bed.target(4));
+        bed.olaf.await_drained(45);
+    }
+    /// The command in a shell that notes the terminal's settings before and after.
+    [[nodiscard]] std::string script(const std::vector<std::string> &arguments,
+                                     const Scratch &files) const {
+        return "stty -g >" + files.path("before") + "; " + quoted(bed.olaf.command(arguments)) +
+               "2>" + files.path("errors") + "; echo \"status $?\"; stty -g >" +
+               files.path("after") + "; touch " + files.path("over") + "; sleep 60";
+    }
+    static void expect_restored(const Scratch &files) {
+        test::await([&] { return std::filesystem::exists(files.path("over")); },
+                    [] { return "the end of olaf top"; });
+        EXPECT_NE(content(files.path("before")), "");
+        EXPECT_EQ(content(files.path("before")), content(files.path("after")));
+    }
+
+    Scratch files;
+    Testbed bed{{.way = Way::bridged}};
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+};
+
+TEST_F(Top, ShowsClustersAt80By24AndSortsThem) {
+    const Window window(script({"top", "in", "--sort", "cluster"}, files), 80, 24);
+    const auto screen = window.await("q quit"); // its last line, which is drawn last
+    const auto lines = lines_of(screen);
+    EXPECT_EQ(lines[0].find("olaf top in: olaf, native mode, rate 100kbit, forward to out"), 0u)
+        << screen;
+    EXPECT_TRUE(lines[1].starts_with("idle") || lines[1].starts_with("working")) << screen;
+    EXPECT_TRUE(says(lines[2], "0/16")) << screen;
+    EXPECT_TRUE(says(lines[23], "q quit")) << screen;
+    EXPECT_EQ(order(screen), "0 1 2 3 4 5 6 7 8") << screen;
+    window.keys({"r"});
+    window.await([](const std::string &now) { return order(now) == "8 7 6 5 4 3 2 1 0"; });
+    window.keys({"q"});
+    window.await("status 0");
+    expect_restored(files);
+}
+
+TEST_F(Top, SaysHowManyUpdatesWereLostBehindTheQueue) {
+    bed.server().ip("link set eth0 down\n");
+    bed.olaf.replace({"--rate", "unlimited"});
+    for (std::uint32_t cluster = 0; cluster < 9; cluster++)
+        worker.send(Update{.cluster = cluster}, bed.target(4));
+    const auto status = bed.olaf.await([](const Status &s) { return s["received"] == 54; });
+    const auto lost = status.lost_behind();
+    ASSERT_GT(lost, 0u);
+    const Window window(script({"top", "in"}, files), 160, 24);
+    window.await(std::to_string(lost) + (lost == 1 ? " update: " : " updates: "));
+    const auto screen = window.await("out has no carrier: nothing leaves");
+    EXPECT_TRUE(says(screen, "\nblocked "));
+    EXPECT_TRUE(says(screen, "\nlost behind "));
+    window.keys({"q"});
+    window.await("status 0");
+}
+
+TEST_F(Top, FollowsTheWindowsSize) {
+    const Window window(script({"top", "in", "--sort", "cluster"}, files), 80, 24);
+    window.await("FOLD");
+    window.resize(50, 11);
+    const auto small = window.await("5 more below");
+    EXPECT_EQ(order(small), "0 1 2 3") << small;
+    window.keys({"Down", "Down"});
+    window.await([](const std::string &now) { return order(now) == "2 3 4 5"; });
+    window.resize(132, 40);
+    window.await([](const std::string &now) {
+        return now.find("more below") == now.npos && lines_of(now).size() == 40;
+    });
+    window.keys({"q"});
+    window.await("status 0");
+}
+
+TEST_F(Top, ATerminationRestoresTheTerminal) {
+    const Window window(script({"top", "in"}, files), 80, 24);
+    window.await("FOLD");
+    const auto found = run({"pgrep", "-f", bed.host.name() + " top in$"});
+    ASSERT_EQ(found.status, 0);
+    kill(std::stoi(found.out), SIGTERM);
+    const auto screen = window.await("status 0");
+    EXPECT_FALSE(says(screen, "FOLD")); // the table is gone
+    expect_restored(files);
+}
+
+TEST_F(Top, EndsWithTheQueueAndSaysSo) {
+    const Window window(script({"top", "in", "--interval", "200ms"}, files), 80, 24);
+    window.await("FOLD");
+    bed.olaf.detach();
+    window.await("status 1");
+    EXPECT_TRUE(says(content(files.path("errors")), "it was detached"));
+    expect_restored(files);
+}
+
+TEST_F(Top, WantsATerminalUnlessForJson) {
+    EXPECT_TRUE(refused(bed.olaf({"top", "in"}), "it is not a terminal"));
+
+    Process top(bed.olaf.command({"--json", "top", "in", "--interval", "100ms"}));
+    const auto told = interrupted_after(top, "\n{");
+    expect_schema("live", told.out);
+    auto live = nlohmann::json::parse(told.out.substr(0, told.out.find('\n')));
+    auto status = bed.olaf.status();
+    // A neighbour may ask for an address between the two: that bypasses the queue.
+    live["status"]["counters"].erase("bypassed");
+    status.json["counters"].erase("bypassed");
+    EXPECT_EQ(live["total"]["received"], 45);
+    EXPECT_EQ(live["status"]["counters"], status.json["counters"]);
+    ASSERT_EQ(live["clusters"].size(), 9u);
+    EXPECT_EQ(live["clusters"][8]["received"], 9);
+}
+
+// ---- serve ----
+// `olaf serve`: metrics that promtool accepts and that say what `olaf status` says, and a page
+// that a browser shows; with no more rights than its service has.
+
+/// Samples of the text format by name and labels.
+std::map<std::string, double> samples(const std::string &text) {
+    std::map<std::string, double> values;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);)
+        if (const auto space = line.rfind(' '); !line.starts_with('#') && space != line.npos)
+            values[line.substr(0, space)] = std::stod(line.substr(space + 1));
+    return values;
+}
 
 class Serving : public testing::Test {
   protected:
     /// The command as nobody, with these capabilities.
     static std::vector<std::string> nobody(const std::string &capabilities,
-                                           std::vector<std::string> more = {}) {
-        const auto caps = "-all" + capabilities;
-        std::vector<std::string> command{"setpriv",
-                                         "--reuid",
-                                         "65534",
-                                         "--regid",
-                                         "65534",
-                                         "--clear-groups",
-                                         "--inh-caps",
-                                         caps,
-                                         "--bounding-set",
-                                         caps,
-                                         "--ambient-caps",
-                                         caps,
-                                         "--no-new-privs",
-                                         OLAF_BINARY,
-                                         "serve",
-                                         "--port",
-                                         "0"};
-        command.insert(command.end(), more.begin(), more.end());
-        return command;
+                                           const std::vector<std::string> &more = {}) {
+        return as_nobody(capabilities, joined({"serve", "--port", "0"}, more));
     }
     /// As the service does: nobody, with two capabilities, on a free port.
-    Process serve(std::vector<std::string> more = {}) const {
-        Process process(nobody(",+bpf,+dac_read_search", std::move(more)), {}, &bed.host);
+    Process serve(const std::vector<std::string> &more = {}) const {
+        Process process(nobody(",+bpf,+dac_read_search", more), {}, &bed.host);
         process.await_output("/metrics\n");
         return process;
     }
     /// A command that ends at once, with status 1 and a line that has these words.
     void expect_failure(const std::vector<std::string> &command, const std::string &words) const {
         const auto told = run(command, {}, &bed.host);
-        EXPECT_EQ(told.status, 1) << told.out << told.err;
-        EXPECT_NE(told.err.find(words), std::string::npos) << told.err;
+        EXPECT_TRUE(refused(told, words));
         EXPECT_EQ(std::ranges::count(told.err, '\n'), 1) << told.err;
     }
     static std::string url(const Process &server) {
@@ -61,6 +249,9 @@ class Serving : public testing::Test {
         EXPECT_EQ(got.status, 0) << url << ": " << got.err;
         return got.out;
     }
+    [[nodiscard]] std::map<std::string, double> metrics(const Process &server) const {
+        return samples(get(url(server) + "metrics"));
+    }
     void send(std::uint32_t clusters, int times) {
         for (int i = 0; i < times; i++)
             for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
@@ -71,16 +262,6 @@ class Serving : public testing::Test {
     Testbed bed{{.way = Way::bridged}};
     UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
 };
-
-/// Samples of the text format by name and labels.
-std::map<std::string, double> samples(const std::string &text) {
-    std::map<std::string, double> values;
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);)
-        if (const auto space = line.rfind(' '); !line.starts_with('#') && space != line.npos)
-            values[line.substr(0, space)] = std::stod(line.substr(space + 1));
-    return values;
-}
 
 TEST_F(Serving, MetricsSayWhatStatusSays) {
     bed.attach({"--rate", "100kbit", "--queue", "8"});
@@ -134,7 +315,7 @@ TEST_F(Serving, MetricsSayWhereUpdatesWereLostBehindTheQueue) {
     send(9, 5);
     bed.olaf.await([](const Status &s) { return s["received"] == 45; });
     auto server = serve();
-    const auto values = samples(get(url(server) + "metrics"));
+    const auto values = metrics(server);
     const auto status = bed.olaf.status();
     double lost = 0;
     for (const auto &[name, key] :
@@ -152,19 +333,19 @@ TEST_F(Serving, MetricsSayWhereUpdatesWereLostBehindTheQueue) {
 
 TEST_F(Serving, FollowsQueuesAsTheyComeAndGo) {
     auto server = serve();
-    EXPECT_EQ(samples(get(url(server) + "metrics")).at("olaf_queues"), 0);
+    EXPECT_EQ(metrics(server).at("olaf_queues"), 0);
     EXPECT_EQ(get(url(server) + "live.json"), "[]");
     bed.attach();
     send(2, 1);
     bed.olaf.await_drained(2);
-    EXPECT_EQ(samples(get(url(server) + "metrics")).at("olaf_queues"), 1);
+    EXPECT_EQ(metrics(server).at("olaf_queues"), 1);
     const auto live = get(url(server) + "live.json");
     const auto list = nlohmann::json::parse(live);
     ASSERT_EQ(list.size(), 1u);
     expect_schema("live", list[0].dump());
     EXPECT_EQ(list[0]["total"]["received"], 2);
     bed.olaf.detach();
-    EXPECT_EQ(samples(get(url(server) + "metrics")).at("olaf_queues"), 0);
+    EXPECT_EQ(metrics(server).at("olaf_queues"), 0);
     bed.attach(); // counters start anew
     EXPECT_EQ(nlohmann::json::parse(get(url(server) + "live.json"))[0]["total"]["received"], 0);
 }
@@ -178,15 +359,14 @@ TEST_F(Serving, ListensWhereItIsToldAndNowhereElse) {
         run_script("fetch.py", {"http://10.0.1.1" + port + "metrics"}, {}, &bed.host);
     EXPECT_NE(other.status, 0);
     const auto number = port.substr(1, port.size() - 2);
-    const auto taken = run({OLAF_BINARY, "serve", "--port", number}, {}, &bed.host);
-    EXPECT_EQ(taken.status, 1);
-    EXPECT_NE(taken.err.find("choose another with --port"), std::string::npos) << taken.err;
+    EXPECT_TRUE(refused(run({OLAF_BINARY, "serve", "--port", number}, {}, &bed.host),
+                        "choose another with --port"));
     Process json(bed.olaf.command({"--json", "serve", "--port", "0"}));
     json.await_output("}\n");
     expect_schema("serve", json.output());
     auto wide = serve({"--bind", "::1"});
     EXPECT_EQ(url(wide).find("http://[::1]:"), 0u) << wide.output();
-    EXPECT_EQ(samples(get(url(wide) + "metrics")).at("olaf_queues"), 1);
+    EXPECT_EQ(metrics(wide).at("olaf_queues"), 1);
 }
 
 TEST_F(Serving, FailsForADeviceThatHasNoQueue) {
@@ -228,7 +408,7 @@ TEST_F(Serving, TellsOfTheBusiestClustersAloneIfAskedTo) {
     auto server = serve({"--top-clusters", "2"});
     const auto clusters_told = [&] {
         std::map<std::string, double> updates;
-        for (const auto &[name, value] : samples(get(url(server) + "metrics")))
+        for (const auto &[name, value] : metrics(server))
             if (const auto at = name.find("cluster=\""); at != name.npos) {
                 const auto id = name.substr(at + 9, name.find('"', at + 9) - at - 9);
                 const bool out = name.starts_with("olaf_updates_total") &&
@@ -247,16 +427,14 @@ TEST_F(Serving, TellsOfTheBusiestClustersAloneIfAskedTo) {
     auto none = serve({"--top-clusters", "0"});
     const auto checked = run({"promtool", "check", "metrics"}, get(url(none) + "metrics"));
     EXPECT_EQ(checked.status, 0) << checked.out << checked.err;
-    EXPECT_NE(get(url(none) + "metrics").find("olaf_build_info{version="), std::string::npos);
+    EXPECT_TRUE(says(get(url(none) + "metrics"), "olaf_build_info{version="));
 }
 
 TEST_F(Serving, ABrowserShowsThePage) {
     bed.attach({"--rate", "100kbit", "--queue", "8", "--round-slots", "128"});
-    set_job(bed, 4, 16);
-    EXPECT_EQ(bed.olaf({"job", "set", "in", "20", "--children", "2", "--lanes", "16", "--fanout",
-                        "multicast=239.1.2.3"})
-                  .status,
-              0);
+    must(bed.olaf({"job", "set", "in", "7", "--children", "4", "--lanes", "16"}));
+    must(bed.olaf({"job", "set", "in", "20", "--children", "2", "--lanes", "16", "--fanout",
+                   "multicast=239.1.2.3"}));
     const auto frames = frames_of(bed, random_updates(90, 9, 8, 5));
     Process traffic([&] {
         const PacketSocket socket(bed.worker, "eth0");
@@ -275,8 +453,7 @@ TEST_F(Serving, ABrowserShowsThePage) {
     const auto found = nlohmann::json::parse(seen.out);
     for (const auto &[chart, word] :
          {std::pair{"aom-chart", "mean "}, {"rate-chart", "dropped "}, {"queue-chart", "waiting "}})
-        EXPECT_NE(found["tips"][chart].get<std::string>().find(word), std::string::npos)
-            << found["tips"];
+        EXPECT_TRUE(says(found["tips"][chart].get<std::string>(), word)) << found["tips"];
     for (const auto *view : {"light", "dark", "phone"}) {
         EXPECT_EQ(found[view]["about"], "olaf, native, 100 kbit/s, forward to out");
         EXPECT_EQ(found[view]["capacity"], "8");
@@ -296,4 +473,4 @@ TEST_F(Serving, ABrowserShowsThePage) {
 }
 
 } // namespace
-} // namespace olaf::test::serve_test
+} // namespace olaf::test::screen_test

@@ -1,32 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// `olaf attach --hw` on olaf-card: what it drives, how it moves queues, what it says where it can't.
+// A queue in a card, olaf-card's: what `olaf attach --hw` drives, how it moves queues, what it says where it
+// can't; and what top, serve, send and receive make of it.
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <filesystem>
 
+#include "../listening.hpp"
 #include "../traces.hpp"
-#include "../traffic.hpp"
 
-namespace olaf::test::attach_test {
+namespace olaf::test::queue_test {
 namespace {
 
 class CardAttach : public testing::Test {
   protected:
     /// The server's own device is behind the card.
-    Testbed bed{{.way = Way::local, .place = Place::card}};
+    SocketBed bed{{.way = Way::local, .place = Place::card}};
     CardProcess &card = *bed.card;
-    UdpSocket server{bed.host, Testbed::server_peer(4)};
-    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
 
     void attach(const std::vector<std::string> &more, const std::string &hw = "require") {
-        std::vector<std::string> all{"--local", "--hw", hw, "--card", card.bar()};
-        all.insert(all.end(), more.begin(), more.end());
+        const auto all = joined({"--local", "--hw", hw, "--card", card.bar()}, more);
         bed.olaf.attach(all);
     }
     void replace(const std::vector<std::string> &more) {
-        std::vector<std::string> all{"--card", card.bar()};
-        all.insert(all.end(), more.begin(), more.end());
+        const auto all = joined({"--card", card.bar()}, more);
         bed.olaf.replace(all);
     }
     [[nodiscard]] bool queues() const {
@@ -46,7 +43,7 @@ class CardAttach : public testing::Test {
     void send_one(Tally &sent, std::uint32_t number, Collector &collector) {
         constexpr std::uint64_t most = 32;
         const Update update{.cluster = number % 4, .lanes = {number, 1}};
-        worker.send(update, bed.target(4));
+        bed.send(update);
         sent.add(update);
         if (sent.updates > most)
             collector.await(sent.updates - most);
@@ -59,10 +56,10 @@ const std::vector<std::string> small = {"--policy", "aggregate", "--max-clusters
 TEST_F(CardAttach, FoldsInTheCardAndTellsOfItAsOfAnyQueue) {
     attach({"--policy", "aggregate", "--rate", "130kbit", "--max-clusters", "16"});
     EXPECT_TRUE(queues());
-    occupy(bed, worker, server);
+    occupy(bed);
     for (std::uint64_t i = 1; i <= 5; i++)
-        worker.send(Update{.cluster = 3, .lanes = {i, 1}}, bed.target(4));
-    const auto got = server.receive().update();
+        bed.send(Update{.cluster = 3, .lanes = {i, 1}});
+    const auto got = bed.receive();
     EXPECT_EQ(got.cluster, 3u);
     EXPECT_EQ(got.count, 5u);
     EXPECT_EQ(got.lanes[0], 15u);
@@ -77,8 +74,7 @@ TEST_F(CardAttach, FoldsInTheCardAndTellsOfItAsOfAnyQueue) {
     EXPECT_EQ(status.json.at("window"), nullptr);
     EXPECT_EQ(status.json.at("drain").at("ticks"), nullptr);
     EXPECT_EQ(status.json.at("lost_behind").at("socket"), nullptr);
-    const auto outcome = run({"/usr/bin/python3", OLAF_VALIDATE, "status"}, status.json.dump());
-    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    expect_schema("status", status.json.dump());
 }
 
 TEST_F(CardAttach, SetsAndListsRules) {
@@ -90,24 +86,23 @@ TEST_F(CardAttach, SetsAndListsRules) {
     EXPECT_EQ(card.read(at + 4), 9u);
     const auto listed = bed.olaf({"--json", "cluster", "list", "in"});
     EXPECT_EQ(listed.status, 0) << listed.err;
-    EXPECT_NE(listed.out.find("newest"), std::string::npos) << listed.out;
-    const auto bound = bed.olaf({"cluster", "set", "in", "3", "--worker", "1=10.0.0.1"});
-    EXPECT_EQ(bound.status, 1);
-    EXPECT_NE(bound.err.find("binds no workers"), std::string::npos) << bound.err;
+    EXPECT_TRUE(says(listed.out, "newest"));
+    EXPECT_TRUE(refused(bed.olaf({"cluster", "set", "in", "3", "--worker", "1=10.0.0.1"}),
+                        "binds no workers"));
 }
 
 TEST_F(CardAttach, DetachSendsWhatWaitsAndStopsIt) {
     attach({"--policy", "aggregate", "--rate", "130kbit", "--max-clusters", "16"});
-    occupy(bed, worker, server);
+    occupy(bed);
     for (std::uint32_t i = 0; i < 5; i++)
-        worker.send(Update{.cluster = i}, bed.target(4));
+        bed.send(Update{.cluster = i});
     bed.olaf.await([](const Status &s) { return s["received"] == 7; });
     bed.olaf.detach();
     EXPECT_FALSE(queues());
     for (std::uint32_t i = 0; i < 5; i++)
-        EXPECT_EQ(server.receive().update().cluster, i);
-    worker.send(Update{.cluster = 12}, bed.target(4)); // and what comes then passes
-    EXPECT_EQ(server.receive().update().cluster, 12u);
+        EXPECT_EQ(bed.receive().cluster, i);
+    bed.send(Update{.cluster = 12}); // and what comes then passes
+    EXPECT_EQ(bed.receive().cluster, 12u);
 }
 
 TEST_F(CardAttach, ReplacesInTheCard) {
@@ -117,16 +112,16 @@ TEST_F(CardAttach, ReplacesInTheCard) {
     EXPECT_EQ(card.read(OLAF_REGISTER_RULE), OLAF_POLICY_NEWEST);
     EXPECT_EQ(bed.olaf.status().json.at("policy"), "newest");
     EXPECT_EQ(bed.olaf.status().json.at("rate_bps"), 8'000'000);
-    const auto resized = bed.olaf({"attach", "in", "--replace", "--card", card.bar(), "--queue", "4"});
-    EXPECT_EQ(resized.status, 1);
-    EXPECT_NE(resized.err.find("its sizes can't change"), std::string::npos) << resized.err;
+    EXPECT_TRUE(
+        refused(bed.olaf({"attach", "in", "--replace", "--card", card.bar(), "--queue", "4"}),
+                "its sizes can't change"));
 }
 
 TEST_F(CardAttach, MovesFromTheKernelWithItsRules) {
     attach(small, "off");
     bed.olaf.cluster({"set", "15", "--max-count", "7"});
     EXPECT_EQ(bed.olaf.status().json.at("mode"), "native");
-    Collector collector(server);
+    Collector collector(bed.to);
     Tally sent;
     for (std::uint32_t i = 0; i < 40; i++)
         send_one(sent, i, collector);
@@ -143,7 +138,7 @@ TEST_F(CardAttach, MovesFromTheKernelUnderLoadWithoutLoss) {
     // A veth without GRO loses what is in its ring when its XDP program goes, whoever takes it off.
     set_offloads(bed.host, "in", {.gro = true});
     attach(small, "off");
-    Collector collector(server);
+    Collector collector(bed.to);
     Process moving(bed.olaf.command(
         {"attach", "in", "--replace", "--hw", "require", "--card", card.bar()}));
     const auto sent = send_during(moving, collector);
@@ -157,14 +152,14 @@ TEST_F(CardAttach, MovesFromTheKernelUnderLoadWithoutLoss) {
 TEST_F(CardAttach, MovesIntoTheKernelUnderLoadWithoutLoss) {
     attach(small);
     bed.olaf.cluster({"set", "15", "--policy", "fifo"});
-    Collector collector(server);
+    Collector collector(bed.to);
     Process moving(bed.olaf.command({"attach", "in", "--replace", "--hw", "off"}));
     const auto sent = send_during(moving, collector);
     const auto ended = moving.wait();
     ASSERT_EQ(ended.status, 0) << ended.err;
     EXPECT_EQ(bed.olaf.status().json.at("mode"), "native");
     EXPECT_FALSE(queues());
-    EXPECT_NE(bed.olaf({"cluster", "list", "in"}).out.find("fifo"), std::string::npos);
+    EXPECT_TRUE(says(bed.olaf({"cluster", "list", "in"}).out, "fifo"));
     EXPECT_EQ(collector.await(sent.updates).clusters, sent.clusters);
 }
 
@@ -174,17 +169,16 @@ TEST_F(CardAttach, ACardThatEndsIsLostAndItsCountersAreNotZero) {
     const auto status = bed.olaf.status();
     EXPECT_EQ(status.json.at("verdict").at("state"), "blocked");
     const auto text = status.json.at("verdict").at("text").get<std::string>();
-    EXPECT_NE(text.find("lost: its registers read as all ones"), std::string::npos) << text;
+    EXPECT_TRUE(says(text, "lost: its registers read as all ones"));
     EXPECT_EQ(status.json.at("hw").at("lost"), true);
     EXPECT_EQ(status.json.at("counters").at("received"), nullptr);
     EXPECT_EQ(status.json.at("queue").at("length"), nullptr);
     EXPECT_EQ(status.json.at("active_clusters"), nullptr);
-    const auto top = bed.olaf({"status", "in", "--interval", "100ms", "--count", "1"});
-    EXPECT_EQ(top.status, 1);
-    EXPECT_NE(top.err.find("it is lost"), std::string::npos) << top.err;
+    EXPECT_TRUE(
+        refused(bed.olaf({"status", "in", "--interval", "100ms", "--count", "1"}), "it is lost"));
     const auto detached = bed.olaf({"detach", "in"});
     EXPECT_EQ(detached.status, 0) << detached.err;
-    EXPECT_NE(detached.err.find("lost with it"), std::string::npos) << detached.err;
+    EXPECT_TRUE(says(detached.err, "lost with it"));
 }
 
 TEST_F(CardAttach, ACardThatIsKilledIsLost) {
@@ -193,15 +187,16 @@ TEST_F(CardAttach, ACardThatIsKilledIsLost) {
     const auto status = bed.olaf.status();
     EXPECT_EQ(status.json.at("hw").at("lost"), true);
     const auto text = status.json.at("verdict").at("text").get<std::string>();
-    EXPECT_NE(text.find("it doesn't answer"), std::string::npos) << text;
+    EXPECT_TRUE(says(text, "it doesn't answer"));
 }
 
 TEST_F(CardAttach, IsNotSweptFromWhereItsNamespaceIsNotSeen) {
     attach(small);
     // Another attach, in a mount namespace that knows none of this test's network namespaces.
-    const auto other = run({"unshare", "--mount", "sh", "-c",
-                            "mount -t tmpfs none /run/netns && exec " OLAF_BINARY " attach eth0 --local"},
-                           {}, &bed.worker);
+    const auto other =
+        run({"unshare", "--mount", "sh", "-c",
+             "mount -t tmpfs none /run/netns && exec " OLAF_BINARY " attach eth0 --local"},
+            {}, &bed.worker);
     ASSERT_EQ(other.status, 0) << other.err;
     EXPECT_TRUE(queues()) << other.err;
     EXPECT_EQ(bed.olaf.status().json.at("mode"), "hw");
@@ -215,38 +210,114 @@ TEST_F(CardAttach, WhoseDeviceIsDeletedIsSweptAndTheCardPassesEverything) {
     const auto status = bed.olaf({"status", "in"});
     EXPECT_EQ(status.status, 1) << status.out;
     const auto swept = bed.olaf({"attach", "in", "--local", "--hw", "off"});
-    EXPECT_NE(swept.err.find("for its device has gone"), std::string::npos) << swept.err;
+    EXPECT_TRUE(says(swept.err, "for its device has gone"));
     EXPECT_FALSE(std::filesystem::exists(pins));
     EXPECT_FALSE(queues());
     bed.olaf({"detach", "in"});
 }
 
 TEST_F(CardAttach, SaysWhatTheCardCantAndGoesIntoTheKernelWhereItMay) {
-    const auto required = bed.olaf({"attach", "in", "--local", "--hw", "require", "--card",
-                                    card.bar(), "--strict"});
-    EXPECT_EQ(required.status, 1);
-    EXPECT_NE(required.err.find("it binds no workers to their addresses (--strict)"),
-              std::string::npos)
-        << required.err;
+    EXPECT_TRUE(refused(
+        bed.olaf({"attach", "in", "--local", "--hw", "require", "--card", card.bar(), "--strict"}),
+        "it binds no workers to their addresses (--strict)"));
     attach({"--strict"}, "auto");
     const auto status = bed.olaf.status();
     EXPECT_EQ(status.json.at("mode"), "native");
     EXPECT_EQ(status.json.at("hw").at("asked"), "auto");
-    EXPECT_EQ(status.json.at("hw").at("reason"), "it binds no workers to their addresses (--strict)");
+    EXPECT_EQ(status.json.at("hw").at("reason"),
+              "it binds no workers to their addresses (--strict)");
     EXPECT_FALSE(queues());
 }
 
 TEST_F(CardAttach, DoctorTellsOfTheCardAndOfOffload) {
     const auto found = bed.olaf({"doctor", "in", "--card", card.bar()});
-    EXPECT_NE(found.out.find("8 places, 128 clusters, 128 slots"), std::string::npos) << found.out;
-    EXPECT_NE(found.out.find("XDP offload"), std::string::npos) << found.out;
+    EXPECT_TRUE(says(found.out, "8 places, 128 clusters, 128 slots"));
+    EXPECT_TRUE(says(found.out, "XDP offload"));
     const auto none = bed.olaf({"doctor", "in"});
-    EXPECT_NE(none.out.find("it is no PCI device (its driver is veth)"), std::string::npos)
-        << none.out;
+    EXPECT_TRUE(says(none.out, "it is no PCI device (its driver is veth)"));
     attach(small); // that of a queue needn't be named
     const auto attached = bed.olaf({"doctor", "in"});
-    EXPECT_NE(attached.out.find(card.bar() + ": 8 places"), std::string::npos) << attached.out;
+    EXPECT_TRUE(says(attached.out, card.bar() + ": 8 places"));
 }
 
+// ---- `olaf top` and `olaf serve` tell of a queue in a card what `olaf status` tells ----
+
+class CardObserved : public testing::Test {
+  protected:
+    CardObserved() {
+        bed.attach({"--policy", "aggregate", "--max-clusters", "16", "--rate", "4mbit"});
+        for (std::uint32_t i = 0; i < 20; i++)
+            bed.send(Update{.cluster = i % 4, .lanes = {i}});
+        bed.olaf.await(
+            [](const Status &s) { return s["received"] == 20 && s["updates_waiting"] == 0; });
+    }
+
+    SocketBed bed{{.way = Way::bridged, .place = Place::card}};
+};
+
+TEST_F(CardObserved, ByTop) {
+    Process top(bed.olaf.command({"--json", "top", "in", "--interval", "100ms"}));
+    const auto told = interrupted_after(top, "\n{");
+    expect_schema("live", told.out);
+    const auto live = nlohmann::json::parse(told.out.substr(0, told.out.find('\n')));
+    EXPECT_EQ(live["total"]["received"], 20);
+    EXPECT_EQ(live["status"]["mode"], "hw");
+    EXPECT_EQ(live["clusters"].size(), 4u);
+}
+
+TEST_F(CardObserved, ByMetricsAndThePage) {
+    Process server(bed.olaf.command({"serve", "--port", "0"}));
+    server.await_output("/metrics\n");
+    const auto said = server.output();
+    const auto url = said.substr(0, said.find(' '));
+    const auto text = run_script("fetch.py", {url + "metrics"}, {}, &bed.host);
+    const auto checked = run({"promtool", "check", "metrics"}, text.out);
+    EXPECT_EQ(checked.status, 0) << checked.out << checked.err;
+    EXPECT_TRUE(says(text.out, "olaf_received_messages_total{device=\"in\"} 20\n"));
+    EXPECT_TRUE(says(run_script("fetch.py", {url}, {}, &bed.host).out, "<html"));
+    server.kill(SIGTERM);
+    EXPECT_EQ(server.wait().status, 0);
+}
+
+// ---- `olaf send` and `olaf receive` with a card between them ----
+
+class CardSend : public testing::TestWithParam<Way> {
+  protected:
+    /// As a veth is when it is made: checksums, and the cutting of streams, are left to it.
+    static void leave_to_device(const Netns &netns, const std::string &device) {
+        must(run({"ethtool", "-K", device, "tx", "on", "tso", "on", "gso", "on", "gro", "on",
+                  "tx-udp-segmentation", "on"},
+                 {}, &netns));
+    }
+
+    Testbed bed{{.way = GetParam(), .place = Place::card}};
+};
+
+TEST_P(CardSend, AnswersReachASenderWhereChecksumsAreLeftToDevices) {
+    leave_to_device(bed.worker, "eth0");
+    leave_to_device(bed.host, "in");
+    if (GetParam() != Way::local) {
+        leave_to_device(bed.host, "out");
+        leave_to_device(bed.server(), "eth0");
+    }
+    bed.attach({"--policy", "aggregate", "--max-clusters", "16", "--rate", "4mbit"});
+    Process receiving({OLAF_BINARY, "--netns", bed.server().name(), "receive", "--idle", "700ms"});
+    receiving.await_output("receiving on");
+    const auto sent = run({OLAF_BINARY, "--json", "--netns", bed.worker.name(), "send",
+                           bed.target(4).address, "--updates", "50"});
+    ASSERT_EQ(sent.status, 0) << sent.err << sent.out;
+    const auto totals = nlohmann::json::parse(sent.out).at("total");
+    EXPECT_EQ(totals.at("updates_received"), 50) << sent.out;
+    EXPECT_GT(totals.at("round_trip").at("answered"), 0) << sent.out;
+    const auto status = bed.olaf.status();
+    EXPECT_EQ(status.json.at("mode"), "hw");
+    EXPECT_EQ(status.json.at("malformed_by_reason").at("udp_checksum"), 0);
+    EXPECT_GT(status.json.at("acks").at("stamped"), 0);
+    EXPECT_EQ(receiving.wait().status, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CardSend, testing::Values(Way::local, Way::bridged, Way::routed),
+                         by_way);
+
 } // namespace
-} // namespace olaf::test::attach_test
+} // namespace olaf::test::queue_test

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Workers and servers as applications see them: UDP sockets.
+// Sockets: workers and servers as applications see them, whole frames on a device, and TCP.
 #pragma once
 
-#include <chrono>
 #include <netinet/in.h>
+
+#include <chrono>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "netns.hpp"
 #include "packet.hpp"
 #include "process.hpp"
 
@@ -57,5 +60,39 @@ class UdpSocket {
     int fd_ = -1;
     int family_;
 };
+
+/// Whole frames: what a NIC would put on the wire, and what it takes off.
+class PacketSocket {
+  public:
+    PacketSocket(const Netns &netns, const std::string &device);
+    ~PacketSocket();
+    PacketSocket(const PacketSocket &) = delete;
+    PacketSocket &operator=(const PacketSocket &) = delete;
+
+    void send(const Frame &frame) const { send(frame.bytes); }
+    void send(const Bytes &bytes) const;
+    /// All of them, in as few system calls as can be.
+    void send(std::span<const Frame> frames) const;
+
+    /// The next frame that another host sent, its VLAN tag put back where it was; nothing
+    /// within the time.
+    [[nodiscard]] std::optional<Bytes> poll(std::chrono::milliseconds time) const;
+    /// The next frame that is a right UPDATE, checksums included. Throws on a wrong one, and
+    /// WaitRanOut.
+    [[nodiscard]] Received receive_update() const;
+
+  private:
+    int fd_ = -1;
+};
+
+Bytes random_bytes(std::size_t count, unsigned seed);
+
+struct Exchanged {
+    Bytes there, back; ///< as received
+};
+
+/// One TCP connection, on which both ends send at once and read to the end; throws on failure.
+Exchanged exchange_by_tcp(const Netns &client, const Netns &server, const Peer &address,
+                          const Bytes &there, const Bytes &back);
 
 } // namespace olaf::test

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sockets.hpp"
+
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <netinet/udp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <future>
+#include <random>
+#include <stdexcept>
+
+namespace olaf::test {
+namespace {
+
+struct SocketAddress {
+    sockaddr_storage storage{};
+    socklen_t size = sizeof(sockaddr_storage);
+    [[nodiscard]] sockaddr *data() { return reinterpret_cast<sockaddr *>(&storage); }
+};
+
+SocketAddress to_socket(const Peer &peer) {
+    SocketAddress out;
+    auto *four = reinterpret_cast<sockaddr_in *>(&out.storage);
+    auto *six = reinterpret_cast<sockaddr_in6 *>(&out.storage);
+    if (inet_pton(AF_INET, peer.address.c_str(), &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = htons(peer.port);
+        out.size = sizeof *four;
+    } else if (inet_pton(AF_INET6, peer.address.c_str(), &six->sin6_addr) == 1) {
+        six->sin6_family = AF_INET6;
+        six->sin6_port = htons(peer.port);
+        out.size = sizeof *six;
+    } else {
+        throw std::runtime_error("no address: " + peer.address);
+    }
+    return out;
+}
+
+Peer to_peer(const sockaddr_storage &storage) {
+    char text[INET6_ADDRSTRLEN] = {};
+    if (storage.ss_family == AF_INET) {
+        const auto *four = reinterpret_cast<const sockaddr_in *>(&storage);
+        inet_ntop(AF_INET, &four->sin_addr, text, sizeof text);
+        return {.address = text, .port = ntohs(four->sin_port)};
+    }
+    const auto *six = reinterpret_cast<const sockaddr_in6 *>(&storage);
+    inet_ntop(AF_INET6, &six->sin6_addr, text, sizeof text);
+    return {.address = text, .port = ntohs(six->sin6_port)};
+}
+
+void set(int fd, int level, int option, int value) {
+    if (setsockopt(fd, level, option, &value, sizeof value) != 0)
+        throw std::runtime_error("setsockopt " + std::to_string(option));
+}
+
+} // namespace
+
+UdpSocket::UdpSocket(const Netns &netns, const Peer &local)
+    : family_(local.address.find(':') == std::string::npos ? 4 : 6) {
+    auto address = to_socket(local);
+    const Inside inside(netns);
+    fd_ = socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd_ < 0 || bind(fd_, address.data(), address.size) != 0)
+        throw std::runtime_error("cannot bind " + local.address + ": " + std::strerror(errno));
+    set(fd_, SOL_SOCKET, SO_RCVBUFFORCE, 128 << 20);
+    set(fd_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+    if (address.storage.ss_family == AF_INET)
+        set(fd_, IPPROTO_IP, IP_RECVTTL, 1);
+    else
+        set(fd_, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
+}
+
+UdpSocket::~UdpSocket() {
+    close(fd_);
+}
+
+void UdpSocket::send(const Bytes &payload, const Peer &to) const {
+    auto address = to_socket(to);
+    const auto sent = sendto(fd_, payload.data(), payload.size(), 0, address.data(), address.size);
+    if (sent != static_cast<ssize_t>(payload.size()))
+        throw std::runtime_error(std::string("cannot send: ") + std::strerror(errno));
+}
+
+void UdpSocket::send_uncut(const Update &update, unsigned times, const Peer &to) const {
+    const auto one = message(update);
+    Bytes all;
+    for (unsigned i = 0; i < times; i++)
+        all.insert(all.end(), one.begin(), one.end());
+    for (const int bytes : {static_cast<int>(one.size()), 0}) {
+        if (setsockopt(fd_, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0)
+            throw std::runtime_error(std::string("cannot set UDP_SEGMENT: ") +
+                                     std::strerror(errno));
+        if (bytes != 0)
+            send(all, to);
+    }
+}
+
+void UdpSocket::limit_room(int bytes) const {
+    set(fd_, SOL_SOCKET, SO_RCVBUF, bytes);
+}
+
+std::optional<Datagram> UdpSocket::poll(std::chrono::milliseconds time) const {
+    pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (::poll(&ready, 1, static_cast<int>(time.count())) <= 0)
+        return std::nullopt;
+    Datagram datagram;
+    datagram.payload.resize(65536);
+    sockaddr_storage source{};
+    alignas(cmsghdr) char control[256];
+    iovec io{.iov_base = datagram.payload.data(), .iov_len = datagram.payload.size()};
+    msghdr header{};
+    header.msg_name = &source;
+    header.msg_namelen = sizeof source;
+    header.msg_iov = &io;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+    const auto got = recvmsg(fd_, &header, MSG_DONTWAIT);
+    if (got < 0)
+        return std::nullopt;
+    datagram.payload.resize(static_cast<std::size_t>(got));
+    datagram.source = to_peer(source);
+    for (auto *c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            timespec at{};
+            std::memcpy(&at, CMSG_DATA(c), sizeof at);
+            datagram.timestamp_ns = at.tv_sec * 1'000'000'000LL + at.tv_nsec;
+        } else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) ||
+                   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT)) {
+            std::memcpy(&datagram.ttl, CMSG_DATA(c), sizeof datagram.ttl);
+        }
+    }
+    return datagram;
+}
+
+Datagram UdpSocket::receive() const {
+    // `attach --upstream` knocks with an empty datagram, so that the neighbour is known.
+    while (auto datagram = poll(patience))
+        if (!datagram->payload.empty())
+            return std::move(*datagram);
+    throw WaitRanOut("a datagram");
+}
+
+std::uint16_t UdpSocket::port() const {
+    SocketAddress local;
+    getsockname(fd_, local.data(), &local.size);
+    return to_peer(local.storage).port;
+}
+
+Update Datagram::update() const {
+    // The strict parser wants a frame: any will do.
+    std::string why;
+    auto parsed = parse_update(ipv4().carrying(payload).bytes, &why);
+    if (!parsed)
+        throw std::runtime_error("received no right update: " + why);
+    return std::move(parsed->update);
+}
+
+Ack Datagram::ack() const {
+    std::string why;
+    auto parsed = parse_ack(answer(ipv4()).carrying(payload).bytes, &why);
+    if (!parsed)
+        throw std::runtime_error("received no right ACK: " + why);
+    return std::move(parsed->ack);
+}
+
+// ---- frames ----
+
+PacketSocket::PacketSocket(const Netns &netns, const std::string &device) {
+    const Inside inside(netns);
+    fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); // deaf until it is bound to its device
+    sockaddr_ll address{};
+    address.sll_family = AF_PACKET;
+    address.sll_protocol = htons(ETH_P_ALL);
+    address.sll_ifindex = netns.ifindex(device);
+    const int on = 1, bytes = 64 << 20;
+    if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
+        setsockopt(fd_, SOL_PACKET, PACKET_AUXDATA, &on, sizeof on) != 0 ||
+        setsockopt(fd_, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
+        throw std::runtime_error("cannot open a packet socket on " + device);
+}
+
+PacketSocket::~PacketSocket() {
+    close(fd_);
+}
+
+void PacketSocket::send(const Bytes &bytes) const {
+    if (::send(fd_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+        throw std::runtime_error(std::string("cannot send a frame: ") + std::strerror(errno));
+}
+
+void PacketSocket::send(std::span<const Frame> frames) const {
+    constexpr std::size_t batch = 64;
+    while (!frames.empty()) {
+        const auto now = std::min(batch, frames.size());
+        iovec io[batch];
+        mmsghdr headers[batch] = {};
+        for (std::size_t i = 0; i < now; i++) {
+            io[i] = {.iov_base = const_cast<std::uint8_t *>(frames[i].bytes.data()),
+                     .iov_len = frames[i].size()};
+            headers[i].msg_hdr.msg_iov = &io[i];
+            headers[i].msg_hdr.msg_iovlen = 1;
+        }
+        const int sent = sendmmsg(fd_, headers, static_cast<unsigned>(now), 0);
+        if (sent > 0)
+            frames = frames.subspan(static_cast<std::size_t>(sent));
+        else if (errno != ENOBUFS && errno != EAGAIN)
+            throw std::runtime_error(std::string("cannot send frames: ") + std::strerror(errno));
+    }
+}
+
+std::optional<Bytes> PacketSocket::poll(std::chrono::milliseconds time) const {
+    const auto deadline = std::chrono::steady_clock::now() + time;
+    for (;;) {
+        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
+        if (::poll(&ready, 1, static_cast<int>(std::max<long>(left.count(), 0))) <= 0)
+            return std::nullopt;
+        Bytes bytes(65536);
+        sockaddr_ll source{};
+        alignas(cmsghdr) char control[128];
+        iovec io{.iov_base = bytes.data(), .iov_len = bytes.size()};
+        msghdr header{};
+        header.msg_name = &source;
+        header.msg_namelen = sizeof source;
+        header.msg_iov = &io;
+        header.msg_iovlen = 1;
+        header.msg_control = control;
+        header.msg_controllen = sizeof control;
+        const auto got = recvmsg(fd_, &header, MSG_DONTWAIT);
+        if (got < 0 || source.sll_pkttype == PACKET_OUTGOING)
+            continue;
+        bytes.resize(static_cast<std::size_t>(got));
+        for (auto *c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+            tpacket_auxdata aux{};
+            if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
+                continue;
+            std::memcpy(&aux, CMSG_DATA(c), sizeof aux);
+            if ((aux.tp_status & TP_STATUS_VLAN_VALID) == 0)
+                continue;
+            Bytes tag;
+            put_be(tag, aux.tp_vlan_tpid, 2);
+            put_be(tag, aux.tp_vlan_tci, 2);
+            bytes.insert(bytes.begin() + 12, tag.begin(), tag.end());
+        }
+        return bytes;
+    }
+}
+
+Received PacketSocket::receive_update() const {
+    std::string why = "nothing was received";
+    while (const auto bytes = poll(patience)) {
+        if (auto received = parse_update(*bytes, &why))
+            return std::move(*received);
+        if (why != "not UDP" && why != "not IP" && why != "port")
+            throw std::runtime_error("a wrong update: " + why + ": " + hex(*bytes));
+    }
+    throw WaitRanOut("an update; the last frame: " + why);
+}
+
+// ---- TCP ----
+
+namespace {
+
+struct Socket {
+    int fd;
+    explicit Socket(int opened) : fd(opened) {
+        const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
+        if (fd < 0)
+            throw std::runtime_error(std::string("TCP: ") + std::strerror(errno));
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    }
+    Socket(const Socket &) = delete;
+    ~Socket() { close(fd); }
+};
+
+Socket open_in(const Netns &netns, int family) {
+    const Inside inside(netns);
+    return Socket(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
+/// Sends all and reads to the other's end, at the same time.
+Bytes talk(int fd, const Bytes &say) {
+    auto sent = std::async(std::launch::async, [&] {
+        for (std::size_t at = 0; at < say.size();) {
+            const auto n = send(fd, say.data() + at, say.size() - at, MSG_NOSIGNAL);
+            if (n <= 0)
+                return false;
+            at += static_cast<std::size_t>(n);
+        }
+        return shutdown(fd, SHUT_WR) == 0;
+    });
+    Bytes heard;
+    std::uint8_t buffer[65536];
+    ssize_t n;
+    while ((n = recv(fd, buffer, sizeof buffer, 0)) > 0)
+        heard.insert(heard.end(), buffer, buffer + n);
+    if (!sent.get() || n < 0)
+        throw std::runtime_error("TCP broke after " + std::to_string(heard.size()) + " bytes");
+    return heard;
+}
+
+} // namespace
+
+Bytes random_bytes(std::size_t count, unsigned seed) {
+    std::mt19937_64 random(seed);
+    Bytes bytes(count);
+    for (auto &byte : bytes)
+        byte = static_cast<std::uint8_t>(random());
+    return bytes;
+}
+
+Exchanged exchange_by_tcp(const Netns &client, const Netns &server, const Peer &address,
+                          const Bytes &there, const Bytes &back) {
+    auto name = to_socket(address);
+    const Socket listener = open_in(server, name.storage.ss_family);
+    const int on = 1;
+    setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(listener.fd, name.data(), name.size) != 0 || listen(listener.fd, 1) != 0)
+        throw std::runtime_error(std::string("TCP listen: ") + std::strerror(errno));
+    auto received = std::async(std::launch::async, [&] {
+        const Socket accepted(accept(listener.fd, nullptr, nullptr));
+        return talk(accepted.fd, back);
+    });
+    const Socket connected = open_in(client, name.storage.ss_family);
+    if (connect(connected.fd, name.data(), name.size) != 0)
+        throw std::runtime_error(std::string("TCP connect: ") + std::strerror(errno));
+    Exchanged exchanged;
+    exchanged.back = talk(connected.fd, there);
+    exchanged.there = received.get();
+    return exchanged;
+}
+
+} // namespace olaf::test
