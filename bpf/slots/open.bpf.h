@@ -11,6 +11,7 @@
 #include "bpf/slots/buffers.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "bpf/troubles.bpf.h"
+#include "policies/decision.bpf.h"
 
 /* Why an arrival found no buffer or no place. */
 static __always_inline void olaf_count_unplaced(struct olaf_slot *slot, struct olaf_arrival *a,
