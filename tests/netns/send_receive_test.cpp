@@ -28,7 +28,7 @@ Json parsed(const std::string &schema, const Outcome &outcome, int status = 0) {
 class Receiver {
   public:
     explicit Receiver(const Testbed &bed,
-                      const std::vector<std::string> &more = {"--idle", "700ms"})
+                      const std::vector<std::string> &more = {"--idle", "2s"})
         : process_(command(bed, more)) {
         process_.await_output("receiving on");
     }
@@ -221,7 +221,7 @@ TEST(SendAndReceiveTest, AnInterruptEndsWithTheSummary) {
 
 TEST(SendAndReceiveTest, UpdatesThatDoNotFitTheDeviceAreNamed) {
     Testbed bed{{.way = Way::routed}};
-    Receiver receiver(bed, {"--idle", "100ms"});
+    Receiver receiver(bed);
     EXPECT_TRUE(refused(run(send_command(bed, 4, {"--lanes", "400"})), "fewer --lanes"));
     const auto sent = sent_by(bed, 4, {"--lanes", "170", "--updates", "9"});
     expect_agreement(sent, receiver.end());
@@ -230,7 +230,7 @@ TEST(SendAndReceiveTest, UpdatesThatDoNotFitTheDeviceAreNamed) {
 /// 37 s are what a host without a TAI offset is behind one that has it.
 TEST(SendAndReceiveTest, AClockAheadIsTold) {
     Testbed bed{{.way = Way::local}};
-    Receiver receiver(bed, {"--idle", "100ms"});
+    Receiver receiver(bed);
     const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
     timespec now{};
     ::clock_gettime(CLOCK_TAI, &now);
@@ -247,7 +247,7 @@ TEST(SendAndReceiveTest, AClockAheadIsTold) {
 
 TEST(SendAndReceiveTest, WhatIsNotOursIsCountedAndNotBelieved) {
     Testbed bed{{.way = Way::local}};
-    Receiver receiver(bed, {"--idle", "100ms", "--max-clusters", "1"});
+    Receiver receiver(bed, {"--idle", "2s", "--max-clusters", "1"});
     const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
     const std::vector<std::uint64_t> one{std::uint64_t{1} << 32, 0};
     worker.send(Update{.cluster = 1, .checksum = false, .lanes = one}, bed.target(4));

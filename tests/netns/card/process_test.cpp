@@ -4,6 +4,7 @@
 
 #include <csignal>
 
+#include "loader/host/clock.hpp"
 #include "../sockets.hpp"
 #include "../traffic.hpp"
 
@@ -72,24 +73,24 @@ TEST_F(CardProcessTest, FoldsWhatWaitsAndKeepsOrderAndPace) {
     constexpr std::uint64_t rate = 130'000;
     ASSERT_TRUE(card.turn_on(rate));
     const UdpSocket from(bed.worker, Testbed::worker_peer(4)), to(bed.host, Testbed::server_peer(4));
+    const auto began = static_cast<std::int64_t>(realtime_ns());
     occupy(bed, from, to);
     for (const std::uint32_t cluster : {4u, 2u, 3u})
         from.send(Update{.cluster = cluster, .worker = 1, .lanes = {1}}, bed.target(4));
     for (const std::uint32_t cluster : {3u, 4u})
         from.send(Update{.cluster = cluster, .worker = 2, .lanes = {10}}, bed.target(4));
-    std::vector<std::int64_t> times;
+    std::int64_t left = 0; // the last of them
     for (const std::uint32_t cluster : {4u, 2u, 3u}) {
         const auto got = to.receive();
         EXPECT_EQ(got.update().cluster, cluster);
         EXPECT_EQ(got.update().lanes[0], cluster == 2 ? 1u : 11u);
         EXPECT_EQ(got.update().count, cluster == 2 ? 1u : 2u);
-        times.push_back(got.timestamp_ns);
+        left = got.timestamp_ns;
     }
     const auto bits = 8 * bed.path().carrying(Update{.lanes = {1}}).size();
     const auto serialisation = static_cast<std::int64_t>(bits * 1'000'000'000 / rate);
-    // Two were on the link between the first and the last. The first may have used saved credit, and a
-    // frame that was late to be stamped is forgiven.
-    EXPECT_GE(times[2] - times[0], serialisation - 5'000'000);
+    // Two frames were on the link before the last one. The first may have used saved credit.
+    EXPECT_GE(left - began, 2 * serialisation);
     EXPECT_EQ(card.counter(OLAF_CARD_received), 7u);
     EXPECT_EQ(card.counter(OLAF_CARD_aggregated), 2u);
     EXPECT_EQ(card.counter(OLAF_CARD_passed_through), 1u);

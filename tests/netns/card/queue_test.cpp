@@ -301,7 +301,7 @@ TEST_P(CardSend, AnswersReachASenderWhereChecksumsAreLeftToDevices) {
         leave_to_device(bed.server(), "eth0");
     }
     bed.attach({"--policy", "aggregate", "--max-clusters", "16", "--rate", "4mbit"});
-    Process receiving({OLAF_BINARY, "--netns", bed.server().name(), "receive", "--idle", "700ms"});
+    Process receiving({OLAF_BINARY, "--netns", bed.server().name(), "receive", "--idle", "2s"});
     receiving.await_output("receiving on");
     const auto sent = run({OLAF_BINARY, "--json", "--netns", bed.worker.name(), "send",
                            bed.target(4).address, "--updates", "50"});
