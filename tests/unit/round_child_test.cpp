@@ -116,31 +116,6 @@ struct RoundChildTest : testing::Test {
     }
 };
 
-TEST_F(RoundChildTest, AsksFirstThenSendsWhatTheWindowAllows) {
-    EXPECT_FALSE(child.next(now, 0)) << "nothing to do";
-    EXPECT_EQ(child.wakes_at(), RoundChild::kNever);
-    child.add(5, 0, 77);
-    const auto asked = question().value();
-    EXPECT_EQ(asked.stamp, 1000);
-    EXPECT_EQ(asked.generation, 0U);
-    EXPECT_EQ(asked.pool, 5);
-    EXPECT_FALSE(question()) << "not before the time is over";
-    now = child.wakes_at();
-    run(1);
-    const auto first = contribution().value();
-    EXPECT_EQ(first.generation, 50U);
-    EXPECT_EQ(first.exponent, 7);
-    EXPECT_EQ(first.generated_ns, 77);
-    EXPECT_FALSE(first.flush);
-    EXPECT_TRUE(contribution().value().flush) << "two chunks are all that it may send";
-    EXPECT_FALSE(contribution());
-    give_result(1, 5);
-    EXPECT_FALSE(contribution()) << "chunk 2 has the slot of chunk 0, which isn't there";
-    give_result(0, 5);
-    EXPECT_EQ(contribution().value().chunk, 2U);
-    EXPECT_EQ(vectors.taken, (std::vector<std::uint32_t>{1, 0}));
-}
-
 TEST_F(RoundChildTest, AResultForAllIsNotItsOwn) {
     child.add(1, 0, 0);
     run(1);
