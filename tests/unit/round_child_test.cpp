@@ -270,6 +270,23 @@ TEST_F(RoundChildTest, TakesNothingFromStrangers) {
     EXPECT_EQ(vectors.taken.size(), 1U);
 }
 
+TEST_F(RoundChildTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    give_result(0, 1);
+    ASSERT_TRUE(child.is_idle());
+    child.depart();
+    JobSync asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(asked.round, 1U);
+    answer(asked, OLAF_CONTROL_WAIT);
+    EXPECT_FALSE(child.has_departed());
+    answer(asked, OLAF_CONTROL_DONE);
+    EXPECT_TRUE(child.has_departed());
+    EXPECT_FALSE(child.next(now + 1s, 2000));
+}
+
 TEST_F(RoundChildTest, WhoIsNoMemberAnyMoreFailsAndSaysSo) {
     child.add(1, 0, 0);
     run(1);
@@ -495,6 +512,22 @@ struct RoundChildSparedTest : RoundChildTest {
         give(encode(brought), {9, 9});
     }
 };
+
+TEST_F(RoundChildSparedTest, AreSparedAgainWhereAllBeginAnew) {
+    child.add(3, 1, 0);
+    run(3);
+    EXPECT_EQ(next_chunk(), 0U);
+    bring(0, 3, true); // so chunk 1 is spared, and chunk 2 follows from it
+    EXPECT_EQ(next_chunk(), 2U);
+    ASSERT_TRUE(child.ask_who_is_missing());
+    run(3);
+    EXPECT_EQ(next_chunk(), 0U) << "as somebody lacks it";
+    EXPECT_EQ(next_chunk(), 2U);
+    bring(0, 3, true);
+    bring(2, 3, false);
+    EXPECT_TRUE(child.is_idle());
+    EXPECT_EQ(vectors.packed, (std::vector<std::uint32_t>{0, 2}));
+}
 
 // Members came or went: the others agree on what this one can't do any more.
 TEST_F(RoundChildSparedTest, FailWhereTheSumIsAnotherOneThen) {
