@@ -218,6 +218,19 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
     EXPECT_EQ(question().value().stamp, 1001) << "asks anew";
 }
 
+TEST_F(RoundChildTest, TakesNoAnswerToAnotherQuestion) {
+    child.join();
+    JobSync earlier = question().value();
+    earlier.generation = 50;
+    answer(earlier, OLAF_CONTROL_OLD);
+    JobSync other = question().value();
+    answer(earlier, OLAF_CONTROL_DONE);
+    EXPECT_FALSE(child.is_running());
+    other.action = OLAF_CONTROL_LEAVE;
+    answer(other, OLAF_CONTROL_DONE);
+    EXPECT_FALSE(child.has_departed());
+}
+
 TEST_F(RoundChildTest, BlamesNoMemberThatMayHaveAskedSinceTheNodeFellSilent) {
     child.join();
     auto asked = question().value();
