@@ -216,4 +216,37 @@ TEST(RoundSimulation, MostResultsRide) {
     }
 }
 
+// Against waits that are too short, which send for nothing, and too long ones. The limits are a quarter above
+// what it takes.
+TEST(RoundSimulation, WhatIsLostIsSentAgainSoonAndLittleElse) {
+    struct Case {
+        double loss;
+        std::uint8_t pool;
+        std::uint64_t slow_ms; // a message of the slow worker's
+        std::uint64_t repeated, ms;
+    };
+    constexpr std::uint64_t seeds = 20;
+    for (const Case &each : {Case{0, 0, 10, 5, 2'500}, Case{0, 3, 10, 90, 2'500}, Case{0, 6, 1, 245, 315},
+                             Case{0.01, 0, 0, 24, 42}, Case{0.05, 3, 0, 33, 77}, Case{0.05, 6, 0, 74, 82},
+                             Case{0.2, 6, 0, 158, 135}, Case{0.2, 6, 1, 250, 415}}) {
+        std::uint64_t repeated = 0, ns = 0;
+        for (std::uint64_t seed = 1; seed <= seeds; seed++) {
+            RoundSimulation simulation({.seed = seed,
+                                        .workers = 3,
+                                        .pool = each.pool,
+                                        .loss = each.loss,
+                                        .vectors = {100, 100},
+                                        .slow_worker = each.slow_ms > 0,
+                                        .slow_pace = each.slow_ms * 1'000'000});
+            ASSERT_EQ(simulation.run(), "");
+            repeated += simulation.stats().repeated;
+            ns += simulation.now();
+        }
+        const std::string world = "loss " + std::to_string(each.loss) + ", p " + std::to_string(each.pool) +
+                                  ", slow by " + std::to_string(each.slow_ms) + " ms";
+        EXPECT_LE(repeated, seeds * each.repeated) << world;
+        EXPECT_LE(ns, seeds * each.ms * 1'000'000) << world;
+    }
+}
+
 } // namespace

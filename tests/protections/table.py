@@ -54,7 +54,8 @@ def page():
         "What [networks.md](networks.md) promises is kept by single lines of code. `tests/protections/run` takes",
         "them away one by one, in an overlay of the tree, and demands that tests fail for it with the right words. A",
         "line here is one such run, seen to fail so on Linux 6.18; add one with each new promise",
-        "(`tests/protections/*.toml`). So are the rules that sums of rounds are kept by ([rounds.md](rounds.md)).",
+        "(`tests/protections/*.toml`). So are the rules that sums of rounds are kept by ([rounds.md](rounds.md)), and",
+        "those of workers and servers.",
         "The tier is the cheapest of `scripts/test` that notices the loss ([tests.md](tests.md)), in so many seconds,",
         "as `tests/protections/run --tiers` found. The core has a test for each.",
     ]

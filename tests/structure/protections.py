@@ -11,7 +11,8 @@ import pathlib
 import re
 import sys
 
-TIERS = {"datapath": "datapath", "netns": "netns", "host": "unit", "cli": "unit"}
+TIERS = {"datapath": "datapath", "netns": "netns", "model": "model", "host": "unit", "cli": "unit",
+         "endpoints": "unit", "collective": "unit", "loader": "unit"}
 
 
 def sources(root, tier):
@@ -40,7 +41,7 @@ def left_to_network(root):
 
 
 def tier_faults(mutation, is_left):
-    if mutation.tier not in ("unit", "datapath", "netns"):
+    if mutation.tier not in ("unit", "model", "datapath", "netns"):
         yield f"{mutation.name}: the core has no tier {mutation.tier}"
     elif mutation.tier == "netns" and all(is_left(test.split(" ", 1)[1]) for test in mutation.tests):
         yield f"{mutation.name}: tests/netns/CMakeLists.txt leaves its tests to `network`; add one to the guards"

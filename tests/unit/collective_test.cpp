@@ -23,13 +23,13 @@ TEST(Collective, SumsIntegersExactly) {
             for (std::size_t i = 0; i < wide.size(); i++)
                 wide[i] = (std::int64_t{1} << (i % 60)) * (rank == 1 ? -1 : 3) + round;
             for (std::size_t i = 0; i < narrow.size(); i++)
-                narrow[i] = static_cast<std::int32_t>(1000 * rank) - 1500 * (i % 2 ? 1 : -1);
+                narrow[i] = static_cast<std::int32_t>(1000 * rank) - 1500 * (i % 3 ? 1 : -1);
             const auto report = sum_of(collective, wide);
             ASSERT_TRUE(collective.allreduce(std::span(narrow)));
             for (std::size_t i = 0; i < wide.size(); i++)
                 ASSERT_EQ(wide[i], (std::int64_t{1} << (i % 60)) * 5 + 3 * round);
             for (std::size_t i = 0; i < narrow.size(); i++)
-                ASSERT_EQ(narrow[i], 3000 - 4500 * (i % 2 ? 1 : -1));
+                ASSERT_EQ(narrow[i], 3000 - 4500 * (i % 3 ? 1 : -1)) << "of either half of a lane";
             EXPECT_EQ(report.least_count, 3U);
             EXPECT_EQ(report.chunks, 13U);
             EXPECT_EQ(report.partial + report.late, 0U);
@@ -101,11 +101,17 @@ TEST(Collective, SurvivesLossAndANodeThatForgets) {
     Job job(3, 0.02);
     job.server.restart_after(700);
     job.all([](Collective &collective, std::uint32_t rank) {
+        std::uint32_t spared = 0;
         for (std::int64_t round = 0; round < 30; round++) {
             std::vector<std::int64_t> vector(160, rank + 100 * round);
             sum_of(collective, vector);
             ASSERT_EQ(vector, std::vector<std::int64_t>(160, 3 + 300 * round));
+            const float size = round % 7 == 0 ? 1024.0F : 1.0F; // now and then no guess is good
+            std::vector<float> floats(70, size * static_cast<float>(rank));
+            spared += sum_of(collective, floats).spared;
+            ASSERT_EQ(floats, std::vector<float>(70, 3 * size));
         }
+        EXPECT_GT(spared, 50U);
         EXPECT_EQ(collective.stats().agreed, 2U);
         EXPECT_GT(collective.stats().repeated, 0U);
         EXPECT_EQ(collective.stats().rejected.total(), 0U);
@@ -405,15 +411,18 @@ TEST(CollectiveLeave, WhoLeavesBeforeTheOthersIsNoSum) {
     EXPECT_EQ(told, 1U) << "whose chunk came second";
 }
 
+// Nor where others than the job's children are to leave, of which no result says that it is PARTIAL.
 TEST(CollectiveLeave, DoesNotClaimToKnowWhatAThresholdHides) {
-    Job job(2);
-    job.server.set_threshold(1);
-    job.all([](Collective &collective, std::uint32_t) {
-        ASSERT_TRUE(collective.join());
-        const auto left = collective.leave();
-        ASSERT_TRUE(left) << left.error().message();
-        EXPECT_FALSE(*left);
-    });
+    Job impatient(2), of_more(2);
+    impatient.server.set_threshold(1);
+    of_more.options.workers = 3;
+    for (const Job *job : {&impatient, &of_more})
+        job->all([](Collective &collective, std::uint32_t) {
+            ASSERT_TRUE(collective.join());
+            const auto left = collective.leave();
+            ASSERT_TRUE(left) << left.error().message();
+            EXPECT_FALSE(*left);
+        });
 }
 
 TEST(CollectiveLeave, OfAJobThatNeverBeganIsDoneAtOnce) {
@@ -447,20 +456,6 @@ TEST(CollectiveFaults, AMemberThatHasNotAsked) {
     expect_fails(joined, "rank 1 hasn't asked where to begin yet, nor have 1 other");
 }
 
-TEST(CollectiveFaults, AMemberThatContributesNothing) {
-    const Job job(2, 0, {.timeout = std::chrono::seconds(1)});
-    job.all([](Collective &collective, std::uint32_t rank) {
-        Result<void> joined = collective.join();
-        while (!joined)
-            joined = collective.join(); // the other thread may be slow to come
-        if (rank == 1)
-            return;
-        std::vector<float> vector(40);
-        const auto report = collective.allreduce(std::span(vector));
-        expect_fails(report, "the sum of chunk 0 of round 0");
-    });
-}
-
 // Its questions are answered: then either others are late, or longer frames don't get through.
 TEST(CollectiveFaults, ContributionsOfWhichNoneIsEverAnswered) {
     const Job job(2, 0, {.timeout = std::chrono::seconds(1)});
@@ -471,6 +466,7 @@ TEST(CollectiveFaults, ContributionsOfWhichNoneIsEverAnswered) {
             return;
         std::vector<float> vector(40);
         const auto report = collective.allreduce(std::span(vector));
+        expect_fails(report, "the sum of chunk 0 of round 0");
         expect_fails(report, "see that every worker sums");
         expect_fails(report, "lanes (olaf job list)");
         expect_fails(report, "carries IP packets of ");
@@ -534,8 +530,9 @@ void sum_alone(Collective &collective, const std::atomic<bool> &enough) {
 }
 
 /// Runs worker 1 beside it.
-void overhear(double loss, const std::function<void(Collective &)> &listen) {
-    Job job(2, loss);
+void overhear(double loss, const std::function<void(Collective &)> &listen,
+              const CollectiveOptions &options = {}) {
+    Job job(2, loss, options);
     job.server.set_threshold(1);
     std::atomic<bool> enough = false;
     job.all([&](Collective &collective, std::uint32_t rank) {
@@ -547,8 +544,9 @@ void overhear(double loss, const std::function<void(Collective &)> &listen) {
     });
 }
 
+// Where all guess, and where exponents come before the data that they are for.
 TEST(CollectiveOverhearing, ASumIsTakenOnlyWholeThoughMessagesAreLost) {
-    overhear(0.1, [](Collective &collective) {
+    const auto listen = [](Collective &collective) {
         std::vector<float> vector(elements);
         collective.overhear(elements);
         for (std::uint32_t taken = 0, before = 0; taken < 20;) {
@@ -562,7 +560,9 @@ TEST(CollectiveOverhearing, ASumIsTakenOnlyWholeThoughMessagesAreLost) {
             EXPECT_EQ(vector, std::vector<float>(elements, static_cast<float>(next - 1)));
         }
         EXPECT_EQ(collective.stats().sent, 0U) << "without a word";
-    });
+    };
+    overhear(0.1, listen);
+    overhear(0.1, listen, {.ahead = 1});
 }
 
 TEST(CollectiveOverhearing, TakesPartBehindWhatItHasTaken) {
@@ -590,6 +590,20 @@ TEST(CollectiveOverhearing, TakesPartBehindWhatItHasTaken) {
         }
         EXPECT_EQ(collective.next_round(), round + 1);
         EXPECT_TRUE(collective.poll()) << "to miss a sum breaks nothing";
+    });
+}
+
+TEST(CollectiveOverhearing, TakesNothingWhileAVectorIsUnderWay) {
+    overhear(0, [](Collective &collective) {
+        std::vector<float> vector(elements), heard(elements);
+        collective.overhear(elements);
+        while (collective.stats().unasked < 50) // of later rounds than the first
+            ASSERT_TRUE(collective.poll());
+        auto operation = collective.follow_async(vector).value();
+        EXPECT_FALSE(collective.take_overheard(heard));
+        static_cast<void>(operation.wait()); // over for long
+        while (!collective.take_overheard(heard))
+            ASSERT_TRUE(collective.poll());
     });
 }
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <optional>
 #include <random>
-#include <set>
 #include <vector>
 
 #include "round_child.hpp"
@@ -106,13 +105,6 @@ struct RoundChildTest : testing::Test {
                 .generation = 60,
                 .stale = true};
     }
-    /// A vector of four chunks, all of which are under way.
-    void send_four() {
-        child.add(4, 0, 0);
-        run(2);
-        for (int i = 0; i < 4; i++)
-            ASSERT_TRUE(contribution());
-    }
     /// The result of a vector of one chunk, for all of the group.
     void give_to_all() {
         auto for_all = result(0, 1);
@@ -124,33 +116,6 @@ struct RoundChildTest : testing::Test {
     }
 };
 
-// A worker's side of a job, step by step. tests/model has it among others, in all weathers.
-
-TEST_F(RoundChildTest, AsksFirstThenSendsWhatTheWindowAllows) {
-    EXPECT_FALSE(child.next(now, 0)) << "nothing to do";
-    EXPECT_EQ(child.wakes_at(), RoundChild::kNever);
-    child.add(5, 0, 77);
-    const auto asked = question().value();
-    EXPECT_EQ(asked.stamp, 1000);
-    EXPECT_EQ(asked.generation, 0U);
-    EXPECT_EQ(asked.pool, 5);
-    EXPECT_FALSE(question()) << "not before the time is over";
-    now = child.wakes_at();
-    run(1);
-    const auto first = contribution().value();
-    EXPECT_EQ(first.generation, 50U);
-    EXPECT_EQ(first.exponent, 7);
-    EXPECT_EQ(first.generated_ns, 77);
-    EXPECT_FALSE(first.flush);
-    EXPECT_TRUE(contribution().value().flush) << "two chunks are all that it may send";
-    EXPECT_FALSE(contribution());
-    give_result(1, 5);
-    EXPECT_FALSE(contribution()) << "chunk 2 has the slot of chunk 0, which isn't there";
-    give_result(0, 5);
-    EXPECT_EQ(contribution().value().chunk, 2U);
-    EXPECT_EQ(vectors.taken, (std::vector<std::uint32_t>{1, 0}));
-}
-
 TEST_F(RoundChildTest, AResultForAllIsNotItsOwn) {
     child.add(1, 0, 0);
     run(1);
@@ -158,30 +123,6 @@ TEST_F(RoundChildTest, AResultForAllIsNotItsOwn) {
     give_to_all();
     EXPECT_TRUE(vectors.taken.empty()) << "it hears no group";
     EXPECT_EQ(child.stats().rejected[Reject::not_addressed], 1U);
-}
-
-struct RoundChildInGroupTest : RoundChildTest {
-    RoundChildInGroupTest()
-        : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5, .hears_group = true}) {}
-};
-
-TEST_F(RoundChildInGroupTest, TakesAResultForAll) {
-    child.add(1, 0, 0);
-    run(1);
-    ASSERT_TRUE(contribution());
-    give_to_all();
-    EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{0});
-}
-
-TEST_F(RoundChildTest, PacksWhatFollowsFromAResultOnlyThen) {
-    child.add(4, 2, 0);
-    run(3);
-    EXPECT_FALSE(contribution().value().flush);
-    EXPECT_TRUE(contribution().value().flush);
-    EXPECT_FALSE(contribution());
-    give_result(0, 4);
-    EXPECT_EQ(contribution().value().chunk, 2U);
-    EXPECT_FALSE(contribution());
 }
 
 TEST_F(RoundChildTest, AStaleOfThisGenerationIsAMissAndAnotherIsAQuestion) {
@@ -252,22 +193,6 @@ TEST_F(RoundChildTest, AnyBytesAreTakenWithoutHarm) {
     EXPECT_GT(failures, 10U);
 }
 
-TEST_F(RoundChildTest, BeginsAgainWhereAllBegin) {
-    child.add(3, 0, 0);
-    run(2);
-    ASSERT_TRUE(contribution() && contribution() && contribution());
-    give_result(0, 3);
-    give_result(1, 3);
-    give(encode(stale(3)));
-    run(2, 0, 1);
-    EXPECT_EQ(contribution().value().chunk, 1U);
-    EXPECT_EQ(contribution().value().chunk, 2U);
-    give_result(1, 3);
-    EXPECT_EQ(vectors.taken.size(), 2U) << "handed on once";
-    give_result(2, 3);
-    EXPECT_TRUE(child.is_idle());
-}
-
 TEST_F(RoundChildTest, SaysWhoIsMissing) {
     child.join();
     auto asked = question().value();
@@ -291,6 +216,19 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
     asked.rank = 1;
     answer(asked, OLAF_CONTROL_OLD);
     EXPECT_EQ(question().value().stamp, 1001) << "asks anew";
+}
+
+TEST_F(RoundChildTest, TakesNoAnswerToAnotherQuestion) {
+    child.join();
+    JobSync earlier = question().value();
+    earlier.generation = 50;
+    answer(earlier, OLAF_CONTROL_OLD);
+    JobSync other = question().value();
+    answer(earlier, OLAF_CONTROL_DONE);
+    EXPECT_FALSE(child.is_running());
+    other.action = OLAF_CONTROL_LEAVE;
+    answer(other, OLAF_CONTROL_DONE);
+    EXPECT_FALSE(child.has_departed());
 }
 
 TEST_F(RoundChildTest, BlamesNoMemberThatMayHaveAskedSinceTheNodeFellSilent) {
@@ -345,52 +283,7 @@ TEST_F(RoundChildTest, TakesNothingFromStrangers) {
     EXPECT_EQ(vectors.taken.size(), 1U);
 }
 
-// A worker that joins others in the middle of their rounds, one that leaves them, and one that is
-// told that it is no member any more.
-
-struct RoundChildMembersTest : RoundChildTest {
-    void join_at(std::uint32_t round) {
-        child.join_late();
-        run(1, round);
-    }
-};
-
-TEST_F(RoundChildMembersTest, WhoJoinsLateBeginsWithTheRoundThatItIsTold) {
-    child.join_late();
-    JobSync asked = question().value();
-    EXPECT_EQ(asked.action, OLAF_CONTROL_JOIN);
-    answer(asked, OLAF_CONTROL_WAIT);
-    EXPECT_FALSE(child.is_running());
-    now = child.wakes_at();
-    run(1, 8);
-    EXPECT_TRUE(child.is_running());
-    EXPECT_EQ(child.add(2, 0, 0), 8U);
-    const auto first = contribution().value();
-    EXPECT_EQ(first.round, 8U);
-    EXPECT_EQ(first.generation, 50U);
-}
-
-TEST_F(RoundChildMembersTest, WhereTheOthersBeginBeforeItsFirstRoundItBeginsWithThat) {
-    join_at(8);
-    child.add(2, 0, 0);
-    ASSERT_TRUE(contribution());
-    give(encode(stale(2, 8)));
-    JobSync asked = question().value();
-    EXPECT_EQ(asked.action, OLAF_CONTROL_SYNC);
-    EXPECT_EQ(asked.round, 8U);
-    asked.round = 7;
-    asked.chunk = 5;
-    asked.pool = 1;
-    asked.generation = 61;
-    answer(asked, OLAF_CONTROL_DONE);
-    EXPECT_FALSE(child.failure());
-    const auto again = contribution().value();
-    EXPECT_EQ(again.round, 8U);
-    EXPECT_EQ(again.chunk, 0U);
-    EXPECT_EQ(again.generation, 61U);
-}
-
-TEST_F(RoundChildMembersTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
+TEST_F(RoundChildTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
     child.add(1, 0, 0);
     run(1);
     ASSERT_TRUE(contribution());
@@ -407,7 +300,7 @@ TEST_F(RoundChildMembersTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
     EXPECT_FALSE(child.next(now + 1s, 2000));
 }
 
-TEST_F(RoundChildMembersTest, WhoIsNoMemberAnyMoreFailsAndSaysSo) {
+TEST_F(RoundChildTest, WhoIsNoMemberAnyMoreFailsAndSaysSo) {
     child.add(1, 0, 0);
     run(1);
     ASSERT_TRUE(contribution());
@@ -474,20 +367,6 @@ TEST_F(RoundChildBehindTest, KnowsHowFarTheOthersAre) {
     EXPECT_EQ(child.behind(), 3U);
     child.add(2, 0, 0);
     EXPECT_EQ(child.behind(), 2U);
-}
-
-TEST_F(RoundChildBehindTest, SkipsWithoutAWord) {
-    sum_one();
-    give(encode(last_of(3)), {9, 9});
-    child.skip(2);
-    child.skip(2);
-    EXPECT_EQ(child.behind(), 1U);
-    EXPECT_TRUE(child.is_idle());
-    EXPECT_FALSE(contribution());
-    EXPECT_EQ(child.add(2, 0, 0), 3U);
-    EXPECT_EQ(contribution().value().round, 3U);
-    EXPECT_EQ(child.behind(), 0U);
-    EXPECT_TRUE(vectors.missed.empty()) << "nobody asked for them";
 }
 
 // Others may lack what this one didn't want: it has nothing to give there, and goes on.
@@ -592,21 +471,6 @@ TEST_F(RoundChildProof, WaitsForANodeThatIsSilent) {
     EXPECT_NE(child.missing(now).find("silent"), std::string::npos) << child.missing(now);
 }
 
-TEST_F(RoundChildProof, IsNotDeniedByLoss) {
-    std::mt19937 random(1);
-    for (int world = 0; world < 10'000; world++) {
-        child.prove_way();
-        while (!child.is_way_proven()) {
-            wait();
-            const auto asked = question();
-            ASSERT_TRUE(asked);
-            if (random() % 100 < 64) // 20 % are lost there, and 20 % back
-                answer_in_full(*asked);
-            ASSERT_FALSE(child.is_way_too_narrow()) << "world " << world;
-        }
-    }
-}
-
 TEST_F(RoundChildProof, HoldsNoContributionUp) {
     child.add(2, 0, 0);
     ASSERT_TRUE(question());
@@ -618,58 +482,6 @@ TEST_F(RoundChildProof, HoldsNoContributionUp) {
 }
 
 // When a worker sends again what nobody answered.
-
-TEST_F(RoundChildTest, SendsAgainEverMoreSlowly) {
-    child.add(1, 0, 0);
-    run(0);
-    ASSERT_TRUE(contribution());
-    for (int i = 0; i < 9; i++) {
-        const auto wait = std::min(RoundTimeout::kMost, RoundTimeout::kFirst * (1 << i));
-        EXPECT_EQ(child.wakes_at(), now + wait);
-        now += wait - 1ns;
-        EXPECT_FALSE(contribution());
-        now += 1ns;
-        const auto again = contribution().value();
-        EXPECT_TRUE(again.flush);
-        EXPECT_EQ(again.chunk, 0U);
-    }
-    EXPECT_EQ(vectors.packed.size(), 1U) << "packed once";
-    EXPECT_EQ(child.stats().repeated, 9U);
-}
-
-TEST_F(RoundChildTest, LearnsHowLongResultsTake) {
-    child.add(40, 0, 0);
-    run(0);
-    for (std::uint32_t chunk = 0; chunk < 39; chunk++) {
-        ASSERT_EQ(contribution().value().chunk, chunk);
-        now += 10ms;
-        if (chunk == 0) { // the first guess was too short
-            ASSERT_TRUE(contribution());
-        }
-        give_result(chunk, 40);
-    }
-    ASSERT_TRUE(contribution());
-    EXPECT_GT(child.wakes_at(), now + 9ms);
-    EXPECT_LT(child.wakes_at(), now + 20ms);
-}
-
-// Otherwise the time follows the fast answers, and what is slow is repeated for ever.
-TEST_F(RoundChildTest, LearnsFromTheFirstOfTwoAnswersToWhatItSentTwice) {
-    child.add(40, 0, 0);
-    run(0);
-    for (std::uint32_t chunk = 0; chunk < 39; chunk++) {
-        ASSERT_TRUE(contribution());
-        now += 30ms;
-        while (contribution()) // meanwhile it was overdue
-            ;
-        give_result(chunk, 40);
-        give_result(chunk, 40); // the repetition's
-    }
-    ASSERT_TRUE(contribution());
-    EXPECT_GT(child.wakes_at(), now + 29ms);
-    EXPECT_LT(child.wakes_at(), now + 60ms);
-    EXPECT_LT(child.stats().repeated, 10U);
-}
 
 // Nothing tells that the first sending was answered: it may be lost each time.
 TEST_F(RoundChildTest, LearnsNothingFromOneAnswerToWhatItSentTwice) {
@@ -697,43 +509,6 @@ TEST_F(RoundChildTest, SendsNothingAgainWhileAnswersMayLieUnread) {
     EXPECT_EQ(child.stats().repeated, 1U);
 }
 
-// Nothing came at all: the node is late, or somebody else. One question is enough then.
-TEST_F(RoundChildTest, AsksForTheOldestAloneWhereNothingLaterWasAnswered) {
-    send_four();
-    now = child.wakes_at();
-    EXPECT_EQ(contribution().value().chunk, 0U);
-    EXPECT_FALSE(contribution());
-    for (std::uint32_t chunk = 0; chunk < 4; chunk++)
-        give_result(chunk, 4);
-    EXPECT_TRUE(child.is_idle());
-    EXPECT_EQ(child.stats().repeated, 1U);
-}
-
-TEST_F(RoundChildTest, AsksForAllThatIsLostOnceSomethingComes) {
-    send_four();
-    now = child.wakes_at();
-    ASSERT_EQ(contribution().value().chunk, 0U);
-    ASSERT_FALSE(contribution());
-    now += 1ms;
-    give_result(0, 4);
-    EXPECT_FALSE(contribution()) << "the others may be on their way";
-    now = child.wakes_at();
-    std::set<std::uint32_t> again;
-    while (const auto repeated = contribution())
-        again.insert(repeated->chunk);
-    EXPECT_EQ(again, (std::set<std::uint32_t>{1, 2, 3})) << "each by itself would take too long";
-}
-
-TEST_F(RoundChildTest, AsksForWhatWasOvertaken) {
-    send_four();
-    give_result(3, 4);
-    now += 1s;
-    std::set<std::uint32_t> again;
-    while (const auto repeated = contribution())
-        again.insert(repeated->chunk);
-    EXPECT_EQ(again, (std::set<std::uint32_t>{0, 1, 2}));
-}
-
 // Chunks that nobody sends, as an earlier one has brought their sum.
 
 struct RoundChildSparedTest : RoundChildTest {
@@ -750,34 +525,6 @@ struct RoundChildSparedTest : RoundChildTest {
         give(encode(brought), {9, 9});
     }
 };
-
-TEST_F(RoundChildSparedTest, AreNeitherPackedNorSentAndTheVectorIsWholeWithoutThem) {
-    child.add(4, 2, 0);
-    run(3);
-    EXPECT_EQ(next_chunk(), 0U);
-    EXPECT_EQ(next_chunk(), 1U);
-    bring(0, 4, true);
-    EXPECT_FALSE(next_chunk()) << "chunk 2 is spared, and chunk 3 isn't known to be";
-    bring(1, 4, false);
-    EXPECT_EQ(next_chunk(), 3U);
-    EXPECT_FALSE(child.is_idle());
-    bring(3, 4, false);
-    EXPECT_TRUE(child.is_idle());
-    EXPECT_EQ(vectors.packed, (std::vector<std::uint32_t>{0, 1, 3}));
-    EXPECT_EQ(vectors.taken, (std::vector<std::uint32_t>{0, 1, 3}));
-    EXPECT_EQ(child.stats().spared, 1U);
-}
-
-TEST_F(RoundChildSparedTest, LetTheNextVectorGo) {
-    child.add(2, 1, 0);
-    child.add(2, 1, 0);
-    run(3);
-    EXPECT_EQ(next_chunk(), 0U);
-    EXPECT_FALSE(next_chunk()) << "in order";
-    bring(0, 2, true);
-    EXPECT_EQ(next_chunk(), 0U);
-    EXPECT_EQ(child.next_round(), 2U);
-}
 
 TEST_F(RoundChildSparedTest, AreSparedAgainWhereAllBeginAnew) {
     child.add(3, 1, 0);
@@ -810,22 +557,6 @@ TEST_F(RoundChildSparedTest, FailWhereTheSumIsAnotherOneThen) {
         ASSERT_TRUE(child.failure());
         EXPECT_NE(child.failure()->reason.find("another exponent than before"), std::string::npos);
     }
-}
-
-TEST_F(RoundChildSparedTest, AMissedChunkSparesWhatFollows) {
-    child.add(4, 2, 0);
-    run(3);
-    EXPECT_EQ(next_chunk(), 0U);
-    EXPECT_EQ(next_chunk(), 1U);
-    RoundResult stale = RoundChildTest::stale(4);
-    stale.generation = 50;
-    give(encode(stale));
-    EXPECT_FALSE(next_chunk());
-    bring(1, 4, true);
-    EXPECT_FALSE(next_chunk());
-    EXPECT_TRUE(child.is_idle());
-    EXPECT_EQ(vectors.missed, std::vector<std::uint32_t>{0});
-    EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{1});
 }
 
 // What is kept for others is counted in chunks that were sent.

@@ -75,13 +75,13 @@ Collective worker(const Address &server, std::uint32_t rank) {
         .value();
 }
 
-/// What a worker gives in a round: whole numbers.
+/// What a worker gives in a round: whole numbers, whose sum needs all bits that there are.
 std::vector<float> given(std::uint32_t rank, unsigned round) {
     std::vector<float> vector(kElements);
     for (std::size_t i = 0; i < kElements; i++)
         vector[i] =
-            static_cast<float>((static_cast<int>(i) * 7 + static_cast<int>(rank + round)) % 100) -
-            50.0F;
+            static_cast<float>((static_cast<int>(i) * 7 + static_cast<int>(rank + round)) % 127) -
+            63.0F;
     return vector;
 }
 
@@ -121,6 +121,20 @@ TEST(RoundServer, AnswersTheWeightsThatItsRuleMakesOfSums) {
     EXPECT_EQ(stats.answered, 20 * 14U + 1U) << "exponents, pieces and a farewell";
     EXPECT_EQ(stats.agreed, 1U);
     EXPECT_EQ(stats.clipped + stats.not_finite + stats.rejected.total(), 0U);
+}
+
+// Its workers guess, and what they have guessed isn't taken for the answer.
+TEST(RoundServer, AnswersShortVectorsWithWeightsToo) {
+    constexpr std::size_t few = 40;
+    Weights server(Address::resolve("127.0.0.1", 0).value(), std::vector<float>(few, 1.0F));
+    all([&](std::uint32_t rank) {
+        auto collective = worker(server.address(), rank);
+        for (int round = 1; round <= 4; round++) {
+            std::vector<float> vector(few, 2.0F);
+            sum_of(collective, vector);
+            ASSERT_EQ(vector, std::vector<float>(few, 1.0F + 6.0F * static_cast<float>(round)));
+        }
+    });
 }
 
 // It dies in the middle of a round, and is begun again with the weights of before: from a file,

@@ -202,25 +202,6 @@ TEST(WorkerSending, IsHeldBackByWhatStampedAcksSay) {
     EXPECT_LT(asked[0].since_ack_s, asked[2].since_ack_s);
 }
 
-TEST(WorkerSending, FollowsThePapersRule) {
-    FakeServer fake({.send_rule = TransmissionControl::with_slope(3600, 0).value(),
-                     .random = uniform_random(2)});
-    constexpr int pushes = 2000;
-    for (int i = 0; i < 10; i++)
-        EXPECT_EQ(fake.worker.push(kGradient, 0, 0)->outcome, PushOutcome::sent) << "nothing known";
-    fake.ack(kCongested, 1.0F);
-    ASSERT_TRUE(fake.worker.wait(kSoon).value());
-    for (int i = 0; i < pushes; i++)
-        ASSERT_TRUE(fake.worker.push(kGradient, 0, 5));
-    EXPECT_NEAR(static_cast<double>(fake.worker.stats().held) / pushes, 0.6, 0.05);
-    Ack relieved = kCongested;
-    relieved.active_clusters = 4;
-    relieved.model_version = 6;
-    fake.ack(relieved, 1.0F);
-    ASSERT_TRUE(fake.worker.wait(kSoon).value());
-    EXPECT_EQ(fake.worker.push(kGradient, 0, 6)->outcome, PushOutcome::sent);
-}
-
 TEST(WorkerSending, StopsAtTheStalenessBound) {
     FakeServer fake({.staleness_bound = 2});
     EXPECT_EQ(fake.worker.push(kGradient, 0, 900)->outcome, PushOutcome::sent)
@@ -400,8 +381,11 @@ TEST(Replica, KeepsTheNewest) {
 TEST(Replica, BelievesAServerThatStartedAnew) {
     Replica replica(8);
     ASSERT_EQ(give(replica, 1000, 1.0F), Taken::fresh);
-    for (std::uint32_t i = 1; i < Replica::kRestart; i++)
-        ASSERT_EQ(give(replica, i, 2.0F), Taken::stale) << i;
+    for (unsigned run = 0; run < 2; run++) {
+        EXPECT_EQ(give(replica, 1000, 1.0F), Taken::nothing) << "it goes on as before";
+        for (std::uint32_t i = 1; i < Replica::kRestart; i++)
+            ASSERT_EQ(give(replica, i, 2.0F), Taken::stale) << i;
+    }
     EXPECT_EQ(give(replica, 16, 3.0F), Taken::fresh);
     EXPECT_EQ(replica.version(), 16U);
     EXPECT_EQ(give(replica, 17, 4.0F), Taken::fresh);
