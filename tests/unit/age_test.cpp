@@ -551,6 +551,20 @@ TEST(AomMeter, HasNoAgeBeforeTheFirstDelivery) {
     EXPECT_EQ(meter.peaks(), 0U) << "there was nothing to fall from";
 }
 
+TEST(AomMeter, IntegratesTheSawtooth) {
+    AomMeter meter;
+    EXPECT_EQ(meter.deliver(100, 90), 10);  // starts at age 10
+    EXPECT_EQ(meter.deliver(140, 120), 20); // grew to 50, falls to 20
+    EXPECT_EQ(meter.deliver(150, 145), 5);  // grew to 30, falls to 5
+    EXPECT_EQ(meter.last_peak_ns(), 30);
+    EXPECT_EQ(meter.highest_peak_ns(), 50);
+    EXPECT_EQ(meter.mean_peak_ns(), 40.0);
+    EXPECT_EQ(meter.age_ns(160), 15);
+    // Areas: 40 · (10 + 50) / 2 = 1200, 10 · (20 + 30) / 2 = 250, 10 · (5 + 15) / 2 = 100.
+    EXPECT_DOUBLE_EQ(meter.average_ns(150), 1450.0 / 50);
+    EXPECT_DOUBLE_EQ(meter.average_ns(160), 1550.0 / 60);
+}
+
 TEST(AomMeter, AnOlderUpdateLeavesTheSawtoothAlone) {
     AomMeter meter;
     meter.deliver(100, 90);

@@ -120,6 +120,11 @@ TEST(CollectiveFloat, OrdinaryGradients) {
     expect_exact([](auto &random, auto, int) { return uniform(random) * 1e-3; }, 1000, 3);
 }
 
+TEST(CollectiveFloat, ZerosStayZeros) {
+    for (const Sums &round : sum([](auto &, auto, int) { return 0.0F; }, 100, 1))
+        EXPECT_EQ(round.sums[0], std::vector<float>(100, 0.0F));
+}
+
 TEST(CollectiveFloat, DenormalsAreExact) {
     const auto rounds = sum(
         [](auto &random, auto, int) {
@@ -331,6 +336,15 @@ TEST(CollectiveGuess, WhatGrowsOrShrinksByMoreIsPackedByItsExponent) {
             EXPECT_EQ(report.spared, is_near ? kPieces : 0U) << factor;
             EXPECT_EQ(report.chunks + report.spared, 2 * kPieces);
         }
+    });
+}
+
+TEST(CollectiveGuess, NoBitIsLostWhereNoneMayBe) {
+    const Job job(kWorkers, 0, {.guess_bits = 0});
+    job.all([](Collective &collective, std::uint32_t rank) {
+        ASSERT_TRUE(collective.join());
+        for (unsigned step = 0; step < 4; step++)
+            EXPECT_EQ(sum(collective, rank, step, 1e-3, kExact).spared, 0U);
     });
 }
 

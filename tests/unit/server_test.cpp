@@ -189,6 +189,30 @@ TEST(WorkerTable, ForgetsWhoWasSilentForLongest) {
 
 // Loss, damage and strangers at the parameter server.
 
+TEST(ServerFaults, LostUpdatesShowAsGaps) {
+    ParameterServer server = make_server("127.0.0.1");
+    ASSERT_TRUE(server.add_cluster({.weights = {0.0F}, .rule = async_sgd_rule(1.0)}));
+    RawSocket lossy(Address::resolve("127.0.0.1", 0).value());
+    auto worker = Worker::make({.server = lossy.address(), .worker = 6, .elements = 1});
+    ASSERT_TRUE(worker);
+    for (int i = 1; i <= 5; i++) {
+        const float gradient = 1.0F;
+        ASSERT_TRUE(worker->push({&gradient, 1}, 0.0, 0));
+        Frame frame;
+        const auto [size, source] = lossy.receive(frame);
+        if (i == 2 || i == 4)
+            continue; // lost
+        lossy.send(frame.bytes(size), server.local_address().value());
+        handle(server, 1);
+        (void)lossy.receive(frame); // its ACK
+        lossy.send(frame.bytes(message_size(1)), source);
+    }
+    EXPECT_TRUE(worker->wait(kSoon).value());
+    EXPECT_EQ(worker->weights()[0], 3.0F) << "the next ACK brings everything";
+    EXPECT_EQ(server.cluster(0)->workers().all().at(6).missed, 2U);
+    EXPECT_EQ(server.cluster(0)->stats().folded, 3U);
+}
+
 TEST(ServerFaults, MalformedMessagesAreCountedByReasonAndNotAnswered) {
     ParameterServer server = make_server("127.0.0.1");
     ASSERT_TRUE(server.add_cluster({.weights = std::vector<float>(4)}));
