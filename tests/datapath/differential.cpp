@@ -9,7 +9,7 @@ namespace olaf::test {
 namespace {
 
 constexpr std::uint64_t far = UINT64_MAX / 2;
-constexpr std::uint64_t any_time = 1'000'000'000; // on the model's clock
+constexpr std::uint64_t any_time = 10'000'000'000; // on the model's clock
 
 model::Config to_model(const olaf_config &config) {
     return {.queue_capacity = config.queue_capacity,
@@ -52,11 +52,12 @@ void check_entry(std::ostream &out, const Waiting &kernel, const model::Entry &e
 }
 
 /// How long a frame can become: to the end of its last buffer. The runner's buffers are pages.
-std::size_t room_of(const Frame &frame) {
-    if (frame.size() <= linear_limit)
+std::size_t room_of(const Frame &frame, std::size_t linear) {
+    const auto first = linear == 0 ? linear_limit : linear;
+    if (frame.size() <= first)
         return linear_limit;
     constexpr std::size_t page = 4096;
-    return linear_limit + (frame.size() - linear_limit + page - 1) / page * page;
+    return first + (frame.size() - first + page - 1) / page * page;
 }
 
 } // namespace
@@ -101,11 +102,14 @@ Bytes Differential::token(const Frame &frame, std::uint32_t generation) const {
     return bytes;
 }
 
-Expected Differential::expect(const Update &update, const Frame &frame, bool token_late) {
+Expected Differential::expect(const Update &update, const Frame &frame, bool token_late,
+                              std::size_t linear) {
     // A frame that is needed as the token carries no departure.
     const bool token_needed = token_late && !model_.ring().empty();
-    auto outcome = model_.arrive(now_, to_model(update, frame), frame.size(),
-                                 token_needed ? 0 : room_of(frame));
+    auto arriving = to_model(update, frame);
+    arriving.first_arrived = arriving.arrived = ++steps_;
+    auto outcome = model_.arrive(any_time, arriving, frame.size(),
+                                 token_needed ? 0 : room_of(frame, linear));
     seen_[model::name(outcome.action)]++;
     if (outcome.action == model::Action::refused)
         return {XDP_DROP, {}, outcome.action};
@@ -123,15 +127,20 @@ Expected Differential::expect(const Update &update, const Frame &frame, bool tok
 }
 
 std::string Differential::step(const Update &update, const Frame &frame, bool link_free,
-                               bool token_late) {
-    now_ = any_time;
-    model_.pacer.next = link_free ? 0 : far;
-    kernel_.set_link(link_free ? 0 : far, token_late ? 0 : far);
+                               bool token_late, std::size_t linear) {
+    // A link that has only just become free has saved no credit.
+    const auto began = monotonic_ns() - 1;
+    const auto due = link_free ? began : far, model_due = link_free ? any_time : far;
+    model_.pacer.next = model_due;
+    kernel_.set_link(due, token_late ? 0 : far);
     std::size_t waited = model_.ring().size();
-    auto expected = expect(update, frame, token_late);
-    auto ran = kernel_.offer(frame);
+    auto expected = expect(update, frame, token_late, linear);
+    auto ran = kernel_.offer(frame, {.linear_bytes = linear});
 
     std::ostringstream out;
+    const auto taken = kernel_.ring().next_departure_ns - due;
+    if (monotonic_ns() - began < kernel_.config().drain_interval_ns)
+        check(out, "the link's time", taken, model_.pacer.next - model_due);
     if (ran.verdict != expected.verdict)
         out << "verdict: kernel " << verdict_name(ran.verdict) << ", model "
             << verdict_name(expected.verdict) << "\n";
@@ -158,7 +167,19 @@ std::string Differential::drain() {
     return compare_state();
 }
 
-std::string Differential::compare_state() const {
+/// The kernel says when an update came: what is read of it later must be the same.
+void Differential::check_times(std::ostream &out, const Waiting &kernel,
+                               const model::Update &model) {
+    const auto [newest, is_new] = arrived_.try_emplace(model.arrived, kernel.pending.arrived_ns);
+    if (is_new && newest->second < newest_ns_)
+        out << "it arrived before an earlier one\n";
+    newest_ns_ = std::max(newest_ns_, newest->second);
+    check(out, "arrived_ns", kernel.pending.arrived_ns, newest->second);
+    check(out, "first_arrived_ns", kernel.pending.first_arrived_ns,
+          arrived_.at(model.first_arrived));
+}
+
+std::string Differential::compare_state() {
     std::ostringstream out;
     const auto kernel = kernel_.totals();
     const auto &model = model_.counters();
@@ -184,6 +205,7 @@ std::string Differential::compare_state() const {
     for (std::size_t i = 0; i < std::min(waiting.size(), ring.size()); i++) {
         std::ostringstream entry;
         check_entry(entry, waiting[i], ring[i]);
+        check_times(entry, waiting[i], ring[i].update);
         if (!entry.str().empty())
             out << "entry " << i << ": " << entry.str();
     }
