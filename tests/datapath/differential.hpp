@@ -7,6 +7,7 @@
 #include <random>
 
 #include "harness.hpp"
+#include "listener.hpp"
 #include "tests/model/model.hpp"
 
 namespace olaf::test {
@@ -19,6 +20,7 @@ struct Expected {
     std::uint32_t verdict = 0;
     Bytes bytes; ///< of the frame afterwards, when it goes anywhere
     model::Action action{};
+    std::optional<model::Update> departure; ///< that left in it, or passed
 };
 
 class Differential {
@@ -45,10 +47,13 @@ class Differential {
 
   private:
     Expected expect(const Update &update, const Frame &frame, bool token_late, std::size_t linear);
+    void check_told(std::ostream &out, const Update &update, const Frame &frame, const Ran &ran,
+                    const Expected &expected);
     void check_times(std::ostream &out, const Waiting &kernel, const model::Update &model);
     [[nodiscard]] Bytes token(const Frame &frame, std::uint32_t generation) const;
 
     Harness kernel_;
+    Listener listener_{kernel_};
     model::Queue model_;
     std::uint32_t generation_ = 0;
     std::uint64_t steps_ = 0;

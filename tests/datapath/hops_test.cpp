@@ -185,7 +185,12 @@ TEST_F(Turns, AnEntryLeavesInItsTurnAndNotBefore) {
     set_served(1); // as if it were the second's turn
     tick(token);
     EXPECT_EQ(cluster_that_left(), 2u);
-    EXPECT_EQ(queue.waiting().size(), 1u);
+    ASSERT_EQ(queue.waiting().size(), 1u);
+    // It went behind the second one: what folds into it finds its place there.
+    const auto longer = ipv4().to(our_mac).target(server).options(40).carrying(Update{.cluster = 1});
+    queue.link_busy();
+    queue.offer(longer);
+    EXPECT_EQ(queue.waiting()[0].place.bytes, longer.size());
     set_served(0);
     tick(token);
     EXPECT_EQ(cluster_that_left(), 1u);

@@ -55,7 +55,9 @@ class RandomUpdates {
                        .max_count = max_counts[below(std::size(max_counts))],
                        .reward_threshold = -1};
         if (one_in(2))
-            rule.reward_threshold = static_cast<std::int64_t>(random_() >> (1 + below(63)));
+            rule.reward_threshold = range_.wide && one_in(2) // rewards often differ by just that
+                                        ? 50 * static_cast<std::int64_t>(below(3))
+                                        : static_cast<std::int64_t>(random_() >> (1 + below(63)));
         return rule;
     }
 
@@ -112,6 +114,8 @@ class RandomUpdates {
             if (one_in(2))
                 path.destination_options(static_cast<std::uint8_t>(8 * (1 + below(2))));
         }
+        else if (path.family() == 6 && range_.wide && one_in(6))
+            path.destination_options(24);
         return path;
     }
 
@@ -124,6 +128,8 @@ class RandomUpdates {
     std::int64_t reward() {
         if (one_in(10))
             return static_cast<std::int64_t>(random_());
+        if (range_.wide && one_in(2))
+            return 50 * static_cast<std::int64_t>(below(9)) - 200;
         return static_cast<std::int64_t>(below(400)) - 200;
     }
 
