@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <thread>
@@ -416,6 +417,22 @@ TEST_F(Pacing, AnIdleLinkSavesOneDrainIntervalAtMost) {
     EXPECT_LE(start, after);
 }
 
+class SlowLink : public QueueTest {
+  protected:
+    SlowLink() : QueueTest([] {
+        auto config = small_queue();
+        config.rate_bps = 10'000; // a frame takes a thousand drain intervals
+        return config;
+    }()) {}
+};
+
+TEST_F(SlowLink, SavesOneFrameWhereThatTakesLongerThanADrainInterval) {
+    queue.set_link(1, UINT64_MAX / 2);
+    queue.offer(ipv4().carrying(Update{.cluster = 1}));
+    EXPECT_LE(queue.ring().next_departure_ns, monotonic_ns());
+    EXPECT_EQ(queue.totals().passed_through, 1u);
+}
+
 class Unlimited : public QueueTest {
   protected:
     Unlimited() : QueueTest([] {
@@ -462,6 +479,49 @@ INSTANTIATE_TEST_SUITE_P(Windows, ActiveClusters,
                          [](const auto &info) {
                              return std::to_string(info.param / 1'000'000'000) + "s";
                          });
+
+class Epochs : public QueueTest {
+  protected:
+    static constexpr std::uint64_t window = 10'000'000'000;
+
+    Epochs() : QueueTest([] {
+        auto config = small_queue();
+        config.activity_window_ns = window;
+        return config;
+    }()) {
+        be_up_for(3 * window);
+        while (monotonic_ns() % window > window - 1'000'000'000) // the epoch is nearly over
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+
+    void hear(std::uint32_t cluster) { queue.offer(ipv4().carrying(Update{.cluster = cluster})); }
+    /// All that was counted so far was so many epochs before.
+    void pass(std::uint64_t epochs) {
+        const std::uint32_t zero = 0;
+        olaf_active active{};
+        ASSERT_EQ(bpf_map_lookup_elem(queue.queue().map_fd("olaf_active"), &zero, &active), 0);
+        active.epoch_start_ns -= epochs * window;
+        queue.set_active(active);
+        const int counted = queue.queue().map_fd("olaf_active_epochs");
+        for (std::uint32_t cluster = 0; cluster < queue.config().max_clusters; cluster++) {
+            std::uint64_t epoch = 0;
+            ASSERT_EQ(bpf_map_lookup_elem(counted, &cluster, &epoch), 0);
+            epoch -= epoch == 0 ? 0 : epochs * window;
+            ASSERT_EQ(bpf_map_update_elem(counted, &cluster, &epoch, BPF_ANY), 0);
+        }
+    }
+};
+
+TEST_F(Epochs, WhoGoesOnIsActiveOnceAndWhoPausedNoMore) {
+    hear(1);
+    hear(2);
+    pass(1);
+    hear(1);
+    EXPECT_EQ(queue.active_clusters(monotonic_ns()), 2u);
+    pass(2);
+    hear(5);
+    EXPECT_EQ(queue.active_clusters(monotonic_ns()), 1u);
+}
 
 class Emptying : public QueueTest {
   protected:
