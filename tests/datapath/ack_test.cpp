@@ -538,6 +538,13 @@ TEST_F(WindowForeign, AStrangersAckOpensNothing) {
 
 class AckBypass : public AckTest {
   protected:
+    /// What came from the server would be stamped: only for what it is does it pass.
+    AckBypass() {
+        introduce_workers(queue);
+        for (const auto &frame : {ack4, ack6})
+            EXPECT_NE(hex(queue.leave(frame).bytes), hex(frame.bytes));
+    }
+
     Frame ack4 = answer(ipv4()).carrying(Ack{.lanes = {1, 2, 3}});
     Frame ack6 = answer(ipv6()).carrying(Ack{.lanes = {1, 2, 3}});
 };
