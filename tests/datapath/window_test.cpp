@@ -167,7 +167,8 @@ class WindowOf : public WindowTest, public testing::WithParamInterface<Paced> {
     }
     /// The ACK of something that departed lately, or of nothing: one thing in it is another.
     Ack some_ack() {
-        auto ack = ack_of(sent.empty() ? Update{} : sent[sent.size() - 1 - random.below(std::min<std::size_t>(sent.size(), 12))]);
+        const auto back = sent.empty() ? 0 : 1 + random.below(std::min<std::size_t>(sent.size(), 12));
+        auto ack = ack_of(sent.empty() ? Update{} : sent[sent.size() - back]);
         switch (random.below(12)) {
         case 0:
             ack.worker = OLAF_EVERY_WORKER;
