@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Times: Age-of-Model, events, and pacing.
 #include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <ctime>
-#include <memory>
 #include <thread>
 
 #include "loader/datapath/aom.hpp"
-#include "olaf/events.h"
+#include "listener.hpp"
 #include "queue_test.hpp"
 
 namespace olaf::test::age_test {
@@ -274,62 +273,9 @@ TEST_F(Unmetered, CompiledOutItWritesNothing) {
 
 // ---- What a listener is told, and that nobody else pays for it.
 
-struct Told {
-    olaf_event event{};
-    Bytes frame;
-};
-
-class Events : public QueueTest {
+class Events : public QueueTest, protected Listener {
   protected:
-    Events()
-        : buffer_(ring_buffer__new(queue.queue().map_fd("olaf_events"), take, &told_, nullptr),
-                  ring_buffer__free) {
-        EXPECT_TRUE(buffer_);
-    }
-
-    static constexpr std::uint64_t for_ever = UINT64_MAX;
-
-    /// Writes what to listen to; by default everything, with whole frames.
-    void listen(olaf_listen wanted) const {
-        const std::uint32_t key = 0;
-        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_listen"), &key, &wanted, BPF_ANY),
-                  0);
-    }
-    static olaf_listen everything() {
-        return {.first_cluster = 0,
-                .last_cluster = UINT32_MAX,
-                .kinds = (1u << OLAF_EVENT_KINDS) - 1,
-                .sample = 1,
-                .frame_bytes = OLAF_EVENT_FRAME_MAX,
-                .pad = 0,
-                .until_ns = for_ever};
-    }
-
-    /// What was told since the last call.
-    std::vector<Told> told() {
-        told_.clear();
-        EXPECT_GE(ring_buffer__consume(buffer_.get()), 0);
-        return std::move(told_);
-    }
-    Told told_once() {
-        auto all = told();
-        EXPECT_EQ(all.size(), 1u);
-        return all.empty() ? Told{} : all.front();
-    }
-
-  private:
-    static int take(void *into, void *data, std::size_t size) {
-        Told told;
-        std::memcpy(&told.event, data, sizeof told.event);
-        EXPECT_EQ(size, sizeof told.event + told.event.captured_bytes);
-        const auto *frame = static_cast<const std::uint8_t *>(data) + sizeof told.event;
-        told.frame.assign(frame, frame + told.event.captured_bytes);
-        static_cast<std::vector<Told> *>(into)->push_back(std::move(told));
-        return 0;
-    }
-
-    std::vector<Told> told_;
-    std::unique_ptr<ring_buffer, void (*)(ring_buffer *)> buffer_;
+    Events() : Listener(queue) {}
 };
 
 void expect_kind(const Told &told, olaf_event_kind kind, unsigned detail, unsigned cause = 0) {
@@ -352,39 +298,6 @@ TEST_F(Events, NobodyListensUnlessTheLeaseLastsOn) {
     EXPECT_EQ(told().size(), 1u);
 }
 
-TEST_F(Events, TellWhatBecameOfEachArrival) {
-    listen(everything());
-    const Frame first = ipv4().carrying(Update{.cluster = 1, .worker = 1, .sequence = 7});
-    append(first);
-    auto told = told_once();
-    expect_kind(told, OLAF_EVENT_ARRIVAL, OLAF_JOINED_APPENDED);
-    EXPECT_EQ(told.event.cluster, 1u);
-    EXPECT_EQ(told.event.worker, 1u);
-    EXPECT_EQ(told.event.sequence, 7u);
-    EXPECT_EQ(told.event.count, 1u);
-    EXPECT_EQ(told.event.queue_length, 1u);
-    EXPECT_EQ(told.event.frame_bytes, first.size());
-    EXPECT_EQ(hex(told.frame), hex(first.bytes));
-
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 1}));
-    expect_kind(told_once(), OLAF_EVENT_ARRIVAL, OLAF_JOINED_REPLACED);
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 2, .count = 5}));
-    told = told_once();
-    expect_kind(told, OLAF_EVENT_ARRIVAL, OLAF_JOINED_AGGREGATED);
-    EXPECT_EQ(told.event.count, 5u);
-    for (const std::uint32_t cluster : {2u, 3u, 4u})
-        append(ipv4().carrying(Update{.cluster = cluster}));
-    EXPECT_EQ(this->told().size(), 3u);
-    queue.offer(ipv4().carrying(Update{.cluster = 5}));
-    expect_kind(told_once(), OLAF_EVENT_DROP, OLAF_DROPPED_FULL);
-    queue.set_rule(1, rule(OLAF_POLICY_OLAF, 0));
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 3, .reward = -1}));
-    expect_kind(told_once(), OLAF_EVENT_DROP, OLAF_DROPPED_REWARD);
-    queue.set_rule(1, rule(OLAF_POLICY_AGGREGATE, no_filter, 6));
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 3}));
-    expect_kind(told_once(), OLAF_EVENT_DROP, OLAF_DROPPED_SEALED);
-}
-
 TEST_F(Events, TellWhyAFrameWasRefused) {
     listen(everything());
     const Frame bad = ipv4().carrying(Update{.cluster = 1, .count = 0});
@@ -398,40 +311,6 @@ TEST_F(Events, TellWhyAFrameWasRefused) {
     EXPECT_EQ(told.event.cluster, 99u);
     queue.offer(ipv4().carrying(Ack{.cluster = 1}));
     EXPECT_TRUE(this->told().empty());
-}
-
-TEST_F(Events, TellADepartureWithTheFrameThatLeaves) {
-    listen(everything());
-    append(ipv4().carrying(Update{.cluster = 1, .worker = 1}));
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 2, .sequence = 9}));
-    told();
-    queue.link_free();
-    const auto ran = queue.offer(ipv4().carrying(Update{.cluster = 2}));
-    const auto both = told();
-    ASSERT_EQ(both.size(), 2u);
-    expect_kind(both[0], OLAF_EVENT_ARRIVAL, OLAF_JOINED_APPENDED);
-    expect_kind(both[1], OLAF_EVENT_DEPARTURE, OLAF_LEFT_RIDING);
-    const auto &event = both[1].event;
-    EXPECT_EQ(event.cluster, 1u);
-    EXPECT_EQ(event.worker, 2u);
-    EXPECT_EQ(event.sequence, 9u);
-    EXPECT_EQ(event.count, 2u);
-    EXPECT_LT(event.first_arrived_ns, event.arrived_ns);
-    EXPECT_LT(event.arrived_ns, event.time_ns);
-    EXPECT_EQ(hex(both[1].frame), hex(ran.bytes));
-    // The very moment that the meter has.
-    EXPECT_EQ(event.time_ns, queue.aom(1 * queue.config().max_segments).last_ns);
-}
-
-TEST_F(Events, TellAPassage) {
-    listen(everything());
-    queue.link_free();
-    const Frame frame = ipv4().carrying(Update{.cluster = 3});
-    queue.offer(frame);
-    const auto told = told_once();
-    expect_kind(told, OLAF_EVENT_DEPARTURE, OLAF_LEFT_PASSED);
-    EXPECT_EQ(told.event.arrived_ns, told.event.time_ns);
-    EXPECT_EQ(hex(told.frame), hex(frame.bytes));
 }
 
 TEST_F(Events, OnlyWhatIsAskedFor) {
@@ -526,21 +405,6 @@ class Pacing : public QueueTest {
     }()) {}
 };
 
-/// 1 Gbit/s: 8 ns a byte.
-TEST_F(Pacing, ADepartureTakesItsSerialisationTimeFromTheLink) {
-    Frame frame = ipv4().carrying(Update{.cluster = 1});
-    auto ahead = monotonic_ns() - 1; // due, and less than the credit ago
-    queue.set_link(ahead, UINT64_MAX / 2);
-    queue.offer(frame);
-    EXPECT_EQ(queue.ring().next_departure_ns, ahead + 8 * frame.size());
-    append(frame);
-    ahead = monotonic_ns() - 1;
-    queue.set_link(ahead, UINT64_MAX / 2);
-    Update longer{.cluster = 2, .lanes = lanes_of(50)};
-    queue.offer(ipv4().carrying(longer)); // what is charged is the head, not the carrier
-    EXPECT_EQ(queue.ring().next_departure_ns, ahead + 8 * frame.size());
-}
-
 TEST_F(Pacing, AnIdleLinkSavesOneDrainIntervalAtMost) {
     Frame frame = ipv4().carrying(Update{.cluster = 1});
     queue.set_link(1, UINT64_MAX / 2);
@@ -553,13 +417,20 @@ TEST_F(Pacing, AnIdleLinkSavesOneDrainIntervalAtMost) {
     EXPECT_LE(start, after);
 }
 
-TEST_F(Pacing, NothingThatIsDroppedTakesTime) {
-    queue.set_rule(1, rule(OLAF_POLICY_OLAF, 0));
-    append(ipv4().carrying(Update{.cluster = 1, .reward = 5}));
-    auto next = queue.ring().next_departure_ns;
-    queue.offer(ipv4().carrying(Update{.cluster = 1, .worker = 2, .reward = 1}));
-    EXPECT_EQ(queue.totals().dropped_reward, 1u);
-    EXPECT_EQ(queue.ring().next_departure_ns, next);
+class SlowLink : public QueueTest {
+  protected:
+    SlowLink() : QueueTest([] {
+        auto config = small_queue();
+        config.rate_bps = 10'000; // a frame takes a thousand drain intervals
+        return config;
+    }()) {}
+};
+
+TEST_F(SlowLink, SavesOneFrameWhereThatTakesLongerThanADrainInterval) {
+    queue.set_link(1, UINT64_MAX / 2);
+    queue.offer(ipv4().carrying(Update{.cluster = 1}));
+    EXPECT_LE(queue.ring().next_departure_ns, monotonic_ns());
+    EXPECT_EQ(queue.totals().passed_through, 1u);
 }
 
 class Unlimited : public QueueTest {
@@ -608,6 +479,49 @@ INSTANTIATE_TEST_SUITE_P(Windows, ActiveClusters,
                          [](const auto &info) {
                              return std::to_string(info.param / 1'000'000'000) + "s";
                          });
+
+class Epochs : public QueueTest {
+  protected:
+    static constexpr std::uint64_t window = 10'000'000'000;
+
+    Epochs() : QueueTest([] {
+        auto config = small_queue();
+        config.activity_window_ns = window;
+        return config;
+    }()) {
+        be_up_for(3 * window);
+        while (monotonic_ns() % window > window - 1'000'000'000) // the epoch is nearly over
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+
+    void hear(std::uint32_t cluster) { queue.offer(ipv4().carrying(Update{.cluster = cluster})); }
+    /// All that was counted so far was so many epochs before.
+    void pass(std::uint64_t epochs) {
+        const std::uint32_t zero = 0;
+        olaf_active active{};
+        ASSERT_EQ(bpf_map_lookup_elem(queue.queue().map_fd("olaf_active"), &zero, &active), 0);
+        active.epoch_start_ns -= epochs * window;
+        queue.set_active(active);
+        const int counted = queue.queue().map_fd("olaf_active_epochs");
+        for (std::uint32_t cluster = 0; cluster < queue.config().max_clusters; cluster++) {
+            std::uint64_t epoch = 0;
+            ASSERT_EQ(bpf_map_lookup_elem(counted, &cluster, &epoch), 0);
+            epoch -= epoch == 0 ? 0 : epochs * window;
+            ASSERT_EQ(bpf_map_update_elem(counted, &cluster, &epoch, BPF_ANY), 0);
+        }
+    }
+};
+
+TEST_F(Epochs, WhoGoesOnIsActiveOnceAndWhoPausedNoMore) {
+    hear(1);
+    hear(2);
+    pass(1);
+    hear(1);
+    EXPECT_EQ(queue.active_clusters(monotonic_ns()), 2u);
+    pass(2);
+    hear(5);
+    EXPECT_EQ(queue.active_clusters(monotonic_ns()), 1u);
+}
 
 class Emptying : public QueueTest {
   protected:

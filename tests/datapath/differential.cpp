@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "differential.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 
@@ -9,7 +10,7 @@ namespace olaf::test {
 namespace {
 
 constexpr std::uint64_t far = UINT64_MAX / 2;
-constexpr std::uint64_t any_time = 1'000'000'000; // on the model's clock
+constexpr std::uint64_t any_time = 10'000'000'000; // on the model's clock
 
 model::Config to_model(const olaf_config &config) {
     return {.queue_capacity = config.queue_capacity,
@@ -51,12 +52,38 @@ void check_entry(std::ostream &out, const Waiting &kernel, const model::Entry &e
             << hex(model.headers.bytes) << "\n";
 }
 
+/// Kind and detail of the event that tells it.
+int told_as(model::Action action) {
+    switch (action) {
+    case model::Action::appended:
+        return OLAF_EVENT_ARRIVAL << 8 | OLAF_JOINED_APPENDED;
+    case model::Action::aggregated:
+        return OLAF_EVENT_ARRIVAL << 8 | OLAF_JOINED_AGGREGATED;
+    case model::Action::replaced:
+        return OLAF_EVENT_ARRIVAL << 8 | OLAF_JOINED_REPLACED;
+    case model::Action::full:
+        return OLAF_EVENT_DROP << 8 | OLAF_DROPPED_FULL;
+    case model::Action::reward:
+        return OLAF_EVENT_DROP << 8 | OLAF_DROPPED_REWARD;
+    case model::Action::sealed:
+        return OLAF_EVENT_DROP << 8 | OLAF_DROPPED_SEALED;
+    case model::Action::misfit:
+        return OLAF_EVENT_DROP << 8 | OLAF_DROPPED_MISFIT;
+    case model::Action::refused:
+        return OLAF_EVENT_DROP << 8 | OLAF_DROPPED_NOT_ALLOWED;
+    case model::Action::passed_through:
+        break;
+    }
+    return -1;
+}
+
 /// How long a frame can become: to the end of its last buffer. The runner's buffers are pages.
-std::size_t room_of(const Frame &frame) {
-    if (frame.size() <= linear_limit)
+std::size_t room_of(const Frame &frame, std::size_t linear) {
+    const auto first = linear == 0 ? linear_limit : linear;
+    if (frame.size() <= first)
         return linear_limit;
     constexpr std::size_t page = 4096;
-    return linear_limit + (frame.size() - linear_limit + page - 1) / page * page;
+    return first + (frame.size() - first + page - 1) / page * page;
 }
 
 } // namespace
@@ -84,7 +111,9 @@ model::Update to_model(const Update &update, const Frame &frame) {
 }
 
 Differential::Differential(const DatapathConfig &config)
-    : kernel_(config), model_(to_model(kernel_.config())) {}
+    : kernel_(config), model_(to_model(kernel_.config())) {
+    listener_.listen();
+}
 
 void Differential::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
     static constexpr model::Policy policies[] = {model::Policy::olaf, model::Policy::fifo,
@@ -101,37 +130,86 @@ Bytes Differential::token(const Frame &frame, std::uint32_t generation) const {
     return bytes;
 }
 
-Expected Differential::expect(const Update &update, const Frame &frame, bool token_late) {
+Expected Differential::expect(const Update &update, const Frame &frame, bool token_late,
+                              std::size_t linear) {
     // A frame that is needed as the token carries no departure.
     const bool token_needed = token_late && !model_.ring().empty();
-    auto outcome = model_.arrive(now_, to_model(update, frame), frame.size(),
-                                 token_needed ? 0 : room_of(frame));
+    auto arriving = to_model(update, frame);
+    arriving.first_arrived = arriving.arrived = ++steps_;
+    auto outcome = model_.arrive(any_time, arriving, frame.size(),
+                                 token_needed ? 0 : room_of(frame, linear));
     seen_[model::name(outcome.action)]++;
     if (outcome.action == model::Action::refused)
-        return {XDP_DROP, {}, outcome.action};
+        return {XDP_DROP, {}, outcome.action, {}};
     if (outcome.action == model::Action::passed_through)
-        return {XDP_PASS, frame.bytes, outcome.action};
+        return {XDP_PASS, frame.bytes, outcome.action, arriving};
     if (outcome.departure) {
         seen_["departed"]++;
-        return {XDP_PASS, model::departing_frame(*outcome.departure), outcome.action};
+        return {XDP_PASS, model::departing_frame(*outcome.departure), outcome.action,
+                outcome.departure};
     }
     if (token_late && !model_.ring().empty()) {
         seen_["token"]++;
-        return {XDP_PASS, token(frame, ++generation_), outcome.action};
+        return {XDP_PASS, token(frame, ++generation_), outcome.action, {}};
     }
-    return {XDP_DROP, {}, outcome.action};
+    return {XDP_DROP, {}, outcome.action, {}};
+}
+
+/// What a listener is told of an arrival: what became of it, and then what left in its frame.
+void Differential::check_told(std::ostream &out, const Update &update, const Frame &frame,
+                              const Ran &ran, const Expected &expected) {
+    const bool passed = expected.action == model::Action::passed_through;
+    const auto all = listener_.told();
+    if (all.size() != (passed ? 1 : expected.departure ? 2 : 1)) {
+        out << all.size() << " events\n";
+        return;
+    }
+    const auto check_one = [&](const Told &told, auto kind, const auto &of, const Bytes &bytes) {
+        check(out, "event", told.event.kind << 8 | told.event.detail, kind);
+        check(out, "its cluster", told.event.cluster, of.cluster);
+        check(out, "its worker", told.event.worker, of.worker);
+        check(out, "its sequence", told.event.sequence, of.sequence);
+        check(out, "its count", told.event.count, of.count);
+        check(out, "its bytes", told.event.frame_bytes, bytes.size());
+        if (!std::ranges::equal(told.frame, std::span(bytes).first(std::min<std::size_t>(
+                                                bytes.size(), OLAF_EVENT_FRAME_MAX))))
+            out << "an event with another frame\n";
+    };
+    if (!passed)
+        check_one(all.front(), told_as(expected.action), update, frame.bytes);
+    if (!expected.departure)
+        return;
+    const auto &left = all.back();
+    check_one(left, OLAF_EVENT_DEPARTURE << 8 | (passed ? OLAF_LEFT_PASSED : OLAF_LEFT_RIDING),
+              *expected.departure, ran.bytes);
+    const auto slot = expected.departure->cluster * kernel_.config().max_segments +
+                      expected.departure->segment;
+    check(out, "the moment", left.event.time_ns, kernel_.aom(slot).last_ns);
+    if (passed) {
+        check(out, "its arrival", left.event.arrived_ns, left.event.time_ns);
+    } else {
+        check(out, "its arrival", left.event.arrived_ns, arrived_.at(expected.departure->arrived));
+        check(out, "its first", left.event.first_arrived_ns,
+              arrived_.at(expected.departure->first_arrived));
+    }
 }
 
 std::string Differential::step(const Update &update, const Frame &frame, bool link_free,
-                               bool token_late) {
-    now_ = any_time;
-    model_.pacer.next = link_free ? 0 : far;
-    kernel_.set_link(link_free ? 0 : far, token_late ? 0 : far);
+                               bool token_late, std::size_t linear) {
+    // A link that has only just become free has saved no credit.
+    const auto began = monotonic_ns() - 1;
+    const auto due = link_free ? began : far, model_due = link_free ? any_time : far;
+    model_.pacer.next = model_due;
+    kernel_.set_link(due, token_late ? 0 : far);
     std::size_t waited = model_.ring().size();
-    auto expected = expect(update, frame, token_late);
-    auto ran = kernel_.offer(frame);
+    auto expected = expect(update, frame, token_late, linear);
+    auto ran = kernel_.offer(frame, {.linear_bytes = linear});
 
     std::ostringstream out;
+    check_told(out, update, frame, ran, expected);
+    const auto taken = kernel_.ring().next_departure_ns - due;
+    if (monotonic_ns() - began < kernel_.config().drain_interval_ns)
+        check(out, "the link's time", taken, model_.pacer.next - model_due);
     if (ran.verdict != expected.verdict)
         out << "verdict: kernel " << verdict_name(ran.verdict) << ", model "
             << verdict_name(expected.verdict) << "\n";
@@ -155,10 +233,27 @@ std::string Differential::drain() {
         kernel_.set_link(0, far);
         run_tc(kernel_.queue().program_fd("olaf_drain_tick"), token({.bytes = Bytes(128)}, generation_));
     }
-    return compare_state();
+    std::ostringstream out;
+    for (const auto &told : listener_.told())
+        if (told.event.kind != OLAF_EVENT_LOSS) // of a lo that is down
+            check(out, "event", told.event.kind << 8 | told.event.detail,
+                  OLAF_EVENT_DEPARTURE << 8 | OLAF_LEFT_DRAIN);
+    return out.str() + compare_state();
 }
 
-std::string Differential::compare_state() const {
+/// The kernel says when an update came: what is read of it later must be the same.
+void Differential::check_times(std::ostream &out, const Waiting &kernel,
+                               const model::Update &model) {
+    const auto [newest, is_new] = arrived_.try_emplace(model.arrived, kernel.pending.arrived_ns);
+    if (is_new && newest->second < newest_ns_)
+        out << "it arrived before an earlier one\n";
+    newest_ns_ = std::max(newest_ns_, newest->second);
+    check(out, "arrived_ns", kernel.pending.arrived_ns, newest->second);
+    check(out, "first_arrived_ns", kernel.pending.first_arrived_ns,
+          arrived_.at(model.first_arrived));
+}
+
+std::string Differential::compare_state() {
     std::ostringstream out;
     const auto kernel = kernel_.totals();
     const auto &model = model_.counters();
@@ -184,6 +279,7 @@ std::string Differential::compare_state() const {
     for (std::size_t i = 0; i < std::min(waiting.size(), ring.size()); i++) {
         std::ostringstream entry;
         check_entry(entry, waiting[i], ring[i]);
+        check_times(entry, waiting[i], ring[i].update);
         if (!entry.str().empty())
             out << "entry " << i << ": " << entry.str();
     }

@@ -42,6 +42,8 @@ TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
     const auto steps = from_environment("OLAF_STEPS", 120'000) * setting.share / 100;
     olaf::DatapathConfig config;
     config.rate_bps = 1'000'000'000;
+    config.drain_interval_ns = 1'000'000'000; // credit enough that the test may be interrupted
+    config.frame_overhead = 24;
     config.max_clusters = setting.clusters;
     config.max_segments = setting.segments;
     config.max_lanes = setting.max_lanes;
@@ -51,7 +53,10 @@ TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
     Differential both(config);
     RandomUpdates random(seed, {.clusters = setting.clusters,
                                 .segments = setting.segments,
-                                .max_lanes = setting.max_lanes});
+                                .max_lanes = setting.max_lanes,
+                                .wide = true});
+    const bool any_buffers =
+        can_choose_linear_bytes(both.kernel().queue().program_fd("olaf_ingress"));
     for (std::uint32_t cluster = 0; cluster < setting.clusters; cluster++)
         both.set_rule(cluster, random.rule());
 
@@ -63,7 +68,14 @@ TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
         auto frame = random.frame(update);
         bool free = random.below(100) < setting.free_percent;
         auto difference = random.one_in(40) ? both.drain() : std::string();
-        difference += both.step(update, frame, free, random.one_in(20));
+        const bool late = random.one_in(20);
+        // The first buffer holds the headers and the message's own; the rest may come in further ones.
+        std::size_t linear = 0;
+        if (any_buffers && random.one_in(10))
+            linear = frame.message + 48 + (random.one_in(4) ? 0 : random.below(8 * update.wire_lanes()));
+        if (linear > linear_limit)
+            linear = 0;
+        difference += both.step(update, frame, free, late, linear);
         ASSERT_TRUE(difference.empty())
             << difference << "OLAF_SEED=" << seed << ", step " << step << ", cluster "
                                   << update.cluster << " segment " << update.segment;

@@ -141,6 +141,21 @@ TEST_P(Drain, ATokenThatComesToAnEmptyQueueDies) {
     EXPECT_EQ(tick(next).verdict, redirect);
 }
 
+TEST_P(Drain, ATokenLivesAsLongAsAnArrivalMayYetAppend) {
+    const auto token = launch();
+    queue.link_free();
+    auto ring = queue.ring();
+    ring.holds = 1; // it carries the head away, and hasn't been judged yet
+    const std::uint32_t zero = 0;
+    ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_ring"), &zero, &ring, BPF_ANY), 0);
+    EXPECT_EQ(tick(token).verdict, redirect);
+    EXPECT_TRUE(queue.waiting().empty());
+    ring = queue.ring();
+    ring.holds = 0;
+    ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_ring"), &zero, &ring, BPF_ANY), 0);
+    EXPECT_EQ(tick(token).verdict, shot);
+}
+
 /// A drain that ticks once in a second: its token is away for one interval, not for 64.
 class SlowDrain : public QueueTest {
   protected:

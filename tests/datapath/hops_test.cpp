@@ -99,6 +99,27 @@ TEST_F(Asking, ANextHopInUseIsAskedAgainAfterFourSeconds) {
     EXPECT_EQ(queue.totals().departed_drain, 40u);
 }
 
+/// Destinations may share a hop's place: what is kept there of one is nothing to another.
+TEST_F(Asking, WhatIsKnownOfAnotherDestinationIsNotUsed) {
+    append(to(server, 1));
+    queue.link_free();
+    EXPECT_EQ(queue.offer(to(server, 2)).verdict, XDP_TX);
+    const int hops = queue.queue().map_fd("olaf_hops");
+    for (std::uint32_t index = 0; index < OLAF_HOPS; index++) {
+        olaf_hop hop{};
+        ASSERT_EQ(bpf_map_lookup_elem(hops, &index, &hop), 0);
+        if (hop.family == 0)
+            continue;
+        hop.daddr_be[0] ^= 1;
+        hop.dmac[5] ^= 1;
+        ASSERT_EQ(bpf_map_update_elem(hops, &index, &hop, BPF_ANY), 0);
+    }
+    queue.link_free();
+    const auto ran = queue.offer(to(server, 3));
+    EXPECT_EQ(ran.verdict, XDP_TX);
+    EXPECT_EQ(hex(std::span(ran.bytes).first(6)), hex(net.next_hop_mac));
+}
+
 // ---- Updates to a next hop that never answers are given up in the end, in whatever order they wait.
 
 constexpr std::uint64_t for_ever = 31'000'000'000;
@@ -185,7 +206,12 @@ TEST_F(Turns, AnEntryLeavesInItsTurnAndNotBefore) {
     set_served(1); // as if it were the second's turn
     tick(token);
     EXPECT_EQ(cluster_that_left(), 2u);
-    EXPECT_EQ(queue.waiting().size(), 1u);
+    ASSERT_EQ(queue.waiting().size(), 1u);
+    // It went behind the second one: what folds into it finds its place there.
+    const auto longer = ipv4().to(our_mac).target(server).options(40).carrying(Update{.cluster = 1});
+    queue.link_busy();
+    queue.offer(longer);
+    EXPECT_EQ(queue.waiting()[0].place.bytes, longer.size());
     set_served(0);
     tick(token);
     EXPECT_EQ(cluster_that_left(), 1u);

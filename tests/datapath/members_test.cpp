@@ -84,17 +84,6 @@ TEST_F(Members, AnotherMacAddressAndOtherTagsAreFollowedAtOnce) {
     EXPECT_EQ(queue.ack_counters().takeovers_refused, 0u);
 }
 
-TEST_F(Members, SilenceIsNoticedLateByARefreshAtMost) {
-    hear(ipv4(), 1);
-    auto known = queue.member(1, 1);
-    const auto refresh = olaf_member_refresh_ns(queue.config().member_timeout_ns);
-    known.last_seen_ns -= refresh;
-    queue.set_member(1, 1, known);
-    hear(ipv4(), 1);
-    EXPECT_EQ(queue.member(1, 1).sequence, known.sequence + 2);
-    EXPECT_GT(queue.member(1, 1).last_seen_ns, known.last_seen_ns + refresh - 1);
-}
-
 TEST_F(Members, WorkersWithoutAPlaceAreCountedAndNothingGrows) {
     for (const std::uint32_t worker : {256u, 257u, 0xfffffffeu, 0xffffffffu})
         hear(ipv4(), worker);
@@ -168,13 +157,6 @@ TEST_F(Enrol, ItsPortIsLearntIfItWasNotGiven) {
     hear(ipv4().source_port(2222), 1);
     EXPECT_EQ(address(1), "10.0.0.1:2222");
     EXPECT_EQ(queue.member(cluster, 1).flags, OLAF_MEMBER_REGISTERED);
-}
-
-TEST_F(Enrol, AnotherMacAddressIsLearntAtOnce) {
-    for (const auto &mac : {Mac{2, 0, 0, 0, 7, 1}, Mac{2, 0, 0, 0, 7, 2}}) {
-        hear(ipv4().from(mac).source_port(1111), 1);
-        EXPECT_TRUE(std::ranges::equal(queue.member(cluster, 1).mac, mac));
-    }
 }
 
 TEST_F(Enrol, NobodyElseTakesItsPlace) {

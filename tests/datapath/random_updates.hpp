@@ -15,6 +15,7 @@ class RandomUpdates {
     struct Range {
         std::uint32_t clusters = 3, segments = 2, max_lanes = 64, max_frame = 9216;
         bool ipv6 = true; ///< else all goes over IPv4
+        bool wide = false; ///< any length comes often, and ways out that differ in one thing alone
     };
 
     RandomUpdates(std::uint64_t seed, const Range &range) : random_(seed), range_(range) {}
@@ -42,7 +43,7 @@ class RandomUpdates {
     }
 
     Frame frame(const Update &u) {
-        Frame frame = (one_in(6) ? path() : usual_path(u.cluster)).carrying(u);
+        Frame frame = (one_in(6) ? other_path(u.cluster) : usual_path(u.cluster)).carrying(u);
         if (one_in(16)) // bytes behind the IP packet, as Ethernet padding
             frame.bytes.resize(frame.size() + 1 + below(30), 0xee);
         return frame;
@@ -54,7 +55,9 @@ class RandomUpdates {
                        .max_count = max_counts[below(std::size(max_counts))],
                        .reward_threshold = -1};
         if (one_in(2))
-            rule.reward_threshold = static_cast<std::int64_t>(random_() >> (1 + below(63)));
+            rule.reward_threshold = range_.wide && one_in(2) // rewards often differ by just that
+                                        ? 50 * static_cast<std::int64_t>(below(3))
+                                        : static_cast<std::int64_t>(random_() >> (1 + below(63)));
         return rule;
     }
 
@@ -72,12 +75,29 @@ class RandomUpdates {
   private:
     std::uint8_t byte() { return static_cast<std::uint8_t>(random_()); }
 
-    /// Updates of a cluster go the same way, by different headers.
-    Path usual_path(std::uint32_t cluster) {
+    /// Updates of a cluster go the same way, by different headers. `outer` and `inner` are added to the tags.
+    Path usual_path(std::uint32_t cluster, unsigned outer = 0, unsigned inner = 0) {
         Path path = cluster % 2 == 1 && range_.ipv6 ? ipv6() : ipv4();
-        for (auto tags = cluster % 3; tags > 0; tags--)
-            path.vlan(static_cast<std::uint16_t>(100 * tags + cluster));
+        const auto most = cluster % 3;
+        for (auto tags = most; tags > 0; tags--)
+            path.vlan(static_cast<std::uint16_t>(100 * tags + cluster + (tags == most ? outer : 0) +
+                                                 (tags == 1 ? inner : 0)));
         return vary(path);
+    }
+
+    Path other_path(std::uint32_t cluster) {
+        if (!range_.wide || one_in(2))
+            return path();
+        switch (below(4)) {
+        case 0:
+            return usual_path(cluster, 0x2000); // the priority
+        case 1:
+            return usual_path(cluster, 0, 1);
+        case 2:
+            return usual_path(cluster).to({2, 0, 0, 0, 0, 0x77});
+        default:
+            return usual_path(cluster).target(9);
+        }
     }
 
     /// What doesn't decide the way out.
@@ -94,6 +114,8 @@ class RandomUpdates {
             if (one_in(2))
                 path.destination_options(static_cast<std::uint8_t>(8 * (1 + below(2))));
         }
+        else if (path.family() == 6 && range_.wide && one_in(6))
+            path.destination_options(24);
         return path;
     }
 
@@ -106,6 +128,8 @@ class RandomUpdates {
     std::int64_t reward() {
         if (one_in(10))
             return static_cast<std::int64_t>(random_());
+        if (range_.wide && one_in(2))
+            return 50 * static_cast<std::int64_t>(below(9)) - 200;
         return static_cast<std::int64_t>(below(400)) - 200;
     }
 
@@ -114,6 +138,10 @@ class RandomUpdates {
         auto most = range_.max_lanes - 1;
         std::size_t usual[] = {std::min<std::size_t>(4, most), std::min<std::size_t>(17, most),
                                most};
+        if (range_.wide && one_in(50))
+            lengths_[below(std::size(lengths_))] = one_in(3) ? 0 : 1 + below(most);
+        for (std::size_t i = 0; i < std::size(usual); i++)
+            usual[i] = lengths_[i] ? lengths_[i] : usual[i];
         bool odd = one_in(10);
         u.lanes.resize(odd ? 1 + below(most) : usual[u.cluster % 3]);
         u.format = odd ? static_cast<olaf_format>(below(3))
@@ -123,6 +151,7 @@ class RandomUpdates {
 
     std::mt19937_64 random_;
     Range range_;
+    std::size_t lengths_[3] = {}; ///< of the three shapes, instead of the usual ones; 0: those
 };
 
 } // namespace olaf::test

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "random_updates.hpp"
 #include "testbed.hpp"
 #include "window_test.hpp"
 
@@ -19,203 +20,251 @@ namespace {
 // ---- Departures by ACKs: how many may be under way, which ACK ends which flight, and what becomes
 // of those that get none. TearDown counts every flight: each ends once.
 
-class WindowOf : public WindowTest, public testing::WithParamInterface<std::uint32_t> {
-  protected:
-    WindowOf() : WindowTest(windowed_queue({.most = GetParam()})) {}
+/// The rule of bpf/ack/ack_window.bpf.h, in plain words: every departure is a flight, and an ACK ends one.
+class Flights {
+  public:
+    explicit Flights(std::uint32_t most) : most_(most) {}
+
+    [[nodiscard]] bool has_room() {
+        advance();
+        return in_flight < (silent ? 1 : most_);
+    }
+    void depart(const Update &update) {
+        flights_.push_back({.update = update, .departed = ++moment_});
+        in_flight++;
+    }
+    void answer(const Ack &ack) {
+        const auto first = find(ack, oldest_, [](const Flight &f) { return f.open; });
+        const auto begin = flights_.size() - std::min<std::size_t>(flights_.size(), OLAF_FLIGHTS);
+        const auto found = first ? first : find(ack, begin, [](const Flight &f) { return !f.acked; });
+        if (!found) {
+            unmatched++;
+            return;
+        }
+        auto &flight = flights_[*found];
+        if (first) {
+            acked++;
+            in_flight--;
+            release_before(*first, ack);
+        } else {
+            late++;
+        }
+        flight.open = false;
+        flight.acked = true;
+        answered_ = ++moment_;
+        silent = false;
+        backoff = 0;
+        advance();
+    }
+    /// All that is in flight has been for longer than any timeout.
+    void expire() {
+        for (auto &flight : flights_)
+            flight.expired = true;
+    }
+
+    std::uint64_t in_flight = 0, acked = 0, released = 0, forgiven = 0, late = 0, unmatched = 0;
+    std::uint32_t backoff = 0;
+    bool silent = false; ///< nothing was answered for a whole timeout
+
+  private:
+    struct Flight {
+        Update update;
+        std::uint64_t departed = 0;
+        bool open = true, acked = false, expired = false;
+    };
+
+    template <class May>
+    std::optional<std::size_t> find(const Ack &ack, std::size_t from, May may) const {
+        for (; from < flights_.size(); from++) {
+            const auto &[u, departed, open, acked, expired] = flights_[from];
+            if (may(flights_[from]) && u.cluster == ack.cluster && u.sequence == ack.sequence &&
+                u.generated_ns == ack.generated_ns &&
+                (u.segment == ack.segment || u.segments != ack.segments) &&
+                (u.worker == ack.worker || ack.worker == OLAF_EVERY_WORKER))
+                return from;
+        }
+        return {};
+    }
+    /// What went the same way before it is processed, or lost.
+    void release_before(std::size_t end, const Ack &ack) {
+        for (auto i = oldest_; i < end; i++)
+            if (auto &f = flights_[i];
+                f.open && f.update.cluster == ack.cluster && f.update.segment == ack.segment) {
+                f.open = false;
+                released++;
+                in_flight--;
+            }
+    }
+    /// Gives up what has expired: one by one while the server answers others, else all.
+    void advance() {
+        for (; oldest_ < flights_.size(); oldest_++) {
+            auto &flight = flights_[oldest_];
+            if (!flight.open)
+                continue;
+            if (!flight.expired)
+                return;
+            if (answered_ < flight.departed) {
+                forgiven += in_flight;
+                in_flight = 0;
+                silent = true;
+                backoff++; // the next timeout is longer
+                for (; oldest_ < flights_.size(); oldest_++)
+                    flights_[oldest_].open = false;
+                return;
+            }
+            flight.open = false;
+            forgiven++;
+            in_flight--;
+        }
+    }
+
+    std::uint32_t most_;
+    std::vector<Flight> flights_;
+    std::size_t oldest_ = 0;
+    std::uint64_t moment_ = 0, answered_ = 0;
 };
 
-TEST_P(WindowOf, NDepartAndTheRestWaitsForAcks) {
-    std::vector<Update> departed;
-    for (std::uint32_t i = 0; i < GetParam(); i++) {
-        const auto update = fresh(i);
-        EXPECT_EQ(offer(update), update) << i;
-        departed.push_back(update);
-    }
-    EXPECT_EQ(queue.window().in_flight, GetParam());
-    const auto first = fresh(0), second = fresh(1);
-    EXPECT_FALSE(offer(first));
-    EXPECT_FALSE(offer(second));
-    for (int i = 0; i < 5; i++)
-        EXPECT_FALSE(offer(fresh(0, 2))); // folds; nothing is due
-    EXPECT_EQ(queue.totals().departed_riding, 0u);
+constexpr std::uint64_t for_long = 20'000'000'000;
 
-    acknowledge(departed.front());
-    EXPECT_EQ(queue.window().in_flight, GetParam() - 1);
-    const auto left = offer(fresh(1));
-    ASSERT_TRUE(left); // one ACK, one departure, the oldest
-    EXPECT_EQ(left->cluster, 0u);
-    EXPECT_EQ(left->count, 6u);
-    EXPECT_FALSE(offer(fresh(1)));
-    EXPECT_EQ(queue.window().in_flight, GetParam());
-    acknowledge(*left); // the echo of the aggregate
-    EXPECT_EQ(queue.window().in_flight, GetParam() - 1);
-    EXPECT_EQ(queue.window().unmatched, 0u);
+struct Paced {
+    std::uint32_t window;
+    std::uint64_t rate_bps; ///< 0: none
+};
+
+class WindowOf : public WindowTest, public testing::WithParamInterface<Paced> {
+  protected:
+    WindowOf()
+        : WindowTest([] {
+              auto config = windowed_queue({.most = GetParam().window});
+              config.rate_bps = GetParam().rate_bps;
+              return config;
+          }()),
+          expected(GetParam().window) {
+        be_up_for(for_long);
+        auto window = queue.window();
+        window.next = window.oldest = window.acked = first; // positions wrap
+        queue.set_window(window);
+    }
+
+    /// A timeout that no interruption of this test is as long as, whatever was measured.
+    void be_patient() {
+        auto window = queue.window();
+        window.rtt.smoothed_ns = 4'000'000'000;
+        window.rtt.variation_ns = 0;
+        window.expires_ns = 0; // it is looked at again
+        queue.set_window(window);
+    }
+    /// What leaves waits for the rate, too, if there is one.
+    void offer_some(bool link_free) {
+        link_free ? queue.link_free() : queue.link_busy();
+        const bool room = expected.has_room();
+        const auto left = offer(some_update());
+        ASSERT_EQ(left.has_value(), room && link_free);
+        if (left) {
+            expected.depart(*left);
+            sent.push_back(*left);
+        }
+    }
+    /// The ACK of something that departed lately, or of nothing: one thing in it is another.
+    Ack some_ack() {
+        const auto back = sent.empty() ? 0 : 1 + random.below(std::min<std::size_t>(sent.size(), 12));
+        auto ack = ack_of(sent.empty() ? Update{} : sent[sent.size() - back]);
+        switch (random.below(12)) {
+        case 0:
+            ack.worker = OLAF_EVERY_WORKER;
+            break;
+        case 1:
+            ack.worker ^= 1;
+            break;
+        case 2:
+            ack.sequence ^= 1;
+            break;
+        case 3:
+            ack.generated_ns ^= 1ull << 33;
+            break;
+        case 4:
+            ack.segment ^= 1;
+            break;
+        case 5:
+            ack.segment = 0, ack.segments = 1; // weights that are cut otherwise
+            break;
+        case 6:
+            ack.cluster ^= 1;
+            break;
+        default:
+            break;
+        }
+        return ack;
+    }
+    /// Alike ones are among them.
+    Update some_update() {
+        return {.cluster = static_cast<std::uint32_t>(random.below(3)),
+                .worker = static_cast<std::uint32_t>(random.below(2)),
+                .sequence = static_cast<std::uint32_t>(random.below(4)),
+                .generated_ns = (1ull << 60) + random.below(2),
+                .segment = static_cast<std::uint16_t>(random.below(2)),
+                .segments = 2};
+    }
+    void compare() const {
+        const auto window = queue.window();
+        EXPECT_EQ(window.in_flight, expected.in_flight);
+        EXPECT_EQ(window.acked - first, expected.acked);
+        EXPECT_EQ(window.released, expected.released);
+        EXPECT_EQ(window.forgiven, expected.forgiven);
+        EXPECT_EQ(window.late, expected.late);
+        EXPECT_EQ(window.unmatched, expected.unmatched);
+        EXPECT_EQ(window.silent, expected.silent);
+        EXPECT_EQ(window.rtt.backoff, expected.backoff);
+    }
+
+    static constexpr std::uint64_t first = UINT64_MAX - 40;
+    RandomUpdates random{1, {}};
+    Flights expected;
+    std::vector<Update> sent;
+};
+
+TEST_P(WindowOf, EveryAckEndsTheFlightThatTheRulesSay) {
+    for (int step = 0; step < 3000 && !HasFailure(); step++) {
+        SCOPED_TRACE(step);
+        const auto what = random.below(100);
+        if (what < 55) {
+            offer_some(GetParam().rate_bps == 0 || random.one_in(2));
+        } else if (what < 98) {
+            const auto ack = some_ack();
+            expected.answer(ack);
+            answer_with(ack);
+            be_patient();
+        } else {
+            queue.age_flights(for_long);
+            be_patient();
+            expected.expire();
+            offer_some(true);
+        }
+        compare();
+    }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sizes, WindowOf, testing::Values(1, 2, 8));
+INSTANTIATE_TEST_SUITE_P(Sizes, WindowOf,
+                         testing::Values(Paced{1, 0}, Paced{2, 0}, Paced{8, 0}, Paced{1, 1'000'000'000},
+                                         Paced{3, 1'000'000'000}),
+                         [](const auto &info) {
+                             return std::to_string(info.param.window) + (info.param.rate_bps ? "Paced" : "");
+                         });
 
 class Window3 : public WindowTest {
   protected:
     Window3() : WindowTest(windowed_queue({.most = 3})) {}
 };
 
-struct Echo {
-    const char *name;
-    void (*change)(Ack &);
-    bool matches;
-};
-
-class Echoes : public Window3, public testing::WithParamInterface<Echo> {};
-
-TEST_P(Echoes, EndTheFlightOrDoNothing) {
-    const Update update{.cluster = 3, .worker = 5, .sequence = 7, .generated_ns = 1ull << 60,
-                        .segment = 1, .segments = 2};
-    ASSERT_TRUE(offer(update));
-    auto ack = ack_of(update);
-    GetParam().change(ack);
-    for (int times = 1; times <= 3; times++) { // and no duplicate does anything more
-        answer_with(ack);
-        const auto window = queue.window();
-        EXPECT_EQ(window.in_flight, GetParam().matches ? 0u : 1u);
-        EXPECT_EQ(window.acked, GetParam().matches ? 1u : 0u);
-        const auto asked = times - static_cast<int>(queue.ack_counters().foreign); // of no cluster
-        EXPECT_EQ(window.unmatched, static_cast<unsigned>(asked) - window.acked);
-    }
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Table, Echoes,
-    testing::Values(Echo{"Exact", [](Ack &) {}, true},
-                    Echo{"EveryWorker", [](Ack &ack) { ack.worker = OLAF_EVERY_WORKER; }, true},
-                    Echo{"OtherCluster", [](Ack &ack) { ack.cluster = 2; }, false},
-                    Echo{"NoCluster", [](Ack &ack) { ack.cluster = 0xffffffff; }, false},
-                    Echo{"OtherWorker", [](Ack &ack) { ack.worker = 6; }, false},
-                    Echo{"OtherSequence", [](Ack &ack) { ack.sequence = 8; }, false},
-                    Echo{"OtherTime", [](Ack &ack) { ack.generated_ns ^= 1ull << 33; }, false},
-                    Echo{"OtherSegment", [](Ack &ack) { ack.segment = 0; }, false},
-                    Echo{"WeightsInOneSegment",
-                         [](Ack &ack) { ack.segment = 0, ack.segments = 1; }, true}),
-    [](const auto &info) { return std::string(info.param.name); });
-
-TEST_F(Window3, AnAckReleasesOlderFlightsOfItsClusterAlone) {
-    const auto first = fresh(1), other = fresh(2), last = fresh(1, 2);
-    for (const auto &update : {first, other, last})
-        ASSERT_TRUE(offer(update));
-    acknowledge(last);
-    auto window = queue.window();
-    EXPECT_EQ(window.in_flight, 1u);
-    EXPECT_EQ(window.acked, 1u);
-    EXPECT_EQ(window.released, 1u);
-    acknowledge(first); // it was only late: nothing more is freed
-    window = queue.window();
-    EXPECT_EQ(window.in_flight, 1u);
-    EXPECT_EQ(window.late, 1u);
-    acknowledge(first);
-    EXPECT_EQ(queue.window().unmatched, 1u);
-    acknowledge(other);
-    EXPECT_EQ(queue.window().in_flight, 0u);
-}
-
-TEST_F(Window3, YoungerFlightsOfTheClusterStay) {
-    const auto first = fresh(1), second = fresh(1);
-    ASSERT_TRUE(offer(first));
-    ASSERT_TRUE(offer(second));
-    acknowledge(first);
-    EXPECT_EQ(queue.window().in_flight, 1u);
-    EXPECT_EQ(queue.window().released, 0u);
-}
-
-TEST_F(Window3, AlikeUpdatesNeedAnAckEach) {
-    const auto update = fresh(1);
-    ASSERT_TRUE(offer(update));
-    ASSERT_TRUE(offer(update));
-    acknowledge(update);
-    EXPECT_EQ(queue.window().in_flight, 1u);
-    acknowledge(update);
-    EXPECT_EQ(queue.window().in_flight, 0u);
-    EXPECT_EQ(queue.window().released, 0u);
-}
-
-TEST_F(Window3, OneLostAckIsForgivenAndTheOthersStay) {
-    be_up_for(20'000'000'000);
-    const auto lost = fresh(1), second = fresh(2), third = fresh(3);
-    for (const auto &update : {lost, second, third})
-        ASSERT_TRUE(offer(update));
-    acknowledge(second); // the server lives
-    ASSERT_TRUE(offer(fresh(4)));
-    queue.age_flights(20'000'000'000);
-    auto window = queue.window();
-    window.answered_ns = time_before_ns(0); // and answers still
-    queue.set_window(window);
-    EXPECT_TRUE(offer(fresh(5)));
-    window = queue.window();
-    EXPECT_EQ(window.forgiven, 3u);
-    EXPECT_EQ(window.silent, 0u);
-    EXPECT_EQ(window.rtt.backoff, 0u);
+TEST_F(Window3, ALateAckIsASampleLikeAnyOther) {
+    be_up_for(for_long);
+    const auto lost = fresh(1);
+    ASSERT_TRUE(offer(lost));
+    queue.age_flights(for_long);
+    ASSERT_TRUE(offer(fresh(2)));
     acknowledge(lost);
-    window = queue.window();
-    EXPECT_EQ(window.late, 1u);
-    EXPECT_EQ(window.in_flight, 1u);
-    EXPECT_GT(window.rtt.smoothed_ns, 1'700'000'000u) << "a late ACK is a sample like any other";
-}
-
-TEST_F(Window3, ASilentServerGetsOneAtATimeEachLaterThanTheOneBefore) {
-    for (std::uint32_t i = 0; i < 3; i++)
-        ASSERT_TRUE(offer(fresh(i)));
-    EXPECT_FALSE(offer(fresh(4)));
-    queue.age_flights(1'100'000'000); // the timeout before any sample is a second
-    ASSERT_TRUE(offer(fresh(5)));     // carries what waited away
-    auto window = queue.window();
-    EXPECT_EQ(window.silent, 1u);
-    EXPECT_EQ(window.forgiven, 3u);
-    EXPECT_EQ(window.in_flight, 1u);
-    EXPECT_FALSE(offer(fresh(6))) << "one at a time";
-    queue.age_flights(1'100'000'000);
-    EXPECT_FALSE(offer(fresh(6))) << "doubled";
-    queue.age_flights(1'000'000'000);
-    const auto probe = offer(fresh(6));
-    ASSERT_TRUE(probe);
-    EXPECT_EQ(queue.window().rtt.backoff, 2u);
-
-    acknowledge(*probe); // it is back: all at once
-    window = queue.window();
-    EXPECT_EQ(window.silent, 0u);
-    EXPECT_EQ(window.rtt.backoff, 0u);
-    for (int i = 0; i < 3; i++)
-        EXPECT_TRUE(offer(fresh(7)));
-    EXPECT_FALSE(offer(fresh(7)));
-}
-
-TEST_F(Window3, ALateAckEndsTheSilenceAndFreesNothing) {
-    std::vector<Update> sent;
-    for (std::uint32_t i = 0; i < 3; i++) {
-        sent.push_back(fresh(i));
-        ASSERT_TRUE(offer(sent.back()));
-    }
-    queue.age_flights(1'100'000'000);
-    ASSERT_TRUE(offer(fresh(5)));
-    acknowledge(sent[1]);
-    const auto window = queue.window();
-    EXPECT_EQ(window.in_flight, 1u);
-    EXPECT_EQ(window.silent, 0u);
-    EXPECT_EQ(window.late, 1u);
-}
-
-TEST_F(Window3, PositionsWrap) {
-    auto window = queue.window();
-    window.next = window.oldest = window.acked = UINT64_MAX - 40;
-    queue.set_window(window);
-    std::vector<Update> flying;
-    for (int i = 0; i < 100; i++) {
-        flying.push_back(fresh(static_cast<std::uint32_t>(i) % 8));
-        ASSERT_TRUE(offer(flying.back())) << i;
-        if (flying.size() == 3) {
-            acknowledge(flying.front());
-            flying.erase(flying.begin());
-        }
-    }
-    EXPECT_EQ(queue.window().in_flight, 2u);
-    EXPECT_EQ(queue.window().unmatched, 0u);
+    EXPECT_EQ(queue.window().late, 1u);
+    EXPECT_GE(queue.window().rtt.smoothed_ns, for_long);
 }
 
 TEST_F(Window3, AFlightThatThousandsHaveOvertakenIsGivenUp) {
@@ -244,31 +293,6 @@ TEST_F(Window3, DetachWaitsForTheServerWhileItAnswersAndNotLonger) {
     answer_with(none);
     EXPECT_EQ(queue.waiting().size(), 2u);
     EXPECT_EQ(queue.window().in_flight, 3u);
-}
-
-class Window1Paced : public WindowTest {
-  protected:
-    Window1Paced() : WindowTest([] {
-        auto config = windowed_queue({.most = 1});
-        config.rate_bps = 1'000'000'000;
-        return config;
-    }()) {}
-};
-
-TEST_F(Window1Paced, ADepartureWaitsForRateAndWindowBoth) {
-    const auto update = fresh(1);
-    queue.link_busy();
-    EXPECT_FALSE(offer(update));
-    queue.link_free();
-    const auto left = offer(fresh(2));
-    EXPECT_EQ(left, update);
-    queue.link_free();
-    EXPECT_FALSE(offer(fresh(3)));
-    queue.link_busy();
-    acknowledge(*left);
-    EXPECT_FALSE(offer(fresh(4)));
-    queue.link_free();
-    EXPECT_TRUE(offer(fresh(4)));
 }
 
 class WindowAuto : public WindowTest {

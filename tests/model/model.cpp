@@ -54,6 +54,7 @@ bool fits(const Update &waiting, const Update &arriving) {
 void fold(Update &waiting, const Update &arriving) {
     Update sum = arriving; // of the newest: worker, sequence, headers
     sum.count += waiting.count;
+    sum.first_arrived = waiting.first_arrived;
     sum.generated_ns = std::max(waiting.generated_ns, arriving.generated_ns);
     sum.reward = static_cast<std::int64_t>(static_cast<std::uint64_t>(waiting.reward) +
                                            static_cast<std::uint64_t>(arriving.reward));
@@ -61,6 +62,12 @@ void fold(Update &waiting, const Update &arriving) {
     for (std::size_t i = 0; i < sum.lanes.size(); i++)
         sum.lanes[i] += waiting.lanes[i];
     waiting = sum;
+}
+
+void replace(Update &waiting, const Update &arriving) {
+    const auto first = waiting.first_arrived; // the entry has waited since then
+    waiting = arriving;
+    waiting.first_arrived = first;
 }
 
 Queue::Queue(const Config &config) : config_(config) {
@@ -139,7 +146,7 @@ Action Queue::accept(const Update &update, const std::optional<Entry> &leaving) 
         return Action::aggregated;
     case Verdict::replace:
         counters_.updates_superseded += waiting->update.count;
-        waiting->update = update;
+        replace(waiting->update, update);
         return Action::replaced;
     case Verdict::drop:
         return Action::reward;

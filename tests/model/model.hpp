@@ -109,4 +109,7 @@ bool fits(const Update &waiting, const Update &arriving);
 /// Adds an arrival to a waiting update that it fits.
 void fold(Update &waiting, const Update &arriving);
 
+/// An arrival takes the place of a waiting update.
+void replace(Update &waiting, const Update &arriving);
+
 } // namespace olaf::model

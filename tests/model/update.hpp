@@ -39,6 +39,8 @@ struct Update {
     Shape shape;
     std::vector<std::uint64_t> lanes; ///< checksum lane included
     Headers headers;
+    std::uint64_t first_arrived = 0; ///< when the first update of it came, by the caller's clock
+    std::uint64_t arrived = 0;       ///< when the newest did
 };
 
 /// The frame in which an update departs, as protocol.md and design.md ask.
