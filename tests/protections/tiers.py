@@ -16,8 +16,8 @@ DATAPATH = "build/tests/datapath/olaf_datapath_tests"
 
 # tier: (folders whose faults it can see, targets to build, seconds that a run may take)
 TIERS = {
-    "unit": (("loader", "endpoints", "policies", "include"), ["olaf_unit_tests"], 600),
-    "model": (("endpoints", "include"), ["olaf_unit_tests"], 600),
+    "unit": (("loader", "endpoints", "policies", "include"), ["olaf_unit_tests", "olaf_described"], 600),
+    "model": (("endpoints", "include"), ["olaf_unit_tests", "olaf_described"], 600),
     "datapath": (("bpf", "loader", "policies", "include"), ["olaf_datapath_tests"], 600),
     "netns": (("bpf", "loader", "endpoints", "policies", "include"), ["olaf_command", "olaf_netns_tests"], 1500),
     "network": (("bpf", "loader", "endpoints", "policies", "include"), ["olaf_command", "olaf_netns_tests"], 1500),
