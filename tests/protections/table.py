@@ -14,6 +14,7 @@ Each file has some [[row]]s: something that happens on a real network, and what 
     tier    the cheapest tier of scripts/test that notices it, and the seconds that tier took until
     seconds   then, as `run --tiers` found them
 """
+import collections
 import dataclasses
 import pathlib
 import tomllib
@@ -59,6 +60,8 @@ def page():
         "The tier is the cheapest of `scripts/test` that notices the loss ([tests.md](tests.md)), in so many seconds,",
         "as `tests/protections/run --tiers` found. The core has a test for each.",
     ]
+    tiers = collections.Counter(mutation.tier for mutation in mutations()).most_common()
+    lines += ["", f"Of {len(mutations())}: " + ", ".join(f"{count} by `{tier}`" for tier, count in tiers) + "."]
     row = None
     for mutation in mutations():
         if mutation.row != row:
