@@ -57,8 +57,8 @@ def page():
         "line here is one such run, seen to fail so on Linux 6.18; add one with each new promise",
         "(`tests/protections/*.toml`). So are the rules that sums of rounds are kept by ([rounds.md](rounds.md)), and",
         "those of workers and servers.",
-        "The tier is the cheapest of `scripts/test` that notices the loss ([tests.md](tests.md)), in so many seconds,",
-        "as `tests/protections/run --tiers` found. The core has a test for each.",
+        "The tier is the cheapest of `scripts/test` that notices the loss ([tests.md](tests.md)), in about so many",
+        "seconds; `tests/protections/run --tiers` finds both. The core has a test for each.",
     ]
     tiers = collections.Counter(mutation.tier for mutation in mutations()).most_common()
     lines += ["", f"Of {len(mutations())}: " + ", ".join(f"{count} by `{tier}`" for tier, count in tiers) + "."]
