@@ -7,7 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 
-#include "bench/udp_aggregator.hpp"
+#include "udp_aggregator.hpp"
 #include "running.hpp"
 #include "wire.hpp"
 #include "xsk_port.hpp"

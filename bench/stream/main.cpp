@@ -193,6 +193,7 @@ class Run {
                               {"workers", setting_.workers},
                               {"fold", setting_.fold},
                               {"queue", setting_.capacity},
+                              {"meter", setting_.meter},
                               {"cpus", setting_.cpus},
                               {"common", setting_.common},
                               {"apart", setting_.apart},
@@ -258,6 +259,7 @@ int main(int argc, char **argv) {
     app.add_option("--within", setting.within, "how exactly: a part of that")
         ->check(CLI::Range(0.001, 1.0));
     app.add_option("--queue", setting.capacity, "Qmax");
+    app.add_flag("!--unmetered", setting.meter, "the queue doesn't meter ages");
     app.add_option("--cpus", setting.cpus, "that generate and fold")->check(CLI::Range(1, 64));
     app.add_flag("--common", setting.common, "all CPUs send to the same clusters");
     app.add_flag("--shuffled", setting.shuffled, "updates come at random, not in turns");
@@ -276,8 +278,8 @@ int main(int argc, char **argv) {
     const bool queue = setting.contender == "olaf" || setting.contender == "fifo";
     require(queue || setting.fold == setting.whole_fold(),
             "only a queue has a --fold that isn't whole");
-    require(queue || !(setting.narrow || setting.shuffled),
-            "only a queue takes --format i16x4 or --shuffled");
+    require(queue || !(setting.narrow || setting.shuffled || !setting.meter),
+            "only a queue takes --format i16x4, --shuffled or --unmetered");
     require(!setting.narrow || setting.clusters <= most_narrow,
             "16 bits have room for few clusters");
     require(!setting.apart || setting.cpus == 1, "--apart measures one CPU");

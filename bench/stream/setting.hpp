@@ -18,6 +18,7 @@ struct Setting {
     double within = 0.06;       ///< of what is wanted: how exactly a queue's rate is set to that
     bool narrow = false;        ///< lanes hold four elements of 16 bits; Olaf's queue alone
     bool shuffled = false;      ///< clusters and workers come at random; Olaf's queue alone
+    bool meter = true;          ///< the queue meters ages; Olaf's queue alone
     std::uint32_t capacity = 8; ///< Qmax
     std::uint32_t cpus = 1;     ///< that generate, each into a queue of its own; 2 not with `apart`
     bool common = false;        ///< generators of both CPUs send to the same clusters

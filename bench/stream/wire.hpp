@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "ages.hpp"
-#include "bench/traffic.hpp"
+#include "traffic.hpp"
 #include "contender.hpp"
 
 namespace olaf::bench {

@@ -10,7 +10,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "accumulators.hpp"
+#include "bench/accumulators.hpp"
 
 #include <olaf/result.hpp>
 

@@ -2,9 +2,9 @@
 // The in-kernel generator and the receiving program at the far end.
 #pragma once
 
-#include "frames.hpp" // first: the skeletons use its structs
-#include "network.hpp"
-#include "repeating.hpp"
+#include "bench/frames.hpp" // first: the skeletons use its structs
+#include "bench/network.hpp"
+#include "bench/repeating.hpp"
 
 #include <bench_generator.skel.h>
 #include <bench_sink.skel.h>
