@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -159,7 +160,8 @@ void Harness::age_flights(std::uint64_t ns) {
     bpf_map_update_elem(queue().map_fd("olaf_flights"), &zero, flights.data(), BPF_ANY);
     auto aged = window();
     aged.expires_ns -= ns;
-    aged.answered_ns -= aged.answered_ns == 0 ? 0 : ns;
+    // 0 is never. A machine that has just booted may have been up for less than all agings together.
+    aged.answered_ns = aged.answered_ns > ns ? aged.answered_ns - ns : std::min<std::uint64_t>(1, aged.answered_ns);
     set_window(aged);
 }
 
