@@ -128,8 +128,8 @@ class Olaf final : public Wire {
                                 .max_lanes = setting.lanes,
                                 .rate_bps = first_rate(setting),
                                 .egress_ifindex = static_cast<std::uint32_t>(network.out.ifindex),
-                                .fifo = setting.contender == "fifo",
-                                .meter = setting.meter}))),
+                                .meter = setting.meter,
+                                .fifo = setting.contender == "fifo"}))),
           attached_(must(Attached::make(network.dut, queue_.program()))) {}
 
     bool calibrate(double input, double output) override {
