@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "ages.hpp"
-#include "traffic.hpp"
 #include "contender.hpp"
+#include "traffic.hpp"
 
 namespace olaf::bench {
 

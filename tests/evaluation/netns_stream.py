@@ -27,6 +27,14 @@ class Stream(unittest.TestCase):
                 self.assertGreater(figures["latency_ns"]["p50"], 0)
                 self.assertGreater(figures["cpu_ns_per_update"], 0)
 
+    def test_all_that_bench_run_compares_shares_one_cpu_and_loses_nothing(self):
+        for words in (["drop"], ["xagg"], ["olaf"], ["olaf", "--unmetered"], ["udp"]):
+            with self.subTest(words):
+                status, figures = stream(*words, "--load", "20000", "--queue", "9")
+                self.assertEqual(status, 0, figures)
+                self.assertGreater(figures["taken_per_s"], 0)
+                self.assertEqual(figures["lost_behind"], 0)
+
     def test_other_sizes_are_as_exact(self):
         for name in ("olaf", "xagg", "af_xdp", "udp", "tcp"):
             for lanes in ("16", "384"):
