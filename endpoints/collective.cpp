@@ -26,19 +26,17 @@ Result<Collective> Collective::make(const CollectiveOptions &options) {
     return Collective(std::move(*members));
 }
 
-Result<void> Collective::join() {
+Result<void> Collective::start() {
+    return impl_->start();
+}
+Result<bool> Collective::finish() {
+    return impl_->finish({});
+}
+Result<bool> Collective::finish(std::chrono::nanoseconds timeout) {
+    return impl_->finish(timeout);
+}
+Result<std::uint32_t> Collective::join() {
     return impl_->join();
-}
-
-Result<std::uint32_t> Collective::join_running() {
-    return impl_->join_running();
-}
-Result<bool> Collective::depart(std::chrono::nanoseconds timeout) {
-    return impl_->depart(timeout);
-}
-
-Result<bool> Collective::leave() {
-    return impl_->leave({});
 }
 Result<bool> Collective::leave(std::chrono::nanoseconds timeout) {
     return impl_->leave(timeout);

@@ -17,16 +17,16 @@ class Collective::Impl {
     using Sleep = Operation::Sleep;
 
     virtual ~Impl() = default;
-    virtual Result<void> join() = 0;
-    virtual Result<std::uint32_t> join_running() = 0;
-    virtual Result<bool> depart(std::chrono::nanoseconds timeout) = 0;
+    virtual Result<void> start() = 0;
+    virtual Result<bool> finish(std::optional<std::chrono::nanoseconds> timeout) = 0;
+    virtual Result<std::uint32_t> join() = 0;
+    virtual Result<bool> leave(std::chrono::nanoseconds timeout) = 0;
     /// Returns the operation's number.
     virtual Result<std::uint64_t> add(Element element, void *data, std::size_t elements,
                                       Combine combine, Part part) = 0;
     virtual void overhear(std::size_t elements) = 0;
     virtual bool take_overheard(std::span<float> vector) = 0;
     virtual Result<SumReport> wait(std::uint64_t number, const Sleep &sleep) = 0;
-    virtual Result<bool> leave(std::optional<std::chrono::nanoseconds> timeout) = 0;
     [[nodiscard]] virtual bool is_done(std::uint64_t number) const = 0;
     virtual Result<void> poll() = 0;
     [[nodiscard]] virtual CollectiveStats stats() const = 0;

@@ -27,15 +27,15 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     /// Sends nothing.
     static Result<std::unique_ptr<CollectiveMember>> open(const CollectiveOptions &options);
 
-    Result<void> join() override;
-    Result<std::uint32_t> join_running() override;
-    Result<bool> depart(std::chrono::nanoseconds timeout) override;
+    Result<void> start() override;
+    Result<bool> finish(std::optional<std::chrono::nanoseconds> timeout) override;
+    Result<std::uint32_t> join() override;
+    Result<bool> leave(std::chrono::nanoseconds timeout) override;
     Result<std::uint64_t> add(Element element, void *data, std::size_t elements, Combine combine,
                               Part part) override;
     void overhear(std::size_t elements) override;
     bool take_overheard(std::span<float> vector) override;
     Result<SumReport> wait(std::uint64_t number, const Sleep &sleep) override;
-    Result<bool> leave(std::optional<std::chrono::nanoseconds> timeout) override;
     [[nodiscard]] bool is_done(std::uint64_t number) const override;
     Result<void> poll() override;
     [[nodiscard]] CollectiveStats stats() const override;
@@ -125,15 +125,17 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     struct Waiting {
         std::chrono::nanoseconds timeout; // without news
         Sleep sleep = {};
-        const char *hint = "join() again, at every worker"; // if the time is over
+        const char *hint = "start() again, at every worker"; // if the time is over
     };
     [[nodiscard]] std::string remedy(const Waiting &waiting) const;
     [[nodiscard]] std::string take_out_hint() const;
     Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
     std::uint64_t add_farewell();
+    void end_with(std::string how, std::string hint);
+    [[nodiscard]] bool has_joined_nobody(const Vector &vector) const;
     Result<SumReport> take_ended(std::uint64_t number);
     Result<void> give_up(std::string what, int code = 0,
-                         std::string hint = "join() again, at every worker");
+                         std::string hint = "start() again, at every worker");
 
     CollectiveOptions options_;
     std::uint16_t lanes_;
@@ -150,7 +152,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     std::array<Heard, 3> heard_; // the newest whole one, and two that aren't yet
     std::uint64_t next_number_ = 0;
     std::int64_t farewell_ = 0; // the data of that vector
-    bool left_ = false;
+    std::optional<std::uint32_t> joined_at_; // the first round, until its sum has come
+    bool has_ended_ = false;                 // by finish() or leave()
 };
 
 } // namespace olaf

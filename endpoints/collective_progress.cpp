@@ -28,7 +28,8 @@ void CollectiveMember::begin_anew() {
                                      .hears_group = options_.group.family() != AF_UNSPEC},
                    vectors);
     broken_.reset();
-    left_ = false;
+    joined_at_.reset();
+    has_ended_ = false;
 }
 
 CollectiveStats CollectiveMember::stats() const {
@@ -123,6 +124,11 @@ Result<void> CollectiveMember::poll() {
             return sent;
         while (!vectors_.empty() && vectors_.front().left == 0) {
             Vector &vector = vectors_.front();
+            if (has_joined_nobody(vector))
+                return give_up(
+                    "this worker joined a job that hasn't started: no other one sums in it", 0,
+                    "set the job anew (olaf job set), and start() at every worker; join() is "
+                    "for a job that is running");
             if (vector.missed == 0)
                 ended_.emplace_back(vector.number, vector.report);
             else
@@ -132,18 +138,19 @@ Result<void> CollectiveMember::poll() {
                          "lengthen the job's deadline, or raise its threshold or pool",
                          std::to_string(vector.missed) +
                              " chunks were summed without this worker, too long ago"));
+            joined_at_.reset();
             vectors_.pop_front();
         }
         if (child_->failure())
             return give_up(child_->failure()->reason, 0,
-                           child_->failure()->hint + ", and join() again, at every worker");
+                           child_->failure()->hint + ", and start() again, at every worker");
         if (is_empty)
             break;
     }
     return {};
 }
 
-// What can't go on: every vector under way fails, and so does every call until join().
+// What can't go on: every vector under way fails, and so does every call until start().
 Result<void> CollectiveMember::give_up(std::string what, int code, std::string hint) {
     broken_ = Error{.operation = "sum vectors of",
                     .object = "job " + std::to_string(options_.job) + " at " + options_.node.text(),

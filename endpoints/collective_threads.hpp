@@ -28,15 +28,15 @@ class CollectiveThreads final : public Collective::Impl {
     /// Gives up what is under way, within 100 ms.
     ~CollectiveThreads() override;
 
-    Result<void> join() override;
-    Result<std::uint32_t> join_running() override;
-    Result<bool> depart(std::chrono::nanoseconds timeout) override;
+    Result<void> start() override;
+    Result<bool> finish(std::optional<std::chrono::nanoseconds> timeout) override;
+    Result<std::uint32_t> join() override;
+    Result<bool> leave(std::chrono::nanoseconds timeout) override;
     Result<std::uint64_t> add(Element element, void *data, std::size_t elements, Combine combine,
                               Part part) override;
     void overhear(std::size_t) override {}
     bool take_overheard(std::span<float>) override { return false; }
     Result<SumReport> wait(std::uint64_t number, const Sleep &sleep) override;
-    Result<bool> leave(std::optional<std::chrono::nanoseconds> timeout) override;
     [[nodiscard]] bool is_done(std::uint64_t number) const override;
     Result<void> poll() override;
     [[nodiscard]] CollectiveStats stats() const override;

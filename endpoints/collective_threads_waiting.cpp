@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a caller waits for: its vectors, and that all members have joined or left.
+// What a caller waits for: its vectors, and that all members have started or finished.
 #include <algorithm>
 #include <string>
 
@@ -81,7 +81,7 @@ bool CollectiveThreads::all_ended() const {
     return std::ranges::all_of(vectors_, [](const Vector &each) { return each.left == 0; });
 }
 
-Result<void> CollectiveThreads::join() {
+Result<void> CollectiveThreads::start() {
     gives_up_ = true;
     wait_until([this] { return all_ended(); }, {});
     {
@@ -91,21 +91,21 @@ Result<void> CollectiveThreads::join() {
     gives_up_ = false;
     for (auto &place : places_) {
         const std::scoped_lock lock(place->mutex);
-        if (auto joined = place->member->join(); !joined) {
+        if (auto started = place->member->start(); !started) {
             const std::scoped_lock last(mutex_);
-            broken_ = joined.error();
-            return joined;
+            broken_ = started.error();
+            return started;
         }
     }
     return {};
 }
 
 // Each member would begin with another vector than the next one.
-Result<std::uint32_t> CollectiveThreads::join_running() {
-    return not_with_threads("join_running()");
+Result<std::uint32_t> CollectiveThreads::join() {
+    return not_with_threads("join()");
 }
-Result<bool> CollectiveThreads::depart(std::chrono::nanoseconds) {
-    return not_with_threads("depart()");
+Result<bool> CollectiveThreads::leave(std::chrono::nanoseconds) {
+    return not_with_threads("leave()");
 }
 
 std::unexpected<Error> CollectiveThreads::not_with_threads(const char *call) const {
@@ -113,7 +113,7 @@ std::unexpected<Error> CollectiveThreads::not_with_threads(const char *call) con
                 "it isn't there for several threads");
 }
 
-Result<bool> CollectiveThreads::leave(std::optional<std::chrono::nanoseconds> timeout) {
+Result<bool> CollectiveThreads::finish(std::optional<std::chrono::nanoseconds> timeout) {
     wait_until([this] { return all_ended(); }, {});
     {
         const std::scoped_lock lock(mutex_);
@@ -123,10 +123,10 @@ Result<bool> CollectiveThreads::leave(std::optional<std::chrono::nanoseconds> ti
     bool known = true;
     for (auto &place : places_) {
         const std::scoped_lock lock(place->mutex);
-        const auto left = place->member->leave(timeout);
-        if (!left)
-            return left;
-        known = known && *left;
+        const auto finished = place->member->finish(timeout);
+        if (!finished)
+            return finished;
+        known = known && *finished;
     }
     return known;
 }

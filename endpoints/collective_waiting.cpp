@@ -83,18 +83,18 @@ Result<void> CollectiveMember::progress_until(const std::function<bool()> &done,
     }
 }
 
-Result<void> CollectiveMember::join() {
+Result<void> CollectiveMember::start() {
     if (!vectors_.empty())
         static_cast<void>(give_up("the job began anew"));
     if (child_->is_running() || broken_)
         begin_anew();
-    child_->join();
+    child_->start();
     const std::string hint = "see that the job is set there and its parent, if it has one, answers (olaf job list, olaf doctor); " + take_out_hint() +
-                             "; then join() again";
-    if (auto joined = progress_until([this] { return child_->is_running(); },
+                             "; then start() again";
+    if (auto started = progress_until([this] { return child_->is_running(); },
                                      {.timeout = options_.timeout, .hint = hint.c_str()});
-        !joined)
-        return joined;
+        !started)
+        return started;
     return take_shape();
 }
 
@@ -111,7 +111,7 @@ Result<void> CollectiveMember::take_shape() {
                    EMSGSIZE,
                    "raise the MTU of the device to the node, or set the job with --lanes " +
                        std::to_string(lanes_in_mtu(options_.mtu, options_.node.is_ipv6())) +
-                       "; then join() again, at every worker");
+                       "; then start() again, at every worker");
 }
 
 // Devices at both ends may be wider than what is between them, which then drops frames and says nothing.
@@ -130,22 +130,31 @@ Result<void> CollectiveMember::prove_way(std::size_t bytes) {
                    "fewer --lanes (" +
                        std::to_string(lanes_in_mtu(kUsualMtu, options_.node.is_ipv6())) +
                        " fit an MTU of " + std::to_string(kUsualMtu) +
-                       "); then join() again, at every worker");
+                       "); then start() again, at every worker");
 }
 
-Result<std::uint32_t> CollectiveMember::join_running() {
+Result<std::uint32_t> CollectiveMember::join() {
     if (!vectors_.empty())
         static_cast<void>(give_up("the job began anew"));
     begin_anew();
-    child_->join_late();
-    const std::string hint = take_out_hint() + "; then join_running() again";
+    child_->join();
+    const std::string hint = "if the job hasn't started, start() at every worker in place of join(); " +
+                             take_out_hint() + "; then join() again";
     if (auto joined = progress_until([this] { return child_->is_running(); },
                                      {.timeout = options_.timeout, .hint = hint.c_str()});
         !joined)
         return std::unexpected(joined.error());
     if (auto taken = take_shape(); !taken)
         return std::unexpected(taken.error());
-    return child_->next_round();
+    joined_at_ = child_->next_round();
+    return *joined_at_;
+}
+
+// Rounds count from 0, and a joining begins with the next one: so a member of a job in which others
+// have summed joins it later than in round 1, or sums with them in that round.
+bool CollectiveMember::has_joined_nobody(const Vector &vector) const {
+    return joined_at_ && vector.round == *joined_at_ && *joined_at_ <= 1 && options_.workers > 1 &&
+           vector.missed == 0 && vector.report.least_count == 1 && vector.report.partial == 0;
 }
 
 bool CollectiveMember::is_done(std::uint64_t number) const {
@@ -170,29 +179,34 @@ Result<SumReport> CollectiveMember::wait(std::uint64_t number, const Sleep &slee
 }
 
 // docs/rounds.md, "Members".
-Result<bool> CollectiveMember::depart(std::chrono::nanoseconds timeout) {
+Result<bool> CollectiveMember::leave(std::chrono::nanoseconds timeout) {
     if (broken_)
         return std::unexpected(*broken_);
     const auto all_ended = [this] { return vectors_.empty(); };
     if (auto summed = progress_until(all_ended, {.timeout = options_.timeout}); !summed)
         return std::unexpected(summed.error());
-    child_->depart();
+    child_->leave();
     const RoundChild::Time end = now() + timeout;
-    const auto over = [&] { return child_->has_departed() || now() >= end; };
+    const auto over = [&] { return child_->has_left() || now() >= end; };
     if (auto waited = progress_until(over, {.timeout = timeout}); !waited && now() < end)
         return std::unexpected(waited.error());
-    const bool known = child_->has_departed();
-    left_ = true;
-    broken_ = Error{.operation = "sum vectors of",
-                    .object = "job " + std::to_string(options_.job),
-                    .reason = "this worker has left it",
-                    .hint = "join_running()"};
+    const bool known = child_->has_left();
+    end_with("left", "join() it again");
     return known;
 }
 
-// docs/rounds.md, "Leaving".
-Result<bool> CollectiveMember::leave(std::optional<std::chrono::nanoseconds> timeout) {
-    if (left_)
+// No further vector is summed.
+void CollectiveMember::end_with(std::string how, std::string hint) {
+    has_ended_ = true;
+    broken_ = Error{.operation = "sum vectors of",
+                    .object = "job " + std::to_string(options_.job),
+                    .reason = "this worker has " + std::move(how) + " it",
+                    .hint = std::move(hint)};
+}
+
+// docs/rounds.md, "Finishing".
+Result<bool> CollectiveMember::finish(std::optional<std::chrono::nanoseconds> timeout) {
+    if (has_ended_)
         return true;
     if (broken_)
         return std::unexpected(*broken_);
@@ -214,11 +228,7 @@ Result<bool> CollectiveMember::leave(std::optional<std::chrono::nanoseconds> tim
         const auto farewell = take_ended(number);
         known = farewell && farewell->partial == 0 && farewell->least_count >= options_.workers;
     }
-    left_ = true;
-    broken_ = Error{.operation = "sum vectors of",
-                    .object = "job " + std::to_string(options_.job),
-                    .reason = "this worker has left it",
-                    .hint = "join() again, at every worker"};
+    end_with("finished", "start() again, at every worker");
     return known;
 }
 

@@ -178,7 +178,7 @@ bool RoundChild::must_flush() {
 std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_ns, bool again) {
     if (failure_)
         return {};
-    if (state_ == State::strange && (joining_ || has_next()))
+    if (state_ == State::strange && (starting_ || has_next()))
         ask();
     if (state_ == State::asking)
         return send_sync(now, tai_ns);
@@ -197,7 +197,7 @@ RoundChild::Time RoundChild::wakes_at() const {
     if (failure_)
         return kNever;
     if (state_ == State::strange)
-        return joining_ || has_next() ? Time(0) : kNever;
+        return starting_ || has_next() ? Time(0) : kNever;
     if (state_ == State::asking)
         return ask_at_;
     if (may_send_next() || may_send_again())

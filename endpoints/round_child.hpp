@@ -95,7 +95,7 @@ class RoundChild {
     /// Queues the next vector, of `chunks` > 0 chunks, and returns its round. Chunk c >= lag is
     /// packed only once chunk c - lag of the same vector was taken, and unless that one spares it.
     std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns);
-    /// Queues the farewell (docs/rounds.md, "Leaving") as a vector of one chunk. Nothing may be
+    /// Queues the farewell (docs/rounds.md, "Finishing") as a vector of one chunk. Nothing may be
     /// added after it.
     std::uint32_t add_farewell(std::int64_t generated_ns);
     /// Takes no part in the next vector, of `chunks` chunks, and doesn't get its sum: nothing is
@@ -106,15 +106,15 @@ class RoundChild {
     /// The round that the next add() returns.
     [[nodiscard]] std::uint32_t next_round() const { return next_round_; }
     /// Asks where to begin even if there is nothing to send yet.
-    void join() { joining_ = true; }
+    void start() { starting_ = true; }
     /// Instead, before anything is added: joins members that are summing already. The first round
     /// is theirs to say: nothing may be added until is_running().
-    void join_late() { late_ = joining_ = true; }
+    void join() { joins_ = starting_ = true; }
     /// Takes this member out, while others go on. Precondition: is_idle(). Nothing may be added
     /// after it.
-    void depart();
-    /// Whether nobody needs this one any more after depart().
-    [[nodiscard]] bool has_departed() const { return state_ == State::departed; }
+    void leave();
+    /// Whether nobody needs this one any more after leave().
+    [[nodiscard]] bool has_left() const { return state_ == State::left; }
     /// Of every contribution.
     [[nodiscard]] std::uint16_t lanes() const { return options_.lanes; }
     /// Whether all members have agreed and this one may contribute.
@@ -167,7 +167,7 @@ class RoundChild {
     using Position = KeptChunks::Position;
     static constexpr Position kNowhere = std::numeric_limits<Position>::max();
     static constexpr Time kAskAtLeastEvery = std::chrono::milliseconds(50);
-    enum class State : std::uint8_t { strange, asking, running, departed };
+    enum class State : std::uint8_t { strange, asking, running, left };
 
     // A vector whose chunks haven't all been packed.
     struct Waiting {
@@ -233,7 +233,7 @@ class RoundChild {
     void take_proof(const JobSync &answer, Time now);
     Decoded<void> take_sync(const JobSync &answer, Time now);
     void begin_at(const JobSync &answer);
-    void begin_late(const JobSync &answer);
+    void begin_joined(const JobSync &answer);
     void take_gone();
     bool has_shape(const JobSync &answer);
     [[nodiscard]] Place first_lacking() const;
@@ -244,8 +244,8 @@ class RoundChild {
     RoundChildOptions options_;
     RoundVectors *vectors_;
     State state_ = State::strange;
-    bool joining_ = false;
-    bool late_ = false;             // it is to JOIN
+    bool starting_ = false;
+    bool joins_ = false;            // it is to JOIN
     std::uint32_t first_round_ = 0; // that it is a member of
     std::uint32_t generation_ = 0;
     std::uint8_t pool_ = 0;

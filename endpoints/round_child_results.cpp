@@ -68,9 +68,9 @@ void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) 
     const std::string round = "round " + std::to_string(result.round);
     if (mine == kFarewellChunks || result.chunks == kFarewellChunks)
         return fail_with(mine == kFarewellChunks
-                             ? "this member leaves, but another one sums a vector in " + round
-                             : "another member leaves, but this one sums a vector in " + round,
-                         "all members must leave after the same vector");
+                             ? "this member finishes, but another one sums a vector in " + round
+                             : "another member finishes, but this one sums a vector in " + round,
+                         "all members must finish() after the same vector");
     fail_with("another member's vector of " + round + " has " + std::to_string(result.chunks) +
                   " chunks, this one's " + std::to_string(mine),
               "all members must sum vectors of the same size, in the same order");

@@ -18,10 +18,10 @@ constexpr unsigned kTooOld = 3;
 void RoundChild::ask() {
     state_ = State::asking;
     newest_round_.reset(); // all may begin at an older one
-    joining_ = false;
+    starting_ = false;
     wait_.reset();
     const Place place = first_lacking();
-    sync_ = {.action = late_ ? OLAF_CONTROL_JOIN : OLAF_CONTROL_SYNC,
+    sync_ = {.action = joins_ ? OLAF_CONTROL_JOIN : OLAF_CONTROL_SYNC,
              .job = options_.job,
              .rank = options_.rank,
              .round = place.round,
@@ -34,9 +34,9 @@ void RoundChild::ask() {
     stats_.asked++;
 }
 
-void RoundChild::depart() {
+void RoundChild::leave() {
     if (state_ == State::strange || failure_) {
-        state_ = State::departed; // nobody knows of it
+        state_ = State::left; // nobody knows of it
         return;
     }
     ask();
@@ -117,9 +117,9 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     case OLAF_CONTROL_DONE:
         last_progress_ = now;
         if (answer.action == OLAF_CONTROL_LEAVE)
-            state_ = State::departed;
+            state_ = State::left;
         else if (answer.action == OLAF_CONTROL_JOIN)
-            begin_late(answer);
+            begin_joined(answer);
         else
             begin_at(answer);
         break;
@@ -152,17 +152,18 @@ bool RoundChild::has_shape(const JobSync &answer) {
 }
 
 // The others are in the middle of their rounds. This one begins with the first that is its own.
-void RoundChild::begin_late(const JobSync &answer) {
-    late_ = false;
+void RoundChild::begin_joined(const JobSync &answer) {
+    joins_ = false;
     first_round_ = next_round_ = answer.round;
     begin_at(answer);
 }
 
 // The others sum without it: it was silent for too long, or somebody took it out.
 void RoundChild::take_gone() {
-    fail_with("this worker is no member of it any more, and the others go on without it: it was "
+    fail_with("this worker is no member of it any more, and the others go on without it: it left, was "
               "silent for longer than the queue's --member-timeout, or was taken out",
-              "join the running job again");
+              "join() it if the others go on; if all workers called leave() in place of finish(), set the "
+              "job anew (olaf job set)");
 }
 
 void RoundChild::begin_at(const JobSync &answer) {

@@ -13,7 +13,7 @@ A worker, complete::
 A worker of synchronous training::
 
     job = olaf.Collective("192.0.2.1", job=3, rank=0, workers=4)
-    job.join()
+    job.start()
     while training:
         gradient = compute(weights)
         job.allreduce(gradient)  # in place: the sum over all workers

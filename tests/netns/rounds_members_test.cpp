@@ -62,7 +62,7 @@ TEST(RoundsMembers, AWorkerThatJoinsIsInEverySumFromItsFirstRoundOn) {
     });
     const Inside inside(bed.worker);
     auto joiner = Collective::make(bed.options(comes)).value();
-    const auto round = joiner.join_running();
+    const auto round = joiner.join();
     ASSERT_TRUE(round) << round.error().message();
     EXPECT_GT(*round, 0u);
     first = *round; // nobody has its sum before this one contributes to it
@@ -80,7 +80,7 @@ TEST(RoundsMembers, AWorkerThatLeavesIsNotWaitedFor) {
             EXPECT_EQ(report.partial, 0u);
         }
         if (rank == 2) {
-            const auto gone = collective.depart(seconds(20));
+            const auto gone = collective.leave(seconds(20));
             ASSERT_TRUE(gone) << gone.error().message();
             EXPECT_TRUE(*gone) << "the others went on, so nobody needs it";
         }
@@ -207,11 +207,11 @@ TEST_P(RoundsLosingControl, AWorkerComesAndGoesAllTheSame) {
     summing.await_sum_of(others);
     const Inside inside(bed.worker);
     auto collective = joiner();
-    const auto round = collective.join_running();
+    const auto round = collective.join();
     ASSERT_TRUE(round) << round.error().message();
     EXPECT_GT(*round, 0u);
     be_in_sums(collective, 20);
-    const auto gone = collective.depart(seconds(20));
+    const auto gone = collective.leave(seconds(20));
     ASSERT_TRUE(gone) << gone.error().message();
     EXPECT_TRUE(*gone);
     summing.await_sum_of(others);
@@ -231,7 +231,7 @@ TEST_P(RoundsLosingAllControl, WhoAsksIsToldThatNobodyAnswers) {
     const LosingFirst losing = lose(LosingFirst::all);
     const Inside inside(bed.worker);
     auto collective = joiner(milliseconds(500));
-    const auto round = collective.join_running();
+    const auto round = collective.join();
     ASSERT_FALSE(round);
     EXPECT_TRUE(says(round.error().message(), "the node hasn't answered at all"));
     EXPECT_GT(losing.seen(), 1u);
@@ -248,10 +248,10 @@ TEST_P(RoundsLosingAllLeaves, WhoLeavesDoesNotKnowThatNobodyNeedsIt) {
     summing.await_sum_of(others);
     const Inside inside(bed.worker);
     auto collective = joiner();
-    ASSERT_TRUE(collective.join_running());
+    ASSERT_TRUE(collective.join());
     const LosingFirst losing = lose(LosingFirst::all);
     be_in_sums(collective, 1);
-    const auto gone = collective.depart(milliseconds(500));
+    const auto gone = collective.leave(milliseconds(500));
     ASSERT_TRUE(gone) << gone.error().message();
     EXPECT_FALSE(*gone);
     EXPECT_GT(losing.seen(), 1u);
@@ -290,7 +290,7 @@ class RoundsRejoin : public testing::TestWithParam<Moment> {
         Process first([&] {
             const Inside inside(bed.worker);
             auto collective = Collective::make(bed.options(comes)).value();
-            static_cast<void>(collective.join_running());
+            static_cast<void>(collective.join());
             pause();
         });
         (GetParam().seen == Losing::sent ? there : back).await_seen(1);
@@ -300,18 +300,18 @@ class RoundsRejoin : public testing::TestWithParam<Moment> {
     static void join_again(const RoundsBed &bed) {
         const Inside inside(bed.worker);
         auto collective = Collective::make(bed.options(comes)).value();
-        const auto round = collective.join_running();
+        const auto round = collective.join();
         ASSERT_TRUE(round) << round.error().message() << bed.olaf.status().json.dump(1);
         for (unsigned own = 0; own < 10; own++)
             EXPECT_EQ(sum_as_member(collective, comes).members, all);
-        EXPECT_TRUE(collective.depart(seconds(20)).value());
+        EXPECT_TRUE(collective.leave(seconds(20)).value());
     }
     /// The rank is still that of the process that died, and the error says what to do.
     static void expect_refused(const RoundsBed &bed) {
         const Inside inside(bed.worker);
         auto options = bed.options(comes);
         options.timeout = milliseconds(500);
-        const auto round = Collective::make(options).value().join_running();
+        const auto round = Collective::make(options).value().join();
         ASSERT_FALSE(round);
         EXPECT_TRUE(says(round.error().message(), "olaf job leave DEV 7 2"));
         EXPECT_GT(bed.olaf.status().json.at("not_allowed_by_reason").at("job_source"), 0);

@@ -19,7 +19,7 @@ namespace olaf {
 /// computed on. Not thread-safe; nothing is sent and taken in but in its calls.
 class BoundedStaleness {
   public:
-    /// A Collective after join(), which must live longer and be used for nothing else, the weights
+    /// A Collective after start(), which must live longer and be used for nothing else, the weights
     /// that the RoundServer begins with, and S. `enough`, if there is one, is asked in commit() before
     /// each round that it would take part in, with the newest weights: true if the training is over.
     /// Then others may take part in no further round, and this worker would wait for them in vain.

@@ -31,8 +31,8 @@ struct CollectiveOptions {
     bool checksum = true; ///< end-to-end checksum lane; f32x2 never has one
     /// IP MTU in bytes of the way to the node; 0: that of the device by which it is reached.
     std::size_t mtu = 0;
-    /// Of a frame, the checksum lane included. 0: the job's, which the node tells at join().
-    /// Whoever sums before it has joined must say them, or have the job's by chance: then it is
+    /// Of a frame, the checksum lane included. 0: the job's, which the node tells at start().
+    /// Whoever sums before it has started must say them, or have the job's by chance: then it is
     /// what the MTU has room for.
     std::uint16_t lanes = 0;
     /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A
@@ -45,7 +45,7 @@ struct CollectiveOptions {
     unsigned guess_bits = 2;
     /// Threads that sum, each a range of every vector's chunks in a job of its own: `job`, job + 1,
     /// ... All are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then
-    /// vectors move on by themselves, and join_running(), depart() and overhear() aren't there.
+    /// vectors move on by themselves, and join(), leave() and overhear() aren't there.
     unsigned threads = 1;
     /// How long nothing may move forward before a call asks who isn't there. It fails a second
     /// later, and names that member, or the node.
@@ -117,8 +117,10 @@ struct CollectiveStats {
 /// worker has as inf or NaN, or beyond the job's range, is NaN, and only that one. Integers can't
 /// be summed then.
 ///
-/// After an error the job is to begin anew: call join() at every worker. After the last vector call
-/// leave() at every worker. The destructor only closes the socket: it sends nothing and doesn't
+/// Workers that begin together call start(), sum vectors, and call finish() after the last one. A
+/// worker that comes while the others sum calls join() in place of start(). One that goes while the
+/// others go on calls leave() in place of finish(). After an error the job is to begin anew: call
+/// start() at every worker. The destructor only closes the socket: it sends nothing and doesn't
 /// wait. If a node is restarted right then, workers that still lack sums can't get them without
 /// this one.
 class Collective {
@@ -133,27 +135,45 @@ class Collective {
 
     /// Waits until all workers have asked where to begin. Fails after options.timeout without
     /// news, and says who is missing. Fails at once if the job has another shape than options say,
-    /// or frames that the way to the node has no room for. Vectors under way are given up.
-    [[nodiscard]] Result<void> join();
+    /// or frames that the way to the node has no room for, or if this rank is no member. Vectors
+    /// under way are given up.
+    [[nodiscard]] Result<void> start();
+    /// Waits until no other worker can need this one, even if a node is restarted: until all
+    /// workers have all their sums, and have called finish(), too. Waits for vectors under way
+    /// first. False if that can't be known, because a threshold or deadline left a worker out of
+    /// it. Fails after `timeout` without news (default: options.timeout) and says who is missing;
+    /// this worker then has all its sums, but another may not. After it, only start() is possible.
+    [[nodiscard]] Result<bool> finish();
+    [[nodiscard]] Result<bool> finish(std::chrono::nanoseconds timeout);
 
-    /// Instead of join(): joins workers that are summing already, under a rank that is free
+    /// In place of start(): joins workers that are summing already, under a rank that is free
     /// (`olaf job set --absent`, or its member has left), or in place of a member that is lost.
     /// Returns the round of the next vector, which is how many the others have summed before it;
-    /// they may have begun later ones by then. Fails after options.timeout without an answer.
-    [[nodiscard]] Result<std::uint32_t> join_running();
-    /// Leaves while the others go on: from the next vector on they sum without this worker. Waits
-    /// for vectors under way first, then until nobody can need what it contributed, even if a node
-    /// is restarted. False if that isn't known after `timeout`, because the others have paused;
-    /// nothing waits for this worker even so. After it, only join_running() is possible.
-    [[nodiscard]] Result<bool> depart(std::chrono::nanoseconds timeout);
-
-    /// Waits until no other worker can need this one, even if a node is restarted: until all
-    /// workers have all their sums, and have called leave(), too. Waits for vectors under way
-    /// first. False if that can't be known, because a threshold or deadline left somebody out of
-    /// it. Fails after `timeout` without news (default: options.timeout) and says who is missing;
-    /// this worker then has all its sums, but another may not. After it, only join() is possible.
-    [[nodiscard]] Result<bool> leave();
+    /// they may have begun later ones by then. Fails after options.timeout without an answer, as
+    /// in a job that its members haven't started. A worker that comes alone into a job where
+    /// nobody has summed yet fails with its first vector: such a job needs start(), at every worker.
+    [[nodiscard]] Result<std::uint32_t> join();
+    /// In place of finish(): leaves while the others go on. From the next vector on they sum
+    /// without this worker. Waits for vectors under way first, then until nobody can need what it
+    /// contributed, even if a node is restarted. False if that isn't known after `timeout`, because
+    /// the others have paused; nothing waits for this worker even so. After it, only join() is
+    /// possible. Where all workers leave, the job has no member left to start(): set it anew.
     [[nodiscard]] Result<bool> leave(std::chrono::nanoseconds timeout);
+
+    // Calls of former names don't compile. The compiler's message tells the new name.
+    template <class Job = Collective> Result<std::uint32_t> join_running() {
+        static_assert(is_former<Job>, "Collective::join_running() is Collective::join() now");
+        return {};
+    }
+    template <class Job = Collective> Result<bool> depart(std::chrono::nanoseconds) {
+        static_assert(is_former<Job>, "Collective::depart() is Collective::leave() now");
+        return {};
+    }
+    template <class Job = Collective> Result<bool> leave() {
+        static_assert(is_former<Job>, "Collective::leave() without a timeout, at every worker after "
+                                      "the last vector, is Collective::finish() now");
+        return {};
+    }
 
     /// A vector under way. Its Collective must live.
     class Operation {
@@ -228,6 +248,7 @@ class Collective {
     [[nodiscard]] int fd() const;
 
   private:
+    template <class> static constexpr bool is_former = false;
     explicit Collective(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

@@ -74,7 +74,7 @@ struct RoundServerStats {
 /// begin again with the first chunk of the oldest round that any worker lacks a part of, and its
 /// rule sees that round whole. Workers have those chunks for certain where a vector has 2^pool at most
 /// (pieces, and `ahead` of them) and one is under way. Else allreduce() may fail at the workers, which
-/// then join() again.
+/// then start() again.
 ///
 /// Weights travel with the exponent of their chunk. So a worker's gradients in that chunk are exact
 /// to 2^-(29 - ⌈log2 workers⌉) of twice its largest weight (i32x2): finer than float32 can
