@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "../../endpoints/round_child.hpp"
+#include "endpoints/rounds/child.hpp"
 #include "round_node.hpp"
 #include "round_server_root.hpp"
 #include "round_wire.hpp"
@@ -78,7 +78,7 @@ class RoundSimulation {
     /// Runs until every worker has every sum. What is wrong, or nothing.
     std::string run();
     /// Of all workers.
-    [[nodiscard]] RoundChildStats stats() const;
+    [[nodiscard]] CollectiveStats stats() const;
     /// Vectors that workers took no part in.
     [[nodiscard]] unsigned skipped() const;
     [[nodiscard]] std::uint64_t now() const { return now_; }

@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "../../endpoints/congestion_window.hpp"
+#include "endpoints/rounds/sending.hpp"
 #include "rounds.hpp"
 
 namespace olaf::test::rounds_frames_test {

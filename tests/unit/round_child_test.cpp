@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "round_child.hpp"
+#include "endpoints/rounds/child.hpp"
 
 namespace olaf::test::round_child_test {
 namespace {
@@ -432,7 +432,7 @@ TEST_F(RoundChildProof, RepeatsTheLastQuestionSoThatNothingChanges) {
     EXPECT_EQ(second.action, OLAF_CONTROL_SYNC);
     EXPECT_EQ(std::tie(second.round, second.chunk, second.generation),
               std::tie(asked.round, asked.chunk, asked.generation));
-    EXPECT_EQ(child.stats().asked, 1U);
+    EXPECT_EQ(child.stats().agreed, 1U);
 }
 
 // The job was stopped meanwhile: that is told by the next STALE.

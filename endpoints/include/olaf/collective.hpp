@@ -100,6 +100,21 @@ struct CollectiveStats {
     std::uint64_t agreed = 0;   ///< how often all had to agree on where to begin
     std::uint64_t unasked = 0;  ///< answers that came twice, or too late
     RejectCounts rejected;
+
+    CollectiveStats &operator+=(const CollectiveStats &other) {
+        sent += other.sent;
+        repeated += other.repeated;
+        unsent += other.unsent;
+        results += other.results;
+        spared += other.spared;
+        partial += other.partial;
+        late += other.late;
+        missed += other.missed;
+        agreed += other.agreed;
+        unasked += other.unasked;
+        rejected += other.rejected;
+        return *this;
+    }
 };
 
 /// One worker's end of a job. Not thread-safe; nothing moves on but in its calls.
