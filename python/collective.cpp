@@ -10,9 +10,12 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <olaf/try.hpp>
+
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "guarded.hpp"
+#include "record.hpp"
 #include "round_format.hpp"
 #include "waiting.hpp"
 
@@ -73,16 +76,9 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
         deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9)) : kForEver;
     auto made = [&]() -> Result<Collective> {
         const py::gil_scoped_release released; // a name is looked up
-        const auto address = Address::parse(node);
-        if (!address)
-            return std::unexpected(address.error());
-        options.node = *address;
-        if (group) {
-            const auto all = Address::parse(*group, address->family());
-            if (!all)
-                return std::unexpected(all.error());
-            options.group = *all;
-        }
+        options.node = OLAF_TRY(Address::parse(node));
+        if (group)
+            options.group = OLAF_TRY(Address::parse(*group, options.node.family()));
         return Collective::make(options);
     }();
     return std::make_unique<Handle>(value_of(std::move(made)));
@@ -207,9 +203,50 @@ py::object former(const py::object &, const std::string &name) {
     throw py::attribute_error("'Collective' object has no attribute '" + name + "'");
 }
 
+void bind_records(py::module_ &module) {
+    Record<SumReport>(module, "SumReport", "What became of one vector.")
+        .field("chunks", &SumReport::chunks, "Messages that it took.")
+        .field("spared", &SumReport::spared, "Messages that it didn't need: guess_bits.")
+        .field("least_count", &SumReport::least_count, "Workers in the sum, where the fewest are.")
+        .field("partial", &SumReport::partial, "Chunks without all workers.")
+        .field("late", &SumReport::late, "Chunks without this worker's part.")
+        .field("not_finite", &SumReport::not_finite,
+               "Elements that are NaN because some worker's chunk had inf or NaN.")
+        .field("clipped", &SumReport::clipped, "Own elements that didn't fit.")
+        .field("left_out", &SumReport::left_out,
+               "Elements whose sum is without this worker's part.")
+        .field(
+            "left_out_at",
+            [](const SumReport &self) {
+                py::list ranges;
+                for (const auto &[first, count] : self.left_out_at)
+                    ranges.append(py::slice(static_cast<py::ssize_t>(first),
+                                            static_cast<py::ssize_t>(first + count), 1));
+                return ranges;
+            },
+            "Where those are: slices of the flat vector.")
+        .done();
+    Record<CollectiveStats>(module, "CollectiveStats", "Counters of a worker of a job.")
+        .field("sent", &CollectiveStats::sent, "Contributions, first sendings.")
+        .field("repeated", &CollectiveStats::repeated, "Contributions sent again.")
+        .field("unsent", &CollectiveStats::unsent, "Messages lost on this host.")
+        .field("results", &CollectiveStats::results, "Chunks summed.")
+        .field("spared", &CollectiveStats::spared, "Chunks that needn't be sent: guess_bits.")
+        .field("partial", &CollectiveStats::partial, "Of those: without all workers.")
+        .field("late", &CollectiveStats::late, "Of those: without this worker's part.")
+        .field("missed", &CollectiveStats::missed, "Chunks whose sum this worker will never get.")
+        .field("agreed", &CollectiveStats::agreed, "How often all had to agree on where to begin.")
+        .field("unasked", &CollectiveStats::unasked, "Answers that came twice, or too late.")
+        .field(
+            "rejected", [](const CollectiveStats &self) { return rejects_dict(self.rejected); },
+            "Messages not accepted, by reason.")
+        .done();
+}
+
 } // namespace
 
 void bind_collective(py::module_ &module) {
+    bind_records(module);
     py::class_<Sum>(module, "Sum", "A vector that is being summed.")
         .def("wait", &wait, "Waits until the sum is in the vector's place. Once.")
         .def_property_readonly(
@@ -244,12 +281,13 @@ void bind_collective(py::module_ &module) {
              "free, or in place of a member that is lost. Returns the round of the next vector: "
              "how many the others have summed before it. TimeoutError if nobody answers, or the "
              "job's members haven't started it.")
-        .def("leave", &leave, py::arg("timeout") = 30.0,
-             "In place of finish(): leaves while the others go on, who sum without this worker from "
-             "the next vector on. Waits for sums under way, then until nobody can need what it "
-             "contributed. False if that isn't known after so many seconds, because the others have "
-             "paused. After it, only join() is possible. Where all workers leave, the job has no "
-             "member left to start(): set it anew.")
+        .def(
+            "leave", &leave, py::arg("timeout") = 30.0,
+            "In place of finish(): leaves while the others go on, who sum without this worker from "
+            "the next vector on. Waits for sums under way, then until nobody can need what it "
+            "contributed. False if that isn't known after so many seconds, because the others have "
+            "paused. After it, only join() is possible. Where all workers leave, the job has no "
+            "member left to start(): set it anew.")
         .def("__getattr__", &former)
         .def("allreduce", &allreduce, py::arg("vector"), py::arg("op") = "sum",
              "Puts the sum over all workers in place of the vector: float32, int64 or int32. Or, "
