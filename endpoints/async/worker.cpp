@@ -22,7 +22,7 @@
 namespace olaf {
 namespace {
 
-// Bounds poll() under a flood: what is left over waits for the next call.
+// Bounds poll() under a flood. Further ACKs wait for the next call.
 constexpr std::size_t kMostBatches = 64;
 
 } // namespace
@@ -261,7 +261,7 @@ void Worker::Impl::note(const Ack &ack) {
 void Worker::Impl::measure(const Ack &ack, bool fresh) {
     const auto now = OwnUpdates::Clock::now();
     last_ack_ = now;
-    // Only an ACK that isn't for us alone may echo an update that we haven't sent yet.
+    // An ACK that echoes an update of the future was sent to other workers, too.
     answers_to_all_ |= ack.worker == OLAF_EVERY_WORKER ||
                        static_cast<std::int32_t>(ack.sequence - own_.last()) > 0;
     if (answers_to_all_)

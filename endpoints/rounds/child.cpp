@@ -9,12 +9,12 @@
 namespace olaf {
 namespace {
 
-// How often all may be told to begin at a chunk that this member doesn't keep any more. Once can
-// be the fault of a message that was under way for long.
+// How often a node may tell all members to begin at a chunk that this member doesn't keep any more.
+// An old SYNC that was under way for long can cause that once.
 constexpr unsigned kTooOld = 3;
 
-// Half of what is sent is long. If one in five is lost each way, one proof in ten million fails for
-// that.
+// Every second question is long. Where each way loses one frame in five, this many short answers
+// without a long one come once in ten million proofs.
 constexpr unsigned kShortAnswers = 16;
 
 } // namespace
@@ -38,7 +38,8 @@ std::uint32_t RoundChild::add_farewell(std::int64_t generated_ns) {
     return round;
 }
 
-// They are kept as probes: if all begin anew before them, that is how this member goes over them.
+// The chunks are kept as probes: if all members begin anew before them, this member sends probes in
+// their place.
 void RoundChild::skip(std::uint32_t chunks) {
     const std::uint32_t round = next_round_++;
     forget_newest();
@@ -77,8 +78,8 @@ bool RoundChild::may_send_next() const {
     if (!has_next() || !has_room())
         return false;
     const bool kept = next_ < kept_.end();
-    // Whoever holds a farewell's result knows that all hold all sums, and so does a server that was
-    // restarted and had to hear some of them again.
+    // A farewell waits for all sums: its result tells every member, and a restarted server, that
+    // all members hold all sums.
     if (oldest_ != next_ &&
         (kept ? kept_[next_].chunks == kFarewellChunks : waiting_.front().farewell))
         return false;
@@ -108,8 +109,8 @@ void RoundChild::pack_next() {
     pass_spared();
 }
 
-// Precondition: the chunk wasn't packed, as the one that spares it wasn't taken. So its vector is
-// the one that is being packed.
+// Precondition: the chunk wasn't packed. Its vector is the one that is being packed, since the
+// chunk that spares this one has just been taken.
 void RoundChild::spare(std::uint32_t chunk) {
     Waiting &vector = waiting_.front();
     vector.spared.resize(vector.chunks);
@@ -118,7 +119,7 @@ void RoundChild::spare(std::uint32_t chunk) {
     pass_spared();
 }
 
-// What needn't be packed is kept as held. It lies in no slot, as it is never sent.
+// Keeps chunks that needn't be packed as held. They lie in no slot, as they are never sent.
 void RoundChild::pass_spared() {
     while (!waiting_.empty() && !waiting_.front().spared.empty() &&
            waiting_.front().spared[waiting_.front().next]) {
@@ -136,7 +137,8 @@ void RoundChild::pass_spared() {
     move_on();
 }
 
-// A probe's frame brings its own answer or nothing, so no result of others may count on it.
+// A probe's frame brings its own answer or nothing. So a probe says FLUSH: no result of other
+// chunks may wait for its frame.
 RoundChild::Sending RoundChild::contribution(Position position, Time now, bool flush) {
     KeptChunk &kept = kept_[position];
     kept.sendings++;
@@ -176,10 +178,10 @@ RoundChild::Sending RoundChild::send_next(Time now) {
     return contribution(position, now, must_flush());
 }
 
-// Results ride on what is sent, and each lets another chunk be sent. So the line goes on by itself
-// while the window moves; but some frames find nothing to carry, and once a window is often enough
-// to make up for them. Where sums are without somebody, more results are owed than frames come:
-// then who waits for nothing but results always says so.
+// Results ride on contributions, and each result lets another contribution be sent. So the line of
+// results goes on by itself while the window moves. Some frames find no result to carry: one FLUSH
+// a window makes up for them. Where sums lack a member, more results are owed than frames come:
+// then a member that only waits for results always says FLUSH.
 bool RoundChild::must_flush() {
     if (may_send_next())
         return false;
@@ -216,7 +218,7 @@ RoundChild::Time RoundChild::wakes_at() const {
         return ask_at_;
     if (may_send_next() || may_send_again())
         return Time(0);
-    // What was answered meanwhile wakes too early at worst.
+    // A chunk that was answered meanwhile wakes the caller too early at worst.
     const Time due = due_.empty() ? kNever : due_.top().at;
     return proof_ ? std::min(due, proof_->at) : due;
 }
@@ -230,7 +232,7 @@ void RoundChild::drop_old() {
 
 // ---- what is sent again ----
 
-// Answered meanwhile, or sent again.
+// Whether the note is out of date: the chunk was answered meanwhile, or sent again.
 bool RoundChild::is_void(Position position, unsigned sendings) const {
     return kept_.is_held(position) || kept_[position].sendings != sendings;
 }
@@ -242,14 +244,14 @@ void RoundChild::forget_answered() {
         lost_.erase(lost_.begin());
 }
 
-// What is sent later is answered later. So where nothing later was answered, the node or another
-// member is late. If something comes then, but not this one, it was lost after all.
+// Chunks are answered in the order of sending. So while no later chunk was answered, the node or
+// another member is late. If another answer comes after that, this chunk was lost after all.
 bool RoundChild::is_known_lost(const DueChunk &due) const {
     return due.position < newest_ || (due.put_off > Time(0) && due.put_off < last_heard_);
 }
 
-// While nobody knows whether what is overdue was lost, one repetition asks for all: that of the
-// oldest.
+// While it isn't known whether overdue chunks were lost, one repetition asks for all of them: that
+// of the oldest.
 void RoundChild::find_lost(Time now) {
     for (forget_answered(); !due_.empty() && due_.top().at <= now; forget_answered()) {
         const DueChunk due = due_.top();
@@ -266,13 +268,13 @@ void RoundChild::find_lost(Time now) {
     }
 }
 
-// It is under way no more.
+// The chunk is under way no more.
 void RoundChild::land(KeptChunk &kept) {
     flying_ -= kept.flying ? 1 : 0;
     kept.flying = false;
 }
 
-// The oldest needs no room: everybody may be waiting for it.
+// The oldest chunk needs no room: all members may be waiting for it.
 bool RoundChild::may_send_again() const {
     return !lost_.empty() && (lost_.begin()->first == oldest_ || flying_ < congestion_.size());
 }
@@ -340,7 +342,7 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
     return {};
 }
 
-// Another member's vector isn't this one's.
+// Another member's vector has another number of chunks.
 void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) {
     const std::string round = "round " + std::to_string(result.round);
     if (mine == kFarewellChunks || result.chunks == kFarewellChunks)
@@ -353,9 +355,9 @@ void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) 
               "all members must sum vectors of the same size, in the same order");
 }
 
-// A chunk that was sent twice got two answers: nothing was lost, and the first result was the first
-// sending's. Where these aren't counted, the time follows the fast answers alone, and what is slow
-// is repeated for ever.
+// A chunk that was sent twice got two answers. So nothing was lost, and the first result answered
+// the first sending. If such times weren't measured, the timeout would follow fast answers alone,
+// and slow chunks would be repeated for ever.
 void RoundChild::learn_from_twin(KeptChunk &kept) {
     if (kept.held && kept.taken > Time(0)) {
         timeout_.measured(kept.taken);
@@ -364,8 +366,8 @@ void RoundChild::learn_from_twin(KeptChunk &kept) {
     kept.taken = Time(0);
 }
 
-// A node gives each member all results, those of rounds too that it isn't at yet. Whoever believed
-// a wrong one would skip rounds in vain.
+// A node gives each member all results, also of rounds that the member hasn't reached. A wrong
+// result that was believed here would make this member skip rounds in vain.
 void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     if (failure_ || state_ != State::running || result.generation != generation_ ||
         result.chunks == kFarewellChunks || olaf_is_before(result.round, next_round_) ||
@@ -373,8 +375,8 @@ void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64
         return;
     const bool is_known = newest_round_ && !olaf_is_before(*newest_round_, result.round);
     const auto data = lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0));
-    // The last chunk, or what spares it. Where the others still sum what another one didn't spare,
-    // they do so without this member.
+    // The round's last chunk, or the one that spares it. Chunks that are still being summed then
+    // are summed without this member.
     const bool is_last =
         result.chunk + 1 == result.chunks || (2 * (result.chunk + 1) == result.chunks &&
                                               vectors_->spares(result, data, result.chunk + 1));
@@ -401,7 +403,7 @@ void RoundChild::hold(Position position, const RoundResult &result,
         timeout_.ambiguous(kept.sendings);
         kept.taken = now - kept.sent;
     }
-    // Where something is missing from longer ago than a round trip, it may turn out to be lost.
+    // A chunk that is missing for longer than a round trip may turn out to be lost.
     congestion_.taken(position < limited_ && next_ - oldest_ < 2 * congestion_.size());
     land(kept);
     last_progress_ = now;
@@ -422,8 +424,8 @@ void RoundChild::hold(Position position, const RoundResult &result,
     drop_old();
 }
 
-// What follows was packed by what was told first. Where members came or went before all began anew,
-// the sum may be another one now, and others pack by that.
+// Later chunks were packed by the exponent that was told first. Where members came or went before
+// all began anew, the sum may have another exponent now, by which other members pack.
 bool RoundChild::tells_the_same(const KeptChunk &kept, const RoundResult &result, bool spares) {
     if (result.exponent == kept.told && spares == kept.spares)
         return true;
@@ -434,7 +436,7 @@ bool RoundChild::tells_the_same(const KeptChunk &kept, const RoundResult &result
     return false;
 }
 
-// Past what needn't be sent, and what was waited for.
+// Moves past chunks that are held, or were delivered.
 void RoundChild::move_on() {
     while (next_ < kept_.end() && kept_[next_].held)
         next_++;
@@ -499,7 +501,7 @@ void RoundChild::ask() {
 
 void RoundChild::leave() {
     if (state_ == State::strange || failure_) {
-        state_ = State::left; // nobody knows of it
+        state_ = State::left; // never a member, or none any more
         return;
     }
     ask();
@@ -592,8 +594,8 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     return {};
 }
 
-// Has the job the shape of this member's contributions, as far as the answer says? Where it hasn't,
-// no contribution would ever be added.
+// Whether the job has the shape of this member's contributions, as far as the answer tells. The
+// node never adds contributions of another shape.
 bool RoundChild::has_shape(const JobSync &answer) {
     if (answer.lanes == 0)
         return true;
@@ -614,14 +616,14 @@ bool RoundChild::has_shape(const JobSync &answer) {
     return false;
 }
 
-// The others are in the middle of their rounds. This one begins with the first that is its own.
+// The other members are in the middle of their rounds. This one begins with its own first round.
 void RoundChild::begin_joined(const JobSync &answer) {
     joins_ = false;
     first_round_ = next_round_ = answer.round;
     begin_at(answer);
 }
 
-// The others sum without it: it was silent for too long, or somebody took it out.
+// The node says GONE: the other members sum without this one.
 void RoundChild::take_gone() {
     fail_with(
         "this worker is no member of it any more, and the others go on without it: it left, was "
@@ -634,7 +636,7 @@ void RoundChild::take_gone() {
 void RoundChild::begin_at(const JobSync &answer) {
     const Place lacking = first_lacking();
     auto begin = position_of({.round = answer.round, .chunk = answer.chunk});
-    // What is before its first round is the others' alone.
+    // Rounds before its first one are the other members' alone.
     if (!begin && kept_.begin() == 0 && olaf_is_before(answer.round, first_round_))
         begin = kept_.begin();
     if (answer.generation == 0 || answer.pool > options_.pool || !begin || *begin > lacking_) {
@@ -659,7 +661,7 @@ void RoundChild::begin_at(const JobSync &answer) {
     congestion_.begin_anew();
     next_ = oldest_ = flushed_ = newest_ = *begin;
     for (Position position = kept_.begin(); position < kept_.end(); position++) {
-        // Nobody needs what is before, nor what nobody sends.
+        // No member needs chunks before `begin`, and none sends spared ones.
         kept_[position].held = position < *begin || kept_[position].spared;
         kept_[position].sendings = 0;
         kept_[position].flying = false;
@@ -686,7 +688,7 @@ bool RoundChild::is_way_too_narrow() const {
     return proof_ && proof_->short_answers >= kShortAnswers;
 }
 
-// The last question once more: its answer changes nothing. The first one is long.
+// Repeats the last SYNC or JOIN, whose answer changes nothing. The first question is long.
 std::optional<RoundChild::Sending> RoundChild::send_proof(Time now) {
     if (!proof_ || now < proof_->at)
         return {};
@@ -698,7 +700,7 @@ std::optional<RoundChild::Sending> RoundChild::send_proof(Time now) {
     return Sending{.header = encode(question), .lanes = proof_->padding};
 }
 
-// Short ones may answer what was asked before.
+// A short answer may be to a question that was asked before the proof began.
 void RoundChild::take_proof(const JobSync &answer, Time now) {
     if (!proof_ || answer.action != sync_.action || answer.stamp != sync_.stamp)
         return;
@@ -723,8 +725,8 @@ std::string RoundChild::unasked() const {
                 : "");
 }
 
-// A node tells who is missing among its own members. Once they have all asked it asks its parent,
-// and answers none of them until that one does.
+// A node tells which of its own members is missing. Once all have asked, the node asks its parent,
+// and answers none of them until the parent answers.
 std::string RoundChild::unanswered(Time now) const {
     return silence(now) +
            (wait_ ? ", since when all of its members may have asked: then its parent is silent"

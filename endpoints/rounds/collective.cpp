@@ -34,7 +34,7 @@ Result<void> check(const CollectiveOptions &options) {
     return validate({.format = options.format, .max_count = options.workers});
 }
 
-// What a float32 has no bits for may be lost by a guess.
+// A guess may lose the bits that a float32 doesn't have.
 unsigned bits_to_lose(const CollectiveOptions &options) {
     constexpr int kFloatBits = 24;
     if (options.workers == 0 || options.format == Format::f32x2)
@@ -43,14 +43,14 @@ unsigned bits_to_lose(const CollectiveOptions &options) {
     return static_cast<unsigned>(std::max(0, bits - kFloatBits));
 }
 
-// A sum of floats has no checksum that could be a sum of theirs.
+// The checksum of a sum of floats isn't the sum of their checksums: f32x2 has none.
 CollectiveOptions completed(CollectiveOptions options) {
     options.checksum = options.checksum && options.format != Format::f32x2;
     options.guess_bits = std::min(options.guess_bits, bits_to_lose(options));
     return options;
 }
 
-// Lanes of a frame at most: what the MTU has room for, and a node for floats.
+// The most lanes of a frame: the room of the MTU, and of a node that adds floats.
 std::size_t room_of(const CollectiveOptions &options) {
     const std::size_t room = lanes_in_mtu(options.mtu, options.node.is_ipv6());
     return options.format == Format::f32x2
@@ -58,12 +58,12 @@ std::size_t room_of(const CollectiveOptions &options) {
                : room;
 }
 
-// Bounds poll() under a flood: what is left over waits for the next call.
+// Bounds poll() under a flood. Further messages wait for the next call.
 constexpr std::size_t kMostBatches = 64;
 
 constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
 constexpr std::size_t kUsualMtu = 1500; // of Ethernet
-/// Who waits in vain gives the others that long to say that they are there.
+// A member that waited in vain gives the others this long to say that they are there.
 constexpr auto kRollCall = std::chrono::seconds(1);
 
 } // namespace
@@ -175,8 +175,7 @@ Result<void> CollectiveMember::poll() {
         const auto received = receive();
         if (!received)
             return give_up(received.error().message());
-        // A worker that didn't run for a while finds what is overdue in its socket, most of the
-        // time.
+        // A worker that didn't run for a while mostly finds overdue results in its socket.
         const bool is_empty = *received < batch_.size();
         OLAF_TRY(send_all(is_empty));
         while (!vectors_.empty() && vectors_.front().left == 0) {
@@ -207,7 +206,7 @@ Result<void> CollectiveMember::poll() {
     return {};
 }
 
-// What can't go on: every vector under way fails, and so does every call until start().
+// The job can't go on: every vector under way fails, and so does every call until start().
 Result<void> CollectiveMember::give_up(std::string what, int code, std::string hint) {
     broken_ = Error{.operation = "sum vectors of",
                     .object = "job " + std::to_string(options_.job) + " at " + options_.node.text(),
@@ -222,9 +221,8 @@ Result<void> CollectiveMember::give_up(std::string what, int code, std::string h
 
 // ---- waiting: for members, for sums, and until nobody needs this one any more ----
 
-// What to do when the time is over. Where questions were answered and no contribution ever was,
-// either other workers are late or contributions don't get through: they are longer, and have the
-// job's shape.
+// What to do when the time is over. If the node answered questions and never a contribution, other
+// workers are late, or contributions don't get through: they are longer, and have the job's shape.
 std::string CollectiveMember::remedy(const Waiting &waiting) const {
     const auto &stats = child_->stats();
     if (stats.sent == 0 || stats.results != 0 || child_->is_strange())
@@ -235,7 +233,7 @@ std::string CollectiveMember::remedy(const Waiting &waiting) const {
            std::to_string(bytes) + " bytes, or lower the mtu at every worker; then " + waiting.hint;
 }
 
-// A node hears nobody else with the rank of a process that was there a while ago.
+// While a rank's process is known, a node hears no other process of that rank.
 std::string CollectiveMember::take_out_hint() const {
     return "if another process had this rank within the queue's --member-timeout, take it out "
            "(olaf job leave DEV " +
@@ -248,7 +246,7 @@ Result<void> CollectiveMember::progress_until(const std::function<bool()> &done,
                                               const Waiting &waiting) {
     const RoundChild::Time began = now();
     RoundChild::Time looked_up = began;
-    RoundChild::Time roll_call = RoundChild::kNever; // when the one that goes on ends
+    RoundChild::Time roll_call = RoundChild::kNever; // the end of the roll call, while one is on
     for (;;) {
         if (done())
             return {};
@@ -318,8 +316,7 @@ Result<void> CollectiveMember::take_shape() {
                        "; then start() again, at every worker");
 }
 
-// Devices at both ends may be wider than what is between them, which then drops frames and says
-// nothing.
+// A switch between two wider devices drops long frames and says nothing.
 Result<void> CollectiveMember::prove_way(std::size_t bytes) {
     child_->prove_way();
     OLAF_TRY(
@@ -375,7 +372,7 @@ Result<SumReport> CollectiveMember::take_ended(std::uint64_t number) {
 }
 
 Result<SumReport> CollectiveMember::wait(std::uint64_t number, const Sleep &sleep) {
-    // What fails has ended, too.
+    // A vector that failed has ended, too.
     static_cast<void>(progress_until([&] { return is_done(number); },
                                      {.timeout = options_.timeout, .sleep = sleep}));
     return take_ended(number);
@@ -424,8 +421,8 @@ Result<bool> CollectiveMember::finish(std::optional<std::chrono::nanoseconds> ti
             static_cast<void>(take_ended(number));
             return std::unexpected(waited.error());
         }
-        // Missed, or without somebody: then it says nothing about all. Of a job that takes any
-        // contributions only the count says so.
+        // A farewell that was missed, or lacks a member, says nothing about all. In a job that
+        // takes any contributions only the count tells that a member is missing.
         const auto farewell = take_ended(number);
         known = farewell && farewell->partial == 0 && farewell->least_count >= options_.workers;
     }

@@ -30,7 +30,7 @@ std::size_t size_of(Collective::Impl::Element element) {
     return element == Collective::Impl::Element::i64 ? sizeof(std::int64_t) : sizeof(std::int32_t);
 }
 
-// Of the range that begins with that element.
+// Adds the report of the range that begins with element `first`.
 void add_to(SumReport &sum, const SumReport &range, std::size_t first) {
     sum.chunks += range.chunks;
     sum.spared += range.spared;
@@ -47,8 +47,8 @@ void add_to(SumReport &sum, const SumReport &range, std::size_t first) {
 constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
 
 // Every vector is cut into ranges of whole chunks, one for each member.
-// A member is used under its mutex: by its thread, which waits for its ranges, and by whoever
-// calls. `mutex_` is taken last, and nothing is called under it.
+// A member is used under its mutex: by its thread, which waits for its ranges, and by the callers.
+// `mutex_` is taken last, and nothing is called under it.
 class CollectiveThreads final : public Collective::Impl {
   public:
     /// `ended_fd`: an eventfd, which it closes. begin() follows.
@@ -154,7 +154,7 @@ CollectiveThreads::~CollectiveThreads() {
     ::close(ended_fd_);
 }
 
-// Called with the place's mutex held. Threads of ours don't call what isn't ours.
+// Called with the place's mutex held. Only callers' threads call the caller's function.
 bool CollectiveThreads::is_interrupted(const Place &place) const {
     if (gives_up_)
         return true;
@@ -240,8 +240,8 @@ Result<std::uint64_t> CollectiveThreads::add(Element element, void *data, std::s
 
 // ---- what a caller waits for: its vectors, and that all members have started or finished ----
 
-// Calls `done` under the mutex, and goes on once it is true. Interrupted, all that is under way
-// fails.
+// Calls `done` under the mutex, and returns once it is true. When the caller is interrupted, all
+// vectors under way fail.
 void CollectiveThreads::wait_until(const std::function<bool()> &done, const Sleep &sleep) {
     for (;;) {
         if (sleep.before)

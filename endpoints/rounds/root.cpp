@@ -80,7 +80,7 @@ void RoundRoot::in_no_buffer(Slot &slot, const RoundContribution &message,
             place = &buffer;
     }
     if (place == nullptr || message.lanes == 0)
-        return; // ahead, or a probe of what isn't there yet: it comes again
+        return; // ahead, or a probe of a chunk that isn't open yet: the child sends it again
     place->state = State::open;
     place->total = {.round = message.round, .chunk = message.chunk, .chunks = message.chunks};
     place->in.reset();
@@ -114,7 +114,7 @@ void RoundRoot::in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &m
 
 void RoundRoot::complete(Buffer &buffer, Slot &slot) {
     RoundTotal &total = buffer.total;
-    // Workers send the same again, made at the same time. A new worker's first round is another.
+    // Workers repeat a contribution with its time. A new worker's first round has another time.
     const auto earlier = std::ranges::find_if(slot.answers, [&](const Answer &answer) {
         return answer.given && answer.total.round == total.round &&
                answer.total.chunk == total.chunk && answer.total.generated_ns == total.generated_ns;
@@ -209,7 +209,7 @@ Decoded<void> RoundRoot::sync(const JobSync &message) {
             begin_ = {message.round, message.chunk};
         pool_ = std::min(pool_, message.pool);
         if (asked_.count() == options_.children) {
-            // A server that was restarted doesn't know what was told of the round's first chunks.
+            // A restarted server doesn't know the answers of the round's first chunks.
             if (stats_.answered == 0)
                 begin_->second = 0;
             running_ = true;

@@ -49,7 +49,7 @@ std::uint32_t random_generation() {
 
 constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
 
-// How long a message waits for room in the socket's buffer. Then it's lost, as any may be.
+// How long a message waits for room in the socket's buffer. Then it is lost, as on the network.
 constexpr auto kPatience = std::chrono::milliseconds(10);
 
 } // namespace
@@ -129,7 +129,7 @@ Decoded<void> RoundServer::Impl::handle(std::size_t message) {
     return root_.contribution(contribution, batch_.lanes(message, contribution.lanes));
 }
 
-// A rank is bound to its source until that has been silent for long.
+// A rank is bound to its source until that source was silent for options.member_timeout.
 Decoded<void> RoundServer::Impl::admit(std::uint32_t rank, const Address &source) {
     if (rank >= options_.children)
         return std::unexpected(Reject::not_addressed);
@@ -145,7 +145,7 @@ void RoundServer::Impl::send(std::uint32_t rank, const olaf_header &header,
                              std::span<const std::uint64_t> lanes) {
     Child &child = children_[rank];
     if (!child.known)
-        return; // it asks once it is there
+        return; // the child asks once it is there
     olaf_header copy = header;
     auto *const data = const_cast<std::uint64_t *>(lanes.data());
     std::array<iovec, 2> parts = {iovec{.iov_base = &copy, .iov_len = sizeof(copy)},
@@ -185,7 +185,7 @@ std::span<float> RoundServer::Impl::piece(std::uint32_t number) {
     return std::span(weights_).subspan(begin, std::min(pieces_.each, weights_.size() - begin));
 }
 
-// Room for twice the sum of what all contribute, and for weights twice as large as now.
+// Has room for twice the sum of all contributions, and for weights twice as large as now.
 std::int16_t RoundServer::Impl::exponent_for(std::uint32_t number, std::int16_t contributed) {
     const std::int16_t own = exponent_of(piece(number));
     if (contributed == kNotFinite || own == kNotFinite)
@@ -204,7 +204,7 @@ void RoundServer::Impl::answer(RoundTotal &total, std::span<std::uint64_t> lanes
     if (chunk >= pieces_.lag)
         answer_piece(total, chunk - pieces_.lag, lanes);
     else
-        std::ranges::fill(lanes, 0); // what workers have guessed is not the answer
+        std::ranges::fill(lanes, 0); // the sum of data packed by guesses isn't the answer
     if (chunk < pieces_.pieces) {
         total.exponent = exponent_for(chunk, total.exponent);
         exponents_[{total.round, chunk}] = total.exponent;
@@ -214,7 +214,7 @@ void RoundServer::Impl::answer(RoundTotal &total, std::span<std::uint64_t> lanes
 void RoundServer::Impl::answer_piece(const RoundTotal &total, std::uint32_t number,
                                      std::span<std::uint64_t> lanes) {
     const auto told = exponents_.find({total.round, number});
-    // There is one unless a child sends data before it has the exponent, which none may.
+    // Missing only if a child sent data before it had the exponent, against the rules.
     const std::int16_t exponent = told == exponents_.end() ? kNotFinite : told->second;
     const auto weights = piece(number);
     const auto used = lanes.first(lanes_for(options_.format, weights.size()));

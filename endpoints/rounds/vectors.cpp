@@ -136,7 +136,8 @@ std::optional<std::int16_t> CollectiveMember::contribute(std::uint32_t round, st
     return chunk < vector.pieces ? pack_exponent(vector, chunk, lanes) : kAllZero;
 }
 
-// Returns the exponent. The data goes along where it fits what all presumably guess.
+// Returns the exponent. Packs the data, too, where it fits the exponent that all workers presumably
+// guess.
 std::int16_t CollectiveMember::pack_exponent(const Vector &vector, std::uint32_t number,
                                              std::span<std::uint64_t> lanes) const {
     const auto in = piece<const float>(vector, number);
@@ -202,7 +203,7 @@ void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,
     }
 }
 
-// The next vector of this length is guessed by those of the last one.
+// The exponents of this vector are the guesses for the next one of its length.
 void CollectiveMember::learn_exponent(Vector &vector, std::uint32_t number, std::int16_t exponent) {
     vector.exponents[number] = exponent;
     if (++vector.agreed == vector.pieces && vector.guesses)
@@ -283,7 +284,7 @@ CollectiveMember::Heard *CollectiveMember::newest_heard() {
     return newest;
 }
 
-// Where the result's vector is put together; null: it is of no use.
+// The place where the result's vector is put together. Null: the vector is of no use.
 CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
     const FloatPieces pieces = cut(Element::f32, overheard_);
     Heard *const whole = newest_heard();
@@ -293,7 +294,7 @@ CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
     const auto is_current = [&](const Heard &each) {
         return !each.sum.empty() && each.generation == result.generation;
     };
-    Heard *place = nullptr; // one of no use, or the oldest
+    Heard *place = nullptr; // the one to replace: of no use, or the oldest
     for (Heard &each : heard_) {
         if (is_current(each) && each.vector.round == result.round)
             return &each;
@@ -321,7 +322,7 @@ CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
     return place;
 }
 
-// A piece whose exponent was lost isn't understood: then that vector never is whole.
+// A piece whose exponent was lost can't be unpacked: that vector never becomes whole.
 void CollectiveMember::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     Heard *const heard = overheard_ == 0 ? nullptr : heard_of(result);
     if (heard == nullptr || heard->chunks[result.chunk])

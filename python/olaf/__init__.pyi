@@ -8,7 +8,7 @@ import numpy.typing as npt
 _Floats = npt.ArrayLike
 _View = npt.NDArray[np.float32]
 _Model = tuple[_View, int]
-# What says how something was when it was asked for has fields (Final), and what lives has properties.
+# Reports and counters, which are copies, have fields (Final). Objects that go on have properties.
 
 DEFAULT_PORT: int
 EVERY_WORKER: int

@@ -38,10 +38,10 @@ struct CollectiveOptions {
     /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A
     /// vector of more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
-    /// Floats as integers, in vectors of at most 2 · `ahead` chunks: so many bits of an element may be lost,
-    /// down to the 24 of a float32, so that the data can go along with the exponents, by what they were in
-    /// the last vector of that length. Where the largest elements have changed by less, a vector takes half
-    /// the frames and one round trip, not two. 0: none may, and every vector takes two.
+    /// Floats as integers, in vectors of at most 2 · `ahead` chunks: how many bits of an element may
+    /// be lost, down to the 24 of a float32. Then the data travels along with the exponents, packed by
+    /// those of the last vector of that length. Where the largest elements have changed by less, a
+    /// vector takes half the frames, and one round trip, not two. 0: no bits, and two round trips.
     unsigned guess_bits = 2;
     /// Threads that sum, each a range of every vector's chunks in a job of its own: `job`, job + 1,
     /// ... All are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then
@@ -122,10 +122,10 @@ struct CollectiveStats {
 /// Floats are summed as integers with a block exponent: that of the chunk's largest element at
 /// any worker, on which the workers agree with the chunks before it, or which they have guessed. So
 /// the sum is the same at all workers, whatever the order. An element's error is at most workers ·
-/// 2^-b of the chunk's largest element, with b = 30 - ⌈log2 workers⌉ (i32x2), or up to guess_bits less, though
-/// not less than 24: 2^-22 for 8 workers. That is below the bound of float32's own additions of elements as large as that one.
-/// Much smaller elements in the same chunk lose more than with float32. A chunk in which any
-/// worker has inf or NaN is NaN throughout, for all.
+/// 2^-b of the chunk's largest element, with b = 30 - ⌈log2 workers⌉ (i32x2), or up to guess_bits
+/// less, though not less than 24: 2^-22 for 8 workers. That is below the bound of float32's own
+/// additions of elements as large as that one. Much smaller elements in the same chunk lose more
+/// than with float32. A chunk in which any worker has inf or NaN is NaN throughout, for all.
 ///
 /// With f32x2 the node adds them, in fixed point of the job's --float-bits s: an element's error is
 /// at most workers · 2^-(s + 1), and half a unit of the sum's last place. An element that any
@@ -166,7 +166,8 @@ class Collective {
     /// Returns the round of the next vector, which is how many the others have summed before it;
     /// they may have begun later ones by then. Fails after options.timeout without an answer, as
     /// in a job that its members haven't started. A worker that comes alone into a job where
-    /// nobody has summed yet fails with its first vector: such a job needs start(), at every worker.
+    /// no vector was summed yet fails with its first vector: such a job needs start(), at every
+    /// worker.
     [[nodiscard]] Result<std::uint32_t> join();
     /// In place of finish(): leaves while the others go on. From the next vector on they sum
     /// without this worker. Waits for vectors under way first, then until nobody can need what it
@@ -185,8 +186,8 @@ class Collective {
         return {};
     }
     template <class Job = Collective> Result<bool> leave() {
-        static_assert(is_former<Job>, "Collective::leave() without a timeout, at every worker after "
-                                      "the last vector, is Collective::finish() now");
+        static_assert(is_former<Job>, "Collective::leave() without a timeout, at every worker "
+                                      "after the last vector, is Collective::finish() now");
         return {};
     }
 
