@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Workers that come and go while others sum: one or two at once, below the leaves of a tree, where a node
-// forgets them, where questions and answers are lost, and as another process after they were killed.
+// Workers that come and go while others sum: one or two at once, below the leaves of a tree, where
+// a node forgets them, where questions and answers are lost, and as another process after they were
+// killed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -104,15 +105,51 @@ TEST(RoundsMembers, AWorkerThatDiesIsLeftOutByTheDeadlineAndThenIsNoMember) {
     EXPECT_GT(job.at("chunks").at("partial"), 0);
 }
 
-// ---- two that join at once, and one that joins while its node forgets, or all must agree anew ----
+TEST(RoundsMembers, WorkersThatJoinAJobThatHasNotStartedAreToldToStart) {
+    RoundsBed bed({.workers = 3});
+    {
+        const Inside inside(bed.worker);
+        for (const unsigned worker : {0u, 1u, 2u}) {
+            auto options = bed.options(worker);
+            options.timeout = milliseconds(300);
+            auto collective = Collective::make(options).value();
+            const auto round = collective.join();
+            EXPECT_EQ(round.has_value(), worker == 2) << "the last one finds no other member";
+            auto vector = part_of(worker, 0, elements);
+            const auto report = collective.allreduce(std::span(vector));
+            ASSERT_FALSE(report);
+            EXPECT_TRUE(says(report.error().message(), "start() at every worker"));
+        }
+    }
+    bed.set_anew(3);
+    bed.for_each_worker([](Collective &collective, unsigned rank) {
+        EXPECT_EQ(sum_of_those_told(collective, rank, 0).least_count, 3u);
+    });
+}
+
+TEST(RoundsMembers, AJobThatAllHaveLeftStartsOnceItIsSetAnew) {
+    RoundsBed bed({.workers = 2});
+    bed.for_each_worker([](Collective &collective, unsigned rank) {
+        sum_of_those_told(collective, rank, 0);
+        EXPECT_TRUE(collective.leave(seconds(20)).value_or(false)) << "all have left";
+        const auto started = collective.start();
+        ASSERT_FALSE(started);
+        EXPECT_TRUE(says(started.error().message(), "called leave() in place of finish()"));
+    });
+    bed.set_anew(2);
+    bed.for_each_worker([](Collective &collective, unsigned rank) {
+        EXPECT_EQ(sum_of_those_told(collective, rank, 0).least_count, 2u);
+    });
+}
+
+// ---- two that join at once, and one that joins while its node forgets, or all must agree anew
+// ----
 
 TEST(RoundsJoining, TwoAtOnceAreBothInTheSums) {
     const RoundsBed bed({.workers = 4, .set = {"--absent", "2", "--absent", "3"}});
     Summing summing(bed, {0, 1});
     summing.await_sum_of(0b0011);
-    {
-        const auto one = guest(bed, 2, 0b1111), other = guest(bed, 3, 0b1111);
-    }
+    { const auto one = guest(bed, 2, 0b1111), other = guest(bed, 3, 0b1111); }
     summing.await_sum_of(0b0011);
     summing.expect_to_end_well();
 }
