@@ -6,15 +6,14 @@
 
 namespace olaf::python {
 
+/// How a default Codec() is written in signatures. It is libolaf's Packing, valid by construction.
+inline constexpr const char *kDefaultCodec = "Codec()";
+
 void bind_codec(pybind11::module_ &module);
-void bind_collective_records(pybind11::module_ &module);
 void bind_collective(pybind11::module_ &module);
 void bind_round_server(pybind11::module_ &module);
 void bind_transmission(pybind11::module_ &module);
-void bind_feedback(pybind11::module_ &module);
 void bind_worker(pybind11::module_ &module);
-void bind_rules(pybind11::module_ &module);
-void bind_snapshots(pybind11::module_ &module);
 void bind_server(pybind11::module_ &module);
 
 } // namespace olaf::python

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "codec.hpp"
-
 #include <olaf/encoder.hpp>
 
 #include "arrays.hpp"

@@ -10,9 +10,12 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <olaf/try.hpp>
+
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "guarded.hpp"
+#include "record.hpp"
 #include "round_format.hpp"
 #include "waiting.hpp"
 
@@ -73,16 +76,9 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
         deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9)) : kForEver;
     auto made = [&]() -> Result<Collective> {
         const py::gil_scoped_release released; // a name is looked up
-        const auto address = Address::parse(node);
-        if (!address)
-            return std::unexpected(address.error());
-        options.node = *address;
-        if (group) {
-            const auto all = Address::parse(*group, address->family());
-            if (!all)
-                return std::unexpected(all.error());
-            options.group = *all;
-        }
+        options.node = OLAF_TRY(Address::parse(node));
+        if (group)
+            options.group = OLAF_TRY(Address::parse(*group, options.node.family()));
         return Collective::make(options);
     }();
     return std::make_unique<Handle>(value_of(std::move(made)));
@@ -103,7 +99,7 @@ py::array in_place(const py::object &object) {
 }
 
 template <class Element>
-Result<Collective::Operation> start(Handle &handle, py::array &array, Combine combine) {
+Result<Collective::Operation> begin(Handle &handle, py::array &array, Combine combine) {
     const std::span vector(static_cast<Element *>(array.mutable_data()),
                            static_cast<std::size_t>(array.size()));
     return handle.locked([&](Collective &collective) {
@@ -141,16 +137,16 @@ void forget_ended(Handle &handle) {
 Sum allreduce_async(const py::object &self, const py::object &vector, const std::string &op) {
     auto &handle = self.cast<Handle &>();
     py::array array = in_place(vector);
-    const auto begin = py::isinstance<py::array_t<float>>(array)          ? &start<float>
-                       : py::isinstance<py::array_t<std::int64_t>>(array) ? &start<std::int64_t>
-                       : py::isinstance<py::array_t<std::int32_t>>(array) ? &start<std::int32_t>
+    const auto begun = py::isinstance<py::array_t<float>>(array)          ? &begin<float>
+                       : py::isinstance<py::array_t<std::int64_t>>(array) ? &begin<std::int64_t>
+                       : py::isinstance<py::array_t<std::int32_t>>(array) ? &begin<std::int32_t>
                                                                           : nullptr;
-    if (begin == nullptr)
+    if (begun == nullptr)
         throw py::type_error("the vector must hold float32, int64 or int32, not " +
                              py::str(array.dtype()).cast<std::string>());
     const Combine combine = combine_named(op, array);
     forget_ended(handle);
-    const auto operation = value_of(begin(handle, array, combine));
+    const auto operation = value_of(begun(handle, array, combine));
     handle.under_way.push_back({operation, array});
     return {.owner = self, .operation = operation};
 }
@@ -169,40 +165,88 @@ SumReport allreduce(const py::object &self, const py::object &vector, const std:
     return wait(sum);
 }
 
-bool leave(Handle &handle, std::optional<double> timeout) {
+void start(Handle &handle) {
+    value_unless_interrupted(
+        handle.locked([](Collective &collective) { return collective.start(); }));
+}
+
+bool finish(Handle &handle, std::optional<double> timeout) {
+    const auto deadline = deadline_in(timeout); // checks that it is a time
+    auto finished = handle.locked([&](Collective &collective) {
+        return deadline ? collective.finish(*deadline - std::chrono::steady_clock::now())
+                        : collective.finish();
+    });
+    forget_ended(handle);
+    return value_unless_interrupted(std::move(finished));
+}
+
+std::uint32_t join(Handle &handle) {
+    auto joined = handle.locked([](Collective &collective) { return collective.join(); });
+    forget_ended(handle);
+    return value_unless_interrupted(std::move(joined));
+}
+
+bool leave(Handle &handle, double timeout) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     auto left = handle.locked([&](Collective &collective) {
-        return deadline ? collective.leave(*deadline - std::chrono::steady_clock::now())
-                        : collective.leave();
+        return collective.leave(deadline ? *deadline - std::chrono::steady_clock::now() : kForEver);
     });
     forget_ended(handle);
     return value_unless_interrupted(std::move(left));
 }
 
-void join(Handle &handle) {
-    value_unless_interrupted(
-        handle.locked([](Collective &collective) { return collective.join(); }));
+// Former names. What isn't an attribute comes here.
+py::object former(const py::object &, const std::string &name) {
+    const char *const now = name == "join_running" ? "join" : name == "depart" ? "leave" : nullptr;
+    if (now != nullptr)
+        throw py::attribute_error("Collective." + name + "() is Collective." + now + "() now");
+    throw py::attribute_error("'Collective' object has no attribute '" + name + "'");
 }
 
-std::uint32_t join_running(Handle &handle) {
-    auto joined = handle.locked([](Collective &collective) { return collective.join_running(); });
-    forget_ended(handle);
-    return value_unless_interrupted(std::move(joined));
-}
-
-bool depart(Handle &handle, double timeout) {
-    const auto deadline = deadline_in(timeout); // checks that it is a time
-    auto departed = handle.locked([&](Collective &collective) {
-        return collective.depart(deadline ? *deadline - std::chrono::steady_clock::now()
-                                          : kForEver);
-    });
-    forget_ended(handle);
-    return value_unless_interrupted(std::move(departed));
+void bind_records(py::module_ &module) {
+    Record<SumReport>(module, "SumReport", "What became of one vector.")
+        .field("chunks", &SumReport::chunks, "Messages that it took.")
+        .field("spared", &SumReport::spared, "Messages that it didn't need: guess_bits.")
+        .field("least_count", &SumReport::least_count, "Workers in the sum, where the fewest are.")
+        .field("partial", &SumReport::partial, "Chunks without all workers.")
+        .field("late", &SumReport::late, "Chunks without this worker's part.")
+        .field("not_finite", &SumReport::not_finite,
+               "Elements that are NaN because some worker's chunk had inf or NaN.")
+        .field("clipped", &SumReport::clipped, "Own elements that didn't fit.")
+        .field("left_out", &SumReport::left_out,
+               "Elements whose sum is without this worker's part.")
+        .field(
+            "left_out_at",
+            [](const SumReport &self) {
+                py::list ranges;
+                for (const auto &[first, count] : self.left_out_at)
+                    ranges.append(py::slice(static_cast<py::ssize_t>(first),
+                                            static_cast<py::ssize_t>(first + count), 1));
+                return ranges;
+            },
+            "Where those are: slices of the flat vector.")
+        .done();
+    Record<CollectiveStats>(module, "CollectiveStats", "Counters of a worker of a job.")
+        .field("sent", &CollectiveStats::sent, "Contributions, first sendings.")
+        .field("repeated", &CollectiveStats::repeated, "Contributions sent again.")
+        .field("unsent", &CollectiveStats::unsent, "Messages lost on this host.")
+        .field("results", &CollectiveStats::results, "Chunks summed.")
+        .field("spared", &CollectiveStats::spared, "Chunks that needn't be sent: guess_bits.")
+        .field("partial", &CollectiveStats::partial, "Of those: without all workers.")
+        .field("late", &CollectiveStats::late, "Of those: without this worker's part.")
+        .field("missed", &CollectiveStats::missed, "Chunks whose sum this worker will never get.")
+        .field("agreed", &CollectiveStats::agreed, "How often all had to agree on where to begin.")
+        .field("unasked", &CollectiveStats::unasked, "Answers that came twice, or too late.")
+        .field(
+            "rejected", [](const CollectiveStats &self) { return rejects_dict(self.rejected); },
+            "Messages not accepted, by reason.")
+        .done();
 }
 
 } // namespace
 
 void bind_collective(py::module_ &module) {
+    bind_records(module);
     py::class_<Sum>(module, "Sum", "A vector that is being summed.")
         .def("wait", &wait, "Waits until the sum is in the vector's place. Once.")
         .def_property_readonly(
@@ -214,7 +258,7 @@ void bind_collective(py::module_ &module) {
             "Whether wait() returns at once.");
     py::class_<Handle>(module, "Collective",
                        "One worker's end of a job: sums vectors with the other workers, in a host "
-                       "with Olaf. After an error join() again, at every worker.")
+                       "with Olaf. After an error start() again, at every worker.")
         .def(py::init(&make), py::arg("node"), py::arg("job"), py::arg("rank"), py::arg("workers"),
              py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
              py::arg("mtu") = 0, py::arg("lanes") = 0, py::arg("ahead") = 64,
@@ -225,22 +269,26 @@ void bind_collective(py::module_ &module) {
              "own: 'job', 'job' + 1, ...; for vectors of megabytes, where CPUs are free. "
              "'guess_bits': of an element, that may be lost so that a short vector takes one "
              "round trip, not two; 0: none.")
-        .def("join", &join,
+        .def("start", &start,
              "Waits until all workers have asked where to begin. TimeoutError says who is missing.")
-        .def("join_running", &join_running,
-             "Instead of join(): joins workers that are summing already, under a rank that is "
-             "free, or in place of a member that is lost. Returns the round of the next vector: "
-             "how many the others have summed before it. TimeoutError if nobody answers.")
-        .def("depart", &depart, py::arg("timeout") = 30.0,
-             "Leaves while the others go on: from the next vector on they sum without this worker. "
-             "Waits for sums under way, then until nobody can need what it contributed. False if "
-             "that isn't known after so many seconds, because the others have paused. After it, "
-             "only join_running() is possible.")
-        .def("leave", &leave, py::arg("timeout") = py::none(),
+        .def("finish", &finish, py::arg("timeout") = py::none(),
              "Waits until no other worker can need this one, even if a node is restarted: call it "
              "at every worker after the last sum. False if a threshold or deadline of the job "
              "hides that. TimeoutError, after so many seconds without news (None: those of the "
              "constructor), says who is missing. Without it a worker just goes.")
+        .def("join", &join,
+             "In place of start(): joins workers that are summing already, under a rank that is "
+             "free, or in place of a member that is lost. Returns the round of the next vector: "
+             "how many the others have summed before it. TimeoutError if nobody answers, or the "
+             "job's members haven't started it.")
+        .def(
+            "leave", &leave, py::arg("timeout") = 30.0,
+            "In place of finish(): leaves while the others go on, who sum without this worker from "
+            "the next vector on. Waits for sums under way, then until nobody can need what it "
+            "contributed. False if that isn't known after so many seconds, because the others have "
+            "paused. After it, only join() is possible. Where all workers leave, the job has no "
+            "member left to start(): set it anew.")
+        .def("__getattr__", &former)
         .def("allreduce", &allreduce, py::arg("vector"), py::arg("op") = "sum",
              "Puts the sum over all workers in place of the vector: float32, int64 or int32. Or, "
              "with op='mean' and float32, the sum divided by how many workers are in it.")

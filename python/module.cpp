@@ -11,13 +11,9 @@ PYBIND11_MODULE(_olaf, module) {
     module.def("tai_now_ns", &olaf::tai_now_ns,
                "CLOCK_TAI in nanoseconds, the clock of every generated_ns.");
     olaf::python::bind_codec(module);
-    olaf::python::bind_collective_records(module);
     olaf::python::bind_collective(module);
     olaf::python::bind_round_server(module);
     olaf::python::bind_transmission(module);
-    olaf::python::bind_feedback(module);
     olaf::python::bind_worker(module);
-    olaf::python::bind_rules(module);
-    olaf::python::bind_snapshots(module);
     olaf::python::bind_server(module);
 }

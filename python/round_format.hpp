@@ -21,8 +21,7 @@ inline Format round_format(const std::string &text,
 
 /// The same, or 'f32', as `olaf job set` says it: the node adds floats.
 inline Format collective_format(const std::string &text) {
-    return text == "f32" ? Format::f32x2
-                         : round_format(text, "'i32x2', 'i16x4', 'i64x1' or 'f32'");
+    return text == "f32" ? Format::f32x2 : round_format(text, "'i32x2', 'i16x4', 'i64x1' or 'f32'");
 }
 
 } // namespace olaf::python

@@ -6,23 +6,21 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <olaf/try.hpp>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "errors.hpp"
 #include "guarded.hpp"
 #include "record.hpp"
 #include "round_format.hpp"
+#include "transmission.hpp"
 #include "waiting.hpp"
 
 namespace py = pybind11;
 
 namespace olaf::python {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// How soon serve() notices stop().
-constexpr auto kNotice = std::chrono::milliseconds(100);
 
 struct Handle : Guarded<RoundServer> {
     explicit Handle(RoundServer server) : Guarded(std::move(server)) {}
@@ -45,12 +43,8 @@ void set_weights(Sum &sum, const py::object &weights) {
 // What the function raises passes through RoundServer::receive() as an error_already_set. The
 // handle owns the rule, so it is there when the rule runs.
 RoundRule rule_from(const py::function &function, std::shared_ptr<Handle *> handle) {
-    // The last copy may go without the GIL.
-    const std::shared_ptr<py::function> held(new py::function(function), [](py::function *last) {
-        const py::gil_scoped_acquire acquired;
-        delete last;
-    });
-    return [held, handle](const RoundSum &sum, std::span<float> weights) {
+    return [held = share(function, "a rule is a function"), handle](const RoundSum &sum,
+                                                                    std::span<float> weights) {
         const py::gil_scoped_acquire acquired;
         const py::object self = py::cast(*handle, py::return_value_policy::reference);
         (*held)(Sum{sum, read_only_view(sum.sum, self), writable_view(weights, self)});
@@ -76,10 +70,7 @@ std::unique_ptr<Handle> make(const std::string &bind, std::uint32_t job, const p
     RoundRule calls = rule_from(rule, self);
     auto made = [&]() -> Result<RoundServer> {
         const py::gil_scoped_release released; // a name is looked up
-        const auto address = Address::parse(bind);
-        if (!address)
-            return std::unexpected(address.error());
-        options.bind = *address;
+        options.bind = OLAF_TRY(Address::parse(bind));
         return RoundServer::make(options, std::move(begin), std::move(calls));
     }();
     auto handle = std::make_unique<Handle>(value_of(std::move(made)));
@@ -95,12 +86,9 @@ std::size_t receive_before(Handle &handle, const Deadline &deadline) {
 }
 
 void serve(Handle &handle, std::optional<double> seconds) {
-    const Deadline end = deadline_in(seconds);
     handle.stop = false;
-    while (!handle.stop && (!end || Clock::now() < *end)) {
-        const auto notice = Clock::now() + kNotice;
-        receive_before(handle, end ? std::min(notice, *end) : notice);
-    }
+    until_stopped(handle.stop, deadline_in(seconds),
+                  [&](const Deadline &deadline) { receive_before(handle, deadline); });
 }
 
 void bind_records(py::module_ &module) {

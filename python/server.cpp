@@ -5,12 +5,15 @@
 
 #include <pybind11/stl.h>
 
+#include <olaf/clock.hpp>
+#include <olaf/try.hpp>
+
+#include "arrays.hpp"
 #include "bindings.hpp"
-#include "codec.hpp"
 #include "errors.hpp"
 #include "guarded.hpp"
-#include "rules.hpp"
-#include "snapshot.hpp"
+#include "record.hpp"
+#include "transmission.hpp"
 #include "waiting.hpp"
 
 namespace py = pybind11;
@@ -18,11 +21,27 @@ namespace py = pybind11;
 namespace olaf::python {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
-// How soon serve() notices stop().
-constexpr auto kNotice = std::chrono::milliseconds(100);
+// An update as Python sees it. Its arrays are views of the server's memory.
+struct Update {
+    PendingUpdate pending;
+    Floats gradient;
+    Floats weights;
+    bool changed = true;
+};
+
+// A cluster as it was when asked for; but its weights are a view, of the server's own. Made and
+// destroyed with the GIL held, because of that.
+struct Snapshot {
+    std::uint32_t cluster = 0;
+    std::uint32_t version = 0;
+    ClusterStats stats = {};
+    std::size_t workers = 0;
+    double aom_average_ns = 0;
+    std::int64_t aom_peak_ns = 0;
+    Floats weights;
+};
 
 struct Handle : Guarded<ParameterServer> {
     using Guarded::Guarded;
@@ -48,13 +67,53 @@ std::unique_ptr<Handle> make_server(const std::string &bind, std::size_t mtu,
     options.mtu = mtu;
     auto made = [&]() -> Result<ParameterServer> {
         const py::gil_scoped_release released; // a name is looked up
-        const auto address = Address::parse(bind);
-        if (!address)
-            return std::unexpected(address.error());
-        options.bind = *address;
+        options.bind = OLAF_TRY(Address::parse(bind));
         return ParameterServer::make(options);
     }();
     return std::make_unique<Handle>(value_of(std::move(made)));
+}
+
+constexpr const char *kExpected =
+    "a rule is 'sgd', 'paper', or a function that gets an Update and changes its weights";
+
+// `update.weights += step` ends with an assignment of the same array.
+void set_weights(Update &update, const py::object &weights) {
+    if (!weights.is(update.weights))
+        py::module_::import("numpy").attr("copyto")(update.weights, weights);
+}
+
+template <auto member> auto of_contribution(const Update &update) {
+    return update.pending.contribution.*member;
+}
+
+std::shared_ptr<Update> make_update(const PendingUpdate &pending, const py::object &server) {
+    return std::make_shared<Update>(
+        Update{.pending = pending,
+               .gradient = read_only_view(pending.contribution.mean_gradient, server),
+               .weights = writable_view(pending.weights, server)});
+}
+
+// 'sgd', 'paper', or a function that gets an Update and changes its weights. What that raises
+// passes through ParameterServer::receive() as an error_already_set. `server()` gives the Python
+// object, under the GIL.
+Rule rule_from(const py::object &object, double learning_rate, std::uint32_t cluster,
+               std::function<py::object()> server) {
+    if (py::isinstance<py::str>(object)) {
+        const auto name = object.cast<std::string>();
+        if (name == "sgd")
+            return async_sgd_rule(learning_rate);
+        if (name == "paper")
+            return paper_rule(learning_rate);
+        throw py::value_error("there is no rule '" + name + "'; " + kExpected);
+    }
+    return [function = share(object, kExpected), server = std::move(server),
+            cluster](const Contribution &contribution, std::span<float> weights) {
+        const py::gil_scoped_acquire acquired;
+        const auto update = make_update(
+            {.cluster = cluster, .contribution = contribution, .weights = weights}, server());
+        const py::object result = (*function)(update);
+        return update->changed && !result.is(py::bool_(false));
+    };
 }
 
 void add_cluster(Handle &handle, std::uint32_t cluster, const py::object &weights,
@@ -99,12 +158,9 @@ std::size_t receive(Handle &handle, std::optional<double> timeout) {
 }
 
 void serve(Handle &handle, std::optional<double> seconds) {
-    const Deadline end = deadline_in(seconds);
     handle.stop = false;
-    while (!handle.stop && (!end || Clock::now() < *end)) {
-        const auto notice = Clock::now() + kNotice;
-        receive_before(handle, end ? std::min(notice, *end) : notice);
-    }
+    until_stopped(handle.stop, deadline_in(seconds),
+                  [&](const Deadline &deadline) { receive_before(handle, deadline); });
 }
 
 std::shared_ptr<Update> next_before(const py::object &self, const Deadline &deadline) {
@@ -133,7 +189,12 @@ Snapshot cluster_of(const py::object &self, std::uint32_t id) {
         const Cluster *cluster = server.cluster(id);
         if (cluster == nullptr)
             return false;
-        taken.take(*cluster);
+        taken.cluster = cluster->id(); // all but its array, which needs the GIL
+        taken.version = cluster->version();
+        taken.stats = cluster->stats();
+        taken.workers = cluster->workers().all().size();
+        taken.aom_average_ns = cluster->aom().average_ns(tai_now_ns());
+        taken.aom_peak_ns = cluster->aom().highest_peak_ns();
         weights = cluster->weights();
         return true;
     });
@@ -144,9 +205,79 @@ Snapshot cluster_of(const py::object &self, std::uint32_t id) {
     return taken;
 }
 
+void bind_rules(py::module_ &module) {
+    py::class_<Update, std::shared_ptr<Update>>(
+        module, "Update", "An update that arrived, with the weights that it is for.")
+        .def_property_readonly(
+            "cluster", [](const Update &update) { return update.pending.cluster; }, "Whose.")
+        .def_readonly(
+            "gradient", &Update::gradient,
+            "Mean of those folded in, read-only: a view, until the cluster's next update.")
+        .def_property(
+            "weights", [](const Update &update) { return update.weights; }, &set_weights,
+            "To be changed in place: a view of the cluster's, of the elements begin to end.")
+        .def_property_readonly("count", &of_contribution<&Contribution::count>,
+                               "Updates folded in.")
+        .def_property_readonly("reward", &of_contribution<&Contribution::mean_reward>,
+                               "Mean of those.")
+        .def_property_readonly("worker", &of_contribution<&Contribution::worker>,
+                               "That sent the newest of them.")
+        .def_property_readonly("model_version", &of_contribution<&Contribution::model_version>,
+                               "Oldest that one of them was computed on.")
+        .def_property_readonly("generated_ns", &of_contribution<&Contribution::generated_ns>,
+                               "When the newest was computed, CLOCK_TAI.")
+        .def_property_readonly("segment", &of_contribution<&Contribution::segment>,
+                               "Of the model, from 0.")
+        .def_property_readonly("segments", &of_contribution<&Contribution::segments>,
+                               "That the model is cut into.")
+        .def_property_readonly(
+            "begin", [](const Update &update) { return update.pending.contribution.slice.begin; },
+            "First element of the model that it is for.")
+        .def_property_readonly(
+            "end", [](const Update &update) { return update.pending.contribution.slice.end; },
+            "Behind the last one.")
+        .def(
+            "skip", [](Update &update) { update.changed = false; },
+            "Says that the weights weren't changed: the model's version stays.");
+}
+
+template <auto member> auto of_stats(const Snapshot &snapshot) {
+    return snapshot.stats.*member;
+}
+
+void bind_snapshots(py::module_ &module) {
+    Record<Snapshot>(module, "Cluster", "A cluster as it was when asked for.")
+        .field("cluster", &Snapshot::cluster, "Its id.")
+        .field("version", &Snapshot::version, "Of its weights.")
+        .field("messages", of_stats<&ClusterStats::messages>, "Updates received, as messages.")
+        .field("folded", of_stats<&ClusterStats::folded>, "Updates in those.")
+        .field("applied", of_stats<&ClusterStats::applied>, "Messages that changed the weights.")
+        .field("joins", of_stats<&ClusterStats::joins>, "Workers asking for weights.")
+        .field("worst_lag", of_stats<&ClusterStats::worst_lag>, "In versions, of an update.")
+        .field("workers", &Snapshot::workers, "Heard of.")
+        .field("aom_average_ns", &Snapshot::aom_average_ns, "Age-of-Model.")
+        .field("aom_peak_ns", &Snapshot::aom_peak_ns, "Highest Age-of-Model.")
+        .field(
+            "rejected", [](const Snapshot &self) { return rejects_dict(self.stats.rejected); },
+            "Messages not accepted, by reason.")
+        .done()
+        .def_readonly("weights", &Snapshot::weights,
+                      "Read-only: a view that shows later changes, too.");
+    Record<ServerStats>(module, "ServerStats", "Counters of a server.")
+        .field("datagrams", &ServerStats::datagrams, "Received.")
+        .field("acks_sent", &ServerStats::acks_sent, "Handed to the kernel.")
+        .field("acks_unsent", &ServerStats::acks_unsent, "Lost on this host.")
+        .field(
+            "rejected", [](const ServerStats &self) { return rejects_dict(self.rejected); },
+            "Messages not accepted, by reason.")
+        .done();
+}
+
 } // namespace
 
 void bind_server(py::module_ &module) {
+    bind_rules(module);
+    bind_snapshots(module);
     py::class_<Handle>(module, "ParameterServer",
                        "One UDP socket, many clusters. Iterating gives updates whose weights the "
                        "loop changes; serve() and receive() apply each cluster's rule.")

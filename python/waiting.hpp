@@ -2,6 +2,8 @@
 // Waiting as Python expects it: other threads run, and Ctrl-C gets through.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <optional>
 
@@ -17,5 +19,15 @@ Deadline deadline_in(std::optional<double> seconds);
 /// pending signal's Python handler runs, and what it raises, KeyboardInterrupt by
 /// default, is thrown. Call with the GIL held and no lock.
 bool wait_readable(int fd, const Deadline &deadline);
+
+/// Calls receive(deadline) until `stop` is set, which is noticed within 0.1 s, or the time is over.
+template <class Receive>
+void until_stopped(const std::atomic<bool> &stop, const Deadline &end, const Receive &receive) {
+    using Clock = std::chrono::steady_clock;
+    while (!stop && (!end || Clock::now() < *end)) {
+        const auto notice = Clock::now() + std::chrono::milliseconds(100);
+        receive(end ? std::min(notice, *end) : notice);
+    }
+}
 
 } // namespace olaf::python

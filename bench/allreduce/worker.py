@@ -23,7 +23,7 @@ torch.set_num_threads(1)
 dist.init_process_group("gloo", rank=rank, world_size=workers)
 collective = olaf.Collective(setup["node"], job=setup["job"], rank=rank, workers=workers, mtu=setup["mtu"],
                              format=setup["format"], threads=setup["threads"])
-collective.join()
+collective.start()
 print(json.dumps("joined"), flush=True)
 sys.stdin.readline()  # until all have
 

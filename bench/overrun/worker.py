@@ -17,11 +17,11 @@ import olaf  # noqa: E402
 
 rank, workers = setup["rank"], setup["workers"]
 collective = olaf.Collective(setup["node"], job=setup["job"], rank=rank, workers=workers, mtu=setup["mtu"])
-collective.join()
+collective.start()
 limit = 2**31 // workers
 parts = [np.random.default_rng(of).integers(-limit, limit, setup["elements"], np.int32) for of in range(workers)]
 vector = parts[rank].copy()
-questions = collective.stats.unasked  # second answers to join(), which are no results
+questions = collective.stats.unasked  # second answers to start(), which are no results
 began = time.perf_counter()
 for turn in range(setup["turns"]):
     if turn:
@@ -30,7 +30,7 @@ for turn in range(setup["turns"]):
 seconds = time.perf_counter() - began
 if not np.array_equal(vector, np.sum(parts, axis=0, dtype=np.int64)):
     sys.exit("error: wrong sum")
-collective.leave()
+collective.finish()
 stats = collective.stats
 print(json.dumps({"sent": stats.sent, "repeated": stats.repeated, "answers": stats.results + stats.unasked - questions,
                   "seconds": seconds}))

@@ -142,8 +142,8 @@ Result<RoundWorked> work_in_rounds(const RoundWorking &working) {
                                         .interrupted = working.over});
     if (!collective)
         return std::unexpected(collective.error());
-    if (const auto joined = collective->join(); !joined)
-        return std::unexpected(joined.error());
+    if (const auto started = collective->start(); !started)
+        return std::unexpected(started.error());
     BoundedStaleness training(*collective, first_vector(working.job), working.staleness, is_over);
     Actor actor({}, Random{working.job.seed, working.rank, 2});
     if (const auto trained = train(training, actor, working); !trained)

@@ -110,13 +110,13 @@ def main():
                             world_size=options.workers)
     job = olaf.Collective(options.node, options.job, options.rank, options.workers,
                           lanes=options.lanes)
-    job.join()
+    job.start()
     rows, summaries = [], []
     for name in options.models:
         more, summary = train(name, options.steps, job, show=options.rank == 0)
         rows += more
         summaries.append(summary)
-    job.leave()
+    job.finish()
     if options.rank == 0 and options.csv:
         with open(options.csv, "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows([("model", "step", "way", "loss", "step_ms"), *rows])

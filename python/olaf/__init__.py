@@ -13,67 +13,17 @@ A worker, complete::
 A worker of synchronous training::
 
     job = olaf.Collective("192.0.2.1", job=3, rank=0, workers=4)
-    job.join()
+    job.start()
     while training:
         gradient = compute(weights)
         job.allreduce(gradient)  # in place: the sum over all workers
 """
 
-from ._olaf import (
-    DEFAULT_PORT,
-    EVERY_WORKER,
-    Cluster,
-    Codec,
-    Collective,
-    CollectiveStats,
-    Feedback,
-    Packed,
-    ParameterServer,
-    PauseAfterAck,
-    PushReport,
-    QueueState,
-    RoundServer,
-    RoundServerStats,
-    RoundSum,
-    ServerStats,
-    Sum,
-    SumReport,
-    TransmissionControl,
-    Update,
-    Worker,
-    WorkerReport,
-    WorkerStats,
-    __version__,
-    tai_now_ns,
-)
+from . import _olaf
+from ._olaf import *
+from ._olaf import __version__
 
-__all__ = [
-    "DEFAULT_PORT",
-    "EVERY_WORKER",
-    "Cluster",
-    "Codec",
-    "Collective",
-    "CollectiveStats",
-    "Feedback",
-    "Packed",
-    "ParameterServer",
-    "PauseAfterAck",
-    "PushReport",
-    "QueueState",
-    "RoundServer",
-    "RoundServerStats",
-    "RoundSum",
-    "ServerStats",
-    "Sum",
-    "SumReport",
-    "TransmissionControl",
-    "Update",
-    "Worker",
-    "WorkerReport",
-    "WorkerStats",
-    "__version__",
-    "tai_now_ns",
-]
+__all__ = sorted({name for name in vars(_olaf) if not name.startswith("_")} | {"__version__"})
 
 for _name in __all__:  # errors and help() shall say olaf.Worker, not where it is implemented
     if isinstance(globals()[_name], type):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-from typing import Callable, Iterator, Literal, final
+from typing import Callable, Final, Iterator, Literal, final
 
 import numpy as np
 import numpy.typing as npt
@@ -8,6 +8,7 @@ import numpy.typing as npt
 _Floats = npt.ArrayLike
 _View = npt.NDArray[np.float32]
 _Model = tuple[_View, int]
+# Reports and counters, which are copies, have fields (Final). Objects that go on have properties.
 
 DEFAULT_PORT: int
 EVERY_WORKER: int
@@ -39,58 +40,35 @@ class Codec:
 
 @final
 class Packed:
-    @property
-    def lanes(self) -> npt.NDArray[np.uint64]: ...
-    @property
-    def clipped(self) -> int: ...
-    @property
-    def nans(self) -> int: ...
+    lanes: Final[npt.NDArray[np.uint64]]
+    clipped: Final[int]
+    nans: Final[int]
 
 @final
 class SumReport:
-    @property
-    def chunks(self) -> int: ...
-    @property
-    def spared(self) -> int: ...
-    @property
-    def least_count(self) -> int: ...
-    @property
-    def partial(self) -> int: ...
-    @property
-    def late(self) -> int: ...
-    @property
-    def not_finite(self) -> int: ...
-    @property
-    def clipped(self) -> int: ...
-    @property
-    def left_out(self) -> int: ...
-    @property
-    def left_out_at(self) -> list[slice]: ...
+    chunks: Final[int]
+    spared: Final[int]
+    least_count: Final[int]
+    partial: Final[int]
+    late: Final[int]
+    not_finite: Final[int]
+    clipped: Final[int]
+    left_out: Final[int]
+    left_out_at: Final[list[slice]]
 
 @final
 class CollectiveStats:
-    @property
-    def sent(self) -> int: ...
-    @property
-    def repeated(self) -> int: ...
-    @property
-    def unsent(self) -> int: ...
-    @property
-    def results(self) -> int: ...
-    @property
-    def spared(self) -> int: ...
-    @property
-    def partial(self) -> int: ...
-    @property
-    def late(self) -> int: ...
-    @property
-    def missed(self) -> int: ...
-    @property
-    def agreed(self) -> int: ...
-    @property
-    def unasked(self) -> int: ...
-    @property
-    def rejected(self) -> dict[str, int]: ...
+    sent: Final[int]
+    repeated: Final[int]
+    unsent: Final[int]
+    results: Final[int]
+    spared: Final[int]
+    partial: Final[int]
+    late: Final[int]
+    missed: Final[int]
+    agreed: Final[int]
+    unasked: Final[int]
+    rejected: Final[dict[str, int]]
 
 @final
 class Sum:
@@ -117,10 +95,10 @@ class Collective:
         timeout: float = 30.0,
         group: str | None = None,
     ) -> None: ...
-    def join(self) -> None: ...
-    def join_running(self) -> int: ...
-    def depart(self, timeout: float = 30.0) -> bool: ...
-    def leave(self, timeout: float | None = None) -> bool: ...
+    def start(self) -> None: ...
+    def finish(self, timeout: float | None = None) -> bool: ...
+    def join(self) -> int: ...
+    def leave(self, timeout: float = 30.0) -> bool: ...
     def allreduce(
         self, vector: npt.NDArray[np.generic], op: Literal["sum", "mean"] = "sum"
     ) -> SumReport: ...
@@ -134,26 +112,16 @@ class Collective:
 
 @final
 class RoundServerStats:
-    @property
-    def received(self) -> int: ...
-    @property
-    def repeated(self) -> int: ...
-    @property
-    def stale(self) -> int: ...
-    @property
-    def answered(self) -> int: ...
-    @property
-    def again(self) -> int: ...
-    @property
-    def agreed(self) -> int: ...
-    @property
-    def unsent(self) -> int: ...
-    @property
-    def not_finite(self) -> int: ...
-    @property
-    def clipped(self) -> int: ...
-    @property
-    def rejected(self) -> dict[str, int]: ...
+    received: Final[int]
+    repeated: Final[int]
+    stale: Final[int]
+    answered: Final[int]
+    again: Final[int]
+    agreed: Final[int]
+    unsent: Final[int]
+    not_finite: Final[int]
+    clipped: Final[int]
+    rejected: Final[dict[str, int]]
 
 @final
 class RoundSum:
@@ -212,14 +180,10 @@ class QueueState:
         length: int = 0,
         since_ack_s: float = 0.0,
     ) -> None: ...
-    @property
-    def active_clusters(self) -> int: ...
-    @property
-    def capacity(self) -> int: ...
-    @property
-    def length(self) -> int: ...
-    @property
-    def since_ack_s(self) -> float: ...
+    active_clusters: Final[int]
+    capacity: Final[int]
+    length: Final[int]
+    since_ack_s: Final[float]
 
 @final
 class TransmissionControl:
@@ -243,86 +207,51 @@ class PauseAfterAck:
 
 @final
 class PushReport:
-    @property
-    def outcome(self) -> Literal["sent", "held", "too_stale"]: ...
-    @property
-    def held(self) -> bool: ...
-    @property
-    def sequence(self) -> int: ...
-    @property
-    def segments(self) -> int: ...
-    @property
-    def unsent(self) -> int: ...
-    @property
-    def clipped(self) -> int: ...
-    @property
-    def nans(self) -> int: ...
+    outcome: Final[Literal["sent", "held", "too_stale"]]
+    held: Final[bool]
+    sequence: Final[int]
+    segments: Final[int]
+    unsent: Final[int]
+    clipped: Final[int]
+    nans: Final[int]
     def __bool__(self) -> bool: ...
 
 @final
 class Feedback:
-    @property
-    def stamped(self) -> bool: ...
-    @property
-    def congested(self) -> bool: ...
-    @property
-    def active_clusters(self) -> int: ...
-    @property
-    def queue_capacity(self) -> int: ...
-    @property
-    def queue_length(self) -> int: ...
-    @property
-    def stamped_ns(self) -> int: ...
-    @property
-    def sequence(self) -> int: ...
-    @property
-    def generated_ns(self) -> int: ...
-    @property
-    def received_ns(self) -> int: ...
+    stamped: Final[bool]
+    congested: Final[bool]
+    active_clusters: Final[int]
+    queue_capacity: Final[int]
+    queue_length: Final[int]
+    stamped_ns: Final[int]
+    sequence: Final[int]
+    generated_ns: Final[int]
+    received_ns: Final[int]
 
 @final
 class WorkerReport:
-    @property
-    def version_lag(self) -> int: ...
-    @property
-    def update_age_ns(self) -> int: ...
-    @property
-    def round_trip_ns(self) -> int: ...
-    @property
-    def smoothed_round_trip_ns(self) -> int: ...
-    @property
-    def least_round_trip_ns(self) -> int: ...
-    @property
-    def answered(self) -> int: ...
-    @property
-    def unanswered(self) -> int: ...
-    @property
-    def acks_lost(self) -> int: ...
+    version_lag: Final[int]
+    update_age_ns: Final[int]
+    round_trip_ns: Final[int]
+    smoothed_round_trip_ns: Final[int]
+    least_round_trip_ns: Final[int]
+    answered: Final[int]
+    unanswered: Final[int]
+    acks_lost: Final[int]
 
 @final
 class WorkerStats:
-    @property
-    def updates(self) -> int: ...
-    @property
-    def held(self) -> int: ...
-    @property
-    def too_stale(self) -> int: ...
-    @property
-    def messages(self) -> int: ...
-    @property
-    def unsent(self) -> int: ...
-    @property
-    def clipped(self) -> int: ...
-    @property
-    def nans(self) -> int: ...
-    @property
-    def largest(self) -> float: ...
-    @property
-    def acks(self) -> int: ...
-    @property
-    def stale(self) -> int: ...
-    @property
-    def rejected(self) -> dict[str, int]: ...
+    updates: Final[int]
+    held: Final[int]
+    too_stale: Final[int]
+    messages: Final[int]
+    unsent: Final[int]
+    clipped: Final[int]
+    nans: Final[int]
+    largest: Final[float]
+    acks: Final[int]
+    stale: Final[int]
+    rejected: Final[dict[str, int]]
 
 class Worker:
     def __init__(
@@ -399,41 +328,25 @@ class Update:
 
 @final
 class Cluster:
-    @property
-    def cluster(self) -> int: ...
-    @property
-    def version(self) -> int: ...
-    @property
-    def messages(self) -> int: ...
-    @property
-    def folded(self) -> int: ...
-    @property
-    def applied(self) -> int: ...
-    @property
-    def joins(self) -> int: ...
-    @property
-    def worst_lag(self) -> int: ...
-    @property
-    def workers(self) -> int: ...
-    @property
-    def aom_average_ns(self) -> float: ...
-    @property
-    def aom_peak_ns(self) -> int: ...
-    @property
-    def rejected(self) -> dict[str, int]: ...
-    @property
-    def weights(self) -> _View: ...
+    cluster: Final[int]
+    version: Final[int]
+    messages: Final[int]
+    folded: Final[int]
+    applied: Final[int]
+    joins: Final[int]
+    worst_lag: Final[int]
+    workers: Final[int]
+    aom_average_ns: Final[float]
+    aom_peak_ns: Final[int]
+    rejected: Final[dict[str, int]]
+    weights: Final[_View]
 
 @final
 class ServerStats:
-    @property
-    def datagrams(self) -> int: ...
-    @property
-    def acks_sent(self) -> int: ...
-    @property
-    def acks_unsent(self) -> int: ...
-    @property
-    def rejected(self) -> dict[str, int]: ...
+    datagrams: Final[int]
+    acks_sent: Final[int]
+    acks_unsent: Final[int]
+    rejected: Final[dict[str, int]]
 
 class ParameterServer:
     def __init__(

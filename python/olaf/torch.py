@@ -5,10 +5,10 @@
     torch.distributed.init_process_group("gloo", ...)     # start-up and the first broadcast
     model = torch.nn.parallel.DistributedDataParallel(model)
     job = olaf.Collective("192.0.2.1", job=7, rank=rank, workers=world)
-    job.join()                                            # all are there
+    job.start()                                           # all are there
     model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
     ...                                                   # training, unchanged
-    job.leave()                                           # after the last step, at every worker
+    job.finish()                                          # after the last step, at every worker
 
 For CPU tensors; torch 1.13 and later.
 """

@@ -12,17 +12,10 @@ unsigned RoundSimulation::skipped() const {
     return sum;
 }
 
-RoundChildStats RoundSimulation::stats() const {
-    RoundChildStats sum;
-    for (const auto &worker : workers_) {
-        const RoundChildStats &stats = worker->child->stats();
-        sum.sent += stats.sent;
-        sum.repeated += stats.repeated;
-        sum.results += stats.results;
-        sum.asked += stats.asked;
-        sum.unasked += stats.unasked;
-        sum.spared += stats.spared;
-    }
+CollectiveStats RoundSimulation::stats() const {
+    CollectiveStats sum;
+    for (const auto &worker : workers_)
+        sum += worker->child->stats();
     return sum;
 }
 

@@ -58,7 +58,7 @@ constexpr Broken kBroken[] = {
     {"AStaleEchoes", [](RoundWorld &w) { w.broken.stale_echoes_nothing = true; }},
     {"AllHaveOnePool", disagree_on_pools},
     {"WorkersSendAgain", [](RoundWorld &w) { w.never_again = true; }},
-    {"WhoLeavesBidsFarewell", [](RoundWorld &w) { w.leaves = w.leaves_at_once = true; }},
+    {"WhoFinishesBidsFarewell", [](RoundWorld &w) { w.finishes = w.finishes_at_once = true; }},
     {"WhoHasJoinedOpensNoChunks",
      [](RoundWorld &w) {
          w = without_restarts(w.seed);

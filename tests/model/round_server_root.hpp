@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "../../endpoints/round_child.hpp"
-#include "../../endpoints/round_root.hpp"
+#include "endpoints/rounds/child.hpp"
+#include "endpoints/rounds/root.hpp"
 #include "round_node.hpp"
 #include "round_wire.hpp"
 

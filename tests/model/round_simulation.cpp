@@ -60,10 +60,10 @@ void RoundSimulation::make_nodes() {
         restart(i);
 }
 
-// A node that forgot waits for all that it was set up with, for who has departed too: such a node stays.
+// A node that forgot waits for all that it was set up with, for who has left too: such a node stays.
 void RoundSimulation::plan_disturbances() {
     for (std::uint32_t i = world_.root_stays ? 1 : 0; i < nodes_.size(); i++)
-        if (std::ranges::none_of(world_.departing,
+        if (std::ranges::none_of(world_.leaving,
                                  [&](std::uint32_t worker) { return node_of(worker) == i; }))
             may_restart_.push_back(i);
     if (may_restart_.empty())
@@ -280,7 +280,7 @@ std::string RoundSimulation::run() {
     }
     if (wrong_.empty() && !done())
         return unfinished();
-    if (!nodes_[0].server || !world_.leaves)
+    if (!nodes_[0].server || !world_.finishes)
         return wrong_;
     let_all_leave();
     return wrong_.empty() && all_gone() ? nodes_[0].server->half_seen() : wrong_;

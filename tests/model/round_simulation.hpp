@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "../../endpoints/round_child.hpp"
+#include "endpoints/rounds/child.hpp"
 #include "round_node.hpp"
 #include "round_server_root.hpp"
 #include "round_wire.hpp"
@@ -32,7 +32,7 @@ struct RoundWorld {
     std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
     unsigned restarts = 0;
     unsigned resets = 0;     ///< of a job at a node, which remembers its members
-    bool disturbed = false;  ///< restarts and resets come just when somebody joins or departs
+    bool disturbed = false;  ///< restarts and resets come just when somebody joins or leaves
     bool server = false;     ///< the root is a parameter server: libolaf's own
     bool root_stays = false; ///< only the nodes below are restarted
     bool slow_worker = false;
@@ -42,11 +42,11 @@ struct RoundWorld {
     std::uint64_t deadline_ns = 0;
     BrokenRules broken = {};
     std::set<std::uint32_t> late = {};      ///< workers that are absent at first, and join
-    std::set<std::uint32_t> departing = {}; ///< that leave after their vectors; all else goes on
+    std::set<std::uint32_t> leaving = {}; ///< that leave after their vectors; all else goes on
     std::uint32_t fewer = 0; ///< vectors: so many before the others' last one
     bool multicast = false;      ///< nodes send what is the same for all in one frame
-    bool leaves = false;         ///< workers stop after their vectors, with a farewell
-    bool leaves_at_once = false; ///< without one: a broken rule
+    bool finishes = false;       ///< workers stop after their vectors, with a farewell
+    bool finishes_at_once = false; ///< without one: a broken rule
     bool never_again = false;    ///< workers send nothing again
     unsigned wider_window = 0;   ///< workers believe in a p that is larger by so much
     bool spares_by_worker = false; ///< not all workers spare the same chunks: a broken rule
@@ -54,7 +54,7 @@ struct RoundWorld {
 
 /// A schedule for a seed, of any kind that must end with exact sums.
 RoundWorld random_world(std::uint64_t seed);
-/// One in which members join and depart while others go on.
+/// One in which members join and leave while others go on.
 RoundWorld changing_world(std::uint64_t seed);
 /// The same below both nodes of a tree.
 RoundWorld changing_tree(std::uint64_t seed);
@@ -78,7 +78,7 @@ class RoundSimulation {
     /// Runs until every worker has every sum. What is wrong, or nothing.
     std::string run();
     /// Of all workers.
-    [[nodiscard]] RoundChildStats stats() const;
+    [[nodiscard]] CollectiveStats stats() const;
     /// Vectors that workers took no part in.
     [[nodiscard]] unsigned skipped() const;
     [[nodiscard]] std::uint64_t now() const { return now_; }
@@ -128,7 +128,7 @@ class RoundSimulation {
     bool may_be_partial() const {
         // A node that forgot doesn't know whose part others have; nor what who has left was in, if all begin anew.
         const bool forgets =
-            world_.restarts + world_.resets > 0 && !(world_.late.empty() && world_.departing.empty());
+            world_.restarts + world_.resets > 0 && !(world_.late.empty() && world_.leaving.empty());
         return world_.threshold != 0 || world_.deadline_ns != 0 || forgets;
     }
     /// Who is in the sums of a round, as far as nobody fell out of it.

@@ -17,8 +17,8 @@ std::string describe(const RoundWorld &world) {
         (world.duplication > 0 ? ", doubles" : "") + (world.reordering > 0 ? ", reorders" : "");
     for (const std::uint32_t worker : world.late)
         text += ", " + std::to_string(worker) + " joins";
-    for (const std::uint32_t worker : world.departing)
-        text += ", " + std::to_string(worker) + " departs";
+    for (const std::uint32_t worker : world.leaving)
+        text += ", " + std::to_string(worker) + " leaves";
     text += ", vectors";
     for (const std::uint32_t chunks : world.vectors)
         text += " " + std::to_string(chunks);
@@ -54,15 +54,15 @@ TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {
 
 RoundWorld leaving_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
-    world.leaves = true;
+    world.finishes = true;
     return world;
 }
 
-TEST(RoundSimulation, WhoLeavesWithAFarewellLeavesNobodyWithoutASum) {
+TEST(RoundSimulation, WhoFinishesLeavesNobodyWithoutASum) {
     run(leaving_world, 5000);
 }
 
-// Who joins gets every sum from its first round on, who departs is let go, and the others go on.
+// Who joins gets every sum from its first round on, who leaves is let go, and the others go on.
 TEST(RoundSimulation, WhoComesAndGoesIsInEverySumThatItShouldBeIn) {
     run(without_restarts, 3000);
 }
@@ -119,7 +119,7 @@ TEST(RoundSimulation, AParameterServerAnswersEverySumOnceAndNothingHangs) {
 
 RoundWorld serving_until_all_leave(std::uint64_t seed) {
     RoundWorld world = serving_world(seed);
-    world.leaves = true;
+    world.finishes = true;
     return world;
 }
 
@@ -134,7 +134,7 @@ TEST(RoundSimulation, WhereWorkersKeepTooLittleForARestartedServerTheySaySo) {
     unsigned failed = 0;
     for (std::uint64_t seed = 1; seed <= 1000; seed++) {
         RoundWorld world = random_world(seed);
-        world.server = world.leaves = true;
+        world.server = world.finishes = true;
         world.spares = false;
         world.restarts = 3;
         world.vectors = {200, 200, 200};
@@ -188,7 +188,7 @@ TEST(RoundSimulation, ByMulticastOneFrameTakesASumToAll) {
 // A chunk whose sum an earlier one brought is sent by nobody.
 TEST(RoundSimulation, WhatIsSparedIsNotSent) {
     RoundSimulation simulation(
-        {.workers = 2, .pool = 4, .vectors = {40, 40}, .lag = 20, .spares = true, .leaves = true});
+        {.workers = 2, .pool = 4, .vectors = {40, 40}, .lag = 20, .spares = true, .finishes = true});
     ASSERT_EQ(simulation.run(), "");
     const auto stats = simulation.stats();
     EXPECT_GT(stats.spared, 0U);

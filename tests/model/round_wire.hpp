@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "../../endpoints/round_message.hpp"
+#include "endpoints/wire/round_message.hpp"
 #include "round_message.hpp"
 
 namespace olaf::model {

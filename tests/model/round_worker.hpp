@@ -87,11 +87,11 @@ class RoundSimulation::Worker : public RoundVectors {
             first_ = summed_ = child->next_round();
             added_ = summed_;
         }
-        if (departs() && added_ >= its_vectors()) {
+        if (leaves() && added_ >= its_vectors()) {
             // A Collective has proved the way before its first vector.
             if (child->is_idle() && child->is_running() && child->is_way_proven() && !until_) {
                 until_ = child->next_round();
-                child->depart();
+                child->leave();
             }
             return;
         }
@@ -99,9 +99,9 @@ class RoundSimulation::Worker : public RoundVectors {
             skip_vector();
         while (left_.size() < simulation_->world_.under_way) {
             // Elsewhere training goes on: who just stops can't help others when a node restarts.
-            if (simulation_->world_.leaves && added_ >= vectors.size())
+            if (simulation_->world_.finishes && added_ >= vectors.size())
                 return bid_farewell();
-            if (departs() && added_ >= its_vectors())
+            if (leaves() && added_ >= its_vectors())
                 return;
             const std::uint32_t chunks = chunks_of_next();
             added_++;
@@ -114,12 +114,12 @@ class RoundSimulation::Worker : public RoundVectors {
     /// Whether this process has ended: nothing is sent and taken any more.
     [[nodiscard]] bool gone() const {
         const RoundWorld &world = simulation_->world_;
-        return child->has_departed() ||
-               (world.leaves && summed_ >= world.vectors.size() + (world.leaves_at_once ? 0 : 1));
+        return child->has_left() ||
+               (world.finishes && summed_ >= world.vectors.size() + (world.finishes_at_once ? 0 : 1));
     }
     [[nodiscard]] bool done() const {
-        if (departs())
-            return child->has_departed();
+        if (leaves())
+            return child->has_left();
         return summed_ >= simulation_->world_.vectors.size() && (!is_late_ || first_);
     }
     /// It joins those that are summing already.
@@ -131,7 +131,7 @@ class RoundSimulation::Worker : public RoundVectors {
         given_.clear();
         child = std::make_unique<RoundChild>(options_, *this);
         prove();
-        child->join_late();
+        child->join();
     }
     /// A node that forgot knows nothing of who has joined since it was set up.
     [[nodiscard]] bool may_join_anew() const {
@@ -164,7 +164,7 @@ class RoundSimulation::Worker : public RoundVectors {
         summed_++;
         skipped_++;
     }
-    [[nodiscard]] bool departs() const { return simulation_->world_.departing.contains(number_); }
+    [[nodiscard]] bool leaves() const { return simulation_->world_.leaving.contains(number_); }
     [[nodiscard]] std::size_t its_vectors() const {
         const RoundWorld &world = simulation_->world_;
         return world.vectors.size() - std::min<std::size_t>(world.fewer, world.vectors.size() - 1);
@@ -172,7 +172,7 @@ class RoundSimulation::Worker : public RoundVectors {
     // Only with all sums: so whoever holds the farewell's result knows that all have all sums.
     void bid_farewell() {
         if (!done() || added_ > simulation_->world_.vectors.size() ||
-            simulation_->world_.leaves_at_once)
+            simulation_->world_.finishes_at_once)
             return;
         added_++;
         left_[child->add_farewell(simulation_->tai())] = 1;
@@ -207,7 +207,7 @@ class RoundSimulation::Worker : public RoundVectors {
         if (!is_first && first->second != sum)
             wrong("got another sum than others");
         const bool members_are_known =
-            simulation_->world_.late.empty() && simulation_->world_.departing.empty();
+            simulation_->world_.late.empty() && simulation_->world_.leaving.empty();
         if (!result.partial && members_are_known && result.count != simulation_->world_.workers)
             wrong("isn't told that somebody is missing");
     }

@@ -64,7 +64,7 @@ RoundWorld changing_world(std::uint64_t seed) {
     if (seed / 3 % 2)
         world.late.insert(world.workers - 2);
     if (world.restarts == 0 && seed / 6 % 2)
-        world.departing = {0};
+        world.leaving = {0};
     world.resets = seed / 12 % 3 == 0 ? 2 : 0;
     return world;
 }
@@ -89,7 +89,7 @@ RoundWorld changing_tree(std::uint64_t seed) {
             world.late.insert(i);
             break;
         case 2:
-            world.departing.insert(i);
+            world.leaving.insert(i);
             break;
         }
     }

@@ -21,8 +21,8 @@ Collective joined_collective(const CollectiveOptions &options) {
     auto collective = Collective::make(options);
     if (!collective)
         throw std::runtime_error(collective.error().message());
-    if (const auto joined = collective->join(); !joined)
-        throw std::runtime_error(joined.error().message());
+    if (const auto started = collective->start(); !started)
+        throw std::runtime_error(started.error().message());
     return std::move(*collective);
 }
 
@@ -85,11 +85,11 @@ std::vector<Error> failed_joins(const JobWorkers &job, const Tell &more) {
         for (const unsigned worker : first_ones(job.workers()))
             threads.emplace_back([&, worker] {
                 const Inside inside(job.netns_of_workers());
-                const auto joined =
-                    Collective::make(tell(job.options(worker), more)).value().join();
-                ASSERT_FALSE(joined) << "worker " << worker;
+                const auto started =
+                    Collective::make(tell(job.options(worker), more)).value().start();
+                ASSERT_FALSE(started) << "worker " << worker;
                 const std::scoped_lock held(lock);
-                errors.push_back(joined.error());
+                errors.push_back(started.error());
             });
     }
     return errors;
@@ -568,13 +568,13 @@ std::jthread guest(const JobWorkers &job, unsigned worker, unsigned members_in_s
     const auto come_and_go = [&job, worker, members_in_sums] {
         const Inside inside(job.netns_of_workers());
         auto collective = Collective::make(job.options(worker)).value();
-        if (const auto round = collective.join_running(); !round)
+        if (const auto round = collective.join(); !round)
             throw std::runtime_error("joining: " + round.error().message());
         for (unsigned whole = 0; whole < 10;) { // the same sums for all guests
             const auto sum = sum_as_member(collective, worker);
             whole += sum.members == members_in_sums && sum.report.partial == 0 ? 1 : 0;
         }
-        if (const auto gone = collective.depart(std::chrono::seconds(20)); !gone)
+        if (const auto gone = collective.leave(std::chrono::seconds(20)); !gone)
             throw std::runtime_error("departing: " + gone.error().message());
     };
     return std::jthread([come_and_go, worker] {

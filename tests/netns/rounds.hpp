@@ -38,7 +38,7 @@ constexpr std::size_t elements_of(unsigned chunks) {
 
 /// Changes what a worker is told.
 using Tell = std::function<void(CollectiveOptions &)>;
-/// What a worker does after join(). What it throws ends the test as a failure that names the
+/// What a worker does after start(). What it throws ends the test as a failure that names the
 /// worker.
 using Work = std::function<void(Collective &, unsigned worker)>;
 
@@ -63,7 +63,7 @@ class JobWorkers {
     void sum_exactly(unsigned rounds, std::size_t elements, const Tell &more = {}) const;
 };
 
-/// One thread for each of these numbers, in a namespace, with a Collective after join(). `options`
+/// One thread for each of these numbers, in a namespace, with a Collective after start(). `options`
 /// says of each which node and rank it has.
 void run_workers(const Netns &netns, const std::vector<unsigned> &workers,
                  const std::function<CollectiveOptions(unsigned worker)> &options,

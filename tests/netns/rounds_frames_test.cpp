@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "../../endpoints/congestion_window.hpp"
+#include "endpoints/rounds/sending.hpp"
 #include "rounds.hpp"
 
 namespace olaf::test::rounds_frames_test {
@@ -21,7 +21,7 @@ constexpr unsigned jumbo = 9000, narrow = 1500;
 /// So long that who is told of something was told at once, and not for want of time.
 constexpr auto longer_than_a_test = std::chrono::hours(1);
 
-/// Both members of a job are told at join() that it has no room for their frames, with these words.
+/// Both members of a job are told at start() that it has no room for their frames, with these words.
 void expect_no_room(const JobWorkers &job, const std::vector<std::string> &words) {
     const auto errors = failed_joins(job, [](CollectiveOptions &options) {
         options.lanes = 0; // as the node tells
@@ -116,7 +116,7 @@ class RoundsBehindANarrowSwitch : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsBehindANarrowSwitch, testing::Values(4, 6),
                          by_family);
 
-TEST_P(RoundsBehindANarrowSwitch, AreToldAtJoinAndSumOnceItIsWide) {
+TEST_P(RoundsBehindANarrowSwitch, AreToldAtStartAndSumOnceItIsWide) {
     const NarrowSwitch job(GetParam());
     job.set_mtu(narrow);
     expect_no_room(job, too_narrow);
@@ -141,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsLosingLongFrames,
                              return info.param == Losing::sent ? "Contributions" : "Results";
                          });
 
-TEST_P(RoundsLosingLongFrames, AreToldAtJoin) {
+TEST_P(RoundsLosingLongFrames, AreToldAtStart) {
     const RoundsBed bed(setting(1000));
     const auto losing = lose_long_frames(bed);
     expect_no_room(bed, too_narrow);

@@ -65,7 +65,7 @@ void stop_midway(const Scene &scene) {
     const Inside inside(scene.all.netns_of_workers());
     const unsigned worker = scene.workers.back();
     auto collective = Collective::make(scene.all.options(worker)).value();
-    bool goes_on = collective.join().has_value();
+    bool goes_on = collective.start().has_value();
     for (unsigned round = 0; round < rounds_before && goes_on; round++) {
         auto vector = member_part(worker, round);
         goes_on = collective.allreduce(std::span(vector)).has_value();
@@ -320,7 +320,7 @@ TEST(RoundsSilent, AStoppedProcessIsNamedToAllOthersWhenTheirTimeoutIsOver) {
     Process third([&] {
         const Inside inside(bed.worker);
         auto collective = Collective::make(bed.options(2)).value();
-        for (bool goes_on = collective.join().has_value(); goes_on;)
+        for (bool goes_on = collective.start().has_value(); goes_on;)
             sum_as_member(collective, 2);
     });
     Summing summing(bed, {0, 1}, give_up_soon);

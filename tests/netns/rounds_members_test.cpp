@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Workers that come and go while others sum: one or two at once, below the leaves of a tree, where a node
-// forgets them, where questions and answers are lost, and as another process after they were killed.
+// Workers that come and go while others sum: one or two at once, below the leaves of a tree, where
+// a node forgets them, where questions and answers are lost, and as another process after they were
+// killed.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -62,7 +63,7 @@ TEST(RoundsMembers, AWorkerThatJoinsIsInEverySumFromItsFirstRoundOn) {
     });
     const Inside inside(bed.worker);
     auto joiner = Collective::make(bed.options(comes)).value();
-    const auto round = joiner.join_running();
+    const auto round = joiner.join();
     ASSERT_TRUE(round) << round.error().message();
     EXPECT_GT(*round, 0u);
     first = *round; // nobody has its sum before this one contributes to it
@@ -80,7 +81,7 @@ TEST(RoundsMembers, AWorkerThatLeavesIsNotWaitedFor) {
             EXPECT_EQ(report.partial, 0u);
         }
         if (rank == 2) {
-            const auto gone = collective.depart(seconds(20));
+            const auto gone = collective.leave(seconds(20));
             ASSERT_TRUE(gone) << gone.error().message();
             EXPECT_TRUE(*gone) << "the others went on, so nobody needs it";
         }
@@ -104,15 +105,51 @@ TEST(RoundsMembers, AWorkerThatDiesIsLeftOutByTheDeadlineAndThenIsNoMember) {
     EXPECT_GT(job.at("chunks").at("partial"), 0);
 }
 
-// ---- two that join at once, and one that joins while its node forgets, or all must agree anew ----
+TEST(RoundsMembers, WorkersThatJoinAJobThatHasNotStartedAreToldToStart) {
+    RoundsBed bed({.workers = 3});
+    {
+        const Inside inside(bed.worker);
+        for (const unsigned worker : {0u, 1u, 2u}) {
+            auto options = bed.options(worker);
+            options.timeout = milliseconds(300);
+            auto collective = Collective::make(options).value();
+            const auto round = collective.join();
+            EXPECT_EQ(round.has_value(), worker == 2) << "the last one finds no other member";
+            auto vector = part_of(worker, 0, elements);
+            const auto report = collective.allreduce(std::span(vector));
+            ASSERT_FALSE(report);
+            EXPECT_TRUE(says(report.error().message(), "start() at every worker"));
+        }
+    }
+    bed.set_anew(3);
+    bed.for_each_worker([](Collective &collective, unsigned rank) {
+        EXPECT_EQ(sum_of_those_told(collective, rank, 0).least_count, 3u);
+    });
+}
+
+TEST(RoundsMembers, AJobThatAllHaveLeftStartsOnceItIsSetAnew) {
+    RoundsBed bed({.workers = 2});
+    bed.for_each_worker([](Collective &collective, unsigned rank) {
+        sum_of_those_told(collective, rank, 0);
+        EXPECT_TRUE(collective.leave(seconds(20)).value_or(false)) << "all have left";
+        const auto started = collective.start();
+        ASSERT_FALSE(started);
+        EXPECT_TRUE(says(started.error().message(), "called leave() in place of finish()"));
+    });
+    bed.set_anew(2);
+    bed.for_each_worker([](Collective &collective, unsigned rank) {
+        EXPECT_EQ(sum_of_those_told(collective, rank, 0).least_count, 2u);
+    });
+}
+
+// ---- two that join at once, and one that joins while its node forgets, or all must agree anew
+// ----
 
 TEST(RoundsJoining, TwoAtOnceAreBothInTheSums) {
     const RoundsBed bed({.workers = 4, .set = {"--absent", "2", "--absent", "3"}});
     Summing summing(bed, {0, 1});
     summing.await_sum_of(0b0011);
-    {
-        const auto one = guest(bed, 2, 0b1111), other = guest(bed, 3, 0b1111);
-    }
+    { const auto one = guest(bed, 2, 0b1111), other = guest(bed, 3, 0b1111); }
     summing.await_sum_of(0b0011);
     summing.expect_to_end_well();
 }
@@ -207,11 +244,11 @@ TEST_P(RoundsLosingControl, AWorkerComesAndGoesAllTheSame) {
     summing.await_sum_of(others);
     const Inside inside(bed.worker);
     auto collective = joiner();
-    const auto round = collective.join_running();
+    const auto round = collective.join();
     ASSERT_TRUE(round) << round.error().message();
     EXPECT_GT(*round, 0u);
     be_in_sums(collective, 20);
-    const auto gone = collective.depart(seconds(20));
+    const auto gone = collective.leave(seconds(20));
     ASSERT_TRUE(gone) << gone.error().message();
     EXPECT_TRUE(*gone);
     summing.await_sum_of(others);
@@ -231,7 +268,7 @@ TEST_P(RoundsLosingAllControl, WhoAsksIsToldThatNobodyAnswers) {
     const LosingFirst losing = lose(LosingFirst::all);
     const Inside inside(bed.worker);
     auto collective = joiner(milliseconds(500));
-    const auto round = collective.join_running();
+    const auto round = collective.join();
     ASSERT_FALSE(round);
     EXPECT_TRUE(says(round.error().message(), "the node hasn't answered at all"));
     EXPECT_GT(losing.seen(), 1u);
@@ -248,10 +285,10 @@ TEST_P(RoundsLosingAllLeaves, WhoLeavesDoesNotKnowThatNobodyNeedsIt) {
     summing.await_sum_of(others);
     const Inside inside(bed.worker);
     auto collective = joiner();
-    ASSERT_TRUE(collective.join_running());
+    ASSERT_TRUE(collective.join());
     const LosingFirst losing = lose(LosingFirst::all);
     be_in_sums(collective, 1);
-    const auto gone = collective.depart(milliseconds(500));
+    const auto gone = collective.leave(milliseconds(500));
     ASSERT_TRUE(gone) << gone.error().message();
     EXPECT_FALSE(*gone);
     EXPECT_GT(losing.seen(), 1u);
@@ -290,7 +327,7 @@ class RoundsRejoin : public testing::TestWithParam<Moment> {
         Process first([&] {
             const Inside inside(bed.worker);
             auto collective = Collective::make(bed.options(comes)).value();
-            static_cast<void>(collective.join_running());
+            static_cast<void>(collective.join());
             pause();
         });
         (GetParam().seen == Losing::sent ? there : back).await_seen(1);
@@ -300,18 +337,18 @@ class RoundsRejoin : public testing::TestWithParam<Moment> {
     static void join_again(const RoundsBed &bed) {
         const Inside inside(bed.worker);
         auto collective = Collective::make(bed.options(comes)).value();
-        const auto round = collective.join_running();
+        const auto round = collective.join();
         ASSERT_TRUE(round) << round.error().message() << bed.olaf.status().json.dump(1);
         for (unsigned own = 0; own < 10; own++)
             EXPECT_EQ(sum_as_member(collective, comes).members, all);
-        EXPECT_TRUE(collective.depart(seconds(20)).value());
+        EXPECT_TRUE(collective.leave(seconds(20)).value());
     }
     /// The rank is still that of the process that died, and the error says what to do.
     static void expect_refused(const RoundsBed &bed) {
         const Inside inside(bed.worker);
         auto options = bed.options(comes);
         options.timeout = milliseconds(500);
-        const auto round = Collective::make(options).value().join_running();
+        const auto round = Collective::make(options).value().join();
         ASSERT_FALSE(round);
         EXPECT_TRUE(says(round.error().message(), "olaf job leave DEV 7 2"));
         EXPECT_GT(bed.olaf.status().json.at("not_allowed_by_reason").at("job_source"), 0);

@@ -104,8 +104,8 @@ TEST(RoundsServer, AsANodesParentGivesEveryWorkerTheExactWeightsDespiteLoss) {
             ASSERT_TRUE(report) << report.error().message();
             ASSERT_EQ(vector, expected[round]) << "round " << round;
         }
-        const auto left = collective.leave(std::chrono::seconds(20));
-        EXPECT_TRUE(left) << left.error().message();
+        const auto finished = collective.finish(std::chrono::seconds(20));
+        EXPECT_TRUE(finished) << finished.error().message();
     });
     serving.request_stop();
     serving.join();

@@ -200,7 +200,7 @@ TEST(RoundsByMulticastAlone, WhenAWorkerIsKilledTheOthersHaveOneFrameForAllAgain
         const Inside inside(bed.worker);
         auto collective = Collective::make(bed.options(2)).value();
         auto vector = part_of(2, 0, elements);
-        for (bool goes_on = collective.join().has_value(); goes_on;)
+        for (bool goes_on = collective.start().has_value(); goes_on;)
             goes_on = collective.allreduce(std::span(vector)).has_value();
     });
     bed.for_each_of(2, [&](Collective &collective, unsigned rank) {
@@ -502,7 +502,7 @@ TEST(FloatRoundsAtOneHost, AnIntegerIsNoFloat) {
         const auto refused = collective.allreduce_async(std::span(integers));
         ASSERT_FALSE(refused);
         EXPECT_TRUE(says(refused.error().message(), "the job's format is f32x2"));
-        EXPECT_TRUE(collective.leave());
+        EXPECT_TRUE(collective.finish());
     });
 }
 

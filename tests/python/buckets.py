@@ -62,7 +62,7 @@ def expect_same(what, given, wanted):
 start, node, job, rank, workers = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 dist.init_process_group("gloo", init_method=f"tcp://{start}", rank=rank, world_size=workers)
 collective = olaf.Collective(node, job, rank, workers, timeout=20)
-collective.join()
+collective.start()
 buckets = set()
 average = olaf.torch.allreduce_hook(collective)
 
@@ -93,4 +93,4 @@ for turn in range(STEPS):
         model(torch.full((1, WIDTH), float(1 + rank + 10 * number + 100 * turn))).sum().backward()
         mean = 1 + (workers - 1) / 2 + 10 * number + 100 * turn
         torch.testing.assert_close(model.module.weight.grad, torch.full((1, WIDTH), mean))
-collective.leave()
+collective.finish()

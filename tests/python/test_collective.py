@@ -17,7 +17,7 @@ class Collective(unittest.TestCase):
 
     def test_sums_in_place(self):
         def work(job, rank):
-            job.join()
+            job.start()
             for dtype in (np.float32, np.int64, np.int32):
                 vector = np.arange(1000, dtype=dtype).reshape(10, 100) + rank
                 report = job.allreduce(vector)
@@ -31,13 +31,13 @@ class Collective(unittest.TestCase):
 
     def test_threads_sum_a_range_each(self):
         def work(job, rank):
-            job.join()
+            job.start()
             vectors = [np.arange(size, dtype=np.float32) + rank for size in (1, 1000, 12345)]
             for each in [job.allreduce_async(vector) for vector in vectors]:
                 self.assertEqual(each.wait().least_count, 2)
             for vector in vectors:
                 np.testing.assert_allclose(vector, 2 * np.arange(vector.size) + 1, rtol=1e-6)
-            self.assertTrue(job.leave())
+            self.assertTrue(job.finish())
 
         self.all(2, work, threads=2)
 
@@ -70,12 +70,12 @@ class Collective(unittest.TestCase):
 
         self.all(3, work)
 
-    def test_whoever_leaves_has_helped_all(self):
+    def test_whoever_finishes_has_helped_all(self):
         def work(job, rank):
             vector = np.ones(100, np.float32)
             job.allreduce(vector)
-            self.assertTrue(job.leave())
-            with self.assertRaisesRegex(ValueError, "has left"):
+            self.assertTrue(job.finish())
+            with self.assertRaisesRegex(ValueError, "has finished"):
                 job.allreduce(vector)
 
         self.all(2, work)
@@ -84,7 +84,7 @@ class Collective(unittest.TestCase):
         begun = threading.Barrier(2, timeout=20)
 
         def work(job, rank):
-            job.join()
+            job.start()
             first, second = np.ones(10, np.int64), np.full(10, 2, np.int64)
             if rank == 1:
                 begun.wait()  # until both sums of the other are under way
@@ -116,11 +116,11 @@ class Collective(unittest.TestCase):
 
         def come_and_go(job):
             nonlocal first, last
-            first = job.join_running()
+            first = job.join()
             last = first + own + after  # before it sums, and so before the others pass `first`
             self.assertEqual([total(job, 2) for _ in range(own)], [3] * own)
-            self.assertIs(job.depart(timeout=SOON), True, "the others went on, so nobody needs it")
-            with self.assertRaisesRegex(Exception, "has left it.*join_running"):
+            self.assertIs(job.leave(timeout=SOON), True, "the others went on, so nobody needs it")
+            with self.assertRaisesRegex(Exception, r"has left it.*join\(\)"):
                 job.allreduce(np.ones(63, np.int64))
 
         def work(job, rank):
@@ -131,7 +131,7 @@ class Collective(unittest.TestCase):
                 except BaseException:
                     last = 0  # the others needn't go on
                     raise
-            job.join()
+            job.start()
             while len(counts[rank]) < last:
                 counts[rank].append(total(job, rank))
 
@@ -139,15 +139,38 @@ class Collective(unittest.TestCase):
         expected = [2] * first + [3] * own + [2] * after
         self.assertEqual(counts, {0: expected, 1: expected})
 
+    def test_former_names_tell_the_new_ones(self):
+        job = olaf.Collective("127.0.0.1:9", JOB, 0, 2)
+        with self.assertRaisesRegex(AttributeError, r"join_running\(\) is Collective\.join\(\) now"):
+            job.join_running()
+        with self.assertRaisesRegex(AttributeError, r"depart\(\) is Collective\.leave\(\) now"):
+            job.depart(timeout=1)
+        with self.assertRaisesRegex(AttributeError, "no attribute 'nonsense'"):
+            job.nonsense()
+
+    def test_join_and_leave_in_place_of_start_and_finish_say_so(self):
+        with Node(2) as node:
+            with self.assertRaisesRegex(TimeoutError, r"start\(\) at every worker"):
+                olaf.Collective(node, JOB, 0, 2, timeout=0.1).join()
+
+        def work(job, rank):
+            job.start()
+            job.allreduce(np.ones(10, np.int64))
+            self.assertTrue(job.leave(timeout=SOON))
+            with self.assertRaisesRegex(ValueError, r"called leave\(\) in place of finish\(\)"):
+                job.start()
+
+        self.all(2, work)
+
     def test_errors_say_what_to_do(self):
         job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02)
         with self.assertRaisesRegex(TimeoutError, "the node hasn't answered"):
-            job.join()
+            job.start()
         with self.assertRaises(TimeoutError):
-            olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02).join_running()
+            olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02).join()
         with self.assertRaises(ValueError):
-            job.depart(timeout=-1)
-        with self.assertRaisesRegex(TimeoutError, "join"):
+            job.leave(timeout=-1)
+        with self.assertRaisesRegex(TimeoutError, r"start\(\) again"):
             job.allreduce(np.zeros(3, np.float32))
         with self.assertRaisesRegex(TypeError, "share its memory"):
             job.allreduce([1.0, 2.0])

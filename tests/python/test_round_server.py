@@ -49,7 +49,7 @@ class RoundServer(unittest.TestCase):
                 vector = np.full(ELEMENTS, 2 * rank + 1, np.float32)  # 2 in the middle
                 job.allreduce(vector)
                 self.assertEqual(vector.tolist(), [1 + 2 * (round + 1)] * ELEMENTS)
-            self.assertTrue(job.leave())
+            self.assertTrue(job.finish())
 
         for server in self.serve(rule, work):
             server.serve()

@@ -147,7 +147,7 @@ class Sums:
             self._tell.send(f"worker {rank} of the job, after {after} {'visits' if rank == GUEST else 'rounds'}: {error}")
 
     def _sum(self, job, rank):
-        job.join()
+        job.start()
         stopping = False
         while not stopping:
             number = self._rounds[rank].value
@@ -158,7 +158,7 @@ class Sums:
             check(vector, number)
             self._rounds[rank].value += 1
             time.sleep(0.002)  # leaves the CPUs to those who flood
-        job.leave()
+        job.finish()
 
     def _come_and_go(self, job):
         while not self._no_guest.is_set():
@@ -173,9 +173,9 @@ class Sums:
             time.sleep(0.05)
 
     def _visit(self, job):
-        first = job.join_running()
+        first = job.join()
         for number in range(first, first + 20):
             vector = part(GUEST, number)
             job.allreduce(vector)
             check(vector, number)
-        job.depart(GOES_ON_S)
+        job.leave(GOES_ON_S)

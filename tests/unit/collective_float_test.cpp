@@ -307,7 +307,7 @@ constexpr double kExact = kWorkers * 0x1p-28, kGuessed = kWorkers * 0x1p-26;
 TEST(CollectiveGuess, TheSecondVectorOfALengthTakesHalfTheMessages) {
     const Job job(kWorkers);
     job.all([](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         const auto first = sum(collective, rank, 0, 1e-3, kExact);
         EXPECT_EQ(first.chunks, 2 * kPieces);
         EXPECT_EQ(first.spared, 0U);
@@ -325,7 +325,7 @@ TEST(CollectiveGuess, TheSecondVectorOfALengthTakesHalfTheMessages) {
 TEST(CollectiveGuess, WhatGrowsOrShrinksByMoreIsPackedByItsExponent) {
     const Job job(kWorkers);
     job.all([](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         double size = 1e-3;
         static_cast<void>(sum(collective, rank, 0, size, kExact));
         unsigned step = 1;
@@ -342,7 +342,7 @@ TEST(CollectiveGuess, WhatGrowsOrShrinksByMoreIsPackedByItsExponent) {
 TEST(CollectiveGuess, NoBitIsLostWhereNoneMayBe) {
     const Job job(kWorkers, 0, {.guess_bits = 0});
     job.all([](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         for (unsigned step = 0; step < 4; step++)
             EXPECT_EQ(sum(collective, rank, step, 1e-3, kExact).spared, 0U);
     });
@@ -351,14 +351,14 @@ TEST(CollectiveGuess, NoBitIsLostWhereNoneMayBe) {
 TEST(CollectiveGuess, WhoHasSeenNoVectorGuessesNothingAndAllAgree) {
     const Job job(kWorkers);
     job.all([&](Collective &first, std::uint32_t rank) {
-        ASSERT_TRUE(first.join());
+        ASSERT_TRUE(first.start());
         for (unsigned step = 0; step < 2; step++)
             static_cast<void>(sum(first, rank, step, 1e-3, kGuessed));
         std::optional<Collective> second;
         if (rank == 0)
             second = job.worker(rank);
         Collective &collective = second ? *second : first;
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         EXPECT_EQ(sum(collective, rank, 2, 1e-3, kExact).spared, 0U) << "two guess, one doesn't";
         EXPECT_EQ(sum(collective, rank, 3, 1e-3, kGuessed).spared, kPieces);
     });
@@ -367,7 +367,7 @@ TEST(CollectiveGuess, WhoHasSeenNoVectorGuessesNothingAndAllAgree) {
 TEST(CollectiveGuess, ZerosAndWhatIsNotFiniteAreSummedAtOnce) {
     const Job job(2);
     job.all([&](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         const auto summed = [&](float all, float one) {
             std::vector<float> vector(kElements, all);
             if (rank == 1)

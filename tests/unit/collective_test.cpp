@@ -16,7 +16,7 @@ namespace {
 TEST(Collective, SumsIntegersExactly) {
     const Job job(3);
     job.all([](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         for (std::int64_t round = 0; round < 5; round++) {
             std::vector<std::int64_t> wide(100);
             std::vector<std::int32_t> narrow(101);
@@ -50,7 +50,7 @@ TEST(Collective, DividesByThoseWhoAreInTheSum) {
     job.server.set_threshold(1);
     std::latch over(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         if (rank != 1)
             return over.wait();
         EXPECT_EQ(mean(collective, rank), std::vector<float>(100, 3.5F)) << "of rank 1 alone";
@@ -61,7 +61,7 @@ TEST(Collective, DividesByThoseWhoAreInTheSum) {
 TEST(Collective, FloatsThatTheNodeAddsNeedNoExponent) {
     const Job job(1, 0, {.format = Format::f32x2, .checksum = false});
     job.all([](Collective &collective, std::uint32_t) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         std::vector<float> vector(101, 1.5F);
         vector[3] = std::numeric_limits<float>::quiet_NaN();
         const auto report = sum_of(collective, vector, Combine::mean);
@@ -72,7 +72,7 @@ TEST(Collective, FloatsThatTheNodeAddsNeedNoExponent) {
         EXPECT_EQ(vector, std::vector<float>(101, 1.5F));
         std::vector<std::int64_t> integers(3);
         EXPECT_FALSE(collective.allreduce_async(std::span(integers)));
-        EXPECT_TRUE(collective.leave());
+        EXPECT_TRUE(collective.finish());
     });
 }
 
@@ -124,7 +124,7 @@ TEST(Collective, SaysWhoseSumsAreNotOfAll) {
     job.server.set_threshold(1);
     std::latch over(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         std::vector<std::int64_t> vector(16, rank + 1);
         if (rank == 1)
             over.wait();
@@ -144,7 +144,7 @@ TEST(Collective, WhatTheOthersHaveLeftBehindFailsAlone) {
     job.server.set_threshold(1);
     std::latch over(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         std::vector<float> vector(160, 1.0F);
         if (rank == 1) {
             over.wait();
@@ -249,13 +249,13 @@ class CollectiveShape : public testing::Test {
         return {.node = node.address(), .job = 5, .rank = rank, .workers = 2};
     }
 
-    /// What join() says to the first member; the second has the job's shape.
-    Result<void> join_with(const CollectiveOptions &first) const {
+    /// What start() says to the first member; the second has the job's shape.
+    Result<void> start_with(const CollectiveOptions &first) const {
         std::jthread second([&] {
             auto other = Collective::make(options(1)).value();
-            static_cast<void>(other.join());
+            static_cast<void>(other.start());
         });
-        return Collective::make(first).value().join();
+        return Collective::make(first).value().start();
     }
 };
 
@@ -264,8 +264,8 @@ TEST_F(CollectiveShape, IsTheJobsForWhoIsToldNone) {
     for (std::uint32_t rank = 0; rank < 2; rank++)
         threads.emplace_back([&, rank] {
             auto collective = Collective::make(options(rank)).value();
-            const auto joined = collective.join();
-            ASSERT_TRUE(joined) << joined.error().message();
+            const auto started = collective.start();
+            ASSERT_TRUE(started) << started.error().message();
             std::vector<std::int32_t> vector(1'000, static_cast<std::int32_t>(rank) + 1);
             const auto report = sum_of(collective, vector);
             EXPECT_EQ(vector, std::vector<std::int32_t>(1'000, 3));
@@ -276,25 +276,25 @@ TEST_F(CollectiveShape, IsTheJobsForWhoIsToldNone) {
 TEST_F(CollectiveShape, OfOtherLanesThanTheJobsFailsAtOnce) {
     auto wrong = options(0);
     wrong.lanes = 41;
-    expect_fails(join_with(wrong), "its contributions have 40 lanes of i32x2 with a checksum, and "
+    expect_fails(start_with(wrong), "its contributions have 40 lanes of i32x2 with a checksum, and "
                                    "this worker's have 41 lanes");
 }
 
 TEST_F(CollectiveShape, OfAnotherFormatThanTheJobsFailsAtOnce) {
     auto wrong = options(0);
     wrong.format = Format::i16x4;
-    expect_fails(join_with(wrong), "lanes of i16x4");
+    expect_fails(start_with(wrong), "lanes of i16x4");
     wrong = options(0);
     wrong.checksum = false;
-    expect_fails(join_with(wrong), "without a checksum");
+    expect_fails(start_with(wrong), "without a checksum");
 }
 
 TEST_F(CollectiveShape, ThatTheWayHasNoRoomForFailsAtOnce) {
     auto narrow = options(0);
     narrow.mtu = 300;
-    expect_fails(join_with(narrow),
+    expect_fails(start_with(narrow),
                  "are IP packets of 396 bytes, and the way to the node has an MTU of 300");
-    expect_fails(join_with(narrow), "--lanes 28");
+    expect_fails(start_with(narrow), "--lanes 28");
 }
 
 // Who stops needs to know that nobody needs it any more.
@@ -318,7 +318,7 @@ Result<SumReport> sum_of_the_one_left_behind(const std::function<void(Collective
         if (rank == 1) {
             left_behind = report;
             EXPECT_TRUE(!report || vector == std::vector<std::int64_t>(40, 2));
-            EXPECT_TRUE(!report || collective.leave().value_or(false));
+            EXPECT_TRUE(!report || collective.finish().value_or(false));
             return;
         }
         EXPECT_TRUE(report) << report.error().message();
@@ -329,51 +329,51 @@ Result<SumReport> sum_of_the_one_left_behind(const std::function<void(Collective
     return left_behind;
 }
 
-TEST(CollectiveLeave, WhoGoesWithoutItMayLeaveAnotherWithoutItsSum) {
+TEST(CollectiveFinish, WhoGoesWithoutItMayLeaveAnotherWithoutItsSum) {
     const auto report = sum_of_the_one_left_behind([](Collective &) {}, kPatience);
     expect_fails(report, "rank 0 hasn't asked");
 }
 
-TEST(CollectiveLeave, WaitsUntilAllHaveTheirSums) {
+TEST(CollectiveFinish, WaitsUntilAllHaveTheirSums) {
     const auto report = sum_of_the_one_left_behind(
         [](Collective &collective) {
-            const auto left = collective.leave();
-            ASSERT_TRUE(left) << left.error().message();
-            EXPECT_TRUE(*left);
+            const auto finished = collective.finish();
+            ASSERT_TRUE(finished) << finished.error().message();
+            EXPECT_TRUE(*finished);
         },
         kSoon);
     EXPECT_TRUE(report) << report.error().message();
 }
 
-TEST(CollectiveLeave, EndsWithVectorsUnderWay) {
+TEST(CollectiveFinish, EndsWithVectorsUnderWay) {
     const Job job(3, 0.05);
     job.all([](Collective &collective, std::uint32_t) {
         auto first = ones(), second = ones(160);
         const auto a = collective.allreduce_async(std::span(first));
         const auto b = collective.allreduce_async(std::span(second));
-        const auto left = collective.leave();
-        ASSERT_TRUE(left) << left.error().message();
+        const auto finished = collective.finish();
+        ASSERT_TRUE(finished) << finished.error().message();
         EXPECT_TRUE(a->done() && b->done());
         EXPECT_EQ(second, std::vector<std::int64_t>(160, 3));
-        EXPECT_TRUE(collective.leave().value()) << "it has left";
+        EXPECT_TRUE(collective.finish().value()) << "it has finished";
         const auto after = collective.allreduce(std::span(first));
-        expect_fails(after, "has left");
+        expect_fails(after, "has finished");
     });
 }
 
-TEST(CollectiveLeave, AllMayJoinAgain) {
+TEST(CollectiveFinish, AllMayStartAgain) {
     const Job job(2);
     job.all([](Collective &collective, std::uint32_t) {
         for (int run = 0; run < 3; run++) {
-            ASSERT_TRUE(collective.join());
+            ASSERT_TRUE(collective.start());
             auto vector = ones();
             sum_of(collective, vector);
-            ASSERT_TRUE(collective.leave().value());
+            ASSERT_TRUE(collective.finish().value());
         }
     });
 }
 
-TEST(CollectiveLeave, SaysWhoIsMissingAfterATimeout) {
+TEST(CollectiveFinish, SaysWhoIsMissingAfterATimeout) {
     const Job job(2);
     std::latch over(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
@@ -381,29 +381,29 @@ TEST(CollectiveLeave, SaysWhoIsMissingAfterATimeout) {
         ASSERT_TRUE(collective.allreduce(std::span(vector)));
         if (rank == 1)
             return over.wait();
-        const auto left = collective.leave(kPatience);
+        const auto finished = collective.finish(kPatience);
         over.count_down();
-        ASSERT_FALSE(left);
-        EXPECT_EQ(left.error().code, ETIMEDOUT);
+        ASSERT_FALSE(finished);
+        EXPECT_EQ(finished.error().code, ETIMEDOUT);
         for (const auto *said : {"another member's farewell", "rank 1 hasn't asked"})
-            EXPECT_NE(left.error().message().find(said), std::string::npos)
-                << left.error().message();
+            EXPECT_NE(finished.error().message().find(said), std::string::npos)
+                << finished.error().message();
     });
 }
 
 // It isn't added as if it were a vector of zeros.
-TEST(CollectiveLeave, WhoLeavesBeforeTheOthersIsNoSum) {
+TEST(CollectiveFinish, WhoFinishesBeforeTheOthersIsNoSum) {
     const Job job(2, 0, {.timeout = kPatience});
     std::atomic<unsigned> told = 0;
     job.all([&](Collective &collective, std::uint32_t rank) {
         auto vector = ones(8);
         ASSERT_TRUE(collective.allreduce(std::span(vector)));
         const auto told_of = [&](const Error &error) {
-            told += error.message().find("leaves, but") != std::string::npos ? 1 : 0;
+            told += error.message().find("finishes, but") != std::string::npos ? 1 : 0;
         };
         if (rank == 0) {
-            if (const auto left = collective.leave(); !left)
-                told_of(left.error());
+            if (const auto finished = collective.finish(); !finished)
+                told_of(finished.error());
         } else if (const auto report = collective.allreduce(std::span(vector)); !report) {
             told_of(report.error());
         }
@@ -412,23 +412,67 @@ TEST(CollectiveLeave, WhoLeavesBeforeTheOthersIsNoSum) {
 }
 
 // Nor where others than the job's children are to leave, of which no result says that it is PARTIAL.
-TEST(CollectiveLeave, DoesNotClaimToKnowWhatAThresholdHides) {
+TEST(CollectiveFinish, DoesNotClaimToKnowWhatAThresholdHides) {
     Job impatient(2), of_more(2);
     impatient.server.set_threshold(1);
     of_more.options.workers = 3;
     for (const Job *job : {&impatient, &of_more})
         job->all([](Collective &collective, std::uint32_t) {
-            ASSERT_TRUE(collective.join());
-            const auto left = collective.leave();
-            ASSERT_TRUE(left) << left.error().message();
-            EXPECT_FALSE(*left);
+            ASSERT_TRUE(collective.start());
+            const auto finished = collective.finish();
+            ASSERT_TRUE(finished) << finished.error().message();
+            EXPECT_FALSE(*finished);
         });
 }
 
-TEST(CollectiveLeave, OfAJobThatNeverBeganIsDoneAtOnce) {
+TEST(CollectiveFinish, OfAJobThatNeverBeganIsDoneAtOnce) {
     const Job job(2);
     Collective collective = job.worker(0);
-    EXPECT_TRUE(collective.leave().value());
+    EXPECT_TRUE(collective.finish().value());
+}
+
+// start() and finish() were called join() and leave(), which mean something else now.
+
+TEST(CollectiveFormerCalls, JoinWhereNobodyHasStartedSaysStart) {
+    const Job job(3, 0, {.timeout = kPatience});
+    expect_fails(job.worker(0).join(), "if the job hasn't started, start() at every worker");
+}
+
+TEST(CollectiveFormerCalls, JoinAtEveryWorkerSaysStart) {
+    const Job job(3, 0, {.timeout = kPatience});
+    Collective first = job.worker(0), second = job.worker(1), last = job.worker(2);
+    for (Collective *collective : {&first, &second})
+        expect_fails(collective->join(), "start() at every worker");
+    ASSERT_TRUE(last.join()) << "the job has no other member by now";
+    auto vector = ones();
+    expect_fails(last.allreduce(std::span(vector)), "start() at every worker");
+    expect_fails(last.allreduce(std::span(vector)), "joined a job that hasn't started");
+}
+
+TEST(CollectiveFormerCalls, TheOnlyWorkerOfItsJobMayJoin) {
+    const Job job(1);
+    Collective collective = job.worker(0);
+    ASSERT_TRUE(collective.join());
+    auto vector = ones();
+    EXPECT_EQ(sum_of(collective, vector).least_count, 1U);
+}
+
+TEST(CollectiveFormerCalls, SummingBeforeStartSaysStart) {
+    const Job job(2, 0, {.timeout = kPatience});
+    auto vector = ones();
+    expect_fails(job.worker(0).allreduce(std::span(vector)), "start() again, at every worker");
+}
+
+TEST(CollectiveFormerCalls, LeaveAtEveryWorkerSaysFinish) {
+    const Job job(2);
+    job.all([](Collective &collective, std::uint32_t) {
+        ASSERT_TRUE(collective.start());
+        auto vector = ones();
+        sum_of(collective, vector);
+        EXPECT_TRUE(collective.leave(kSoon).value()) << "nobody needs it: all have left";
+        expect_fails(collective.allreduce(std::span(vector)), "this worker has left it; join() it");
+        expect_fails(collective.start(), "called leave() in place of finish()");
+    });
 }
 
 // What a Collective says when something is missing.
@@ -440,27 +484,27 @@ TEST(CollectiveFaults, ANodeThatIsSilent) {
                                         .workers = 2,
                                         .timeout = std::chrono::milliseconds(20)})
                           .value();
-    const auto joined = collective.join();
-    expect_fails(joined, "the node hasn't answered at all");
-    expect_fails(joined, "olaf job leave DEV 5 0");
-    EXPECT_EQ(joined.error().code, ETIMEDOUT);
+    const auto started = collective.start();
+    expect_fails(started, "the node hasn't answered at all");
+    expect_fails(started, "olaf job leave DEV 5 0");
+    EXPECT_EQ(started.error().code, ETIMEDOUT);
     std::vector<float> vector(4);
     const auto after = collective.allreduce(std::span(vector));
-    expect_fails(after, "join() again");
+    expect_fails(after, "start() again");
 }
 
 TEST(CollectiveFaults, AMemberThatHasNotAsked) {
     const Job job(3, 0, {.timeout = std::chrono::seconds(1)});
     Collective first = job.worker(0);
-    const auto joined = first.join();
-    expect_fails(joined, "rank 1 hasn't asked where to begin yet, nor have 1 other");
+    const auto started = first.start();
+    expect_fails(started, "rank 1 hasn't asked where to begin yet, nor have 1 other");
 }
 
 // Its questions are answered: then either others are late, or longer frames don't get through.
 TEST(CollectiveFaults, ContributionsOfWhichNoneIsEverAnswered) {
     const Job job(2, 0, {.timeout = std::chrono::seconds(1)});
     job.all([](Collective &collective, std::uint32_t rank) {
-        while (!collective.join())
+        while (!collective.start())
             continue; // the other thread may be slow to come
         if (rank == 1)
             return;
@@ -508,7 +552,7 @@ TEST(CollectiveFaults, AMemberThatBeginsAnewInTheMiddle) {
                 break;
             expect_fails(report, "a member began anew in the middle");
             ASSERT_EQ(rank, 0U);
-            ASSERT_TRUE(collective.join());
+            ASSERT_TRUE(collective.start());
         }
         EXPECT_EQ(vector, std::vector<std::int64_t>(800, 1));
     });
@@ -521,7 +565,7 @@ constexpr std::size_t elements = 40;
 
 /// Worker 0 needs nobody: it sums until the other has had its fill.
 void sum_alone(Collective &collective, const std::atomic<bool> &enough) {
-    ASSERT_TRUE(collective.join());
+    ASSERT_TRUE(collective.start());
     while (!enough) {
         std::vector<float> vector(elements, static_cast<float>(collective.next_round()));
         const auto report = collective.allreduce(std::span(vector));
@@ -538,7 +582,7 @@ void overhear(double loss, const std::function<void(Collective &)> &listen,
     job.all([&](Collective &collective, std::uint32_t rank) {
         if (rank == 0)
             return sum_alone(collective, enough);
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         listen(collective);
         enough = true;
     });
@@ -641,7 +685,7 @@ std::vector<std::vector<float>> sums_with(unsigned threads, double loss,
     const Job job(2, loss, options);
     std::vector<std::vector<float>> sums;
     job.all([&](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         for (const std::size_t length : kLengths) {
             auto vector = part_of(rank, length);
             const auto report = sum_of(collective, vector, Combine::sum);
@@ -650,9 +694,9 @@ std::vector<std::vector<float>> sums_with(unsigned threads, double loss,
             if (rank == 0)
                 sums.push_back(vector);
         }
-        const auto left = collective.leave();
-        ASSERT_TRUE(left) << left.error().message();
-        EXPECT_TRUE(*left);
+        const auto finished = collective.finish();
+        ASSERT_TRUE(finished) << finished.error().message();
+        EXPECT_TRUE(*finished);
     });
     return sums;
 }
@@ -667,7 +711,7 @@ TEST(CollectiveThreads, SumHasTheSameBitsAsWithOneThread) {
 TEST(CollectiveThreads, EachTakesARangeOfWholeChunks) {
     const Job job(1, 0, {.threads = kThreads}, 5);
     job.all([&](Collective &collective, std::uint32_t) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         std::vector<std::int64_t> vector(8 * 10 - 3, 1);
         const auto report = sum_of(collective, vector);
         EXPECT_EQ(report.chunks, 10U);
@@ -683,7 +727,7 @@ TEST(CollectiveThreads, EachTakesARangeOfWholeChunks) {
 TEST(CollectiveThreads, VectorsUnderWayMoveOnWhileNobodyWaits) {
     const Job job(2, 0, {.threads = kThreads});
     job.all([](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         std::vector<std::vector<float>> vectors;
         for (std::size_t i = 0; i < 5; i++)
             vectors.push_back(part_of(rank, 100 + i));
@@ -703,27 +747,27 @@ TEST(CollectiveThreads, VectorsUnderWayMoveOnWhileNobodyWaits) {
         EXPECT_FALSE(operations.front().wait()) << "it was waited for already";
         for (const auto &vector : vectors)
             EXPECT_NEAR(vector[1], 3e-3F * std::sin(1.0F), 1e-7F);
-        EXPECT_TRUE(collective.leave());
+        EXPECT_TRUE(collective.finish());
     });
 }
 
-TEST(CollectiveThreads, AVectorFailsAsAWholeAndTheNextJoinBeginsAnew) {
+TEST(CollectiveThreads, AVectorFailsAsAWholeAndTheNextStartBeginsAnew) {
     const Job job(2, 0, {.threads = kThreads, .timeout = std::chrono::seconds(2)});
     std::latch failed(1);
     job.all([&](Collective &collective, std::uint32_t rank) {
-        ASSERT_TRUE(collective.join());
+        ASSERT_TRUE(collective.start());
         auto vector = part_of(rank, 500);
         if (rank == 0) {
             const auto report = collective.allreduce(std::span(vector), Combine::sum);
             ASSERT_FALSE(report) << "the other one gave nothing";
-            EXPECT_FALSE(collective.allreduce(std::span(vector), Combine::sum)) << "until join()";
+            EXPECT_FALSE(collective.allreduce(std::span(vector), Combine::sum)) << "until start()";
             EXPECT_FALSE(collective.poll());
             failed.count_down();
         } else {
             failed.wait();
         }
-        const auto joined = collective.join();
-        ASSERT_TRUE(joined) << joined.error().message();
+        const auto started = collective.start();
+        ASSERT_TRUE(started) << started.error().message();
         vector = part_of(rank, 500);
         sum_of(collective, vector, Combine::sum);
         EXPECT_NEAR(vector[1], 3e-3F * std::sin(1.0F), 1e-7F);
@@ -759,8 +803,8 @@ TEST(CollectiveThreads, TheDestructorGivesUpWhatIsUnderWay) {
 TEST(CollectiveThreads, WhatOneThreadAloneCanDoIsRefused) {
     const Job job(1, 0, {.threads = kThreads});
     Collective collective = job.worker(0);
-    EXPECT_FALSE(collective.join_running());
-    EXPECT_FALSE(collective.depart(std::chrono::seconds(1)));
+    EXPECT_FALSE(collective.join());
+    EXPECT_FALSE(collective.leave(std::chrono::seconds(1)));
     std::vector<std::int32_t> integers(100);
     for (const unsigned threads : {0U, 65U})
         EXPECT_FALSE(

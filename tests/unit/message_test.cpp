@@ -12,7 +12,7 @@
 #include <olaf/message.hpp>
 #include <olaf/segments.hpp>
 
-#include "round_message.hpp"
+#include "endpoints/wire/round_message.hpp"
 
 namespace olaf::test::message_test {
 namespace {

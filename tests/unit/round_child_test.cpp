@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "round_child.hpp"
+#include "endpoints/rounds/child.hpp"
 
 namespace olaf::test::round_child_test {
 namespace {
@@ -194,7 +194,7 @@ TEST_F(RoundChildTest, AnyBytesAreTakenWithoutHarm) {
 }
 
 TEST_F(RoundChildTest, SaysWhoIsMissing) {
-    child.join();
+    child.start();
     auto asked = question().value();
     EXPECT_EQ(child.missing(now),
               "the node hasn't answered at all; or its parent, if it has one, is silent");
@@ -219,7 +219,7 @@ TEST_F(RoundChildTest, SaysWhoIsMissing) {
 }
 
 TEST_F(RoundChildTest, TakesNoAnswerToAnotherQuestion) {
-    child.join();
+    child.start();
     JobSync earlier = question().value();
     earlier.generation = 50;
     answer(earlier, OLAF_CONTROL_OLD);
@@ -228,11 +228,11 @@ TEST_F(RoundChildTest, TakesNoAnswerToAnotherQuestion) {
     EXPECT_FALSE(child.is_running());
     other.action = OLAF_CONTROL_LEAVE;
     answer(other, OLAF_CONTROL_DONE);
-    EXPECT_FALSE(child.has_departed());
+    EXPECT_FALSE(child.has_left());
 }
 
 TEST_F(RoundChildTest, BlamesNoMemberThatMayHaveAskedSinceTheNodeFellSilent) {
-    child.join();
+    child.start();
     auto asked = question().value();
     asked.rank = 4;
     asked.missing = 1;
@@ -289,14 +289,14 @@ TEST_F(RoundChildTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
     ASSERT_TRUE(contribution());
     give_result(0, 1);
     ASSERT_TRUE(child.is_idle());
-    child.depart();
+    child.leave();
     JobSync asked = question().value();
     EXPECT_EQ(asked.action, OLAF_CONTROL_LEAVE);
     EXPECT_EQ(asked.round, 1U);
     answer(asked, OLAF_CONTROL_WAIT);
-    EXPECT_FALSE(child.has_departed());
+    EXPECT_FALSE(child.has_left());
     answer(asked, OLAF_CONTROL_DONE);
-    EXPECT_TRUE(child.has_departed());
+    EXPECT_TRUE(child.has_left());
     EXPECT_FALSE(child.next(now + 1s, 2000));
 }
 
@@ -395,7 +395,7 @@ TEST_F(RoundChildBehindTest, ProbesForWhatItSkippedWhereAllBeginBeforeIt) {
 
 struct RoundChildProof : RoundChildTest {
     RoundChildProof() {
-        child.join();
+        child.start();
         run(0);
         child.prove_way();
     }
@@ -432,7 +432,7 @@ TEST_F(RoundChildProof, RepeatsTheLastQuestionSoThatNothingChanges) {
     EXPECT_EQ(second.action, OLAF_CONTROL_SYNC);
     EXPECT_EQ(std::tie(second.round, second.chunk, second.generation),
               std::tie(asked.round, asked.chunk, asked.generation));
-    EXPECT_EQ(child.stats().asked, 1U);
+    EXPECT_EQ(child.stats().agreed, 1U);
 }
 
 // The job was stopped meanwhile: that is told by the next STALE.

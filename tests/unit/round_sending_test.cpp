@@ -5,9 +5,8 @@
 #include <random>
 #include <vector>
 
-#include "../../endpoints/exponent_guess.hpp"
-#include "congestion_window.hpp"
-#include "due_chunks.hpp"
+#include "endpoints/rounds/exponent_guess.hpp"
+#include "endpoints/rounds/sending.hpp"
 
 namespace olaf::test::round_sending_test {
 namespace {

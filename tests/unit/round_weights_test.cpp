@@ -113,7 +113,7 @@ TEST(RoundServer, AnswersTheWeightsThatItsRuleMakesOfSums) {
     all([&](std::uint32_t rank) {
         auto collective = worker(server.address(), rank);
         train(collective, rank, 0, 20);
-        EXPECT_TRUE(collective.leave().value_or(false));
+        EXPECT_TRUE(collective.finish().value_or(false));
     });
     const auto [weights, stats] = server.end();
     EXPECT_EQ(weights, weights_after(20));
@@ -191,9 +191,9 @@ TEST(RoundServer, AnswersNewWorkersAnewThoughTheirRoundsHaveTheOldNumbers) {
     for (unsigned run = 0; run < 3; run++)
         all([&](std::uint32_t rank) {
             auto collective = worker(server.address(), rank);
-            ASSERT_TRUE(collective.join());
+            ASSERT_TRUE(collective.start());
             train(collective, rank, run, run + 1);
-            EXPECT_TRUE(collective.leave().value_or(false));
+            EXPECT_TRUE(collective.finish().value_or(false));
         });
     EXPECT_EQ(server.end().first, weights_after(3));
 }
@@ -209,7 +209,7 @@ TEST(RoundServer, TakesARankFromOneSourceOnly) {
                                      .workers = kWorkers,
                                      .lanes = 9,
                                      .timeout = std::chrono::milliseconds(50)};
-        EXPECT_FALSE(Collective::make(options).value().join());
+        EXPECT_FALSE(Collective::make(options).value().start());
         train(collective, rank, 1, 2);
     });
     EXPECT_GE(server.end().second.rejected[Reject::not_addressed], kWorkers);

@@ -8,7 +8,7 @@
 
 #include <olaf/transmission_control.hpp>
 
-#include "send_gate.hpp"
+#include "endpoints/async/send_gate.hpp"
 
 namespace olaf::test::transmission_control_test {
 namespace {

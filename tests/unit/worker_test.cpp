@@ -9,9 +9,8 @@
 #include <olaf/clock.hpp>
 
 #include "loopback.hpp"
-#include "missed_versions.hpp"
-#include "own_updates.hpp"
-#include "replica.hpp"
+#include "endpoints/async/ack_tracking.hpp"
+#include "endpoints/async/replica.hpp"
 
 namespace olaf::test::worker_test {
 namespace {

@@ -19,10 +19,10 @@ namespace olaf {
 /// computed on. Not thread-safe; nothing is sent and taken in but in its calls.
 class BoundedStaleness {
   public:
-    /// A Collective after join(), which must live longer and be used for nothing else, the weights
-    /// that the RoundServer begins with, and S. `enough`, if there is one, is asked in commit() before
-    /// each round that it would take part in, with the newest weights: true if the training is over.
-    /// Then others may take part in no further round, and this worker would wait for them in vain.
+    /// A Collective after start(), which must live longer and be used for nothing else, the weights
+    /// that the RoundServer begins with, and S. commit() calls `enough`, if there is one, before each
+    /// round that it would take part in, with the newest weights: true if the training is over. Then
+    /// others may take part in no further round, and this worker would wait for them in vain.
     BoundedStaleness(Collective &collective, std::vector<float> weights, std::uint32_t bound,
                      std::function<bool(std::span<const float> weights)> enough = {})
         : collective_(&collective), weights_(std::move(weights)), heard_(weights_.size()),
@@ -39,8 +39,8 @@ class BoundedStaleness {
 
     /// Offers a gradient, computed on the weights of that version, to one round after another until
     /// one has it in its sum or it is too old, never to two that may both have it; takes the newest
-    /// weights that are known. Waits for the others. Fails as Collective::allreduce() does, and on another number of elements than
-    /// the weights have.
+    /// weights that are known. Waits for the others. Fails as Collective::allreduce() does, and on
+    /// another number of elements than the weights have.
     [[nodiscard]] Result<Outcome> commit(std::span<const float> gradient, std::uint32_t version);
 
     /// The newest that this worker has. They change in commit().

@@ -31,21 +31,21 @@ struct CollectiveOptions {
     bool checksum = true; ///< end-to-end checksum lane; f32x2 never has one
     /// IP MTU in bytes of the way to the node; 0: that of the device by which it is reached.
     std::size_t mtu = 0;
-    /// Of a frame, the checksum lane included. 0: the job's, which the node tells at join().
-    /// Whoever sums before it has joined must say them, or have the job's by chance: then it is
+    /// Of a frame, the checksum lane included. 0: the job's, which the node tells at start().
+    /// Whoever sums before it has started must say them, or have the job's by chance: then it is
     /// what the MTU has room for.
     std::uint16_t lanes = 0;
     /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A
     /// vector of more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
-    /// Floats as integers, in vectors of at most 2 · `ahead` chunks: so many bits of an element may be lost,
-    /// down to the 24 of a float32, so that the data can go along with the exponents, by what they were in
-    /// the last vector of that length. Where the largest elements have changed by less, a vector takes half
-    /// the frames and one round trip, not two. 0: none may, and every vector takes two.
+    /// Floats as integers, in vectors of at most 2 · `ahead` chunks: how many bits of an element may
+    /// be lost, down to the 24 of a float32. Then the data travels along with the exponents, packed by
+    /// those of the last vector of that length. Where the largest elements have changed by less, a
+    /// vector takes half the frames, and one round trip, not two. 0: no bits, and two round trips.
     unsigned guess_bits = 2;
     /// Threads that sum, each a range of every vector's chunks in a job of its own: `job`, job + 1,
     /// ... All are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then
-    /// vectors move on by themselves, and join_running(), depart() and overhear() aren't there.
+    /// vectors move on by themselves, and join(), leave() and overhear() aren't there.
     unsigned threads = 1;
     /// How long nothing may move forward before a call asks who isn't there. It fails a second
     /// later, and names that member, or the node.
@@ -100,6 +100,21 @@ struct CollectiveStats {
     std::uint64_t agreed = 0;   ///< how often all had to agree on where to begin
     std::uint64_t unasked = 0;  ///< answers that came twice, or too late
     RejectCounts rejected;
+
+    CollectiveStats &operator+=(const CollectiveStats &other) {
+        sent += other.sent;
+        repeated += other.repeated;
+        unsent += other.unsent;
+        results += other.results;
+        spared += other.spared;
+        partial += other.partial;
+        late += other.late;
+        missed += other.missed;
+        agreed += other.agreed;
+        unasked += other.unasked;
+        rejected += other.rejected;
+        return *this;
+    }
 };
 
 /// One worker's end of a job. Not thread-safe; nothing moves on but in its calls.
@@ -107,18 +122,20 @@ struct CollectiveStats {
 /// Floats are summed as integers with a block exponent: that of the chunk's largest element at
 /// any worker, on which the workers agree with the chunks before it, or which they have guessed. So
 /// the sum is the same at all workers, whatever the order. An element's error is at most workers ·
-/// 2^-b of the chunk's largest element, with b = 30 - ⌈log2 workers⌉ (i32x2), or up to guess_bits less, though
-/// not less than 24: 2^-22 for 8 workers. That is below the bound of float32's own additions of elements as large as that one.
-/// Much smaller elements in the same chunk lose more than with float32. A chunk in which any
-/// worker has inf or NaN is NaN throughout, for all.
+/// 2^-b of the chunk's largest element, with b = 30 - ⌈log2 workers⌉ (i32x2), or up to guess_bits
+/// less, though not less than 24: 2^-22 for 8 workers. That is below the bound of float32's own
+/// additions of elements as large as that one. Much smaller elements in the same chunk lose more
+/// than with float32. A chunk in which any worker has inf or NaN is NaN throughout, for all.
 ///
 /// With f32x2 the node adds them, in fixed point of the job's --float-bits s: an element's error is
 /// at most workers · 2^-(s + 1), and half a unit of the sum's last place. An element that any
 /// worker has as inf or NaN, or beyond the job's range, is NaN, and only that one. Integers can't
 /// be summed then.
 ///
-/// After an error the job is to begin anew: call join() at every worker. After the last vector call
-/// leave() at every worker. The destructor only closes the socket: it sends nothing and doesn't
+/// Workers that begin together call start(), sum vectors, and call finish() after the last one. A
+/// worker that comes while the others sum calls join() in place of start(). One that goes while the
+/// others go on calls leave() in place of finish(). After an error the job is to begin anew: call
+/// start() at every worker. The destructor only closes the socket: it sends nothing and doesn't
 /// wait. If a node is restarted right then, workers that still lack sums can't get them without
 /// this one.
 class Collective {
@@ -133,27 +150,46 @@ class Collective {
 
     /// Waits until all workers have asked where to begin. Fails after options.timeout without
     /// news, and says who is missing. Fails at once if the job has another shape than options say,
-    /// or frames that the way to the node has no room for. Vectors under way are given up.
-    [[nodiscard]] Result<void> join();
+    /// or frames that the way to the node has no room for, or if this rank is no member. Vectors
+    /// under way are given up.
+    [[nodiscard]] Result<void> start();
+    /// Waits until no other worker can need this one, even if a node is restarted: until all
+    /// workers have all their sums, and have called finish(), too. Waits for vectors under way
+    /// first. False if that can't be known, because a threshold or deadline left a worker out of
+    /// it. Fails after `timeout` without news (default: options.timeout) and says who is missing;
+    /// this worker then has all its sums, but another may not. After it, only start() is possible.
+    [[nodiscard]] Result<bool> finish();
+    [[nodiscard]] Result<bool> finish(std::chrono::nanoseconds timeout);
 
-    /// Instead of join(): joins workers that are summing already, under a rank that is free
+    /// In place of start(): joins workers that are summing already, under a rank that is free
     /// (`olaf job set --absent`, or its member has left), or in place of a member that is lost.
     /// Returns the round of the next vector, which is how many the others have summed before it;
-    /// they may have begun later ones by then. Fails after options.timeout without an answer.
-    [[nodiscard]] Result<std::uint32_t> join_running();
-    /// Leaves while the others go on: from the next vector on they sum without this worker. Waits
-    /// for vectors under way first, then until nobody can need what it contributed, even if a node
-    /// is restarted. False if that isn't known after `timeout`, because the others have paused;
-    /// nothing waits for this worker even so. After it, only join_running() is possible.
-    [[nodiscard]] Result<bool> depart(std::chrono::nanoseconds timeout);
-
-    /// Waits until no other worker can need this one, even if a node is restarted: until all
-    /// workers have all their sums, and have called leave(), too. Waits for vectors under way
-    /// first. False if that can't be known, because a threshold or deadline left somebody out of
-    /// it. Fails after `timeout` without news (default: options.timeout) and says who is missing;
-    /// this worker then has all its sums, but another may not. After it, only join() is possible.
-    [[nodiscard]] Result<bool> leave();
+    /// they may have begun later ones by then. Fails after options.timeout without an answer, as
+    /// in a job that its members haven't started. A worker that comes alone into a job where
+    /// no vector was summed yet fails with its first vector: such a job needs start(), at every
+    /// worker.
+    [[nodiscard]] Result<std::uint32_t> join();
+    /// In place of finish(): leaves while the others go on. From the next vector on they sum
+    /// without this worker. Waits for vectors under way first, then until nobody can need what it
+    /// contributed, even if a node is restarted. False if that isn't known after `timeout`, because
+    /// the others have paused; nothing waits for this worker even so. After it, only join() is
+    /// possible. Where all workers leave, the job has no member left to start(): set it anew.
     [[nodiscard]] Result<bool> leave(std::chrono::nanoseconds timeout);
+
+    // Calls of former names don't compile. The compiler's message tells the new name.
+    template <class Job = Collective> Result<std::uint32_t> join_running() {
+        static_assert(is_former<Job>, "Collective::join_running() is Collective::join() now");
+        return {};
+    }
+    template <class Job = Collective> Result<bool> depart(std::chrono::nanoseconds) {
+        static_assert(is_former<Job>, "Collective::depart() is Collective::leave() now");
+        return {};
+    }
+    template <class Job = Collective> Result<bool> leave() {
+        static_assert(is_former<Job>, "Collective::leave() without a timeout, at every worker "
+                                      "after the last vector, is Collective::finish() now");
+        return {};
+    }
 
     /// A vector under way. Its Collective must live.
     class Operation {
@@ -228,6 +264,7 @@ class Collective {
     [[nodiscard]] int fd() const;
 
   private:
+    template <class> static constexpr bool is_former = false;
     explicit Collective(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

@@ -65,16 +65,16 @@ struct RoundServerStats {
 /// and not the sum, in place of each worker's vector. Not thread-safe; nothing moves on but in its
 /// calls.
 ///
-/// A chunk has as many weights as a frame has room for; of at most 2 · `ahead` frames, each has room for a lane
-/// less, since workers say there by what they have guessed (docs/rounds.md, "Short vectors").
+/// A chunk has as many weights as a frame has room for. Of at most 2 · `ahead` frames each has room
+/// for a lane less, in which workers say by what they have guessed (docs/rounds.md, "Short vectors").
 ///
 /// A rule is called once for each chunk of each round, in any order of chunks, but for each chunk
 /// in the order of rounds. What comes again gets the same answer, also when a node below was
 /// restarted and its members begin anew. A server that was restarted has forgotten its answers: all
 /// begin again with the first chunk of the oldest round that any worker lacks a part of, and its
-/// rule sees that round whole. Workers have those chunks for certain where a vector has 2^pool at most
-/// (pieces, and `ahead` of them) and one is under way. Else allreduce() may fail at the workers, which
-/// then join() again.
+/// rule sees that round whole. Workers have those chunks for certain where a vector has 2^pool
+/// at most (pieces, and `ahead` of them) and one is under way. Else allreduce() may fail at the
+/// workers, which then start() again.
 ///
 /// Weights travel with the exponent of their chunk. So a worker's gradients in that chunk are exact
 /// to 2^-(29 - ⌈log2 workers⌉) of twice its largest weight (i32x2): finer than float32 can

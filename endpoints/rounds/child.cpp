@@ -1,0 +1,772 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "endpoints/rounds/child.hpp"
+
+#include <algorithm>
+
+#include <olaf/rounds.h>
+#include <olaf/try.hpp>
+
+namespace olaf {
+namespace {
+
+// How often a node may tell all members to begin at a chunk that this member doesn't keep any more.
+// An old SYNC that was under way for long can cause that once.
+constexpr unsigned kTooOld = 3;
+
+// Every second question is long. Where each way loses one frame in five, this many short answers
+// without a long one come once in ten million proofs.
+constexpr unsigned kShortAnswers = 16;
+
+} // namespace
+
+// ---- vectors, and what is sent of them ----
+
+std::uint32_t RoundChild::add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns) {
+    waiting_.push_back({.round = next_round_,
+                        .chunks = chunks,
+                        .lag = lag,
+                        .next = 0,
+                        .generated_ns = generated_ns});
+    next_round_++;
+    forget_newest();
+    return waiting_.back().round;
+}
+
+std::uint32_t RoundChild::add_farewell(std::int64_t generated_ns) {
+    const std::uint32_t round = add(1, 0, generated_ns);
+    waiting_.back().farewell = true;
+    return round;
+}
+
+// The chunks are kept as probes: if all members begin anew before them, this member sends probes in
+// their place.
+void RoundChild::skip(std::uint32_t chunks) {
+    const std::uint32_t round = next_round_++;
+    forget_newest();
+    for (std::uint32_t chunk = 0; chunk < chunks; chunk++) {
+        kept_.append(
+            {.round = round, .chunk = chunk, .chunks = chunks, .held = true, .delivered = true}, 0);
+        move_on();
+        drop_old();
+    }
+}
+
+// Rounds wrap.
+std::size_t RoundChild::behind() const {
+    return newest_round_ ? *newest_round_ + 1 - next_round_ : 0;
+}
+
+void RoundChild::forget_newest() {
+    if (newest_round_ && olaf_is_before(*newest_round_, next_round_))
+        newest_round_.reset();
+}
+
+bool RoundChild::is_idle() const {
+    return waiting_.empty() && lacking_ == kept_.end();
+}
+
+// docs/rounds.md, "The window". Precondition: has_next().
+bool RoundChild::has_room() const {
+    if (next_ - oldest_ >= window() || flying_ >= congestion_.size())
+        return false;
+    const std::uint32_t chunk = next_ < kept_.end() ? kept_[next_].chunk : waiting_.front().next;
+    const Position before = last_in_slot_[slot_of(chunk)];
+    return before == kNowhere || kept_.is_held(before);
+}
+
+bool RoundChild::may_send_next() const {
+    if (!has_next() || !has_room())
+        return false;
+    const bool kept = next_ < kept_.end();
+    // A farewell waits for all sums: its result tells every member, and a restarted server, that
+    // all members hold all sums.
+    if (oldest_ != next_ &&
+        (kept ? kept_[next_].chunks == kFarewellChunks : waiting_.front().farewell))
+        return false;
+    const std::uint32_t chunk = kept ? kept_[next_].chunk : waiting_.front().next;
+    const std::uint32_t lag = kept ? kept_[next_].lag : waiting_.front().lag;
+    return chunk < lag || lag == 0 || kept_.is_held(next_ - lag);
+}
+
+// The next chunk that was never sent.
+void RoundChild::pack_next() {
+    Waiting &vector = waiting_.front();
+    KeptChunk &kept = kept_.append({.round = vector.round,
+                                    .chunk = vector.next,
+                                    .chunks = vector.farewell ? kFarewellChunks : vector.chunks,
+                                    .lag = vector.lag,
+                                    .generated_ns = vector.generated_ns},
+                                   options_.lanes);
+    const auto data = std::span(kept.lanes).first(options_.lanes - (options_.has_checksum ? 1 : 0));
+    const auto exponent = vectors_->contribute(kept.round, kept.chunk, data);
+    kept.exponent = exponent.value_or(0);
+    if (!exponent)
+        kept.lanes.clear(); // a probe
+    else if (options_.has_checksum)
+        kept.lanes.back() = checksum(data);
+    if (++vector.next == vector.chunks)
+        waiting_.pop_front();
+    pass_spared();
+}
+
+// Precondition: the chunk wasn't packed. Its vector is the one that is being packed, since the
+// chunk that spares this one has just been taken.
+void RoundChild::spare(std::uint32_t chunk) {
+    Waiting &vector = waiting_.front();
+    vector.spared.resize(vector.chunks);
+    vector.spared[chunk] = true;
+    stats_.spared++;
+    pass_spared();
+}
+
+// Keeps chunks that needn't be packed as held. They lie in no slot, as they are never sent.
+void RoundChild::pass_spared() {
+    while (!waiting_.empty() && !waiting_.front().spared.empty() &&
+           waiting_.front().spared[waiting_.front().next]) {
+        Waiting &vector = waiting_.front();
+        kept_.append({.round = vector.round,
+                      .chunk = vector.next,
+                      .chunks = vector.chunks,
+                      .held = true,
+                      .delivered = true,
+                      .spared = true},
+                     0);
+        if (++vector.next == vector.chunks)
+            waiting_.pop_front();
+    }
+    move_on();
+}
+
+// A probe's frame brings its own answer or nothing. So a probe says FLUSH: no result of other
+// chunks may wait for its frame.
+RoundChild::Sending RoundChild::contribution(Position position, Time now, bool flush) {
+    KeptChunk &kept = kept_[position];
+    kept.sendings++;
+    (kept.sendings == 1 ? stats_.sent : stats_.repeated)++;
+    if (kept.sendings == 1)
+        kept.sent = now;
+    flying_ += kept.flying ? 0 : 1;
+    kept.flying = true;
+    if (flying_ >= congestion_.size())
+        limited_ = next_;
+    due_.push({.at = now + timeout_.after(kept.sendings),
+               .position = position,
+               .sendings = kept.sendings});
+    return {.header =
+                encode(RoundContribution{.job = options_.job,
+                                         .rank = options_.rank,
+                                         .round = kept.round,
+                                         .generated_ns = kept.generated_ns,
+                                         .chunk = kept.chunk,
+                                         .chunks = kept.chunks,
+                                         .generation = generation_,
+                                         .exponent = kept.exponent,
+                                         .lanes = static_cast<std::uint16_t>(kept.lanes.size()),
+                                         .format = options_.format,
+                                         .has_checksum = options_.has_checksum,
+                                         .flush = flush || kept.lanes.empty()}),
+            .lanes = kept.lanes};
+}
+
+RoundChild::Sending RoundChild::send_next(Time now) {
+    const Position position = next_;
+    if (position == kept_.end())
+        pack_next();
+    last_in_slot_[slot_of(kept_[position].chunk)] = position;
+    next_++;
+    move_on();
+    return contribution(position, now, must_flush());
+}
+
+// Results ride on contributions, and each result lets another contribution be sent. So the line of
+// results goes on by itself while the window moves. Some frames find no result to carry: one FLUSH
+// a window makes up for them. Where sums lack a member, more results are owed than frames come:
+// then a member that only waits for results always says FLUSH.
+bool RoundChild::must_flush() {
+    if (may_send_next())
+        return false;
+    if (!uneven_ && has_next() && !has_room() && next_ - flushed_ < at_once())
+        return false;
+    flushed_ = next_;
+    return true;
+}
+
+std::optional<RoundChild::Sending> RoundChild::next(Time now, std::int64_t tai_ns, bool again) {
+    if (failure_)
+        return {};
+    if (state_ == State::strange && (starting_ || has_next()))
+        ask();
+    if (state_ == State::asking)
+        return send_sync(now, tai_ns);
+    if (state_ != State::running)
+        return {};
+    if (auto probe = send_proof(now))
+        return probe;
+    if (auto repeated = again ? send_again(now) : std::nullopt)
+        return repeated;
+    if (may_send_next())
+        return send_next(now);
+    return {};
+}
+
+RoundChild::Time RoundChild::wakes_at() const {
+    if (failure_)
+        return kNever;
+    if (state_ == State::strange)
+        return starting_ || has_next() ? Time(0) : kNever;
+    if (state_ == State::asking)
+        return ask_at_;
+    if (may_send_next() || may_send_again())
+        return Time(0);
+    // A chunk that was answered meanwhile wakes the caller too early at worst.
+    const Time due = due_.empty() ? kNever : due_.top().at;
+    return proof_ ? std::min(due, proof_->at) : due;
+}
+
+// No member can be further behind than what is kept (docs/rounds.md, "The window").
+void RoundChild::drop_old() {
+    while (kept_.begin() < std::min(oldest_, lacking_) &&
+           kept_.end() - kept_.begin() > most_kept_ + kept_.spared())
+        kept_.drop();
+}
+
+// ---- what is sent again ----
+
+// Whether the note is out of date: the chunk was answered meanwhile, or sent again.
+bool RoundChild::is_void(Position position, unsigned sendings) const {
+    return kept_.is_held(position) || kept_[position].sendings != sendings;
+}
+
+void RoundChild::forget_answered() {
+    while (!due_.empty() && is_void(due_.top().position, due_.top().sendings))
+        due_.pop();
+    while (!lost_.empty() && is_void(lost_.begin()->first, lost_.begin()->second))
+        lost_.erase(lost_.begin());
+}
+
+// Chunks are answered in the order of sending. So while no later chunk was answered, the node or
+// another member is late. If another answer comes after that, this chunk was lost after all.
+bool RoundChild::is_known_lost(const DueChunk &due) const {
+    return due.position < newest_ || (due.put_off > Time(0) && due.put_off < last_heard_);
+}
+
+// While it isn't known whether overdue chunks were lost, one repetition asks for all of them: that
+// of the oldest.
+void RoundChild::find_lost(Time now) {
+    for (forget_answered(); !due_.empty() && due_.top().at <= now; forget_answered()) {
+        const DueChunk due = due_.top();
+        const bool is_known = is_known_lost(due);
+        if (!is_known && due.position != oldest_) {
+            due_.put_off(now, now + timeout_.after(due.sendings));
+            continue;
+        }
+        due_.pop();
+        land(kept_[due.position]);
+        lost_.emplace(due.position, due.sendings);
+        if (is_known)
+            congestion_.lost(due.position, next_);
+    }
+}
+
+// The chunk is under way no more.
+void RoundChild::land(KeptChunk &kept) {
+    flying_ -= kept.flying ? 1 : 0;
+    kept.flying = false;
+}
+
+// The oldest chunk needs no room: all members may be waiting for it.
+bool RoundChild::may_send_again() const {
+    return !lost_.empty() && (lost_.begin()->first == oldest_ || flying_ < congestion_.size());
+}
+
+std::optional<RoundChild::Sending> RoundChild::send_again(Time now) {
+    find_lost(now);
+    if (!may_send_again())
+        return {};
+    const Position position = lost_.begin()->first;
+    lost_.erase(lost_.begin());
+    forget_answered();
+    const bool last = !may_send_again() && !may_send_next();
+    return contribution(position, now, last);
+}
+
+// ---- answers ----
+
+Decoded<void> RoundChild::take(std::span<const std::byte> message,
+                               std::span<const std::uint64_t> lanes, Time now) {
+    const auto handle = [&]() -> Decoded<void> {
+        if (OLAF_TRY(decode_type(message)) == OLAF_CONTROL)
+            return take_sync(OLAF_TRY(decode_sync(message)), now);
+        const RoundResult result = OLAF_TRY(decode_result(message));
+        return take_result(result, lanes.first(result.lanes), now);
+    };
+    const auto handled = handle();
+    if (!handled)
+        stats_.rejected.add(handled.error());
+    return handled;
+}
+
+bool RoundChild::is_of_this_job(const RoundResult &result) const {
+    return result.lanes == options_.lanes && result.format == options_.format &&
+           result.has_checksum == options_.has_checksum;
+}
+
+Decoded<void> RoundChild::take_result(const RoundResult &result,
+                                      std::span<const std::uint64_t> lanes, Time now) {
+    if (result.job != options_.job)
+        return std::unexpected(Reject::unknown_cluster);
+    const bool is_for_all = result.rank == OLAF_EVERY_WORKER && options_.hears_group;
+    if (result.rank != options_.rank && !is_for_all)
+        return std::unexpected(Reject::not_addressed);
+    last_heard_ = std::max(last_heard_, now);
+    if (result.stale)
+        return take_stale(result);
+    if (!is_of_this_job(result))
+        return std::unexpected(Reject::wrong_lanes);
+    const auto position = kept_.find(result.round, result.chunk);
+    if (failure_ || state_ != State::running || result.generation != generation_ || !position ||
+        kept_[*position].held) {
+        stats_.unasked++;
+        if (position && result.generation == generation_)
+            learn_from_twin(kept_[*position]);
+        overhear(result, lanes);
+        return {};
+    }
+    if (kept_[*position].chunks != result.chunks) {
+        fail_for_chunks(kept_[*position].chunks, result);
+        return {};
+    }
+    if (options_.has_checksum && !checksum_matches(lanes))
+        return std::unexpected(Reject::wrong_checksum);
+    hold(*position, result, lanes, now);
+    return {};
+}
+
+// Another member's vector has another number of chunks.
+void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) {
+    const std::string round = "round " + std::to_string(result.round);
+    if (mine == kFarewellChunks || result.chunks == kFarewellChunks)
+        return fail_with(mine == kFarewellChunks
+                             ? "this member finishes, but another one sums a vector in " + round
+                             : "another member finishes, but this one sums a vector in " + round,
+                         "all members must finish() after the same vector");
+    fail_with("another member's vector of " + round + " has " + std::to_string(result.chunks) +
+                  " chunks, this one's " + std::to_string(mine),
+              "all members must sum vectors of the same size, in the same order");
+}
+
+// A chunk that was sent twice got two answers. So nothing was lost, and the first result answered
+// the first sending. If such times weren't measured, the timeout would follow fast answers alone,
+// and slow chunks would be repeated for ever.
+void RoundChild::learn_from_twin(KeptChunk &kept) {
+    if (kept.held && kept.taken > Time(0)) {
+        timeout_.measured(kept.taken);
+        congestion_.not_lost();
+    }
+    kept.taken = Time(0);
+}
+
+// A node gives each member all results, also of rounds that the member hasn't reached. A wrong
+// result that was believed here would make this member skip rounds in vain.
+void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+    if (failure_ || state_ != State::running || result.generation != generation_ ||
+        result.chunks == kFarewellChunks || olaf_is_before(result.round, next_round_) ||
+        (options_.has_checksum && !checksum_matches(lanes)))
+        return;
+    const bool is_known = newest_round_ && !olaf_is_before(*newest_round_, result.round);
+    const auto data = lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0));
+    // The round's last chunk, or the one that spares it. Chunks that are still being summed then
+    // are summed without this member.
+    const bool is_last =
+        result.chunk + 1 == result.chunks || (2 * (result.chunk + 1) == result.chunks &&
+                                              vectors_->spares(result, data, result.chunk + 1));
+    if (is_last && !is_known)
+        newest_round_ = result.round;
+    vectors_->overhear(result, data);
+}
+
+void RoundChild::hold(Position position, const RoundResult &result,
+                      std::span<const std::uint64_t> lanes, Time now) {
+    KeptChunk &kept = kept_[position];
+    const auto data = lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0));
+    const bool leads =
+        kept.lag > 0 && kept.lag < kept.chunks - kept.chunk; // another chunk follows it
+    const bool spares = leads && vectors_->spares(result, data, kept.lag);
+    if (leads && kept.told && !tells_the_same(kept, result, spares))
+        return;
+    kept.held = true;
+    if (kept.sendings == 1) {
+        const Time turnaround = std::max(now - kept.sent, Time(1));
+        timeout_.measured(turnaround);
+        congestion_.measured(turnaround);
+    } else if (kept.sendings > 1) {
+        timeout_.ambiguous(kept.sendings);
+        kept.taken = now - kept.sent;
+    }
+    // A chunk that is missing for longer than a round trip may turn out to be lost.
+    congestion_.taken(position < limited_ && next_ - oldest_ < 2 * congestion_.size());
+    land(kept);
+    last_progress_ = now;
+    newest_ = std::max(newest_, position);
+    uneven_ = result.partial || result.late || result.count < options_.workers;
+    if (!kept.delivered) {
+        kept.delivered = true;
+        stats_.results++;
+        stats_.partial += result.partial ? 1 : 0;
+        stats_.late += result.late ? 1 : 0;
+        kept.told = result.exponent;
+        kept.spares = spares;
+        vectors_->take(result, data);
+        if (spares)
+            spare(result.chunk + kept.lag);
+    }
+    move_on();
+    drop_old();
+}
+
+// Later chunks were packed by the exponent that was told first. Where members came or went before
+// all began anew, the sum may have another exponent now, by which other members pack.
+bool RoundChild::tells_the_same(const KeptChunk &kept, const RoundResult &result, bool spares) {
+    if (result.exponent == kept.told && spares == kept.spares)
+        return true;
+    fail_with(
+        "chunk " + std::to_string(kept.chunk) + " of round " + std::to_string(kept.round) +
+            " has another exponent than before: members came or went while a node was restarted",
+        "begin anew with all members");
+    return false;
+}
+
+// Moves past chunks that are held, or were delivered.
+void RoundChild::move_on() {
+    while (next_ < kept_.end() && kept_[next_].held)
+        next_++;
+    while (oldest_ < next_ && kept_.is_held(oldest_))
+        oldest_++;
+    while (lacking_ < kept_.end() && (lacking_ < kept_.begin() || kept_[lacking_].delivered))
+        lacking_++;
+}
+
+Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
+    // An answer to what was sent in another generation says nothing about this one.
+    if (failure_ || state_ != State::running || stale.count != generation_) {
+        stats_.unasked++;
+        return {};
+    }
+    if (stale.generation != generation_) {
+        ask();
+        return {};
+    }
+    const auto position = kept_.find(stale.round, stale.chunk);
+    if (!position || kept_[*position].held)
+        return {};
+    kept_[*position].held = true;
+    land(kept_[*position]);
+    uneven_ = true;
+    if (!kept_[*position].delivered) {
+        kept_[*position].delivered = true;
+        stats_.missed++;
+        timeout_.over();
+        last_progress_ = std::max(last_progress_, last_heard_);
+        vectors_->miss(stale.round, stale.chunk);
+        const KeptChunk &kept = kept_[*position];
+        if (kept.lag > 0 && kept.lag < kept.chunks - kept.chunk &&
+            vectors_->spares_missed(stale.round))
+            spare(stale.chunk + kept.lag);
+    }
+    move_on();
+    drop_old();
+    return {};
+}
+
+// ---- agreeing where to begin: docs/rounds.md, "Agreeing where to begin" ----
+
+void RoundChild::ask() {
+    state_ = State::asking;
+    newest_round_.reset(); // all may begin at an older one
+    starting_ = false;
+    wait_.reset();
+    const Place place = first_lacking();
+    sync_ = {.action = joins_ ? OLAF_CONTROL_JOIN : OLAF_CONTROL_SYNC,
+             .job = options_.job,
+             .rank = options_.rank,
+             .round = place.round,
+             .chunk = place.chunk,
+             .stamp = sync_.stamp,
+             .generation = generation_,
+             .pool = options_.pool};
+    asked_ = 0;
+    ask_at_ = Time(0);
+    stats_.agreed++;
+}
+
+void RoundChild::leave() {
+    if (state_ == State::strange || failure_) {
+        state_ = State::left; // never a member, or none any more
+        return;
+    }
+    ask();
+    sync_.action = OLAF_CONTROL_LEAVE;
+}
+
+bool RoundChild::ask_who_is_missing() {
+    if (sync_.action != OLAF_CONTROL_SYNC && state_ != State::running)
+        return false;
+    if (failure_ || state_ == State::strange || (state_ == State::running && is_idle()))
+        return false;
+    if (state_ == State::running)
+        ask();
+    return !wait_;
+}
+
+std::optional<RoundChild::Sending> RoundChild::send_sync(Time now, std::int64_t tai_ns) {
+    if (now < ask_at_)
+        return {};
+    if (asked_ == 0) // a new question; stamps only grow, whatever the clock does
+        sync_.stamp = std::max(tai_ns, sync_.stamp + 1);
+    asked_++;
+    ask_at_ = now + std::min(timeout_.after(asked_), kAskAtLeastEvery);
+    return Sending{.header = encode(sync_), .lanes = {}};
+}
+
+RoundChild::Place RoundChild::first_lacking() const {
+    if (lacking_ < kept_.end())
+        return {.round = kept_[lacking_].round, .chunk = kept_[lacking_].chunk};
+    if (!waiting_.empty())
+        return {.round = waiting_.front().round, .chunk = waiting_.front().next};
+    return {.round = next_round_, .chunk = 0};
+}
+
+std::optional<RoundChild::Position> RoundChild::position_of(Place place) const {
+    if (const auto kept = kept_.find(place.round, place.chunk))
+        return kept;
+    const Place lacking = first_lacking();
+    if (lacking_ == kept_.end() && place.round == lacking.round && place.chunk == lacking.chunk)
+        return kept_.end();
+    return {};
+}
+
+Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
+    if (!answer.answer)
+        return std::unexpected(Reject::wrong_type);
+    if (answer.job != options_.job)
+        return std::unexpected(Reject::unknown_cluster);
+    if (answer.status != OLAF_CONTROL_WAIT && answer.rank != options_.rank)
+        return std::unexpected(Reject::not_addressed);
+    last_heard_ = std::max(last_heard_, now);
+    take_proof(answer, now);
+    if (answer.status == OLAF_CONTROL_GONE && answer.action == OLAF_CONTROL_LEAVE && !failure_ &&
+        state_ == State::running && answer.generation == generation_) {
+        take_gone();
+        return {};
+    }
+    if (failure_ || state_ != State::asking || asked_ == 0 || answer.action != sync_.action ||
+        answer.stamp != sync_.stamp) {
+        stats_.unasked++;
+        return {};
+    }
+    if (!has_shape(answer))
+        return {};
+    switch (answer.status) {
+    case OLAF_CONTROL_WAIT:
+        if (!wait_ || wait_->missing != answer.missing || wait_->rank != answer.rank ||
+            wait_->above != answer.above)
+            last_progress_ = now;
+        wait_ = answer;
+        break;
+    case OLAF_CONTROL_OLD: // the job was stopped again since this was asked
+        ask();
+        break;
+    case OLAF_CONTROL_GONE:
+        take_gone();
+        break;
+    case OLAF_CONTROL_DONE:
+        last_progress_ = now;
+        if (answer.action == OLAF_CONTROL_LEAVE)
+            state_ = State::left;
+        else if (answer.action == OLAF_CONTROL_JOIN)
+            begin_joined(answer);
+        else
+            begin_at(answer);
+        break;
+    default:
+        break;
+    }
+    return {};
+}
+
+// Whether the job has the shape of this member's contributions, as far as the answer tells. The
+// node never adds contributions of another shape.
+bool RoundChild::has_shape(const JobSync &answer) {
+    if (answer.lanes == 0)
+        return true;
+    const bool same =
+        answer.format == options_.format && answer.has_checksum == options_.has_checksum;
+    if (same && options_.adapts && kept_.end() == 0 && waiting_.empty())
+        options_.lanes = answer.lanes;
+    if (same && answer.lanes == options_.lanes)
+        return true;
+    const auto text = [](std::uint16_t lanes, Format format, bool has_checksum) {
+        return std::to_string(lanes) + " lanes of " + std::string(name(format)) +
+               (has_checksum ? " with a checksum" : " without a checksum");
+    };
+    fail_with("its contributions have " + text(answer.lanes, answer.format, answer.has_checksum) +
+                  ", and this worker's have " +
+                  text(options_.lanes, options_.format, options_.has_checksum),
+              "let all workers and olaf job set say the same");
+    return false;
+}
+
+// The other members are in the middle of their rounds. This one begins with its own first round.
+void RoundChild::begin_joined(const JobSync &answer) {
+    joins_ = false;
+    first_round_ = next_round_ = answer.round;
+    begin_at(answer);
+}
+
+// The node says GONE: the other members sum without this one.
+void RoundChild::take_gone() {
+    fail_with(
+        "this worker is no member of it any more, and the others go on without it: it left, was "
+        "silent for longer than the queue's --member-timeout, or was taken out",
+        "join() it if the others go on; if all workers called leave() in place of finish(), set "
+        "the "
+        "job anew (olaf job set)");
+}
+
+void RoundChild::begin_at(const JobSync &answer) {
+    const Place lacking = first_lacking();
+    auto begin = position_of({.round = answer.round, .chunk = answer.chunk});
+    // Rounds before its first one are the other members' alone.
+    if (!begin && kept_.begin() == 0 && olaf_is_before(answer.round, first_round_))
+        begin = kept_.begin();
+    if (answer.generation == 0 || answer.pool > options_.pool || !begin || *begin > lacking_) {
+        if (++too_old_ < kTooOld)
+            return ask();
+        return fail_with("all are to begin at chunk " + std::to_string(answer.chunk) +
+                             " of round " + std::to_string(answer.round) +
+                             ", but this member is at chunk " + std::to_string(lacking.chunk) +
+                             " of round " + std::to_string(lacking.round) +
+                             ": a member began anew in the middle",
+                         "begin anew with all members");
+    }
+    too_old_ = 0;
+    state_ = State::running;
+    generation_ = answer.generation;
+    pool_ = answer.pool;
+    most_kept_ = std::max(most_kept_, 2 * window());
+    last_in_slot_.assign(window(), kNowhere);
+    due_ = {};
+    lost_.clear();
+    flying_ = limited_ = 0;
+    congestion_.begin_anew();
+    next_ = oldest_ = flushed_ = newest_ = *begin;
+    for (Position position = kept_.begin(); position < kept_.end(); position++) {
+        // No member needs chunks before `begin`, and none sends spared ones.
+        kept_[position].held = position < *begin || kept_[position].spared;
+        kept_[position].sendings = 0;
+        kept_[position].flying = false;
+        kept_[position].taken = Time(0);
+    }
+    move_on();
+}
+
+void RoundChild::fail_with(std::string reason, std::string hint) {
+    failure_ = Error{.operation = "sum vectors of",
+                     .object = job_name(),
+                     .code = 0,
+                     .reason = std::move(reason),
+                     .hint = std::move(hint)};
+}
+
+// ---- docs/rounds.md, "The way to the node" ----
+
+void RoundChild::prove_way() {
+    proof_.emplace();
+}
+
+bool RoundChild::is_way_too_narrow() const {
+    return proof_ && proof_->short_answers >= kShortAnswers;
+}
+
+// Repeats the last SYNC or JOIN, whose answer changes nothing. The first question is long.
+std::optional<RoundChild::Sending> RoundChild::send_proof(Time now) {
+    if (!proof_ || now < proof_->at)
+        return {};
+    JobSync question = sync_;
+    if (proof_->sent++ % 2 == 0)
+        question.padding = options_.lanes;
+    proof_->padding.resize(question.padding);
+    proof_->at = now + std::min(timeout_.after(proof_->sent), kAskAtLeastEvery);
+    return Sending{.header = encode(question), .lanes = proof_->padding};
+}
+
+// A short answer may be to a question that was asked before the proof began.
+void RoundChild::take_proof(const JobSync &answer, Time now) {
+    if (!proof_ || answer.action != sync_.action || answer.stamp != sync_.stamp)
+        return;
+    if (answer.padding == options_.lanes) {
+        proof_.reset();
+        last_progress_ = now;
+    } else if (proof_->sent > 0) {
+        proof_->short_answers++;
+    }
+}
+
+// ---- what is missing, in words ----
+
+std::string RoundChild::unasked() const {
+    if (wait_->missing == 0)
+        return "all members of this node have asked where to begin, but not all of other nodes";
+    const std::string who =
+        "rank " + std::to_string(wait_->rank) + (wait_->above ? " of a node above" : "");
+    return who + " hasn't asked where to begin yet" +
+           (wait_->missing > 1
+                ? ", nor have " + std::to_string(wait_->missing - 1) + " other members"
+                : "");
+}
+
+// A node tells which of its own members is missing. Once all have asked, the node asks its parent,
+// and answers none of them until the parent answers.
+std::string RoundChild::unanswered(Time now) const {
+    return silence(now) +
+           (wait_ ? ", since when all of its members may have asked: then its parent is silent"
+                  : "; or its parent, if it has one, is silent");
+}
+
+std::string RoundChild::lacked() const {
+    if (lacking_ < kept_.end() && kept_[lacking_].chunks == kFarewellChunks)
+        return "another member's farewell";
+    const Place place = first_lacking();
+    return "the sum of chunk " + std::to_string(place.chunk) + " of round " +
+           std::to_string(place.round);
+}
+
+std::string RoundChild::silence(Time now) const {
+    if (last_heard_ <= Time(0))
+        return "the node hasn't answered at all";
+    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(now - last_heard_);
+    return "the node has been silent for " + std::to_string(silent.count()) + " ms";
+}
+
+std::string RoundChild::missing(Time now) const {
+    if (failure_)
+        return failure_->reason;
+    if (state_ == State::running && proof_)
+        return silence(now);
+    if (state_ == State::strange || (state_ == State::running && is_idle()))
+        return "nothing";
+    if (state_ == State::asking && sync_.action == OLAF_CONTROL_JOIN)
+        return last_heard_ > Time(0) ? "the members' next round, in which this one may join"
+                                     : unanswered(now);
+    const bool answers = last_heard_ > Time(0) && now - last_heard_ < std::chrono::seconds(1);
+    std::string who = answers ? "" : silence(now);
+    if (state_ == State::asking && wait_)
+        who = answers ? unasked() : unasked() + ", by the node's last answer; " + unanswered(now);
+    else if (state_ == State::asking && !answers)
+        who = unanswered(now);
+    else if (answers)
+        who = "the node answers, so a member is missing";
+    return is_idle() ? who : lacked() + "; " + who;
+}
+
+} // namespace olaf

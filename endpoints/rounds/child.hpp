@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A worker's side of a job (docs/rounds.md), without sockets and clocks: what to send next, and
+// what an answer means.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <olaf/collective.hpp>
+
+#include "endpoints/rounds/kept_chunks.hpp"
+#include "endpoints/rounds/sending.hpp"
+#include "endpoints/wire/round_message.hpp"
+
+namespace olaf {
+
+/// The vectors that a RoundChild sums.
+class RoundVectors {
+  public:
+    virtual ~RoundVectors() = default;
+    /// Packs this member's part of a chunk, without the checksum lane; returns its exponent.
+    /// Nothing if it has none to give: then it only asks for the sum, which the others may have
+    /// without it. Called once for each chunk, in order.
+    virtual std::optional<std::int16_t> contribute(std::uint32_t round, std::uint32_t chunk,
+                                                   std::span<std::uint64_t> lanes) = 0;
+    /// The sum. Called once for each chunk, in any order; `lanes` without the checksum lane.
+    virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
+    /// Instead: the others went on without this member, and the node doesn't have the sum any more.
+    virtual void miss(std::uint32_t round, std::uint32_t chunk) = 0;
+    /// Whether nobody contributes to the chunk `lag` later, as this result has its sum already. All
+    /// members must find the same, so it follows from the arguments alone. Asked before take().
+    [[nodiscard]] virtual bool spares(const RoundResult & /*result*/,
+                                      std::span<const std::uint64_t> /*lanes*/,
+                                      std::uint32_t /*lag*/) const {
+        return false;
+    }
+    /// Whether this member, which has just missed a chunk of that round, has no use for the chunk
+    /// `lag` later, either.
+    [[nodiscard]] virtual bool spares_missed(std::uint32_t /*round*/) const { return false; }
+    /// A sum of a vector that wasn't added yet, which the others have without this member. May be
+    /// called twice for a chunk, and not for each. `lanes` as above.
+    virtual void overhear(const RoundResult & /*result*/,
+                          std::span<const std::uint64_t> /*lanes*/) {}
+};
+
+struct RoundChildOptions {
+    std::uint32_t job = 0;
+    std::uint32_t rank = 0;
+    std::uint16_t lanes = 0; ///< of every contribution, checksum lane included
+    bool adapts = false; ///< it takes the job's lanes, once told, unless a vector was added by then
+    Format format = Format::i32x2;
+    bool has_checksum = true;
+    std::uint32_t workers = 0; ///< whose contributions make a whole sum; 0: isn't known
+    std::uint8_t pool = 16;    ///< at most 2^pool chunks under way
+    bool hears_group = false;  ///< results for all are this member's too
+};
+
+/// Not thread-safe. Times are of any one clock that never goes back.
+class RoundChild {
+  public:
+    using Time = std::chrono::nanoseconds;
+    static constexpr Time kNever = Time::max();
+
+    /// `vectors` must live longer.
+    RoundChild(const RoundChildOptions &options, RoundVectors &vectors)
+        : options_(options), vectors_(&vectors) {}
+
+    /// Queues the next vector, of `chunks` > 0 chunks, and returns its round. Chunk c >= lag is
+    /// packed only once chunk c - lag of the same vector was taken, and unless that one spares it.
+    std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns);
+    /// Queues the farewell (docs/rounds.md, "Finishing") as a vector of one chunk. Nothing may be
+    /// added after it.
+    std::uint32_t add_farewell(std::int64_t generated_ns);
+    /// Takes no part in the next vector, of `chunks` chunks, and doesn't get its sum: nothing is
+    /// sent. The others must have that sum without this member. Precondition: is_idle().
+    void skip(std::uint32_t chunks);
+    /// How many of the next vectors the others are known to have summed already.
+    [[nodiscard]] std::size_t behind() const;
+    /// The round that the next add() returns.
+    [[nodiscard]] std::uint32_t next_round() const { return next_round_; }
+    /// Asks where to begin even if there is nothing to send yet.
+    void start() { starting_ = true; }
+    /// Instead, before anything is added: joins members that are summing already. The first round
+    /// is theirs to say: nothing may be added until is_running().
+    void join() { joins_ = starting_ = true; }
+    /// Takes this member out, while others go on. Precondition: is_idle(). Nothing may be added
+    /// after it.
+    void leave();
+    /// Whether nobody needs this one any more after leave().
+    [[nodiscard]] bool has_left() const { return state_ == State::left; }
+    /// Of every contribution.
+    [[nodiscard]] std::uint16_t lanes() const { return options_.lanes; }
+    /// Whether all members have agreed and this one may contribute.
+    [[nodiscard]] bool is_running() const { return state_ == State::running; }
+    /// Whether it has never asked: nothing was sent yet.
+    [[nodiscard]] bool is_strange() const { return state_ == State::strange; }
+    /// Whether every chunk of every vector that was added has been summed, or missed.
+    [[nodiscard]] bool is_idle() const;
+
+    /// Asks the node once more when this one may contribute, in a message as long as a
+    /// contribution, until an answer comes that is as long.
+    void prove_way();
+    /// Whether frames of that length are known to reach the node, and to come back.
+    [[nodiscard]] bool is_way_proven() const { return !proof_; }
+    /// Whether short questions are answered again and again, and none of that length is.
+    [[nodiscard]] bool is_way_too_narrow() const;
+
+    struct Sending {
+        olaf_header header;
+        std::span<const std::uint64_t> lanes; ///< as long as nothing is taken
+    };
+    /// A message to be sent to the node now. To be asked again until there is none.
+    /// `tai_ns`: CLOCK_TAI. `again`: false while answers may have arrived that weren't taken yet;
+    /// then nothing is sent a second time.
+    [[nodiscard]] std::optional<Sending> next(Time now, std::int64_t tai_ns, bool again = true);
+    /// When next() has something even if nothing arrives; kNever if it hasn't.
+    [[nodiscard]] Time wakes_at() const;
+
+    /// Takes in a message of the node's, and says why if it's none.
+    Decoded<void> take(std::span<const std::byte> message, std::span<const std::uint64_t> lanes,
+                       Time now);
+
+    /// What can't be mended: nothing is sent and taken any more.
+    [[nodiscard]] const std::optional<Error> &failure() const { return failure_; }
+    /// What is waited for, for a person: "rank 3 hasn't asked yet".
+    [[nodiscard]] std::string missing(Time now) const;
+    /// To be called when nothing has come for too long: asks where to begin, so that the node's
+    /// answer names who isn't there. All who are there ask too, and go on if it was nothing. False:
+    /// there is nothing to ask, or missing() says who it is.
+    bool ask_who_is_missing();
+    /// When something last came that brought this forward.
+    [[nodiscard]] Time last_progress() const { return last_progress_; }
+    /// All but `unsent`, of which a RoundChild knows nothing.
+    [[nodiscard]] const CollectiveStats &stats() const { return stats_; }
+    /// p, as agreed.
+    [[nodiscard]] std::uint8_t pool() const { return pool_; }
+    /// Of the results that it takes. Another one: all began anew.
+    [[nodiscard]] std::uint32_t generation() const { return generation_; }
+
+  private:
+    using Position = KeptChunks::Position;
+    static constexpr Position kNowhere = std::numeric_limits<Position>::max();
+    static constexpr Time kAskAtLeastEvery = std::chrono::milliseconds(50);
+    enum class State : std::uint8_t { strange, asking, running, left };
+
+    // A vector whose chunks haven't all been packed.
+    struct Waiting {
+        std::uint32_t round, chunks, lag, next;
+        std::int64_t generated_ns;
+        bool farewell = false;
+        std::vector<bool> spared = {}; // chunks that an earlier one brought; empty if none is
+    };
+    // Where a chunk is: of which round, and which of its chunks.
+    struct Place {
+        std::uint32_t round, chunk;
+    };
+    // That frames as long as a contribution get through: long and short questions in turn.
+    struct Proof {
+        std::vector<std::uint64_t> padding; // what makes a question as long
+        unsigned sent = 0;
+        unsigned short_answers = 0;
+        Time at{0}; // when to send the next one
+    };
+
+    [[nodiscard]] std::size_t window() const { return std::size_t{1} << pool_; }
+    [[nodiscard]] std::size_t slot_of(std::uint32_t chunk) const { return chunk & (window() - 1); }
+    [[nodiscard]] bool has_next() const { return next_ < kept_.end() || !waiting_.empty(); }
+    [[nodiscard]] std::size_t at_once() const { return std::min(window(), congestion_.size()); }
+    [[nodiscard]] bool has_room() const;
+    [[nodiscard]] bool may_send_next() const;
+    bool must_flush();
+    void pack_next();
+    void spare(std::uint32_t chunk);
+    void pass_spared();
+    Sending send_next(Time now);
+    std::optional<Sending> send_again(Time now);
+    [[nodiscard]] bool is_void(Position position, unsigned sendings) const;
+    void forget_answered();
+    [[nodiscard]] bool is_known_lost(const DueChunk &due) const;
+    void find_lost(Time now);
+    void land(KeptChunk &kept);
+    [[nodiscard]] bool may_send_again() const;
+    Sending contribution(Position position, Time now, bool flush);
+    void drop_old();
+
+    Decoded<void> take_result(const RoundResult &result, std::span<const std::uint64_t> lanes,
+                              Time now);
+    Decoded<void> take_stale(const RoundResult &stale);
+    void fail_for_chunks(std::uint32_t mine, const RoundResult &result);
+    [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
+    void learn_from_twin(KeptChunk &kept);
+    void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes);
+    void forget_newest();
+    void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
+              Time now);
+    bool tells_the_same(const KeptChunk &kept, const RoundResult &result, bool spares);
+    void move_on();
+
+    void ask();
+    // Parts of missing(): what, who by the last WAIT, and the node.
+    [[nodiscard]] std::string lacked() const;
+    [[nodiscard]] std::string unasked() const;
+    [[nodiscard]] std::string unanswered(Time now) const;
+    [[nodiscard]] std::string silence(Time now) const;
+    std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
+    std::optional<Sending> send_proof(Time now);
+    void take_proof(const JobSync &answer, Time now);
+    Decoded<void> take_sync(const JobSync &answer, Time now);
+    void begin_at(const JobSync &answer);
+    void begin_joined(const JobSync &answer);
+    void take_gone();
+    bool has_shape(const JobSync &answer);
+    [[nodiscard]] Place first_lacking() const;
+    [[nodiscard]] std::optional<Position> position_of(Place place) const;
+    void fail_with(std::string reason, std::string hint);
+    [[nodiscard]] std::string job_name() const { return "job " + std::to_string(options_.job); }
+
+    RoundChildOptions options_;
+    RoundVectors *vectors_;
+    State state_ = State::strange;
+    bool starting_ = false;
+    bool joins_ = false;            // it is to JOIN
+    std::uint32_t first_round_ = 0; // that it is a member of
+    std::uint32_t generation_ = 0;
+    std::uint8_t pool_ = 0;
+
+    std::deque<Waiting> waiting_;
+    std::uint32_t next_round_ = 0;
+    std::optional<std::uint32_t> newest_round_; // summed by others, and not before next_round_
+    KeptChunks kept_;
+    Position next_ = 0;    // to be sent next, in this generation
+    Position oldest_ = 0;  // that isn't held
+    Position flushed_ = 0; // what followed the last FLUSH
+    Position newest_ = 0;  // whose result came
+    bool uneven_ = false;  // somebody wasn't in the last sum
+    Position lacking_ = 0; // the oldest that wasn't delivered
+    std::size_t most_kept_ = 2;
+    std::vector<Position> last_in_slot_{kNowhere}; // of those sent in this generation
+    DueChunks due_;
+    // What counts as lost, the oldest first, and how often it had been sent.
+    std::set<std::pair<Position, unsigned>> lost_;
+    CongestionWindow congestion_;
+    std::size_t flying_ = 0; // chunks
+    Position limited_ = 0;   // what follows what was sent when the congestion window was last full
+    RoundTimeout timeout_;
+
+    JobSync sync_{};              // what is asked
+    Time ask_at_{0};              // when to repeat it
+    unsigned asked_ = 0;          // how often it was sent
+    unsigned too_old_ = 0;        // DONE named a chunk that isn't kept: in a row
+    std::optional<JobSync> wait_; // the last WAIT
+    std::optional<Proof> proof_;  // as long as it's missing
+
+    Time last_heard_ = -Time::max() / 2;
+    Time last_progress_{0};
+    CollectiveStats stats_;
+    std::optional<Error> failure_;
+};
+
+} // namespace olaf

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "endpoints/rounds/root.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include <olaf/try.hpp>
+
+namespace olaf {
+namespace {
+
+bool is_of(const RoundTotal &total, const RoundContribution &message) {
+    return total.round == message.round && total.chunk == message.chunk;
+}
+
+} // namespace
+
+RoundRoot::RoundRoot(const RoundServerOptions &options, std::uint32_t generation,
+                     RoundRootUser &user)
+    : options_(options), user_(&user), generation_(generation), pool_(options.pool),
+      slots_(std::size_t{1} << options.pool) {}
+
+// ---- docs/rounds.md, "What a node does with a contribution" ----
+
+Decoded<void> RoundRoot::check(const RoundContribution &message,
+                               std::span<const std::uint64_t> lanes) const {
+    if (message.job != options_.job)
+        return std::unexpected(Reject::unknown_cluster);
+    if (message.rank >= options_.children)
+        return std::unexpected(Reject::not_addressed);
+    if (message.chunks != kFarewellChunks && !user_->takes(message.chunks))
+        return std::unexpected(Reject::wrong_segment);
+    if (message.count > options_.workers)
+        return std::unexpected(Reject::wrong_count);
+    if (message.lanes == 0)
+        return {};
+    if (message.lanes != options_.lanes || message.format != options_.format ||
+        message.has_checksum != options_.checksum)
+        return std::unexpected(Reject::wrong_lanes);
+    if (options_.checksum && checksum(lanes.first(lanes.size() - 1)) != lanes.back())
+        return std::unexpected(Reject::wrong_checksum);
+    return {};
+}
+
+Decoded<void> RoundRoot::contribution(const RoundContribution &message,
+                                      std::span<const std::uint64_t> lanes) {
+    OLAF_TRY(check(message, lanes));
+    stats_.received += message.lanes == 0 ? 0 : 1;
+    if (!running_ || message.generation != generation_) {
+        stale(message);
+        return {};
+    }
+    Slot &slot = slots_[message.chunk & (slots_.size() - 1)];
+    for (Buffer &buffer : slot.buffers)
+        if (buffer.state != State::free && is_of(buffer.total, message)) {
+            if (buffer.total.count + message.count > options_.workers &&
+                buffer.state == State::open && !buffer.in[message.rank])
+                return std::unexpected(Reject::wrong_count);
+            in_buffer(buffer, slot, message, lanes);
+            return {};
+        }
+    in_no_buffer(slot, message, lanes);
+    return {};
+}
+
+void RoundRoot::in_no_buffer(Slot &slot, const RoundContribution &message,
+                             std::span<const std::uint64_t> lanes) {
+    Buffer *place = nullptr;
+    for (Buffer &buffer : slot.buffers) {
+        const bool free = buffer.state == State::free;
+        if (!free && !olaf_chunk_is_before(buffer.total.round, buffer.total.chunk, message.round,
+                                           message.chunk))
+            return stale(message);
+        if (buffer.state == State::open)
+            continue;
+        if (place == nullptr || free ||
+            (place->state != State::free &&
+             olaf_chunk_is_before(buffer.total.round, buffer.total.chunk, place->total.round,
+                                  place->total.chunk)))
+            place = &buffer;
+    }
+    if (place == nullptr || message.lanes == 0)
+        return; // ahead, or a probe of a chunk that isn't open yet: the child sends it again
+    place->state = State::open;
+    place->total = {.round = message.round, .chunk = message.chunk, .chunks = message.chunks};
+    place->in.reset();
+    place->lanes.assign(options_.lanes, 0);
+    in_buffer(*place, slot, message, lanes);
+}
+
+void RoundRoot::in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &message,
+                          std::span<const std::uint64_t> lanes) {
+    if (buffer.state == State::done) {
+        stats_.repeated += message.lanes == 0 ? 0 : 1;
+        return result(message.rank, buffer);
+    }
+    if (message.lanes == 0)
+        return;
+    if (buffer.in[message.rank]) {
+        stats_.repeated++;
+        return;
+    }
+    RoundTotal &total = buffer.total;
+    buffer.in.set(message.rank);
+    total.count += message.count;
+    total.generated_ns = std::max(total.generated_ns, message.generated_ns);
+    total.exponent = std::max(total.exponent, message.exponent);
+    total.partial |= message.partial;
+    for (std::size_t i = 0; i < buffer.lanes.size(); i++)
+        buffer.lanes[i] += lanes[i];
+    if (buffer.in.count() == options_.children)
+        complete(buffer, slot);
+}
+
+void RoundRoot::complete(Buffer &buffer, Slot &slot) {
+    RoundTotal &total = buffer.total;
+    // Workers repeat a contribution with its time. A new worker's first round has another time.
+    const auto earlier = std::ranges::find_if(slot.answers, [&](const Answer &answer) {
+        return answer.given && answer.total.round == total.round &&
+               answer.total.chunk == total.chunk && answer.total.generated_ns == total.generated_ns;
+    });
+    if (earlier != slot.answers.end()) {
+        stats_.again++;
+        total = earlier->total;
+        buffer.lanes = earlier->lanes;
+    } else {
+        const auto data =
+            std::span(buffer.lanes).first(options_.lanes - (options_.checksum ? 1 : 0));
+        buffer.state = State::free; // if this throws, all send it again
+        user_->answer(total, data);
+        if (options_.checksum)
+            buffer.lanes.back() = checksum(data);
+        stats_.answered++;
+        std::swap(slot.answers[0], slot.answers[1]);
+        slot.answers[1] = {.given = true, .total = total, .lanes = buffer.lanes};
+    }
+    buffer.state = State::done;
+    for (std::uint32_t rank = 0; rank < options_.children; rank++)
+        result(rank, buffer);
+}
+
+void RoundRoot::result(std::uint32_t rank, const Buffer &buffer) {
+    const RoundTotal &total = buffer.total;
+    user_->send(rank,
+                encode(RoundResult{.job = options_.job,
+                                   .rank = rank,
+                                   .round = total.round,
+                                   .count = total.count,
+                                   .generated_ns = total.generated_ns,
+                                   .chunk = total.chunk,
+                                   .chunks = total.chunks,
+                                   .generation = generation_,
+                                   .exponent = total.exponent,
+                                   .pool = pool_,
+                                   .lanes = options_.lanes,
+                                   .format = options_.format,
+                                   .has_checksum = options_.checksum,
+                                   .partial = total.partial}),
+                buffer.lanes);
+}
+
+void RoundRoot::stale(const RoundContribution &message) {
+    stats_.stale += message.lanes == 0 ? 0 : 1;
+    user_->send(message.rank,
+                encode(RoundResult{.job = options_.job,
+                                   .rank = message.rank,
+                                   .round = message.round,
+                                   .count = message.generation,
+                                   .chunk = message.chunk,
+                                   .chunks = message.chunks,
+                                   .generation = generation_,
+                                   .pool = pool_,
+                                   .format = options_.format,
+                                   .has_checksum = false,
+                                   .stale = true}),
+                {});
+}
+
+// ---- docs/rounds.md, "Agreeing where to begin" ----
+
+void RoundRoot::stop() {
+    running_ = false;
+    generation_ += generation_ == UINT32_MAX ? 2 : 1;
+    asked_.reset();
+    begin_.reset();
+    pool_ = options_.pool;
+    for (Slot &slot : slots_)
+        for (Buffer &buffer : slot.buffers)
+            buffer.state = State::free;
+}
+
+Decoded<void> RoundRoot::sync(const JobSync &message) {
+    if (message.answer || message.action != OLAF_CONTROL_SYNC) // its members neither join nor leave
+        return std::unexpected(Reject::wrong_type);
+    if (message.job != options_.job)
+        return std::unexpected(Reject::unknown_cluster);
+    if (message.rank >= options_.children)
+        return std::unexpected(Reject::not_addressed);
+    if (message.padding != 0 && message.padding != options_.lanes)
+        return std::unexpected(Reject::wrong_lanes);
+    std::int64_t &stamp = stamps_[message.rank];
+    if (message.stamp > stamp) { // a new question
+        stamp = message.stamp;
+        if (running_)
+            stop();
+        asked_.set(message.rank);
+        if (!begin_ ||
+            olaf_chunk_is_before(message.round, message.chunk, begin_->first, begin_->second))
+            begin_ = {message.round, message.chunk};
+        pool_ = std::min(pool_, message.pool);
+        if (asked_.count() == options_.children) {
+            // A restarted server doesn't know the answers of the round's first chunks.
+            if (stats_.answered == 0)
+                begin_->second = 0;
+            running_ = true;
+            stats_.agreed++;
+        }
+    } else if (message.stamp < stamp || !asked_[message.rank]) {
+        answer_sync(message, OLAF_CONTROL_OLD);
+        return {};
+    }
+    answer_sync(message, running_ ? OLAF_CONTROL_DONE : OLAF_CONTROL_WAIT);
+    return {};
+}
+
+void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) {
+    JobSync answer = message;
+    answer.answer = true;
+    answer.status = status;
+    answer.generation = generation_;
+    answer.pool = pool_;
+    answer.lanes = options_.lanes;
+    answer.format = options_.format;
+    answer.has_checksum = options_.checksum;
+    if (status == OLAF_CONTROL_DONE)
+        std::tie(answer.round, answer.chunk) = *begin_;
+    if (status == OLAF_CONTROL_WAIT) {
+        answer.missing = options_.children - static_cast<std::uint32_t>(asked_.count());
+        for (answer.rank = 0; asked_[answer.rank];)
+            answer.rank++;
+    }
+    const std::vector<std::uint64_t> padding(message.padding);
+    user_->send(message.rank, encode(answer), padding);
+}
+
+} // namespace olaf

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The root of a job (docs/rounds.md), without sockets and clocks: sums what children contribute,
+// and lets a function of its user answer.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <olaf/round_server.hpp>
+#include <olaf/rounds.h>
+
+#include "endpoints/wire/round_message.hpp"
+
+namespace olaf {
+
+/// What is known of a chunk's sum.
+struct RoundTotal {
+    std::uint32_t round = 0, chunk = 0, chunks = 0;
+    std::uint32_t count = 0;
+    std::int64_t generated_ns = 0; ///< the newest
+    std::int16_t exponent = INT16_MIN;
+    bool partial = false;
+};
+
+class RoundRootUser {
+  public:
+    virtual ~RoundRootUser() = default;
+    /// Whether a vector of so many chunks may be summed.
+    [[nodiscard]] virtual bool takes(std::uint32_t chunks) const = 0;
+    /// Puts the answer in place of the sum, and may change its exponent. `lanes` without the
+    /// checksum.
+    virtual void answer(RoundTotal &total, std::span<std::uint64_t> lanes) = 0;
+    virtual void send(std::uint32_t rank, const olaf_header &header,
+                      std::span<const std::uint64_t> lanes) = 0;
+};
+
+/// Not thread-safe.
+class RoundRoot {
+  public:
+    /// `generation`: random, not 0. `user` must live longer.
+    RoundRoot(const RoundServerOptions &options, std::uint32_t generation, RoundRootUser &user);
+
+    /// Takes in a message of a child's, and says why if it's none.
+    Decoded<void> contribution(const RoundContribution &message,
+                               std::span<const std::uint64_t> lanes);
+    Decoded<void> sync(const JobSync &message);
+
+    [[nodiscard]] const RoundServerStats &stats() const { return stats_; }
+
+  private:
+    enum class State : std::uint8_t { free, open, done };
+    struct Buffer {
+        State state = State::free;
+        RoundTotal total = {};
+        std::bitset<OLAF_RANKS> in = {};
+        std::vector<std::uint64_t> lanes = {};
+    };
+    // The last answers, whatever became of generations: a sum that is made anew gets the same.
+    struct Answer {
+        bool given = false;
+        RoundTotal total = {};
+        std::vector<std::uint64_t> lanes = {};
+    };
+    struct Slot {
+        std::array<Buffer, 2> buffers = {};
+        std::array<Answer, 2> answers = {};
+    };
+
+    [[nodiscard]] Decoded<void> check(const RoundContribution &message,
+                                      std::span<const std::uint64_t> lanes) const;
+    void in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &message,
+                   std::span<const std::uint64_t> lanes);
+    void in_no_buffer(Slot &slot, const RoundContribution &message,
+                      std::span<const std::uint64_t> lanes);
+    void complete(Buffer &buffer, Slot &slot);
+    void result(std::uint32_t rank, const Buffer &buffer);
+    void stale(const RoundContribution &message);
+    void stop();
+    void answer_sync(const JobSync &message, olaf_control_status status);
+
+    RoundServerOptions options_;
+    RoundRootUser *user_;
+    bool running_ = false;
+    std::uint32_t generation_;
+    std::uint8_t pool_;
+    std::bitset<OLAF_RANKS> asked_ = {};
+    std::array<std::int64_t, OLAF_RANKS> stamps_ = {};
+    std::optional<std::pair<std::uint32_t, std::uint32_t>> begin_ = {}; // round and chunk
+    std::vector<Slot> slots_;
+    RoundServerStats stats_;
+};
+
+} // namespace olaf

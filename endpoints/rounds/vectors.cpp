@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A vector of n pieces of floats takes n + lag chunks: chunk c brings the exponent of piece c, and
+// the data of piece c - lag, whose exponent all know by then. A short one has lag n, and its data
+// goes along with the exponents by a guess. If the guess was good, the chunk n later is spared.
+// Integers need no exponent, nor do floats that the node adds: lag 0.
+#include <algorithm>
+#include <cstring>
+
+#include <olaf/clock.hpp>
+#include <olaf/rounds.h>
+
+#include "endpoints/rounds/member.hpp"
+#include "endpoints/wire/block_exponent.hpp"
+
+namespace olaf {
+namespace {
+
+// Integers to lanes that add up, and back.
+void pack_integers(std::span<const std::int32_t> in, bool two_a_lane,
+                   std::span<std::uint64_t> lanes) {
+    const auto wide = [&](std::size_t i) {
+        return i < in.size() ? static_cast<std::uint64_t>(std::int64_t{in[i]}) : 0;
+    };
+    for (std::size_t lane = 0; lane < lanes.size(); lane++)
+        lanes[lane] = two_a_lane ? wide(2 * lane) + (wide(2 * lane + 1) << 32) : wide(lane);
+}
+
+void unpack_integers(std::span<const std::uint64_t> lanes, bool two_a_lane,
+                     std::span<std::int32_t> out) {
+    for (std::size_t i = 0; i < out.size(); i++) {
+        const std::uint64_t lane = lanes[two_a_lane ? i / 2 : i];
+        const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(lane));
+        const std::uint64_t above = lane - static_cast<std::uint64_t>(std::int64_t{low});
+        out[i] = two_a_lane && i % 2 == 1
+                     ? static_cast<std::int32_t>(static_cast<std::uint32_t>(above >> 32))
+                     : low;
+    }
+}
+
+} // namespace
+
+std::size_t CollectiveMember::elements_a_frame(Element element) const {
+    return data_lanes() * (element == Element::i64 ? 1 : elements_per_lane(options_.format));
+}
+
+FloatPieces CollectiveMember::cut(Element element, std::size_t elements) const {
+    if (element == Element::f32 && options_.format != Format::f32x2)
+        return cut_floats(options_.format, data_lanes(), elements, options_.ahead);
+    const std::size_t each = elements_a_frame(element);
+    return {.elements = elements,
+            .each = each,
+            .pieces = static_cast<std::uint32_t>((elements + each - 1) / each)};
+}
+
+template <class T>
+std::span<T> CollectiveMember::piece(const Vector &vector, std::uint32_t number) const {
+    return std::span(static_cast<T *>(vector.data), vector.elements)
+        .subspan(number * vector.each, elements_of(vector, number));
+}
+
+std::size_t CollectiveMember::elements_of(const Vector &vector, std::uint32_t number) const {
+    return std::min(vector.each, vector.elements - number * vector.each);
+}
+
+Result<std::uint64_t> CollectiveMember::add(Element element, void *data, std::size_t elements,
+                                            Combine combine, Part part) {
+    return add_range(element, data, elements, combine, part, cut(element, elements));
+}
+
+Result<std::uint64_t> CollectiveMember::add_range(Element element, void *data, std::size_t elements,
+                                                  Combine combine, Part part,
+                                                  const FloatPieces &whole) {
+    if (broken_)
+        return std::unexpected(*broken_);
+    if (element == Element::i32 && options_.format == Format::i16x4)
+        return fail("sum 32-bit integers", {}, 0, "choose i32x2 or i64x1",
+                    "the job's format is i16x4");
+    if (element != Element::f32 && options_.format == Format::f32x2)
+        return fail("sum integers", {}, 0, "choose i32x2 or i64x1", "the job's format is f32x2");
+    if (elements / elements_a_frame(element) >= UINT32_MAX / 2)
+        return fail("sum vector", {}, 0, {}, "it is too long");
+    const auto pieces = static_cast<std::uint32_t>((elements + whole.each - 1) / whole.each);
+    Vector vector = {.number = next_number_++,
+                     .element = element,
+                     .combine = combine,
+                     .part = part,
+                     .data = data,
+                     .elements = elements,
+                     .pieces = pieces,
+                     .lag = std::min(whole.lag, pieces),
+                     .each = whole.each,
+                     .whole = whole.elements,
+                     .guesses = whole.guesses};
+    if (vector.pieces == 0) {
+        ended_.emplace_back(vector.number, SumReport{.least_count = options_.workers});
+        return vector.number;
+    }
+    vector.exponents.resize(vector.lag == 0 ? 0 : vector.pieces);
+    vector.left = vector.pieces + vector.lag;
+    vector.report = {.chunks = vector.left, .least_count = UINT32_MAX};
+    vector.round = child_->add(vector.left, vector.lag, tai_now_ns());
+    vectors_.push_back(std::move(vector));
+    return vectors_.back().number;
+}
+
+std::uint64_t CollectiveMember::add_farewell() {
+    Vector vector = {.number = next_number_++,
+                     .element = Element::i64,
+                     .data = &farewell_,
+                     .elements = 1,
+                     .pieces = 1,
+                     .each = 1,
+                     .left = 1};
+    vector.report = {.chunks = 1, .least_count = UINT32_MAX};
+    vector.round = child_->add_farewell(tai_now_ns());
+    vectors_.push_back(std::move(vector));
+    return vectors_.back().number;
+}
+
+CollectiveMember::Vector &CollectiveMember::vector_of(std::uint32_t round) {
+    return vectors_[round - vectors_.front().round];
+}
+
+std::optional<std::int16_t> CollectiveMember::contribute(std::uint32_t round, std::uint32_t chunk,
+                                                         std::span<std::uint64_t> lanes) {
+    Vector &vector = vector_of(round);
+    if (vector.part == Part::nothing)
+        return {};
+    if (chunk >= vector.lag && !vector.unknown.empty() && vector.unknown[chunk - vector.lag])
+        return {};
+    std::ranges::fill(lanes, 0);
+    if (chunk >= vector.lag)
+        pack_piece(vector, chunk - vector.lag, lanes);
+    if (vector.exponents.empty())
+        return 0;
+    return chunk < vector.pieces ? pack_exponent(vector, chunk, lanes) : kAllZero;
+}
+
+// Returns the exponent. Packs the data, too, where it fits the exponent that all workers presumably
+// guess.
+std::int16_t CollectiveMember::pack_exponent(const Vector &vector, std::uint32_t number,
+                                             std::span<std::uint64_t> lanes) const {
+    const auto in = piece<const float>(vector, number);
+    const std::int16_t exponent = exponent_of(in);
+    if (!vector.guesses)
+        return exponent;
+    const std::int16_t guess =
+        guess_after(history_.last(vector.whole, number), options_.guess_bits);
+    if (guess != kNoGuess && exponent <= guess)
+        pack_block(options_.format, options_.workers, guess, in,
+                   lanes.first(lanes_for(options_.format, in.size())));
+    lanes.back() = say_guess(guess);
+    return exponent;
+}
+
+// Of floats, only a vector that guesses has as many chunks of exponents as of data (cut_floats()),
+// or the range of a long one, whose exponents come without data.
+bool CollectiveMember::spares(const RoundResult &result, std::span<const std::uint64_t> lanes,
+                              std::uint32_t lag) const {
+    return may_guess(options_.format, data_lanes()) && result.chunk < lag &&
+           result.chunks == 2 * lag &&
+           is_good_guess(agreed_guess(lanes.back(), result.count), result.exponent,
+                         options_.guess_bits);
+}
+
+void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
+                                  std::span<std::uint64_t> lanes) {
+    if (vector.element == Element::i64) {
+        const auto in = piece<const std::int64_t>(vector, number);
+        std::memcpy(lanes.data(), in.data(), in.size_bytes());
+    } else if (vector.element == Element::i32) {
+        pack_integers(piece<const std::int32_t>(vector, number), options_.format == Format::i32x2,
+                      lanes);
+    } else if (vector.exponents.empty()) {
+        const auto in = piece<const float>(vector, number);
+        std::memcpy(lanes.data(), in.data(), in.size_bytes());
+    } else {
+        const auto in = piece<const float>(vector, number);
+        vector.report.clipped +=
+            pack_block(options_.format, options_.workers, vector.exponents[number], in,
+                       lanes.first(lanes_for(options_.format, in.size())));
+    }
+}
+
+void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,
+                                    std::span<const std::uint64_t> lanes, std::int16_t packed_by) {
+    if (vector.element == Element::i64) {
+        const auto out = piece<std::int64_t>(vector, number);
+        std::memcpy(out.data(), lanes.data(), out.size_bytes());
+    } else if (vector.element == Element::i32) {
+        unpack_integers(lanes, options_.format == Format::i32x2,
+                        piece<std::int32_t>(vector, number));
+    } else if (vector.exponents.empty()) {
+        const auto out = piece<float>(vector, number);
+        std::memcpy(out.data(), lanes.data(), out.size_bytes());
+        vector.report.not_finite += static_cast<std::uint64_t>(
+            std::ranges::count_if(out, [](float element) { return element != element; }));
+    } else {
+        const auto out = piece<float>(vector, number);
+        unpack_block(options_.format, options_.workers, packed_by,
+                     lanes.first(lanes_for(options_.format, out.size())), out);
+        vector.report.not_finite += packed_by == kNotFinite ? out.size() : 0;
+    }
+}
+
+// The exponents of this vector are the guesses for the next one of its length.
+void CollectiveMember::learn_exponent(Vector &vector, std::uint32_t number, std::int16_t exponent) {
+    vector.exponents[number] = exponent;
+    if (++vector.agreed == vector.pieces && vector.guesses)
+        history_.remember(vector.whole, vector.exponents);
+}
+
+// Puts the result's exponent and sum into the vector.
+bool CollectiveMember::unpack(Vector &vector, const RoundResult &result,
+                              std::span<const std::uint64_t> lanes) {
+    std::uint32_t number = result.chunk - vector.lag; // wraps where the chunk brings no piece
+    std::int16_t packed_by = 0;
+    if (result.chunk >= vector.lag) {
+        packed_by = vector.exponents.empty() ? std::int16_t{0} : vector.exponents[number];
+    } else if (vector.guesses && spares(result, lanes, vector.lag)) {
+        number = result.chunk;
+        packed_by =
+            result.exponent == kNotFinite ? kNotFinite : agreed_guess(lanes.back(), result.count);
+    }
+    if (result.chunk < vector.exponents.size())
+        learn_exponent(vector, result.chunk, result.exponent);
+    if (number >= vector.pieces)
+        return false;
+    unpack_piece(vector, number, lanes, packed_by);
+    if (vector.combine == Combine::mean)
+        for (float &element : piece<float>(vector, number))
+            element /= static_cast<float>(result.count);
+    return true;
+}
+
+void CollectiveMember::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+    Vector &vector = vector_of(result.round);
+    const bool has_sum = unpack(vector, result, lanes);
+    const bool spares_one = has_sum && result.chunk < vector.lag;
+    vector.report.least_count = std::min(vector.report.least_count, result.count);
+    vector.report.partial += result.partial ? 1 : 0;
+    vector.report.late += result.late ? 1 : 0;
+    if (result.late && has_sum) {
+        const std::uint32_t number = result.chunk - (spares_one ? 0 : vector.lag);
+        const ElementRange at = {number * vector.each, elements_of(vector, number)};
+        vector.report.left_out += at.count;
+        vector.report.left_out_at.push_back(at);
+    }
+    vector.left -= spares_one ? 2 : 1;
+    vector.report.chunks -= spares_one ? 1 : 0;
+    vector.report.spared += spares_one ? 1 : 0;
+}
+
+void CollectiveMember::miss(std::uint32_t round, std::uint32_t chunk) {
+    Vector &vector = vector_of(round);
+    if (chunk < vector.exponents.size()) {
+        vector.unknown.resize(vector.pieces);
+        vector.unknown[chunk] = true;
+        learn_exponent(vector, chunk, kNotFinite); // the sum has no meaning here
+        vector.left -= vector.guesses ? 1 : 0;
+    }
+    vector.missed++;
+    vector.left--;
+}
+
+// ---- sums of others ----
+//
+// Sums that others have without this worker come by themselves: a node gives each member all. The
+// newest is kept whole, so that a worker that is behind needn't ask for what the node has given up
+// by then.
+
+void CollectiveMember::overhear(std::size_t elements) {
+    overheard_ = elements;
+    heard_ = {};
+}
+
+CollectiveMember::Heard *CollectiveMember::newest_heard() {
+    Heard *newest = nullptr;
+    for (Heard &each : heard_)
+        if (each.is_whole() && each.generation == child_->generation() &&
+            !olaf_is_before(each.vector.round, child_->next_round()) &&
+            (newest == nullptr || olaf_is_before(newest->vector.round, each.vector.round)))
+            newest = &each;
+    return newest;
+}
+
+// The place where the result's vector is put together. Null: the vector is of no use.
+CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
+    const FloatPieces pieces = cut(Element::f32, overheard_);
+    Heard *const whole = newest_heard();
+    if (result.chunks != pieces.pieces + pieces.lag ||
+        (whole != nullptr && olaf_is_before(result.round, whole->vector.round)))
+        return nullptr;
+    const auto is_current = [&](const Heard &each) {
+        return !each.sum.empty() && each.generation == result.generation;
+    };
+    Heard *place = nullptr; // the one to replace: of no use, or the oldest
+    for (Heard &each : heard_) {
+        if (is_current(each) && each.vector.round == result.round)
+            return &each;
+        if (&each == whole || (place != nullptr && !is_current(*place)))
+            continue;
+        if (place == nullptr || !is_current(each) ||
+            olaf_is_before(each.vector.round, place->vector.round))
+            place = &each;
+    }
+    if (is_current(*place) && olaf_is_before(result.round, place->vector.round))
+        return nullptr;
+    place->generation = result.generation;
+    place->chunks.assign(result.chunks, false);
+    place->sum.resize(overheard_);
+    place->vector = {.round = result.round,
+                     .data = place->sum.data(),
+                     .elements = overheard_,
+                     .pieces = pieces.pieces,
+                     .lag = pieces.lag,
+                     .each = pieces.each,
+                     .whole = overheard_,
+                     .guesses = pieces.guesses,
+                     .left = result.chunks,
+                     .exponents = std::vector<std::int16_t>(pieces.lag == 0 ? 0 : pieces.pieces)};
+    return place;
+}
+
+// A piece whose exponent was lost can't be unpacked: that vector never becomes whole.
+void CollectiveMember::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+    Heard *const heard = overheard_ == 0 ? nullptr : heard_of(result);
+    if (heard == nullptr || heard->chunks[result.chunk])
+        return;
+    Vector &vector = heard->vector;
+    if (vector.lag != 0 && result.chunk >= vector.lag && !heard->chunks[result.chunk - vector.lag])
+        return;
+    const bool has_sum = unpack(vector, result, lanes);
+    heard->chunks[result.chunk] = true;
+    vector.left--;
+    if (!has_sum || result.chunk >= vector.lag)
+        return;
+    heard->chunks[result.chunk + vector.lag] = true; // spared
+    vector.left--;
+}
+
+bool CollectiveMember::take_overheard(std::span<float> vector) {
+    Heard *const newest = newest_heard();
+    if (broken_ || !vectors_.empty() || newest == nullptr || newest->sum.size() != vector.size())
+        return false;
+    std::ranges::copy(newest->sum, vector.begin());
+    while (!olaf_is_before(newest->vector.round, child_->next_round()))
+        child_->skip(newest->vector.pieces + newest->vector.lag);
+    return true;
+}
+
+} // namespace olaf

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The messages of jobs, which sum vectors in rounds (docs/rounds.md), in host byte order.
+// Pure and thread-safe.
+#pragma once
+
+#include <olaf/message.hpp>
+
+namespace olaf {
+
+/// CONTRIBUTION, child to node: one chunk of a vector.
+struct RoundContribution {
+    std::uint32_t job = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t round = 0;
+    std::uint32_t count = 1;       ///< workers' contributions in it
+    std::int64_t generated_ns = 0; ///< CLOCK_TAI
+    std::uint32_t chunk = 0;
+    std::uint32_t chunks = 1;
+    std::uint32_t generation = 0; ///< that the sender knows; 0: none
+    std::int16_t exponent = 0;
+    std::uint16_t lanes = 0; ///< checksum lane included; 0: a probe
+    Format format = Format::i32x2;
+    bool has_checksum = false;
+    bool partial = false;
+    bool flush = false; ///< the sender sends nothing more until results come
+};
+
+/// RESULT, node to child.
+struct RoundResult {
+    std::uint32_t job = 0;
+    std::uint32_t rank = 0; ///< the addressee's
+    std::uint32_t round = 0;
+    /// Workers' contributions in it. If stale: the generation that the contribution named.
+    std::uint32_t count = 1;
+    std::int64_t generated_ns = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t chunks = 1;
+    std::uint32_t generation = 0; ///< the job's
+    std::int16_t exponent = 0;    ///< the maximum of all
+    std::uint8_t pool = 0;        ///< p
+    std::uint16_t lanes = 0;      ///< checksum lane included; 0 if stale
+    Format format = Format::i32x2;
+    bool has_checksum = false;
+    bool partial = false;
+    bool late = false;  ///< the addressee's own contribution isn't in it
+    bool stale = false; ///< this round is no longer possible here
+};
+
+/// CONTROL of a job, both ways. SYNC: where do all begin? JOIN, LEAVE: from which round on?
+struct JobSync {
+    olaf_control_action action = OLAF_CONTROL_SYNC;
+    std::uint32_t job = 0;
+    std::uint32_t rank = 0;  ///< the asker's; SYNC, WAIT: the lowest that hasn't asked
+    std::uint32_t round = 0; ///< of the oldest result that the asker lacks; DONE: where all begin
+    std::uint32_t chunk = 0;
+    std::int64_t stamp = 0;    ///< CLOCK_TAI when it began to ask
+    std::uint32_t missing = 0; ///< WAIT: members that haven't asked
+    std::uint16_t lanes = 0; ///< in other answers: of the job, checksum lane included; 0: not told
+    Format format = Format::i32x2;
+    bool has_checksum = false;
+    std::uint32_t generation = 0; ///< that the asker knows; the job's in an answer
+    olaf_control_status status = OLAF_CONTROL_DONE;
+    std::uint8_t pool = 0; ///< p that the asker can take; DONE: what all take
+    bool answer = false;
+    bool above = false;        ///< WAIT: `rank` is of a node above the one that answers
+    std::uint16_t padding = 0; ///< lanes, all 0; the answer to a child has as many
+};
+
+/// What a farewell's contribution has in place of its vector's chunks. No vector is that long.
+inline constexpr std::uint32_t kFarewellChunks = UINT32_MAX;
+
+/// The largest p of a window of 2^p chunks.
+inline constexpr std::uint8_t kMostPool = 17;
+
+[[nodiscard]] olaf_header encode(const RoundContribution &contribution);
+[[nodiscard]] olaf_header encode(const RoundResult &result);
+[[nodiscard]] olaf_header encode(const JobSync &sync);
+
+/// Each checks everything that the message alone can tell, except the checksum lane.
+[[nodiscard]] Decoded<RoundContribution> decode_contribution(std::span<const std::byte> message);
+[[nodiscard]] Decoded<RoundResult> decode_result(std::span<const std::byte> message);
+/// A SYNC, JOIN or LEAVE, or the answer to one; wrong_type for other CONTROL messages.
+[[nodiscard]] Decoded<JobSync> decode_sync(std::span<const std::byte> message);
+
+} // namespace olaf

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// A UDP socket that never blocks except where a timeout is given. Not thread-safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+#include <olaf/address.hpp>
+#include <olaf/result.hpp>
+
+struct mmsghdr;
+
+namespace olaf {
+
+/// Waits until the file can be read, or the time is over (false). A signal doesn't cut it short.
+[[nodiscard]] Result<bool> is_readable_within(int fd, std::chrono::nanoseconds timeout);
+
+class UdpSocket {
+  public:
+    /// Kernel buffers in bytes; without CAP_NET_ADMIN net.core.{r,w}mem_max cap them.
+    struct Buffers {
+        int receive = 4 << 20;
+        int send = 4 << 20;
+    };
+
+    [[nodiscard]] static Result<UdpSocket> connected_to(const Address &peer, Buffers buffers);
+    [[nodiscard]] static Result<UdpSocket> bound_to(const Address &local, Buffers buffers);
+
+    /// Hears what `peer` sends to the group by the device of that index; others may hear it too.
+    [[nodiscard]] static Result<UdpSocket> member_of(const Address &group, unsigned device,
+                                                     const Address &peer, Buffers buffers);
+
+    UdpSocket(UdpSocket &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    UdpSocket &operator=(UdpSocket &&other) noexcept {
+        std::swap(fd_, other.fd_);
+        return *this;
+    }
+    UdpSocket(const UdpSocket &) = delete;
+    UdpSocket &operator=(const UdpSocket &) = delete;
+    ~UdpSocket();
+
+    [[nodiscard]] int fd() const { return fd_; }
+    [[nodiscard]] Result<Address> local() const;
+    /// Of the way to the peer, as far as this host knows: its device's, usually. Of IP packets, in
+    /// bytes.
+    [[nodiscard]] Result<std::size_t> mtu() const;
+
+    /// Waits until something can be received, or the time is over (false).
+    [[nodiscard]] Result<bool> readable_within(std::chrono::nanoseconds timeout) const;
+
+    /// recvmmsg() of what has arrived, without waiting; 0 if nothing has. An ICMP error
+    /// that an earlier sending brought back counts as nothing.
+    [[nodiscard]] Result<std::size_t> receive(mmsghdr *messages, std::size_t count) const;
+
+    struct Sent {
+        std::size_t sent = 0;   ///< messages the kernel took
+        std::size_t unsent = 0; ///< lost here: no buffer in time, no route, refused, ...
+        int last_errno = 0;     ///< of the last message lost
+    };
+    /// sendmmsg() of all messages. Waits at most `patience` in all for buffer space; a
+    /// message that can't be sent is counted and the rest goes on: UDP may lose it anyway.
+    [[nodiscard]] Sent send(mmsghdr *messages, std::size_t count,
+                            std::chrono::nanoseconds patience) const;
+
+  private:
+    explicit UdpSocket(int fd) : fd_(fd) {}
+    [[nodiscard]] static Result<UdpSocket> open(const Address &address, Buffers buffers);
+
+    int fd_;
+};
+
+} // namespace olaf
