@@ -12,6 +12,7 @@
 #include "loader/host/device_pin.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/xdp.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -60,29 +61,23 @@ Attachment read_attachment(const PinPlace &place) {
 }
 
 Result<std::vector<Attachment>> attachments() {
-    const auto netns = netns_inode();
-    if (!netns)
-        return std::unexpected(netns.error());
-    const auto places = pinned_places();
-    if (!places)
-        return std::unexpected(places.error());
+    const auto netns = OLAF_TRY(netns_inode());
+    const auto places = OLAF_TRY(pinned_places());
     std::vector<Attachment> found;
-    for (const auto &place : *places)
-        if (place.netns == *netns)
+    for (const auto &place : places)
+        if (place.netns == netns)
             found.push_back(read_attachment(place));
     std::ranges::sort(found, {}, [](const Attachment &a) { return a.place.ifindex; });
     return found;
 }
 
 Result<Attachment> find_attachment(const std::string &name) {
-    const auto all = attachments();
-    if (!all)
-        return std::unexpected(all.error());
+    const auto all = OLAF_TRY(attachments());
     const auto device = find_device(name);
-    const auto found = std::ranges::find_if(*all, [&](const Attachment &candidate) {
+    const auto found = std::ranges::find_if(all, [&](const Attachment &candidate) {
         return device ? candidate.place.ifindex == device->ifindex : candidate.device == name;
     });
-    if (found != all->end())
+    if (found != all.end())
         return *found;
     if (!device)
         return std::unexpected(device.error());

@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "olaf/try.hpp"
 #include "own_addresses.hpp"
 
 namespace olaf {
@@ -13,17 +14,13 @@ Result<Bridging> decide_bridging(const Device &device, std::optional<bool> asked
     if (asked)
         return Bridging{*asked, *asked ? "--bridge" : "--no-bridge"};
     if (device.master != 0) {
-        const auto master = find_device(device.master);
-        if (!master)
-            return std::unexpected(master.error());
-        return Bridging{master->kind == "bridge",
-                        fmt::format("{} is a port of {}", device.name, master->name)};
+        const auto master = OLAF_TRY(find_device(device.master));
+        return Bridging{master.kind == "bridge",
+                        fmt::format("{} is a port of {}", device.name, master.name)};
     }
-    const auto addressed = has_address(device.ifindex);
-    if (!addressed)
-        return std::unexpected(addressed.error());
-    return Bridging{!*addressed,
-                    fmt::format("{} has {} address", device.name, *addressed ? "an" : "no")};
+    const auto addressed = OLAF_TRY(has_address(device.ifindex));
+    return Bridging{!addressed,
+                    fmt::format("{} has {} address", device.name, addressed ? "an" : "no")};
 }
 
 bool routes_by(const std::string &device, std::uint32_t family) {

@@ -12,6 +12,7 @@
 #include "loader/card/fit.hpp"
 #include "loader/card/record.hpp"
 #include "loader/host/addresses.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -69,12 +70,10 @@ std::string reason_of(const Error &error) {
 }
 
 Result<CardOwn> own_for_card(std::uint32_t ifindex) {
-    const auto host = host_addresses(ifindex);
-    if (!host)
-        return std::unexpected(host.error());
+    const auto host = OLAF_TRY(host_addresses(ifindex));
     CardOwn own{};
     std::size_t found = 0;
-    for (const auto &address : host->addresses) {
+    for (const auto &address : host.addresses) {
         const auto *words = address.words_be;
         const bool ipv4 = words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
         if (!ipv4 || ntohl(words[3]) >> 24 == 127)
@@ -92,16 +91,11 @@ Result<CardOwn> own_for_card(std::uint32_t ifindex) {
 
 Result<CardPlan> plan_card(const AttachOptions &options, const Device &device, const Plan &plan,
                            const PinPlace &place, const Record *running) {
-    const auto path = find_card(device, options.card);
-    if (!path)
-        return std::unexpected(path.error());
-    const auto card = Card::open(*path);
-    if (!card)
-        return std::unexpected(card.error());
-    if (auto free = check_card_free(place, *path); !free)
-        return std::unexpected(free.error());
+    const auto path = OLAF_TRY(find_card(device, options.card));
+    const auto card = OLAF_TRY(Card::open(path));
+    OLAF_TRY(check_card_free(place, path));
     auto human = plan.config;
-    const auto can = card->capabilities();
+    const auto can = card.capabilities();
     const auto asked = what_was_asked(options, running);
     auto obstacle = fit_to_card(human, asked, can);
     if (obstacle.empty())
@@ -110,20 +104,13 @@ Result<CardPlan> plan_card(const AttachOptions &options, const Device &device, c
     if (obstacle.empty())
         obstacle = rule_obstacle(usual, can);
     if (!obstacle.empty())
-        return fail("use the card", *path, 0, "leave that out, or use the kernel's queue: --hw off",
+        return fail("use the card", path, 0, "leave that out, or use the kernel's queue: --hw off",
                     obstacle);
-    CardPlan found{.path = *path, .config = {}, .own = {}, .notes = {}};
-    const auto config = make_config(human);
-    if (!config)
-        return std::unexpected(config.error());
-    found.config = *config;
-    if (human.deliver == OLAF_DELIVER_LOCAL) {
-        const auto own = own_for_card(device.ifindex);
-        if (!own)
-            return std::unexpected(own.error());
-        found.own = *own;
-    }
-    found.notes = notes_on(found.config, can, *path);
+    CardPlan found{.path = path, .config = {}, .own = {}, .notes = {}};
+    found.config = OLAF_TRY(make_config(human));
+    if (human.deliver == OLAF_DELIVER_LOCAL)
+        found.own = OLAF_TRY(own_for_card(device.ifindex));
+    found.notes = notes_on(found.config, can, path);
     return found;
 }
 

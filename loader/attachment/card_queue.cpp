@@ -9,6 +9,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -40,60 +41,42 @@ Result<Card> open_card(const Attachment &attachment) {
 }
 
 Result<void> empty_card(Card &card, const olaf_config &config, const Signals &stop) {
-    if (auto done = card.admit(false); !done)
-        return done;
+    OLAF_TRY(card.admit(false));
     std::uint64_t fewest = UINT64_MAX, deadline = 0;
     for (;;) {
-        const auto empty = card.empty();
-        if (!empty)
-            return std::unexpected(empty.error());
-        if (*empty)
+        if (OLAF_TRY(card.empty()))
             return {};
         const auto now = monotonic_ns();
-        const auto waiting = card.queue_length();
-        if (!waiting)
-            return std::unexpected(waiting.error());
-        if (*waiting < fewest) {
-            fewest = *waiting;
+        const auto waiting = OLAF_TRY(card.queue_length());
+        if (waiting < fewest) {
+            fewest = waiting;
             deadline = now + departure_bound(config);
         }
         if (now > deadline)
             return fail("drain the card", card.path(), 0,
                         "bring the way out up again, or leave them there: olaf detach --force",
-                        fmt::format("{} messages wait and none leaves", *waiting));
-        const auto stopped = stop.until(now + poll_ns);
-        if (!stopped)
-            return std::unexpected(stopped.error());
-        if (*stopped)
+                        fmt::format("{} messages wait and none leaves", waiting));
+        if (OLAF_TRY(stop.until(now + poll_ns)))
             return fail("drain the card", card.path(), EINTR, "it takes no update in any more");
     }
 }
 
 Result<Snapshot> start_card(const PinPlace &place, const CardPlan &plan,
                             const std::vector<olaf_rule> &rules, const Signals &stop) {
-    auto card = Card::open(plan.path);
-    if (!card)
-        return std::unexpected(card.error());
-    if (auto done = remember_card(place, plan.path); !done)
-        return std::unexpected(done.error());
-    const auto queues = card->queues();
-    if (!queues)
-        return std::unexpected(queues.error());
-    if (*queues) {
+    auto card = OLAF_TRY(Card::open(plan.path));
+    OLAF_TRY(remember_card(place, plan.path));
+    if (OLAF_TRY(card.queues())) {
         note(fmt::format("{}: it was queueing already; what waited leaves first", plan.path));
-        if (auto done = empty_card(*card, plan.config, stop); !done)
-            return std::unexpected(done.error());
+        OLAF_TRY(empty_card(card, plan.config, stop));
     }
-    auto before = card->snapshot(plan.config);
-    if (!before)
-        return before;
+    auto before = OLAF_TRY(card.snapshot(plan.config));
     const auto usual = default_rule(static_cast<olaf_policy>(plan.config.default_policy));
-    auto done = card->set_rules(0, plan.config.max_clusters - 1, usual);
+    auto done = card.set_rules(0, plan.config.max_clusters - 1, usual);
     for (std::uint32_t id = 0; done && id < rules.size(); id++)
         if (!same_rule(rules[id], usual))
-            done = card->set_rules(id, id, rules[id]);
+            done = card.set_rules(id, id, rules[id]);
     if (done)
-        done = card->configure(plan.config, plan.own);
+        done = card.configure(plan.config, plan.own);
     if (!done)
         return std::unexpected(done.error());
     return before;
@@ -102,32 +85,23 @@ Result<Snapshot> start_card(const PinPlace &place, const CardPlan &plan,
 Result<std::vector<olaf_rule>> rules_in(const Card &card, const olaf_config &config) {
     std::vector<olaf_rule> rules;
     for (std::uint32_t id = 0; id < config.max_clusters; id++) {
-        const auto rule = card.rule(id);
-        if (!rule)
-            return std::unexpected(rule.error());
-        rules.push_back(*rule);
+        rules.push_back(OLAF_TRY(card.rule(id)));
     }
     return rules;
 }
 
 Result<void> change_card(const Attachment &running, const CardPlan &plan) {
-    auto card = open_card(running);
-    if (!card)
-        return std::unexpected(card.error());
+    auto card = OLAF_TRY(open_card(running));
     const auto &before = running.record.config;
-    if (auto done = card->configure(plan.config, plan.own); !done)
-        return done;
+    OLAF_TRY(card.configure(plan.config, plan.own));
     if (before.default_policy == plan.config.default_policy)
         return {};
     const auto from = default_rule(static_cast<olaf_policy>(before.default_policy));
     const auto to = default_rule(static_cast<olaf_policy>(plan.config.default_policy));
     for (std::uint32_t id = 0; id < before.max_clusters; id++) {
-        const auto rule = card->rule(id);
-        if (!rule)
-            return std::unexpected(rule.error());
-        if (same_rule(*rule, from))
-            if (auto done = card->set_rules(id, id, to); !done)
-                return done;
+        const auto rule = OLAF_TRY(card.rule(id));
+        if (same_rule(rule, from))
+            OLAF_TRY(card.set_rules(id, id, to));
     }
     return {};
 }

@@ -13,6 +13,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
 #include "olaf/drain.h"
+#include "olaf/try.hpp"
 #include "way_out.hpp"
 
 namespace olaf {
@@ -38,13 +39,9 @@ std::uint64_t departure_bound(const olaf_config &config) {
 Result<std::uint64_t> window_bound(const Attachment &attachment) {
     if (attachment.record.config.window == 0)
         return 0;
-    const auto map = open_map(attachment, "olaf_window");
-    if (!map)
-        return std::unexpected(map.error());
-    const auto window = read_window(map->get());
-    if (!window)
-        return std::unexpected(window.error());
-    return window_timeout_ns(*window);
+    const auto map = OLAF_TRY(open_map(attachment, "olaf_window"));
+    const auto window = OLAF_TRY(read_window(map.get()));
+    return window_timeout_ns(window);
 }
 
 std::unexpected<Error> stuck(const Attachment &attachment) {
@@ -90,15 +87,12 @@ struct Progress {
 } // namespace
 
 Result<EmptyingLease> EmptyingLease::take(const Attachment &attachment) {
-    auto control = open_map(attachment, "olaf_control");
-    if (!control)
-        return std::unexpected(control.error());
-    EmptyingLease lease(std::move(*control));
+    auto control = OLAF_TRY(open_map(attachment, "olaf_control"));
+    EmptyingLease lease(std::move(control));
     const std::uint32_t key = 0;
     if (bpf_map_lookup_elem(lease.control_.get(), &key, &lease.orders_) != 0)
         return fail("read", "olaf_control", errno);
-    if (auto done = lease.renew(); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(lease.renew());
     return lease;
 }
 
@@ -151,35 +145,27 @@ Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, con
     Progress progress{.bound_ns = departure_bound(attachment.record.config) + *held_up};
     for (;;) {
         if (lease != nullptr)
-            if (auto done = lease->renew(); !done)
-                return done;
-        const auto ring = read_ring(map->get());
-        if (!ring)
-            return std::unexpected(ring.error());
-        if (ring->head == ring->tail)
+            OLAF_TRY(lease->renew());
+        const auto ring = OLAF_TRY(read_ring(map->get()));
+        if (ring.head == ring.tail)
             return {};
         const auto now = monotonic_ns();
-        if (progress.too_slow(attachment, *ring, now))
+        if (progress.too_slow(attachment, ring, now))
             return stuck(attachment);
         if (verbose)
-            progress.tell(attachment, *ring, now);
-        const auto stopped = stop.until(now + poll_ns);
-        if (!stopped)
-            return std::unexpected(stopped.error());
-        if (*stopped)
+            progress.tell(attachment, ring, now);
+        if (OLAF_TRY(stop.until(now + poll_ns)))
             return interrupted(attachment);
     }
 }
 
 Result<std::uint64_t> updates_waiting(const Attachment &attachment) {
     std::vector<Fd> open; // for as long as they are read
-    const auto snapshot = read_snapshot(attachment.record.config, [&](const char *name) {
+    const auto snapshot = OLAF_TRY(read_snapshot(attachment.record.config, [&](const char *name) {
         auto fd = open_map_to_read(attachment, name);
         return fd ? open.emplace_back(std::move(*fd)).get() : -1;
-    });
-    if (!snapshot)
-        return std::unexpected(snapshot.error());
-    return snapshot->levels.updates_waiting;
+    }));
+    return snapshot.levels.updates_waiting;
 }
 
 } // namespace olaf

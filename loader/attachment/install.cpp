@@ -16,9 +16,9 @@
 #include "loader/host/drain.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
+#include "olaf/try.hpp"
 #include "own_addresses.hpp"
 #include "proof.hpp"
-#include "steps.hpp"
 #include "tracepoints.hpp"
 #include "turnround.hpp"
 
@@ -45,35 +45,27 @@ Result<void> install_drain(const RecordMap &map, Record &record, const Device &d
             return fail("make the drain", name, EEXIST,
                         "another device has that name: ip link delete it");
     record.drain_ours = 1;
-    if (auto done = map.write(record); !done)
-        return done;
-    const auto drain = make_drain(device.ifindex, device.mtu, interval);
-    if (!drain)
-        return std::unexpected(drain.error());
-    record.drain_ifindex_a = drain->ifindex_a;
-    record.drain_ifindex_b = drain->ifindex_b;
+    OLAF_TRY(map.write(record));
+    const auto drain = OLAF_TRY(make_drain(device.ifindex, device.mtu, interval));
+    record.drain_ifindex_a = drain.ifindex_a;
+    record.drain_ifindex_b = drain.ifindex_b;
     return map.write(record);
 }
 
 /// Filters of the drain's ends and of the queue's device.
 Result<void> install_filters(const PinPlace &place, const RecordMap &map, Record &record,
                              const Datapath &queue, const Device &device) {
-    const auto had_clsact = has_clsact(device.name, device.ifindex);
-    if (!had_clsact)
-        return std::unexpected(had_clsact.error());
-    record.clsact_ours = !*had_clsact;
-    if (auto done = map.write(record); !done)
-        return done;
+    const auto had_clsact = OLAF_TRY(has_clsact(device.name, device.ifindex));
+    record.clsact_ours = !had_clsact;
+    OLAF_TRY(map.write(record));
     for (const auto &program : programs) {
         if (!runs_by_tc(program) || program.on == On::way_back || !stands(program, record.config))
             continue;
         const auto where = device_of(program, place, record);
         if (!where)
             return fail("find the device of", std::string(program.name), ENODEV);
-        if (auto done = ensure_clsact(where->name, where->ifindex); !done)
-            return done;
-        if (auto done = add(program, *where, queue); !done)
-            return done;
+        OLAF_TRY(ensure_clsact(where->name, where->ifindex));
+        OLAF_TRY(add(program, *where, queue));
     }
     return {};
 }
@@ -85,11 +77,10 @@ Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Rec
         const auto device = device_of(program, place, record);
         if (!device)
             return fail("find the device of", std::string(program.name), ENODEV);
-        const auto link = attach_xdp(*device, queue.program_fd(program.name), record.skb_mode != 0);
-        if (!link)
-            return std::unexpected(link.error());
+        const auto link =
+            OLAF_TRY(attach_xdp(*device, queue.program_fd(program.name), record.skb_mode != 0));
         const auto path = place.path(program.link);
-        if (bpf_obj_pin(link->get(), path.c_str()) != 0)
+        if (bpf_obj_pin(link.get(), path.c_str()) != 0)
             return fail("pin", path, errno);
     }
     return {};
@@ -105,50 +96,33 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     copy_text(record.target, plan.target);
     copy_text(record.hw_reason, plan.no_card);
     record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
-    const auto map = RecordMap::create(place, record);
-    if (!map)
-        return std::unexpected(map.error());
-    if (auto done = install_drain(*map, record, device, plan.config.drain_interval_ns); !done)
-        return std::unexpected(done.error());
+    const auto map = OLAF_TRY(RecordMap::create(place, record));
+    OLAF_TRY(install_drain(map, record, device, plan.config.drain_interval_ns));
 
     auto human = plan.config;
     human.drain_ifindex = record.drain_ifindex_a;
     human.kick_ifindex = record.drain_ifindex_b;
     human.skb_mode = skb_mode;
     human.drain_mac = random_mac();
-    const auto config = make_config(human);
-    if (!config)
-        return std::unexpected(config.error());
-    record.config = *config;
-    const auto queue = Datapath::load(
-        *config, {.pinned_maps = {}, .asks_driver = !skb_mode && driver_tells_tags(device)});
-    if (!queue)
-        return std::unexpected(queue.error());
-    const auto finish = [&] {
-        record.complete = 1;
-        record.attached_ns = monotonic_ns();
-        return map->write(record);
-    };
-    const auto done =
-        in_order({[&] { return allow(queue->map_fd("olaf_allow"), allowed); },
-                  [&] {
-                      return refresh_addresses(queue->map_fd("olaf_own"),
-                                               queue->map_fd("olaf_own_macs"), device.ifindex);
-                  },
-                  [&] { return queue->pin_maps(place.path()); },
-                  [&] { return pin_programs(*queue, place, false); },
-                  [&] { return queue->open_rooms(); },
-                  [&] { return install_filters(place, *map, record, *queue, device); },
-                  [&] { return install_return(*map, record, *queue); },
-                  [&] { return prove_drain(*queue, device); },
-                  [&] {
-                      attach_tracepoints_or_say(*queue, place, device);
-                      say_if_driver_is_silent(*queue, device);
-                      return install_xdp(place, *queue, record);
-                  },
-                  finish});
-    if (!done)
-        return std::unexpected(done.error());
+    const auto config = OLAF_TRY(make_config(human));
+    record.config = config;
+    const auto queue = OLAF_TRY(Datapath::load(
+        config, {.pinned_maps = {}, .asks_driver = !skb_mode && driver_tells_tags(device)}));
+    OLAF_TRY(allow(queue.map_fd("olaf_allow"), allowed));
+    OLAF_TRY(
+        refresh_addresses(queue.map_fd("olaf_own"), queue.map_fd("olaf_own_macs"), device.ifindex));
+    OLAF_TRY(queue.pin_maps(place.path()));
+    OLAF_TRY(pin_programs(queue, place, false));
+    OLAF_TRY(queue.open_rooms());
+    OLAF_TRY(install_filters(place, map, record, queue, device));
+    OLAF_TRY(install_return(map, record, queue));
+    OLAF_TRY(prove_drain(queue, device));
+    attach_tracepoints_or_say(queue, place, device);
+    say_if_driver_is_silent(queue, device);
+    OLAF_TRY(install_xdp(place, queue, record));
+    record.complete = 1;
+    record.attached_ns = monotonic_ns();
+    OLAF_TRY(map.write(record));
     return record;
 }
 

@@ -18,6 +18,7 @@
 #include "loader/datapath/programs.hpp"
 #include "loader/host/clock.hpp"
 #include "olaf/drain.h"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -71,30 +72,22 @@ Result<JobsLeft> send_last_results(const Attachment &attachment) {
         return JobsLeft{};
     Maps maps;
     for (const auto *name : {"olaf_jobs", "olaf_children", "olaf_job_counters", "olaf_round_slots"}) {
-        auto fd = open_map(attachment, name);
-        if (!fd)
-            return std::unexpected(fd.error());
-        maps[name] = std::move(*fd);
+        maps[name] = OLAF_TRY(open_map(attachment, name));
     }
     const auto path = attachment.place.path(program_named("olaf_copies").pin);
     const Fd program(bpf_obj_get(path.c_str()));
     if (!program)
         return fail("open", path, errno);
-    const auto before = read(attachment, maps);
-    if (!before)
-        return std::unexpected(before.error());
+    const auto before = OLAF_TRY(read(attachment, maps));
     const auto deadline_ns = monotonic_ns() + patience_ns;
-    for (const auto &job : *before)
+    for (const auto &job : before)
         while (owes(maps.at("olaf_jobs").get(), job.index) && monotonic_ns() < deadline_ns) {
-            if (auto done = send_burst(program.get(), job.index, attachment); !done)
-                return std::unexpected(done.error());
+            OLAF_TRY(send_burst(program.get(), job.index, attachment));
             std::this_thread::sleep_for(pause);
         }
-    const auto after = read(attachment, maps);
-    if (!after)
-        return std::unexpected(after.error());
-    JobsLeft left{.results = undelivered(*after) - undelivered(*before)};
-    for (const auto &job : *after) {
+    const auto after = OLAF_TRY(read(attachment, maps));
+    JobsLeft left{.results = undelivered(after) - undelivered(before)};
+    for (const auto &job : after) {
         left.results += job.owed;
         left.chunks += job.open + job.up;
     }

@@ -11,6 +11,7 @@
 
 #include "loader/datapath/config.hpp"
 #include "loader/text/address.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -48,17 +49,15 @@ template <class Key> Result<std::vector<Key>> keys_of(int fd, const char *name) 
 }
 
 template <class Key> Result<void> make_hold(int fd, const char *name, const std::vector<Key> &own) {
-    const auto before = keys_of<Key>(fd, name);
-    if (!before)
-        return std::unexpected(before.error());
+    const auto before = OLAF_TRY(keys_of<Key>(fd, name));
     constexpr std::uint32_t yes = 1;
     for (const auto &key : own)
-        if (!holds(*before, key) && bpf_map_update_elem(fd, &key, &yes, BPF_ANY) != 0)
+        if (!holds(before, key) && bpf_map_update_elem(fd, &key, &yes, BPF_ANY) != 0)
             return fail("tell the queue this host's", text(key), errno,
                         errno == E2BIG
                             ? fmt::format("a host with a queue may have {}", OLAF_MOST_OWN)
                             : "");
-    for (const auto &key : *before)
+    for (const auto &key : before)
         if (!holds(own, key) && bpf_map_delete_elem(fd, &key) != 0 && errno != ENOENT)
             return fail("make the queue forget", text(key), errno);
     return {};
@@ -77,57 +76,38 @@ void compare(const std::vector<Key> &host, const std::vector<Key> &told, OwnDiff
 } // namespace
 
 Result<OwnAddresses> told_addresses(int addresses_fd, int macs_fd) {
-    auto addresses = keys_of<olaf_own_address>(addresses_fd, "olaf_own");
-    if (!addresses)
-        return std::unexpected(addresses.error());
-    auto macs = keys_of<olaf_own_mac>(macs_fd, "olaf_own_macs");
-    if (!macs)
-        return std::unexpected(macs.error());
-    return OwnAddresses{std::move(*addresses), std::move(*macs)};
+    auto addresses = OLAF_TRY(keys_of<olaf_own_address>(addresses_fd, "olaf_own"));
+    auto macs = OLAF_TRY(keys_of<olaf_own_mac>(macs_fd, "olaf_own_macs"));
+    return OwnAddresses{std::move(addresses), std::move(macs)};
 }
 
 Result<void> tell_addresses(int addresses_fd, int macs_fd, const OwnAddresses &own) {
-    if (auto done = make_hold(addresses_fd, "olaf_own", own.addresses); !done)
-        return done;
+    OLAF_TRY(make_hold(addresses_fd, "olaf_own", own.addresses));
     return make_hold(macs_fd, "olaf_own_macs", own.macs);
 }
 
 Result<void> refresh_addresses(int addresses_fd, int macs_fd, std::uint32_t ifindex) {
-    const auto own = host_addresses(ifindex);
-    if (!own)
-        return std::unexpected(own.error());
-    return tell_addresses(addresses_fd, macs_fd, *own);
+    const auto own = OLAF_TRY(host_addresses(ifindex));
+    return tell_addresses(addresses_fd, macs_fd, own);
 }
 
 Result<void> refresh_addresses(const Attachment &attachment) {
     const auto lock = PinLock::existing(attachment.place);
     if (!lock)
         return {};
-    const auto addresses = open_map(attachment, "olaf_own");
-    if (!addresses)
-        return std::unexpected(addresses.error());
-    const auto macs = open_map(attachment, "olaf_own_macs");
-    if (!macs)
-        return std::unexpected(macs.error());
-    return refresh_addresses(addresses->get(), macs->get(), attachment.place.ifindex);
+    const auto addresses = OLAF_TRY(open_map(attachment, "olaf_own"));
+    const auto macs = OLAF_TRY(open_map(attachment, "olaf_own_macs"));
+    return refresh_addresses(addresses.get(), macs.get(), attachment.place.ifindex);
 }
 
 Result<OwnDifference> own_difference(const Attachment &attachment) {
-    const auto addresses = open_map_to_read(attachment, "olaf_own");
-    if (!addresses)
-        return std::unexpected(addresses.error());
-    const auto macs = open_map_to_read(attachment, "olaf_own_macs");
-    if (!macs)
-        return std::unexpected(macs.error());
-    const auto told = told_addresses(addresses->get(), macs->get());
-    if (!told)
-        return std::unexpected(told.error());
-    const auto host = host_addresses(attachment.place.ifindex);
-    if (!host)
-        return std::unexpected(host.error());
+    const auto addresses = OLAF_TRY(open_map_to_read(attachment, "olaf_own"));
+    const auto macs = OLAF_TRY(open_map_to_read(attachment, "olaf_own_macs"));
+    const auto told = OLAF_TRY(told_addresses(addresses.get(), macs.get()));
+    const auto host = OLAF_TRY(host_addresses(attachment.place.ifindex));
     OwnDifference difference;
-    compare(host->addresses, told->addresses, difference);
-    compare(host->macs, told->macs, difference);
+    compare(host.addresses, told.addresses, difference);
+    compare(host.macs, told.macs, difference);
     return difference;
 }
 

@@ -12,6 +12,7 @@
 #include "loader/host/device.hpp"
 #include "loader/host/device_pin.hpp"
 #include "loader/host/tc.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -52,10 +53,7 @@ Result<void> remove_from(const PinPlace &place, const Need &need) {
     for (const auto &program : programs) {
         if (!is_at_parents(program))
             continue;
-        const auto removed = filters.remove(program, *device);
-        if (!removed)
-            return std::unexpected(removed.error());
-        removed_one |= *removed;
+        removed_one |= OLAF_TRY(filters.remove(program, *device));
     }
     // A command may have been killed before it put the filter there, or after it took it away. But
     // another device may have got the index meanwhile.
@@ -71,10 +69,8 @@ Result<bool> clsact_would_be_ours(const PinPlace &place, std::uint32_t ifindex) 
     const auto other = std::ranges::find(needs, ifindex, &Need::ifindex);
     if (other != needs.end())
         return other->clsact_ours;
-    const auto device = find_device(ifindex);
-    if (!device)
-        return std::unexpected(device.error());
-    const auto there = has_clsact(device->name, ifindex);
+    const auto device = OLAF_TRY(find_device(ifindex));
+    const auto there = has_clsact(device.name, ifindex);
     return there ? Result<bool>(!*there) : there;
 }
 
@@ -82,25 +78,18 @@ Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
                           const olaf_job_setup &setup) {
     if (setup.parent_ifindex == 0)
         return {};
-    const auto device = find_device(setup.parent_ifindex);
-    if (!device)
-        return std::unexpected(device.error());
-    if (auto done = pin_parents_device(place, job_index, device->ifindex); !done)
-        return done;
-    if (auto done = ensure_clsact(device->name, device->ifindex); !done)
-        return done;
+    const auto device = OLAF_TRY(find_device(setup.parent_ifindex));
+    OLAF_TRY(pin_parents_device(place, job_index, device.ifindex));
+    OLAF_TRY(ensure_clsact(device.name, device.ifindex));
     const Filters filters(place);
     for (const auto &program : programs) {
-        if (!is_at_parents(program) || filters.find(program, *device) != 0)
+        if (!is_at_parents(program) || filters.find(program, device) != 0)
             continue;
         const auto path = place.path(program.pin);
         const Fd pinned(bpf_obj_get(path.c_str()));
         if (!pinned)
             return fail("open", path, errno);
-        const auto priority =
-            add_filter(device->name, device->ifindex, TcHook::ingress, pinned.get());
-        if (!priority)
-            return std::unexpected(priority.error());
+        OLAF_TRY(add_filter(device.name, device.ifindex, TcHook::ingress, pinned.get()));
     }
     return {};
 }
@@ -133,12 +122,10 @@ Result<void> swap_at_parents(const PinPlace &place, const Datapath &queue, Undo 
         const auto device = find_device(need.ifindex);
         if (!device)
             continue; // its parent is lost until the job is set anew
-        if (auto done = ensure_clsact(device->name, device->ifindex); !done)
-            return done;
+        OLAF_TRY(ensure_clsact(device->name, device->ifindex));
         for (const auto &program : programs)
             if (is_at_parents(program))
-                if (auto done = filters.put(program, *device, queue, undo); !done)
-                    return done;
+                OLAF_TRY(filters.put(program, *device, queue, undo));
     }
     return {};
 }

@@ -11,6 +11,7 @@
 #include "bridging.hpp"
 #include "loader/host/ethtool.hpp"
 #include "loader/host/route.hpp"
+#include "olaf/try.hpp"
 #include "own_addresses.hpp"
 #include "plan_notes.hpp"
 #include "plan_sizes.hpp"
@@ -65,54 +66,44 @@ Result<void> plan_bridging(Plan &plan, const AttachOptions &options, const Devic
     }
     if (!options.bridge && options.forward.empty())
         return {};
-    const auto decided = decide_bridging(device, options.bridge);
-    if (!decided)
-        return std::unexpected(decided.error());
-    auto note = forwarding_note(plan.target, *decided);
-    if (!note)
-        return std::unexpected(note.error());
-    plan.config.bridge = decided->bridge;
-    plan.notes.push_back(std::move(*note));
+    const auto decided = OLAF_TRY(decide_bridging(device, options.bridge));
+    auto note = OLAF_TRY(forwarding_note(plan.target, decided));
+    plan.config.bridge = decided.bridge;
+    plan.notes.push_back(std::move(note));
     return {};
 }
 
 Result<void> plan_forward(Plan &plan, const std::string &name) {
-    auto egress = find_device(name);
-    if (!egress)
-        return std::unexpected(egress.error());
-    if (!egress->ethernet)
+    auto egress = OLAF_TRY(find_device(name));
+    if (!egress.ethernet)
         return fail("forward to", name, 0, "name an Ethernet device", "it has no MAC address");
     plan.config.deliver = OLAF_DELIVER_FORWARD;
-    plan.config.egress_ifindex = egress->ifindex;
+    plan.config.egress_ifindex = egress.ifindex;
     plan.target = name;
-    plan.egress = std::move(*egress);
+    plan.egress = std::move(egress);
     return {};
 }
 
 Result<void> plan_upstream(Plan &plan, const Endpoint &server) {
-    const auto route = route_to(server.address);
-    if (!route)
-        return std::unexpected(route.error());
-    if (route->local)
+    const auto route = OLAF_TRY(route_to(server.address));
+    if (route.local)
         return fail("send upstream to", endpoint_text(server), 0, "use --local",
                     "the address is this host's own");
-    auto egress = find_device(route->ifindex);
-    if (!egress)
-        return std::unexpected(egress.error());
-    if (!egress->ethernet)
-        return fail("send upstream by", egress->name, 0, "route it by an Ethernet device",
+    auto egress = OLAF_TRY(find_device(route.ifindex));
+    if (!egress.ethernet)
+        return fail("send upstream by", egress.name, 0, "route it by an Ethernet device",
                     "it has no MAC address");
-    if (!routes_by(egress->name, server.address.family))
-        return fail("send upstream by", egress->name, 0,
-                    routing_remedy(egress->name, server.address.family),
+    if (!routes_by(egress.name, server.address.family))
+        return fail("send upstream by", egress.name, 0,
+                    routing_remedy(egress.name, server.address.family),
                     "forwarding is off on it, so the kernel answers programs no route");
     plan.config.deliver = OLAF_DELIVER_UPSTREAM;
-    plan.config.egress_ifindex = egress->ifindex;
+    plan.config.egress_ifindex = egress.ifindex;
     plan.config.upstream = server.address;
     plan.config.upstream_port = server.port;
-    plan.config.source = route->source;
+    plan.config.source = route.source;
     plan.target = endpoint_text(server);
-    plan.egress = std::move(*egress);
+    plan.egress = std::move(egress);
     return {};
 }
 
@@ -190,22 +181,16 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     config.back_by_redirect = device.kind == "veth";
     if (!options.allow.empty())
         config.allow_list = true;
-    if (auto done = plan_delivery(plan, options, running); !done)
-        return std::unexpected(done.error());
-    if (auto done = plan_sizes(plan, options, device, running); !done)
-        return std::unexpected(done.error());
-    if (auto done = plan_bridging(plan, options, device); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(plan_delivery(plan, options, running));
+    OLAF_TRY(plan_sizes(plan, options, device, running));
+    OLAF_TRY(plan_bridging(plan, options, device));
     if (plan.egress) {
-        const auto own = device_addresses(plan.egress->ifindex);
-        if (!own)
-            return std::unexpected(own.error());
-        config.own4 = own->v4;
-        config.own6 = own->v6;
+        const auto own = OLAF_TRY(device_addresses(plan.egress->ifindex));
+        config.own4 = own.v4;
+        config.own6 = own.v6;
     }
     config.output_sums = plan.egress && offloads_of(plan.egress->name).tx_checksum;
-    if (auto done = plan_rate(plan, options, device, running); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(plan_rate(plan, options, device, running));
     if (running == nullptr)
         note_consequences(plan, options, device);
     return plan;

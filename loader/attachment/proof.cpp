@@ -15,6 +15,7 @@
 #include "loader/host/foreign_tc.hpp"
 #include "loader/host/notes.hpp"
 #include "olaf/drain.h"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -40,10 +41,7 @@ Result<void> send_proof(const Datapath &queue, const Device &device) {
 
 /// How many have reached the drain's far end so far.
 Result<std::uint64_t> proofs(const Datapath &queue) {
-    const auto counters = read_counters(queue.map_fd("olaf_counters"));
-    if (!counters)
-        return std::unexpected(counters.error());
-    return counters->drain_proofs;
+    return OLAF_TRY(read_counters(queue.map_fd("olaf_counters"))).drain_proofs;
 }
 
 /// An end of the drain that can't take the frame, in words.
@@ -74,13 +72,10 @@ std::unexpected<Error> lost(const Device &device, const olaf_config &config) {
 Result<bool> await_proof(const Datapath &queue, std::uint64_t before, std::uint64_t deadline_ns,
                          const Meanwhile &meanwhile) {
     for (bool last = false;;) {
-        if (auto done = meanwhile(); !done)
-            return std::unexpected(done.error());
-        const auto after = proofs(queue);
-        if (!after)
-            return std::unexpected(after.error());
-        if (*after != before || last)
-            return *after != before;
+        OLAF_TRY(meanwhile());
+        const auto after = OLAF_TRY(proofs(queue));
+        if (after != before || last)
+            return after != before;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         last = monotonic_ns() >= deadline_ns;
     }
@@ -93,21 +88,14 @@ Result<void> prove_drain(const Datapath &queue, const Device &device, const Mean
         note(fmt::format("{}: it is down, so the drain wasn't tried", device.name));
         return {};
     }
-    const auto before = proofs(queue);
-    if (!before)
-        return std::unexpected(before.error());
+    const auto before = OLAF_TRY(proofs(queue));
     // A live token may be ahead of the proof in the drain, and each proof delays the next one by a
     // turn.
     const auto turn = olaf_longest_turn_ns(queue.config().drain_interval_ns);
     const int tries = turn < again_ns ? 10 : 3; // a busy host may drop a frame
     for (int i = 0; i < tries; i++) {
-        if (auto sent = send_proof(queue, device); !sent)
-            return sent;
-        const auto came =
-            await_proof(queue, *before, monotonic_ns() + again_ns + 2 * turn, meanwhile);
-        if (!came)
-            return std::unexpected(came.error());
-        if (*came)
+        OLAF_TRY(send_proof(queue, device));
+        if (OLAF_TRY(await_proof(queue, before, monotonic_ns() + again_ns + 2 * turn, meanwhile)))
             return {};
     }
     return lost(device, queue.config());

@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "olaf/try.hpp"
+
 namespace olaf {
 
 Result<RecordMap> RecordMap::create(const PinPlace &place, const Record &record) {
@@ -14,8 +16,7 @@ Result<RecordMap> RecordMap::create(const PinPlace &place, const Record &record)
         return fail("create map", pin::record, errno,
                     errno == EPERM ? "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)" : "");
     RecordMap map(place.path(pin::record), std::move(fd));
-    if (auto written = map.write(record); !written)
-        return std::unexpected(written.error());
+    OLAF_TRY(map.write(record));
     if (bpf_obj_pin(map.fd_.get(), map.path_.c_str()) != 0)
         return fail("pin map", map.path_, errno);
     return map;

@@ -17,12 +17,12 @@
 #include "install.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
+#include "olaf/try.hpp"
 #include "own_addresses.hpp"
 #include "parents.hpp"
 #include "plan.hpp"
 #include "proof.hpp"
 #include "replace_checks.hpp"
-#include "steps.hpp"
 #include "swap.hpp"
 #include "tracepoints.hpp"
 #include "turnround.hpp"
@@ -42,8 +42,7 @@ Result<void> move_default(int rules_fd, const olaf_config &from, const olaf_conf
         if (bpf_map_lookup_elem(rules_fd, &id, &rule) != 0)
             return fail("read", "olaf_rules", errno);
         if (std::memcmp(&rule, &old_rule, sizeof rule) == 0)
-            if (auto done = write_rules(rules_fd, id, id, new_rule); !done)
-                return done;
+            OLAF_TRY(write_rules(rules_fd, id, id, new_rule));
     }
     return {};
 }
@@ -70,36 +69,22 @@ struct Replacement {
 /// What runs, and the new programs, loaded on its maps.
 Result<Replacement> prepare(const AttachOptions &options, const Device &device,
                             const PinPlace &place) {
-    if (const auto live = live_attachment(device.name); !live)
-        return std::unexpected(live.error());
-    auto map = RecordMap::open(place);
-    if (!map)
-        return std::unexpected(map.error());
-    const auto running = map->read();
-    if (!running)
-        return std::unexpected(running.error());
-    if (auto good = check_layout(*running, device); !good)
-        return std::unexpected(good.error());
-    const auto plan = make_plan(options, device, &*running);
-    if (!plan)
-        return std::unexpected(plan.error());
-    const auto config = make_config(plan->config);
-    if (!config)
-        return std::unexpected(config.error());
-    if (auto good = check_replacement(options, *running, *plan, *config, device); !good)
-        return std::unexpected(good.error());
-    auto queue = Datapath::load(
-        *config, {.pinned_maps = place.path(),
-                  .asks_driver = running->skb_mode == 0 && driver_tells_tags(device)});
-    if (!queue)
-        return std::unexpected(queue.error());
-    for (const auto &decided : plan->notes)
+    OLAF_TRY(live_attachment(device.name));
+    auto map = OLAF_TRY(RecordMap::open(place));
+    const auto running = OLAF_TRY(map.read());
+    OLAF_TRY(check_layout(running, device));
+    const auto plan = OLAF_TRY(make_plan(options, device, &running));
+    const auto config = OLAF_TRY(make_config(plan.config));
+    OLAF_TRY(check_replacement(options, running, plan, config, device));
+    auto queue = OLAF_TRY(Datapath::load(
+        config, {.pinned_maps = place.path(),
+                 .asks_driver = running.skb_mode == 0 && driver_tells_tags(device)}));
+    for (const auto &decided : plan.notes)
         note(fmt::format("{}: {}", device.name, decided));
-    Record record = *running;
-    record.config = *config;
-    std::snprintf(record.target, sizeof record.target, "%s", plan->target.c_str());
-    return Replacement{options, device,           place, std::move(*map), *running,
-                       record,  std::move(*queue)};
+    Record record = running;
+    record.config = config;
+    std::snprintf(record.target, sizeof record.target, "%s", plan.target.c_str());
+    return Replacement{options, device, place, std::move(map), running, record, std::move(queue)};
 }
 
 /// What waits was made for the old way: it leaves by that first, with the old programs, and
@@ -108,14 +93,10 @@ Result<Replacement> prepare(const AttachOptions &options, const Device &device,
 Result<void> empty_first(Replacement &to) {
     if (!goes_another_way(to.running.config, to.record.config))
         return {};
-    auto stop = Signals::hold({SIGINT, SIGTERM});
-    if (!stop)
-        return std::unexpected(stop.error());
+    auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     const auto attachment = read_attachment(to.place);
-    auto lease = EmptyingLease::take(attachment);
-    if (!lease)
-        return std::unexpected(lease.error());
-    to.emptied.emplace(attachment, std::move(*stop), std::move(*lease));
+    auto lease = OLAF_TRY(EmptyingLease::take(attachment));
+    to.emptied.emplace(attachment, std::move(stop), std::move(lease));
     return empty_queue(attachment, &to.emptied->lease, to.emptied->stop, false);
 }
 
@@ -129,20 +110,20 @@ Result<void> while_held(Replacement &to, const std::function<Result<void>()> &ch
     if (!to.emptied)
         return change();
     auto &lease = to.emptied->lease;
-    return in_order({[&] { return lease.hold(); }, change, [&] { return lease.let_go(); }});
+    OLAF_TRY(lease.hold());
+    OLAF_TRY(change());
+    return lease.let_go();
 }
 
 /// The programs of the way out and back, tried before anything is handed to them.
 Result<void> swap_way(Replacement &to, Undo &undo) {
     const auto drain = to.record.drain(to.device.ifindex);
     const auto interval = to.running.config.drain_interval_ns;
-    return in_order({[&] { return swap_filters(to.place, to.running, to.queue, undo); },
-                     [&] { return swap_at_parents(to.place, to.queue, undo); },
-                     [&] {
-                         undo.add([=] { (void)shape_drain(drain, interval); });
-                         return shape_drain(drain, to.record.config.drain_interval_ns);
-                     },
-                     [&] { return prove_drain(to.queue, to.device, [&] { return renew(to); }); }});
+    OLAF_TRY(swap_filters(to.place, to.running, to.queue, undo));
+    OLAF_TRY(swap_at_parents(to.place, to.queue, undo));
+    undo.add([=] { (void)shape_drain(drain, interval); });
+    OLAF_TRY(shape_drain(drain, to.record.config.drain_interval_ns));
+    return prove_drain(to.queue, to.device, [&] { return renew(to); });
 }
 
 /// One attempt to swap all programs of an empty queue. False, and all is as before: this process
@@ -153,40 +134,32 @@ Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
         const auto waiting = updates_waiting(attachment);
         return waiting && *waiting == 0;
     };
-    if (auto done = in_order({[&] { return lease.let_go(); },
-                              [&] { return empty_queue(attachment, &lease, stop, false); },
-                              [&] { return lease.hold(); }});
-        !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(lease.let_go());
+    OLAF_TRY(empty_queue(attachment, &lease, stop, false));
+    OLAF_TRY(lease.hold());
     if (!nothing_waits())
         return false;
     Undo attempt;
-    if (auto done = swap_way(to, attempt); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(swap_way(to, attempt));
     if (!lease.unbroken())
         return false;
-    if (auto done = swap_entrance(to.place, to.running, to.queue, attempt); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(swap_entrance(to.place, to.running, to.queue, attempt));
     if (!lease.unbroken() && !nothing_waits())
         return false;
     undo.adopt(attempt);
-    if (auto done = lease.let_go(); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(lease.let_go());
     return true;
 }
 
 Result<void> swap_programs(Replacement &to, Undo &undo) {
     constexpr int attempts = 5;
-    if (!to.emptied)
-        return in_order({[&] { return swap_way(to, undo); },
-                         [&] { return swap_entrance(to.place, to.running, to.queue, undo); }});
-    for (int i = 0; i < attempts; i++) {
-        const auto swapped = swap_while_empty(to, undo);
-        if (!swapped)
-            return std::unexpected(swapped.error());
-        if (*swapped)
-            return {};
+    if (!to.emptied) {
+        OLAF_TRY(swap_way(to, undo));
+        return swap_entrance(to.place, to.running, to.queue, undo);
     }
+    for (int i = 0; i < attempts; i++)
+        if (OLAF_TRY(swap_while_empty(to, undo)))
+            return {};
     return fail("replace the queue on", to.device.name, 0, "it works on; try again",
                 "updates came to wait while this command was held up");
 }
@@ -195,29 +168,17 @@ Result<void> swap_programs(Replacement &to, Undo &undo) {
 Result<void> take_over(Replacement &to) {
     const auto allowed = to.queue.map_fd("olaf_allow");
     Undo undo;
-    if (auto done = allow(allowed, to.options.allow, &undo); !done)
-        return done;
-    auto done = in_order(
-        {[&] {
-             // What the host has now is right for the old programs too: nothing of it is taken
-             // back.
-             return refresh_addresses(to.queue.map_fd("olaf_own"), to.queue.map_fd("olaf_own_macs"),
-                                      to.device.ifindex);
-         },
-         [&] { return empty_first(to); },
-         [&] {
-             return while_held(to, [&] {
-                 return swap_return(to.place, to.map, to.running, to.record, to.queue, undo);
-             });
-         },
-         [&] { return swap_programs(to, undo); },
-         [&] {
-             return move_default(to.queue.map_fd("olaf_rules"), to.running.config,
-                                 to.record.config);
-         }});
-    if (done)
-        undo.dismiss(); // from here on the new ones are right
-    return done;
+    OLAF_TRY(allow(allowed, to.options.allow, &undo));
+    // What the host has now is right for the old programs too: nothing of it is taken back.
+    OLAF_TRY(refresh_addresses(to.queue.map_fd("olaf_own"), to.queue.map_fd("olaf_own_macs"),
+                               to.device.ifindex));
+    OLAF_TRY(empty_first(to));
+    OLAF_TRY(while_held(
+        to, [&] { return swap_return(to.place, to.map, to.running, to.record, to.queue, undo); }));
+    OLAF_TRY(swap_programs(to, undo));
+    OLAF_TRY(move_default(to.queue.map_fd("olaf_rules"), to.running.config, to.record.config));
+    undo.dismiss(); // from here on the new ones are right
+    return {};
 }
 
 } // namespace
@@ -229,30 +190,17 @@ Result<Record> replace(const AttachOptions &options, const Device &device, const
                     "olaf attach without --replace puts one there", "none is attached");
     if (!lock)
         return std::unexpected(lock.error());
-    auto to = prepare(options, device, place);
-    if (!to)
-        return std::unexpected(to.error());
-    if (auto done = take_over(*to); !done)
-        return std::unexpected(done.error());
-    attach_tracepoints_or_say(to->queue, place, device);
-    say_if_driver_is_silent(to->queue, device);
-    to->record.replaced_ns = monotonic_ns();
-    const auto done = in_order({[&] { return pin_programs(to->queue, place, true); },
-                                [&] { return to->map.write(to->record); },
-                                [&] {
-                                    return while_held(*to, [&] {
-                                        return leave_return(place, to->map, to->record);
-                                    });
-                                },
-                                [&] {
-                                    return options.allow.empty()
-                                               ? Result<void>{}
-                                               : allow_only(to->queue.map_fd("olaf_allow"),
-                                                            options.allow);
-                                }});
-    if (!done)
-        return std::unexpected(done.error());
-    return to->record;
+    auto to = OLAF_TRY(prepare(options, device, place));
+    OLAF_TRY(take_over(to));
+    attach_tracepoints_or_say(to.queue, place, device);
+    say_if_driver_is_silent(to.queue, device);
+    to.record.replaced_ns = monotonic_ns();
+    OLAF_TRY(pin_programs(to.queue, place, true));
+    OLAF_TRY(to.map.write(to.record));
+    OLAF_TRY(while_held(to, [&] { return leave_return(place, to.map, to.record); }));
+    if (!options.allow.empty())
+        OLAF_TRY(allow_only(to.queue.map_fd("olaf_allow"), options.allow));
+    return to.record;
 }
 
 } // namespace olaf

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "native.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -74,10 +75,8 @@ Result<void> check_layout(const Record &running, const Device &device) {
 
 Result<void> check_replacement(const AttachOptions &options, const Record &running,
                                const Plan &plan, const olaf_config &wanted, const Device &device) {
-    if (auto good = check_mode(options, running, device.name); !good)
-        return good;
-    if (auto good = check_output(running, plan, device); !good)
-        return good;
+    OLAF_TRY(check_mode(options, running, device.name));
+    OLAF_TRY(check_output(running, plan, device));
     return check_sizes(running.config, wanted, device.name);
 }
 

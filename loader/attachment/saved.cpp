@@ -15,6 +15,7 @@
 #include "attachment.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/host/device.hpp"
+#include "olaf/try.hpp"
 #include "plan.hpp"
 #include "saved_jobs.hpp"
 #include "saved_rules.hpp"
@@ -74,35 +75,26 @@ void add_delivery(Words &words, const olaf_config &running, const olaf_config &u
 
 /// What attach would choose for the same delivery, sizes and window.
 Result<olaf_config> usual_config(const Attachment &attached) {
-    const auto device = find_device(attached.place.ifindex);
-    if (!device)
-        return std::unexpected(device.error());
+    const auto device = OLAF_TRY(find_device(attached.place.ifindex));
     const auto &running = attached.record.config;
     AttachOptions options;
-    options.device = device->name;
+    options.device = device.name;
     options.local = running.deliver == OLAF_DELIVER_LOCAL;
     if (running.deliver == OLAF_DELIVER_FORWARD)
         options.forward = attached.record.target;
     if (running.deliver == OLAF_DELIVER_UPSTREAM) {
-        const auto server = parse_endpoint(attached.record.target);
-        if (!server)
-            return std::unexpected(server.error());
-        options.upstream = *server;
+        options.upstream = OLAF_TRY(parse_endpoint(attached.record.target));
     }
     options.window = window_of(running);
     options.max_clusters = running.max_clusters;
     options.max_segments = running.max_segments;
-    const auto plan = make_plan(options, *device);
-    if (!plan)
-        return std::unexpected(plan.error());
-    auto config = make_config(plan->config);
-    if (!config)
-        return config;
+    const auto plan = OLAF_TRY(make_plan(options, device));
+    auto config = OLAF_TRY(make_config(plan.config));
     // Not of the plan's: these are compared with what attach has without a word.
     const DatapathConfig defaults;
-    config->window = defaults.window.most;
-    config->max_clusters = defaults.max_clusters;
-    config->max_segments = defaults.max_segments;
+    config.window = defaults.window.most;
+    config.max_clusters = defaults.max_clusters;
+    config.max_segments = defaults.max_segments;
     return config;
 }
 
@@ -203,39 +195,27 @@ std::string service_name(const std::string &device) {
 }
 
 Result<std::vector<std::string>> options_of(const Attachment &attached) {
-    const auto usual = usual_config(attached);
-    if (!usual)
-        return std::unexpected(usual.error());
+    const auto usual = OLAF_TRY(usual_config(attached));
     std::vector<olaf_prefix> allowed;
     if ((attached.record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0 && !attached.on_card()) {
-        const auto map = open_map_to_read(attached, "olaf_allow");
-        if (!map)
-            return std::unexpected(map.error());
-        allowed = allowed_prefixes(map->get());
+        const auto map = OLAF_TRY(open_map_to_read(attached, "olaf_allow"));
+        allowed = allowed_prefixes(map.get());
     }
-    auto options = options_like(attached.record.config, *usual, attached.record.target, allowed);
+    auto options = options_like(attached.record.config, usual, attached.record.target, allowed);
     std::ranges::move(hardware_options(attached), std::back_inserter(options));
     return options;
 }
 
 Result<std::string> save_attachment(const std::string &device) {
-    const auto attached = live_attachment(device);
-    if (!attached)
-        return std::unexpected(attached.error());
-    const auto options = options_of(*attached);
-    if (!options)
-        return std::unexpected(options.error());
-    const auto rules = rules_of(*attached);
-    if (!rules)
-        return std::unexpected(rules.error());
-    const auto jobs = jobs_of(*attached);
-    if (!jobs)
-        return std::unexpected(jobs.error());
+    const auto attached = OLAF_TRY(live_attachment(device));
+    const auto options = OLAF_TRY(options_of(attached));
+    const auto rules = OLAF_TRY(rules_of(attached));
+    const auto jobs = OLAF_TRY(jobs_of(attached));
     const auto path = saved_path(device);
     if (::mkdir(folder, 0755) != 0 && errno != EEXIST)
         return fail("make", folder, errno);
     const auto fresh = path + ".new";
-    auto written = write_whole(fresh, file_text(device, *options, *rules, *jobs));
+    auto written = write_whole(fresh, file_text(device, options, rules, jobs));
     if (written && ::rename(fresh.c_str(), path.c_str()) != 0)
         written = fail("write", path, errno);
     if (!written) {

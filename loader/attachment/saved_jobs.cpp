@@ -10,6 +10,7 @@
 
 #include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -88,14 +89,12 @@ std::string job_words(const JobReading &job) {
 
 Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
     std::map<std::string, Fd> open;
-    const auto jobs = read_jobs(attached.record.config, [&](const char *name) {
+    const auto jobs = OLAF_TRY(read_jobs(attached.record.config, [&](const char *name) {
         auto fd = open_map_to_read(attached, name);
         return fd ? (open[name] = std::move(*fd)).get() : -1;
-    });
-    if (!jobs)
-        return std::unexpected(jobs.error());
+    }));
     std::vector<std::string> found;
-    for (const auto &job : *jobs)
+    for (const auto &job : jobs)
         found.push_back(job_words(job));
     return found;
 }

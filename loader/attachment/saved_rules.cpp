@@ -14,6 +14,7 @@
 #include "card_queue.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/members.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -71,10 +72,8 @@ Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
         olaf_rule rule{};
         if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
             return fail("read the rule of cluster", std::to_string(id), errno);
-        const auto known = read_members(members->get(), rosters->get(), config, id);
-        if (!known)
-            return std::unexpected(known.error());
-        options[id] = rule_options(rule, usual) + worker_options(*known);
+        const auto known = OLAF_TRY(read_members(members->get(), rosters->get(), config, id));
+        options[id] = rule_options(rule, usual) + worker_options(known);
     }
     return options;
 }
@@ -82,15 +81,11 @@ Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
 /// The same of a card's clusters, which have no workers.
 Result<std::vector<std::string>> card_options(const Attachment &attached) {
     const auto &config = attached.record.config;
-    const auto card = open_card(attached);
-    if (!card)
-        return std::unexpected(card.error());
-    const auto rules = rules_in(*card, config);
-    if (!rules)
-        return std::unexpected(rules.error());
+    const auto card = OLAF_TRY(open_card(attached));
+    const auto rules = OLAF_TRY(rules_in(card, config));
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
     std::vector<std::string> options;
-    for (const auto &rule : *rules)
+    for (const auto &rule : rules)
         options.push_back(rule_options(rule, usual));
     return options;
 }
@@ -98,14 +93,13 @@ Result<std::vector<std::string>> card_options(const Attachment &attached) {
 } // namespace
 
 Result<std::vector<std::string>> rules_of(const Attachment &attached) {
-    const auto all = attached.on_card() ? card_options(attached) : kernel_options(attached);
-    if (!all)
-        return all;
+    const auto all =
+        OLAF_TRY(attached.on_card() ? card_options(attached) : kernel_options(attached));
     std::vector<std::string> found;
     std::string before;      // the options of the run of clusters that ends here
     std::uint32_t first = 0; // cluster of that run
-    for (std::uint32_t id = 0; id <= all->size(); id++) {
-        const auto options = id < all->size() ? (*all)[id] : "";
+    for (std::uint32_t id = 0; id <= all.size(); id++) {
+        const auto options = id < all.size() ? all[id] : "";
         if (options == before)
             continue;
         if (!before.empty())

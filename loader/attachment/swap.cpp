@@ -9,6 +9,7 @@
 #include "hooks.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/xdp.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -40,8 +41,7 @@ Result<void> swap_each(const PinPlace &place, const Record &running, const Datap
         const auto device = device_of(program, place, running);
         if (!device)
             return fail("find the device of", std::string(program.name), ENODEV);
-        if (auto done = put(program, *device); !done)
-            return done;
+        OLAF_TRY(put(program, *device));
     }
     return {};
 }
@@ -61,8 +61,7 @@ Result<void> swap_filters(const PinPlace &place, const Record &running, const Da
 
 Result<void> swap_entrance(const PinPlace &place, const Record &running, const Datapath &queue,
                            Undo &undo) {
-    if (auto done = queue.open_rooms(); !done)
-        return done;
+    OLAF_TRY(queue.open_rooms());
     return swap_each(
         place, running, queue,
         [](const Program &program) { return program.hook == Hook::xdp; },

@@ -20,7 +20,6 @@
 #include "loader/host/xdp.hpp"
 #include "parents.hpp"
 #include "record.hpp"
-#include "steps.hpp"
 #include "turnround.hpp"
 
 namespace olaf {
@@ -139,7 +138,7 @@ void sweep_stale(const std::optional<PinPlace> &but) {
         }
         const std::string device(read_attachment(place).record.device);
         leave_card(place);
-        if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))
+        if (tear_down(*lock) && lock->remove())
             note(fmt::format("{}: removed what was left of its queue, for its {} has gone", device,
                              ours ? "device" : "network namespace"));
     }

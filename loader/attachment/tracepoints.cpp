@@ -19,7 +19,7 @@
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/notes.hpp"
-#include "steps.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -36,14 +36,11 @@ constexpr auto watched_map = "olaf_watched";
 Result<void> load(Object &object, const Datapath &queue, const PinPlace &place) {
     const auto &config = queue.config();
     const auto netns = static_cast<std::uint32_t>(place.netns);
-    return in_order({[&] { return object.set("olaf_cfg", config); },
-                     [&] { return object.set("olaf_beside_ifindex", place.ifindex); },
-                     [&] { return object.set("olaf_beside_netns", netns); },
-                     [&] {
-                         return object.share_maps(
-                             config, [&](const char *map) { return queue.map_fd(map); });
-                     },
-                     [&] { return object.load(); }});
+    OLAF_TRY(object.set("olaf_cfg", config));
+    OLAF_TRY(object.set("olaf_beside_ifindex", place.ifindex));
+    OLAF_TRY(object.set("olaf_beside_netns", netns));
+    OLAF_TRY(object.share_maps(config, [&](const char *map) { return queue.map_fd(map); }));
+    return object.load();
 }
 
 /// Maps that are the object's alone; constants and variables aside.
@@ -94,15 +91,12 @@ Result<void> attach_one(const Object &object, const Program &line, const PinPlac
 
 Result<void> attach_all(const Object &object, const olaf_config &config, const PinPlace &place) {
     if (const int fd = object.map_fd(watched_map); fd >= 0)
-        if (auto done = write_watched(fd, watched_of(place, config)); !done)
-            return done;
+        OLAF_TRY(write_watched(fd, watched_of(place, config)));
     for (const auto &name : own_maps(object, config))
-        if (auto done = pin(object.map_fd(name), place.path(name)); !done)
-            return done;
+        OLAF_TRY(pin(object.map_fd(name), place.path(name)));
     for (const auto &line : programs)
         if (line.object == object.name())
-            if (auto done = attach_one(object, line, place); !done)
-                return done;
+            OLAF_TRY(attach_one(object, line, place));
     return {};
 }
 
@@ -157,15 +151,12 @@ Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
     if (at_tracepoints(place, name))
         return update_watched(place, config);
     const QuietBpfLog quiet; // it may fail: a queue works without it
-    auto object = Object::open(name);
-    if (!object)
-        return std::unexpected(object.error());
-    forget(place, *object, config);
-    if (auto loaded = load(*object, queue, place); !loaded)
-        return loaded;
-    auto done = attach_all(*object, config, place);
+    auto object = OLAF_TRY(Object::open(name));
+    forget(place, object, config);
+    OLAF_TRY(load(object, queue, place));
+    auto done = attach_all(object, config, place);
     if (!done)
-        forget(place, *object, config);
+        forget(place, object, config);
     return done;
 }
 

@@ -5,6 +5,7 @@
 #include "loader/datapath/programs.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/tc.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -23,10 +24,7 @@ Result<bool> remove_from(const PinPlace &place, std::uint32_t ifindex) {
     for (const auto &program : programs) {
         if (!turns_round(program))
             continue;
-        const auto removed = filters.remove(program, *device);
-        if (!removed)
-            return removed;
-        removed_one |= *removed;
+        removed_one |= OLAF_TRY(filters.remove(program, *device));
     }
     return removed_one;
 }
@@ -40,8 +38,7 @@ Result<void> remove_clsact_from(std::uint32_t ifindex) {
 Result<void> remove_other(const PinPlace &place, const Record &record) {
     if (record.other_return_ifindex == 0)
         return {};
-    if (const auto removed = remove_from(place, record.other_return_ifindex); !removed)
-        return std::unexpected(removed.error());
+    OLAF_TRY(remove_from(place, record.other_return_ifindex));
     if (record.other_return_clsact_ours)
         return remove_clsact_from(record.other_return_ifindex);
     return {};
@@ -57,32 +54,23 @@ Result<void> install_return(const RecordMap &map, Record &record, const Datapath
     const auto ifindex = wanted_ifindex(record.config);
     if (ifindex == 0)
         return {};
-    const auto device = find_device(ifindex);
-    if (!device)
-        return std::unexpected(device.error());
-    const auto had_clsact = has_clsact(device->name, ifindex);
-    if (!had_clsact)
-        return std::unexpected(had_clsact.error());
+    const auto device = OLAF_TRY(find_device(ifindex));
+    const auto had_clsact = OLAF_TRY(has_clsact(device.name, ifindex));
     record.return_ifindex = ifindex;
-    record.return_clsact_ours = !*had_clsact;
-    if (auto done = map.write(record); !done)
-        return done;
-    if (auto done = ensure_clsact(device->name, ifindex); !done)
-        return done;
+    record.return_clsact_ours = !had_clsact;
+    OLAF_TRY(map.write(record));
+    OLAF_TRY(ensure_clsact(device.name, ifindex));
     for (const auto &program : programs)
         if (turns_round(program))
-            if (auto done = add(program, *device, queue); !done)
-                return done;
+            OLAF_TRY(add(program, device, queue));
     return {};
 }
 
 Result<void> remove_return(const PinPlace &place, const Record &record) {
     if (auto done = remove_other(place, record); !done || record.return_ifindex == 0)
         return done;
-    const auto removed = remove_from(place, record.return_ifindex);
-    if (!removed)
-        return std::unexpected(removed.error());
-    if (record.return_clsact_ours && (*removed || !record.complete))
+    const auto removed = OLAF_TRY(remove_from(place, record.return_ifindex));
+    if (record.return_clsact_ours && (removed || !record.complete))
         return remove_clsact_from(record.return_ifindex);
     return {};
 }
@@ -92,8 +80,7 @@ Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Reco
     const auto wanted = wanted_ifindex(record.config);
     auto noted = running;
     if (running.other_return_ifindex != 0 && running.other_return_ifindex != wanted) {
-        if (auto done = remove_other(place, running); !done)
-            return done;
+        OLAF_TRY(remove_other(place, running));
         noted.other_return_ifindex = record.other_return_ifindex = 0;
         noted.other_return_clsact_ours = record.other_return_clsact_ours = 0;
     }
@@ -105,42 +92,34 @@ Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Reco
     }
     if (wanted == 0)
         return {};
-    const auto device = find_device(wanted);
-    if (!device)
-        return std::unexpected(device.error());
+    const auto device = OLAF_TRY(find_device(wanted));
 
     if (wanted != running.return_ifindex) {
         if (noted.other_return_ifindex != wanted) {
-            const auto had_clsact = has_clsact(device->name, wanted);
-            if (!had_clsact)
-                return std::unexpected(had_clsact.error());
+            const auto had_clsact = OLAF_TRY(has_clsact(device.name, wanted));
             noted.other_return_ifindex = wanted;
-            noted.other_return_clsact_ours = !*had_clsact;
+            noted.other_return_clsact_ours = !had_clsact;
         }
         record.return_clsact_ours = noted.other_return_clsact_ours;
         undo.add([&place, &map, running, noted] {
             if (remove_other(place, noted))
                 (void)map.write(running);
         });
-        if (auto done = map.write(noted); !done)
-            return done;
+        OLAF_TRY(map.write(noted));
     }
     // New there, or lost since: the device was in another network namespace, say.
-    if (auto done = ensure_clsact(device->name, wanted); !done)
-        return done;
+    OLAF_TRY(ensure_clsact(device.name, wanted));
     const Filters filters(place);
     for (const auto &program : programs)
         if (turns_round(program))
-            if (auto done = filters.put(program, *device, queue, undo); !done)
-                return done;
+            OLAF_TRY(filters.put(program, device, queue, undo));
     return {};
 }
 
 Result<void> leave_return(const PinPlace &place, const RecordMap &map, Record &record) {
     if (record.other_return_ifindex == 0)
         return {};
-    if (auto done = remove_other(place, record); !done)
-        return done;
+    OLAF_TRY(remove_other(place, record));
     record.other_return_ifindex = 0;
     record.other_return_clsact_ours = 0;
     return map.write(record);

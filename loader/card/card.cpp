@@ -9,6 +9,8 @@
 #include <chrono>
 #include <thread>
 
+#include "olaf/try.hpp"
+
 namespace olaf {
 namespace {
 
@@ -56,13 +58,11 @@ bool is_lost(const Error &error) {
 }
 
 Result<Card> Card::open(const std::string &path) {
-    auto bar = Bar::map(path);
-    if (!bar)
-        return std::unexpected(bar.error());
-    if (bar->bytes() < OLAF_CARD_WINDOW)
-        return too_small(*bar);
-    const auto start = find_start(*bar);
-    const auto magic = bar->read(OLAF_REGISTER_MAGIC);
+    auto bar = OLAF_TRY(Bar::map(path));
+    if (bar.bytes() < OLAF_CARD_WINDOW)
+        return too_small(bar);
+    const auto start = find_start(bar);
+    const auto magic = bar.read(OLAF_REGISTER_MAGIC);
     if (!start && magic == all_ones)
         return lost(path, "its registers read as all ones");
     if (!start)
@@ -70,7 +70,7 @@ Result<Card> Card::open(const std::string &path) {
                     "load a bitstream with the queue (docs/hardware.md), or name the file of another BAR",
                     fmt::format("no queue is in it: its magic is {:#010x}, not {:#010x}", magic,
                                 std::uint32_t{OLAF_CARD_MAGIC}));
-    Card card(std::move(*bar), *start);
+    Card card(std::move(bar), *start);
     if (const auto layout = card.get(OLAF_REGISTER_LAYOUT); layout != OLAF_CARD_LAYOUT)
         return fail("use the card", path, 0, "use the olaf that its bitstream was built with",
                     fmt::format("its registers have layout {}, this olaf knows layout {}", layout,
@@ -119,29 +119,24 @@ Result<void> Card::fence() const {
     const bool passed = comes([&] {
         return get(OLAF_REGISTER_FENCED) == number || get(OLAF_REGISTER_MAGIC) != OLAF_CARD_MAGIC;
     });
-    if (auto there = check_there(); !there)
-        return there;
+    OLAF_TRY(check_there());
     if (!passed)
         return lost(path(), "it doesn't answer");
     return {};
 }
 
 Result<std::uint32_t> Card::status() const {
-    if (auto done = fence(); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(fence());
     const auto value = get(OLAF_REGISTER_STATUS);
     // In this order: a card that goes in between leaves ones in the first.
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return value;
 }
 
 Result<bool> Card::status_bit(std::uint32_t bit) const {
     const Bar::Turn turn(bar_);
-    const auto value = status();
-    if (!value)
-        return std::unexpected(value.error());
-    return (*value & bit) != 0;
+    const auto value = OLAF_TRY(status());
+    return (value & bit) != 0;
 }
 
 Result<bool> Card::queues() const {
@@ -154,11 +149,9 @@ Result<bool> Card::empty() const {
 
 Result<std::uint32_t> Card::queue_length() const {
     const Bar::Turn turn(bar_);
-    if (auto done = take_snapshot(); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(take_snapshot());
     const auto length = get(OLAF_REGISTER_QUEUE_LENGTH);
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return length;
 }
 
@@ -166,10 +159,8 @@ Result<void> Card::commit() const {
     if (auto done = fence(); !done) // the configuration first
         return done;
     put(OLAF_REGISTER_COMMIT, 1);
-    const auto now = status();
-    if (!now)
-        return std::unexpected(now.error());
-    if ((*now & refused) != 0)
+    const auto now = OLAF_TRY(status());
+    if ((now & refused) != 0)
         return fail("configure the card", path(), 0, "olaf doctor says what it can",
                     "it refuses the configuration");
     return {};
@@ -208,8 +199,7 @@ Result<olaf_rule> Card::rule(std::uint32_t cluster) const {
     const olaf_rule rule{.policy = get(at),
                          .max_count = get(at + 4),
                          .reward_threshold = static_cast<std::int64_t>(get64(at + 8))};
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return rule;
 }
 
@@ -264,8 +254,7 @@ Result<Snapshot> Card::snapshot(const olaf_config &config) const {
     snapshot.waiting.resize(config.max_clusters);
     {
         const Bar::Turn turn(bar_); // another's snapshot would come between two words
-        if (auto done = take_snapshot(); !done)
-            return std::unexpected(done.error());
+        OLAF_TRY(take_snapshot());
         snapshot.levels.queue_length = get(OLAF_REGISTER_QUEUE_LENGTH);
         snapshot.active_clusters = get(OLAF_REGISTER_ACTIVE_CLUSTERS);
         snapshot.levels.updates_waiting = get64(OLAF_REGISTER_UPDATES_WAITING);
@@ -282,8 +271,7 @@ Result<Snapshot> Card::snapshot(const olaf_config &config) const {
         }
     }
     // A card that went meanwhile has read as ones, which must not be taken for counts.
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return snapshot;
 }
 

@@ -10,6 +10,8 @@
 #include <climits>
 #include <cstdio>
 
+#include "olaf/try.hpp"
+
 namespace olaf {
 namespace {
 
@@ -54,10 +56,8 @@ Result<void> forget_card(const PinPlace &place) {
 }
 
 Result<void> check_card_free(const PinPlace &place, const std::string &path) {
-    const auto places = pinned_places();
-    if (!places)
-        return std::unexpected(places.error());
-    for (const auto &other : *places)
+    const auto places = OLAF_TRY(pinned_places());
+    for (const auto &other : places)
         if ((other.netns != place.netns || other.ifindex != place.ifindex) &&
             card_of(other) == path)
             return fail("use the card", path, EBUSY, "olaf status --all shows it; detach it first",

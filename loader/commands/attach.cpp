@@ -12,7 +12,6 @@
 #include "loader/attachment/memory.hpp"
 #include "loader/attachment/plan.hpp"
 #include "loader/attachment/saved.hpp"
-#include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/card/record.hpp"
 #include "loader/datapath/config.hpp"
@@ -21,6 +20,7 @@
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/route.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -33,43 +33,34 @@ Result<void> clear_place(PinLock &lock, const Device &device, bool in_card) {
     else if (before.record.drain_ours)
         note(fmt::format("{}: removing what an interrupted attach left", device.name));
     leave_card(lock.place());
-    return in_order({[&] { return pin_device(lock.place()); }, // first: from now on it isn't swept
-                     [&] { return tear_down(lock); },
-                     [&] { return forget_card(lock.place()); },
-                     [&] { return in_card ? Result<void>{} : check_no_program(device); }});
+    OLAF_TRY(pin_device(lock.place())); // first: from now on it isn't swept
+    OLAF_TRY(tear_down(lock));
+    OLAF_TRY(forget_card(lock.place()));
+    return in_card ? Result<void>{} : check_no_program(device);
 }
 
 Result<Record> attach_new(const AttachOptions &options, const Device &device,
                           const PinPlace &place) {
-    auto plan = make_plan(options, device);
-    if (!plan)
-        return std::unexpected(plan.error());
-    if (const auto config = make_config(plan->config); !config)
-        return std::unexpected(config.error());
-    if (auto mounted = mount_bpffs(); !mounted)
-        return std::unexpected(mounted.error());
+    auto plan = OLAF_TRY(make_plan(options, device));
+    OLAF_TRY(make_config(plan.config));
+    OLAF_TRY(mount_bpffs());
     sweep_stale(place);
-    const auto card = choose_card(options, device, *plan, place, nullptr);
-    if (!card)
-        return std::unexpected(card.error());
+    const auto card = OLAF_TRY(choose_card(options, device, plan, place, nullptr));
 
-    auto lock = PinLock::create(place);
-    if (!lock)
-        return std::unexpected(lock.error());
-    if (auto free = check_no_queue(read_attachment(place), device); !free)
-        return std::unexpected(free.error());
-    for (const auto &decided : *card ? (*card)->notes : plan->notes)
+    auto lock = OLAF_TRY(PinLock::create(place));
+    OLAF_TRY(check_no_queue(read_attachment(place), device));
+    for (const auto &decided : card ? card->notes : plan.notes)
         note(fmt::format("{}: {}", device.name, decided));
     auto record = Result<Record>{};
-    if (auto clear = clear_place(*lock, device, card->has_value()); clear)
-        record = *card ? attach_to_card(*lock, device, *plan, **card)
-                       : install_fitting_mode(*lock, options, device, *plan);
+    if (auto clear = clear_place(lock, device, card.has_value()); clear)
+        record = card ? attach_to_card(lock, device, plan, *card)
+                      : install_fitting_mode(lock, options, device, plan);
     else
         record = std::unexpected(clear.error());
     if (!record)
-        (void)lock->remove();
-    else if (!*card)
-        for (const auto &follows : plan->consequences)
+        (void)lock.remove();
+    else if (!card)
+        for (const auto &follows : plan.consequences)
             note(fmt::format("{}: {}", device.name, follows));
     return record;
 }
@@ -81,46 +72,33 @@ bool saves_only(const AttachOptions &options) {
 }
 
 Result<Record> running_record(const std::string &device) {
-    const auto attached = live_attachment(device);
-    if (!attached)
-        return std::unexpected(attached.error());
-    return attached->record;
+    const auto attached = OLAF_TRY(live_attachment(device));
+    return attached.record;
 }
 
 Result<void> save(const std::string &device) {
-    const auto path = save_attachment(device);
-    if (!path)
-        return std::unexpected(path.error());
+    const auto path = OLAF_TRY(save_attachment(device));
     note(fmt::format("{}: saved in {}; systemctl enable {} attaches it after a reboot", device,
-                     *path, service_name(device)));
+                     path, service_name(device)));
     return {};
 }
 
 } // namespace
 
 Result<Attached> attach(const AttachOptions &options) {
-    if (auto good = require_privileges_to_change("attach to", options.device); !good)
-        return std::unexpected(good.error());
-    if (auto good = require_kernel("attach to", options.device); !good)
-        return std::unexpected(good.error());
-    const auto device = find_device(options.device);
-    if (!device)
-        return std::unexpected(device.error());
-    const auto netns = netns_inode();
-    if (!netns)
-        return std::unexpected(netns.error());
-    const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
-    const auto record = saves_only(options) ? running_record(options.device)
-                        : options.replace   ? replace_anywhere(options, *device, place)
-                                            : attach_new(options, *device, place);
-    if (!record)
-        return std::unexpected(record.error());
+    OLAF_TRY(require_privileges_to_change("attach to", options.device));
+    OLAF_TRY(require_kernel("attach to", options.device));
+    const auto device = OLAF_TRY(find_device(options.device));
+    const auto netns = OLAF_TRY(netns_inode());
+    const PinPlace place{.netns = netns, .ifindex = device.ifindex};
+    const auto record = OLAF_TRY(saves_only(options) ? running_record(options.device)
+                                 : options.replace   ? replace_anywhere(options, device, place)
+                                                     : attach_new(options, device, place));
     if (options.save)
-        if (auto saved = save(device->name); !saved)
-            return std::unexpected(saved.error());
+        OLAF_TRY(save(device.name));
     if (options.upstream)
         wake_neighbour(*options.upstream);
-    return Attached{.device = device->name, .record = *record, .memory_bytes = map_memory(place)};
+    return Attached{.device = device.name, .record = record, .memory_bytes = map_memory(place)};
 }
 
 } // namespace olaf

@@ -12,12 +12,12 @@
 #include "loader/attachment/card_queue.hpp"
 #include "loader/attachment/replace.hpp"
 #include "loader/attachment/start_pin.hpp"
-#include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/card/record.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/device_pin.hpp"
 #include "loader/host/notes.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -48,17 +48,17 @@ Result<void> start_figures(const PinPlace &place, const Snapshot &before) {
     return write_start(read_attachment(place), start_of(before, {}, 0));
 }
 
+Result<void> write_record(const PinPlace &place, const Record &record) {
+    return OLAF_TRY(RecordMap::open(place)).write(record);
+}
+
 /// The card first, then the kernel's queue is emptied as `detach` does it.
 Result<Record> move_to_card(PinLock &lock, const Attachment &attachment, const Device &device,
                             const Plan &plan, const CardPlan &card) {
-    const auto stop = Signals::hold({SIGINT, SIGTERM});
-    if (!stop)
-        return std::unexpected(stop.error());
-    const auto rules = rules_in_kernel(attachment, card.config);
-    if (!rules)
-        return std::unexpected(rules.error());
-    const auto before = start_card(lock.place(), card, *rules, *stop);
-    auto emptied = before ? empty_kernel(attachment, {.device = device.name}, *stop)
+    const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
+    const auto rules = OLAF_TRY(rules_in_kernel(attachment, card.config));
+    const auto before = start_card(lock.place(), card, rules, stop);
+    auto emptied = before ? empty_kernel(attachment, {.device = device.name}, stop)
                           : std::unexpected(before.error());
     if (!emptied) {
         // The kernel's queue works on, behind a card that passes everything.
@@ -68,24 +68,16 @@ Result<Record> move_to_card(PinLock &lock, const Attachment &attachment, const D
         return std::unexpected(emptied.error());
     }
     const auto record = card_record(device, plan, card, &attachment.record);
-    const auto done = in_order({[&] { return tear_down(lock, true); },
-                                [&] {
-                                    const auto map = RecordMap::open(lock.place());
-                                    return map ? map->write(record)
-                                               : std::unexpected(map.error());
-                                },
-                                [&] { return start_figures(lock.place(), *before); }});
-    if (!done)
-        return std::unexpected(done.error());
+    OLAF_TRY(tear_down(lock, true));
+    OLAF_TRY(write_record(lock.place(), record));
+    OLAF_TRY(start_figures(lock.place(), *before));
     return record;
 }
 
 /// Puts back what was remembered of a queue that stays in its card.
 Result<void> remember_again(const PinPlace &place, const Record &record,
                             const std::optional<Start> &start) {
-    const auto map = RecordMap::create(place, record);
-    if (!map)
-        return std::unexpected(map.error());
+    OLAF_TRY(RecordMap::create(place, record));
     return start ? write_start(read_attachment(place), *start) : Result<void>{};
 }
 
@@ -93,9 +85,7 @@ Result<void> remember_again(const PinPlace &place, const Record &record,
 Result<Record> move_to_kernel(PinLock &lock, const AttachOptions &options,
                               const Attachment &attachment, const Device &device, Plan plan) {
     const auto &place = lock.place();
-    const auto stop = Signals::hold({SIGINT, SIGTERM});
-    if (!stop)
-        return std::unexpected(stop.error());
+    const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     auto card = open_card(attachment);
     if (!card && !is_lost(card.error()))
         return std::unexpected(card.error());
@@ -108,8 +98,7 @@ Result<Record> move_to_kernel(PinLock &lock, const AttachOptions &options,
             return rule.policy == OLAF_POLICY_FIFO;
         });
     const auto start = read_start(attachment).value_or(std::nullopt);
-    if (auto cleared = lock.clear_but({pin::card, pin::device}); !cleared)
-        return std::unexpected(cleared.error());
+    OLAF_TRY(lock.clear_but({pin::card, pin::device}));
     const auto record = install_fitting_mode(lock, options, device, plan);
     if (!record) {
         if (auto done = remember_again(place, attachment.record, start); !done)
@@ -117,13 +106,11 @@ Result<Record> move_to_kernel(PinLock &lock, const AttachOptions &options,
         return record;
     }
     if (rules)
-        if (auto done = set_kernel_rules(place, *rules); !done)
-            return std::unexpected(done.error());
+        OLAF_TRY(set_kernel_rules(place, *rules));
     // What couldn't leave now leaves by itself: the card admits nothing more.
-    if (auto done = empty_its_card(attachment, true, *stop); !done)
+    if (auto done = empty_its_card(attachment, true, stop); !done)
         note(fmt::format("olaf: {}", done.error().message()));
-    if (auto done = forget_card(place); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(forget_card(place));
     return record;
 }
 
@@ -143,15 +130,9 @@ Result<Record> replace_in_card(PinLock &lock, const Attachment &attachment, cons
         return fail("replace the queue on", device.name, 0, "olaf detach first",
                     "it is in another card, " + attachment.card.value_or("which isn't remembered"));
     const auto record = card_record(device, plan, card, &attachment.record);
-    const auto done =
-        in_order({[&] { return check_card_sizes(attachment.record.config, card.config, device.name); },
-                  [&] { return change_card(attachment, card); },
-                  [&] {
-                      const auto map = RecordMap::open(lock.place());
-                      return map ? map->write(record) : std::unexpected(map.error());
-                  }});
-    if (!done)
-        return std::unexpected(done.error());
+    OLAF_TRY(check_card_sizes(attachment.record.config, card.config, device.name));
+    OLAF_TRY(change_card(attachment, card));
+    OLAF_TRY(write_record(lock.place(), record));
     return record;
 }
 
@@ -163,12 +144,8 @@ Result<Record> replace_in_kernel(const AttachOptions &options, const Device &dev
         return record;
     record->hw_asked = static_cast<std::uint32_t>(*options.hardware);
     std::snprintf(record->hw_reason, sizeof record->hw_reason, "%s", no_card.c_str());
-    const auto lock = PinLock::existing(place);
-    const auto map = lock ? RecordMap::open(place) : std::unexpected(lock.error());
-    if (!map)
-        return std::unexpected(map.error());
-    if (auto done = map->write(*record); !done)
-        return std::unexpected(done.error());
+    const auto lock = OLAF_TRY(PinLock::existing(place));
+    OLAF_TRY(write_record(lock.place(), *record));
     return record;
 }
 
@@ -198,19 +175,15 @@ Result<std::optional<CardPlan>> choose_card(const AttachOptions &options, const 
 Result<Record> attach_to_card(PinLock &lock, const Device &device, const Plan &plan,
                               const CardPlan &card) {
     const auto &place = lock.place();
-    const auto stop = Signals::hold({SIGINT, SIGTERM});
-    if (!stop)
-        return std::unexpected(stop.error());
+    const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     auto record = card_record(device, plan, card, nullptr);
     record.complete = 0;
-    const auto map = RecordMap::create(place, record);
-    if (!map)
-        return std::unexpected(map.error());
-    const auto before = start_card(place, card, {}, *stop);
+    const auto map = OLAF_TRY(RecordMap::create(place, record));
+    const auto before = start_card(place, card, {}, stop);
     record.complete = 1;
-    const auto done = before ? in_order({[&] { return start_figures(place, *before); },
-                                         [&] { return map->write(record); }})
-                             : std::unexpected(before.error());
+    auto done = before ? start_figures(place, *before) : std::unexpected(before.error());
+    if (done)
+        done = map.write(record);
     if (!done) {
         leave_card(place);
         return std::unexpected(done.error());
@@ -229,22 +202,20 @@ Result<Record> replace_anywhere(const AttachOptions &options, const Device &devi
         const auto attachment = live_attachment(device.name);
         if (!lock || !attachment)
             return std::unexpected(attachment ? lock.error() : attachment.error());
-        auto plan = make_plan(options, device, &attachment->record);
-        if (!plan)
-            return std::unexpected(plan.error());
+        auto plan = OLAF_TRY(make_plan(options, device, &attachment->record));
         if (auto pinned = pin_device(place); !pinned) // an older olaf didn't
             return std::unexpected(pinned.error());
-        const auto card = choose_card(options, device, *plan, place, &attachment->record);
+        const auto card = choose_card(options, device, plan, place, &attachment->record);
         if (!card)
             return std::unexpected(card.error());
-        for (const auto &decided : *card ? (*card)->notes : plan->notes)
+        for (const auto &decided : *card ? (*card)->notes : plan.notes)
             note(fmt::format("{}: {}", device.name, decided));
         if (attachment->on_card())
-            return *card ? replace_in_card(*lock, *attachment, device, *plan, **card)
-                         : move_to_kernel(*lock, options, *attachment, device, *plan);
+            return *card ? replace_in_card(*lock, *attachment, device, plan, **card)
+                         : move_to_kernel(*lock, options, *attachment, device, plan);
         if (*card)
-            return move_to_card(*lock, *attachment, device, *plan, **card);
-        no_card = plan->no_card;
+            return move_to_card(*lock, *attachment, device, plan, **card);
+        no_card = plan.no_card;
     }
     return replace_in_kernel(options, device, place, no_card);
 }

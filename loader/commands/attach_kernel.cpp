@@ -10,6 +10,7 @@
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/xdp.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -34,10 +35,8 @@ bool native_refused(const Error &error) {
 
 Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
                                     const Device &device, const Plan &plan) {
-    const auto checked = check_mode(options, device, plan);
-    if (!checked)
-        return std::unexpected(checked.error());
-    auto obstacle = *checked;
+    const auto checked = OLAF_TRY(check_mode(options, device, plan));
+    auto obstacle = checked;
     if (options.mode != XdpMode::skb && obstacle.empty()) {
         auto record = install_or_undo(lock, options, device, plan, false);
         if (record || options.mode == XdpMode::native || !native_refused(record.error()))

@@ -8,10 +8,10 @@
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/emptying.hpp"
 #include "loader/attachment/last_results.hpp"
-#include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -27,14 +27,11 @@ std::uint64_t dropped(const Attachment &attachment, const Error &error) {
 
 Result<std::uint64_t> empty_kernel(const Attachment &attachment, const DetachOptions &options,
                             const Signals &stop) {
-    auto lease = EmptyingLease::take(attachment);
-    if (!lease)
-        return std::unexpected(lease.error());
-    const auto drained = empty_queue(attachment, &*lease, stop, options.verbose);
+    auto lease = OLAF_TRY(EmptyingLease::take(attachment));
+    const auto drained = empty_queue(attachment, &lease, stop, options.verbose);
     if (!drained && (!options.force || drained.error().code == EINTR))
         return std::unexpected(drained.error());
-    if (auto done = take_off_xdp(attachment.place); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(take_off_xdp(attachment.place));
     if (!drained)
         return dropped(attachment, drained.error());
     // This process may have been stopped for longer than its lease: something slipped in.
@@ -48,15 +45,13 @@ namespace {
 /// the drain; without the device, nothing that waits for this host does.
 Result<std::uint64_t> empty_dead(const Attachment &attachment, const DetachOptions &options,
                                  const Signals &stop) {
-    const auto waiting = updates_waiting(attachment);
-    if (!waiting)
-        return std::unexpected(waiting.error());
+    const auto waiting = OLAF_TRY(updates_waiting(attachment));
     const bool local = attachment.record.config.deliver == OLAF_DELIVER_LOCAL;
-    auto drained = local && *waiting != 0
+    auto drained = local && waiting != 0
                        ? Result<void>(fail("drain the queue of", attachment.device, 0,
                                            "drop them: olaf detach --force",
                                            fmt::format("{} updates wait and can't leave: {}",
-                                                       *waiting, why_dead(attachment))))
+                                                       waiting, why_dead(attachment))))
                        : empty_queue(attachment, nullptr, stop, options.verbose);
     if (drained)
         return 0;
@@ -86,35 +81,24 @@ void end_jobs(const Attachment &attachment, Detached &detached) {
 } // namespace
 
 Result<Detached> detach(const DetachOptions &options) {
-    if (auto good = require_privileges_to_change("detach from", options.device); !good)
-        return std::unexpected(good.error());
-    auto attachment = find_attachment(options.device);
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    auto lock = PinLock::existing(attachment->place);
-    if (!lock)
-        return std::unexpected(lock.error());
-    attachment = read_attachment(attachment->place); // of what the lock now guards
+    OLAF_TRY(require_privileges_to_change("detach from", options.device));
+    const auto place = OLAF_TRY(find_attachment(options.device)).place;
+    auto lock = OLAF_TRY(PinLock::existing(place));
+    const auto attachment = read_attachment(place); // of what the lock now guards
 
     // From here on nothing stops this process midway but SIGKILL.
-    const auto stop = Signals::hold({SIGINT, SIGTERM});
-    if (!stop)
-        return std::unexpected(stop.error());
-    Detached detached{.device = attachment->device};
-    if (auto done = empty_its_card(*attachment, options.force, *stop); !done)
-        return std::unexpected(done.error());
+    const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
+    Detached detached{.device = attachment.device};
+    OLAF_TRY(empty_its_card(attachment, options.force, stop));
     // Half an attachment has nothing that could wait in the kernel.
-    if (attachment->record.complete && !attachment->on_card()) {
-        const auto emptied = attachment->alive ? empty_kernel(*attachment, options, *stop)
-                                               : empty_dead(*attachment, options, *stop);
-        if (!emptied)
-            return std::unexpected(emptied.error());
-        detached.updates_dropped = *emptied;
-        end_jobs(*attachment, detached);
+    if (attachment.record.complete && !attachment.on_card()) {
+        detached.updates_dropped =
+            OLAF_TRY(attachment.alive ? empty_kernel(attachment, options, stop)
+                                      : empty_dead(attachment, options, stop));
+        end_jobs(attachment, detached);
     }
-    if (auto done = in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }});
-        !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(tear_down(lock));
+    OLAF_TRY(lock.remove());
     return detached;
 }
 

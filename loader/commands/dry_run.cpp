@@ -17,6 +17,7 @@
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -67,10 +68,8 @@ Result<void> add_qdiscs(AttachPlan &plan, const Plan &from, const Device &device
         plan.would.record.config.deliver == OLAF_DELIVER_UPSTREAM)
         devices.push_back(*from.egress);
     for (const auto &each : devices) {
-        const auto has = has_clsact(each.name, each.ifindex);
-        if (!has)
-            return std::unexpected(has.error());
-        (*has ? plan.existing_clsact : plan.clsact).push_back(each.name);
+        const auto has = OLAF_TRY(has_clsact(each.name, each.ifindex));
+        (has ? plan.existing_clsact : plan.clsact).push_back(each.name);
     }
     plan.clsact.insert(plan.clsact.end(), {plan.drain_a, plan.drain_b});
     return {};
@@ -78,8 +77,7 @@ Result<void> add_qdiscs(AttachPlan &plan, const Plan &from, const Device &device
 
 Result<void> check_free(const Device &device, const PinPlace &place) {
     const auto before = read_attachment(place);
-    if (auto free = check_no_queue(before, device); !free)
-        return free;
+    OLAF_TRY(check_no_queue(before, device));
     return check_no_program(device);
 }
 
@@ -99,56 +97,38 @@ AttachPlan plan_in_card(const Device &device, const Plan &from, const CardPlan &
 } // namespace
 
 Result<AttachPlan> plan_attach(const AttachOptions &options) {
-    if (auto good = require_privileges_to_change("attach to", options.device); !good)
-        return std::unexpected(good.error());
-    if (auto good = require_kernel("attach to", options.device); !good)
-        return std::unexpected(good.error());
-    const auto device = find_device(options.device);
-    if (!device)
-        return std::unexpected(device.error());
-    const auto netns = netns_inode();
-    if (!netns)
-        return std::unexpected(netns.error());
-    if (auto free = check_free(*device, {.netns = *netns, .ifindex = device->ifindex}); !free)
-        return std::unexpected(free.error());
-    auto from = make_plan(options, *device);
-    if (!from)
-        return std::unexpected(from.error());
-    const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
-    const auto card = choose_card(options, *device, *from, place, nullptr);
-    if (!card)
-        return std::unexpected(card.error());
-    if (*card)
-        return plan_in_card(*device, *from, **card);
-    const auto obstacle = check_mode(options, *device, *from);
-    if (!obstacle)
-        return std::unexpected(obstacle.error());
-    if (!obstacle->empty())
-        from->notes.push_back("skb mode, because " + *obstacle);
-    from->config.skb_mode = options.mode == XdpMode::skb || !obstacle->empty();
-    const auto config = make_config(from->config);
-    if (!config)
-        return std::unexpected(config.error());
-    const auto queue = Datapath::load(
-        *config,
-        {.pinned_maps = {}, .asks_driver = !from->config.skb_mode && driver_tells_tags(*device)});
-    if (!queue)
-        return std::unexpected(queue.error());
-    for (const auto *notes : {&from->notes, &from->consequences})
+    OLAF_TRY(require_privileges_to_change("attach to", options.device));
+    OLAF_TRY(require_kernel("attach to", options.device));
+    const auto device = OLAF_TRY(find_device(options.device));
+    const auto netns = OLAF_TRY(netns_inode());
+    OLAF_TRY(check_free(device, {.netns = netns, .ifindex = device.ifindex}));
+    auto from = OLAF_TRY(make_plan(options, device));
+    const PinPlace place{.netns = netns, .ifindex = device.ifindex};
+    const auto card = OLAF_TRY(choose_card(options, device, from, place, nullptr));
+    if (card)
+        return plan_in_card(device, from, *card);
+    const auto obstacle = OLAF_TRY(check_mode(options, device, from));
+    if (!obstacle.empty())
+        from.notes.push_back("skb mode, because " + obstacle);
+    from.config.skb_mode = options.mode == XdpMode::skb || !obstacle.empty();
+    const auto config = OLAF_TRY(make_config(from.config));
+    const auto queue = OLAF_TRY(Datapath::load(
+        config,
+        {.pinned_maps = {}, .asks_driver = !from.config.skb_mode && driver_tells_tags(device)}));
+    for (const auto *notes : {&from.notes, &from.consequences})
         for (const auto &text : *notes)
-            note(fmt::format("{}: {}", device->name, text));
+            note(fmt::format("{}: {}", device.name, text));
     AttachPlan plan;
-    plan.would = {.device = device->name, .record = {}, .memory_bytes = map_memory(*queue)};
-    plan.would.record.config = *config;
-    plan.would.record.skb_mode = from->config.skb_mode ? 1 : 0;
+    plan.would = {.device = device.name, .record = {}, .memory_bytes = map_memory(queue)};
+    plan.would.record.config = config;
+    plan.would.record.skb_mode = from.config.skb_mode ? 1 : 0;
     std::snprintf(plan.would.record.target, sizeof plan.would.record.target, "%s",
-                  from->target.c_str());
-    const auto drain = drain_names(device->ifindex);
+                  from.target.c_str());
+    const auto drain = drain_names(device.ifindex);
     plan.drain_a = drain.a;
     plan.drain_b = drain.b;
-    add_programs(plan, *from);
-    if (auto done = add_qdiscs(plan, *from, *device); !done)
-        return std::unexpected(done.error());
+    add_programs(plan, from);
+    OLAF_TRY(add_qdiscs(plan, from, device));
     return plan;
 }
 

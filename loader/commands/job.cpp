@@ -11,12 +11,12 @@
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/own_addresses.hpp"
 #include "loader/attachment/parents.hpp"
-#include "loader/attachment/steps.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/route.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -50,10 +50,8 @@ struct Jobs {
 };
 
 Result<Jobs> open_jobs(const JobOptions &options, bool to_change) {
-    auto attachment = live_attachment(options.device);
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    Jobs jobs{.attachment = std::move(*attachment), .maps = {}, .program = {}, .all = {}};
+    auto attachment = OLAF_TRY(live_attachment(options.device));
+    Jobs jobs{.attachment = std::move(attachment), .maps = {}, .program = {}, .all = {}};
     if (jobs.config().round_slots == 0) {
         if (!to_change)
             return jobs;
@@ -64,19 +62,11 @@ Result<Jobs> open_jobs(const JobOptions &options, bool to_change) {
     }
     for (const auto *name :
          {"olaf_jobs", "olaf_children", "olaf_job_counters", "olaf_round_slots", "olaf_job_desk"}) {
-        auto fd = open_map(jobs.attachment, name);
-        if (!fd)
-            return std::unexpected(fd.error());
-        jobs.maps[name] = std::move(*fd);
+        jobs.maps[name] = OLAF_TRY(open_map(jobs.attachment, name));
     }
-    auto program = open_map(jobs.attachment, program_named("olaf_job_order").pin.data());
-    if (!program)
-        return std::unexpected(program.error());
-    jobs.program = std::move(*program);
-    auto all = read_jobs(jobs.config(), [&](const char *name) { return jobs.maps.at(name).get(); });
-    if (!all)
-        return std::unexpected(all.error());
-    jobs.all = std::move(*all);
+    jobs.program = OLAF_TRY(open_map(jobs.attachment, program_named("olaf_job_order").pin.data()));
+    jobs.all = OLAF_TRY(
+        read_jobs(jobs.config(), [&](const char *name) { return jobs.maps.at(name).get(); }));
     return jobs;
 }
 
@@ -122,26 +112,16 @@ Result<olaf_job_order> plan_set(const Jobs &jobs, const JobOptions &options) {
         return fail("set job", name_of(options), 0,
                     fmt::format("olaf job remove {} {} first", options.device, *options.job),
                     "it is set already");
-    auto setup = job_setup(options, jobs.config());
-    if (!setup)
-        return std::unexpected(setup.error());
-    const auto first = place_slots(jobs, options);
-    if (!first)
-        return std::unexpected(first.error());
-    setup->first_slot = *first;
-    if (auto found = find_parent(*setup, jobs.attachment.place, options); !found)
-        return std::unexpected(found.error());
-    const auto index = free_index(jobs, options);
-    if (!index)
-        return std::unexpected(index.error());
-    const auto generation = draw_generation();
-    if (!generation)
-        return std::unexpected(generation.error());
+    auto setup = OLAF_TRY(job_setup(options, jobs.config()));
+    setup.first_slot = OLAF_TRY(place_slots(jobs, options));
+    OLAF_TRY(find_parent(setup, jobs.attachment.place, options));
+    const auto index = OLAF_TRY(free_index(jobs, options));
+    const auto generation = OLAF_TRY(draw_generation());
     olaf_job_order order{};
     order.action = OLAF_JOB_SET;
-    order.index = *index;
-    order.generation = *generation;
-    order.setup = *setup;
+    order.index = index;
+    order.generation = generation;
+    order.setup = setup;
     for (const auto rank : options.absent)
         order.absent.word[rank / 64] |= std::uint64_t{1} << (rank % 64);
     return order;
@@ -149,10 +129,8 @@ Result<olaf_job_order> plan_set(const Jobs &jobs, const JobOptions &options) {
 
 Result<void> bind_members(const Jobs &jobs, std::uint32_t index, const JobOptions &options) {
     for (const auto &member : options.members) {
-        const auto bound = give_order(jobs.desk(), binding_of(index, member), "bind rank",
-                                      fmt::format("{} of job {}", member.worker, name_of(options)));
-        if (!bound)
-            return bound;
+        OLAF_TRY(give_order(jobs.desk(), binding_of(index, member), "bind rank",
+                            fmt::format("{} of job {}", member.worker, name_of(options))));
         if (member.port != 0)
             wake_neighbour({.address = member.address, .port = member.port});
     }
@@ -161,8 +139,7 @@ Result<void> bind_members(const Jobs &jobs, std::uint32_t index, const JobOption
 
 /// What another device does for the job goes first: what comes in there then is nobody's.
 Result<void> remove(const Jobs &jobs, std::uint32_t index, const JobOptions &options) {
-    if (auto done = leave_parent(jobs.attachment.place, index); !done)
-        return done;
+    OLAF_TRY(leave_parent(jobs.attachment.place, index));
     return jobs.order(OLAF_JOB_REMOVE, index, "remove job", options);
 }
 
@@ -171,22 +148,17 @@ Result<void> remove(const Jobs &jobs, std::uint32_t index, const JobOptions &opt
 Result<void> set(const Jobs &jobs, const JobOptions &asked) {
     JobOptions options = asked;
     if (options.lanes == 0) {
-        const auto mtu = mtu_of_job(options);
-        if (!mtu)
-            return std::unexpected(mtu.error());
-        options.lanes = usual_job_lanes(*mtu, options.format, jobs.config());
+        const auto mtu = OLAF_TRY(mtu_of_job(options));
+        options.lanes = usual_job_lanes(mtu, options.format, jobs.config());
     }
-    const auto order = plan_set(jobs, options);
-    if (!order)
-        return std::unexpected(order.error());
-    if (auto done = zero_counters(jobs.maps.at("olaf_job_counters").get(), order->index); !done)
-        return done;
-    if (auto done = give_order(jobs.desk(), *order, "set job", name_of(options)); !done)
-        return done;
-    const auto done = in_order({[&] { return watch_parent(jobs.attachment.place, order->index, order->setup); },
-                                [&] { return bind_members(jobs, order->index, options); }});
+    const auto order = OLAF_TRY(plan_set(jobs, options));
+    OLAF_TRY(zero_counters(jobs.maps.at("olaf_job_counters").get(), order.index));
+    OLAF_TRY(give_order(jobs.desk(), order, "set job", name_of(options)));
+    auto done = watch_parent(jobs.attachment.place, order.index, order.setup);
+    if (done)
+        done = bind_members(jobs, order.index, options);
     if (!done)
-        (void)remove(jobs, order->index, options);
+        (void)remove(jobs, order.index, options);
     return done;
 }
 
@@ -241,16 +213,10 @@ Error no_such_job(const Jobs &jobs, const JobOptions &options) {
 } // namespace
 
 Result<void> change_job(const JobOptions &options) {
-    if (auto good = require_privileges("change the jobs of", options.device); !good)
-        return good;
-    const auto found = kernel_attachment(options.device, "jobs");
-    if (!found)
-        return std::unexpected(found.error());
-    if (auto done = refresh_addresses(*found); !done)
-        return done;
-    const auto lock = PinLock::existing(found->place);
-    if (!lock)
-        return std::unexpected(lock.error());
+    OLAF_TRY(require_privileges("change the jobs of", options.device));
+    const auto found = OLAF_TRY(kernel_attachment(options.device, "jobs"));
+    OLAF_TRY(refresh_addresses(found));
+    const auto lock = OLAF_TRY(PinLock::existing(found.place));
     const auto jobs = open_jobs(options, true); // of what the lock now guards
     if (!jobs)
         return std::unexpected(jobs.error());
@@ -259,8 +225,7 @@ Result<void> change_job(const JobOptions &options) {
     const auto *job = jobs->find(*options.job);
     if (job == nullptr)
         return std::unexpected(no_such_job(*jobs, options));
-    if (auto good = check_order(options, job->job.setup); !good)
-        return good;
+    OLAF_TRY(check_order(options, job->job.setup));
     if (options.action == Action::remove)
         return remove(*jobs, job->index, options);
     const auto [action, what] = order_of(options.action);
@@ -268,16 +233,13 @@ Result<void> change_job(const JobOptions &options) {
 }
 
 Result<JobListing> list_jobs(const JobOptions &options) {
-    if (auto good = require_privileges("read the jobs of", options.device); !good)
-        return std::unexpected(good.error());
-    auto jobs = open_jobs(options, false);
-    if (!jobs)
-        return std::unexpected(jobs.error());
-    if (options.job && jobs->find(*options.job) == nullptr)
-        return std::unexpected(no_such_job(*jobs, options));
+    OLAF_TRY(require_privileges("read the jobs of", options.device));
+    auto jobs = OLAF_TRY(open_jobs(options, false));
+    if (options.job && jobs.find(*options.job) == nullptr)
+        return std::unexpected(no_such_job(jobs, options));
     if (options.job)
-        std::erase_if(jobs->all, [&](const JobReading &job) { return job.id() != *options.job; });
-    return JobListing{.jobs = std::move(jobs->all), .now_ns = monotonic_ns()};
+        std::erase_if(jobs.all, [&](const JobReading &job) { return job.id() != *options.job; });
+    return JobListing{.jobs = std::move(jobs.all), .now_ns = monotonic_ns()};
 }
 
 } // namespace olaf

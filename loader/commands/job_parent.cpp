@@ -10,6 +10,7 @@
 #include "loader/host/device.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/route.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -57,43 +58,30 @@ Result<void> check_other_device(const Device &device, const JobOptions &options)
 } // namespace
 
 Result<std::uint32_t> mtu_of_job(const JobOptions &options) {
-    const auto own = find_device(options.device);
-    if (!own)
-        return std::unexpected(own.error());
+    const auto own = OLAF_TRY(find_device(options.device));
     if (!options.parent)
-        return own->mtu;
-    const auto route = route_to(options.parent->address);
-    if (!route)
-        return std::unexpected(route.error());
-    const auto towards = find_device(route->ifindex);
-    if (!towards)
-        return std::unexpected(towards.error());
-    return std::min(own->mtu, towards->mtu);
+        return own.mtu;
+    const auto route = OLAF_TRY(route_to(options.parent->address));
+    const auto towards = OLAF_TRY(find_device(route.ifindex));
+    return std::min(own.mtu, towards.mtu);
 }
 
 Result<void> find_parent(olaf_job_setup &setup, const PinPlace &place, const JobOptions &options) {
     if (!options.parent)
         return {};
-    const auto route = route_to(options.parent->address);
-    if (!route)
-        return std::unexpected(route.error());
-    if (route->local)
+    const auto route = OLAF_TRY(route_to(options.parent->address));
+    if (route.local)
         return refuse(options, "name another host, or leave --parent out: then this node is the root",
                       "the address is this host's own");
-    std::ranges::copy(route->source.words_be, setup.source_addr_be);
+    std::ranges::copy(route.source.words_be, setup.source_addr_be);
     wake_neighbour(*options.parent);
-    if (route->ifindex == place.ifindex)
+    if (route.ifindex == place.ifindex)
         return check_own_device(options);
-    const auto device = find_device(route->ifindex);
-    if (!device)
-        return std::unexpected(device.error());
-    if (auto good = check_other_device(*device, options); !good)
-        return good;
-    const auto ours = clsact_would_be_ours(place, device->ifindex);
-    if (!ours)
-        return std::unexpected(ours.error());
-    setup.parent_ifindex = device->ifindex;
-    setup.flags |= *ours ? OLAF_JOB_OUR_CLSACT : 0;
+    const auto device = OLAF_TRY(find_device(route.ifindex));
+    OLAF_TRY(check_other_device(device, options));
+    const auto ours = OLAF_TRY(clsact_would_be_ours(place, device.ifindex));
+    setup.parent_ifindex = device.ifindex;
+    setup.flags |= ours ? OLAF_JOB_OUR_CLSACT : 0;
     return {};
 }
 

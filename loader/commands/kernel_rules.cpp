@@ -8,21 +8,20 @@
 
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/datapath.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 
 Result<std::vector<olaf_rule>> rules_in_kernel(const Attachment &attachment,
                                                const olaf_config &config) {
-    const auto map = open_map(attachment, "olaf_rules");
-    if (!map)
-        return std::unexpected(map.error());
+    const auto map = OLAF_TRY(open_map(attachment, "olaf_rules"));
     const auto clusters = std::min(attachment.record.config.max_clusters, config.max_clusters);
     const auto from =
         default_rule(static_cast<olaf_policy>(attachment.record.config.default_policy));
     const auto to = default_rule(static_cast<olaf_policy>(config.default_policy));
     std::vector<olaf_rule> rules(clusters);
     for (std::uint32_t id = 0; id < clusters; id++) {
-        if (bpf_map_lookup_elem(map->get(), &id, &rules[id]) != 0)
+        if (bpf_map_lookup_elem(map.get(), &id, &rules[id]) != 0)
             return fail("read the rule of cluster", std::to_string(id), errno);
         if (same_rule(rules[id], from))
             rules[id] = to;
@@ -31,12 +30,9 @@ Result<std::vector<olaf_rule>> rules_in_kernel(const Attachment &attachment,
 }
 
 Result<void> set_kernel_rules(const PinPlace &place, const std::vector<olaf_rule> &rules) {
-    const auto map = open_map(read_attachment(place), "olaf_rules");
-    if (!map)
-        return std::unexpected(map.error());
+    const auto map = OLAF_TRY(open_map(read_attachment(place), "olaf_rules"));
     for (std::uint32_t id = 0; id < rules.size(); id++)
-        if (auto done = write_rules(map->get(), id, id, rules[id]); !done)
-            return done;
+        OLAF_TRY(write_rules(map.get(), id, id, rules[id]));
     return {};
 }
 

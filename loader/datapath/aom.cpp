@@ -10,6 +10,7 @@
 
 #include "loader/host/clock.hpp"
 #include "loader/host/patience.hpp"
+#include "olaf/try.hpp"
 #include "recent_age.hpp"
 
 namespace olaf {
@@ -189,8 +190,7 @@ Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd) 
         for (std::uint32_t i = 0; i < count; i++) {
             auto &segment = values[i];
             if (segment.ended != segment.begun)
-                if (auto done = copy_again(fd, keys[i], segment); !done)
-                    return std::unexpected(done.error());
+                OLAF_TRY(copy_again(fd, keys[i], segment));
             if (segment.first_ns >= control.figures_from_ns) // else it forgets at its next departure
                 add_segment(all[keys[i] / config.max_segments], segment, reading.now_ns);
         }

@@ -11,6 +11,7 @@
 #include <cerrno>
 
 #include "olaf/rounds.h"
+#include "olaf/try.hpp"
 #include "olaf/window.h"
 
 namespace olaf {
@@ -98,8 +99,7 @@ std::uint32_t flags_of(const DatapathConfig &human) {
 } // namespace
 
 Result<olaf_config> make_config(const DatapathConfig &human) {
-    if (auto good = check(human); !good)
-        return std::unexpected(good.error());
+    OLAF_TRY(check(human));
 
     olaf_config config{};
     config.layout = OLAF_LAYOUT;
@@ -144,10 +144,7 @@ Result<olaf_config> make_config(const DatapathConfig &human) {
 
     config.token_secret = human.token_secret;
     if (config.token_secret == 0) {
-        auto secret = draw_secret();
-        if (!secret)
-            return std::unexpected(secret.error());
-        config.token_secret = *secret;
+        config.token_secret = OLAF_TRY(draw_secret());
     }
     return config;
 }

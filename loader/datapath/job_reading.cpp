@@ -10,6 +10,7 @@
 
 #include "jobs.hpp"
 #include "loader/host/patience.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -32,11 +33,9 @@ Result<olaf_member> read_child(int fd, std::uint32_t index) {
 
 Result<void> read_members_of(JobReading &reading, int fd) {
     for (std::uint32_t rank = 0; rank < reading.job.setup.children && rank < OLAF_RANKS; rank++) {
-        const auto member = read_child(fd, olaf_child_index(reading.index, rank));
-        if (!member)
-            return std::unexpected(member.error());
-        if (member->family != 0)
-            reading.members.push_back({.worker = rank, .member = *member});
+        const auto member = OLAF_TRY(read_child(fd, olaf_child_index(reading.index, rank)));
+        if (member.family != 0)
+            reading.members.push_back({.worker = rank, .member = member});
     }
     return {};
 }

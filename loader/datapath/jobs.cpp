@@ -14,6 +14,7 @@
 
 #include "loader/host/patience.hpp"
 #include "loader/text/units.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -63,11 +64,9 @@ Result<std::uint32_t> parse_pool(std::string_view text) {
 }
 
 Result<IpAddress> parse_group(std::string_view text) {
-    auto group = parse_address(text);
-    if (!group)
-        return group;
-    const auto first = reinterpret_cast<const unsigned char *>(group->words_be.data())[0];
-    if (group->family == 4 ? (first & 0xf0) == 0xe0 : first == 0xff)
+    const auto group = OLAF_TRY(parse_address(text));
+    const auto first = reinterpret_cast<const unsigned char *>(group.words_be.data())[0];
+    if (group.family == 4 ? (first & 0xf0) == 0xe0 : first == 0xff)
         return group;
     return fail("send to all of", fmt::format("'{}'", text), 0,
                 "give one in 224.0.0.0/4, such as 239.1.2.3, or in ff00::/8",
@@ -81,10 +80,7 @@ Result<std::optional<IpAddress>> parse_fanout(std::string_view text) {
     if (!text.starts_with(multicast))
         return fail("send results by", fmt::format("'{}'", text), 0,
                     "give ride or multicast=GROUP");
-    const auto group = parse_group(text.substr(multicast.size()));
-    if (!group)
-        return std::unexpected(group.error());
-    return *group;
+    return OLAF_TRY(parse_group(text.substr(multicast.size())));
 }
 
 Result<olaf_format> parse_job_format(std::string_view text) {
@@ -118,10 +114,7 @@ Result<void> give_order(const JobDesk &desk, const olaf_job_order &order, const 
                         const std::string &job) {
     int answer = -EAGAIN;
     for (Patience patience; answer == -EAGAIN && patience.lasts();) {
-        const auto ran = run_order(desk, order);
-        if (!ran)
-            return std::unexpected(ran.error());
-        answer = *ran;
+        answer = OLAF_TRY(run_order(desk, order));
     }
     if (answer == -EAGAIN)
         return fail(what, job, 0, "try again", "what it has to change was in use all the time");

@@ -14,6 +14,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/patience.hpp"
 #include "loader/text/units.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -100,13 +101,11 @@ Result<std::vector<KnownMember>> read_members(int members_fd, int rosters_fd,
     std::vector<KnownMember> known;
     const auto now = monotonic_ns();
     for (std::uint32_t worker = 0; worker < roster.end; worker++) {
-        const auto member = read_member(
-            members_fd, olaf_member_index(cluster, worker, config.max_clusters));
-        if (!member)
-            return std::unexpected(member.error());
-        if (member->flags & OLAF_MEMBER_REGISTERED ||
-            olaf_member_is_live(&*member, now, config.member_timeout_ns))
-            known.push_back({.worker = worker, .member = *member});
+        const auto member = OLAF_TRY(
+            read_member(members_fd, olaf_member_index(cluster, worker, config.max_clusters)));
+        if (member.flags & OLAF_MEMBER_REGISTERED ||
+            olaf_member_is_live(&member, now, config.member_timeout_ns))
+            known.push_back({.worker = worker, .member = member});
     }
     return known;
 }

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "netlink.hpp"
+#include "olaf/try.hpp"
 #include "own_macs.hpp"
 
 namespace olaf {
@@ -28,15 +29,13 @@ constexpr int patience = 8; // dumps; one is spoilt when the list changes meanwh
 template <class Item, class Header>
 Result<std::vector<Item>> list(int type, const char *what, const Header &header,
                                void (*read)(nlmsghdr *, std::vector<Item> &)) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     std::vector<Item> found;
     int error = -NLE_DUMP_INTR;
     for (int i = 0; i < patience && error == -NLE_DUMP_INTR; i++) {
         found.clear();
-        error = netlink->query(make_message(type, NLM_F_DUMP, &header, sizeof header),
-                               [&](nlmsghdr *answer) { read(answer, found); });
+        error = netlink.query(make_message(type, NLM_F_DUMP, &header, sizeof header),
+                              [&](nlmsghdr *answer) { read(answer, found); });
     }
     if (error < 0)
         return fail("list", what, errno_of_netlink(error));
@@ -129,24 +128,18 @@ Result<std::vector<Link>> list_links() {
 } // namespace
 
 Result<OwnAddresses> host_addresses(std::uint32_t ifindex) {
-    const auto addresses = list_addresses();
-    if (!addresses)
-        return std::unexpected(addresses.error());
-    const auto links = list_links();
-    if (!links)
-        return std::unexpected(links.error());
-    OwnAddresses own{.addresses = {}, .macs = own_macs(*links, ifindex)};
-    for (const auto &address : *addresses)
+    const auto addresses = OLAF_TRY(list_addresses());
+    const auto links = OLAF_TRY(list_links());
+    OwnAddresses own{.addresses = {}, .macs = own_macs(links, ifindex)};
+    for (const auto &address : addresses)
         own.addresses.push_back(address.own);
     return own;
 }
 
 Result<DeviceAddresses> device_addresses(std::uint32_t ifindex) {
-    const auto found = list_addresses();
-    if (!found)
-        return std::unexpected(found.error());
+    const auto found = OLAF_TRY(list_addresses());
     DeviceAddresses own;
-    for (const auto &address : *found) {
+    for (const auto &address : found) {
         if (address.ifindex != ifindex)
             continue;
         const auto &words = address.own.words_be;
@@ -162,14 +155,10 @@ Result<DeviceAddresses> device_addresses(std::uint32_t ifindex) {
 }
 
 Result<bool> has_address(std::uint32_t ifindex) {
-    const auto addresses = list_addresses();
-    if (!addresses)
-        return std::unexpected(addresses.error());
-    const auto links = list_links();
-    if (!links)
-        return std::unexpected(links.error());
-    const auto devices = takers(*links, ifindex);
-    return std::ranges::any_of(*addresses, [&](const Address &address) {
+    const auto addresses = OLAF_TRY(list_addresses());
+    const auto links = OLAF_TRY(list_links());
+    const auto devices = takers(links, ifindex);
+    return std::ranges::any_of(addresses, [&](const Address &address) {
         return !address.link_local && devices.contains(address.ifindex);
     });
 }

@@ -15,6 +15,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "olaf/try.hpp"
+
 namespace olaf {
 namespace {
 
@@ -157,8 +159,7 @@ Result<void> PinLock::clear_but(std::initializer_list<std::string_view> kept) {
 }
 
 Result<void> PinLock::remove() {
-    if (auto cleared = clear(); !cleared)
-        return cleared;
+    OLAF_TRY(clear());
     if (::rmdir(place_.path().c_str()) != 0)
         return fail("remove", place_.path(), errno);
     ::rmdir(pin_root); // fails while other devices have theirs

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "netlink.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -19,11 +20,9 @@ struct LinkPutter {
 
 Result<Device> lookup(int ifindex, const char *name) {
     const auto label = name ? std::string(name) : "ifindex " + std::to_string(ifindex);
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     rtnl_link *found = nullptr;
-    if (const int error = rtnl_link_get_kernel(netlink->get(), ifindex, name, &found); error < 0)
+    if (const int error = rtnl_link_get_kernel(netlink.get(), ifindex, name, &found); error < 0)
         return fail("find device", label, errno_of_netlink(error),
                     "ip link shows this namespace's devices, --netns NAME enters another");
     const std::unique_ptr<rtnl_link, LinkPutter> link(found);

@@ -8,6 +8,7 @@
 
 #include "fd.hpp"
 #include "olaf/rounds.h"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -28,8 +29,7 @@ Result<void> pin_map(const PinPlace &place, const char *name, std::uint32_t entr
     const Fd map(bpf_map_create(BPF_MAP_TYPE_DEVMAP, name, sizeof key, sizeof ifindex, entries, nullptr));
     if (!map)
         return fail("create map", name, errno, errno == EPERM ? "run as root" : "");
-    if (auto done = put_device(map, name, key, ifindex); !done)
-        return done;
+    OLAF_TRY(put_device(map, name, key, ifindex));
     if (bpf_obj_pin(map.get(), place.path(name).c_str()) != 0)
         return fail("pin map", place.path(name), errno);
     return {};

@@ -14,6 +14,7 @@
 #include "ethtool.hpp"
 #include "netlink.hpp"
 #include "olaf/drain.h"
+#include "olaf/try.hpp"
 #include "tbf.hpp"
 
 namespace olaf {
@@ -81,10 +82,8 @@ Result<void> furnish(Netlink &netlink, Drain &drain, std::uint64_t interval) {
     if (const int error = silence(netlink, drain.b, drain.ifindex_b); error < 0)
         return fail("set up drain", drain.b, errno_of_netlink(error));
     for (const auto &end : {drain.a, drain.b})
-        if (auto done = disable_tx_checksum(end); !done)
-            return done;
-    if (auto done = shape_drain(drain, interval); !done)
-        return done;
+        OLAF_TRY(disable_tx_checksum(end));
+    OLAF_TRY(shape_drain(drain, interval));
     for (const auto ifindex : {drain.ifindex_b, drain.ifindex_a})
         if (const int error = raise(netlink, ifindex); error < 0)
             return fail("bring up drain", drain.a, errno_of_netlink(error));
@@ -100,19 +99,17 @@ Drain drain_names(std::uint32_t device_ifindex) {
 
 Result<Drain> make_drain(std::uint32_t device_ifindex, std::uint32_t device_mtu,
                        std::uint64_t drain_interval_ns) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     Drain drain = drain_names(device_ifindex);
     const auto mtu = std::clamp(device_mtu + link_headers, least_mtu, most_mtu);
-    if (const int error = add_pair(*netlink, drain, mtu); error < 0) {
+    if (const int error = add_pair(netlink, drain, mtu); error < 0) {
         const int code = errno_of_netlink(error);
         return fail("make the drain", drain.a, code,
                     code == EEXIST       ? "another device has that name: ip link delete it"
                     : code == EOPNOTSUPP ? "this kernel has no veth: modprobe veth"
                                          : "");
     }
-    if (auto done = furnish(*netlink, drain, drain_interval_ns); !done) {
+    if (auto done = furnish(netlink, drain, drain_interval_ns); !done) {
         // Best effort: the first error is the one to tell.
         [[maybe_unused]] const auto removed = remove_drain(drain);
         return std::unexpected(done.error());
@@ -131,16 +128,14 @@ Result<void> shape_drain(const Drain &drain, std::uint64_t drain_interval_ns) {
 }
 
 Result<void> remove_drain(const Drain &drain) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     const auto device = find_device(drain.a);
     if (!device || device->kind != "veth" ||
         (drain.ifindex_a != 0 && device->ifindex != drain.ifindex_a))
         return {}; // gone already, or somebody else's
     const Link link(rtnl_link_alloc());
     rtnl_link_set_ifindex(link.get(), static_cast<int>(device->ifindex));
-    if (const int error = rtnl_link_delete(netlink->get(), link.get()); error < 0)
+    if (const int error = rtnl_link_delete(netlink.get(), link.get()); error < 0)
         return fail("remove the drain", drain.a, errno_of_netlink(error));
     return {};
 }

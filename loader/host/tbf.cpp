@@ -14,13 +14,12 @@
 #include <cerrno>
 
 #include "netlink.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 
 Result<void> set_tbf(const std::string &device, std::uint32_t ifindex, const TokenBucket &bucket) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
 
     tcmsg header{};
     header.tcm_family = AF_UNSPEC;
@@ -44,7 +43,7 @@ Result<void> set_tbf(const std::string &device, std::uint32_t ifindex, const Tok
         nla_put_u64(message.get(), TCA_TBF_RATE64, bucket.bytes_per_second);
     nla_nest_end(message.get(), nest);
 
-    if (const int error = netlink->request(std::move(message)); error < 0)
+    if (const int error = netlink.request(std::move(message)); error < 0)
         return fail("shape", device, errno_of_netlink(error),
                     "the drain needs the tbf qdisc: modprobe sch_tbf");
     return {};

@@ -15,6 +15,7 @@
 #include "bpf_log.hpp"
 #include "fd.hpp"
 #include "netlink.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -81,14 +82,12 @@ bool runs(std::uint32_t program_id, std::string_view name, std::span<const std::
 } // namespace
 
 Result<bool> has_clsact(const std::string &device, std::uint32_t ifindex) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     tcmsg header{};
     header.tcm_family = AF_UNSPEC;
     header.tcm_ifindex = static_cast<int>(ifindex);
     bool found = false;
-    const int error = netlink->query(
+    const int error = netlink.query(
         make_message(RTM_GETQDISC, NLM_F_DUMP, &header, sizeof header), [&](nlmsghdr *answer) {
             const auto *qdisc = static_cast<tcmsg *>(nlmsg_data(answer));
             if (answer->nlmsg_type == RTM_NEWQDISC &&
@@ -111,11 +110,9 @@ Result<void> ensure_clsact(const std::string &device, std::uint32_t ifindex) {
 }
 
 Result<void> remove_empty_clsact(const std::string &device, std::uint32_t ifindex) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     for (const auto parent : {TC_H_MIN_INGRESS, TC_H_MIN_EGRESS})
-        if (count_filters(*netlink, ifindex, TC_H_MAKE(TC_H_CLSACT, parent)) != 0)
+        if (count_filters(netlink, ifindex, TC_H_MAKE(TC_H_CLSACT, parent)) != 0)
             return {}; // somebody else has a filter there
     const auto both = static_cast<bpf_tc_attach_point>(BPF_TC_INGRESS | BPF_TC_EGRESS);
     auto hook = hook_of(ifindex, both);

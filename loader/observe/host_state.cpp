@@ -12,6 +12,7 @@
 #include "loader/host/host.hpp"
 #include "loader/host/xdp.hpp"
 #include "loader/text/address.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -33,10 +34,8 @@ Result<std::vector<std::string>> allowed_sources(const Attachment &attachment) {
     std::vector<std::string> sources;
     if ((attachment.record.config.flags & OLAF_CONFIG_ALLOW_LIST) == 0)
         return sources;
-    const auto map = open_map_to_read(attachment, "olaf_allow");
-    if (!map)
-        return std::unexpected(map.error());
-    for (const auto &prefix : allowed_prefixes(map->get()))
+    const auto map = OLAF_TRY(open_map_to_read(attachment, "olaf_allow"));
+    for (const auto &prefix : allowed_prefixes(map.get()))
         sources.push_back(prefix_text(prefix));
     return sources;
 }
@@ -66,17 +65,13 @@ HostState host_of_card(const Attachment &attachment) {
 Result<HostState> read_host_state(const Attachment &attachment) {
     if (attachment.on_card())
         return host_of_card(attachment);
-    auto own = own_difference(attachment);
-    if (!own)
-        return std::unexpected(own.error());
-    auto allowed = allowed_sources(attachment);
-    if (!allowed)
-        return std::unexpected(allowed.error());
+    auto own = OLAF_TRY(own_difference(attachment));
+    auto allowed = OLAF_TRY(allowed_sources(attachment));
     HostState host;
-    host.allowed = std::move(*allowed);
+    host.allowed = std::move(allowed);
     host.wall_ns = realtime_ns();
     host.memory_bytes = map_memory(attachment.place);
-    host.own = std::move(*own);
+    host.own = std::move(own);
     host.output_obstacle = output_obstacle(attachment);
     if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
         if (const auto output = find_device(attachment.record.config.egress_ifindex))

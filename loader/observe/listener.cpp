@@ -9,6 +9,7 @@
 
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -39,22 +40,16 @@ Result<std::unique_ptr<Listener>> Listener::start(const Attachment &attachment,
                       .frame_bytes = interest.frame_bytes,
                       .pad = 0,
                       .until_ns = 0};
-    if (auto opened = self->open(attachment); !opened)
-        return std::unexpected(opened.error());
+    OLAF_TRY(self->open(attachment));
     if (auto ours = self->wait_for_lease(); !ours)
         return std::unexpected(fail("listen to the events of", attachment.device, ours.error().code,
                                     "end the other olaf trace or report first",
                                     ours.error().reason));
-    auto lost = self->lost();
-    if (!lost)
-        return std::unexpected(lost.error());
-    self->lost_before_ = *lost;
+    self->lost_before_ = OLAF_TRY(self->lost());
     self->started_ns_ = monotonic_ns();
     // The lease is written last, so that programs never act on half a request.
-    if (auto written = self->write(0); !written)
-        return std::unexpected(written.error());
-    if (auto renewed = self->renew(); !renewed)
-        return std::unexpected(renewed.error());
+    OLAF_TRY(self->write(0));
+    OLAF_TRY(self->renew());
     return self;
 }
 
@@ -62,10 +57,7 @@ Result<void> Listener::open(const Attachment &attachment) {
     for (const auto &[fd, name] : {std::pair{&listen_, "olaf_listen"},
                                    {&counters_, "olaf_counters"},
                                    {&events_, "olaf_events"}}) {
-        auto opened = open_map(attachment, name);
-        if (!opened)
-            return std::unexpected(opened.error());
-        *fd = std::move(*opened);
+        *fd = OLAF_TRY(open_map(attachment, name));
     }
     buffer_.reset(ring_buffer__new(events_.get(), &Listener::handle, this, nullptr));
     if (!buffer_)
@@ -74,17 +66,13 @@ Result<void> Listener::open(const Attachment &attachment) {
 }
 
 Result<void> Listener::wait_for_lease() {
-    auto listen = read_listen(listen_.get());
-    if (!listen)
-        return std::unexpected(listen.error());
+    auto listen = OLAF_TRY(read_listen(listen_.get()));
     // One that was killed leaves its lease behind; one that lives renews it.
-    const auto left_behind = listen->until_ns;
-    while (listen->until_ns > monotonic_ns()) {
+    const auto left_behind = listen.until_ns;
+    while (listen.until_ns > monotonic_ns()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        listen = read_listen(listen_.get());
-        if (!listen)
-            return std::unexpected(listen.error());
-        if (listen->until_ns > left_behind)
+        listen = OLAF_TRY(read_listen(listen_.get()));
+        if (listen.until_ns > left_behind)
             return fail("listen", "", EBUSY, "", "somebody else does");
     }
     return {};
@@ -116,8 +104,7 @@ Result<void> Listener::renew() {
     const auto now = monotonic_ns();
     if (renewed_ns_ != 0 && now - renewed_ns_ < static_cast<std::uint64_t>(renewal.count()))
         return {};
-    if (auto there = watch_.check(); !there)
-        return there;
+    OLAF_TRY(watch_.check());
     renewed_ns_ = now;
     return write(now + OLAF_LISTEN_LEASE_NS);
 }
@@ -139,17 +126,11 @@ int Listener::handle(void *self, void *data, std::size_t bytes) {
 }
 
 Result<std::uint64_t> Listener::lost() const {
-    const auto counters = read_counters(counters_.get());
-    if (!counters)
-        return std::unexpected(counters.error());
-    return counters->events_lost;
+    return OLAF_TRY(read_counters(counters_.get())).events_lost;
 }
 
 Result<std::uint64_t> Listener::missed() const {
-    const auto now = lost();
-    if (!now)
-        return now;
-    return *now - lost_before_;
+    return OLAF_TRY(lost()) - lost_before_;
 }
 
 } // namespace olaf

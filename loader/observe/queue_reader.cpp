@@ -3,6 +3,8 @@
 
 #include <cerrno>
 
+#include "olaf/try.hpp"
+
 namespace olaf {
 
 Result<Reading> QueueReader::read() {
@@ -14,16 +16,11 @@ Result<Reading> QueueReader::read() {
 }
 
 Result<Reading> QueueReader::read_even_lost() {
-    if (auto there = watch_.check(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(watch_.check());
     attachment_ = read_attachment(attachment_.place); // --replace may have changed it
-    auto state = read_queue(attachment_);
-    if (!state)
-        return std::unexpected(state.error());
-    auto host = read_host_state(attachment_);
-    if (!host)
-        return std::unexpected(host.error());
-    return Reading{std::move(*state), attachment_, std::move(*host), watch_.identity()};
+    auto state = OLAF_TRY(read_queue(attachment_));
+    auto host = OLAF_TRY(read_host_state(attachment_));
+    return Reading{std::move(state), attachment_, std::move(host), watch_.identity()};
 }
 
 } // namespace olaf

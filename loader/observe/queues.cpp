@@ -6,6 +6,7 @@
 
 #include "live_json.hpp"
 #include "metrics.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -20,10 +21,8 @@ constexpr auto longest = 10s;
 } // namespace
 
 Result<std::vector<Attachment>> Queues::attached() const {
-    auto all = attachments();
-    if (!all)
-        return all;
-    std::erase_if(*all, [&](const Attachment &attachment) {
+    auto all = OLAF_TRY(attachments());
+    std::erase_if(all, [&](const Attachment &attachment) {
         return !attachment.alive || !attachment.record.complete ||
                (!devices_.empty() &&
                 std::ranges::find(devices_, attachment.device) == devices_.end());
@@ -32,11 +31,9 @@ Result<std::vector<Attachment>> Queues::attached() const {
 }
 
 Result<std::vector<Reading>> Queues::read() {
-    const auto found = attached();
-    if (!found)
-        return std::unexpected(found.error());
+    const auto found = OLAF_TRY(attached());
     std::vector<Reading> readings;
-    for (const auto &attachment : *found) {
+    for (const auto &attachment : found) {
         auto reading = QueueReader(attachment).read_even_lost();
         if (reading)
             readings.push_back(std::move(*reading));
@@ -60,12 +57,10 @@ const Queues::Look &Queues::look(const std::string &key, Reading reading) {
 
 Result<nlohmann::ordered_json> Queues::live() {
     const std::scoped_lock lock(mutex_); // before reading: a later look holds later figures
-    auto readings = read();
-    if (!readings)
-        return std::unexpected(readings.error());
+    auto readings = OLAF_TRY(read());
     auto list = nlohmann::ordered_json::array();
     std::map<std::string, Look> kept;
-    for (auto &reading : *readings) {
+    for (auto &reading : readings) {
         const auto key = reading.identity;
         const auto &now = look(key, std::move(reading));
         list.push_back(live_json(now.latest, rows_between(now.earlier, now.latest)));
@@ -77,11 +72,9 @@ Result<nlohmann::ordered_json> Queues::live() {
 
 Result<std::string> Queues::metrics() {
     const std::scoped_lock lock(mutex_);
-    const auto readings = read();
-    if (!readings)
-        return std::unexpected(readings.error());
-    shown_.choose(*readings);
-    return olaf::metrics(*readings, shown_);
+    const auto readings = OLAF_TRY(read());
+    shown_.choose(readings);
+    return olaf::metrics(readings, shown_);
 }
 
 } // namespace olaf

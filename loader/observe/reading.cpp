@@ -8,6 +8,7 @@
 #include "loader/attachment/card_queue.hpp"
 #include "loader/attachment/start_pin.hpp"
 #include "loader/host/clock.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 
@@ -82,12 +83,10 @@ Result<QueueReading> read_from_card(const Attachment &attachment) {
         return lost(queues.error());
     reading.card->queues = *queues;
     reading.snapshot = std::move(*snapshot);
-    const auto start = read_start(attachment);
-    if (!start)
-        return std::unexpected(start.error());
-    if (*start) {
-        reading.reset_ns = (*start)->at_ns;
-        subtract(reading.snapshot, **start);
+    const auto start = OLAF_TRY(read_start(attachment));
+    if (start) {
+        reading.reset_ns = start->at_ns;
+        subtract(reading.snapshot, *start);
     }
     return reading;
 }
@@ -95,54 +94,37 @@ Result<QueueReading> read_from_card(const Attachment &attachment) {
 } // namespace
 
 Result<Counted> read_counted(const Attachment &attachment) {
-    if (auto good = check_layout(attachment); !good)
-        return std::unexpected(good.error());
+    OLAF_TRY(check_layout(attachment));
     if (attachment.on_card()) {
         const auto card = open_card(attachment);
-        auto snapshot = card ? card->snapshot(attachment.record.config)
-                             : Result<Snapshot>(std::unexpected(card.error()));
-        if (!snapshot)
-            return std::unexpected(snapshot.error());
-        return Counted{std::move(*snapshot), {}, {}};
+        auto snapshot = OLAF_TRY(card ? card->snapshot(attachment.record.config)
+                                      : Result<Snapshot>(std::unexpected(card.error())));
+        return Counted{std::move(snapshot), {}, {}};
     }
     Maps maps(attachment);
-    auto snapshot = read_snapshot(attachment.record.config, std::ref(maps));
-    if (!snapshot)
-        return std::unexpected(snapshot.error());
-    const auto losses = read_losses(attachment);
-    if (!losses)
-        return std::unexpected(losses.error());
-    return Counted{std::move(*snapshot), *losses, deaths_unseen(attachment)};
+    auto snapshot = OLAF_TRY(read_snapshot(attachment.record.config, std::ref(maps)));
+    const auto losses = OLAF_TRY(read_losses(attachment));
+    return Counted{std::move(snapshot), losses, deaths_unseen(attachment)};
 }
 
 Result<QueueReading> read_queue(const Attachment &attachment) {
     if (attachment.on_card())
         return read_from_card(attachment);
-    auto counted = read_counted(attachment);
-    if (!counted)
-        return std::unexpected(counted.error());
-    const auto start = read_start(attachment);
-    if (!start)
-        return std::unexpected(start.error());
+    auto counted = OLAF_TRY(read_counted(attachment));
+    const auto start = OLAF_TRY(read_start(attachment));
     Maps maps(attachment);
-    auto aom = read_aom(attachment.record.config, std::ref(maps));
-    if (!aom)
-        return std::unexpected(aom.error());
-    wake_waiting(*aom, counted->snapshot);
-    auto jobs = read_jobs(attachment.record.config, std::ref(maps));
-    if (!jobs)
-        return std::unexpected(jobs.error());
+    auto aom = OLAF_TRY(read_aom(attachment.record.config, std::ref(maps)));
+    wake_waiting(aom, counted.snapshot);
+    auto jobs = OLAF_TRY(read_jobs(attachment.record.config, std::ref(maps)));
     // After the counters: what they count, these know of.
-    const auto spells = read_spells(std::ref(maps));
-    if (!spells)
-        return std::unexpected(spells.error());
-    QueueReading reading{std::move(*counted), std::move(*aom), std::move(*jobs), *spells};
-    if (*start) {
-        reading.reset_ns = (*start)->at_ns;
-        subtract(reading.snapshot, **start);
+    const auto spells = OLAF_TRY(read_spells(std::ref(maps)));
+    QueueReading reading{std::move(counted), std::move(aom), std::move(jobs), spells};
+    if (start) {
+        reading.reset_ns = start->at_ns;
+        subtract(reading.snapshot, *start);
         reading.spells = spells_since(reading.spells, reading.reset_ns);
         if (reading.losses)
-            subtract(*reading.losses, **start);
+            subtract(*reading.losses, *start);
     }
     return reading;
 }

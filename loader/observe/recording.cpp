@@ -9,6 +9,7 @@
 #include <ctime>
 
 #include "listener.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -56,15 +57,12 @@ class Recorder {
             const bool over = now >= end_ || signals_.take() != 0;
             if (over)
                 listener.stop();
-            else if (auto renewed = listener.renew(); !renewed)
-                return renewed;
-            if (auto consumed = listener.consume(); !consumed)
-                return consumed;
+            else
+                OLAF_TRY(listener.renew());
+            OLAF_TRY(listener.consume());
             if (now >= next || over) {
-                const auto ring = read_ring(ring_fd);
-                if (!ring)
-                    return std::unexpected(ring.error());
-                recording.occupancy.push_back({seconds(now - start_), ring->tail - ring->head});
+                const auto ring = OLAF_TRY(read_ring(ring_fd));
+                recording.occupancy.push_back({seconds(now - start_), ring.tail - ring.head});
                 next = now + pause_;
             }
             if (over) {
@@ -96,30 +94,20 @@ class Recorder {
 Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_ns,
                                const Signals &signals) {
     QueueReader reader(attachment);
-    const auto ring = open_map_to_read(attachment, "olaf_ring");
-    if (!ring)
-        return std::unexpected(ring.error());
+    const auto ring = OLAF_TRY(open_map_to_read(attachment, "olaf_ring"));
     Recorder recorder(signals, for_ns);
-    const auto listener = Listener::start(attachment, {.kinds = 1U << OLAF_EVENT_DEPARTURE},
-                                          [&](const Event &event) { return recorder.take(event); });
-    if (!listener)
-        return std::unexpected(listener.error());
-    auto first = reader.read();
-    if (!first)
-        return std::unexpected(first.error());
-    if (auto ran = recorder.run(**listener, ring->get()); !ran)
-        return std::unexpected(ran.error());
-    auto last = reader.read();
-    if (!last)
-        return std::unexpected(last.error());
-    const auto missed = (*listener)->missed();
-    if (!missed)
-        return std::unexpected(missed.error());
+    const auto listener =
+        OLAF_TRY(Listener::start(attachment, {.kinds = 1U << OLAF_EVENT_DEPARTURE},
+                                 [&](const Event &event) { return recorder.take(event); }));
+    auto first = OLAF_TRY(reader.read());
+    OLAF_TRY(recorder.run(*listener, ring.get()));
+    auto last = OLAF_TRY(reader.read());
+    const auto missed = OLAF_TRY(listener->missed());
     auto &recording = recorder.recording;
-    recording.missed = *missed;
-    recording.rows = rows_between(*first, *last);
-    recording.first = std::move(*first);
-    recording.last = std::move(*last);
+    recording.missed = missed;
+    recording.rows = rows_between(first, last);
+    recording.first = std::move(first);
+    recording.last = std::move(last);
     return std::move(recording);
 }
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "olaf/try.hpp"
 #include "report_files.hpp"
 #include "status_json.hpp"
 
@@ -100,8 +101,7 @@ Result<void> write_data(const std::filesystem::path &directory, const Recording 
                                         {"folds.csv", folds_csv(recording)},
                                         {"sawtooth.csv", sawtooth_csv(recording, clock)},
                                         {"losses.csv", losses_csv(recording)}})
-        if (auto written = write_file(directory / name, content); !written)
-            return written;
+        OLAF_TRY(write_file(directory / name, content));
     return {};
 }
 

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "loader/text/human.hpp"
+#include "olaf/try.hpp"
 #include "page.hpp"
 #include "report_files.hpp"
 #include "verdict.hpp"
@@ -196,10 +197,8 @@ Result<void> write_page(const std::filesystem::path &directory, const Recording 
                             fmt::arg("warning", warning(recording)));
     page += summary(recording) + losses(recording);
     for (const auto &picture : pictures) {
-        const auto shown = figure(directory, picture);
-        if (!shown)
-            return std::unexpected(shown.error());
-        page += *shown;
+        const auto shown = OLAF_TRY(figure(directory, picture));
+        page += shown;
     }
     page += clusters(recording) + origin(recording, started) + "</body>\n</html>\n";
     return write_file(directory / "index.html", page);

@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "live_json.hpp"
+#include "olaf/try.hpp"
 #include "page.hpp"
 
 namespace olaf {
@@ -101,8 +102,7 @@ void Server::route() {
 Result<std::unique_ptr<Server>> Server::start(const std::string &address, std::uint16_t port,
                                               Queues &queues) {
     std::unique_ptr<Server> self(new Server(queues));
-    if (auto known = resolves(address); !known)
-        return std::unexpected(known.error());
+    OLAF_TRY(resolves(address));
     errno = 0;
     const int bound = port == 0 ? self->http_->bind_to_any_port(address)
                       : self->http_->bind_to_port(address, port) ? port

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "loader/host/notes.hpp"
+#include "olaf/try.hpp"
 #include "packet_file.hpp"
 
 namespace olaf {
@@ -42,10 +43,8 @@ class Packets : public TraceOutput {
     explicit Packets(std::string path) : path_(std::move(path)) {}
 
     Result<void> begin(const Attachment &attachment) override {
-        auto file = PacketFile::create(path_, attachment, OLAF_EVENT_FRAME_MAX);
-        if (!file)
-            return std::unexpected(file.error());
-        file_.emplace(std::move(*file));
+        auto file = OLAF_TRY(PacketFile::create(path_, attachment, OLAF_EVENT_FRAME_MAX));
+        file_.emplace(std::move(file));
         return {};
     }
     [[nodiscard]] std::uint32_t frame_bytes() const override { return OLAF_EVENT_FRAME_MAX; }

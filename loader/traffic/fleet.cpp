@@ -12,6 +12,7 @@
 
 #include "book.hpp"
 #include "loader/host/clock.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -77,12 +78,10 @@ Result<Fleet> Fleet::make(const SendOptions &options, const Address &server, int
     fleet.epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
     if (!fleet.epoll_)
         return fail("wait for", "answers", errno);
-    if (auto watched = watch(fleet.epoll_.get(), interrupt, interrupted); !watched)
-        return std::unexpected(watched.error());
+    OLAF_TRY(watch(fleet.epoll_.get(), interrupt, interrupted));
     fleet.gradient_.resize(elements);
     fleet.frame_bytes_ = header_bytes(server.is_ipv6()) + message_size(options.lanes);
-    if (auto enlisted = fleet.enlist(server, elements, format); !enlisted)
-        return std::unexpected(enlisted.error());
+    OLAF_TRY(fleet.enlist(server, elements, format));
     return fleet;
 }
 
@@ -100,8 +99,7 @@ Result<void> Fleet::enlist(const Address &server, std::size_t elements, Format f
                  .mtu = frame_bytes_}); // an update is one frame, whatever the device says to it
             if (!worker)
                 return std::unexpected(worker.error());
-            if (auto watched = watch(epoll_.get(), worker->fd(), members_.size()); !watched)
-                return watched;
+            OLAF_TRY(watch(epoll_.get(), worker->fd(), members_.size()));
             members_.push_back({.worker = std::move(*worker), .cluster = c, .number = w});
         }
     }
@@ -122,8 +120,7 @@ Result<void> Fleet::ask() {
         // An update makes a cluster, and goes the way of updates, be it to an upstream server. But
         // where the cluster is there with another size, only this is answered.
         if (cluster.book.empty() && member.worker.stats().updates > 1)
-            if (auto joined = member.worker.join(); !joined)
-                return joined;
+            OLAF_TRY(member.worker.join());
     }
     return {};
 }
@@ -166,8 +163,7 @@ Result<bool> Fleet::hear(std::uint64_t deadline_ns) {
         for (int i = 0; i < ready; i++) {
             if (events[static_cast<std::size_t>(i)].data.u64 == interrupted)
                 return true;
-            if (auto taken = take(members_[events[static_cast<std::size_t>(i)].data.u64]); !taken)
-                return std::unexpected(taken.error());
+            OLAF_TRY(take(members_[events[static_cast<std::size_t>(i)].data.u64]));
         }
         if (left == 0 || ready > 0)
             return false;
@@ -175,11 +171,9 @@ Result<bool> Fleet::hear(std::uint64_t deadline_ns) {
 }
 
 Result<void> Fleet::take(Member &member) {
-    if (const auto polled = member.worker.poll(); !polled)
-        return std::unexpected(polled.error());
+    OLAF_TRY(member.worker.poll());
     if (member.worker.stats().acks != member.acks)
-        if (auto noted = note(member, clusters_[member.cluster]); !noted)
-            return noted;
+        OLAF_TRY(note(member, clusters_[member.cluster]));
     member.version = member.worker.model_version();
     member.acks = member.worker.stats().acks;
     member.answered = member.worker.report().answered;
