@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "emptying.hpp"
 
+#include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <fmt/format.h>
+#include <net/ethernet.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "loader/datapath/config.hpp"
+#include "loader/datapath/jobs.hpp"
+#include "loader/datapath/programs.hpp"
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
+#include "loader/host/device.hpp"
 #include "loader/host/notes.hpp"
+#include "loader/host/route.hpp"
+#include "loader/text/address.hpp"
 #include "olaf/drain.h"
 #include "olaf/try.hpp"
-#include "way_out.hpp"
+#include "teardown.hpp"
 
 namespace olaf {
 namespace {
@@ -166,6 +179,231 @@ Result<std::uint64_t> updates_waiting(const Attachment &attachment) {
         return fd ? open.emplace_back(std::move(*fd)).get() : -1;
     }));
     return snapshot.levels.updates_waiting;
+}
+
+namespace {
+
+/// How many updates go with the queue because they couldn't leave.
+std::uint64_t dropped(const Attachment &attachment, const Error &error) {
+    const auto updates = updates_waiting(attachment).value_or(0);
+    note(fmt::format("{}: dropped {} updates: {}", attachment.device, updates, error.reason));
+    return updates;
+}
+
+/// The same without its XDP program on the device. What waits for another device may still leave by
+/// the drain; without the device, nothing that waits for this host does.
+Result<std::uint64_t> empty_dead(const Attachment &attachment, const Signals &stop,
+                                 const EmptyOptions &options) {
+    const auto waiting = OLAF_TRY(updates_waiting(attachment));
+    const bool local = attachment.record.config.deliver == OLAF_DELIVER_LOCAL;
+    auto drained = local && waiting != 0
+                       ? Result<void>(fail("drain the queue of", attachment.device, 0,
+                                           "drop them: olaf detach --force",
+                                           fmt::format("{} updates wait and can't leave: {}",
+                                                       waiting, why_dead(attachment))))
+                       : empty_queue(attachment, nullptr, stop, options.verbose);
+    if (drained)
+        return 0;
+    if (!options.force || drained.error().code == EINTR)
+        return std::unexpected(drained.error());
+    return dropped(attachment, drained.error());
+}
+
+} // namespace
+
+Result<std::uint64_t> empty_kernel(const Attachment &attachment, const Signals &stop,
+                                   const EmptyOptions &options) {
+    if (!attachment.alive)
+        return empty_dead(attachment, stop, options);
+    auto lease = OLAF_TRY(EmptyingLease::take(attachment));
+    const auto drained = empty_queue(attachment, &lease, stop, options.verbose);
+    if (!drained && (!options.force || drained.error().code == EINTR))
+        return std::unexpected(drained.error());
+    OLAF_TRY(take_off_xdp(attachment.place));
+    if (!drained)
+        return dropped(attachment, drained.error());
+    // This process may have been stopped for longer than its lease: something slipped in.
+    const auto rest = empty_queue(attachment, nullptr, stop, options.verbose);
+    return rest ? 0 : dropped(attachment, rest.error());
+}
+
+namespace {
+
+constexpr std::uint32_t first_key = 0;
+
+/// What the head of the queue holds, headers included; nothing if that can't be read.
+std::optional<std::vector<std::uint64_t>> head_of(const Attachment &attachment) {
+    const auto &config = attachment.record.config;
+    const auto ring_map = open_map(attachment, "olaf_ring");
+    const auto places_map = open_map(attachment, "olaf_places");
+    const auto entries_map = open_map(attachment, "olaf_entries");
+    if (!ring_map || !places_map || !entries_map)
+        return {};
+    const auto ring = read_ring(ring_map->get());
+    std::vector<olaf_place> places(config.ring_places);
+    if (!ring || ring->head == ring->tail ||
+        bpf_map_lookup_elem(places_map->get(), &first_key, places.data()) != 0)
+        return {};
+    std::vector<std::uint64_t> entry((entry_bytes(config.max_lanes) + 7) / 8);
+    const auto &place = places[ring->head % places.size()];
+    if (bpf_map_lookup_elem(entries_map->get(), &place.entry, entry.data()) != 0)
+        return {};
+    return entry;
+}
+
+/// Destination address in the headers that wait.
+IpAddress destination_of(const std::vector<std::uint64_t> &words) {
+    const auto *entry = reinterpret_cast<const olaf_entry *>(words.data());
+    const auto &pending = entry->pending;
+    const std::size_t ip =
+        OLAF_MAX_HEADERS - pending.header_bytes % OLAF_MAX_HEADERS + pending.l3_offset;
+    IpAddress address{.family = pending.family, .words_be = {}};
+    const std::size_t offset = ip + (pending.family == 4 ? 16 : 24);
+    const std::size_t bytes = pending.family == 4 ? 4 : 16;
+    if (offset + bytes <= OLAF_MAX_HEADERS)
+        std::memcpy(address.words_be.data(), entry->headers + offset, bytes);
+    return address;
+}
+
+/// Where the head goes on the network layer; nothing if it is bridged or stays here.
+std::optional<IpAddress> routed_to(const Attachment &attachment) {
+    const auto &config = attachment.record.config;
+    if (config.deliver == OLAF_DELIVER_UPSTREAM) {
+        IpAddress address{.family = config.upstream_family, .words_be = {}};
+        std::ranges::copy(config.upstream_addr_be, address.words_be.begin());
+        return address;
+    }
+    const auto head = head_of(attachment);
+    if (config.deliver != OLAF_DELIVER_FORWARD || !head)
+        return {};
+    if (!reinterpret_cast<const olaf_entry *>(head->data())->pending.routed)
+        return {};
+    return destination_of(*head);
+}
+
+} // namespace
+
+std::string output_obstacle(const Attachment &attachment) {
+    const auto ifindex = attachment.record.config.egress_ifindex;
+    if (attachment.record.config.deliver == OLAF_DELIVER_LOCAL)
+        return {};
+    return device_obstacle("the output device", ifindex);
+}
+
+std::string device_obstacle(const std::string &name, std::uint32_t ifindex) {
+    const auto device = find_device(ifindex);
+    if (!device)
+        return name + " has gone";
+    if (!device->up)
+        return device->name + " is down";
+    return device->carrier ? "" : device->name + " has no carrier";
+}
+
+std::string drain_obstacle(const Attachment &attachment) {
+    const auto drain = attachment.record.drain(attachment.place.ifindex);
+    for (const auto &[name, ifindex] :
+         {std::pair{drain.a, drain.ifindex_a}, std::pair{drain.b, drain.ifindex_b}})
+        if (const auto device = find_device(ifindex); !device || !device->up)
+            return device_obstacle(name, ifindex);
+    return "";
+}
+
+namespace {
+
+/// That of this host's own parts.
+std::string own_obstacle(const Attachment &attachment) {
+    return attachment.alive ? drain_obstacle(attachment) : why_dead(attachment);
+}
+
+} // namespace
+
+std::string obstacle(const Attachment &attachment) {
+    if (const auto output = output_obstacle(attachment); !output.empty())
+        return output;
+    const auto address = routed_to(attachment);
+    const auto device = find_device(attachment.record.config.egress_ifindex);
+    if (!address || !device)
+        return own_obstacle(attachment);
+    const auto gateway = gateway_to(*address, device->ifindex);
+    if (!gateway)
+        return fmt::format("there is no route to {} by {}", address_text(*address), device->name);
+    if (!neighbour_known(*gateway, device->ifindex))
+        return fmt::format("the next hop {} doesn't answer on {}", address_text(*gateway),
+                           device->name);
+    return own_obstacle(attachment);
+}
+
+namespace {
+
+constexpr std::uint64_t patience_ns = 1'000'000'000;
+/// Between two bursts, so that whoever gets them can take them from its ring.
+constexpr auto pause = std::chrono::milliseconds(1);
+
+using Maps = std::map<std::string, Fd>;
+
+Result<std::vector<JobReading>> read(const Attachment &attachment, const Maps &maps) {
+    return read_jobs(attachment.record.config,
+                     [&](const char *name) { return maps.at(name).get(); });
+}
+
+/// An order as XDP gives it, in a frame that nobody has sent. One burst leaves.
+Result<void> send_burst(int program_fd, std::uint32_t job_index, const Attachment &attachment) {
+    olaf_round_order order{};
+    order.eth_proto_be = htons(ETHERTYPE_IP);
+    order.secret = OLAF_ROUND_SECRET(attachment.record.config.token_secret);
+    order.job = job_index;
+    order.work = OLAF_ROUND_LAST;
+    std::array<std::uint8_t, OLAF_TOKEN_MIN_BYTES> frame{};
+    static_assert(OLAF_TOKEN_OFFSET + sizeof order <= frame.size());
+    std::memcpy(frame.data() + OLAF_TOKEN_OFFSET, &order, sizeof order);
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(),
+                .data_size_in = static_cast<__u32>(frame.size()));
+    if (bpf_prog_test_run_opts(program_fd, &options) != 0)
+        return fail("send the last results of", attachment.device, errno);
+    return {};
+}
+
+/// Whether results of the job's stand in a line.
+bool owes(int jobs_fd, std::uint32_t index) {
+    olaf_job job{};
+    return bpf_map_lookup_elem(jobs_fd, &index, &job) == 0 &&
+           std::ranges::any_of(job.line, [](const auto &line) { return line.head != line.tail; });
+}
+
+std::uint64_t undelivered(const std::vector<JobReading> &jobs) {
+    std::uint64_t sum = 0;
+    for (const auto &job : jobs)
+        sum += job.counters.undelivered;
+    return sum;
+}
+
+} // namespace
+
+Result<JobsLeft> send_last_results(const Attachment &attachment) {
+    if (attachment.record.config.round_slots == 0)
+        return JobsLeft{};
+    Maps maps;
+    for (const auto *name : {"olaf_jobs", "olaf_children", "olaf_job_counters", "olaf_round_slots"}) {
+        maps[name] = OLAF_TRY(open_map(attachment, name));
+    }
+    const auto path = attachment.place.path(program_named("olaf_copies").pin);
+    const Fd program(bpf_obj_get(path.c_str()));
+    if (!program)
+        return fail("open", path, errno);
+    const auto before = OLAF_TRY(read(attachment, maps));
+    const auto deadline_ns = monotonic_ns() + patience_ns;
+    for (const auto &job : before)
+        while (owes(maps.at("olaf_jobs").get(), job.index) && monotonic_ns() < deadline_ns) {
+            OLAF_TRY(send_burst(program.get(), job.index, attachment));
+            std::this_thread::sleep_for(pause);
+        }
+    const auto after = OLAF_TRY(read(attachment, maps));
+    JobsLeft left{.results = undelivered(after) - undelivered(before)};
+    for (const auto &job : after) {
+        left.results += job.owed;
+        left.chunks += job.open + job.up;
+    }
+    return left;
 }
 
 } // namespace olaf

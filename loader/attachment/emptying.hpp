@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Emptying a queue, for `detach` and for a --replace that sends updates another way.
+// Emptying a queue, for `detach` and for a --replace that sends updates another way, and the reason
+// why what waits can't leave.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "attachment.hpp"
 #include "loader/host/signals.hpp"
@@ -44,7 +46,45 @@ class EmptyingLease {
 Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Signals &stop,
                    bool verbose);
 
+struct EmptyOptions {
+    bool force = false;   ///< what can't leave is dropped
+    bool verbose = false; ///< notes how many wait, twice a second
+};
+
+/// Of a queue in the kernel: lets leave what waits and takes the XDP program off, so that nothing new
+/// can wait. Returns how many updates are dropped: none without force. A queue without its XDP program
+/// may have something waiting, too: what waits for another device leaves by the drain.
+Result<std::uint64_t> empty_kernel(const Attachment &attachment, const Signals &stop,
+                                   const EmptyOptions &options);
+
 /// Sum of the counts of what waits.
 Result<std::uint64_t> updates_waiting(const Attachment &attachment);
+
+// Why what waits can't leave, in words for a person.
+
+/// "out is down", "out has no carrier"; "" if the output can send, or none is needed.
+std::string output_obstacle(const Attachment &attachment);
+
+/// "in has gone", "in is down", "in has no carrier"; "" if it is up. `name` is what it was called.
+std::string device_obstacle(const std::string &name, std::uint32_t ifindex);
+
+/// The same of an end of the drain.
+std::string drain_obstacle(const Attachment &attachment);
+
+/// That of the output, or "there is no route to ADDRESS by DEV", "the next hop ADDRESS doesn't answer", of the
+/// head of the queue, or that of the drain; "" if nothing is known to be in its way.
+std::string obstacle(const Attachment &attachment);
+
+// What jobs owe their members when the queue goes.
+
+/// What members go without.
+struct JobsLeft {
+    std::uint64_t results = 0; ///< that were owed and couldn't be sent, one a member and chunk
+    std::uint64_t chunks = 0;  ///< that weren't complete, or were with a parent
+};
+
+/// Sends what all jobs owe, in clones, and says what is left. To be called once no contribution
+/// comes any more (take_off_xdp()). Takes a second at most.
+Result<JobsLeft> send_last_results(const Attachment &attachment);
 
 } // namespace olaf

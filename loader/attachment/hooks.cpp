@@ -6,12 +6,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <map>
 #include <memory>
 
-#include "loader/datapath/map_sizes.hpp"
+#include "loader/datapath/object.hpp"
+#include "loader/datapath/programs.hpp"
+#include "loader/host/bpffs.hpp"
+#include "loader/host/device.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
-#include "parents.hpp"
+#include "olaf/try.hpp"
 #include "tracepoints.hpp"
 
 namespace olaf {
@@ -120,6 +124,309 @@ std::vector<std::string> missing_programs(const Attachment &attachment) {
             missing.emplace_back(program.name);
     std::ranges::move(missing_at_parents(attachment.place), std::back_inserter(missing));
     return missing;
+}
+
+namespace {
+
+bool turns_round(const Program &program) {
+    return runs_by_tc(program) && program.on == On::way_back;
+}
+
+/// From one device; whether one was there.
+Result<bool> remove_from(const PinPlace &place, std::uint32_t ifindex) {
+    const auto device = find_device(ifindex);
+    if (!device)
+        return false; // gone, and the filter with it
+    const Filters filters(place);
+    bool removed_one = false;
+    for (const auto &program : programs) {
+        if (!turns_round(program))
+            continue;
+        removed_one |= OLAF_TRY(filters.remove(program, *device));
+    }
+    return removed_one;
+}
+
+Result<void> remove_clsact_from(std::uint32_t ifindex) {
+    const auto device = find_device(ifindex);
+    return device ? remove_empty_clsact(device->name, ifindex) : Result<void>{};
+}
+
+/// From the device that a --replace moved to or from.
+Result<void> remove_other(const PinPlace &place, const Record &record) {
+    if (record.other_return_ifindex == 0)
+        return {};
+    OLAF_TRY(remove_from(place, record.other_return_ifindex));
+    if (record.other_return_clsact_ours)
+        return remove_clsact_from(record.other_return_ifindex);
+    return {};
+}
+
+std::uint32_t wanted_ifindex(const olaf_config &config) {
+    return config.deliver == OLAF_DELIVER_UPSTREAM ? config.egress_ifindex : 0;
+}
+
+} // namespace
+
+Result<void> install_return(const RecordMap &map, Record &record, const Datapath &queue) {
+    const auto ifindex = wanted_ifindex(record.config);
+    if (ifindex == 0)
+        return {};
+    const auto device = OLAF_TRY(find_device(ifindex));
+    const auto had_clsact = OLAF_TRY(has_clsact(device.name, ifindex));
+    record.return_ifindex = ifindex;
+    record.return_clsact_ours = !had_clsact;
+    OLAF_TRY(map.write(record));
+    OLAF_TRY(ensure_clsact(device.name, ifindex));
+    for (const auto &program : programs)
+        if (turns_round(program))
+            OLAF_TRY(add(program, device, queue));
+    return {};
+}
+
+Result<void> remove_return(const PinPlace &place, const Record &record) {
+    if (auto done = remove_other(place, record); !done || record.return_ifindex == 0)
+        return done;
+    const auto removed = OLAF_TRY(remove_from(place, record.return_ifindex));
+    if (record.return_clsact_ours && (removed || !record.complete))
+        return remove_clsact_from(record.return_ifindex);
+    return {};
+}
+
+Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Record &running,
+                         Record &record, const Datapath &queue, Undo &undo) {
+    const auto wanted = wanted_ifindex(record.config);
+    auto noted = running;
+    if (running.other_return_ifindex != 0 && running.other_return_ifindex != wanted) {
+        OLAF_TRY(remove_other(place, running));
+        noted.other_return_ifindex = record.other_return_ifindex = 0;
+        noted.other_return_clsact_ours = record.other_return_clsact_ours = 0;
+    }
+    record.return_ifindex = wanted;
+    if (wanted != running.return_ifindex) {
+        record.other_return_ifindex = running.return_ifindex;
+        record.other_return_clsact_ours = running.return_clsact_ours;
+        record.return_clsact_ours = 0;
+    }
+    if (wanted == 0)
+        return {};
+    const auto device = OLAF_TRY(find_device(wanted));
+
+    if (wanted != running.return_ifindex) {
+        if (noted.other_return_ifindex != wanted) {
+            const auto had_clsact = OLAF_TRY(has_clsact(device.name, wanted));
+            noted.other_return_ifindex = wanted;
+            noted.other_return_clsact_ours = !had_clsact;
+        }
+        record.return_clsact_ours = noted.other_return_clsact_ours;
+        undo.add([&place, &map, running, noted] {
+            if (remove_other(place, noted))
+                (void)map.write(running);
+        });
+        OLAF_TRY(map.write(noted));
+    }
+    // New there, or lost since: the device was in another network namespace, say.
+    OLAF_TRY(ensure_clsact(device.name, wanted));
+    const Filters filters(place);
+    for (const auto &program : programs)
+        if (turns_round(program))
+            OLAF_TRY(filters.put(program, device, queue, undo));
+    return {};
+}
+
+Result<void> leave_return(const PinPlace &place, const RecordMap &map, Record &record) {
+    if (record.other_return_ifindex == 0)
+        return {};
+    OLAF_TRY(remove_other(place, record));
+    record.other_return_ifindex = 0;
+    record.other_return_clsact_ours = 0;
+    return map.write(record);
+}
+
+namespace {
+
+/// A job's need of a device.
+struct Need {
+    std::uint32_t job_index, ifindex;
+    bool clsact_ours;
+    bool same; ///< the index still means the device that it meant when the job was set
+};
+
+/// Of every job that is set; none if the queue has no jobs.
+std::vector<Need> needs_of(const PinPlace &place) {
+    std::vector<Need> needs;
+    const Fd jobs(get_pin(place.path("olaf_jobs"), BPF_F_RDONLY));
+    for (std::uint32_t index = 0; jobs && index < OLAF_MAX_JOBS; index++) {
+        olaf_job job{};
+        if (bpf_map_lookup_elem(jobs.get(), &index, &job) != 0)
+            break;
+        if (job.state != OLAF_JOB_NONE && job.setup.parent_ifindex != 0)
+            needs.push_back({index, job.setup.parent_ifindex,
+                             (job.setup.flags & OLAF_JOB_OUR_CLSACT) != 0,
+                             is_parents_device(place, index, job.setup.parent_ifindex)});
+    }
+    return needs;
+}
+
+bool is_at_parents(const Program &program) {
+    return program.on == On::parents;
+}
+
+Result<void> remove_from(const PinPlace &place, const Need &need) {
+    const auto device = find_device(need.ifindex);
+    if (!device)
+        return {}; // gone, and the filter with it
+    const Filters filters(place);
+    bool removed_one = false;
+    for (const auto &program : programs) {
+        if (!is_at_parents(program))
+            continue;
+        removed_one |= OLAF_TRY(filters.remove(program, *device));
+    }
+    // A command may have been killed before it put the filter there, or after it took it away. But
+    // another device may have got the index meanwhile.
+    if (need.clsact_ours && (removed_one || need.same))
+        return remove_empty_clsact(device->name, need.ifindex);
+    return {};
+}
+
+} // namespace
+
+Result<bool> clsact_would_be_ours(const PinPlace &place, std::uint32_t ifindex) {
+    const auto needs = needs_of(place);
+    const auto other = std::ranges::find(needs, ifindex, &Need::ifindex);
+    if (other != needs.end())
+        return other->clsact_ours;
+    const auto device = OLAF_TRY(find_device(ifindex));
+    const auto there = has_clsact(device.name, ifindex);
+    return there ? Result<bool>(!*there) : there;
+}
+
+Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
+                          const olaf_job_setup &setup) {
+    if (setup.parent_ifindex == 0)
+        return {};
+    const auto device = OLAF_TRY(find_device(setup.parent_ifindex));
+    OLAF_TRY(pin_parents_device(place, job_index, device.ifindex));
+    OLAF_TRY(ensure_clsact(device.name, device.ifindex));
+    const Filters filters(place);
+    for (const auto &program : programs) {
+        if (!is_at_parents(program) || filters.find(program, device) != 0)
+            continue;
+        const auto path = place.path(program.pin);
+        const Fd pinned(bpf_obj_get(path.c_str()));
+        if (!pinned)
+            return fail("open", path, errno);
+        OLAF_TRY(add_filter(device.name, device.ifindex, TcHook::ingress, pinned.get()));
+    }
+    return {};
+}
+
+Result<void> leave_parent(const PinPlace &place, std::uint32_t job_index) {
+    const auto needs = needs_of(place);
+    const auto own = std::ranges::find(needs, job_index, &Need::job_index);
+    if (own == needs.end() || std::ranges::count(needs, own->ifindex, &Need::ifindex) > 1)
+        return {};
+    return remove_from(place, *own);
+}
+
+Result<void> leave_parents(const PinPlace &place) {
+    std::map<std::uint32_t, Need> devices;
+    for (const auto &need : needs_of(place)) {
+        Need &all = devices.try_emplace(need.ifindex, need).first->second;
+        all.clsact_ours |= need.clsact_ours;
+        all.same |= need.same;
+    }
+    Result<void> first;
+    for (const auto &[ifindex, need] : devices)
+        if (auto done = remove_from(place, need); !done && first)
+            first = done;
+    return first;
+}
+
+Result<void> swap_at_parents(const PinPlace &place, const Datapath &queue, Undo &undo) {
+    const Filters filters(place);
+    for (const auto &need : needs_of(place)) {
+        const auto device = find_device(need.ifindex);
+        if (!device)
+            continue; // its parent is lost until the job is set anew
+        OLAF_TRY(ensure_clsact(device->name, device->ifindex));
+        for (const auto &program : programs)
+            if (is_at_parents(program))
+                OLAF_TRY(filters.put(program, *device, queue, undo));
+    }
+    return {};
+}
+
+std::vector<std::string> missing_at_parents(const PinPlace &place) {
+    const auto needs = needs_of(place);
+    const Filters filters(place);
+    std::vector<std::string> missing;
+    for (const auto &program : programs)
+        if (is_at_parents(program) && std::ranges::any_of(needs, [&](const Need &need) {
+                const auto device = find_device(need.ifindex);
+                return !device || filters.find(program, *device) == 0;
+            }))
+            missing.emplace_back(program.name);
+    return missing;
+}
+
+namespace {
+
+/// One XDP program for the other, by the link that keeps it there.
+Result<void> swap_xdp(const Program &program, const PinPlace &place, const std::string &device,
+                      const Datapath &queue, Undo &undo) {
+    struct Old {
+        Fd program, link; ///< for as long as they may have to come back
+    };
+    const auto old = std::make_shared<Old>();
+    for (const auto &[fd, name] :
+         {std::pair{&old->program, program.pin}, std::pair{&old->link, program.link}}) {
+        *fd = Fd(bpf_obj_get(place.path(name).c_str()));
+        if (!*fd)
+            return fail("open", place.path(name), errno);
+    }
+    undo.add([=] { (void)update_xdp(old->link.get(), device, old->program.get()); });
+    return update_xdp(old->link.get(), device, queue.program_fd(program.name));
+}
+
+/// Those of the table that are `chosen`, each by `put`, in its order.
+template <class Chosen, class Put>
+Result<void> swap_each(const PinPlace &place, const Record &running, const Datapath &queue,
+                       Chosen chosen, Put put) {
+    for (const auto &program : programs) {
+        if (!chosen(program) || !stands(program, queue.config()))
+            continue;
+        const auto device = device_of(program, place, running);
+        if (!device)
+            return fail("find the device of", std::string(program.name), ENODEV);
+        OLAF_TRY(put(program, *device));
+    }
+    return {};
+}
+
+} // namespace
+
+Result<void> swap_filters(const PinPlace &place, const Record &running, const Datapath &queue,
+                          Undo &undo) {
+    const Filters filters(place);
+    return swap_each(
+        place, running, queue,
+        [](const Program &program) { return runs_by_tc(program) && program.on != On::way_back; },
+        [&](const Program &program, const Device &device) {
+            return filters.put(program, device, queue, undo);
+        });
+}
+
+Result<void> swap_entrance(const PinPlace &place, const Record &running, const Datapath &queue,
+                           Undo &undo) {
+    OLAF_TRY(queue.open_rooms());
+    return swap_each(
+        place, running, queue,
+        [](const Program &program) { return program.hook == Hook::xdp; },
+        [&](const Program &program, const Device &device) {
+            return swap_xdp(program, place, device.name, queue, undo);
+        });
 }
 
 } // namespace olaf

@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Putting a planned queue on a device, in one mode. Everything it does is written in the
-// record first, so that tear_down() can take back any part of it.
+// Putting a planned queue on a device.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
+#include "attachment.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "loader/host/bpffs.hpp"
+#include "loader/host/device.hpp"
+#include "olaf/result.hpp"
+#include "options.hpp"
 #include "plan.hpp"
-#include "record.hpp"
 
 namespace olaf {
+
+// Trying the drain before a queue is said to live.
+
+using Meanwhile = std::function<Result<void>()>;
+
+/// Sends a frame the whole way of a token: out of the device, back from its egress filter to its
+/// ingress, from there into the drain and to its far end. Fails, with what may be in the way, if
+/// none of several gets there in 50 ms and two turns of the drain. A device that is down can't be
+/// tried: says so. Calls `meanwhile` every millisecond, and fails with it.
+Result<void> prove_drain(
+    const Datapath &queue, const Device &device,
+    const Meanwhile &meanwhile = [] { return Result<void>{}; });
 
 /// Drain, programs, pins, filters and, last of all, XDP. On failure, what is done stays for
 /// tear_down().
@@ -19,5 +35,23 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
 
 /// Pins the programs; with replace, in the place of older ones.
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace);
+
+// What attach asks before it changes anything, and --dry-run as well.
+
+/// No queue of ours is there already.
+Result<void> check_no_queue(const Attachment &before, const Device &device);
+/// Nor anybody else's XDP program.
+Result<void> check_no_program(const Device &device);
+/// Why native mode can't be had, so that it is to be skb mode; "": it can. Fails if native mode is
+/// wanted all the same.
+Result<std::string> check_mode(const AttachOptions &options, const Device &device,
+                               const Plan &plan);
+
+// A new queue in the kernel, in the mode that works.
+
+/// Natively if driver and output can and nobody asked otherwise, else in skb mode, with a note of why.
+/// On failure nothing stays but the directory and what is remembered of a card.
+Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
+                                    const Device &device, const Plan &plan);
 
 } // namespace olaf

@@ -3,18 +3,17 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 #include <iterator>
 
-#include "bridging.hpp"
-#include "loader/host/ethtool.hpp"
+#include "addresses.hpp"
+#include "loader/host/device.hpp"
 #include "loader/host/route.hpp"
 #include "olaf/try.hpp"
-#include "own_addresses.hpp"
-#include "plan_notes.hpp"
-#include "plan_sizes.hpp"
 
 namespace olaf {
 namespace {
@@ -194,6 +193,183 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     if (running == nullptr)
         note_consequences(plan, options, device);
     return plan;
+}
+
+Result<Bridging> decide_bridging(const Device &device, std::optional<bool> asked) {
+    if (asked)
+        return Bridging{*asked, *asked ? "--bridge" : "--no-bridge"};
+    if (device.master != 0) {
+        const auto master = OLAF_TRY(find_device(device.master));
+        return Bridging{master.kind == "bridge",
+                        fmt::format("{} is a port of {}", device.name, master.name)};
+    }
+    const auto addressed = OLAF_TRY(has_address(device.ifindex));
+    return Bridging{!addressed,
+                    fmt::format("{} has {} address", device.name, addressed ? "an" : "no")};
+}
+
+bool routes_by(const std::string &device, std::uint32_t family) {
+    std::ifstream file(fmt::format("/proc/sys/net/ipv{}/conf/{}/forwarding", family, device));
+    int on = 0;
+    return !(file >> on) || on != 0;
+}
+
+std::string routing_remedy(const std::string &device, std::uint32_t family) {
+    return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
+}
+
+Result<std::string> forwarding_note(const std::string &out, const Bridging &bridging) {
+    const bool routes4 = routes_by(out, 4), routes6 = routes_by(out, 6);
+    const bool routes = routes4 || routes6;
+    if (!routes && !bridging.bridge)
+        return fail("forward to", out, 0,
+                    fmt::format("{} makes it a router, --bridge a bridge", routing_remedy(out, 4)),
+                    fmt::format("forwarding is off and frames to other hosts aren't taken ({})",
+                                bridging.because));
+    auto note = fmt::format("forwards as {} ({})",
+                            !bridging.bridge ? "a router only"
+                            : routes         ? "a bridge and a router"
+                                             : "a bridge only",
+                            bridging.because);
+    if (!routes)
+        return note + fmt::format(": updates to this host's MAC address can't leave until {}",
+                                  routing_remedy(out, 4));
+    if (!routes4 || !routes6)
+        note += fmt::format("; IPv{0} isn't routed until {1}", routes4 ? 6 : 4,
+                            routing_remedy(out, routes4 ? 6 : 4));
+    return note;
+}
+
+namespace {
+
+constexpr std::uint32_t ipv4_bytes = 20, ipv6_bytes = 40;
+
+/// Lanes of the largest update that can leave, by whatever IP version workers send.
+std::uint32_t lanes_out(const Plan &plan) {
+    const bool outer6 =
+        plan.config.deliver == OLAF_DELIVER_UPSTREAM && plan.config.upstream.family == 6;
+    return lanes_within(plan.egress->mtu, outer6 ? ipv6_bytes : ipv4_bytes);
+}
+
+/// Room for the largest update that can both come in and leave.
+Result<void> plan_lanes(Plan &plan, const AttachOptions &options, const Device &device,
+                        const Record *running) {
+    auto &config = plan.config;
+    const bool by_mtu = options.max_lanes ? !*options.max_lanes : running == nullptr;
+    const std::uint32_t asked = options.max_lanes ? options.max_lanes->value_or(0) : 0;
+    if (by_mtu)
+        config.max_lanes = lanes_of_mtu(device.mtu);
+    else if (asked != 0)
+        config.max_lanes = asked;
+    config.egress_mtu = plan.egress ? plan.egress->mtu : 0;
+    if (!plan.egress)
+        return {};
+    const auto &out = *plan.egress;
+    const auto most = lanes_out(plan);
+    if (most == 0)
+        return fail("send updates out of", out.name, 0, "give it a larger one",
+                    fmt::format("its MTU, {}, carries none", out.mtu));
+    if (by_mtu)
+        config.max_lanes = std::min(config.max_lanes, most);
+    if (asked > most)
+        plan.notes.push_back(fmt::format("updates of at most {} lanes fit out ({} has MTU {}): "
+                                         "larger ones are refused, whatever --max-lanes says",
+                                         most, out.name, out.mtu));
+    else if (asked == 0 && most < lanes_within(device.mtu))
+        plan.notes.push_back(fmt::format("updates of at most {} lanes fit out ({} has MTU {})",
+                                         most, out.name, out.mtu));
+    return {};
+}
+
+} // namespace
+
+Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Device &device,
+                        const Record *running) {
+    auto &config = plan.config;
+    take(config.max_clusters, options.max_clusters);
+    take(config.max_segments, options.max_segments);
+    take(config.round_slots, options.round_slots);
+    if (running == nullptr)
+        config.round_lines = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    if (options.max_workers)
+        config.max_workers = options.max_workers;
+    if (const auto usual = usual_workers(config.max_clusters);
+        !config.max_workers && usual < OLAF_DEFAULT_MAX_WORKERS)
+        plan.notes.push_back(fmt::format("ACKs are copied to {} workers of a cluster at most; "
+                                         "--max-workers takes more memory for more",
+                                         usual));
+    config.fifo = options.fifo || (running != nullptr && running->config.fifo_places != 0);
+    if (options.queue)
+        config.queue_capacity = *options.queue;
+    return plan_lanes(plan, options, device, running);
+}
+
+namespace {
+
+/// IPv4, UDP and Olaf's headers.
+constexpr std::uint32_t header_bytes = 20 + 8 + sizeof(olaf_header);
+
+/// "in is down: nothing comes in until ip link set in up"; "" if it is up.
+std::string down_note(const Device &device, const char *means) {
+    if (!device.up)
+        return fmt::format("{0} is down: {1} until ip link set {0} up", device.name, means);
+    if (!device.carrier)
+        return fmt::format("{} has no carrier: {} until its other end is up", device.name, means);
+    return "";
+}
+
+void add(std::vector<std::string> &notes, std::string note) {
+    if (!note.empty())
+        notes.push_back(std::move(note));
+}
+
+std::string size_note(const Plan &plan, const AttachOptions &options, const Device &device) {
+    const auto fit = lanes_within(device.mtu);
+    const auto asked = options.max_lanes ? options.max_lanes->value_or(0) : 0;
+    if (asked > fit)
+        return fmt::format("updates of {} lanes take an MTU of {} (with IPv6 of {}); {} has {}, "
+                           "which carries {} lanes",
+                           asked, header_bytes + 8 * asked, header_bytes + 20 + 8 * asked,
+                           device.name, device.mtu, fit);
+    if (asked == 0 && (!plan.egress || plan.egress->mtu >= device.mtu))
+        return fmt::format("updates of at most {} lanes come in ({} has MTU {}); larger models "
+                           "take a larger MTU, or segments",
+                           fit, device.name, device.mtu);
+    return "";
+}
+
+} // namespace
+
+void note_consequences(Plan &plan, const AttachOptions &options, const Device &device) {
+    auto &notes = plan.consequences;
+    const auto &config = plan.config;
+    add(notes, size_note(plan, options, device));
+    if (config.rate_bps == 0 && config.window.most == 0)
+        notes.emplace_back("nothing will ever wait, so nothing will fold: updates leave as they "
+                           "come without --rate and --window");
+    if (config.strict)
+        notes.push_back(fmt::format("every update is refused until a worker is registered "
+                                    "(--strict): olaf cluster set {} ID --worker ID=ADDR",
+                                    device.name));
+    if (config.round_slots != 0)
+        notes.push_back(fmt::format("room for {} chunks of jobs: olaf job set {} ID sets one",
+                                    config.round_slots, device.name));
+    add(notes, down_note(device, "nothing comes in"));
+    if (plan.egress && plan.egress->ifindex != device.ifindex)
+        add(notes, down_note(*plan.egress, "nothing leaves"));
+}
+
+std::string native_obstacle(const Device &device, const Plan &plan) {
+    if (const auto features = xdp_features(device.ifindex); features && !features->basic)
+        return fmt::format("the driver of {} has no native XDP", device.name);
+    if (!plan.egress)
+        return {};
+    if (const auto features = xdp_features(plan.egress->ifindex); features && !features->target)
+        return fmt::format("{} takes no redirected frames{}", plan.egress->name,
+                           plan.egress->kind == "veth"
+                               ? " (its peer needs an XDP program, or GRO: ethtool -K PEER gro on)"
+                               : "");
+    return {};
 }
 
 } // namespace olaf

@@ -2,25 +2,248 @@
 #include "saved.hpp"
 
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <span>
+#include <sstream>
 
-#include "allow_list.hpp"
+#include "addresses.hpp"
 #include "attachment.hpp"
+#include "card.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/datapath/members.hpp"
 #include "loader/host/device.hpp"
+#include "loader/text/address.hpp"
+#include "loader/text/units.hpp"
 #include "olaf/try.hpp"
 #include "plan.hpp"
-#include "saved_jobs.hpp"
-#include "saved_rules.hpp"
 
 namespace olaf {
+namespace {
+
+/// Sixteen binary places are sixteen decimal ones: exact.
+std::string exact_reward(std::int64_t threshold) {
+    if (threshold < 0)
+        return "off";
+    constexpr double one = 1 << OLAF_REWARD_FRACTION_BITS;
+    auto text = fmt::format("{:.16f}", static_cast<double>(threshold) / one);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.'))
+        text.pop_back();
+    return text;
+}
+
+/// The options of a rule, those that are as usual left out.
+std::string rule_options(const olaf_rule &rule, const olaf_rule &usual) {
+    std::string text;
+    if (rule.policy != usual.policy)
+        text += fmt::format(" --policy {}", policy_name(rule.policy));
+    if (rule.reward_threshold != usual.reward_threshold)
+        text += " --reward-threshold " + exact_reward(rule.reward_threshold);
+    if (rule.max_count != usual.max_count)
+        text += fmt::format(" --max-count {}", rule.max_count);
+    return text;
+}
+
+/// The options that register its workers again; those that are learnt aren't saved.
+std::string worker_options(const std::vector<KnownMember> &members) {
+    std::string text;
+    for (const auto &[worker, member] : members) {
+        if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
+            continue;
+        auto bound = member;
+        if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
+            bound.port_be = 0; // learnt, and to be learnt again
+        text += fmt::format(" --worker {}={}", worker, member_address_text(bound));
+    }
+    return text;
+}
+
+/// Of each cluster by id, the options that make it what it is; "" for one as usual.
+Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
+    const auto &config = attached.record.config;
+    const auto rules = open_map_to_read(attached, "olaf_rules");
+    const auto members = open_map_to_read(attached, "olaf_members");
+    const auto rosters = open_map_to_read(attached, "olaf_rosters");
+    for (const auto *map : {&rules, &members, &rosters})
+        if (!*map)
+            return std::unexpected(map->error());
+    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    std::vector<std::string> options(config.max_clusters);
+    for (std::uint32_t id = 0; id < config.max_clusters; id++) {
+        olaf_rule rule{};
+        if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
+            return fail("read the rule of cluster", std::to_string(id), errno);
+        const auto known = OLAF_TRY(read_members(members->get(), rosters->get(), config, id));
+        options[id] = rule_options(rule, usual) + worker_options(known);
+    }
+    return options;
+}
+
+/// The same of a card's clusters, which have no workers.
+Result<std::vector<std::string>> card_options(const Attachment &attached) {
+    const auto &config = attached.record.config;
+    const auto card = OLAF_TRY(open_card(attached));
+    const auto rules = OLAF_TRY(rules_in(card, config));
+    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    std::vector<std::string> options;
+    for (const auto &rule : rules)
+        options.push_back(rule_options(rule, usual));
+    return options;
+}
+
+} // namespace
+
+Result<std::vector<std::string>> rules_of(const Attachment &attached) {
+    const auto all =
+        OLAF_TRY(attached.on_card() ? card_options(attached) : kernel_options(attached));
+    std::vector<std::string> found;
+    std::string before;      // the options of the run of clusters that ends here
+    std::uint32_t first = 0; // cluster of that run
+    for (std::uint32_t id = 0; id <= all.size(); id++) {
+        const auto options = id < all.size() ? all[id] : "";
+        if (options == before)
+            continue;
+        if (!before.empty())
+            found.push_back(
+                (first + 1 == id ? std::to_string(first) : fmt::format("{}-{}", first, id - 1)) +
+                before);
+        before = options;
+        first = id;
+    }
+    return found;
+}
+
+std::string list_line(std::string_view key, const std::vector<std::string> &list) {
+    std::string line;
+    for (const auto &words : list)
+        line += (line.empty() ? "" : "; ") + words;
+    return std::string(key) + "\"" + line + "\"\n";
+}
+
+std::vector<std::string> list_in(std::string_view file, std::string_view key) {
+    std::istringstream lines{std::string(file)};
+    std::string value;
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(key))
+            value = line.substr(key.size()); // the last one counts, as for systemd
+    std::erase(value, '"');
+    std::vector<std::string> list;
+    std::istringstream parts(value);
+    for (std::string part; std::getline(parts, part, ';');)
+        if (const auto start = part.find_first_not_of(' '); start != part.npos)
+            list.push_back(part.substr(start, part.find_last_not_of(" \t\r") + 1 - start));
+    return list;
+}
+
+std::string saved_path(const std::string &device) {
+    return fmt::format("/etc/olaf/{}.conf", device);
+}
+
+Result<std::vector<std::string>> saved_list(const std::string &device, std::string_view key) {
+    const auto path = saved_path(device);
+    errno = 0;
+    std::ifstream file(path);
+    if (!file)
+        return fail("read", path, errno, "olaf attach " + device + " --save writes it");
+    return list_in(std::string{std::istreambuf_iterator<char>(file), {}}, key);
+}
+
+namespace {
+
+IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
+    IpAddress address{.family = family, .words_be = {}};
+    std::ranges::copy(words_be, address.words_be.begin());
+    return address;
+}
+
+std::string parent_words(const olaf_job_setup &setup) {
+    if (setup.parent_family == 0)
+        return "";
+    auto text = fmt::format(
+        " --parent {} --rank {}",
+        endpoint_text({.address = address_of(setup.parent_family, setup.parent_addr_be),
+                       .port = ntohs(setup.parent_port_be)}),
+        setup.rank);
+    if ((setup.flags & OLAF_JOB_PARENTS_GROUP) != 0)
+        text += " --parent-group " +
+                address_text(address_of(setup.parent_family, setup.parent_group_be));
+    return text;
+}
+
+std::string fanout_words(const olaf_job_setup &setup) {
+    if (setup.group_family == 0)
+        return "";
+    auto text = " --fanout multicast=" +
+                address_text(address_of(setup.group_family, setup.group_addr_be));
+    if (setup.group_hops != 1)
+        text += fmt::format(" --group-hops {}", setup.group_hops);
+    return text;
+}
+
+/// The options that bind its members again; those that are learnt aren't saved.
+std::string member_words(const std::vector<KnownMember> &members) {
+    std::string text;
+    for (const auto &[rank, member] : members) {
+        if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
+            continue;
+        auto bound = member;
+        if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
+            bound.port_be = 0; // learnt, and to be learnt again
+        text += fmt::format(" --member {}={}", rank, member_address_text(bound));
+    }
+    return text;
+}
+
+} // namespace
+
+std::string job_words(const JobReading &job) {
+    const auto &setup = job.job.setup;
+    auto text = fmt::format("{} --children {} --lanes {}", setup.id, setup.children, setup.lanes);
+    if (const auto format = job_format_name(setup.shape); format != "i32x2")
+        text += fmt::format(" --format {}", format);
+    if (const bool floats = olaf_shape_is_floats(setup.shape) != 0; !floats) {
+        if ((setup.shape & OLAF_FLAG_CHECKSUM) == 0)
+            text += " --no-checksum";
+    } else if (setup.float_bits != OLAF_DEFAULT_FLOAT_BITS) {
+        text += fmt::format(" --float-bits {}", setup.float_bits);
+    }
+    if (setup.slots != OLAF_DEFAULT_POOL)
+        text += fmt::format(" --pool {}", setup.slots);
+    if (setup.threshold != setup.children)
+        text += fmt::format(" --threshold {}", setup.threshold);
+    if ((setup.flags & OLAF_JOB_ANY) != 0)
+        text += " --any";
+    if (setup.deadline_ns != 0)
+        text += fmt::format(" --deadline {}ns", setup.deadline_ns);
+    if (setup.max_count != std::max(setup.children, setup.threshold) || setup.parent_family != 0)
+        text += fmt::format(" --max-count {}", setup.max_count);
+    for (const auto rank : job.absent())
+        text += fmt::format(" --absent {}", rank);
+    return text + fanout_words(setup) + parent_words(setup) + member_words(job.members);
+}
+
+Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
+    std::map<std::string, Fd> open;
+    const auto jobs = OLAF_TRY(read_jobs(attached.record.config, [&](const char *name) {
+        auto fd = open_map_to_read(attached, name);
+        return fd ? (open[name] = std::move(*fd)).get() : -1;
+    }));
+    std::vector<std::string> found;
+    for (const auto &job : jobs)
+        found.push_back(job_words(job));
+    return found;
+}
+
 namespace {
 
 constexpr auto folder = "/etc/olaf";

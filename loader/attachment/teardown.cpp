@@ -8,19 +8,16 @@
 #include <cerrno>
 
 #include "attachment.hpp"
-#include "card_queue.hpp"
+#include "card.hpp"
 #include "hooks.hpp"
-#include "loader/card/record.hpp"
+#include "loader/card/find.hpp"
 #include "loader/datapath/programs.hpp"
+#include "loader/host/bpffs.hpp"
 #include "loader/host/device.hpp"
-#include "loader/host/device_pin.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
-#include "parents.hpp"
-#include "record.hpp"
-#include "turnround.hpp"
 
 namespace olaf {
 namespace {

@@ -2,6 +2,7 @@
 #include "tracepoints.hpp"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,15 +14,53 @@
 #include <string>
 #include <vector>
 
-#include "beside.hpp"
-#include "loader/datapath/map_sizes.hpp"
 #include "loader/datapath/object.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpf_log.hpp"
+#include "loader/host/device.hpp"
 #include "loader/host/notes.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {
+namespace {
+
+struct BtfFreer {
+    void operator()(btf *types) const { btf__free(types); }
+};
+
+} // namespace
+
+bool driver_tells_tags(const Device &device) {
+    const auto features = xdp_features(device.ifindex);
+    if (!features || !features->vlan_tag)
+        return false;
+    // The question is a kernel function: libbpf finds it in the kernel's BTF, or loads nothing.
+    const std::unique_ptr<btf, BtfFreer> kernel(btf__load_vmlinux_btf());
+    return kernel != nullptr;
+}
+
+std::string untagging_remedy(const Device &device) {
+    return device.kind == "veth"
+               ? fmt::format("ethtool -K PEER txvlan off on {}'s peer", device.name)
+               : fmt::format("ethtool -K {} rxvlan off", device.name);
+}
+
+void say_tags_unseen(const Device &device, const std::string &why) {
+    if (offloads_of(device.name).rx_vlan)
+        note(fmt::format(
+            "{}: VLAN tags that aren't among a frame's bytes can't be seen{}: updates that "
+            "have one leave without it, until {}",
+            device.name, why, untagging_remedy(device)));
+}
+
+void say_if_driver_is_silent(const Datapath &queue, const Device &device) {
+    if ((queue.config().flags & OLAF_CONFIG_SKB_MODE) != 0 || queue.asks_driver())
+        return;
+    const auto &why = queue.why_silent();
+    say_tags_unseen(device,
+                    ", because " + (why.empty() ? "the driver doesn't tell native XDP" : why));
+}
+
 namespace {
 
 struct LinkCloser {
@@ -167,6 +206,44 @@ void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, con
     for (const auto object : wanted)
         if (auto done = attach_tracepoints(queue, place, object); !done)
             say_without(object, device, done.error());
+}
+
+Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment) {
+    if (!at_tracepoints(attachment.place, "loss"))
+        return std::nullopt;
+    const auto fd = OLAF_TRY(open_map_to_read(attachment, "olaf_losses"));
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus < 0)
+        return fail("count", "CPUs", -cpus);
+    std::vector<olaf_losses> copies(static_cast<std::size_t>(cpus));
+    const std::uint32_t key = 0;
+    if (bpf_map_lookup_elem(fd.get(), &key, copies.data()) != 0)
+        return fail("read map", "olaf_losses", errno);
+    olaf_losses sum{};
+    for (const auto &copy : copies)
+        for (std::size_t i = 0; i < OLAF_LOST_PLACES; i++)
+            sum.frames[i] += copy.frames[i], sum.updates[i] += copy.updates[i];
+    return sum;
+}
+
+std::optional<std::uint64_t> deaths_unseen(const Attachment &attachment) {
+    std::uint64_t unseen = 0;
+    for (const auto &line : programs) {
+        if (line.object != "loss")
+            continue;
+        const Fd link(get_pin(attachment.place.path(line.link), 0));
+        bpf_link_info found{};
+        __u32 length = sizeof found;
+        if (!link || bpf_obj_get_info_by_fd(link.get(), &found, &length) != 0)
+            return {};
+        const Fd program(bpf_prog_get_fd_by_id(found.prog_id));
+        bpf_prog_info info{};
+        length = sizeof info;
+        if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &length) != 0)
+            return {};
+        unseen += info.recursion_misses;
+    }
+    return unseen;
 }
 
 } // namespace olaf

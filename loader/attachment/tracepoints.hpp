@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Programs of the table that run at tracepoints of the kernel. A queue works without them.
+// Programs of the table that run at tracepoints of the kernel, and what they tell: losses behind the
+// queue, and VLAN tags that aren't among a frame's bytes. A queue works without them.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "attachment.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "loader/host/bpffs.hpp"
 #include "loader/host/device.hpp"
@@ -11,6 +15,22 @@
 #include "olaf/result.hpp"
 
 namespace olaf {
+
+// What belongs to a frame and isn't among its bytes (bpf/packet/beside.bpf.h): who tells the queue,
+// and what a person is told where nobody can.
+
+/// Whether the driver answers native XDP programs that ask it for a VLAN tag.
+bool driver_tells_tags(const Device &device);
+
+/// The command that has a device leave VLAN tags where they are.
+std::string untagging_remedy(const Device &device);
+
+/// If the device may take VLAN tags off frames: notes that the queue won't see them, why, and the
+/// remedy. The queue works all the same for updates without a tag.
+void say_tags_unseen(const Device &device, const std::string &why);
+
+/// The same where XDP is native and the driver doesn't tell, or isn't asked.
+void say_if_driver_is_silent(const Datapath &queue, const Device &device);
 
 /// Loads an object, attaches its programs and pins them with the maps that are theirs alone at the
 /// queue's place, all or nothing. Those that are there go on (--replace), told what may have
@@ -26,5 +46,15 @@ void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, con
 
 /// Whose losses count: the queue's device, and the one that departures leave by.
 olaf_watched watched_of(const PinPlace &place, const olaf_config &config);
+
+// What was lost behind the queue, as the programs of bpf/loss.bpf.c counted it.
+
+/// Sums over CPUs; nothing: not watched, so not known.
+Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment);
+
+/// Frames that died while the program that counts losses looked at another one on the same CPU: the
+/// kernel runs no tracing program inside itself. Any frame of this host, ours or not. Nothing: not
+/// known (not watched, or this process may not look programs up).
+std::optional<std::uint64_t> deaths_unseen(const Attachment &attachment);
 
 } // namespace olaf

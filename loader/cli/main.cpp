@@ -13,8 +13,8 @@
 #include "loader/host/notes.hpp"
 #include "olaf/try.hpp"
 #include "print.hpp"
-#include "print_traffic.hpp"
 #include "restore.hpp"
+#include "traffic.hpp"
 
 namespace {
 

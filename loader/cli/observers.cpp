@@ -6,8 +6,8 @@
 #include "cli.hpp"
 #include "cli_options.hpp"
 #include "help.hpp"
-#include "loader/observe/names.hpp"
-#include "loader/observe/top_columns.hpp"
+#include "loader/observe/rows.hpp"
+#include "loader/observe/top.hpp"
 
 namespace olaf {
 namespace {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "cli.hpp"
-#include "loader/attachment/saved_rules.hpp"
+#include "loader/attachment/saved.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {

@@ -6,10 +6,9 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "loader/attachment/addresses.hpp"
 #include "loader/attachment/attachment.hpp"
-#include "loader/attachment/card_queue.hpp"
-#include "loader/attachment/own_addresses.hpp"
-#include "loader/card/fit.hpp"
+#include "loader/attachment/card.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "loader/datapath/members.hpp"

@@ -11,16 +11,16 @@
 #include <string>
 #include <vector>
 
-#include "checks.hpp"
+#include "doctor.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "loader/attachment/meter.hpp"
 #include "loader/attachment/options.hpp"
-#include "loader/attachment/record.hpp"
 #include "loader/datapath/jobs.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/observe/options.hpp"
 #include "loader/observe/recording.hpp"
 #include "loader/observe/status_text.hpp"
-#include "loader/observe/trace_output.hpp"
+#include "loader/observe/trace.hpp"
 #include "loader/observe/verdict.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/result.hpp"

@@ -3,11 +3,10 @@
 
 #include <cerrno>
 
-#include "attach_card.hpp"
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
+#include "loader/attachment/card.hpp"
 #include "loader/attachment/emptying.hpp"
-#include "loader/attachment/last_results.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
@@ -15,50 +14,6 @@
 
 namespace olaf {
 namespace {
-
-/// How many updates go with the queue because they couldn't leave.
-std::uint64_t dropped(const Attachment &attachment, const Error &error) {
-    const auto updates = updates_waiting(attachment).value_or(0);
-    note(fmt::format("{}: dropped {} updates: {}", attachment.device, updates, error.reason));
-    return updates;
-}
-
-} // namespace
-
-Result<std::uint64_t> empty_kernel(const Attachment &attachment, const DetachOptions &options,
-                            const Signals &stop) {
-    auto lease = OLAF_TRY(EmptyingLease::take(attachment));
-    const auto drained = empty_queue(attachment, &lease, stop, options.verbose);
-    if (!drained && (!options.force || drained.error().code == EINTR))
-        return std::unexpected(drained.error());
-    OLAF_TRY(take_off_xdp(attachment.place));
-    if (!drained)
-        return dropped(attachment, drained.error());
-    // This process may have been stopped for longer than its lease: something slipped in.
-    const auto rest = empty_queue(attachment, nullptr, stop, options.verbose);
-    return rest ? 0 : dropped(attachment, rest.error());
-}
-
-namespace {
-
-/// The same without its XDP program on the device. What waits for another device may still leave by
-/// the drain; without the device, nothing that waits for this host does.
-Result<std::uint64_t> empty_dead(const Attachment &attachment, const DetachOptions &options,
-                                 const Signals &stop) {
-    const auto waiting = OLAF_TRY(updates_waiting(attachment));
-    const bool local = attachment.record.config.deliver == OLAF_DELIVER_LOCAL;
-    auto drained = local && waiting != 0
-                       ? Result<void>(fail("drain the queue of", attachment.device, 0,
-                                           "drop them: olaf detach --force",
-                                           fmt::format("{} updates wait and can't leave: {}",
-                                                       waiting, why_dead(attachment))))
-                       : empty_queue(attachment, nullptr, stop, options.verbose);
-    if (drained)
-        return 0;
-    if (!options.force || drained.error().code == EINTR)
-        return std::unexpected(drained.error());
-    return dropped(attachment, drained.error());
-}
 
 /// Jobs' members get what they are owed. Nothing of that keeps the queue from going: they ask again until
 /// their own timeout.
@@ -92,9 +47,8 @@ Result<Detached> detach(const DetachOptions &options) {
     OLAF_TRY(empty_its_card(attachment, options.force, stop));
     // Half an attachment has nothing that could wait in the kernel.
     if (attachment.record.complete && !attachment.on_card()) {
-        detached.updates_dropped =
-            OLAF_TRY(attachment.alive ? empty_kernel(attachment, options, stop)
-                                      : empty_dead(attachment, options, stop));
+        detached.updates_dropped = OLAF_TRY(empty_kernel(
+            attachment, stop, {.force = options.force, .verbose = options.verbose}));
         end_jobs(attachment, detached);
     }
     OLAF_TRY(tear_down(lock));

@@ -8,8 +8,7 @@
 #include "loader/attachment/saved.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
-#include "loader/observe/report_files.hpp"
-#include "loader/observe/report_folder.hpp"
+#include "loader/observe/report.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {

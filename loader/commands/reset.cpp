@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "commands.hpp"
-#include "loader/attachment/start_pin.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/host.hpp"
 #include "loader/observe/reading.hpp"

@@ -11,7 +11,7 @@
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/signals.hpp"
-#include "loader/observe/server.hpp"
+#include "loader/observe/serve.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {

@@ -11,8 +11,7 @@
 #include "commands.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/signals.hpp"
-#include "loader/observe/terminal.hpp"
-#include "loader/observe/top_state.hpp"
+#include "loader/observe/top.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {

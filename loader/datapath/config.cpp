@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config.hpp"
 
-
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/random.h>

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <vector>
 
-#include "loader/host/blinding.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/fd.hpp"
-#include "map_sizes.hpp"
+#include "loader/host/host.hpp"
+#include "object.hpp"
 #include "olaf/rounds.h"
 #include "olaf/try.hpp"
 #include "programs.hpp"

@@ -42,4 +42,9 @@ std::uint32_t find_filter(std::uint32_t ifindex, TcHook where, std::string_view 
 Result<bool> remove_filter(const std::string &device, std::uint32_t ifindex, TcHook where,
                            std::string_view program_name, std::span<const std::uint32_t> map_ids);
 
+// Programs of others that see a device's frames before our filters do.
+
+/// "TCX program 12 (name) on the ingress, filter name of priority 1 on the egress"; "" if none.
+std::string foreign_tc(std::uint32_t ifindex);
+
 } // namespace olaf

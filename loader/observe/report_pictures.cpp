@@ -14,7 +14,7 @@
 
 #include "loader/host/fd.hpp"
 #include "olaf/try.hpp"
-#include "report_files.hpp"
+#include "report.hpp"
 #include "report_scripts.hpp"
 
 namespace olaf {
