@@ -22,37 +22,37 @@ bool same(const olaf_prefix &a, const olaf_prefix &b) {
 
 } // namespace
 
-std::vector<olaf_prefix> allowed_prefixes(int map_fd) {
+std::vector<olaf_prefix> allowed_prefixes(int fd) {
     std::vector<olaf_prefix> found;
     olaf_prefix key{}, next{};
-    for (int more = bpf_map_get_next_key(map_fd, nullptr, &next); more == 0;
-         more = bpf_map_get_next_key(map_fd, &key, &next)) {
+    for (int more = bpf_map_get_next_key(fd, nullptr, &next); more == 0;
+         more = bpf_map_get_next_key(fd, &key, &next)) {
         key = next;
         found.push_back(key);
     }
     return found;
 }
 
-Result<void> allow(int map_fd, const std::vector<olaf_prefix> &prefixes, Undo *undo) {
-    const auto before = allowed_prefixes(map_fd);
+Result<void> allow(int fd, const std::vector<olaf_prefix> &prefixes, Undo *undo) {
+    const auto before = allowed_prefixes(fd);
     for (const auto &prefix : prefixes) {
         const auto known = [&](const olaf_prefix &other) { return same(other, prefix); };
         if (std::ranges::any_of(before, known))
             continue;
         const std::uint32_t yes = 1;
-        if (bpf_map_update_elem(map_fd, &prefix, &yes, BPF_ANY) != 0)
+        if (bpf_map_update_elem(fd, &prefix, &yes, BPF_ANY) != 0)
             return fail("allow", prefix_text(prefix), errno,
                         errno == ENOSPC ? "give fewer, wider prefixes" : "");
         if (undo != nullptr)
-            undo->add([=] { bpf_map_delete_elem(map_fd, &prefix); });
+            undo->add([=] { bpf_map_delete_elem(fd, &prefix); });
     }
     return {};
 }
 
-Result<void> allow_only(int map_fd, const std::vector<olaf_prefix> &prefixes) {
-    for (const auto &prefix : allowed_prefixes(map_fd)) {
+Result<void> allow_only(int fd, const std::vector<olaf_prefix> &prefixes) {
+    for (const auto &prefix : allowed_prefixes(fd)) {
         const auto kept = [&](const olaf_prefix &other) { return same(other, prefix); };
-        if (std::ranges::none_of(prefixes, kept) && bpf_map_delete_elem(map_fd, &prefix) != 0 &&
+        if (std::ranges::none_of(prefixes, kept) && bpf_map_delete_elem(fd, &prefix) != 0 &&
             errno != ENOENT)
             return fail("refuse again", prefix_text(prefix), errno);
     }
@@ -60,6 +60,9 @@ Result<void> allow_only(int map_fd, const std::vector<olaf_prefix> &prefixes) {
 }
 
 namespace {
+
+constexpr auto own_map = "olaf_own";
+constexpr auto own_macs_map = "olaf_own_macs";
 
 template <class Key> bool holds(const std::vector<Key> &keys, const Key &key) {
     return std::ranges::any_of(
@@ -120,39 +123,32 @@ void compare(const std::vector<Key> &host, const std::vector<Key> &told, OwnDiff
 
 } // namespace
 
-Result<OwnAddresses> told_addresses(int addresses_fd, int macs_fd) {
-    auto addresses = OLAF_TRY(keys_of<olaf_own_address>(addresses_fd, "olaf_own"));
-    auto macs = OLAF_TRY(keys_of<olaf_own_mac>(macs_fd, "olaf_own_macs"));
-    return OwnAddresses{std::move(addresses), std::move(macs)};
-}
-
-Result<void> tell_addresses(int addresses_fd, int macs_fd, const OwnAddresses &own) {
-    OLAF_TRY(make_hold(addresses_fd, "olaf_own", own.addresses));
-    return make_hold(macs_fd, "olaf_own_macs", own.macs);
-}
-
-Result<void> refresh_addresses(int addresses_fd, int macs_fd, std::uint32_t ifindex) {
+Result<void> refresh_addresses(const Datapath &queue, std::uint32_t ifindex) {
     const auto own = OLAF_TRY(host_addresses(ifindex));
-    return tell_addresses(addresses_fd, macs_fd, own);
+    OLAF_TRY(make_hold(queue.map_fd(own_map), own_map, own.addresses));
+    return make_hold(queue.map_fd(own_macs_map), own_macs_map, own.macs);
 }
 
-Result<void> refresh_addresses(const Attachment &attachment) {
+Result<void> refresh_running(const Attachment &attachment) {
     const auto lock = PinLock::existing(attachment.place);
     if (!lock)
         return {};
-    const auto addresses = OLAF_TRY(open_map(attachment, "olaf_own"));
-    const auto macs = OLAF_TRY(open_map(attachment, "olaf_own_macs"));
-    return refresh_addresses(addresses.get(), macs.get(), attachment.place.ifindex);
+    const auto addresses = OLAF_TRY(open_map(attachment, own_map));
+    const auto macs = OLAF_TRY(open_map(attachment, own_macs_map));
+    const auto own = OLAF_TRY(host_addresses(attachment.place.ifindex));
+    OLAF_TRY(make_hold(addresses.get(), own_map, own.addresses));
+    return make_hold(macs.get(), own_macs_map, own.macs);
 }
 
 Result<OwnDifference> own_difference(const Attachment &attachment) {
-    const auto addresses = OLAF_TRY(open_map_to_read(attachment, "olaf_own"));
-    const auto macs = OLAF_TRY(open_map_to_read(attachment, "olaf_own_macs"));
-    const auto told = OLAF_TRY(told_addresses(addresses.get(), macs.get()));
+    const auto addresses = OLAF_TRY(open_map_to_read(attachment, own_map));
+    const auto macs = OLAF_TRY(open_map_to_read(attachment, own_macs_map));
+    const auto told = OLAF_TRY(keys_of<olaf_own_address>(addresses.get(), own_map));
+    const auto told_macs = OLAF_TRY(keys_of<olaf_own_mac>(macs.get(), own_macs_map));
     const auto host = OLAF_TRY(host_addresses(attachment.place.ifindex));
     OwnDifference difference;
-    compare(host.addresses, told.addresses, difference);
-    compare(host.macs, told.macs, difference);
+    compare(host.addresses, told, difference);
+    compare(host.macs, told_macs, difference);
     return difference;
 }
 

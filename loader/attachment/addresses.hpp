@@ -8,6 +8,7 @@
 
 #include "attachment.hpp"
 #include "hooks.hpp"
+#include "loader/datapath/datapath.hpp"
 #include "loader/host/addresses.hpp"
 #include "olaf/own.h"
 #include "olaf/queue.h"
@@ -19,27 +20,22 @@ namespace olaf {
 // refused: allow(), then, once the programs that ask the list are in place, allow_only().
 
 /// Adds those that aren't there; takes them away again if the undo comes to it.
-Result<void> allow(int map_fd, const std::vector<olaf_prefix> &prefixes, Undo *undo = nullptr);
+Result<void> allow(int fd, const std::vector<olaf_prefix> &prefixes, Undo *undo = nullptr);
 
 /// Those that are there.
-std::vector<olaf_prefix> allowed_prefixes(int map_fd);
+std::vector<olaf_prefix> allowed_prefixes(int fd);
 
 /// Removes all others.
-Result<void> allow_only(int map_fd, const std::vector<olaf_prefix> &prefixes);
+Result<void> allow_only(int fd, const std::vector<olaf_prefix> &prefixes);
 
 // This host's own addresses: the copy of the kernel's list that the queue's programs have.
 
-/// As the maps have them.
-Result<OwnAddresses> told_addresses(int addresses_fd, int macs_fd);
-
-/// Makes the maps hold just these. One that stays is never missing in between.
-Result<void> tell_addresses(int addresses_fd, int macs_fd, const OwnAddresses &own);
-
-/// host_addresses() into the maps of a queue. Only one olaf at a time may do so: hold its lock.
-Result<void> refresh_addresses(int addresses_fd, int macs_fd, std::uint32_t ifindex);
+/// Makes the maps of a queue hold this host's addresses, just these. One that stays is never missing in
+/// between. Only one olaf at a time may do so: hold its lock.
+Result<void> refresh_addresses(const Datapath &queue, std::uint32_t ifindex);
 
 /// The same for a pinned queue, unless another olaf holds its lock: that one does it.
-Result<void> refresh_addresses(const Attachment &attachment);
+Result<void> refresh_running(const Attachment &attachment);
 
 /// How that copy differs from the kernel's list; addresses as people write them.
 struct OwnDifference {

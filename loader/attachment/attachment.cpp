@@ -25,6 +25,13 @@
 
 namespace olaf {
 
+Drain Record::drain(std::uint32_t ifindex) const {
+    Drain drain = drain_names(ifindex);
+    drain.ifindex_a = drain_ifindex_a;
+    drain.ifindex_b = drain_ifindex_b;
+    return drain;
+}
+
 Result<RecordMap> RecordMap::create(const PinPlace &place, const Record &record) {
     Fd fd(bpf_map_create(BPF_MAP_TYPE_ARRAY, pin::record, sizeof(std::uint32_t), sizeof(Record), 1,
                          nullptr));
@@ -115,8 +122,9 @@ Attachment read_attachment(const PinPlace &place) {
     const bool running = attachment.on_card()
                              ? device && device_presence(place) != Presence::gone
                              : is_alive(place);
-    attachment.alive = running && device;
-    attachment.away = running && !device;
+    attachment.there = device.has_value();
+    attachment.alive = running && attachment.there;
+    attachment.away = running && !attachment.there;
     attachment.device = device ? device->name : attachment.record.device;
     return attachment;
 }
@@ -145,15 +153,27 @@ Result<Attachment> find_attachment(const std::string &name) {
     return none(name);
 }
 
-Result<Attachment> live_attachment(const std::string &device) {
-    auto found = find_attachment(device);
-    if (found && !found->record.complete)
+namespace {
+
+Result<Attachment> check_live(Attachment attachment) {
+    const auto &device = attachment.device;
+    if (!attachment.record.complete)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
                     "it is half there: its attach was interrupted");
-    if (found && !found->alive)
+    if (!attachment.alive)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
-                    why_dead(*found));
-    return found;
+                    why_dead(attachment));
+    return attachment;
+}
+
+} // namespace
+
+Result<Attachment> live_attachment(const PinPlace &place) {
+    return check_live(read_attachment(place));
+}
+
+Result<Attachment> live_attachment(const std::string &device) {
+    return check_live(OLAF_TRY(find_attachment(device)));
 }
 
 Result<Attachment> kernel_attachment(const std::string &device, const std::string &lacks) {
@@ -168,8 +188,7 @@ Result<Attachment> kernel_attachment(const std::string &device, const std::strin
 std::string why_dead(const Attachment &attachment) {
     if (attachment.away)
         return "its device has moved to another network namespace";
-    return find_device(attachment.place.ifindex) ? "its XDP program was taken off"
-                                                 : "its device has gone";
+    return attachment.there ? "its XDP program was taken off" : "its device has gone";
 }
 
 Result<Fd> open_map(const Attachment &attachment, const char *name) {

@@ -52,12 +52,7 @@ struct Record {
     std::uint8_t reserved[60] = {};
 
     /// The drain of the device of that index.
-    [[nodiscard]] Drain drain(std::uint32_t ifindex) const {
-        Drain drain = drain_names(ifindex);
-        drain.ifindex_a = drain_ifindex_a;
-        drain.ifindex_b = drain_ifindex_b;
-        return drain;
-    }
+    [[nodiscard]] Drain drain(std::uint32_t ifindex) const;
 };
 
 /// "hw", "skb" or "native".
@@ -90,6 +85,7 @@ struct Attachment {
     Record record;
     bool alive = false; ///< its XDP program is on the device
     bool away = false;  ///< it is, but the device has moved to another network namespace
+    bool there = false; ///< its device is in this network namespace
     std::string device; ///< its name now, or when attached if it is gone
     /// The registers of a card that updates queue in, or may still wait in; nothing: there is none.
     std::optional<std::string> card = {};
@@ -109,6 +105,7 @@ Result<std::vector<Attachment>> attachments();
 
 /// One that works: complete, with its XDP program on the device, or in a card.
 Result<Attachment> live_attachment(const std::string &device);
+Result<Attachment> live_attachment(const PinPlace &place);
 /// The same of one in the kernel. Fails for one in a card, which has no "jobs".
 Result<Attachment> kernel_attachment(const std::string &device, const std::string &lacks);
 

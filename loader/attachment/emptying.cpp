@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -41,20 +42,8 @@ constexpr std::uint64_t slack_ns = 1000 * millisecond;
 /// The longest that one departure may take: the largest frame at the rate, its turns of the
 /// drain, and time for a busy machine.
 std::uint64_t departure_bound(const olaf_config &config) {
-    const auto frame = entry_bytes(config.max_lanes) + config.frame_overhead;
-    const auto wire = static_cast<double>(config.ns_per_byte_q24) / 0x1p24 * frame;
-    return static_cast<std::uint64_t>(wire) + 2 * config.drain_interval_ns +
+    return largest_frame_ns(config) + 2 * config.drain_interval_ns +
            olaf_longest_turn_ns(config.drain_interval_ns) + slack_ns;
-}
-
-/// The longest that a closed window holds it up besides: the timeout after which a silent
-/// server is no longer waited for.
-Result<std::uint64_t> window_bound(const Attachment &attachment) {
-    if (attachment.record.config.window == 0)
-        return 0;
-    const auto map = OLAF_TRY(open_map(attachment, "olaf_window"));
-    const auto window = OLAF_TRY(read_window(map.get()));
-    return window_timeout_ns(window);
 }
 
 std::unexpected<Error> stuck(const Attachment &attachment) {
@@ -151,15 +140,19 @@ Result<void> EmptyingLease::write() const {
 
 Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Signals &stop,
                    bool verbose) {
-    const auto map = open_map(attachment, "olaf_ring");
-    const auto held_up = window_bound(attachment);
-    if (!map || !held_up)
-        return std::unexpected(map ? held_up.error() : map.error());
-    Progress progress{.bound_ns = departure_bound(attachment.record.config) + *held_up};
+    const auto &config = attachment.record.config;
+    const auto map = OLAF_TRY(open_map(attachment, "olaf_ring"));
+    Progress progress{.bound_ns = departure_bound(config)};
+    // A closed window may hold a departure up besides, until the timeout after which a silent
+    // server is no longer waited for.
+    if (config.window != 0) {
+        const auto window = OLAF_TRY(open_map(attachment, "olaf_window"));
+        progress.bound_ns += window_timeout_ns(OLAF_TRY(read_window(window.get())));
+    }
     for (;;) {
         if (lease != nullptr)
             OLAF_TRY(lease->renew());
-        const auto ring = OLAF_TRY(read_ring(map->get()));
+        const auto ring = OLAF_TRY(read_ring(map.get()));
         if (ring.head == ring.tail)
             return {};
         const auto now = monotonic_ns();
@@ -234,19 +227,21 @@ constexpr std::uint32_t first_key = 0;
 /// What the head of the queue holds, headers included; nothing if that can't be read.
 std::optional<std::vector<std::uint64_t>> head_of(const Attachment &attachment) {
     const auto &config = attachment.record.config;
-    const auto ring_map = open_map(attachment, "olaf_ring");
-    const auto places_map = open_map(attachment, "olaf_places");
-    const auto entries_map = open_map(attachment, "olaf_entries");
-    if (!ring_map || !places_map || !entries_map)
-        return {};
-    const auto ring = read_ring(ring_map->get());
+    std::map<std::string_view, Fd> maps;
+    for (const auto *name : {"olaf_ring", "olaf_places", "olaf_entries"}) {
+        auto map = open_map(attachment, name);
+        if (!map)
+            return {};
+        maps[name] = std::move(*map);
+    }
+    const auto ring = read_ring(maps["olaf_ring"].get());
     std::vector<olaf_place> places(config.ring_places);
     if (!ring || ring->head == ring->tail ||
-        bpf_map_lookup_elem(places_map->get(), &first_key, places.data()) != 0)
+        bpf_map_lookup_elem(maps["olaf_places"].get(), &first_key, places.data()) != 0)
         return {};
     std::vector<std::uint64_t> entry((entry_bytes(config.max_lanes) + 7) / 8);
     const auto &place = places[ring->head % places.size()];
-    if (bpf_map_lookup_elem(entries_map->get(), &place.entry, entry.data()) != 0)
+    if (bpf_map_lookup_elem(maps["olaf_entries"].get(), &place.entry, entry.data()) != 0)
         return {};
     return entry;
 }
@@ -268,11 +263,8 @@ IpAddress destination_of(const std::vector<std::uint64_t> &words) {
 /// Where the head goes on the network layer; nothing if it is bridged or stays here.
 std::optional<IpAddress> routed_to(const Attachment &attachment) {
     const auto &config = attachment.record.config;
-    if (config.deliver == OLAF_DELIVER_UPSTREAM) {
-        IpAddress address{.family = config.upstream_family, .words_be = {}};
-        std::ranges::copy(config.upstream_addr_be, address.words_be.begin());
-        return address;
-    }
+    if (config.deliver == OLAF_DELIVER_UPSTREAM)
+        return address_of(config.upstream_family, config.upstream_addr_be);
     const auto head = head_of(attachment);
     if (config.deliver != OLAF_DELIVER_FORWARD || !head)
         return {};

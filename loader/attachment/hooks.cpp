@@ -75,9 +75,8 @@ std::optional<Device> device_of(const Program &program, const PinPlace &place,
 }
 
 Result<void> add(const Program &program, const Device &device, const Datapath &queue) {
-    const auto priority =
-        add_filter(device.name, device.ifindex, hook_of(program), queue.program_fd(program.name));
-    return priority ? Result<void>{} : std::unexpected(priority.error());
+    OLAF_TRY(add_filter(device, hook_of(program), queue.program_fd(program.name)));
+    return {};
 }
 
 Filters::Filters(const PinPlace &place) : place_(place) {
@@ -91,18 +90,35 @@ Filters::Filters(const PinPlace &place) : place_(place) {
 }
 
 std::uint32_t Filters::find(const Program &program, const Device &device) const {
-    return find_filter(device.ifindex, hook_of(program), program.name, maps_);
+    return find_filter(device, hook_of(program), program.name, maps_);
 }
 
-Result<bool> Filters::remove(const Program &program, const Device &device) const {
-    return remove_filter(device.name, device.ifindex, hook_of(program), program.name, maps_);
+Result<void> Filters::remove(On on, std::uint32_t ifindex, Clsact clsact) const {
+    const auto device = find_device(ifindex);
+    if (!device)
+        return {}; // gone, and the filters with it
+    Result<void> first;
+    for (const auto &program : programs) {
+        if (!runs_by_tc(program) || program.on != on)
+            continue;
+        const auto removed = remove_filter(*device, hook_of(program), program.name, maps_);
+        if (!removed && first)
+            first = std::unexpected(removed.error());
+        clsact.same |= removed && *removed;
+    }
+    if (clsact.ours && clsact.same)
+        if (auto done = remove_empty_clsact(*device); !done && first)
+            first = done;
+    return first;
 }
 
 Result<void> Filters::put(const Program &program, const Device &device, const Datapath &queue,
                           Undo &undo) const {
     const auto priority = find(program, device);
     if (priority == 0) {
-        undo.add([=, filters = *this] { (void)filters.remove(program, device); });
+        undo.add([=, maps = maps_] {
+            (void)remove_filter(device, hook_of(program), program.name, maps);
+        });
         return add(program, device, queue);
     }
     const auto path = place_.path(program.pin);
@@ -110,10 +126,9 @@ Result<void> Filters::put(const Program &program, const Device &device, const Da
     if (!*old)
         return fail("open", path, errno);
     undo.add([=] {
-        (void)replace_filter(device.name, device.ifindex, hook_of(program), priority, old->get());
+        (void)replace_filter(device, hook_of(program), priority, old->get());
     });
-    return replace_filter(device.name, device.ifindex, hook_of(program), priority,
-                          queue.program_fd(program.name));
+    return replace_filter(device, hook_of(program), priority, queue.program_fd(program.name));
 }
 
 std::vector<std::string> missing_programs(const Attachment &attachment) {
@@ -132,34 +147,10 @@ bool turns_round(const Program &program) {
     return runs_by_tc(program) && program.on == On::way_back;
 }
 
-/// From one device; whether one was there.
-Result<bool> remove_from(const PinPlace &place, std::uint32_t ifindex) {
-    const auto device = find_device(ifindex);
-    if (!device)
-        return false; // gone, and the filter with it
-    const Filters filters(place);
-    bool removed_one = false;
-    for (const auto &program : programs) {
-        if (!turns_round(program))
-            continue;
-        removed_one |= OLAF_TRY(filters.remove(program, *device));
-    }
-    return removed_one;
-}
-
-Result<void> remove_clsact_from(std::uint32_t ifindex) {
-    const auto device = find_device(ifindex);
-    return device ? remove_empty_clsact(device->name, ifindex) : Result<void>{};
-}
-
 /// From the device that a --replace moved to or from.
 Result<void> remove_other(const PinPlace &place, const Record &record) {
-    if (record.other_return_ifindex == 0)
-        return {};
-    OLAF_TRY(remove_from(place, record.other_return_ifindex));
-    if (record.other_return_clsact_ours)
-        return remove_clsact_from(record.other_return_ifindex);
-    return {};
+    return Filters(place).remove(On::way_back, record.other_return_ifindex,
+                                 {.ours = record.other_return_clsact_ours != 0, .same = true});
 }
 
 std::uint32_t wanted_ifindex(const olaf_config &config) {
@@ -173,11 +164,10 @@ Result<void> install_return(const RecordMap &map, Record &record, const Datapath
     if (ifindex == 0)
         return {};
     const auto device = OLAF_TRY(find_device(ifindex));
-    const auto had_clsact = OLAF_TRY(has_clsact(device.name, ifindex));
     record.return_ifindex = ifindex;
-    record.return_clsact_ours = !had_clsact;
+    record.return_clsact_ours = !OLAF_TRY(has_clsact(device));
     OLAF_TRY(map.write(record));
-    OLAF_TRY(ensure_clsact(device.name, ifindex));
+    OLAF_TRY(ensure_clsact(device));
     for (const auto &program : programs)
         if (turns_round(program))
             OLAF_TRY(add(program, device, queue));
@@ -185,16 +175,16 @@ Result<void> install_return(const RecordMap &map, Record &record, const Datapath
 }
 
 Result<void> remove_return(const PinPlace &place, const Record &record) {
-    if (auto done = remove_other(place, record); !done || record.return_ifindex == 0)
-        return done;
-    const auto removed = OLAF_TRY(remove_from(place, record.return_ifindex));
-    if (record.return_clsact_ours && (removed || !record.complete))
-        return remove_clsact_from(record.return_ifindex);
-    return {};
+    OLAF_TRY(remove_other(place, record));
+    return Filters(place).remove(
+        On::way_back, record.return_ifindex,
+        {.ours = record.return_clsact_ours != 0, .same = record.complete == 0});
 }
 
-Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Record &running,
-                         Record &record, const Datapath &queue, Undo &undo) {
+Result<void> swap_return(const Attachment &attachment, const RecordMap &map, Record &record,
+                         const Datapath &queue, Undo &undo) {
+    const auto &place = attachment.place;
+    const auto &running = attachment.record;
     const auto wanted = wanted_ifindex(record.config);
     auto noted = running;
     if (running.other_return_ifindex != 0 && running.other_return_ifindex != wanted) {
@@ -214,9 +204,8 @@ Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Reco
 
     if (wanted != running.return_ifindex) {
         if (noted.other_return_ifindex != wanted) {
-            const auto had_clsact = OLAF_TRY(has_clsact(device.name, wanted));
             noted.other_return_ifindex = wanted;
-            noted.other_return_clsact_ours = !had_clsact;
+            noted.other_return_clsact_ours = !OLAF_TRY(has_clsact(device));
         }
         record.return_clsact_ours = noted.other_return_clsact_ours;
         undo.add([&place, &map, running, noted] {
@@ -226,7 +215,7 @@ Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Reco
         OLAF_TRY(map.write(noted));
     }
     // New there, or lost since: the device was in another network namespace, say.
-    OLAF_TRY(ensure_clsact(device.name, wanted));
+    OLAF_TRY(ensure_clsact(device));
     const Filters filters(place);
     for (const auto &program : programs)
         if (turns_round(program))
@@ -272,22 +261,10 @@ bool is_at_parents(const Program &program) {
     return program.on == On::parents;
 }
 
+/// A command may have been killed before it put the filter there, or after it took it away.
 Result<void> remove_from(const PinPlace &place, const Need &need) {
-    const auto device = find_device(need.ifindex);
-    if (!device)
-        return {}; // gone, and the filter with it
-    const Filters filters(place);
-    bool removed_one = false;
-    for (const auto &program : programs) {
-        if (!is_at_parents(program))
-            continue;
-        removed_one |= OLAF_TRY(filters.remove(program, *device));
-    }
-    // A command may have been killed before it put the filter there, or after it took it away. But
-    // another device may have got the index meanwhile.
-    if (need.clsact_ours && (removed_one || need.same))
-        return remove_empty_clsact(device->name, need.ifindex);
-    return {};
+    return Filters(place).remove(On::parents, need.ifindex,
+                                 {.ours = need.clsact_ours, .same = need.same});
 }
 
 } // namespace
@@ -298,8 +275,7 @@ Result<bool> clsact_would_be_ours(const PinPlace &place, std::uint32_t ifindex) 
     if (other != needs.end())
         return other->clsact_ours;
     const auto device = OLAF_TRY(find_device(ifindex));
-    const auto there = has_clsact(device.name, ifindex);
-    return there ? Result<bool>(!*there) : there;
+    return !OLAF_TRY(has_clsact(device));
 }
 
 Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
@@ -308,7 +284,7 @@ Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
         return {};
     const auto device = OLAF_TRY(find_device(setup.parent_ifindex));
     OLAF_TRY(pin_parents_device(place, job_index, device.ifindex));
-    OLAF_TRY(ensure_clsact(device.name, device.ifindex));
+    OLAF_TRY(ensure_clsact(device));
     const Filters filters(place);
     for (const auto &program : programs) {
         if (!is_at_parents(program) || filters.find(program, device) != 0)
@@ -317,7 +293,7 @@ Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
         const Fd pinned(bpf_obj_get(path.c_str()));
         if (!pinned)
             return fail("open", path, errno);
-        OLAF_TRY(add_filter(device.name, device.ifindex, TcHook::ingress, pinned.get()));
+        OLAF_TRY(add_filter(device, TcHook::ingress, pinned.get()));
     }
     return {};
 }
@@ -350,7 +326,7 @@ Result<void> swap_at_parents(const PinPlace &place, const Datapath &queue, Undo 
         const auto device = find_device(need.ifindex);
         if (!device)
             continue; // its parent is lost until the job is set anew
-        OLAF_TRY(ensure_clsact(device->name, device->ifindex));
+        OLAF_TRY(ensure_clsact(*device));
         for (const auto &program : programs)
             if (is_at_parents(program))
                 OLAF_TRY(filters.put(program, *device, queue, undo));
@@ -392,12 +368,11 @@ Result<void> swap_xdp(const Program &program, const PinPlace &place, const std::
 
 /// Those of the table that are `chosen`, each by `put`, in its order.
 template <class Chosen, class Put>
-Result<void> swap_each(const PinPlace &place, const Record &running, const Datapath &queue,
-                       Chosen chosen, Put put) {
+Result<void> swap_each(const Attachment &running, const Datapath &queue, Chosen chosen, Put put) {
     for (const auto &program : programs) {
         if (!chosen(program) || !stands(program, queue.config()))
             continue;
-        const auto device = device_of(program, place, running);
+        const auto device = device_of(program, running.place, running.record);
         if (!device)
             return fail("find the device of", std::string(program.name), ENODEV);
         OLAF_TRY(put(program, *device));
@@ -407,25 +382,22 @@ Result<void> swap_each(const PinPlace &place, const Record &running, const Datap
 
 } // namespace
 
-Result<void> swap_filters(const PinPlace &place, const Record &running, const Datapath &queue,
-                          Undo &undo) {
-    const Filters filters(place);
+Result<void> swap_filters(const Attachment &running, const Datapath &queue, Undo &undo) {
+    const Filters filters(running.place);
     return swap_each(
-        place, running, queue,
+        running, queue,
         [](const Program &program) { return runs_by_tc(program) && program.on != On::way_back; },
         [&](const Program &program, const Device &device) {
             return filters.put(program, device, queue, undo);
         });
 }
 
-Result<void> swap_entrance(const PinPlace &place, const Record &running, const Datapath &queue,
-                           Undo &undo) {
+Result<void> swap_entrance(const Attachment &running, const Datapath &queue, Undo &undo) {
     OLAF_TRY(queue.open_rooms());
     return swap_each(
-        place, running, queue,
-        [](const Program &program) { return program.hook == Hook::xdp; },
+        running, queue, [](const Program &program) { return program.hook == Hook::xdp; },
         [&](const Program &program, const Device &device) {
-            return swap_xdp(program, place, device.name, queue, undo);
+            return swap_xdp(program, running.place, device.name, queue, undo);
         });
 }
 

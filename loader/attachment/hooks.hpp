@@ -51,6 +51,14 @@ class Undo {
 std::optional<Device> device_of(const Program &program, const PinPlace &place,
                                 const Record &record);
 
+/// The qdisc that filters are in.
+struct Clsact {
+    bool ours = false; ///< it came with the queue's filters
+    /// The index is known to mean the same device still. Otherwise only a filter of the queue's that is
+    /// found there shows that no other device has got the index meanwhile.
+    bool same = false;
+};
+
 /// The queue's filters of one place, known by the name of the program and by its maps.
 class Filters {
   public:
@@ -58,8 +66,9 @@ class Filters {
 
     /// Priority of the program's filter; 0: there is none.
     [[nodiscard]] std::uint32_t find(const Program &program, const Device &device) const;
-    /// Takes it away; false if there is none.
-    [[nodiscard]] Result<bool> remove(const Program &program, const Device &device) const;
+    /// Takes all programs of that kind off the device, and the clsact that came with them. Goes on
+    /// after a failure, and returns the first. A device that has gone took its filters along.
+    [[nodiscard]] Result<void> remove(On on, std::uint32_t ifindex, Clsact clsact) const;
     /// Puts the queue's program there. Where one runs already, it is replaced in one step, and the
     /// undo brings the pinned one back. Otherwise a filter is added beside those of others.
     [[nodiscard]] Result<void> put(const Program &program, const Device &device,
@@ -87,8 +96,8 @@ Result<void> remove_return(const PinPlace &place, const Record &record);
 
 /// For --replace: swaps the program where the filter stays, or puts a filter where there will be
 /// one. *record is the new one; a filter that it needs no more is left for leave_return().
-Result<void> swap_return(const PinPlace &place, const RecordMap &map, const Record &running,
-                         Record &record, const Datapath &queue, Undo &undo);
+Result<void> swap_return(const Attachment &attachment, const RecordMap &map, Record &record,
+                         const Datapath &queue, Undo &undo);
 
 /// After swap_return(), once *record is written: takes away what is on the device that was left.
 Result<void> leave_return(const PinPlace &place, const RecordMap &map, Record &record);
@@ -122,9 +131,7 @@ std::vector<std::string> missing_at_parents(const PinPlace &place);
 /// In the order of the table (programs.hpp), from the end of the path to its start: so a frame never
 /// meets a program that hands on what the next one doesn't know. First all that run by TC, then the
 /// XDP program. Each step is taken back if a later one fails.
-Result<void> swap_filters(const PinPlace &place, const Record &running, const Datapath &queue,
-                          Undo &undo);
-Result<void> swap_entrance(const PinPlace &place, const Record &running, const Datapath &queue,
-                           Undo &undo);
+Result<void> swap_filters(const Attachment &running, const Datapath &queue, Undo &undo);
+Result<void> swap_entrance(const Attachment &running, const Datapath &queue, Undo &undo);
 
 } // namespace olaf

@@ -22,7 +22,6 @@
 #include "loader/host/xdp.hpp"
 #include "olaf/drain.h"
 #include "olaf/try.hpp"
-#include "plan.hpp"
 #include "teardown.hpp"
 #include "tracepoints.hpp"
 
@@ -126,14 +125,14 @@ template <std::size_t N> void copy_text(char (&field)[N], const std::string &tex
 
 Result<void> install_drain(const RecordMap &map, Record &record, const Device &device,
                           std::uint64_t interval) {
-    const Drain names = drain_names(device.ifindex);
-    for (const auto &name : {names.a, names.b})
+    auto drain = drain_names(device.ifindex);
+    for (const auto &name : {drain.a, drain.b})
         if (find_device(name))
             return fail("make the drain", name, EEXIST,
                         "another device has that name: ip link delete it");
     record.drain_ours = 1;
     OLAF_TRY(map.write(record));
-    const auto drain = OLAF_TRY(make_drain(device.ifindex, device.mtu, interval));
+    drain = OLAF_TRY(make_drain(device.ifindex, device.mtu, interval));
     record.drain_ifindex_a = drain.ifindex_a;
     record.drain_ifindex_b = drain.ifindex_b;
     return map.write(record);
@@ -142,8 +141,7 @@ Result<void> install_drain(const RecordMap &map, Record &record, const Device &d
 /// Filters of the drain's ends and of the queue's device.
 Result<void> install_filters(const PinPlace &place, const RecordMap &map, Record &record,
                              const Datapath &queue, const Device &device) {
-    const auto had_clsact = OLAF_TRY(has_clsact(device.name, device.ifindex));
-    record.clsact_ours = !had_clsact;
+    record.clsact_ours = !OLAF_TRY(has_clsact(device));
     OLAF_TRY(map.write(record));
     for (const auto &program : programs) {
         if (!runs_by_tc(program) || program.on == On::way_back || !stands(program, record.config))
@@ -151,7 +149,7 @@ Result<void> install_filters(const PinPlace &place, const RecordMap &map, Record
         const auto where = device_of(program, place, record);
         if (!where)
             return fail("find the device of", std::string(program.name), ENODEV);
-        OLAF_TRY(ensure_clsact(where->name, where->ifindex));
+        OLAF_TRY(ensure_clsact(*where));
         OLAF_TRY(add(program, *where, queue));
     }
     return {};
@@ -175,8 +173,10 @@ Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Rec
 
 } // namespace
 
-Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
-                       const std::vector<olaf_prefix> &allowed, bool skb_mode) {
+/// Drain, programs, pins, filters and, last of all, XDP. On failure, what is done stays for
+/// tear_down().
+Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
+    const auto &device = plan.device;
     Record record;
     record.skb_mode = skb_mode;
     copy_text(record.device, device.name);
@@ -186,18 +186,15 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     const auto map = OLAF_TRY(RecordMap::create(place, record));
     OLAF_TRY(install_drain(map, record, device, plan.config.drain_interval_ns));
 
-    auto human = plan.config;
-    human.drain_ifindex = record.drain_ifindex_a;
-    human.kick_ifindex = record.drain_ifindex_b;
-    human.skb_mode = skb_mode;
-    human.drain_mac = random_mac();
-    const auto config = OLAF_TRY(make_config(human));
-    record.config = config;
+    auto &config = record.config = plan.config;
+    config.drain_ifindex = record.drain_ifindex_a;
+    config.kick_ifindex = record.drain_ifindex_b;
+    config.flags |= skb_mode ? OLAF_CONFIG_SKB_MODE : 0U;
+    std::ranges::copy(random_mac(), config.drain_mac);
     const auto queue = OLAF_TRY(Datapath::load(
-        config, {.pinned_maps = {}, .asks_driver = !skb_mode && driver_tells_tags(device)}));
-    OLAF_TRY(allow(queue.map_fd("olaf_allow"), allowed));
-    OLAF_TRY(
-        refresh_addresses(queue.map_fd("olaf_own"), queue.map_fd("olaf_own_macs"), device.ifindex));
+        config, {.pinned_maps = {}, .asks_driver = !skb_mode && plan.driver_tells_tags}));
+    OLAF_TRY(allow(queue.map_fd("olaf_allow"), plan.allow));
+    OLAF_TRY(refresh_addresses(queue, device.ifindex));
     OLAF_TRY(queue.pin_maps(place.path()));
     OLAF_TRY(pin_programs(queue, place, false));
     OLAF_TRY(queue.open_rooms());
@@ -205,7 +202,6 @@ Result<Record> install(const PinPlace &place, const Device &device, const Plan &
     OLAF_TRY(install_return(map, record, queue));
     OLAF_TRY(prove_drain(queue, device));
     attach_tracepoints_or_say(queue, place, device);
-    say_if_driver_is_silent(queue, device);
     OLAF_TRY(install_xdp(place, queue, record));
     record.complete = 1;
     record.attached_ns = monotonic_ns();
@@ -249,22 +245,20 @@ Result<void> check_no_program(const Device &device) {
     return {};
 }
 
-Result<std::string> check_mode(const AttachOptions &options, const Device &device,
-                               const Plan &plan) {
-    if (options.mode == XdpMode::skb)
+Result<std::string> check_mode(const Plan &plan) {
+    if (plan.mode == XdpMode::skb)
         return {};
-    auto obstacle = native_obstacle(device, plan);
-    if (options.mode == XdpMode::native && !obstacle.empty())
-        return fail("attach natively to", device.name, 0, "use --mode skb or auto", obstacle);
-    return obstacle;
+    if (plan.mode == XdpMode::native && !plan.native_obstacle.empty())
+        return fail("attach natively to", plan.device.name, 0, "use --mode skb or auto",
+                    plan.native_obstacle);
+    return plan.native_obstacle;
 }
 
 namespace {
 
 /// Installs in one mode, or leaves nothing but the empty directory.
-Result<Record> install_or_undo(PinLock &lock, const AttachOptions &options, const Device &device,
-                               const Plan &plan, bool skb_mode) {
-    auto record = install(lock.place(), device, plan, options.allow, skb_mode);
+Result<Record> install_or_undo(PinLock &lock, const Plan &plan, bool skb_mode) {
+    auto record = install(lock.place(), plan, skb_mode);
     if (!record)
         if (auto undone = tear_down(lock); !undone)
             note(fmt::format("olaf: {}", undone.error().message()));
@@ -279,19 +273,17 @@ bool native_refused(const Error &error) {
 
 } // namespace
 
-Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
-                                    const Device &device, const Plan &plan) {
-    const auto checked = OLAF_TRY(check_mode(options, device, plan));
-    auto obstacle = checked;
-    if (options.mode != XdpMode::skb && obstacle.empty()) {
-        auto record = install_or_undo(lock, options, device, plan, false);
-        if (record || options.mode == XdpMode::native || !native_refused(record.error()))
+Result<Record> install_fitting_mode(PinLock &lock, const Plan &plan) {
+    auto obstacle = OLAF_TRY(check_mode(plan));
+    if (plan.mode != XdpMode::skb && obstacle.empty()) {
+        auto record = install_or_undo(lock, plan, false);
+        if (record || plan.mode == XdpMode::native || !native_refused(record.error()))
             return record;
         obstacle = record.error().message();
     }
     if (!obstacle.empty())
-        note(fmt::format("{}: skb mode, because {}", device.name, obstacle));
-    return install_or_undo(lock, options, device, plan, true);
+        note(fmt::format("{}: skb mode, because {}", plan.device.name, obstacle));
+    return install_or_undo(lock, plan, true);
 }
 
 } // namespace olaf

@@ -28,11 +28,6 @@ Result<void> prove_drain(
     const Datapath &queue, const Device &device,
     const Meanwhile &meanwhile = [] { return Result<void>{}; });
 
-/// Drain, programs, pins, filters and, last of all, XDP. On failure, what is done stays for
-/// tear_down().
-Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
-                       const std::vector<olaf_prefix> &allow, bool skb_mode);
-
 /// Pins the programs; with replace, in the place of older ones.
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace);
 
@@ -44,14 +39,12 @@ Result<void> check_no_queue(const Attachment &before, const Device &device);
 Result<void> check_no_program(const Device &device);
 /// Why native mode can't be had, so that it is to be skb mode; "": it can. Fails if native mode is
 /// wanted all the same.
-Result<std::string> check_mode(const AttachOptions &options, const Device &device,
-                               const Plan &plan);
+Result<std::string> check_mode(const Plan &plan);
 
-// A new queue in the kernel, in the mode that works.
-
-/// Natively if driver and output can and nobody asked otherwise, else in skb mode, with a note of why.
-/// On failure nothing stays but the directory and what is remembered of a card.
-Result<Record> install_fitting_mode(PinLock &lock, const AttachOptions &options,
-                                    const Device &device, const Plan &plan);
+/// A new queue in the kernel: natively if driver and output can and nobody asked otherwise, else in skb
+/// mode, with a note of why. Everything is written in the record before it is done, so that
+/// tear_down() can take back any part of it. On failure nothing stays but the directory and what is
+/// remembered of a card.
+Result<Record> install_fitting_mode(PinLock &lock, const Plan &plan);
 
 } // namespace olaf

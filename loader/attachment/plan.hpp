@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From the options of `attach` and the host's devices and routes to a queue in full.
+// From the options of `attach` and the host's devices and routes to a queue in full, in the kernel or
+// in a card.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "attachment.hpp"
+#include "loader/card/card.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/host/device.hpp"
 #include "olaf/result.hpp"
@@ -14,60 +17,58 @@
 
 namespace olaf {
 
+/// A queue that is to be in a card.
+struct CardPlan {
+    std::string path;           ///< of its registers
+    std::optional<CardOwn> own; ///< only updates for these addresses are taken; nothing: all
+};
+
 struct Plan {
-    DatapathConfig config;          ///< all but drain and mode
-    std::string target;             ///< of deliveries, as people write it; "" for local
-    std::optional<Device> egress;   ///< FORWARD, UPSTREAM
+    Device device;                ///< where updates come in
+    std::optional<Device> egress; ///< where they leave; FORWARD, UPSTREAM
+    std::string target;           ///< of deliveries, as people write it; "" for local
+    DatapathConfig asked;         ///< the queue in human terms: all but drain and mode
+    olaf_config config{};         ///< the same as the programs or the card have it
+    XdpMode mode = XdpMode::automatic;
+    std::string native_obstacle;    ///< why native XDP is out of the question; "": nothing is known
+    bool driver_tells_tags = false; ///< the driver answers native programs that ask it for a VLAN tag
+    std::vector<olaf_prefix> allow; ///< sources that may send updates; none: not given
     Hardware hardware = Hardware::automatic; ///< as it was asked for
     std::string no_card;            ///< why the queue isn't in a card; "": nobody looked
+    std::optional<CardPlan> card;   ///< nothing: the queue is to be in the kernel
     std::vector<std::string> notes; ///< what was decided and is worth knowing
     std::vector<std::string> consequences; ///< what follows for a new queue, once it is there
 };
 
-/// With a running queue's record: what the options leave open stays as it is.
+/// A queue in the kernel. With a running queue's record: what the options leave open stays as it is.
+/// Fails where an option is out of its range, or the host's devices and routes can't do it.
 Result<Plan> make_plan(const AttachOptions &options, const Device &device,
                        const Record *running = nullptr);
 
-// Whether a queue that forwards is a bridge, a router or both.
+/// What --hw comes to: a queue in the card, or in the kernel, which the plan then says why. Fails with
+/// the reason where a card is required. `running`: the record of the queue that is there, or null.
+Result<void> choose_card(Plan &plan, const AttachOptions &options, const PinPlace &place,
+                         const Record *running);
 
-struct Bridging {
-    bool bridge = false; ///< frames to other hosts' MAC addresses are taken
-    std::string because; ///< what it was decided by
-};
-
-/// As asked for. If nothing was asked for, a queue bridges where its device is the port of a
-/// bridge, or has neither addresses nor a master: such a device can only serve as a bridge.
-Result<Bridging> decide_bridging(const Device &device, std::optional<bool> asked);
+/// What a record keeps of an error: the reason without what was being done. Where there is no card at
+/// all it begins with this.
+inline constexpr auto no_card = "no card: ";
+std::string reason_of(const Error &error);
 
 /// Whether the kernel routes by this device; the FIB answers programs only then.
 bool routes_by(const std::string &device, std::uint32_t family);
 std::string routing_remedy(const std::string &device, std::uint32_t family);
 
-/// What the queue forwards as, in a sentence. Fails if as nothing.
-Result<std::string> forwarding_note(const std::string &out, const Bridging &bridging);
+/// What of a queue was asked for by name. What wasn't is made to fit.
+struct Asked {
+    bool queue = false, clusters = false, lanes = false, workers = false;
+};
 
-// How large a planned queue is: its tables, and the updates that it takes.
+/// Makes what wasn't asked for fit; returns what can't: "it has no window of unacknowledged
+/// departures". "": all of it can.
+std::string fit_to_card(DatapathConfig &config, const Asked &asked, const CardCapabilities &can);
 
-/// Nothing given: the default or, with replace, the running queue's.
-template <class T, class Given> void take(T &into, const std::optional<Given> &given) {
-    if (given)
-        into = static_cast<T>(*given);
-}
-
-/// To be called once the delivery is planned: updates that are too large to leave by it aren't
-/// taken.
-Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Device &device,
-                        const Record *running);
-
-// What follows from a plan that a person may not expect.
-
-/// Fills in the consequences for a new queue: that nothing will wait, how large updates may be, whom --strict
-/// takes, and which of its devices is down.
-void note_consequences(Plan &plan, const AttachOptions &options, const Device &device);
-
-// Whether a planned queue can use native XDP.
-
-/// Why native XDP is out of the question, if the kernel can tell beforehand.
-std::string native_obstacle(const Device &device, const Plan &plan);
+/// The same of a rule; "" if the card can follow it.
+std::string rule_obstacle(const olaf_rule &rule, const CardCapabilities &can);
 
 } // namespace olaf

@@ -54,8 +54,8 @@ std::string rule_options(const olaf_rule &rule, const olaf_rule &usual) {
     return text;
 }
 
-/// The options that register its workers again; those that are learnt aren't saved.
-std::string worker_options(const std::vector<KnownMember> &members) {
+/// The options that bind workers or members of jobs again; those that are learnt aren't saved.
+std::string binding_options(const char *option, const std::vector<KnownMember> &members) {
     std::string text;
     for (const auto &[worker, member] : members) {
         if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
@@ -63,7 +63,7 @@ std::string worker_options(const std::vector<KnownMember> &members) {
         auto bound = member;
         if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
             bound.port_be = 0; // learnt, and to be learnt again
-        text += fmt::format(" --worker {}={}", worker, member_address_text(bound));
+        text += fmt::format(" {} {}={}", option, worker, member_address_text(bound));
     }
     return text;
 }
@@ -84,7 +84,7 @@ Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
         if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
             return fail("read the rule of cluster", std::to_string(id), errno);
         const auto known = OLAF_TRY(read_members(members->get(), rosters->get(), config, id));
-        options[id] = rule_options(rule, usual) + worker_options(known);
+        options[id] = rule_options(rule, usual) + binding_options("--worker", known);
     }
     return options;
 }
@@ -158,54 +158,6 @@ Result<std::vector<std::string>> saved_list(const std::string &device, std::stri
     return list_in(std::string{std::istreambuf_iterator<char>(file), {}}, key);
 }
 
-namespace {
-
-IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
-    IpAddress address{.family = family, .words_be = {}};
-    std::ranges::copy(words_be, address.words_be.begin());
-    return address;
-}
-
-std::string parent_words(const olaf_job_setup &setup) {
-    if (setup.parent_family == 0)
-        return "";
-    auto text = fmt::format(
-        " --parent {} --rank {}",
-        endpoint_text({.address = address_of(setup.parent_family, setup.parent_addr_be),
-                       .port = ntohs(setup.parent_port_be)}),
-        setup.rank);
-    if ((setup.flags & OLAF_JOB_PARENTS_GROUP) != 0)
-        text += " --parent-group " +
-                address_text(address_of(setup.parent_family, setup.parent_group_be));
-    return text;
-}
-
-std::string fanout_words(const olaf_job_setup &setup) {
-    if (setup.group_family == 0)
-        return "";
-    auto text = " --fanout multicast=" +
-                address_text(address_of(setup.group_family, setup.group_addr_be));
-    if (setup.group_hops != 1)
-        text += fmt::format(" --group-hops {}", setup.group_hops);
-    return text;
-}
-
-/// The options that bind its members again; those that are learnt aren't saved.
-std::string member_words(const std::vector<KnownMember> &members) {
-    std::string text;
-    for (const auto &[rank, member] : members) {
-        if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
-            continue;
-        auto bound = member;
-        if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
-            bound.port_be = 0; // learnt, and to be learnt again
-        text += fmt::format(" --member {}={}", rank, member_address_text(bound));
-    }
-    return text;
-}
-
-} // namespace
-
 std::string job_words(const JobReading &job) {
     const auto &setup = job.job.setup;
     auto text = fmt::format("{} --children {} --lanes {}", setup.id, setup.children, setup.lanes);
@@ -229,7 +181,21 @@ std::string job_words(const JobReading &job) {
         text += fmt::format(" --max-count {}", setup.max_count);
     for (const auto rank : job.absent())
         text += fmt::format(" --absent {}", rank);
-    return text + fanout_words(setup) + parent_words(setup) + member_words(job.members);
+    if (setup.group_family != 0)
+        text += " --fanout multicast=" +
+                address_text(address_of(setup.group_family, setup.group_addr_be));
+    if (setup.group_family != 0 && setup.group_hops != 1)
+        text += fmt::format(" --group-hops {}", setup.group_hops);
+    if (setup.parent_family != 0)
+        text += fmt::format(
+            " --parent {} --rank {}",
+            endpoint_text({.address = address_of(setup.parent_family, setup.parent_addr_be),
+                           .port = ntohs(setup.parent_port_be)}),
+            setup.rank);
+    if (setup.parent_family != 0 && (setup.flags & OLAF_JOB_PARENTS_GROUP) != 0)
+        text += " --parent-group " +
+                address_text(address_of(setup.parent_family, setup.parent_group_be));
+    return text + binding_options("--member", job.members);
 }
 
 Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
@@ -247,18 +213,6 @@ Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
 namespace {
 
 constexpr auto folder = "/etc/olaf";
-
-/// Texts for people are rounded: whole bits and nanoseconds where that would tell.
-std::string exact_rate(std::uint64_t bps) {
-    const auto text = rate_text(bps);
-    const auto read = parse_rate(text);
-    return read && read->bps == bps ? text : fmt::format("{}bit", bps);
-}
-std::string exact_duration(std::uint64_t ns) {
-    const auto text = duration_text(ns);
-    const auto read = parse_duration(text);
-    return read && *read == ns ? text : fmt::format("{}ns", ns);
-}
 
 /// Options and their values, those that are as usual left out.
 class Words {
@@ -312,7 +266,7 @@ Result<olaf_config> usual_config(const Attachment &attached) {
     options.max_clusters = running.max_clusters;
     options.max_segments = running.max_segments;
     const auto plan = OLAF_TRY(make_plan(options, device));
-    auto config = OLAF_TRY(make_config(plan.config));
+    auto config = plan.config;
     // Not of the plan's: these are compared with what attach has without a word.
     const DatapathConfig defaults;
     config.window = defaults.window.most;
@@ -379,7 +333,8 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     add_delivery(words, running, usual, target);
     words.add_number("--port", ntohs(running.port_be), ntohs(usual.port_be));
     words.add_number("--queue", running.queue_capacity, usual.queue_capacity);
-    words.add_unless(running.rate_bps == usual.rate_bps, "--rate", exact_rate(running.rate_bps));
+    words.add_unless(running.rate_bps == usual.rate_bps, "--rate",
+                     exact_rate_text(running.rate_bps));
     words.add_unless(running.window == usual.window, "--window", window_text(window_of(running)));
     words.add_unless(running.default_policy == usual.default_policy, "--policy",
                      std::string(policy_name(running.default_policy)));
@@ -390,14 +345,14 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     words.add_number("--max-lanes", running.max_lanes, usual.max_lanes);
     words.add_unless((running.flags & OLAF_CONFIG_SKB_MODE) == 0, "--mode", "skb");
     words.add_unless(running.drain_interval_ns == usual.drain_interval_ns, "--drain-interval",
-                     exact_duration(running.drain_interval_ns));
+                     exact_duration_text(running.drain_interval_ns));
     words.add_unless(running.activity_window_ns == usual.activity_window_ns, "--activity-window",
-                     exact_duration(running.activity_window_ns));
+                     exact_duration_text(running.activity_window_ns));
     for (const auto &prefix : allowed)
         words.add("--allow", prefix_text(prefix));
     words.add_number("--max-workers", running.max_workers, usual.max_workers);
     words.add_unless(running.member_timeout_ns == usual.member_timeout_ns, "--member-timeout",
-                     exact_duration(running.member_timeout_ns));
+                     exact_duration_text(running.member_timeout_ns));
     words.add_number("--round-slots", running.round_slots, usual.round_slots);
     words.add_flag("strict", OLAF_CONFIG_STRICT, running, usual);
     words.add_flag("verify", OLAF_CONFIG_VERIFY, running, usual);
@@ -429,8 +384,8 @@ Result<std::vector<std::string>> options_of(const Attachment &attached) {
     return options;
 }
 
-Result<std::string> save_attachment(const std::string &device) {
-    const auto attached = OLAF_TRY(live_attachment(device));
+Result<std::string> save_attachment(const Attachment &attached) {
+    const auto &device = attached.device;
     const auto options = OLAF_TRY(options_of(attached));
     const auto rules = OLAF_TRY(rules_of(attached));
     const auto jobs = OLAF_TRY(jobs_of(attached));

@@ -57,6 +57,6 @@ std::string service_name(const std::string &device);
 
 /// Writes /etc/olaf/DEV.conf from what is attached to the device; returns its path. Whoever reads
 /// it meanwhile finds the old one or the new one.
-Result<std::string> save_attachment(const std::string &device);
+Result<std::string> save_attachment(const Attachment &attached);
 
 } // namespace olaf

@@ -31,23 +31,10 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
     // First: on the queue's own device it is a filter in the same clsact.
     keep_first(first, remove_return(place, record));
     keep_first(first, leave_parents(place));
-    const auto device = find_device(place.ifindex);
-    if (!device)
-        return;
-    const Filters filters(place);
-    bool removed_one = false;
-    for (const auto &program : programs) {
-        if (!runs_by_tc(program) || program.on != On::device)
-            continue; // on the drain they go with it
-        const auto removed = filters.remove(program, *device);
-        if (!removed)
-            keep_first(first, std::unexpected(removed.error()));
-        removed_one |= removed && *removed;
-    }
-    // A filter of ours, or an attach that wasn't finished, shows that the index still means the
-    // same device. Otherwise another device may have got it meanwhile.
-    if (record.clsact_ours && (removed_one || !record.complete))
-        keep_first(first, remove_empty_clsact(device->name, device->ifindex));
+    // Programs on the drain go with it.
+    keep_first(first, Filters(place).remove(On::device, place.ifindex,
+                                            {.ours = record.clsact_ours != 0,
+                                             .same = record.complete == 0}));
 }
 
 } // namespace

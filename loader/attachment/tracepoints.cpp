@@ -24,45 +24,6 @@
 namespace olaf {
 namespace {
 
-struct BtfFreer {
-    void operator()(btf *types) const { btf__free(types); }
-};
-
-} // namespace
-
-bool driver_tells_tags(const Device &device) {
-    const auto features = xdp_features(device.ifindex);
-    if (!features || !features->vlan_tag)
-        return false;
-    // The question is a kernel function: libbpf finds it in the kernel's BTF, or loads nothing.
-    const std::unique_ptr<btf, BtfFreer> kernel(btf__load_vmlinux_btf());
-    return kernel != nullptr;
-}
-
-std::string untagging_remedy(const Device &device) {
-    return device.kind == "veth"
-               ? fmt::format("ethtool -K PEER txvlan off on {}'s peer", device.name)
-               : fmt::format("ethtool -K {} rxvlan off", device.name);
-}
-
-void say_tags_unseen(const Device &device, const std::string &why) {
-    if (offloads_of(device.name).rx_vlan)
-        note(fmt::format(
-            "{}: VLAN tags that aren't among a frame's bytes can't be seen{}: updates that "
-            "have one leave without it, until {}",
-            device.name, why, untagging_remedy(device)));
-}
-
-void say_if_driver_is_silent(const Datapath &queue, const Device &device) {
-    if ((queue.config().flags & OLAF_CONFIG_SKB_MODE) != 0 || queue.asks_driver())
-        return;
-    const auto &why = queue.why_silent();
-    say_tags_unseen(device,
-                    ", because " + (why.empty() ? "the driver doesn't tell native XDP" : why));
-}
-
-namespace {
-
 struct LinkCloser {
     void operator()(bpf_link *link) const { bpf_link__destroy(link); }
 };
@@ -72,7 +33,7 @@ using Link = std::unique_ptr<bpf_link, LinkCloser>;
 constexpr auto watched_map = "olaf_watched";
 
 /// Gives an object its constants and the maps of the queue, and loads it.
-Result<void> load(Object &object, const Datapath &queue, const PinPlace &place) {
+Result<void> load_beside(Object &object, const Datapath &queue, const PinPlace &place) {
     const auto &config = queue.config();
     const auto netns = static_cast<std::uint32_t>(place.netns);
     OLAF_TRY(object.set("olaf_cfg", config));
@@ -154,17 +115,28 @@ bool there(const std::string &path) {
     return ::stat(path.c_str(), &status) == 0;
 }
 
-void say_without(std::string_view object, const Device &device, const Error &error) {
-    if (object == "beside")
-        say_tags_unseen(device, fmt::format(" ({})", error.message()));
-    else
-        note(fmt::format("{}: {}: {}", device.name,
-                         object == "loss" ? "losses behind the queue won't be counted"
-                                          : fmt::format("it works without {}", object),
-                         error.message()));
+/// That the queue won't see tags which the device takes off frames, why, and the remedy. The queue
+/// works all the same for updates without a tag.
+std::string tags_unseen(const Device &device, const std::string &why) {
+    return fmt::format("VLAN tags that aren't among a frame's bytes can't be seen{}: updates that "
+                       "have one leave without it, until {}",
+                       why, untagging_remedy(device));
+}
+
+std::string without(std::string_view object, const Error &error) {
+    return fmt::format("{}: {}",
+                       object == "loss" ? "losses behind the queue won't be counted"
+                                        : fmt::format("it works without {}", object),
+                       error.message());
 }
 
 } // namespace
+
+std::string untagging_remedy(const Device &device) {
+    return device.kind == "veth"
+               ? fmt::format("ethtool -K PEER txvlan off on {}'s peer", device.name)
+               : fmt::format("ethtool -K {} rxvlan off", device.name);
+}
 
 olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
     return {.netns = static_cast<std::uint32_t>(place.netns),
@@ -192,7 +164,7 @@ Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
     const QuietBpfLog quiet; // it may fail: a queue works without it
     auto object = OLAF_TRY(Object::open(name));
     forget(place, object, config);
-    OLAF_TRY(load(object, queue, place));
+    OLAF_TRY(load_beside(object, queue, place));
     auto done = attach_all(object, config, place);
     if (!done)
         forget(place, object, config);
@@ -203,9 +175,23 @@ void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, con
     const auto wanted = objects_where([&](const Program &line) {
         return line.hook == Hook::tracepoint && stands(line, queue.config());
     });
-    for (const auto object : wanted)
-        if (auto done = attach_tracepoints(queue, place, object); !done)
-            say_without(object, device, done.error());
+    const auto flags = queue.config().flags;
+    const bool tags_hidden = (flags & OLAF_CONFIG_TAGS_HIDDEN) != 0;
+    std::vector<std::string> missing;
+    for (const auto object : wanted) {
+        const auto done = attach_tracepoints(queue, place, object);
+        if (!done && object != "beside")
+            missing.push_back(without(object, done.error()));
+        else if (!done && tags_hidden)
+            missing.push_back(tags_unseen(device, fmt::format(" ({})", done.error().message())));
+    }
+    // Where XDP is native, it asks the driver for tags.
+    if (tags_hidden && (flags & OLAF_CONFIG_SKB_MODE) == 0 && !queue.asks_driver()) {
+        const auto &why = queue.why_silent();
+        missing.push_back(tags_unseen(
+            device, ", because " + (why.empty() ? "the driver doesn't tell native XDP" : why)));
+    }
+    note(device.name, missing);
 }
 
 Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment) {

@@ -16,21 +16,8 @@
 
 namespace olaf {
 
-// What belongs to a frame and isn't among its bytes (bpf/packet/beside.bpf.h): who tells the queue,
-// and what a person is told where nobody can.
-
-/// Whether the driver answers native XDP programs that ask it for a VLAN tag.
-bool driver_tells_tags(const Device &device);
-
 /// The command that has a device leave VLAN tags where they are.
 std::string untagging_remedy(const Device &device);
-
-/// If the device may take VLAN tags off frames: notes that the queue won't see them, why, and the
-/// remedy. The queue works all the same for updates without a tag.
-void say_tags_unseen(const Device &device, const std::string &why);
-
-/// The same where XDP is native and the driver doesn't tell, or isn't asked.
-void say_if_driver_is_silent(const Datapath &queue, const Device &device);
 
 /// Loads an object, attaches its programs and pins them with the maps that are theirs alone at the
 /// queue's place, all or nothing. Those that are there go on (--replace), told what may have
@@ -41,7 +28,8 @@ Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
 /// Whether all programs of an object are there.
 bool at_tracepoints(const PinPlace &place, std::string_view object);
 
-/// Every object that this queue has use for. Says what is missing where one can't be attached.
+/// Every object that this queue has use for. Says what is missing where one can't be attached, and where
+/// VLAN tags that the device takes off frames (bpf/packet/beside.bpf.h) can't be seen.
 void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
 
 /// Whose losses count: the queue's device, and the one that departures leave by.

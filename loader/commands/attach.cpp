@@ -12,9 +12,7 @@
 #include "loader/attachment/plan.hpp"
 #include "loader/attachment/saved.hpp"
 #include "loader/attachment/teardown.hpp"
-#include "loader/attachment/tracepoints.hpp"
 #include "loader/card/find.hpp"
-#include "loader/datapath/config.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpffs.hpp"
 #include "loader/host/drain.hpp"
@@ -28,44 +26,79 @@
 namespace olaf {
 namespace {
 
+/// Where a queue is to be, or is.
+struct Where {
+    Device device;
+    PinPlace place;
+};
+
+/// Fails where this process may not attach, or the kernel can't.
+Result<Where> find_place(const AttachOptions &options) {
+    OLAF_TRY(require_privileges_to_change("attach to", options.device));
+    OLAF_TRY(require_kernel("attach to", options.device));
+    auto device = OLAF_TRY(find_device(options.device));
+    const PinPlace place{.netns = OLAF_TRY(netns_inode()), .ifindex = device.ifindex};
+    return Where{std::move(device), place};
+}
+
 /// Ready for a new attachment: nothing of an older one, no other program.
-Result<void> clear_place(PinLock &lock, const Device &device, bool in_card) {
-    const auto before = read_attachment(lock.place());
+Result<void> clear_place(PinLock &lock, const Attachment &before, const Plan &plan) {
     if (before.record.complete && !before.alive)
-        note(fmt::format("{}: removing a queue whose device or program has gone", device.name));
+        note(plan.device.name, {"removing a queue whose device or program has gone"});
     else if (before.record.drain_ours)
-        note(fmt::format("{}: removing what an interrupted attach left", device.name));
+        note(plan.device.name, {"removing what an interrupted attach left"});
     leave_card(lock.place());
     OLAF_TRY(pin_device(lock.place())); // first: from now on it isn't swept
     OLAF_TRY(tear_down(lock));
     OLAF_TRY(forget_card(lock.place()));
-    return in_card ? Result<void>{} : check_no_program(device);
+    return plan.card ? Result<void>{} : check_no_program(plan.device);
 }
 
-Result<Record> attach_new(const AttachOptions &options, const Device &device,
-                          const PinPlace &place) {
-    auto plan = OLAF_TRY(make_plan(options, device));
-    OLAF_TRY(make_config(plan.config));
+Result<Record> attach_new(const AttachOptions &options, const Where &where) {
+    auto plan = OLAF_TRY(make_plan(options, where.device));
     OLAF_TRY(mount_bpffs());
-    sweep_stale(place);
-    const auto card = OLAF_TRY(choose_card(options, device, plan, place, nullptr));
+    sweep_stale(where.place);
+    OLAF_TRY(choose_card(plan, options, where.place, nullptr));
 
-    auto lock = OLAF_TRY(PinLock::create(place));
-    OLAF_TRY(check_no_queue(read_attachment(place), device));
-    for (const auto &decided : card ? card->notes : plan.notes)
-        note(fmt::format("{}: {}", device.name, decided));
+    auto lock = OLAF_TRY(PinLock::create(where.place));
+    const auto before = read_attachment(lock.place());
+    OLAF_TRY(check_no_queue(before, plan.device));
+    note(plan.device.name, plan.notes);
     auto record = Result<Record>{};
-    if (auto clear = clear_place(lock, device, card.has_value()); clear)
-        record = card ? attach_to_card(lock, device, plan, *card)
-                      : install_fitting_mode(lock, options, device, plan);
+    if (auto clear = clear_place(lock, before, plan); clear)
+        record = plan.card ? attach_to_card(lock, plan) : install_fitting_mode(lock, plan);
     else
         record = std::unexpected(clear.error());
-    if (!record)
+    if (record)
+        note(plan.device.name, plan.consequences);
+    else
         (void)lock.remove();
-    else if (!card)
-        for (const auto &follows : plan.consequences)
-            note(fmt::format("{}: {}", device.name, follows));
     return record;
+}
+
+/// Whether new programs can take over what the old ones left in pinned maps.
+Result<void> check_layout(const Attachment &running) {
+    const auto &record = running.record;
+    if (record.layout == OLAF_LAYOUT && record.config.layout == OLAF_LAYOUT)
+        return {};
+    return fail("replace the queue on", running.device, 0, "olaf detach, then attach",
+                fmt::format("its state has layout {}, this olaf's has {}", record.layout,
+                            OLAF_LAYOUT));
+}
+
+Result<Record> replace_running(const AttachOptions &options, const Where &where) {
+    auto lock = PinLock::existing(where.place);
+    if (!lock && lock.error().code == ENOENT)
+        return fail("replace the queue on", where.device.name, 0,
+                    "olaf attach without --replace puts one there", "none is attached");
+    if (!lock)
+        return std::unexpected(lock.error());
+    const auto running = OLAF_TRY(live_attachment(lock->place()));
+    OLAF_TRY(check_layout(running));
+    auto plan = OLAF_TRY(make_plan(options, where.device, &running.record));
+    if (running.on_card() || options.hardware.value_or(Hardware::off) != Hardware::off)
+        OLAF_TRY(choose_card(plan, options, where.place, &running.record));
+    return replace_anywhere(*lock, running, plan);
 }
 
 /// The command line lets nothing else leave the delivery open.
@@ -74,34 +107,30 @@ bool saves_only(const AttachOptions &options) {
            !options.upstream;
 }
 
-Result<Record> running_record(const std::string &device) {
-    const auto attached = OLAF_TRY(live_attachment(device));
-    return attached.record;
-}
-
-Result<void> save(const std::string &device) {
-    const auto path = OLAF_TRY(save_attachment(device));
+/// Writes the service's file; returns the record of what it saved.
+Result<Record> save(const std::string &device) {
+    const auto attachment = OLAF_TRY(live_attachment(device));
+    const auto path = OLAF_TRY(save_attachment(attachment));
     note(fmt::format("{}: saved in {}; systemctl enable {} attaches it after a reboot", device,
                      path, service_name(device)));
-    return {};
+    return attachment.record;
 }
 
 } // namespace
 
 Result<Attached> attach(const AttachOptions &options) {
-    OLAF_TRY(require_privileges_to_change("attach to", options.device));
-    OLAF_TRY(require_kernel("attach to", options.device));
-    const auto device = OLAF_TRY(find_device(options.device));
-    const auto netns = OLAF_TRY(netns_inode());
-    const PinPlace place{.netns = netns, .ifindex = device.ifindex};
-    const auto record = OLAF_TRY(saves_only(options) ? running_record(options.device)
-                                 : options.replace   ? replace_anywhere(options, device, place)
-                                                     : attach_new(options, device, place));
+    const auto where = OLAF_TRY(find_place(options));
+    Record record;
+    if (!saves_only(options))
+        record = OLAF_TRY(options.replace ? replace_running(options, where)
+                                          : attach_new(options, where));
     if (options.save)
-        OLAF_TRY(save(device.name));
+        record = OLAF_TRY(save(where.device.name));
     if (options.upstream)
         wake_neighbour(*options.upstream);
-    return Attached{.device = device.name, .record = record, .memory_bytes = map_memory(place)};
+    return Attached{.device = where.device.name,
+                    .record = record,
+                    .memory_bytes = map_memory(where.place)};
 }
 
 namespace {
@@ -146,33 +175,25 @@ void add_programs(AttachPlan &plan, const Plan &from) {
 }
 
 /// The drain's ends are new, so they have none.
-Result<void> add_qdiscs(AttachPlan &plan, const Plan &from, const Device &device) {
-    std::vector<Device> devices{device};
-    if (from.egress && from.egress->ifindex != device.ifindex &&
+Result<void> add_qdiscs(AttachPlan &plan, const Plan &from) {
+    std::vector<Device> devices{from.device};
+    if (from.egress && from.egress->ifindex != from.device.ifindex &&
         plan.would.record.config.deliver == OLAF_DELIVER_UPSTREAM)
         devices.push_back(*from.egress);
     for (const auto &each : devices) {
-        const auto has = OLAF_TRY(has_clsact(each.name, each.ifindex));
+        const auto has = OLAF_TRY(has_clsact(each));
         (has ? plan.existing_clsact : plan.clsact).push_back(each.name);
     }
     plan.clsact.insert(plan.clsact.end(), {plan.drain_a, plan.drain_b});
     return {};
 }
 
-Result<void> check_free(const Device &device, const PinPlace &place) {
-    const auto before = read_attachment(place);
-    OLAF_TRY(check_no_queue(before, device));
-    return check_no_program(device);
-}
-
-/// It needs no program, device or qdisc.
-AttachPlan plan_in_card(const Device &device, const Plan &from, const CardPlan &card) {
-    for (const auto &text : card.notes)
-        note(fmt::format("{}: {}", device.name, text));
+/// Of the queue itself: all that a plan for the card has.
+AttachPlan plan_of(const Plan &from) {
     AttachPlan plan;
-    plan.would.device = device.name;
-    plan.would.record.config = card.config;
-    plan.would.record.on_card = 1;
+    plan.would.device = from.device.name;
+    plan.would.record.config = from.config;
+    plan.would.record.on_card = from.card ? 1 : 0;
     std::snprintf(plan.would.record.target, sizeof plan.would.record.target, "%s",
                   from.target.c_str());
     return plan;
@@ -181,38 +202,32 @@ AttachPlan plan_in_card(const Device &device, const Plan &from, const CardPlan &
 } // namespace
 
 Result<AttachPlan> plan_attach(const AttachOptions &options) {
-    OLAF_TRY(require_privileges_to_change("attach to", options.device));
-    OLAF_TRY(require_kernel("attach to", options.device));
-    const auto device = OLAF_TRY(find_device(options.device));
-    const auto netns = OLAF_TRY(netns_inode());
-    OLAF_TRY(check_free(device, {.netns = netns, .ifindex = device.ifindex}));
-    auto from = OLAF_TRY(make_plan(options, device));
-    const PinPlace place{.netns = netns, .ifindex = device.ifindex};
-    const auto card = OLAF_TRY(choose_card(options, device, from, place, nullptr));
-    if (card)
-        return plan_in_card(device, from, *card);
-    const auto obstacle = OLAF_TRY(check_mode(options, device, from));
+    const auto where = OLAF_TRY(find_place(options));
+    OLAF_TRY(check_no_queue(read_attachment(where.place), where.device));
+    OLAF_TRY(check_no_program(where.device));
+    auto from = OLAF_TRY(make_plan(options, where.device));
+    OLAF_TRY(choose_card(from, options, where.place, nullptr));
+    if (from.card) { // it needs no program, device or qdisc
+        note(from.device.name, from.notes);
+        return plan_of(from);
+    }
+    const auto obstacle = OLAF_TRY(check_mode(from));
     if (!obstacle.empty())
         from.notes.push_back("skb mode, because " + obstacle);
-    from.config.skb_mode = options.mode == XdpMode::skb || !obstacle.empty();
-    const auto config = OLAF_TRY(make_config(from.config));
+    const bool skb_mode = from.mode == XdpMode::skb || !obstacle.empty();
+    from.config.flags |= skb_mode ? OLAF_CONFIG_SKB_MODE : 0U;
     const auto queue = OLAF_TRY(Datapath::load(
-        config,
-        {.pinned_maps = {}, .asks_driver = !from.config.skb_mode && driver_tells_tags(device)}));
-    for (const auto *notes : {&from.notes, &from.consequences})
-        for (const auto &text : *notes)
-            note(fmt::format("{}: {}", device.name, text));
-    AttachPlan plan;
-    plan.would = {.device = device.name, .record = {}, .memory_bytes = map_memory(queue)};
-    plan.would.record.config = config;
-    plan.would.record.skb_mode = from.config.skb_mode ? 1 : 0;
-    std::snprintf(plan.would.record.target, sizeof plan.would.record.target, "%s",
-                  from.target.c_str());
-    const auto drain = drain_names(device.ifindex);
+        from.config, {.pinned_maps = {}, .asks_driver = !skb_mode && from.driver_tells_tags}));
+    note(from.device.name, from.notes);
+    note(from.device.name, from.consequences);
+    auto plan = plan_of(from);
+    plan.would.memory_bytes = map_memory(queue);
+    plan.would.record.skb_mode = skb_mode ? 1 : 0;
+    const auto drain = drain_names(from.device.ifindex);
     plan.drain_a = drain.a;
     plan.drain_b = drain.b;
     add_programs(plan, from);
-    OLAF_TRY(add_qdiscs(plan, from, device));
+    OLAF_TRY(add_qdiscs(plan, from));
     return plan;
 }
 

@@ -156,7 +156,7 @@ Result<void> change_clusters(const ClusterOptions &options) {
     auto &[attachment, clusters, range, usual, card] = opened;
     if (card)
         return change_in_card(*card, range, options, usual);
-    OLAF_TRY(refresh_addresses(attachment));
+    OLAF_TRY(refresh_running(attachment));
     if (options.action == ClusterOptions::Action::remove)
         return remove(clusters, range, usual);
     OLAF_TRY(register_workers(clusters, range, options.workers));

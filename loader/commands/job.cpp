@@ -442,7 +442,7 @@ Error no_such_job(const Jobs &jobs, const JobOptions &options) {
 Result<void> change_job(const JobOptions &options) {
     OLAF_TRY(require_privileges("change the jobs of", options.device));
     const auto found = OLAF_TRY(kernel_attachment(options.device, "jobs"));
-    OLAF_TRY(refresh_addresses(found));
+    OLAF_TRY(refresh_running(found));
     const auto lock = OLAF_TRY(PinLock::existing(found.place));
     const auto jobs = open_jobs(options, true); // of what the lock now guards
     if (!jobs)

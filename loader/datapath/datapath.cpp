@@ -194,13 +194,12 @@ Result<void> Datapath::pin_maps(const std::string &directory) const {
     return {};
 }
 
-Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
-                         const olaf_rule &rule) {
+Result<void> write_rules(int fd, std::uint32_t first, std::uint32_t last, const olaf_rule &rule) {
     std::vector<std::uint32_t> keys(last - first + 1);
     std::iota(keys.begin(), keys.end(), first);
     const std::vector<olaf_rule> values(keys.size(), rule);
     auto count = static_cast<__u32>(keys.size());
-    if (bpf_map_update_batch(rules_fd, keys.data(), values.data(), &count, nullptr) != 0)
+    if (bpf_map_update_batch(fd, keys.data(), values.data(), &count, nullptr) != 0)
         return fail("write", "olaf_rules", errno);
     return {};
 }

@@ -48,12 +48,6 @@ Result<olaf_member> read_member(int fd, std::uint32_t index) {
     return fail("read map", "olaf_members", EBUSY, "try again", "a member is written all the time");
 }
 
-IpAddress address_of(const olaf_member &member) {
-    IpAddress address{.family = member.family};
-    std::ranges::copy(member.addr_be, address.words_be.begin());
-    return address;
-}
-
 } // namespace
 
 Result<WorkerAddress> parse_worker(std::string_view text) {
@@ -111,7 +105,7 @@ Result<std::vector<KnownMember>> read_members(int members_fd, int rosters_fd,
 }
 
 std::string member_address_text(const olaf_member &member) {
-    const auto address = address_of(member);
+    const auto address = address_of(member.family, member.addr_be);
     if (member.port_be == 0)
         return address_text(address);
     return endpoint_text({.address = address, .port = ntohs(member.port_be)});

@@ -154,17 +154,17 @@ std::uint32_t window_size(const olaf_config &config, const olaf_window &window) 
                                        : config.window;
 }
 
-Result<olaf_window> read_window(int window_fd) {
+Result<olaf_window> read_window(int fd) {
     olaf_window window{};
-    OLAF_TRY(read_first(window_fd, "olaf_window", &window));
+    OLAF_TRY(read_first(fd, "olaf_window", &window));
     return window;
 }
 
-Result<olaf_ring> read_ring(int ring_fd) {
+Result<olaf_ring> read_ring(int fd) {
     olaf_ring ring{};
     // The kernel copies a value from its start, so head is read before tail. A busy queue may look
     // longer than it is, by what was appended in between. Its length is never negative.
-    if (bpf_map_lookup_elem(ring_fd, &first_key, &ring) != 0)
+    if (bpf_map_lookup_elem(fd, &first_key, &ring) != 0)
         return fail("read map", "olaf_ring", errno);
     return ring;
 }

@@ -136,17 +136,17 @@ Result<void> furnish(Netlink &netlink, Drain &drain, std::uint64_t interval) {
 
 } // namespace
 
-Drain drain_names(std::uint32_t device_ifindex) {
-    const auto stem = "olaf" + std::to_string(device_ifindex);
+Drain drain_names(std::uint32_t ifindex) {
+    const auto stem = "olaf" + std::to_string(ifindex);
     return {.a = stem + "a", .b = stem + "b"};
 }
 
-Result<Drain> make_drain(std::uint32_t device_ifindex, std::uint32_t device_mtu,
-                       std::uint64_t drain_interval_ns) {
+Result<Drain> make_drain(std::uint32_t ifindex, std::uint32_t mtu,
+                         std::uint64_t drain_interval_ns) {
     auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
-    Drain drain = drain_names(device_ifindex);
-    const auto mtu = std::clamp(device_mtu + link_headers, least_mtu, most_mtu);
-    if (const int error = add_pair(netlink, drain, mtu); error < 0) {
+    Drain drain = drain_names(ifindex);
+    const auto wide = std::clamp(mtu + link_headers, least_mtu, most_mtu);
+    if (const int error = add_pair(netlink, drain, wide); error < 0) {
         const int code = errno_of_netlink(error);
         return fail("make the drain", drain.a, code,
                     code == EEXIST       ? "another device has that name: ip link delete it"

@@ -24,12 +24,6 @@ std::string line(std::string_view title, const std::string &text) {
     return fmt::format("  {:<11} {}\n", title, text);
 }
 
-std::string words_text(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
-    IpAddress address{.family = family, .words_be = {}};
-    std::ranges::copy(words_be, address.words_be.begin());
-    return address_text(address);
-}
-
 /// What more there is to say of a lane.
 std::string shape_text(const olaf_job_setup &setup) {
     if (olaf_shape_is_floats(setup.shape) != 0)
@@ -100,8 +94,7 @@ std::optional<std::uint64_t> silent_ns(const olaf_member &member, std::uint64_t 
 }
 
 std::string parent_text(const olaf_job_setup &setup) {
-    IpAddress address{.family = setup.parent_family, .words_be = {}};
-    std::ranges::copy(setup.parent_addr_be, address.words_be.begin());
+    const auto address = address_of(setup.parent_family, setup.parent_addr_be);
     return endpoint_text({.address = address, .port = ntohs(setup.parent_port_be)});
 }
 
@@ -112,13 +105,13 @@ std::string parent_device_name(const olaf_job_setup &setup) {
 }
 
 std::string group_text(const olaf_job_setup &setup) {
-    return words_text(setup.group_family, setup.group_addr_be);
+    return address_text(address_of(setup.group_family, setup.group_addr_be));
 }
 
 std::string parent_group_text(const olaf_job_setup &setup) {
     if ((setup.flags & OLAF_JOB_PARENTS_GROUP) == 0)
         return "";
-    return words_text(setup.parent_family, setup.parent_group_be);
+    return address_text(address_of(setup.parent_family, setup.parent_group_be));
 }
 
 std::string ranks_text(const std::vector<std::uint32_t> &ranks) {

@@ -2,8 +2,10 @@
 // IP addresses, endpoints and prefixes as people write them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,13 @@ struct IpAddress {
     std::array<std::uint32_t, 4> words_be{};
     bool operator==(const IpAddress &) const = default;
 };
+
+/// The same of fields of a struct that the kernel shares.
+inline IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
+    IpAddress address{.family = family};
+    std::ranges::copy(words_be, address.words_be.begin());
+    return address;
+}
 
 struct Endpoint {
     IpAddress address;
