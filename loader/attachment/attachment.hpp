@@ -2,7 +2,9 @@
 // What is attached: its record, its pinned maps, and how to find it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +26,7 @@ namespace pin {
 inline constexpr auto record = "olaf_attachment";
 } // namespace pin
 
-/// The value of the map olaf_attachment[0]: user space's alone, no program sees it. Sized in
-/// full, so that a newer olaf can still detach what an older one of the same layout attached.
+/// The value of the map olaf_attachment[0]: user space's alone, no program sees it.
 struct Record {
     std::uint32_t layout = OLAF_LAYOUT;
     std::uint32_t complete = 0; ///< the attach got to its end
@@ -34,7 +35,6 @@ struct Record {
     std::uint32_t drain_ifindex_a = 0; ///< 0: not made yet
     std::uint32_t drain_ifindex_b = 0;
     std::uint32_t clsact_ours = 0; ///< the device had none
-    std::uint32_t unused[2] = {}; ///< priorities of filters, which are found by their programs
     std::uint32_t return_ifindex = 0;     ///< device that ACKs from upstream come in by; 0: none
     std::uint32_t return_clsact_ours = 0; ///< that device had none, and isn't the queue's own
     /// While --replace moves from one such device to another: the one to come, then the one that
@@ -44,23 +44,25 @@ struct Record {
     char device[16] = {}; ///< name at the time
     char target[64] = {}; ///< of deliveries, as people write it
     olaf_config config{};
-    std::uint64_t attached_ns = 0; ///< CLOCK_MONOTONIC; 0: by an olaf that didn't write it down
+    std::uint64_t attached_ns = 0; ///< CLOCK_MONOTONIC; 0: not complete
     std::uint64_t replaced_ns = 0; ///< the last --replace; 0: none
-    std::uint32_t on_card = 0;   ///< updates queue in a card (card/record.hpp), not in the kernel
-    std::uint32_t hw_asked = 0;  ///< enum Hardware; 0 by an olaf that knew no cards
+    std::uint32_t on_card = 0;   ///< updates queue in a card (card/find.hpp), not in the kernel
+    std::uint32_t hw_asked = 0;  ///< enum Hardware
     char hw_reason[160] = {};    ///< why the queue isn't in a card; "": it is, or nobody looked
-    std::uint8_t reserved[60] = {};
 
     /// The drain of the device of that index.
     [[nodiscard]] Drain drain(std::uint32_t ifindex) const;
 };
 
+/// Text of a record, cut to its field.
+template <std::size_t N> void copy_text(char (&field)[N], const std::string &text) {
+    std::snprintf(field, N, "%s", text.c_str());
+}
+
 /// "hw", "skb" or "native".
 inline const char *mode_name(const Record &record) {
     return record.on_card != 0 ? "hw" : record.skb_mode != 0 ? "skb" : "native";
 }
-
-static_assert(sizeof(Record) == 584, "the size of records that are pinned already");
 
 /// The record's map, open.
 class RecordMap {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include "emptying.hpp"
 #include "install.hpp"
@@ -107,8 +106,8 @@ Record card_record(const Plan &plan, const Record *running) {
     record.complete = 1;
     record.on_card = 1;
     record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
-    std::snprintf(record.device, sizeof record.device, "%s", plan.device.name.c_str());
-    std::snprintf(record.target, sizeof record.target, "%s", plan.target.c_str());
+    copy_text(record.device, plan.device.name);
+    copy_text(record.target, plan.target);
     record.config = plan.config;
     record.attached_ns = running != nullptr ? running->attached_ns : monotonic_ns();
     record.replaced_ns = running != nullptr ? monotonic_ns() : 0;

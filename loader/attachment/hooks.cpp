@@ -131,16 +131,6 @@ Result<void> Filters::put(const Program &program, const Device &device, const Da
     return replace_filter(device, hook_of(program), priority, queue.program_fd(program.name));
 }
 
-std::vector<std::string> missing_programs(const Attachment &attachment) {
-    const Filters filters(attachment.place);
-    std::vector<std::string> missing;
-    for (const auto &program : programs)
-        if (stands(program, attachment.record.config) && !is_there(program, attachment, filters))
-            missing.emplace_back(program.name);
-    std::ranges::move(missing_at_parents(attachment.place), std::back_inserter(missing));
-    return missing;
-}
-
 namespace {
 
 bool turns_round(const Program &program) {
@@ -334,6 +324,9 @@ Result<void> swap_at_parents(const PinPlace &place, const Datapath &queue, Undo 
     return {};
 }
 
+namespace {
+
+/// Names of programs that a job needs and that aren't there.
 std::vector<std::string> missing_at_parents(const PinPlace &place) {
     const auto needs = needs_of(place);
     const Filters filters(place);
@@ -346,8 +339,6 @@ std::vector<std::string> missing_at_parents(const PinPlace &place) {
             missing.emplace_back(program.name);
     return missing;
 }
-
-namespace {
 
 /// One XDP program for the other, by the link that keeps it there.
 Result<void> swap_xdp(const Program &program, const PinPlace &place, const std::string &device,
@@ -399,6 +390,16 @@ Result<void> swap_entrance(const Attachment &running, const Datapath &queue, Und
         [&](const Program &program, const Device &device) {
             return swap_xdp(program, running.place, device.name, queue, undo);
         });
+}
+
+std::vector<std::string> missing_programs(const Attachment &attachment) {
+    const Filters filters(attachment.place);
+    std::vector<std::string> missing;
+    for (const auto &program : programs)
+        if (stands(program, attachment.record.config) && !is_there(program, attachment, filters))
+            missing.emplace_back(program.name);
+    std::ranges::move(missing_at_parents(attachment.place), std::back_inserter(missing));
+    return missing;
 }
 
 } // namespace olaf

@@ -123,9 +123,6 @@ Result<void> leave_parents(const PinPlace &place);
 /// For --replace: swaps the programs where they are. Filters that somebody took away come back.
 Result<void> swap_at_parents(const PinPlace &place, const Datapath &queue, Undo &undo);
 
-/// Names of programs that a job needs and that aren't there.
-std::vector<std::string> missing_at_parents(const PinPlace &place);
-
 // The step of --replace that puts new programs where old ones run.
 
 /// In the order of the table (programs.hpp), from the end of the path to its start: so a frame never

@@ -119,10 +119,6 @@ std::array<std::uint8_t, 6> random_mac() {
     return mac;
 }
 
-template <std::size_t N> void copy_text(char (&field)[N], const std::string &text) {
-    std::snprintf(field, N, "%s", text.c_str());
-}
-
 Result<void> install_drain(const RecordMap &map, Record &record, const Device &device,
                           std::uint64_t interval) {
     auto drain = drain_names(device.ifindex);

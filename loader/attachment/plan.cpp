@@ -444,7 +444,6 @@ Result<CardOwn> own_for_card(std::uint32_t ifindex) {
     return own;
 }
 
-
 } // namespace
 
 bool routes_by(const std::string &device, std::uint32_t family) {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -125,8 +124,8 @@ Result<Replacement> prepare(const Attachment &running, const Plan &plan) {
     Record record = running.record;
     record.config = plan.config;
     record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
-    std::snprintf(record.hw_reason, sizeof record.hw_reason, "%s", plan.no_card.c_str());
-    std::snprintf(record.target, sizeof record.target, "%s", plan.target.c_str());
+    copy_text(record.hw_reason, plan.no_card);
+    copy_text(record.target, plan.target);
     return Replacement{plan, running, std::move(map), record, std::move(queue)};
 }
 

@@ -101,8 +101,7 @@ Result<std::vector<std::string>> card_options(const Attachment &attached) {
     return options;
 }
 
-} // namespace
-
+/// Those that aren't as a fresh queue of its kind has them: "0-99 --policy newest".
 Result<std::vector<std::string>> rules_of(const Attachment &attached) {
     const auto all =
         OLAF_TRY(attached.on_card() ? card_options(attached) : kernel_options(attached));
@@ -123,6 +122,7 @@ Result<std::vector<std::string>> rules_of(const Attachment &attached) {
     return found;
 }
 
+/// The line that holds them.
 std::string list_line(std::string_view key, const std::vector<std::string> &list) {
     std::string line;
     for (const auto &words : list)
@@ -130,6 +130,7 @@ std::string list_line(std::string_view key, const std::vector<std::string> &list
     return std::string(key) + "\"" + line + "\"\n";
 }
 
+/// What list_line() wrote, of the whole file; none where there is no such line.
 std::vector<std::string> list_in(std::string_view file, std::string_view key) {
     std::istringstream lines{std::string(file)};
     std::string value;
@@ -144,6 +145,8 @@ std::vector<std::string> list_in(std::string_view file, std::string_view key) {
             list.push_back(part.substr(start, part.find_last_not_of(" \t\r") + 1 - start));
     return list;
 }
+
+} // namespace
 
 std::string saved_path(const std::string &device) {
     return fmt::format("/etc/olaf/{}.conf", device);
@@ -198,6 +201,9 @@ std::string job_words(const JobReading &job) {
     return text + binding_options("--member", job.members);
 }
 
+namespace {
+
+/// Those that are set.
 Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
     std::map<std::string, Fd> open;
     const auto jobs = OLAF_TRY(read_jobs(attached.record.config, [&](const char *name) {
@@ -209,8 +215,6 @@ Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
         found.push_back(job_words(job));
     return found;
 }
-
-namespace {
 
 constexpr auto folder = "/etc/olaf";
 

@@ -16,15 +16,8 @@ namespace olaf {
 // The rules and workers of clusters, written down with what is attached: each as the words that
 // follow the device in `olaf cluster set`.
 
-/// Those that aren't as a fresh queue of its kind has them: "0-99 --policy newest".
-Result<std::vector<std::string>> rules_of(const Attachment &attached);
-
 /// Keys of lines of /etc/olaf/DEV.conf that hold lists of words to type.
 inline constexpr std::string_view clusters_key = "CLUSTERS=", jobs_key = "JOBS=";
-/// The line that holds them.
-std::string list_line(std::string_view key, const std::vector<std::string> &list);
-/// What list_line() wrote, of the whole file; none where there is no such line.
-std::vector<std::string> list_in(std::string_view file, std::string_view key);
 
 /// The list that a device's file has. Fails where there is no file.
 Result<std::vector<std::string>> saved_list(const std::string &device, std::string_view key);
@@ -36,9 +29,6 @@ std::string saved_path(const std::string &device);
 
 /// "7 --children 4 --lanes 128".
 std::string job_words(const JobReading &job);
-
-/// Those that are set.
-Result<std::vector<std::string>> jobs_of(const Attachment &attached);
 
 struct Attachment;
 

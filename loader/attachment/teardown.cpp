@@ -81,11 +81,7 @@ namespace {
 /// Whether the device of another network namespace has gone, that namespace perhaps with it. That no
 /// process here sees the namespace shows nothing: it may be known in other mount namespaces alone.
 bool certainly_gone(const PinPlace &place) {
-    if (const auto presence = device_presence(place); presence != Presence::unknown)
-        return presence == Presence::gone;
-    // What an older olaf attached has no such pin, but a queue in the kernel has its link.
-    const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
-    return link && xdp_link_device(link.get()) == 0;
+    return device_presence(place) == Presence::gone;
 }
 
 /// Whether somebody's XDP program is on some device by this place's link, or nobody can tell.

@@ -64,6 +64,18 @@ Result<void> write_watched(int fd, const olaf_watched &watched) {
     return {};
 }
 
+/// Whose losses count: the queue's device, and the one that departures leave by.
+olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
+    return {.netns = static_cast<std::uint32_t>(place.netns),
+            .ifindex = place.ifindex,
+            .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
+            .drain_ifindex = config.drain_ifindex,
+            .kick_ifindex = config.kick_ifindex,
+            .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
+            .port_be = config.port_be,
+            .pad = {}};
+}
+
 /// Tells programs that run already what to watch from now on.
 Result<void> update_watched(const PinPlace &place, const olaf_config &config) {
     const auto path = place.path(watched_map);
@@ -138,16 +150,7 @@ std::string untagging_remedy(const Device &device) {
                : fmt::format("ethtool -K {} rxvlan off", device.name);
 }
 
-olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
-    return {.netns = static_cast<std::uint32_t>(place.netns),
-            .ifindex = place.ifindex,
-            .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
-            .drain_ifindex = config.drain_ifindex,
-            .kick_ifindex = config.kick_ifindex,
-            .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
-            .port_be = config.port_be,
-            .pad = {}};
-}
+namespace {} // namespace
 
 bool at_tracepoints(const PinPlace &place, std::string_view object) {
     return std::ranges::all_of(programs, [&](const Program &line) {

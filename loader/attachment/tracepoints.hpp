@@ -32,9 +32,6 @@ bool at_tracepoints(const PinPlace &place, std::string_view object);
 /// VLAN tags that the device takes off frames (bpf/packet/beside.bpf.h) can't be seen.
 void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
 
-/// Whose losses count: the queue's device, and the one that departures leave by.
-olaf_watched watched_of(const PinPlace &place, const olaf_config &config);
-
 // What was lost behind the queue, as the programs of bpf/loss.bpf.c counted it.
 
 /// Sums over CPUs; nothing: not watched, so not known.

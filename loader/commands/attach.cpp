@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <cstdio>
 
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
@@ -194,8 +193,7 @@ AttachPlan plan_of(const Plan &from) {
     plan.would.device = from.device.name;
     plan.would.record.config = from.config;
     plan.would.record.on_card = from.card ? 1 : 0;
-    std::snprintf(plan.would.record.target, sizeof plan.would.record.target, "%s",
-                  from.target.c_str());
+    copy_text(plan.would.record.target, from.target);
     return plan;
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What `olaf doctor` says of hardware.
-#include "doctor.hpp"
-
+// `olaf doctor`: what it looks at; each a finding and, where something is missing, its remedy. It
+// attaches nothing.
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
@@ -134,8 +133,6 @@ Check check_forwarding() {
             "for --upstream, and --forward as a router: sysctl net.ipv4.ip_forward=1"};
 }
 
-} // namespace
-
 std::vector<Check> check_host() {
     std::vector<Check> checks{check_kernel(), check_privileges()};
     if (checks.back().verdict == Verdict::good) {
@@ -148,8 +145,6 @@ std::vector<Check> check_host() {
     checks.push_back(check_forwarding());
     return checks;
 }
-
-namespace {
 
 // A page less XDP headroom, skb_shared_info and Ethernet header: what one buffer holds.
 constexpr std::uint32_t one_buffer_mtu = 3498;
@@ -234,62 +229,6 @@ Check check_speed(const Device &device, const std::string &subject) {
             "give --rate; --rate line can't work"};
 }
 
-} // namespace
-
-std::vector<Check> check_device(const Device &device, const std::optional<Device> &output) {
-    const auto driver = driver_of(device.name);
-    const auto features = xdp_features(device.ifindex);
-    const auto queues = receive_queues(device.name);
-    const auto offloads = offloads_of(device.name);
-    std::vector<Check> checks{
-        {"driver", Verdict::good, driver.name.empty() ? "unnamed" : driver.name, ""}};
-    if (!device.ethernet)
-        return {{"device", Verdict::bad, device.name + " is no Ethernet device",
-                 "name one that has a MAC address"}};
-    if (!device.up)
-        checks.push_back(
-            {"state", Verdict::hint, "down", fmt::format("ip link set {} up", device.name)});
-    checks.push_back(check_native(device, driver, features));
-    checks.push_back(check_occupied(device));
-    check_queue(device, checks);
-    checks.push_back(check_mtu(device, features));
-    if (!output || output->ifindex == device.ifindex)
-        checks.push_back(check_target(device, features, "redirect target"));
-    checks.push_back({"receive queues", Verdict::good,
-                      queues != 0 ? fmt::format("{}", queues) : "not told by the driver", ""});
-    checks.push_back(check_speed(device, "link speed"));
-    if (offloads.lro)
-        checks.push_back({"LRO", Verdict::bad, "on: it glues updates together",
-                          fmt::format("ethtool -K {} lro off", device.name)});
-    checks.push_back(check_tags(device, features, offloads));
-    if (device.master != 0)
-        checks.push_back({"master", Verdict::hint, "it is a port of a bridge or bond",
-                          "frames that the queue takes don't reach that"});
-    return checks;
-}
-
-std::vector<Check> check_output(const Device &output) {
-    const auto carries = fmt::format("{}, MTU {}", output.name, output.mtu);
-    std::vector<Check> checks;
-    if (!output.ethernet)
-        return {{"output", Verdict::bad, output.name + " is no Ethernet device",
-                 "name one that has a MAC address"}};
-    if (!output.up)
-        checks.push_back({"output", Verdict::hint, carries + ", down",
-                          fmt::format("ip link set {} up", output.name)});
-    else if (!output.carrier)
-        checks.push_back({"output", Verdict::hint, carries + ", no carrier",
-                          fmt::format("look at the cable of {}, and at its other end",
-                                      output.name)});
-    else
-        checks.push_back({"output", Verdict::good, carries + ", up", ""});
-    checks.push_back(check_target(output, xdp_features(output.ifindex), "output's XDP"));
-    checks.push_back(check_speed(output, "output's speed"));
-    return checks;
-}
-
-namespace {
-
 Check check_of(const Finding &finding, const std::string &line) {
     const auto verdict = finding.health == Health::blocked    ? Verdict::bad
                          : finding.health == Health::impaired ? Verdict::hint
@@ -346,14 +285,68 @@ void check_output_mtu(const Device &device, std::vector<Check> &checks) {
                           fmt::format("olaf attach {} --replace", device.name)});
 }
 
-} // namespace
-
+/// Its programs, and what they were told of this host.
 void check_queue(const Device &device, std::vector<Check> &checks) {
     check_programs(device, checks);
     check_own(device, checks);
     check_output_mtu(device, checks);
 }
 
+/// With the device that departures are to leave by, if it is known.
+std::vector<Check> check_device(const Device &device, const std::optional<Device> &output) {
+    const auto driver = driver_of(device.name);
+    const auto features = xdp_features(device.ifindex);
+    const auto queues = receive_queues(device.name);
+    const auto offloads = offloads_of(device.name);
+    std::vector<Check> checks{
+        {"driver", Verdict::good, driver.name.empty() ? "unnamed" : driver.name, ""}};
+    if (!device.ethernet)
+        return {{"device", Verdict::bad, device.name + " is no Ethernet device",
+                 "name one that has a MAC address"}};
+    if (!device.up)
+        checks.push_back(
+            {"state", Verdict::hint, "down", fmt::format("ip link set {} up", device.name)});
+    checks.push_back(check_native(device, driver, features));
+    checks.push_back(check_occupied(device));
+    check_queue(device, checks);
+    checks.push_back(check_mtu(device, features));
+    if (!output || output->ifindex == device.ifindex)
+        checks.push_back(check_target(device, features, "redirect target"));
+    checks.push_back({"receive queues", Verdict::good,
+                      queues != 0 ? fmt::format("{}", queues) : "not told by the driver", ""});
+    checks.push_back(check_speed(device, "link speed"));
+    if (offloads.lro)
+        checks.push_back({"LRO", Verdict::bad, "on: it glues updates together",
+                          fmt::format("ethtool -K {} lro off", device.name)});
+    checks.push_back(check_tags(device, features, offloads));
+    if (device.master != 0)
+        checks.push_back({"master", Verdict::hint, "it is a port of a bridge or bond",
+                          "frames that the queue takes don't reach that"});
+    return checks;
+}
+
+/// That device.
+std::vector<Check> check_output(const Device &output) {
+    const auto carries = fmt::format("{}, MTU {}", output.name, output.mtu);
+    std::vector<Check> checks;
+    if (!output.ethernet)
+        return {{"output", Verdict::bad, output.name + " is no Ethernet device",
+                 "name one that has a MAC address"}};
+    if (!output.up)
+        checks.push_back({"output", Verdict::hint, carries + ", down",
+                          fmt::format("ip link set {} up", output.name)});
+    else if (!output.carrier)
+        checks.push_back(
+            {"output", Verdict::hint, carries + ", no carrier",
+             fmt::format("look at the cable of {}, and at its other end", output.name)});
+    else
+        checks.push_back({"output", Verdict::good, carries + ", up", ""});
+    checks.push_back(check_target(output, xdp_features(output.ifindex), "output's XDP"));
+    checks.push_back(check_speed(output, "output's speed"));
+    return checks;
+}
+
+/// A queue that is on a device: its verdict, as `olaf status` has it; none without a queue.
 std::vector<Check> check_verdict(const std::string &device) {
     std::vector<Check> checks;
     const auto ours = find_attachment(device);
@@ -369,6 +362,7 @@ std::vector<Check> check_verdict(const std::string &device) {
     return checks;
 }
 
+/// The device by which its departures leave; nothing: it has none.
 std::optional<Device> output_of_queue(const std::string &device) {
     const auto ours = find_attachment(device);
     if (!ours || !ours->record.complete || ours->record.config.deliver == OLAF_DELIVER_LOCAL)
@@ -376,8 +370,6 @@ std::optional<Device> output_of_queue(const std::string &device) {
     auto output = find_device(ours->record.config.egress_ifindex);
     return output ? std::optional(std::move(*output)) : std::nullopt;
 }
-
-namespace {
 
 /// The features that it has, in words of docs/registers.md.
 std::string features_of(const CardCapabilities &can) {
@@ -421,8 +413,8 @@ Check check_offload(const std::string &driver) {
             "the driver has none (nfp and netdevsim do), nor could the queue use it", ""};
 }
 
-} // namespace
-
+/// Whether the queue could be in a card that the device belongs to, and in the device itself as an
+/// XDP program that is offloaded. `file`: of the card's registers; "": to be found.
 std::vector<Check> check_card(const Device &device, const std::string &file) {
     std::vector<Check> checks;
     const auto path = find_card(device, file);
@@ -442,6 +434,8 @@ std::vector<Check> check_card(const Device &device, const std::string &file) {
     checks.push_back(check_offload(driver_of(device.name).name));
     return checks;
 }
+
+} // namespace
 
 bool fit_to_attach(const std::vector<Check> &checks) {
     return std::ranges::none_of(checks,

@@ -68,8 +68,7 @@ Result<void> show_table(QueueReader &reader, Watched watched, const Signals &sig
                 return {};
         if (Clock::now() < next)
             continue;
-        auto reading = OLAF_TRY(reader.read());
-        watched.add(std::move(reading));
+        watched.add(OLAF_TRY(reader.read()));
         next = Clock::now() + nanoseconds(options.interval_ns);
     }
 }
@@ -83,8 +82,7 @@ Result<void> hand_over(QueueReader &reader, Watched watched, const Signals &sign
             return {};
         if (Clock::now() < next)
             continue;
-        auto reading = OLAF_TRY(reader.read());
-        watched.add(std::move(reading));
+        watched.add(OLAF_TRY(reader.read()));
         if (!take(watched.latest, watched.rows))
             return {};
         next = Clock::now() + nanoseconds(options.interval_ns);

@@ -108,14 +108,6 @@ double Age::mean_peak_ns() const {
     return ratio(peak_sum, peaks);
 }
 
-double Age::average_ns_since(const Age &earlier) const {
-    return ratio(twice_area - earlier.twice_area, time_ns - earlier.time_ns) / 2;
-}
-
-double Age::mean_peak_ns_since(const Age &earlier) const {
-    return ratio(peak_sum - earlier.peak_sum, peaks - earlier.peaks);
-}
-
 std::uint64_t Age::highest_ns(std::uint64_t from_ns, std::uint64_t now_ns) const {
     auto highest = age_ns;
     const auto last = now_ns >> OLAF_AGE_SECOND_SHIFT;

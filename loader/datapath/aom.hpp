@@ -52,9 +52,6 @@ struct Age {
     [[nodiscard]] double mean_peak_ns() const; ///< 0 without a peak
     /// Until the last departure, so that a queue at rest doesn't age; 0 where no time has passed.
     [[nodiscard]] double settled_average_ns() const;
-    /// The same of the time between an earlier reading and this one.
-    [[nodiscard]] double average_ns_since(const Age &earlier) const;
-    [[nodiscard]] double mean_peak_ns_since(const Age &earlier) const;
     /// The highest age from the second of `from_ns` until now, peaks and what it has grown to.
     [[nodiscard]] std::uint64_t highest_ns(std::uint64_t from_ns, std::uint64_t now_ns) const;
 };

@@ -79,7 +79,7 @@ inline constexpr auto parents = "olaf_parents_device"; ///< by a job's index: wh
 enum class Presence {
     there,
     gone,
-    unknown, ///< no such pin (an attach that was killed before it, an older olaf), or no right to look
+    unknown, ///< no such pin (an attach that was killed before it), or no right to look
 };
 
 /// Takes no lock; the kernel is the only one that ever takes a device out.

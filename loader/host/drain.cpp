@@ -63,7 +63,6 @@ Result<void> set_tbf(const std::string &device, std::uint32_t ifindex, const Tok
     return {};
 }
 
-
 constexpr std::uint32_t waiting_tokens = 4; // stale ones may share the drain for a moment
 constexpr std::uint32_t least_mtu = 9500;   // beyond any jumbo frame in use
 constexpr std::uint32_t link_headers = 64;  // VLAN tags count towards the MTU of a veth

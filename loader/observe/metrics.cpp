@@ -167,31 +167,6 @@ void add_window(Exposition &out, const Labels &device, const olaf_config &config
               device, static_cast<double>(window.rtt.smoothed_ns) * 1e-9);
 }
 
-} // namespace
-
-std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown) {
-    Exposition out;
-    out.gauge("olaf_build_info", "The olaf that tells this; always 1.",
-              {{"version", OLAF_PROJECT_VERSION}}, 1);
-    out.gauge("olaf_queues", "Queues that are attached and were read.", {},
-              static_cast<double>(queues.size()));
-    for (const auto &queue : queues) {
-        const Labels device{{"device", queue.attachment.device}};
-        add_queue(out, device, queue);
-        add_listed(out, device, queue, shown);
-        add_jobs(out, device, queue);
-        if (!queue.card)
-            add_gate(out, device, queue);
-        if (queue.snapshot.window)
-            add_window(out, device, queue.attachment.record.config, *queue.snapshot.window);
-        if (!queue.card) // which meters no ages
-            add_aom(out, device, queue, shown);
-    }
-    return out.text();
-}
-
-namespace {
-
 constexpr double nanosecond = 1e-9;
 
 void add_age(Exposition &out, const Labels &cluster, const Age &age) {
@@ -248,8 +223,8 @@ void add_sums(ClusterAom &sum, const ClusterAom &one) {
     sum.departures += one.departures;
 }
 
-} // namespace
-
+/// Ages, waits and folds of a queue's clusters. Counters of those that aren't shown stand together
+/// under cluster="other".
 void add_aom(Exposition &out, const Labels &device, const Reading &queue,
              const ShownClusters &shown) {
     const auto &aom = queue.aom;
@@ -288,8 +263,6 @@ void add_aom(Exposition &out, const Labels &device, const Reading &queue,
                   with(device, "clock", clock), aom_fairness(aom, age));
     }
 }
-
-namespace {
 
 /// "name{label=value}" taken apart.
 struct Series {
@@ -366,8 +339,7 @@ class Sums {
     std::vector<Sum> sums_;
 };
 
-} // namespace
-
+/// Every counter and level of the list (olaf/counters.h), and "other" as above.
 void add_listed(Exposition &out, const Labels &device, const Reading &queue,
                 const ShownClusters &shown) {
     auto numbers = queue.numbers();
@@ -392,8 +364,6 @@ void add_listed(Exposition &out, const Labels &device, const Reading &queue,
     }
     others.tell(true);
 }
-
-namespace {
 
 /// "name{label=value}" or "name".
 void add_counter(Exposition &out, Labels labels, const JobCounter &counter, std::uint64_t value) {
@@ -429,8 +399,7 @@ void add_members(Exposition &out, const Labels &labels, const JobReading &job) {
               labels, job.job.generation);
 }
 
-} // namespace
-
+/// Every counter and level of a queue's jobs.
 void add_jobs(Exposition &out, const Labels &device, const Reading &queue) {
     for (const auto &job : queue.jobs) {
         const auto labels = with(device, "job", std::to_string(job.id()));
@@ -444,6 +413,29 @@ void add_jobs(Exposition &out, const Labels &device, const Reading &queue) {
         out.gauge("olaf_job_owed_results", "Results that members haven't got yet.", labels,
                   static_cast<double>(job.owed));
     }
+}
+
+} // namespace
+
+std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown) {
+    Exposition out;
+    out.gauge("olaf_build_info", "The olaf that tells this; always 1.",
+              {{"version", OLAF_PROJECT_VERSION}}, 1);
+    out.gauge("olaf_queues", "Queues that are attached and were read.", {},
+              static_cast<double>(queues.size()));
+    for (const auto &queue : queues) {
+        const Labels device{{"device", queue.attachment.device}};
+        add_queue(out, device, queue);
+        add_listed(out, device, queue, shown);
+        add_jobs(out, device, queue);
+        if (!queue.card)
+            add_gate(out, device, queue);
+        if (queue.snapshot.window)
+            add_window(out, device, queue.attachment.record.config, *queue.snapshot.window);
+        if (!queue.card) // which meters no ages
+            add_aom(out, device, queue, shown);
+    }
+    return out.text();
 }
 
 } // namespace olaf

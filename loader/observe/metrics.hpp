@@ -67,18 +67,6 @@ class Exposition {
     std::vector<Family> families_;
 };
 
-/// Ages, waits and folds of a queue's clusters. Counters of those that aren't shown stand together
-/// under cluster="other".
-void add_aom(Exposition &out, const Labels &device, const Reading &queue,
-             const ShownClusters &shown);
-
-/// Every counter and level of the list (olaf/counters.h), and "other" as above.
-void add_listed(Exposition &out, const Labels &device, const Reading &queue,
-                const ShownClusters &shown);
-
-/// Every counter and level of a queue's jobs.
-void add_jobs(Exposition &out, const Labels &device, const Reading &queue);
-
 /// Everything that `olaf status` knows of these queues, by Prometheus's conventions.
 std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown);
 

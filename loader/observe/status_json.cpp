@@ -104,8 +104,6 @@ Json aom_summary_json(const AomReading &reading) {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json members_json(const JobReading &job, std::uint64_t now_ns) {
     Json members = Json::array();
     for (const auto &[rank, member] : job.members) {
@@ -191,8 +189,6 @@ nlohmann::ordered_json jobs_json(const std::vector<JobReading> &jobs, std::uint6
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 Json flow_json(const Flow &total, const Flow &recent, double seconds) {
     const auto rate = [&](std::uint64_t count) {
         return seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
@@ -273,8 +269,6 @@ nlohmann::ordered_json counters_json() {
 }
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json window_object(const olaf_config &config, const std::optional<olaf_window> &window) {
     if (!window)

@@ -130,6 +130,9 @@ std::string ranks_text(const std::vector<std::uint32_t> &ranks) {
     return text;
 }
 
+namespace {
+
+/// What it is, and what became of contributions, chunks and results: as lines of a status.
 std::string job_lines(const JobReading &job) {
     auto text = line(fmt::format("job {}", job.id()), setup_text(job));
     if (const auto waiting = job.waiting_for(); !waiting.empty())
@@ -145,6 +148,8 @@ std::string job_lines(const JobReading &job) {
         }
     return text;
 }
+
+} // namespace
 
 std::string job_text(const JobReading &job, std::uint64_t now_ns) {
     auto text = job_lines(job);
@@ -364,6 +369,9 @@ std::string counted_text(olaf_group group, const Numbers &numbers, const olaf_co
     return head + (head.empty() || rest.empty() ? "" : ": ") + rest;
 }
 
+namespace {
+
+/// Every counter that isn't 0, a line a group.
 std::string counters_text(const Numbers &numbers, const olaf_config &config) {
     std::string text;
     for (std::size_t i = 0; i < counter_groups().size(); i++) {
@@ -374,6 +382,8 @@ std::string counters_text(const Numbers &numbers, const olaf_config &config) {
     }
     return text;
 }
+
+} // namespace
 
 std::string status_text(const Attachment &attachment, const QueueReading &reading,
                         const HostState &host, bool clusters) {

@@ -35,9 +35,6 @@ std::string parent_group_text(const olaf_job_setup &setup);
 /// "0, 1, 4 ... 7": ranks, those in a row together.
 std::string ranks_text(const std::vector<std::uint32_t> &ranks);
 
-/// What it is, and what became of contributions, chunks and results: as lines of a status.
-std::string job_lines(const JobReading &job);
-
 /// The same and its members.
 std::string job_text(const JobReading &job, std::uint64_t now_ns);
 
@@ -46,9 +43,6 @@ std::string verdict_text(const Attachment &attachment, const QueueVerdict &verdi
 
 /// The counters of a group that aren't 0: "12 messages: 3 riding, 9 drain"; "" if all are.
 std::string counted_text(olaf_group group, const Numbers &numbers, const olaf_config &config);
-
-/// Every counter that isn't 0, a line a group.
-std::string counters_text(const Numbers &numbers, const olaf_config &config);
 
 std::string status_text(const Attachment &attachment, const QueueReading &reading,
                         const HostState &host, bool clusters);
