@@ -20,7 +20,7 @@ Result<void> tear_down(PinLock &lock, bool keep_record = false);
 
 /// Removes what attachments of vanished devices and namespaces left, except at one place, and says
 /// so. What may still live isn't touched, nor what can't be told: a namespace that this process doesn't see
-/// may be known in other mount namespaces (loader/host/device_pin.hpp).
+/// may be known in other mount namespaces (loader/host/bpffs.hpp).
 void sweep_stale(const std::optional<PinPlace> &but = {});
 
 } // namespace olaf

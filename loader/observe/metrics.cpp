@@ -399,7 +399,8 @@ void add_members(Exposition &out, const Labels &labels, const JobReading &job) {
               labels, job.job.generation);
 }
 
-/// Every counter and level of a queue's jobs.
+} // namespace
+
 void add_jobs(Exposition &out, const Labels &device, const Reading &queue) {
     for (const auto &job : queue.jobs) {
         const auto labels = with(device, "job", std::to_string(job.id()));
@@ -414,8 +415,6 @@ void add_jobs(Exposition &out, const Labels &device, const Reading &queue) {
                   static_cast<double>(job.owed));
     }
 }
-
-} // namespace
 
 std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown) {
     Exposition out;

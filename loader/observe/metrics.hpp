@@ -67,6 +67,9 @@ class Exposition {
     std::vector<Family> families_;
 };
 
+/// Every counter and level of a queue's jobs.
+void add_jobs(Exposition &out, const Labels &device, const Reading &queue);
+
 /// Everything that `olaf status` knows of these queues, by Prometheus's conventions.
 std::string metrics(const std::vector<Reading> &queues, const ShownClusters &shown);
 

@@ -75,7 +75,7 @@ Result<HostState> read_host_state(const Attachment &attachment);
 struct Counted {
     Snapshot snapshot;
     std::optional<olaf_losses> losses; ///< nothing: not watched
-    /// Frames whose end nobody could look at (attachment/losses.hpp), since attach.
+    /// Frames whose end nobody could look at (attachment/tracepoints.hpp), since attach.
     std::optional<std::uint64_t> deaths_unseen;
 };
 Result<Counted> read_counted(const Attachment &attachment);
