@@ -233,6 +233,9 @@ class Words {
     void add_number(const std::string &option, std::uint64_t running, std::uint64_t usual) {
         add_unless(running == usual, option, std::to_string(running));
     }
+    void add_duration(const std::string &option, std::uint64_t running, std::uint64_t usual) {
+        add_unless(running == usual, option, exact_duration_text(running));
+    }
     void add_flag(const std::string &word, std::uint32_t flag, const olaf_config &running,
                   const olaf_config &usual) {
         const bool on = (running.flags & flag) != 0;
@@ -348,15 +351,12 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     words.add_number("--max-segments", running.max_segments, usual.max_segments);
     words.add_number("--max-lanes", running.max_lanes, usual.max_lanes);
     words.add_unless((running.flags & OLAF_CONFIG_SKB_MODE) == 0, "--mode", "skb");
-    words.add_unless(running.drain_interval_ns == usual.drain_interval_ns, "--drain-interval",
-                     exact_duration_text(running.drain_interval_ns));
-    words.add_unless(running.activity_window_ns == usual.activity_window_ns, "--activity-window",
-                     exact_duration_text(running.activity_window_ns));
+    words.add_duration("--drain-interval", running.drain_interval_ns, usual.drain_interval_ns);
+    words.add_duration("--activity-window", running.activity_window_ns, usual.activity_window_ns);
     for (const auto &prefix : allowed)
         words.add("--allow", prefix_text(prefix));
     words.add_number("--max-workers", running.max_workers, usual.max_workers);
-    words.add_unless(running.member_timeout_ns == usual.member_timeout_ns, "--member-timeout",
-                     exact_duration_text(running.member_timeout_ns));
+    words.add_duration("--member-timeout", running.member_timeout_ns, usual.member_timeout_ns);
     words.add_number("--round-slots", running.round_slots, usual.round_slots);
     words.add_flag("strict", OLAF_CONFIG_STRICT, running, usual);
     words.add_flag("verify", OLAF_CONFIG_VERIFY, running, usual);

@@ -2,7 +2,6 @@
 // IP addresses, endpoints and prefixes as people write them.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -24,11 +23,7 @@ struct IpAddress {
 };
 
 /// The same of fields of a struct that the kernel shares.
-inline IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
-    IpAddress address{.family = family};
-    std::ranges::copy(words_be, address.words_be.begin());
-    return address;
-}
+IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be);
 
 struct Endpoint {
     IpAddress address;
