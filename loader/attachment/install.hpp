@@ -16,35 +16,32 @@
 
 namespace olaf {
 
-// Trying the drain before a queue is said to live.
-
 using Meanwhile = std::function<Result<void>()>;
 
-/// Sends a frame the whole way of a token: out of the device, back from its egress filter to its
-/// ingress, from there into the drain and to its far end. Fails, with what may be in the way, if
-/// none of several gets there in 50 ms and two turns of the drain. A device that is down can't be
-/// tried: says so. Calls `meanwhile` every millisecond, and fails with it.
+/// Tries the drain before the queue works. Sends a frame the whole way of a token: out of the device,
+/// from its egress filter back to its ingress, into the drain and to the drain's far end. Fails with the
+/// likely obstacle if no frame of several arrives within 50 ms and two turns of the drain. Only notes
+/// that a device which is down can't be tried. Calls `meanwhile` every millisecond, and fails with it.
 Result<void> prove_drain(
     const Datapath &queue, const Device &device,
     const Meanwhile &meanwhile = [] { return Result<void>{}; });
 
-/// Pins the programs; with replace, in the place of older ones.
+/// Pins the programs. With replace, each pin replaces an older one in one step.
 Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool replace);
 
-// What attach asks before it changes anything, and --dry-run as well.
+// What attach checks before it changes anything. --dry-run checks the same.
 
-/// No queue of ours is there already.
+/// Fails if the device has a queue already.
 Result<void> check_no_queue(const Attachment &before, const Device &device);
-/// Nor anybody else's XDP program.
+/// Fails if the device has another XDP program.
 Result<void> check_no_program(const Device &device);
-/// Why native mode can't be had, so that it is to be skb mode; "": it can. Fails if native mode is
-/// wanted all the same.
+/// Why the queue must use skb mode; "" where native mode is possible or skb mode was asked for. Fails if
+/// native mode was asked for and is impossible.
 Result<std::string> check_mode(const Plan &plan);
 
-/// A new queue in the kernel: natively if driver and output can and nobody asked otherwise, else in skb
-/// mode, with a note of why. Everything is written in the record before it is done, so that
-/// tear_down() can take back any part of it. On failure nothing stays but the directory and what is
-/// remembered of a card.
+/// Installs a new queue in the kernel: natively if the drivers can and skb mode wasn't asked for, else in
+/// skb mode, with a note that tells the reason. Writes each step in the record before taking it, so that
+/// tear_down() can take back every part. After a failure only the directory and a card's pin are left.
 Result<Record> install_fitting_mode(PinLock &lock, const Plan &plan);
 
 } // namespace olaf
