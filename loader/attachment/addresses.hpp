@@ -16,31 +16,31 @@
 
 namespace olaf {
 
-// Whose updates a queue takes. It changes in two steps, so that a sender on both lists is never
-// refused: allow(), then, once the programs that ask the list are in place, allow_only().
+// The sources that may send updates. --replace changes the list in two steps, so that a source on both
+// lists is never refused: allow() before the new programs run, allow_only() after.
 
-/// Adds those that aren't there; takes them away again if the undo comes to it.
+/// Adds the prefixes that aren't in the map. The undo removes them again.
 Result<void> allow(int fd, const std::vector<olaf_prefix> &prefixes, Undo *undo = nullptr);
 
-/// Those that are there.
+/// The prefixes in the map.
 std::vector<olaf_prefix> allowed_prefixes(int fd);
 
-/// Removes all others.
+/// Removes all other prefixes.
 Result<void> allow_only(int fd, const std::vector<olaf_prefix> &prefixes);
 
-// This host's own addresses: the copy of the kernel's list that the queue's programs have.
+// This host's own addresses: the programs' copy of the kernel's list.
 
-/// Makes the maps of a queue hold this host's addresses, just these. One that stays is never missing in
-/// between. Only one olaf at a time may do so: hold its lock.
+/// Brings a queue's maps up to date. An address that stays is never missing in between. The caller holds
+/// the lock of the pins.
 Result<void> refresh_addresses(const Datapath &queue, std::uint32_t ifindex);
 
-/// The same for a pinned queue, unless another olaf holds its lock: that one does it.
+/// The same for a pinned queue. Does nothing where another olaf holds the lock: that olaf does it.
 Result<void> refresh_running(const Attachment &attachment);
 
-/// How that copy differs from the kernel's list; addresses as people write them.
+/// How the copy differs from the kernel's list; addresses as people write them.
 struct OwnDifference {
     std::vector<std::string> unknown; ///< addresses and MAC addresses that the programs don't know
-    std::vector<std::string> gone;    ///< ones that aren't the host's any more
+    std::vector<std::string> gone;    ///< addresses that the host has lost
 };
 Result<OwnDifference> own_difference(const Attachment &attachment);
 

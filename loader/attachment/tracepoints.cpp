@@ -150,8 +150,6 @@ std::string untagging_remedy(const Device &device) {
                : fmt::format("ethtool -K {} rxvlan off", device.name);
 }
 
-namespace {} // namespace
-
 bool at_tracepoints(const PinPlace &place, std::string_view object) {
     return std::ranges::all_of(programs, [&](const Program &line) {
         // To open a link takes more rights than to see it.
@@ -159,6 +157,11 @@ bool at_tracepoints(const PinPlace &place, std::string_view object) {
     });
 }
 
+namespace {
+
+/// Loads an object, attaches its programs, and pins them with the maps that only this object has, all or
+/// nothing. Programs that run already go on (--replace) and are told what may have changed. Fails where
+/// the kernel has no BTF or refuses tracepoint programs.
 Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
                                 std::string_view name) {
     const auto &config = queue.config();
@@ -173,6 +176,8 @@ Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
         forget(place, object, config);
     return done;
 }
+
+} // namespace
 
 void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device) {
     const auto wanted = objects_where([&](const Program &line) {

@@ -19,17 +19,12 @@ namespace olaf {
 /// The command that has a device leave VLAN tags where they are.
 std::string untagging_remedy(const Device &device);
 
-/// Loads an object, attaches its programs and pins them with the maps that are theirs alone at the
-/// queue's place, all or nothing. Those that are there go on (--replace), told what may have
-/// changed. Fails where the kernel has no BTF or lets no tracepoint program in.
-Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
-                                std::string_view object);
-
 /// Whether all programs of an object are there.
 bool at_tracepoints(const PinPlace &place, std::string_view object);
 
-/// Every object that this queue has use for. Says what is missing where one can't be attached, and where
-/// VLAN tags that the device takes off frames (bpf/packet/beside.bpf.h) can't be seen.
+/// Attaches the programs of each object that the queue uses. Notes what is missing where an object can't
+/// be attached, and where the queue can't see VLAN tags that the device takes off frames
+/// (bpf/packet/beside.bpf.h).
 void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
 
 // What was lost behind the queue, as the programs of bpf/loss.bpf.c counted it.
