@@ -172,7 +172,8 @@ std::uint32_t find_filter(const Device &device, TcHook where, std::string_view p
     return 0;
 }
 
-Result<bool> remove_filter(const Device &device, TcHook where, std::string_view program_name, std::span<const std::uint32_t> map_ids) {
+Result<bool> remove_filter(const Device &device, TcHook where, std::string_view program_name,
+                           std::span<const std::uint32_t> map_ids) {
     const auto priority = find_filter(device, where, program_name, map_ids);
     if (priority == 0)
         return false;

@@ -30,7 +30,8 @@ Result<void> remove_empty_clsact(const Device &device);
 Result<std::uint32_t> add_filter(const Device &device, TcHook where, int program_fd);
 
 /// Swaps the program of our filter in one step.
-Result<void> replace_filter(const Device &device, TcHook where, std::uint32_t priority, int program_fd);
+Result<void> replace_filter(const Device &device, TcHook where, std::uint32_t priority,
+                            int program_fd);
 
 /// Priority of a filter of ours that runs a program of that name and uses one of the maps, given
 /// by id: several queues can have one on a device. 0 if there is none.
@@ -38,7 +39,8 @@ std::uint32_t find_filter(const Device &device, TcHook where, std::string_view p
                           std::span<const std::uint32_t> map_ids);
 
 /// Removes that filter; false if there is none.
-Result<bool> remove_filter(const Device &device, TcHook where, std::string_view program_name, std::span<const std::uint32_t> map_ids);
+Result<bool> remove_filter(const Device &device, TcHook where, std::string_view program_name,
+                           std::span<const std::uint32_t> map_ids);
 
 // Programs of others that see a device's frames before our filters do.
 
