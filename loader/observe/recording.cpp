@@ -142,11 +142,6 @@ const Age &age_of(const ClusterAom &aom, AgeClock clock) {
     return clock == AgeClock::arrival ? aom.arrival : aom.generated;
 }
 
-const ClusterAom *find(const AomReading &reading, std::uint32_t cluster) {
-    const auto found = std::ranges::find(reading.clusters, cluster, &ClusterAom::cluster);
-    return found != reading.clusters.end() ? &*found : nullptr;
-}
-
 /// A departure's newest update: when it was made, seconds since the recording began.
 double made_s(const Departure &departure, AgeClock clock) {
     const auto age_ns =
@@ -159,8 +154,8 @@ double made_s(const Departure &departure, AgeClock clock) {
 
 std::optional<std::uint64_t> recorded_peak_ns(const Recording &recording, std::uint32_t cluster,
                                               AgeClock clock) {
-    const auto *before = find(recording.first.aom, cluster);
-    const auto *after = find(recording.last.aom, cluster);
+    const auto *before = aom_of(recording.first.aom, cluster);
+    const auto *after = aom_of(recording.last.aom, cluster);
     std::uint64_t highest = 0;
     // A new record is one of this time: exact, also where departures are missing.
     if (after != nullptr) {

@@ -243,7 +243,7 @@ th:first-child {{ text-align: left; }}
 <p>At the end: {verdict}</p>
 {warning})";
 
-std::string escaped(const std::string &text) {
+std::string html_escaped(const std::string &text) {
     std::string out;
     for (const char c : text)
         out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
@@ -292,14 +292,14 @@ class Table {
 std::string origin(const Recording &recording, const std::string &started) {
     Table table;
     const auto &about = recording.about;
-    table.row("host", escaped(about.host));
-    table.row("device", escaped(recording.last.attachment.device));
+    table.row("host", html_escaped(about.host));
+    table.row("device", html_escaped(recording.last.attachment.device));
     table.row("recorded", fmt::format("{:.3g} s from {}", recording.seconds, started));
     table.row("queue", about.attached_with.empty()
                            ? "its options can't be told: its output has gone"
-                           : "<code>" + escaped(about.attached_with) + "</code>");
+                           : "<code>" + html_escaped(about.attached_with) + "</code>");
     table.row("mode", mode_name(recording.last.attachment.record));
-    table.row("this report", "<code>" + escaped(about.reported_with) + "</code>");
+    table.row("this report", "<code>" + html_escaped(about.reported_with) + "</code>");
     table.row("version", "olaf " OLAF_PROJECT_VERSION);
     return table.text("Where this is from", "origin");
 }
@@ -383,7 +383,7 @@ Result<std::string> figure(const std::filesystem::path &directory, const Picture
     return fmt::format("<h2>{0}</h2>\n<p class=\"note\">{1}</p>\n<div class=\"card picture\">"
                        "<picture><source media=\"(prefers-color-scheme: dark)\" srcset=\"{3}\">\n"
                        "<img alt=\"{0}. {1}\" src=\"{2}\"></picture></div>\n",
-                       escaped(picture.title), escaped(picture.note), *light, *dark);
+                       html_escaped(picture.title), html_escaped(picture.note), *light, *dark);
 }
 
 } // namespace
@@ -393,11 +393,11 @@ Result<void> write_page(const std::filesystem::path &directory, const Recording 
     const auto &attachment = recording.last.attachment;
     const auto verdict = judge(attachment, recording.last, recording.last.host);
     const auto started = fmt::format("{:%F %T} UTC", fmt::gmtime(recording.started_s));
-    auto page = fmt::format(head, fmt::arg("device", escaped(attachment.device)),
-                            fmt::arg("host", escaped(recording.about.host)),
+    auto page = fmt::format(head, fmt::arg("device", html_escaped(attachment.device)),
+                            fmt::arg("host", html_escaped(recording.about.host)),
                             fmt::arg("started", started), fmt::arg("looks", page_looks),
                             fmt::arg("seconds", recording.seconds),
-                            fmt::arg("verdict", escaped(verdict_line(verdict.first))),
+                            fmt::arg("verdict", html_escaped(verdict_line(verdict.first))),
                             fmt::arg("warning", warning(recording)));
     page += summary(recording) + losses(recording);
     for (const auto &picture : pictures) {

@@ -167,12 +167,12 @@ Flow difference(const Flow &later, const Flow &earlier) {
             .updates_lost = later.updates_lost - earlier.updates_lost};
 }
 
-namespace {
-
-const ClusterAom *find(const AomReading &reading, std::uint32_t id) {
+const ClusterAom *aom_of(const AomReading &reading, std::uint32_t id) {
     const auto found = std::ranges::lower_bound(reading.clusters, id, {}, &ClusterAom::cluster);
     return found != reading.clusters.end() && found->cluster == id ? &*found : nullptr;
 }
+
+namespace {
 
 olaf_slot_counters sums_of(const Snapshot &snapshot, std::uint32_t id) {
     return id < snapshot.clusters.size() ? snapshot.clusters[id] : olaf_slot_counters{};
@@ -244,14 +244,14 @@ Rows rows_between(const Reading &first, const Reading &later) {
         ClusterRow row;
         row.cluster = id;
         row.total = flow_of(later.snapshot.clusters[id]);
-        const auto *aom = find(later.aom, id);
+        const auto *aom = aom_of(later.aom, id);
         if (row.total.received == 0 && aom == nullptr)
             continue;
         row.recent = difference(row.total, flow_of(sums_of(earlier.snapshot, id)));
         row.in_per_s = per_second(row.recent.received);
         row.out_per_s = per_second(row.recent.messages_out);
         if (aom != nullptr)
-            add_aom(row, find(earlier.aom, id), *aom, from_ns, later.aom.now_ns);
+            add_aom(row, aom_of(earlier.aom, id), *aom, from_ns, later.aom.now_ns);
         row.idle =
             row.recent.received == 0 && row.recent.departed == 0 && later.snapshot.waiting[id] == 0;
         rows.clusters.push_back(std::move(row));

@@ -106,4 +106,7 @@ struct Rows {
 /// Of the time after `olaf reset`, if it came between them.
 Rows rows_between(const Reading &earlier, const Reading &later);
 
+/// The ages of a cluster; null: it has none.
+const ClusterAom *aom_of(const AomReading &reading, std::uint32_t id);
+
 } // namespace olaf

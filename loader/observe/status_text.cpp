@@ -170,7 +170,7 @@ std::string one_text(const Figure &figure, const Numbers &numbers, const olaf_co
 }
 
 /// " (3 riding, 9 drain)": the figures that a sum is made of.
-std::string parts_text(const Figure &sum, const Numbers &numbers, const olaf_config &config) {
+std::string figure_parts(const Figure &sum, const Numbers &numbers, const olaf_config &config) {
     std::string text;
     for (const auto &figure : figures())
         if (figure.group == sum.group && figure.sum == sum.key)
@@ -362,9 +362,9 @@ std::string counted_text(olaf_group group, const Numbers &numbers, const olaf_co
         if (one.empty())
             continue;
         if (figure->label().empty())
-            head = one + parts_text(*figure, numbers, config);
+            head = one + figure_parts(*figure, numbers, config);
         else
-            rest += (rest.empty() ? "" : ", ") + one + parts_text(*figure, numbers, config);
+            rest += (rest.empty() ? "" : ", ") + one + figure_parts(*figure, numbers, config);
     }
     return head + (head.empty() || rest.empty() ? "" : ": ") + rest;
 }

@@ -65,13 +65,13 @@ const RecentAge &recent_of(const ClusterRow &row, AgeClock clock) {
 }
 
 /// A duration of the meter, or nothing where that has seen no departure.
-std::string age_text(const ClusterRow &row, double ns) {
+std::string row_age(const ClusterRow &row, double ns) {
     return row.aom.segments == 0 ? "-" : human_duration(ns);
 }
 
 /// The same of the last interval, in which an idle cluster has no age that means anything.
 std::string recent_text(const ClusterRow &row, double ns) {
-    return row.idle && row.aom.segments != 0 ? "idle" : age_text(row, ns);
+    return row.idle && row.aom.segments != 0 ? "idle" : row_age(row, ns);
 }
 
 double now_ns(const ClusterRow &row, AgeClock clock) {
@@ -98,7 +98,7 @@ const std::vector<Column> &top_columns() {
         {"cluster", "CLUSTER", 7, [](Row row, AgeClock) { return double(row.cluster); },
          [](Row row, AgeClock) { return fmt::format("{}", row.cluster); }, false},
         {"aom", "AoM", 7, now_ns,
-         [](Row row, AgeClock clock) { return age_text(row, now_ns(row, clock)); }, true},
+         [](Row row, AgeClock clock) { return row_age(row, now_ns(row, clock)); }, true},
         {"average", "AVERAGE", 7, average_ns,
          [](Row row, AgeClock clock) { return recent_text(row, average_ns(row, clock)); }, true},
         {"peak", "PEAK", 7, peak_ns,
