@@ -5,24 +5,110 @@
 #include <fmt/format.h>
 #include <sys/random.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
+#include <thread>
 
-#include "allow_list.hpp"
-#include "beside.hpp"
+#include "addresses.hpp"
 #include "hooks.hpp"
 #include "loader/datapath/programs.hpp"
+#include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/drain.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
-#include "own_addresses.hpp"
-#include "proof.hpp"
-#include "steps.hpp"
+#include "olaf/drain.h"
+#include "olaf/try.hpp"
+#include "teardown.hpp"
 #include "tracepoints.hpp"
-#include "turnround.hpp"
 
 namespace olaf {
+namespace {
+
+constexpr std::uint64_t millisecond = 1'000'000;
+constexpr std::uint64_t again_ns = 50 * millisecond;
+
+/// The frame that the program turns into the proof, from an address that nobody has to the device's
+/// own.
+Result<void> send_proof(const Datapath &queue, const Device &device) {
+    std::array<std::uint8_t, OLAF_TOKEN_MIN_BYTES> frame{};
+    std::ranges::copy(device.mac, frame.begin());
+    std::ranges::copy(queue.config().drain_mac, frame.begin() + 6);
+    LIBBPF_OPTS(bpf_test_run_opts, options, .data_in = frame.data(), .data_size_in = frame.size());
+    if (bpf_prog_test_run_opts(queue.program_fd(program_named("olaf_drain_prove").name), &options) !=
+        0)
+        return fail("try the drain of", device.name, errno);
+    if (const int result = static_cast<int>(options.retval); result != 0)
+        return fail("try the drain of", device.name, result < 0 ? -result : 0, {},
+                    "it takes no frame");
+    return {};
+}
+
+/// How many have reached the drain's far end so far.
+Result<std::uint64_t> proofs(const Datapath &queue) {
+    return OLAF_TRY(read_counters(queue.map_fd("olaf_counters"))).drain_proofs;
+}
+
+/// An end of the drain that can't take the frame, in words.
+std::string drain_obstacle(const olaf_config &config) {
+    for (const auto ifindex : {config.drain_ifindex, config.kick_ifindex}) {
+        const auto end = find_device(ifindex);
+        if (!end)
+            return "an end of the drain has gone";
+        if (!end->up)
+            return end->name + " is down";
+    }
+    return {};
+}
+
+std::unexpected<Error> lost(const Device &device, const olaf_config &config) {
+    if (const auto obstacle = drain_obstacle(config); !obstacle.empty())
+        return fail("try the drain of", device.name, 0, "set it up: ip link", obstacle);
+    const auto others = foreign_tc(device.ifindex);
+    return fail("try the drain of", device.name, 0,
+                fmt::format("bpftool net show dev {} lists them: what comes before olaf's must let "
+                            "frames on to the next program",
+                            device.name),
+                others.empty() ? "a token sent out of it doesn't come round"
+                               : "before olaf's filter there is " + others);
+}
+
+/// Whether one more than `before` arrives until then. Looks once more when the time is over.
+Result<bool> await_proof(const Datapath &queue, std::uint64_t before, std::uint64_t deadline_ns,
+                         const Meanwhile &meanwhile) {
+    for (bool last = false;;) {
+        OLAF_TRY(meanwhile());
+        const auto after = OLAF_TRY(proofs(queue));
+        if (after != before || last)
+            return after != before;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        last = monotonic_ns() >= deadline_ns;
+    }
+}
+
+} // namespace
+
+Result<void> prove_drain(const Datapath &queue, const Device &device, const Meanwhile &meanwhile) {
+    if (!device.up) {
+        note(fmt::format("{}: it is down, so the drain wasn't tried", device.name));
+        return {};
+    }
+    const auto before = OLAF_TRY(proofs(queue));
+    // A live token may be ahead of the proof in the drain, and each proof delays the next one by a
+    // turn.
+    const auto turn = olaf_longest_turn_ns(queue.config().drain_interval_ns);
+    const int tries = turn < again_ns ? 10 : 3; // a busy host may drop a frame
+    for (int i = 0; i < tries; i++) {
+        OLAF_TRY(send_proof(queue, device));
+        if (OLAF_TRY(await_proof(queue, before, monotonic_ns() + again_ns + 2 * turn, meanwhile)))
+            return {};
+    }
+    return lost(device, queue.config());
+}
+
 namespace {
 
 /// A unicast address that nobody else has.
@@ -33,47 +119,34 @@ std::array<std::uint8_t, 6> random_mac() {
     return mac;
 }
 
-template <std::size_t N> void copy_text(char (&field)[N], const std::string &text) {
-    std::snprintf(field, N, "%s", text.c_str());
-}
-
 Result<void> install_drain(const RecordMap &map, Record &record, const Device &device,
                           std::uint64_t interval) {
-    const Drain names = drain_names(device.ifindex);
-    for (const auto &name : {names.a, names.b})
+    auto drain = drain_names(device.ifindex);
+    for (const auto &name : {drain.a, drain.b})
         if (find_device(name))
             return fail("make the drain", name, EEXIST,
                         "another device has that name: ip link delete it");
     record.drain_ours = 1;
-    if (auto done = map.write(record); !done)
-        return done;
-    const auto drain = make_drain(device.ifindex, device.mtu, interval);
-    if (!drain)
-        return std::unexpected(drain.error());
-    record.drain_ifindex_a = drain->ifindex_a;
-    record.drain_ifindex_b = drain->ifindex_b;
+    OLAF_TRY(map.write(record));
+    drain = OLAF_TRY(make_drain(device.ifindex, device.mtu, interval));
+    record.drain_ifindex_a = drain.ifindex_a;
+    record.drain_ifindex_b = drain.ifindex_b;
     return map.write(record);
 }
 
 /// Filters of the drain's ends and of the queue's device.
 Result<void> install_filters(const PinPlace &place, const RecordMap &map, Record &record,
                              const Datapath &queue, const Device &device) {
-    const auto had_clsact = has_clsact(device.name, device.ifindex);
-    if (!had_clsact)
-        return std::unexpected(had_clsact.error());
-    record.clsact_ours = !*had_clsact;
-    if (auto done = map.write(record); !done)
-        return done;
+    record.clsact_ours = !OLAF_TRY(has_clsact(device));
+    OLAF_TRY(map.write(record));
     for (const auto &program : programs) {
         if (!runs_by_tc(program) || program.on == On::way_back || !stands(program, record.config))
             continue;
         const auto where = device_of(program, place, record);
         if (!where)
             return fail("find the device of", std::string(program.name), ENODEV);
-        if (auto done = ensure_clsact(where->name, where->ifindex); !done)
-            return done;
-        if (auto done = add(program, *where, queue); !done)
-            return done;
+        OLAF_TRY(ensure_clsact(*where));
+        OLAF_TRY(add(program, *where, queue));
     }
     return {};
 }
@@ -85,11 +158,10 @@ Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Rec
         const auto device = device_of(program, place, record);
         if (!device)
             return fail("find the device of", std::string(program.name), ENODEV);
-        const auto link = attach_xdp(*device, queue.program_fd(program.name), record.skb_mode != 0);
-        if (!link)
-            return std::unexpected(link.error());
+        const auto link =
+            OLAF_TRY(attach_xdp(*device, queue.program_fd(program.name), record.skb_mode != 0));
         const auto path = place.path(program.link);
-        if (bpf_obj_pin(link->get(), path.c_str()) != 0)
+        if (bpf_obj_pin(link.get(), path.c_str()) != 0)
             return fail("pin", path, errno);
     }
     return {};
@@ -97,58 +169,39 @@ Result<void> install_xdp(const PinPlace &place, const Datapath &queue, const Rec
 
 } // namespace
 
-Result<Record> install(const PinPlace &place, const Device &device, const Plan &plan,
-                       const std::vector<olaf_prefix> &allowed, bool skb_mode) {
+/// Drain, programs, pins, filters and, last of all, XDP. On failure, what is done stays for
+/// tear_down().
+Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
+    const auto &device = plan.device;
     Record record;
     record.skb_mode = skb_mode;
     copy_text(record.device, device.name);
     copy_text(record.target, plan.target);
     copy_text(record.hw_reason, plan.no_card);
     record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
-    const auto map = RecordMap::create(place, record);
-    if (!map)
-        return std::unexpected(map.error());
-    if (auto done = install_drain(*map, record, device, plan.config.drain_interval_ns); !done)
-        return std::unexpected(done.error());
+    const auto map = OLAF_TRY(RecordMap::create(place, record));
+    OLAF_TRY(install_drain(map, record, device, plan.config.drain_interval_ns));
 
-    auto human = plan.config;
-    human.drain_ifindex = record.drain_ifindex_a;
-    human.kick_ifindex = record.drain_ifindex_b;
-    human.skb_mode = skb_mode;
-    human.drain_mac = random_mac();
-    const auto config = make_config(human);
-    if (!config)
-        return std::unexpected(config.error());
-    record.config = *config;
-    const auto queue = Datapath::load(
-        *config, {.pinned_maps = {}, .asks_driver = !skb_mode && driver_tells_tags(device)});
-    if (!queue)
-        return std::unexpected(queue.error());
-    const auto finish = [&] {
-        record.complete = 1;
-        record.attached_ns = monotonic_ns();
-        return map->write(record);
-    };
-    const auto done =
-        in_order({[&] { return allow(queue->map_fd("olaf_allow"), allowed); },
-                  [&] {
-                      return refresh_addresses(queue->map_fd("olaf_own"),
-                                               queue->map_fd("olaf_own_macs"), device.ifindex);
-                  },
-                  [&] { return queue->pin_maps(place.path()); },
-                  [&] { return pin_programs(*queue, place, false); },
-                  [&] { return queue->open_rooms(); },
-                  [&] { return install_filters(place, *map, record, *queue, device); },
-                  [&] { return install_return(*map, record, *queue); },
-                  [&] { return prove_drain(*queue, device); },
-                  [&] {
-                      attach_tracepoints_or_say(*queue, place, device);
-                      say_if_driver_is_silent(*queue, device);
-                      return install_xdp(place, *queue, record);
-                  },
-                  finish});
-    if (!done)
-        return std::unexpected(done.error());
+    auto &config = record.config = plan.config;
+    config.drain_ifindex = record.drain_ifindex_a;
+    config.kick_ifindex = record.drain_ifindex_b;
+    config.flags |= skb_mode ? OLAF_CONFIG_SKB_MODE : 0U;
+    std::ranges::copy(random_mac(), config.drain_mac);
+    const auto queue = OLAF_TRY(Datapath::load(
+        config, {.pinned_maps = {}, .asks_driver = !skb_mode && plan.driver_tells_tags}));
+    OLAF_TRY(allow(queue.map_fd("olaf_allow"), plan.allow));
+    OLAF_TRY(refresh_addresses(queue, device.ifindex));
+    OLAF_TRY(queue.pin_maps(place.path()));
+    OLAF_TRY(pin_programs(queue, place, false));
+    OLAF_TRY(queue.open_rooms());
+    OLAF_TRY(install_filters(place, map, record, queue, device));
+    OLAF_TRY(install_return(map, record, queue));
+    OLAF_TRY(prove_drain(queue, device));
+    attach_tracepoints_or_say(queue, place, device);
+    OLAF_TRY(install_xdp(place, queue, record));
+    record.complete = 1;
+    record.attached_ns = monotonic_ns();
+    OLAF_TRY(map.write(record));
     return record;
 }
 
@@ -170,6 +223,63 @@ Result<void> pin_programs(const Datapath &queue, const PinPlace &place, bool rep
             return fail("pin program", path, errno);
     }
     return {};
+}
+
+Result<void> check_no_queue(const Attachment &before, const Device &device) {
+    if (before.alive && before.record.complete)
+        return fail("attach to", device.name, EEXIST,
+                    fmt::format("olaf detach {0} first, or olaf attach {0} --replace", device.name),
+                    "a queue of olaf's is there");
+    return {};
+}
+
+Result<void> check_no_program(const Device &device) {
+    if (const auto other = foreign_xdp(device.ifindex); !other.empty())
+        return fail("attach to", device.name, EBUSY,
+                    fmt::format("ip link set {} xdp off removes it", device.name),
+                    fmt::format("it has an XDP program already, {}", other));
+    return {};
+}
+
+Result<std::string> check_mode(const Plan &plan) {
+    if (plan.mode == XdpMode::skb)
+        return {};
+    if (plan.mode == XdpMode::native && !plan.native_obstacle.empty())
+        return fail("attach natively to", plan.device.name, 0, "use --mode skb or auto",
+                    plan.native_obstacle);
+    return plan.native_obstacle;
+}
+
+namespace {
+
+/// Installs in one mode, or leaves nothing but the empty directory.
+Result<Record> install_or_undo(PinLock &lock, const Plan &plan, bool skb_mode) {
+    auto record = install(lock.place(), plan, skb_mode);
+    if (!record)
+        if (auto undone = tear_down(lock); !undone)
+            note(fmt::format("olaf: {}", undone.error().message()));
+    return record;
+}
+
+/// Whether the device refused native mode for good, so that skb mode is worth a try.
+bool native_refused(const Error &error) {
+    return error.operation == attaching_xdp && error.code != EBUSY && error.code != EEXIST &&
+           error.code != EPERM;
+}
+
+} // namespace
+
+Result<Record> install_fitting_mode(PinLock &lock, const Plan &plan) {
+    auto obstacle = OLAF_TRY(check_mode(plan));
+    if (plan.mode != XdpMode::skb && obstacle.empty()) {
+        auto record = install_or_undo(lock, plan, false);
+        if (record || plan.mode == XdpMode::native || !native_refused(record.error()))
+            return record;
+        obstacle = record.error().message();
+    }
+    if (!obstacle.empty())
+        note(fmt::format("{}: skb mode, because {}", plan.device.name, obstacle));
+    return install_or_undo(lock, plan, true);
 }
 
 } // namespace olaf

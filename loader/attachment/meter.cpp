@@ -12,7 +12,7 @@
 #include "loader/datapath/object.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpf_log.hpp"
-#include "steps.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -32,15 +32,11 @@ Result<olaf_config> configure(const Device &device, const Meter::Options &option
 
 Result<Object> load(const olaf_config &config, bool sent) {
     take_bpf_log();
-    auto object = Object::open(program.object);
-    if (!object)
-        return object;
-    const auto loaded =
-        in_order({[&] { return object->set("olaf_cfg", config); },
-                  [&] { return object->set("olaf_meter_sent", std::uint32_t{sent}); },
-                  [&] { return object->size_maps(config); }, [&] { return object->load(); }});
-    if (!loaded)
-        return std::unexpected(loaded.error());
+    auto object = OLAF_TRY(Object::open(program.object));
+    OLAF_TRY(object.set("olaf_cfg", config));
+    OLAF_TRY(object.set("olaf_meter_sent", std::uint32_t{sent}));
+    OLAF_TRY(object.size_maps(config));
+    OLAF_TRY(object.load());
     return object;
 }
 
@@ -75,28 +71,18 @@ Meter &Meter::operator=(Meter &&) noexcept = default;
 Meter::~Meter() = default;
 
 Result<Meter> Meter::attach(const Device &device, const Options &options) {
-    const auto config = configure(device, options);
-    if (!config)
-        return std::unexpected(config.error());
-    auto object = load(*config, options.sent);
-    if (!object)
-        return std::unexpected(object.error());
-    auto tap = open_tap(device, object->program_fd(program.name));
-    if (!tap)
-        return std::unexpected(tap.error());
-    return Meter(std::make_unique<Parts>(*config, std::move(*object), std::move(*tap)));
+    const auto config = OLAF_TRY(configure(device, options));
+    auto object = OLAF_TRY(load(config, options.sent));
+    auto tap = OLAF_TRY(open_tap(device, object.program_fd(program.name)));
+    return Meter(std::make_unique<Parts>(config, std::move(object), std::move(tap)));
 }
 
 Result<Meter::Reading> Meter::read() const {
     const auto find = [&](const char *name) { return parts_->object.map_fd(name); };
-    auto aom = read_aom(parts_->config, find);
-    if (!aom)
-        return std::unexpected(aom.error());
-    const auto counters = read_counters(find("olaf_counters"));
-    if (!counters)
-        return std::unexpected(counters.error());
-    return Reading{.aom = std::move(*aom),
-                   .counters = *counters,
+    auto aom = OLAF_TRY(read_aom(parts_->config, find));
+    const auto counters = OLAF_TRY(read_counters(find("olaf_counters")));
+    return Reading{.aom = std::move(aom),
+                   .counters = counters,
                    .unread = parts_->object.read_variable("olaf_meter_uncut")};
 }
 

@@ -2,21 +2,30 @@
 #include "plan.hpp"
 
 #include <arpa/inet.h>
+#include <bpf/btf.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <iterator>
+#include <cstring>
+#include <fstream>
+#include <memory>
 
-#include "bridging.hpp"
-#include "loader/host/ethtool.hpp"
+#include "loader/card/find.hpp"
+#include "loader/host/addresses.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/host/route.hpp"
-#include "own_addresses.hpp"
-#include "plan_notes.hpp"
-#include "plan_sizes.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
+
+/// Nothing given: the default or, with replace, the running queue's.
+template <class T, class Given> void take(T &into, const std::optional<Given> &given) {
+    if (given)
+        into = static_cast<T>(*given);
+}
 
 DatapathConfig config_of(const olaf_config &running) {
     DatapathConfig config;
@@ -36,11 +45,9 @@ DatapathConfig config_of(const olaf_config &running) {
     config.drain_ifindex = running.drain_ifindex;
     config.kick_ifindex = running.kick_ifindex;
     std::ranges::copy(running.drain_mac, config.drain_mac.begin());
-    config.upstream.family = running.upstream_family;
-    std::ranges::copy(running.upstream_addr_be, config.upstream.words_be.begin());
+    config.upstream = address_of(running.upstream_family, running.upstream_addr_be);
     config.upstream_port = ntohs(running.upstream_port_be);
-    config.source.family = running.upstream_family;
-    std::ranges::copy(running.source_addr_be, config.source.words_be.begin());
+    config.source = address_of(running.upstream_family, running.source_addr_be);
     config.bridge = running.flags & OLAF_CONFIG_BRIDGE;
     config.skb_mode = running.flags & OLAF_CONFIG_SKB_MODE;
     config.allow_list = running.flags & OLAF_CONFIG_ALLOW_LIST;
@@ -55,64 +62,99 @@ DatapathConfig config_of(const olaf_config &running) {
     return config;
 }
 
+struct Bridging {
+    bool bridge = false; ///< frames to other hosts' MAC addresses are taken
+    std::string because; ///< what it was decided by
+};
+
+/// As asked for. If nothing was asked for, a queue bridges where its device is the port of a
+/// bridge, or has neither addresses nor a master: such a device can only serve as a bridge.
+Result<Bridging> decide_bridging(const Device &device, std::optional<bool> asked) {
+    if (asked)
+        return Bridging{*asked, *asked ? "--bridge" : "--no-bridge"};
+    if (device.master != 0) {
+        const auto master = OLAF_TRY(find_device(device.master));
+        return Bridging{master.kind == "bridge",
+                        fmt::format("{} is a port of {}", device.name, master.name)};
+    }
+    const auto addressed = OLAF_TRY(has_address(device.ifindex));
+    return Bridging{!addressed,
+                    fmt::format("{} has {} address", device.name, addressed ? "an" : "no")};
+}
+
+/// What the queue forwards as, in a sentence. Fails if as nothing.
+Result<std::string> forwarding_note(const std::string &out, const Bridging &bridging) {
+    const bool routes4 = routes_by(out, 4), routes6 = routes_by(out, 6);
+    const bool routes = routes4 || routes6;
+    if (!routes && !bridging.bridge)
+        return fail("forward to", out, 0,
+                    fmt::format("{} makes it a router, --bridge a bridge", routing_remedy(out, 4)),
+                    fmt::format("forwarding is off and frames to other hosts aren't taken ({})",
+                                bridging.because));
+    auto note = fmt::format("forwards as {} ({})",
+                            !bridging.bridge ? "a router only"
+                            : routes         ? "a bridge and a router"
+                                             : "a bridge only",
+                            bridging.because);
+    if (!routes)
+        return note + fmt::format(": updates to this host's MAC address can't leave until {}",
+                                  routing_remedy(out, 4));
+    if (!routes4 || !routes6)
+        note += fmt::format("; IPv{0} isn't routed until {1}", routes4 ? 6 : 4,
+                            routing_remedy(out, routes4 ? 6 : 4));
+    return note;
+}
+
 /// --replace keeps whether it bridges, unless --forward or --bridge is given anew.
-Result<void> plan_bridging(Plan &plan, const AttachOptions &options, const Device &device) {
-    if (plan.config.deliver != OLAF_DELIVER_FORWARD) {
+Result<void> plan_bridging(Plan &plan, const AttachOptions &options) {
+    if (plan.asked.deliver != OLAF_DELIVER_FORWARD) {
         if (!options.bridge)
             return {};
-        return fail("bridge from", device.name, 0, "give --forward DEV2, or no --bridge",
+        return fail("bridge from", plan.device.name, 0, "give --forward DEV2, or no --bridge",
                     "only updates that are forwarded are bridged");
     }
     if (!options.bridge && options.forward.empty())
         return {};
-    const auto decided = decide_bridging(device, options.bridge);
-    if (!decided)
-        return std::unexpected(decided.error());
-    auto note = forwarding_note(plan.target, *decided);
-    if (!note)
-        return std::unexpected(note.error());
-    plan.config.bridge = decided->bridge;
-    plan.notes.push_back(std::move(*note));
+    const auto bridging = OLAF_TRY(decide_bridging(plan.device, options.bridge));
+    plan.notes.push_back(OLAF_TRY(forwarding_note(plan.target, bridging)));
+    plan.asked.bridge = bridging.bridge;
     return {};
+}
+
+/// Departures leave by the device, which the plan then has.
+void plan_output(Plan &plan, olaf_deliver deliver, Device device) {
+    plan.asked.deliver = deliver;
+    plan.asked.egress_ifindex = device.ifindex;
+    plan.egress = std::move(device);
 }
 
 Result<void> plan_forward(Plan &plan, const std::string &name) {
-    auto egress = find_device(name);
-    if (!egress)
-        return std::unexpected(egress.error());
-    if (!egress->ethernet)
+    const auto device = OLAF_TRY(find_device(name));
+    if (!device.ethernet)
         return fail("forward to", name, 0, "name an Ethernet device", "it has no MAC address");
-    plan.config.deliver = OLAF_DELIVER_FORWARD;
-    plan.config.egress_ifindex = egress->ifindex;
     plan.target = name;
-    plan.egress = std::move(*egress);
+    plan_output(plan, OLAF_DELIVER_FORWARD, device);
     return {};
 }
 
-Result<void> plan_upstream(Plan &plan, const Endpoint &server) {
-    const auto route = route_to(server.address);
-    if (!route)
-        return std::unexpected(route.error());
-    if (route->local)
-        return fail("send upstream to", endpoint_text(server), 0, "use --local",
+Result<void> plan_upstream(Plan &plan, const Endpoint &endpoint) {
+    const auto &address = endpoint.address;
+    plan.target = endpoint_text(endpoint);
+    const auto route = OLAF_TRY(route_to(address));
+    if (route.local)
+        return fail("send upstream to", plan.target, 0, "use --local",
                     "the address is this host's own");
-    auto egress = find_device(route->ifindex);
-    if (!egress)
-        return std::unexpected(egress.error());
-    if (!egress->ethernet)
-        return fail("send upstream by", egress->name, 0, "route it by an Ethernet device",
+    const auto device = OLAF_TRY(find_device(route.ifindex));
+    if (!device.ethernet)
+        return fail("send upstream by", device.name, 0, "route it by an Ethernet device",
                     "it has no MAC address");
-    if (!routes_by(egress->name, server.address.family))
-        return fail("send upstream by", egress->name, 0,
-                    routing_remedy(egress->name, server.address.family),
+    if (!routes_by(device.name, address.family))
+        return fail("send upstream by", device.name, 0, routing_remedy(device.name, address.family),
                     "forwarding is off on it, so the kernel answers programs no route");
-    plan.config.deliver = OLAF_DELIVER_UPSTREAM;
-    plan.config.egress_ifindex = egress->ifindex;
-    plan.config.upstream = server.address;
-    plan.config.upstream_port = server.port;
-    plan.config.source = route->source;
-    plan.target = endpoint_text(server);
-    plan.egress = std::move(*egress);
+    plan.asked.upstream = address;
+    plan.asked.upstream_port = endpoint.port;
+    plan.asked.source = route.source;
+    plan_output(plan, OLAF_DELIVER_UPSTREAM, device);
     return {};
 }
 
@@ -122,38 +164,98 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
     if (options.upstream)
         return plan_upstream(plan, *options.upstream);
     if (options.local || running == nullptr) {
-        plan.config.deliver = OLAF_DELIVER_LOCAL;
-        plan.config.egress_ifindex = 0;
+        plan.asked.deliver = OLAF_DELIVER_LOCAL;
+        plan.asked.egress_ifindex = 0;
         return {};
     }
     plan.target = running->target;
-    if (plan.config.egress_ifindex != 0) {
-        auto egress = find_device(plan.config.egress_ifindex);
-        if (!egress)
+    if (plan.asked.egress_ifindex != 0) {
+        auto device = find_device(plan.asked.egress_ifindex);
+        if (!device)
             return fail("send departures by", "the device that they left by", 0,
                         "bring it back, or olaf detach --force", "it has gone");
-        plan.egress = std::move(*egress);
+        plan.egress = std::move(*device);
     }
     return {};
 }
 
+constexpr std::uint32_t ipv4_bytes = 20, ipv6_bytes = 40;
+
+/// Lanes of the largest update that can leave, by whatever IP version workers send.
+std::uint32_t lanes_out(const Plan &plan) {
+    const bool outer6 =
+        plan.asked.deliver == OLAF_DELIVER_UPSTREAM && plan.asked.upstream.family == 6;
+    return lanes_within(plan.egress->mtu, outer6 ? ipv6_bytes : ipv4_bytes);
+}
+
+/// Room for the largest update that can both come in and leave.
+Result<void> plan_lanes(Plan &plan, const AttachOptions &options, const Record *running) {
+    auto &config = plan.asked;
+    const bool by_mtu = options.max_lanes ? !*options.max_lanes : running == nullptr;
+    const std::uint32_t asked = options.max_lanes ? options.max_lanes->value_or(0) : 0;
+    if (by_mtu)
+        config.max_lanes = lanes_of_mtu(plan.device.mtu);
+    else if (asked != 0)
+        config.max_lanes = asked;
+    config.egress_mtu = plan.egress ? plan.egress->mtu : 0;
+    if (!plan.egress)
+        return {};
+    const auto &out = *plan.egress;
+    const auto most = lanes_out(plan);
+    if (most == 0)
+        return fail("send updates out of", out.name, 0, "give it a larger one",
+                    fmt::format("its MTU, {}, carries none", out.mtu));
+    if (by_mtu)
+        config.max_lanes = std::min(config.max_lanes, most);
+    if (asked > most)
+        plan.notes.push_back(fmt::format("updates of at most {} lanes fit out ({} has MTU {}): "
+                                         "larger ones are refused, whatever --max-lanes says",
+                                         most, out.name, out.mtu));
+    else if (asked == 0 && most < lanes_within(plan.device.mtu))
+        plan.notes.push_back(fmt::format("updates of at most {} lanes fit out ({} has MTU {})",
+                                         most, out.name, out.mtu));
+    return {};
+}
+
+/// How large a planned queue is: its tables, and the updates that it takes. To be called once the
+/// delivery is planned: updates that are too large to leave by it aren't taken.
+Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Record *running) {
+    auto &config = plan.asked;
+    take(config.max_clusters, options.max_clusters);
+    take(config.max_segments, options.max_segments);
+    take(config.round_slots, options.round_slots);
+    if (running == nullptr)
+        config.round_lines = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    if (options.max_workers)
+        config.max_workers = options.max_workers;
+    if (const auto usual = usual_workers(config.max_clusters);
+        !config.max_workers && usual < OLAF_DEFAULT_MAX_WORKERS)
+        plan.notes.push_back(fmt::format("ACKs are copied to {} workers of a cluster at most; "
+                                         "--max-workers takes more memory for more",
+                                         usual));
+    config.fifo = options.fifo || (running != nullptr && running->config.fifo_places != 0);
+    if (options.queue)
+        config.queue_capacity = *options.queue;
+    return plan_lanes(plan, options, running);
+}
+
 /// If no rate is given: the output's link speed; for --local, or where ACKs pace departures,
 /// unlimited.
-Result<void> plan_rate(Plan &plan, const AttachOptions &options, const Device &device,
+Result<void> plan_rate(Plan &plan, const AttachOptions &options,
                        const Record *running) {
     if (!options.rate && running != nullptr)
         return {};
     const bool line = options.rate ? options.rate->line
-                                   : plan.egress.has_value() && plan.config.window.most == 0;
-    plan.config.frame_overhead = 0;
-    plan.config.rate_bps = options.rate ? options.rate->bps : 0;
+                                   : plan.egress.has_value() && plan.asked.window.most == 0;
+    plan.asked.frame_overhead = 0;
+    plan.asked.rate_bps = options.rate ? options.rate->bps : 0;
     if (!line)
         return {};
-    const auto &out = plan.egress ? *plan.egress : device;
+    const auto &out = plan.egress ? *plan.egress : plan.device;
     const auto speed = link_speed(out.name);
     if (speed) {
-        plan.config.rate_bps = *speed;
-        plan.config.frame_overhead = ethernet_overhead;
+        plan.asked.rate_bps = *speed;
+        plan.asked.frame_overhead = ethernet_overhead;
         plan.notes.push_back(
             fmt::format("rate: {}, the link speed of {}", rate_text(*speed), out.name));
         return {};
@@ -166,16 +268,245 @@ Result<void> plan_rate(Plan &plan, const AttachOptions &options, const Device &d
     return {};
 }
 
+struct BtfFreer {
+    void operator()(btf *types) const { btf__free(types); }
+};
+
+bool kernel_has_btf() {
+    const std::unique_ptr<btf, BtfFreer> kernel(btf__load_vmlinux_btf());
+    return kernel != nullptr;
+}
+
+/// What the drivers say of native XDP.
+void plan_mode(Plan &plan) {
+    const auto features = xdp_features(plan.device.ifindex);
+    // The question for a tag is a kernel function: libbpf finds it in the kernel's BTF, or loads nothing.
+    plan.driver_tells_tags =
+        plan.mode != XdpMode::skb && features && features->vlan_tag && kernel_has_btf();
+    if (features && !features->basic) {
+        plan.native_obstacle = fmt::format("the driver of {} has no native XDP", plan.device.name);
+        return;
+    }
+    const auto output = plan.egress ? xdp_features(plan.egress->ifindex) : std::nullopt;
+    if (output && !output->target)
+        plan.native_obstacle =
+            fmt::format("{} takes no redirected frames{}", plan.egress->name,
+                        plan.egress->kind == "veth"
+                            ? " (its peer needs an XDP program, or GRO: ethtool -K PEER gro on)"
+                            : "");
+}
+
+/// IPv4, UDP and Olaf's headers.
+constexpr std::uint32_t header_bytes = 20 + 8 + sizeof(olaf_header);
+
+/// "in is down: nothing comes in until ip link set in up"; "" if it is up.
+std::string down_note(const Device &device, const char *means) {
+    if (!device.up)
+        return fmt::format("{0} is down: {1} until ip link set {0} up", device.name, means);
+    if (!device.carrier)
+        return fmt::format("{} has no carrier: {} until its other end is up", device.name, means);
+    return "";
+}
+
+void add(std::vector<std::string> &notes, std::string note) {
+    if (!note.empty())
+        notes.push_back(std::move(note));
+}
+
+std::string size_note(const Plan &plan, const AttachOptions &options) {
+    const auto &device = plan.device;
+    const auto fit = lanes_within(device.mtu);
+    const auto asked = options.max_lanes ? options.max_lanes->value_or(0) : 0;
+    if (asked > fit)
+        return fmt::format("updates of {} lanes take an MTU of {} (with IPv6 of {}); {} has {}, "
+                           "which carries {} lanes",
+                           asked, header_bytes + 8 * asked, header_bytes + 20 + 8 * asked,
+                           device.name, device.mtu, fit);
+    if (asked == 0 && (!plan.egress || plan.egress->mtu >= device.mtu))
+        return fmt::format("updates of at most {} lanes come in ({} has MTU {}); larger models "
+                           "take a larger MTU, or segments",
+                           fit, device.name, device.mtu);
+    return "";
+}
+
+/// What follows for a new queue that a person may not expect.
+void note_consequences(Plan &plan, const AttachOptions &options) {
+    const auto &device = plan.device;
+    auto &notes = plan.consequences;
+    const auto &config = plan.asked;
+    add(notes, size_note(plan, options));
+    if (config.rate_bps == 0 && config.window.most == 0)
+        notes.emplace_back("nothing will ever wait, so nothing will fold: updates leave as they "
+                           "come without --rate and --window");
+    if (config.strict)
+        notes.push_back(fmt::format("every update is refused until a worker is registered "
+                                    "(--strict): olaf cluster set {} ID --worker ID=ADDR",
+                                    device.name));
+    if (config.round_slots != 0)
+        notes.push_back(fmt::format("room for {} chunks of jobs: olaf job set {} ID sets one",
+                                    config.round_slots, device.name));
+    add(notes, down_note(device, "nothing comes in"));
+    if (plan.egress && plan.egress->ifindex != device.ifindex)
+        add(notes, down_note(*plan.egress, "nothing leaves"));
+}
+
+constexpr std::uint32_t lane_step = 16; ///< as make_config() rounds lanes up
+constexpr std::uint64_t most_40_bits = (std::uint64_t{1} << 40) - 1;
+
+/// "it has 8 places, and --queue asks for 9"; "" where it is enough.
+std::string more_than(std::uint64_t asked, std::uint64_t has, const char *what, const char *option) {
+    return asked <= has ? "" : fmt::format("it has {} {}, and {} asks for {}", has, what, option, asked);
+}
+
+std::string size_obstacle(DatapathConfig &config, const Asked &asked, const CardCapabilities &can) {
+    if (!asked.clusters)
+        config.max_clusters = std::max(
+            1U, std::min({config.max_clusters, can.clusters, can.slots / config.max_segments}));
+    if (!asked.queue || !config.queue_capacity)
+        config.queue_capacity =
+            std::min(2 * config.max_clusters * config.max_segments, can.places);
+    if (!asked.lanes)
+        config.max_lanes = std::min(config.max_lanes, can.lanes / lane_step * lane_step);
+    const auto lanes = (config.max_lanes + lane_step - 1) / lane_step * lane_step;
+    const auto slots = std::uint64_t{config.max_clusters} * config.max_segments;
+    for (const auto &obstacle :
+         {more_than(*config.queue_capacity, can.places, "places", "--queue"),
+          more_than(config.max_clusters, can.clusters, "clusters", "--max-clusters"),
+          more_than(slots, can.slots, "slots", "--max-clusters x --max-segments"),
+          more_than(lanes, can.lanes, "lanes", "--max-lanes")})
+        if (!obstacle.empty())
+            return obstacle;
+    return "";
+}
+
+/// Departures of a card leave towards this host, which must carry them on; "" if it does.
+std::string carriage_obstacle(const Plan &plan) {
+    const auto &device = plan.device;
+    if (plan.config.deliver != OLAF_DELIVER_FORWARD)
+        return "";
+    const auto &out = *plan.egress;
+    if ((device.master != 0 && device.master == out.master) || routes_by(device.name, 4))
+        return "";
+    return fmt::format("what leaves it comes in by {}, and this host carries nothing on to {} (make "
+                       "them ports of one bridge, or let the host route)",
+                       device.name, out.name);
+}
+
+std::vector<std::string> notes_on(const olaf_config &config, const CardCapabilities &can,
+                                  const std::string &path) {
+    std::vector<std::string> notes{
+        fmt::format("its queue is in the card {}: {} of {} places, {} clusters, updates of at most "
+                    "{} lanes",
+                    path, config.queue_capacity, can.places, config.max_clusters,
+                    config.max_lanes)};
+    if (config.queue_capacity < 2 * config.max_clusters * config.max_segments)
+        notes.push_back("a full queue drops updates: the card has no place for every cluster's two");
+    if (!can.has(OLAF_CARD_FEATURE_IPV6))
+        notes.push_back("updates over IPv6 pass it by");
+    return notes;
+}
+
+/// Of a queue that runs, what isn't attach's own choice. In a card all of it stands: its slots are
+/// in use.
+Asked what_was_asked(const AttachOptions &options, const Record *running) {
+    const bool stands = running != nullptr && running->on_card != 0;
+    Asked asked{.queue = stands || (options.queue && *options.queue),
+                .clusters = stands || options.max_clusters,
+                .lanes = stands || (options.max_lanes && *options.max_lanes),
+                .workers = options.max_workers.has_value()};
+    if (running != nullptr) {
+        const auto &config = running->config;
+        const auto usual = 2 * config.max_clusters * config.max_segments;
+        asked.clusters |= config.max_clusters != DatapathConfig{}.max_clusters;
+        asked.queue |= config.queue_capacity != usual && !options.queue;
+    }
+    return asked;
+}
+
+/// This host's IPv4 addresses for the card of a device: more than it compares is an error.
+Result<CardOwn> own_for_card(std::uint32_t ifindex) {
+    const auto host = OLAF_TRY(host_addresses(ifindex));
+    CardOwn own{};
+    std::size_t found = 0;
+    for (const auto &address : host.addresses) {
+        const auto *words = address.words_be;
+        const bool ipv4 = words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
+        if (!ipv4 || ntohl(words[3]) >> 24 == 127)
+            continue;
+        if (found < own.size())
+            own[found] = words[3];
+        found++;
+    }
+    if (found == 0 || found > own.size())
+        return fail("tell the card", "this host's addresses", 0, "use the kernel's queue: --hw off",
+                    fmt::format("this host has {} IPv4 addresses, and it compares 1 to {}", found,
+                                own.size()));
+    return own;
+}
+
 } // namespace
+
+bool routes_by(const std::string &device, std::uint32_t family) {
+    std::ifstream file(fmt::format("/proc/sys/net/ipv{}/conf/{}/forwarding", family, device));
+    int on = 0;
+    return !(file >> on) || on != 0;
+}
+
+std::string routing_remedy(const std::string &device, std::uint32_t family) {
+    return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
+}
+
+std::string fit_to_card(DatapathConfig &config, const Asked &asked, const CardCapabilities &can) {
+    if (config.deliver == OLAF_DELIVER_UPSTREAM && !can.has(OLAF_CARD_FEATURE_ROUTING))
+        return "it sends nothing to an upstream server (--upstream)";
+    if (config.window.most != 0 && !can.has(OLAF_CARD_FEATURE_WINDOW))
+        return "it has no window of unacknowledged departures (--window)";
+    if (config.allow_list && !can.has(OLAF_CARD_FEATURE_STRICT))
+        return "it keeps no list of allowed sources (--allow)";
+    if (config.strict && !can.has(OLAF_CARD_FEATURE_STRICT))
+        return "it binds no workers to their addresses (--strict)";
+    if (config.round_slots != 0 && !can.has(OLAF_CARD_FEATURE_JOBS))
+        return "it has no jobs (--round-slots)";
+    if (asked.workers && !can.has(OLAF_CARD_FEATURE_ACK_COPIES))
+        return "it copies no ACKs to workers (--max-workers)";
+    if (config.rate_bps != 0 && !can.has(OLAF_CARD_FEATURE_RATE))
+        return "it paces nothing (--rate)";
+    if (ns_per_byte_q24(config.rate_bps) > most_40_bits)
+        return "its pace has 40 bits, and --rate is too slow for them";
+    if (config.activity_window_ns > most_40_bits)
+        return fmt::format("its activity window has 40 bits, {} s at most (--activity-window)",
+                           most_40_bits / 1'000'000'000);
+    return size_obstacle(config, asked, can);
+}
+
+std::string rule_obstacle(const olaf_rule &rule, const CardCapabilities &can) {
+    if (rule.reward_threshold >= 0 && !can.has(OLAF_CARD_FEATURE_REWARD_FILTER))
+        return "the card has no reward filter";
+    return "";
+}
+
+std::string reason_of(const Error &error) {
+    auto text = (error.code == ENXIO ? no_card : "") + error.reason;
+    if (error.code != 0 && error.code != ENXIO && error.code != ENODEV)
+        text += (text.empty() ? "" : ": ") + std::string(std::strerror(error.code));
+    return text;
+}
 
 Result<Plan> make_plan(const AttachOptions &options, const Device &device, const Record *running) {
     if (!device.ethernet)
         return fail("attach to", device.name, 0, "name an Ethernet device",
                     "it has no MAC address");
     Plan plan;
-    if (running != nullptr)
-        plan.config = config_of(running->config);
-    auto &config = plan.config;
+    plan.device = device;
+    plan.mode = options.mode;
+    plan.allow = options.allow;
+    if (running != nullptr) {
+        plan.asked = config_of(running->config);
+        plan.hardware = static_cast<Hardware>(running->hw_asked);
+        plan.no_card = options.hardware ? "" : running->hw_reason;
+    }
+    take(plan.hardware, options.hardware);
+    auto &config = plan.asked;
     config.ifindex = device.ifindex;
     config.mac = device.mac;
     take(config.port, options.port);
@@ -190,25 +521,73 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     config.back_by_redirect = device.kind == "veth";
     if (!options.allow.empty())
         config.allow_list = true;
-    if (auto done = plan_delivery(plan, options, running); !done)
-        return std::unexpected(done.error());
-    if (auto done = plan_sizes(plan, options, device, running); !done)
-        return std::unexpected(done.error());
-    if (auto done = plan_bridging(plan, options, device); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(plan_delivery(plan, options, running));
+    OLAF_TRY(plan_sizes(plan, options, running));
+    OLAF_TRY(plan_bridging(plan, options));
     if (plan.egress) {
-        const auto own = device_addresses(plan.egress->ifindex);
-        if (!own)
-            return std::unexpected(own.error());
-        config.own4 = own->v4;
-        config.own6 = own->v6;
+        const auto own = OLAF_TRY(device_addresses(plan.egress->ifindex));
+        config.own4 = own.v4;
+        config.own6 = own.v6;
     }
     config.output_sums = plan.egress && offloads_of(plan.egress->name).tx_checksum;
-    if (auto done = plan_rate(plan, options, device, running); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(plan_rate(plan, options, running));
+    plan_mode(plan);
+    plan.config = OLAF_TRY(make_config(config));
     if (running == nullptr)
-        note_consequences(plan, options, device);
+        note_consequences(plan, options);
     return plan;
+}
+
+namespace {
+
+/// Looks for the card and at what it can; writes none of its configuration. Fails with the reason why
+/// not: ENXIO where there is no card at all. Sizes of a running queue stay as they are where they
+/// aren't attach's own choice.
+Result<void> plan_card(Plan &plan, const AttachOptions &options, const PinPlace &place,
+                       const Record *running) {
+    const auto path = OLAF_TRY(find_card(plan.device, options.card));
+    const auto card = OLAF_TRY(Card::open(path));
+    OLAF_TRY(check_card_free(place, path));
+    auto fitted = plan.asked;
+    const auto can = card.capabilities();
+    auto obstacle = fit_to_card(fitted, what_was_asked(options, running), can);
+    if (obstacle.empty())
+        obstacle = carriage_obstacle(plan);
+    if (obstacle.empty())
+        obstacle = rule_obstacle(default_rule(fitted.policy), can);
+    if (!obstacle.empty())
+        return fail("use the card", path, 0, "leave that out, or use the kernel's queue: --hw off",
+                    obstacle);
+    const auto config = OLAF_TRY(make_config(fitted));
+    std::optional<CardOwn> own;
+    if (fitted.deliver == OLAF_DELIVER_LOCAL)
+        own = OLAF_TRY(own_for_card(plan.device.ifindex));
+    plan.config = config;
+    plan.card = CardPlan{.path = path, .own = own};
+    plan.notes = notes_on(config, can, path);
+    plan.consequences.clear();
+    return {};
+}
+
+} // namespace
+
+Result<void> choose_card(Plan &plan, const AttachOptions &options, const PinPlace &place,
+                         const Record *running) {
+    if (plan.hardware == Hardware::off)
+        return {};
+    auto done = plan_card(plan, options, place, running);
+    if (done)
+        return {};
+    auto &error = done.error();
+    if (plan.hardware == Hardware::require) {
+        if (error.code == ENXIO)
+            error.code = 0; // the reason says it
+        return done;
+    }
+    plan.no_card = reason_of(error);
+    if (error.code != ENXIO)
+        note(fmt::format("{}: its queue is in the kernel: {}", plan.device.name, error.message()));
+    return {};
 }
 
 } // namespace olaf

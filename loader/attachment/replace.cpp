@@ -4,119 +4,141 @@
 #include <bpf/bpf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <functional>
 #include <optional>
 
-#include "allow_list.hpp"
+#include "addresses.hpp"
 #include "attachment.hpp"
-#include "beside.hpp"
 #include "emptying.hpp"
+#include "hooks.hpp"
 #include "install.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
-#include "own_addresses.hpp"
-#include "parents.hpp"
+#include "olaf/try.hpp"
 #include "plan.hpp"
-#include "proof.hpp"
-#include "replace_checks.hpp"
-#include "steps.hpp"
-#include "swap.hpp"
 #include "tracepoints.hpp"
-#include "turnround.hpp"
-#include "undo.hpp"
 
 namespace olaf {
 namespace {
 
-/// Clusters that follow the default follow it to the new policy.
-Result<void> move_default(int rules_fd, const olaf_config &from, const olaf_config &to) {
-    if (from.default_policy == to.default_policy)
+Result<void> check_mode(const Plan &plan, const Record &running) {
+    if (plan.mode == XdpMode::automatic ||
+        (plan.mode == XdpMode::skb) == (running.skb_mode != 0))
         return {};
-    const auto old_rule = default_rule(static_cast<olaf_policy>(from.default_policy));
-    const auto new_rule = default_rule(static_cast<olaf_policy>(to.default_policy));
-    for (std::uint32_t id = 0; id < from.max_clusters; id++) {
+    return fail("replace the queue on", plan.device.name, 0, "olaf detach first",
+                fmt::format("its mode is {} and can't change while attached",
+                            running.skb_mode ? "skb" : "native"));
+}
+
+/// Pinned maps keep their sizes.
+Result<void> check_sizes(const Plan &plan, const olaf_config &running) {
+    const auto &config = plan.config;
+    struct Size {
+        const char *option;
+        std::uint32_t from, to;
+        bool same = from == to;
+    };
+    for (const auto &size : {
+             Size{"--max-clusters", running.max_clusters, config.max_clusters},
+             Size{"--max-segments", running.max_segments, config.max_segments},
+             Size{"--max-lanes", running.max_lanes, config.max_lanes},
+             Size{"--max-workers", running.max_workers, config.max_workers},
+             Size{"--round-slots", running.round_slots, config.round_slots},
+             Size{"--queue", running.queue_capacity, config.queue_capacity,
+                  running.ring_places == config.ring_places},
+         })
+        if (!size.same)
+            return fail("replace the queue on", plan.device.name, 0, "olaf detach first",
+                        fmt::format("{} is {} and can't become {} while attached", size.option,
+                                    size.from, size.to));
+    if (running.fifo_places != config.fifo_places)
+        return fail("replace the queue on", plan.device.name, 0,
+                    "olaf detach, then attach with --policy fifo or --fifo",
+                    "it was attached without room for policy fifo");
+    return {};
+}
+
+/// What a running queue can't become without a detach: another mode, one that its output takes no
+/// frames in, or one for which a pinned map would have to grow.
+Result<void> check_replacement(const Plan &plan, const Record &running) {
+    OLAF_TRY(check_mode(plan, running));
+    if (running.skb_mode == 0 && !plan.native_obstacle.empty())
+        return fail("replace the queue on", plan.device.name, 0,
+                    "olaf detach, then attach --mode skb", plan.native_obstacle);
+    return check_sizes(plan, running.config);
+}
+
+/// Whether what departs would go another way than it does.
+bool goes_another_way(const olaf_config &running, const olaf_config &wanted) {
+    return running.deliver != wanted.deliver || running.egress_ifindex != wanted.egress_ifindex ||
+           running.upstream_port_be != wanted.upstream_port_be ||
+           !std::ranges::equal(running.upstream_addr_be, wanted.upstream_addr_be) ||
+           !std::ranges::equal(running.source_addr_be, wanted.source_addr_be);
+}
+
+/// Clusters that follow the default follow it to the new policy.
+Result<void> move_default(int fd, const olaf_config &running, const olaf_config &config) {
+    if (running.default_policy == config.default_policy)
+        return {};
+    const auto from = default_rule(static_cast<olaf_policy>(running.default_policy));
+    const auto to = default_rule(static_cast<olaf_policy>(config.default_policy));
+    for (std::uint32_t id = 0; id < running.max_clusters; id++) {
         olaf_rule rule{};
-        if (bpf_map_lookup_elem(rules_fd, &id, &rule) != 0)
+        if (bpf_map_lookup_elem(fd, &id, &rule) != 0)
             return fail("read", "olaf_rules", errno);
-        if (std::memcmp(&rule, &old_rule, sizeof rule) == 0)
-            if (auto done = write_rules(rules_fd, id, id, new_rule); !done)
-                return done;
+        if (same_rule(rule, from))
+            OLAF_TRY(write_rules(fd, id, id, to));
     }
     return {};
 }
 
 /// The running queue, while nothing may wait in it.
 struct Emptied {
-    Attachment attachment;
     Signals stop;
     EmptyingLease lease;
 };
 
-/// One replacement: from what runs to what is wanted.
+/// One replacement: from what runs to what is planned.
 struct Replacement {
-    const AttachOptions &options;
-    const Device &device;
-    const PinPlace &place;
+    const Plan &plan;
+    const Attachment &running;
     RecordMap map;
-    Record running;
     Record record; ///< the new one
     Datapath queue;
     std::optional<Emptied> emptied = {}; ///< where updates are to go another way
+
+    [[nodiscard]] const PinPlace &place() const { return running.place; }
 };
 
-/// What runs, and the new programs, loaded on its maps.
-Result<Replacement> prepare(const AttachOptions &options, const Device &device,
-                            const PinPlace &place) {
-    if (const auto live = live_attachment(device.name); !live)
-        return std::unexpected(live.error());
-    auto map = RecordMap::open(place);
-    if (!map)
-        return std::unexpected(map.error());
-    const auto running = map->read();
-    if (!running)
-        return std::unexpected(running.error());
-    if (auto good = check_layout(*running, device); !good)
-        return std::unexpected(good.error());
-    const auto plan = make_plan(options, device, &*running);
-    if (!plan)
-        return std::unexpected(plan.error());
-    const auto config = make_config(plan->config);
-    if (!config)
-        return std::unexpected(config.error());
-    if (auto good = check_replacement(options, *running, *plan, *config, device); !good)
-        return std::unexpected(good.error());
-    auto queue = Datapath::load(
-        *config, {.pinned_maps = place.path(),
-                  .asks_driver = running->skb_mode == 0 && driver_tells_tags(device)});
-    if (!queue)
-        return std::unexpected(queue.error());
-    for (const auto &decided : plan->notes)
-        note(fmt::format("{}: {}", device.name, decided));
-    Record record = *running;
-    record.config = *config;
-    std::snprintf(record.target, sizeof record.target, "%s", plan->target.c_str());
-    return Replacement{options, device,           place, std::move(*map), *running,
-                       record,  std::move(*queue)};
+/// The new programs, loaded on the maps of what runs.
+Result<Replacement> prepare(const Attachment &running, const Plan &plan) {
+    auto map = OLAF_TRY(RecordMap::open(running.place));
+    OLAF_TRY(check_replacement(plan, running.record));
+    auto queue = OLAF_TRY(Datapath::load(
+        plan.config, {.pinned_maps = running.place.path(),
+                      .asks_driver = running.record.skb_mode == 0 && plan.driver_tells_tags}));
+    note(plan.device.name, plan.notes);
+    Record record = running.record;
+    record.config = plan.config;
+    record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
+    copy_text(record.hw_reason, plan.no_card);
+    copy_text(record.target, plan.target);
+    return Replacement{plan, running, std::move(map), record, std::move(queue)};
 }
 
 /// What waits was made for the old way: it leaves by that first, with the old programs, and
 /// until the replacement is done nothing new waits. Not only for that way's sake: where a qdisc
 /// clsact comes or goes, the kernel refuses for a moment what the drain sends by that device.
 Result<void> empty_first(Replacement &to) {
-    if (!goes_another_way(to.running.config, to.record.config))
+    if (!goes_another_way(to.running.record.config, to.record.config))
         return {};
-    auto stop = Signals::hold({SIGINT, SIGTERM});
-    if (!stop)
-        return std::unexpected(stop.error());
-    const auto attachment = read_attachment(to.place);
-    auto lease = EmptyingLease::take(attachment);
-    if (!lease)
-        return std::unexpected(lease.error());
-    to.emptied.emplace(attachment, std::move(*stop), std::move(*lease));
-    return empty_queue(attachment, &to.emptied->lease, to.emptied->stop, false);
+    auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
+    auto lease = OLAF_TRY(EmptyingLease::take(to.running));
+    to.emptied.emplace(std::move(stop), std::move(lease));
+    return empty_queue(to.running, &to.emptied->lease, to.emptied->stop, false);
 }
 
 Result<void> renew(Replacement &to) {
@@ -129,130 +151,89 @@ Result<void> while_held(Replacement &to, const std::function<Result<void>()> &ch
     if (!to.emptied)
         return change();
     auto &lease = to.emptied->lease;
-    return in_order({[&] { return lease.hold(); }, change, [&] { return lease.let_go(); }});
+    OLAF_TRY(lease.hold());
+    OLAF_TRY(change());
+    return lease.let_go();
 }
 
 /// The programs of the way out and back, tried before anything is handed to them.
 Result<void> swap_way(Replacement &to, Undo &undo) {
-    const auto drain = to.record.drain(to.device.ifindex);
-    const auto interval = to.running.config.drain_interval_ns;
-    return in_order({[&] { return swap_filters(to.place, to.running, to.queue, undo); },
-                     [&] { return swap_at_parents(to.place, to.queue, undo); },
-                     [&] {
-                         undo.add([=] { (void)shape_drain(drain, interval); });
-                         return shape_drain(drain, to.record.config.drain_interval_ns);
-                     },
-                     [&] { return prove_drain(to.queue, to.device, [&] { return renew(to); }); }});
+    const auto drain = to.record.drain(to.place().ifindex);
+    OLAF_TRY(swap_filters(to.running, to.queue, undo));
+    OLAF_TRY(swap_at_parents(to.place(), to.queue, undo));
+    undo.add([=, running = to.running.record.config] {
+        (void)shape_drain(drain, running.drain_interval_ns);
+    });
+    OLAF_TRY(shape_drain(drain, to.record.config.drain_interval_ns));
+    return prove_drain(to.queue, to.plan.device, [&] { return renew(to); });
 }
 
 /// One attempt to swap all programs of an empty queue. False, and all is as before: this process
 /// was stopped for longer than its lease, and something has come to wait for the old way.
 Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
-    auto &[attachment, stop, lease] = *to.emptied;
+    auto &[stop, lease] = *to.emptied;
     const auto nothing_waits = [&] {
-        const auto waiting = updates_waiting(attachment);
+        const auto waiting = updates_waiting(to.running);
         return waiting && *waiting == 0;
     };
-    if (auto done = in_order({[&] { return lease.let_go(); },
-                              [&] { return empty_queue(attachment, &lease, stop, false); },
-                              [&] { return lease.hold(); }});
-        !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(lease.let_go());
+    OLAF_TRY(empty_queue(to.running, &lease, stop, false));
+    OLAF_TRY(lease.hold());
     if (!nothing_waits())
         return false;
     Undo attempt;
-    if (auto done = swap_way(to, attempt); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(swap_way(to, attempt));
     if (!lease.unbroken())
         return false;
-    if (auto done = swap_entrance(to.place, to.running, to.queue, attempt); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(swap_entrance(to.running, to.queue, attempt));
     if (!lease.unbroken() && !nothing_waits())
         return false;
     undo.adopt(attempt);
-    if (auto done = lease.let_go(); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(lease.let_go());
     return true;
 }
 
 Result<void> swap_programs(Replacement &to, Undo &undo) {
     constexpr int attempts = 5;
-    if (!to.emptied)
-        return in_order({[&] { return swap_way(to, undo); },
-                         [&] { return swap_entrance(to.place, to.running, to.queue, undo); }});
-    for (int i = 0; i < attempts; i++) {
-        const auto swapped = swap_while_empty(to, undo);
-        if (!swapped)
-            return std::unexpected(swapped.error());
-        if (*swapped)
-            return {};
+    if (!to.emptied) {
+        OLAF_TRY(swap_way(to, undo));
+        return swap_entrance(to.running, to.queue, undo);
     }
-    return fail("replace the queue on", to.device.name, 0, "it works on; try again",
+    for (int i = 0; i < attempts; i++)
+        if (OLAF_TRY(swap_while_empty(to, undo)))
+            return {};
+    return fail("replace the queue on", to.plan.device.name, 0, "it works on; try again",
                 "updates came to wait while this command was held up");
 }
 
 /// All that can fail; taken back if it does.
 Result<void> take_over(Replacement &to) {
-    const auto allowed = to.queue.map_fd("olaf_allow");
     Undo undo;
-    if (auto done = allow(allowed, to.options.allow, &undo); !done)
-        return done;
-    auto done = in_order(
-        {[&] {
-             // What the host has now is right for the old programs too: nothing of it is taken
-             // back.
-             return refresh_addresses(to.queue.map_fd("olaf_own"), to.queue.map_fd("olaf_own_macs"),
-                                      to.device.ifindex);
-         },
-         [&] { return empty_first(to); },
-         [&] {
-             return while_held(to, [&] {
-                 return swap_return(to.place, to.map, to.running, to.record, to.queue, undo);
-             });
-         },
-         [&] { return swap_programs(to, undo); },
-         [&] {
-             return move_default(to.queue.map_fd("olaf_rules"), to.running.config,
-                                 to.record.config);
-         }});
-    if (done)
-        undo.dismiss(); // from here on the new ones are right
-    return done;
+    OLAF_TRY(allow(to.queue.map_fd("olaf_allow"), to.plan.allow, &undo));
+    // What the host has now is right for the old programs too: nothing of it is taken back.
+    OLAF_TRY(refresh_addresses(to.queue, to.place().ifindex));
+    OLAF_TRY(empty_first(to));
+    OLAF_TRY(while_held(
+        to, [&] { return swap_return(to.running, to.map, to.record, to.queue, undo); }));
+    OLAF_TRY(swap_programs(to, undo));
+    OLAF_TRY(move_default(to.queue.map_fd("olaf_rules"), to.running.record.config, to.record.config));
+    undo.dismiss(); // from here on the new ones are right
+    return {};
 }
 
 } // namespace
 
-Result<Record> replace(const AttachOptions &options, const Device &device, const PinPlace &place) {
-    const auto lock = PinLock::existing(place);
-    if (!lock && lock.error().code == ENOENT)
-        return fail("replace the queue on", device.name, 0,
-                    "olaf attach without --replace puts one there", "none is attached");
-    if (!lock)
-        return std::unexpected(lock.error());
-    auto to = prepare(options, device, place);
-    if (!to)
-        return std::unexpected(to.error());
-    if (auto done = take_over(*to); !done)
-        return std::unexpected(done.error());
-    attach_tracepoints_or_say(to->queue, place, device);
-    say_if_driver_is_silent(to->queue, device);
-    to->record.replaced_ns = monotonic_ns();
-    const auto done = in_order({[&] { return pin_programs(to->queue, place, true); },
-                                [&] { return to->map.write(to->record); },
-                                [&] {
-                                    return while_held(*to, [&] {
-                                        return leave_return(place, to->map, to->record);
-                                    });
-                                },
-                                [&] {
-                                    return options.allow.empty()
-                                               ? Result<void>{}
-                                               : allow_only(to->queue.map_fd("olaf_allow"),
-                                                            options.allow);
-                                }});
-    if (!done)
-        return std::unexpected(done.error());
-    return to->record;
+Result<Record> replace(const Attachment &running, const Plan &plan) {
+    auto to = OLAF_TRY(prepare(running, plan));
+    OLAF_TRY(take_over(to));
+    attach_tracepoints_or_say(to.queue, to.place(), plan.device);
+    to.record.replaced_ns = monotonic_ns();
+    OLAF_TRY(pin_programs(to.queue, to.place(), true));
+    OLAF_TRY(to.map.write(to.record));
+    OLAF_TRY(while_held(to, [&] { return leave_return(to.place(), to.map, to.record); }));
+    if (!plan.allow.empty())
+        OLAF_TRY(allow_only(to.queue.map_fd("olaf_allow"), plan.allow));
+    return to.record;
 }
 
 } // namespace olaf

@@ -2,39 +2,221 @@
 #include "saved.hpp"
 
 #include <arpa/inet.h>
+#include <bpf/bpf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <iterator>
 #include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <span>
+#include <sstream>
 
-#include "allow_list.hpp"
+#include "addresses.hpp"
 #include "attachment.hpp"
+#include "card.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/datapath/members.hpp"
 #include "loader/host/device.hpp"
+#include "loader/text/address.hpp"
+#include "loader/text/units.hpp"
+#include "olaf/try.hpp"
 #include "plan.hpp"
-#include "saved_jobs.hpp"
-#include "saved_rules.hpp"
 
 namespace olaf {
 namespace {
 
-constexpr auto folder = "/etc/olaf";
+/// Sixteen binary places are sixteen decimal ones: exact.
+std::string exact_reward(std::int64_t threshold) {
+    if (threshold < 0)
+        return "off";
+    constexpr double one = 1 << OLAF_REWARD_FRACTION_BITS;
+    auto text = fmt::format("{:.16f}", static_cast<double>(threshold) / one);
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.ends_with('.'))
+        text.pop_back();
+    return text;
+}
 
-/// Texts for people are rounded: whole bits and nanoseconds where that would tell.
-std::string exact_rate(std::uint64_t bps) {
-    const auto text = rate_text(bps);
-    const auto read = parse_rate(text);
-    return read && read->bps == bps ? text : fmt::format("{}bit", bps);
+/// The options of a rule, those that are as usual left out.
+std::string rule_options(const olaf_rule &rule, const olaf_rule &usual) {
+    std::string text;
+    if (rule.policy != usual.policy)
+        text += fmt::format(" --policy {}", policy_name(rule.policy));
+    if (rule.reward_threshold != usual.reward_threshold)
+        text += " --reward-threshold " + exact_reward(rule.reward_threshold);
+    if (rule.max_count != usual.max_count)
+        text += fmt::format(" --max-count {}", rule.max_count);
+    return text;
 }
-std::string exact_duration(std::uint64_t ns) {
-    const auto text = duration_text(ns);
-    const auto read = parse_duration(text);
-    return read && *read == ns ? text : fmt::format("{}ns", ns);
+
+/// The options that bind workers or members of jobs again; those that are learnt aren't saved.
+std::string binding_options(const char *option, const std::vector<KnownMember> &members) {
+    std::string text;
+    for (const auto &[worker, member] : members) {
+        if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
+            continue;
+        auto bound = member;
+        if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
+            bound.port_be = 0; // learnt, and to be learnt again
+        text += fmt::format(" {} {}={}", option, worker, member_address_text(bound));
+    }
+    return text;
 }
+
+/// Of each cluster by id, the options that make it what it is; "" for one as usual.
+Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
+    const auto &config = attached.record.config;
+    const auto rules = open_map_to_read(attached, "olaf_rules");
+    const auto members = open_map_to_read(attached, "olaf_members");
+    const auto rosters = open_map_to_read(attached, "olaf_rosters");
+    for (const auto *map : {&rules, &members, &rosters})
+        if (!*map)
+            return std::unexpected(map->error());
+    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    std::vector<std::string> options(config.max_clusters);
+    for (std::uint32_t id = 0; id < config.max_clusters; id++) {
+        olaf_rule rule{};
+        if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
+            return fail("read the rule of cluster", std::to_string(id), errno);
+        const auto known = OLAF_TRY(read_members(members->get(), rosters->get(), config, id));
+        options[id] = rule_options(rule, usual) + binding_options("--worker", known);
+    }
+    return options;
+}
+
+/// The same of a card's clusters, which have no workers.
+Result<std::vector<std::string>> card_options(const Attachment &attached) {
+    const auto &config = attached.record.config;
+    const auto card = OLAF_TRY(open_card(attached));
+    const auto rules = OLAF_TRY(rules_in(card, config));
+    const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
+    std::vector<std::string> options;
+    for (const auto &rule : rules)
+        options.push_back(rule_options(rule, usual));
+    return options;
+}
+
+/// Those that aren't as a fresh queue of its kind has them: "0-99 --policy newest".
+Result<std::vector<std::string>> rules_of(const Attachment &attached) {
+    const auto all =
+        OLAF_TRY(attached.on_card() ? card_options(attached) : kernel_options(attached));
+    std::vector<std::string> found;
+    std::string before;      // the options of the run of clusters that ends here
+    std::uint32_t first = 0; // cluster of that run
+    for (std::uint32_t id = 0; id <= all.size(); id++) {
+        const auto options = id < all.size() ? all[id] : "";
+        if (options == before)
+            continue;
+        if (!before.empty())
+            found.push_back(
+                (first + 1 == id ? std::to_string(first) : fmt::format("{}-{}", first, id - 1)) +
+                before);
+        before = options;
+        first = id;
+    }
+    return found;
+}
+
+/// The line that holds them.
+std::string list_line(std::string_view key, const std::vector<std::string> &list) {
+    std::string line;
+    for (const auto &words : list)
+        line += (line.empty() ? "" : "; ") + words;
+    return std::string(key) + "\"" + line + "\"\n";
+}
+
+/// What list_line() wrote, of the whole file; none where there is no such line.
+std::vector<std::string> list_in(std::string_view file, std::string_view key) {
+    std::istringstream lines{std::string(file)};
+    std::string value;
+    for (std::string line; std::getline(lines, line);)
+        if (line.starts_with(key))
+            value = line.substr(key.size()); // the last one counts, as for systemd
+    std::erase(value, '"');
+    std::vector<std::string> list;
+    std::istringstream parts(value);
+    for (std::string part; std::getline(parts, part, ';');)
+        if (const auto start = part.find_first_not_of(' '); start != part.npos)
+            list.push_back(part.substr(start, part.find_last_not_of(" \t\r") + 1 - start));
+    return list;
+}
+
+} // namespace
+
+std::string saved_path(const std::string &device) {
+    return fmt::format("/etc/olaf/{}.conf", device);
+}
+
+Result<std::vector<std::string>> saved_list(const std::string &device, std::string_view key) {
+    const auto path = saved_path(device);
+    errno = 0;
+    std::ifstream file(path);
+    if (!file)
+        return fail("read", path, errno, "olaf attach " + device + " --save writes it");
+    return list_in(std::string{std::istreambuf_iterator<char>(file), {}}, key);
+}
+
+std::string job_words(const JobReading &job) {
+    const auto &setup = job.job.setup;
+    auto text = fmt::format("{} --children {} --lanes {}", setup.id, setup.children, setup.lanes);
+    if (const auto format = job_format_name(setup.shape); format != "i32x2")
+        text += fmt::format(" --format {}", format);
+    if (const bool floats = olaf_shape_is_floats(setup.shape) != 0; !floats) {
+        if ((setup.shape & OLAF_FLAG_CHECKSUM) == 0)
+            text += " --no-checksum";
+    } else if (setup.float_bits != OLAF_DEFAULT_FLOAT_BITS) {
+        text += fmt::format(" --float-bits {}", setup.float_bits);
+    }
+    if (setup.slots != OLAF_DEFAULT_POOL)
+        text += fmt::format(" --pool {}", setup.slots);
+    if (setup.threshold != setup.children)
+        text += fmt::format(" --threshold {}", setup.threshold);
+    if ((setup.flags & OLAF_JOB_ANY) != 0)
+        text += " --any";
+    if (setup.deadline_ns != 0)
+        text += fmt::format(" --deadline {}ns", setup.deadline_ns);
+    if (setup.max_count != std::max(setup.children, setup.threshold) || setup.parent_family != 0)
+        text += fmt::format(" --max-count {}", setup.max_count);
+    for (const auto rank : job.absent())
+        text += fmt::format(" --absent {}", rank);
+    if (setup.group_family != 0)
+        text += " --fanout multicast=" +
+                address_text(address_of(setup.group_family, setup.group_addr_be));
+    if (setup.group_family != 0 && setup.group_hops != 1)
+        text += fmt::format(" --group-hops {}", setup.group_hops);
+    if (setup.parent_family != 0)
+        text += fmt::format(
+            " --parent {} --rank {}",
+            endpoint_text({.address = address_of(setup.parent_family, setup.parent_addr_be),
+                           .port = ntohs(setup.parent_port_be)}),
+            setup.rank);
+    if (setup.parent_family != 0 && (setup.flags & OLAF_JOB_PARENTS_GROUP) != 0)
+        text += " --parent-group " +
+                address_text(address_of(setup.parent_family, setup.parent_group_be));
+    return text + binding_options("--member", job.members);
+}
+
+namespace {
+
+/// Those that are set.
+Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
+    std::map<std::string, Fd> open;
+    const auto jobs = OLAF_TRY(read_jobs(attached.record.config, [&](const char *name) {
+        auto fd = open_map_to_read(attached, name);
+        return fd ? (open[name] = std::move(*fd)).get() : -1;
+    }));
+    std::vector<std::string> found;
+    for (const auto &job : jobs)
+        found.push_back(job_words(job));
+    return found;
+}
+
+constexpr auto folder = "/etc/olaf";
 
 /// Options and their values, those that are as usual left out.
 class Words {
@@ -50,6 +232,9 @@ class Words {
     }
     void add_number(const std::string &option, std::uint64_t running, std::uint64_t usual) {
         add_unless(running == usual, option, std::to_string(running));
+    }
+    void add_duration(const std::string &option, std::uint64_t running, std::uint64_t usual) {
+        add_unless(running == usual, option, exact_duration_text(running));
     }
     void add_flag(const std::string &word, std::uint32_t flag, const olaf_config &running,
                   const olaf_config &usual) {
@@ -74,35 +259,26 @@ void add_delivery(Words &words, const olaf_config &running, const olaf_config &u
 
 /// What attach would choose for the same delivery, sizes and window.
 Result<olaf_config> usual_config(const Attachment &attached) {
-    const auto device = find_device(attached.place.ifindex);
-    if (!device)
-        return std::unexpected(device.error());
+    const auto device = OLAF_TRY(find_device(attached.place.ifindex));
     const auto &running = attached.record.config;
     AttachOptions options;
-    options.device = device->name;
+    options.device = device.name;
     options.local = running.deliver == OLAF_DELIVER_LOCAL;
     if (running.deliver == OLAF_DELIVER_FORWARD)
         options.forward = attached.record.target;
     if (running.deliver == OLAF_DELIVER_UPSTREAM) {
-        const auto server = parse_endpoint(attached.record.target);
-        if (!server)
-            return std::unexpected(server.error());
-        options.upstream = *server;
+        options.upstream = OLAF_TRY(parse_endpoint(attached.record.target));
     }
     options.window = window_of(running);
     options.max_clusters = running.max_clusters;
     options.max_segments = running.max_segments;
-    const auto plan = make_plan(options, *device);
-    if (!plan)
-        return std::unexpected(plan.error());
-    auto config = make_config(plan->config);
-    if (!config)
-        return config;
+    const auto plan = OLAF_TRY(make_plan(options, device));
+    auto config = plan.config;
     // Not of the plan's: these are compared with what attach has without a word.
     const DatapathConfig defaults;
-    config->window = defaults.window.most;
-    config->max_clusters = defaults.max_clusters;
-    config->max_segments = defaults.max_segments;
+    config.window = defaults.window.most;
+    config.max_clusters = defaults.max_clusters;
+    config.max_segments = defaults.max_segments;
     return config;
 }
 
@@ -164,7 +340,8 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     add_delivery(words, running, usual, target);
     words.add_number("--port", ntohs(running.port_be), ntohs(usual.port_be));
     words.add_number("--queue", running.queue_capacity, usual.queue_capacity);
-    words.add_unless(running.rate_bps == usual.rate_bps, "--rate", exact_rate(running.rate_bps));
+    words.add_unless(running.rate_bps == usual.rate_bps, "--rate",
+                     exact_rate_text(running.rate_bps));
     words.add_unless(running.window == usual.window, "--window", window_text(window_of(running)));
     words.add_unless(running.default_policy == usual.default_policy, "--policy",
                      std::string(policy_name(running.default_policy)));
@@ -174,15 +351,12 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     words.add_number("--max-segments", running.max_segments, usual.max_segments);
     words.add_number("--max-lanes", running.max_lanes, usual.max_lanes);
     words.add_unless((running.flags & OLAF_CONFIG_SKB_MODE) == 0, "--mode", "skb");
-    words.add_unless(running.drain_interval_ns == usual.drain_interval_ns, "--drain-interval",
-                     exact_duration(running.drain_interval_ns));
-    words.add_unless(running.activity_window_ns == usual.activity_window_ns, "--activity-window",
-                     exact_duration(running.activity_window_ns));
+    words.add_duration("--drain-interval", running.drain_interval_ns, usual.drain_interval_ns);
+    words.add_duration("--activity-window", running.activity_window_ns, usual.activity_window_ns);
     for (const auto &prefix : allowed)
         words.add("--allow", prefix_text(prefix));
     words.add_number("--max-workers", running.max_workers, usual.max_workers);
-    words.add_unless(running.member_timeout_ns == usual.member_timeout_ns, "--member-timeout",
-                     exact_duration(running.member_timeout_ns));
+    words.add_duration("--member-timeout", running.member_timeout_ns, usual.member_timeout_ns);
     words.add_number("--round-slots", running.round_slots, usual.round_slots);
     words.add_flag("strict", OLAF_CONFIG_STRICT, running, usual);
     words.add_flag("verify", OLAF_CONFIG_VERIFY, running, usual);
@@ -203,39 +377,27 @@ std::string service_name(const std::string &device) {
 }
 
 Result<std::vector<std::string>> options_of(const Attachment &attached) {
-    const auto usual = usual_config(attached);
-    if (!usual)
-        return std::unexpected(usual.error());
+    const auto usual = OLAF_TRY(usual_config(attached));
     std::vector<olaf_prefix> allowed;
     if ((attached.record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0 && !attached.on_card()) {
-        const auto map = open_map_to_read(attached, "olaf_allow");
-        if (!map)
-            return std::unexpected(map.error());
-        allowed = allowed_prefixes(map->get());
+        const auto map = OLAF_TRY(open_map_to_read(attached, "olaf_allow"));
+        allowed = allowed_prefixes(map.get());
     }
-    auto options = options_like(attached.record.config, *usual, attached.record.target, allowed);
+    auto options = options_like(attached.record.config, usual, attached.record.target, allowed);
     std::ranges::move(hardware_options(attached), std::back_inserter(options));
     return options;
 }
 
-Result<std::string> save_attachment(const std::string &device) {
-    const auto attached = live_attachment(device);
-    if (!attached)
-        return std::unexpected(attached.error());
-    const auto options = options_of(*attached);
-    if (!options)
-        return std::unexpected(options.error());
-    const auto rules = rules_of(*attached);
-    if (!rules)
-        return std::unexpected(rules.error());
-    const auto jobs = jobs_of(*attached);
-    if (!jobs)
-        return std::unexpected(jobs.error());
+Result<std::string> save_attachment(const Attachment &attached) {
+    const auto &device = attached.device;
+    const auto options = OLAF_TRY(options_of(attached));
+    const auto rules = OLAF_TRY(rules_of(attached));
+    const auto jobs = OLAF_TRY(jobs_of(attached));
     const auto path = saved_path(device);
     if (::mkdir(folder, 0755) != 0 && errno != EEXIST)
         return fail("make", folder, errno);
     const auto fresh = path + ".new";
-    auto written = write_whole(fresh, file_text(device, *options, *rules, *jobs));
+    auto written = write_whole(fresh, file_text(device, options, rules, jobs));
     if (written && ::rename(fresh.c_str(), path.c_str()) != 0)
         written = fail("write", path, errno);
     if (!written) {

@@ -3,30 +3,42 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "attachment.hpp"
+#include "loader/datapath/jobs.hpp"
 #include "olaf/queue.h"
 #include "olaf/result.hpp"
 
 namespace olaf {
 
-struct Attachment;
+/// Keys of two lines of /etc/olaf/DEV.conf: what follows the device in `olaf cluster set` and in `olaf job
+/// set`, for each run of clusters and for each job.
+inline constexpr std::string_view clusters_key = "CLUSTERS=", jobs_key = "JOBS=";
 
-/// The options of `attach`, after the device, that make a queue like `running`. Those are left out
-/// that attach would choose by itself: `usual` is what it makes of the delivery alone. `target` is
-/// the delivery's, as people write it.
+/// The list of a device's file. Fails where there is no file.
+Result<std::vector<std::string>> saved_list(const std::string &device, std::string_view key);
+/// The path of a device's file.
+std::string saved_path(const std::string &device);
+
+/// What follows the device in `olaf job set`: "7 --children 4 --lanes 128".
+std::string job_words(const JobReading &job);
+
+/// The options of `attach` that make a queue like `running`, without the device. `usual` is what attach
+/// makes of the delivery alone: options are left out where the two agree. `target` is the delivery's,
+/// as people write it.
 std::vector<std::string> options_like(const olaf_config &running, const olaf_config &usual,
                                       const std::string &target,
                                       const std::vector<olaf_prefix> &allowed);
 
-/// The same of what is attached: `attach` with these options makes such a queue again.
+/// The options with which `attach` makes this queue again.
 Result<std::vector<std::string>> options_of(const Attachment &attached);
 
-/// Name of the service that attaches a device again, as a shell takes it.
+/// Name of the service that attaches a device again, quoted for a shell.
 std::string service_name(const std::string &device);
 
-/// Writes /etc/olaf/DEV.conf from what is attached to the device; returns its path. Whoever reads
-/// it meanwhile finds the old one or the new one.
-Result<std::string> save_attachment(const std::string &device);
+/// Writes /etc/olaf/DEV.conf for a queue; returns the path. A reader finds the old file or the new one.
+Result<std::string> save_attachment(const Attachment &attached);
 
 } // namespace olaf

@@ -8,20 +8,16 @@
 #include <cerrno>
 
 #include "attachment.hpp"
-#include "card_queue.hpp"
+#include "card.hpp"
 #include "hooks.hpp"
-#include "loader/card/record.hpp"
+#include "loader/card/find.hpp"
 #include "loader/datapath/programs.hpp"
+#include "loader/host/bpffs.hpp"
 #include "loader/host/device.hpp"
-#include "loader/host/device_pin.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
-#include "parents.hpp"
-#include "record.hpp"
-#include "steps.hpp"
-#include "turnround.hpp"
 
 namespace olaf {
 namespace {
@@ -35,23 +31,10 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
     // First: on the queue's own device it is a filter in the same clsact.
     keep_first(first, remove_return(place, record));
     keep_first(first, leave_parents(place));
-    const auto device = find_device(place.ifindex);
-    if (!device)
-        return;
-    const Filters filters(place);
-    bool removed_one = false;
-    for (const auto &program : programs) {
-        if (!runs_by_tc(program) || program.on != On::device)
-            continue; // on the drain they go with it
-        const auto removed = filters.remove(program, *device);
-        if (!removed)
-            keep_first(first, std::unexpected(removed.error()));
-        removed_one |= removed && *removed;
-    }
-    // A filter of ours, or an attach that wasn't finished, shows that the index still means the
-    // same device. Otherwise another device may have got it meanwhile.
-    if (record.clsact_ours && (removed_one || !record.complete))
-        keep_first(first, remove_empty_clsact(device->name, device->ifindex));
+    // Programs on the drain go with it.
+    keep_first(first, Filters(place).remove(On::device, place.ifindex,
+                                            {.ours = record.clsact_ours != 0,
+                                             .same = record.complete == 0}));
 }
 
 } // namespace
@@ -98,11 +81,7 @@ namespace {
 /// Whether the device of another network namespace has gone, that namespace perhaps with it. That no
 /// process here sees the namespace shows nothing: it may be known in other mount namespaces alone.
 bool certainly_gone(const PinPlace &place) {
-    if (const auto presence = device_presence(place); presence != Presence::unknown)
-        return presence == Presence::gone;
-    // What an older olaf attached has no such pin, but a queue in the kernel has its link.
-    const Fd link(bpf_obj_get(place.path(entrance.link).c_str()));
-    return link && xdp_link_device(link.get()) == 0;
+    return device_presence(place) == Presence::gone;
 }
 
 /// Whether somebody's XDP program is on some device by this place's link, or nobody can tell.
@@ -139,7 +118,7 @@ void sweep_stale(const std::optional<PinPlace> &but) {
         }
         const std::string device(read_attachment(place).record.device);
         leave_card(place);
-        if (in_order({[&] { return tear_down(*lock); }, [&] { return lock->remove(); }}))
+        if (tear_down(*lock) && lock->remove())
             note(fmt::format("{}: removed what was left of its queue, for its {} has gone", device,
                              ours ? "device" : "network namespace"));
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Taking an attachment back, however far it got: the one path for detach, for an attach that
-// fails halfway, and for what an attach that was killed left behind.
+// Taking a queue off its device, however far its attach got. Detach, a failing attach and the next
+// attach after a killed one use the same functions.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace olaf {
 
-/// The first step of that: from here on no update comes to the queue.
+/// The first step: from here on no update reaches the queue.
 Result<void> take_off_xdp(const PinPlace &place);
 
-/// Removes XDP program, filters, clsact if ours, drain, pins; the directory stays, locked, and in it
-/// what is remembered of a card and of the device, and the record if that is to be kept. Goes on after a failure and
-/// returns the first. Touches devices only of this namespace.
+/// Removes the XDP program, filters, the clsact that the queue added, the drain and the pins. The locked
+/// directory stays, with the pins of card and device, and with the record if `keep_record`. Goes on after
+/// a failure and returns the first error. Changes devices of this network namespace only.
 Result<void> tear_down(PinLock &lock, bool keep_record = false);
 
-/// Removes what attachments of vanished devices and namespaces left, except at one place, and says
-/// so. What may still live isn't touched, nor what can't be told: a namespace that this process doesn't see
-/// may be known in other mount namespaces (loader/host/device_pin.hpp).
+/// Removes the pins of queues whose device or network namespace has gone, except those at one place, and
+/// notes it. Leaves every queue that may still work: other mount namespaces may know a network namespace
+/// that this process doesn't see (loader/host/bpffs.hpp).
 void sweep_stale(const std::optional<PinPlace> &but = {});
 
 } // namespace olaf

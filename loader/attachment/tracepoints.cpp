@@ -2,6 +2,7 @@
 #include "tracepoints.hpp"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,13 +14,12 @@
 #include <string>
 #include <vector>
 
-#include "beside.hpp"
-#include "loader/datapath/map_sizes.hpp"
 #include "loader/datapath/object.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpf_log.hpp"
+#include "loader/host/device.hpp"
 #include "loader/host/notes.hpp"
-#include "steps.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -33,17 +33,14 @@ using Link = std::unique_ptr<bpf_link, LinkCloser>;
 constexpr auto watched_map = "olaf_watched";
 
 /// Gives an object its constants and the maps of the queue, and loads it.
-Result<void> load(Object &object, const Datapath &queue, const PinPlace &place) {
+Result<void> load_beside(Object &object, const Datapath &queue, const PinPlace &place) {
     const auto &config = queue.config();
     const auto netns = static_cast<std::uint32_t>(place.netns);
-    return in_order({[&] { return object.set("olaf_cfg", config); },
-                     [&] { return object.set("olaf_beside_ifindex", place.ifindex); },
-                     [&] { return object.set("olaf_beside_netns", netns); },
-                     [&] {
-                         return object.share_maps(
-                             config, [&](const char *map) { return queue.map_fd(map); });
-                     },
-                     [&] { return object.load(); }});
+    OLAF_TRY(object.set("olaf_cfg", config));
+    OLAF_TRY(object.set("olaf_beside_ifindex", place.ifindex));
+    OLAF_TRY(object.set("olaf_beside_netns", netns));
+    OLAF_TRY(object.share_maps(config, [&](const char *map) { return queue.map_fd(map); }));
+    return object.load();
 }
 
 /// Maps that are the object's alone; constants and variables aside.
@@ -65,6 +62,18 @@ Result<void> write_watched(int fd, const olaf_watched &watched) {
     if (bpf_map_update_elem(fd, &key, &watched, BPF_ANY) != 0)
         return fail("write", watched_map, errno);
     return {};
+}
+
+/// Whose losses count: the queue's device, and the one that departures leave by.
+olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
+    return {.netns = static_cast<std::uint32_t>(place.netns),
+            .ifindex = place.ifindex,
+            .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
+            .drain_ifindex = config.drain_ifindex,
+            .kick_ifindex = config.kick_ifindex,
+            .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
+            .port_be = config.port_be,
+            .pad = {}};
 }
 
 /// Tells programs that run already what to watch from now on.
@@ -94,15 +103,12 @@ Result<void> attach_one(const Object &object, const Program &line, const PinPlac
 
 Result<void> attach_all(const Object &object, const olaf_config &config, const PinPlace &place) {
     if (const int fd = object.map_fd(watched_map); fd >= 0)
-        if (auto done = write_watched(fd, watched_of(place, config)); !done)
-            return done;
+        OLAF_TRY(write_watched(fd, watched_of(place, config)));
     for (const auto &name : own_maps(object, config))
-        if (auto done = pin(object.map_fd(name), place.path(name)); !done)
-            return done;
+        OLAF_TRY(pin(object.map_fd(name), place.path(name)));
     for (const auto &line : programs)
         if (line.object == object.name())
-            if (auto done = attach_one(object, line, place); !done)
-                return done;
+            OLAF_TRY(attach_one(object, line, place));
     return {};
 }
 
@@ -121,27 +127,27 @@ bool there(const std::string &path) {
     return ::stat(path.c_str(), &status) == 0;
 }
 
-void say_without(std::string_view object, const Device &device, const Error &error) {
-    if (object == "beside")
-        say_tags_unseen(device, fmt::format(" ({})", error.message()));
-    else
-        note(fmt::format("{}: {}: {}", device.name,
-                         object == "loss" ? "losses behind the queue won't be counted"
-                                          : fmt::format("it works without {}", object),
-                         error.message()));
+/// That the queue won't see tags which the device takes off frames, why, and the remedy. The queue
+/// works all the same for updates without a tag.
+std::string tags_unseen(const Device &device, const std::string &why) {
+    return fmt::format("VLAN tags that aren't among a frame's bytes can't be seen{}: updates that "
+                       "have one leave without it, until {}",
+                       why, untagging_remedy(device));
+}
+
+std::string without(std::string_view object, const Error &error) {
+    return fmt::format("{}: {}",
+                       object == "loss" ? "losses behind the queue won't be counted"
+                                        : fmt::format("it works without {}", object),
+                       error.message());
 }
 
 } // namespace
 
-olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
-    return {.netns = static_cast<std::uint32_t>(place.netns),
-            .ifindex = place.ifindex,
-            .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
-            .drain_ifindex = config.drain_ifindex,
-            .kick_ifindex = config.kick_ifindex,
-            .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
-            .port_be = config.port_be,
-            .pad = {}};
+std::string untagging_remedy(const Device &device) {
+    return device.kind == "veth"
+               ? fmt::format("ethtool -K PEER txvlan off on {}'s peer", device.name)
+               : fmt::format("ethtool -K {} rxvlan off", device.name);
 }
 
 bool at_tracepoints(const PinPlace &place, std::string_view object) {
@@ -151,31 +157,87 @@ bool at_tracepoints(const PinPlace &place, std::string_view object) {
     });
 }
 
+namespace {
+
+/// Loads an object, attaches its programs, and pins them with the maps that only this object has, all or
+/// nothing. Programs that run already go on (--replace) and are told what may have changed. Fails where
+/// the kernel has no BTF or refuses tracepoint programs.
 Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
                                 std::string_view name) {
     const auto &config = queue.config();
     if (at_tracepoints(place, name))
         return update_watched(place, config);
     const QuietBpfLog quiet; // it may fail: a queue works without it
-    auto object = Object::open(name);
-    if (!object)
-        return std::unexpected(object.error());
-    forget(place, *object, config);
-    if (auto loaded = load(*object, queue, place); !loaded)
-        return loaded;
-    auto done = attach_all(*object, config, place);
+    auto object = OLAF_TRY(Object::open(name));
+    forget(place, object, config);
+    OLAF_TRY(load_beside(object, queue, place));
+    auto done = attach_all(object, config, place);
     if (!done)
-        forget(place, *object, config);
+        forget(place, object, config);
     return done;
 }
+
+} // namespace
 
 void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device) {
     const auto wanted = objects_where([&](const Program &line) {
         return line.hook == Hook::tracepoint && stands(line, queue.config());
     });
-    for (const auto object : wanted)
-        if (auto done = attach_tracepoints(queue, place, object); !done)
-            say_without(object, device, done.error());
+    const auto flags = queue.config().flags;
+    const bool tags_hidden = (flags & OLAF_CONFIG_TAGS_HIDDEN) != 0;
+    std::vector<std::string> missing;
+    for (const auto object : wanted) {
+        const auto done = attach_tracepoints(queue, place, object);
+        if (!done && object != "beside")
+            missing.push_back(without(object, done.error()));
+        else if (!done && tags_hidden)
+            missing.push_back(tags_unseen(device, fmt::format(" ({})", done.error().message())));
+    }
+    // Where XDP is native, it asks the driver for tags.
+    if (tags_hidden && (flags & OLAF_CONFIG_SKB_MODE) == 0 && !queue.asks_driver()) {
+        const auto &why = queue.why_silent();
+        missing.push_back(tags_unseen(
+            device, ", because " + (why.empty() ? "the driver doesn't tell native XDP" : why)));
+    }
+    note(device.name, missing);
+}
+
+Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment) {
+    if (!at_tracepoints(attachment.place, "loss"))
+        return std::nullopt;
+    const auto fd = OLAF_TRY(open_map_to_read(attachment, "olaf_losses"));
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus < 0)
+        return fail("count", "CPUs", -cpus);
+    std::vector<olaf_losses> copies(static_cast<std::size_t>(cpus));
+    const std::uint32_t key = 0;
+    if (bpf_map_lookup_elem(fd.get(), &key, copies.data()) != 0)
+        return fail("read map", "olaf_losses", errno);
+    olaf_losses sum{};
+    for (const auto &copy : copies)
+        for (std::size_t i = 0; i < OLAF_LOST_PLACES; i++)
+            sum.frames[i] += copy.frames[i], sum.updates[i] += copy.updates[i];
+    return sum;
+}
+
+std::optional<std::uint64_t> deaths_unseen(const Attachment &attachment) {
+    std::uint64_t unseen = 0;
+    for (const auto &line : programs) {
+        if (line.object != "loss")
+            continue;
+        const Fd link(get_pin(attachment.place.path(line.link), 0));
+        bpf_link_info found{};
+        __u32 length = sizeof found;
+        if (!link || bpf_obj_get_info_by_fd(link.get(), &found, &length) != 0)
+            return {};
+        const Fd program(bpf_prog_get_fd_by_id(found.prog_id));
+        bpf_prog_info info{};
+        length = sizeof info;
+        if (!program || bpf_obj_get_info_by_fd(program.get(), &info, &length) != 0)
+            return {};
+        unseen += info.recursion_misses;
+    }
+    return unseen;
 }
 
 } // namespace olaf

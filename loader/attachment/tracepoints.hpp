@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Programs of the table that run at tracepoints of the kernel. A queue works without them.
+// Programs of the table that run at tracepoints of the kernel, and what they tell: losses behind the
+// queue, and VLAN tags that aren't among a frame's bytes. A queue works without them.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
+#include "attachment.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "loader/host/bpffs.hpp"
 #include "loader/host/device.hpp"
@@ -12,19 +16,25 @@
 
 namespace olaf {
 
-/// Loads an object, attaches its programs and pins them with the maps that are theirs alone at the
-/// queue's place, all or nothing. Those that are there go on (--replace), told what may have
-/// changed. Fails where the kernel has no BTF or lets no tracepoint program in.
-Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
-                                std::string_view object);
+/// The command that has a device leave VLAN tags where they are.
+std::string untagging_remedy(const Device &device);
 
 /// Whether all programs of an object are there.
 bool at_tracepoints(const PinPlace &place, std::string_view object);
 
-/// Every object that this queue has use for. Says what is missing where one can't be attached.
+/// Attaches the programs of each object that the queue uses. Notes what is missing where an object can't
+/// be attached, and where the queue can't see VLAN tags that the device takes off frames
+/// (bpf/packet/beside.bpf.h).
 void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
 
-/// Whose losses count: the queue's device, and the one that departures leave by.
-olaf_watched watched_of(const PinPlace &place, const olaf_config &config);
+// What was lost behind the queue, as the programs of bpf/loss.bpf.c counted it.
+
+/// Sums over CPUs; nothing: not watched, so not known.
+Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment);
+
+/// Frames that died while the program that counts losses looked at another one on the same CPU: the
+/// kernel runs no tracing program inside itself. Any frame of this host, ours or not. Nothing: not
+/// known (not watched, or this process may not look programs up).
+std::optional<std::uint64_t> deaths_unseen(const Attachment &attachment);
 
 } // namespace olaf

@@ -1,15 +1,87 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "card.hpp"
 
-#include <fmt/format.h>
-
 #include <arpa/inet.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <thread>
+#include <utility>
+
+#include "olaf/try.hpp"
 
 namespace olaf {
+
+std::string mapping_remedy(int code) {
+    if (code == EPERM)
+        return "kernel lockdown forbids it: boot without Secure Boot, or with lockdown=none";
+    if (code == EINVAL || code == EBUSY)
+        return "CONFIG_IO_STRICT_DEVMEM forbids it while a driver holds the device: boot with "
+               "iomem=relaxed, or let the registers have a function of their own without a driver";
+    if (code == EACCES)
+        return "run as root";
+    return "";
+}
+
+Result<Bar> Bar::map(const std::string &path) {
+    // Device memory isn't to be cached: O_SYNC asks for that where the file system doesn't know.
+    Fd fd(::open(path.c_str(), O_RDWR | O_SYNC | O_CLOEXEC));
+    if (!fd)
+        return fail("open the registers", path, errno, mapping_remedy(errno));
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0)
+        return fail("inspect the registers", path, errno);
+    const auto bytes = static_cast<std::size_t>(status.st_size);
+    if (bytes < sizeof(std::uint32_t))
+        return fail("map the registers", path, 0, "name the file of another BAR", "it is empty");
+    void *at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    if (at == MAP_FAILED)
+        return fail("map the registers", path, errno, mapping_remedy(errno));
+    return Bar(path, std::move(fd), at, bytes);
+}
+
+Bar::Bar(Bar &&other) noexcept
+    : path_(std::move(other.path_)), fd_(std::move(other.fd_)),
+      at_(std::exchange(other.at_, nullptr)), bytes_(other.bytes_) {}
+
+Bar::~Bar() {
+    if (at_ != nullptr)
+        ::munmap(at_, bytes_);
+}
+
+std::uint32_t Bar::read(std::size_t offset) const {
+    const auto *words = static_cast<const volatile std::uint32_t *>(at_);
+    const std::uint32_t value = words[offset / sizeof *words];
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return le32toh(value);
+}
+
+void Bar::write(std::size_t offset, std::uint32_t value) const {
+    auto *words = static_cast<volatile std::uint32_t *>(at_);
+    std::atomic_thread_fence(std::memory_order_release);
+    words[offset / sizeof *words] = htole32(value);
+}
+
+void Bar::order() {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+Bar::Turn::Turn(const Bar &bar) : fd_(bar.fd_.get()) {
+    while (::flock(fd_, LOCK_EX) != 0 && errno == EINTR)
+        ;
+}
+
+Bar::Turn::~Turn() {
+    ::flock(fd_, LOCK_UN);
+}
+
 namespace {
 
 constexpr std::uint32_t all_ones = 0xffffffff;
@@ -56,13 +128,11 @@ bool is_lost(const Error &error) {
 }
 
 Result<Card> Card::open(const std::string &path) {
-    auto bar = Bar::map(path);
-    if (!bar)
-        return std::unexpected(bar.error());
-    if (bar->bytes() < OLAF_CARD_WINDOW)
-        return too_small(*bar);
-    const auto start = find_start(*bar);
-    const auto magic = bar->read(OLAF_REGISTER_MAGIC);
+    auto bar = OLAF_TRY(Bar::map(path));
+    if (bar.bytes() < OLAF_CARD_WINDOW)
+        return too_small(bar);
+    const auto start = find_start(bar);
+    const auto magic = bar.read(OLAF_REGISTER_MAGIC);
     if (!start && magic == all_ones)
         return lost(path, "its registers read as all ones");
     if (!start)
@@ -70,7 +140,7 @@ Result<Card> Card::open(const std::string &path) {
                     "load a bitstream with the queue (docs/hardware.md), or name the file of another BAR",
                     fmt::format("no queue is in it: its magic is {:#010x}, not {:#010x}", magic,
                                 std::uint32_t{OLAF_CARD_MAGIC}));
-    Card card(std::move(*bar), *start);
+    Card card(std::move(bar), *start);
     if (const auto layout = card.get(OLAF_REGISTER_LAYOUT); layout != OLAF_CARD_LAYOUT)
         return fail("use the card", path, 0, "use the olaf that its bitstream was built with",
                     fmt::format("its registers have layout {}, this olaf knows layout {}", layout,
@@ -119,29 +189,24 @@ Result<void> Card::fence() const {
     const bool passed = comes([&] {
         return get(OLAF_REGISTER_FENCED) == number || get(OLAF_REGISTER_MAGIC) != OLAF_CARD_MAGIC;
     });
-    if (auto there = check_there(); !there)
-        return there;
+    OLAF_TRY(check_there());
     if (!passed)
         return lost(path(), "it doesn't answer");
     return {};
 }
 
 Result<std::uint32_t> Card::status() const {
-    if (auto done = fence(); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(fence());
     const auto value = get(OLAF_REGISTER_STATUS);
     // In this order: a card that goes in between leaves ones in the first.
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return value;
 }
 
 Result<bool> Card::status_bit(std::uint32_t bit) const {
     const Bar::Turn turn(bar_);
-    const auto value = status();
-    if (!value)
-        return std::unexpected(value.error());
-    return (*value & bit) != 0;
+    const auto value = OLAF_TRY(status());
+    return (value & bit) != 0;
 }
 
 Result<bool> Card::queues() const {
@@ -154,11 +219,9 @@ Result<bool> Card::empty() const {
 
 Result<std::uint32_t> Card::queue_length() const {
     const Bar::Turn turn(bar_);
-    if (auto done = take_snapshot(); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(take_snapshot());
     const auto length = get(OLAF_REGISTER_QUEUE_LENGTH);
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return length;
 }
 
@@ -166,10 +229,8 @@ Result<void> Card::commit() const {
     if (auto done = fence(); !done) // the configuration first
         return done;
     put(OLAF_REGISTER_COMMIT, 1);
-    const auto now = status();
-    if (!now)
-        return std::unexpected(now.error());
-    if ((*now & refused) != 0)
+    const auto now = OLAF_TRY(status());
+    if ((now & refused) != 0)
         return fail("configure the card", path(), 0, "olaf doctor says what it can",
                     "it refuses the configuration");
     return {};
@@ -208,8 +269,7 @@ Result<olaf_rule> Card::rule(std::uint32_t cluster) const {
     const olaf_rule rule{.policy = get(at),
                          .max_count = get(at + 4),
                          .reward_threshold = static_cast<std::int64_t>(get64(at + 8))};
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return rule;
 }
 
@@ -264,8 +324,7 @@ Result<Snapshot> Card::snapshot(const olaf_config &config) const {
     snapshot.waiting.resize(config.max_clusters);
     {
         const Bar::Turn turn(bar_); // another's snapshot would come between two words
-        if (auto done = take_snapshot(); !done)
-            return std::unexpected(done.error());
+        OLAF_TRY(take_snapshot());
         snapshot.levels.queue_length = get(OLAF_REGISTER_QUEUE_LENGTH);
         snapshot.active_clusters = get(OLAF_REGISTER_ACTIVE_CLUSTERS);
         snapshot.levels.updates_waiting = get64(OLAF_REGISTER_UPDATES_WAITING);
@@ -282,8 +341,7 @@ Result<Snapshot> Card::snapshot(const olaf_config &config) const {
         }
     }
     // A card that went meanwhile has read as ones, which must not be taken for counts.
-    if (auto there = check_there(); !there)
-        return std::unexpected(there.error());
+    OLAF_TRY(check_there());
     return snapshot;
 }
 

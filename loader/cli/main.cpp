@@ -11,9 +11,10 @@
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
+#include "olaf/try.hpp"
 #include "print.hpp"
-#include "print_traffic.hpp"
 #include "restore.hpp"
+#include "traffic.hpp"
 
 namespace {
 
@@ -140,8 +141,7 @@ Result<bool> run(const CommandLine &line) {
     capture_bpf_log(line.global.verbose);
     take_notes([](const std::string &text) { fmt::print(stderr, "{}\n", text); });
     if (!line.global.netns.empty())
-        if (auto entered = enter_netns(line.global.netns); !entered)
-            return std::unexpected(entered.error());
+        OLAF_TRY(enter_netns(line.global.netns));
     return std::visit(Run{line.global}, line.command);
 }
 

@@ -6,13 +6,13 @@
 #include "cli.hpp"
 #include "cli_options.hpp"
 #include "help.hpp"
-#include "loader/observe/names.hpp"
-#include "loader/observe/top_columns.hpp"
+#include "loader/observe/rows.hpp"
+#include "loader/observe/top.hpp"
 
 namespace olaf {
 namespace {
 
-constexpr std::uint64_t second = 1'000'000'000;
+constexpr std::uint64_t one_second = 1'000'000'000;
 
 /// One option, given any number of times, each text read by `parser`.
 template <class Parser, class Into>
@@ -73,7 +73,7 @@ void add_trace(CLI::App &root, TraceOptions &options) {
              "only what happened like this, repeatable: " + joined(event_names(), ", "),
              joined(event_names(), "|"))
         ->option_text("ACTION");
-    parsed(app, "--min-age", options.filter.min_age_ns, duration_parser(0, 3600 * second),
+    parsed(app, "--min-age", options.filter.min_age_ns, duration_parser(0, 3600 * one_second),
            "only updates of at least this age, since they were generated", "TIME");
     parsed(app, "--sample", options.sample, count_parser(1, 1'000'000'000),
            "one event of every N [1]", "N");
@@ -81,14 +81,14 @@ void add_trace(CLI::App &root, TraceOptions &options) {
                    "write packets with their reasons to a pcapng file instead of lines; - is "
                    "standard output")
         ->type_name("FILE");
-    parsed(app, "--for", options.for_ns, duration_parser(1'000'000, 86'400 * second),
+    parsed(app, "--for", options.for_ns, duration_parser(1'000'000, 86'400 * one_second),
            "end after this long", "TIME");
 }
 
 void add_top(CLI::App &root, TopOptions &options) {
     auto &app = *root.add_subcommand("top", "Show a live table of clusters, in the terminal");
     device_argument(app, options.device);
-    parsed(app, "--interval", options.interval_ns, duration_parser(second / 10, 60 * second),
+    parsed(app, "--interval", options.interval_ns, duration_parser(one_second / 10, 60 * one_second),
            "between two looks [1s]", "TIME");
     parsed(app, "--sort", options.sort, parse_column, "column to sort by [aom]",
            joined(column_keys(), "|"))
@@ -99,7 +99,7 @@ void add_report(CLI::App &root, ReportOptions &options) {
     auto &app = *root.add_subcommand(
         "report", "Record for a while, then write a page with pictures and the data behind them");
     device_argument(app, options.device);
-    parsed(app, "--for", options.for_ns, duration_parser(second / 10, 3600 * second),
+    parsed(app, "--for", options.for_ns, duration_parser(one_second / 10, 3600 * one_second),
            "record this long [30s]", "TIME");
     parsed(app, "--clock", options.clock, parse_clock,
            "whose ages the pictures show: since updates were generated, or arrived here "

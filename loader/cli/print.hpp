@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What commands return, for people or, as docs/schema has it, for programs.
+// Prints what commands return, for people or as JSON.
 #pragma once
 
 #include <cstdint>

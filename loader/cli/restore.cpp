@@ -6,7 +6,8 @@
 #include <sstream>
 
 #include "cli.hpp"
-#include "loader/attachment/saved_rules.hpp"
+#include "loader/attachment/saved.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -35,15 +36,11 @@ Result<Options> read_one(const std::string &device, const char *command, const s
 template <class Options>
 Result<std::vector<Options>> read_all(const std::string &device, const char *command,
                                       std::string_view key) {
-    const auto lines = saved_list(device, key);
-    if (!lines)
-        return std::unexpected(lines.error());
+    const auto lines = OLAF_TRY(saved_list(device, key));
     std::vector<Options> all;
-    for (const auto &line : *lines) {
-        auto options = read_one<Options>(device, command, line);
-        if (!options)
-            return std::unexpected(options.error());
-        all.push_back(std::move(*options));
+    for (const auto &line : lines) {
+        auto options = OLAF_TRY(read_one<Options>(device, command, line));
+        all.push_back(std::move(options));
     }
     return all;
 }
@@ -51,31 +48,23 @@ Result<std::vector<Options>> read_all(const std::string &device, const char *com
 } // namespace
 
 Result<void> restore_clusters(const std::string &device) {
-    const auto all = read_all<ClusterOptions>(device, "cluster", clusters_key);
-    if (!all)
-        return std::unexpected(all.error());
-    for (const auto &options : *all)
-        if (auto set = change_clusters(options); !set)
-            return set;
+    const auto all = OLAF_TRY(read_all<ClusterOptions>(device, "cluster", clusters_key));
+    for (const auto &options : all)
+        OLAF_TRY(change_clusters(options));
     return {};
 }
 
 Result<void> restore_jobs(const std::string &device) {
-    const auto all = read_all<JobOptions>(device, "job", jobs_key);
-    if (!all)
-        return std::unexpected(all.error());
-    if (all->empty())
+    const auto all = OLAF_TRY(read_all<JobOptions>(device, "job", jobs_key));
+    if (all.empty())
         return {};
     JobOptions every;
     every.device = device;
-    const auto there = list_jobs(every);
-    if (!there)
-        return std::unexpected(there.error());
-    for (const auto &options : *all)
-        if (std::ranges::find(there->jobs, options.job.value_or(0), &JobReading::id) ==
-            there->jobs.end())
-            if (auto set = change_job(options); !set)
-                return set;
+    const auto there = OLAF_TRY(list_jobs(every));
+    for (const auto &options : all)
+        if (std::ranges::find(there.jobs, options.job.value_or(0), &JobReading::id) ==
+            there.jobs.end())
+            OLAF_TRY(change_job(options));
     return {};
 }
 

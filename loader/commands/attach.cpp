@@ -1,77 +1,103 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// `olaf attach`, and what it would do (--dry-run).
 #include <fmt/format.h>
 
 #include <cerrno>
 
-#include "attach_card.hpp"
-#include "attach_checks.hpp"
-#include "attach_kernel.hpp"
 #include "commands.hpp"
 #include "loader/attachment/attachment.hpp"
-#include "loader/attachment/card_queue.hpp"
-#include "loader/attachment/memory.hpp"
+#include "loader/attachment/card.hpp"
+#include "loader/attachment/install.hpp"
 #include "loader/attachment/plan.hpp"
 #include "loader/attachment/saved.hpp"
-#include "loader/attachment/steps.hpp"
 #include "loader/attachment/teardown.hpp"
-#include "loader/card/record.hpp"
-#include "loader/datapath/config.hpp"
-#include "loader/host/device_pin.hpp"
+#include "loader/card/find.hpp"
+#include "loader/datapath/programs.hpp"
+#include "loader/host/bpffs.hpp"
+#include "loader/host/drain.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/route.hpp"
+#include "loader/host/tc.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
 
-/// Ready for a new attachment: nothing of an older one, no other program.
-Result<void> clear_place(PinLock &lock, const Device &device, bool in_card) {
-    const auto before = read_attachment(lock.place());
-    if (before.record.complete && !before.alive)
-        note(fmt::format("{}: removing a queue whose device or program has gone", device.name));
-    else if (before.record.drain_ours)
-        note(fmt::format("{}: removing what an interrupted attach left", device.name));
-    leave_card(lock.place());
-    return in_order({[&] { return pin_device(lock.place()); }, // first: from now on it isn't swept
-                     [&] { return tear_down(lock); },
-                     [&] { return forget_card(lock.place()); },
-                     [&] { return in_card ? Result<void>{} : check_no_program(device); }});
+/// Where a queue is to be, or is.
+struct Where {
+    Device device;
+    PinPlace place;
+};
+
+/// Fails where this process may not attach, or the kernel can't.
+Result<Where> find_place(const AttachOptions &options) {
+    OLAF_TRY(require_privileges_to_change("attach to", options.device));
+    OLAF_TRY(require_kernel("attach to", options.device));
+    auto device = OLAF_TRY(find_device(options.device));
+    const PinPlace place{.netns = OLAF_TRY(netns_inode()), .ifindex = device.ifindex};
+    return Where{std::move(device), place};
 }
 
-Result<Record> attach_new(const AttachOptions &options, const Device &device,
-                          const PinPlace &place) {
-    auto plan = make_plan(options, device);
-    if (!plan)
-        return std::unexpected(plan.error());
-    if (const auto config = make_config(plan->config); !config)
-        return std::unexpected(config.error());
-    if (auto mounted = mount_bpffs(); !mounted)
-        return std::unexpected(mounted.error());
-    sweep_stale(place);
-    const auto card = choose_card(options, device, *plan, place, nullptr);
-    if (!card)
-        return std::unexpected(card.error());
+/// Ready for a new attachment: nothing of an older one, no other program.
+Result<void> clear_place(PinLock &lock, const Attachment &before, const Plan &plan) {
+    if (before.record.complete && !before.alive)
+        note(plan.device.name, {"removing a queue whose device or program has gone"});
+    else if (before.record.drain_ours)
+        note(plan.device.name, {"removing what an interrupted attach left"});
+    leave_card(lock.place());
+    OLAF_TRY(pin_device(lock.place())); // first: from now on it isn't swept
+    OLAF_TRY(tear_down(lock));
+    OLAF_TRY(forget_card(lock.place()));
+    return plan.card ? Result<void>{} : check_no_program(plan.device);
+}
 
-    auto lock = PinLock::create(place);
-    if (!lock)
-        return std::unexpected(lock.error());
-    if (auto free = check_no_queue(read_attachment(place), device); !free)
-        return std::unexpected(free.error());
-    for (const auto &decided : *card ? (*card)->notes : plan->notes)
-        note(fmt::format("{}: {}", device.name, decided));
+Result<Record> attach_new(const AttachOptions &options, const Where &where) {
+    auto plan = OLAF_TRY(make_plan(options, where.device));
+    OLAF_TRY(mount_bpffs());
+    sweep_stale(where.place);
+    OLAF_TRY(choose_card(plan, options, where.place, nullptr));
+
+    auto lock = OLAF_TRY(PinLock::create(where.place));
+    const auto before = read_attachment(lock.place());
+    OLAF_TRY(check_no_queue(before, plan.device));
+    note(plan.device.name, plan.notes);
     auto record = Result<Record>{};
-    if (auto clear = clear_place(*lock, device, card->has_value()); clear)
-        record = *card ? attach_to_card(*lock, device, *plan, **card)
-                       : install_fitting_mode(*lock, options, device, *plan);
+    if (auto clear = clear_place(lock, before, plan); clear)
+        record = plan.card ? attach_to_card(lock, plan) : install_fitting_mode(lock, plan);
     else
         record = std::unexpected(clear.error());
-    if (!record)
-        (void)lock->remove();
-    else if (!*card)
-        for (const auto &follows : plan->consequences)
-            note(fmt::format("{}: {}", device.name, follows));
+    if (record)
+        note(plan.device.name, plan.consequences);
+    else
+        (void)lock.remove();
     return record;
+}
+
+/// Whether new programs can take over what the old ones left in pinned maps.
+Result<void> check_layout(const Attachment &running) {
+    const auto &record = running.record;
+    if (record.layout == OLAF_LAYOUT && record.config.layout == OLAF_LAYOUT)
+        return {};
+    return fail("replace the queue on", running.device, 0, "olaf detach, then attach",
+                fmt::format("its state has layout {}, this olaf's has {}", record.layout,
+                            OLAF_LAYOUT));
+}
+
+Result<Record> replace_running(const AttachOptions &options, const Where &where) {
+    auto lock = PinLock::existing(where.place);
+    if (!lock && lock.error().code == ENOENT)
+        return fail("replace the queue on", where.device.name, 0,
+                    "olaf attach without --replace puts one there", "none is attached");
+    if (!lock)
+        return std::unexpected(lock.error());
+    const auto running = OLAF_TRY(live_attachment(lock->place()));
+    OLAF_TRY(check_layout(running));
+    auto plan = OLAF_TRY(make_plan(options, where.device, &running.record));
+    if (running.on_card() || options.hardware.value_or(Hardware::off) != Hardware::off)
+        OLAF_TRY(choose_card(plan, options, where.place, &running.record));
+    return replace_anywhere(*lock, running, plan);
 }
 
 /// The command line lets nothing else leave the delivery open.
@@ -80,47 +106,127 @@ bool saves_only(const AttachOptions &options) {
            !options.upstream;
 }
 
-Result<Record> running_record(const std::string &device) {
-    const auto attached = live_attachment(device);
-    if (!attached)
-        return std::unexpected(attached.error());
-    return attached->record;
-}
-
-Result<void> save(const std::string &device) {
-    const auto path = save_attachment(device);
-    if (!path)
-        return std::unexpected(path.error());
+/// Writes the service's file; returns the record of what it saved.
+Result<Record> save(const std::string &device) {
+    const auto attachment = OLAF_TRY(live_attachment(device));
+    const auto path = OLAF_TRY(save_attachment(attachment));
     note(fmt::format("{}: saved in {}; systemctl enable {} attaches it after a reboot", device,
-                     *path, service_name(device)));
-    return {};
+                     path, service_name(device)));
+    return attachment.record;
 }
 
 } // namespace
 
 Result<Attached> attach(const AttachOptions &options) {
-    if (auto good = require_privileges_to_change("attach to", options.device); !good)
-        return std::unexpected(good.error());
-    if (auto good = require_kernel("attach to", options.device); !good)
-        return std::unexpected(good.error());
-    const auto device = find_device(options.device);
-    if (!device)
-        return std::unexpected(device.error());
-    const auto netns = netns_inode();
-    if (!netns)
-        return std::unexpected(netns.error());
-    const PinPlace place{.netns = *netns, .ifindex = device->ifindex};
-    const auto record = saves_only(options) ? running_record(options.device)
-                        : options.replace   ? replace_anywhere(options, *device, place)
-                                            : attach_new(options, *device, place);
-    if (!record)
-        return std::unexpected(record.error());
+    const auto where = OLAF_TRY(find_place(options));
+    Record record;
+    if (!saves_only(options))
+        record = OLAF_TRY(options.replace ? replace_running(options, where)
+                                          : attach_new(options, where));
     if (options.save)
-        if (auto saved = save(device->name); !saved)
-            return std::unexpected(saved.error());
+        record = OLAF_TRY(save(where.device.name));
     if (options.upstream)
         wake_neighbour(*options.upstream);
-    return Attached{.device = device->name, .record = *record, .memory_bytes = map_memory(place)};
+    return Attached{.device = where.device.name,
+                    .record = record,
+                    .memory_bytes = map_memory(where.place)};
+}
+
+namespace {
+
+const char *hook_name(const Program &program) {
+    switch (program.hook) {
+    case Hook::xdp:
+        return "XDP";
+    case Hook::tc_ingress:
+        return "TC ingress";
+    case Hook::tc_egress:
+        return "TC egress";
+    case Hook::tracepoint:
+        return "raw tracepoint";
+    default:
+        return "";
+    }
+}
+
+std::string device_name(const Program &program, const AttachPlan &plan, const Plan &from) {
+    switch (program.on) {
+    case On::device:
+        return plan.would.device;
+    case On::drain_near:
+        return plan.drain_a;
+    case On::drain_far:
+        return plan.drain_b;
+    case On::way_back:
+        return from.egress ? from.egress->name : "";
+    case On::parents:
+    case On::host:
+        break;
+    }
+    return "";
+}
+
+void add_programs(AttachPlan &plan, const Plan &from) {
+    for (const auto &program : programs)
+        if (stands(program, plan.would.record.config))
+            plan.programs.push_back(
+                {std::string(program.name), hook_name(program), device_name(program, plan, from)});
+}
+
+/// The drain's ends are new, so they have none.
+Result<void> add_qdiscs(AttachPlan &plan, const Plan &from) {
+    std::vector<Device> devices{from.device};
+    if (from.egress && from.egress->ifindex != from.device.ifindex &&
+        plan.would.record.config.deliver == OLAF_DELIVER_UPSTREAM)
+        devices.push_back(*from.egress);
+    for (const auto &each : devices) {
+        const auto has = OLAF_TRY(has_clsact(each));
+        (has ? plan.existing_clsact : plan.clsact).push_back(each.name);
+    }
+    plan.clsact.insert(plan.clsact.end(), {plan.drain_a, plan.drain_b});
+    return {};
+}
+
+/// Of the queue itself: all that a plan for the card has.
+AttachPlan plan_of(const Plan &from) {
+    AttachPlan plan;
+    plan.would.device = from.device.name;
+    plan.would.record.config = from.config;
+    plan.would.record.on_card = from.card ? 1 : 0;
+    copy_text(plan.would.record.target, from.target);
+    return plan;
+}
+
+} // namespace
+
+Result<AttachPlan> plan_attach(const AttachOptions &options) {
+    const auto where = OLAF_TRY(find_place(options));
+    OLAF_TRY(check_no_queue(read_attachment(where.place), where.device));
+    OLAF_TRY(check_no_program(where.device));
+    auto from = OLAF_TRY(make_plan(options, where.device));
+    OLAF_TRY(choose_card(from, options, where.place, nullptr));
+    if (from.card) { // it needs no program, device or qdisc
+        note(from.device.name, from.notes);
+        return plan_of(from);
+    }
+    const auto obstacle = OLAF_TRY(check_mode(from));
+    if (!obstacle.empty())
+        from.notes.push_back("skb mode, because " + obstacle);
+    const bool skb_mode = from.mode == XdpMode::skb || !obstacle.empty();
+    from.config.flags |= skb_mode ? OLAF_CONFIG_SKB_MODE : 0U;
+    const auto queue = OLAF_TRY(Datapath::load(
+        from.config, {.pinned_maps = {}, .asks_driver = !skb_mode && from.driver_tells_tags}));
+    note(from.device.name, from.notes);
+    note(from.device.name, from.consequences);
+    auto plan = plan_of(from);
+    plan.would.memory_bytes = map_memory(queue);
+    plan.would.record.skb_mode = skb_mode ? 1 : 0;
+    const auto drain = drain_names(from.device.ifindex);
+    plan.drain_a = drain.a;
+    plan.drain_b = drain.b;
+    add_programs(plan, from);
+    OLAF_TRY(add_qdiscs(plan, from));
+    return plan;
 }
 
 } // namespace olaf

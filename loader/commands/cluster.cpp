@@ -6,16 +6,16 @@
 #include <utility>
 
 #include "commands.hpp"
+#include "loader/attachment/addresses.hpp"
 #include "loader/attachment/attachment.hpp"
-#include "loader/attachment/card_queue.hpp"
-#include "loader/attachment/own_addresses.hpp"
-#include "loader/card/fit.hpp"
+#include "loader/attachment/card.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/datapath.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/route.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -48,12 +48,9 @@ void merge(olaf_rule &rule, const ClusterOptions &options) {
 
 Result<void> set_rules(int fd, const Range &range, const ClusterOptions &options) {
     for (auto id = range.first; id <= range.last; id++) {
-        auto rule = read_rule(fd, id);
-        if (!rule)
-            return std::unexpected(rule.error());
-        merge(*rule, options);
-        if (auto done = write_rules(fd, id, id, *rule); !done)
-            return done;
+        auto rule = OLAF_TRY(read_rule(fd, id));
+        merge(rule, options);
+        OLAF_TRY(write_rules(fd, id, id, rule));
     }
     return {};
 }
@@ -70,10 +67,7 @@ struct Clusters {
               {&clusters.members, "olaf_members"},
               {&clusters.rosters, "olaf_rosters"},
               {&clusters.enrol, program_named("olaf_enrol").pin.data()}}) {
-            auto fd = open_map(attachment, name);
-            if (!fd)
-                return std::unexpected(fd.error());
-            *into = std::move(*fd);
+            *into = OLAF_TRY(open_map(attachment, name));
         }
         return clusters;
     }
@@ -88,8 +82,7 @@ Result<void> register_workers(const Clusters &clusters, const Range &range,
                         fmt::format("ids are 0 ... {}", clusters.config.max_workers - 1));
     for (auto id = range.first; id <= range.last; id++)
         for (const auto &worker : workers) {
-            if (auto done = register_worker(clusters.enrol.get(), id, worker); !done)
-                return done;
+            OLAF_TRY(register_worker(clusters.enrol.get(), id, worker));
             // A worker that was never heard from can be reached all the same, once its MAC address
             // is known.
             if (worker.port != 0)
@@ -100,8 +93,7 @@ Result<void> register_workers(const Clusters &clusters, const Range &range,
 
 Result<void> remove(const Clusters &clusters, const Range &range, const olaf_rule &usual) {
     for (auto id = range.first; id <= range.last; id++)
-        if (auto done = forget_members(clusters.enrol.get(), id); !done)
-            return done;
+        OLAF_TRY(forget_members(clusters.enrol.get(), id));
     return write_rules(clusters.rules.get(), range.first, range.last, usual);
 }
 
@@ -116,15 +108,12 @@ Result<void> change_in_card(Card &card, const Range &range, const ClusterOptions
                                 options.device),
                     "the queue is in a card, which binds no workers to addresses");
     for (auto id = range.first; id <= range.last; id++) {
-        auto rule = card.rule(id);
-        if (!rule)
-            return std::unexpected(rule.error());
-        merge(*rule, options);
-        if (const auto obstacle = rule_obstacle(*rule, card.capabilities()); !obstacle.empty())
+        auto rule = OLAF_TRY(card.rule(id));
+        merge(rule, options);
+        if (const auto obstacle = rule_obstacle(rule, card.capabilities()); !obstacle.empty())
             return fail("set the rule of cluster", std::to_string(id), 0,
                         "leave that out, or use the kernel's queue: --hw off", obstacle);
-        if (auto done = card.set_rules(id, id, *rule); !done)
-            return done;
+        OLAF_TRY(card.set_rules(id, id, rule));
     }
     return {};
 }
@@ -139,17 +128,12 @@ struct Opened {
 };
 
 Result<Opened> open(const ClusterOptions &options) {
-    if (auto good = require_privileges("change the clusters of", options.device); !good)
-        return std::unexpected(good.error());
-    auto attachment = live_attachment(options.device);
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    const bool on_card = attachment->on_card();
-    auto clusters = on_card ? Result<Clusters>(Clusters{.config = attachment->record.config})
-                            : Clusters::open(*attachment);
-    if (!clusters)
-        return std::unexpected(clusters.error());
-    const auto &config = attachment->record.config;
+    OLAF_TRY(require_privileges("change the clusters of", options.device));
+    auto attachment = OLAF_TRY(live_attachment(options.device));
+    const bool on_card = attachment.on_card();
+    auto clusters = on_card ? Clusters{.config = attachment.record.config}
+                            : OLAF_TRY(Clusters::open(attachment));
+    const auto &config = attachment.record.config;
     const Range range = options.clusters.value_or(Range{0, config.max_clusters - 1});
     if (range.last >= config.max_clusters)
         return fail("find cluster", std::to_string(range.last), 0,
@@ -158,54 +142,40 @@ Result<Opened> open(const ClusterOptions &options) {
                     "there is none of that id");
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
     if (on_card) {
-        auto card = open_card(*attachment);
-        if (!card)
-            return std::unexpected(card.error());
-        return Opened{std::move(*attachment), std::move(*clusters), range, usual,
-                      std::move(*card)};
+        auto card = OLAF_TRY(open_card(attachment));
+        return Opened{std::move(attachment), std::move(clusters), range, usual, std::move(card)};
     }
-    if (auto good = check_policy(options, config); !good)
-        return std::unexpected(good.error());
-    return Opened{std::move(*attachment), std::move(*clusters), range, usual};
+    OLAF_TRY(check_policy(options, config));
+    return Opened{std::move(attachment), std::move(clusters), range, usual};
 }
 
 } // namespace
 
 Result<void> change_clusters(const ClusterOptions &options) {
-    auto opened = open(options);
-    if (!opened)
-        return std::unexpected(opened.error());
-    auto &[attachment, clusters, range, usual, card] = *opened;
+    auto opened = OLAF_TRY(open(options));
+    auto &[attachment, clusters, range, usual, card] = opened;
     if (card)
         return change_in_card(*card, range, options, usual);
-    if (auto done = refresh_addresses(attachment); !done)
-        return done;
+    OLAF_TRY(refresh_running(attachment));
     if (options.action == ClusterOptions::Action::remove)
         return remove(clusters, range, usual);
-    if (auto done = register_workers(clusters, range, options.workers); !done)
-        return done;
+    OLAF_TRY(register_workers(clusters, range, options.workers));
     return set_rules(clusters.rules.get(), range, options);
 }
 
 Result<ClusterListing> list_clusters(const ClusterOptions &options) {
-    const auto opened = open(options);
-    if (!opened)
-        return std::unexpected(opened.error());
-    const auto &[attachment, clusters, range, usual, card] = *opened;
+    const auto opened = OLAF_TRY(open(options));
+    const auto &[attachment, clusters, range, usual, card] = opened;
     ClusterListing listing{.rows = {}, .usual = usual};
     for (auto id = range.first; id <= range.last; id++) {
-        const auto rule = card ? card->rule(id) : read_rule(clusters.rules.get(), id);
-        if (!rule)
-            return std::unexpected(rule.error());
-        auto known = card ? Result<std::vector<KnownMember>>(std::vector<KnownMember>{})
-                          : read_members(clusters.members.get(), clusters.rosters.get(),
-                                         clusters.config, id);
-        if (!known)
-            return std::unexpected(known.error());
-        if (!options.clusters && same_rule(*rule, usual) && known->empty())
+        const auto rule = OLAF_TRY(card ? card->rule(id) : read_rule(clusters.rules.get(), id));
+        auto known = OLAF_TRY(card ? Result<std::vector<KnownMember>>(std::vector<KnownMember>{})
+                                   : read_members(clusters.members.get(), clusters.rosters.get(),
+                                                  clusters.config, id));
+        if (!options.clusters && same_rule(rule, usual) && known.empty())
             listing.others++;
         else
-            listing.rows.push_back({.cluster = id, .rule = *rule, .members = std::move(*known)});
+            listing.rows.push_back({.cluster = id, .rule = rule, .members = std::move(known)});
     }
     return listing;
 }

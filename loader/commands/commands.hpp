@@ -11,16 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "checks.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "loader/attachment/meter.hpp"
 #include "loader/attachment/options.hpp"
-#include "loader/attachment/record.hpp"
 #include "loader/datapath/jobs.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/observe/options.hpp"
 #include "loader/observe/recording.hpp"
 #include "loader/observe/status_text.hpp"
-#include "loader/observe/trace_output.hpp"
+#include "loader/observe/trace.hpp"
 #include "loader/observe/verdict.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/result.hpp"
@@ -172,6 +171,19 @@ struct MeterOptions {
 using MeterReader = std::function<void(const Meter::Reading &reading, std::uint64_t started_ns)>;
 /// Hands over a reading every interval, or one at the end of for_ns or when interrupted.
 Result<void> meter(const MeterOptions &options, const MeterReader &reader);
+
+enum class Verdict {
+    good,
+    hint, ///< works, but may not be what one wants
+    bad,  ///< prevents a native attach, or a queue that is there from doing its work
+};
+
+struct Check {
+    std::string subject;
+    Verdict verdict;
+    std::string finding;
+    std::string remedy; ///< empty when there is nothing to do
+};
 
 struct DoctorOptions {
     std::string device; ///< "": the kernel alone

@@ -8,8 +8,8 @@
 #include "loader/attachment/saved.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
-#include "loader/observe/report_files.hpp"
-#include "loader/observe/report_folder.hpp"
+#include "loader/observe/report.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -34,39 +34,23 @@ ReportOrigin origin_of(const Recording &recording, const ReportOptions &options)
 } // namespace
 
 Result<Recording> report(const ReportOptions &options) {
-    if (auto good = require_privileges("listen to the queue of", options.device); !good)
-        return std::unexpected(good.error());
-    if (auto good = require_gnuplot(); !good)
-        return std::unexpected(good.error());
-    const auto attachment = kernel_attachment(options.device, "events");
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    const auto folder = ReportFolder::open(options.directory);
-    if (!folder)
-        return std::unexpected(folder.error());
-    const auto &directory = (*folder)->fresh();
-    const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
-    if (!signals)
-        return std::unexpected(signals.error());
+    OLAF_TRY(require_privileges("listen to the queue of", options.device));
+    OLAF_TRY(require_gnuplot());
+    const auto attachment = OLAF_TRY(kernel_attachment(options.device, "events"));
+    const auto folder = OLAF_TRY(ReportFolder::open(options.directory));
+    const auto &directory = folder->fresh();
+    const auto signals = OLAF_TRY(Signals::hold({SIGINT, SIGTERM, SIGHUP}));
     if (options.verbose)
         note(fmt::format("olaf: recording {} for {}; an interrupt ends it early", options.device,
                          duration_text(options.for_ns)));
-    auto recording = record_queue(*attachment, options.for_ns, *signals);
-    if (!recording)
-        return std::unexpected(recording.error());
-    recording->about = origin_of(*recording, options);
-    const auto summary = report_json(*recording, options.clock).dump(2) + "\n";
-    if (auto written = write_file(directory / "report.json", summary); !written)
-        return std::unexpected(written.error());
-    if (auto written = write_data(directory, *recording, options.clock); !written)
-        return std::unexpected(written.error());
-    const auto pictures = draw_pictures(directory, *recording, options.clock);
-    if (!pictures)
-        return std::unexpected(pictures.error());
-    if (auto written = write_page(directory, *recording, *pictures); !written)
-        return std::unexpected(written.error());
-    if (auto published = (*folder)->publish(); !published)
-        return std::unexpected(published.error());
+    auto recording = OLAF_TRY(record_queue(attachment, options.for_ns, signals));
+    recording.about = origin_of(recording, options);
+    const auto summary = report_json(recording, options.clock).dump(2) + "\n";
+    OLAF_TRY(write_file(directory / "report.json", summary));
+    OLAF_TRY(write_data(directory, recording, options.clock));
+    const auto pictures = OLAF_TRY(draw_pictures(directory, recording, options.clock));
+    OLAF_TRY(write_page(directory, recording, pictures));
+    OLAF_TRY(folder->publish());
     return recording;
 }
 

@@ -4,25 +4,24 @@
 #include <cerrno>
 
 #include "commands.hpp"
-#include "loader/attachment/start_pin.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/host.hpp"
 #include "loader/observe/reading.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
 
 /// The kernel starts each cluster's ages anew with its first departure after this moment.
 Result<void> start_ages(const Attachment &attachment, std::uint64_t at_ns) {
-    const auto map = open_map(attachment, "olaf_control");
-    if (!map)
-        return std::unexpected(map.error());
+    const auto map = OLAF_TRY(open_map(attachment, "olaf_control"));
     const std::uint32_t key = 0;
     olaf_control control{};
-    if (bpf_map_lookup_elem(map->get(), &key, &control) != 0)
+    if (bpf_map_lookup_elem(map.get(), &key, &control) != 0)
         return fail("read map", "olaf_control", errno);
     control.figures_from_ns = at_ns;
-    if (bpf_map_update_elem(map->get(), &key, &control, BPF_ANY) != 0)
+    if (bpf_map_update_elem(map.get(), &key, &control, BPF_ANY) != 0)
         return fail("write map", "olaf_control", errno);
     return {};
 }
@@ -30,32 +29,21 @@ Result<void> start_ages(const Attachment &attachment, std::uint64_t at_ns) {
 } // namespace
 
 Result<Reset> reset(const ResetOptions &options) {
-    if (auto good = require_privileges_to_change("reset", options.device); !good)
-        return std::unexpected(good.error());
-    auto attachment = find_attachment(options.device);
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    const auto lock = PinLock::existing(attachment->place);
-    if (!lock)
-        return std::unexpected(lock.error());
-    attachment = live_attachment(options.device); // of what the lock now guards
-    if (!attachment)
-        return std::unexpected(attachment.error());
+    OLAF_TRY(require_privileges_to_change("reset", options.device));
+    const auto place = OLAF_TRY(find_attachment(options.device)).place;
+    const auto lock = OLAF_TRY(PinLock::existing(place));
+    const auto attachment = OLAF_TRY(live_attachment(options.device)); // what the lock now guards
     // Before the counters are read: what is counted after that has happened after this.
     const auto now = monotonic_ns();
-    const auto counted = read_counted(*attachment);
-    if (!counted)
-        return std::unexpected(counted.error());
-    const auto start = start_of(counted->snapshot, counted->losses, now);
-    if (auto done = write_start(*attachment, start); !done)
-        return std::unexpected(done.error());
-    if (attachment->on_card()) // it meters no ages
-        return Reset{.device = attachment->device,
-                     .updates_waiting = counted->snapshot.levels.updates_waiting};
-    if (auto done = start_ages(*attachment, now); !done)
-        return std::unexpected(done.error());
-    return Reset{.device = attachment->device,
-                 .updates_waiting = counted->snapshot.levels.updates_waiting};
+    const auto counted = OLAF_TRY(read_counted(attachment));
+    const auto start = start_of(counted.snapshot, counted.losses, now);
+    OLAF_TRY(write_start(attachment, start));
+    if (attachment.on_card()) // it meters no ages
+        return Reset{.device = attachment.device,
+                     .updates_waiting = counted.snapshot.levels.updates_waiting};
+    OLAF_TRY(start_ages(attachment, now));
+    return Reset{.device = attachment.device,
+                 .updates_waiting = counted.snapshot.levels.updates_waiting};
 }
 
 } // namespace olaf

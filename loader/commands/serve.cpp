@@ -11,7 +11,8 @@
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/signals.hpp"
-#include "loader/observe/server.hpp"
+#include "loader/observe/serve.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -29,10 +30,8 @@ Result<void> all_there(const ServeOptions &options) {
             return std::unexpected(there.error());
         }
     if (options.wait && options.devices.empty()) {
-        const auto all = attachments();
-        if (!all)
-            return std::unexpected(all.error());
-        for (const auto &attachment : *all)
+        const auto all = OLAF_TRY(attachments());
+        for (const auto &attachment : all)
             if (attachment.alive && attachment.record.complete)
                 return {};
         return fail("find", "a queue", 0, "", "none is attached in this network namespace");
@@ -52,10 +51,7 @@ Result<bool> wait_for_queues(const ServeOptions &options, const Signals &signals
             note("olaf: waiting: " + text);
             told = text;
         }
-        const auto interrupted = signals.until(monotonic_ns() + look_ns);
-        if (!interrupted)
-            return std::unexpected(interrupted.error());
-        if (*interrupted)
+        if (OLAF_TRY(signals.until(monotonic_ns() + look_ns)))
             return false;
     }
 }
@@ -64,31 +60,24 @@ Result<bool> wait_for_queues(const ServeOptions &options, const Signals &signals
 
 Result<void> serve(const ServeOptions &options,
                    const std::function<void(const std::string &url)> &started) {
-    if (auto good = require_privileges_to_read("read", "the queues of this host"); !good)
-        return good;
-    if (const auto places = pinned_places(); !places)
-        return std::unexpected(places.error());
+    OLAF_TRY(require_privileges_to_read("read", "the queues of this host"));
+    OLAF_TRY(pinned_places());
     // Before the server's threads: they inherit what is held back.
-    const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
-    if (!signals)
-        return std::unexpected(signals.error());
+    const auto signals = OLAF_TRY(Signals::hold({SIGINT, SIGTERM, SIGHUP}));
     if (options.wait) {
-        const auto there = wait_for_queues(options, *signals);
+        const auto there = wait_for_queues(options, signals);
         if (!there || !*there)
             return there ? Result<void>{} : std::unexpected(there.error());
-    } else if (auto there = all_there(options); !there)
-        return there;
+    } else
+        OLAF_TRY(all_there(options));
     Queues queues(options.devices, options.top_clusters);
-    if (const auto readable = queues.read(); !readable)
-        return std::unexpected(readable.error());
-    const auto server = Server::start(options.bind, options.port, queues);
-    if (!server)
-        return std::unexpected(server.error());
+    OLAF_TRY(queues.read());
+    const auto server = OLAF_TRY(Server::start(options.bind, options.port, queues));
     const auto host =
         options.bind.find(':') == options.bind.npos ? options.bind : "[" + options.bind + "]";
-    started(fmt::format("http://{}:{}/", host, (*server)->port()));
-    pollfd ready{.fd = signals->fd(), .events = POLLIN, .revents = 0};
-    while (signals->take() == 0)
+    started(fmt::format("http://{}:{}/", host, server->port()));
+    pollfd ready{.fd = signals.fd(), .events = POLLIN, .revents = 0};
+    while (signals.take() == 0)
         if (::poll(&ready, 1, -1) < 0 && errno != EINTR)
             return fail("wait for", "a signal", errno);
     return {};

@@ -8,18 +8,15 @@
 #include "loader/host/host.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
 
 Result<QueueStatus> read_status(Attachment attachment) {
-    auto reading = read_queue(attachment);
-    if (!reading)
-        return std::unexpected(reading.error());
-    auto host = read_host_state(attachment);
-    if (!host)
-        return std::unexpected(host.error());
-    return QueueStatus{std::move(attachment), std::move(*reading), std::move(*host)};
+    auto reading = OLAF_TRY(read_queue(attachment));
+    auto host = OLAF_TRY(read_host_state(attachment));
+    return QueueStatus{std::move(attachment), std::move(reading), std::move(host)};
 }
 
 /// Only that it is there, and why it is dead.
@@ -38,11 +35,9 @@ bool is_changing(const Attachment &attachment) {
 /// The queues of the namespace that this thread visits. One that can't be read is noted: it hides
 /// no other.
 Result<std::vector<QueueStatus>> status_of_visited(const std::string &netns) {
-    const auto found = attachments();
-    if (!found)
-        return std::unexpected(found.error());
+    const auto found = OLAF_TRY(attachments());
     std::vector<QueueStatus> queues;
-    for (const auto &attachment : *found) {
+    for (const auto &attachment : found) {
         auto status = attachment.alive && attachment.record.complete
                           ? read_status(attachment)
                           : Result<QueueStatus>(leftover(attachment));
@@ -61,41 +56,29 @@ QueueVerdict QueueStatus::verdict() const {
 }
 
 Result<QueueStatus> status(const std::string &device) {
-    if (auto good = require_privileges("read the queue of", device); !good)
-        return std::unexpected(good.error());
-    auto attachment = find_attachment(device);
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    if (!attachment->record.complete)
+    OLAF_TRY(require_privileges("read the queue of", device));
+    auto attachment = OLAF_TRY(find_attachment(device));
+    if (!attachment.record.complete)
         return std::unexpected(live_attachment(device).error());
-    return read_status(std::move(*attachment));
+    return read_status(std::move(attachment));
 }
 
 Result<std::vector<QueueStatus>> status_of_all() {
-    if (auto good = require_privileges("read", "the queues of this host"); !good)
-        return std::unexpected(good.error());
-    const auto all = attachments();
-    if (!all)
-        return std::unexpected(all.error());
+    OLAF_TRY(require_privileges("read", "the queues of this host"));
+    const auto all = OLAF_TRY(attachments());
     std::vector<QueueStatus> list;
-    for (const auto &attachment : *all) {
-        auto status = attachment.alive ? read_status(attachment) : leftover(attachment);
-        if (!status)
-            return std::unexpected(status.error());
-        list.push_back(std::move(*status));
+    for (const auto &attachment : all) {
+        auto status = OLAF_TRY(attachment.alive ? read_status(attachment) : leftover(attachment));
+        list.push_back(std::move(status));
     }
     return list;
 }
 
 Result<std::vector<NamespaceStatus>> status_everywhere() {
-    if (auto good = require_privileges_to_change("look for queues in", "every network namespace");
-        !good)
-        return std::unexpected(good.error());
+    OLAF_TRY(require_privileges_to_change("look for queues in", "every network namespace"));
     std::set<std::uint64_t> with_queues;
-    const auto places = pinned_places();
-    if (!places)
-        return std::unexpected(places.error());
-    for (const auto &place : *places)
+    const auto places = OLAF_TRY(pinned_places());
+    for (const auto &place : places)
         with_queues.insert(place.netns);
     std::vector<NamespaceStatus> all;
     for (const auto &netns : known_netns()) {
@@ -109,7 +92,7 @@ Result<std::vector<NamespaceStatus>> status_everywhere() {
         else if (!queues && queues.error().code != ENOENT) // that one went just now
             note(queues.error().message());
     }
-    for (const auto &place : *places)
+    for (const auto &place : places)
         if (with_queues.contains(place.netns)) {
             auto left = leftover(read_attachment(place));
             left.host.dead = "nobody is in its network namespace, or it has gone";

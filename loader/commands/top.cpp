@@ -11,8 +11,8 @@
 #include "commands.hpp"
 #include "loader/host/host.hpp"
 #include "loader/host/signals.hpp"
-#include "loader/observe/terminal.hpp"
-#include "loader/observe/top_state.hpp"
+#include "loader/observe/top.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -48,34 +48,27 @@ class Waiter {
 
 Result<void> show_table(QueueReader &reader, Watched watched, const Signals &signals,
                         const TopOptions &options) {
-    auto terminal = Terminal::take();
-    if (!terminal)
-        return std::unexpected(terminal.error());
-    TopView view{.sort_column = column_by_key(options.sort), .unicode = (*terminal)->unicode()};
+    auto terminal = OLAF_TRY(Terminal::take());
+    TopView view{.sort_column = column_by_key(options.sort), .unicode = terminal->unicode()};
     const Waiter waiter(signals, STDIN_FILENO, true);
     for (auto next = Clock::now() + nanoseconds(options.first_ns);;) {
         const auto &history =
             view.clock == AgeClock::arrival ? watched.by_arrival : watched.by_generated;
-        (*terminal)->draw(draw_top(watched.latest, watched.rows, history, view,
-                                   (*terminal)->lines(), (*terminal)->columns()));
-        const auto signal = waiter.until(next);
-        if (!signal)
-            return std::unexpected(signal.error());
-        if (*signal == SIGWINCH)
-            (*terminal)->resize();
-        else if (*signal != 0)
+        terminal->draw(draw_top(watched.latest, watched.rows, history, view, terminal->lines(),
+                                terminal->columns()));
+        const auto signal = OLAF_TRY(waiter.until(next));
+        if (signal == SIGWINCH)
+            terminal->resize();
+        else if (signal != 0)
             return {};
-        const auto room = table_height(watched.latest, watched.rows, view, (*terminal)->lines(),
-                                       (*terminal)->columns());
-        for (auto key = (*terminal)->key(); key != Key::none; key = (*terminal)->key())
+        const auto room = table_height(watched.latest, watched.rows, view, terminal->lines(),
+                                       terminal->columns());
+        for (auto key = terminal->key(); key != Key::none; key = terminal->key())
             if (!obey(key, view, room, watched.rows.clusters.size()))
                 return {};
         if (Clock::now() < next)
             continue;
-        auto reading = reader.read();
-        if (!reading)
-            return std::unexpected(reading.error());
-        watched.add(std::move(*reading));
+        watched.add(OLAF_TRY(reader.read()));
         next = Clock::now() + nanoseconds(options.interval_ns);
     }
 }
@@ -84,17 +77,12 @@ Result<void> hand_over(QueueReader &reader, Watched watched, const Signals &sign
                        const TopOptions &options, int out_fd, const RowsReader &take) {
     const Waiter waiter(signals, out_fd, false);
     for (auto next = Clock::now() + nanoseconds(options.first_ns);;) {
-        const auto signal = waiter.until(next);
-        if (!signal)
-            return std::unexpected(signal.error());
-        if (*signal != 0)
+        const auto signal = OLAF_TRY(waiter.until(next));
+        if (signal != 0)
             return {};
         if (Clock::now() < next)
             continue;
-        auto reading = reader.read();
-        if (!reading)
-            return std::unexpected(reading.error());
-        watched.add(std::move(*reading));
+        watched.add(OLAF_TRY(reader.read()));
         if (!take(watched.latest, watched.rows))
             return {};
         next = Clock::now() + nanoseconds(options.interval_ns);
@@ -105,22 +93,15 @@ using Show = std::function<Result<void>(QueueReader &, Watched, const Signals &)
 
 /// Begins with a first look.
 Result<void> look_on(const TopOptions &options, std::initializer_list<int> held, const Show &show) {
-    if (auto good = require_privileges("read the queue of", options.device); !good)
-        return good;
-    const auto attachment = live_attachment(options.device);
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    QueueReader reader(*attachment);
-    auto reading = reader.read();
-    if (!reading)
-        return std::unexpected(reading.error());
-    const auto signals = Signals::hold(held);
-    if (!signals)
-        return std::unexpected(signals.error());
+    OLAF_TRY(require_privileges("read the queue of", options.device));
+    const auto attachment = OLAF_TRY(live_attachment(options.device));
+    QueueReader reader(attachment);
+    auto reading = OLAF_TRY(reader.read());
+    const auto signals = OLAF_TRY(Signals::hold(held));
     Watched watched;
-    watched.latest = *reading;
-    watched.add(std::move(*reading));
-    return show(reader, std::move(watched), *signals);
+    watched.latest = reading;
+    watched.add(std::move(reading));
+    return show(reader, std::move(watched), signals);
 }
 
 } // namespace

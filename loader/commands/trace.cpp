@@ -11,7 +11,8 @@
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/signals.hpp"
-#include "loader/observe/listener.hpp"
+#include "loader/observe/events.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -47,17 +48,14 @@ class Trace {
     /// Until a signal comes, the time is over, or nobody reads any more.
     Result<void> run(Listener &listener) {
         for (bool over = false; !over && error_ == 0;) {
-            if (auto waited = wait(listener.fd()); !waited)
-                return waited;
+            OLAF_TRY(wait(listener.fd()));
             over = signals_.take() != 0 || (end_ && Clock::now() >= *end_);
             if (over)
                 listener.stop(); // what it has written by now is still told
-            else if (auto renewed = listener.renew(); !renewed)
-                return renewed;
-            if (auto consumed = listener.consume(); !consumed)
-                return consumed;
-            if (auto counted = count_missed(listener); !counted)
-                return counted;
+            else
+                OLAF_TRY(listener.renew());
+            OLAF_TRY(listener.consume());
+            OLAF_TRY(count_missed(listener));
             check(over ? output_.finish(missed_) : output_.flush());
         }
         // `olaf trace | head` is done when head is.
@@ -88,12 +86,10 @@ class Trace {
     }
 
     Result<void> count_missed(const Listener &listener) {
-        const auto missed = listener.missed();
-        if (!missed)
-            return std::unexpected(missed.error());
-        if (*missed != missed_)
-            check(output_.missed(*missed - missed_));
-        missed_ = *missed;
+        const auto missed = OLAF_TRY(listener.missed());
+        if (missed != missed_)
+            check(output_.missed(missed - missed_));
+        missed_ = missed;
         return {};
     }
 
@@ -108,25 +104,17 @@ class Trace {
 } // namespace
 
 Result<void> trace(const TraceOptions &options, TraceOutput &output) {
-    if (auto good = require_privileges("listen to the queue of", options.device); !good)
-        return good;
-    const auto attachment = kernel_attachment(options.device, "events");
-    if (!attachment)
-        return std::unexpected(attachment.error());
-    const auto signals = Signals::hold({SIGINT, SIGTERM, SIGHUP});
-    if (!signals)
-        return std::unexpected(signals.error());
-    for (const auto &doubt : doubts(options.filter, attachment->record.config.max_clusters))
+    OLAF_TRY(require_privileges("listen to the queue of", options.device));
+    const auto attachment = OLAF_TRY(kernel_attachment(options.device, "events"));
+    const auto signals = OLAF_TRY(Signals::hold({SIGINT, SIGTERM, SIGHUP}));
+    for (const auto &doubt : doubts(options.filter, attachment.record.config.max_clusters))
         note("olaf: " + doubt);
-    if (auto begun = output.begin(*attachment); !begun)
-        return begun;
-    Trace trace(options, output, *signals);
+    OLAF_TRY(output.begin(attachment));
+    Trace trace(options, output, signals);
     const auto listener =
-        Listener::start(*attachment, interest_of(options, output.frame_bytes()),
-                        [&trace](const Event &event) { return trace.take(event); });
-    if (!listener)
-        return std::unexpected(listener.error());
-    return trace.run(**listener);
+        OLAF_TRY(Listener::start(attachment, interest_of(options, output.frame_bytes()),
+                                 [&trace](const Event &event) { return trace.take(event); }));
+    return trace.run(*listener);
 }
 
 } // namespace olaf

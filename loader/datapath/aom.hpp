@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Age-of-Model, read from the kernel's meter (olaf/aom.h). The one place where its integers
-// become figures: status, meter, top, report and serve all show what this says.
+// Age-of-Model, as the kernel keeps it.
 #pragma once
 
 #include <array>
@@ -53,9 +52,6 @@ struct Age {
     [[nodiscard]] double mean_peak_ns() const; ///< 0 without a peak
     /// Until the last departure, so that a queue at rest doesn't age; 0 where no time has passed.
     [[nodiscard]] double settled_average_ns() const;
-    /// The same of the time between an earlier reading and this one.
-    [[nodiscard]] double average_ns_since(const Age &earlier) const;
-    [[nodiscard]] double mean_peak_ns_since(const Age &earlier) const;
     /// The highest age from the second of `from_ns` until now, peaks and what it has grown to.
     [[nodiscard]] std::uint64_t highest_ns(std::uint64_t from_ns, std::uint64_t now_ns) const;
 };
@@ -115,5 +111,32 @@ ClockSummary minute_of(const AomReading &reading, Age ClusterAom::*clock);
 
 /// Adds one (cluster, segment) as it is at `now_ns`; one without departures changes nothing.
 void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now_ns);
+
+// Age-of-Model of an interval that ends now, from the seconds and marks that the kernel keeps.
+
+/// The members of one clock.
+struct AgeClockMembers {
+    olaf_sawtooth olaf_aom::*sawtooth;
+    __u64 olaf_age_peaks::*peak;
+    __s64 olaf_age_mark::*newest;
+    olaf_u128 olaf_age_mark::*twice_area;
+    olaf_u128 olaf_aom::*age_sum;
+};
+inline constexpr AgeClockMembers arrival_members{&olaf_aom::arrival, &olaf_age_peaks::arrival_ns,
+                                                 &olaf_age_mark::newest_arrival_ns,
+                                                 &olaf_age_mark::twice_arrival,
+                                                 &olaf_aom::arrival_age_sum};
+inline constexpr AgeClockMembers generated_members{
+    &olaf_aom::generated, &olaf_age_peaks::generated_ns, &olaf_age_mark::newest_generated_ns,
+    &olaf_age_mark::twice_generated, &olaf_aom::generated_age_sum};
+
+/// One segment's, of which something has departed, from about `from_ns` to `now_ns`. It reaches as
+/// far back as 60 s.
+RecentAge recent_age(const olaf_aom &segment, const AgeClockMembers &clock, std::uint64_t from_ns,
+                     std::uint64_t now_ns);
+
+/// Takes the highest peaks of the seconds that end with now's into Age::seconds.
+void add_seconds(std::array<std::uint64_t, OLAF_AGE_SECONDS> &seconds, const olaf_aom &segment,
+                 const AgeClockMembers &clock, std::uint64_t now_ns);
 
 } // namespace olaf

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "config.hpp"
 
-
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/random.h>
@@ -11,6 +10,7 @@
 #include <cerrno>
 
 #include "olaf/rounds.h"
+#include "olaf/try.hpp"
 #include "olaf/window.h"
 
 namespace olaf {
@@ -38,38 +38,38 @@ Result<void> in_range(std::string_view what, T value, T least, T most, std::stri
                 fmt::format("give {} ... {}{}", least, most, unit), "out of range");
 }
 
-Result<void> check(const DatapathConfig &human) {
-    const std::uint64_t slots = std::uint64_t{human.max_clusters} * human.max_segments;
-    const std::uint64_t members = std::uint64_t{human.max_clusters} * human.max_workers.value_or(1);
+Result<void> check(const DatapathConfig &asked) {
+    const std::uint64_t slots = std::uint64_t{asked.max_clusters} * asked.max_segments;
+    const std::uint64_t members = std::uint64_t{asked.max_clusters} * asked.max_workers.value_or(1);
     for (const auto &result : {
-             in_range<std::uint32_t>("port", human.port, 1, 65535),
-             in_range<std::uint32_t>("max-clusters", human.max_clusters, 1, most_slots),
-             in_range<std::uint32_t>("max-segments", human.max_segments, 1, 65535),
+             in_range<std::uint32_t>("port", asked.port, 1, 65535),
+             in_range<std::uint32_t>("max-clusters", asked.max_clusters, 1, most_slots),
+             in_range<std::uint32_t>("max-segments", asked.max_segments, 1, 65535),
              in_range<std::uint64_t>("max-clusters x max-segments", slots, 1, most_slots),
-             in_range<std::uint32_t>("max-lanes", human.max_lanes, 1, OLAF_MAX_LANES),
-             in_range<std::uint32_t>("queue", human.queue_capacity.value_or(1), 1,
+             in_range<std::uint32_t>("max-lanes", asked.max_lanes, 1, OLAF_MAX_LANES),
+             in_range<std::uint32_t>("queue", asked.queue_capacity.value_or(1), 1,
                                      OLAF_MAX_PLACES / 2),
-             in_range("rate", human.rate_bps == 0 ? lowest_rate : human.rate_bps, lowest_rate,
+             in_range("rate", asked.rate_bps == 0 ? lowest_rate : asked.rate_bps, lowest_rate,
                       highest_rate, " bit/s"),
-             in_range<std::uint32_t>("window", human.window.most, 0, OLAF_MAX_WINDOW),
-             in_range("drain-interval", human.drain_interval_ns, least_interval, most_interval,
+             in_range<std::uint32_t>("window", asked.window.most, 0, OLAF_MAX_WINDOW),
+             in_range("drain-interval", asked.drain_interval_ns, least_interval, most_interval,
                       " ns"),
-             in_range<std::uint32_t>("max-workers", human.max_workers.value_or(1), 1, 65536),
+             in_range<std::uint32_t>("max-workers", asked.max_workers.value_or(1), 1, 65536),
              in_range<std::uint64_t>("max-clusters x max-workers", members, 1, OLAF_MOST_MEMBERS),
-             in_range<std::uint32_t>("round-slots", human.round_slots, 0, OLAF_MAX_ROUND_SLOTS),
-             in_range("member-timeout", human.member_timeout_ns, least_silence, most_silence,
+             in_range<std::uint32_t>("round-slots", asked.round_slots, 0, OLAF_MAX_ROUND_SLOTS),
+             in_range("member-timeout", asked.member_timeout_ns, least_silence, most_silence,
                       " ns"),
-             in_range("activity-window", human.activity_window_ns, least_window, most_window,
+             in_range("activity-window", asked.activity_window_ns, least_window, most_window,
                       " ns"),
          })
         if (!result)
             return result;
-    if (human.policy >= OLAF_POLICIES)
-        return fail("accept", fmt::format("policy {}", int{human.policy}), EINVAL);
-    if (human.deliver != OLAF_DELIVER_LOCAL && human.egress_ifindex == 0)
+    if (asked.policy >= OLAF_POLICIES)
+        return fail("accept", fmt::format("policy {}", int{asked.policy}), EINVAL);
+    if (asked.deliver != OLAF_DELIVER_LOCAL && asked.egress_ifindex == 0)
         return fail("deliver", "updates", 0, "name one", "no output device");
-    if (human.deliver == OLAF_DELIVER_UPSTREAM &&
-        (human.upstream.family == 0 || human.source.family != human.upstream.family))
+    if (asked.deliver == OLAF_DELIVER_UPSTREAM &&
+        (asked.upstream.family == 0 || asked.source.family != asked.upstream.family))
         return fail("deliver", "updates upstream", 0, {}, "no address, or two families");
     return {};
 }
@@ -82,74 +82,73 @@ Result<std::uint64_t> draw_secret() {
     return secret;
 }
 
-std::uint32_t flags_of(const DatapathConfig &human) {
-    return (human.skb_mode ? OLAF_CONFIG_SKB_MODE : 0u) |
-           (human.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
-           (human.strict ? OLAF_CONFIG_STRICT : 0u) |
-           (human.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
-           (human.output_sums ? OLAF_CONFIG_OUTPUT_SUMS : 0u) |
-           (human.verify ? OLAF_CONFIG_VERIFY : 0u) |
-           (human.back_by_redirect ? OLAF_CONFIG_BACK_BY_REDIRECT : 0u) |
-           (human.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
-           (human.deliver == OLAF_DELIVER_FORWARD && human.bridge ? OLAF_CONFIG_BRIDGE : 0u) |
-           (human.meter ? 0u : OLAF_CONFIG_NO_METER);
+std::uint32_t flags_of(const DatapathConfig &asked) {
+    return (asked.skb_mode ? OLAF_CONFIG_SKB_MODE : 0u) |
+           (asked.allow_list ? OLAF_CONFIG_ALLOW_LIST : 0u) |
+           (asked.strict ? OLAF_CONFIG_STRICT : 0u) |
+           (asked.tags_hidden ? OLAF_CONFIG_TAGS_HIDDEN : 0u) |
+           (asked.output_sums ? OLAF_CONFIG_OUTPUT_SUMS : 0u) |
+           (asked.verify ? OLAF_CONFIG_VERIFY : 0u) |
+           (asked.back_by_redirect ? OLAF_CONFIG_BACK_BY_REDIRECT : 0u) |
+           (asked.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
+           (asked.deliver == OLAF_DELIVER_FORWARD && asked.bridge ? OLAF_CONFIG_BRIDGE : 0u) |
+           (asked.meter ? 0u : OLAF_CONFIG_NO_METER);
 }
 
 } // namespace
 
-Result<olaf_config> make_config(const DatapathConfig &human) {
-    if (auto good = check(human); !good)
-        return std::unexpected(good.error());
+Result<olaf_config> make_config(const DatapathConfig &asked) {
+    OLAF_TRY(check(asked));
 
     olaf_config config{};
     config.layout = OLAF_LAYOUT;
-    config.flags = flags_of(human);
-    config.deliver = human.deliver;
-    config.ifindex = human.ifindex;
-    config.egress_ifindex = human.egress_ifindex;
-    config.egress_mtu = human.deliver == OLAF_DELIVER_LOCAL ? 0 : human.egress_mtu;
-    config.drain_ifindex = human.drain_ifindex;
-    config.kick_ifindex = human.kick_ifindex;
-    config.port_be = htons(human.port);
-    std::ranges::copy(human.mac, config.mac);
-    std::ranges::copy(human.drain_mac, config.drain_mac);
-    config.frame_overhead = human.frame_overhead;
-    config.max_clusters = human.max_clusters;
-    config.max_segments = human.max_segments;
-    config.max_lanes = (human.max_lanes + lane_step - 1) / lane_step * lane_step;
+    config.flags = flags_of(asked);
+    config.deliver = asked.deliver;
+    config.ifindex = asked.ifindex;
+    config.egress_ifindex = asked.egress_ifindex;
+    config.egress_mtu = asked.deliver == OLAF_DELIVER_LOCAL ? 0 : asked.egress_mtu;
+    config.drain_ifindex = asked.drain_ifindex;
+    config.kick_ifindex = asked.kick_ifindex;
+    config.port_be = htons(asked.port);
+    std::ranges::copy(asked.mac, config.mac);
+    std::ranges::copy(asked.drain_mac, config.drain_mac);
+    config.frame_overhead = asked.frame_overhead;
+    config.max_clusters = asked.max_clusters;
+    config.max_segments = asked.max_segments;
+    config.max_lanes = (asked.max_lanes + lane_step - 1) / lane_step * lane_step;
     // A slot has two buffers, so twice the slots is all that can ever wait.
     config.queue_capacity =
-        human.queue_capacity.value_or(2 * human.max_clusters * human.max_segments);
+        asked.queue_capacity.value_or(2 * asked.max_clusters * asked.max_segments);
     config.ring_places = std::bit_ceil(2 * config.queue_capacity);
-    if (human.fifo || human.policy == OLAF_POLICY_FIFO)
-        config.fifo_places =
-            std::min(config.ring_places, std::bit_ceil(config.queue_capacity + most_leaving));
-    config.default_policy = human.policy;
-    config.ns_per_byte_q24 = ns_per_byte_q24(human.rate_bps);
-    config.rate_bps = human.rate_bps;
-    config.window = human.window.most;
-    config.round_slots = human.round_slots;
-    config.round_lines = std::min<std::uint32_t>(std::bit_ceil(human.round_lines), OLAF_MAX_LINES);
-    config.drain_interval_ns = human.drain_interval_ns;
-    config.activity_window_ns = human.activity_window_ns;
-    config.upstream_family = human.upstream.family;
-    config.upstream_port_be = htons(human.upstream_port);
-    std::ranges::copy(human.upstream.words_be, config.upstream_addr_be);
-    std::ranges::copy(human.source.words_be, config.source_addr_be);
-    config.own4_be = human.own4.words_be[0];
-    std::ranges::copy(human.own6.words_be, config.own6_be);
+    if (asked.fifo || asked.policy == OLAF_POLICY_FIFO)
+        config.fifo_places = fifo_places(config);
+    config.default_policy = asked.policy;
+    config.ns_per_byte_q24 = ns_per_byte_q24(asked.rate_bps);
+    config.rate_bps = asked.rate_bps;
+    config.window = asked.window.most;
+    config.round_slots = asked.round_slots;
+    config.round_lines = std::min<std::uint32_t>(std::bit_ceil(asked.round_lines), OLAF_MAX_LINES);
+    config.drain_interval_ns = asked.drain_interval_ns;
+    config.activity_window_ns = asked.activity_window_ns;
+    config.upstream_family = asked.upstream.family;
+    config.upstream_port_be = htons(asked.upstream_port);
+    std::ranges::copy(asked.upstream.words_be, config.upstream_addr_be);
+    std::ranges::copy(asked.source.words_be, config.source_addr_be);
+    config.own4_be = asked.own4.words_be[0];
+    std::ranges::copy(asked.own6.words_be, config.own6_be);
 
-    config.member_timeout_ns = human.member_timeout_ns;
-    config.max_workers = human.max_workers.value_or(usual_workers(human.max_clusters));
+    config.member_timeout_ns = asked.member_timeout_ns;
+    config.max_workers = asked.max_workers.value_or(usual_workers(asked.max_clusters));
 
-    config.token_secret = human.token_secret;
+    config.token_secret = asked.token_secret;
     if (config.token_secret == 0) {
-        auto secret = draw_secret();
-        if (!secret)
-            return std::unexpected(secret.error());
-        config.token_secret = *secret;
+        config.token_secret = OLAF_TRY(draw_secret());
     }
     return config;
+}
+
+std::uint32_t fifo_places(const olaf_config &config) {
+    return std::min(config.ring_places, std::bit_ceil(config.queue_capacity + most_leaving));
 }
 
 std::uint32_t lanes_within(std::uint32_t mtu, std::uint32_t ip_bytes) {
@@ -177,6 +176,11 @@ std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps) {
 
 std::uint32_t entry_bytes(std::uint32_t max_lanes) {
     return OLAF_ENTRY_BYTES(max_lanes);
+}
+
+std::uint64_t largest_frame_ns(const olaf_config &config) {
+    const auto bytes = entry_bytes(config.max_lanes) + config.frame_overhead;
+    return static_cast<std::uint64_t>(static_cast<double>(config.ns_per_byte_q24) / 0x1p24 * bytes);
 }
 
 std::string_view policy_name(std::uint32_t policy) {

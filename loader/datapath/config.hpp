@@ -67,7 +67,10 @@ struct DatapathConfig {
 
 /// Checks the ranges and works out the fields that follow from others. ring_places and
 /// queue_capacity are never 0.
-Result<olaf_config> make_config(const DatapathConfig &human);
+Result<olaf_config> make_config(const DatapathConfig &asked);
+
+/// Places that clusters of policy fifo take of a queue of that capacity.
+std::uint32_t fifo_places(const olaf_config &config);
 
 /// Lanes of the largest update that an MTU carries behind an IP header of so many bytes; 0: none.
 std::uint32_t lanes_within(std::uint32_t mtu, std::uint32_t ip_bytes = 20);
@@ -83,6 +86,9 @@ std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps);
 
 /// Bytes of an element of olaf_entries, slack for the verifier included.
 std::uint32_t entry_bytes(std::uint32_t max_lanes);
+
+/// The time that the largest frame takes at the rate.
+std::uint64_t largest_frame_ns(const olaf_config &config);
 
 /// "olaf", "fifo", "aggregate", "newest"; "?" for a number that names no policy.
 std::string_view policy_name(std::uint32_t policy);

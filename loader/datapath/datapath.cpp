@@ -9,11 +9,12 @@
 #include <numeric>
 #include <vector>
 
-#include "loader/host/blinding.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/fd.hpp"
-#include "map_sizes.hpp"
+#include "loader/host/host.hpp"
+#include "object.hpp"
 #include "olaf/rounds.h"
+#include "olaf/try.hpp"
 #include "programs.hpp"
 
 namespace olaf {
@@ -39,8 +40,7 @@ Result<void> reuse_pinned(Object &object, const olaf_config &config, const std::
         const Fd fd(bpf_obj_get((directory + "/" + size.name).c_str()));
         if (!fd)
             return fail("open pinned map", directory + "/" + size.name, errno);
-        if (auto good = check_size(size, fd.get()); !good)
-            return good;
+        OLAF_TRY(check_size(size, fd.get()));
         if (const int error = bpf_map__reuse_fd(map, fd.get()); error != 0)
             return fail("reuse map", size.name, -error);
     }
@@ -83,23 +83,16 @@ struct Datapath::Parts {
 
     /// Configures an object, sizes its maps, gives it those of the ones before it, loads it.
     Result<void> add(std::string_view name, const Options &options) {
-        auto object = Object::open(name);
-        if (!object)
-            return std::unexpected(object.error());
-        if (auto set = object->set("olaf_cfg", config); !set)
-            return set;
+        auto object = OLAF_TRY(Object::open(name));
+        OLAF_TRY(object.set("olaf_cfg", config));
         if (is_bound(name))
-            bind_to_device(*object, config.ifindex);
-        if (auto good = object->size_maps(config); !good)
-            return good;
-        auto maps = options.pinned_maps
-                        ? reuse_pinned(*object, config, *options.pinned_maps)
-                        : object->share_maps(config, [&](const char *map) { return map_fd(map); });
-        if (!maps)
-            return maps;
-        if (auto loaded = object->load(); !loaded)
-            return loaded;
-        objects.push_back(std::move(*object));
+            bind_to_device(object, config.ifindex);
+        OLAF_TRY(object.size_maps(config));
+        OLAF_TRY(options.pinned_maps
+                     ? reuse_pinned(object, config, *options.pinned_maps)
+                     : object.share_maps(config, [&](const char *map) { return map_fd(map); }));
+        OLAF_TRY(object.load());
+        objects.push_back(std::move(object));
         return {};
     }
 
@@ -138,17 +131,13 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
                 continue;
             name = entrance.object;
         }
-        if (auto added = parts->add(name, options); !added)
-            return std::unexpected(added.error());
+        OLAF_TRY(parts->add(name, options));
     }
     Datapath loaded(std::move(parts));
     if (!options.pinned_maps) {
         const auto rule = default_rule(static_cast<olaf_policy>(config.default_policy));
-        auto seeded = write_rules(loaded.map_fd("olaf_rules"), 0, config.max_clusters - 1, rule);
-        if (!seeded)
-            return std::unexpected(seeded.error());
-        if (auto open = loaded.open_rooms(); !open)
-            return std::unexpected(open.error());
+        OLAF_TRY(write_rules(loaded.map_fd("olaf_rules"), 0, config.max_clusters - 1, rule));
+        OLAF_TRY(loaded.open_rooms());
     }
     return loaded;
 }
@@ -205,13 +194,12 @@ Result<void> Datapath::pin_maps(const std::string &directory) const {
     return {};
 }
 
-Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
-                         const olaf_rule &rule) {
+Result<void> write_rules(int fd, std::uint32_t first, std::uint32_t last, const olaf_rule &rule) {
     std::vector<std::uint32_t> keys(last - first + 1);
     std::iota(keys.begin(), keys.end(), first);
     const std::vector<olaf_rule> values(keys.size(), rule);
     auto count = static_cast<__u32>(keys.size());
-    if (bpf_map_update_batch(rules_fd, keys.data(), values.data(), &count, nullptr) != 0)
+    if (bpf_map_update_batch(fd, keys.data(), values.data(), &count, nullptr) != 0)
         return fail("write", "olaf_rules", errno);
     return {};
 }

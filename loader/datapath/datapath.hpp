@@ -70,7 +70,6 @@ class Datapath {
 };
 
 /// Gives clusters first ... last one rule.
-Result<void> write_rules(int rules_fd, std::uint32_t first, std::uint32_t last,
-                         const olaf_rule &rule);
+Result<void> write_rules(int fd, std::uint32_t first, std::uint32_t last, const olaf_rule &rule);
 
 } // namespace olaf

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Jobs, whose members sum in rounds (docs/rounds.md): giving orders about them, and reading them.
+// Jobs of rounds: their setup in words, orders to the kernel, and reading them.
 #pragma once
 
 #include <cstdint>

@@ -14,6 +14,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/patience.hpp"
 #include "loader/text/units.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -45,12 +46,6 @@ Result<olaf_member> read_member(int fd, std::uint32_t index) {
             return first;
     }
     return fail("read map", "olaf_members", EBUSY, "try again", "a member is written all the time");
-}
-
-IpAddress address_of(const olaf_member &member) {
-    IpAddress address{.family = member.family};
-    std::ranges::copy(member.addr_be, address.words_be.begin());
-    return address;
 }
 
 } // namespace
@@ -100,19 +95,17 @@ Result<std::vector<KnownMember>> read_members(int members_fd, int rosters_fd,
     std::vector<KnownMember> known;
     const auto now = monotonic_ns();
     for (std::uint32_t worker = 0; worker < roster.end; worker++) {
-        const auto member = read_member(
-            members_fd, olaf_member_index(cluster, worker, config.max_clusters));
-        if (!member)
-            return std::unexpected(member.error());
-        if (member->flags & OLAF_MEMBER_REGISTERED ||
-            olaf_member_is_live(&*member, now, config.member_timeout_ns))
-            known.push_back({.worker = worker, .member = *member});
+        const auto member = OLAF_TRY(
+            read_member(members_fd, olaf_member_index(cluster, worker, config.max_clusters)));
+        if (member.flags & OLAF_MEMBER_REGISTERED ||
+            olaf_member_is_live(&member, now, config.member_timeout_ns))
+            known.push_back({.worker = worker, .member = member});
     }
     return known;
 }
 
 std::string member_address_text(const olaf_member &member) {
-    const auto address = address_of(member);
+    const auto address = address_of(member.family, member.addr_be);
     if (member.port_be == 0)
         return address_text(address);
     return endpoint_text({.address = address, .port = ntohs(member.port_be)});

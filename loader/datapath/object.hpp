@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A BPF object of the table of programs. Its file is embedded in this library. Here it is opened,
-// given its constants and maps, and loaded.
+// The objects of the table of programs, and how large the configuration makes each map.
 #pragma once
 
 #include <algorithm>
@@ -19,6 +18,22 @@
 struct bpf_object;
 
 namespace olaf {
+
+// How large each map of the queue is, as its configuration says.
+
+/// A map that the objects share by name. Sizes of 0 stay as the object has them.
+struct MapSize {
+    const char *name;
+    std::uint32_t max_entries = 0;
+    std::uint32_t value_size = 0;
+    const char *decided_by = nullptr; ///< the options that decide the size
+};
+
+/// Every shared map, with its size where that follows from the configuration.
+std::vector<MapSize> map_sizes(const olaf_config &config);
+
+/// Whether an existing map is as large as a program of this configuration takes it to be.
+Result<void> check_size(const MapSize &want, int fd);
 
 /// The file of bpf/NAME.bpf.c as clang made it; empty if there is none.
 std::span<const std::byte> object_file(std::string_view name);

@@ -12,6 +12,7 @@
 #include "bpf/order/window_rtt.bpf.h"
 #include "config.hpp"
 #include "loader/host/clock.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -54,8 +55,7 @@ template <class T> Result<T> read_per_cpu(int fd, const char *name) {
         return fail("count", "CPUs", -cpus);
     constexpr std::size_t words = sizeof(T) / 8;
     std::vector<std::uint64_t> values(words * static_cast<std::size_t>(cpus));
-    if (auto done = read_first(fd, name, values.data()); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(read_first(fd, name, values.data()));
     std::uint64_t total[words] = {};
     for (std::size_t i = 0; i < values.size(); i++)
         total[i % words] += values[i];
@@ -76,8 +76,7 @@ Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &conf
                           Snapshot &snapshot) {
     snapshot.waiting.resize(config.max_clusters);
     std::vector<olaf_place> places(config.ring_places);
-    if (auto done = read_first(places_fd, "olaf_places", places.data()); !done)
-        return done;
+    OLAF_TRY(read_first(places_fd, "olaf_places", places.data()));
     std::vector<std::uint64_t> entry((entry_bytes(config.max_lanes) + 7) / 8);
     for (auto at = snapshot.ring.head; at != snapshot.ring.tail; at++) {
         const auto &place = places[at % places.size()];
@@ -124,45 +123,25 @@ void add(olaf_slot_counters &sum, const olaf_slot_counters &more) {
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd) {
     Snapshot snapshot;
     olaf_active active{};
-    if (auto done = read_first(map_fd("olaf_active"), "olaf_active", &active); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(read_first(map_fd("olaf_active"), "olaf_active", &active));
     olaf_control control{};
-    if (auto done = read_first(map_fd("olaf_control"), "olaf_control", &control); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(read_first(map_fd("olaf_control"), "olaf_control", &control));
     snapshot.emptying = monotonic_ns() < control.emptying_until_ns;
     snapshot.active_clusters =
         olaf_active_clusters(&active, monotonic_ns(), config.activity_window_ns);
-    const auto counters = read_counters(map_fd("olaf_counters"));
-    if (!counters)
-        return std::unexpected(counters.error());
-    snapshot.counters = *counters;
-    const auto acks =
-        read_per_cpu<olaf_ack_counters>(map_fd("olaf_ack_counters"), "olaf_ack_counters");
-    if (!acks)
-        return std::unexpected(acks.error());
-    snapshot.acks = *acks;
-    if (auto done = read_slots(map_fd("olaf_slots"), config, snapshot); !done)
-        return std::unexpected(done.error());
-    const auto ring = read_ring(map_fd("olaf_ring"));
-    if (!ring)
-        return std::unexpected(ring.error());
-    snapshot.ring = *ring;
-    if (auto done = read_first(map_fd("olaf_gate"), "olaf_gate", &snapshot.gate); !done)
-        return std::unexpected(done.error());
-    auto unready = read_unready_hops(map_fd("olaf_hops"));
-    if (!unready)
-        return std::unexpected(unready.error());
-    snapshot.unready_hops = std::move(*unready);
+    snapshot.counters = OLAF_TRY(read_counters(map_fd("olaf_counters")));
+    snapshot.acks =
+        OLAF_TRY(read_per_cpu<olaf_ack_counters>(map_fd("olaf_ack_counters"), "olaf_ack_counters"));
+    OLAF_TRY(read_slots(map_fd("olaf_slots"), config, snapshot));
+    snapshot.ring = OLAF_TRY(read_ring(map_fd("olaf_ring")));
+    OLAF_TRY(read_first(map_fd("olaf_gate"), "olaf_gate", &snapshot.gate));
+    snapshot.unready_hops = OLAF_TRY(read_unready_hops(map_fd("olaf_hops")));
     if (config.window != 0) {
-        const auto window = read_window(map_fd("olaf_window"));
-        if (!window)
-            return std::unexpected(window.error());
-        snapshot.window = *window;
-        snapshot.levels.in_flight = window->in_flight;
+        const auto window = OLAF_TRY(read_window(map_fd("olaf_window")));
+        snapshot.window = window;
+        snapshot.levels.in_flight = window.in_flight;
     }
-    if (auto done = read_waiting(map_fd("olaf_places"), map_fd("olaf_entries"), config, snapshot);
-        !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(read_waiting(map_fd("olaf_places"), map_fd("olaf_entries"), config, snapshot));
     return snapshot;
 }
 
@@ -175,18 +154,17 @@ std::uint32_t window_size(const olaf_config &config, const olaf_window &window) 
                                        : config.window;
 }
 
-Result<olaf_window> read_window(int window_fd) {
+Result<olaf_window> read_window(int fd) {
     olaf_window window{};
-    if (auto done = read_first(window_fd, "olaf_window", &window); !done)
-        return std::unexpected(done.error());
+    OLAF_TRY(read_first(fd, "olaf_window", &window));
     return window;
 }
 
-Result<olaf_ring> read_ring(int ring_fd) {
+Result<olaf_ring> read_ring(int fd) {
     olaf_ring ring{};
     // The kernel copies a value from its start, so head is read before tail. A busy queue may look
     // longer than it is, by what was appended in between. Its length is never negative.
-    if (bpf_map_lookup_elem(ring_fd, &first_key, &ring) != 0)
+    if (bpf_map_lookup_elem(fd, &first_key, &ring) != 0)
         return fail("read map", "olaf_ring", errno);
     return ring;
 }

@@ -47,11 +47,11 @@ std::uint64_t window_timeout_ns(const olaf_window &window);
 std::uint32_t window_size(const olaf_config &config, const olaf_window &window);
 
 /// The window alone; meaningful only if the queue has one.
-Result<olaf_window> read_window(int window_fd);
+Result<olaf_window> read_window(int fd);
 /// Sums over CPUs.
 Result<olaf_counters> read_counters(int counters_fd);
 
 /// The ring alone: cheap enough to poll.
-Result<olaf_ring> read_ring(int ring_fd);
+Result<olaf_ring> read_ring(int fd);
 
 } // namespace olaf

@@ -5,8 +5,6 @@ add_library(olaf_description STATIC
   describe/counters.cpp
   describe/description.cpp
   describe/man.cpp
-  describe/man_subjects.cpp
-  describe/roff.cpp
   describe/zsh.cpp)
 target_link_libraries(olaf_description PUBLIC olaf_cli PRIVATE olaf_options olaf_quiet_strings nlohmann_json::nlohmann_json)
 target_compile_options(olaf_description PRIVATE ${OLAF_BUILDS_QUICKLY})

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The kernel's list of this host's addresses, by netlink.
 #include "addresses.hpp"
 
 #include <linux/if_addr.h>
@@ -17,9 +16,52 @@
 #include <cstring>
 
 #include "netlink.hpp"
-#include "own_macs.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
+namespace {
+
+/// Whether a device of this kind gets frames of the device that it names as its lower one. A veth
+/// names its peer there, and a tunnel the device that its outer packets leave by: those two don't.
+bool stacks(const std::string &kind) {
+    static const std::set<std::string> kinds = {"vlan", "macvlan", "macvtap", "ipvlan", "ipvtap"};
+    return kinds.contains(kind);
+}
+
+} // namespace
+
+// A VRF is left out, for its devices take frames by their own MAC addresses only.
+std::set<std::uint32_t> takers(const std::vector<Link> &links, std::uint32_t ifindex) {
+    std::set<std::uint32_t> taken{ifindex};
+    const auto is_master_of_one = [&](const Link &link) {
+        return link.kind != "vrf" && std::ranges::any_of(links, [&](const Link &port) {
+                   return port.master == link.ifindex && taken.contains(port.ifindex);
+               });
+    };
+    for (bool more = true; more;) {
+        more = false;
+        for (const auto &link : links)
+            if ((stacks(link.kind) && taken.contains(link.lower)) || is_master_of_one(link))
+                more |= taken.insert(link.ifindex).second;
+    }
+    return taken;
+}
+
+std::vector<olaf_own_mac> own_macs(const std::vector<Link> &links, std::uint32_t ifindex) {
+    const auto taken = takers(links, ifindex);
+    // A bridge takes frames to any of its ports' addresses.
+    const auto is_port = [&](const Link &port) {
+        return taken.contains(port.master) && std::ranges::any_of(links, [&](const Link &link) {
+                   return link.ifindex == port.master && link.kind == "bridge";
+               });
+    };
+    std::vector<olaf_own_mac> macs;
+    for (const auto &link : links)
+        if (link.ethernet && (taken.contains(link.ifindex) || is_port(link)))
+            macs.push_back(link.mac);
+    return macs;
+}
+
 namespace {
 
 constexpr int patience = 8; // dumps; one is spoilt when the list changes meanwhile
@@ -28,15 +70,13 @@ constexpr int patience = 8; // dumps; one is spoilt when the list changes meanwh
 template <class Item, class Header>
 Result<std::vector<Item>> list(int type, const char *what, const Header &header,
                                void (*read)(nlmsghdr *, std::vector<Item> &)) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     std::vector<Item> found;
     int error = -NLE_DUMP_INTR;
     for (int i = 0; i < patience && error == -NLE_DUMP_INTR; i++) {
         found.clear();
-        error = netlink->query(make_message(type, NLM_F_DUMP, &header, sizeof header),
-                               [&](nlmsghdr *answer) { read(answer, found); });
+        error = netlink.query(make_message(type, NLM_F_DUMP, &header, sizeof header),
+                              [&](nlmsghdr *answer) { read(answer, found); });
     }
     if (error < 0)
         return fail("list", what, errno_of_netlink(error));
@@ -129,24 +169,18 @@ Result<std::vector<Link>> list_links() {
 } // namespace
 
 Result<OwnAddresses> host_addresses(std::uint32_t ifindex) {
-    const auto addresses = list_addresses();
-    if (!addresses)
-        return std::unexpected(addresses.error());
-    const auto links = list_links();
-    if (!links)
-        return std::unexpected(links.error());
-    OwnAddresses own{.addresses = {}, .macs = own_macs(*links, ifindex)};
-    for (const auto &address : *addresses)
+    const auto addresses = OLAF_TRY(list_addresses());
+    const auto links = OLAF_TRY(list_links());
+    OwnAddresses own{.addresses = {}, .macs = own_macs(links, ifindex)};
+    for (const auto &address : addresses)
         own.addresses.push_back(address.own);
     return own;
 }
 
 Result<DeviceAddresses> device_addresses(std::uint32_t ifindex) {
-    const auto found = list_addresses();
-    if (!found)
-        return std::unexpected(found.error());
+    const auto found = OLAF_TRY(list_addresses());
     DeviceAddresses own;
-    for (const auto &address : *found) {
+    for (const auto &address : found) {
         if (address.ifindex != ifindex)
             continue;
         const auto &words = address.own.words_be;
@@ -162,14 +196,10 @@ Result<DeviceAddresses> device_addresses(std::uint32_t ifindex) {
 }
 
 Result<bool> has_address(std::uint32_t ifindex) {
-    const auto addresses = list_addresses();
-    if (!addresses)
-        return std::unexpected(addresses.error());
-    const auto links = list_links();
-    if (!links)
-        return std::unexpected(links.error());
-    const auto devices = takers(*links, ifindex);
-    return std::ranges::any_of(*addresses, [&](const Address &address) {
+    const auto addresses = OLAF_TRY(list_addresses());
+    const auto links = OLAF_TRY(list_links());
+    const auto devices = takers(links, ifindex);
+    return std::ranges::any_of(addresses, [&](const Address &address) {
         return !address.link_local && devices.contains(address.ifindex);
     });
 }

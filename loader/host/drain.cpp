@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "drain.hpp"
 
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
 #include <netlink/route/link.h>
 #include <netlink/route/link/inet6.h>
 #include <netlink/route/link/veth.h>
@@ -11,13 +16,52 @@
 #include <memory>
 
 #include "device.hpp"
-#include "ethtool.hpp"
 #include "netlink.hpp"
 #include "olaf/drain.h"
-#include "tbf.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
+
+struct TokenBucket {
+    std::uint64_t bytes_per_second = 0;
+    std::uint32_t burst = 0; ///< bytes; also the largest packet that passes
+    std::uint32_t limit = 0; ///< bytes that may wait
+};
+
+/// Puts a token-bucket qdisc at the root of a device, or changes the one that is there. The message is
+/// written by hand: rtnl_qdisc_tbf_*() gives the bucket as a time in microseconds, from which the kernel
+/// computes a largest packet that may be a little too short.
+Result<void> set_tbf(const std::string &device, std::uint32_t ifindex, const TokenBucket &bucket) {
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
+
+    tcmsg header{};
+    header.tcm_family = AF_UNSPEC;
+    header.tcm_ifindex = static_cast<int>(ifindex);
+    header.tcm_parent = TC_H_ROOT;
+    header.tcm_handle = TC_H_MAKE(1u << 16, 0u);
+    auto message = make_message(RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &header, sizeof header);
+    if (!message)
+        return fail("shape", device, ENOMEM);
+
+    tc_tbf_qopt options{};
+    options.rate.rate = static_cast<__u32>(std::min<std::uint64_t>(bucket.bytes_per_second, ~0u));
+    // With a known link layer the kernel asks for no rate table.
+    options.rate.linklayer = TC_LINKLAYER_ETHERNET;
+    options.limit = bucket.limit;
+    nla_put_string(message.get(), TCA_KIND, "tbf");
+    nlattr *nest = nla_nest_start(message.get(), TCA_OPTIONS);
+    nla_put(message.get(), TCA_TBF_PARMS, sizeof options, &options);
+    nla_put_u32(message.get(), TCA_TBF_BURST, bucket.burst);
+    if (bucket.bytes_per_second > ~0u)
+        nla_put_u64(message.get(), TCA_TBF_RATE64, bucket.bytes_per_second);
+    nla_nest_end(message.get(), nest);
+
+    if (const int error = netlink.request(std::move(message)); error < 0)
+        return fail("shape", device, errno_of_netlink(error),
+                    "the drain needs the tbf qdisc: modprobe sch_tbf");
+    return {};
+}
 
 constexpr std::uint32_t waiting_tokens = 4; // stale ones may share the drain for a moment
 constexpr std::uint32_t least_mtu = 9500;   // beyond any jumbo frame in use
@@ -81,10 +125,8 @@ Result<void> furnish(Netlink &netlink, Drain &drain, std::uint64_t interval) {
     if (const int error = silence(netlink, drain.b, drain.ifindex_b); error < 0)
         return fail("set up drain", drain.b, errno_of_netlink(error));
     for (const auto &end : {drain.a, drain.b})
-        if (auto done = disable_tx_checksum(end); !done)
-            return done;
-    if (auto done = shape_drain(drain, interval); !done)
-        return done;
+        OLAF_TRY(disable_tx_checksum(end));
+    OLAF_TRY(shape_drain(drain, interval));
     for (const auto ifindex : {drain.ifindex_b, drain.ifindex_a})
         if (const int error = raise(netlink, ifindex); error < 0)
             return fail("bring up drain", drain.a, errno_of_netlink(error));
@@ -93,26 +135,24 @@ Result<void> furnish(Netlink &netlink, Drain &drain, std::uint64_t interval) {
 
 } // namespace
 
-Drain drain_names(std::uint32_t device_ifindex) {
-    const auto stem = "olaf" + std::to_string(device_ifindex);
+Drain drain_names(std::uint32_t ifindex) {
+    const auto stem = "olaf" + std::to_string(ifindex);
     return {.a = stem + "a", .b = stem + "b"};
 }
 
-Result<Drain> make_drain(std::uint32_t device_ifindex, std::uint32_t device_mtu,
-                       std::uint64_t drain_interval_ns) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
-    Drain drain = drain_names(device_ifindex);
-    const auto mtu = std::clamp(device_mtu + link_headers, least_mtu, most_mtu);
-    if (const int error = add_pair(*netlink, drain, mtu); error < 0) {
+Result<Drain> make_drain(std::uint32_t ifindex, std::uint32_t mtu,
+                         std::uint64_t drain_interval_ns) {
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
+    Drain drain = drain_names(ifindex);
+    const auto wide = std::clamp(mtu + link_headers, least_mtu, most_mtu);
+    if (const int error = add_pair(netlink, drain, wide); error < 0) {
         const int code = errno_of_netlink(error);
         return fail("make the drain", drain.a, code,
                     code == EEXIST       ? "another device has that name: ip link delete it"
                     : code == EOPNOTSUPP ? "this kernel has no veth: modprobe veth"
                                          : "");
     }
-    if (auto done = furnish(*netlink, drain, drain_interval_ns); !done) {
+    if (auto done = furnish(netlink, drain, drain_interval_ns); !done) {
         // Best effort: the first error is the one to tell.
         [[maybe_unused]] const auto removed = remove_drain(drain);
         return std::unexpected(done.error());
@@ -131,16 +171,14 @@ Result<void> shape_drain(const Drain &drain, std::uint64_t drain_interval_ns) {
 }
 
 Result<void> remove_drain(const Drain &drain) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     const auto device = find_device(drain.a);
     if (!device || device->kind != "veth" ||
         (drain.ifindex_a != 0 && device->ifindex != drain.ifindex_a))
         return {}; // gone already, or somebody else's
     const Link link(rtnl_link_alloc());
     rtnl_link_set_ifindex(link.get(), static_cast<int>(device->ifindex));
-    if (const int error = rtnl_link_delete(netlink->get(), link.get()); error < 0)
+    if (const int error = rtnl_link_delete(netlink.get(), link.get()); error < 0)
         return fail("remove the drain", drain.a, errno_of_netlink(error));
     return {};
 }

@@ -17,11 +17,10 @@ struct Drain {
 };
 
 /// "olaf7a" and "olaf7b" for the device of index 7.
-Drain drain_names(std::uint32_t device_ifindex);
+Drain drain_names(std::uint32_t ifindex);
 
 /// Makes the pair, quiet and up, wide enough for frames of that MTU. Leaves nothing on failure.
-Result<Drain> make_drain(std::uint32_t device_ifindex, std::uint32_t device_mtu,
-                       std::uint64_t drain_interval_ns);
+Result<Drain> make_drain(std::uint32_t ifindex, std::uint32_t mtu, std::uint64_t drain_interval_ns);
 
 /// Shapes end a anew.
 Result<void> shape_drain(const Drain &drain, std::uint64_t drain_interval_ns);

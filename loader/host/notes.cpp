@@ -19,4 +19,9 @@ void note(const std::string &line) {
         taker(line);
 }
 
+void note(const std::string &about, const std::vector<std::string> &lines) {
+    for (const auto &line : lines)
+        note(about + ": " + line);
+}
+
 } // namespace olaf

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace olaf {
 
@@ -12,5 +13,8 @@ void take_notes(std::function<void(const std::string &line)> taker);
 
 /// Tells them a line.
 void note(const std::string &line);
+
+/// Tells them several lines about something: "ABOUT: LINE".
+void note(const std::string &about, const std::vector<std::string> &lines);
 
 } // namespace olaf

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "route.hpp"
 
+#include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
@@ -12,6 +13,7 @@
 
 #include "fd.hpp"
 #include "netlink.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -40,9 +42,7 @@ void read_route(nlmsghdr *answer, std::uint32_t family, Route &route) {
 /// Asks the kernel for a route by any device, or by one. With RTM_F_FIB_MATCH it answers what
 /// stands in its table; without, IPv4 takes any address for a neighbour on a device that is given.
 Result<Route> ask(const IpAddress &address, std::uint32_t by_ifindex, unsigned flags) {
-    auto netlink = Netlink::open(NETLINK_ROUTE);
-    if (!netlink)
-        return std::unexpected(netlink.error());
+    auto netlink = OLAF_TRY(Netlink::open(NETLINK_ROUTE));
     rtmsg header{};
     header.rtm_family = address.family == 4 ? AF_INET : AF_INET6;
     header.rtm_flags = flags;
@@ -54,7 +54,7 @@ Result<Route> ask(const IpAddress &address, std::uint32_t by_ifindex, unsigned f
     if (message && by_ifindex != 0)
         nla_put_u32(message.get(), RTA_OIF, by_ifindex);
     Route route;
-    const int error = netlink->query(
+    const int error = netlink.query(
         std::move(message), [&](nlmsghdr *answer) { read_route(answer, address.family, route); });
     if (error < 0 || (route.ifindex == 0 && flags == 0)) // one of several next hops has no RTA_OIF
         return fail("find a route to", address_text(address), 0,
@@ -73,12 +73,9 @@ Result<Route> route_to(const IpAddress &address) {
 }
 
 Result<IpAddress> gateway_to(const IpAddress &address, std::uint32_t ifindex) {
-    if (const auto match = ask(address, ifindex, RTM_F_FIB_MATCH); !match)
-        return std::unexpected(match.error());
-    const auto route = ask(address, ifindex, 0);
-    if (!route)
-        return std::unexpected(route.error());
-    return route->gateway.family != 0 ? route->gateway : address;
+    OLAF_TRY(ask(address, ifindex, RTM_F_FIB_MATCH));
+    const auto route = OLAF_TRY(ask(address, ifindex, 0));
+    return route.gateway.family != 0 ? route.gateway : address;
 }
 
 void wake_neighbour(const Endpoint &endpoint) {
@@ -88,6 +85,26 @@ void wake_neighbour(const Endpoint &endpoint) {
     if (socket)
         ::sendto(socket.get(), nullptr, 0, MSG_DONTWAIT, reinterpret_cast<sockaddr *>(&storage),
                  length);
+}
+
+bool neighbour_known(const IpAddress &address, std::uint32_t ifindex) {
+    auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        return false;
+    ndmsg header{};
+    header.ndm_family = address.family == 4 ? AF_INET : AF_INET6;
+    header.ndm_ifindex = static_cast<int>(ifindex);
+    auto message = make_message(RTM_GETNEIGH, 0, &header, sizeof header);
+    if (message)
+        nla_put(message.get(), NDA_DST, address.family == 4 ? 4 : 16, address.words_be.data());
+    bool known = false;
+    netlink->query(std::move(message), [&](nlmsghdr *answer) {
+        if (answer->nlmsg_type != RTM_NEWNEIGH)
+            return;
+        const auto state = static_cast<ndmsg *>(nlmsg_data(answer))->ndm_state;
+        known = (state & (NUD_FAILED | NUD_INCOMPLETE)) == 0 && state != NUD_NONE;
+    });
+    return known;
 }
 
 } // namespace olaf

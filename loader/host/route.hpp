@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How this host reaches an address.
+// Routes and neighbours, as the kernel has them.
 #pragma once
 
 #include <cstdint>
@@ -24,5 +24,10 @@ Result<IpAddress> gateway_to(const IpAddress &address, std::uint32_t ifindex);
 /// Makes the kernel resolve the next hop, by sending one empty datagram, which a server ignores.
 /// Never waits; a failure does no harm.
 void wake_neighbour(const Endpoint &endpoint);
+
+// What the kernel knows of a neighbour.
+
+/// Whether its MAC address is known on that device, if only from long ago.
+bool neighbour_known(const IpAddress &address, std::uint32_t ifindex);
 
 } // namespace olaf

@@ -11,7 +11,7 @@
 
 #include "bpf_log.hpp"
 #include "clock.hpp"
-#include "ethtool.hpp"
+#include "device.hpp"
 
 namespace olaf {
 namespace {

@@ -1,15 +1,37 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The Prometheus text format, version 0.0.4.
+// Metrics for Prometheus.
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "queue_reader.hpp"
-#include "shown_clusters.hpp"
+#include "reading.hpp"
 
 namespace olaf {
+
+// Which clusters have series of their own in `/metrics`: each, or the few that were asked for.
+
+/// The first look at a queue chooses those that have received the most messages, and places left
+/// go to those that are heard later. None is ever put out again: what is told of all others
+/// together then never counts down.
+class ShownClusters {
+  public:
+    /// So many of a queue at most; nothing: each.
+    explicit ShownClusters(std::optional<std::uint32_t> most) : most_(most) {}
+
+    /// To be called with every queue at each look; those that have gone are forgotten.
+    void choose(const std::vector<Reading> &queues);
+    [[nodiscard]] bool has(const Reading &queue, std::uint32_t cluster) const;
+
+  private:
+    std::optional<std::uint32_t> most_;
+    std::map<std::string, std::set<std::uint32_t>> chosen_; ///< by the queue's identity
+};
 
 using Labels = std::vector<std::pair<std::string, std::string>>;
 
@@ -44,15 +66,6 @@ class Exposition {
     Family &family(const std::string &name, const char *type, const std::string &help);
     std::vector<Family> families_;
 };
-
-/// Ages, waits and folds of a queue's clusters. Counters of those that aren't shown stand together
-/// under cluster="other".
-void add_aom(Exposition &out, const Labels &device, const Reading &queue,
-             const ShownClusters &shown);
-
-/// Every counter and level of the list (olaf/counters.h), and "other" as above.
-void add_listed(Exposition &out, const Labels &device, const Reading &queue,
-                const ShownClusters &shown);
 
 /// Every counter and level of a queue's jobs.
 void add_jobs(Exposition &out, const Labels &device, const Reading &queue);

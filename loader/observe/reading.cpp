@@ -1,15 +1,95 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "reading.hpp"
 
+#include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <map>
 #include <string>
 
-#include "loader/attachment/card_queue.hpp"
-#include "loader/attachment/start_pin.hpp"
+#include "loader/attachment/addresses.hpp"
+#include "loader/attachment/attachment.hpp"
+#include "loader/attachment/card.hpp"
+#include "loader/attachment/emptying.hpp"
+#include "loader/attachment/hooks.hpp"
 #include "loader/host/clock.hpp"
+#include "loader/host/device.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/xdp.hpp"
+#include "loader/text/address.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
+namespace {
+
+/// Those of the queue's hooks; losses that aren't watched are told of elsewhere.
+std::vector<std::string> missing_from_hooks(const Attachment &attachment) {
+    if (!require_privileges_to_change("look at the hooks of", attachment.device))
+        return {};
+    auto missing = missing_programs(attachment);
+    std::erase_if(missing, [](const std::string &name) {
+        return std::ranges::any_of(programs, [&](const Program &program) {
+            return program.name == name && program.hook == Hook::tracepoint;
+        });
+    });
+    return missing;
+}
+
+Result<std::vector<std::string>> allowed_sources(const Attachment &attachment) {
+    std::vector<std::string> sources;
+    if ((attachment.record.config.flags & OLAF_CONFIG_ALLOW_LIST) == 0)
+        return sources;
+    const auto map = OLAF_TRY(open_map_to_read(attachment, "olaf_allow"));
+    for (const auto &prefix : allowed_prefixes(map.get()))
+        sources.push_back(prefix_text(prefix));
+    return sources;
+}
+
+/// A queue in a card has no programs, no drain, and no map but the record.
+HostState host_of_card(const Attachment &attachment) {
+    HostState host;
+    host.wall_ns = realtime_ns();
+    host.memory_bytes = map_memory(attachment.place);
+    host.output_obstacle = output_obstacle(attachment);
+    if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
+        if (const auto output = find_device(attachment.record.config.egress_ifindex))
+            host.output = output->name;
+    if (attachment.alive)
+        host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);
+    else
+        host.dead = why_dead(attachment);
+    return host;
+}
+
+} // namespace
+
+Result<HostState> read_host_state(const Attachment &attachment) {
+    if (attachment.on_card())
+        return host_of_card(attachment);
+    auto own = OLAF_TRY(own_difference(attachment));
+    auto allowed = OLAF_TRY(allowed_sources(attachment));
+    HostState host;
+    host.allowed = std::move(allowed);
+    host.wall_ns = realtime_ns();
+    host.memory_bytes = map_memory(attachment.place);
+    host.own = std::move(own);
+    host.output_obstacle = output_obstacle(attachment);
+    if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
+        if (const auto output = find_device(attachment.record.config.egress_ifindex))
+            host.output = output->name;
+    host.drain_obstacle = drain_obstacle(attachment);
+    if (!attachment.alive) {
+        host.dead = why_dead(attachment);
+        if (!attachment.away) {
+            host.other_program = foreign_xdp(attachment.place.ifindex);
+            host.other_age_ns = foreign_xdp_age_ns(attachment.place.ifindex);
+        }
+        return host;
+    }
+    host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);
+    host.missing_programs = missing_from_hooks(attachment);
+    return host;
+}
 
 Numbers QueueReading::numbers() const {
     if (lost())
@@ -82,12 +162,10 @@ Result<QueueReading> read_from_card(const Attachment &attachment) {
         return lost(queues.error());
     reading.card->queues = *queues;
     reading.snapshot = std::move(*snapshot);
-    const auto start = read_start(attachment);
-    if (!start)
-        return std::unexpected(start.error());
-    if (*start) {
-        reading.reset_ns = (*start)->at_ns;
-        subtract(reading.snapshot, **start);
+    const auto start = OLAF_TRY(read_start(attachment));
+    if (start) {
+        reading.reset_ns = start->at_ns;
+        subtract(reading.snapshot, *start);
     }
     return reading;
 }
@@ -95,56 +173,55 @@ Result<QueueReading> read_from_card(const Attachment &attachment) {
 } // namespace
 
 Result<Counted> read_counted(const Attachment &attachment) {
-    if (auto good = check_layout(attachment); !good)
-        return std::unexpected(good.error());
+    OLAF_TRY(check_layout(attachment));
     if (attachment.on_card()) {
         const auto card = open_card(attachment);
-        auto snapshot = card ? card->snapshot(attachment.record.config)
-                             : Result<Snapshot>(std::unexpected(card.error()));
-        if (!snapshot)
-            return std::unexpected(snapshot.error());
-        return Counted{std::move(*snapshot), {}, {}};
+        auto snapshot = OLAF_TRY(card ? card->snapshot(attachment.record.config)
+                                      : Result<Snapshot>(std::unexpected(card.error())));
+        return Counted{std::move(snapshot), {}, {}};
     }
     Maps maps(attachment);
-    auto snapshot = read_snapshot(attachment.record.config, std::ref(maps));
-    if (!snapshot)
-        return std::unexpected(snapshot.error());
-    const auto losses = read_losses(attachment);
-    if (!losses)
-        return std::unexpected(losses.error());
-    return Counted{std::move(*snapshot), *losses, deaths_unseen(attachment)};
+    auto snapshot = OLAF_TRY(read_snapshot(attachment.record.config, std::ref(maps)));
+    const auto losses = OLAF_TRY(read_losses(attachment));
+    return Counted{std::move(snapshot), losses, deaths_unseen(attachment)};
 }
 
 Result<QueueReading> read_queue(const Attachment &attachment) {
     if (attachment.on_card())
         return read_from_card(attachment);
-    auto counted = read_counted(attachment);
-    if (!counted)
-        return std::unexpected(counted.error());
-    const auto start = read_start(attachment);
-    if (!start)
-        return std::unexpected(start.error());
+    auto counted = OLAF_TRY(read_counted(attachment));
+    const auto start = OLAF_TRY(read_start(attachment));
     Maps maps(attachment);
-    auto aom = read_aom(attachment.record.config, std::ref(maps));
-    if (!aom)
-        return std::unexpected(aom.error());
-    wake_waiting(*aom, counted->snapshot);
-    auto jobs = read_jobs(attachment.record.config, std::ref(maps));
-    if (!jobs)
-        return std::unexpected(jobs.error());
+    auto aom = OLAF_TRY(read_aom(attachment.record.config, std::ref(maps)));
+    wake_waiting(aom, counted.snapshot);
+    auto jobs = OLAF_TRY(read_jobs(attachment.record.config, std::ref(maps)));
     // After the counters: what they count, these know of.
-    const auto spells = read_spells(std::ref(maps));
-    if (!spells)
-        return std::unexpected(spells.error());
-    QueueReading reading{std::move(*counted), std::move(*aom), std::move(*jobs), *spells};
-    if (*start) {
-        reading.reset_ns = (*start)->at_ns;
-        subtract(reading.snapshot, **start);
+    const auto spells = OLAF_TRY(read_spells(std::ref(maps)));
+    QueueReading reading{std::move(counted), std::move(aom), std::move(jobs), spells};
+    if (start) {
+        reading.reset_ns = start->at_ns;
+        subtract(reading.snapshot, *start);
         reading.spells = spells_since(reading.spells, reading.reset_ns);
         if (reading.losses)
-            subtract(*reading.losses, **start);
+            subtract(*reading.losses, *start);
     }
     return reading;
+}
+
+Result<Reading> QueueReader::read() {
+    auto reading = read_even_lost();
+    if (reading && reading->lost())
+        return fail("read the queue on", attachment_.device, ENODEV,
+                    "olaf status tells of it, olaf detach cleans up", reading->card->lost);
+    return reading;
+}
+
+Result<Reading> QueueReader::read_even_lost() {
+    OLAF_TRY(watch_.check());
+    attachment_ = read_attachment(attachment_.place); // --replace may have changed it
+    auto state = OLAF_TRY(read_queue(attachment_));
+    auto host = OLAF_TRY(read_host_state(attachment_));
+    return Reading{std::move(state), attachment_, std::move(host), watch_.identity()};
 }
 
 } // namespace olaf

@@ -8,7 +8,8 @@
 #include <chrono>
 #include <ctime>
 
-#include "listener.hpp"
+#include "events.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -56,15 +57,12 @@ class Recorder {
             const bool over = now >= end_ || signals_.take() != 0;
             if (over)
                 listener.stop();
-            else if (auto renewed = listener.renew(); !renewed)
-                return renewed;
-            if (auto consumed = listener.consume(); !consumed)
-                return consumed;
+            else
+                OLAF_TRY(listener.renew());
+            OLAF_TRY(listener.consume());
             if (now >= next || over) {
-                const auto ring = read_ring(ring_fd);
-                if (!ring)
-                    return std::unexpected(ring.error());
-                recording.occupancy.push_back({seconds(now - start_), ring->tail - ring->head});
+                const auto ring = OLAF_TRY(read_ring(ring_fd));
+                recording.occupancy.push_back({seconds(now - start_), ring.tail - ring.head});
                 next = now + pause_;
             }
             if (over) {
@@ -96,30 +94,20 @@ class Recorder {
 Result<Recording> record_queue(const Attachment &attachment, std::uint64_t for_ns,
                                const Signals &signals) {
     QueueReader reader(attachment);
-    const auto ring = open_map_to_read(attachment, "olaf_ring");
-    if (!ring)
-        return std::unexpected(ring.error());
+    const auto ring = OLAF_TRY(open_map_to_read(attachment, "olaf_ring"));
     Recorder recorder(signals, for_ns);
-    const auto listener = Listener::start(attachment, {.kinds = 1U << OLAF_EVENT_DEPARTURE},
-                                          [&](const Event &event) { return recorder.take(event); });
-    if (!listener)
-        return std::unexpected(listener.error());
-    auto first = reader.read();
-    if (!first)
-        return std::unexpected(first.error());
-    if (auto ran = recorder.run(**listener, ring->get()); !ran)
-        return std::unexpected(ran.error());
-    auto last = reader.read();
-    if (!last)
-        return std::unexpected(last.error());
-    const auto missed = (*listener)->missed();
-    if (!missed)
-        return std::unexpected(missed.error());
+    const auto listener =
+        OLAF_TRY(Listener::start(attachment, {.kinds = 1U << OLAF_EVENT_DEPARTURE},
+                                 [&](const Event &event) { return recorder.take(event); }));
+    auto first = OLAF_TRY(reader.read());
+    OLAF_TRY(recorder.run(*listener, ring.get()));
+    auto last = OLAF_TRY(reader.read());
+    const auto missed = OLAF_TRY(listener->missed());
     auto &recording = recorder.recording;
-    recording.missed = *missed;
-    recording.rows = rows_between(*first, *last);
-    recording.first = std::move(*first);
-    recording.last = std::move(*last);
+    recording.missed = missed;
+    recording.rows = rows_between(first, last);
+    recording.first = std::move(first);
+    recording.last = std::move(last);
     return std::move(recording);
 }
 
@@ -146,6 +134,53 @@ double recorded_fairness(const Recording &recording, AgeClock clock) {
             averages.push_back(clock == AgeClock::arrival ? row.arrival.average_ns()
                                                           : row.generated.average_ns());
     return jain_index(averages);
+}
+
+namespace {
+
+const Age &age_of(const ClusterAom &aom, AgeClock clock) {
+    return clock == AgeClock::arrival ? aom.arrival : aom.generated;
+}
+
+/// A departure's newest update: when it was made, seconds since the recording began.
+double made_s(const Departure &departure, AgeClock clock) {
+    const auto age_ns =
+        clock == AgeClock::arrival ? departure.arrival_age_ns : departure.generated_age_ns;
+    // One of the future is taken to be made as it departs.
+    return departure.time_s - static_cast<double>(std::max<std::int64_t>(age_ns, 0)) / 1e9;
+}
+
+} // namespace
+
+std::optional<std::uint64_t> recorded_peak_ns(const Recording &recording, std::uint32_t cluster,
+                                              AgeClock clock) {
+    const auto *before = aom_of(recording.first.aom, cluster);
+    const auto *after = aom_of(recording.last.aom, cluster);
+    std::uint64_t highest = 0;
+    // A new record is one of this time: exact, also where departures are missing.
+    if (after != nullptr) {
+        const auto record = age_of(*after, clock).highest_peak_ns;
+        if (before == nullptr || record > age_of(*before, clock).highest_peak_ns)
+            highest = record;
+    }
+    std::map<std::uint32_t, double> newest; // by segment
+    if (before != nullptr && before->segments == 1 && after != nullptr && after->segments == 1)
+        newest[0] = (static_cast<double>(recording.first.aom.now_ns) -
+                     static_cast<double>(recording.started_ns) -
+                     static_cast<double>(age_of(*before, clock).age_ns)) /
+                    1e9;
+    for (const auto &departure : recording.departures) {
+        if (departure.cluster != cluster)
+            continue;
+        const double made = made_s(departure, clock);
+        const auto [known, fresh] = newest.try_emplace(departure.segment, made);
+        if (fresh || made <= known->second)
+            continue; // the first that is known, or stale: no fall
+        highest = std::max(highest, static_cast<std::uint64_t>(
+                                        std::max(0.0, departure.time_s - known->second) * 1e9));
+        known->second = made;
+    }
+    return highest > 0 ? std::optional{highest} : std::nullopt;
 }
 
 } // namespace olaf

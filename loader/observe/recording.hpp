@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster_rows.hpp"
 #include "loader/attachment/attachment.hpp"
 #include "loader/host/signals.hpp"
+#include "rows.hpp"
 
 namespace olaf {
 

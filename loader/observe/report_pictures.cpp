@@ -13,7 +13,8 @@
 #include <sstream>
 
 #include "loader/host/fd.hpp"
-#include "report_files.hpp"
+#include "olaf/try.hpp"
+#include "report.hpp"
 #include "report_scripts.hpp"
 
 namespace olaf {
@@ -71,10 +72,8 @@ Result<void> draw(const std::filesystem::path &directory, const std::string &nam
                         fmt::arg("line", theme.line), fmt::arg("blue", theme.blue),
                         fmt::arg("fill", theme.fill), fmt::arg("warn", theme.warn),
                         fmt::arg("file", name + theme.suffix + ".png"));
-        if (auto written = write_file(source, head + body(theme)); !written)
-            return written;
-        if (auto drawn = run_gnuplot(directory, source.filename().native()); !drawn)
-            return drawn;
+        OLAF_TRY(write_file(source, head + body(theme)));
+        OLAF_TRY(run_gnuplot(directory, source.filename().native()));
         std::error_code ignored;
         std::filesystem::remove(source, ignored);
     }
@@ -253,15 +252,11 @@ Result<std::vector<Picture>> draw_pictures(const std::filesystem::path &director
     Pictures pictures(directory, recording, clock);
     const auto clusters = busiest(recording);
     if (!clusters.empty())
-        if (auto drawn = pictures.sawtooths(clusters); !drawn)
-            return std::unexpected(drawn.error());
+        OLAF_TRY(pictures.sawtooths(clusters));
     if (!recording.folds.empty())
-        if (auto drawn = pictures.folds(); !drawn)
-            return std::unexpected(drawn.error());
-    if (auto drawn = pictures.occupancy(); !drawn)
-        return std::unexpected(drawn.error());
-    if (auto drawn = pictures.losses(); !drawn)
-        return std::unexpected(drawn.error());
+        OLAF_TRY(pictures.folds());
+    OLAF_TRY(pictures.occupancy());
+    OLAF_TRY(pictures.losses());
     return pictures.take();
 }
 

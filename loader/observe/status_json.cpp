@@ -4,19 +4,271 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
-#include "aom_json.hpp"
-#include "flow.hpp"
-#include "jobs_json.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/text/human.hpp"
+#include "loader/text/job_counters.hpp"
 #include "loader/text/names.hpp"
+#include "rows.hpp"
+#include "status_text.hpp"
 
 namespace olaf {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+std::uint64_t whole(double value) {
+    return static_cast<std::uint64_t>(std::llround(value));
+}
+
+double three_digits(double value) {
+    return std::round(value * 1000) / 1000;
+}
+
+/// Counts by power of two; what follows the last that isn't zero is left out.
+template <std::size_t N> Json histogram(const std::array<std::uint64_t, N> &counts) {
+    Json list = Json::array();
+    auto last = std::find_if(counts.rbegin(), counts.rend(), [](auto count) { return count != 0; });
+    for (auto at = counts.begin(); at != last.base(); ++at)
+        list.push_back(*at);
+    return list;
+}
+
+Json age_json(const Age &age) {
+    return {{"age_ns", age.age_ns},
+            {"average_ns", whole(age.average_ns())},
+            {"peak_mean_ns", whole(age.mean_peak_ns())},
+            {"peak_highest_ns", age.highest_peak_ns},
+            {"peaks", age.peaks},
+            {"last_update_age_ns", age.last_age_ns},
+            {"histogram_log2_ns", histogram(age.histogram)}};
+}
+
+Json minute_json(const RecentAge &age) {
+    return {{"interval_ns", age.time_ns},
+            {"average_ns", whole(age.average_ns())},
+            {"peak_highest_ns", age.highest_ns}};
+}
+
+Json clock_json(const ClockSummary &clock) {
+    return {{"average_ns", clock.average_ns},
+            {"oldest_ns", clock.oldest_ns},
+            {"peak_highest_ns", clock.peak_highest_ns},
+            {"fairness", three_digits(clock.fairness)}};
+}
+
+} // namespace
+
+Json cluster_aom_json(const ClusterAom &cluster, std::uint64_t now_ns) {
+    const auto now = std::max(now_ns, cluster.last_ns);
+    const auto mean_fold = cluster.departures == 0 ? 0.0
+                                                   : static_cast<double>(cluster.updates) /
+                                                         static_cast<double>(cluster.departures);
+    Json generated = age_json(cluster.generated);
+    generated["stale"] = cluster.stale();
+    generated["from_future"] = cluster.from_future;
+    const Json minute{{"idle", cluster.idle},
+                      {"by_arrival", minute_json(cluster.arrival.minute)},
+                      {"by_generated", minute_json(cluster.generated.minute)}};
+    return {{"departures", cluster.departures},
+            {"updates", cluster.updates},
+            {"segments", cluster.segments},
+            {"observed_ns", now - cluster.first_ns},
+            {"since_last_ns", now - cluster.last_ns},
+            {"by_arrival", age_json(cluster.arrival)},
+            {"by_generated", std::move(generated)},
+            {"last_minute", minute},
+            {"wait", {{"mean_ns", whole(cluster.mean_wait_ns())}, {"max_ns", cluster.wait_max_ns}}},
+            {"folds",
+             {{"mean", three_digits(mean_fold)}, {"histogram_log2", histogram(cluster.folds)}}},
+            {"version",
+             {{"newest", cluster.version_newest},
+              {"lag", cluster.version_lag},
+              {"lag_mean", three_digits(cluster.mean_version_lag())},
+              {"lag_max", cluster.version_lag_max}}}};
+}
+
+Json aom_summary_json(const AomReading &reading) {
+    const auto idle = std::ranges::count_if(reading.clusters, &ClusterAom::idle);
+    const Json minute{{"clusters", static_cast<std::ptrdiff_t>(reading.clusters.size()) - idle},
+                      {"idle_clusters", idle},
+                      {"by_arrival", clock_json(minute_of(reading, &ClusterAom::arrival))},
+                      {"by_generated", clock_json(minute_of(reading, &ClusterAom::generated))}};
+    return {{"clusters", reading.clusters.size()},
+            {"by_arrival", clock_json(summary_of(reading, &ClusterAom::arrival))},
+            {"by_generated", clock_json(summary_of(reading, &ClusterAom::generated))},
+            {"last_minute", minute}};
+}
+
+namespace {
+
+Json members_json(const JobReading &job, std::uint64_t now_ns) {
+    Json members = Json::array();
+    for (const auto &[rank, member] : job.members) {
+        const auto silent = silent_ns(member, now_ns);
+        members.push_back({{"rank", rank},
+                           {"address", member_address_text(member)},
+                           {"bound", (member.flags & OLAF_MEMBER_REGISTERED) != 0},
+                           {"silent_ns", silent ? Json(*silent) : Json(nullptr)}});
+    }
+    return members;
+}
+
+/// Bits behind the binary point of what is added; null: integers are.
+Json float_bits_json(const olaf_job_setup &setup) {
+    return olaf_shape_is_floats(setup.shape) != 0 ? Json(setup.float_bits) : Json(nullptr);
+}
+
+/// Where results for all go; null: to each child.
+Json fanout_json(const olaf_job_setup &setup) {
+    if (setup.group_family == 0)
+        return nullptr;
+    return {{"group", group_text(setup)}, {"hops", setup.group_hops}};
+}
+
+/// Name of the device that the parent is behind; null: the queue's own, or it has gone.
+Json parent_device_json(const olaf_job_setup &setup) {
+    const auto name = parent_device_name(setup);
+    return name.empty() ? Json(nullptr) : Json(name);
+}
+
+/// This node's place below another one; null: it is the root.
+Json parent_json(const olaf_job_setup &setup) {
+    if (setup.parent_family == 0)
+        return nullptr;
+    const auto group = parent_group_text(setup);
+    return {{"address", parent_text(setup)},
+            {"rank", setup.rank},
+            {"device", parent_device_json(setup)},
+            {"group", group.empty() ? Json(nullptr) : Json(group)}};
+}
+
+Json job_json(const JobReading &job, std::uint64_t now_ns) {
+    const auto &setup = job.job.setup;
+    Json object{{"job", setup.id},
+                {"role", setup.parent_family == 0 ? "root" : "node"},
+                {"state", job_state(job)},
+                {"waiting_for", job.waiting_for()},
+                {"children", setup.children},
+                {"absent", job.absent()},
+                {"threshold", setup.threshold},
+                {"any", (setup.flags & OLAF_JOB_ANY) != 0},
+                {"max_count", setup.max_count},
+                {"deadline_ns", setup.deadline_ns == 0 ? Json(nullptr) : Json(setup.deadline_ns)},
+                {"generation", job.job.generation},
+                {"pool", setup.slots},
+                {"first_slot", setup.first_slot},
+                {"lanes", setup.lanes},
+                {"format", job_format_name(setup.shape)},
+                {"checksum", (setup.shape & OLAF_FLAG_CHECKSUM) != 0},
+                {"float_bits", float_bits_json(setup)},
+                {"multicast", fanout_json(setup)},
+                {"parent", parent_json(setup)},
+                {"members", members_json(job, now_ns)}};
+    for (const auto &counter : job_counters()) {
+        auto &into = counter.object.empty() ? object : object[std::string(counter.object)];
+        into[std::string(counter.key)] = counter.in(job.counters);
+    }
+    object["chunks"]["open"] = job.open;
+    object["chunks"]["up"] = job.up;
+    // What is owed may yet be delivered: at rest both together are what nobody has got.
+    object["results"]["undelivered"] = job.counters.undelivered + job.owed;
+    return object;
+}
+
+} // namespace
+
+nlohmann::ordered_json jobs_json(const std::vector<JobReading> &jobs, std::uint64_t now_ns) {
+    Json list = Json::array();
+    for (const auto &job : jobs)
+        list.push_back(job_json(job, now_ns));
+    return list;
+}
+
+namespace {
+
+Json flow_json(const Flow &total, const Flow &recent, double seconds) {
+    const auto rate = [&](std::uint64_t count) {
+        return seconds > 0 ? static_cast<double>(count) / seconds : 0.0;
+    };
+    return {{"received", total.received},
+            {"departed", total.departed},
+            {"messages_out", total.messages_out},
+            {"updates_out", total.updates_out},
+            {"dropped", total.dropped},
+            {"received_per_s", rate(recent.received)},
+            {"departed_per_s", rate(recent.departed)},
+            {"messages_out_per_s", rate(recent.messages_out)},
+            {"updates_out_per_s", rate(recent.updates_out)},
+            {"dropped_per_s", rate(recent.dropped)},
+            {"fold_factor", recent.fold_factor()}};
+}
+
+Json cluster_json(const ClusterRow &row, double seconds, std::uint64_t now_ns) {
+    Json object{{"cluster", row.cluster}};
+    object.update(flow_json(row.total, row.recent, seconds));
+    object["aom"] = nullptr; // nothing has left yet
+    object["recent_average"] = object["recent_peak"] = nullptr;
+    object["idle"] = row.idle;
+    if (row.aom.segments > 0) {
+        object["aom"] = cluster_aom_json(row.aom, now_ns);
+        object["recent_average"] = {{"by_arrival_ns", row.arrival.average_ns()},
+                                    {"by_generated_ns", row.generated.average_ns()}};
+        object["recent_peak"] = {{"by_arrival_ns", row.arrival.highest_ns},
+                                 {"by_generated_ns", row.generated.highest_ns}};
+    }
+    return object;
+}
+
+Json job_json(const JobRow &row) {
+    return {{"job", row.job},
+            {"state", row.state},
+            {"members", row.heard},
+            {"children", row.children},
+            {"contributions_per_s", row.contributions_per_s},
+            {"chunks_per_s", row.chunks_per_s},
+            {"open", row.open},
+            {"up", row.up},
+            {"late", row.late},
+            {"stale", row.stale},
+            {"group", row.group.empty() ? Json(nullptr) : Json(row.group)}};
+}
+
+} // namespace
+
+nlohmann::ordered_json live_json(const Reading &latest, const Rows &rows) {
+    Json clusters = Json::array();
+    for (const auto &row : rows.clusters)
+        clusters.push_back(cluster_json(row, rows.seconds, latest.aom.now_ns));
+    Json jobs = Json::array();
+    for (const auto &row : rows.jobs)
+        jobs.push_back(job_json(row));
+    auto total = flow_json(rows.total, rows.recent, rows.seconds);
+    if (latest.lost())
+        for (auto &figure : total)
+            figure = nullptr; // not known, which isn't none
+    return {{"time_ns", latest.aom.now_ns},
+            {"interval_s", rows.seconds},
+            {"total", std::move(total)},
+            {"status", status_json(latest.attachment, latest, latest.host, false)},
+            {"clusters", std::move(clusters)},
+            {"jobs", std::move(jobs)}};
+}
+
+nlohmann::ordered_json counters_json() {
+    Json list = Json::array();
+    for (const auto &figure : figures())
+        list.push_back({{"path", figure.path()},
+                        {"object", figure.object},
+                        {"key", figure.key},
+                        {"unit", figure.unit},
+                        {"meaning", figure.meaning}});
+    return list;
+}
+
+namespace {
 
 Json window_object(const olaf_config &config, const std::optional<olaf_window> &window) {
     if (!window)

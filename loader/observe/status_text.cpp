@@ -5,18 +5,159 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
-#include "flow.hpp"
-#include "jobs_text.hpp"
-#include "loader/attachment/card_plan.hpp"
-#include "status_json.hpp"
+#include "loader/attachment/card.hpp"
 #include "loader/datapath/config.hpp"
+#include "loader/host/device.hpp"
 #include "loader/text/human.hpp"
+#include "loader/text/job_counters.hpp"
 #include "loader/text/names.hpp"
+#include "rows.hpp"
+#include "status_json.hpp"
 #include "verdict.hpp"
-#include "words.hpp"
 
 namespace olaf {
+namespace {
+
+std::string line(std::string_view title, const std::string &text) {
+    return fmt::format("  {:<11} {}\n", title, text);
+}
+
+/// What more there is to say of a lane.
+std::string shape_text(const olaf_job_setup &setup) {
+    if (olaf_shape_is_floats(setup.shape) != 0)
+        return fmt::format(", added with {} bits behind the point", setup.float_bits);
+    return (setup.shape & OLAF_FLAG_CHECKSUM) != 0 ? " with a checksum" : "";
+}
+
+std::string setup_text(const JobReading &job) {
+    const auto &setup = job.job.setup;
+    const bool any = (setup.flags & OLAF_JOB_ANY) != 0;
+    auto text = fmt::format("{}, {} of {} {}", job_state(job),
+                            setup.parent_family == 0 ? "root" : "node", setup.children,
+                            setup.children == 1 ? "child" : "children");
+    if (const auto absent = job.absent(); !absent.empty())
+        text += " without rank" + std::string(absent.size() == 1 ? " " : "s ") + ranks_text(absent);
+    if (any || setup.threshold != setup.children)
+        text += fmt::format(", {}{} complete a chunk", any ? "any " : "", setup.threshold);
+    if (setup.deadline_ns != 0)
+        text += ", deadline " + human_duration(static_cast<double>(setup.deadline_ns));
+    text += fmt::format(", {} slots, {} lanes of {}{}, generation {}", setup.slots, setup.lanes,
+                        job_format_name(setup.shape), shape_text(setup), job.job.generation);
+    if (setup.parent_family != 0)
+        text += fmt::format(", rank {} of {}", setup.rank, parent_text(setup));
+    if (setup.parent_ifindex != 0) {
+        const auto name = parent_device_name(setup);
+        text += name.empty() ? " behind a device that has gone" : " behind " + name;
+    }
+    if (const auto group = parent_group_text(setup); !group.empty())
+        text += ", whose results come to " + group;
+    if (setup.group_family != 0)
+        text += fmt::format(", results by multicast to {}", group_text(setup));
+    if (setup.group_family != 0 && setup.group_hops != 1)
+        text += fmt::format(", at most {} hops", setup.group_hops);
+    return text;
+}
+
+/// "contributions 12 received, 9 added, 3 late": those of an object that aren't 0; "" if all are.
+/// The job's own stand in none: "3 probes".
+std::string object_text(std::string_view object, const olaf_job_counters &counters) {
+    std::string text;
+    for (const auto &counter : job_counters())
+        if (const auto value = counter.in(counters); counter.object == object && value != 0)
+            text += fmt::format("{}{} {}", text.empty() ? "" : ", ", value, counter.key);
+    return text.empty() || object.empty() ? text : fmt::format("{} {}", object, text);
+}
+
+std::string member_text(const KnownMember &known, std::uint64_t now_ns) {
+    const auto silent = silent_ns(known.member, now_ns);
+    return fmt::format("rank {:<4} {:<28} {}{}", known.worker, member_address_text(known.member),
+                       silent ? fmt::format("heard {} ago",
+                                            human_duration(static_cast<double>(*silent)))
+                              : "never heard",
+                       (known.member.flags & OLAF_MEMBER_REGISTERED) != 0 ? ", bound" : "");
+}
+
+} // namespace
+
+std::string_view job_state(const JobReading &job) {
+    if (job.job.halted != 0)
+        return "halted";
+    return job.job.state == OLAF_JOB_RUNNING ? "running" : "syncing";
+}
+
+std::optional<std::uint64_t> silent_ns(const olaf_member &member, std::uint64_t now_ns) {
+    if (member.last_seen_ns == 0)
+        return {};
+    return now_ns - std::min<std::uint64_t>(member.last_seen_ns, now_ns);
+}
+
+std::string parent_text(const olaf_job_setup &setup) {
+    const auto address = address_of(setup.parent_family, setup.parent_addr_be);
+    return endpoint_text({.address = address, .port = ntohs(setup.parent_port_be)});
+}
+
+std::string parent_device_name(const olaf_job_setup &setup) {
+    const auto device = setup.parent_ifindex != 0 ? find_device(setup.parent_ifindex)
+                                                  : Result<Device>(std::unexpected(Error{}));
+    return device ? device->name : "";
+}
+
+std::string group_text(const olaf_job_setup &setup) {
+    return address_text(address_of(setup.group_family, setup.group_addr_be));
+}
+
+std::string parent_group_text(const olaf_job_setup &setup) {
+    if ((setup.flags & OLAF_JOB_PARENTS_GROUP) == 0)
+        return "";
+    return address_text(address_of(setup.parent_family, setup.parent_group_be));
+}
+
+std::string ranks_text(const std::vector<std::uint32_t> &ranks) {
+    std::string text;
+    for (std::size_t i = 0; i < ranks.size();) {
+        std::size_t end = i + 1;
+        while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1)
+            end++;
+        text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
+        if (end - i > 2)
+            text += fmt::format(" ... {}", ranks[end - 1]);
+        else if (end - i == 2)
+            text += fmt::format(", {}", ranks[end - 1]);
+        i = end;
+    }
+    return text;
+}
+
+namespace {
+
+/// What it is, and what became of contributions, chunks and results: as lines of a status.
+std::string job_lines(const JobReading &job) {
+    auto text = line(fmt::format("job {}", job.id()), setup_text(job));
+    if (const auto waiting = job.waiting_for(); !waiting.empty())
+        text += line("", fmt::format("waits for rank{} {} to ask where to begin",
+                                     waiting.size() == 1 ? "" : "s", ranks_text(waiting)));
+    auto counters = job.counters;
+    counters.undelivered += job.owed;
+    for (const auto *object : {"contributions", "chunks", "results", "up", "float", ""})
+        if (auto told = object_text(object, counters); !told.empty()) {
+            if (std::string_view(object) == "chunks" && job.open + job.up != 0)
+                told += fmt::format(", {} open, {} up", job.open, job.up);
+            text += line("", told);
+        }
+    return text;
+}
+
+} // namespace
+
+std::string job_text(const JobReading &job, std::uint64_t now_ns) {
+    auto text = job_lines(job);
+    for (const auto &member : job.members)
+        text += line("", member_text(member, now_ns));
+    return text;
+}
+
 namespace {
 
 /// "12 full", or "12 messages" for what the whole line is about; "" if it is 0 or not known.
@@ -29,7 +170,7 @@ std::string one_text(const Figure &figure, const Numbers &numbers, const olaf_co
 }
 
 /// " (3 riding, 9 drain)": the figures that a sum is made of.
-std::string parts_text(const Figure &sum, const Numbers &numbers, const olaf_config &config) {
+std::string figure_parts(const Figure &sum, const Numbers &numbers, const olaf_config &config) {
     std::string text;
     for (const auto &figure : figures())
         if (figure.group == sum.group && figure.sum == sum.key)
@@ -51,10 +192,6 @@ std::string why_text(olaf_group group, const Numbers &numbers, const olaf_config
         return "";
     return fmt::format("{} {}: {}", total, unit_text(total, whole_figures(group)[0]->unit),
                        reasons_text(group, numbers, config));
-}
-
-std::string line(std::string_view title, const std::string &text) {
-    return fmt::format("  {:<11} {}\n", title, text);
 }
 
 /// What there is to know besides the verdict.
@@ -225,13 +362,16 @@ std::string counted_text(olaf_group group, const Numbers &numbers, const olaf_co
         if (one.empty())
             continue;
         if (figure->label().empty())
-            head = one + parts_text(*figure, numbers, config);
+            head = one + figure_parts(*figure, numbers, config);
         else
-            rest += (rest.empty() ? "" : ", ") + one + parts_text(*figure, numbers, config);
+            rest += (rest.empty() ? "" : ", ") + one + figure_parts(*figure, numbers, config);
     }
     return head + (head.empty() || rest.empty() ? "" : ": ") + rest;
 }
 
+namespace {
+
+/// Every counter that isn't 0, a line a group.
 std::string counters_text(const Numbers &numbers, const olaf_config &config) {
     std::string text;
     for (std::size_t i = 0; i < counter_groups().size(); i++) {
@@ -242,6 +382,8 @@ std::string counters_text(const Numbers &numbers, const olaf_config &config) {
     }
     return text;
 }
+
+} // namespace
 
 std::string status_text(const Attachment &attachment, const QueueReading &reading,
                         const HostState &host, bool clusters) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How a queue is, in a sentence: it works, it is idle, or what is wrong, since when, and the
-// remedy. A pure function of a reading and of the host's state, so status, doctor, top and the
-// page all say the same.
+// How a queue is, in a few sentences: a function of what was read.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "host_state.hpp"
 #include "reading.hpp"
 
 namespace olaf {

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "units.hpp"
@@ -25,6 +26,12 @@ bool bit(const std::uint8_t *bytes, std::uint32_t index) {
 }
 
 } // namespace
+
+IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be) {
+    IpAddress address{.family = family};
+    std::ranges::copy(words_be, address.words_be.begin());
+    return address;
+}
 
 Result<IpAddress> parse_address(std::string_view text) {
     const std::string terminated(text);

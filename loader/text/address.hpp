@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ struct IpAddress {
     std::array<std::uint32_t, 4> words_be{};
     bool operator==(const IpAddress &) const = default;
 };
+
+/// The same of fields of a struct that the kernel shares.
+IpAddress address_of(std::uint32_t family, std::span<const std::uint32_t, 4> words_be);
 
 struct Endpoint {
     IpAddress address;

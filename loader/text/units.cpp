@@ -171,4 +171,16 @@ std::string reward_text(std::int64_t threshold) {
                        std::ldexp(static_cast<double>(threshold), -OLAF_REWARD_FRACTION_BITS));
 }
 
+std::string exact_rate_text(std::uint64_t bps) {
+    const auto text = rate_text(bps);
+    const auto read = parse_rate(text);
+    return read && read->bps == bps ? text : fmt::format("{}bit", bps);
+}
+
+std::string exact_duration_text(std::uint64_t ns) {
+    const auto text = duration_text(ns);
+    const auto read = parse_duration(text);
+    return read && *read == ns ? text : fmt::format("{}ns", ns);
+}
+
 } // namespace olaf

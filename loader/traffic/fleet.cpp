@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fleet.hpp"
 
+#include <olaf/clock.hpp>
+#include <olaf/message.hpp>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
 #include <array>
 #include <cerrno>
 
-#include <olaf/clock.hpp>
-#include <olaf/message.hpp>
-
 #include "book.hpp"
 #include "loader/host/clock.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -77,12 +77,10 @@ Result<Fleet> Fleet::make(const SendOptions &options, const Address &server, int
     fleet.epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
     if (!fleet.epoll_)
         return fail("wait for", "answers", errno);
-    if (auto watched = watch(fleet.epoll_.get(), interrupt, interrupted); !watched)
-        return std::unexpected(watched.error());
+    OLAF_TRY(watch(fleet.epoll_.get(), interrupt, interrupted));
     fleet.gradient_.resize(elements);
     fleet.frame_bytes_ = header_bytes(server.is_ipv6()) + message_size(options.lanes);
-    if (auto enlisted = fleet.enlist(server, elements, format); !enlisted)
-        return std::unexpected(enlisted.error());
+    OLAF_TRY(fleet.enlist(server, elements, format));
     return fleet;
 }
 
@@ -100,8 +98,7 @@ Result<void> Fleet::enlist(const Address &server, std::size_t elements, Format f
                  .mtu = frame_bytes_}); // an update is one frame, whatever the device says to it
             if (!worker)
                 return std::unexpected(worker.error());
-            if (auto watched = watch(epoll_.get(), worker->fd(), members_.size()); !watched)
-                return watched;
+            OLAF_TRY(watch(epoll_.get(), worker->fd(), members_.size()));
             members_.push_back({.worker = std::move(*worker), .cluster = c, .number = w});
         }
     }
@@ -122,8 +119,7 @@ Result<void> Fleet::ask() {
         // An update makes a cluster, and goes the way of updates, be it to an upstream server. But
         // where the cluster is there with another size, only this is answered.
         if (cluster.book.empty() && member.worker.stats().updates > 1)
-            if (auto joined = member.worker.join(); !joined)
-                return joined;
+            OLAF_TRY(member.worker.join());
     }
     return {};
 }
@@ -166,8 +162,7 @@ Result<bool> Fleet::hear(std::uint64_t deadline_ns) {
         for (int i = 0; i < ready; i++) {
             if (events[static_cast<std::size_t>(i)].data.u64 == interrupted)
                 return true;
-            if (auto taken = take(members_[events[static_cast<std::size_t>(i)].data.u64]); !taken)
-                return std::unexpected(taken.error());
+            OLAF_TRY(take(members_[events[static_cast<std::size_t>(i)].data.u64]));
         }
         if (left == 0 || ready > 0)
             return false;
@@ -175,11 +170,9 @@ Result<bool> Fleet::hear(std::uint64_t deadline_ns) {
 }
 
 Result<void> Fleet::take(Member &member) {
-    if (const auto polled = member.worker.poll(); !polled)
-        return std::unexpected(polled.error());
+    OLAF_TRY(member.worker.poll());
     if (member.worker.stats().acks != member.acks)
-        if (auto noted = note(member, clusters_[member.cluster]); !noted)
-            return noted;
+        OLAF_TRY(note(member, clusters_[member.cluster]));
     member.version = member.worker.model_version();
     member.acks = member.worker.stats().acks;
     member.answered = member.worker.report().answered;
@@ -239,6 +232,50 @@ void Fleet::start() {
 void Fleet::stop() {
     measuring_ = false;
     stopped_ns_ = tai_now_ns();
+}
+
+std::uint32_t Fleet::arrived(const Cluster &cluster, std::size_t element) const {
+    if (cluster.first_book.empty())
+        return 0;
+    return book_entry(cluster.book, element) - book_entry(cluster.first_book, element);
+}
+
+SentCluster Fleet::summed(const Cluster &cluster) const {
+    SentCluster sum{.cluster = cluster.id, .unsent = cluster.unsent};
+    const auto first = book_element(options_.first_worker);
+    for (std::size_t e = book_element(0); e < cluster.book.size(); e++) {
+        const auto count = arrived(cluster, e);
+        if (e < first || e - first >= cluster.sent.size()) {
+            sum.others += count;
+            continue;
+        }
+        const auto sent = cluster.sent[e - first];
+        sum.sent += sent;
+        // A worker of another sender has our number, or the server began anew.
+        sum.received += std::min<std::uint64_t>(count, sent);
+        sum.others += count > sent ? count - sent : 0;
+    }
+    if (sum.others == 0)
+        sum.messages = cluster.newest_version - cluster.first_version;
+    sum.round_trip_ns = cluster.round_trip;
+    sum.version_lag = cluster.version_lag;
+    return sum;
+}
+
+std::uint64_t Fleet::received() const {
+    std::uint64_t count = 0;
+    for (const auto &cluster : clusters_)
+        count += summed(cluster).received;
+    return count;
+}
+
+std::vector<SentCluster> Fleet::clusters() const {
+    std::vector<SentCluster> found;
+    for (const auto &cluster : clusters_) {
+        found.push_back(summed(cluster));
+        found.back().aom = age_of_model(cluster.aom, stopped_ns_);
+    }
+    return found;
 }
 
 } // namespace olaf

@@ -2,13 +2,13 @@
 // The workers of one `olaf send`, each with a socket of its own, and what they hear.
 #pragma once
 
+#include <olaf/aom_meter.hpp>
+#include <olaf/worker.hpp>
+
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
-
-#include <olaf/aom_meter.hpp>
-#include <olaf/worker.hpp>
 
 #include "loader/host/fd.hpp"
 #include "options.hpp"

@@ -16,6 +16,7 @@
 #include "book.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/signals.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -63,25 +64,23 @@ Result<Address> Receiving::address() const {
 }
 
 Result<void> Receiving::open() {
-    auto bind = address();
-    if (!bind)
-        return std::unexpected(bind.error());
+    auto bind = OLAF_TRY(address());
     const auto make = [&](const Address &at) {
         return ParameterServer::make(
             {.bind = at, .mtu = options_.mtu, .admit = [this](const Update &first) {
                  return admit(first);
              }});
     };
-    auto server = make(*bind);
+    auto server = make(bind);
     // A host may have no IPv6 at all.
     if (!server && options_.bind.empty() && server.error().code == EAFNOSUPPORT) {
-        bind = Address::resolve("0.0.0.0", bind->port());
-        server = make(*bind);
+        bind = OLAF_TRY(Address::resolve("0.0.0.0", bind.port()));
+        server = make(bind);
     }
     if (!server) {
         auto error = server.error();
         error.operation = "receive on";
-        error.object = bind->text();
+        error.object = bind.text();
         if (error.code == EADDRINUSE)
             error.hint =
                 "end the other parameter server, or give another --port here and to `olaf send`";
@@ -90,10 +89,8 @@ Result<void> Receiving::open() {
         return std::unexpected(error);
     }
     server_ = std::move(*server);
-    const auto local = server_->local_address();
-    if (!local)
-        return std::unexpected(local.error());
-    bound_ = local->text();
+    const auto local = OLAF_TRY(server_->local_address());
+    bound_ = local.text();
     return {};
 }
 
@@ -174,8 +171,7 @@ Result<void> Receiving::run(const Signals &signals) {
             return fail("wait for", "updates", errno);
         if (wanted[1].revents != 0)
             return {};
-        if (auto received = server_->receive(std::chrono::nanoseconds(0)); !received)
-            return std::unexpected(received.error());
+        OLAF_TRY(server_->receive(std::chrono::nanoseconds(0)));
     }
 }
 
@@ -212,14 +208,10 @@ ReceiveSummary Receiving::summary() const {
 
 Result<ReceiveSummary> receive_updates(const ReceiveOptions &options,
                                        const ReceiveWatcher &watcher) {
-    const auto signals = Signals::hold({SIGINT, SIGTERM});
-    if (!signals)
-        return std::unexpected(signals.error());
+    const auto signals = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     Receiving receiving(options, watcher);
-    if (auto opened = receiving.open(); !opened)
-        return std::unexpected(opened.error());
-    if (auto ran = receiving.run(*signals); !ran)
-        return std::unexpected(ran.error());
+    OLAF_TRY(receiving.open());
+    OLAF_TRY(receiving.run(signals));
     return receiving.summary();
 }
 

@@ -10,6 +10,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/signals.hpp"
 #include "loader/text/human.hpp"
+#include "olaf/try.hpp"
 
 namespace olaf {
 namespace {
@@ -76,16 +77,12 @@ class Sending {
 Result<bool> Sending::greet() {
     const auto until = monotonic_ns() + options_.patience_ns;
     for (auto now = monotonic_ns(); now < until; now = monotonic_ns()) {
-        if (auto asked = fleet_.ask(); !asked)
-            return std::unexpected(asked.error());
+        OLAF_TRY(fleet_.ask());
         for (const auto next = std::min(until, now + ask_again_ns); monotonic_ns() < next;) {
             const auto interrupted = fleet_.hear(next);
             if (!interrupted || *interrupted)
                 return interrupted;
-            const auto greeted = fleet_.greeted();
-            if (!greeted)
-                return std::unexpected(greeted.error());
-            if (*greeted)
+            if (OLAF_TRY(fleet_.greeted()))
                 return false;
         }
     }
@@ -100,8 +97,7 @@ Result<bool> Sending::burst_until_due(Pace &pace) {
         const auto now = monotonic_ns();
         if (now < pace.next_ns())
             return false;
-        if (auto pushed = fleet_.push(); !pushed)
-            return std::unexpected(pushed.error());
+        OLAF_TRY(fleet_.push());
         pace.took(now);
         if (sent_enough())
             return true;
@@ -138,10 +134,7 @@ Result<void> Sending::run() {
         const auto since = fleet_.waiting_since_ns();
         if (since != 0 && now > since + options_.patience_ns)
             return std::unexpected(silent("no update was answered", options_.patience_ns));
-        const auto heard = fleet_.hear(std::min({pace.next_ns(), until, told_ns_ + second}));
-        if (!heard)
-            return std::unexpected(heard.error());
-        if (*heard) {
+        if (OLAF_TRY(fleet_.hear(std::min({pace.next_ns(), until, told_ns_ + second})))) {
             (void)signals_.take();
             interrupted_ = true;
             ended_ = monotonic_ns();
@@ -162,8 +155,7 @@ Result<void> Sending::settle() {
         const auto now = monotonic_ns();
         if (now > changed + quiet || now > start + settle_at_most_ns)
             break;
-        if (auto asked = fleet_.ask(); !asked)
-            return asked;
+        OLAF_TRY(fleet_.ask());
         for (const auto next = now + ask_again_ns;
              monotonic_ns() < next && received < fleet_.sent();) {
             const auto interrupted = fleet_.hear(next);
@@ -231,24 +223,16 @@ SendSummary Sending::summary(const Address &server) const {
 } // namespace
 
 Result<SendSummary> send_updates(const SendOptions &options, const SendWatcher &watcher) {
-    const auto server = Address::parse(options.server, options.family == 0   ? AF_UNSPEC
-                                                       : options.family == 6 ? AF_INET6
-                                                                             : AF_INET);
-    if (!server)
-        return std::unexpected(server.error());
-    const auto signals = Signals::hold({SIGINT, SIGTERM});
-    if (!signals)
-        return std::unexpected(signals.error());
-    auto fleet = Fleet::make(options, *server, signals->fd());
-    if (!fleet)
-        return std::unexpected(fleet.error());
-    Sending sending(options, watcher, *signals, std::move(*fleet));
-    const auto interrupted = sending.greet();
-    if (!interrupted)
-        return std::unexpected(interrupted.error());
-    if (*interrupted)
+    const auto server = OLAF_TRY(Address::parse(options.server, options.family == 0   ? AF_UNSPEC
+                                                                : options.family == 6 ? AF_INET6
+                                                                                      : AF_INET));
+    const auto signals = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
+    auto fleet = OLAF_TRY(Fleet::make(options, server, signals.fd()));
+    Sending sending(options, watcher, signals, std::move(fleet));
+    const auto interrupted = OLAF_TRY(sending.greet());
+    if (interrupted)
         return fail("send to", options.server, 0, "", "interrupted before an answer came");
-    return sending.finish(*server);
+    return sending.finish(server);
 }
 
 } // namespace olaf

@@ -5,10 +5,10 @@
 
 #include <csignal>
 
-#include "loader/host/clock.hpp"
 #include "listening.hpp"
-#include "loader/attachment/record.hpp"
+#include "loader/attachment/attachment.hpp"
 #include "loader/commands/commands.hpp"
+#include "loader/host/clock.hpp"
 #include "loader/host/netns.hpp"
 #include "testbed.hpp"
 #include "traces.hpp"

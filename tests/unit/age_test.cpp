@@ -13,7 +13,6 @@
 
 #include "bpf/age/sawtooth.bpf.h"
 #include "loader/datapath/aom.hpp"
-#include "loader/datapath/recent_age.hpp"
 #include "loader/datapath/spells.hpp"
 #include "loader/datapath/start.hpp"
 

@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-#include "loader/observe/queue_reader.hpp"
+#include "loader/observe/reading.hpp"
 #include "loader/observe/status_json.hpp"
 
 namespace olaf::test {

@@ -11,9 +11,9 @@
 #include <fstream>
 #include <string>
 
+#include "loader/attachment/card.hpp"
 #include "loader/card/card.hpp"
 #include "loader/card/find.hpp"
-#include "loader/card/fit.hpp"
 #include "loader/host/fd.hpp"
 #include "olaf/registers.h"
 

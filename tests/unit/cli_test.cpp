@@ -13,12 +13,12 @@
 
 #include <CLI/CLI.hpp>
 
-#include "loader/attachment/saved_jobs.hpp"
+#include "loader/attachment/saved.hpp"
 #include "loader/cli/cli.hpp"
 #include "loader/cli/help.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/members.hpp"
-#include "loader/observe/jobs_text.hpp"
+#include "loader/observe/status_text.hpp"
 #include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
 

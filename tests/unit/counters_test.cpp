@@ -13,9 +13,8 @@
 
 #include "busy_queue.hpp"
 #include "loader/describe/description.hpp"
-#include "loader/observe/live_json.hpp"
 #include "loader/observe/metrics.hpp"
-#include "loader/observe/queue_reader.hpp"
+#include "loader/observe/reading.hpp"
 #include "loader/observe/recording.hpp"
 #include "loader/observe/status_json.hpp"
 #include "loader/observe/status_text.hpp"

@@ -8,9 +8,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loader/observe/event.hpp"
-#include "loader/observe/names.hpp"
+#include "loader/observe/events.hpp"
 #include "loader/observe/pcapng.hpp"
+#include "loader/observe/rows.hpp"
 #include "loader/text/counters.hpp"
 #include "loader/text/names.hpp"
 #include "olaf/queue.h"

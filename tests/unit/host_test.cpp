@@ -5,9 +5,8 @@
 #include <set>
 
 #include "loader/datapath/object.hpp"
-#include "loader/host/blinding.hpp"
+#include "loader/host/addresses.hpp"
 #include "loader/host/host.hpp"
-#include "loader/host/own_macs.hpp"
 
 namespace olaf::test::host_test {
 namespace {

@@ -11,7 +11,6 @@
 #include <set>
 #include <string>
 
-#include "loader/datapath/map_sizes.hpp"
 #include "loader/datapath/object.hpp"
 
 namespace olaf::test::programs_test {

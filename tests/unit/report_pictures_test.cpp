@@ -7,8 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "loader/observe/report_files.hpp"
-#include "loader/observe/report_folder.hpp"
+#include "loader/observe/report.hpp"
 
 namespace olaf::test::report_pictures_test {
 namespace {

@@ -4,8 +4,7 @@
 
 #include <array>
 
-#include "loader/observe/sparkline.hpp"
-#include "loader/observe/top_screen.hpp"
+#include "loader/observe/top.hpp"
 #include "loader/text/human.hpp"
 
 namespace olaf::test::top_screen_test {
