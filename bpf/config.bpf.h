@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/address.bpf.h"
+#include "bpf/once.bpf.h"
 #include "olaf/queue.h"
 
 /* What the kernel's helpers call the two IP versions. */

@@ -69,7 +69,7 @@ static int olaf_forget(__u32 cluster)
 	if (!roster)
 		return -ENOENT;
 	/* First, so that whoever is learnt from here on raises it again. */
-	*(volatile __u32 *)&roster->end = 0;
+	WRITE_ONCE(roster->end, 0);
 	bpf_loop(olaf_cfg.max_workers, olaf_forget_one, &forgetting, 0);
 	return forgetting.busy ? -EAGAIN : 0;
 }

@@ -48,8 +48,8 @@ static __always_inline int olaf_setup_is_sound(const struct olaf_job_setup *setu
 /* Its members must agree where to begin. Under the job's lock. */
 static __always_inline void olaf_job_begin(struct olaf_job *job, __u32 generation)
 {
-	*(volatile __u32 *)&job->generation = generation ? generation : 1;
-	*(volatile __u32 *)&job->pool = job->setup.pool;
+	WRITE_ONCE(job->generation, generation ? generation : 1);
+	WRITE_ONCE(job->pool, job->setup.pool);
 	job->next_round = 0;
 	job->next_chunk = 0;
 	olaf_ranks_clear(&job->asked);
@@ -114,7 +114,7 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 	olaf_unlock(&job->lock);
 	done = bpf_map_update_elem(&olaf_job_ids, &id, &index, BPF_NOEXIST);
 	if (done)
-		*(volatile __u32 *)&job->state = OLAF_JOB_NONE;
+		WRITE_ONCE(job->state, OLAF_JOB_NONE);
 	return done;
 }
 
@@ -125,7 +125,7 @@ static __always_inline int olaf_job_remove(__u32 index, struct olaf_job *job)
 
 	if (!olaf_lock(&job->lock))
 		return -EAGAIN;
-	*(volatile __u32 *)&job->state = OLAF_JOB_NONE;
+	WRITE_ONCE(job->state, OLAF_JOB_NONE);
 	olaf_unlock(&job->lock);
 	there = bpf_map_lookup_elem(&olaf_job_ids, &id);
 	if (there && *there == index)
@@ -140,7 +140,7 @@ static __always_inline int olaf_job_change(__u32 action, struct olaf_job *job)
 	if (action == OLAF_JOB_RESET)
 		olaf_job_begin(job, job->generation + 1);
 	else
-		*(volatile __u32 *)&job->halted = action == OLAF_JOB_HALT;
+		WRITE_ONCE(job->halted, action == OLAF_JOB_HALT);
 	olaf_unlock(&job->lock);
 	return 0;
 }
@@ -154,7 +154,7 @@ static __always_inline int olaf_job_threshold(const struct olaf_job_order *asked
 		return -EINVAL;
 	if (!olaf_lock(&job->lock))
 		return -EAGAIN;
-	*(volatile __u32 *)&job->setup.threshold = threshold;
+	WRITE_ONCE(job->setup.threshold, threshold);
 	olaf_unlock(&job->lock);
 	return 0;
 }

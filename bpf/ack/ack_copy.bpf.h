@@ -147,7 +147,7 @@ __noinline int olaf_copy_to(struct __sk_buff *skb, __u32 worker)
 	if (!ack)
 		return 0;
 	place = olaf_member_at(bpf_ntohl(ack->message.cluster_be), worker);
-	if (!place || !*(volatile __u8 *)&place->family)
+	if (!place || !READ_ONCE(place->family))
 		return 0;
 	if (!olaf_member_read(place, &member)) {
 		olaf_count_ack(copies_unreachable);

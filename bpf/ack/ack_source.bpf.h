@@ -37,7 +37,7 @@ static long olaf_vouch(__u32 worker, struct olaf_vouching *vouching)
 
 	if (!ack || !place)
 		return 1;
-	if (!*(volatile __u8 *)&place->family || !olaf_member_read(place, &member) ||
+	if (!READ_ONCE(place->family) || !olaf_member_read(place, &member) ||
 	    !member.last_seen_ns)
 		return 0;
 	vouching->heard = 1;

@@ -83,7 +83,7 @@ static __always_inline int olaf_refuse_stranger(struct xdp_md *ctx, const struct
 {
 	struct olaf_member *member = olaf_member_at(a->update.cluster, a->update.worker);
 
-	if (!member || !(*(volatile __u8 *)&member->flags & OLAF_MEMBER_REGISTERED))
+	if (!member || !(READ_ONCE(member->flags) & OLAF_MEMBER_REGISTERED))
 		return 1 + OLAF_NOT_ALLOWED_WORKER;
 	return olaf_member_binds(ctx, a, member) ? 0 : 1 + OLAF_NOT_ALLOWED_ADDRESS;
 }

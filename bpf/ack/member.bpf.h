@@ -45,7 +45,7 @@ static __always_inline int olaf_member_open_at(struct olaf_member *member, __u32
 /* Begins to write a member. Returns whether it may; olaf_member_close() must follow. */
 static __always_inline int olaf_member_open(struct olaf_member *member)
 {
-	return olaf_member_open_at(member, *(volatile __u32 *)&member->sequence);
+	return olaf_member_open_at(member, READ_ONCE(member->sequence));
 }
 
 static __always_inline void olaf_member_close(struct olaf_member *member)
@@ -71,11 +71,11 @@ static __always_inline int olaf_member_read(struct olaf_member *member, struct o
 	__u32 sequence, i;
 
 	for (i = 0; i < OLAF_MEMBER_LOOKS; i++) {
-		sequence = *(volatile __u32 *)&member->sequence;
+		sequence = READ_ONCE(member->sequence);
 		olaf_member_barrier(member);
 		*copy = *member;
 		olaf_member_barrier(member);
-		if (!(sequence & 1) && *(volatile __u32 *)&member->sequence == sequence)
+		if (!(sequence & 1) && READ_ONCE(member->sequence) == sequence)
 			return 1;
 	}
 	return 0;

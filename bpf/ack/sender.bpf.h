@@ -85,7 +85,7 @@ static __always_inline __u64 olaf_member_silence(const struct olaf_arrival *a,
 						 const struct olaf_member *member)
 {
 	/* Unsigned: a time of the future, on a CPU that is behind, reads as long ago. */
-	return a->now - *(volatile __u64 *)&member->last_seen_ns;
+	return a->now - READ_ONCE(member->last_seen_ns);
 }
 
 /* Does the frame say what is known of the member, and was that confirmed lately? */
@@ -109,7 +109,7 @@ static __always_inline int olaf_member_touch(struct xdp_md *ctx, const struct ol
 					     struct olaf_member *member)
 {
 	__u64 refresh_ns = olaf_member_refresh_ns(olaf_cfg.member_timeout_ns);
-	__u32 sequence = *(volatile __u32 *)&member->sequence;
+	__u32 sequence = READ_ONCE(member->sequence);
 
 	olaf_member_barrier(member);
 	if (olaf_member_full_is_due(sequence) ||

@@ -195,7 +195,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 	now = bpf_ktime_get_ns();
 	if (!olaf_may_be_due(ring, now))
 		return OLAF_DRAINED_DUE;
-	position = *(volatile __u64 *)&ring->head;
+	position = READ_ONCE(ring->head);
 	if (position >= end || olaf_held(now))
 		return OLAF_DRAINED_BLOCKED;
 	place = olaf_place_at(position);

@@ -77,7 +77,7 @@ static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, struct olaf_arri
 
 	if (!place)
 		return 0;
-	bytes = *(volatile __u32 *)&place->bytes;
+	bytes = READ_ONCE(place->bytes);
 	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
 		entry = olaf_entry_at(place->entry);
 		if (!entry ||
@@ -121,7 +121,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 			a->claim.got |= OLAF_GOT_PASSAGE;
 	} else if (!late && olaf_may_carry(a) && olaf_may_be_due(ring, a->now) &&
 		   !olaf_held(a->now)) {
-		head = *(volatile __u64 *)&ring->head;
+		head = READ_ONCE(ring->head);
 		room = olaf_make_room(ctx, a, head);
 		if (room)
 			olaf_pop(ring, head, a->now, room, 1, &a->claim);

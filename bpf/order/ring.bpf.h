@@ -31,12 +31,12 @@ static __always_inline struct olaf_ring *olaf_the_ring(void)
 /* Hints, read without the lock. */
 static __always_inline int olaf_ring_waits(struct olaf_ring *ring)
 {
-	return *(volatile __u64 *)&ring->head != *(volatile __u64 *)&ring->tail;
+	return READ_ONCE(ring->head) != READ_ONCE(ring->tail);
 }
 
 static __always_inline int olaf_token_late(struct olaf_ring *ring, __u64 now)
 {
-	return now > *(volatile __u64 *)&ring->drain_deadline_ns;
+	return now > READ_ONCE(ring->drain_deadline_ns);
 }
 
 static __always_inline void olaf_ring_release(struct olaf_ring *ring)

@@ -45,7 +45,7 @@ static __always_inline int olaf_round_is_partial(struct olaf_job *job,
 		return buffer->added < job->setup.threshold;
 	return buffer->added < job->setup.children &&
 	       (olaf_round_lacks(job, buffer) ||
-		*(volatile __u32 *)&job->membership.flags &
+		READ_ONCE(job->membership.flags) &
 			(OLAF_MEMBERS_DOUBTFUL | OLAF_MEMBERS_FORGOT));
 }
 
@@ -53,9 +53,9 @@ static __always_inline int olaf_round_is_partial(struct olaf_job *job,
 static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 						const struct olaf_round_buffer *buffer)
 {
-	if (buffer->added >= *(volatile __u32 *)&job->setup.threshold)
+	if (buffer->added >= READ_ONCE(job->setup.threshold))
 		return 1;
-	return *(volatile __u32 *)&job->membership.away && !(job->setup.flags & OLAF_JOB_ANY) &&
+	return READ_ONCE(job->membership.away) && !(job->setup.flags & OLAF_JOB_ANY) &&
 	       !olaf_round_lacks(job, buffer);
 }
 
@@ -69,7 +69,7 @@ static __always_inline void olaf_newest_note(const struct olaf_meeting *t)
 	__u64 made_ns = t->m->generated_ns, seen, i;
 
 	for (i = 0; child && i < OLAF_NEWEST_LOOKS; i++) {
-		seen = *(volatile __u64 *)&child->newest_ns;
+		seen = READ_ONCE(child->newest_ns);
 		if (made_ns <= seen ||
 		    __sync_val_compare_and_swap(&child->newest_ns, seen, made_ns) == seen)
 			return;
@@ -162,7 +162,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	buffer->generated_ns = 0;
 	buffer->opened_ns = t->a->now;
 	olaf_ranks_clear(&buffer->in);
-	*(volatile __u32 *)&buffer->state = OLAF_ROUND_OPEN;
+	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
 	return olaf_round_added(ctx, t, which);
 }
 

@@ -15,7 +15,7 @@
 
 static __always_inline int olaf_job_runs(const struct olaf_job *job)
 {
-	return *(volatile __u32 *)&job->state == OLAF_JOB_RUNNING;
+	return READ_ONCE(job->state) == OLAF_JOB_RUNNING;
 }
 
 static __always_inline int olaf_job_is_root(const struct olaf_job *job)
@@ -31,10 +31,10 @@ static __always_inline void olaf_job_stop(struct olaf_job *job)
 {
 	__u32 generation = job->generation + 1;
 
-	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	WRITE_ONCE(job->generation, generation ? generation : 1);
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
 	olaf_ranks_clear(&job->asked);
-	*(volatile __u32 *)&job->pool = job->setup.pool;
+	WRITE_ONCE(job->pool, job->setup.pool);
 	olaf_membership_stopped(job);
 }
 
@@ -80,7 +80,7 @@ static __always_inline void olaf_sync_note(struct olaf_job *job, const struct ol
 		job->next_chunk = m->chunk;
 	}
 	if (m->pool < job->pool)
-		*(volatile __u32 *)&job->pool = m->pool;
+		WRITE_ONCE(job->pool, m->pool);
 	olaf_ranks_add(&job->asked, m->rank);
 	olaf_job_stamp(job);
 }
@@ -92,7 +92,7 @@ static __always_inline void olaf_sync_note(struct olaf_job *job, const struct ol
 static __always_inline void olaf_job_run(struct olaf_job *job)
 {
 	if (!job->next_round && !job->next_chunk)
-		*(volatile __u32 *)&job->membership.flags &= ~OLAF_MEMBERS_FORGOT;
+		WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & ~OLAF_MEMBERS_FORGOT);
 	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
 }
 
@@ -142,8 +142,8 @@ static __always_inline int olaf_sync_answered(struct olaf_job *job, const struct
 	}
 	if (m->exponent != OLAF_CONTROL_DONE)
 		return 1;
-	*(volatile __u32 *)&job->parent_generation = m->generation;
-	*(volatile __u32 *)&job->pool = m->pool;
+	WRITE_ONCE(job->parent_generation, m->generation);
+	WRITE_ONCE(job->pool, m->pool);
 	job->next_round = m->round;
 	job->next_chunk = m->chunk;
 	olaf_job_run(job);

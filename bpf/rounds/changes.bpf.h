@@ -50,19 +50,18 @@ static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 r
 
 	if (!(membership->flags & OLAF_MEMBERS_BEGUN) ||
 	    olaf_is_before(membership->newest_round, round))
-		*(volatile __u32 *)&membership->newest_round = round;
-	*(volatile __u32 *)&membership->flags |= OLAF_MEMBERS_BEGUN;
+		WRITE_ONCE(membership->newest_round, round);
+	WRITE_ONCE(membership->flags, READ_ONCE(membership->flags) | OLAF_MEMBERS_BEGUN);
 	if (!membership->unsettled || (!(membership->flags & OLAF_MEMBERS_YOUNG) &&
 				       olaf_is_before(round, membership->since)))
 		return;
 	if (membership->unsettled == 1) {
 #pragma clang loop unroll(full)
 		for (i = 0; i < OLAF_RANK_WORDS; i++)
-			*(volatile __u64 *)&membership->absent[!now].word[i] =
-				membership->absent[now & 1].word[i];
-		*(volatile __u32 *)&membership->flags = OLAF_MEMBERS_BEGUN;
+			WRITE_ONCE(membership->absent[!now].word[i], membership->absent[now & 1].word[i]);
+		WRITE_ONCE(membership->flags, OLAF_MEMBERS_BEGUN);
 	}
-	*(volatile __u32 *)&membership->unsettled -= 1;
+	WRITE_ONCE(membership->unsettled, READ_ONCE(membership->unsettled) - 1);
 }
 
 /*
@@ -83,8 +82,8 @@ __noinline int olaf_round_begins(__u32 job_index, __u32 round)
 /* Must that be told? Nearly always the round has begun, and nothing has changed for long. */
 static __always_inline int olaf_round_is_told(const struct olaf_job *job, __u32 round)
 {
-	return !*(volatile __u32 *)&job->membership.unsettled &&
-	       !olaf_is_before(*(volatile __u32 *)&job->membership.newest_round, round);
+	return !READ_ONCE(job->membership.unsettled) &&
+	       !olaf_is_before(READ_ONCE(job->membership.newest_round), round);
 }
 
 /*
@@ -106,15 +105,14 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 		membership->since = first;
 	} else {
 		/* Both sets are the same: all rounds go by one of them while the other changes. */
-		*(volatile __u64 *)&membership->joining = joining >> 32 << 32 | (first - OLAF_LONG_AGO);
+		WRITE_ONCE(membership->joining, joining >> 32 << 32 | (first - OLAF_LONG_AGO));
 		olaf_release_as(&membership->away, 1);
 #pragma clang loop unroll(full)
 		for (i = 0; i < OLAF_RANK_WORDS; i++)
-			*(volatile __u64 *)&membership->absent[!now].word[i] =
-				membership->absent[now & 1].word[i];
+			WRITE_ONCE(membership->absent[!now].word[i], membership->absent[now & 1].word[i]);
 		olaf_absent_put(job, !now, rank, 0);
 		olaf_release_as(&membership->since, first);
-		*(volatile __u64 *)&membership->joining = ((joining >> 32) + 1) << 32 | first;
+		WRITE_ONCE(membership->joining, ((joining >> 32) + 1) << 32 | first);
 	}
 	olaf_membership_unsettle(job, 0);
 	child->first_round = first;
@@ -127,7 +125,7 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
  */
 static __always_inline void olaf_job_deserted(struct olaf_job *job)
 {
-	*(volatile __u32 *)&job->membership.flags &= OLAF_MEMBERS_BEGUN;
+	WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & OLAF_MEMBERS_BEGUN);
 	if (job->state != OLAF_JOB_SYNCING || job->setup.parent_family)
 		return;
 	job->next_round = olaf_next_round(job);
@@ -194,7 +192,7 @@ static long olaf_judge_child(__u32 rank, struct olaf_judging *judging)
 	if (olaf_ranks_has(&buffer->in, rank) ||
 	    olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], rank))
 		return 0;
-	if (!child->waited_ns || child->waited_ns <= *(volatile __u64 *)&child->member.last_seen_ns) {
+	if (!child->waited_ns || child->waited_ns <= READ_ONCE(child->member.last_seen_ns)) {
 		child->waited_ns = judging->now;
 		return 0;
 	}
@@ -217,7 +215,7 @@ __noinline int olaf_members_judge(__u32 job_index, __u32 buffer, __u64 now)
 
 	if (!job || !olaf_job_lock(job))
 		return 0;
-	*(volatile __u64 *)&job->membership.judged_ns = now;
+	WRITE_ONCE(job->membership.judged_ns, now);
 	bpf_loop(OLAF_RANKS, olaf_judge_child, &judging, 0);
 	olaf_unlock(&job->lock);
 	return 0;
@@ -225,7 +223,7 @@ __noinline int olaf_members_judge(__u32 job_index, __u32 buffer, __u64 now)
 
 static __always_inline int olaf_members_are_judged(const struct olaf_job *job, __u64 now)
 {
-	__u64 judged_ns = *(volatile __u64 *)&job->membership.judged_ns;
+	__u64 judged_ns = READ_ONCE(job->membership.judged_ns);
 
 	return now < judged_ns || now - judged_ns < OLAF_JUDGE_NS;
 }

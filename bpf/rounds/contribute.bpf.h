@@ -81,7 +81,7 @@ static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
 	if (!(t->job->setup.flags & OLAF_JOB_ANY) || buffer->state != OLAF_ROUND_OPEN)
 		return 1;
 	child = olaf_child_at(t->m->job, t->m->rank);
-	return !child || t->m->generated_ns <= *(volatile __u64 *)&child->newest_ns;
+	return !child || t->m->generated_ns <= READ_ONCE(child->newest_ns);
 }
 
 /* The contribution's buffer is OPEN. Under the slot's lock. */
@@ -102,7 +102,7 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 	olaf_count_job(t->m->job, received);
 	olaf_count_job(t->m->job, duplicate);
 	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
-	    buffer->opened_ns <= *(volatile __u64 *)&t->job->membership.sealed_ns ||
+	    buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
 	    (deadline_ns && t->a->now > buffer->opened_ns &&
 	     t->a->now - buffer->opened_ns > deadline_ns))
 		return olaf_round_complete(ctx, t, which);
@@ -112,7 +112,7 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
 					   const struct olaf_round_buffer *buffer)
 {
-	__u64 patience_ns = OLAF_OVERDUE_TIMES * *(volatile __u64 *)&t->job->turnaround_ns;
+	__u64 patience_ns = OLAF_OVERDUE_TIMES * READ_ONCE(t->job->turnaround_ns);
 
 	if (patience_ns < OLAF_OVERDUE_LEAST_NS)
 		patience_ns = OLAF_OVERDUE_LEAST_NS;
@@ -212,7 +212,7 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_
 static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t,
 					    __u32 halted)
 {
-	int is_over = !halted && *(volatile __u32 *)&t->job->state != OLAF_JOB_NONE;
+	int is_over = !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE;
 
 	if (!t->a->update.lanes) {
 		olaf_count_job(t->m->job, probes);
@@ -242,8 +242,8 @@ static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct o
 static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
 	const struct olaf_round_message *m = t->m;
-	__u32 generation = *(volatile __u32 *)&t->job->generation, which;
-	__u32 runs = olaf_job_runs(t->job), halted = *(volatile __u32 *)&t->job->halted;
+	__u32 generation = READ_ONCE(t->job->generation), which;
+	__u32 runs = olaf_job_runs(t->job), halted = READ_ONCE(t->job->halted);
 
 	olaf_round_void(t, generation);
 	if (!runs || halted || m->generation != generation)
@@ -279,8 +279,8 @@ static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arriv
 	if (!t.slot)
 		return OLAF_ROUND_LEAVE;
 	flushes = !!(t.m->flags & OLAF_FLAG_FLUSH);
-	if (*(volatile __u32 *)&t.job->flushing != flushes)
-		*(volatile __u32 *)&t.job->flushing = flushes;
+	if (READ_ONCE(t.job->flushing) != flushes)
+		WRITE_ONCE(t.job->flushing, flushes);
 	if (!olaf_lock(&t.slot->lock)) {
 		olaf_count_job(t.m->job, received);
 		olaf_count_job(t.m->job, ahead);

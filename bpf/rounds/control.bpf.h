@@ -60,7 +60,7 @@ __noinline int olaf_sync_pad(__u32 lanes)
 	if (!staged)
 		return -1;
 	for (i = 0; i < count; i++)
-		*(volatile __u64 *)&staged->lanes[i] = 0;
+		WRITE_ONCE(staged->lanes[i], 0);
 	return 0;
 }
 
@@ -128,7 +128,7 @@ __noinline int olaf_sync_asked(void)
 	if (!up)
 		return OLAF_SYNC_ANSWER;
 	m->exponent = 0;
-	m->generation = *(volatile __u32 *)&job->parent_generation;
+	m->generation = READ_ONCE(job->parent_generation);
 	return OLAF_SYNC_UP;
 }
 
@@ -137,7 +137,7 @@ static __always_inline int olaf_seth_judge(struct olaf_job *job, const struct ol
 {
 	if (!m->chunks || m->chunks > olaf_most_threshold(&job->setup))
 		return OLAF_CONTROL_REFUSED;
-	*(volatile __u32 *)&job->setup.threshold = m->chunks;
+	WRITE_ONCE(job->setup.threshold, m->chunks);
 	return OLAF_CONTROL_DONE;
 }
 
@@ -155,13 +155,13 @@ static __always_inline int olaf_order_judge(struct olaf_job *job, struct olaf_ch
 	case OLAF_CONTROL_SETH:
 		return olaf_seth_judge(job, m);
 	case OLAF_CONTROL_FBCAST:
-		*(volatile __u64 *)&job->membership.sealed_ns = now;
+		WRITE_ONCE(job->membership.sealed_ns, now);
 		break;
 	case OLAF_CONTROL_HALT:
-		*(volatile __u32 *)&job->halted = 1;
+		WRITE_ONCE(job->halted, 1);
 		break;
 	case OLAF_CONTROL_RESUME:
-		*(volatile __u32 *)&job->halted = 0;
+		WRITE_ONCE(job->halted, 0);
 		break;
 	case OLAF_CONTROL_RESET:
 		olaf_job_stop(job);

@@ -48,7 +48,7 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	buffer = &slot->buffer[which & 1];
 	olaf_members_read(job, buffer->round, &members);
 	buffer->lanes_sum = 0;
-	*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
+	WRITE_ONCE(buffer->state, OLAF_ROUND_DONE);
 	olaf_count_job(job_index, completed);
 	if (buffer->flags & OLAF_FLAG_PARTIAL)
 		olaf_count_job(job_index, partial);
@@ -57,7 +57,7 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 		place |= OLAF_LINE_GROUP;
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
+		WRITE_ONCE(buffer->owed.word[i], members.word[i]);
 	olaf_line_join(job, place);
 }
 
@@ -74,7 +74,7 @@ static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 j
 
 	if (buffer->state != OLAF_ROUND_DONE)
 		return 0;
-	if (buffer->generation == *(volatile __u32 *)&job->generation)
+	if (buffer->generation == READ_ONCE(job->generation))
 		return buffer->generation == delivery->generation &&
 		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
 	owed = olaf_round_free(buffer);
@@ -86,7 +86,7 @@ static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 j
 /* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
 static __always_inline __u32 olaf_owed_take_word(__u64 *word)
 {
-	__u64 seen = *(volatile __u64 *)word, bit = seen & -seen;
+	__u64 seen = READ_ONCE(*word), bit = seen & -seen;
 
 	/* Somebody may take the same one: then this frame goes without. */
 	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
@@ -120,13 +120,13 @@ static __always_inline int olaf_owed_settle(const struct olaf_job *job, __u32 jo
 
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		return 0;
-	return *(volatile __u64 *)word & bit && __sync_fetch_and_and(word, ~bit) & bit;
+	return READ_ONCE(*word) & bit && __sync_fetch_and_and(word, ~bit) & bit;
 }
 
 static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
 {
-	return *(volatile __u64 *)&buffer->owed.word[0] || *(volatile __u64 *)&buffer->owed.word[1] ||
-	       *(volatile __u64 *)&buffer->owed.word[2] || *(volatile __u64 *)&buffer->owed.word[3];
+	return READ_ONCE(buffer->owed.word[0]) || READ_ONCE(buffer->owed.word[1]) ||
+	       READ_ONCE(buffer->owed.word[2]) || READ_ONCE(buffer->owed.word[3]);
 }
 
 /* A result joins the line again. A global function: rare, and verified once. Under its slot's lock. */
@@ -168,9 +168,9 @@ static __always_inline int olaf_line_is_one_frame(struct olaf_job *job)
 		if (!length)
 			continue;
 		waiting += length;
-		place = olaf_line_place(job, i, *(volatile __u32 *)&olaf_line_at(job, i)->head);
+		place = olaf_line_place(job, i, READ_ONCE(olaf_line_at(job, i)->head));
 	}
-	return waiting == 1 && place && (*(volatile __u32 *)place & OLAF_LINE_GROUP);
+	return waiting == 1 && place && (READ_ONCE(*place) & OLAF_LINE_GROUP);
 }
 
 /* What a look at the head of a line finds. */
@@ -185,25 +185,25 @@ static __always_inline enum olaf_line_found olaf_line_look(struct olaf_job *job,
 							   struct olaf_delivery *delivery)
 {
 	struct olaf_line *line = olaf_line_at(job, number);
-	__u32 head = *(volatile __u32 *)&line->head, *place, entry;
+	__u32 head = READ_ONCE(line->head), *place, entry;
 	struct olaf_round_buffer *buffer;
 	struct olaf_round_slot *slot;
 
-	if (head == *(volatile __u32 *)&line->tail)
+	if (head == READ_ONCE(line->tail))
 		return OLAF_LINE_EMPTY;
 	olaf_line_barrier(line);
 	place = olaf_line_place(job, number, head);
 	if (!place)
 		return OLAF_LINE_EMPTY;
-	entry = *(volatile __u32 *)place;
+	entry = READ_ONCE(*place);
 	delivery->buffer = entry & ~OLAF_LINE_GROUP;
 	slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
 	if (!slot)
 		return OLAF_LINE_EMPTY;
 	buffer = &slot->buffer[delivery->buffer & 1];
-	delivery->generation = *(volatile __u32 *)&buffer->generation;
-	delivery->round = *(volatile __u32 *)&buffer->round;
-	delivery->chunk = *(volatile __u32 *)&buffer->chunk;
+	delivery->generation = READ_ONCE(buffer->generation);
+	delivery->round = READ_ONCE(buffer->round);
+	delivery->chunk = READ_ONCE(buffer->chunk);
 	if (entry & OLAF_LINE_GROUP) {
 		delivery->rank = OLAF_EVERY_WORKER;
 		return __sync_val_compare_and_swap(&line->head, head, head + 1) == head ?

@@ -35,10 +35,9 @@ static __always_inline int olaf_is_from_parent(struct xdp_md *ctx, const struct 
 /* The time from sending up to the result, smoothed: an eighth of each new one. */
 static __always_inline void olaf_turnaround_note(struct olaf_job *job, __u64 taken_ns)
 {
-	__u64 usual_ns = *(volatile __u64 *)&job->turnaround_ns;
+	__u64 usual_ns = READ_ONCE(job->turnaround_ns);
 
-	*(volatile __u64 *)&job->turnaround_ns =
-		usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns;
+	WRITE_ONCE(job->turnaround_ns, usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns);
 }
 
 /* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
@@ -90,7 +89,7 @@ static __always_inline void olaf_down_over(const struct olaf_meeting *t)
 		    !olaf_round_is(buffer, t->m->round, t->m->chunk))
 			continue;
 		buffer->flags |= OLAF_FLAG_STALE;
-		*(volatile __u32 *)&buffer->state = OLAF_ROUND_DONE;
+		WRITE_ONCE(buffer->state, OLAF_ROUND_DONE);
 	}
 }
 
@@ -112,14 +111,14 @@ static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
 static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
 {
 	return olaf_job_runs(t->job) &&
-	       t->m->generation == *(volatile __u32 *)&t->job->parent_generation;
+	       t->m->generation == READ_ONCE(t->job->parent_generation);
 }
 
 /* The parent's result. Under the slot's lock. */
 static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load,
 					   const struct olaf_meeting *t)
 {
-	__u32 generation = *(volatile __u32 *)&t->job->generation, i;
+	__u32 generation = READ_ONCE(t->job->generation), i;
 
 	olaf_round_void(t, generation);
 #pragma clang loop unroll(full)
@@ -144,7 +143,7 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 	if (!t.job)
 		return OLAF_ROUND_LEAVE;
 	stale = t.m->flags & OLAF_FLAG_STALE;
-	if (stale && t.m->generation != *(volatile __u32 *)&t.job->parent_generation) {
+	if (stale && t.m->generation != READ_ONCE(t.job->parent_generation)) {
 		olaf_down_anew(&t);
 		return OLAF_ROUND_RIDE;
 	}

@@ -54,7 +54,7 @@ static __always_inline void olaf_result_head(struct olaf_header *header, const s
 {
 	olaf_round_head(header, OLAF_RESULT, flags | job->setup.shape, lanes, job->setup.id, rank);
 	header->generation_be = bpf_htonl(generation);
-	header->pool = *(volatile __u32 *)&job->pool;
+	header->pool = READ_ONCE(job->pool);
 }
 
 /* The part that does. */

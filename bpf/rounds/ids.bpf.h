@@ -31,7 +31,7 @@ static __always_inline struct olaf_job *olaf_job_of(__u32 id, __u32 *index)
 	struct olaf_job *job = olaf_job_at(*index);
 	__s32 found;
 
-	if (job && *(volatile __u32 *)&job->state != OLAF_JOB_NONE && job->setup.id == id)
+	if (job && READ_ONCE(job->state) != OLAF_JOB_NONE && job->setup.id == id)
 		return job;
 	found = olaf_job_find(id);
 	if (found < 0)

@@ -41,9 +41,9 @@ static __always_inline void olaf_line_barrier(struct olaf_line *line)
 /* Results in line, or a few more: the head is read first, for it may move on meanwhile. */
 static __always_inline __u32 olaf_line_length(const struct olaf_line *line)
 {
-	__u32 head = *(volatile __u32 *)&line->head;
+	__u32 head = READ_ONCE(line->head);
 
-	return *(volatile __u32 *)&line->tail - head;
+	return READ_ONCE(line->tail) - head;
 }
 
 /* The number of this CPU's line. */

@@ -36,7 +36,7 @@ __noinline int olaf_child_bind(struct xdp_md *ctx)
 	if (!child)
 		return refused;
 	if ((olaf_cfg.flags & OLAF_CONFIG_STRICT) &&
-	    !(*(volatile __u8 *)&child->member.flags & OLAF_MEMBER_REGISTERED))
+	    !(READ_ONCE(child->member.flags) & OLAF_MEMBER_REGISTERED))
 		return 1 + OLAF_NOT_ALLOWED_WORKER;
 	if (olaf_member_touch(ctx, a, &child->member))
 		return 0;

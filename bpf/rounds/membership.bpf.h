@@ -31,7 +31,7 @@ static __always_inline int olaf_job_lock(struct olaf_job *job)
 /* Which of the two sets holds for the round. One read: number and round belong together. */
 static __always_inline __u32 olaf_membership_of(const struct olaf_job *job, __u32 round)
 {
-	__u64 joining = *(volatile __u64 *)&job->membership.joining;
+	__u64 joining = READ_ONCE(job->membership.joining);
 
 	return ((__u32)(joining >> 32) - (olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
 }
@@ -39,13 +39,13 @@ static __always_inline __u32 olaf_membership_of(const struct olaf_job *job, __u3
 /* The set that holds for new rounds. */
 static __always_inline __u32 olaf_membership_now(const struct olaf_job *job)
 {
-	return (__u32)(*(volatile __u64 *)&job->membership.joining >> 32) & 1;
+	return (__u32)(READ_ONCE(job->membership.joining) >> 32) & 1;
 }
 
 /* Is the rank out of the round? Nearly always nobody ever was. */
 static __always_inline int olaf_is_absent(const struct olaf_job *job, __u32 round, __u32 rank)
 {
-	return *(volatile __u32 *)&job->membership.away &&
+	return READ_ONCE(job->membership.away) &&
 	       olaf_ranks_has(&job->membership.absent[olaf_membership_of(job, round)], rank);
 }
 
@@ -53,7 +53,7 @@ static __always_inline int olaf_is_absent(const struct olaf_job *job, __u32 roun
 static __always_inline __u64 olaf_members_word(const struct olaf_job *job, __u32 set, __u32 i)
 {
 	return olaf_ranks_below(job->setup.children, i) &
-	       ~*(volatile __u64 *)&job->membership.absent[set & 1].word[i];
+	       ~READ_ONCE(job->membership.absent[set & 1].word[i]);
 }
 
 /* Is there a member that was one before the last joining? */
@@ -78,8 +78,8 @@ static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 ran
 {
 	const struct olaf_membership *membership = &job->membership;
 
-	return *(volatile __u32 *)&membership->away &&
-	       *(volatile __u32 *)&membership->unsettled &&
+	return READ_ONCE(membership->away) &&
+	       READ_ONCE(membership->unsettled) &&
 	       olaf_ranks_has(&membership->absent[!olaf_membership_now(job)], rank) &&
 	       olaf_has_elders(job);
 }
@@ -132,8 +132,8 @@ static __always_inline int olaf_round_lacks(const struct olaf_job *job,
  */
 static __always_inline void olaf_membership_unsettle(struct olaf_job *job, __u32 flags)
 {
-	*(volatile __u32 *)&job->membership.unsettled = 2 * job->setup.slots;
-	*(volatile __u32 *)&job->membership.flags |= flags;
+	WRITE_ONCE(job->membership.unsettled, 2 * job->setup.slots);
+	WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) | flags);
 }
 
 /*
@@ -155,7 +155,7 @@ static __always_inline void olaf_absent_put(struct olaf_job *job, __u32 set, __u
 	__u64 *word = &job->membership.absent[set & 1].word[olaf_rank_word(rank)];
 	__u64 bit = 1ULL << (rank & 63);
 
-	*(volatile __u64 *)word = absent ? *word | bit : *word & ~bit;
+	WRITE_ONCE(*word, absent ? *word | bit : *word & ~bit);
 }
 
 /*

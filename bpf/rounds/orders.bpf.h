@@ -22,7 +22,7 @@ static __always_inline void olaf_round_empty(struct olaf_round_buffer *buffer)
 {
 	olaf_owed_forget(buffer);
 	olaf_ranks_clear(&buffer->in);
-	*(volatile __u32 *)&buffer->state = OLAF_ROUND_FREE;
+	WRITE_ONCE(buffer->state, OLAF_ROUND_FREE);
 	buffer->generation = 0;
 	buffer->round = 0;
 	buffer->chunk = 0;
@@ -59,10 +59,10 @@ static long olaf_forget_child(__u32 rank, struct olaf_walk *walk)
 	}
 	olaf_member_clear(&child->member);
 	olaf_member_close(&child->member);
-	*(volatile __u64 *)&child->stamp = 0;
-	*(volatile __u64 *)&child->newest_ns = 0;
-	*(volatile __u64 *)&child->joined_ns = 0;
-	*(volatile __u64 *)&child->waited_ns = 0;
+	WRITE_ONCE(child->stamp, 0);
+	WRITE_ONCE(child->newest_ns, 0);
+	WRITE_ONCE(child->joined_ns, 0);
+	WRITE_ONCE(child->waited_ns, 0);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static long olaf_empty_line(__u32 number, struct olaf_walk *walk)
 		walk->busy++;
 		return 0;
 	}
-	*(volatile __u32 *)&line->head = line->tail;
+	WRITE_ONCE(line->head, line->tail);
 	olaf_unlock(&line->lock);
 	return 0;
 }

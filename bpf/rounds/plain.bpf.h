@@ -24,7 +24,7 @@ static __always_inline int olaf_plain_way(struct olaf_child *child, struct olaf_
 {
 	struct olaf_member *member = &child->member;
 	const __be16 *mac_be = (const __be16 *)member->mac;
-	__u32 sequence = *(volatile __u32 *)&member->sequence;
+	__u32 sequence = READ_ONCE(member->sequence);
 
 	olaf_member_barrier(member);
 	if ((sequence & 1) || member->family != 4 || member->tags || !member->port_be ||
@@ -37,7 +37,7 @@ static __always_inline int olaf_plain_way(struct olaf_child *child, struct olaf_
 	way->dmac_be[1] = mac_be[1];
 	way->dmac_be[2] = mac_be[2];
 	olaf_member_barrier(member);
-	return *(volatile __u32 *)&member->sequence == sequence;
+	return READ_ONCE(member->sequence) == sequence;
 }
 
 /* Ethernet, IP and UDP around a message of so many bytes at `message`. */

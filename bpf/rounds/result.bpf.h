@@ -102,7 +102,7 @@ __noinline int olaf_stale_write(struct xdp_md *ctx)
 		return OLAF_UNREACHABLE;
 	header = &staged->message;
 	olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0,
-			 *(volatile __u32 *)&job->generation);
+			 READ_ONCE(job->generation));
 	header->sequence_be = bpf_htonl(m->round);
 	header->chunk_be = bpf_htonl(m->chunk);
 	header->chunks_be = bpf_htonl(m->chunks);
@@ -143,7 +143,7 @@ __noinline int olaf_gone_write(struct xdp_md *ctx)
 	olaf_tell_shape(header, job);
 	header->generation_be = bpf_htonl(m->generation);
 	header->status_be = bpf_htons(OLAF_CONTROL_GONE);
-	header->pool = *(volatile __u32 *)&job->pool;
+	header->pool = READ_ONCE(job->pool);
 	header_bytes = olaf_round_dress(staged, 0, 0, &way);
 	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
 		return OLAF_SPOILT;

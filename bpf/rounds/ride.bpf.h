@@ -67,7 +67,7 @@ static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_ar
 static __always_inline int olaf_line_is_long(struct olaf_job *job, const struct olaf_round_message *m)
 {
 	__u32 flushes = (m->flags & OLAF_FLAG_FLUSH) ||
-			(m->type == OLAF_RESULT && *(volatile __u32 *)&job->flushing);
+			(m->type == OLAF_RESULT && READ_ONCE(job->flushing));
 	__u32 length = olaf_line_length(olaf_line_at(job, olaf_line_here()));
 
 	if (length <= job->setup.slots / 2 && (!flushes || !olaf_lines_wait(job)))

@@ -46,7 +46,7 @@ static __always_inline __u32 olaf_owed_forget(struct olaf_round_buffer *buffer)
 
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		if (*(volatile __u64 *)&buffer->owed.word[i])
+		if (READ_ONCE(buffer->owed.word[i]))
 			owed += olaf_bits(__sync_lock_test_and_set(&buffer->owed.word[i], 0));
 	}
 	return owed;
@@ -59,7 +59,7 @@ static __always_inline __u32 olaf_round_free(struct olaf_round_buffer *buffer)
 
 	if (buffer->state == OLAF_ROUND_DONE)
 		owed = olaf_owed_forget(buffer);
-	*(volatile __u32 *)&buffer->state = OLAF_ROUND_FREE;
+	WRITE_ONCE(buffer->state, OLAF_ROUND_FREE);
 	return owed;
 }
 

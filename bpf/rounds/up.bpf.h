@@ -105,11 +105,11 @@ static __always_inline int olaf_up_put(struct xdp_md *ctx, const struct olaf_arr
 static __always_inline __u32 olaf_parent_generation(struct olaf_job *job, __u32 generation)
 {
 #ifdef __TARGET_ARCH_x86
-	__u32 parents = *(volatile __u32 *)&job->parent_generation; /* loads stay in order here */
+	__u32 parents = READ_ONCE(job->parent_generation); /* loads stay in order here */
 #else
 	__u32 parents = __sync_fetch_and_add(&job->parent_generation, 0);
 #endif
-	return *(volatile __u32 *)&job->generation == generation ? parents : 0;
+	return READ_ONCE(job->generation) == generation ? parents : 0;
 }
 
 /*

@@ -40,7 +40,7 @@ static __always_inline __u32 olaf_buffer_of(__u32 entry)
 
 static __always_inline __u32 olaf_buffer_state(const struct olaf_slot *slot, __u32 buffer)
 {
-	return *(const volatile __u32 *)&slot->buffers[buffer];
+	return READ_ONCE(slot->buffers[buffer]);
 }
 
 static __always_inline int olaf_buffer_is_open(const struct olaf_slot *slot, __u32 buffer)

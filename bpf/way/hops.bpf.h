@@ -170,7 +170,7 @@ static __always_inline int olaf_hop_ever_answered(const struct olaf_destination 
 {
 	struct olaf_hop *hop = olaf_hop_at(to->index);
 
-	return hop && *(volatile __u64 *)&hop->resolved_ns;
+	return hop && READ_ONCE(hop->resolved_ns);
 }
 
 /*

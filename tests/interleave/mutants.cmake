@@ -27,9 +27,9 @@ olaf_mutant(AFrameForAllLeavesTheLineInTwoSteps
 			       OLAF_LINE_AGAIN;
 ]==]
   TO [==[
-		if (*(volatile __u32 *)&line->head != head)
+		if (READ_ONCE(line->head) != head)
 			return OLAF_LINE_AGAIN;
-		*(volatile __u32 *)&line->head = head + 1;
+		WRITE_ONCE(line->head, head + 1);
 		return OLAF_LINE_TAKEN;
 ]==])
 
@@ -61,7 +61,7 @@ olaf_mutant(AJoiningWritesWhereOldRoundsRead
   "The set that old rounds have is written while a chunk of theirs is completed."
   FILE bpf/rounds/changes.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
   FROM [==[
-		*(volatile __u64 *)&membership->joining = joining >> 32 << 32 | (first - OLAF_LONG_AGO);
+		WRITE_ONCE(membership->joining, joining >> 32 << 32 | (first - OLAF_LONG_AGO));
 ]==]
   TO [==[
 ]==])
@@ -113,7 +113,7 @@ olaf_mutant(AggregateNamesTheNewGeneration
   "What was gathered in one generation is sent up as of whatever generation the parent has by then."
   FILE bpf/rounds/up.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAnAggregateLeaves
   FROM [==[
-	return *(volatile __u32 *)&job->generation == generation ? parents : 0;
+	return READ_ONCE(job->generation) == generation ? parents : 0;
 ]==]
   TO [==[
 	return generation ? parents : 0;
@@ -198,7 +198,7 @@ olaf_mutant(DuplicateIsJudgedBeforeTheLock
 	int i;
 
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		in.word[i] = *(volatile __u64 *)&buffer->in.word[i];
+		in.word[i] = READ_ONCE(buffer->in.word[i]);
 	olaf_unlock(&t->slot->lock);
 	if (!olaf_lock(&t->slot->lock) || !olaf_ranks_has(&in, t->m->rank))
 		return 0;
@@ -225,7 +225,7 @@ olaf_mutant(FullnessIsDecidedBeforeTheLock
 	if (!place || tail - ring->head >= olaf_cfg.queue_capacity ||
 ]==]
   TO [==[
-	__u32 full = *(volatile __u64 *)&ring->tail - *(volatile __u64 *)&ring->head >=
+	__u32 full = READ_ONCE(ring->tail) - READ_ONCE(ring->head) >=
 		     olaf_cfg.queue_capacity;
 
 	if (!olaf_lock(&ring->lock))
@@ -242,7 +242,7 @@ olaf_mutant(HaltIsLookedUpTwice
 		return olaf_meet_closed(ctx, t, runs && halted);
 ]==]
   TO [==[
-		return olaf_meet_closed(ctx, t, runs && *(volatile __u32 *)&t->job->halted);
+		return olaf_meet_closed(ctx, t, runs && READ_ONCE(t->job->halted));
 ]==])
 
 olaf_mutant(HeadAdvancesAfterTheLock
@@ -261,7 +261,7 @@ olaf_mutant(HeadAdvancesAfterTheLock
 	}
 	olaf_unlock(&ring->lock);
 	if (popped)
-		*(volatile __u64 *)&ring->head = position + 1;
+		WRITE_ONCE(ring->head, position + 1);
 ]==])
 
 olaf_mutant(HeadIsMovedFromWhereverItIs
@@ -299,13 +299,13 @@ olaf_mutant(MeterIgnoresADepartureThatLeaves
   "A passage is metered while a departure of its slot writes the meter."
   FILE bpf/age/aom.bpf.h PROGRAMS ingress SCENARIO APassageMeetsADeparture
   FROM [==[
-	if (olaf_slot_is_leaving(slot) || *(volatile __u32 *)&slot->lock ||
+	if (olaf_slot_is_leaving(slot) || READ_ONCE(slot->lock) ||
 	    __sync_lock_test_and_set(&slot->lock, 1))
 		return 0;
 	if (!olaf_slot_is_leaving(slot)) {
 ]==]
   TO [==[
-	if (*(volatile __u32 *)&slot->lock || __sync_lock_test_and_set(&slot->lock, 1))
+	if (READ_ONCE(slot->lock) || __sync_lock_test_and_set(&slot->lock, 1))
 		return 0;
 	{
 ]==])
@@ -327,7 +327,7 @@ olaf_mutant(NumberAndRoundOfAJoiningAreReadApart
 	return ((__u32)(joining >> 32) - (olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
 ]==]
   TO [==[
-	return ((__u32)(*(volatile __u64 *)&job->membership.joining >> 32) -
+	return ((__u32)(READ_ONCE(job->membership.joining) >> 32) -
 		(olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
 ]==])
 
@@ -437,7 +437,7 @@ olaf_mutant(RemovedJobSaysThatAChunkIsOver
   "Who contributes while the job is being removed is told that its chunk is over."
   FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsAContribution
   FROM [==[
-	int is_over = !halted && *(volatile __u32 *)&t->job->state != OLAF_JOB_NONE;
+	int is_over = !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE;
 ]==]
   TO [==[
 	int is_over = !halted;
@@ -462,14 +462,14 @@ olaf_mutant(ResultJoinsTheLineBeforeItIsOwed
   FROM [==[
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
+		WRITE_ONCE(buffer->owed.word[i], members.word[i]);
 	olaf_line_join(job, place);
 ]==]
   TO [==[
 	olaf_line_join(job, place);
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
+		WRITE_ONCE(buffer->owed.word[i], members.word[i]);
 ]==])
 
 olaf_mutant(ResultNamesTheJobsGeneration
@@ -479,7 +479,7 @@ olaf_mutant(ResultNamesTheJobsGeneration
 	olaf_result_head(header, job, rank, flags, lanes, buffer->generation);
 ]==]
   TO [==[
-	olaf_result_head(header, job, rank, flags, lanes, *(volatile __u32 *)&job->generation);
+	olaf_result_head(header, job, rank, flags, lanes, READ_ONCE(job->generation));
 ]==])
 
 olaf_mutant(RingLockIsKeptByAPassage
@@ -523,12 +523,12 @@ olaf_mutant(StopIsSeenBeforeItsGeneration
   "A swapped order: who contributes while the job is being stopped is told that its chunk is over."
   FILE bpf/rounds/agree.bpf.h PROGRAMS rounds SCENARIO AChildAsksAnewWhileAnotherContributes
   FROM [==[
-	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	WRITE_ONCE(job->generation, generation ? generation : 1);
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
 ]==]
   TO [==[
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
-	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	WRITE_ONCE(job->generation, generation ? generation : 1);
 ]==])
 
 olaf_mutant(TailIsMovedWithoutItsLock
@@ -552,7 +552,7 @@ olaf_mutant(TokenEndsOutsideTheLock
 		if (ring->head == ring->tail && !ring->holds) {
 ]==]
   TO [==[
-	int idle = !olaf_ring_waits(ring) && !*(volatile __u32 *)&ring->holds;
+	int idle = !olaf_ring_waits(ring) && !READ_ONCE(ring->holds);
 
 	if (!olaf_lock(&ring->lock))
 		return 0;
