@@ -169,29 +169,15 @@ static __always_inline int olaf_job_flush(__u32 index, const struct olaf_job *jo
 	return walk.busy ? -EAGAIN : 0;
 }
 
-/* As OLAF_ENROL_REGISTER: one that is heard already stays reachable. */
+/* As OLAF_ENROL_REGISTER. */
 static __always_inline int olaf_job_bind(const struct olaf_job_order *asked,
 					 const struct olaf_job *job)
 {
 	struct olaf_child *child = olaf_child_at(asked->index, asked->rank);
-	struct olaf_member *member;
 
 	if (!child || asked->rank >= job->setup.children)
 		return -EINVAL;
-	member = &child->member;
-	if (!olaf_member_open(member))
-		return -EAGAIN;
-	if (member->family != asked->family ||
-	    !olaf_address_same(member->addr_be, asked->addr_be) ||
-	    (asked->port_be && member->port_be != asked->port_be)) {
-		olaf_member_clear(member);
-		member->family = asked->family;
-		olaf_address_copy(member->addr_be, asked->addr_be);
-		member->port_be = asked->port_be;
-	}
-	member->flags = OLAF_MEMBER_REGISTERED | (asked->port_be ? OLAF_MEMBER_PORT_BOUND : 0);
-	olaf_member_close(member);
-	return 0;
+	return olaf_member_register(&child->member, asked->family, asked->addr_be, asked->port_be);
 }
 
 static __always_inline int olaf_job_obey(const struct olaf_job_order *asked)

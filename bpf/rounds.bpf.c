@@ -56,12 +56,14 @@ static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_ar
 					      const struct olaf_round_message *m,
 					      const struct olaf_job *job)
 {
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
 	if (olaf_target_is_own(ctx, a))
 		return 1;
 	if (m->type == OLAF_RESULT)
-		return olaf_is_to_parents_group(ctx, a, job);
+		return olaf_is_to_parents_group(data, end, a, job);
 	return job->setup.parent_family &&
-	       olaf_sender_meant(ctx, a, job->setup.parent_addr_be, job->setup.parent_family);
+	       olaf_sender_meant(data, end, a, job->setup.parent_addr_be, job->setup.parent_family);
 }
 
 /* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */
@@ -85,7 +87,7 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 					     struct olaf_round_message *m, struct olaf_job *job)
 {
 	if (m->type == OLAF_RESULT) {
-		if (olaf_is_from_parent(ctx, a, job))
+		if (olaf_is_from_parent((void *)(long)ctx->data, (void *)(long)ctx->data_end, a, job))
 			return olaf_down(ctx);
 		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;

@@ -20,13 +20,13 @@
 #include "bpf/ack/ack_way.bpf.h"
 #include "bpf/ack/members.bpf.h"
 #include "bpf/ack/reached.bpf.h"
+#include "bpf/fib.bpf.h"
 
 static __always_inline int olaf_way_leads_to(const struct olaf_way *way,
 					     const struct olaf_member *member)
 {
 	return way->family == member->family && way->dest_be == member->port_be &&
-	       way->daddr_be[0] == member->addr_be[0] && way->daddr_be[1] == member->addr_be[1] &&
-	       way->daddr_be[2] == member->addr_be[2] && way->daddr_be[3] == member->addr_be[3];
+	       olaf_address_same(way->daddr_be, member->addr_be);
 }
 
 /*
@@ -37,18 +37,7 @@ static __always_inline int olaf_way_ask(struct __sk_buff *skb, struct olaf_way *
 {
 	struct bpf_fib_lookup fib = {};
 
-	fib.ifindex = olaf_cfg.ifindex;
-	fib.tot_len = 1; /* not 0: see olaf_hop_lookup() */
-	if (next->family == 4) {
-		fib.family = OLAF_AF_INET;
-		fib.ipv4_src = next->saddr_be[0];
-		fib.ipv4_dst = next->daddr_be[0];
-	} else {
-		fib.family = OLAF_AF_INET6;
-		olaf_address_copy(fib.ipv6_src, next->saddr_be);
-		olaf_address_copy(fib.ipv6_dst, next->daddr_be);
-	}
-	if (bpf_fib_lookup(skb, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT))
+	if (olaf_fib_ask(skb, &fib, olaf_cfg.ifindex, next->family, next->saddr_be, next->daddr_be))
 		return -1;
 	__builtin_memcpy(next->dmac, fib.dmac, ETH_ALEN);
 	return 0;

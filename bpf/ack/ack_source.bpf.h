@@ -27,7 +27,7 @@ static __always_inline int olaf_member_sends_to(const struct olaf_member *member
 						const struct olaf_ack *ack)
 {
 	return member->family == ack->family &&
-	       olaf_same_address(member->local_addr_be, ack->saddr_be);
+	       olaf_address_same(member->local_addr_be, ack->saddr_be);
 }
 
 static long olaf_vouch(__u32 worker, struct olaf_vouching *vouching)

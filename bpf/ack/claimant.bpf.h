@@ -44,7 +44,7 @@ static __always_inline int olaf_sender_is_us(const struct olaf_member *sender)
 
 	olaf_map_address(mapped.words_be, sender->addr_be, sender->family);
 	return olaf_is_own_address(mapped.words_be) ||
-	       olaf_same_address(sender->addr_be, sender->local_addr_be);
+	       olaf_address_same(sender->addr_be, sender->local_addr_be);
 }
 
 /* May an ACK go to where the sender says it is? */
@@ -62,7 +62,7 @@ static __always_inline enum olaf_claimant olaf_claimant(const struct olaf_member
 {
 	__u64 now = sender->last_seen_ns, timeout_ns = olaf_cfg.member_timeout_ns;
 	int same_address = member->family == sender->family &&
-			   olaf_same_address(member->addr_be, sender->addr_be);
+			   olaf_address_same(member->addr_be, sender->addr_be);
 	int same_port = member->port_be == sender->port_be;
 
 	if (!member->family)
@@ -74,7 +74,7 @@ static __always_inline enum olaf_claimant olaf_claimant(const struct olaf_member
 		return olaf_member_is_silent(member, now, timeout_ns) ? OLAF_CLAIMANT_NEW :
 									OLAF_CLAIMANT_OTHER;
 	}
-	if ((same_port && olaf_same_address(member->local_addr_be, sender->local_addr_be)) ||
+	if ((same_port && olaf_address_same(member->local_addr_be, sender->local_addr_be)) ||
 	    olaf_member_is_silent(member, now, olaf_member_hold_ns(timeout_ns)))
 		return OLAF_CLAIMANT_KNOWN;
 	return OLAF_CLAIMANT_OTHER;

@@ -19,9 +19,11 @@
 static __always_inline int olaf_member_binds(struct xdp_md *ctx, const struct olaf_arrival *a,
 					     const struct olaf_member *member)
 {
-	return olaf_sender_is(ctx, a, member->addr_be, member->family) &&
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	return olaf_sender_is(data, end, a, member->addr_be, member->family) &&
 	       (!(member->flags & OLAF_MEMBER_PORT_BOUND) ||
-		member->port_be == olaf_sender_port(ctx, a));
+		member->port_be == olaf_sender_port(data, end, a));
 }
 
 /* Writes down what the update at hand says of its worker. Returns nothing of interest. */

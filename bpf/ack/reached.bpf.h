@@ -70,7 +70,7 @@ static __always_inline enum olaf_reach olaf_reach(const struct olaf_ack *ack,
 			return OLAF_REACH_FIRST;
 		}
 		if (place->port_be == member->port_be && place->family == member->family &&
-		    olaf_same_address(place->addr_be, member->addr_be))
+		    olaf_address_same(place->addr_be, member->addr_be))
 			return OLAF_REACH_AGAIN;
 	}
 	return OLAF_REACH_UNKNOWN;

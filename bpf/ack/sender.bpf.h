@@ -7,69 +7,69 @@
 #include "bpf/arrival.bpf.h"
 #include "bpf/packet/packet.bpf.h"
 
-/* Does the frame's sender have this address? IPv4 in [0]. */
-static __always_inline int olaf_sender_is(struct xdp_md *ctx, const struct olaf_arrival *a,
+/*
+ * Is this the address in the frame's IP header, `at4` bytes into an IPv4 header or `at6` into an IPv6 one?
+ * IPv4 in [0].
+ */
+static __always_inline int olaf_ip_has(void *data, const void *end, const struct olaf_arrival *a,
+				       const __be32 addr_be[4], __u32 family, __u32 at4, __u32 at6)
+{
+	void *ip = olaf_at(data, a->update.l3_offset);
+	const __be32 *found_be;
+
+	if (family == 4) {
+		found_be = ip + at4;
+		return (void *)(found_be + 1) <= end && found_be[0] == addr_be[0];
+	}
+	found_be = ip + at6;
+	return (void *)(found_be + 4) <= end && olaf_address_same(found_be, addr_be);
+}
+
+/* Does the frame's sender have this address? */
+static __always_inline int olaf_sender_is(void *data, const void *end, const struct olaf_arrival *a,
 					  const __be32 addr_be[4], __u32 family)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *ip = olaf_at(data, a->update.l3_offset);
-	const __be32 *saddr_be;
+	return family == a->update.family &&
+	       olaf_ip_has(data, end, a, addr_be, family, offsetof(struct iphdr, saddr),
+			   offsetof(struct ipv6hdr, saddr));
+}
 
-	if (family != a->update.family)
-		return 0;
-	if (family == 4) {
-		saddr_be = ip + offsetof(struct iphdr, saddr);
-		return (void *)(saddr_be + 1) <= end && saddr_be[0] == addr_be[0];
-	}
-	saddr_be = ip + offsetof(struct ipv6hdr, saddr);
-	return (void *)(saddr_be + 4) <= end && saddr_be[0] == addr_be[0] &&
-	       saddr_be[1] == addr_be[1] && saddr_be[2] == addr_be[2] && saddr_be[3] == addr_be[3];
+/* Is the frame sent to this address? It is known to have a whole IP header of that version. */
+static __always_inline int olaf_sender_meant(void *data, const void *end,
+					     const struct olaf_arrival *a, const __be32 addr_be[4],
+					     __u32 family)
+{
+	return olaf_ip_has(data, end, a, addr_be, family, offsetof(struct iphdr, daddr),
+			   offsetof(struct ipv6hdr, daddr));
 }
 
 /* The UDP port that the frame came from; 0 if the frame ends before it. */
-static __always_inline __be16 olaf_sender_port(struct xdp_md *ctx, const struct olaf_arrival *a)
+static __always_inline __be16 olaf_sender_port(void *data, const void *end,
+					       const struct olaf_arrival *a)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct udphdr *udp = olaf_at(data, a->update.l4_offset);
 
 	return (void *)(udp + 1) <= end ? udp->source : 0;
 }
 
-/* Is the frame sent to this address? It is known to have a whole IP header of that version. */
-static __always_inline int olaf_sender_meant(struct xdp_md *ctx, const struct olaf_arrival *a,
-					     const __be32 addr_be[4], __u32 family)
-{
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *ip = olaf_at(data, a->update.l3_offset);
-	const __be32 *daddr_be;
-
-	if (family == 4) {
-		daddr_be = ip + offsetof(struct iphdr, daddr);
-		return (void *)(daddr_be + 1) <= end && daddr_be[0] == addr_be[0];
-	}
-	daddr_be = ip + offsetof(struct ipv6hdr, daddr);
-	return (void *)(daddr_be + 4) <= end && daddr_be[0] == addr_be[0] &&
-	       daddr_be[1] == addr_be[1] && daddr_be[2] == addr_be[2] && daddr_be[3] == addr_be[3];
-}
-
 /* Does the frame say what is known of the member, but for its tags and when it was heard? */
-static __always_inline int olaf_sender_is_known(struct xdp_md *ctx, const struct olaf_arrival *a,
+static __always_inline int olaf_sender_is_known(void *data, const void *end,
+						const struct olaf_arrival *a,
 						const struct olaf_member *member)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct ethhdr *eth = data;
 
-	return olaf_sender_port(ctx, a) == member->port_be && (void *)(eth + 1) <= end &&
+	return olaf_sender_port(data, end, a) == member->port_be && (void *)(eth + 1) <= end &&
 	       olaf_is_mac(eth->h_source, member->mac) &&
-	       olaf_sender_is(ctx, a, member->addr_be, member->family) &&
-	       olaf_sender_meant(ctx, a, member->local_addr_be, member->family);
+	       olaf_sender_is(data, end, a, member->addr_be, member->family) &&
+	       olaf_sender_meant(data, end, a, member->local_addr_be, member->family);
 }
 
 /* Has the frame the VLAN tags that are known of the member? */
-static __always_inline int olaf_sender_is_tagged(struct xdp_md *ctx, const struct olaf_arrival *a,
+static __always_inline int olaf_sender_is_tagged(void *data, const void *end,
+						 const struct olaf_arrival *a,
 						 const struct olaf_member *member)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	const __u32 *theirs = data + 2 * ETH_ALEN, *known = (const __u32 *)member->tag;
 
 	if (a->update.l3_offset != ETH_HLEN + member->tags * sizeof(struct olaf_tag))
@@ -93,8 +93,8 @@ static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct o
 					      const struct olaf_member *member)
 {
 	return olaf_member_silence(a, member) <
-		   olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
-	       olaf_sender_is_known(ctx, a, member);
+		       olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
+	       olaf_sender_is_known((void *)(long)ctx->data, (void *)(long)ctx->data_end, a, member);
 }
 
 /*
@@ -108,13 +108,15 @@ static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct o
 static __always_inline int olaf_member_touch(struct xdp_md *ctx, const struct olaf_arrival *a,
 					     struct olaf_member *member)
 {
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u64 refresh_ns = olaf_member_refresh_ns(olaf_cfg.member_timeout_ns);
 	__u32 sequence = READ_ONCE(member->sequence);
 
 	olaf_member_barrier(member);
 	if (olaf_member_full_is_due(sequence) ||
 	    olaf_member_silence(a, member) >= OLAF_MEMBER_FULL_REFRESHES * refresh_ns ||
-	    !olaf_sender_is_known(ctx, a, member) || !olaf_sender_is_tagged(ctx, a, member) ||
+	    !olaf_sender_is_known(data, end, a, member) ||
+	    !olaf_sender_is_tagged(data, end, a, member) ||
 	    !olaf_member_open_at(member, sequence))
 		return 0;
 	member->last_seen_ns = a->now;
@@ -133,7 +135,7 @@ static __always_inline int olaf_sender_read(struct xdp_md *ctx, const struct ola
 	sender->family = a->update.family;
 	sender->tags = (l3 - ETH_HLEN) / sizeof(struct olaf_tag);
 	sender->last_seen_ns = a->now;
-	sender->port_be = olaf_sender_port(ctx, a);
+	sender->port_be = olaf_sender_port((void *)(long)ctx->data, (void *)(long)ctx->data_end, a);
 	if (bpf_xdp_load_bytes(ctx, ETH_ALEN, sender->mac, ETH_ALEN) ||
 	    bpf_xdp_load_bytes(ctx, 2 * ETH_ALEN, sender->tag, sizeof(sender->tag)))
 		return -1;

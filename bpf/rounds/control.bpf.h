@@ -260,7 +260,8 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 		olaf_trouble_malformed(OLAF_MALFORMED_TYPE);
 		return OLAF_ROUND_LEAVE;
 	}
-	if (answer && !olaf_is_from_parent(ctx, a, job)) {
+	if (answer && !olaf_is_from_parent((void *)(long)ctx->data, (void *)(long)ctx->data_end, a,
+					   job)) {
 		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;
 	}

@@ -9,27 +9,28 @@
 #include "bpf/rounds/contribute.bpf.h"
 
 /* Is the message sent to the group that the parent's results go to? */
-static __always_inline int olaf_is_to_parents_group(struct xdp_md *ctx,
+static __always_inline int olaf_is_to_parents_group(void *data, const void *end,
 						    const struct olaf_arrival *a,
 						    const struct olaf_job *job)
 {
 	const struct olaf_job_setup *setup = &job->setup;
 
 	return (setup->flags & OLAF_JOB_PARENTS_GROUP) && a->update.family == setup->parent_family &&
-	       olaf_sender_meant(ctx, a, setup->parent_group_be, setup->parent_family);
+	       olaf_sender_meant(data, end, a, setup->parent_group_be, setup->parent_family);
 }
 
 /* Does the message come from the job's parent, to this node's own address or for all its children? */
-static __always_inline int olaf_is_from_parent(struct xdp_md *ctx, const struct olaf_arrival *a,
+static __always_inline int olaf_is_from_parent(void *data, const void *end,
+					       const struct olaf_arrival *a,
 					       const struct olaf_job *job)
 {
 	const struct olaf_job_setup *setup = &job->setup;
 
 	return setup->parent_family &&
-	       olaf_sender_is(ctx, a, setup->parent_addr_be, setup->parent_family) &&
-	       olaf_sender_port(ctx, a) == setup->parent_port_be &&
-	       (olaf_sender_meant(ctx, a, setup->source_addr_be, setup->parent_family) ||
-		olaf_is_to_parents_group(ctx, a, job));
+	       olaf_sender_is(data, end, a, setup->parent_addr_be, setup->parent_family) &&
+	       olaf_sender_port(data, end, a) == setup->parent_port_be &&
+	       (olaf_sender_meant(data, end, a, setup->source_addr_be, setup->parent_family) ||
+		olaf_is_to_parents_group(data, end, a, job));
 }
 
 /* The time from sending up to the result, smoothed: an eighth of each new one. */

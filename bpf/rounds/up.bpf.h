@@ -10,6 +10,7 @@
 #ifndef OLAF_ROUND_UP_BPF_H
 #define OLAF_ROUND_UP_BPF_H
 
+#include "bpf/fib.bpf.h"
 #include "bpf/rounds/parent_way.bpf.h"
 #include "bpf/rounds/result.bpf.h"
 #include "olaf/drain.h"
@@ -61,18 +62,8 @@ static __always_inline int olaf_parent_way(struct xdp_md *ctx, const struct olaf
 	const struct olaf_job_setup *setup = &job->setup;
 	struct bpf_fib_lookup fib = {};
 
-	fib.ifindex = olaf_cfg.ifindex;
-	fib.tot_len = 1; /* not 0: see olaf_fib_ask() */
-	if (way->family == 4) {
-		fib.family = OLAF_AF_INET;
-		fib.ipv4_src = setup->source_addr_be[0];
-		fib.ipv4_dst = setup->parent_addr_be[0];
-	} else {
-		fib.family = OLAF_AF_INET6;
-		olaf_address_copy(fib.ipv6_src, setup->source_addr_be);
-		olaf_address_copy(fib.ipv6_dst, setup->parent_addr_be);
-	}
-	if (bpf_fib_lookup(ctx, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT))
+	if (olaf_fib_ask(ctx, &fib, olaf_cfg.ifindex, way->family, setup->source_addr_be,
+			 setup->parent_addr_be))
 		return 0;
 	__builtin_memcpy(way->dmac, fib.dmac, ETH_ALEN);
 	__builtin_memcpy(way->smac, fib.smac, ETH_ALEN);
