@@ -11,14 +11,15 @@
  * Contributions of floats are added by a program of its own (floats.bpf.c), so that those of integers
  * cost nothing more, and the verifier has no more to follow here.
  *
- * Runs on every receive queue at once: see slots.bpf.h, line.bpf.h, delivery.bpf.h and agree.bpf.h for what orders
- * whom. Locks are taken in this order: a slot's, then the line's or the job's.
+ * Runs on every receive queue at once: see slots.bpf.h, deliveries.bpf.h and control.bpf.h for what orders
+ * them. Locks are taken in this order: a slot's, then the line's or the job's.
  */
-#include "bpf/rounds/control.bpf.h"
-#include "bpf/rounds/ids.bpf.h"
-#include "bpf/rounds/member.bpf.h"
-#include "bpf/rounds/end.bpf.h"
 #include "bpf/packet/ours.bpf.h"
+#include "bpf/rounds/carry.bpf.h"
+#include "bpf/rounds/child.bpf.h"
+#include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/job_ids.bpf.h"
+#include "bpf/rounds/table.bpf.h"
 #include "bpf/rooms.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -64,22 +65,6 @@ static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_ar
 		return olaf_is_to_parents_group(data, end, a, job);
 	return job->setup.parent_family &&
 	       olaf_sender_meant(data, end, a, job->setup.parent_addr_be, job->setup.parent_family);
-}
-
-/* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */
-static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
-					   const struct olaf_round_message *m,
-					   const struct olaf_job *job)
-{
-	int from_child = m->type == OLAF_CONTRIBUTION ||
-			 (m->type == OLAF_CONTROL && !(m->flags & OLAF_FLAG_ANSWER));
-
-	if (from_child && m->rank >= job->setup.children)
-		return 0;
-	if (!a->update.lanes)
-		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
-	return a->update.lanes == job->setup.lanes &&
-	       (m->type == OLAF_CONTROL || a->update.flags == job->setup.shape);
 }
 
 /* The message is the job's. Returns enum olaf_round_act. */

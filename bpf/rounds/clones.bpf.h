@@ -3,8 +3,8 @@
 #ifndef OLAF_ROUND_CLONES_BPF_H
 #define OLAF_ROUND_CLONES_BPF_H
 
-#include "bpf/rounds/group_way.bpf.h"
-#include "bpf/rounds/delivery.bpf.h"
+#include "bpf/rounds/deliveries.bpf.h"
+#include "bpf/rounds/headers.bpf.h"
 
 /* Clones that one frame sends at most: the next one goes on. */
 #define OLAF_MOST_COPIES 1024

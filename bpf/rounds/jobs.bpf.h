@@ -8,8 +8,8 @@
  *   and olaf_job_order.
  * olaf_job_counters: key index, one copy a CPU. Writers: our programs, each its own CPU's copy.
  */
-#ifndef OLAF_JOBS_BPF_H
-#define OLAF_JOBS_BPF_H
+#ifndef OLAF_ROUND_JOBS_BPF_H
+#define OLAF_ROUND_JOBS_BPF_H
 
 #include "bpf/config.bpf.h"
 #include "olaf/rounds.h"
@@ -68,4 +68,16 @@ static __always_inline __u32 olaf_most_threshold(const struct olaf_job_setup *se
 	return setup->flags & OLAF_JOB_ANY ? setup->max_count : setup->children;
 }
 
-#endif /* OLAF_JOBS_BPF_H */
+/* Do the job's members contribute? Else they agree where to begin. */
+static __always_inline int olaf_job_runs(const struct olaf_job *job)
+{
+	return READ_ONCE(job->state) == OLAF_JOB_RUNNING;
+}
+
+/* Has this node no parent for the job? */
+static __always_inline int olaf_job_is_root(const struct olaf_job *job)
+{
+	return !job->setup.parent_family;
+}
+
+#endif /* OLAF_ROUND_JOBS_BPF_H */

@@ -9,6 +9,7 @@
 #ifndef OLAF_ROUND_MESSAGE_BPF_H
 #define OLAF_ROUND_MESSAGE_BPF_H
 
+#include "bpf/ack/sender.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/update.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
@@ -115,6 +116,47 @@ static __always_inline int olaf_round_parse(struct xdp_md *ctx, struct olaf_arri
 		return frame;
 	frame = olaf_verify(ctx, a);
 	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
+}
+
+/* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */
+static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
+					   const struct olaf_round_message *m,
+					   const struct olaf_job *job)
+{
+	int from_child = m->type == OLAF_CONTRIBUTION ||
+			 (m->type == OLAF_CONTROL && !(m->flags & OLAF_FLAG_ANSWER));
+
+	if (from_child && m->rank >= job->setup.children)
+		return 0;
+	if (!a->update.lanes)
+		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
+	return a->update.lanes == job->setup.lanes &&
+	       (m->type == OLAF_CONTROL || a->update.flags == job->setup.shape);
+}
+
+/* Is the message sent to the group that the parent's results go to? */
+static __always_inline int olaf_is_to_parents_group(void *data, const void *end,
+						    const struct olaf_arrival *a,
+						    const struct olaf_job *job)
+{
+	const struct olaf_job_setup *setup = &job->setup;
+
+	return (setup->flags & OLAF_JOB_PARENTS_GROUP) && a->update.family == setup->parent_family &&
+	       olaf_sender_meant(data, end, a, setup->parent_group_be, setup->parent_family);
+}
+
+/* Does the message come from the job's parent, to this node's own address or for all its children? */
+static __always_inline int olaf_is_from_parent(void *data, const void *end,
+					       const struct olaf_arrival *a,
+					       const struct olaf_job *job)
+{
+	const struct olaf_job_setup *setup = &job->setup;
+
+	return setup->parent_family &&
+	       olaf_sender_is(data, end, a, setup->parent_addr_be, setup->parent_family) &&
+	       olaf_sender_port(data, end, a) == setup->parent_port_be &&
+	       (olaf_sender_meant(data, end, a, setup->source_addr_be, setup->parent_family) ||
+		olaf_is_to_parents_group(data, end, a, job));
 }
 
 #endif /* OLAF_ROUND_MESSAGE_BPF_H */

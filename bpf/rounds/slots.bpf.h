@@ -17,8 +17,7 @@
 #define OLAF_ROUND_SLOTS_BPF_H
 
 #include "bpf/lock.bpf.h"
-#include "bpf/rounds/jobs.bpf.h"
-#include "bpf/rounds/ranks.bpf.h"
+#include "bpf/rounds/members.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -3,12 +3,12 @@
  * A frame that is free carries the next result in line to whichever member is next: one frame in,
  * one frame out. Where more results wait than frames will come, TC sends the rest as clones.
  */
-#ifndef OLAF_ROUND_RIDE_BPF_H
-#define OLAF_ROUND_RIDE_BPF_H
+#ifndef OLAF_ROUND_CARRY_BPF_H
+#define OLAF_ROUND_CARRY_BPF_H
 
-#include "bpf/rounds/delivery.bpf.h"
-#include "bpf/rounds/plain.bpf.h"
-#include "bpf/rounds/up.bpf.h"
+#include "bpf/rounds/deliveries.bpf.h"
+#include "bpf/rounds/frames.bpf.h"
+#include "bpf/way/sent.bpf.h"
 
 /* Deliveries that one frame tries: members that were never heard from can't be reached. */
 #define OLAF_RIDE_TRIES 4
@@ -60,21 +60,6 @@ static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_ar
 	return written;
 }
 
-/*
- * Do more results wait than frames will come for? In the line of one CPU at most half of the slots' may.
- * Where nobody waits for a frame the other CPUs' lines aren't looked at: each look takes a cache line away.
- */
-static __always_inline int olaf_line_is_long(struct olaf_job *job, const struct olaf_round_message *m)
-{
-	__u32 flushes = (m->flags & OLAF_FLAG_FLUSH) ||
-			(m->type == OLAF_RESULT && READ_ONCE(job->flushing));
-	__u32 length = olaf_line_length(olaf_line_at(job, olaf_line_here()));
-
-	if (length <= job->setup.slots / 2 && (!flushes || !olaf_lines_wait(job)))
-		return 0;
-	return !job->setup.group_family || !olaf_line_is_one_frame(job);
-}
-
 /* Carries what the frame at hand can. Returns enum olaf_round_act. */
 static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arrival *a,
 				      const struct olaf_round_message *m, struct olaf_job *job)
@@ -96,4 +81,26 @@ static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arri
 	return OLAF_ROUND_LEAVE;
 }
 
-#endif /* OLAF_ROUND_RIDE_BPF_H */
+/* Sends the frame, which holds no update of the queue's, out of the device again. */
+static __always_inline int olaf_send_back(void)
+{
+	olaf_sent_note(0);
+	if ((olaf_cfg.flags & OLAF_CONFIG_BACK_BY_REDIRECT) &&
+	    !(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE))
+		return bpf_redirect(olaf_cfg.ifindex, 0);
+	return XDP_TX;
+}
+
+/* The frame's message was met as `act` says: it leaves, and carries what it can. */
+static __always_inline int olaf_round_end(struct xdp_md *ctx, const struct olaf_arrival *a,
+					  const struct olaf_round_message *m, struct olaf_job *job,
+					  int act)
+{
+	if (act == OLAF_ROUND_RIDE)
+		act = olaf_carry(ctx, a, m, job);
+	if (act == OLAF_ROUND_TO_TC)
+		return XDP_PASS;
+	return act == OLAF_ROUND_SEND ? olaf_send_back() : XDP_DROP;
+}
+
+#endif /* OLAF_ROUND_CARRY_BPF_H */

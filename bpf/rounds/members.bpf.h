@@ -1,21 +1,66 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Who is a member in a round (docs/rounds.md, "Members").
+ * The members of a job, and sets of ranks (docs/rounds.md, "Members").
  *
- * `membership` of a job is written under the job's lock, and read under a slot's. Whoever opens the
- * first chunk of a round says so under the job's lock, before it looks who is in that round; who joins
+ * `membership` of a job is written under the job's lock, and read under a slot's. Whoever opens the first
+ * chunk of a round says so under the job's lock, before it looks who is in that round. A rank that joins
  * does so from the round behind the newest. So all chunks of a round have the same joiners.
  *
  * A joining makes its set in the place of the one that rounds before the last joining had. Before it
- * writes there it moves that joining so far back that no round uses the place; whoever reads looks again
- * at which set the round has, and reads the other if that changed.
+ * writes there it moves that joining so far back that no round uses the place. A reader looks again at
+ * which set the round has, and reads the other one if that changed.
  */
-#ifndef OLAF_ROUND_MEMBERSHIP_BPF_H
-#define OLAF_ROUND_MEMBERSHIP_BPF_H
+#ifndef OLAF_ROUND_MEMBERS_BPF_H
+#define OLAF_ROUND_MEMBERS_BPF_H
 
 #include "bpf/lock.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
-#include "bpf/rounds/ranks.bpf.h"
+
+/* The lowest rank of a set that is empty. */
+#define OLAF_NO_RANK OLAF_RANKS
+
+/* The word that a rank lies in: where the verifier doesn't know that it is one, the last. */
+static __always_inline __u32 olaf_rank_word(__u32 rank)
+{
+	return olaf_clamp(rank / 64, 0, OLAF_RANK_WORDS - 1);
+}
+
+static __always_inline int olaf_ranks_has(const struct olaf_ranks *ranks, __u32 rank)
+{
+	return ranks->word[olaf_rank_word(rank)] >> (rank & 63) & 1;
+}
+
+static __always_inline void olaf_ranks_add(struct olaf_ranks *ranks, __u32 rank)
+{
+	ranks->word[olaf_rank_word(rank)] |= 1ULL << (rank & 63);
+}
+
+static __always_inline void olaf_ranks_clear(struct olaf_ranks *ranks)
+{
+	__builtin_memset(ranks, 0, sizeof(*ranks));
+}
+
+/* The ranks below `end` of the set's word `i`. */
+static __always_inline __u64 olaf_ranks_below(__u32 end, __u32 i)
+{
+	if (end >= 64 * i + 64)
+		return ~0ULL;
+	return end > 64 * i ? (1ULL << (end - 64 * i)) - 1 : 0;
+}
+
+static __always_inline __u32 olaf_bits(__u64 word)
+{
+	word -= word >> 1 & 0x5555555555555555ULL;
+	word = (word & 0x3333333333333333ULL) + (word >> 2 & 0x3333333333333333ULL);
+	word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+	return word * 0x0101010101010101ULL >> 56;
+}
+
+/* Of a word that isn't 0. */
+static __always_inline __u32 olaf_lowest_bit(__u64 word)
+{
+	return olaf_bits((word & -word) - 1);
+}
 
 /* Takes the job's lock. Returns 0 if it can't be had, or the job was removed meanwhile. */
 static __always_inline int olaf_job_lock(struct olaf_job *job)
@@ -181,4 +226,66 @@ static __always_inline __u32 olaf_next_round(const struct olaf_job *job)
 	return job->membership.newest_round + 1;
 }
 
-#endif /* OLAF_ROUND_MEMBERSHIP_BPF_H */
+/*
+ * A chunk of the round was opened. When the 2 P-th one since a change is, every member holds all results
+ * from before it, so those are over, and both sets may be one again. Under the job's lock.
+ */
+static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 round)
+{
+	struct olaf_membership *membership = &job->membership;
+	__u32 now = olaf_membership_now(job), i;
+
+	if (!(membership->flags & OLAF_MEMBERS_BEGUN) ||
+	    olaf_is_before(membership->newest_round, round))
+		WRITE_ONCE(membership->newest_round, round);
+	WRITE_ONCE(membership->flags, READ_ONCE(membership->flags) | OLAF_MEMBERS_BEGUN);
+	if (!membership->unsettled || (!(membership->flags & OLAF_MEMBERS_YOUNG) &&
+				       olaf_is_before(round, membership->since)))
+		return;
+	if (membership->unsettled == 1) {
+#pragma clang loop unroll(full)
+		for (i = 0; i < OLAF_RANK_WORDS; i++)
+			WRITE_ONCE(membership->absent[!now].word[i], membership->absent[now & 1].word[i]);
+		WRITE_ONCE(membership->flags, OLAF_MEMBERS_BEGUN);
+	}
+	WRITE_ONCE(membership->unsettled, READ_ONCE(membership->unsettled) - 1);
+}
+
+/*
+ * A chunk of the round is about to be opened. Returns 0, or -1: not now. A global function: rare, and
+ * verified once. Under the slot's lock.
+ */
+__noinline int olaf_round_begins(__u32 job_index, __u32 round)
+{
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!job || !olaf_job_lock(job))
+		return -1;
+	olaf_membership_opened(job, round);
+	olaf_unlock(&job->lock);
+	return 0;
+}
+
+/* Must that be told? Nearly always the round has begun, and nothing has changed for long. */
+static __always_inline int olaf_round_is_told(const struct olaf_job *job, __u32 round)
+{
+	return !READ_ONCE(job->membership.unsettled) &&
+	       !olaf_is_before(READ_ONCE(job->membership.newest_round), round);
+}
+
+/*
+ * Its members must agree anew. Under the job's lock. Whoever sees without it that the job is stopped
+ * sees the next generation too: STALE with the old one would say that a chunk is over.
+ */
+static __always_inline void olaf_job_stop(struct olaf_job *job)
+{
+	__u32 generation = job->generation + 1;
+
+	WRITE_ONCE(job->generation, generation ? generation : 1);
+	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
+	olaf_ranks_clear(&job->asked);
+	WRITE_ONCE(job->pool, job->setup.pool);
+	olaf_membership_stopped(job);
+}
+
+#endif /* OLAF_ROUND_MEMBERS_BPF_H */

@@ -1,23 +1,146 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Deliveries: a result of the line and a member that is owed it.
+ * Results that wait for a frame to leave in, and the members that are owed them.
  *
- * Who takes a delivery takes the member's bit out of `owed`, atomically: so it happens once. It
- * needs no lock for that. The delivery is of what the buffer held then. If a newer chunk is in it
- * when the slot's lock is had, the member goes without this one, and asks for it if it lacks it.
+ * Lines. A job has a line for each CPU, or each few of them. Results join the line of the CPU that
+ * completed them, which has their lanes in its cache. A frame takes the next one of its own CPU's
+ * line. Only if that line is empty, it looks at the others: so nothing waits for a CPU to which no frame
+ * comes, and CPUs that have work of their own don't fetch each other's lanes.
  *
- * A result for all is had by whoever moves the head past it, and who is owed it is taken under its
- * slot's lock (group.bpf.h).
+ * Map olaf_lines: key olaf_line_place(), value the index of a buffer, and OLAF_LINE_GROUP if its
+ * result leaves in one frame for all. A line's places are a ring, whose ends are in its struct
+ * olaf_line. A buffer joins when it becomes DONE, under the line's lock. It leaves when nobody is
+ * owed its result any more; it may then be in line twice, if it gave way to a newer chunk, and that
+ * does no harm. A result for which there was no place is had by asking again. Ends only ever count up.
  *
- * Whoever sees that nobody is owed the head's result moves the head on, from the position that it
+ * Deliveries. A delivery is a result of a line and a member that is owed it. A frame takes a delivery by
+ * taking the member's bit out of `owed`, atomically: so each one happens once, without a lock. The delivery
+ * is of what the buffer held then. If a newer chunk is in it when the slot's lock is had, the member goes
+ * without this result, and asks for it if it lacks it.
+ *
+ * A frame that sees that nobody is owed the head's result moves the head on, from the position that it
  * looked at: so each position is passed once. A place that was taken again between two looks names
  * another buffer that is in line, which is as good.
+ *
+ * Results by multicast. One frame says the same to all members, and the network copies it. So only a
+ * result that is the same for all leaves so: one that every member of its round is in, or one that the
+ * parent made without all of them. Others leave for each member by itself, which is told whether it is
+ * LATE. Members are in `owed` as ever. Whoever moves the head past a result for all has it, and takes all
+ * members' bits under the slot's lock.
  */
-#ifndef OLAF_ROUND_DELIVERY_BPF_H
-#define OLAF_ROUND_DELIVERY_BPF_H
+#ifndef OLAF_ROUND_DELIVERIES_BPF_H
+#define OLAF_ROUND_DELIVERIES_BPF_H
 
-#include "bpf/rounds/group.bpf.h"
-#include "bpf/rounds/line.bpf.h"
+#include "bpf/rounds/slots.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* OLAF_LINE_PLACES x round_slots x round_lines, set by the loader */
+	__type(key, __u32);
+	__type(value, __u32);
+} olaf_lines SEC(".maps");
+
+/* Places that were filled are seen behind the tail that tells of them. */
+static __always_inline void olaf_line_barrier(struct olaf_line *line)
+{
+#ifdef __TARGET_ARCH_x86
+	/* Loads stay in order here. */
+	(void)line;
+	asm volatile("" ::: "memory");
+#else
+	__sync_fetch_and_add(&line->tail, 0);
+#endif
+}
+
+/* Results in line, or a few more: the head is read first, for it may move on meanwhile. */
+static __always_inline __u32 olaf_line_length(const struct olaf_line *line)
+{
+	__u32 head = READ_ONCE(line->head);
+
+	return READ_ONCE(line->tail) - head;
+}
+
+/* The number of this CPU's line. */
+static __always_inline __u32 olaf_line_here(void)
+{
+	return bpf_get_smp_processor_id() & (olaf_cfg.round_lines - 1);
+}
+
+static __always_inline struct olaf_line *olaf_line_at(struct olaf_job *job, __u32 number)
+{
+	return &job->line[number & (OLAF_MAX_LINES - 1)];
+}
+
+/* Does a result wait in any line? */
+static __always_inline int olaf_lines_wait(struct olaf_job *job)
+{
+	__u32 i;
+
+	for (i = 0; i < OLAF_MAX_LINES && i < olaf_cfg.round_lines; i++) {
+		if (olaf_line_length(olaf_line_at(job, i)))
+			return 1;
+	}
+	return 0;
+}
+
+static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 number,
+					      __u32 position)
+{
+	__u32 places = OLAF_LINE_PLACES * job->setup.slots;
+	__u32 index = OLAF_LINE_PLACES * (number * olaf_cfg.round_slots + job->setup.first_slot) +
+		      (position & (places - 1));
+
+	return bpf_map_lookup_elem(&olaf_lines, &index);
+}
+
+/*
+ * The buffer, or with OLAF_LINE_GROUP, has a result that is owed to members. Under its slot's lock.
+ */
+static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
+{
+	__u32 number = olaf_line_here(), *place;
+	struct olaf_line *line = olaf_line_at(job, number);
+
+	if (!olaf_lock(&line->lock))
+		return;
+	place = olaf_line_place(job, number, line->tail);
+	if (place && olaf_line_length(line) < OLAF_LINE_PLACES * job->setup.slots) {
+		*place = buffer;
+		olaf_release_as(&line->tail, line->tail + 1);
+	}
+	olaf_unlock(&line->lock);
+}
+
+/* The lowest member of a round; OLAF_NO_RANK: it has none. */
+static __always_inline __u32 olaf_lowest_member(const struct olaf_job *job, __u32 round)
+{
+	struct olaf_ranks members;
+	__u32 i;
+
+	olaf_members_read(job, round, &members);
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		if (members.word[i])
+			return 64 * i + olaf_lowest_bit(members.word[i]);
+	}
+	return OLAF_NO_RANK;
+}
+
+/*
+ * Does the buffer's result leave in one frame for all? Not where members use the other IP version:
+ * the lowest one says which, as it says where from. Under the slot's lock.
+ */
+static __always_inline int olaf_round_is_for_group(const struct olaf_job *job, __u32 job_index,
+						   const struct olaf_round_buffer *buffer)
+{
+	struct olaf_child *lowest;
+
+	if (!job->setup.group_family ||
+	    (!(buffer->flags & OLAF_FLAG_LATE) && olaf_round_lacks(job, buffer)))
+		return 0;
+	lowest = olaf_child_at(job_index, olaf_lowest_member(job, buffer->round));
+	return lowest && lowest->member.family == job->setup.group_family;
+}
 
 /* Looks at the heads of lines that one frame takes: at results that nobody is owed, and empty lines. */
 #define OLAF_LINE_LOOKS (8 + OLAF_MAX_LINES - 1)
@@ -235,4 +358,4 @@ static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_deli
 	return 0;
 }
 
-#endif /* OLAF_ROUND_DELIVERY_BPF_H */
+#endif /* OLAF_ROUND_DELIVERIES_BPF_H */

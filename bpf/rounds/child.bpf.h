@@ -7,8 +7,8 @@
  * already, and that is one look at a cache line. So --allow and --strict are asked only where a rank is bound,
  * and when its member is looked at anew.
  */
-#ifndef OLAF_ROUND_MEMBER_BPF_H
-#define OLAF_ROUND_MEMBER_BPF_H
+#ifndef OLAF_ROUND_CHILD_BPF_H
+#define OLAF_ROUND_CHILD_BPF_H
 
 #include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/sender.bpf.h"
@@ -77,4 +77,4 @@ static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct ol
 	return 1;
 }
 
-#endif /* OLAF_ROUND_MEMBER_BPF_H */
+#endif /* OLAF_ROUND_CHILD_BPF_H */

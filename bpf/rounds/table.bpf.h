@@ -1,0 +1,709 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The table of docs/rounds.md: a contribution, or the parent's result, meets the buffers of its slot. One
+ * critical section, its slot's. What the frame at hand does next is enum olaf_round_act.
+ *
+ * A contribution that is added may complete its buffer: at the root the buffer is then the result,
+ * elsewhere it goes up. From the parent come results of what this node sent up, and STALE.
+ *
+ * How lanes are added is the program's: integers as below, unless it has included floats.bpf.h before this.
+ *
+ *   olaf_round_first   the frame's lanes are the buffer's first
+ *   olaf_round_add     they are added to the buffer's
+ *   olaf_round_close   nothing more is added: the buffer's lanes become those of a frame
+ */
+#ifndef OLAF_ROUND_TABLE_BPF_H
+#define OLAF_ROUND_TABLE_BPF_H
+
+#include "bpf/rounds/deliveries.bpf.h"
+#include "bpf/rounds/frames.bpf.h"
+#include "bpf/rounds/members.bpf.h"
+
+#ifndef OLAF_ROUND_FLOATS_BPF_H
+
+/* Adds lanes that aren't all in the linear part of the frame: through the staging area. */
+__noinline int olaf_round_add_staged(struct xdp_md *ctx, __u32 buffer_index)
+{
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	__u32 count;
+
+	if (!lanes || !a || !staged)
+		return -1;
+	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	if (bpf_xdp_load_bytes(ctx, a->update.header_bytes + sizeof(struct olaf_header),
+			       staged->lanes, 8 * count))
+		return -1;
+	olaf_lanes_add(lanes, staged->lanes, NULL, count);
+	return 0;
+}
+
+/* Adds the frame's lanes to the buffer's. Returns 0, or -1: they can't be read. */
+__noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
+{
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	struct olaf_arrival *a = olaf_arrival_here();
+	__u32 count;
+	void *from;
+
+	if (!lanes || !a)
+		return -1;
+	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
+	       sizeof(struct olaf_header);
+	olaf_keep(from);
+	if (count > olaf_linear_lanes() || from + 8 * count > end)
+		return olaf_round_add_staged(ctx, buffer_index);
+	olaf_lanes_add_frame(lanes, from, end, count);
+	return 0;
+}
+
+/* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */
+static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct olaf_arrival *a,
+					    __u32 buffer_index)
+{
+	__u32 at = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
+		   sizeof(struct olaf_header);
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+
+	return lanes && !bpf_xdp_load_bytes(ctx, at, lanes, 8 * count) ? 0 : -1;
+}
+
+/* Sums of integers are as they lie in a frame. */
+static __always_inline void olaf_round_close(const struct olaf_job *job, __u32 buffer_index)
+{
+	(void)job;
+	(void)buffer_index;
+}
+
+#endif /* OLAF_ROUND_FLOATS_BPF_H */
+
+/* A message, its job, and the slot that it meets. */
+struct olaf_meeting {
+	struct olaf_arrival *a;
+	struct olaf_round_message *m;
+	struct olaf_job *job;
+	struct olaf_round_slot *slot;
+	__u32 slot_index;
+};
+
+static __always_inline struct olaf_round_buffer *olaf_met(const struct olaf_meeting *t, __u32 which)
+{
+	return &t->slot->buffer[which & 1];
+}
+
+/* Silent members are looked for this often at most. */
+#define OLAF_JUDGE_NS 50000000ULL
+
+/* A look for silent members: those that a buffer lacks. */
+struct olaf_judging {
+	__u32 job; /* index */
+	__u32 buffer; /* olaf_round_buffer_of() */
+	__u64 now;
+};
+
+/* One rank. Silent is who sent nothing since chunks were first completed without it. */
+static long olaf_judge_child(__u32 rank, struct olaf_judging *judging)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(judging->buffer / OLAF_ROUND_BUFFERS);
+	struct olaf_child *child = olaf_child_at(judging->job, rank);
+	struct olaf_job *job = olaf_job_at(judging->job);
+	const struct olaf_round_buffer *buffer;
+
+	if (!slot || !child || !job || rank >= job->setup.children)
+		return 1;
+	buffer = &slot->buffer[judging->buffer & 1];
+	if (olaf_ranks_has(&buffer->in, rank) ||
+	    olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], rank))
+		return 0;
+	if (!child->waited_ns || child->waited_ns <= READ_ONCE(child->member.last_seen_ns)) {
+		child->waited_ns = judging->now;
+		return 0;
+	}
+	if (judging->now < child->waited_ns + olaf_cfg.member_timeout_ns)
+		return 0;
+	olaf_member_leaves(job, rank, olaf_next_round(job), OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
+	child->waited_ns = 0;
+	olaf_count_job(judging->job, silent);
+	return 0;
+}
+
+/*
+ * The buffer is completed without members. Who is silent for long is none any more. A global function:
+ * rare, and verified once. Under the slot's lock.
+ */
+__noinline int olaf_members_judge(__u32 job_index, __u32 buffer, __u64 now)
+{
+	struct olaf_judging judging = { .job = job_index, .buffer = buffer, .now = now };
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!job || !olaf_job_lock(job))
+		return 0;
+	WRITE_ONCE(job->membership.judged_ns, now);
+	bpf_loop(OLAF_RANKS, olaf_judge_child, &judging, 0);
+	olaf_unlock(&job->lock);
+	return 0;
+}
+
+static __always_inline int olaf_members_are_judged(const struct olaf_job *job, __u64 now)
+{
+	__u64 judged_ns = READ_ONCE(job->membership.judged_ns);
+
+	return now < judged_ns || now - judged_ns < OLAF_JUDGE_NS;
+}
+
+/* CPUs that may note contributions of one child at once, and more. */
+#define OLAF_NEWEST_LOOKS 16
+
+/* Is something missing in the buffer? */
+static __always_inline int olaf_round_is_partial(struct olaf_job *job,
+						 const struct olaf_round_buffer *buffer)
+{
+	if (job->setup.flags & OLAF_JOB_ANY)
+		return buffer->added < job->setup.threshold;
+	return buffer->added < job->setup.children &&
+	       (olaf_round_lacks(job, buffer) ||
+		READ_ONCE(job->membership.flags) &
+			(OLAF_MEMBERS_DOUBTFUL | OLAF_MEMBERS_FORGOT));
+}
+
+/* Needs the buffer nothing more? Those who have left aren't waited for. */
+static __always_inline int olaf_round_is_enough(struct olaf_job *job,
+						const struct olaf_round_buffer *buffer)
+{
+	if (buffer->added >= READ_ONCE(job->setup.threshold))
+		return 1;
+	return READ_ONCE(job->membership.away) && !(job->setup.flags & OLAF_JOB_ANY) &&
+	       !olaf_round_lacks(job, buffer);
+}
+
+/*
+ * ANY: when the child's newest contribution was made. Its chunks may be added on several CPUs: who
+ * comes second looks again, else a repetition of the newest one would pass for another.
+ */
+static __always_inline void olaf_newest_note(const struct olaf_meeting *t)
+{
+	struct olaf_child *child = olaf_child_at(t->m->job, t->m->rank);
+	__u64 made_ns = t->m->generated_ns, seen, i;
+
+	for (i = 0; child && i < OLAF_NEWEST_LOOKS; i++) {
+		seen = READ_ONCE(child->newest_ns);
+		if (made_ns <= seen ||
+		    __sync_val_compare_and_swap(&child->newest_ns, seen, made_ns) == seen)
+			return;
+	}
+}
+
+/* Nothing more is added to the buffer. Under the slot's lock. */
+static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t,
+					       __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
+
+	if (olaf_round_is_partial(t->job, buffer)) {
+		buffer->flags |= OLAF_FLAG_PARTIAL;
+		if (!(t->job->setup.flags & OLAF_JOB_ANY) &&
+		    !olaf_members_are_judged(t->job, t->a->now))
+			olaf_members_judge(t->m->job, index, t->a->now);
+	}
+	olaf_round_close(t->job, index);
+	if (olaf_job_is_root(t->job)) {
+		olaf_round_done(t->job, t->m->job, t->slot_index, which);
+		return OLAF_ROUND_RIDE;
+	}
+	buffer->state = OLAF_ROUND_UP;
+	buffer->first_up_ns = t->a->now;
+	buffer->up_ns = t->a->now;
+	olaf_count_job(t->m->job, up_sent);
+	return olaf_up_write(ctx, index);
+}
+
+/* The contribution is in. Under the slot's lock. */
+static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t,
+					    __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	const struct olaf_round_message *m = t->m;
+
+	olaf_count_job(m->job, received);
+	olaf_count_job(m->job, added);
+	olaf_ranks_add(&buffer->in, m->rank);
+	if (t->job->setup.flags & OLAF_JOB_ANY)
+		olaf_newest_note(t);
+	buffer->added++;
+	buffer->count += m->count;
+	buffer->flags |= m->flags & OLAF_FLAG_PARTIAL;
+	if (buffer->exponent < m->exponent)
+		buffer->exponent = m->exponent;
+	if (buffer->generated_ns < m->generated_ns)
+		buffer->generated_ns = m->generated_ns;
+	if (!olaf_round_is_enough(t->job, buffer))
+		return OLAF_ROUND_RIDE;
+	return olaf_round_complete(ctx, t, which);
+}
+
+/* More contributions than the job may sum: elements could overflow. */
+static __always_inline int olaf_round_overflows(void)
+{
+	olaf_trouble_malformed(OLAF_MALFORMED_COUNT);
+	return OLAF_ROUND_LEAVE;
+}
+
+/* The contribution opens a buffer. Under the slot's lock. */
+static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf_meeting *t,
+					   __u32 which, __u32 generation)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1), owed;
+
+	if (t->m->count > t->job->setup.max_count)
+		return olaf_round_overflows();
+	owed = olaf_round_free(buffer);
+	if (owed)
+		olaf_count_job_by(t->m->job, undelivered, owed);
+	if (olaf_round_first(ctx, t->a, index))
+		return OLAF_ROUND_LEAVE;
+	if (!olaf_round_is_told(t->job, t->m->round) && olaf_round_begins(t->m->job, t->m->round)) {
+		olaf_count_job(t->m->job, received);
+		olaf_count_job(t->m->job, ahead);
+		return OLAF_ROUND_RIDE;
+	}
+	buffer->generation = generation;
+	buffer->round = t->m->round;
+	buffer->chunk = t->m->chunk;
+	buffer->chunks = t->m->chunks;
+	buffer->count = 0;
+	buffer->added = 0;
+	buffer->exponent = t->m->exponent;
+	buffer->flags = 0;
+	buffer->generated_ns = 0;
+	buffer->opened_ns = t->a->now;
+	olaf_ranks_clear(&buffer->in);
+	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
+	return olaf_round_added(ctx, t, which);
+}
+
+/* A result is overdue after this many times the usual time, and between these bounds. */
+#define OLAF_OVERDUE_TIMES 4
+#define OLAF_OVERDUE_LEAST_NS 1000000ULL
+#define OLAF_OVERDUE_MOST_NS 200000000ULL
+
+/* What the table says of a slot without the contribution's buffer. Below: the buffer to open. */
+#define OLAF_MEETS_AHEAD 2
+#define OLAF_MEETS_STALE 3
+
+static __always_inline int olaf_buffer_is_newer(const struct olaf_round_buffer *buffer, __u32 round,
+						__u32 chunk)
+{
+	return buffer->state != OLAF_ROUND_FREE &&
+	       !olaf_chunk_is_before(buffer->round, buffer->chunk, round, chunk);
+}
+
+/* Buffers of another generation are void: they become FREE. Under the slot's lock. */
+static __always_inline void olaf_round_void(const struct olaf_meeting *t, __u32 generation)
+{
+	__u32 i, owed;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
+		struct olaf_round_buffer *buffer = &t->slot->buffer[i];
+
+		if (buffer->state == OLAF_ROUND_FREE || buffer->generation == generation)
+			continue;
+		owed = olaf_round_free(buffer);
+		if (owed)
+			olaf_count_job_by(t->m->job, undelivered, owed);
+	}
+}
+
+/* The buffer that a new chunk opens, or OLAF_MEETS_*. Under the slot's lock. */
+static __always_inline __u32 olaf_round_choose(const struct olaf_round_slot *slot, __u32 round,
+					       __u32 chunk)
+{
+	const struct olaf_round_buffer *first = &slot->buffer[0], *second = &slot->buffer[1];
+
+	if (olaf_buffer_is_newer(first, round, chunk) || olaf_buffer_is_newer(second, round, chunk))
+		return OLAF_MEETS_STALE;
+	if (first->state == OLAF_ROUND_FREE)
+		return 0;
+	if (second->state == OLAF_ROUND_FREE)
+		return 1;
+	if (first->state == OLAF_ROUND_DONE && second->state == OLAF_ROUND_DONE)
+		return !olaf_chunk_is_before(first->round, first->chunk, second->round,
+					     second->chunk);
+	if (first->state == OLAF_ROUND_DONE)
+		return 0;
+	return second->state == OLAF_ROUND_DONE ? 1 : OLAF_MEETS_AHEAD;
+}
+
+/* The contribution's sender is answered STALE. Under the slot's lock. */
+static __always_inline int olaf_answer_stale(struct xdp_md *ctx)
+{
+	return olaf_stale_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+}
+
+/*
+ * Has the rank contributed to the buffer as often as it may? With ANY that is again and again, while
+ * it is OPEN; a repetition is then no newer than the newest of the child's.
+ */
+static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
+					    const struct olaf_round_buffer *buffer)
+{
+	struct olaf_child *child;
+
+	if (!olaf_ranks_has(&buffer->in, t->m->rank))
+		return 0;
+	if (!(t->job->setup.flags & OLAF_JOB_ANY) || buffer->state != OLAF_ROUND_OPEN)
+		return 1;
+	child = olaf_child_at(t->m->job, t->m->rank);
+	return !child || t->m->generated_ns <= READ_ONCE(child->newest_ns);
+}
+
+/* The contribution's buffer is OPEN. Under the slot's lock. */
+static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t,
+					  __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u64 deadline_ns = t->job->setup.deadline_ns;
+
+	if (!olaf_round_is_in(t, buffer)) {
+		/* Never more than there is room for: no sum that could wrap. */
+		if (t->m->count > t->job->setup.max_count - buffer->count)
+			return olaf_round_overflows();
+		if (olaf_round_add(ctx, olaf_round_buffer_of(t->slot_index, which & 1)))
+			return OLAF_ROUND_LEAVE;
+		return olaf_round_added(ctx, t, which);
+	}
+	olaf_count_job(t->m->job, received);
+	olaf_count_job(t->m->job, duplicate);
+	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
+	    buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
+	    (deadline_ns && t->a->now > buffer->opened_ns &&
+	     t->a->now - buffer->opened_ns > deadline_ns))
+		return olaf_round_complete(ctx, t, which);
+	return OLAF_ROUND_RIDE;
+}
+
+static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
+					   const struct olaf_round_buffer *buffer)
+{
+	__u64 patience_ns = OLAF_OVERDUE_TIMES * READ_ONCE(t->job->turnaround_ns);
+
+	if (patience_ns < OLAF_OVERDUE_LEAST_NS)
+		patience_ns = OLAF_OVERDUE_LEAST_NS;
+	if (patience_ns > OLAF_OVERDUE_MOST_NS)
+		patience_ns = OLAF_OVERDUE_MOST_NS;
+	return t->a->now > buffer->up_ns && t->a->now - buffer->up_ns > patience_ns;
+}
+
+/* The contribution's buffer is with the parent. Under the slot's lock. */
+static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_meeting *t, __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+
+	olaf_count_job(t->m->job, received);
+	if (!olaf_round_is_in(t, buffer)) {
+		olaf_count_job(t->m->job, late);
+		return OLAF_ROUND_RIDE;
+	}
+	olaf_count_job(t->m->job, duplicate);
+	if (!olaf_is_overdue(t, buffer))
+		return OLAF_ROUND_RIDE;
+	buffer->up_ns = t->a->now;
+	olaf_count_job(t->m->job, up_again);
+	return olaf_up_write(ctx, olaf_round_buffer_of(t->slot_index, which & 1));
+}
+
+/* The result is there: the frame becomes the sender's. Under the slot's lock. */
+static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t,
+					      __u32 which)
+{
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
+	int first;
+
+	if (buffer->flags & OLAF_FLAG_STALE)
+		return olaf_answer_stale(ctx);
+	/* If it is owed still, it leaves in another frame, or in a clone of this one. */
+	if (!olaf_frame_holds(t->a, t->job))
+		return OLAF_ROUND_RIDE;
+	first = olaf_owed_settle(t->job, t->m->job, buffer, t->m->rank);
+	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
+		if (first)
+			olaf_count_job(t->m->job, riding);
+		else
+			olaf_count_job(t->m->job, repeated);
+		return OLAF_ROUND_SEND;
+	}
+	if (first)
+		olaf_count_job(t->m->job, undelivered);
+	return OLAF_ROUND_LEAVE;
+}
+
+/* The contribution's buffer is DONE. Under the slot's lock. */
+static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_meeting *t,
+					  __u32 which)
+{
+	olaf_count_job(t->m->job, received);
+	if (olaf_round_is_in(t, olaf_met(t, which)))
+		olaf_count_job(t->m->job, duplicate);
+	else
+		olaf_count_job(t->m->job, late);
+	return olaf_answer_result(ctx, t, which);
+}
+
+/* A probe: who asks for a result adds nothing. Under the slot's lock. */
+static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf_meeting *t,
+					   __u32 which)
+{
+	olaf_count_job(t->m->job, probes);
+	if (which < OLAF_ROUND_BUFFERS)
+		return olaf_met(t, which)->state == OLAF_ROUND_DONE ?
+			       olaf_answer_result(ctx, t, which) :
+			       OLAF_ROUND_RIDE;
+	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
+}
+
+/* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
+static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_meeting *t,
+					  __u32 which, __u32 generation)
+{
+	if (which < OLAF_ROUND_BUFFERS && !olaf_is_joining(t->job, t->m->rank))
+		return olaf_round_open(ctx, t, which, generation);
+	olaf_count_job(t->m->job, received);
+	if (which != OLAF_MEETS_STALE) {
+		olaf_count_job(t->m->job, ahead);
+		return OLAF_ROUND_RIDE;
+	}
+	olaf_count_job(t->m->job, stale);
+	return olaf_answer_stale(ctx);
+}
+
+/*
+ * The job takes no contribution of that generation now. STALE with the generation that the sender has
+ * would say that the chunk is over: so nothing is said while the job is halted, nor where it is being
+ * removed. Under the slot's lock.
+ */
+static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t,
+					    __u32 halted)
+{
+	int is_over = !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE;
+
+	if (!t->a->update.lanes) {
+		olaf_count_job(t->m->job, probes);
+	} else {
+		olaf_count_job(t->m->job, received);
+		if (halted)
+			olaf_count_job(t->m->job, halted);
+		else
+			olaf_count_job(t->m->job, stale);
+	}
+	return is_over ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
+}
+
+/* Whoever sends it is no member in that round, and is told. Under the slot's lock. */
+static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	if (!t->a->update.lanes) {
+		olaf_count_job(t->m->job, probes);
+	} else {
+		olaf_count_job(t->m->job, received);
+		olaf_count_job(t->m->job, stale);
+	}
+	return olaf_gone_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+}
+
+/* The table. Under the slot's lock. */
+static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	const struct olaf_round_message *m = t->m;
+	__u32 generation = READ_ONCE(t->job->generation), which;
+	__u32 runs = olaf_job_runs(t->job), halted = READ_ONCE(t->job->halted);
+
+	olaf_round_void(t, generation);
+	if (!runs || halted || m->generation != generation)
+		return olaf_meet_closed(ctx, t, runs && halted);
+	if (olaf_is_absent(t->job, m->round, m->rank))
+		return olaf_meet_stranger(ctx, t);
+	which = olaf_round_is(&t->slot->buffer[0], m->round, m->chunk) ? 0 : 1;
+	if (!olaf_round_is(olaf_met(t, which), m->round, m->chunk)) {
+		which = olaf_round_choose(t->slot, m->round, m->chunk);
+		if (t->a->update.lanes)
+			return olaf_meet_none(ctx, t, which, generation);
+		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which);
+	}
+	if (!t->a->update.lanes)
+		return olaf_meet_probe(ctx, t, which);
+	if (olaf_met(t, which)->state == OLAF_ROUND_OPEN)
+		return olaf_meet_open(ctx, t, which);
+	if (olaf_met(t, which)->state == OLAF_ROUND_UP)
+		return olaf_meet_up(ctx, t, which);
+	return olaf_meet_done(ctx, t, which);
+}
+
+/* The contribution at hand. Returns enum olaf_round_act. */
+static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arrival *a,
+					   struct olaf_round_message *m, struct olaf_job *job)
+{
+	struct olaf_meeting t = { .a = a, .m = m, .job = job };
+	__u32 flushes;
+	int act;
+
+	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
+	t.slot = olaf_round_slot_at(t.slot_index);
+	if (!t.slot)
+		return OLAF_ROUND_LEAVE;
+	flushes = !!(t.m->flags & OLAF_FLAG_FLUSH);
+	if (READ_ONCE(t.job->flushing) != flushes)
+		WRITE_ONCE(t.job->flushing, flushes);
+	if (!olaf_lock(&t.slot->lock)) {
+		olaf_count_job(t.m->job, received);
+		olaf_count_job(t.m->job, ahead);
+		return OLAF_ROUND_LEAVE;
+	}
+	act = olaf_meet(ctx, &t);
+	olaf_unlock(&t.slot->lock);
+	return act;
+}
+
+/* The time from sending up to the result, smoothed: an eighth of each new one. */
+static __always_inline void olaf_turnaround_note(struct olaf_job *job, __u64 taken_ns)
+{
+	__u64 usual_ns = READ_ONCE(job->turnaround_ns);
+
+	WRITE_ONCE(job->turnaround_ns, usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns);
+}
+
+/* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
+typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
+
+static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
+{
+	return bpf_xdp_load_bytes(ctx, at, to, bytes);
+}
+
+/* The result's lanes and fields take the buffer's place. Under the slot's lock. */
+static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
+					   const struct olaf_meeting *t, __u32 which)
+{
+	__u32 at = t->a->update.header_bytes + sizeof(struct olaf_header);
+	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
+	__u64 *lanes = olaf_round_lanes_at(index);
+	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
+
+	if (!lanes || load(ctx, at, lanes, 8 * count))
+		return;
+	if (buffer->state == OLAF_ROUND_UP && buffer->up_ns == buffer->first_up_ns &&
+	    t->a->now > buffer->up_ns)
+		olaf_turnaround_note(t->job, t->a->now - buffer->up_ns);
+	buffer->count = t->m->count;
+	buffer->exponent = t->m->exponent;
+	buffer->generated_ns = t->m->generated_ns;
+	buffer->flags = t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE);
+	/* The parent went on without what is gathered here. */
+	if (buffer->state == OLAF_ROUND_OPEN)
+		buffer->flags |= OLAF_FLAG_LATE;
+	olaf_round_done(t->job, t->m->job, t->slot_index, which);
+}
+
+/*
+ * STALE of the generation that is known: above, this chunk is over. Nobody is owed a result, and
+ * whoever asks is told.
+ */
+static __always_inline void olaf_down_over(const struct olaf_meeting *t)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
+		struct olaf_round_buffer *buffer = &t->slot->buffer[i];
+
+		if (buffer->state != OLAF_ROUND_UP ||
+		    !olaf_round_is(buffer, t->m->round, t->m->chunk))
+			continue;
+		buffer->flags |= OLAF_FLAG_STALE;
+		WRITE_ONCE(buffer->state, OLAF_ROUND_DONE);
+	}
+}
+
+/* STALE of another generation: the parent's children must agree anew, and so must this node's. */
+static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
+{
+	if (!olaf_job_lock(t->job))
+		return;
+	if (olaf_job_runs(t->job) && t->m->count == t->job->parent_generation &&
+	    t->m->generation != t->job->parent_generation)
+		olaf_job_stop(t->job);
+	olaf_unlock(&t->job->lock);
+}
+
+/*
+ * Is the parent's message of the generation that both know now? Under the slot's lock: whatever begins
+ * anew behind this answer finds the slot only when the message is done with.
+ */
+static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
+{
+	return olaf_job_runs(t->job) &&
+	       t->m->generation == READ_ONCE(t->job->parent_generation);
+}
+
+/* The parent's result. Under the slot's lock. */
+static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load,
+					   const struct olaf_meeting *t)
+{
+	__u32 generation = READ_ONCE(t->job->generation), i;
+
+	olaf_round_void(t, generation);
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
+		if (!olaf_round_is(&t->slot->buffer[i], t->m->round, t->m->chunk))
+			continue;
+		if (t->slot->buffer[i].state != OLAF_ROUND_DONE)
+			olaf_down_take(ctx, load, t, i);
+		return;
+	}
+}
+
+/* The parent's RESULT at hand. Returns enum olaf_round_act. */
+static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
+{
+	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
+	int stale;
+
+	if (!t.a || !t.m)
+		return OLAF_ROUND_LEAVE;
+	t.job = olaf_job_at(t.m->job);
+	if (!t.job)
+		return OLAF_ROUND_LEAVE;
+	stale = t.m->flags & OLAF_FLAG_STALE;
+	if (stale && t.m->generation != READ_ONCE(t.job->parent_generation)) {
+		olaf_down_anew(&t);
+		return OLAF_ROUND_RIDE;
+	}
+	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
+	t.slot = olaf_round_slot_at(t.slot_index);
+	if (!t.slot || !olaf_lock(&t.slot->lock))
+		return OLAF_ROUND_RIDE;
+	if (olaf_down_is_current(&t)) {
+		/* One that answers what an earlier generation sent says nothing about this one's. */
+		if (!stale)
+			olaf_down_meet(ctx, load, &t);
+		else if (t.m->count == t.m->generation)
+			olaf_down_over(&t);
+	}
+	olaf_unlock(&t.slot->lock);
+	return OLAF_ROUND_RIDE;
+}
+
+/* The same in XDP. A global function: verified once. */
+__noinline int olaf_down(struct xdp_md *ctx)
+{
+	return olaf_down_by(ctx, olaf_frame_load_xdp);
+}
+
+#endif /* OLAF_ROUND_TABLE_BPF_H */
