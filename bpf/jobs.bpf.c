@@ -124,8 +124,7 @@ static __always_inline int olaf_job_clear(__u32 index, __u32 first, __u32 slots)
  * as overdue until then.
  */
 static __always_inline void olaf_round_flush(struct olaf_job *job, const struct olaf_walk *walk,
-					     __u32 slot, __u32 place,
-					     struct olaf_round_buffer *buffer)
+					     struct olaf_round_buffer *buffer, __u32 buffer_index)
 {
 	if (buffer->state != OLAF_ROUND_OPEN || buffer->generation != walk->generation ||
 	    !buffer->added)
@@ -135,12 +134,13 @@ static __always_inline void olaf_round_flush(struct olaf_job *job, const struct 
 		return;
 	}
 	buffer->flags |= OLAF_FLAG_PARTIAL;
-	olaf_round_done(job, walk->job, slot, place);
+	olaf_round_done(job, walk->job, buffer, buffer_index);
 }
 
 static long olaf_flush_slot(__u32 i, struct olaf_walk *walk)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(walk->first + i);
+	__u32 first = olaf_round_buffer_of(walk->first + i, 0);
 	struct olaf_job *job = olaf_job_at(walk->job);
 
 	if (!slot || !job)
@@ -149,8 +149,8 @@ static long olaf_flush_slot(__u32 i, struct olaf_walk *walk)
 		walk->busy++;
 		return 0;
 	}
-	olaf_round_flush(job, walk, walk->first + i, 0, &slot->buffer[0]);
-	olaf_round_flush(job, walk, walk->first + i, 1, &slot->buffer[1]);
+	olaf_round_flush(job, walk, &slot->buffer[0], first);
+	olaf_round_flush(job, walk, &slot->buffer[1], first + 1);
 	olaf_unlock(&slot->lock);
 	return 0;
 }

@@ -353,7 +353,7 @@ __noinline int olaf_sync_asked(void)
 	up = status == OLAF_CONTROL_WAIT && !m->chunks;
 	if (up)
 		m->generated_ns = job->stamp;
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	olaf_count_job(m->job, syncs);
 	m->exponent = status;
 	if (!up)
@@ -422,7 +422,7 @@ __noinline int olaf_order_asked(void)
 		m->round = child->first_round;
 		m->chunk = 0;
 	}
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	olaf_count_job(m->job, controls);
 	m->chunks = 0;
 	m->count = m->rank;
@@ -452,7 +452,7 @@ __noinline int olaf_sync_told(void)
 	m->rank = job->asker;
 	child = olaf_child_at(m->job, m->rank);
 	m->generated_ns = child ? child->stamp : 0;
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	if (!is_news)
 		return OLAF_SYNC_LEAVE;
 	/* Who is missing there: all children are here. */

@@ -86,9 +86,8 @@ static __always_inline int olaf_lines_wait(struct olaf_job *job)
 static __always_inline __u32 *olaf_line_place(const struct olaf_job *job, __u32 number,
 					      __u32 position)
 {
-	__u32 places = OLAF_LINE_PLACES * job->setup.slots;
 	__u32 index = OLAF_LINE_PLACES * (number * olaf_cfg.round_slots + job->setup.first_slot) +
-		      (position & (places - 1));
+		      (position & (OLAF_LINE_PLACES * job->setup.slots - 1));
 
 	return bpf_map_lookup_elem(&olaf_lines, &index);
 }
@@ -109,21 +108,6 @@ static __always_inline void olaf_line_join(struct olaf_job *job, __u32 buffer)
 		olaf_release_as(&line->tail, line->tail + 1);
 	}
 	olaf_unlock(&line->lock);
-}
-
-/* The lowest member of a round; OLAF_NO_RANK: it has none. */
-static __always_inline __u32 olaf_lowest_member(const struct olaf_job *job, __u32 round)
-{
-	struct olaf_ranks members;
-	__u32 i;
-
-	olaf_members_read(job, round, &members);
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		if (members.word[i])
-			return 64 * i + olaf_lowest_bit(members.word[i]);
-	}
-	return OLAF_NO_RANK;
 }
 
 /*
@@ -158,30 +142,24 @@ struct olaf_delivery {
 };
 
 /* The buffer's lanes are the result: every member of its round is owed it. Under the slot's lock. */
-static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index, __u32 slot_index,
-					    __u32 which)
+static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index,
+					    struct olaf_round_buffer *buffer, __u32 buffer_index)
 {
-	struct olaf_round_slot *slot = olaf_round_slot_at(slot_index);
-	struct olaf_round_buffer *buffer;
 	struct olaf_ranks members;
-	__u32 place, i;
+	__u32 i;
 
-	if (!slot)
-		return;
-	buffer = &slot->buffer[which & 1];
 	olaf_members_read(job, buffer->round, &members);
 	buffer->lanes_sum = 0;
 	WRITE_ONCE(buffer->state, OLAF_ROUND_DONE);
 	olaf_count_job(job_index, completed);
 	if (buffer->flags & OLAF_FLAG_PARTIAL)
 		olaf_count_job(job_index, partial);
-	place = olaf_round_buffer_of(slot_index, which & 1);
 	if (olaf_round_is_for_group(job, job_index, buffer))
-		place |= OLAF_LINE_GROUP;
+		buffer_index |= OLAF_LINE_GROUP;
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
 		WRITE_ONCE(buffer->owed.word[i], members.word[i]);
-	olaf_line_join(job, place);
+	olaf_line_join(job, buffer_index);
 }
 
 /*
@@ -193,16 +171,12 @@ static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 j
 					     struct olaf_round_buffer *buffer,
 					     const struct olaf_delivery *delivery)
 {
-	__u32 owed;
-
 	if (buffer->state != OLAF_ROUND_DONE)
 		return 0;
 	if (buffer->generation == READ_ONCE(job->generation))
 		return buffer->generation == delivery->generation &&
 		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
-	owed = olaf_round_free(buffer);
-	if (owed)
-		olaf_count_job_by(job_index, undelivered, owed);
+	olaf_round_free(buffer, job_index);
 	return 0;
 }
 

@@ -29,9 +29,9 @@ struct {
 
 static __always_inline __u64 *olaf_round_lanes_at(__u32 buffer_index)
 {
-	__u32 key = olaf_round_lanes_of(buffer_index, olaf_cfg.round_slots);
+	__u32 index = olaf_round_lanes_of(buffer_index, olaf_cfg.round_slots);
 
-	return bpf_map_lookup_elem(&olaf_round_lanes, &key);
+	return bpf_map_lookup_elem(&olaf_round_lanes, &index);
 }
 
 /* The way of a frame that a node writes. */

@@ -36,30 +36,43 @@ struct {
 	__type(value, struct olaf_job_counters);
 } olaf_job_counters SEC(".maps");
 
-static __always_inline struct olaf_job *olaf_job_at(__u32 index)
+static __always_inline struct olaf_job *olaf_job_at(__u32 job_index)
 {
-	return bpf_map_lookup_elem(&olaf_jobs, &index);
+	return bpf_map_lookup_elem(&olaf_jobs, &job_index);
 }
 
 /* The child's place; NULL: there is no such rank. */
-static __always_inline struct olaf_child *olaf_child_at(__u32 job, __u32 rank)
+static __always_inline struct olaf_child *olaf_child_at(__u32 job_index, __u32 rank)
 {
-	__u32 index = olaf_child_index(job, rank);
+	__u32 index = olaf_child_index(job_index, rank);
 
 	if (rank >= OLAF_RANKS)
 		return NULL;
 	return bpf_map_lookup_elem(&olaf_children, &index);
 }
 
-/* olaf_count_job(index, field): adds one to a counter of this CPU. */
-#define olaf_count_job(index, field) olaf_count_job_by(index, field, 1)
-#define olaf_count_job_by(index, field, more)                                             \
-	do {                                                                              \
-		__u32 index_ = (index);                                                   \
-		struct olaf_job_counters *counters_ =                                     \
-			bpf_map_lookup_elem(&olaf_job_counters, &index_);                 \
-		if (counters_)                                                            \
-			counters_->field += (more);                                       \
+static __always_inline struct olaf_job_counters *olaf_job_counters_at(__u32 job_index)
+{
+	return bpf_map_lookup_elem(&olaf_job_counters, &job_index);
+}
+
+/* olaf_count_job(job_index, field): adds one to a counter of this CPU, or `count` to it. */
+#define olaf_count_job(job_index, field) olaf_count_job_by(job_index, field, 1)
+#define olaf_count_job_by(job_index, field, count)                                     \
+	do {                                                                           \
+		struct olaf_job_counters *counters_ = olaf_job_counters_at(job_index); \
+		if (counters_)                                                         \
+			counters_->field += (count);                                   \
+	} while (0)
+
+/* A contribution is received, and this is what became of it (struct olaf_job_counters). */
+#define olaf_count_contribution(job_index, outcome)                                    \
+	do {                                                                           \
+		struct olaf_job_counters *counters_ = olaf_job_counters_at(job_index); \
+		if (counters_) {                                                       \
+			counters_->received++;                                         \
+			counters_->outcome++;                                          \
+		}                                                                      \
 	} while (0)
 
 /* So many contributions complete a chunk at most. */

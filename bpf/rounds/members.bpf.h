@@ -73,6 +73,11 @@ static __always_inline int olaf_job_lock(struct olaf_job *job)
 	return 0;
 }
 
+static __always_inline void olaf_job_unlock(struct olaf_job *job)
+{
+	olaf_unlock(&job->lock);
+}
+
 /* Which of the two sets holds for the round. One read: number and round belong together. */
 static __always_inline __u32 olaf_membership_of(const struct olaf_job *job, __u32 round)
 {
@@ -158,6 +163,21 @@ static __always_inline void olaf_members_read(const struct olaf_job *job, __u32 
 		members->word[i] = olaf_members_word(job, !set, i);
 }
 
+/* The lowest member of a round; OLAF_NO_RANK: it has none. */
+static __always_inline __u32 olaf_lowest_member(const struct olaf_job *job, __u32 round)
+{
+	struct olaf_ranks members;
+	__u32 i;
+
+	olaf_members_read(job, round, &members);
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		if (members.word[i])
+			return 64 * i + olaf_lowest_bit(members.word[i]);
+	}
+	return OLAF_NO_RANK;
+}
+
 /* Does the buffer lack a member of its round? */
 static __always_inline int olaf_round_lacks(const struct olaf_job *job,
 					    const struct olaf_round_buffer *buffer)
@@ -233,7 +253,7 @@ static __always_inline __u32 olaf_next_round(const struct olaf_job *job)
 static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 round)
 {
 	struct olaf_membership *membership = &job->membership;
-	__u32 now = olaf_membership_now(job), i;
+	__u32 set = olaf_membership_now(job), i;
 
 	if (!(membership->flags & OLAF_MEMBERS_BEGUN) ||
 	    olaf_is_before(membership->newest_round, round))
@@ -245,32 +265,11 @@ static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 r
 	if (membership->unsettled == 1) {
 #pragma clang loop unroll(full)
 		for (i = 0; i < OLAF_RANK_WORDS; i++)
-			WRITE_ONCE(membership->absent[!now].word[i], membership->absent[now & 1].word[i]);
+			WRITE_ONCE(membership->absent[!set].word[i],
+				   membership->absent[set & 1].word[i]);
 		WRITE_ONCE(membership->flags, OLAF_MEMBERS_BEGUN);
 	}
 	WRITE_ONCE(membership->unsettled, READ_ONCE(membership->unsettled) - 1);
-}
-
-/*
- * A chunk of the round is about to be opened. Returns 0, or -1: not now. A global function: rare, and
- * verified once. Under the slot's lock.
- */
-__noinline int olaf_round_begins(__u32 job_index, __u32 round)
-{
-	struct olaf_job *job = olaf_job_at(job_index);
-
-	if (!job || !olaf_job_lock(job))
-		return -1;
-	olaf_membership_opened(job, round);
-	olaf_unlock(&job->lock);
-	return 0;
-}
-
-/* Must that be told? Nearly always the round has begun, and nothing has changed for long. */
-static __always_inline int olaf_round_is_told(const struct olaf_job *job, __u32 round)
-{
-	return !READ_ONCE(job->membership.unsettled) &&
-	       !olaf_is_before(READ_ONCE(job->membership.newest_round), round);
 }
 
 /*

@@ -51,15 +51,31 @@ static __always_inline __u32 olaf_owed_forget(struct olaf_round_buffer *buffer)
 	return owed;
 }
 
-/* The buffer becomes FREE. Returns how many members hadn't got its result. Under the slot's lock. */
-static __always_inline __u32 olaf_round_free(struct olaf_round_buffer *buffer)
+/* The buffer becomes FREE. Counts the members that hadn't got its result. Under the slot's lock. */
+static __always_inline void olaf_round_free(struct olaf_round_buffer *buffer, __u32 job_index)
 {
 	__u32 owed = 0;
 
 	if (buffer->state == OLAF_ROUND_DONE)
 		owed = olaf_owed_forget(buffer);
 	WRITE_ONCE(buffer->state, OLAF_ROUND_FREE);
-	return owed;
+	if (owed)
+		olaf_count_job_by(job_index, undelivered, owed);
+}
+
+/* Buffers of another generation are void: they become FREE. Under the slot's lock. */
+static __always_inline void olaf_round_void(struct olaf_round_slot *slot, __u32 job_index,
+					    __u32 generation)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
+		struct olaf_round_buffer *buffer = &slot->buffer[i];
+
+		if (buffer->state != OLAF_ROUND_FREE && buffer->generation != generation)
+			olaf_round_free(buffer, job_index);
+	}
 }
 
 /* Has the buffer this tag? Void ones were freed before. */
@@ -67,6 +83,45 @@ static __always_inline int olaf_round_is(const struct olaf_round_buffer *buffer,
 					 __u32 chunk)
 {
 	return buffer->state != OLAF_ROUND_FREE && buffer->round == round && buffer->chunk == chunk;
+}
+
+/* Is (round, chunk) before (than_round, than_chunk)? Rounds wrap. */
+static __always_inline int olaf_chunk_is_before(__u32 round, __u32 chunk, __u32 than_round,
+						__u32 than_chunk)
+{
+	return round == than_round ? chunk < than_chunk : olaf_is_before(round, than_round);
+}
+
+/* Does the buffer hold this chunk or a later one? */
+static __always_inline int olaf_buffer_is_newer(const struct olaf_round_buffer *buffer, __u32 round,
+						__u32 chunk)
+{
+	return buffer->state != OLAF_ROUND_FREE &&
+	       !olaf_chunk_is_before(buffer->round, buffer->chunk, round, chunk);
+}
+
+/* What the table says of a slot without the contribution's buffer. Below: the buffer to open. */
+#define OLAF_MEETS_AHEAD 2
+#define OLAF_MEETS_STALE 3
+
+/* The buffer that a new chunk opens, or OLAF_MEETS_*. Under the slot's lock. */
+static __always_inline __u32 olaf_round_choose(const struct olaf_round_slot *slot, __u32 round,
+					       __u32 chunk)
+{
+	const struct olaf_round_buffer *first = &slot->buffer[0], *second = &slot->buffer[1];
+
+	if (olaf_buffer_is_newer(first, round, chunk) || olaf_buffer_is_newer(second, round, chunk))
+		return OLAF_MEETS_STALE;
+	if (first->state == OLAF_ROUND_FREE)
+		return 0;
+	if (second->state == OLAF_ROUND_FREE)
+		return 1;
+	if (first->state == OLAF_ROUND_DONE && second->state == OLAF_ROUND_DONE)
+		return !olaf_chunk_is_before(first->round, first->chunk, second->round,
+					     second->chunk);
+	if (first->state == OLAF_ROUND_DONE)
+		return 0;
+	return second->state == OLAF_ROUND_DONE ? 1 : OLAF_MEETS_AHEAD;
 }
 
 #endif /* OLAF_ROUND_SLOTS_BPF_H */

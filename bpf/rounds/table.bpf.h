@@ -64,12 +64,14 @@ __noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
 static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct olaf_arrival *a,
 					    __u32 buffer_index)
 {
-	__u32 at = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-		   sizeof(struct olaf_header);
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
 	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
 
-	return lanes && !bpf_xdp_load_bytes(ctx, at, lanes, 8 * count) ? 0 : -1;
+	return lanes && !bpf_xdp_load_bytes(ctx, header_bytes + sizeof(struct olaf_header), lanes,
+					    8 * count) ?
+		       0 :
+		       -1;
 }
 
 /* Sums of integers are as they lie in a frame. */
@@ -81,18 +83,22 @@ static __always_inline void olaf_round_close(const struct olaf_job *job, __u32 b
 
 #endif /* OLAF_ROUND_FLOATS_BPF_H */
 
-/* A message, its job, and the slot that it meets. */
+/* A message, its job, and the slot and the buffer that it meets. */
 struct olaf_meeting {
 	struct olaf_arrival *a;
 	struct olaf_round_message *m;
 	struct olaf_job *job;
 	struct olaf_round_slot *slot;
+	struct olaf_round_buffer *buffer; /* of its round and chunk, or that it opens */
 	__u32 slot_index;
+	__u32 buffer_index; /* olaf_round_buffer_of() */
 };
 
-static __always_inline struct olaf_round_buffer *olaf_met(const struct olaf_meeting *t, __u32 which)
+/* The message meets this buffer of its slot. */
+static __always_inline void olaf_meets(struct olaf_meeting *t, __u32 which)
 {
-	return &t->slot->buffer[which & 1];
+	t->buffer = &t->slot->buffer[which & 1];
+	t->buffer_index = olaf_round_buffer_of(t->slot_index, which & 1);
 }
 
 /* Silent members are looked for this often at most. */
@@ -144,7 +150,7 @@ __noinline int olaf_members_judge(__u32 job_index, __u32 buffer, __u64 now)
 		return 0;
 	WRITE_ONCE(job->membership.judged_ns, now);
 	bpf_loop(OLAF_RANKS, olaf_judge_child, &judging, 0);
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	return 0;
 }
 
@@ -153,6 +159,28 @@ static __always_inline int olaf_members_are_judged(const struct olaf_job *job, _
 	__u64 judged_ns = READ_ONCE(job->membership.judged_ns);
 
 	return now < judged_ns || now - judged_ns < OLAF_JUDGE_NS;
+}
+
+/*
+ * A chunk of the round is about to be opened. Returns 0, or -1: not now. A global function: rare, and
+ * verified once. Under the slot's lock.
+ */
+__noinline int olaf_round_begins(__u32 job_index, __u32 round)
+{
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!job || !olaf_job_lock(job))
+		return -1;
+	olaf_membership_opened(job, round);
+	olaf_job_unlock(job);
+	return 0;
+}
+
+/* Must that be told? Nearly always the round has begun, and nothing has changed for long. */
+static __always_inline int olaf_round_is_told(const struct olaf_job *job, __u32 round)
+{
+	return !READ_ONCE(job->membership.unsettled) &&
+	       !olaf_is_before(READ_ONCE(job->membership.newest_round), round);
 }
 
 /* CPUs that may note contributions of one child at once, and more. */
@@ -187,63 +215,58 @@ static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 static __always_inline void olaf_newest_note(const struct olaf_meeting *t)
 {
 	struct olaf_child *child = olaf_child_at(t->m->job, t->m->rank);
-	__u64 made_ns = t->m->generated_ns, seen, i;
+	__u64 seen, i;
 
 	for (i = 0; child && i < OLAF_NEWEST_LOOKS; i++) {
 		seen = READ_ONCE(child->newest_ns);
-		if (made_ns <= seen ||
-		    __sync_val_compare_and_swap(&child->newest_ns, seen, made_ns) == seen)
+		if (t->m->generated_ns <= seen ||
+		    __sync_val_compare_and_swap(&child->newest_ns, seen, t->m->generated_ns) == seen)
 			return;
 	}
 }
 
 /* Nothing more is added to the buffer. Under the slot's lock. */
-static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t,
-					       __u32 which)
+static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
+	struct olaf_round_buffer *buffer = t->buffer;
 
 	if (olaf_round_is_partial(t->job, buffer)) {
 		buffer->flags |= OLAF_FLAG_PARTIAL;
 		if (!(t->job->setup.flags & OLAF_JOB_ANY) &&
 		    !olaf_members_are_judged(t->job, t->a->now))
-			olaf_members_judge(t->m->job, index, t->a->now);
+			olaf_members_judge(t->m->job, t->buffer_index, t->a->now);
 	}
-	olaf_round_close(t->job, index);
+	olaf_round_close(t->job, t->buffer_index);
 	if (olaf_job_is_root(t->job)) {
-		olaf_round_done(t->job, t->m->job, t->slot_index, which);
+		olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);
 		return OLAF_ROUND_RIDE;
 	}
 	buffer->state = OLAF_ROUND_UP;
 	buffer->first_up_ns = t->a->now;
 	buffer->up_ns = t->a->now;
 	olaf_count_job(t->m->job, up_sent);
-	return olaf_up_write(ctx, index);
+	return olaf_up_write(ctx, t->buffer_index);
 }
 
 /* The contribution is in. Under the slot's lock. */
-static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t,
-					    __u32 which)
+static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	const struct olaf_round_message *m = t->m;
+	struct olaf_round_buffer *buffer = t->buffer;
 
-	olaf_count_job(m->job, received);
-	olaf_count_job(m->job, added);
-	olaf_ranks_add(&buffer->in, m->rank);
+	olaf_count_contribution(t->m->job, added);
+	olaf_ranks_add(&buffer->in, t->m->rank);
 	if (t->job->setup.flags & OLAF_JOB_ANY)
 		olaf_newest_note(t);
 	buffer->added++;
-	buffer->count += m->count;
-	buffer->flags |= m->flags & OLAF_FLAG_PARTIAL;
-	if (buffer->exponent < m->exponent)
-		buffer->exponent = m->exponent;
-	if (buffer->generated_ns < m->generated_ns)
-		buffer->generated_ns = m->generated_ns;
+	buffer->count += t->m->count;
+	buffer->flags |= t->m->flags & OLAF_FLAG_PARTIAL;
+	if (buffer->exponent < t->m->exponent)
+		buffer->exponent = t->m->exponent;
+	if (buffer->generated_ns < t->m->generated_ns)
+		buffer->generated_ns = t->m->generated_ns;
 	if (!olaf_round_is_enough(t->job, buffer))
 		return OLAF_ROUND_RIDE;
-	return olaf_round_complete(ctx, t, which);
+	return olaf_round_complete(ctx, t);
 }
 
 /* More contributions than the job may sum: elements could overflow. */
@@ -255,21 +278,17 @@ static __always_inline int olaf_round_overflows(void)
 
 /* The contribution opens a buffer. Under the slot's lock. */
 static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf_meeting *t,
-					   __u32 which, __u32 generation)
+					   __u32 generation)
 {
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1), owed;
+	struct olaf_round_buffer *buffer = t->buffer;
 
 	if (t->m->count > t->job->setup.max_count)
 		return olaf_round_overflows();
-	owed = olaf_round_free(buffer);
-	if (owed)
-		olaf_count_job_by(t->m->job, undelivered, owed);
-	if (olaf_round_first(ctx, t->a, index))
+	olaf_round_free(buffer, t->m->job);
+	if (olaf_round_first(ctx, t->a, t->buffer_index))
 		return OLAF_ROUND_LEAVE;
 	if (!olaf_round_is_told(t->job, t->m->round) && olaf_round_begins(t->m->job, t->m->round)) {
-		olaf_count_job(t->m->job, received);
-		olaf_count_job(t->m->job, ahead);
+		olaf_count_contribution(t->m->job, ahead);
 		return OLAF_ROUND_RIDE;
 	}
 	buffer->generation = generation;
@@ -284,61 +303,13 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	buffer->opened_ns = t->a->now;
 	olaf_ranks_clear(&buffer->in);
 	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
-	return olaf_round_added(ctx, t, which);
+	return olaf_round_added(ctx, t);
 }
 
 /* A result is overdue after this many times the usual time, and between these bounds. */
 #define OLAF_OVERDUE_TIMES 4
 #define OLAF_OVERDUE_LEAST_NS 1000000ULL
 #define OLAF_OVERDUE_MOST_NS 200000000ULL
-
-/* What the table says of a slot without the contribution's buffer. Below: the buffer to open. */
-#define OLAF_MEETS_AHEAD 2
-#define OLAF_MEETS_STALE 3
-
-static __always_inline int olaf_buffer_is_newer(const struct olaf_round_buffer *buffer, __u32 round,
-						__u32 chunk)
-{
-	return buffer->state != OLAF_ROUND_FREE &&
-	       !olaf_chunk_is_before(buffer->round, buffer->chunk, round, chunk);
-}
-
-/* Buffers of another generation are void: they become FREE. Under the slot's lock. */
-static __always_inline void olaf_round_void(const struct olaf_meeting *t, __u32 generation)
-{
-	__u32 i, owed;
-
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
-		struct olaf_round_buffer *buffer = &t->slot->buffer[i];
-
-		if (buffer->state == OLAF_ROUND_FREE || buffer->generation == generation)
-			continue;
-		owed = olaf_round_free(buffer);
-		if (owed)
-			olaf_count_job_by(t->m->job, undelivered, owed);
-	}
-}
-
-/* The buffer that a new chunk opens, or OLAF_MEETS_*. Under the slot's lock. */
-static __always_inline __u32 olaf_round_choose(const struct olaf_round_slot *slot, __u32 round,
-					       __u32 chunk)
-{
-	const struct olaf_round_buffer *first = &slot->buffer[0], *second = &slot->buffer[1];
-
-	if (olaf_buffer_is_newer(first, round, chunk) || olaf_buffer_is_newer(second, round, chunk))
-		return OLAF_MEETS_STALE;
-	if (first->state == OLAF_ROUND_FREE)
-		return 0;
-	if (second->state == OLAF_ROUND_FREE)
-		return 1;
-	if (first->state == OLAF_ROUND_DONE && second->state == OLAF_ROUND_DONE)
-		return !olaf_chunk_is_before(first->round, first->chunk, second->round,
-					     second->chunk);
-	if (first->state == OLAF_ROUND_DONE)
-		return 0;
-	return second->state == OLAF_ROUND_DONE ? 1 : OLAF_MEETS_AHEAD;
-}
 
 /* The contribution's sender is answered STALE. Under the slot's lock. */
 static __always_inline int olaf_answer_stale(struct xdp_md *ctx)
@@ -364,27 +335,24 @@ static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
 }
 
 /* The contribution's buffer is OPEN. Under the slot's lock. */
-static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t,
-					  __u32 which)
+static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	__u64 deadline_ns = t->job->setup.deadline_ns;
+	struct olaf_round_buffer *buffer = t->buffer;
 
 	if (!olaf_round_is_in(t, buffer)) {
 		/* Never more than there is room for: no sum that could wrap. */
 		if (t->m->count > t->job->setup.max_count - buffer->count)
 			return olaf_round_overflows();
-		if (olaf_round_add(ctx, olaf_round_buffer_of(t->slot_index, which & 1)))
+		if (olaf_round_add(ctx, t->buffer_index))
 			return OLAF_ROUND_LEAVE;
-		return olaf_round_added(ctx, t, which);
+		return olaf_round_added(ctx, t);
 	}
-	olaf_count_job(t->m->job, received);
-	olaf_count_job(t->m->job, duplicate);
+	olaf_count_contribution(t->m->job, duplicate);
 	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
 	    buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
-	    (deadline_ns && t->a->now > buffer->opened_ns &&
-	     t->a->now - buffer->opened_ns > deadline_ns))
-		return olaf_round_complete(ctx, t, which);
+	    (t->job->setup.deadline_ns && t->a->now > buffer->opened_ns &&
+	     t->a->now - buffer->opened_ns > t->job->setup.deadline_ns))
+		return olaf_round_complete(ctx, t);
 	return OLAF_ROUND_RIDE;
 }
 
@@ -401,29 +369,26 @@ static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
 }
 
 /* The contribution's buffer is with the parent. Under the slot's lock. */
-static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_meeting *t, __u32 which)
+static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	struct olaf_round_buffer *buffer = t->buffer;
 
-	olaf_count_job(t->m->job, received);
 	if (!olaf_round_is_in(t, buffer)) {
-		olaf_count_job(t->m->job, late);
+		olaf_count_contribution(t->m->job, late);
 		return OLAF_ROUND_RIDE;
 	}
-	olaf_count_job(t->m->job, duplicate);
+	olaf_count_contribution(t->m->job, duplicate);
 	if (!olaf_is_overdue(t, buffer))
 		return OLAF_ROUND_RIDE;
 	buffer->up_ns = t->a->now;
 	olaf_count_job(t->m->job, up_again);
-	return olaf_up_write(ctx, olaf_round_buffer_of(t->slot_index, which & 1));
+	return olaf_up_write(ctx, t->buffer_index);
 }
 
 /* The result is there: the frame becomes the sender's. Under the slot's lock. */
-static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t,
-					      __u32 which)
+static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
-	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
+	struct olaf_round_buffer *buffer = t->buffer;
 	int first;
 
 	if (buffer->flags & OLAF_FLAG_STALE)
@@ -432,7 +397,7 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 	if (!olaf_frame_holds(t->a, t->job))
 		return OLAF_ROUND_RIDE;
 	first = olaf_owed_settle(t->job, t->m->job, buffer, t->m->rank);
-	if (olaf_result_write(ctx, index, t->m->rank) == OLAF_WRITTEN) {
+	if (olaf_result_write(ctx, t->buffer_index, t->m->rank) == OLAF_WRITTEN) {
 		if (first)
 			olaf_count_job(t->m->job, riding);
 		else
@@ -445,15 +410,13 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 }
 
 /* The contribution's buffer is DONE. Under the slot's lock. */
-static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_meeting *t,
-					  __u32 which)
+static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	olaf_count_job(t->m->job, received);
-	if (olaf_round_is_in(t, olaf_met(t, which)))
-		olaf_count_job(t->m->job, duplicate);
+	if (olaf_round_is_in(t, t->buffer))
+		olaf_count_contribution(t->m->job, duplicate);
 	else
-		olaf_count_job(t->m->job, late);
-	return olaf_answer_result(ctx, t, which);
+		olaf_count_contribution(t->m->job, late);
+	return olaf_answer_result(ctx, t);
 }
 
 /* A probe: who asks for a result adds nothing. Under the slot's lock. */
@@ -462,24 +425,24 @@ static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf
 {
 	olaf_count_job(t->m->job, probes);
 	if (which < OLAF_ROUND_BUFFERS)
-		return olaf_met(t, which)->state == OLAF_ROUND_DONE ?
-			       olaf_answer_result(ctx, t, which) :
-			       OLAF_ROUND_RIDE;
+		return t->buffer->state == OLAF_ROUND_DONE ? olaf_answer_result(ctx, t) :
+							     OLAF_ROUND_RIDE;
 	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
 }
 
 /* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
-static __always_inline int olaf_meet_none(struct xdp_md *ctx, const struct olaf_meeting *t,
-					  __u32 which, __u32 generation)
+static __always_inline int olaf_meet_none(struct xdp_md *ctx, struct olaf_meeting *t, __u32 which,
+					  __u32 generation)
 {
-	if (which < OLAF_ROUND_BUFFERS && !olaf_is_joining(t->job, t->m->rank))
-		return olaf_round_open(ctx, t, which, generation);
-	olaf_count_job(t->m->job, received);
+	if (which < OLAF_ROUND_BUFFERS && !olaf_is_joining(t->job, t->m->rank)) {
+		olaf_meets(t, which);
+		return olaf_round_open(ctx, t, generation);
+	}
 	if (which != OLAF_MEETS_STALE) {
-		olaf_count_job(t->m->job, ahead);
+		olaf_count_contribution(t->m->job, ahead);
 		return OLAF_ROUND_RIDE;
 	}
-	olaf_count_job(t->m->job, stale);
+	olaf_count_contribution(t->m->job, stale);
 	return olaf_answer_stale(ctx);
 }
 
@@ -493,56 +456,51 @@ static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct ola
 {
 	int is_over = !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE;
 
-	if (!t->a->update.lanes) {
+	if (!t->a->update.lanes)
 		olaf_count_job(t->m->job, probes);
-	} else {
-		olaf_count_job(t->m->job, received);
-		if (halted)
-			olaf_count_job(t->m->job, halted);
-		else
-			olaf_count_job(t->m->job, stale);
-	}
+	else if (halted)
+		olaf_count_contribution(t->m->job, halted);
+	else
+		olaf_count_contribution(t->m->job, stale);
 	return is_over ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
 }
 
 /* Whoever sends it is no member in that round, and is told. Under the slot's lock. */
 static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	if (!t->a->update.lanes) {
+	if (!t->a->update.lanes)
 		olaf_count_job(t->m->job, probes);
-	} else {
-		olaf_count_job(t->m->job, received);
-		olaf_count_job(t->m->job, stale);
-	}
+	else
+		olaf_count_contribution(t->m->job, stale);
 	return olaf_gone_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
 }
 
 /* The table. Under the slot's lock. */
-static __always_inline int olaf_meet(struct xdp_md *ctx, const struct olaf_meeting *t)
+static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 {
-	const struct olaf_round_message *m = t->m;
 	__u32 generation = READ_ONCE(t->job->generation), which;
 	__u32 runs = olaf_job_runs(t->job), halted = READ_ONCE(t->job->halted);
 
-	olaf_round_void(t, generation);
-	if (!runs || halted || m->generation != generation)
+	olaf_round_void(t->slot, t->m->job, generation);
+	if (!runs || halted || t->m->generation != generation)
 		return olaf_meet_closed(ctx, t, runs && halted);
-	if (olaf_is_absent(t->job, m->round, m->rank))
+	if (olaf_is_absent(t->job, t->m->round, t->m->rank))
 		return olaf_meet_stranger(ctx, t);
-	which = olaf_round_is(&t->slot->buffer[0], m->round, m->chunk) ? 0 : 1;
-	if (!olaf_round_is(olaf_met(t, which), m->round, m->chunk)) {
-		which = olaf_round_choose(t->slot, m->round, m->chunk);
+	which = olaf_round_is(&t->slot->buffer[0], t->m->round, t->m->chunk) ? 0 : 1;
+	olaf_meets(t, which);
+	if (!olaf_round_is(t->buffer, t->m->round, t->m->chunk)) {
+		which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
 		if (t->a->update.lanes)
 			return olaf_meet_none(ctx, t, which, generation);
 		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which);
 	}
 	if (!t->a->update.lanes)
 		return olaf_meet_probe(ctx, t, which);
-	if (olaf_met(t, which)->state == OLAF_ROUND_OPEN)
-		return olaf_meet_open(ctx, t, which);
-	if (olaf_met(t, which)->state == OLAF_ROUND_UP)
-		return olaf_meet_up(ctx, t, which);
-	return olaf_meet_done(ctx, t, which);
+	if (t->buffer->state == OLAF_ROUND_OPEN)
+		return olaf_meet_open(ctx, t);
+	if (t->buffer->state == OLAF_ROUND_UP)
+		return olaf_meet_up(ctx, t);
+	return olaf_meet_done(ctx, t);
 }
 
 /* The contribution at hand. Returns enum olaf_round_act. */
@@ -561,8 +519,7 @@ static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arriv
 	if (READ_ONCE(t.job->flushing) != flushes)
 		WRITE_ONCE(t.job->flushing, flushes);
 	if (!olaf_lock(&t.slot->lock)) {
-		olaf_count_job(t.m->job, received);
-		olaf_count_job(t.m->job, ahead);
+		olaf_count_contribution(t.m->job, ahead);
 		return OLAF_ROUND_LEAVE;
 	}
 	act = olaf_meet(ctx, &t);
@@ -581,22 +538,16 @@ static __always_inline void olaf_turnaround_note(struct olaf_job *job, __u64 tak
 /* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
 typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
 
-static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
-{
-	return bpf_xdp_load_bytes(ctx, at, to, bytes);
-}
-
 /* The result's lanes and fields take the buffer's place. Under the slot's lock. */
 static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
-					   const struct olaf_meeting *t, __u32 which)
+					   const struct olaf_meeting *t)
 {
-	__u32 at = t->a->update.header_bytes + sizeof(struct olaf_header);
-	__u32 index = olaf_round_buffer_of(t->slot_index, which & 1);
-	__u64 *lanes = olaf_round_lanes_at(index);
-	struct olaf_round_buffer *buffer = olaf_met(t, which);
+	__u64 *lanes = olaf_round_lanes_at(t->buffer_index);
+	struct olaf_round_buffer *buffer = t->buffer;
 	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
 
-	if (!lanes || load(ctx, at, lanes, 8 * count))
+	if (!lanes ||
+	    load(ctx, t->a->update.header_bytes + sizeof(struct olaf_header), lanes, 8 * count))
 		return;
 	if (buffer->state == OLAF_ROUND_UP && buffer->up_ns == buffer->first_up_ns &&
 	    t->a->now > buffer->up_ns)
@@ -608,7 +559,7 @@ static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 	/* The parent went on without what is gathered here. */
 	if (buffer->state == OLAF_ROUND_OPEN)
 		buffer->flags |= OLAF_FLAG_LATE;
-	olaf_round_done(t->job, t->m->job, t->slot_index, which);
+	olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);
 }
 
 /*
@@ -639,7 +590,7 @@ static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
 	if (olaf_job_runs(t->job) && t->m->count == t->job->parent_generation &&
 	    t->m->generation != t->job->parent_generation)
 		olaf_job_stop(t->job);
-	olaf_unlock(&t->job->lock);
+	olaf_job_unlock(t->job);
 }
 
 /*
@@ -653,18 +604,18 @@ static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
 }
 
 /* The parent's result. Under the slot's lock. */
-static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load,
-					   const struct olaf_meeting *t)
+static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load, struct olaf_meeting *t)
 {
 	__u32 generation = READ_ONCE(t->job->generation), i;
 
-	olaf_round_void(t, generation);
+	olaf_round_void(t->slot, t->m->job, generation);
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
 		if (!olaf_round_is(&t->slot->buffer[i], t->m->round, t->m->chunk))
 			continue;
-		if (t->slot->buffer[i].state != OLAF_ROUND_DONE)
-			olaf_down_take(ctx, load, t, i);
+		olaf_meets(t, i);
+		if (t->buffer->state != OLAF_ROUND_DONE)
+			olaf_down_take(ctx, load, t);
 		return;
 	}
 }
@@ -698,12 +649,6 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 	}
 	olaf_unlock(&t.slot->lock);
 	return OLAF_ROUND_RIDE;
-}
-
-/* The same in XDP. A global function: verified once. */
-__noinline int olaf_down(struct xdp_md *ctx)
-{
-	return olaf_down_by(ctx, olaf_frame_load_xdp);
 }
 
 #endif /* OLAF_ROUND_TABLE_BPF_H */

@@ -91,9 +91,9 @@ static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
  * added (olaf/floats.h). First buffers lie together and second ones behind them: a round runs through
  * one kind, and the memory through its pages.
  */
-static inline __u32 olaf_round_lanes_of(__u32 buffer_number, __u32 round_slots)
+static inline __u32 olaf_round_lanes_of(__u32 buffer_index, __u32 round_slots)
 {
-	return buffer_number % OLAF_ROUND_BUFFERS * round_slots + buffer_number / OLAF_ROUND_BUFFERS;
+	return buffer_index % OLAF_ROUND_BUFFERS * round_slots + buffer_index / OLAF_ROUND_BUFFERS;
 }
 
 /* Value size of olaf_round_lanes; the slack is what the verifier can't rule out. */
@@ -174,16 +174,10 @@ static inline __u32 olaf_child_index(__u32 job, __u32 rank)
 	return job * OLAF_RANKS + rank;
 }
 
-/* Is round or chunk number a behind b? Numbers wrap. */
+/* Is number a of a round before number b? Numbers wrap. */
 static inline int olaf_is_before(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) < 0;
-}
-
-/* Is (round, chunk) a before b? */
-static inline int olaf_chunk_is_before(__u32 round_a, __u32 chunk_a, __u32 round_b, __u32 chunk_b)
-{
-	return round_a == round_b ? chunk_a < chunk_b : olaf_is_before(round_a, round_b);
 }
 
 #endif /* OLAF_ROUNDS_H */
