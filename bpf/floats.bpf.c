@@ -4,8 +4,8 @@
  * the message fits: from there on it is as with integers, but for how lanes are added.
  */
 #include "bpf/rounds/floats.bpf.h"
-#include "bpf/rounds/carry.bpf.h"
 #include "bpf/rounds/child.bpf.h"
+#include "bpf/rounds/end.bpf.h"
 #include "bpf/rounds/table.bpf.h"
 #include "bpf/troubles.bpf.h"
 

@@ -15,9 +15,9 @@
  * them. Locks are taken in this order: a slot's, then the line's or the job's.
  */
 #include "bpf/packet/ours.bpf.h"
-#include "bpf/rounds/carry.bpf.h"
 #include "bpf/rounds/child.bpf.h"
 #include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/end.bpf.h"
 #include "bpf/rounds/job_ids.bpf.h"
 #include "bpf/rounds/table.bpf.h"
 #include "bpf/rooms.bpf.h"
@@ -29,12 +29,25 @@ static __always_inline struct olaf_job *olaf_round_look(struct xdp_md *ctx,
 							const struct olaf_arrival *a,
 							struct olaf_round_message *m)
 {
-	const struct olaf_header *header = olaf_round_header(ctx, a);
+	const struct olaf_header *header =
+		olaf_round_header((void *)(long)ctx->data, (void *)(long)ctx->data_end, a);
 
 	if (!header)
 		return NULL;
 	m->type = header->type;
 	return olaf_job_of(bpf_ntohl(header->cluster_be), &m->job);
+}
+
+/* Reads the message, and asks whether it is whole. OLAF_FRAME_ROUND, or malformed. */
+static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arrival *a,
+					   struct olaf_round_message *m)
+{
+	int frame = olaf_round_parse(ctx, (void *)(long)ctx->data, (void *)(long)ctx->data_end, 0, a, m);
+
+	if (frame != OLAF_FRAME_ROUND || !a->update.lanes || m->type == OLAF_CONTROL)
+		return frame;
+	frame = olaf_verify(ctx, a);
+	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
 }
 
 /*
@@ -114,7 +127,7 @@ int olaf_rounds(struct xdp_md *ctx)
 			olaf_trouble_bypassed(OLAF_BYPASS_JOB, bpf_ktime_get_ns());
 		return XDP_PASS;
 	}
-	frame = olaf_round_parse(ctx, a, m);
+	frame = olaf_round_take(ctx, a, m);
 	if (frame != OLAF_FRAME_ROUND) {
 		olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
 		return XDP_DROP;

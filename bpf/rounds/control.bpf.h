@@ -307,18 +307,15 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 	__u32 padding = a->update.lanes;
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_way way = {};
-	__u32 header_bytes;
 
 	if (!staged || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
 	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
 	staged->message.lanes_be = bpf_htons(padding);
-	header_bytes = olaf_round_dress(staged, padding, 0, &way);
 	if ((padding && olaf_sync_pad(padding)) ||
-	    !olaf_round_leave_partial(a, staged, header_bytes, way.family))
+	    olaf_staged_put(ctx, a, staged, staged->lanes, padding, 0, &way) != OLAF_WRITTEN)
 		return OLAF_ROUND_LEAVE;
-	return olaf_round_put(ctx, staged, header_bytes, staged->lanes, padding) ? OLAF_ROUND_LEAVE :
-								   OLAF_ROUND_SEND;
+	return OLAF_ROUND_SEND;
 }
 
 /* This node asks its parent. Returns enum olaf_round_act. */

@@ -83,6 +83,22 @@ static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a
 }
 
 /*
+ * The staged message becomes the frame, with headers for its way, and with `count` lanes that add up to
+ * `sum`. Returns enum olaf_written.
+ */
+static __always_inline int olaf_staged_put(struct xdp_md *ctx, const struct olaf_arrival *a,
+					   struct olaf_entry *staged, const __u64 *lanes,
+					   __u32 count, __u64 sum, const struct olaf_round_way *way)
+{
+	__u32 header_bytes = olaf_round_dress(staged, count, sum, way);
+
+	return !olaf_round_leave_partial(a, staged, header_bytes, way->family) ||
+			       olaf_round_put(ctx, staged, header_bytes, lanes, count) ?
+		       OLAF_SPOILT :
+		       OLAF_WRITTEN;
+}
+
+/*
  * The buffer's result for `rank`, or OLAF_EVERY_WORKER, becomes the frame at hand. Under its slot's
  * lock. Returns enum olaf_written.
  */
@@ -96,8 +112,8 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	struct olaf_round_buffer *buffer;
 	struct olaf_round_way way = {};
 	struct olaf_job *job;
-	__u32 count, header_bytes;
 	__u64 sum = 0;
+	__u32 count;
 
 	if (!slot || !lanes || !m || !a || !staged)
 		return OLAF_UNREACHABLE;
@@ -109,19 +125,17 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	olaf_result_say(&staged->message, job, rank, buffer, count);
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, buffer_index, count);
-	header_bytes = olaf_round_dress(staged, count, sum, &way);
-	if (rank == OLAF_EVERY_WORKER)
-		olaf_limit_hops(staged, job);
-	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
-		return OLAF_SPOILT;
-	return olaf_round_put(ctx, staged, header_bytes, lanes, count) ? OLAF_SPOILT : OLAF_WRITTEN;
+	return olaf_staged_put(ctx, a, staged, lanes, count, sum, &way);
 }
 
 /*
- * STALE for the sender of the contribution at hand, naming the chunk and the generation that it
- * named, becomes the frame. Returns enum olaf_written.
+ * The answer to a contribution that is not added becomes the frame, to its sender. Returns enum
+ * olaf_written. It names what the contribution named:
+ *
+ *   STALE   the chunk and the generation; that chunk is over, or the generation is another one
+ *   gone    the round and the chunk: the sender is no member. The answer to a LEAVE that it never sent
  */
-__noinline int olaf_stale_write(struct xdp_md *ctx)
+__noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 gone)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
@@ -129,7 +143,6 @@ __noinline int olaf_stale_write(struct xdp_md *ctx)
 	struct olaf_round_way way = {};
 	struct olaf_header *header;
 	struct olaf_job *job;
-	__u32 header_bytes;
 
 	if (!m || !a || !staged)
 		return OLAF_UNREACHABLE;
@@ -137,53 +150,23 @@ __noinline int olaf_stale_write(struct xdp_md *ctx)
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_UNREACHABLE;
 	header = &staged->message;
-	olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0,
-			 READ_ONCE(job->generation));
 	header->sequence_be = bpf_htonl(m->round);
 	header->chunk_be = bpf_htonl(m->chunk);
-	header->chunks_be = bpf_htonl(m->chunks);
-	header->named_be = bpf_htonl(m->generation);
 	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
-	header->exponent_be = 0;
-	header_bytes = olaf_round_dress(staged, 0, 0, &way);
-	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
-		return OLAF_SPOILT;
-	return olaf_round_put(ctx, staged, header_bytes, NULL, 0) ? OLAF_SPOILT : OLAF_WRITTEN;
-}
-
-/*
- * For who contributes and is no member: the answer to a LEAVE that it never sent, with the
- * round and chunk that it named. Returns enum olaf_written.
- */
-__noinline int olaf_gone_write(struct xdp_md *ctx)
-{
-	struct olaf_round_message *m = olaf_round_message_here();
-	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_entry *staged = olaf_staging();
-	struct olaf_round_way way = {};
-	struct olaf_header *header;
-	struct olaf_job *job;
-	__u32 header_bytes;
-
-	if (!m || !a || !staged)
-		return OLAF_UNREACHABLE;
-	job = olaf_job_at(m->job);
-	if (!job || !olaf_child_way(m->job, m->rank, &way))
-		return OLAF_UNREACHABLE;
-	header = &staged->message;
-	olaf_round_head(header, OLAF_CONTROL, OLAF_FLAG_ANSWER, 0, job->setup.id, m->rank);
-	header->sequence_be = bpf_htonl(m->round);
-	header->action_be = bpf_htonl(OLAF_CONTROL_LEAVE);
-	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
-	header->chunk_be = bpf_htonl(m->chunk);
-	olaf_tell_shape(header, job);
-	header->generation_be = bpf_htonl(m->generation);
-	header->status_be = bpf_htons(OLAF_CONTROL_GONE);
-	header->pool = READ_ONCE(job->pool);
-	header_bytes = olaf_round_dress(staged, 0, 0, &way);
-	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family))
-		return OLAF_SPOILT;
-	return olaf_round_put(ctx, staged, header_bytes, NULL, 0) ? OLAF_SPOILT : OLAF_WRITTEN;
+	if (gone) {
+		olaf_round_head(header, OLAF_CONTROL, OLAF_FLAG_ANSWER, 0, job->setup.id, m->rank);
+		header->action_be = bpf_htonl(OLAF_CONTROL_LEAVE);
+		olaf_tell_shape(header, job);
+		header->generation_be = bpf_htonl(m->generation);
+		header->status_be = bpf_htons(OLAF_CONTROL_GONE);
+		header->pool = READ_ONCE(job->pool);
+	} else {
+		olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0, READ_ONCE(job->generation));
+		header->chunks_be = bpf_htonl(m->chunks);
+		header->named_be = bpf_htonl(m->generation);
+		header->exponent_be = 0;
+	}
+	return olaf_staged_put(ctx, a, staged, NULL, 0, 0, &way);
 }
 
 /*
@@ -225,18 +208,17 @@ static __always_inline int olaf_plain_way(struct olaf_child *child, struct olaf_
 static __always_inline void olaf_plain_dress(void *message, __u32 bytes,
 					     const struct olaf_plain_way *way)
 {
-	struct ethhdr *eth = message - OLAF_MIN_HEADERS;
 	const volatile __be16 *smac_be = (const volatile __be16 *)olaf_cfg.mac;
-	__be16 *dmac_be = (__be16 *)eth->h_dest, *from_be = (__be16 *)eth->h_source;
+	__be16 *eth = message - OLAF_MIN_HEADERS; /* in words: two addresses and the EtherType */
 	struct olaf_ends ends;
 
-	dmac_be[0] = way->dmac_be[0];
-	dmac_be[1] = way->dmac_be[1];
-	dmac_be[2] = way->dmac_be[2];
-	from_be[0] = smac_be[0];
-	from_be[1] = smac_be[1];
-	from_be[2] = smac_be[2];
-	eth->h_proto = bpf_htons(ETH_P_IP);
+	eth[0] = way->dmac_be[0];
+	eth[1] = way->dmac_be[1];
+	eth[2] = way->dmac_be[2];
+	eth[3] = smac_be[0];
+	eth[4] = smac_be[1];
+	eth[5] = smac_be[2];
+	eth[6] = bpf_htons(ETH_P_IP);
 	ends.saddr_be[0] = way->saddr_be;
 	ends.daddr_be[0] = way->daddr_be;
 	ends.source_be = olaf_cfg.port_be;
@@ -329,17 +311,15 @@ static __always_inline int olaf_parent_way(struct xdp_md *ctx, const struct olaf
 static __always_inline int olaf_up_put(struct xdp_md *ctx, const struct olaf_arrival *a,
 				       const struct olaf_job *job, __u32 job_index,
 				       struct olaf_entry *staged, const __u64 *lanes, __u32 count,
-				       __u64 lanes_sum)
+				       __u64 sum)
 {
-	__u32 header_bytes, elsewhere = job->setup.parent_ifindex;
+	__u32 elsewhere = job->setup.parent_ifindex;
 	struct olaf_round_way way = {};
 
 	olaf_parent_ends(job, &way);
 	if (!elsewhere && !olaf_parent_way(ctx, job, &way))
 		return olaf_order_write(ctx, job_index, OLAF_ROUND_ASK);
-	header_bytes = olaf_round_dress(staged, count, lanes_sum, &way);
-	if (!olaf_round_leave_partial(a, staged, header_bytes, way.family) ||
-	    olaf_round_put(ctx, staged, header_bytes, lanes, count))
+	if (olaf_staged_put(ctx, a, staged, lanes, count, sum, &way) != OLAF_WRITTEN)
 		return OLAF_ROUND_LEAVE;
 	return elsewhere ? olaf_order_write(ctx, job_index, OLAF_ROUND_ONWARD) : OLAF_ROUND_SEND;
 }
@@ -409,6 +389,77 @@ static __always_inline int olaf_line_is_long(struct olaf_job *job, const struct 
 	if (length <= job->setup.slots / 2 && (!flushes || !olaf_lines_wait(job)))
 		return 0;
 	return !job->setup.group_family || !olaf_line_is_one_frame(job);
+}
+
+/* Deliveries that one frame tries: members that were never heard from can't be reached. */
+#define OLAF_RIDE_TRIES 4
+
+/* The result becomes the frame at hand. Returns enum olaf_written. Under its slot's lock. */
+static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf_arrival *a,
+					   const struct olaf_job *job, __u32 job_index,
+					   const struct olaf_round_buffer *buffer,
+					   const struct olaf_delivery *delivery)
+{
+	struct olaf_child *child = olaf_child_at(job_index, delivery->rank); /* NULL: for all */
+	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
+	struct olaf_plain_way way;
+
+	if (!child || !lanes || !olaf_may_carry(a) || !olaf_plain_way(child, &way))
+		return olaf_result_write(ctx, delivery->buffer, delivery->rank);
+	return olaf_plain_put(ctx, a, job, delivery->rank, buffer, lanes, &way) ? OLAF_SPOILT :
+										OLAF_WRITTEN;
+}
+
+/*
+ * Writes the delivery into the frame at hand. Returns enum olaf_written; what can't be delivered is
+ * counted.
+ */
+static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_arrival *a,
+					const struct olaf_job *job, __u32 job_index,
+					const struct olaf_delivery *delivery)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
+	__u32 is_for_all = delivery->rank == OLAF_EVERY_WORKER, taken = !is_for_all;
+	struct olaf_round_buffer *buffer;
+	int written = OLAF_UNREACHABLE;
+
+	if (slot && olaf_lock(&slot->lock)) {
+		buffer = &slot->buffer[delivery->buffer & 1];
+		if (olaf_round_is_due(job, job_index, buffer, delivery)) {
+			taken = olaf_delivery_take(job, job_index, buffer, delivery);
+			if (taken)
+				written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
+		}
+		olaf_unlock(&slot->lock);
+	}
+	if (written != OLAF_WRITTEN)
+		olaf_count_job_by(job_index, undelivered, taken);
+	else if (is_for_all)
+		olaf_count_job(job_index, multicast);
+	else
+		olaf_count_job(job_index, riding);
+	return written;
+}
+
+/* Carries what the frame at hand can. Returns enum olaf_round_act. */
+static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arrival *a,
+				      const struct olaf_round_message *m, struct olaf_job *job)
+{
+	struct olaf_delivery delivery = {};
+	int i, written;
+
+	if (olaf_line_is_long(job, m))
+		return olaf_order_write(ctx, m->job, OLAF_ROUND_COPY);
+	if (!olaf_frame_holds(a, job))
+		return OLAF_ROUND_LEAVE;
+	for (i = 0; i < OLAF_RIDE_TRIES; i++) {
+		if (!olaf_line_next(job, &delivery))
+			return OLAF_ROUND_LEAVE;
+		written = olaf_deliver(ctx, a, job, m->job, &delivery);
+		if (written != OLAF_UNREACHABLE)
+			return written == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+	}
+	return OLAF_ROUND_LEAVE;
 }
 
 #endif /* OLAF_ROUND_FRAMES_BPF_H */

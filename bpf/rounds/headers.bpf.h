@@ -42,7 +42,8 @@ struct olaf_round_way {
 	struct olaf_tag tag[2]; /* outermost first */
 	__u8 dmac[ETH_ALEN];
 	__u8 smac[ETH_ALEN];
-	__u16 pad[2];
+	__u16 hops; /* TTL or hop limit; 0: OLAF_HOP_LIMIT */
+	__u16 pad;
 };
 
 /* The part of a header that doesn't come from a buffer. */
@@ -145,6 +146,24 @@ static __always_inline __u32 olaf_round_dress_link(struct olaf_entry *staged, __
 	return bytes;
 }
 
+/* The staged frame travels so far. UDP's checksum doesn't know of it, IPv4's does (RFC 1624). */
+static __always_inline void olaf_limit_hops(struct olaf_entry *staged, __u32 family, __u32 hops)
+{
+	struct olaf_headers4 *h4 = (void *)&staged->message - sizeof(*h4);
+	struct olaf_headers6 *h6 = (void *)&staged->message - sizeof(*h6);
+	__u64 sum;
+
+	if (family == 6) {
+		h6->ip.hop_limit = hops;
+		return;
+	}
+	sum = (__u16)~h4->ip.check;
+	sum += (__u16)~bpf_htons(OLAF_HOP_LIMIT << 8);
+	sum += bpf_htons(hops << 8);
+	h4->ip.ttl = hops;
+	h4->ip.check = olaf_checksum_fold(sum);
+}
+
 /*
  * All headers around the staged message, which has so many lanes that add up to `lanes_sum`.
  * Returns how many bytes they have before the message.
@@ -161,6 +180,8 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 
 	if (way->family == 4) {
 		olaf_compose4(&staged->message, message_bytes, &way->ends);
+		if (way->hops)
+			olaf_limit_hops(staged, 4, way->hops);
 		return olaf_round_dress_link(staged, sizeof(struct olaf_headers4), way);
 	}
 	h = olaf_compose6(&staged->message, message_bytes, &way->ends);
@@ -170,6 +191,8 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 		sum += words[i];
 	checksum = olaf_checksum_fold(sum);
 	h->udp.check = checksum ? checksum : 0xffff;
+	if (way->hops)
+		olaf_limit_hops(staged, 6, way->hops);
 	return olaf_round_dress_link(staged, sizeof(*h), way);
 }
 
@@ -264,6 +287,7 @@ static __noinline int olaf_group_way(const struct olaf_job *job, struct olaf_rou
 		return 0;
 	olaf_address_copy(way->ends.daddr_be, job->setup.group_addr_be);
 	way->ends.dest_be = olaf_cfg.port_be;
+	way->hops = job->setup.group_hops;
 	olaf_group_mac(way->dmac, job->setup.group_addr_be, way->family);
 	return 1;
 }
@@ -276,28 +300,6 @@ static __always_inline int olaf_result_way(const struct olaf_job *job, __u32 job
 		return olaf_child_way(job_index, rank, way);
 	return olaf_child_way(job_index, olaf_lowest_member(job, round), way) &&
 	       olaf_group_way(job, way);
-}
-
-/*
- * A staged frame for all travels as far as the job says. UDP's checksum doesn't know of it, IPv4's does
- * (RFC 1624).
- */
-static __always_inline void olaf_limit_hops(struct olaf_entry *staged, const struct olaf_job *job)
-{
-	struct olaf_headers4 *h4 = (void *)&staged->message - sizeof(*h4);
-	struct olaf_headers6 *h6 = (void *)&staged->message - sizeof(*h6);
-	__u32 hops = job->setup.group_hops;
-	__u64 sum;
-
-	if (job->setup.group_family == 6) {
-		h6->ip.hop_limit = hops;
-		return;
-	}
-	sum = (__u16)~h4->ip.check;
-	sum += (__u16)~bpf_htons(OLAF_HOP_LIMIT << 8);
-	sum += bpf_htons(hops << 8);
-	h4->ip.ttl = hops;
-	h4->ip.check = olaf_checksum_fold(sum);
 }
 
 #endif /* OLAF_ROUND_HEADERS_BPF_H */

@@ -311,10 +311,10 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 #define OLAF_OVERDUE_LEAST_NS 1000000ULL
 #define OLAF_OVERDUE_MOST_NS 200000000ULL
 
-/* The contribution's sender is answered STALE. Under the slot's lock. */
-static __always_inline int olaf_answer_stale(struct xdp_md *ctx)
+/* The contribution's sender is answered STALE, or that it is no member. Under the slot's lock. */
+static __always_inline int olaf_answer_refusal(struct xdp_md *ctx, __u32 gone)
 {
-	return olaf_stale_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+	return olaf_refusal_write(ctx, gone) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
 }
 
 /*
@@ -392,7 +392,7 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 	int first;
 
 	if (buffer->flags & OLAF_FLAG_STALE)
-		return olaf_answer_stale(ctx);
+		return olaf_answer_refusal(ctx, 0);
 	/* If it is owed still, it leaves in another frame, or in a clone of this one. */
 	if (!olaf_frame_holds(t->a, t->job))
 		return OLAF_ROUND_RIDE;
@@ -427,7 +427,7 @@ static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf
 	if (which < OLAF_ROUND_BUFFERS)
 		return t->buffer->state == OLAF_ROUND_DONE ? olaf_answer_result(ctx, t) :
 							     OLAF_ROUND_RIDE;
-	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
+	return which == OLAF_MEETS_STALE ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
 }
 
 /* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
@@ -443,7 +443,7 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, struct olaf_meetin
 		return OLAF_ROUND_RIDE;
 	}
 	olaf_count_contribution(t->m->job, stale);
-	return olaf_answer_stale(ctx);
+	return olaf_answer_refusal(ctx, 0);
 }
 
 /*
@@ -462,7 +462,7 @@ static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct ola
 		olaf_count_contribution(t->m->job, halted);
 	else
 		olaf_count_contribution(t->m->job, stale);
-	return is_over ? olaf_answer_stale(ctx) : OLAF_ROUND_RIDE;
+	return is_over ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
 }
 
 /* Whoever sends it is no member in that round, and is told. Under the slot's lock. */
@@ -472,7 +472,7 @@ static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct o
 		olaf_count_job(t->m->job, probes);
 	else
 		olaf_count_contribution(t->m->job, stale);
-	return olaf_gone_write(ctx) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+	return olaf_answer_refusal(ctx, 1);
 }
 
 /* The table. Under the slot's lock. */

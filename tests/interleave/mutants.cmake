@@ -174,7 +174,7 @@ olaf_mutant(DeliveryForgetsItsChunk
 
 olaf_mutant(DeliveryIsReadWithoutItsLock
   "The slot's lock is given back before its lanes are in the frame."
-  FILE bpf/rounds/carry.bpf.h PROGRAMS rounds SCENARIO ARiderMeetsABufferThatGivesWay
+  FILE bpf/rounds/frames.bpf.h PROGRAMS rounds SCENARIO ARiderMeetsABufferThatGivesWay
   FROM [==[
 		buffer = &slot->buffer[delivery->buffer & 1];
 ]==]
