@@ -15,7 +15,7 @@
 #include "bpf/packet/note.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/ours.bpf.h"
-#include "bpf/packet/update.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 #include "bpf/rooms.bpf.h"
 #include "bpf/slots/activity.bpf.h"
 #include "bpf/slots/admit.bpf.h"

@@ -41,7 +41,7 @@ struct olaf_walk {
 static __always_inline void olaf_round_empty(struct olaf_round_buffer *buffer)
 {
 	olaf_owed_forget(buffer);
-	olaf_ranks_clear(&buffer->in);
+	buffer->in = (struct olaf_ranks){};
 	WRITE_ONCE(buffer->state, OLAF_ROUND_FREE);
 	buffer->generation = 0;
 	buffer->round = 0;
@@ -140,7 +140,7 @@ static __always_inline void olaf_round_flush(struct olaf_job *job, const struct 
 static long olaf_flush_slot(__u32 i, struct olaf_walk *walk)
 {
 	struct olaf_round_slot *slot = olaf_round_slot_at(walk->first + i);
-	__u32 first = olaf_round_buffer_of(walk->first + i, 0);
+	__u32 first = OLAF_ROUND_BUFFERS * (walk->first + i);
 	struct olaf_job *job = olaf_job_at(walk->job);
 
 	if (!slot || !job)
@@ -182,7 +182,7 @@ static __always_inline void olaf_job_begin(struct olaf_job *job, __u32 generatio
 	WRITE_ONCE(job->pool, job->setup.pool);
 	job->next_round = 0;
 	job->next_chunk = 0;
-	olaf_ranks_clear(&job->asked);
+	job->asked = (struct olaf_ranks){};
 	olaf_membership_stopped(job);
 	/* XDP reads it without the lock: what it goes by must be there. */
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);

@@ -38,18 +38,6 @@ static __always_inline struct olaf_job *olaf_round_look(struct xdp_md *ctx,
 	return olaf_job_of(bpf_ntohl(header->cluster_be), &m->job);
 }
 
-/* Reads the message, and asks whether it is whole. OLAF_FRAME_ROUND, or malformed. */
-static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arrival *a,
-					   struct olaf_round_message *m)
-{
-	int frame = olaf_round_parse(ctx, (void *)(long)ctx->data, (void *)(long)ctx->data_end, 0, a, m);
-
-	if (frame != OLAF_FRAME_ROUND || !a->update.lanes || m->type == OLAF_CONTROL)
-		return frame;
-	frame = olaf_verify(ctx, a);
-	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
-}
-
 /*
  * Says in a->now what time it is. A tick is fine enough to know who is silent, and reading the clock
  * costs a tenth of a contribution. What a deadline or the way to a parent takes is told exactly.

@@ -5,52 +5,7 @@
 
 #include "bpf/ack/member.bpf.h"
 #include "bpf/arrival.bpf.h"
-#include "bpf/packet/packet.bpf.h"
-
-/*
- * Is this the address in the frame's IP header, `at4` bytes into an IPv4 header or `at6` into an IPv6 one?
- * IPv4 in [0].
- */
-static __always_inline int olaf_ip_has(void *data, const void *end, const struct olaf_arrival *a,
-				       const __be32 addr_be[4], __u32 family, __u32 at4, __u32 at6)
-{
-	void *ip = olaf_at(data, a->update.l3_offset);
-	const __be32 *found_be;
-
-	if (family == 4) {
-		found_be = ip + at4;
-		return (void *)(found_be + 1) <= end && found_be[0] == addr_be[0];
-	}
-	found_be = ip + at6;
-	return (void *)(found_be + 4) <= end && olaf_address_same(found_be, addr_be);
-}
-
-/* Does the frame's sender have this address? */
-static __always_inline int olaf_sender_is(void *data, const void *end, const struct olaf_arrival *a,
-					  const __be32 addr_be[4], __u32 family)
-{
-	return family == a->update.family &&
-	       olaf_ip_has(data, end, a, addr_be, family, offsetof(struct iphdr, saddr),
-			   offsetof(struct ipv6hdr, saddr));
-}
-
-/* Is the frame sent to this address? It is known to have a whole IP header of that version. */
-static __always_inline int olaf_sender_meant(void *data, const void *end,
-					     const struct olaf_arrival *a, const __be32 addr_be[4],
-					     __u32 family)
-{
-	return olaf_ip_has(data, end, a, addr_be, family, offsetof(struct iphdr, daddr),
-			   offsetof(struct ipv6hdr, daddr));
-}
-
-/* The UDP port that the frame came from; 0 if the frame ends before it. */
-static __always_inline __be16 olaf_sender_port(void *data, const void *end,
-					       const struct olaf_arrival *a)
-{
-	struct udphdr *udp = olaf_at(data, a->update.l4_offset);
-
-	return (void *)(udp + 1) <= end ? udp->source : 0;
-}
+#include "bpf/packet/parse.bpf.h"
 
 /* Does the frame say what is known of the member, but for its tags and when it was heard? */
 static __always_inline int olaf_sender_is_known(void *data, const void *end,
@@ -59,8 +14,8 @@ static __always_inline int olaf_sender_is_known(void *data, const void *end,
 {
 	struct ethhdr *eth = data;
 
-	return olaf_sender_port(data, end, a) == member->port_be && (void *)(eth + 1) <= end &&
-	       olaf_is_mac(eth->h_source, member->mac) &&
+	return (void *)(eth + 1) <= end && olaf_is_mac(eth->h_source, member->mac) &&
+	       olaf_sender_port(data, end, a) == member->port_be &&
 	       olaf_sender_is(data, end, a, member->addr_be, member->family) &&
 	       olaf_sender_meant(data, end, a, member->local_addr_be, member->family);
 }

@@ -6,7 +6,7 @@
 #ifndef OLAF_COMPOSE_BPF_H
 #define OLAF_COMPOSE_BPF_H
 
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 #define OLAF_HOP_LIMIT 64
 

@@ -18,7 +18,7 @@
 #include "bpf/arrival.bpf.h"
 #include "bpf/packet/own.bpf.h"
 #include "bpf/packet/own_mac.bpf.h"
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 /* What a CPU knows of the address that it last saw is looked up again after this long. */
 #define OLAF_KNOWN_NS 100000000ULL

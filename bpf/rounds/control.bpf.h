@@ -14,7 +14,7 @@
 #define OLAF_ROUND_CONTROL_BPF_H
 
 #include "bpf/rounds/frames.bpf.h"
-#include "bpf/rounds/members.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
 #include "bpf/rounds/message.bpf.h"
 #include "bpf/rounds/slots.bpf.h"
 
@@ -210,7 +210,7 @@ static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_chi
 		olaf_sync_note(job, m);
 	}
 	job->asker = m->rank;
-	if (olaf_job_missing(job, &lowest) || !olaf_job_is_root(job))
+	if (olaf_job_missing(job, &lowest) || job->setup.parent_family)
 		return OLAF_CONTROL_WAIT;
 	olaf_job_run(job);
 	return OLAF_CONTROL_DONE;

@@ -118,11 +118,13 @@ static __always_inline int olaf_round_is_for_group(const struct olaf_job *job, _
 						   const struct olaf_round_buffer *buffer)
 {
 	struct olaf_child *lowest;
+	__u32 rank;
 
 	if (!job->setup.group_family ||
 	    (!(buffer->flags & OLAF_FLAG_LATE) && olaf_round_lacks(job, buffer)))
 		return 0;
-	lowest = olaf_child_at(job_index, olaf_lowest_member(job, buffer->round));
+	rank = olaf_lowest_member(job, buffer->round);
+	lowest = olaf_child_at(job_index, rank);
 	return lowest && lowest->member.family == job->setup.group_family;
 }
 
@@ -134,7 +136,7 @@ static __always_inline int olaf_round_is_for_group(const struct olaf_job *job, _
  * member's bit is taken: where it holds something else by then, another bit stands for that.
  */
 struct olaf_delivery {
-	__u32 buffer; /* olaf_round_buffer_of() */
+	__u32 buffer; /* its number */
 	__u32 rank; /* OLAF_EVERY_WORKER: one frame for all */
 	__u32 generation;
 	__u32 round;
@@ -212,11 +214,11 @@ static __always_inline __u32 olaf_owed_take(struct olaf_round_buffer *buffer)
 static __always_inline int olaf_owed_settle(const struct olaf_job *job, __u32 job_index,
 					    struct olaf_round_buffer *buffer, __u32 rank)
 {
-	__u64 *word = &buffer->owed.word[olaf_rank_word(rank)];
-	__u64 bit = 1ULL << (rank & 63);
+	__u64 *word, bit = 1ULL << (rank & 63);
 
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		return 0;
+	word = &buffer->owed.word[olaf_rank_word(rank)];
 	return READ_ONCE(*word) & bit && __sync_fetch_and_and(word, ~bit) & bit;
 }
 
@@ -284,7 +286,6 @@ static __always_inline enum olaf_line_found olaf_line_look(struct olaf_job *job,
 	struct olaf_line *line = olaf_line_at(job, number);
 	__u32 head = READ_ONCE(line->head), *place, entry;
 	struct olaf_round_buffer *buffer;
-	struct olaf_round_slot *slot;
 
 	if (head == READ_ONCE(line->tail))
 		return OLAF_LINE_EMPTY;
@@ -294,10 +295,9 @@ static __always_inline enum olaf_line_found olaf_line_look(struct olaf_job *job,
 		return OLAF_LINE_EMPTY;
 	entry = READ_ONCE(*place);
 	delivery->buffer = entry & ~OLAF_LINE_GROUP;
-	slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
-	if (!slot)
+	buffer = olaf_round_buffer_at(delivery->buffer);
+	if (!buffer)
 		return OLAF_LINE_EMPTY;
-	buffer = &slot->buffer[delivery->buffer & 1];
 	delivery->generation = READ_ONCE(buffer->generation);
 	delivery->round = READ_ONCE(buffer->round);
 	delivery->chunk = READ_ONCE(buffer->chunk);

@@ -104,21 +104,19 @@ static __always_inline int olaf_staged_put(struct xdp_md *ctx, const struct olaf
  */
 __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 rank)
 {
-	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
+	struct olaf_round_buffer *buffer = olaf_round_buffer_at(buffer_index);
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *staged = olaf_staging();
-	struct olaf_round_buffer *buffer;
 	struct olaf_round_way way = {};
 	struct olaf_job *job;
 	__u64 sum = 0;
 	__u32 count;
 
-	if (!slot || !lanes || !m || !a || !staged)
+	if (!buffer || !lanes || !m || !a || !staged)
 		return OLAF_UNREACHABLE;
 	job = olaf_job_at(m->job);
-	buffer = &slot->buffer[buffer_index & 1];
 	if (!job || !olaf_result_way(job, m->job, rank, buffer->round, &way))
 		return OLAF_UNREACHABLE;
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
@@ -325,41 +323,25 @@ static __always_inline int olaf_up_put(struct xdp_md *ctx, const struct olaf_arr
 }
 
 /*
- * The generation that the parent knows, for what was gathered in this one of the job's; 0: that is
- * over. The job's changes before the parent's does, so what is read first is no newer.
- */
-static __always_inline __u32 olaf_parent_generation(struct olaf_job *job, __u32 generation)
-{
-#ifdef __TARGET_ARCH_x86
-	__u32 parents = READ_ONCE(job->parent_generation); /* loads stay in order here */
-#else
-	__u32 parents = __sync_fetch_and_add(&job->parent_generation, 0);
-#endif
-	return READ_ONCE(job->generation) == generation ? parents : 0;
-}
-
-/*
  * The buffer's aggregate becomes the frame at hand, as this node's own contribution. Under its
  * slot's lock. Returns enum olaf_round_act.
  */
 __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 {
-	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
+	struct olaf_round_buffer *buffer = olaf_round_buffer_at(buffer_index);
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *staged = olaf_staging();
-	struct olaf_round_buffer *buffer;
 	struct olaf_job *job;
 	__u64 sum = 0;
 	__u32 count, generation;
 
-	if (!slot || !lanes || !m || !a || !staged)
+	if (!buffer || !lanes || !m || !a || !staged)
 		return OLAF_ROUND_LEAVE;
 	job = olaf_job_at(m->job);
 	if (!job)
 		return OLAF_ROUND_LEAVE;
-	buffer = &slot->buffer[buffer_index & 1];
 	generation = olaf_parent_generation(job, buffer->generation);
 	if (!generation)
 		return OLAF_ROUND_LEAVE;

@@ -8,8 +8,10 @@
  *   olaf_child_way    where it goes: olaf_result_way, olaf_parent_ends too
  *   olaf_round_dress  Ethernet, IP and UDP around it
  *
- * Map olaf_round_lanes: key olaf_round_lanes_of(), value the buffer's lanes, as they lie in a frame
- * (OLAF_ROUND_LANES_BYTES). Writers and readers: XDP and TC programs, under the lock of the slot.
+ * Map olaf_round_lanes: key slot + 0 or 1 x round_slots, value the lanes of that buffer of the slot, as they
+ * lie in a frame, but for floats that are being added (OLAF_ROUND_LANES_BYTES, olaf/floats.h). First buffers
+ * lie together and second ones behind them: a round runs through one kind, and the memory through its pages.
+ * Writers and readers: XDP and TC programs, under the lock of the slot.
  */
 #ifndef OLAF_ROUND_HEADERS_BPF_H
 #define OLAF_ROUND_HEADERS_BPF_H
@@ -27,9 +29,11 @@ struct {
 	__uint(value_size, OLAF_ROUND_LANES_BYTES(OLAF_MAX_LANES)); /* by max_lanes */
 } olaf_round_lanes SEC(".maps");
 
+/* The lanes of a buffer. */
 static __always_inline __u64 *olaf_round_lanes_at(__u32 buffer_index)
 {
-	__u32 index = olaf_round_lanes_of(buffer_index, olaf_cfg.round_slots);
+	__u32 index = buffer_index % OLAF_ROUND_BUFFERS * olaf_cfg.round_slots +
+		      buffer_index / OLAF_ROUND_BUFFERS;
 
 	return bpf_map_lookup_elem(&olaf_round_lanes, &index);
 }
@@ -260,6 +264,20 @@ static __always_inline void olaf_parent_ends(const struct olaf_job *job, struct 
 		way->dmac[i] = olaf_cfg.mac[i];
 		way->smac[i] = olaf_cfg.mac[i];
 	}
+}
+
+/*
+ * The generation that the parent knows, for what was gathered in this one of the job's; 0: that is
+ * over. The job's changes before the parent's does, so what is read first is no newer.
+ */
+static __always_inline __u32 olaf_parent_generation(struct olaf_job *job, __u32 generation)
+{
+#ifdef __TARGET_ARCH_x86
+	__u32 parents = READ_ONCE(job->parent_generation); /* loads stay in order here */
+#else
+	__u32 parents = __sync_fetch_and_add(&job->parent_generation, 0);
+#endif
+	return READ_ONCE(job->generation) == generation ? parents : 0;
 }
 
 /* The Ethernet address of a group: RFC 1112 and RFC 2464. */

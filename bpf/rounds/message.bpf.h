@@ -11,7 +11,7 @@
 
 #include "bpf/ack/sender.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
-#include "bpf/packet/update.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
 #include "bpf/troubles.bpf.h"
 
@@ -103,11 +103,23 @@ static __always_inline int olaf_round_parse(struct xdp_md *ctx, void *data, void
 
 	if ((void *)(header + 1) > end)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	a->update.lanes = bpf_ntohs(header->lanes_be);
 	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
 	olaf_round_read(header, m);
-	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	return frame == OLAF_FRAME_UPDATE ? olaf_round_check(m, a->update.lanes) : frame;
+}
+
+/* The same in XDP, which also asks whether the message is whole. OLAF_FRAME_ROUND, or malformed. */
+static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arrival *a,
+					   struct olaf_round_message *m)
+{
+	int frame = olaf_round_parse(ctx, (void *)(long)ctx->data, (void *)(long)ctx->data_end, 0, a, m);
+
+	if (frame != OLAF_FRAME_ROUND || !a->update.lanes || m->type == OLAF_CONTROL)
+		return frame;
+	frame = olaf_verify(ctx, a);
+	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
 }
 
 /* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */

@@ -17,7 +17,7 @@
 #define OLAF_ROUND_SLOTS_BPF_H
 
 #include "bpf/lock.bpf.h"
-#include "bpf/rounds/members.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -30,6 +30,14 @@ struct {
 static __always_inline struct olaf_round_slot *olaf_round_slot_at(__u32 index)
 {
 	return bpf_map_lookup_elem(&olaf_round_slots, &index);
+}
+
+/* The buffer with this number. */
+static __always_inline struct olaf_round_buffer *olaf_round_buffer_at(__u32 buffer_index)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(buffer_index / OLAF_ROUND_BUFFERS);
+
+	return slot ? &slot->buffer[buffer_index & 1] : NULL;
 }
 
 /* The slot of a chunk. `slots` is a power of two. */
@@ -98,6 +106,15 @@ static __always_inline int olaf_buffer_is_newer(const struct olaf_round_buffer *
 {
 	return buffer->state != OLAF_ROUND_FREE &&
 	       !olaf_chunk_is_before(buffer->round, buffer->chunk, round, chunk);
+}
+
+/* The buffer with this tag: 0 or 1; OLAF_ROUND_BUFFERS: there is none. */
+static __always_inline __u32 olaf_round_find(const struct olaf_round_slot *slot, __u32 round,
+					     __u32 chunk)
+{
+	if (olaf_round_is(&slot->buffer[0], round, chunk))
+		return 0;
+	return olaf_round_is(&slot->buffer[1], round, chunk) ? 1 : OLAF_ROUND_BUFFERS;
 }
 
 /* What the table says of a slot without the contribution's buffer. Below: the buffer to open. */

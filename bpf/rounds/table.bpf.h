@@ -17,7 +17,7 @@
 
 #include "bpf/rounds/deliveries.bpf.h"
 #include "bpf/rounds/frames.bpf.h"
-#include "bpf/rounds/members.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
 
 #ifndef OLAF_ROUND_FLOATS_BPF_H
 
@@ -91,37 +91,57 @@ struct olaf_meeting {
 	struct olaf_round_slot *slot;
 	struct olaf_round_buffer *buffer; /* of its round and chunk, or that it opens */
 	__u32 slot_index;
-	__u32 buffer_index; /* olaf_round_buffer_of() */
+	__u32 buffer_index; /* number of the buffer, as lines name it */
 };
 
 /* The message meets this buffer of its slot. */
 static __always_inline void olaf_meets(struct olaf_meeting *t, __u32 which)
 {
 	t->buffer = &t->slot->buffer[which & 1];
-	t->buffer_index = olaf_round_buffer_of(t->slot_index, which & 1);
+	t->buffer_index = OLAF_ROUND_BUFFERS * t->slot_index + (which & 1);
 }
+
+/* The contribution is received, and this is what became of it (struct olaf_job_counters). */
+#define olaf_count_met(t, outcome)                                                       \
+	do {                                                                             \
+		struct olaf_job_counters *counters_ = olaf_job_counters_at((t)->m->job); \
+		if (counters_) {                                                         \
+			counters_->received++;                                           \
+			counters_->outcome++;                                            \
+		}                                                                        \
+	} while (0)
+
+/* The same of a contribution that is refused; without lanes it is a probe. */
+#define olaf_count_refused(t, outcome)                                                   \
+	do {                                                                             \
+		struct olaf_job_counters *counters_ = olaf_job_counters_at((t)->m->job); \
+		if (counters_ && (t)->a->update.lanes) {                                 \
+			counters_->received++;                                           \
+			counters_->outcome++;                                            \
+		} else if (counters_) {                                                  \
+			counters_->probes++;                                             \
+		}                                                                        \
+	} while (0)
 
 /* Silent members are looked for this often at most. */
 #define OLAF_JUDGE_NS 50000000ULL
 
 /* A look for silent members: those that a buffer lacks. */
 struct olaf_judging {
-	__u32 job; /* index */
-	__u32 buffer; /* olaf_round_buffer_of() */
+	__u32 job_index;
+	__u32 buffer_index;
 	__u64 now;
 };
 
 /* One rank. Silent is who sent nothing since chunks were first completed without it. */
 static long olaf_judge_child(__u32 rank, struct olaf_judging *judging)
 {
-	struct olaf_round_slot *slot = olaf_round_slot_at(judging->buffer / OLAF_ROUND_BUFFERS);
-	struct olaf_child *child = olaf_child_at(judging->job, rank);
-	struct olaf_job *job = olaf_job_at(judging->job);
-	const struct olaf_round_buffer *buffer;
+	const struct olaf_round_buffer *buffer = olaf_round_buffer_at(judging->buffer_index);
+	struct olaf_child *child = olaf_child_at(judging->job_index, rank);
+	struct olaf_job *job = olaf_job_at(judging->job_index);
 
-	if (!slot || !child || !job || rank >= job->setup.children)
+	if (!buffer || !child || !job || rank >= job->setup.children)
 		return 1;
-	buffer = &slot->buffer[judging->buffer & 1];
 	if (olaf_ranks_has(&buffer->in, rank) ||
 	    olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], rank))
 		return 0;
@@ -133,7 +153,7 @@ static long olaf_judge_child(__u32 rank, struct olaf_judging *judging)
 		return 0;
 	olaf_member_leaves(job, rank, olaf_next_round(job), OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
 	child->waited_ns = 0;
-	olaf_count_job(judging->job, silent);
+	olaf_count_job(judging->job_index, silent);
 	return 0;
 }
 
@@ -141,9 +161,9 @@ static long olaf_judge_child(__u32 rank, struct olaf_judging *judging)
  * The buffer is completed without members. Who is silent for long is none any more. A global function:
  * rare, and verified once. Under the slot's lock.
  */
-__noinline int olaf_members_judge(__u32 job_index, __u32 buffer, __u64 now)
+__noinline int olaf_members_judge(__u32 job_index, __u32 buffer_index, __u64 now)
 {
-	struct olaf_judging judging = { .job = job_index, .buffer = buffer, .now = now };
+	struct olaf_judging judging = { .job_index = job_index, .buffer_index = buffer_index, .now = now };
 	struct olaf_job *job = olaf_job_at(job_index);
 
 	if (!job || !olaf_job_lock(job))
@@ -237,7 +257,7 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 			olaf_members_judge(t->m->job, t->buffer_index, t->a->now);
 	}
 	olaf_round_close(t->job, t->buffer_index);
-	if (olaf_job_is_root(t->job)) {
+	if (!t->job->setup.parent_family) {
 		olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);
 		return OLAF_ROUND_RIDE;
 	}
@@ -253,7 +273,7 @@ static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct ola
 {
 	struct olaf_round_buffer *buffer = t->buffer;
 
-	olaf_count_contribution(t->m->job, added);
+	olaf_count_met(t, added);
 	olaf_ranks_add(&buffer->in, t->m->rank);
 	if (t->job->setup.flags & OLAF_JOB_ANY)
 		olaf_newest_note(t);
@@ -288,7 +308,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	if (olaf_round_first(ctx, t->a, t->buffer_index))
 		return OLAF_ROUND_LEAVE;
 	if (!olaf_round_is_told(t->job, t->m->round) && olaf_round_begins(t->m->job, t->m->round)) {
-		olaf_count_contribution(t->m->job, ahead);
+		olaf_count_met(t, ahead);
 		return OLAF_ROUND_RIDE;
 	}
 	buffer->generation = generation;
@@ -301,7 +321,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	buffer->flags = 0;
 	buffer->generated_ns = 0;
 	buffer->opened_ns = t->a->now;
-	olaf_ranks_clear(&buffer->in);
+	buffer->in = (struct olaf_ranks){};
 	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
 	return olaf_round_added(ctx, t);
 }
@@ -347,7 +367,7 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 			return OLAF_ROUND_LEAVE;
 		return olaf_round_added(ctx, t);
 	}
-	olaf_count_contribution(t->m->job, duplicate);
+	olaf_count_met(t, duplicate);
 	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
 	    buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
 	    (t->job->setup.deadline_ns && t->a->now > buffer->opened_ns &&
@@ -374,10 +394,10 @@ static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_me
 	struct olaf_round_buffer *buffer = t->buffer;
 
 	if (!olaf_round_is_in(t, buffer)) {
-		olaf_count_contribution(t->m->job, late);
+		olaf_count_met(t, late);
 		return OLAF_ROUND_RIDE;
 	}
-	olaf_count_contribution(t->m->job, duplicate);
+	olaf_count_met(t, duplicate);
 	if (!olaf_is_overdue(t, buffer))
 		return OLAF_ROUND_RIDE;
 	buffer->up_ns = t->a->now;
@@ -413,9 +433,9 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
 	if (olaf_round_is_in(t, t->buffer))
-		olaf_count_contribution(t->m->job, duplicate);
+		olaf_count_met(t, duplicate);
 	else
-		olaf_count_contribution(t->m->job, late);
+		olaf_count_met(t, late);
 	return olaf_answer_result(ctx, t);
 }
 
@@ -439,10 +459,10 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, struct olaf_meetin
 		return olaf_round_open(ctx, t, generation);
 	}
 	if (which != OLAF_MEETS_STALE) {
-		olaf_count_contribution(t->m->job, ahead);
+		olaf_count_met(t, ahead);
 		return OLAF_ROUND_RIDE;
 	}
-	olaf_count_contribution(t->m->job, stale);
+	olaf_count_met(t, stale);
 	return olaf_answer_refusal(ctx, 0);
 }
 
@@ -456,22 +476,17 @@ static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct ola
 {
 	int is_over = !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE;
 
-	if (!t->a->update.lanes)
-		olaf_count_job(t->m->job, probes);
-	else if (halted)
-		olaf_count_contribution(t->m->job, halted);
+	if (halted)
+		olaf_count_refused(t, halted);
 	else
-		olaf_count_contribution(t->m->job, stale);
+		olaf_count_refused(t, stale);
 	return is_over ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
 }
 
 /* Whoever sends it is no member in that round, and is told. Under the slot's lock. */
 static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
-	if (!t->a->update.lanes)
-		olaf_count_job(t->m->job, probes);
-	else
-		olaf_count_contribution(t->m->job, stale);
+	olaf_count_refused(t, stale);
 	return olaf_answer_refusal(ctx, 1);
 }
 
@@ -486,14 +501,14 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 		return olaf_meet_closed(ctx, t, runs && halted);
 	if (olaf_is_absent(t->job, t->m->round, t->m->rank))
 		return olaf_meet_stranger(ctx, t);
-	which = olaf_round_is(&t->slot->buffer[0], t->m->round, t->m->chunk) ? 0 : 1;
-	olaf_meets(t, which);
-	if (!olaf_round_is(t->buffer, t->m->round, t->m->chunk)) {
+	which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
+	if (which == OLAF_ROUND_BUFFERS) {
 		which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
 		if (t->a->update.lanes)
 			return olaf_meet_none(ctx, t, which, generation);
 		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which);
 	}
+	olaf_meets(t, which);
 	if (!t->a->update.lanes)
 		return olaf_meet_probe(ctx, t, which);
 	if (t->buffer->state == OLAF_ROUND_OPEN)
@@ -519,7 +534,7 @@ static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arriv
 	if (READ_ONCE(t.job->flushing) != flushes)
 		WRITE_ONCE(t.job->flushing, flushes);
 	if (!olaf_lock(&t.slot->lock)) {
-		olaf_count_contribution(t.m->job, ahead);
+		olaf_count_met(&t, ahead);
 		return OLAF_ROUND_LEAVE;
 	}
 	act = olaf_meet(ctx, &t);

@@ -7,7 +7,7 @@
 #ifndef OLAF_FITS_BPF_H
 #define OLAF_FITS_BPF_H
 
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 /*
  * Bytes that count towards the MTU when this update leaves: its IP packet as it will be,

@@ -8,7 +8,7 @@
 
 #include "bpf/claim.bpf.h"
 #include "bpf/counters.bpf.h"
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 /* The kernel cuts no skb shorter than where its UDP header was: the shortest update's length. */
 #define OLAF_SOLICIT_BYTES (OLAF_MIN_HEADERS + sizeof(struct olaf_header) + 8)

@@ -13,7 +13,7 @@
 #ifndef OLAF_WAYOUT_BPF_H
 #define OLAF_WAYOUT_BPF_H
 
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 #include "bpf/way/gate.bpf.h"
 #include "bpf/way/hops.bpf.h"
 

@@ -69,6 +69,7 @@ OLAF_SPAN(olaf_round_buffer, 0, 28, state, generation, round, chunk, chunks, cou
 OLAF_SPAN(olaf_round_buffer, 28, 88, exponent, flags, generated_ns, opened_ns, lanes_sum, in);
 OLAF_LAST(olaf_round_buffer, 88, 184, owed, up_ns, first_up_ns, pad);
 
+/* Buffers of a slot. Buffer 0 or 1 of slot s has the number OLAF_ROUND_BUFFERS x s + 0 or 1. */
 #define OLAF_ROUND_BUFFERS 2
 
 /* olaf_round_slots[setup.first_slot + chunk mod P] */
@@ -79,22 +80,6 @@ struct olaf_round_slot {
 	__u64 pad2;
 };
 OLAF_LAST(olaf_round_slot, 0, 384, lock, pad, buffer, pad2);
-
-/* Number of a buffer, as lines name it. */
-static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
-{
-	return OLAF_ROUND_BUFFERS * slot + buffer;
-}
-
-/*
- * Key of olaf_round_lanes, whose values are lanes as they lie in a frame, but for floats that are being
- * added (olaf/floats.h). First buffers lie together and second ones behind them: a round runs through
- * one kind, and the memory through its pages.
- */
-static inline __u32 olaf_round_lanes_of(__u32 buffer_index, __u32 round_slots)
-{
-	return buffer_index % OLAF_ROUND_BUFFERS * round_slots + buffer_index / OLAF_ROUND_BUFFERS;
-}
 
 /* Value size of olaf_round_lanes; the slack is what the verifier can't rule out. */
 #define OLAF_ROUND_LANES_BYTES(max_lanes) (8 * (max_lanes) + OLAF_MAX_HEADERS)

@@ -68,7 +68,7 @@ olaf_mutant(AJoiningWritesWhereOldRoundsRead
 
 olaf_mutant(AMemberIsOutBeforeItsSumsArePartial
   "A swapped order: a chunk is completed without who joins anew, and isn't PARTIAL."
-  FILE bpf/rounds/members.bpf.h PROGRAMS rounds SCENARIO AMemberJoinsAnewWhileItsChunkIsCompleted
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AMemberJoinsAnewWhileItsChunkIsCompleted
   FROM [==[
 	olaf_membership_unsettle(job, flags);
 	olaf_release_as(&membership->away, 1);
@@ -111,7 +111,7 @@ olaf_mutant(ARoundBeginsWithoutTheLock
 
 olaf_mutant(AggregateNamesTheNewGeneration
   "What was gathered in one generation is sent up as of whatever generation the parent has by then."
-  FILE bpf/rounds/frames.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAnAggregateLeaves
+  FILE bpf/rounds/headers.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAnAggregateLeaves
   FROM [==[
 	return READ_ONCE(job->generation) == generation ? parents : 0;
 ]==]
@@ -286,7 +286,7 @@ olaf_mutant(HoldsAreIgnored
 
 olaf_mutant(MembersAreReadOnce
   "Who reads a round's members doesn't look again whether the set is still the round's."
-  FILE bpf/rounds/members.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
   FROM [==[
 	if (olaf_membership_of(job, round) == set)
 		return;
@@ -322,7 +322,7 @@ olaf_mutant(NewestIsNotedOnce
 
 olaf_mutant(NumberAndRoundOfAJoiningAreReadApart
   "Who is in a round is told by the number of one joining and the first round of another."
-  FILE bpf/rounds/members.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
   FROM [==[
 	return ((__u32)(joining >> 32) - (olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
 ]==]
@@ -446,7 +446,7 @@ olaf_mutant(RemovedJobSaysThatAChunkIsOver
 
 olaf_mutant(RemovedJobTakesItsLastQuestion
   "The last member that asks starts a job that was removed meanwhile."
-  FILE bpf/rounds/members.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsTheLastThatAsks
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsTheLastThatAsks
   FROM [==[
 	if (job->state != OLAF_JOB_NONE)
 		return 1;
@@ -522,7 +522,7 @@ olaf_mutant(SlotLockIsKeptByAVainPop
 
 olaf_mutant(StopIsSeenBeforeItsGeneration
   "A swapped order: who contributes while the job is being stopped is told that its chunk is over."
-  FILE bpf/rounds/members.bpf.h PROGRAMS rounds SCENARIO AChildAsksAnewWhileAnotherContributes
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AChildAsksAnewWhileAnotherContributes
   FROM [==[
 	WRITE_ONCE(job->generation, generation ? generation : 1);
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
@@ -591,7 +591,7 @@ which < OLAF_ROUND_BUFFERS]==])
 
 olaf_mutant(WhoLeavesIsWaitedForInOldRounds
   "Who leaves is out of new rounds only."
-  FILE bpf/rounds/members.bpf.h PROGRAMS rounds SCENARIO ALeaveMeetsTheLastContribution
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO ALeaveMeetsTheLastContribution
   FROM [==[
 	olaf_absent_put(job, 0, rank, 1);
 	olaf_absent_put(job, 1, rank, 1);
