@@ -12,9 +12,7 @@ static __always_inline int olaf_sender_is_known(void *data, const void *end,
 						const struct olaf_arrival *a,
 						const struct olaf_member *member)
 {
-	struct ethhdr *eth = data;
-
-	return (void *)(eth + 1) <= end && olaf_is_mac(eth->h_source, member->mac) &&
+	return data + ETH_HLEN <= end && olaf_is_mac(data + ETH_ALEN, member->mac) &&
 	       olaf_sender_port(data, end, a) == member->port_be &&
 	       olaf_sender_is(data, end, a, member->addr_be, member->family) &&
 	       olaf_sender_meant(data, end, a, member->local_addr_be, member->family);
@@ -25,14 +23,14 @@ static __always_inline int olaf_sender_is_tagged(void *data, const void *end,
 						 const struct olaf_arrival *a,
 						 const struct olaf_member *member)
 {
-	const __u32 *theirs = data + 2 * ETH_ALEN, *known = (const __u32 *)member->tag;
+	const __u32 *tags = data + 2 * ETH_ALEN, *known = (const __u32 *)member->tag;
 
 	if (a->update.l3_offset != ETH_HLEN + member->tags * sizeof(struct olaf_tag))
 		return 0;
 	if (!member->tags)
 		return 1;
-	return (void *)(theirs + 2) <= end && theirs[0] == known[0] &&
-	       (member->tags == 1 || theirs[1] == known[1]);
+	return (void *)(tags + 2) <= end && tags[0] == known[0] &&
+	       (member->tags == 1 || tags[1] == known[1]);
 }
 
 /* Nanoseconds that nothing was written of the member when the update at hand came. */

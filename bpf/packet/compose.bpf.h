@@ -28,11 +28,11 @@ struct olaf_ends {
 	__be16 dest_be;
 };
 
-/* UDP over IPv4 just before `message`. */
+/* UDP over IPv4 just before the message's `header`. */
 static __always_inline struct olaf_headers4 *
-olaf_compose4(void *message, __u32 message_bytes, const struct olaf_ends *ends)
+olaf_compose4(void *header, __u32 message_bytes, const struct olaf_ends *ends)
 {
-	struct olaf_headers4 *h = message - sizeof(*h);
+	struct olaf_headers4 *h = header - sizeof(*h);
 	__be16 total_be = bpf_htons(sizeof(*h) + message_bytes);
 	__u64 sum;
 
@@ -56,11 +56,11 @@ olaf_compose4(void *message, __u32 message_bytes, const struct olaf_ends *ends)
 	return h;
 }
 
-/* UDP over IPv6 just before `message`. */
+/* UDP over IPv6 just before the message's `header`. */
 static __always_inline struct olaf_headers6 *
-olaf_compose6(void *message, __u32 message_bytes, const struct olaf_ends *ends)
+olaf_compose6(void *header, __u32 message_bytes, const struct olaf_ends *ends)
 {
-	struct olaf_headers6 *h = message - sizeof(*h);
+	struct olaf_headers6 *h = header - sizeof(*h);
 
 	__builtin_memset(&h->ip, 0, sizeof(h->ip));
 	h->ip.version = 6;

@@ -105,19 +105,19 @@ static __always_inline __u64 olaf_pseudo_sum(void *ip, const void *end, __u32 fa
 /* Internet checksum of an IPv4 header, options included: 0 when right. */
 static __always_inline __u32 olaf_ipv4_checksum(void *data, void *end, __u32 offset, __u32 bytes)
 {
-	__u32 *words = olaf_at(data, offset);
+	__u32 *ip = olaf_at(data, offset);
 	__u64 sum = 0;
 	__u32 i;
 
-	if ((void *)(words + 5) > end)
+	if ((void *)(ip + 5) > end)
 		return 1;
-	sum = (__u64)words[0] + words[1] + words[2] + words[3] + words[4];
+	sum = (__u64)ip[0] + ip[1] + ip[2] + ip[3] + ip[4];
 	for (i = 5; i < 15; i++) {
 		if (4 * i >= bytes)
 			break;
-		if ((void *)(words + i + 1) > end)
+		if ((void *)(ip + i + 1) > end)
 			return 1;
-		sum += words[i];
+		sum += ip[i];
 	}
 	sum = (sum & 0xffffffff) + (sum >> 32);
 	sum = (sum & 0xffff) + (sum >> 16);
@@ -248,7 +248,7 @@ static __always_inline int olaf_check_lengths(struct xdp_md *ctx, void *data, vo
 {
 	struct udphdr *udp = olaf_at(data, offset);
 	struct olaf_header *header = (void *)(udp + 1);
-	__u32 udp_bytes, frame_bytes;
+	__u32 udp_bytes;
 
 	if ((void *)(header + 1) > end)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
@@ -258,11 +258,10 @@ static __always_inline int olaf_check_lengths(struct xdp_md *ctx, void *data, vo
 
 	a->update.header_bytes = offset + sizeof(*udp);
 	a->message_bytes = udp_bytes - sizeof(*udp);
-	frame_bytes = end - data;
-	if (frame_bytes < offset + udp_bytes)
-		frame_bytes = ctx ? bpf_xdp_get_buff_len(ctx) : whole; /* the rest: in fragments */
-	a->frame_bytes = frame_bytes;
-	if (a->room < udp_bytes || frame_bytes < offset + udp_bytes)
+	a->frame_bytes = end - data;
+	if (a->frame_bytes < offset + udp_bytes)
+		a->frame_bytes = ctx ? bpf_xdp_get_buff_len(ctx) : whole; /* the rest: in fragments */
+	if (a->room < udp_bytes || a->frame_bytes < offset + udp_bytes)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
 	/* Bytes behind UDP would be missing from a departure, whose IP header counts them. */
 	if (a->room != udp_bytes)

@@ -66,14 +66,14 @@ static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct ol
 					     const struct olaf_round_message *m)
 {
 	struct olaf_child *child = olaf_child_at(m->job, m->rank);
-	int refused;
+	int reason;
 
 	if (child && olaf_member_stands(ctx, a, &child->member))
 		return 0;
-	refused = olaf_child_bind(ctx);
-	if (!refused)
+	reason = olaf_child_bind(ctx);
+	if (!reason)
 		return 0;
-	olaf_trouble_not_allowed(refused - 1, a->now);
+	olaf_trouble_not_allowed(reason - 1, a->now);
 	return 1;
 }
 

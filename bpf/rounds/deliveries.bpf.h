@@ -320,14 +320,18 @@ static __always_inline enum olaf_line_found olaf_line_look(struct olaf_job *job,
 static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
 {
 	__u32 here = olaf_line_here(), passed = 0, i;
-	enum olaf_line_found found;
 
 	for (i = 0; i < OLAF_LINE_LOOKS; i++) {
-		found = olaf_line_look(job, (here + passed) & (olaf_cfg.round_lines - 1), delivery);
-		if (found == OLAF_LINE_TAKEN)
+		switch (olaf_line_look(job, (here + passed) & (olaf_cfg.round_lines - 1), delivery)) {
+		case OLAF_LINE_TAKEN:
 			return 1;
-		if (found == OLAF_LINE_EMPTY && ++passed == olaf_cfg.round_lines)
-			return 0;
+		case OLAF_LINE_EMPTY:
+			if (++passed == olaf_cfg.round_lines)
+				return 0;
+			break;
+		case OLAF_LINE_AGAIN:
+			break;
+		}
 	}
 	return 0;
 }

@@ -202,26 +202,26 @@ static __always_inline int olaf_plain_way(struct olaf_child *child, struct olaf_
 	return READ_ONCE(member->sequence) == sequence;
 }
 
-/* Ethernet, IP and UDP around a message of so many bytes at `message`. */
-static __always_inline void olaf_plain_dress(void *message, __u32 bytes,
+/* Ethernet, IP and UDP around a message of so many bytes, which begins with `header`. */
+static __always_inline void olaf_plain_dress(void *header, __u32 bytes,
 					     const struct olaf_plain_way *way)
 {
 	const volatile __be16 *smac_be = (const volatile __be16 *)olaf_cfg.mac;
-	__be16 *eth = message - OLAF_MIN_HEADERS; /* in words: two addresses and the EtherType */
+	__be16 *frame = header - OLAF_MIN_HEADERS; /* in words: two addresses and the EtherType */
 	struct olaf_ends ends;
 
-	eth[0] = way->dmac_be[0];
-	eth[1] = way->dmac_be[1];
-	eth[2] = way->dmac_be[2];
-	eth[3] = smac_be[0];
-	eth[4] = smac_be[1];
-	eth[5] = smac_be[2];
-	eth[6] = bpf_htons(ETH_P_IP);
+	frame[0] = way->dmac_be[0];
+	frame[1] = way->dmac_be[1];
+	frame[2] = way->dmac_be[2];
+	frame[3] = smac_be[0];
+	frame[4] = smac_be[1];
+	frame[5] = smac_be[2];
+	frame[6] = bpf_htons(ETH_P_IP);
 	ends.saddr_be[0] = way->saddr_be;
 	ends.daddr_be[0] = way->daddr_be;
 	ends.source_be = olaf_cfg.port_be;
 	ends.dest_be = way->dest_be;
-	olaf_compose4(message, bytes, &ends);
+	olaf_compose4(header, bytes, &ends);
 }
 
 /*
@@ -237,19 +237,19 @@ static __always_inline int olaf_plain_put(struct xdp_md *ctx, const struct olaf_
 	__u32 bytes = olaf_clamp(8 * count, 8, 8 * olaf_cfg.max_lanes);
 	int delta = (int)(OLAF_MIN_HEADERS + sizeof(struct olaf_header) + bytes) -
 		    (int)a->frame_bytes;
-	void *message, *end;
+	void *header, *end;
 
 	if (delta && bpf_xdp_adjust_tail(ctx, delta))
 		return -1;
-	message = (void *)(long)ctx->data + OLAF_MIN_HEADERS;
+	header = (void *)(long)ctx->data + OLAF_MIN_HEADERS;
 	end = (void *)(long)ctx->data_end;
-	if (message + sizeof(struct olaf_header) > end)
+	if (header + sizeof(struct olaf_header) > end)
 		return -1;
-	olaf_plain_dress(message, sizeof(struct olaf_header) + bytes, way);
-	olaf_result_say(message, job, rank, buffer, count);
-	message += sizeof(struct olaf_header);
-	if (count <= olaf_linear_lanes() && message + bytes <= end) {
-		olaf_lanes_put(message, lanes, end, count);
+	olaf_plain_dress(header, sizeof(struct olaf_header) + bytes, way);
+	olaf_result_say(header, job, rank, buffer, count);
+	header += sizeof(struct olaf_header);
+	if (count <= olaf_linear_lanes() && header + bytes <= end) {
+		olaf_lanes_put(header, lanes, end, count);
 		return 0;
 	}
 	return bpf_xdp_store_bytes(ctx, OLAF_MIN_HEADERS + sizeof(struct olaf_header),
@@ -364,11 +364,10 @@ __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
  */
 static __always_inline int olaf_line_is_long(struct olaf_job *job, const struct olaf_round_message *m)
 {
-	__u32 flushes = (m->flags & OLAF_FLAG_FLUSH) ||
-			(m->type == OLAF_RESULT && READ_ONCE(job->flushing));
-	__u32 length = olaf_line_length(olaf_line_at(job, olaf_line_here()));
-
-	if (length <= job->setup.slots / 2 && (!flushes || !olaf_lines_wait(job)))
+	if (olaf_line_length(olaf_line_at(job, olaf_line_here())) <= job->setup.slots / 2 &&
+	    ((!(m->flags & OLAF_FLAG_FLUSH) &&
+	      (m->type != OLAF_RESULT || !READ_ONCE(job->flushing))) ||
+	     !olaf_lines_wait(job)))
 		return 0;
 	return !job->setup.group_family || !olaf_line_is_one_frame(job);
 }

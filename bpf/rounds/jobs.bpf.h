@@ -191,11 +191,9 @@ static __always_inline int olaf_has_elders(const struct olaf_job *job)
  */
 static __always_inline int olaf_is_joining(const struct olaf_job *job, __u32 rank)
 {
-	const struct olaf_membership *membership = &job->membership;
-
-	return READ_ONCE(membership->away) &&
-	       READ_ONCE(membership->unsettled) &&
-	       olaf_ranks_has(&membership->absent[!olaf_membership_now(job)], rank) &&
+	return READ_ONCE(job->membership.away) &&
+	       READ_ONCE(job->membership.unsettled) &&
+	       olaf_ranks_has(&job->membership.absent[!olaf_membership_now(job)], rank) &&
 	       olaf_has_elders(job);
 }
 
@@ -317,24 +315,23 @@ static __always_inline __u32 olaf_next_round(const struct olaf_job *job)
  */
 static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 round)
 {
-	struct olaf_membership *membership = &job->membership;
 	__u32 set = olaf_membership_now(job), i;
 
-	if (!(membership->flags & OLAF_MEMBERS_BEGUN) ||
-	    olaf_is_before(membership->newest_round, round))
-		WRITE_ONCE(membership->newest_round, round);
-	WRITE_ONCE(membership->flags, READ_ONCE(membership->flags) | OLAF_MEMBERS_BEGUN);
-	if (!membership->unsettled || (!(membership->flags & OLAF_MEMBERS_YOUNG) &&
-				       olaf_is_before(round, membership->since)))
+	if (!(job->membership.flags & OLAF_MEMBERS_BEGUN) ||
+	    olaf_is_before(job->membership.newest_round, round))
+		WRITE_ONCE(job->membership.newest_round, round);
+	WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) | OLAF_MEMBERS_BEGUN);
+	if (!job->membership.unsettled || (!(job->membership.flags & OLAF_MEMBERS_YOUNG) &&
+				       olaf_is_before(round, job->membership.since)))
 		return;
-	if (membership->unsettled == 1) {
+	if (job->membership.unsettled == 1) {
 #pragma clang loop unroll(full)
 		for (i = 0; i < OLAF_RANK_WORDS; i++)
-			WRITE_ONCE(membership->absent[!set].word[i],
-				   membership->absent[set & 1].word[i]);
-		WRITE_ONCE(membership->flags, OLAF_MEMBERS_BEGUN);
+			WRITE_ONCE(job->membership.absent[!set].word[i],
+				   job->membership.absent[set & 1].word[i]);
+		WRITE_ONCE(job->membership.flags, OLAF_MEMBERS_BEGUN);
 	}
-	WRITE_ONCE(membership->unsettled, READ_ONCE(membership->unsettled) - 1);
+	WRITE_ONCE(job->membership.unsettled, READ_ONCE(job->membership.unsettled) - 1);
 }
 
 /*

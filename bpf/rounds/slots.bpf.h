@@ -125,20 +125,21 @@ static __always_inline __u32 olaf_round_find(const struct olaf_round_slot *slot,
 static __always_inline __u32 olaf_round_choose(const struct olaf_round_slot *slot, __u32 round,
 					       __u32 chunk)
 {
-	const struct olaf_round_buffer *first = &slot->buffer[0], *second = &slot->buffer[1];
+	const struct olaf_round_buffer *buffer = slot->buffer;
 
-	if (olaf_buffer_is_newer(first, round, chunk) || olaf_buffer_is_newer(second, round, chunk))
+	if (olaf_buffer_is_newer(&buffer[0], round, chunk) ||
+	    olaf_buffer_is_newer(&buffer[1], round, chunk))
 		return OLAF_MEETS_STALE;
-	if (first->state == OLAF_ROUND_FREE)
+	if (buffer[0].state == OLAF_ROUND_FREE)
 		return 0;
-	if (second->state == OLAF_ROUND_FREE)
+	if (buffer[1].state == OLAF_ROUND_FREE)
 		return 1;
-	if (first->state == OLAF_ROUND_DONE && second->state == OLAF_ROUND_DONE)
-		return !olaf_chunk_is_before(first->round, first->chunk, second->round,
-					     second->chunk);
-	if (first->state == OLAF_ROUND_DONE)
+	if (buffer[0].state == OLAF_ROUND_DONE && buffer[1].state == OLAF_ROUND_DONE)
+		return !olaf_chunk_is_before(buffer[0].round, buffer[0].chunk, buffer[1].round,
+					     buffer[1].chunk);
+	if (buffer[0].state == OLAF_ROUND_DONE)
 		return 0;
-	return second->state == OLAF_ROUND_DONE ? 1 : OLAF_MEETS_AHEAD;
+	return buffer[1].state == OLAF_ROUND_DONE ? 1 : OLAF_MEETS_AHEAD;
 }
 
 #endif /* OLAF_ROUND_SLOTS_BPF_H */

@@ -65,11 +65,13 @@ static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct ola
 					    __u32 buffer_index)
 {
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
-	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
 	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
 
-	return lanes && !bpf_xdp_load_bytes(ctx, header_bytes + sizeof(struct olaf_header), lanes,
-					    8 * count) ?
+	return lanes && !bpf_xdp_load_bytes(ctx,
+					    olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS,
+						       OLAF_MAX_HEADERS) +
+						    sizeof(struct olaf_header),
+					    lanes, 8 * count) ?
 		       0 :
 		       -1;
 }
@@ -124,7 +126,7 @@ static __always_inline void olaf_meets(struct olaf_meeting *t, __u32 which)
 	} while (0)
 
 /* Silent members are looked for this often at most. */
-#define OLAF_JUDGE_NS 50000000ULL
+#define OLAF_JUDGE_NS 50000000LL
 
 /* A look for silent members: those that a buffer lacks. */
 struct olaf_judging {
@@ -176,9 +178,8 @@ __noinline int olaf_members_judge(__u32 job_index, __u32 buffer_index, __u64 now
 
 static __always_inline int olaf_members_are_judged(const struct olaf_job *job, __u64 now)
 {
-	__u64 judged_ns = READ_ONCE(job->membership.judged_ns);
-
-	return now < judged_ns || now - judged_ns < OLAF_JUDGE_NS;
+	/* Signed: `now` may be a moment before, on another CPU's clock. */
+	return (__s64)(now - READ_ONCE(job->membership.judged_ns)) < OLAF_JUDGE_NS;
 }
 
 /*
@@ -409,22 +410,22 @@ static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_me
 static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
 	struct olaf_round_buffer *buffer = t->buffer;
-	int first;
+	int owed;
 
 	if (buffer->flags & OLAF_FLAG_STALE)
 		return olaf_answer_refusal(ctx, 0);
 	/* If it is owed still, it leaves in another frame, or in a clone of this one. */
 	if (!olaf_frame_holds(t->a, t->job))
 		return OLAF_ROUND_RIDE;
-	first = olaf_owed_settle(t->job, t->m->job, buffer, t->m->rank);
+	owed = olaf_owed_settle(t->job, t->m->job, buffer, t->m->rank);
 	if (olaf_result_write(ctx, t->buffer_index, t->m->rank) == OLAF_WRITTEN) {
-		if (first)
+		if (owed)
 			olaf_count_job(t->m->job, riding);
 		else
 			olaf_count_job(t->m->job, repeated);
 		return OLAF_ROUND_SEND;
 	}
-	if (first)
+	if (owed)
 		olaf_count_job(t->m->job, undelivered);
 	return OLAF_ROUND_LEAVE;
 }
@@ -474,13 +475,12 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, struct olaf_meetin
 static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t,
 					    __u32 halted)
 {
-	int is_over = !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE;
-
 	if (halted)
 		olaf_count_refused(t, halted);
 	else
 		olaf_count_refused(t, stale);
-	return is_over ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
+	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_refusal(ctx, 0) :
+								      OLAF_ROUND_RIDE;
 }
 
 /* Whoever sends it is no member in that round, and is told. Under the slot's lock. */
@@ -523,16 +523,14 @@ static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arriv
 					   struct olaf_round_message *m, struct olaf_job *job)
 {
 	struct olaf_meeting t = { .a = a, .m = m, .job = job };
-	__u32 flushes;
 	int act;
 
 	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
 	t.slot = olaf_round_slot_at(t.slot_index);
 	if (!t.slot)
 		return OLAF_ROUND_LEAVE;
-	flushes = !!(t.m->flags & OLAF_FLAG_FLUSH);
-	if (READ_ONCE(t.job->flushing) != flushes)
-		WRITE_ONCE(t.job->flushing, flushes);
+	if (READ_ONCE(t.job->flushing) != !!(t.m->flags & OLAF_FLAG_FLUSH))
+		WRITE_ONCE(t.job->flushing, !!(t.m->flags & OLAF_FLAG_FLUSH));
 	if (!olaf_lock(&t.slot->lock)) {
 		olaf_count_met(&t, ahead);
 		return OLAF_ROUND_LEAVE;

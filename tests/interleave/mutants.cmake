@@ -49,11 +49,11 @@ olaf_mutant(AFrameServesItsOwnLineAlone
   "A frame looks at its own CPU's line only: what another's frames completed waits for them."
   FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed
   FROM [==[
-		if (found == OLAF_LINE_EMPTY && ++passed == olaf_cfg.round_lines)
-			return 0;
+			if (++passed == olaf_cfg.round_lines)
+				return 0;
+			break;
 ]==]
   TO [==[
-		if (found == OLAF_LINE_EMPTY)
 			return 0;
 ]==])
 
@@ -438,10 +438,11 @@ olaf_mutant(RemovedJobSaysThatAChunkIsOver
   "Who contributes while the job is being removed is told that its chunk is over."
   FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsAContribution
   FROM [==[
-	int is_over = !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE;
+	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_refusal(ctx, 0) :
+								      OLAF_ROUND_RIDE;
 ]==]
   TO [==[
-	int is_over = !halted;
+	return !halted ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
 ]==])
 
 olaf_mutant(RemovedJobTakesItsLastQuestion
