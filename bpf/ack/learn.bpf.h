@@ -11,7 +11,6 @@
 #define OLAF_LEARN_BPF_H
 
 #include "bpf/ack/ack_counters.bpf.h"
-#include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/members.bpf.h"
 #include "bpf/ack/sender.bpf.h"
 

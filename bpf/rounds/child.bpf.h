@@ -10,7 +10,6 @@
 #ifndef OLAF_ROUND_CHILD_BPF_H
 #define OLAF_ROUND_CHILD_BPF_H
 
-#include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/sender.bpf.h"
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/rounds/message.bpf.h"

@@ -9,7 +9,6 @@
 #ifndef OLAF_ROUND_MESSAGE_BPF_H
 #define OLAF_ROUND_MESSAGE_BPF_H
 
-#include "bpf/ack/sender.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/parse.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
