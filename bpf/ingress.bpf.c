@@ -19,7 +19,6 @@
 #include "bpf/rooms.bpf.h"
 #include "bpf/slots/activity.bpf.h"
 #include "bpf/slots/admit.bpf.h"
-#include "bpf/slots/rules.bpf.h"
 #include "bpf/troubles.bpf.h"
 #include "bpf/way/fits.bpf.h"
 

@@ -196,7 +196,7 @@ static __always_inline void olaf_members_begin(struct olaf_job *job, const struc
 	__builtin_memset(membership, 0, sizeof(*membership));
 	membership->absent[0] = *absent;
 	membership->absent[1] = *absent;
-	membership->away = absent->word[0] || absent->word[1] || absent->word[2] || absent->word[3];
+	membership->away = !olaf_ranks_are_none(absent);
 	olaf_membership_unsettle(job, OLAF_MEMBERS_YOUNG |
 					      (membership->away ? OLAF_MEMBERS_FORGOT : 0));
 }

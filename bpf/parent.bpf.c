@@ -203,7 +203,7 @@ __noinline int olaf_parent_answer(struct __sk_buff *skb)
 	job = olaf_job_at(m->job);
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return -1;
-	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags,
+	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags,
 		      m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank);
 	header_bytes = olaf_round_dress(staged, 0, 0, &way);
 	if (!olaf_copy_leave_partial(staged, header_bytes, way.family, olaf_parent_partial(skb, a)))

@@ -17,7 +17,7 @@
 #include "bpf/bound.bpf.h"
 #include "bpf/control.bpf.h"
 #include "bpf/counters.bpf.h"
-#include "bpf/slots/buffers.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

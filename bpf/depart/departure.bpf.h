@@ -16,7 +16,7 @@
 
 #include "bpf/depart/headers.bpf.h"
 #include "bpf/order/places.bpf.h"
-#include "bpf/slots/buffers.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 #include "bpf/troubles.bpf.h"
 
 /* A frame that is ready to be copied out. */

@@ -88,6 +88,22 @@ static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const 
 	return sum + udp->source + udp->dest + udp->len;
 }
 
+/* Completes the checksum of UDP over IPv6, around a message whose lanes add up to `lanes_sum`. */
+static __always_inline void olaf_udp6_complete(const struct ipv6hdr *ip, struct udphdr *udp,
+					       const struct olaf_header *header, __u64 lanes_sum)
+{
+	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp) + lanes_sum;
+	const __u32 *words = (const __u32 *)header;
+	__u16 checksum;
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < sizeof(*header) / 4; i++)
+		sum += words[i];
+	checksum = olaf_checksum_fold(sum);
+	udp->check = checksum ? checksum : 0xffff;
+}
+
 /* The checksum that a socket leaves: the sum of the pseudo header. */
 static __always_inline __u16 olaf_partial_checksum(struct olaf_entry *staged, __u32 header_bytes,
 						   __u32 l3_offset, __u32 family)

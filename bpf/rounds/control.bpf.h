@@ -45,7 +45,7 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 					     __u32 rank)
 {
 	struct olaf_membership *membership = &job->membership;
-	__u32 now = olaf_membership_now(job), first = olaf_next_round(job), i;
+	__u32 now = olaf_membership_now(job), first = olaf_next_round(job);
 	__u64 joining = membership->joining;
 
 	if (olaf_members_differ(job)) {
@@ -58,9 +58,7 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 		/* Both sets are the same: all rounds go by one of them while the other changes. */
 		WRITE_ONCE(membership->joining, joining >> 32 << 32 | (first - OLAF_LONG_AGO));
 		olaf_release_as(&membership->away, 1);
-#pragma clang loop unroll(full)
-		for (i = 0; i < OLAF_RANK_WORDS; i++)
-			WRITE_ONCE(membership->absent[!now].word[i], membership->absent[now & 1].word[i]);
+		olaf_absent_copy(job, now);
 		olaf_absent_put(job, !now, rank, 0);
 		olaf_release_as(&membership->since, first);
 		WRITE_ONCE(membership->joining, ((joining >> 32) + 1) << 32 | first);
@@ -154,18 +152,12 @@ static __always_inline void olaf_job_stamp(struct olaf_job *job)
 	job->stamp = now > job->stamp ? now : job->stamp + 1;
 }
 
-static __always_inline int olaf_nobody_has_asked(const struct olaf_job *job)
-{
-	return !job->asked.word[0] && !job->asked.word[1] && !job->asked.word[2] &&
-	       !job->asked.word[3];
-}
-
 /* A child asks for the first time since it or the job stopped. Under the job's lock. */
 static __always_inline void olaf_sync_note(struct olaf_job *job, const struct olaf_round_message *m)
 {
 	if (olaf_job_runs(job))
 		olaf_job_stop(job);
-	if (olaf_nobody_has_asked(job) ||
+	if (olaf_ranks_are_none(&job->asked) ||
 	    olaf_chunk_is_before(m->round, m->chunk, job->next_round, job->next_chunk)) {
 		job->next_round = m->round;
 		job->next_chunk = m->chunk;
@@ -265,23 +257,6 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 		m->chunks = olaf_job_missing(job, &m->count);
 }
 
-static __always_inline void olaf_sync_say(struct olaf_header *header, const struct olaf_job *job,
-					  const struct olaf_round_message *m, __u32 flags, __u32 rank)
-{
-	olaf_round_head(header, OLAF_CONTROL, flags, 0, job->setup.id, rank);
-	header->sequence_be = bpf_htonl(m->round);
-	header->action_be = bpf_htonl(m->action);
-	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
-	header->chunk_be = bpf_htonl(m->chunk);
-	if ((flags & OLAF_FLAG_ANSWER) && m->exponent != OLAF_CONTROL_WAIT)
-		olaf_tell_shape(header, job);
-	else
-		header->missing_be = bpf_htonl(m->chunks);
-	header->generation_be = bpf_htonl(m->generation);
-	header->status_be = bpf_htons(m->exponent);
-	header->pool = m->pool;
-}
-
 /* So many zeros behind the staged message, at least one. A global function: verified once. */
 __noinline int olaf_sync_pad(__u32 lanes)
 {
@@ -310,7 +285,7 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 
 	if (!staged || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
+	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
 	staged->message.lanes_be = bpf_htons(padding);
 	if ((padding && olaf_sync_pad(padding)) ||
 	    olaf_staged_put(ctx, a, staged, staged->lanes, padding, 0, &way) != OLAF_WRITTEN)
@@ -327,7 +302,7 @@ static __always_inline int olaf_sync_up(struct xdp_md *ctx, const struct olaf_ar
 
 	if (!staged)
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_say(&staged->message, job, m, 0, job->setup.rank);
+	olaf_control_say(&staged->message, job, m, 0, job->setup.rank);
 	return olaf_up_put(ctx, a, job, m->job, staged, NULL, 0, 0);
 }
 

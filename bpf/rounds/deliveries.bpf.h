@@ -3,30 +3,27 @@
  * Results that wait for a frame to leave in, and the members that are owed them.
  *
  * Lines. A job has a line for each CPU, or each few of them. Results join the line of the CPU that
- * completed them, which has their lanes in its cache. A frame takes the next one of its own CPU's
- * line. Only if that line is empty, it looks at the others: so nothing waits for a CPU to which no frame
- * comes, and CPUs that have work of their own don't fetch each other's lanes.
+ * completed them, which has their lanes in its cache. A frame looks at the other lines only if its own
+ * CPU's is empty: so nothing waits for a CPU to which no frame comes, and CPUs that have work of their own
+ * don't fetch each other's lanes.
  *
- * Map olaf_lines: key olaf_line_place(), value the index of a buffer, and OLAF_LINE_GROUP if its
- * result leaves in one frame for all. A line's places are a ring, whose ends are in its struct
- * olaf_line. A buffer joins when it becomes DONE, under the line's lock. It leaves when nobody is
- * owed its result any more; it may then be in line twice, if it gave way to a newer chunk, and that
- * does no harm. A result for which there was no place is had by asking again. Ends only ever count up.
+ * Map olaf_lines: key olaf_line_place(), value the number of a buffer, and OLAF_LINE_GROUP if its result
+ * leaves in one frame for all. A line's places are a ring, whose ends are in its struct olaf_line; ends only
+ * ever count up. A buffer joins when it becomes DONE, under the line's lock. It leaves when nobody is owed
+ * its result any more; it may be in line twice, if it gave way to a newer chunk, which does no harm. A
+ * result for which there was no place is had by asking again.
  *
- * Deliveries. A delivery is a result of a line and a member that is owed it. A frame takes a delivery by
- * taking the member's bit out of `owed`, atomically: so each one happens once, without a lock. The delivery
- * is of what the buffer held then. If a newer chunk is in it when the slot's lock is had, the member goes
- * without this result, and asks for it if it lacks it.
+ * Deliveries. A delivery is a result of a line and a member that is owed it. A frame takes one by taking
+ * the member's bit out of `owed`, atomically: so each one happens once, without a lock. The delivery is of
+ * what the buffer held then. If a newer chunk is in it when the slot's lock is had, the member goes without
+ * this result, and asks for it if it lacks it. A frame that sees that nobody is owed the head's result moves
+ * the head on, from the position that it looked at: so each position is passed once. A place that was taken
+ * again between two looks names another buffer that is in line, which is as good.
  *
- * A frame that sees that nobody is owed the head's result moves the head on, from the position that it
- * looked at: so each position is passed once. A place that was taken again between two looks names
- * another buffer that is in line, which is as good.
- *
- * Results by multicast. One frame says the same to all members, and the network copies it. So only a
- * result that is the same for all leaves so: one that every member of its round is in, or one that the
- * parent made without all of them. Others leave for each member by itself, which is told whether it is
- * LATE. Members are in `owed` as ever. Whoever moves the head past a result for all has it, and takes all
- * members' bits under the slot's lock.
+ * Multicast. One frame says the same to all members, and the network copies it. So only a result that is
+ * the same for all leaves so: one that every member of its round is in, or one that the parent made without
+ * all of them. Others leave for each member by itself, and say whether it is LATE. A frame that moves the
+ * head past a result for all takes all members' bits under the slot's lock.
  */
 #ifndef OLAF_ROUND_DELIVERIES_BPF_H
 #define OLAF_ROUND_DELIVERIES_BPF_H

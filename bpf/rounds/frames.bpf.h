@@ -126,6 +126,26 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	return olaf_staged_put(ctx, a, staged, lanes, count, sum, &way);
 }
 
+/* A CONTROL message of this node's: an answer, or a question to its parent, as *m says. */
+static __always_inline void olaf_control_say(struct olaf_header *header,
+					     const struct olaf_job *job,
+					     const struct olaf_round_message *m, __u32 flags,
+					     __u32 rank)
+{
+	olaf_round_head(header, OLAF_CONTROL, flags, 0, job->setup.id, rank);
+	header->sequence_be = bpf_htonl(m->round);
+	header->action_be = bpf_htonl(m->action);
+	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
+	header->chunk_be = bpf_htonl(m->chunk);
+	if ((flags & OLAF_FLAG_ANSWER) && m->exponent != OLAF_CONTROL_WAIT)
+		olaf_tell_shape(header, job);
+	else
+		header->missing_be = bpf_htonl(m->chunks);
+	header->generation_be = bpf_htonl(m->generation);
+	header->status_be = bpf_htons(m->exponent);
+	header->pool = m->pool;
+}
+
 /*
  * The answer to a contribution that is not added becomes the frame, to its sender. Returns enum
  * olaf_written. It names what the contribution named:
@@ -148,20 +168,18 @@ __noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 gone)
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_UNREACHABLE;
 	header = &staged->message;
-	header->sequence_be = bpf_htonl(m->round);
-	header->chunk_be = bpf_htonl(m->chunk);
-	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 	if (gone) {
-		olaf_round_head(header, OLAF_CONTROL, OLAF_FLAG_ANSWER, 0, job->setup.id, m->rank);
-		header->action_be = bpf_htonl(OLAF_CONTROL_LEAVE);
-		olaf_tell_shape(header, job);
-		header->generation_be = bpf_htonl(m->generation);
-		header->status_be = bpf_htons(OLAF_CONTROL_GONE);
-		header->pool = READ_ONCE(job->pool);
+		m->action = OLAF_CONTROL_LEAVE;
+		m->exponent = OLAF_CONTROL_GONE;
+		m->pool = READ_ONCE(job->pool);
+		olaf_control_say(header, job, m, OLAF_FLAG_ANSWER, m->rank);
 	} else {
 		olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0, READ_ONCE(job->generation));
+		header->sequence_be = bpf_htonl(m->round);
+		header->chunk_be = bpf_htonl(m->chunk);
 		header->chunks_be = bpf_htonl(m->chunks);
 		header->named_be = bpf_htonl(m->generation);
+		header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 		header->exponent_be = 0;
 	}
 	return olaf_staged_put(ctx, a, staged, NULL, 0, 0, &way);

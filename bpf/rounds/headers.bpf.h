@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Messages that a node writes, and the headers around them: a RESULT for a child, an answer to a CONTROL
- * message, an aggregate for the parent. They are made in the staging area; lanes are copied from their
- * buffer.
- *
- *   olaf_round_head   what the message says
- *   olaf_child_way    where it goes: olaf_result_way, olaf_parent_ends too
- *   olaf_round_dress  Ethernet, IP and UDP around it
+ * message, an aggregate for the parent. olaf_round_head() and olaf_round_say() write the message in the
+ * staging area, olaf_round_dress() puts Ethernet, IP and UDP around it, for the way to a child, to the
+ * parent or to all members. Lanes are copied from their buffer.
  *
  * Map olaf_round_lanes: key slot + 0 or 1 x round_slots, value the lanes of that buffer of the slot, as they
  * lie in a frame, but for floats that are being added (OLAF_ROUND_LANES_BYTES, olaf/floats.h). First buffers
@@ -176,11 +173,7 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 					      __u64 lanes_sum, const struct olaf_round_way *way)
 {
 	__u32 message_bytes = sizeof(struct olaf_header) + 8 * lanes;
-	const __u32 *words = (const __u32 *)&staged->message;
 	struct olaf_headers6 *h;
-	__u16 checksum;
-	__u64 sum;
-	__u32 i;
 
 	if (way->family == 4) {
 		olaf_compose4(&staged->message, message_bytes, &way->ends);
@@ -189,12 +182,7 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 		return olaf_round_dress_link(staged, sizeof(struct olaf_headers4), way);
 	}
 	h = olaf_compose6(&staged->message, message_bytes, &way->ends);
-	sum = olaf_pseudo_sum6((const __be16 *)&h->ip.saddr, &h->udp) + lanes_sum;
-#pragma clang loop unroll(full)
-	for (i = 0; i < sizeof(staged->message) / 4; i++)
-		sum += words[i];
-	checksum = olaf_checksum_fold(sum);
-	h->udp.check = checksum ? checksum : 0xffff;
+	olaf_udp6_complete(&h->ip, &h->udp, &staged->message, lanes_sum);
 	if (way->hops)
 		olaf_limit_hops(staged, 6, way->hops);
 	return olaf_round_dress_link(staged, sizeof(*h), way);

@@ -105,6 +105,11 @@ static __always_inline void olaf_ranks_add(struct olaf_ranks *ranks, __u32 rank)
 	ranks->word[olaf_rank_word(rank)] |= 1ULL << (rank & 63);
 }
 
+static __always_inline int olaf_ranks_are_none(const struct olaf_ranks *ranks)
+{
+	return !ranks->word[0] && !ranks->word[1] && !ranks->word[2] && !ranks->word[3];
+}
+
 /* The ranks below `end` of the set's word `i`. */
 static __always_inline __u64 olaf_ranks_below(__u32 end, __u32 i)
 {
@@ -278,6 +283,17 @@ static __always_inline void olaf_membership_stopped(struct olaf_job *job)
 					      0);
 }
 
+/* The set that doesn't hold for new rounds becomes the same as that which does. Under the job's lock. */
+static __always_inline void olaf_absent_copy(struct olaf_job *job, __u32 set)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++)
+		WRITE_ONCE(job->membership.absent[!set].word[i],
+			   job->membership.absent[set & 1].word[i]);
+}
+
 static __always_inline void olaf_absent_put(struct olaf_job *job, __u32 set, __u32 rank, int absent)
 {
 	__u64 *word = &job->membership.absent[set & 1].word[olaf_rank_word(rank)];
@@ -315,7 +331,7 @@ static __always_inline __u32 olaf_next_round(const struct olaf_job *job)
  */
 static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 round)
 {
-	__u32 set = olaf_membership_now(job), i;
+	__u32 set = olaf_membership_now(job);
 
 	if (!(job->membership.flags & OLAF_MEMBERS_BEGUN) ||
 	    olaf_is_before(job->membership.newest_round, round))
@@ -325,10 +341,7 @@ static __always_inline void olaf_membership_opened(struct olaf_job *job, __u32 r
 				       olaf_is_before(round, job->membership.since)))
 		return;
 	if (job->membership.unsettled == 1) {
-#pragma clang loop unroll(full)
-		for (i = 0; i < OLAF_RANK_WORDS; i++)
-			WRITE_ONCE(job->membership.absent[!set].word[i],
-				   job->membership.absent[set & 1].word[i]);
+		olaf_absent_copy(job, set);
 		WRITE_ONCE(job->membership.flags, OLAF_MEMBERS_BEGUN);
 	}
 	WRITE_ONCE(job->membership.unsettled, READ_ONCE(job->membership.unsettled) - 1);

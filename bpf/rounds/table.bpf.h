@@ -104,24 +104,17 @@ static __always_inline void olaf_meets(struct olaf_meeting *t, __u32 which)
 }
 
 /* The contribution is received, and this is what became of it (struct olaf_job_counters). */
-#define olaf_count_met(t, outcome)                                                       \
-	do {                                                                             \
-		struct olaf_job_counters *counters_ = olaf_job_counters_at((t)->m->job); \
-		if (counters_) {                                                         \
-			counters_->received++;                                           \
-			counters_->outcome++;                                            \
-		}                                                                        \
-	} while (0)
-
+#define olaf_count_met(t, outcome) olaf_count_as(t, 0, outcome)
 /* The same of a contribution that is refused; without lanes it is a probe. */
-#define olaf_count_refused(t, outcome)                                                   \
+#define olaf_count_refused(t, outcome) olaf_count_as(t, !(t)->a->update.lanes, outcome)
+#define olaf_count_as(t, is_probe, outcome)                                              \
 	do {                                                                             \
 		struct olaf_job_counters *counters_ = olaf_job_counters_at((t)->m->job); \
-		if (counters_ && (t)->a->update.lanes) {                                 \
+		if (counters_ && (is_probe)) {                                           \
+			counters_->probes++;                                             \
+		} else if (counters_) {                                                  \
 			counters_->received++;                                           \
 			counters_->outcome++;                                            \
-		} else if (counters_) {                                                  \
-			counters_->probes++;                                             \
 		}                                                                        \
 	} while (0)
 

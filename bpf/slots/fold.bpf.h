@@ -10,7 +10,7 @@
 #include "bpf/order/places.bpf.h"
 #include "bpf/packet/lanes.bpf.h"
 #include "bpf/packet/staging.bpf.h"
-#include "bpf/slots/buffers.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "policies/registry.bpf.h"
 
