@@ -15,49 +15,31 @@
 #ifndef OLAF_ROUND_TABLE_BPF_H
 #define OLAF_ROUND_TABLE_BPF_H
 
+#include "bpf/packet/add.bpf.h"
 #include "bpf/rounds/deliveries.bpf.h"
 #include "bpf/rounds/frames.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
 
 #ifndef OLAF_ROUND_FLOATS_BPF_H
 
-/* Adds lanes that aren't all in the linear part of the frame: through the staging area. */
+/* Adds lanes that aren't all in the linear part of the frame. */
 __noinline int olaf_round_add_staged(struct xdp_md *ctx, __u32 buffer_index)
 {
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_entry *staged = olaf_staging();
-	__u32 count;
 
-	if (!lanes || !a || !staged)
-		return -1;
-	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	if (bpf_xdp_load_bytes(ctx, a->update.header_bytes + sizeof(struct olaf_header),
-			       staged->lanes, 8 * count))
-		return -1;
-	olaf_lanes_add(lanes, staged->lanes, NULL, count);
-	return 0;
+	return lanes && a ? olaf_add_staged(ctx, a, lanes) : -1;
 }
 
 /* Adds the frame's lanes to the buffer's. Returns 0, or -1: they can't be read. */
 __noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
 {
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	struct olaf_arrival *a = olaf_arrival_here();
-	__u32 count;
-	void *from;
 
 	if (!lanes || !a)
 		return -1;
-	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-	       sizeof(struct olaf_header);
-	olaf_keep(from);
-	if (count > olaf_linear_lanes() || from + 8 * count > end)
-		return olaf_round_add_staged(ctx, buffer_index);
-	olaf_lanes_add_frame(lanes, from, end, count);
-	return 0;
+	return olaf_add_linear(ctx, a, lanes) ? 0 : olaf_round_add_staged(ctx, buffer_index);
 }
 
 /* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */
