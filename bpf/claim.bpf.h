@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What one folder of bpf/ hands to the next: the update at hand (what packet/ reads in the frame, what order/
- * lets it have, where way/ says that it goes), and a departure, with its place in the order and its way out.
+ * What one folder of bpf/ hands to the next: the update at hand (what packet/ reads in the frame, what
+ * order/ lets it have, where way/ says that it goes), and a departure (its place in the order, its way out).
  */
 #ifndef OLAF_CLAIM_BPF_H
 #define OLAF_CLAIM_BPF_H

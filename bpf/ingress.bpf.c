@@ -20,7 +20,7 @@
 #include "bpf/slots/activity.bpf.h"
 #include "bpf/slots/admit.bpf.h"
 #include "bpf/troubles.bpf.h"
-#include "bpf/way/fits.bpf.h"
+#include "bpf/way/wayout.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -9,10 +9,9 @@
  *   CONTROL                 -> where to begin
  *
  * Contributions of floats are added by a program of its own (floats.bpf.c), so that those of integers
- * cost nothing more, and the verifier has no more to follow here.
- *
- * Runs on every receive queue at once: see slots.bpf.h, deliveries.bpf.h and control.bpf.h for what orders
- * them. Locks are taken in this order: a slot's, then the line's or the job's.
+ * cost nothing more, and the verifier has no more to follow here. It runs on every receive queue at once:
+ * slots.bpf.h, deliveries.bpf.h and jobs.bpf.h say what orders the CPUs. Locks are taken in this order: a
+ * slot's, then the line's or the job's.
  */
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/rounds/child.bpf.h"

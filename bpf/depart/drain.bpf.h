@@ -14,10 +14,9 @@
 #include "bpf/depart/departure.bpf.h"
 #include "bpf/depart/token.bpf.h"
 #include "bpf/control.bpf.h"
-#include "bpf/way/fits.bpf.h"
+#include "bpf/way/wayout.bpf.h"
 #include "bpf/way/sent.bpf.h"
 #include "bpf/way/solicitation.bpf.h"
-#include "bpf/way/wayout.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
 

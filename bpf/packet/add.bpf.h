@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Adding the lanes of the arriving frame to those of an entry, or of a chunk's buffer, in a map value: straight
- * from the frame where all of them lie in its linear part, else through the staging area.
+ * Adding the lanes of the arriving frame to those of an entry, or of a chunk's buffer, in a map value:
+ * straight from the frame where all of them lie in its linear part, else through the staging area.
  */
 #ifndef OLAF_ADD_BPF_H
 #define OLAF_ADD_BPF_H

@@ -16,8 +16,8 @@ struct olaf_copying {
 };
 
 /*
- * Where the skb's UDP checksum is left to a device (`partial`), so is the staged message's: the device adds up
- * from where UDP began in the skb. Returns whether UDP begins there again.
+ * Where the skb's UDP checksum is left to a device (`partial`), so is the staged message's: the device
+ * adds up from where UDP began in the skb. Returns whether UDP begins there again.
  */
 static __always_inline int olaf_copy_leave_partial(struct olaf_entry *staged, __u32 header_bytes,
 						   __u32 family, __u32 partial)
@@ -29,7 +29,10 @@ static __always_inline int olaf_copy_leave_partial(struct olaf_entry *staged, __
 	return 1;
 }
 
-/* Stages the buffer's result for `rank`, or OLAF_EVERY_WORKER. Under its slot's lock. Returns bytes of headers; 0: can't. */
+/*
+ * Stages the buffer's result for `rank`, or OLAF_EVERY_WORKER. Under its slot's lock. Returns bytes of
+ * headers; 0: can't.
+ */
 static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const struct olaf_job *job,
 					     __u32 job_index, struct olaf_round_buffer *buffer,
 					     __u32 index, __u32 rank, __u32 partial)

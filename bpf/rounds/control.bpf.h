@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * CONTROL messages of a job. A child's SYNC is answered in its own frame, or goes on to the parent in
- * it; the parent's answer goes on to the child that asked last. All else is answered in its own frame. Agreeing
- * where to begin moves the job's state:
+ * it; the parent's answer goes on to the child that asked last. All else is answered in its own frame.
+ * Agreeing where to begin moves the job's state:
  *
  *   SYNCING --all children have asked; at a node, the parent has answered--> RUNNING
  *   RUNNING --a child asks anew; the parent's generation is another one--> SYNCING

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The frame at hand, which XDP makes a message of this node's: the result of a chunk for a child, STALE,
- * an aggregate for the parent, or an order for TC. Global functions, verified once: each writes the frame, and
- * the caller sends it.
+ * an aggregate for the parent, or an order for TC. Global functions, verified once: each writes the frame,
+ * and the caller sends it.
  *
  * The parent's MAC address is the kernel's to know. Where the kernel doesn't, the frame goes up to TC
  * instead, which asks (copies.bpf.c); the message is sent again when a child repeats its own. So does each
@@ -57,10 +57,7 @@ enum olaf_written {
 /* The longest result that a frame without lanes has room for: it grows within its page. */
 #define OLAF_GROWN_LANES 400
 
-/*
- * Can the frame at hand hold a result of the job's? A contribution is as long as one. A frame without lanes,
- * of a probe or an order, can hold a short one.
- */
+/* Can the frame hold a result of the job's, as a contribution can, and another frame a short one? */
 static __always_inline int olaf_frame_holds(const struct olaf_arrival *a, const struct olaf_job *job)
 {
 	return a->update.lanes || job->setup.lanes <= OLAF_GROWN_LANES;
@@ -82,10 +79,7 @@ static __always_inline int olaf_round_leave_partial(const struct olaf_arrival *a
 	return 1;
 }
 
-/*
- * The staged message becomes the frame, with headers for its way, and with `count` lanes that add up to
- * `sum`. Returns enum olaf_written.
- */
+/* The staged message, with headers for its way and lanes that add up to `sum`, becomes the frame. */
 static __always_inline int olaf_staged_put(struct xdp_md *ctx, const struct olaf_arrival *a,
 					   struct olaf_entry *staged, const __u64 *lanes,
 					   __u32 count, __u64 sum, const struct olaf_round_way *way)

@@ -89,8 +89,8 @@ static __always_inline int olaf_round_check(const struct olaf_round_message *m, 
 
 /*
  * Reads the message, of a job that is here, into *m, and its lengths into *a. OLAF_FRAME_ROUND, or
- * malformed. The frame begins with data ... end; its length is `whole`, or with a ctx the frame's own. It has
- * been parsed as far as the message's type.
+ * malformed. The frame begins with data ... end; its length is `whole`, or with a ctx the frame's own. It
+ * has been parsed as far as the message's type.
  */
 static __always_inline int olaf_round_parse(struct xdp_md *ctx, void *data, void *end, __u32 whole,
 					    struct olaf_arrival *a, struct olaf_round_message *m)

@@ -7,10 +7,8 @@
  * elsewhere it goes up. From the parent come results of what this node sent up, and STALE.
  *
  * How lanes are added is the program's: integers as below, unless it has included floats.bpf.h before this.
- *
- *   olaf_round_first   the frame's lanes are the buffer's first
- *   olaf_round_add     they are added to the buffer's
- *   olaf_round_close   nothing more is added: the buffer's lanes become those of a frame
+ * olaf_round_first(): the frame's lanes are the buffer's first. olaf_round_add(): they are added to the
+ * buffer's. olaf_round_close(): nothing more is added, and the buffer's lanes become those of a frame.
  */
 #ifndef OLAF_ROUND_TABLE_BPF_H
 #define OLAF_ROUND_TABLE_BPF_H
