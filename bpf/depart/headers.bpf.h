@@ -23,7 +23,9 @@
 static __always_inline void olaf_udp6_checksum(struct olaf_entry *entry, struct ipv6hdr *ip,
 					       struct udphdr *udp, __u32 lanes)
 {
-	olaf_udp6_complete(ip, udp, &entry->message, olaf_lanes_sum(entry->lanes, lanes));
+	__u64 sum = olaf_udp6_sum(ip, udp, &entry->message);
+
+	udp->check = olaf_udp6_check(sum + olaf_lanes_sum(entry->lanes, lanes));
 }
 
 /* Hop limit down by one, as a router does; RFC 1624 for the IPv4 checksum. */

@@ -10,20 +10,16 @@
 #include "bpf/packet/lanes.bpf.h"
 #include "bpf/packet/staging.bpf.h"
 
-/* Returns whether all lanes were in the linear part, and are added. */
-static __always_inline int olaf_add_linear(struct xdp_md *ctx, const struct olaf_arrival *a,
-					   __u64 *to)
+/* Where the frame's lanes are, if all of them lie in its linear part; else NULL. */
+static __always_inline const __u64 *olaf_linear_at(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
+	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
 	__u32 lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *from = data + olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS) +
-		     sizeof(struct olaf_header);
+	void *from = data + header_bytes + sizeof(struct olaf_header);
 
 	olaf_keep(from);
-	if (lanes > olaf_linear_lanes() || from + 8 * lanes > end)
-		return 0;
-	olaf_lanes_add_frame(to, from, end, lanes);
-	return 1;
+	return lanes <= olaf_linear_lanes() && from + 8 * lanes <= end ? from : NULL;
 }
 
 /* Returns 0, or -1: the frame ends before them. */

@@ -88,20 +88,26 @@ static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const 
 	return sum + udp->source + udp->dest + udp->len;
 }
 
-/* Completes the checksum of UDP over IPv6, around a message whose lanes add up to `lanes_sum`. */
-static __always_inline void olaf_udp6_complete(const struct ipv6hdr *ip, struct udphdr *udp,
-					       const struct olaf_header *header, __u64 lanes_sum)
+/* Sum of a datagram of UDP over IPv6 without its checksum and its lanes, whose sum the caller adds. */
+static __always_inline __u64 olaf_udp6_sum(const struct ipv6hdr *ip, const struct udphdr *udp,
+					   const struct olaf_header *header)
 {
-	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp) + lanes_sum;
+	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp);
 	const __u32 *words = (const __u32 *)header;
-	__u16 checksum;
 	__u32 i;
 
 #pragma clang loop unroll(full)
 	for (i = 0; i < sizeof(*header) / 4; i++)
 		sum += words[i];
-	checksum = olaf_checksum_fold(sum);
-	udp->check = checksum ? checksum : 0xffff;
+	return sum;
+}
+
+/* The checksum that makes such a sum right. UDP over IPv6 has none that is 0. */
+static __always_inline __u16 olaf_udp6_check(__u64 sum)
+{
+	__u16 check = olaf_checksum_fold(sum);
+
+	return check ? check : 0xffff;
 }
 
 /* The checksum that a socket leaves: the sum of the pseudo header. */

@@ -72,7 +72,7 @@ static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct ol
 	reason = olaf_child_bind(ctx);
 	if (!reason)
 		return 0;
-	olaf_trouble_not_allowed(reason - 1, a->now);
+	olaf_trouble_not_allowed(olaf_clamp(reason - 1, 0, OLAF_NOT_ALLOWED_REASONS - 1), a->now);
 	return 1;
 }
 

@@ -182,7 +182,7 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 		return olaf_round_dress_link(staged, sizeof(struct olaf_headers4), way);
 	}
 	h = olaf_compose6(&staged->message, message_bytes, &way->ends);
-	olaf_udp6_complete(&h->ip, &h->udp, &staged->message, lanes_sum);
+	h->udp.check = olaf_udp6_check(olaf_udp6_sum(&h->ip, &h->udp, &staged->message) + lanes_sum);
 	if (way->hops)
 		olaf_limit_hops(staged, 6, way->hops);
 	return olaf_round_dress_link(staged, sizeof(*h), way);

@@ -34,10 +34,16 @@ __noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
 {
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 	struct olaf_arrival *a = olaf_arrival_here();
+	const __u64 *from;
 
 	if (!lanes || !a)
 		return -1;
-	return olaf_add_linear(ctx, a, lanes) ? 0 : olaf_round_add_staged(ctx, buffer_index);
+	from = olaf_linear_at(ctx, a);
+	if (!from)
+		return olaf_round_add_staged(ctx, buffer_index);
+	olaf_lanes_add_frame(lanes, from, (void *)(long)ctx->data_end,
+			     olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes));
+	return 0;
 }
 
 /* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */

@@ -63,15 +63,19 @@ static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a
 				      __u32 index)
 {
 	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+	const __u64 *from = olaf_linear_at(ctx, a);
 
 	if (entry->pending.header_bytes != a->update.header_bytes)
 		olaf_place_resize(slot, olaf_buffer_of(index), a);
 	olaf_pending_fold(&entry->pending, &a->update);
-	if (olaf_add_linear(ctx, a, entry->lanes))
-		olaf_headers_take(entry, (void *)(long)ctx->data, (void *)(long)ctx->data_end,
-				  header_bytes);
-	else
+	if (from) {
+		olaf_headers_take(entry, data, end, header_bytes);
+		olaf_lanes_add_frame(entry->lanes, from, end,
+				     olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes));
+	} else {
 		olaf_fold_staged(ctx, index);
+	}
 }
 
 #endif /* OLAF_FOLD_BPF_H */
