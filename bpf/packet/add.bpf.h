@@ -10,11 +10,13 @@
 #include "bpf/packet/lanes.bpf.h"
 #include "bpf/packet/staging.bpf.h"
 
-/* Where the frame's lanes are, if all of them lie in its linear part; else NULL. */
-static __always_inline const __u64 *olaf_linear_at(struct xdp_md *ctx, const struct olaf_arrival *a)
+/*
+ * Where the frame's lanes are, if all of them lie in its linear part; else NULL. Both numbers are bounded
+ * by the caller, who needs them too: the verifier would follow each pair of their values otherwise.
+ */
+static __always_inline const __u64 *olaf_linear_at(struct xdp_md *ctx, __u32 header_bytes,
+						   __u32 lanes)
 {
-	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
-	__u32 lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	void *from = data + header_bytes + sizeof(struct olaf_header);
 
