@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-/* Of four words. A macro: the configuration is volatile, and must be read as that. */
+/* Copies one. A macro: the configuration is volatile, and must be read as volatile. */
 #define olaf_address_copy(to_be, from_be)                   \
 	do {                                                \
 		int olaf_word;                              \
@@ -16,9 +16,9 @@
 			(to_be)[olaf_word] = (from_be)[olaf_word]; \
 	} while (0)
 
-static __always_inline int olaf_address_same(const __be32 a_be[4], const __be32 b_be[4])
-{
-	return a_be[0] == b_be[0] && a_be[1] == b_be[1] && a_be[2] == b_be[2] && a_be[3] == b_be[3];
-}
+/* Are two the same? A macro for the same reason. */
+#define olaf_address_same(a_be, b_be)                                             \
+	((a_be)[0] == (b_be)[0] && (a_be)[1] == (b_be)[1] && (a_be)[2] == (b_be)[2] && \
+	 (a_be)[3] == (b_be)[3])
 
 #endif /* OLAF_ADDRESS_BPF_H */

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a departure is handed from room to room: its place in the order, and its way out. */
+/*
+ * What one folder of bpf/ hands to the next: the update at hand (what packet/ reads in the frame, what
+ * order/ lets it have, where way/ says that it goes), and a departure (its place in the order, its way out).
+ */
 #ifndef OLAF_CLAIM_BPF_H
 #define OLAF_CLAIM_BPF_H
 
+#include <linux/if_ether.h>
+
 #include "bpf/config.bpf.h"
+#include "olaf/events.h"
 
 /* What an arrival, or a tick of the drain, has got of the ring. */
 enum olaf_got {
@@ -38,5 +44,31 @@ struct olaf_destination {
 	__u32 family; /* 4 or 6 */
 	__u32 index; /* key of olaf_hops */
 };
+
+struct olaf_arrival {
+	struct olaf_pending update;
+	__u64 now; /* when the program looked at the clock */
+	__u32 frame_bytes; /* the whole frame, as it arrived */
+	__u32 message_bytes; /* 48 + 8 x lanes */
+	struct olaf_claim claim; /* what it has got of the ring */
+	__u32 outcome; /* what became of it: OLAF_OUTCOME(kind, detail) of olaf/events.h */
+	__u32 hop; /* index in olaf_hops of its next hop; OLAF_NO_HOP: needs none */
+	struct olaf_nexthop next; /* of what leaves in this frame: itself, or a departure */
+	/* The destination addresses that this CPU last saw, and what they are: they outlive the frame. */
+	__u32 known_family; /* 4 or 6; 0: none */
+	__u32 known_own; /* it is this host's */
+	__be32 known_be[4];
+	__u64 known_until_ns;
+	__u64 known_mac_until_ns;
+	__u8 known_mac[ETH_ALEN];
+	__u8 known_mac_own; /* it is this host's */
+	__u8 known_mac_pad;
+	__u32 beside; /* what is known of it that its bytes don't say: OLAF_BESIDE_* of beside.bpf.h */
+	__u32 room; /* bytes of the IP packet from UDP on */
+};
+
+#define OLAF_OUTCOME(kind, detail) ((kind) << 8 | (detail))
+#define OLAF_OUTCOME_KIND(outcome) ((outcome) >> 8)
+#define OLAF_OUTCOME_DETAIL(outcome) ((outcome) & 0xff)
 
 #endif /* OLAF_CLAIM_BPF_H */

@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/address.bpf.h"
+#include "bpf/once.bpf.h"
 #include "olaf/queue.h"
 
 /* What the kernel's helpers call the two IP versions. */
@@ -43,9 +44,9 @@ static __always_inline __u32 olaf_clamp(__u32 value, __u32 low, __u32 high)
 static __always_inline int olaf_is_mac(const void *mac, const volatile void *configured)
 {
 	const volatile __be16 *ours = configured;
-	const __be16 *theirs = mac;
 
-	return theirs[0] == ours[0] && theirs[1] == ours[1] && theirs[2] == ours[2];
+	return ((const __be16 *)mac)[0] == ours[0] && ((const __be16 *)mac)[1] == ours[1] &&
+	       ((const __be16 *)mac)[2] == ours[2];
 }
 
 /* Keeps a pointer one value, so that a bound proven for it holds where it is used. */

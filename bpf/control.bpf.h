@@ -31,7 +31,7 @@ static __always_inline int olaf_emptying(__u64 now)
 {
 	struct olaf_control *control = olaf_the_control();
 
-	return control && now < *(volatile __u64 *)&control->emptying_until_ns;
+	return control && now < READ_ONCE(control->emptying_until_ns);
 }
 
 /*
@@ -43,7 +43,7 @@ static __always_inline int olaf_held(__u64 now)
 {
 	struct olaf_control *control = olaf_the_control();
 
-	return control && now < *(volatile __u64 *)&control->held_until_ns;
+	return control && now < READ_ONCE(control->held_until_ns);
 }
 
 /* The moment from which ages count, CLOCK_MONOTONIC; 0: from the first departure. */
@@ -51,7 +51,7 @@ static __always_inline __u64 olaf_figures_from(void)
 {
 	struct olaf_control *control = olaf_the_control();
 
-	return control ? *(volatile __u64 *)&control->figures_from_ns : 0;
+	return control ? READ_ONCE(control->figures_from_ns) : 0;
 }
 
 #endif /* OLAF_CONTROL_BPF_H */

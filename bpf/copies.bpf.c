@@ -13,7 +13,6 @@
 #include <linux/pkt_cls.h>
 
 #include "bpf/rounds/clones.bpf.h"
-#include "bpf/rounds/parent_way.bpf.h"
 #include "bpf/way/solicitation.bpf.h"
 #include "olaf/drain.h"
 

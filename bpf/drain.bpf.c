@@ -78,7 +78,7 @@ static __always_inline __s64 olaf_drain_rest(struct olaf_ring *ring, __u32 gener
 static __always_inline int olaf_drain_burst(struct __sk_buff *skb, struct olaf_ring *ring,
 					   __u32 generation)
 {
-	__u64 end = *(volatile __u64 *)&ring->tail;
+	__u64 end = READ_ONCE(ring->tail);
 	int drained = OLAF_DRAINED_ONE, i;
 
 	for (i = 0; i < OLAF_BURST && drained == OLAF_DRAINED_ONE; i++)
@@ -101,7 +101,7 @@ int olaf_drain_tick(struct __sk_buff *skb)
 		olaf_count(drain_proofs);
 		return TC_ACT_SHOT;
 	}
-	if (token.generation != *(volatile __u32 *)&ring->drain_generation) {
+	if (token.generation != READ_ONCE(ring->drain_generation)) {
 		olaf_count(drain_stale);
 		return TC_ACT_SHOT;
 	}
@@ -120,7 +120,7 @@ static __always_inline int olaf_drain_start(struct __sk_buff *skb, __u32 generat
 {
 	struct olaf_ring *ring = olaf_the_ring();
 
-	if (!ring || generation != *(volatile __u32 *)&ring->drain_generation ||
+	if (!ring || generation != READ_ONCE(ring->drain_generation) ||
 	    olaf_token_renew(skb, generation, OLAF_TOKEN_LONGEST_WAIT))
 		return TC_ACT_SHOT;
 	return bpf_redirect(olaf_cfg.drain_ifindex, 0);

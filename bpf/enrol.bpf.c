@@ -4,8 +4,6 @@
  * order of writers (members.bpf.h) as a map update from user space can't, and unlike a
  * process it is never killed halfway.
  */
-#include <linux/errno.h>
-
 #include "bpf/ack/members.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -15,32 +13,18 @@ struct olaf_forgetting {
 	__u32 busy; /* 1: a member was being written; no count, which the verifier would follow */
 };
 
-static int olaf_same_party(const struct olaf_member *member, const struct olaf_registration *asked)
-{
-	return member->family == asked->family && member->addr_be[0] == asked->addr_be[0] &&
-	       member->addr_be[1] == asked->addr_be[1] && member->addr_be[2] == asked->addr_be[2] &&
-	       member->addr_be[3] == asked->addr_be[3] &&
-	       (!asked->port_be || member->port_be == asked->port_be);
-}
-
 /* 0, -EAGAIN: being written, ask again; -ENOENT: no place for it. */
 static int olaf_enrol_worker(const struct olaf_registration *asked)
 {
 	struct olaf_member *member = olaf_member_at(asked->cluster, asked->worker);
 
+	int error;
+
 	if (!member)
 		return -ENOENT;
-	if (!olaf_member_open(member))
-		return -EAGAIN;
-	/* One that is heard already stays reachable. */
-	if (!olaf_same_party(member, asked)) {
-		olaf_member_clear(member);
-		member->family = asked->family;
-		olaf_address_copy(member->addr_be, asked->addr_be);
-		member->port_be = asked->port_be;
-	}
-	member->flags = OLAF_MEMBER_REGISTERED | (asked->port_be ? OLAF_MEMBER_PORT_BOUND : 0);
-	olaf_member_close(member);
+	error = olaf_member_register(member, asked->family, asked->addr_be, asked->port_be);
+	if (error)
+		return error;
 	olaf_roster_raise(asked->cluster, asked->worker);
 	return 0;
 }
@@ -69,7 +53,7 @@ static int olaf_forget(__u32 cluster)
 	if (!roster)
 		return -ENOENT;
 	/* First, so that whoever is learnt from here on raises it again. */
-	*(volatile __u32 *)&roster->end = 0;
+	WRITE_ONCE(roster->end, 0);
 	bpf_loop(olaf_cfg.max_workers, olaf_forget_one, &forgetting, 0);
 	return forgetting.busy ? -EAGAIN : 0;
 }

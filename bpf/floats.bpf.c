@@ -4,9 +4,9 @@
  * the message fits: from there on it is as with integers, but for how lanes are added.
  */
 #include "bpf/rounds/floats.bpf.h"
-#include "bpf/rounds/contribute.bpf.h"
+#include "bpf/rounds/child.bpf.h"
 #include "bpf/rounds/end.bpf.h"
-#include "bpf/rounds/member.bpf.h"
+#include "bpf/rounds/table.bpf.h"
 #include "bpf/troubles.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

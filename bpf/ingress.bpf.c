@@ -15,13 +15,12 @@
 #include "bpf/packet/note.bpf.h"
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/ours.bpf.h"
-#include "bpf/packet/update.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 #include "bpf/rooms.bpf.h"
 #include "bpf/slots/activity.bpf.h"
 #include "bpf/slots/admit.bpf.h"
-#include "bpf/slots/rules.bpf.h"
 #include "bpf/troubles.bpf.h"
-#include "bpf/way/fits.bpf.h"
+#include "bpf/way/wayout.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -34,7 +33,7 @@ static __always_inline int olaf_refuse(struct xdp_md *ctx, const struct olaf_arr
 		return 1 + OLAF_NOT_ALLOWED_CLUSTER;
 	rule = olaf_rule_of(a->update.cluster);
 	/* An aggregate of that many may have elements at their limits: one more could wrap. */
-	if (!rule || a->update.count > *(volatile __u32 *)&rule->max_count)
+	if (!rule || a->update.count > READ_ONCE(rule->max_count))
 		return 1 + OLAF_NOT_ALLOWED_COUNT;
 	if (a->update.segments > olaf_cfg.max_segments)
 		return 1 + OLAF_NOT_ALLOWED_SEGMENT;

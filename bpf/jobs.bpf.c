@@ -14,7 +14,11 @@
  * twice. A job is in nobody's way meanwhile, for SET gives it its state last, and REMOVE takes it
  * first.
  */
-#include "bpf/rounds/orders.bpf.h"
+#include <linux/errno.h>
+
+#include "bpf/ack/member.bpf.h"
+#include "bpf/rounds/deliveries.bpf.h"
+#include "bpf/rounds/job_ids.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -24,6 +28,132 @@ struct {
 	__type(key, __u32);
 	__type(value, struct olaf_job_desk);
 } olaf_job_desk SEC(".maps");
+
+/* A walk over a job's slots or children. */
+struct olaf_walk {
+	__u32 job; /* index */
+	__u32 first; /* slot */
+	__u32 generation;
+	__u32 busy; /* that were held by others: ask again */
+};
+
+/* A buffer as if nobody had ever used it. Under its slot's lock. */
+static __always_inline void olaf_round_empty(struct olaf_round_buffer *buffer)
+{
+	olaf_owed_forget(buffer);
+	buffer->in = (struct olaf_ranks){};
+	WRITE_ONCE(buffer->state, OLAF_ROUND_FREE);
+	buffer->generation = 0;
+	buffer->round = 0;
+	buffer->chunk = 0;
+	buffer->added = 0;
+	buffer->count = 0;
+	buffer->flags = 0;
+}
+
+static long olaf_empty_slot(__u32 i, struct olaf_walk *walk)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(walk->first + i);
+
+	if (!slot)
+		return 1;
+	if (!olaf_lock(&slot->lock)) {
+		walk->busy++;
+		return 0;
+	}
+	olaf_round_empty(&slot->buffer[0]);
+	olaf_round_empty(&slot->buffer[1]);
+	olaf_unlock(&slot->lock);
+	return 0;
+}
+
+static long olaf_forget_child(__u32 rank, struct olaf_walk *walk)
+{
+	struct olaf_child *child = olaf_child_at(walk->job, rank);
+
+	if (!child)
+		return 1;
+	if (!olaf_member_open(&child->member)) {
+		walk->busy++;
+		return 0;
+	}
+	olaf_member_clear(&child->member);
+	olaf_member_close(&child->member);
+	WRITE_ONCE(child->stamp, 0);
+	WRITE_ONCE(child->newest_ns, 0);
+	WRITE_ONCE(child->joined_ns, 0);
+	WRITE_ONCE(child->waited_ns, 0);
+	return 0;
+}
+
+/* Both ends count up for ever: who takes a delivery right now mustn't move the head past the tail. */
+static long olaf_empty_line(__u32 number, struct olaf_walk *walk)
+{
+	struct olaf_job *job = olaf_job_at(walk->job);
+	struct olaf_line *line;
+
+	if (!job)
+		return 1;
+	line = olaf_line_at(job, number);
+	if (!olaf_lock(&line->lock)) {
+		walk->busy++;
+		return 0;
+	}
+	WRITE_ONCE(line->head, line->tail);
+	olaf_unlock(&line->lock);
+	return 0;
+}
+
+/*
+ * Forgets what was under way in the job that stands there or stood there, and its members. It must
+ * be in state NONE. Returns 0 or -EAGAIN.
+ */
+static __always_inline int olaf_job_clear(__u32 index, __u32 first, __u32 slots)
+{
+	struct olaf_walk walk = { .job = index, .first = first };
+
+	bpf_loop(slots, olaf_empty_slot, &walk, 0);
+	bpf_loop(OLAF_RANKS, olaf_forget_child, &walk, 0);
+	bpf_loop(OLAF_MAX_LINES, olaf_empty_line, &walk, 0);
+	return walk.busy ? -EAGAIN : 0;
+}
+
+/*
+ * FLUSH of one buffer. An inner node has no frame here that could go up, and floats are made of sums
+ * by the program that adds them: the next duplicate of any member does that, and the buffer counts
+ * as overdue until then.
+ */
+static __always_inline void olaf_round_flush(struct olaf_job *job, const struct olaf_walk *walk,
+					     struct olaf_round_buffer *buffer, __u32 buffer_index)
+{
+	if (buffer->state != OLAF_ROUND_OPEN || buffer->generation != walk->generation ||
+	    !buffer->added)
+		return;
+	if (job->setup.parent_family || olaf_shape_is_floats(job->setup.shape)) {
+		buffer->opened_ns = OLAF_ROUND_OVERDUE;
+		return;
+	}
+	buffer->flags |= OLAF_FLAG_PARTIAL;
+	olaf_round_done(job, walk->job, buffer, buffer_index);
+}
+
+static long olaf_flush_slot(__u32 i, struct olaf_walk *walk)
+{
+	struct olaf_round_slot *slot = olaf_round_slot_at(walk->first + i);
+	__u32 first = OLAF_ROUND_BUFFERS * (walk->first + i);
+	struct olaf_job *job = olaf_job_at(walk->job);
+
+	if (!slot || !job)
+		return 1;
+	if (!olaf_lock(&slot->lock)) {
+		walk->busy++;
+		return 0;
+	}
+	olaf_round_flush(job, walk, &slot->buffer[0], first);
+	olaf_round_flush(job, walk, &slot->buffer[1], first + 1);
+	olaf_unlock(&slot->lock);
+	return 0;
+}
 
 static __always_inline int olaf_setup_of_floats_is_sound(const struct olaf_job_setup *setup)
 {
@@ -48,11 +178,11 @@ static __always_inline int olaf_setup_is_sound(const struct olaf_job_setup *setu
 /* Its members must agree where to begin. Under the job's lock. */
 static __always_inline void olaf_job_begin(struct olaf_job *job, __u32 generation)
 {
-	*(volatile __u32 *)&job->generation = generation ? generation : 1;
-	*(volatile __u32 *)&job->pool = job->setup.pool;
+	WRITE_ONCE(job->generation, generation ? generation : 1);
+	WRITE_ONCE(job->pool, job->setup.pool);
 	job->next_round = 0;
 	job->next_chunk = 0;
-	olaf_ranks_clear(&job->asked);
+	job->asked = (struct olaf_ranks){};
 	olaf_membership_stopped(job);
 	/* XDP reads it without the lock: what it goes by must be there. */
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
@@ -66,7 +196,7 @@ static __always_inline void olaf_members_begin(struct olaf_job *job, const struc
 	__builtin_memset(membership, 0, sizeof(*membership));
 	membership->absent[0] = *absent;
 	membership->absent[1] = *absent;
-	membership->away = absent->word[0] || absent->word[1] || absent->word[2] || absent->word[3];
+	membership->away = !olaf_ranks_are_none(absent);
 	olaf_membership_unsettle(job, OLAF_MEMBERS_YOUNG |
 					      (membership->away ? OLAF_MEMBERS_FORGOT : 0));
 }
@@ -114,7 +244,7 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 	olaf_unlock(&job->lock);
 	done = bpf_map_update_elem(&olaf_job_ids, &id, &index, BPF_NOEXIST);
 	if (done)
-		*(volatile __u32 *)&job->state = OLAF_JOB_NONE;
+		WRITE_ONCE(job->state, OLAF_JOB_NONE);
 	return done;
 }
 
@@ -125,7 +255,7 @@ static __always_inline int olaf_job_remove(__u32 index, struct olaf_job *job)
 
 	if (!olaf_lock(&job->lock))
 		return -EAGAIN;
-	*(volatile __u32 *)&job->state = OLAF_JOB_NONE;
+	WRITE_ONCE(job->state, OLAF_JOB_NONE);
 	olaf_unlock(&job->lock);
 	there = bpf_map_lookup_elem(&olaf_job_ids, &id);
 	if (there && *there == index)
@@ -140,7 +270,7 @@ static __always_inline int olaf_job_change(__u32 action, struct olaf_job *job)
 	if (action == OLAF_JOB_RESET)
 		olaf_job_begin(job, job->generation + 1);
 	else
-		*(volatile __u32 *)&job->halted = action == OLAF_JOB_HALT;
+		WRITE_ONCE(job->halted, action == OLAF_JOB_HALT);
 	olaf_unlock(&job->lock);
 	return 0;
 }
@@ -154,7 +284,7 @@ static __always_inline int olaf_job_threshold(const struct olaf_job_order *asked
 		return -EINVAL;
 	if (!olaf_lock(&job->lock))
 		return -EAGAIN;
-	*(volatile __u32 *)&job->setup.threshold = threshold;
+	WRITE_ONCE(job->setup.threshold, threshold);
 	olaf_unlock(&job->lock);
 	return 0;
 }
@@ -169,29 +299,15 @@ static __always_inline int olaf_job_flush(__u32 index, const struct olaf_job *jo
 	return walk.busy ? -EAGAIN : 0;
 }
 
-/* As OLAF_ENROL_REGISTER: one that is heard already stays reachable. */
+/* As OLAF_ENROL_REGISTER. */
 static __always_inline int olaf_job_bind(const struct olaf_job_order *asked,
 					 const struct olaf_job *job)
 {
 	struct olaf_child *child = olaf_child_at(asked->index, asked->rank);
-	struct olaf_member *member;
 
 	if (!child || asked->rank >= job->setup.children)
 		return -EINVAL;
-	member = &child->member;
-	if (!olaf_member_open(member))
-		return -EAGAIN;
-	if (member->family != asked->family ||
-	    !olaf_address_same(member->addr_be, asked->addr_be) ||
-	    (asked->port_be && member->port_be != asked->port_be)) {
-		olaf_member_clear(member);
-		member->family = asked->family;
-		olaf_address_copy(member->addr_be, asked->addr_be);
-		member->port_be = asked->port_be;
-	}
-	member->flags = OLAF_MEMBER_REGISTERED | (asked->port_be ? OLAF_MEMBER_PORT_BOUND : 0);
-	olaf_member_close(member);
-	return 0;
+	return olaf_member_register(&child->member, asked->family, asked->addr_be, asked->port_be);
 }
 
 static __always_inline int olaf_job_obey(const struct olaf_job_order *asked)

@@ -71,7 +71,7 @@ static __always_inline void olaf_lock_waited(__u32 taken)
 static long olaf_lock_look(__u32 round, struct olaf_waiter *waiter)
 {
 	(void)round;
-	if (*(volatile __u32 *)waiter->lock || __sync_lock_test_and_set(waiter->lock, 1))
+	if (READ_ONCE(*waiter->lock) || __sync_lock_test_and_set(waiter->lock, 1))
 		return 0;
 	waiter->taken = 1;
 	return 1;
@@ -99,7 +99,7 @@ static __always_inline void olaf_release_as(__u32 *word, __u32 value)
 {
 #ifdef __TARGET_ARCH_x86
 	asm volatile("" ::: "memory");
-	*(volatile __u32 *)word = value;
+	WRITE_ONCE(*word, value);
 #else
 	__sync_lock_test_and_set(word, value);
 #endif

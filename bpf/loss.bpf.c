@@ -18,13 +18,92 @@
  */
 #include <linux/errno.h>
 
-#include "bpf/loss/losses.bpf.h"
-#include "bpf/loss/reason.bpf.h"
+#include "bpf/age/events.bpf.h"
 #include "bpf/loss/watched.bpf.h"
+#include "bpf/spells.bpf.h"
 #include "bpf/way/gate.bpf.h"
 #include "bpf/way/sent.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/*
+ * Map olaf_losses: what was lost behind the queue, by place.
+ *
+ * Key 0, struct olaf_losses, one copy a CPU. Writers: the loss programs. An skb may die in a
+ * process, which a softirq that loses another one interrupts: increments are atomic. User space
+ * sums.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct olaf_losses);
+} olaf_losses SEC(".maps");
+
+static __always_inline int olaf_lose(__u32 where, __u32 frames, __u32 updates)
+{
+	struct olaf_losses *losses;
+	struct olaf_telling *telling;
+	__u64 now = bpf_ktime_get_ns();
+	__u32 zero = 0;
+
+	losses = bpf_map_lookup_elem(&olaf_losses, &zero);
+	if (!losses)
+		return 0;
+	__sync_fetch_and_add(&losses->frames[where], frames);
+	__sync_fetch_and_add(&losses->updates[where], updates);
+	olaf_spell_note(OLAF_TROUBLE_LOST, now);
+	if (!olaf_listened(now))
+		return 0;
+	telling = olaf_event_begin(OLAF_EVENT_LOSS, where, NULL, now);
+	if (!telling)
+		return 0;
+	telling->record.event.frames = frames;
+	telling->record.event.count = updates;
+	olaf_event_send(telling);
+	return 0;
+}
+
+/*
+ * Why the kernel drops an skb, as far as the losses tell reasons apart. A reason's number differs
+ * between kernels, and older ones lack some: both are looked up when the object is loaded (CO-RE), so only
+ * the names count here.
+ */
+enum skb_drop_reason {
+	SKB_DROP_REASON_NOT_SPECIFIED,
+	SKB_DROP_REASON_NO_SOCKET,
+	SKB_DROP_REASON_SOCKET_CLOSE,
+	SKB_DROP_REASON_SOCKET_FILTER,
+	SKB_DROP_REASON_SOCKET_RCVBUFF,
+	SKB_DROP_REASON_UDP_CSUM,
+	SKB_DROP_REASON_PROTO_MEM,
+	SKB_DROP_REASON_XDP,
+	SKB_DROP_REASON_PACKET_SOCK_ERROR,
+};
+
+#define OLAF_REASON_IS(reason, NAME)                                                      \
+	(bpf_core_enum_value_exists(enum skb_drop_reason, SKB_DROP_REASON_##NAME) &&      \
+	 (reason) == bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_##NAME))
+
+/* The server's socket is missing, full or refuses it. */
+static __always_inline int olaf_reason_is_socket(__u32 reason)
+{
+	return OLAF_REASON_IS(reason, SOCKET_RCVBUFF) || OLAF_REASON_IS(reason, NO_SOCKET) ||
+	       OLAF_REASON_IS(reason, SOCKET_FILTER) || OLAF_REASON_IS(reason, SOCKET_CLOSE) ||
+	       OLAF_REASON_IS(reason, UDP_CSUM) || OLAF_REASON_IS(reason, PROTO_MEM);
+}
+
+/* The server's socket looks at a UDP checksum when the server reads. */
+static __always_inline int olaf_reason_is_checksum(__u32 reason)
+{
+	return OLAF_REASON_IS(reason, UDP_CSUM);
+}
+
+/* Not a loss of ours: XDP's own verdict, and a packet socket's copy. */
+static __always_inline int olaf_reason_is_none_of_ours(__u32 reason)
+{
+	return OLAF_REASON_IS(reason, XDP) || OLAF_REASON_IS(reason, PACKET_SOCK_ERROR);
+}
 
 /*
  * A device that is down or gone refuses with an error; one that is only full, or a frame that is

@@ -11,7 +11,8 @@
  * sawtooth by arrival is the time since the last update came by.
  */
 #include "bpf/age/aom.bpf.h"
-#include "bpf/packet/update.bpf.h"
+#include "bpf/arrival.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

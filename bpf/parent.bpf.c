@@ -14,8 +14,8 @@
 
 #include "bpf/rounds/clones.bpf.h"
 #include "bpf/rounds/control.bpf.h"
-#include "bpf/rounds/ids.bpf.h"
-#include "bpf/rounds/ride.bpf.h"
+#include "bpf/rounds/job_ids.bpf.h"
+#include "bpf/rounds/table.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -49,70 +49,31 @@ static __always_inline struct olaf_job *olaf_parent_read(struct __sk_buff *skb,
 							 struct olaf_round_message *m, int *frame)
 {
 	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
-	__u32 offset = olaf_clamp(a->update.l4_offset, OLAF_MIN_HEADERS - sizeof(struct udphdr),
-				  OLAF_MAX_HEADERS - sizeof(struct udphdr));
-	struct olaf_header *header = olaf_at(data, offset) + sizeof(struct udphdr);
+	const struct olaf_header *header = olaf_round_header(data, end, a);
 	struct olaf_job *job;
 
-	if ((void *)(header + 1) > end)
+	if (!header)
 		return NULL;
 	m->type = header->type;
 	job = olaf_job_of(bpf_ntohl(header->cluster_be), &m->job);
 	if (!job || job->setup.parent_ifindex != skb->ifindex)
 		return NULL;
-	a->update.lanes = bpf_ntohs(header->lanes_be);
-	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
-	olaf_round_read(header, m);
-	*frame = olaf_check_lengths(NULL, data, end, skb->len, a, offset);
-	if (*frame == OLAF_FRAME_UPDATE)
-		*frame = olaf_round_check(m, a->update.lanes);
+	*frame = olaf_round_parse(NULL, data, end, skb->len, a, m);
 	return job;
-}
-
-/* Where the frame comes from and goes to. Returns 0, or negative: it can't be read. */
-static __always_inline long olaf_parent_ends_read(struct __sk_buff *skb, const struct olaf_arrival *a,
-						  struct olaf_ends *ends)
-{
-	__u32 l3 = a->update.l3_offset & (OLAF_MAX_HEADERS - 1);
-	__be32 addresses_be[8] = {};
-	__be16 ports_be[2];
-	long error;
-
-	error = bpf_skb_load_bytes(skb, a->update.l4_offset & (OLAF_MAX_HEADERS - 1), ports_be,
-				   sizeof(ports_be));
-	ends->source_be = ports_be[0];
-	ends->dest_be = ports_be[1];
-	if (error)
-		return error;
-	if (a->update.family == 4) {
-		error = bpf_skb_load_bytes(skb, l3 + offsetof(struct iphdr, saddr), addresses_be, 8);
-		ends->saddr_be[0] = addresses_be[0];
-		ends->daddr_be[0] = addresses_be[1];
-		return error;
-	}
-	error = bpf_skb_load_bytes(skb, l3 + offsetof(struct ipv6hdr, saddr), addresses_be, 32);
-	olaf_address_copy(ends->saddr_be, addresses_be);
-	olaf_address_copy(ends->daddr_be, addresses_be + 4);
-	return error;
 }
 
 /* Is it to this node, as the job's parent sends it, and from the parent? */
 static __always_inline int olaf_parent_is_it(struct __sk_buff *skb, const struct olaf_arrival *a,
 					     const struct olaf_job *job)
 {
-	const struct olaf_job_setup *setup = &job->setup;
-	struct olaf_ends ends = {};
+	void *data = (void *)(long)skb->data, *end = (void *)(long)skb->data_end;
+	__u32 family = job->setup.parent_family;
 
-	if (a->update.family != setup->parent_family || olaf_parent_ends_read(skb, a, &ends))
+	if (a->update.family != family ||
+	    (!olaf_sender_meant(data, end, a, job->setup.source_addr_be, family) &&
+	     !olaf_is_to_parents_group(data, end, a, job)))
 		return OLAF_PARENT_NOT_OURS;
-	if (!olaf_address_same(ends.daddr_be, setup->source_addr_be) &&
-	    !((setup->flags & OLAF_JOB_PARENTS_GROUP) &&
-	      olaf_address_same(ends.daddr_be, setup->parent_group_be)))
-		return OLAF_PARENT_NOT_OURS;
-	return olaf_address_same(ends.saddr_be, setup->parent_addr_be) &&
-			       ends.source_be == setup->parent_port_be ?
-		       OLAF_PARENT_TAKEN :
-		       OLAF_PARENT_REFUSED;
+	return olaf_is_from_parent(data, end, a, job) ? OLAF_PARENT_TAKEN : OLAF_PARENT_REFUSED;
 }
 
 /*
@@ -148,13 +109,10 @@ static __always_inline int olaf_parent_verify(struct __sk_buff *skb, const struc
 					      const struct olaf_round_message *m,
 					      const struct olaf_job *job)
 {
-	if (!a->update.lanes)
-		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE) ?
-			       OLAF_FRAME_ROUND :
-			       olaf_malformed(OLAF_MALFORMED_JOB);
-	if (a->update.lanes != job->setup.lanes || a->update.flags != job->setup.shape)
+	if (!olaf_round_fits(a, m, job))
 		return olaf_malformed(OLAF_MALFORMED_JOB);
-	if ((a->update.flags & OLAF_FLAG_CHECKSUM) && !(olaf_cfg.flags & OLAF_CONFIG_VERIFY))
+	if (!a->update.lanes ||
+	    ((a->update.flags & OLAF_FLAG_CHECKSUM) && !(olaf_cfg.flags & OLAF_CONFIG_VERIFY)))
 		return OLAF_FRAME_ROUND;
 	return olaf_parent_sum_is_wrong(skb) ? olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM) :
 					       OLAF_FRAME_ROUND;
@@ -236,8 +194,8 @@ __noinline int olaf_parent_answer(struct __sk_buff *skb)
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *staged = olaf_staging();
-	__u32 header_bytes, partial, head;
 	struct olaf_round_way way = {};
+	__u32 header_bytes;
 	struct olaf_job *job;
 
 	if (!m || !a || !staged)
@@ -245,20 +203,12 @@ __noinline int olaf_parent_answer(struct __sk_buff *skb)
 	job = olaf_job_at(m->job);
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return -1;
-	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags,
+	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags,
 		      m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank);
 	header_bytes = olaf_round_dress(staged, 0, 0, &way);
-	partial = olaf_parent_partial(skb, a);
-	if (partial && partial != header_bytes)
+	if (!olaf_copy_leave_partial(staged, header_bytes, way.family, olaf_parent_partial(skb, a)))
 		return -1;
-	if (partial)
-		olaf_round_sum_partly(staged, header_bytes, way.family);
-	head = olaf_clamp(header_bytes + sizeof(struct olaf_header), ETH_HLEN,
-			  OLAF_MAX_HEADERS + sizeof(struct olaf_header));
-	if (bpf_skb_change_tail(skb, head, 0) ||
-	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(staged, header_bytes), head, 0))
-		return -1;
-	return 0;
+	return olaf_copy_put(skb, staged, header_bytes, NULL, 0);
 }
 
 /* The parent's answer to a SYNC. Returns TC_ACT_*. */

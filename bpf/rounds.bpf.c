@@ -9,16 +9,16 @@
  *   CONTROL                 -> where to begin
  *
  * Contributions of floats are added by a program of its own (floats.bpf.c), so that those of integers
- * cost nothing more, and the verifier has no more to follow here.
- *
- * Runs on every receive queue at once: see slots.bpf.h, line.bpf.h, delivery.bpf.h and agree.bpf.h for what orders
- * whom. Locks are taken in this order: a slot's, then the line's or the job's.
+ * cost nothing more, and the verifier has no more to follow here. It runs on every receive queue at once:
+ * slots.bpf.h, deliveries.bpf.h and jobs.bpf.h say what orders the CPUs. Locks are taken in this order: a
+ * slot's, then the line's or the job's.
  */
-#include "bpf/rounds/control.bpf.h"
-#include "bpf/rounds/ids.bpf.h"
-#include "bpf/rounds/member.bpf.h"
-#include "bpf/rounds/end.bpf.h"
 #include "bpf/packet/ours.bpf.h"
+#include "bpf/rounds/child.bpf.h"
+#include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/end.bpf.h"
+#include "bpf/rounds/job_ids.bpf.h"
+#include "bpf/rounds/table.bpf.h"
 #include "bpf/rooms.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -28,7 +28,8 @@ static __always_inline struct olaf_job *olaf_round_look(struct xdp_md *ctx,
 							const struct olaf_arrival *a,
 							struct olaf_round_message *m)
 {
-	const struct olaf_header *header = olaf_round_header(ctx, a);
+	const struct olaf_header *header =
+		olaf_round_header((void *)(long)ctx->data, (void *)(long)ctx->data_end, a);
 
 	if (!header)
 		return NULL;
@@ -56,28 +57,25 @@ static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_ar
 					      const struct olaf_round_message *m,
 					      const struct olaf_job *job)
 {
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
 	if (olaf_target_is_own(ctx, a))
 		return 1;
 	if (m->type == OLAF_RESULT)
-		return olaf_is_to_parents_group(ctx, a, job);
+		return olaf_is_to_parents_group(data, end, a, job);
 	return job->setup.parent_family &&
-	       olaf_sender_meant(ctx, a, job->setup.parent_addr_be, job->setup.parent_family);
+	       olaf_sender_meant(data, end, a, job->setup.parent_addr_be, job->setup.parent_family);
 }
 
-/* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */
-static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
-					   const struct olaf_round_message *m,
-					   const struct olaf_job *job)
+static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
 {
-	int from_child = m->type == OLAF_CONTRIBUTION ||
-			 (m->type == OLAF_CONTROL && !(m->flags & OLAF_FLAG_ANSWER));
+	return bpf_xdp_load_bytes(ctx, at, to, bytes);
+}
 
-	if (from_child && m->rank >= job->setup.children)
-		return 0;
-	if (!a->update.lanes)
-		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
-	return a->update.lanes == job->setup.lanes &&
-	       (m->type == OLAF_CONTROL || a->update.flags == job->setup.shape);
+/* The parent's RESULT. A global function: verified once. */
+__noinline int olaf_down(struct xdp_md *ctx)
+{
+	return olaf_down_by(ctx, olaf_frame_load_xdp);
 }
 
 /* The message is the job's. Returns enum olaf_round_act. */
@@ -85,7 +83,7 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 					     struct olaf_round_message *m, struct olaf_job *job)
 {
 	if (m->type == OLAF_RESULT) {
-		if (olaf_is_from_parent(ctx, a, job))
+		if (olaf_is_from_parent((void *)(long)ctx->data, (void *)(long)ctx->data_end, a, job))
 			return olaf_down(ctx);
 		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;
@@ -116,7 +114,7 @@ int olaf_rounds(struct xdp_md *ctx)
 			olaf_trouble_bypassed(OLAF_BYPASS_JOB, bpf_ktime_get_ns());
 		return XDP_PASS;
 	}
-	frame = olaf_round_parse(ctx, a, m);
+	frame = olaf_round_take(ctx, a, m);
 	if (frame != OLAF_FRAME_ROUND) {
 		olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
 		return XDP_DROP;

@@ -29,8 +29,8 @@ __noinline int olaf_spell_note(__u32 trouble, __u64 now)
 	if (!spell)
 		return -1;
 	if (!spell->last_ns || now > spell->last_ns + OLAF_SPELL_GAP_NS)
-		*(volatile __u64 *)&spell->began_ns = now;
-	*(volatile __u64 *)&spell->last_ns = now;
+		WRITE_ONCE(spell->began_ns, now);
+	WRITE_ONCE(spell->last_ns, now);
 	return 0;
 }
 

@@ -15,17 +15,11 @@
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
-static __always_inline int olaf_is_address(const __be32 addr_be[4], const volatile __be32 *ours_be)
-{
-	return addr_be[0] == ours_be[0] && addr_be[1] == ours_be[1] && addr_be[2] == ours_be[2] &&
-	       addr_be[3] == ours_be[3];
-}
-
 /* Is it to this queue, with a hop left to go? */
 static __always_inline int olaf_is_to_us(const struct olaf_way *way)
 {
 	return way->family == olaf_cfg.upstream_family && way->dest_be == olaf_cfg.port_be &&
-	       olaf_is_address(way->daddr_be, olaf_cfg.source_addr_be) && way->hops > 1;
+	       olaf_address_same(way->daddr_be, olaf_cfg.source_addr_be) && way->hops > 1;
 }
 
 /*
@@ -64,7 +58,7 @@ int olaf_ack_return(struct __sk_buff *skb)
 	    !olaf_ack_parse(skb, ack, olaf_cfg.upstream_port_be) ||
 	    olaf_way_read(skb, ack, &ack->origin) || !olaf_is_to_us(&ack->origin))
 		return TC_ACT_UNSPEC;
-	if (!olaf_is_address(ack->origin.saddr_be, olaf_cfg.upstream_addr_be)) {
+	if (!olaf_address_same(ack->origin.saddr_be, olaf_cfg.upstream_addr_be)) {
 		olaf_count_ack(foreign);
 		return TC_ACT_UNSPEC;
 	}

@@ -13,7 +13,7 @@
 #ifndef OLAF_ACK_BPF_H
 #define OLAF_ACK_BPF_H
 
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 #include "olaf/members.h"
 
 /* The most tags of a frame: two in its bytes, and one that the skb carries beside them. */

@@ -9,6 +9,12 @@
  *
  * A clone leaves by the device at once, and meets our program on its way: ack->copying
  * lets it pass. Filters of others see every copy.
+ *
+ * Map olaf_reached: where the ACK at hand has gone, so that no address and port gets two copies of it,
+ * however many workers are said to be there. A hash table with open addressing; key: a place. Value struct
+ * olaf_reached, one copy a CPU. Writer and reader: our TC programs, for the skb they run on, with softirqs
+ * off. Nothing is ever cleared: a place that names another ACK is free. The hash is keyed with the queue's
+ * secret: else a stranger could choose addresses that fall together, and crowd a worker out.
  */
 #ifndef OLAF_ACK_COPY_BPF_H
 #define OLAF_ACK_COPY_BPF_H
@@ -19,14 +25,73 @@
 #include "bpf/ack/ack_source.bpf.h"
 #include "bpf/ack/ack_way.bpf.h"
 #include "bpf/ack/members.bpf.h"
-#include "bpf/ack/reached.bpf.h"
+#include "bpf/fib.bpf.h"
+
+/* Places looked at. At most half are taken, so that one fails in 2^32 at the worst. */
+#define OLAF_REACHED_LOOKS 32
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1); /* olaf_reached_places(max_workers), set by the loader */
+	__type(key, __u32);
+	__type(value, struct olaf_reached);
+} olaf_reached SEC(".maps");
+
+enum olaf_reach {
+	OLAF_REACH_FIRST, /* nobody there has got it: now marked */
+	OLAF_REACH_AGAIN, /* somebody there has */
+	OLAF_REACH_UNKNOWN, /* no place to mark it */
+};
+
+/* Finalizer of MurmurHash3: every bit of the word in every bit of the result. */
+static __always_inline __u64 olaf_mix(__u64 word)
+{
+	word = (word ^ word >> 33) * 0xff51afd7ed558ccdULL;
+	word = (word ^ word >> 33) * 0xc4ceb9fe1a85ec53ULL;
+	return word ^ word >> 33;
+}
+
+static __always_inline __u64 olaf_reach_hash(const struct olaf_member *member)
+{
+	__u64 hash = olaf_cfg.token_secret;
+
+	hash = olaf_mix(hash ^ ((__u64)member->addr_be[0] << 32 | member->addr_be[1]));
+	hash = olaf_mix(hash + ((__u64)member->addr_be[2] << 32 | member->addr_be[3]));
+	return olaf_mix(hash + ((__u64)member->family << 16 | member->port_be));
+}
+
+/* Does the ACK reach the member's address and port already? Marks them as reached. */
+static __always_inline enum olaf_reach olaf_reach(const struct olaf_ack *ack,
+						  const struct olaf_member *member)
+{
+	__u64 hash = olaf_reach_hash(member);
+	__u32 mask = olaf_reached_places(olaf_cfg.max_workers) - 1, step = hash >> 32 | 1, i;
+
+	for (i = 0; i < OLAF_REACHED_LOOKS; i++) {
+		__u32 key = ((__u32)hash + i * step) & mask;
+		struct olaf_reached *place = bpf_map_lookup_elem(&olaf_reached, &key);
+
+		if (!place)
+			break;
+		if (place->ack != ack->number) {
+			place->ack = ack->number;
+			__builtin_memcpy(place->addr_be, member->addr_be, sizeof(place->addr_be));
+			place->port_be = member->port_be;
+			place->family = member->family;
+			return OLAF_REACH_FIRST;
+		}
+		if (place->port_be == member->port_be && place->family == member->family &&
+		    olaf_address_same(place->addr_be, member->addr_be))
+			return OLAF_REACH_AGAIN;
+	}
+	return OLAF_REACH_UNKNOWN;
+}
 
 static __always_inline int olaf_way_leads_to(const struct olaf_way *way,
 					     const struct olaf_member *member)
 {
 	return way->family == member->family && way->dest_be == member->port_be &&
-	       way->daddr_be[0] == member->addr_be[0] && way->daddr_be[1] == member->addr_be[1] &&
-	       way->daddr_be[2] == member->addr_be[2] && way->daddr_be[3] == member->addr_be[3];
+	       olaf_address_same(way->daddr_be, member->addr_be);
 }
 
 /*
@@ -37,18 +102,7 @@ static __always_inline int olaf_way_ask(struct __sk_buff *skb, struct olaf_way *
 {
 	struct bpf_fib_lookup fib = {};
 
-	fib.ifindex = olaf_cfg.ifindex;
-	fib.tot_len = 1; /* not 0: see olaf_hop_lookup() */
-	if (next->family == 4) {
-		fib.family = OLAF_AF_INET;
-		fib.ipv4_src = next->saddr_be[0];
-		fib.ipv4_dst = next->daddr_be[0];
-	} else {
-		fib.family = OLAF_AF_INET6;
-		olaf_address_copy(fib.ipv6_src, next->saddr_be);
-		olaf_address_copy(fib.ipv6_dst, next->daddr_be);
-	}
-	if (bpf_fib_lookup(skb, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT))
+	if (olaf_fib_ask(skb, &fib, olaf_cfg.ifindex, next->family, next->saddr_be, next->daddr_be))
 		return -1;
 	__builtin_memcpy(next->dmac, fib.dmac, ETH_ALEN);
 	return 0;
@@ -147,7 +201,7 @@ __noinline int olaf_copy_to(struct __sk_buff *skb, __u32 worker)
 	if (!ack)
 		return 0;
 	place = olaf_member_at(bpf_ntohl(ack->message.cluster_be), worker);
-	if (!place || !*(volatile __u8 *)&place->family)
+	if (!place || !READ_ONCE(place->family))
 		return 0;
 	if (!olaf_member_read(place, &member)) {
 		olaf_count_ack(copies_unreachable);

@@ -27,7 +27,7 @@ static __always_inline int olaf_member_sends_to(const struct olaf_member *member
 						const struct olaf_ack *ack)
 {
 	return member->family == ack->family &&
-	       olaf_same_address(member->local_addr_be, ack->saddr_be);
+	       olaf_address_same(member->local_addr_be, ack->saddr_be);
 }
 
 static long olaf_vouch(__u32 worker, struct olaf_vouching *vouching)
@@ -37,7 +37,7 @@ static long olaf_vouch(__u32 worker, struct olaf_vouching *vouching)
 
 	if (!ack || !place)
 		return 1;
-	if (!*(volatile __u8 *)&place->family || !olaf_member_read(place, &member) ||
+	if (!READ_ONCE(place->family) || !olaf_member_read(place, &member) ||
 	    !member.last_seen_ns)
 		return 0;
 	vouching->heard = 1;

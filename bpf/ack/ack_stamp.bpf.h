@@ -55,8 +55,8 @@ static __always_inline __u32 olaf_congestion_now(__u64 now, struct olaf_congesti
 	__u64 head, length = 0;
 
 	if (ring) {
-		head = *(volatile __u64 *)&ring->head;
-		length = *(volatile __u64 *)&ring->tail - head;
+		head = READ_ONCE(ring->head);
+		length = READ_ONCE(ring->tail) - head;
 	}
 	here->active_clusters = active < OLAF_MOST_ACTIVE_CLUSTERS ? active :
 								     OLAF_MOST_ACTIVE_CLUSTERS;

@@ -91,8 +91,8 @@ static __always_inline void olaf_search_between(struct olaf_search *search, __u6
 static __always_inline void olaf_search_flight(struct olaf_search *search,
 					       struct olaf_window *window)
 {
-	__u64 oldest = *(volatile __u64 *)&window->oldest;
-	__u64 next = *(volatile __u64 *)&window->next;
+	__u64 oldest = READ_ONCE(window->oldest);
+	__u64 next = READ_ONCE(window->next);
 
 	olaf_search_between(search, oldest, next);
 	if (search->found)

@@ -11,7 +11,6 @@
 #define OLAF_LEARN_BPF_H
 
 #include "bpf/ack/ack_counters.bpf.h"
-#include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/members.bpf.h"
 #include "bpf/ack/sender.bpf.h"
 
@@ -19,9 +18,11 @@
 static __always_inline int olaf_member_binds(struct xdp_md *ctx, const struct olaf_arrival *a,
 					     const struct olaf_member *member)
 {
-	return olaf_sender_is(ctx, a, member->addr_be, member->family) &&
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
+
+	return olaf_sender_is(data, end, a, member->addr_be, member->family) &&
 	       (!(member->flags & OLAF_MEMBER_PORT_BOUND) ||
-		member->port_be == olaf_sender_port(ctx, a));
+		member->port_be == olaf_sender_port(data, end, a));
 }
 
 /* Writes down what the update at hand says of its worker. Returns nothing of interest. */
@@ -83,7 +84,7 @@ static __always_inline int olaf_refuse_stranger(struct xdp_md *ctx, const struct
 {
 	struct olaf_member *member = olaf_member_at(a->update.cluster, a->update.worker);
 
-	if (!member || !(*(volatile __u8 *)&member->flags & OLAF_MEMBER_REGISTERED))
+	if (!member || !(READ_ONCE(member->flags) & OLAF_MEMBER_REGISTERED))
 		return 1 + OLAF_NOT_ALLOWED_WORKER;
 	return olaf_member_binds(ctx, a, member) ? 0 : 1 + OLAF_NOT_ALLOWED_ADDRESS;
 }

@@ -9,16 +9,13 @@
 #ifndef OLAF_MEMBER_BPF_H
 #define OLAF_MEMBER_BPF_H
 
+#include <linux/errno.h>
+
 #include "bpf/config.bpf.h"
 #include "olaf/members.h"
 
 /* Looks at a member that another CPU is writing: some tens of nanoseconds each. */
 #define OLAF_MEMBER_LOOKS 8
-
-static __always_inline int olaf_same_address(const __be32 a_be[4], const __be32 b_be[4])
-{
-	return a_be[0] == b_be[0] && a_be[1] == b_be[1] && a_be[2] == b_be[2] && a_be[3] == b_be[3];
-}
 
 /* Nothing before it may pass it, nothing behind it may come before it. */
 static __always_inline void olaf_member_barrier(struct olaf_member *member)
@@ -45,7 +42,7 @@ static __always_inline int olaf_member_open_at(struct olaf_member *member, __u32
 /* Begins to write a member. Returns whether it may; olaf_member_close() must follow. */
 static __always_inline int olaf_member_open(struct olaf_member *member)
 {
-	return olaf_member_open_at(member, *(volatile __u32 *)&member->sequence);
+	return olaf_member_open_at(member, READ_ONCE(member->sequence));
 }
 
 static __always_inline void olaf_member_close(struct olaf_member *member)
@@ -65,17 +62,38 @@ static __always_inline void olaf_member_clear(struct olaf_member *member)
 			 sizeof(*member) - sizeof(member->sequence));
 }
 
+/*
+ * Registers who `member` is for user space: the port is bound too, unless it is 0. A member that is heard
+ * from that address already stays reachable. Returns 0, or -EAGAIN: it is being written, ask again.
+ */
+static __always_inline int olaf_member_register(struct olaf_member *member, __u32 family,
+						const __be32 addr_be[4], __be16 port_be)
+{
+	if (!olaf_member_open(member))
+		return -EAGAIN;
+	if (member->family != family || !olaf_address_same(member->addr_be, addr_be) ||
+	    (port_be && member->port_be != port_be)) {
+		olaf_member_clear(member);
+		member->family = family;
+		olaf_address_copy(member->addr_be, addr_be);
+		member->port_be = port_be;
+	}
+	member->flags = OLAF_MEMBER_REGISTERED | (port_be ? OLAF_MEMBER_PORT_BOUND : 0);
+	olaf_member_close(member);
+	return 0;
+}
+
 /* Takes a copy of one moment. Returns 0 if the member is being written all the time. */
 static __always_inline int olaf_member_read(struct olaf_member *member, struct olaf_member *copy)
 {
 	__u32 sequence, i;
 
 	for (i = 0; i < OLAF_MEMBER_LOOKS; i++) {
-		sequence = *(volatile __u32 *)&member->sequence;
+		sequence = READ_ONCE(member->sequence);
 		olaf_member_barrier(member);
 		*copy = *member;
 		olaf_member_barrier(member);
-		if (!(sequence & 1) && *(volatile __u32 *)&member->sequence == sequence)
+		if (!(sequence & 1) && READ_ONCE(member->sequence) == sequence)
 			return 1;
 	}
 	return 0;

@@ -45,7 +45,7 @@ static __always_inline __u32 olaf_roster_end(__u32 cluster)
 {
 	struct olaf_roster *roster = bpf_map_lookup_elem(&olaf_rosters, &cluster);
 
-	return roster ? *(volatile __u32 *)&roster->end : 0;
+	return roster ? READ_ONCE(roster->end) : 0;
 }
 
 static __always_inline void olaf_roster_raise(__u32 cluster, __u32 worker)
@@ -56,7 +56,7 @@ static __always_inline void olaf_roster_raise(__u32 cluster, __u32 worker)
 	if (!roster)
 		return;
 	for (i = 0; i < OLAF_MEMBER_LOOKS; i++) {
-		end = *(volatile __u32 *)&roster->end;
+		end = READ_ONCE(roster->end);
 		if (end > worker ||
 		    __sync_val_compare_and_swap(&roster->end, end, worker + 1) == end)
 			return;
@@ -76,7 +76,7 @@ static __always_inline int olaf_roster_admits(__u32 cluster, __u64 now)
 	if (!roster)
 		return 0;
 	for (i = 0; i < OLAF_MEMBER_LOOKS; i++) {
-		seen = *(volatile __u64 *)&roster->admitted;
+		seen = READ_ONCE(roster->admitted);
 		next = (seen >> 32 << 32 >= second ? seen : second) + 1;
 		if ((__u32)next > OLAF_MOST_ADMISSIONS)
 			return 0;

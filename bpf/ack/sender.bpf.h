@@ -1,83 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What the frame at hand says of its sender. */
+/*
+ * What the frame at hand says of its sender, and whether that sender may be the member whose id it uses.
+ *
+ * Anybody can write any source address and any worker id into a frame. So only an address
+ * that an ACK may go to is learnt, and a member that lives keeps its place: nobody at
+ * another address has it before the member's time is out, and nobody at its own address,
+ * with another port or sending to another server, before a short silence. A worker that
+ * was restarted has a new port and waits for that silence. An operator who shares a network with
+ * strangers registers the workers.
+ */
 #ifndef OLAF_SENDER_BPF_H
 #define OLAF_SENDER_BPF_H
 
 #include "bpf/ack/member.bpf.h"
 #include "bpf/arrival.bpf.h"
-#include "bpf/packet/packet.bpf.h"
-
-/* Does the frame's sender have this address? IPv4 in [0]. */
-static __always_inline int olaf_sender_is(struct xdp_md *ctx, const struct olaf_arrival *a,
-					  const __be32 addr_be[4], __u32 family)
-{
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *ip = olaf_at(data, a->update.l3_offset);
-	const __be32 *saddr_be;
-
-	if (family != a->update.family)
-		return 0;
-	if (family == 4) {
-		saddr_be = ip + offsetof(struct iphdr, saddr);
-		return (void *)(saddr_be + 1) <= end && saddr_be[0] == addr_be[0];
-	}
-	saddr_be = ip + offsetof(struct ipv6hdr, saddr);
-	return (void *)(saddr_be + 4) <= end && saddr_be[0] == addr_be[0] &&
-	       saddr_be[1] == addr_be[1] && saddr_be[2] == addr_be[2] && saddr_be[3] == addr_be[3];
-}
-
-/* The UDP port that the frame came from; 0 if the frame ends before it. */
-static __always_inline __be16 olaf_sender_port(struct xdp_md *ctx, const struct olaf_arrival *a)
-{
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct udphdr *udp = olaf_at(data, a->update.l4_offset);
-
-	return (void *)(udp + 1) <= end ? udp->source : 0;
-}
-
-/* Is the frame sent to this address? It is known to have a whole IP header of that version. */
-static __always_inline int olaf_sender_meant(struct xdp_md *ctx, const struct olaf_arrival *a,
-					     const __be32 addr_be[4], __u32 family)
-{
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *ip = olaf_at(data, a->update.l3_offset);
-	const __be32 *daddr_be;
-
-	if (family == 4) {
-		daddr_be = ip + offsetof(struct iphdr, daddr);
-		return (void *)(daddr_be + 1) <= end && daddr_be[0] == addr_be[0];
-	}
-	daddr_be = ip + offsetof(struct ipv6hdr, daddr);
-	return (void *)(daddr_be + 4) <= end && daddr_be[0] == addr_be[0] &&
-	       daddr_be[1] == addr_be[1] && daddr_be[2] == addr_be[2] && daddr_be[3] == addr_be[3];
-}
+#include "bpf/packet/own.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 /* Does the frame say what is known of the member, but for its tags and when it was heard? */
-static __always_inline int olaf_sender_is_known(struct xdp_md *ctx, const struct olaf_arrival *a,
+static __always_inline int olaf_sender_is_known(void *data, const void *end,
+						const struct olaf_arrival *a,
 						const struct olaf_member *member)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct ethhdr *eth = data;
-
-	return olaf_sender_port(ctx, a) == member->port_be && (void *)(eth + 1) <= end &&
-	       olaf_is_mac(eth->h_source, member->mac) &&
-	       olaf_sender_is(ctx, a, member->addr_be, member->family) &&
-	       olaf_sender_meant(ctx, a, member->local_addr_be, member->family);
+	return data + ETH_HLEN <= end && olaf_is_mac(data + ETH_ALEN, member->mac) &&
+	       olaf_sender_port(data, end, a) == member->port_be &&
+	       olaf_sender_is(data, end, a, member->addr_be, member->family) &&
+	       olaf_sender_meant(data, end, a, member->local_addr_be, member->family);
 }
 
 /* Has the frame the VLAN tags that are known of the member? */
-static __always_inline int olaf_sender_is_tagged(struct xdp_md *ctx, const struct olaf_arrival *a,
+static __always_inline int olaf_sender_is_tagged(void *data, const void *end,
+						 const struct olaf_arrival *a,
 						 const struct olaf_member *member)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	const __u32 *theirs = data + 2 * ETH_ALEN, *known = (const __u32 *)member->tag;
+	const __u32 *tags = data + 2 * ETH_ALEN, *known = (const __u32 *)member->tag;
 
 	if (a->update.l3_offset != ETH_HLEN + member->tags * sizeof(struct olaf_tag))
 		return 0;
 	if (!member->tags)
 		return 1;
-	return (void *)(theirs + 2) <= end && theirs[0] == known[0] &&
-	       (member->tags == 1 || theirs[1] == known[1]);
+	return (void *)(tags + 2) <= end && tags[0] == known[0] &&
+	       (member->tags == 1 || tags[1] == known[1]);
 }
 
 /* Nanoseconds that nothing was written of the member when the update at hand came. */
@@ -85,7 +48,7 @@ static __always_inline __u64 olaf_member_silence(const struct olaf_arrival *a,
 						 const struct olaf_member *member)
 {
 	/* Unsigned: a time of the future, on a CPU that is behind, reads as long ago. */
-	return a->now - *(volatile __u64 *)&member->last_seen_ns;
+	return a->now - READ_ONCE(member->last_seen_ns);
 }
 
 /* Does the frame say what is known of the member, and was that confirmed lately? */
@@ -93,8 +56,8 @@ static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct o
 					      const struct olaf_member *member)
 {
 	return olaf_member_silence(a, member) <
-		   olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
-	       olaf_sender_is_known(ctx, a, member);
+		       olaf_member_refresh_ns(olaf_cfg.member_timeout_ns) &&
+	       olaf_sender_is_known((void *)(long)ctx->data, (void *)(long)ctx->data_end, a, member);
 }
 
 /*
@@ -108,13 +71,15 @@ static __always_inline int olaf_member_stands(struct xdp_md *ctx, const struct o
 static __always_inline int olaf_member_touch(struct xdp_md *ctx, const struct olaf_arrival *a,
 					     struct olaf_member *member)
 {
+	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u64 refresh_ns = olaf_member_refresh_ns(olaf_cfg.member_timeout_ns);
-	__u32 sequence = *(volatile __u32 *)&member->sequence;
+	__u32 sequence = READ_ONCE(member->sequence);
 
 	olaf_member_barrier(member);
 	if (olaf_member_full_is_due(sequence) ||
 	    olaf_member_silence(a, member) >= OLAF_MEMBER_FULL_REFRESHES * refresh_ns ||
-	    !olaf_sender_is_known(ctx, a, member) || !olaf_sender_is_tagged(ctx, a, member) ||
+	    !olaf_sender_is_known(data, end, a, member) ||
+	    !olaf_sender_is_tagged(data, end, a, member) ||
 	    !olaf_member_open_at(member, sequence))
 		return 0;
 	member->last_seen_ns = a->now;
@@ -133,7 +98,7 @@ static __always_inline int olaf_sender_read(struct xdp_md *ctx, const struct ola
 	sender->family = a->update.family;
 	sender->tags = (l3 - ETH_HLEN) / sizeof(struct olaf_tag);
 	sender->last_seen_ns = a->now;
-	sender->port_be = olaf_sender_port(ctx, a);
+	sender->port_be = olaf_sender_port((void *)(long)ctx->data, (void *)(long)ctx->data_end, a);
 	if (bpf_xdp_load_bytes(ctx, ETH_ALEN, sender->mac, ETH_ALEN) ||
 	    bpf_xdp_load_bytes(ctx, 2 * ETH_ALEN, sender->tag, sizeof(sender->tag)))
 		return -1;
@@ -152,6 +117,71 @@ static __always_inline int olaf_sender_read(struct xdp_md *ctx, const struct ola
 	olaf_address_copy(sender->addr_be, addresses_be);
 	olaf_address_copy(sender->local_addr_be, addresses_be + 4);
 	return 0;
+}
+
+/* The sender of an update, to the member whose worker id it uses. */
+enum olaf_claimant {
+	OLAF_CLAIMANT_KNOWN, /* the member, or the one who may follow it at its address */
+	OLAF_CLAIMANT_NEW, /* nobody lives there */
+	OLAF_CLAIMANT_OTHER, /* somebody else does */
+};
+
+/* Is it neither of this network, loopback, multicast nor the broadcast address? */
+static __always_inline int olaf_is_unicast4(__be32 addr_be)
+{
+	__u32 addr = bpf_ntohl(addr_be), net = addr >> 24;
+
+	return net != 0 && net != 127 && (net & 0xf0) != 0xe0 && addr != 0xffffffff;
+}
+
+/* Is it neither unspecified, loopback nor multicast? */
+static __always_inline int olaf_is_unicast6(const __be32 addr_be[4])
+{
+	return (addr_be[0] & bpf_htonl(0xff000000)) != bpf_htonl(0xff000000) &&
+	       (addr_be[0] || addr_be[1] || addr_be[2] || bpf_ntohl(addr_be[3]) > 1);
+}
+
+/* Is the sender at this host's own address? The one that it sends to may not be in the map yet. */
+static __always_inline int olaf_sender_is_us(const struct olaf_member *sender)
+{
+	struct olaf_own_address mapped;
+
+	olaf_map_address(mapped.words_be, sender->addr_be, sender->family);
+	return olaf_is_own_address(mapped.words_be) ||
+	       olaf_address_same(sender->addr_be, sender->local_addr_be);
+}
+
+/* May an ACK go to where the sender says it is? */
+static __always_inline int olaf_sender_is_reachable(const struct olaf_member *sender)
+{
+	if (!sender->port_be || (sender->mac[0] & 1) || olaf_sender_is_us(sender))
+		return 0;
+	return sender->family == 4 ? olaf_is_unicast4(sender->addr_be[0]) :
+				     olaf_is_unicast6(sender->addr_be);
+}
+
+/* The sender was seen just now. A hint, unless the member is open. */
+static __always_inline enum olaf_claimant olaf_claimant(const struct olaf_member *member,
+							const struct olaf_member *sender)
+{
+	__u64 now = sender->last_seen_ns, timeout_ns = olaf_cfg.member_timeout_ns;
+	int same_address = member->family == sender->family &&
+			   olaf_address_same(member->addr_be, sender->addr_be);
+	int same_port = member->port_be == sender->port_be;
+
+	if (!member->family)
+		return OLAF_CLAIMANT_NEW;
+	if (member->flags & OLAF_MEMBER_REGISTERED) {
+		if (!same_address || ((member->flags & OLAF_MEMBER_PORT_BOUND) && !same_port))
+			return OLAF_CLAIMANT_OTHER;
+	} else if (!same_address) {
+		return olaf_member_is_silent(member, now, timeout_ns) ? OLAF_CLAIMANT_NEW :
+									OLAF_CLAIMANT_OTHER;
+	}
+	if ((same_port && olaf_address_same(member->local_addr_be, sender->local_addr_be)) ||
+	    olaf_member_is_silent(member, now, olaf_member_hold_ns(timeout_ns)))
+		return OLAF_CLAIMANT_KNOWN;
+	return OLAF_CLAIMANT_OTHER;
 }
 
 #endif /* OLAF_SENDER_BPF_H */

@@ -17,7 +17,7 @@
 #include "bpf/bound.bpf.h"
 #include "bpf/control.bpf.h"
 #include "bpf/counters.bpf.h"
-#include "bpf/slots/buffers.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -36,7 +36,7 @@ static __always_inline void olaf_aom_mark(__u64 *word, __u64 value)
 {
 #ifdef __TARGET_ARCH_x86
 	asm volatile("" ::: "memory");
-	*(volatile __u64 *)word = value;
+	WRITE_ONCE(*word, value);
 	asm volatile("" ::: "memory");
 #else
 	__sync_lock_test_and_set(word, value);
@@ -110,7 +110,7 @@ static long olaf_aom_look(__u32 round, struct olaf_passage *passage)
 	struct olaf_slot *slot = passage->slot;
 
 	(void)round;
-	if (olaf_slot_is_leaving(slot) || *(volatile __u32 *)&slot->lock ||
+	if (olaf_slot_is_leaving(slot) || READ_ONCE(slot->lock) ||
 	    __sync_lock_test_and_set(&slot->lock, 1))
 		return 0;
 	if (!olaf_slot_is_leaving(slot)) {

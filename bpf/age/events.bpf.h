@@ -65,7 +65,7 @@ static __always_inline int olaf_listened(__u64 now)
 {
 	struct olaf_listen *listen = olaf_listener();
 
-	return listen && now < *(volatile __u64 *)&listen->until_ns;
+	return listen && now < READ_ONCE(listen->until_ns);
 }
 
 /* The same where no time is at hand: who once listened costs a look at the clock. */
@@ -73,7 +73,7 @@ static __always_inline int olaf_listened_lately(void)
 {
 	struct olaf_listen *listen = olaf_listener();
 
-	return listen && *(volatile __u64 *)&listen->until_ns && olaf_listened(bpf_ktime_get_ns());
+	return listen && READ_ONCE(listen->until_ns) && olaf_listened(bpf_ktime_get_ns());
 }
 
 /* Is an event of that kind and cluster wanted, and is it its turn? */
@@ -81,12 +81,12 @@ static __always_inline int olaf_event_wanted(struct olaf_telling *telling,
 					     const struct olaf_listen *listen, __u32 kind,
 					     __u32 cluster, __u32 no_cluster)
 {
-	__u32 sample = *(volatile __u32 *)&listen->sample;
+	__u32 sample = READ_ONCE(listen->sample);
 
-	if (!(*(volatile __u32 *)&listen->kinds & (1U << kind)))
+	if (!(READ_ONCE(listen->kinds) & (1U << kind)))
 		return 0;
-	if (!no_cluster && (cluster < *(volatile __u32 *)&listen->first_cluster ||
-			    cluster > *(volatile __u32 *)&listen->last_cluster))
+	if (!no_cluster && (cluster < READ_ONCE(listen->first_cluster) ||
+			    cluster > READ_ONCE(listen->last_cluster)))
 		return 0;
 	telling->seen++;
 	return sample < 2 || telling->seen % sample == 0;
@@ -117,8 +117,8 @@ static __always_inline struct olaf_telling *olaf_event_begin(__u32 kind, __u32 d
 	event->detail = detail;
 	event->frames = kind == OLAF_EVENT_LOSS;
 	event->cpu = bpf_get_smp_processor_id();
-	event->sampled = *(volatile __u32 *)&listen->sample;
-	telling->wanted_bytes = *(volatile __u32 *)&listen->frame_bytes;
+	event->sampled = READ_ONCE(listen->sample);
+	telling->wanted_bytes = READ_ONCE(listen->frame_bytes);
 	if (!update)
 		return telling;
 	event->generated_ns = update->generated_ns;

@@ -18,7 +18,7 @@ static __always_inline void olaf_tell_length(struct olaf_telling *telling)
 
 	if (ring)
 		telling->record.event.queue_length =
-			*(volatile __u64 *)&ring->tail - *(volatile __u64 *)&ring->head;
+			READ_ONCE(ring->tail) - READ_ONCE(ring->head);
 }
 
 /* What became of the update at hand, whose frame is still as it came: a->outcome. */

@@ -16,7 +16,7 @@
 
 #include "bpf/depart/headers.bpf.h"
 #include "bpf/order/places.bpf.h"
-#include "bpf/slots/buffers.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 #include "bpf/troubles.bpf.h"
 
 /* A frame that is ready to be copied out. */
@@ -42,11 +42,11 @@ static __always_inline int olaf_pop(struct olaf_ring *ring, __u64 position, __u6
 
 	if (!place)
 		return 0;
-	claim->slot = *(volatile __u32 *)&place->slot;
+	claim->slot = READ_ONCE(place->slot);
 	slot = olaf_slot_at(claim->slot);
 	if (!slot || !olaf_lock(&slot->lock))
 		return 0;
-	index = *(volatile __u32 *)&place->entry;
+	index = READ_ONCE(place->entry);
 	entry = olaf_entry_at(index);
 	popped = entry && !olaf_slot_is_leaving(slot) &&
 		 olaf_ring_pop(ring, position, claim->slot, now, room, riding, &entry->pending);
@@ -76,7 +76,7 @@ static __always_inline int olaf_rotate(struct olaf_ring *ring, __u64 position)
 	/* With one next hop, or none, everything that waits is as blocked as the head. */
 	if (olaf_cfg.deliver != OLAF_DELIVER_FORWARD || !place)
 		return 0;
-	index = *(volatile __u32 *)&place->slot;
+	index = READ_ONCE(place->slot);
 	slot = olaf_slot_at(index);
 	if (!slot || !olaf_lock(&slot->lock))
 		return 0;

@@ -14,11 +14,36 @@
 #include "bpf/depart/departure.bpf.h"
 #include "bpf/depart/token.bpf.h"
 #include "bpf/control.bpf.h"
-#include "bpf/way/fits.bpf.h"
+#include "bpf/way/wayout.bpf.h"
 #include "bpf/way/sent.bpf.h"
-#include "bpf/way/solicit.bpf.h"
+#include "bpf/way/solicitation.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_drained, struct __sk_buff, olaf_event_take_skb)
+
+/* Asks the next hop for its address, by a frame of our own: a clone of the skb leaves. */
+static __always_inline void olaf_ask_next_hop(struct __sk_buff *skb,
+					      const struct olaf_nexthop *next)
+{
+	union olaf_solicitation frame = {};
+
+	if (next->via_family == 4)
+		olaf_write_arp(&frame.arp, next);
+	else
+		olaf_write_ns(&frame.ns, next);
+	if (!olaf_solicit_put(skb, &frame) && !bpf_clone_redirect(skb, olaf_cfg.egress_ifindex, 0))
+		olaf_count(hops_asked);
+}
+
+/* Asks the output device whether it takes frames again. */
+static __always_inline void olaf_probe_gate(struct __sk_buff *skb, __u64 now)
+{
+	union olaf_solicitation frame = {};
+
+	olaf_write_probe(&frame.eth);
+	olaf_count(gate_probes);
+	if (!olaf_solicit_put(skb, &frame) && !bpf_clone_redirect(skb, olaf_cfg.egress_ifindex, 0))
+		olaf_gate_probed(now);
+}
 
 #define OLAF_ANY_BYTES 0xffffffff
 /* How often the drain looks whether a way out is there again, in drain intervals. */
@@ -195,7 +220,7 @@ __noinline int olaf_drain_one(struct __sk_buff *skb, __u32 generation, __u64 end
 	now = bpf_ktime_get_ns();
 	if (!olaf_may_be_due(ring, now))
 		return OLAF_DRAINED_DUE;
-	position = *(volatile __u64 *)&ring->head;
+	position = READ_ONCE(ring->head);
 	if (position >= end || olaf_held(now))
 		return OLAF_DRAINED_BLOCKED;
 	place = olaf_place_at(position);

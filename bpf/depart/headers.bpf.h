@@ -23,17 +23,9 @@
 static __always_inline void olaf_udp6_checksum(struct olaf_entry *entry, struct ipv6hdr *ip,
 					       struct udphdr *udp, __u32 lanes)
 {
-	const __u32 *header = (const __u32 *)&entry->message;
-	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp);
-	__u16 checksum;
-	__u32 i;
+	__u64 sum = olaf_udp6_sum(ip, udp, &entry->message);
 
-#pragma clang loop unroll(full)
-	for (i = 0; i < sizeof(entry->message) / 4; i++)
-		sum += header[i];
-	sum += olaf_lanes_sum(entry->lanes, lanes);
-	checksum = olaf_checksum_fold(sum);
-	udp->check = checksum ? checksum : 0xffff;
+	udp->check = olaf_udp6_check(sum + olaf_lanes_sum(entry->lanes, lanes));
 }
 
 /* Hop limit down by one, as a router does; RFC 1624 for the IPv4 checksum. */

@@ -10,14 +10,39 @@
 #include "bpf/age/tell.bpf.h"
 #include "bpf/arrival.bpf.h"
 #include "bpf/depart/departure.bpf.h"
-#include "bpf/depart/partial.bpf.h"
 #include "bpf/depart/token.bpf.h"
 #include "bpf/control.bpf.h"
+#include "bpf/packet/partial.bpf.h"
 #include "bpf/packet/staging.bpf.h"
 #include "bpf/way/gate.bpf.h"
 #include "bpf/way/sent.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_ridden, struct xdp_md, olaf_event_take_xdp)
+
+/* Will the device that the frame leaves by make its checksum right? */
+static __always_inline int olaf_finishes(const struct olaf_arrival *a)
+{
+	__u32 bytes = a->update.header_bytes;
+
+	if (!olaf_is_partial(a) || olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
+		return 1;
+	if (olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM)
+		bytes = ETH_HLEN + sizeof(struct udphdr) +
+			(olaf_cfg.upstream_family == 4 ? sizeof(struct iphdr) :
+							 sizeof(struct ipv6hdr));
+	return (olaf_cfg.flags & OLAF_CONFIG_OUTPUT_SUMS) && bytes == a->update.header_bytes;
+}
+
+/* Leaves the checksum of a frame with new headers to the device again. */
+static __always_inline void olaf_leave_partial(struct olaf_entry *staged,
+					       const struct olaf_pending *update)
+{
+	struct udphdr *udp = (void *)&staged->message - sizeof(*udp);
+	__u32 l3_offset = olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM ? ETH_HLEN : update->l3_offset;
+
+	udp->check = olaf_partial_checksum(staged, update->header_bytes, l3_offset,
+					   olaf_outer_family(update));
+}
 
 /*
  * XDP is about to send `update` as a frame. Those that go up the stack are seen there. Generic XDP
@@ -77,7 +102,7 @@ static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, struct olaf_arri
 
 	if (!place)
 		return 0;
-	bytes = *(volatile __u32 *)&place->bytes;
+	bytes = READ_ONCE(place->bytes);
 	if (olaf_cfg.deliver != OLAF_DELIVER_LOCAL) {
 		entry = olaf_entry_at(place->entry);
 		if (!entry ||
@@ -121,7 +146,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 			a->claim.got |= OLAF_GOT_PASSAGE;
 	} else if (!late && olaf_may_carry(a) && olaf_may_be_due(ring, a->now) &&
 		   !olaf_held(a->now)) {
-		head = *(volatile __u64 *)&ring->head;
+		head = READ_ONCE(ring->head);
 		room = olaf_make_room(ctx, a, head);
 		if (room)
 			olaf_pop(ring, head, a->now, room, 1, &a->claim);

@@ -15,7 +15,7 @@
 
 #include <linux/if_ether.h>
 
-#include "bpf/order/token_turn.bpf.h"
+#include "bpf/order/ring.bpf.h"
 
 static __always_inline void olaf_token_write(struct olaf_token *token, __u32 generation)
 {

@@ -17,7 +17,7 @@
 /* Without the lock: could olaf_is_due() be true? */
 static __always_inline int olaf_may_be_due(struct olaf_ring *ring, __u64 now)
 {
-	return now >= *(volatile __u64 *)&ring->next_departure_ns && olaf_window_may_open(now);
+	return now >= READ_ONCE(ring->next_departure_ns) && olaf_window_may_open(now);
 }
 
 /* Under the lock. */

@@ -12,7 +12,31 @@
 
 #include "bpf/claim.bpf.h"
 #include "bpf/lock.bpf.h"
-#include "bpf/order/token_turn.bpf.h"
+#include "olaf/drain.h"
+
+/* The token is late when it hasn't come back this long after it should have. */
+#define OLAF_TOKEN_GRACE_NS 20000000ULL
+
+/* The wait of a token that is away for the longest turn. */
+#define OLAF_TOKEN_LONGEST_WAIT 0x7fffffffffffULL
+
+/* Drain intervals that a token is away for which should come back in `wait` nanoseconds. */
+static __always_inline __u64 olaf_token_ticks(__u64 wait)
+{
+	__u64 interval = olaf_cfg.drain_interval_ns, longest = olaf_longest_ticks(interval);
+	__u64 ticks;
+
+	if (!interval || wait <= interval)
+		return 1;
+	ticks = (wait + interval - 1) / interval;
+	return ticks < longest ? ticks : longest;
+}
+
+/* When it is late: its turn is over, and so is the time that a busy machine may add. */
+static __always_inline __u64 olaf_token_deadline(__u64 now, __u64 wait)
+{
+	return now + olaf_token_ticks(wait) * olaf_cfg.drain_interval_ns + OLAF_TOKEN_GRACE_NS;
+}
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -31,12 +55,12 @@ static __always_inline struct olaf_ring *olaf_the_ring(void)
 /* Hints, read without the lock. */
 static __always_inline int olaf_ring_waits(struct olaf_ring *ring)
 {
-	return *(volatile __u64 *)&ring->head != *(volatile __u64 *)&ring->tail;
+	return READ_ONCE(ring->head) != READ_ONCE(ring->tail);
 }
 
 static __always_inline int olaf_token_late(struct olaf_ring *ring, __u64 now)
 {
-	return now > *(volatile __u64 *)&ring->drain_deadline_ns;
+	return now > READ_ONCE(ring->drain_deadline_ns);
 }
 
 static __always_inline void olaf_ring_release(struct olaf_ring *ring)

@@ -58,7 +58,7 @@ static __always_inline __u32 olaf_window_size(const struct olaf_window *window)
 {
 	__u32 size = olaf_cfg.window;
 
-	if (*(volatile __u32 *)&window->silent)
+	if (READ_ONCE(window->silent))
 		return 1;
 	if (olaf_cfg.flags & OLAF_CONFIG_WINDOW_AUTO)
 		size = olaf_pilot_size(&window->pilot, olaf_cfg.window);
@@ -71,8 +71,8 @@ static __always_inline __u32 olaf_window_size(const struct olaf_window *window)
  */
 static __always_inline int olaf_window_has_room(const struct olaf_window *window, __u64 now)
 {
-	return *(volatile __u32 *)&window->in_flight < olaf_window_size(window) ||
-	       (*(volatile __u32 *)&window->silent && olaf_emptying(now));
+	return READ_ONCE(window->in_flight) < olaf_window_size(window) ||
+	       (READ_ONCE(window->silent) && olaf_emptying(now));
 }
 
 /* Without the lock: could olaf_window_opens() be true? */
@@ -83,7 +83,7 @@ static __always_inline int olaf_window_may_open(__u64 now)
 	if (!olaf_cfg.window)
 		return 1;
 	window = olaf_the_window();
-	return window && (now >= *(volatile __u64 *)&window->expires_ns ||
+	return window && (now >= READ_ONCE(window->expires_ns) ||
 			  olaf_window_has_room(window, now));
 }
 
@@ -97,7 +97,7 @@ static __always_inline __u64 olaf_window_opens_ns(__u64 now)
 	window = olaf_the_window();
 	if (!window || olaf_window_has_room(window, now))
 		return 0;
-	return *(volatile __u64 *)&window->expires_ns;
+	return READ_ONCE(window->expires_ns);
 }
 
 /* All that is in flight is given up: since the oldest of it left, nothing was answered. */

@@ -10,10 +10,11 @@
 #ifndef OLAF_CHECKSUM_BPF_H
 #define OLAF_CHECKSUM_BPF_H
 
+#include "bpf/arrival.bpf.h"
 #include "bpf/packet/beside.bpf.h"
 #include "bpf/packet/lanes.bpf.h"
 #include "bpf/packet/staging.bpf.h"
-#include "bpf/packet/update.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 #define OLAF_HEADER_WORDS (sizeof(struct olaf_header) / 8)
 
@@ -79,25 +80,6 @@ static __always_inline __u64 olaf_message_sum(struct xdp_md *ctx, const struct o
 	staged = olaf_stage(ctx, a->update.header_bytes,
 			    a->update.header_bytes + a->message_bytes);
 	return staged ? olaf_sum_staged((const __u64 *)&staged->message, NULL, words) : 0;
-}
-
-/* Sum of the pseudo header: addresses, protocol and length. */
-static __always_inline __u64 olaf_pseudo_sum(void *l3, const void *end, __u32 family,
-					     const struct udphdr *udp)
-{
-	__be32 *addresses_be = l3 + (family == 4 ? offsetof(struct iphdr, saddr) :
-						   offsetof(struct ipv6hdr, saddr));
-	__u64 sum = bpf_htons(IPPROTO_UDP) + udp->len;
-	int i;
-
-	if ((void *)(addresses_be + 2) > end)
-		return sum;
-	sum += (__u64)addresses_be[0] + addresses_be[1];
-	if (family == 4 || (void *)(addresses_be + 8) > end)
-		return sum;
-	for (i = 2; i < 8; i++)
-		sum += addresses_be[i];
-	return sum;
 }
 
 /* Sum of the whole datagram: not right unless it is zero, folded. Global: verified once. */

@@ -6,7 +6,7 @@
 #ifndef OLAF_COMPOSE_BPF_H
 #define OLAF_COMPOSE_BPF_H
 
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 #define OLAF_HOP_LIMIT 64
 
@@ -28,11 +28,11 @@ struct olaf_ends {
 	__be16 dest_be;
 };
 
-/* UDP over IPv4 just before `message`. */
+/* UDP over IPv4 just before the message's `header`. */
 static __always_inline struct olaf_headers4 *
-olaf_compose4(void *message, __u32 message_bytes, const struct olaf_ends *ends)
+olaf_compose4(void *header, __u32 message_bytes, const struct olaf_ends *ends)
 {
-	struct olaf_headers4 *h = message - sizeof(*h);
+	struct olaf_headers4 *h = header - sizeof(*h);
 	__be16 total_be = bpf_htons(sizeof(*h) + message_bytes);
 	__u64 sum;
 
@@ -56,11 +56,11 @@ olaf_compose4(void *message, __u32 message_bytes, const struct olaf_ends *ends)
 	return h;
 }
 
-/* UDP over IPv6 just before `message`. */
+/* UDP over IPv6 just before the message's `header`. */
 static __always_inline struct olaf_headers6 *
-olaf_compose6(void *message, __u32 message_bytes, const struct olaf_ends *ends)
+olaf_compose6(void *header, __u32 message_bytes, const struct olaf_ends *ends)
 {
-	struct olaf_headers6 *h = message - sizeof(*h);
+	struct olaf_headers6 *h = header - sizeof(*h);
 
 	__builtin_memset(&h->ip, 0, sizeof(h->ip));
 	h->ip.version = 6;
@@ -86,6 +86,28 @@ static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const 
 		sum += addresses_be[i];
 	sum += bpf_htons(IPPROTO_UDP) + udp->len;
 	return sum + udp->source + udp->dest + udp->len;
+}
+
+/* Sum of a datagram of UDP over IPv6 without its checksum and its lanes, whose sum the caller adds. */
+static __always_inline __u64 olaf_udp6_sum(const struct ipv6hdr *ip, const struct udphdr *udp,
+					   const struct olaf_header *header)
+{
+	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp);
+	const __u32 *words = (const __u32 *)header;
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < sizeof(*header) / 4; i++)
+		sum += words[i];
+	return sum;
+}
+
+/* The checksum that makes such a sum right. UDP over IPv6 has none that is 0. */
+static __always_inline __u16 olaf_udp6_check(__u64 sum)
+{
+	__u16 check = olaf_checksum_fold(sum);
+
+	return check ? check : 0xffff;
 }
 
 /* The checksum that a socket leaves: the sum of the pseudo header. */

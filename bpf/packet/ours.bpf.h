@@ -18,7 +18,7 @@
 #include "bpf/arrival.bpf.h"
 #include "bpf/packet/own.bpf.h"
 #include "bpf/packet/own_mac.bpf.h"
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 /* What a CPU knows of the address that it last saw is looked up again after this long. */
 #define OLAF_KNOWN_NS 100000000ULL
@@ -50,10 +50,7 @@ static __always_inline int olaf_target_read(struct xdp_md *ctx, const struct ola
 		addr_be[3] = 0;
 		return 0;
 	}
-	addr_be[0] = daddr_be[0];
-	addr_be[1] = daddr_be[1];
-	addr_be[2] = daddr_be[2];
-	addr_be[3] = daddr_be[3];
+	olaf_address_copy(addr_be, daddr_be);
 	return 0;
 }
 

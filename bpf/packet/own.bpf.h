@@ -31,10 +31,7 @@ static __always_inline void olaf_map_address(__be32 mapped_be[4], const __be32 a
 		mapped_be[3] = addr_be[0];
 		return;
 	}
-	mapped_be[0] = addr_be[0];
-	mapped_be[1] = addr_be[1];
-	mapped_be[2] = addr_be[2];
-	mapped_be[3] = addr_be[3];
+	olaf_address_copy(mapped_be, addr_be);
 }
 
 /* `mapped_be` is what olaf_map_address() writes. It lies on the stack or in a map. */

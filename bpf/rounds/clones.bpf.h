@@ -3,8 +3,8 @@
 #ifndef OLAF_ROUND_CLONES_BPF_H
 #define OLAF_ROUND_CLONES_BPF_H
 
-#include "bpf/rounds/group_way.bpf.h"
-#include "bpf/rounds/delivery.bpf.h"
+#include "bpf/rounds/deliveries.bpf.h"
+#include "bpf/rounds/headers.bpf.h"
 
 /* Clones that one frame sends at most: the next one goes on. */
 #define OLAF_MOST_COPIES 1024
@@ -15,7 +15,24 @@ struct olaf_copying {
 	__u32 partial; /* header bytes of a frame whose checksum the device finishes; 0: none */
 };
 
-/* Stages the buffer's result for `rank`, or OLAF_EVERY_WORKER. Under its slot's lock. Returns bytes of headers; 0: can't. */
+/*
+ * Where the skb's UDP checksum is left to a device (`partial`), so is the staged message's: the device
+ * adds up from where UDP began in the skb. Returns whether UDP begins there again.
+ */
+static __always_inline int olaf_copy_leave_partial(struct olaf_entry *staged, __u32 header_bytes,
+						   __u32 family, __u32 partial)
+{
+	if (partial && partial != header_bytes)
+		return 0;
+	if (partial)
+		olaf_round_sum_partly(staged, header_bytes, family);
+	return 1;
+}
+
+/*
+ * Stages the buffer's result for `rank`, or OLAF_EVERY_WORKER. Under its slot's lock. Returns bytes of
+ * headers; 0: can't.
+ */
 static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const struct olaf_job *job,
 					     __u32 job_index, struct olaf_round_buffer *buffer,
 					     __u32 index, __u32 rank, __u32 partial)
@@ -30,18 +47,10 @@ static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const st
 	if (way.family == 6)
 		sum = olaf_round_result_sum(buffer, index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
-	if (rank == OLAF_EVERY_WORKER)
-		olaf_limit_hops(staged, job);
-	if (!partial)
-		return header_bytes;
-	/* The device adds up from where UDP began in the frame that the order was. */
-	if (partial != header_bytes)
-		return 0;
-	olaf_round_sum_partly(staged, header_bytes, way.family);
-	return header_bytes;
+	return olaf_copy_leave_partial(staged, header_bytes, way.family, partial) ? header_bytes : 0;
 }
 
-/* The staged headers and the buffer's lanes become the skb. Returns 0, or -1: no memory. */
+/* The staged headers and message, and `count` lanes, become the skb. Returns 0, or -1: no memory. */
 static __always_inline int olaf_copy_put(struct __sk_buff *skb, struct olaf_entry *staged,
 					 __u32 header_bytes, const __u64 *lanes, __u32 count)
 {
@@ -49,10 +58,10 @@ static __always_inline int olaf_copy_put(struct __sk_buff *skb, struct olaf_entr
 				OLAF_MAX_HEADERS + sizeof(struct olaf_header));
 	__u32 bytes = olaf_clamp(8 * count, 8, 8 * olaf_cfg.max_lanes);
 
-	if (bpf_skb_change_tail(skb, head + bytes, 0) ||
+	if (bpf_skb_change_tail(skb, count ? head + bytes : head, 0) ||
 	    bpf_skb_store_bytes(skb, 0, olaf_frame_of(staged, header_bytes), head, 0))
 		return -1;
-	return bpf_skb_store_bytes(skb, head, lanes, bytes, 0) ? -1 : 0;
+	return count && bpf_skb_store_bytes(skb, head, lanes, bytes, 0) ? -1 : 0;
 }
 
 /*

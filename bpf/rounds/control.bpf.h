@@ -2,13 +2,236 @@
 /*
  * CONTROL messages of a job. A child's SYNC is answered in its own frame, or goes on to the parent in
  * it; the parent's answer goes on to the child that asked last. All else is answered in its own frame.
+ * Agreeing where to begin moves the job's state:
+ *
+ *   SYNCING --all children have asked; at a node, the parent has answered--> RUNNING
+ *   RUNNING --a child asks anew; the parent's generation is another one--> SYNCING
+ *
+ * Each way back to SYNCING takes the next generation, so that what is under way becomes void at
+ * once. All steps, and all changes of who is a member, are taken under the job's lock.
  */
 #ifndef OLAF_ROUND_CONTROL_BPF_H
 #define OLAF_ROUND_CONTROL_BPF_H
 
-#include "bpf/rounds/agree.bpf.h"
-#include "bpf/rounds/down.bpf.h"
-#include "bpf/rounds/up.bpf.h"
+#include "bpf/rounds/frames.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
+#include "bpf/rounds/message.bpf.h"
+#include "bpf/rounds/slots.bpf.h"
+
+/* Rounds: none that is as far back is under way. */
+#define OLAF_LONG_AGO (1U << 30)
+
+static __always_inline int olaf_members_differ(const struct olaf_job *job)
+{
+	const struct olaf_ranks *absent = job->membership.absent;
+
+	return absent[0].word[0] != absent[1].word[0] || absent[0].word[1] != absent[1].word[1] ||
+	       absent[0].word[2] != absent[1].word[2] || absent[0].word[3] != absent[1].word[3];
+}
+
+static __always_inline int olaf_has_members(const struct olaf_job *job)
+{
+	__u32 now = olaf_membership_now(job);
+
+	return olaf_members_word(job, now, 0) || olaf_members_word(job, now, 1) ||
+	       olaf_members_word(job, now, 2) || olaf_members_word(job, now, 3);
+}
+
+/*
+ * The rank is a member from a new round on, or from that of a joining that hasn't begun. Returns
+ * enum olaf_control_status.
+ */
+static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_child *child,
+					     __u32 rank)
+{
+	struct olaf_membership *membership = &job->membership;
+	__u32 now = olaf_membership_now(job), first = olaf_next_round(job);
+	__u64 joining = membership->joining;
+
+	if (olaf_members_differ(job)) {
+		if (!olaf_is_before(membership->newest_round, (__u32)joining))
+			return OLAF_CONTROL_WAIT;
+		first = joining;
+		olaf_absent_put(job, now, rank, 0);
+		membership->since = first;
+	} else {
+		/* Both sets are the same: all rounds go by one of them while the other changes. */
+		WRITE_ONCE(membership->joining, joining >> 32 << 32 | (first - OLAF_LONG_AGO));
+		olaf_release_as(&membership->away, 1);
+		olaf_absent_copy(job, now);
+		olaf_absent_put(job, !now, rank, 0);
+		olaf_release_as(&membership->since, first);
+		WRITE_ONCE(membership->joining, ((joining >> 32) + 1) << 32 | first);
+	}
+	olaf_membership_unsettle(job, 0);
+	child->first_round = first;
+	return OLAF_CONTROL_DONE;
+}
+
+/*
+ * The job has no member any more: nobody needs what was before, and who joins is the first. If it waits
+ * for members to agree, it needn't, unless it must agree with a parent. Under the job's lock.
+ */
+static __always_inline void olaf_job_deserted(struct olaf_job *job)
+{
+	WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & OLAF_MEMBERS_BEGUN);
+	if (job->state != OLAF_JOB_SYNCING || job->setup.parent_family)
+		return;
+	job->next_round = olaf_next_round(job);
+	job->next_chunk = 0;
+	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
+}
+
+/*
+ * JOIN. A member that asks anew has lost what it contributed: nothing waits for that any more, and it
+ * comes in as somebody new. Returns enum olaf_control_status.
+ */
+static __always_inline int olaf_join_judge(struct olaf_job *job, struct olaf_child *child,
+					   const struct olaf_round_message *m)
+{
+	int is_out = olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], m->rank);
+	int runs = job->state == OLAF_JOB_RUNNING;
+	int status;
+
+	if (m->generated_ns < child->joined_ns)
+		return OLAF_CONTROL_OLD;
+	/* A member that hasn't heard so doesn't SYNC, and the others would wait for it: it asks anew. */
+	if (!is_out && m->generated_ns == child->joined_ns)
+		return runs ? OLAF_CONTROL_DONE : OLAF_CONTROL_OLD;
+	if (!is_out)
+		olaf_member_leaves(job, m->rank, olaf_next_round(job),
+				   OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
+	if (!olaf_has_members(job))
+		olaf_job_deserted(job);
+	if (job->state != OLAF_JOB_RUNNING || job->membership.flags & OLAF_MEMBERS_YOUNG)
+		return OLAF_CONTROL_WAIT;
+	status = olaf_member_joins(job, child, m->rank);
+	if (status == OLAF_CONTROL_DONE)
+		child->joined_ns = m->generated_ns;
+	return status;
+}
+
+/*
+ * LEAVE: WAIT as long as somebody may need what it contributed. Where the members must agree anew, they may
+ * sum again what others have with its part. Returns enum olaf_control_status.
+ */
+static __always_inline int olaf_leave_judge(struct olaf_job *job, const struct olaf_round_message *m)
+{
+	const struct olaf_membership *membership = &job->membership;
+
+	if (!olaf_ranks_has(&membership->absent[olaf_membership_now(job)], m->rank))
+		olaf_member_leaves(job, m->rank, m->round,
+				   OLAF_MEMBERS_LEFT | (job->state == OLAF_JOB_RUNNING ?
+								0 :
+								OLAF_MEMBERS_DOUBTFUL));
+	return membership->unsettled && olaf_has_members(job) ? OLAF_CONTROL_WAIT : OLAF_CONTROL_DONE;
+}
+
+/* How many members haven't asked; *lowest is the first of them. Under the job's lock. */
+static __always_inline __u32 olaf_job_missing(const struct olaf_job *job, __u32 *lowest)
+{
+	__u32 now = olaf_membership_now(job), i, missing = 0;
+	__u64 word;
+
+	*lowest = OLAF_NO_RANK;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		word = olaf_members_word(job, now, i) & ~job->asked.word[i];
+		if (word && !missing)
+			*lowest = 64 * i + olaf_lowest_bit(word & -word);
+		missing += olaf_bits(word);
+	}
+	return missing;
+}
+
+/* This node has something new to tell its parent. Under the job's lock. */
+static __always_inline void olaf_job_stamp(struct olaf_job *job)
+{
+	__u64 now = bpf_ktime_get_tai_ns();
+
+	job->stamp = now > job->stamp ? now : job->stamp + 1;
+}
+
+/* A child asks for the first time since it or the job stopped. Under the job's lock. */
+static __always_inline void olaf_sync_note(struct olaf_job *job, const struct olaf_round_message *m)
+{
+	if (olaf_job_runs(job))
+		olaf_job_stop(job);
+	if (olaf_ranks_are_none(&job->asked) ||
+	    olaf_chunk_is_before(m->round, m->chunk, job->next_round, job->next_chunk)) {
+		job->next_round = m->round;
+		job->next_chunk = m->chunk;
+	}
+	if (m->pool < job->pool)
+		WRITE_ONCE(job->pool, m->pool);
+	olaf_ranks_add(&job->asked, m->rank);
+	olaf_job_stamp(job);
+}
+
+/*
+ * All have agreed where to begin. At the very first chunk nobody had joined: none could before that
+ * chunk's round was over for all. Under the job's lock.
+ */
+static __always_inline void olaf_job_run(struct olaf_job *job)
+{
+	if (!job->next_round && !job->next_chunk)
+		WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & ~OLAF_MEMBERS_FORGOT);
+	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
+}
+
+/*
+ * A child's SYNC. Returns enum olaf_control_status: WAIT also where all children have asked and
+ * the parent hasn't answered. Under the job's lock.
+ */
+static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_child *child,
+					   const struct olaf_round_message *m)
+{
+	__u32 lowest;
+
+	if (olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], m->rank))
+		return OLAF_CONTROL_GONE;
+	if (m->generated_ns < child->stamp)
+		return OLAF_CONTROL_OLD;
+	if (m->generated_ns == child->stamp) {
+		if (olaf_job_runs(job))
+			return OLAF_CONTROL_DONE;
+		if (!olaf_ranks_has(&job->asked, m->rank))
+			return OLAF_CONTROL_OLD;
+	} else {
+		child->stamp = m->generated_ns;
+		olaf_sync_note(job, m);
+	}
+	job->asker = m->rank;
+	if (olaf_job_missing(job, &lowest) || job->setup.parent_family)
+		return OLAF_CONTROL_WAIT;
+	olaf_job_run(job);
+	return OLAF_CONTROL_DONE;
+}
+
+/*
+ * The parent's answer to this node's SYNC. Returns whether it says something to the children: what
+ * answers another question than the last one doesn't, and after OLD their next SYNC asks anew. Under
+ * the job's lock.
+ */
+static __always_inline int olaf_sync_answered(struct olaf_job *job, const struct olaf_round_message *m)
+{
+	__u32 lowest;
+
+	if (olaf_job_runs(job) || m->generated_ns != job->stamp || olaf_job_missing(job, &lowest))
+		return 0;
+	if (m->exponent == OLAF_CONTROL_OLD) {
+		olaf_job_stamp(job);
+		return 0;
+	}
+	if (m->exponent != OLAF_CONTROL_DONE)
+		return 1;
+	WRITE_ONCE(job->parent_generation, m->generation);
+	WRITE_ONCE(job->pool, m->pool);
+	job->next_round = m->round;
+	job->next_chunk = m->chunk;
+	olaf_job_run(job);
+	return 1;
+}
 
 /* What follows from a SYNC. */
 enum olaf_sync_act {
@@ -34,23 +257,6 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 		m->chunks = olaf_job_missing(job, &m->count);
 }
 
-static __always_inline void olaf_sync_say(struct olaf_header *header, const struct olaf_job *job,
-					  const struct olaf_round_message *m, __u32 flags, __u32 rank)
-{
-	olaf_round_head(header, OLAF_CONTROL, flags, 0, job->setup.id, rank);
-	header->sequence_be = bpf_htonl(m->round);
-	header->action_be = bpf_htonl(m->action);
-	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
-	header->chunk_be = bpf_htonl(m->chunk);
-	if ((flags & OLAF_FLAG_ANSWER) && m->exponent != OLAF_CONTROL_WAIT)
-		olaf_tell_shape(header, job);
-	else
-		header->missing_be = bpf_htonl(m->chunks);
-	header->generation_be = bpf_htonl(m->generation);
-	header->status_be = bpf_htons(m->exponent);
-	header->pool = m->pool;
-}
-
 /* So many zeros behind the staged message, at least one. A global function: verified once. */
 __noinline int olaf_sync_pad(__u32 lanes)
 {
@@ -60,7 +266,7 @@ __noinline int olaf_sync_pad(__u32 lanes)
 	if (!staged)
 		return -1;
 	for (i = 0; i < count; i++)
-		*(volatile __u64 *)&staged->lanes[i] = 0;
+		WRITE_ONCE(staged->lanes[i], 0);
 	return 0;
 }
 
@@ -76,18 +282,15 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 	__u32 padding = a->update.lanes;
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_way way = {};
-	__u32 header_bytes;
 
 	if (!staged || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
+	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
 	staged->message.lanes_be = bpf_htons(padding);
-	header_bytes = olaf_round_dress(staged, padding, 0, &way);
 	if ((padding && olaf_sync_pad(padding)) ||
-	    !olaf_round_leave_partial(a, staged, header_bytes, way.family))
+	    olaf_staged_put(ctx, a, staged, staged->lanes, padding, 0, &way) != OLAF_WRITTEN)
 		return OLAF_ROUND_LEAVE;
-	return olaf_round_put(ctx, staged, header_bytes, staged->lanes, padding) ? OLAF_ROUND_LEAVE :
-								   OLAF_ROUND_SEND;
+	return OLAF_ROUND_SEND;
 }
 
 /* This node asks its parent. Returns enum olaf_round_act. */
@@ -99,7 +302,7 @@ static __always_inline int olaf_sync_up(struct xdp_md *ctx, const struct olaf_ar
 
 	if (!staged)
 		return OLAF_ROUND_LEAVE;
-	olaf_sync_say(&staged->message, job, m, 0, job->setup.rank);
+	olaf_control_say(&staged->message, job, m, 0, job->setup.rank);
 	return olaf_up_put(ctx, a, job, m->job, staged, NULL, 0, 0);
 }
 
@@ -122,13 +325,13 @@ __noinline int olaf_sync_asked(void)
 	up = status == OLAF_CONTROL_WAIT && !m->chunks;
 	if (up)
 		m->generated_ns = job->stamp;
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	olaf_count_job(m->job, syncs);
 	m->exponent = status;
 	if (!up)
 		return OLAF_SYNC_ANSWER;
 	m->exponent = 0;
-	m->generation = *(volatile __u32 *)&job->parent_generation;
+	m->generation = READ_ONCE(job->parent_generation);
 	return OLAF_SYNC_UP;
 }
 
@@ -137,7 +340,7 @@ static __always_inline int olaf_seth_judge(struct olaf_job *job, const struct ol
 {
 	if (!m->chunks || m->chunks > olaf_most_threshold(&job->setup))
 		return OLAF_CONTROL_REFUSED;
-	*(volatile __u32 *)&job->setup.threshold = m->chunks;
+	WRITE_ONCE(job->setup.threshold, m->chunks);
 	return OLAF_CONTROL_DONE;
 }
 
@@ -155,13 +358,13 @@ static __always_inline int olaf_order_judge(struct olaf_job *job, struct olaf_ch
 	case OLAF_CONTROL_SETH:
 		return olaf_seth_judge(job, m);
 	case OLAF_CONTROL_FBCAST:
-		*(volatile __u64 *)&job->membership.sealed_ns = now;
+		WRITE_ONCE(job->membership.sealed_ns, now);
 		break;
 	case OLAF_CONTROL_HALT:
-		*(volatile __u32 *)&job->halted = 1;
+		WRITE_ONCE(job->halted, 1);
 		break;
 	case OLAF_CONTROL_RESUME:
-		*(volatile __u32 *)&job->halted = 0;
+		WRITE_ONCE(job->halted, 0);
 		break;
 	case OLAF_CONTROL_RESET:
 		olaf_job_stop(job);
@@ -191,7 +394,7 @@ __noinline int olaf_order_asked(void)
 		m->round = child->first_round;
 		m->chunk = 0;
 	}
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	olaf_count_job(m->job, controls);
 	m->chunks = 0;
 	m->count = m->rank;
@@ -221,7 +424,7 @@ __noinline int olaf_sync_told(void)
 	m->rank = job->asker;
 	child = olaf_child_at(m->job, m->rank);
 	m->generated_ns = child ? child->stamp : 0;
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	if (!is_news)
 		return OLAF_SYNC_LEAVE;
 	/* Who is missing there: all children are here. */
@@ -260,7 +463,8 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 		olaf_trouble_malformed(OLAF_MALFORMED_TYPE);
 		return OLAF_ROUND_LEAVE;
 	}
-	if (answer && !olaf_is_from_parent(ctx, a, job)) {
+	if (answer && !olaf_is_from_parent((void *)(long)ctx->data, (void *)(long)ctx->data_end, a,
+					   job)) {
 		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_RESULT, a->now);
 		return OLAF_ROUND_LEAVE;
 	}

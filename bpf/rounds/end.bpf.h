@@ -3,7 +3,7 @@
 #ifndef OLAF_ROUND_END_BPF_H
 #define OLAF_ROUND_END_BPF_H
 
-#include "bpf/rounds/ride.bpf.h"
+#include "bpf/rounds/frames.bpf.h"
 #include "bpf/way/sent.bpf.h"
 
 /* Sends the frame, which holds no update of the queue's, out of the device again. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Contributions of floats (olaf/floats.h): while a chunk is OPEN its buffer has a 64-bit integer for
- * each float, and then the floats themselves, in place (add.bpf.h).
+ * each float, and then the floats themselves, in place (table.bpf.h).
  *
  * A float is a sign, an exponent and a mantissa. There is no floating point here, so it is shifted to
  * where its job's unit, 2^-s, is the lowest bit, and what is shifted out is rounded.
@@ -11,7 +11,7 @@
 
 #include "bpf/arrival.bpf.h"
 #include "bpf/packet/staging.bpf.h"
-#include "bpf/rounds/lanes.bpf.h"
+#include "bpf/rounds/headers.bpf.h"
 #include "bpf/rounds/message.bpf.h"
 
 /* Of an element that is no number: whatever comes, it stays. No sum gets there. */

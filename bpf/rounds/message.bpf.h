@@ -10,7 +10,7 @@
 #define OLAF_ROUND_MESSAGE_BPF_H
 
 #include "bpf/packet/checksum.bpf.h"
-#include "bpf/packet/update.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
 #include "bpf/troubles.bpf.h"
 
@@ -47,10 +47,9 @@ static __always_inline struct olaf_round_message *olaf_round_message_here(void)
 }
 
 /* The header that the entrance has seen; NULL if the frame ends before. */
-static __always_inline const struct olaf_header *olaf_round_header(struct xdp_md *ctx,
+static __always_inline const struct olaf_header *olaf_round_header(void *data, const void *end,
 								   const struct olaf_arrival *a)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	const struct olaf_header *header =
 		olaf_at(data, a->update.l4_offset) + sizeof(struct udphdr);
 
@@ -90,31 +89,76 @@ static __always_inline int olaf_round_check(const struct olaf_round_message *m, 
 
 /*
  * Reads the message, of a job that is here, into *m, and its lengths into *a. OLAF_FRAME_ROUND, or
- * malformed. The entrance has parsed as far as the message's type.
+ * malformed. The frame begins with data ... end; its length is `whole`, or with a ctx the frame's own. It
+ * has been parsed as far as the message's type.
  */
-static __always_inline int olaf_round_parse(struct xdp_md *ctx, struct olaf_arrival *a,
-					    struct olaf_round_message *m)
+static __always_inline int olaf_round_parse(struct xdp_md *ctx, void *data, void *end, __u32 whole,
+					    struct olaf_arrival *a, struct olaf_round_message *m)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	__u32 offset = olaf_clamp(a->update.l4_offset, OLAF_MIN_HEADERS - sizeof(struct udphdr),
 				  OLAF_MAX_HEADERS - sizeof(struct udphdr));
-	struct udphdr *udp = olaf_at(data, offset);
-	struct olaf_header *header = (void *)(udp + 1);
+	struct olaf_header *header = olaf_at(data, offset) + sizeof(struct udphdr);
 	int frame;
 
 	if ((void *)(header + 1) > end)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
-	frame = olaf_check_lengths(ctx, data, end, 0, a, offset);
-	if (frame != OLAF_FRAME_UPDATE)
-		return frame;
+	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	a->update.lanes = bpf_ntohs(header->lanes_be);
 	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
 	olaf_round_read(header, m);
-	frame = olaf_round_check(m, a->update.lanes);
+	return frame == OLAF_FRAME_UPDATE ? olaf_round_check(m, a->update.lanes) : frame;
+}
+
+/* The same in XDP, which also asks whether the message is whole. OLAF_FRAME_ROUND, or malformed. */
+static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arrival *a,
+					   struct olaf_round_message *m)
+{
+	int frame = olaf_round_parse(ctx, (void *)(long)ctx->data, (void *)(long)ctx->data_end, 0, a, m);
+
 	if (frame != OLAF_FRAME_ROUND || !a->update.lanes || m->type == OLAF_CONTROL)
 		return frame;
 	frame = olaf_verify(ctx, a);
 	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
+}
+
+/* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */
+static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
+					   const struct olaf_round_message *m,
+					   const struct olaf_job *job)
+{
+	int from_child = m->type == OLAF_CONTRIBUTION ||
+			 (m->type == OLAF_CONTROL && !(m->flags & OLAF_FLAG_ANSWER));
+
+	if (from_child && m->rank >= job->setup.children)
+		return 0;
+	if (!a->update.lanes)
+		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
+	return a->update.lanes == job->setup.lanes &&
+	       (m->type == OLAF_CONTROL || a->update.flags == job->setup.shape);
+}
+
+/* Is the message sent to the group that the parent's results go to? */
+static __always_inline int olaf_is_to_parents_group(void *data, const void *end,
+						    const struct olaf_arrival *a,
+						    const struct olaf_job *job)
+{
+	return (job->setup.flags & OLAF_JOB_PARENTS_GROUP) &&
+	       a->update.family == job->setup.parent_family &&
+	       olaf_sender_meant(data, end, a, job->setup.parent_group_be,
+				 job->setup.parent_family);
+}
+
+/* Does the message come from the job's parent, to this node's own address or for all its children? */
+static __always_inline int olaf_is_from_parent(void *data, const void *end,
+					       const struct olaf_arrival *a,
+					       const struct olaf_job *job)
+{
+	return job->setup.parent_family &&
+	       olaf_sender_is(data, end, a, job->setup.parent_addr_be, job->setup.parent_family) &&
+	       olaf_sender_port(data, end, a) == job->setup.parent_port_be &&
+	       (olaf_sender_meant(data, end, a, job->setup.source_addr_be,
+				  job->setup.parent_family) ||
+		olaf_is_to_parents_group(data, end, a, job));
 }
 
 #endif /* OLAF_ROUND_MESSAGE_BPF_H */

@@ -60,7 +60,7 @@ static __always_inline void olaf_mark_active(__u32 cluster, __u64 now)
 	if (!counted)
 		return;
 	/* Unsigned: a stamp of the future reads as long ago. 0 is never, however short we are up. */
-	epoch = *(volatile __u64 *)counted;
+	epoch = READ_ONCE(*counted);
 	if (!epoch || now - epoch >= olaf_cfg.activity_window_ns)
 		olaf_count_active(cluster, now);
 }

@@ -4,6 +4,10 @@
  * or appended as an entry of its own, or dropped. One critical section, its slot's.
  *
  * Folding, the common case, is inline from parse to verdict; the rest is one call away.
+ *
+ * Map olaf_rules: what each cluster's updates are judged by. Key cluster, value struct olaf_rule.
+ * Writer: user space only (`olaf cluster`). Each field is read on its own, so a change takes
+ * effect field by field, between two updates of a packet at the latest.
  */
 #ifndef OLAF_ADMIT_BPF_H
 #define OLAF_ADMIT_BPF_H
@@ -11,7 +15,37 @@
 #include "bpf/slots/fold.bpf.h"
 #include "bpf/slots/mergeable.bpf.h"
 #include "bpf/slots/open.bpf.h"
-#include "bpf/slots/policy.bpf.h"
+#include "policies/registry.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* max_clusters, set by the loader */
+	__type(key, __u32);
+	__type(value, struct olaf_rule);
+} olaf_rules SEC(".maps");
+
+static __always_inline struct olaf_rule *olaf_rule_of(__u32 cluster)
+{
+	return bpf_map_lookup_elem(&olaf_rules, &cluster);
+}
+
+/* The side of an update that policies see. */
+static __always_inline struct olaf_party olaf_party_of(const struct olaf_pending *update)
+{
+	struct olaf_party party = { update->worker, update->count, update->reward };
+
+	return party;
+}
+
+/* What the policy says to an arrival that can be merged into the open update `waiting`. */
+static __always_inline enum olaf_action olaf_judge(const struct olaf_pending *waiting,
+						   const struct olaf_pending *update,
+						   const struct olaf_rule *rule)
+{
+	struct olaf_party there = olaf_party_of(waiting), here = olaf_party_of(update);
+
+	return olaf_decide(&there, &here, rule);
+}
 
 /*
  * All that isn't folding: `action` is the `policy`'s on the open entry in `buffer`, or 0 if

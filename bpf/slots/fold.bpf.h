@@ -8,9 +8,8 @@
 #define OLAF_FOLD_BPF_H
 
 #include "bpf/order/places.bpf.h"
-#include "bpf/packet/lanes.bpf.h"
-#include "bpf/packet/staging.bpf.h"
-#include "bpf/slots/buffers.bpf.h"
+#include "bpf/packet/add.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "policies/registry.bpf.h"
 
@@ -45,25 +44,17 @@ static __always_inline void olaf_place_resize(struct olaf_slot *slot, __u32 buff
 		place->bytes = a->update.header_bytes + a->message_bytes;
 }
 
-/* Folds lanes that aren't all in the linear part of the frame: through the staging area. */
+/* Folds a frame whose lanes aren't all in its linear part. */
 __noinline int olaf_fold_staged(struct xdp_md *ctx, __u32 index)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_entry *entry = olaf_entry_at(index), *staged = olaf_staging();
-	const __u64 *from;
-	__u64 *to;
-	int i;
+	struct olaf_entry *entry = olaf_entry_at(index);
+	__u32 bytes;
 
-	if (!a || !entry || !staged || olaf_entry_fill(ctx, staged, a))
+	if (!a || !entry || olaf_add_staged(ctx, a, entry->lanes))
 		return -1;
-	to = (__u64 *)entry->headers;
-	from = (const __u64 *)staged->headers;
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_MAX_HEADERS / 8; i++)
-		to[i] = from[i];
-	olaf_lanes_add(entry->lanes, staged->lanes, NULL,
-		       olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes));
-	return 0;
+	bytes = olaf_clamp(a->update.header_bytes, ETH_HLEN, OLAF_MAX_HEADERS);
+	return bpf_xdp_load_bytes(ctx, 0, olaf_frame_of(entry, bytes), bytes);
 }
 
 /* Adds the arrival to the slot's open entry. Under the slot's lock. */
@@ -74,13 +65,13 @@ static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a
 	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
 	__u32 lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *from = data + header_bytes + sizeof(struct olaf_header);
+	const __u64 *from;
 
-	olaf_keep(from);
 	if (entry->pending.header_bytes != a->update.header_bytes)
 		olaf_place_resize(slot, olaf_buffer_of(index), a);
 	olaf_pending_fold(&entry->pending, &a->update);
-	if (lanes <= olaf_linear_lanes() && from + 8 * lanes <= end) {
+	from = olaf_linear_at(ctx, header_bytes, lanes);
+	if (from) {
 		olaf_headers_take(entry, data, end, header_bytes);
 		olaf_lanes_add_frame(entry->lanes, from, end, lanes);
 	} else {

@@ -19,7 +19,7 @@
 #define OLAF_MERGEABLE_BPF_H
 
 #include "bpf/arrival.bpf.h"
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 
 /* Where the network header begins at the latest. */

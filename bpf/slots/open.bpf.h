@@ -8,7 +8,7 @@
 
 #include "bpf/order/places.bpf.h"
 #include "bpf/packet/ours.bpf.h"
-#include "bpf/slots/buffers.bpf.h"
+#include "bpf/slots/slot.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "bpf/troubles.bpf.h"
 #include "policies/decision.bpf.h"

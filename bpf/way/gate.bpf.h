@@ -53,9 +53,9 @@ static __always_inline void olaf_gate_lost(__u64 now)
 
 	if (!gate)
 		return;
-	if (!*(volatile __u64 *)&gate->lost_ns)
-		*(volatile __u64 *)&gate->shut_ns = now;
-	*(volatile __u64 *)&gate->lost_ns = now;
+	if (!READ_ONCE(gate->lost_ns))
+		WRITE_ONCE(gate->shut_ns, now);
+	WRITE_ONCE(gate->lost_ns, now);
 }
 
 /* The same of a frame that XDP sent. */
@@ -64,7 +64,7 @@ static __always_inline void olaf_gate_lost_of_xdp(__u64 now)
 	struct olaf_gate *gate = olaf_the_gate();
 
 	if (gate)
-		*(volatile __u64 *)&gate->refused_ns = now;
+		WRITE_ONCE(gate->refused_ns, now);
 	olaf_gate_lost(now);
 }
 
@@ -82,10 +82,10 @@ static __always_inline int olaf_gate_takes_xdp(__u64 now)
 	gate = olaf_the_gate();
 	if (!gate)
 		return 0;
-	refused = *(volatile __u64 *)&gate->refused_ns;
+	refused = READ_ONCE(gate->refused_ns);
 	if (!refused)
 		return 1;
-	ridden = *(volatile __u64 *)&gate->ridden_ns;
+	ridden = READ_ONCE(gate->ridden_ns);
 	if (ridden <= refused)
 		return now > refused && now - refused >= OLAF_GATE_PROBE_NS &&
 		       __sync_val_compare_and_swap(&gate->ridden_ns, ridden, now) == ridden;
@@ -102,7 +102,7 @@ static __always_inline int olaf_gate_open(void)
 	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
 		return 1;
 	gate = olaf_the_gate();
-	return gate && !*(volatile __u64 *)&gate->lost_ns;
+	return gate && !READ_ONCE(gate->lost_ns);
 }
 
 /*
@@ -111,8 +111,8 @@ static __always_inline int olaf_gate_open(void)
  */
 static __always_inline int olaf_gate_ajar(struct olaf_gate *gate, __u64 lost, __u64 now)
 {
-	__u64 probed = *(volatile __u64 *)&gate->probed_ns;
-	__u64 tried = *(volatile __u64 *)&gate->tried_ns;
+	__u64 probed = READ_ONCE(gate->probed_ns);
+	__u64 tried = READ_ONCE(gate->tried_ns);
 
 	if (probed <= lost)
 		return 0;
@@ -134,13 +134,13 @@ static __always_inline int olaf_gate_lets(__u64 now, int tries)
 	gate = olaf_the_gate();
 	if (!gate)
 		return 0;
-	lost = *(volatile __u64 *)&gate->lost_ns;
+	lost = READ_ONCE(gate->lost_ns);
 	if (!lost)
 		return 1;
 	if (!olaf_gate_ajar(gate, lost, now))
 		return 0;
 	if (tries)
-		*(volatile __u64 *)&gate->tried_ns = now;
+		WRITE_ONCE(gate->tried_ns, now);
 	return 1;
 }
 
@@ -161,9 +161,9 @@ static __always_inline int olaf_gate_may_probe(__u64 now)
 	struct olaf_gate *gate = olaf_the_gate();
 	__u64 last;
 
-	if (!gate || !*(volatile __u64 *)&gate->lost_ns)
+	if (!gate || !READ_ONCE(gate->lost_ns))
 		return 0;
-	last = *(volatile __u64 *)&gate->asked_ns;
+	last = READ_ONCE(gate->asked_ns);
 	return now > last && now - last >= OLAF_GATE_PROBE_NS &&
 	       __sync_val_compare_and_swap(&gate->asked_ns, last, now) == last;
 }
@@ -174,7 +174,7 @@ static __always_inline void olaf_gate_probed(__u64 now)
 	struct olaf_gate *gate = olaf_the_gate();
 
 	if (gate)
-		*(volatile __u64 *)&gate->probed_ns = now;
+		WRITE_ONCE(gate->probed_ns, now);
 }
 
 #endif /* OLAF_GATE_BPF_H */

@@ -16,6 +16,7 @@
 #include <linux/if_ether.h>
 
 #include "bpf/claim.bpf.h"
+#include "bpf/fib.bpf.h"
 #include "bpf/lock.bpf.h"
 
 #define OLAF_HOP_TTL_NS 100000000ULL
@@ -59,28 +60,13 @@ static __always_inline __u32 olaf_hop_index(const __be32 addr_be[4])
 }
 
 /* Asks the FIB for the next hop of `to`, from the output device's side. */
-static __always_inline void olaf_fib_ask(void *ctx, const struct olaf_destination *to,
+static __always_inline void olaf_hop_ask(void *ctx, const struct olaf_destination *to,
 					 struct olaf_nexthop *hop)
 {
 	struct bpf_fib_lookup fib = {};
-	long result;
+	long result = olaf_fib_ask(ctx, &fib, olaf_cfg.egress_ifindex, to->family,
+				   olaf_cfg.source_addr_be, to->addr_be);
 
-	fib.ifindex = olaf_cfg.egress_ifindex;
-	/*
-	 * Not 0, or the kernel compares the skb's length with the MTU: in the drain that is
-	 * the token's, up to OLAF_TOKEN_MAX_BYTES.
-	 */
-	fib.tot_len = 1;
-	if (to->family == 4) {
-		fib.family = OLAF_AF_INET;
-		fib.ipv4_dst = to->addr_be[0];
-		fib.ipv4_src = olaf_cfg.source_addr_be[0];
-	} else {
-		fib.family = OLAF_AF_INET6;
-		olaf_address_copy(fib.ipv6_dst, to->addr_be);
-		olaf_address_copy(fib.ipv6_src, olaf_cfg.source_addr_be);
-	}
-	result = bpf_fib_lookup(ctx, &fib, sizeof(fib), BPF_FIB_LOOKUP_OUTPUT);
 	if (result == BPF_FIB_LKUP_RET_SUCCESS) {
 		hop->state = OLAF_HOP_RESOLVED;
 		hop->via_family = fib.family == OLAF_AF_INET ? 4 : 6;
@@ -158,7 +144,7 @@ static __always_inline void olaf_hop_of(void *ctx, const struct olaf_destination
 	olaf_unlock(&hop->lock);
 	if (known)
 		return;
-	olaf_fib_ask(ctx, to, next);
+	olaf_hop_ask(ctx, to, next);
 	if (!olaf_lock(&hop->lock))
 		return;
 	olaf_hop_remember(hop, to, now, next);
@@ -170,7 +156,7 @@ static __always_inline int olaf_hop_ever_answered(const struct olaf_destination 
 {
 	struct olaf_hop *hop = olaf_hop_at(to->index);
 
-	return hop && *(volatile __u64 *)&hop->resolved_ns;
+	return hop && READ_ONCE(hop->resolved_ns);
 }
 
 /*

@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The small frames by which we ask: what they look like, and how they get into an skb. All are
- * OLAF_SOLICIT_BYTES long, behind what they say are zeros.
+ * Small frames by which the drain asks whether a way out is there. No payload of ours
+ * is ever parked in the kernel's neighbour queue, which drops what is too much in silence.
+ *
+ *   the kernel knows no address of the next hop    an empty packet to the destination, with
+ *                                                  one hop to live, by the kernel's neighbour
+ *                                                  code: that asks for the address
+ *   it knows one that is some seconds old          an ARP request or a Neighbour Solicitation
+ *                                                  of our own: the answer corrects the kernel
+ *   the output device refuses frames               a frame that no bridge sends on, to see
+ *                                                  whether it takes frames again
+ *
+ * All are OLAF_SOLICIT_BYTES long: behind what they say are zeros.
  */
 #ifndef OLAF_SOLICITATION_BPF_H
 #define OLAF_SOLICITATION_BPF_H
 
 #include "bpf/claim.bpf.h"
 #include "bpf/counters.bpf.h"
-#include "bpf/packet/packet.bpf.h"
+#include "bpf/packet/parse.bpf.h"
 
 /* The kernel cuts no skb shorter than where its UDP header was: the shortest update's length. */
 #define OLAF_SOLICIT_BYTES (OLAF_MIN_HEADERS + sizeof(struct olaf_header) + 8)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The buffers: whose update each holds, and what it does (FREE, OPEN, SEALED, LEAVING; bpf/slots/buffers.bpf.h).
+// The buffers: whose update each holds, and what it does (FREE, OPEN, SEALED, LEAVING; bpf/slots/slot.bpf.h).
 // An arrival asks all of them at once, and has the answer in the next cycle. A cluster's updates under a
 // policy that never folds take buffers that don't count as its own.
 module olaf_slots #(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Judges headers: none of our business, malformed (and by which reason of protocol.md), or an update. In the
-// order in which bpf/packet/update.bpf.h judges. Two stages: headers, then the checksums of IPv4 and UDP, whose
+// order in which bpf/packet/parse.bpf.h judges. Two stages: headers, then the checksums of IPv4 and UDP, whose
 // sums come a cycle later.
 //
 // One cycle's configuration judges all of a frame. Its verdict may wait for its decision while another one is

@@ -73,8 +73,8 @@ enum olaf_job_state {
 };
 
 /*
- * Results of a job that wait for a frame to ride on, as a ring of places in olaf_lines: buffers
- * (olaf_round_buffer_of()), oldest first. A buffer that is in it owes its result to a member, or did.
+ * Results of a job that wait for a frame to ride on, as a ring of places in olaf_lines: numbers
+ * of buffers (olaf/rounds.h), oldest first. A buffer that is in it owes its result to a member, or did.
  * A cache line, as CPUs take turns at it.
  */
 struct olaf_line {

@@ -69,6 +69,7 @@ OLAF_SPAN(olaf_round_buffer, 0, 28, state, generation, round, chunk, chunks, cou
 OLAF_SPAN(olaf_round_buffer, 28, 88, exponent, flags, generated_ns, opened_ns, lanes_sum, in);
 OLAF_LAST(olaf_round_buffer, 88, 184, owed, up_ns, first_up_ns, pad);
 
+/* Buffers of a slot. Buffer 0 or 1 of slot s has the number OLAF_ROUND_BUFFERS x s + 0 or 1. */
 #define OLAF_ROUND_BUFFERS 2
 
 /* olaf_round_slots[setup.first_slot + chunk mod P] */
@@ -79,22 +80,6 @@ struct olaf_round_slot {
 	__u64 pad2;
 };
 OLAF_LAST(olaf_round_slot, 0, 384, lock, pad, buffer, pad2);
-
-/* Number of a buffer, as lines name it. */
-static inline __u32 olaf_round_buffer_of(__u32 slot, __u32 buffer)
-{
-	return OLAF_ROUND_BUFFERS * slot + buffer;
-}
-
-/*
- * Key of olaf_round_lanes, whose values are lanes as they lie in a frame, but for floats that are being
- * added (olaf/floats.h). First buffers lie together and second ones behind them: a round runs through
- * one kind, and the memory through its pages.
- */
-static inline __u32 olaf_round_lanes_of(__u32 buffer_number, __u32 round_slots)
-{
-	return buffer_number % OLAF_ROUND_BUFFERS * round_slots + buffer_number / OLAF_ROUND_BUFFERS;
-}
 
 /* Value size of olaf_round_lanes; the slack is what the verifier can't rule out. */
 #define OLAF_ROUND_LANES_BYTES(max_lanes) (8 * (max_lanes) + OLAF_MAX_HEADERS)
@@ -174,16 +159,10 @@ static inline __u32 olaf_child_index(__u32 job, __u32 rank)
 	return job * OLAF_RANKS + rank;
 }
 
-/* Is round or chunk number a behind b? Numbers wrap. */
+/* Is number a of a round before number b? Numbers wrap. */
 static inline int olaf_is_before(__u32 a, __u32 b)
 {
 	return (__s32)(a - b) < 0;
-}
-
-/* Is (round, chunk) a before b? */
-static inline int olaf_chunk_is_before(__u32 round_a, __u32 chunk_a, __u32 round_b, __u32 chunk_b)
-{
-	return round_a == round_b ? chunk_a < chunk_b : olaf_is_before(round_a, round_b);
 }
 
 #endif /* OLAF_ROUNDS_H */

@@ -81,8 +81,7 @@ class Jobs : public testing::Test {
             OLAF_ROUND_LANES_BYTES(queue.config().max_lanes) / 8 + 1);
         for (std::uint64_t i = 0; i < 6; i++) // two more than the job has
             lanes[i] = (i + 1) << 32 | 10;
-        const std::uint32_t key =
-            olaf_round_lanes_of(olaf_round_buffer_of(index, 1), queue.config().round_slots);
+        const std::uint32_t key = queue.config().round_slots + index; // of buffer 1
         ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_round_lanes"), &key, lanes.data(),
                                       BPF_ANY),
                   0);

@@ -7,7 +7,7 @@
 
 olaf_mutant(AFrameForAllLacksAMember
   "One frame for all, though it says to one of them what is not so."
-  FILE bpf/rounds/group.bpf.h PROGRAMS rounds copies SCENARIO TwoContributeWhereOneIsEnough
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoContributeWhereOneIsEnough
   FROM [==[
 	if (!job->setup.group_family ||
 	    (!(buffer->flags & OLAF_FLAG_LATE) && olaf_round_lacks(job, buffer)))
@@ -20,22 +20,22 @@ olaf_mutant(AFrameForAllLacksAMember
 
 olaf_mutant(AFrameForAllLeavesTheLineInTwoSteps
   "The head is looked at and then moved: two frames may take one result, and pass another by."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
   FROM [==[
 		return __sync_val_compare_and_swap(&line->head, head, head + 1) == head ?
 			       OLAF_LINE_TAKEN :
 			       OLAF_LINE_AGAIN;
 ]==]
   TO [==[
-		if (*(volatile __u32 *)&line->head != head)
+		if (READ_ONCE(line->head) != head)
 			return OLAF_LINE_AGAIN;
-		*(volatile __u32 *)&line->head = head + 1;
+		WRITE_ONCE(line->head, head + 1);
 		return OLAF_LINE_TAKEN;
 ]==])
 
 olaf_mutant(AFrameForAllTakesNobody
   "Who is owed the result stays so when it has left."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
   FROM [==[
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		return olaf_owed_forget(buffer);
@@ -47,28 +47,28 @@ olaf_mutant(AFrameForAllTakesNobody
 
 olaf_mutant(AFrameServesItsOwnLineAlone
   "A frame looks at its own CPU's line only: what another's frames completed waits for them."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed
   FROM [==[
-		if (found == OLAF_LINE_EMPTY && ++passed == olaf_cfg.round_lines)
-			return 0;
+			if (++passed == olaf_cfg.round_lines)
+				return 0;
+			break;
 ]==]
   TO [==[
-		if (found == OLAF_LINE_EMPTY)
 			return 0;
 ]==])
 
 olaf_mutant(AJoiningWritesWhereOldRoundsRead
   "The set that old rounds have is written while a chunk of theirs is completed."
-  FILE bpf/rounds/changes.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FILE bpf/rounds/control.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
   FROM [==[
-		*(volatile __u64 *)&membership->joining = joining >> 32 << 32 | (first - OLAF_LONG_AGO);
+		WRITE_ONCE(membership->joining, joining >> 32 << 32 | (first - OLAF_LONG_AGO));
 ]==]
   TO [==[
 ]==])
 
 olaf_mutant(AMemberIsOutBeforeItsSumsArePartial
   "A swapped order: a chunk is completed without who joins anew, and isn't PARTIAL."
-  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO AMemberJoinsAnewWhileItsChunkIsCompleted
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AMemberJoinsAnewWhileItsChunkIsCompleted
   FROM [==[
 	olaf_membership_unsettle(job, flags);
 	olaf_release_as(&membership->away, 1);
@@ -84,7 +84,7 @@ olaf_mutant(AMemberIsOutBeforeItsSumsArePartial
 
 olaf_mutant(AResultThatIsNotForAllAnyMoreIsLost
   "Who takes a frame for all from the line finds that it can't be one, and leaves it at that."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO AJoinIsOverWhileAFrameForAllLeaves
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO AJoinIsOverWhileAFrameForAllLeaves
   FROM [==[
 	if (olaf_owes(buffer))
 		olaf_line_rejoin(job_index, delivery->buffer);
@@ -94,12 +94,12 @@ olaf_mutant(AResultThatIsNotForAllAnyMoreIsLost
 
 olaf_mutant(ARoundBeginsWithoutTheLock
   "A round begins while a joining looks for the first that hasn't begun."
-  FILE bpf/rounds/changes.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheFirstChunkOfARound
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheFirstChunkOfARound
   FROM [==[
 	if (!job || !olaf_job_lock(job))
 		return -1;
 	olaf_membership_opened(job, round);
-	olaf_unlock(&job->lock);
+	olaf_job_unlock(job);
 	return 0;
 ]==]
   TO [==[
@@ -111,9 +111,9 @@ olaf_mutant(ARoundBeginsWithoutTheLock
 
 olaf_mutant(AggregateNamesTheNewGeneration
   "What was gathered in one generation is sent up as of whatever generation the parent has by then."
-  FILE bpf/rounds/up.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAnAggregateLeaves
+  FILE bpf/rounds/headers.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAnAggregateLeaves
   FROM [==[
-	return *(volatile __u32 *)&job->generation == generation ? parents : 0;
+	return READ_ONCE(job->generation) == generation ? parents : 0;
 ]==]
   TO [==[
 	return generation ? parents : 0;
@@ -164,7 +164,7 @@ olaf_mutant(CopyIsReadWithoutItsLock
 
 olaf_mutant(DeliveryForgetsItsChunk
   "Who took a delivery sends whatever the buffer holds by then."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ARiderMeetsABufferThatGivesWay
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ARiderMeetsABufferThatGivesWay
   FROM [==[
 		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
 ]==]
@@ -174,7 +174,7 @@ olaf_mutant(DeliveryForgetsItsChunk
 
 olaf_mutant(DeliveryIsReadWithoutItsLock
   "The slot's lock is given back before its lanes are in the frame."
-  FILE bpf/rounds/ride.bpf.h PROGRAMS rounds SCENARIO ARiderMeetsABufferThatGivesWay
+  FILE bpf/rounds/frames.bpf.h PROGRAMS rounds SCENARIO ARiderMeetsABufferThatGivesWay
   FROM [==[
 		buffer = &slot->buffer[delivery->buffer & 1];
 ]==]
@@ -185,7 +185,7 @@ olaf_mutant(DeliveryIsReadWithoutItsLock
 
 olaf_mutant(DuplicateIsJudgedBeforeTheLock
   "Whether the rank has contributed already is looked up before the slot's lock is had."
-  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO AContributionComesTwiceAtOnce
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AContributionComesTwiceAtOnce
   FROM [==[
 	struct olaf_child *child;
 
@@ -198,7 +198,7 @@ olaf_mutant(DuplicateIsJudgedBeforeTheLock
 	int i;
 
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		in.word[i] = *(volatile __u64 *)&buffer->in.word[i];
+		in.word[i] = READ_ONCE(buffer->in.word[i]);
 	olaf_unlock(&t->slot->lock);
 	if (!olaf_lock(&t->slot->lock) || !olaf_ranks_has(&in, t->m->rank))
 		return 0;
@@ -225,7 +225,7 @@ olaf_mutant(FullnessIsDecidedBeforeTheLock
 	if (!place || tail - ring->head >= olaf_cfg.queue_capacity ||
 ]==]
   TO [==[
-	__u32 full = *(volatile __u64 *)&ring->tail - *(volatile __u64 *)&ring->head >=
+	__u32 full = READ_ONCE(ring->tail) - READ_ONCE(ring->head) >=
 		     olaf_cfg.queue_capacity;
 
 	if (!olaf_lock(&ring->lock))
@@ -237,12 +237,12 @@ olaf_mutant(FullnessIsDecidedBeforeTheLock
 
 olaf_mutant(HaltIsLookedUpTwice
   "A job that is resumed between two looks tells a member that its chunk is over."
-  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO AHaltMeetsAContribution
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AHaltMeetsAContribution
   FROM [==[
 		return olaf_meet_closed(ctx, t, runs && halted);
 ]==]
   TO [==[
-		return olaf_meet_closed(ctx, t, runs && *(volatile __u32 *)&t->job->halted);
+		return olaf_meet_closed(ctx, t, runs && READ_ONCE(t->job->halted));
 ]==])
 
 olaf_mutant(HeadAdvancesAfterTheLock
@@ -261,12 +261,12 @@ olaf_mutant(HeadAdvancesAfterTheLock
 	}
 	olaf_unlock(&ring->lock);
 	if (popped)
-		*(volatile __u64 *)&ring->head = position + 1;
+		WRITE_ONCE(ring->head, position + 1);
 ]==])
 
 olaf_mutant(HeadIsMovedFromWhereverItIs
   "Who sees that nobody is owed the head's result moves the head on, wherever that is by then."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ACompletionMeetsADelivery
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ACompletionMeetsADelivery
   FROM [==[
 		__sync_val_compare_and_swap(&line->head, head, head + 1);
 ]==]
@@ -286,7 +286,7 @@ olaf_mutant(HoldsAreIgnored
 
 olaf_mutant(MembersAreReadOnce
   "Who reads a round's members doesn't look again whether the set is still the round's."
-  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
   FROM [==[
 	if (olaf_membership_of(job, round) == set)
 		return;
@@ -299,20 +299,20 @@ olaf_mutant(MeterIgnoresADepartureThatLeaves
   "A passage is metered while a departure of its slot writes the meter."
   FILE bpf/age/aom.bpf.h PROGRAMS ingress SCENARIO APassageMeetsADeparture
   FROM [==[
-	if (olaf_slot_is_leaving(slot) || *(volatile __u32 *)&slot->lock ||
+	if (olaf_slot_is_leaving(slot) || READ_ONCE(slot->lock) ||
 	    __sync_lock_test_and_set(&slot->lock, 1))
 		return 0;
 	if (!olaf_slot_is_leaving(slot)) {
 ]==]
   TO [==[
-	if (*(volatile __u32 *)&slot->lock || __sync_lock_test_and_set(&slot->lock, 1))
+	if (READ_ONCE(slot->lock) || __sync_lock_test_and_set(&slot->lock, 1))
 		return 0;
 	{
 ]==])
 
 olaf_mutant(NewestIsNotedOnce
   "Whoever comes second doesn't look again: its contribution may be older than one that isn't noted."
-  FILE bpf/rounds/add.bpf.h PROGRAMS rounds SCENARIO OneChildsChunksOnTwoCpus
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO OneChildsChunksOnTwoCpus
   FROM [==[
 #define OLAF_NEWEST_LOOKS 16
 ]==]
@@ -322,24 +322,25 @@ olaf_mutant(NewestIsNotedOnce
 
 olaf_mutant(NumberAndRoundOfAJoiningAreReadApart
   "Who is in a round is told by the number of one joining and the first round of another."
-  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AJoinMeetsTheEndOfAnOldChunk
   FROM [==[
 	return ((__u32)(joining >> 32) - (olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
 ]==]
   TO [==[
-	return ((__u32)(*(volatile __u64 *)&job->membership.joining >> 32) -
+	return ((__u32)(READ_ONCE(job->membership.joining) >> 32) -
 		(olaf_is_before(round, (__u32)joining) ? 1 : 0)) & 1;
 ]==])
 
 olaf_mutant(OneLineHasTheOthersPlaces
   "Two lines share their places: a result that joins one takes another's place in the other."
-  FILE bpf/rounds/line.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed
   FROM [==[
 	__u32 index = OLAF_LINE_PLACES * (number * olaf_cfg.round_slots + job->setup.first_slot) +
-		      (position & (places - 1));
+		      (position & (OLAF_LINE_PLACES * job->setup.slots - 1));
 ]==]
   TO [==[
-	__u32 index = OLAF_LINE_PLACES * job->setup.first_slot + (position & (places - 1));
+	__u32 index = OLAF_LINE_PLACES * job->setup.first_slot +
+		      (position & (OLAF_LINE_PLACES * job->setup.slots - 1));
 ]==])
 
 olaf_mutant(OpenIsReadBeforeTheLock
@@ -374,7 +375,7 @@ olaf_mutant(OverdueTokenKeepsItsGeneration
 
 olaf_mutant(OwedBitIsTakenInTwoSteps
   "A delivery is looked for and then taken: two frames may take one."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesWantOneDelivery
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesWantOneDelivery
   FROM [==[
 	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
 		return OLAF_NO_RANK;
@@ -387,7 +388,7 @@ olaf_mutant(OwedBitIsTakenInTwoSteps
 
 olaf_mutant(ParentsResultIsJudgedBeforeTheLock
   "Whether a result is of this generation is looked up before the slot's lock is had."
-  FILE bpf/rounds/down.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
   FROM [==[
 	if (!t.slot || !olaf_lock(&t.slot->lock))
 		return OLAF_ROUND_RIDE;
@@ -435,17 +436,18 @@ olaf_mutant(PoppedEntryStaysOpen
 
 olaf_mutant(RemovedJobSaysThatAChunkIsOver
   "Who contributes while the job is being removed is told that its chunk is over."
-  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsAContribution
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsAContribution
   FROM [==[
-	int is_over = !halted && *(volatile __u32 *)&t->job->state != OLAF_JOB_NONE;
+	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_refusal(ctx, 0) :
+								      OLAF_ROUND_RIDE;
 ]==]
   TO [==[
-	int is_over = !halted;
+	return !halted ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
 ]==])
 
 olaf_mutant(RemovedJobTakesItsLastQuestion
   "The last member that asks starts a job that was removed meanwhile."
-  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsTheLastThatAsks
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsTheLastThatAsks
   FROM [==[
 	if (job->state != OLAF_JOB_NONE)
 		return 1;
@@ -458,28 +460,28 @@ olaf_mutant(RemovedJobTakesItsLastQuestion
 
 olaf_mutant(ResultJoinsTheLineBeforeItIsOwed
   "A swapped order: who looks at the line in between passes the result by."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO TwoResultsJoinTheLine
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoResultsJoinTheLine
   FROM [==[
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
-	olaf_line_join(job, place);
+		WRITE_ONCE(buffer->owed.word[i], members.word[i]);
+	olaf_line_join(job, buffer_index);
 ]==]
   TO [==[
-	olaf_line_join(job, place);
+	olaf_line_join(job, buffer_index);
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++)
-		*(volatile __u64 *)&buffer->owed.word[i] = members.word[i];
+		WRITE_ONCE(buffer->owed.word[i], members.word[i]);
 ]==])
 
 olaf_mutant(ResultNamesTheJobsGeneration
   "A result says that it is of the generation that the job has, not of the one that it has itself."
-  FILE bpf/rounds/frame.bpf.h PROGRAMS rounds copies SCENARIO AResetMeetsADelivery
+  FILE bpf/rounds/headers.bpf.h PROGRAMS rounds copies SCENARIO AResetMeetsADelivery
   FROM [==[
 	olaf_result_head(header, job, rank, flags, lanes, buffer->generation);
 ]==]
   TO [==[
-	olaf_result_head(header, job, rank, flags, lanes, *(volatile __u32 *)&job->generation);
+	olaf_result_head(header, job, rank, flags, lanes, READ_ONCE(job->generation));
 ]==])
 
 olaf_mutant(RingLockIsKeptByAPassage
@@ -495,7 +497,7 @@ olaf_mutant(RingLockIsKeptByAPassage
 
 olaf_mutant(SlotIsMetWithoutItsLock
   "A contribution meets its slot whether or not it has the lock."
-  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO TwoContributionsCompleteAChunk
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO TwoContributionsCompleteAChunk
   FROM [==[
 	act = olaf_meet(ctx, &t);
 	olaf_unlock(&t.slot->lock);
@@ -521,19 +523,19 @@ olaf_mutant(SlotLockIsKeptByAVainPop
 
 olaf_mutant(StopIsSeenBeforeItsGeneration
   "A swapped order: who contributes while the job is being stopped is told that its chunk is over."
-  FILE bpf/rounds/agree.bpf.h PROGRAMS rounds SCENARIO AChildAsksAnewWhileAnotherContributes
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO AChildAsksAnewWhileAnotherContributes
   FROM [==[
-	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	WRITE_ONCE(job->generation, generation ? generation : 1);
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
 ]==]
   TO [==[
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
-	*(volatile __u32 *)&job->generation = generation ? generation : 1;
+	WRITE_ONCE(job->generation, generation ? generation : 1);
 ]==])
 
 olaf_mutant(TailIsMovedWithoutItsLock
   "Two results that join the line at once take one place."
-  FILE bpf/rounds/line.bpf.h PROGRAMS rounds copies SCENARIO TwoResultsJoinTheLine
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoResultsJoinTheLine
   FROM [==[
 	place = olaf_line_place(job, number, line->tail);
 ]==]
@@ -552,7 +554,7 @@ olaf_mutant(TokenEndsOutsideTheLock
 		if (ring->head == ring->tail && !ring->holds) {
 ]==]
   TO [==[
-	int idle = !olaf_ring_waits(ring) && !*(volatile __u32 *)&ring->holds;
+	int idle = !olaf_ring_waits(ring) && !READ_ONCE(ring->holds);
 
 	if (!olaf_lock(&ring->lock))
 		return 0;
@@ -572,7 +574,7 @@ olaf_mutant(TwoDeparturesOfASlotAtOnce
 
 olaf_mutant(WhoAsksTakesPartOfAFrameForAll
   "Who is answered alone is taken from those that the frame for all is counted for."
-  FILE bpf/rounds/delivery.bpf.h PROGRAMS rounds copies SCENARIO ARepetitionMeetsTheFrameForAll
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ARepetitionMeetsTheFrameForAll
   FROM [==[
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		return 0;
@@ -582,7 +584,7 @@ olaf_mutant(WhoAsksTakesPartOfAFrameForAll
 
 olaf_mutant(WhoHasJoinedOpensChunks
   "Who holds no results opens a chunk, and one that others need is over."
-  FILE bpf/rounds/contribute.bpf.h PROGRAMS rounds SCENARIO WhoHasJoinedSendsWhileOthersAreBehind
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO WhoHasJoinedSendsWhileOthersAreBehind
   FROM [==[
 which < OLAF_ROUND_BUFFERS && !olaf_is_joining(t->job, t->m->rank)]==]
   TO [==[
@@ -590,7 +592,7 @@ which < OLAF_ROUND_BUFFERS]==])
 
 olaf_mutant(WhoLeavesIsWaitedForInOldRounds
   "Who leaves is out of new rounds only."
-  FILE bpf/rounds/membership.bpf.h PROGRAMS rounds SCENARIO ALeaveMeetsTheLastContribution
+  FILE bpf/rounds/jobs.bpf.h PROGRAMS rounds SCENARIO ALeaveMeetsTheLastContribution
   FROM [==[
 	olaf_absent_put(job, 0, rank, 1);
 	olaf_absent_put(job, 1, rank, 1);

@@ -31,7 +31,7 @@ std::uint64_t RoundsContract::owed() const {
             const auto &buffer = slot(i)->buffer[which];
             const auto members = static_cast<unsigned>(std::popcount(buffer.owed.word[0]));
             owed += members;
-            machine.require(members == 0 || is_in_line(olaf_round_buffer_of(i, which)),
+            machine.require(members == 0 || is_in_line(OLAF_ROUND_BUFFERS * i + which),
                             "at rest, a result is owed and isn't in line");
         }
     return owed;

@@ -87,9 +87,7 @@ olaf_round_slot *RoundsContract::slot(std::uint32_t index) const {
 
 const std::uint64_t *RoundsContract::lanes(std::uint32_t slot, unsigned buffer) const {
     return Machine::the().memory.at<std::uint64_t>("olaf_round_lanes",
-                                                   olaf_round_lanes_of(
-                                                       olaf_round_buffer_of(slot, buffer),
-                                                       config_.round_slots));
+                                                   buffer * config_.round_slots + slot);
 }
 
 /// The words of [from, from + bytes) are of this part, which this lock guards.

@@ -2,8 +2,8 @@
 /*
  * Map olaf_job_ids: key job id, value its index in the maps of jobs. Writer: olaf_job_order.
  */
-#ifndef OLAF_JOB_IDS_BPF_H
-#define OLAF_JOB_IDS_BPF_H
+#ifndef OLAF_ROUND_JOB_IDS_BPF_H
+#define OLAF_ROUND_JOB_IDS_BPF_H
 
 #include "bpf/rounds/jobs.bpf.h"
 
@@ -14,14 +14,6 @@ struct {
 	__type(value, __u32);
 } olaf_job_ids SEC(".maps");
 
-/* Index of the job with that id, or -1. */
-static __always_inline __s32 olaf_job_find(__u32 id)
-{
-	__u32 *index = bpf_map_lookup_elem(&olaf_job_ids, &id);
-
-	return index && *index < OLAF_MAX_JOBS ? (__s32)*index : -1;
-}
-
 /*
  * The job with that id, or NULL: nearly always it is the one at *index, which this CPU saw last. Else
  * *index becomes its own. A job that is being set or removed is in state NONE, and not taken so.
@@ -29,15 +21,15 @@ static __always_inline __s32 olaf_job_find(__u32 id)
 static __always_inline struct olaf_job *olaf_job_of(__u32 id, __u32 *index)
 {
 	struct olaf_job *job = olaf_job_at(*index);
-	__s32 found;
+	__u32 *found;
 
-	if (job && *(volatile __u32 *)&job->state != OLAF_JOB_NONE && job->setup.id == id)
+	if (job && READ_ONCE(job->state) != OLAF_JOB_NONE && job->setup.id == id)
 		return job;
-	found = olaf_job_find(id);
-	if (found < 0)
+	found = bpf_map_lookup_elem(&olaf_job_ids, &id);
+	if (!found || *found >= OLAF_MAX_JOBS)
 		return NULL;
-	*index = found;
-	return olaf_job_at(found);
+	*index = *found;
+	return olaf_job_at(*found);
 }
 
-#endif /* OLAF_JOB_IDS_BPF_H */
+#endif /* OLAF_ROUND_JOB_IDS_BPF_H */

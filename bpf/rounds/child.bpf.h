@@ -7,10 +7,9 @@
  * already, and that is one look at a cache line. So --allow and --strict are asked only where a rank is bound,
  * and when its member is looked at anew.
  */
-#ifndef OLAF_ROUND_MEMBER_BPF_H
-#define OLAF_ROUND_MEMBER_BPF_H
+#ifndef OLAF_ROUND_CHILD_BPF_H
+#define OLAF_ROUND_CHILD_BPF_H
 
-#include "bpf/ack/claimant.bpf.h"
 #include "bpf/ack/sender.bpf.h"
 #include "bpf/packet/allow.bpf.h"
 #include "bpf/rounds/message.bpf.h"
@@ -36,7 +35,7 @@ __noinline int olaf_child_bind(struct xdp_md *ctx)
 	if (!child)
 		return refused;
 	if ((olaf_cfg.flags & OLAF_CONFIG_STRICT) &&
-	    !(*(volatile __u8 *)&child->member.flags & OLAF_MEMBER_REGISTERED))
+	    !(READ_ONCE(child->member.flags) & OLAF_MEMBER_REGISTERED))
 		return 1 + OLAF_NOT_ALLOWED_WORKER;
 	if (olaf_member_touch(ctx, a, &child->member))
 		return 0;
@@ -66,15 +65,15 @@ static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct ol
 					     const struct olaf_round_message *m)
 {
 	struct olaf_child *child = olaf_child_at(m->job, m->rank);
-	int refused;
+	int reason;
 
 	if (child && olaf_member_stands(ctx, a, &child->member))
 		return 0;
-	refused = olaf_child_bind(ctx);
-	if (!refused)
+	reason = olaf_child_bind(ctx);
+	if (!reason)
 		return 0;
-	olaf_trouble_not_allowed(olaf_clamp(refused - 1, 0, OLAF_NOT_ALLOWED_REASONS - 1), a->now);
+	olaf_trouble_not_allowed(olaf_clamp(reason - 1, 0, OLAF_NOT_ALLOWED_REASONS - 1), a->now);
 	return 1;
 }
 
-#endif /* OLAF_ROUND_MEMBER_BPF_H */
+#endif /* OLAF_ROUND_CHILD_BPF_H */

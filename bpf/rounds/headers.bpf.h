@@ -1,20 +1,39 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Frames that a node writes: a RESULT for a child, an answer to a CONTROL message, an aggregate for
- * the parent. Headers are made in the staging area; lanes are copied from their buffer.
+ * Messages that a node writes, and the headers around them: a RESULT for a child, an answer to a CONTROL
+ * message, an aggregate for the parent. olaf_round_head() and olaf_round_say() write the message in the
+ * staging area, olaf_round_dress() puts Ethernet, IP and UDP around it, for the way to a child, to the
+ * parent or to all members. Lanes are copied from their buffer.
  *
- *   olaf_round_head   what the message says
- *   olaf_round_dress  Ethernet, IP and UDP around it
- *   olaf_round_put    into the frame at hand, which gets the length that it needs
+ * Map olaf_round_lanes: key slot + 0 or 1 x round_slots, value the lanes of that buffer of the slot, as they
+ * lie in a frame, but for floats that are being added (OLAF_ROUND_LANES_BYTES, olaf/floats.h). First buffers
+ * lie together and second ones behind them: a round runs through one kind, and the memory through its pages.
+ * Writers and readers: XDP and TC programs, under the lock of the slot.
  */
-#ifndef OLAF_ROUND_FRAME_BPF_H
-#define OLAF_ROUND_FRAME_BPF_H
+#ifndef OLAF_ROUND_HEADERS_BPF_H
+#define OLAF_ROUND_HEADERS_BPF_H
 
 #include "bpf/ack/member.bpf.h"
 #include "bpf/packet/compose.bpf.h"
 #include "bpf/packet/lanes.bpf.h"
 #include "bpf/packet/staging.bpf.h"
-#include "bpf/rounds/lanes.bpf.h"
+#include "bpf/rounds/deliveries.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OLAF_ROUND_BUFFERS); /* 2 x round_slots, set by the loader */
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, OLAF_ROUND_LANES_BYTES(OLAF_MAX_LANES)); /* by max_lanes */
+} olaf_round_lanes SEC(".maps");
+
+/* The lanes of a buffer. */
+static __always_inline __u64 *olaf_round_lanes_at(__u32 buffer_index)
+{
+	__u32 index = buffer_index % OLAF_ROUND_BUFFERS * olaf_cfg.round_slots +
+		      buffer_index / OLAF_ROUND_BUFFERS;
+
+	return bpf_map_lookup_elem(&olaf_round_lanes, &index);
+}
 
 /* The way of a frame that a node writes. */
 struct olaf_round_way {
@@ -24,7 +43,8 @@ struct olaf_round_way {
 	struct olaf_tag tag[2]; /* outermost first */
 	__u8 dmac[ETH_ALEN];
 	__u8 smac[ETH_ALEN];
-	__u16 pad[2];
+	__u16 hops; /* TTL or hop limit; 0: OLAF_HOP_LIMIT */
+	__u16 pad;
 };
 
 /* The part of a header that doesn't come from a buffer. */
@@ -54,7 +74,7 @@ static __always_inline void olaf_result_head(struct olaf_header *header, const s
 {
 	olaf_round_head(header, OLAF_RESULT, flags | job->setup.shape, lanes, job->setup.id, rank);
 	header->generation_be = bpf_htonl(generation);
-	header->pool = *(volatile __u32 *)&job->pool;
+	header->pool = READ_ONCE(job->pool);
 }
 
 /* The part that does. */
@@ -127,6 +147,24 @@ static __always_inline __u32 olaf_round_dress_link(struct olaf_entry *staged, __
 	return bytes;
 }
 
+/* The staged frame travels so far. UDP's checksum doesn't know of it, IPv4's does (RFC 1624). */
+static __always_inline void olaf_limit_hops(struct olaf_entry *staged, __u32 family, __u32 hops)
+{
+	struct olaf_headers4 *h4 = (void *)&staged->message - sizeof(*h4);
+	struct olaf_headers6 *h6 = (void *)&staged->message - sizeof(*h6);
+	__u64 sum;
+
+	if (family == 6) {
+		h6->ip.hop_limit = hops;
+		return;
+	}
+	sum = (__u16)~h4->ip.check;
+	sum += (__u16)~bpf_htons(OLAF_HOP_LIMIT << 8);
+	sum += bpf_htons(hops << 8);
+	h4->ip.ttl = hops;
+	h4->ip.check = olaf_checksum_fold(sum);
+}
+
 /*
  * All headers around the staged message, which has so many lanes that add up to `lanes_sum`.
  * Returns how many bytes they have before the message.
@@ -135,23 +173,18 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 					      __u64 lanes_sum, const struct olaf_round_way *way)
 {
 	__u32 message_bytes = sizeof(struct olaf_header) + 8 * lanes;
-	const __u32 *words = (const __u32 *)&staged->message;
 	struct olaf_headers6 *h;
-	__u16 checksum;
-	__u64 sum;
-	__u32 i;
 
 	if (way->family == 4) {
 		olaf_compose4(&staged->message, message_bytes, &way->ends);
+		if (way->hops)
+			olaf_limit_hops(staged, 4, way->hops);
 		return olaf_round_dress_link(staged, sizeof(struct olaf_headers4), way);
 	}
 	h = olaf_compose6(&staged->message, message_bytes, &way->ends);
-	sum = olaf_pseudo_sum6((const __be16 *)&h->ip.saddr, &h->udp) + lanes_sum;
-#pragma clang loop unroll(full)
-	for (i = 0; i < sizeof(staged->message) / 4; i++)
-		sum += words[i];
-	checksum = olaf_checksum_fold(sum);
-	h->udp.check = checksum ? checksum : 0xffff;
+	h->udp.check = olaf_udp6_check(olaf_udp6_sum(&h->ip, &h->udp, &staged->message) + lanes_sum);
+	if (way->hops)
+		olaf_limit_hops(staged, 6, way->hops);
 	return olaf_round_dress_link(staged, sizeof(*h), way);
 }
 
@@ -202,23 +235,77 @@ static __always_inline __u64 olaf_round_result_sum(struct olaf_round_buffer *buf
 }
 
 /*
- * The staged headers and message, `header_bytes` and a header, become the frame, with so many lanes
- * behind them. Returns 0, or -1: the frame can't be that long, and is spoilt.
+ * Ends and IP version of the way. Both MAC addresses are the queue's own, so that the kernel takes the
+ * frame for one to this host, until somebody who knows puts others there.
  */
-static __always_inline int olaf_round_put(struct xdp_md *ctx, struct olaf_entry *staged,
-					  __u32 header_bytes, const __u64 *lanes, __u32 count)
+static __always_inline void olaf_parent_ends(const struct olaf_job *job, struct olaf_round_way *way)
 {
-	__u32 head = olaf_clamp(header_bytes + sizeof(struct olaf_header), ETH_HLEN,
-				OLAF_MAX_HEADERS + sizeof(struct olaf_header));
-	__u32 bytes = olaf_clamp(8 * count, 8, 8 * olaf_cfg.max_lanes);
-	int delta = (int)head - (int)bpf_xdp_get_buff_len(ctx);
+	const struct olaf_job_setup *setup = &job->setup;
+	int i;
 
-	if (count)
-		delta += bytes;
-	if ((delta && bpf_xdp_adjust_tail(ctx, delta)) ||
-	    bpf_xdp_store_bytes(ctx, 0, olaf_frame_of(staged, header_bytes), head))
-		return -1;
-	return count && bpf_xdp_store_bytes(ctx, head, (void *)lanes, bytes) ? -1 : 0;
+	olaf_address_copy(way->ends.saddr_be, setup->source_addr_be);
+	olaf_address_copy(way->ends.daddr_be, setup->parent_addr_be);
+	way->ends.source_be = olaf_cfg.port_be;
+	way->ends.dest_be = setup->parent_port_be;
+	way->family = setup->parent_family;
+	for (i = 0; i < ETH_ALEN; i++) {
+		way->dmac[i] = olaf_cfg.mac[i];
+		way->smac[i] = olaf_cfg.mac[i];
+	}
 }
 
-#endif /* OLAF_ROUND_FRAME_BPF_H */
+/*
+ * The generation that the parent knows, for what was gathered in this one of the job's; 0: that is
+ * over. The job's changes before the parent's does, so what is read first is no newer.
+ */
+static __always_inline __u32 olaf_parent_generation(struct olaf_job *job, __u32 generation)
+{
+#ifdef __TARGET_ARCH_x86
+	__u32 parents = READ_ONCE(job->parent_generation); /* loads stay in order here */
+#else
+	__u32 parents = __sync_fetch_and_add(&job->parent_generation, 0);
+#endif
+	return READ_ONCE(job->generation) == generation ? parents : 0;
+}
+
+/* The Ethernet address of a group: RFC 1112 and RFC 2464. */
+static __always_inline void olaf_group_mac(__u8 mac[ETH_ALEN], const __be32 addr_be[4],
+					   __u32 family)
+{
+	__u32 low = bpf_ntohl(family == 4 ? addr_be[0] : addr_be[3]);
+
+	mac[0] = family == 4 ? 0x01 : 0x33;
+	mac[1] = family == 4 ? 0x00 : 0x33;
+	mac[2] = family == 4 ? 0x5e : low >> 24;
+	mac[3] = family == 4 ? low >> 16 & 0x7f : low >> 16;
+	mac[4] = low >> 8;
+	mac[5] = low;
+}
+
+/*
+ * Turns the way to the lowest member into the way to all: from the address that it sends to and with
+ * its VLAN tags, but to the group. Returns whether that is possible. A function by itself, because its
+ * registers would lie on the stack of whoever writes a result.
+ */
+static __noinline int olaf_group_way(const struct olaf_job *job, struct olaf_round_way *way)
+{
+	if (!job || !way || way->family != job->setup.group_family)
+		return 0;
+	olaf_address_copy(way->ends.daddr_be, job->setup.group_addr_be);
+	way->ends.dest_be = olaf_cfg.port_be;
+	way->hops = job->setup.group_hops;
+	olaf_group_mac(way->dmac, job->setup.group_addr_be, way->family);
+	return 1;
+}
+
+/* The way to a rank, or with OLAF_EVERY_WORKER to all members of a round. Returns whether there is one. */
+static __always_inline int olaf_result_way(const struct olaf_job *job, __u32 job_index, __u32 rank,
+					   __u32 round, struct olaf_round_way *way)
+{
+	if (rank != OLAF_EVERY_WORKER)
+		return olaf_child_way(job_index, rank, way);
+	return olaf_child_way(job_index, olaf_lowest_member(job, round), way) &&
+	       olaf_group_way(job, way);
+}
+
+#endif /* OLAF_ROUND_HEADERS_BPF_H */

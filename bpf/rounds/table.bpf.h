@@ -1,0 +1,649 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The table of docs/rounds.md: a contribution, or the parent's result, meets the buffers of its slot. One
+ * critical section, its slot's. What the frame at hand does next is enum olaf_round_act.
+ *
+ * A contribution that is added may complete its buffer: at the root the buffer is then the result,
+ * elsewhere it goes up. From the parent come results of what this node sent up, and STALE.
+ *
+ * How lanes are added is the program's: integers as below, unless it has included floats.bpf.h before this.
+ * olaf_round_first(): the frame's lanes are the buffer's first. olaf_round_add(): they are added to the
+ * buffer's. olaf_round_close(): nothing more is added, and the buffer's lanes become those of a frame.
+ */
+#ifndef OLAF_ROUND_TABLE_BPF_H
+#define OLAF_ROUND_TABLE_BPF_H
+
+#include "bpf/packet/add.bpf.h"
+#include "bpf/rounds/deliveries.bpf.h"
+#include "bpf/rounds/frames.bpf.h"
+#include "bpf/rounds/jobs.bpf.h"
+
+#ifndef OLAF_ROUND_FLOATS_BPF_H
+
+/* Adds lanes that aren't all in the linear part of the frame. */
+__noinline int olaf_round_add_staged(struct xdp_md *ctx, __u32 buffer_index)
+{
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	struct olaf_arrival *a = olaf_arrival_here();
+
+	return lanes && a ? olaf_add_staged(ctx, a, lanes) : -1;
+}
+
+/* Adds the frame's lanes to the buffer's. Returns 0, or -1: they can't be read. */
+__noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
+{
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	struct olaf_arrival *a = olaf_arrival_here();
+	const __u64 *from;
+	__u32 count;
+
+	if (!lanes || !a)
+		return -1;
+	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	from = olaf_linear_at(ctx,
+			      olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS),
+			      count);
+	if (!from)
+		return olaf_round_add_staged(ctx, buffer_index);
+	olaf_lanes_add_frame(lanes, from, (void *)(long)ctx->data_end, count);
+	return 0;
+}
+
+/* The frame's lanes are the buffer's first. Returns 0, or -1: they can't be read. */
+static __always_inline int olaf_round_first(struct xdp_md *ctx, const struct olaf_arrival *a,
+					    __u32 buffer_index)
+{
+	__u64 *lanes = olaf_round_lanes_at(buffer_index);
+	__u32 count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+
+	return lanes && !bpf_xdp_load_bytes(ctx,
+					    olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS,
+						       OLAF_MAX_HEADERS) +
+						    sizeof(struct olaf_header),
+					    lanes, 8 * count) ?
+		       0 :
+		       -1;
+}
+
+/* Sums of integers are as they lie in a frame. */
+static __always_inline void olaf_round_close(const struct olaf_job *job, __u32 buffer_index)
+{
+	(void)job;
+	(void)buffer_index;
+}
+
+#endif /* OLAF_ROUND_FLOATS_BPF_H */
+
+/* A message, its job, and the slot and the buffer that it meets. */
+struct olaf_meeting {
+	struct olaf_arrival *a;
+	struct olaf_round_message *m;
+	struct olaf_job *job;
+	struct olaf_round_slot *slot;
+	struct olaf_round_buffer *buffer; /* of its round and chunk, or that it opens */
+	__u32 slot_index;
+	__u32 buffer_index; /* number of the buffer, as lines name it */
+};
+
+/* The message meets this buffer of its slot. */
+static __always_inline void olaf_meets(struct olaf_meeting *t, __u32 which)
+{
+	t->buffer = &t->slot->buffer[which & 1];
+	t->buffer_index = OLAF_ROUND_BUFFERS * t->slot_index + (which & 1);
+}
+
+/* The contribution is received, and this is what became of it (struct olaf_job_counters). */
+#define olaf_count_met(t, outcome) olaf_count_as(t, 0, outcome)
+/* The same of a contribution that is refused; without lanes it is a probe. */
+#define olaf_count_refused(t, outcome) olaf_count_as(t, !(t)->a->update.lanes, outcome)
+#define olaf_count_as(t, is_probe, outcome)                                              \
+	do {                                                                             \
+		struct olaf_job_counters *counters_ = olaf_job_counters_at((t)->m->job); \
+		if (counters_ && (is_probe)) {                                           \
+			counters_->probes++;                                             \
+		} else if (counters_) {                                                  \
+			counters_->received++;                                           \
+			counters_->outcome++;                                            \
+		}                                                                        \
+	} while (0)
+
+/* Silent members are looked for this often at most. */
+#define OLAF_JUDGE_NS 50000000LL
+
+/* A look for silent members: those that a buffer lacks. */
+struct olaf_judging {
+	__u32 job_index;
+	__u32 buffer_index;
+	__u64 now;
+};
+
+/* One rank. Silent is who sent nothing since chunks were first completed without it. */
+static long olaf_judge_child(__u32 rank, struct olaf_judging *judging)
+{
+	const struct olaf_round_buffer *buffer = olaf_round_buffer_at(judging->buffer_index);
+	struct olaf_child *child = olaf_child_at(judging->job_index, rank);
+	struct olaf_job *job = olaf_job_at(judging->job_index);
+
+	if (!buffer || !child || !job || rank >= job->setup.children)
+		return 1;
+	if (olaf_ranks_has(&buffer->in, rank) ||
+	    olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], rank))
+		return 0;
+	if (!child->waited_ns || child->waited_ns <= READ_ONCE(child->member.last_seen_ns)) {
+		child->waited_ns = judging->now;
+		return 0;
+	}
+	if (judging->now < child->waited_ns + olaf_cfg.member_timeout_ns)
+		return 0;
+	olaf_member_leaves(job, rank, olaf_next_round(job), OLAF_MEMBERS_LEFT | OLAF_MEMBERS_DOUBTFUL);
+	child->waited_ns = 0;
+	olaf_count_job(judging->job_index, silent);
+	return 0;
+}
+
+/*
+ * The buffer is completed without members. Who is silent for long is none any more. A global function:
+ * rare, and verified once. Under the slot's lock.
+ */
+__noinline int olaf_members_judge(__u32 job_index, __u32 buffer_index, __u64 now)
+{
+	struct olaf_judging judging = { .job_index = job_index, .buffer_index = buffer_index, .now = now };
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!job || !olaf_job_lock(job))
+		return 0;
+	WRITE_ONCE(job->membership.judged_ns, now);
+	bpf_loop(OLAF_RANKS, olaf_judge_child, &judging, 0);
+	olaf_job_unlock(job);
+	return 0;
+}
+
+static __always_inline int olaf_members_are_judged(const struct olaf_job *job, __u64 now)
+{
+	/* Signed: `now` may be a moment before, on another CPU's clock. */
+	return (__s64)(now - READ_ONCE(job->membership.judged_ns)) < OLAF_JUDGE_NS;
+}
+
+/*
+ * A chunk of the round is about to be opened. Returns 0, or -1: not now. A global function: rare, and
+ * verified once. Under the slot's lock.
+ */
+__noinline int olaf_round_begins(__u32 job_index, __u32 round)
+{
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!job || !olaf_job_lock(job))
+		return -1;
+	olaf_membership_opened(job, round);
+	olaf_job_unlock(job);
+	return 0;
+}
+
+/* Must that be told? Nearly always the round has begun, and nothing has changed for long. */
+static __always_inline int olaf_round_is_told(const struct olaf_job *job, __u32 round)
+{
+	return !READ_ONCE(job->membership.unsettled) &&
+	       !olaf_is_before(READ_ONCE(job->membership.newest_round), round);
+}
+
+/* CPUs that may note contributions of one child at once, and more. */
+#define OLAF_NEWEST_LOOKS 16
+
+/* Is something missing in the buffer? */
+static __always_inline int olaf_round_is_partial(struct olaf_job *job,
+						 const struct olaf_round_buffer *buffer)
+{
+	if (job->setup.flags & OLAF_JOB_ANY)
+		return buffer->added < job->setup.threshold;
+	return buffer->added < job->setup.children &&
+	       (olaf_round_lacks(job, buffer) ||
+		READ_ONCE(job->membership.flags) &
+			(OLAF_MEMBERS_DOUBTFUL | OLAF_MEMBERS_FORGOT));
+}
+
+/* Needs the buffer nothing more? Those who have left aren't waited for. */
+static __always_inline int olaf_round_is_enough(struct olaf_job *job,
+						const struct olaf_round_buffer *buffer)
+{
+	if (buffer->added >= READ_ONCE(job->setup.threshold))
+		return 1;
+	return READ_ONCE(job->membership.away) && !(job->setup.flags & OLAF_JOB_ANY) &&
+	       !olaf_round_lacks(job, buffer);
+}
+
+/*
+ * ANY: when the child's newest contribution was made. Its chunks may be added on several CPUs: who
+ * comes second looks again, else a repetition of the newest one would pass for another.
+ */
+static __always_inline void olaf_newest_note(const struct olaf_meeting *t)
+{
+	struct olaf_child *child = olaf_child_at(t->m->job, t->m->rank);
+	__u64 seen, i;
+
+	for (i = 0; child && i < OLAF_NEWEST_LOOKS; i++) {
+		seen = READ_ONCE(child->newest_ns);
+		if (t->m->generated_ns <= seen ||
+		    __sync_val_compare_and_swap(&child->newest_ns, seen, t->m->generated_ns) == seen)
+			return;
+	}
+}
+
+/* Nothing more is added to the buffer. Under the slot's lock. */
+static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	struct olaf_round_buffer *buffer = t->buffer;
+
+	if (olaf_round_is_partial(t->job, buffer)) {
+		buffer->flags |= OLAF_FLAG_PARTIAL;
+		if (!(t->job->setup.flags & OLAF_JOB_ANY) &&
+		    !olaf_members_are_judged(t->job, t->a->now))
+			olaf_members_judge(t->m->job, t->buffer_index, t->a->now);
+	}
+	olaf_round_close(t->job, t->buffer_index);
+	if (!t->job->setup.parent_family) {
+		olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);
+		return OLAF_ROUND_RIDE;
+	}
+	buffer->state = OLAF_ROUND_UP;
+	buffer->first_up_ns = t->a->now;
+	buffer->up_ns = t->a->now;
+	olaf_count_job(t->m->job, up_sent);
+	return olaf_up_write(ctx, t->buffer_index);
+}
+
+/* The contribution is in. Under the slot's lock. */
+static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	struct olaf_round_buffer *buffer = t->buffer;
+
+	olaf_count_met(t, added);
+	olaf_ranks_add(&buffer->in, t->m->rank);
+	if (t->job->setup.flags & OLAF_JOB_ANY)
+		olaf_newest_note(t);
+	buffer->added++;
+	buffer->count += t->m->count;
+	buffer->flags |= t->m->flags & OLAF_FLAG_PARTIAL;
+	if (buffer->exponent < t->m->exponent)
+		buffer->exponent = t->m->exponent;
+	if (buffer->generated_ns < t->m->generated_ns)
+		buffer->generated_ns = t->m->generated_ns;
+	if (!olaf_round_is_enough(t->job, buffer))
+		return OLAF_ROUND_RIDE;
+	return olaf_round_complete(ctx, t);
+}
+
+/* More contributions than the job may sum: elements could overflow. */
+static __always_inline int olaf_round_overflows(void)
+{
+	olaf_trouble_malformed(OLAF_MALFORMED_COUNT);
+	return OLAF_ROUND_LEAVE;
+}
+
+/* The contribution opens a buffer. Under the slot's lock. */
+static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf_meeting *t,
+					   __u32 generation)
+{
+	struct olaf_round_buffer *buffer = t->buffer;
+
+	if (t->m->count > t->job->setup.max_count)
+		return olaf_round_overflows();
+	olaf_round_free(buffer, t->m->job);
+	if (olaf_round_first(ctx, t->a, t->buffer_index))
+		return OLAF_ROUND_LEAVE;
+	if (!olaf_round_is_told(t->job, t->m->round) && olaf_round_begins(t->m->job, t->m->round)) {
+		olaf_count_met(t, ahead);
+		return OLAF_ROUND_RIDE;
+	}
+	buffer->generation = generation;
+	buffer->round = t->m->round;
+	buffer->chunk = t->m->chunk;
+	buffer->chunks = t->m->chunks;
+	buffer->count = 0;
+	buffer->added = 0;
+	buffer->exponent = t->m->exponent;
+	buffer->flags = 0;
+	buffer->generated_ns = 0;
+	buffer->opened_ns = t->a->now;
+	buffer->in = (struct olaf_ranks){};
+	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
+	return olaf_round_added(ctx, t);
+}
+
+/* A result is overdue after this many times the usual time, and between these bounds. */
+#define OLAF_OVERDUE_TIMES 4
+#define OLAF_OVERDUE_LEAST_NS 1000000ULL
+#define OLAF_OVERDUE_MOST_NS 200000000ULL
+
+/* The contribution's sender is answered STALE, or that it is no member. Under the slot's lock. */
+static __always_inline int olaf_answer_refusal(struct xdp_md *ctx, __u32 gone)
+{
+	return olaf_refusal_write(ctx, gone) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+}
+
+/*
+ * Has the rank contributed to the buffer as often as it may? With ANY that is again and again, while
+ * it is OPEN; a repetition is then no newer than the newest of the child's.
+ */
+static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
+					    const struct olaf_round_buffer *buffer)
+{
+	struct olaf_child *child;
+
+	if (!olaf_ranks_has(&buffer->in, t->m->rank))
+		return 0;
+	if (!(t->job->setup.flags & OLAF_JOB_ANY) || buffer->state != OLAF_ROUND_OPEN)
+		return 1;
+	child = olaf_child_at(t->m->job, t->m->rank);
+	return !child || t->m->generated_ns <= READ_ONCE(child->newest_ns);
+}
+
+/* The contribution's buffer is OPEN. Under the slot's lock. */
+static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	struct olaf_round_buffer *buffer = t->buffer;
+
+	if (!olaf_round_is_in(t, buffer)) {
+		/* Never more than there is room for: no sum that could wrap. */
+		if (t->m->count > t->job->setup.max_count - buffer->count)
+			return olaf_round_overflows();
+		if (olaf_round_add(ctx, t->buffer_index))
+			return OLAF_ROUND_LEAVE;
+		return olaf_round_added(ctx, t);
+	}
+	olaf_count_met(t, duplicate);
+	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
+	    buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
+	    (t->job->setup.deadline_ns && t->a->now > buffer->opened_ns &&
+	     t->a->now - buffer->opened_ns > t->job->setup.deadline_ns))
+		return olaf_round_complete(ctx, t);
+	return OLAF_ROUND_RIDE;
+}
+
+static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
+					   const struct olaf_round_buffer *buffer)
+{
+	__u64 patience_ns = OLAF_OVERDUE_TIMES * READ_ONCE(t->job->turnaround_ns);
+
+	if (patience_ns < OLAF_OVERDUE_LEAST_NS)
+		patience_ns = OLAF_OVERDUE_LEAST_NS;
+	if (patience_ns > OLAF_OVERDUE_MOST_NS)
+		patience_ns = OLAF_OVERDUE_MOST_NS;
+	return t->a->now > buffer->up_ns && t->a->now - buffer->up_ns > patience_ns;
+}
+
+/* The contribution's buffer is with the parent. Under the slot's lock. */
+static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	struct olaf_round_buffer *buffer = t->buffer;
+
+	if (!olaf_round_is_in(t, buffer)) {
+		olaf_count_met(t, late);
+		return OLAF_ROUND_RIDE;
+	}
+	olaf_count_met(t, duplicate);
+	if (!olaf_is_overdue(t, buffer))
+		return OLAF_ROUND_RIDE;
+	buffer->up_ns = t->a->now;
+	olaf_count_job(t->m->job, up_again);
+	return olaf_up_write(ctx, t->buffer_index);
+}
+
+/* The result is there: the frame becomes the sender's. Under the slot's lock. */
+static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	struct olaf_round_buffer *buffer = t->buffer;
+	int owed;
+
+	if (buffer->flags & OLAF_FLAG_STALE)
+		return olaf_answer_refusal(ctx, 0);
+	/* If it is owed still, it leaves in another frame, or in a clone of this one. */
+	if (!olaf_frame_holds(t->a, t->job))
+		return OLAF_ROUND_RIDE;
+	owed = olaf_owed_settle(t->job, t->m->job, buffer, t->m->rank);
+	if (olaf_result_write(ctx, t->buffer_index, t->m->rank) == OLAF_WRITTEN) {
+		if (owed)
+			olaf_count_job(t->m->job, riding);
+		else
+			olaf_count_job(t->m->job, repeated);
+		return OLAF_ROUND_SEND;
+	}
+	if (owed)
+		olaf_count_job(t->m->job, undelivered);
+	return OLAF_ROUND_LEAVE;
+}
+
+/* The contribution's buffer is DONE. Under the slot's lock. */
+static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	if (olaf_round_is_in(t, t->buffer))
+		olaf_count_met(t, duplicate);
+	else
+		olaf_count_met(t, late);
+	return olaf_answer_result(ctx, t);
+}
+
+/* A probe: who asks for a result adds nothing. Under the slot's lock. */
+static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf_meeting *t,
+					   __u32 which)
+{
+	olaf_count_job(t->m->job, probes);
+	if (which < OLAF_ROUND_BUFFERS)
+		return t->buffer->state == OLAF_ROUND_DONE ? olaf_answer_result(ctx, t) :
+							     OLAF_ROUND_RIDE;
+	return which == OLAF_MEETS_STALE ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
+}
+
+/* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
+static __always_inline int olaf_meet_none(struct xdp_md *ctx, struct olaf_meeting *t, __u32 which,
+					  __u32 generation)
+{
+	if (which < OLAF_ROUND_BUFFERS && !olaf_is_joining(t->job, t->m->rank)) {
+		olaf_meets(t, which);
+		return olaf_round_open(ctx, t, generation);
+	}
+	if (which != OLAF_MEETS_STALE) {
+		olaf_count_met(t, ahead);
+		return OLAF_ROUND_RIDE;
+	}
+	olaf_count_met(t, stale);
+	return olaf_answer_refusal(ctx, 0);
+}
+
+/*
+ * The job takes no contribution of that generation now. STALE with the generation that the sender has
+ * would say that the chunk is over: so nothing is said while the job is halted, nor where it is being
+ * removed. Under the slot's lock.
+ */
+static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct olaf_meeting *t,
+					    __u32 halted)
+{
+	if (halted)
+		olaf_count_refused(t, halted);
+	else
+		olaf_count_refused(t, stale);
+	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_refusal(ctx, 0) :
+								      OLAF_ROUND_RIDE;
+}
+
+/* Whoever sends it is no member in that round, and is told. Under the slot's lock. */
+static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	olaf_count_refused(t, stale);
+	return olaf_answer_refusal(ctx, 1);
+}
+
+/* The table. Under the slot's lock. */
+static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
+{
+	__u32 generation = READ_ONCE(t->job->generation), which;
+	__u32 runs = olaf_job_runs(t->job), halted = READ_ONCE(t->job->halted);
+
+	olaf_round_void(t->slot, t->m->job, generation);
+	if (!runs || halted || t->m->generation != generation)
+		return olaf_meet_closed(ctx, t, runs && halted);
+	if (olaf_is_absent(t->job, t->m->round, t->m->rank))
+		return olaf_meet_stranger(ctx, t);
+	which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
+	if (which == OLAF_ROUND_BUFFERS) {
+		which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
+		if (t->a->update.lanes)
+			return olaf_meet_none(ctx, t, which, generation);
+		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which);
+	}
+	olaf_meets(t, which);
+	if (!t->a->update.lanes)
+		return olaf_meet_probe(ctx, t, which);
+	if (t->buffer->state == OLAF_ROUND_OPEN)
+		return olaf_meet_open(ctx, t);
+	if (t->buffer->state == OLAF_ROUND_UP)
+		return olaf_meet_up(ctx, t);
+	return olaf_meet_done(ctx, t);
+}
+
+/* The contribution at hand. Returns enum olaf_round_act. */
+static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arrival *a,
+					   struct olaf_round_message *m, struct olaf_job *job)
+{
+	struct olaf_meeting t = { .a = a, .m = m, .job = job };
+	int act;
+
+	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
+	t.slot = olaf_round_slot_at(t.slot_index);
+	if (!t.slot)
+		return OLAF_ROUND_LEAVE;
+	if (READ_ONCE(t.job->flushing) != !!(t.m->flags & OLAF_FLAG_FLUSH))
+		WRITE_ONCE(t.job->flushing, !!(t.m->flags & OLAF_FLAG_FLUSH));
+	if (!olaf_lock(&t.slot->lock)) {
+		olaf_count_met(&t, ahead);
+		return OLAF_ROUND_LEAVE;
+	}
+	act = olaf_meet(ctx, &t);
+	olaf_unlock(&t.slot->lock);
+	return act;
+}
+
+/* The time from sending up to the result, smoothed: an eighth of each new one. */
+static __always_inline void olaf_turnaround_note(struct olaf_job *job, __u64 taken_ns)
+{
+	__u64 usual_ns = READ_ONCE(job->turnaround_ns);
+
+	WRITE_ONCE(job->turnaround_ns, usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns);
+}
+
+/* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
+typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
+
+/* The result's lanes and fields take the buffer's place. Under the slot's lock. */
+static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
+					   const struct olaf_meeting *t)
+{
+	__u64 *lanes = olaf_round_lanes_at(t->buffer_index);
+	struct olaf_round_buffer *buffer = t->buffer;
+	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
+
+	if (!lanes ||
+	    load(ctx, t->a->update.header_bytes + sizeof(struct olaf_header), lanes, 8 * count))
+		return;
+	if (buffer->state == OLAF_ROUND_UP && buffer->up_ns == buffer->first_up_ns &&
+	    t->a->now > buffer->up_ns)
+		olaf_turnaround_note(t->job, t->a->now - buffer->up_ns);
+	buffer->count = t->m->count;
+	buffer->exponent = t->m->exponent;
+	buffer->generated_ns = t->m->generated_ns;
+	buffer->flags = t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE);
+	/* The parent went on without what is gathered here. */
+	if (buffer->state == OLAF_ROUND_OPEN)
+		buffer->flags |= OLAF_FLAG_LATE;
+	olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);
+}
+
+/*
+ * STALE of the generation that is known: above, this chunk is over. Nobody is owed a result, and
+ * whoever asks is told.
+ */
+static __always_inline void olaf_down_over(const struct olaf_meeting *t)
+{
+	__u32 i;
+
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
+		struct olaf_round_buffer *buffer = &t->slot->buffer[i];
+
+		if (buffer->state != OLAF_ROUND_UP ||
+		    !olaf_round_is(buffer, t->m->round, t->m->chunk))
+			continue;
+		buffer->flags |= OLAF_FLAG_STALE;
+		WRITE_ONCE(buffer->state, OLAF_ROUND_DONE);
+	}
+}
+
+/* STALE of another generation: the parent's children must agree anew, and so must this node's. */
+static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
+{
+	if (!olaf_job_lock(t->job))
+		return;
+	if (olaf_job_runs(t->job) && t->m->count == t->job->parent_generation &&
+	    t->m->generation != t->job->parent_generation)
+		olaf_job_stop(t->job);
+	olaf_job_unlock(t->job);
+}
+
+/*
+ * Is the parent's message of the generation that both know now? Under the slot's lock: whatever begins
+ * anew behind this answer finds the slot only when the message is done with.
+ */
+static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
+{
+	return olaf_job_runs(t->job) &&
+	       t->m->generation == READ_ONCE(t->job->parent_generation);
+}
+
+/* The parent's result. Under the slot's lock. */
+static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load, struct olaf_meeting *t)
+{
+	__u32 generation = READ_ONCE(t->job->generation), i;
+
+	olaf_round_void(t->slot, t->m->job, generation);
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
+		if (!olaf_round_is(&t->slot->buffer[i], t->m->round, t->m->chunk))
+			continue;
+		olaf_meets(t, i);
+		if (t->buffer->state != OLAF_ROUND_DONE)
+			olaf_down_take(ctx, load, t);
+		return;
+	}
+}
+
+/* The parent's RESULT at hand. Returns enum olaf_round_act. */
+static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
+{
+	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
+	int stale;
+
+	if (!t.a || !t.m)
+		return OLAF_ROUND_LEAVE;
+	t.job = olaf_job_at(t.m->job);
+	if (!t.job)
+		return OLAF_ROUND_LEAVE;
+	stale = t.m->flags & OLAF_FLAG_STALE;
+	if (stale && t.m->generation != READ_ONCE(t.job->parent_generation)) {
+		olaf_down_anew(&t);
+		return OLAF_ROUND_RIDE;
+	}
+	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
+	t.slot = olaf_round_slot_at(t.slot_index);
+	if (!t.slot || !olaf_lock(&t.slot->lock))
+		return OLAF_ROUND_RIDE;
+	if (olaf_down_is_current(&t)) {
+		/* One that answers what an earlier generation sent says nothing about this one's. */
+		if (!stale)
+			olaf_down_meet(ctx, load, &t);
+		else if (t.m->count == t.m->generation)
+			olaf_down_over(&t);
+	}
+	olaf_unlock(&t.slot->lock);
+	return OLAF_ROUND_RIDE;
+}
+
+#endif /* OLAF_ROUND_TABLE_BPF_H */
