@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ack_test.hpp"
+#include "defects.hpp"
 #include "introduce.hpp"
 #include "testbed.hpp"
 #include "window_test.hpp"
@@ -135,8 +136,6 @@ TEST(AckStampLarge, ClustersBeyondTheFieldSaturateAndStillCongest) {
 
 // ---- An ACK for every worker becomes one for each: addressed, tagged, numbered and summed for it.
 
-constexpr std::uint32_t cluster = 1;
-
 olaf::DatapathConfig config_on(std::uint32_t ifindex) {
     auto config = acknowledging_queue();
     config.ifindex = ifindex;
@@ -145,43 +144,9 @@ olaf::DatapathConfig config_on(std::uint32_t ifindex) {
     return config;
 }
 
-/// One worker: what its updates come in, and what an ACK to it goes out in.
-struct Someone {
-    std::uint32_t worker;
-    Path update, ack;
-};
-
-/// Host `worker` of the workers' network, from a port and a MAC address of its own.
-Someone someone(std::uint32_t worker, int family = 4) {
-    const auto host = static_cast<std::uint8_t>(worker);
-    const auto port = static_cast<std::uint16_t>(50000 + worker);
-    const Mac mac = {2, 0, 0, 0, 7, host};
-    const auto path = family == 4 ? ipv4() : ipv6();
-    return {.worker = worker,
-            .update = Path(path).from(mac).source(host).source_port(port),
-            .ack = answer(path).to(mac).target(host).port(port)};
-}
-
-class AckCopy : private InTestbed, public AckTest {
+class AckCopy : public CopyTest {
   protected:
-    AckCopy() : AckTest(config_on(net.near)), out(net.far) { queue.link_busy(); }
-
-    void hear(const Someone &worker) {
-        queue.offer(worker.update.carrying(Update{.cluster = cluster, .worker = worker.worker}));
-    }
-
-    /// What the queue says of itself in ACKs: one cluster is active.
-    Ack for_worker(Ack ack, std::uint32_t worker) const {
-        const auto ring = queue.ring();
-        ack.worker = worker;
-        return stamped(ack, 1, 4, static_cast<std::uint32_t>(ring.tail - ring.head));
-    }
-    Bytes to(const Someone &worker, const Ack &ack) const {
-        return worker.ack.carrying(for_worker(ack, worker.worker)).bytes;
-    }
-
-    Capture out;
-    const Ack ack{.cluster = cluster, .sequence = 77, .model_version = 9, .lanes = lanes_of(5)};
+    AckCopy() : CopyTest([](const Testbed &net) { return config_on(net.near); }) {}
 };
 
 TEST_F(AckCopy, EachWorkerGetsItsOwnAndTheAckItselfIsOneOfThem) {
@@ -319,9 +284,7 @@ TEST_F(AckCopy, AWholeTableOfWorkers) {
 TEST_F(AckCopy, WhoWasSilentForTooLongGetsNone) {
     hear(someone(1));
     hear(someone(2));
-    auto silent = queue.member(cluster, 2);
-    silent.last_seen_ns = time_before_ns(queue.config().member_timeout_ns);
-    queue.set_member(cluster, 2, silent);
+    queue.silence(cluster, 2, queue.config().member_timeout_ns);
     queue.leave(someone(1).ack.carrying(ack));
     EXPECT_TRUE(out.empty());
     hear(someone(2));
@@ -363,22 +326,16 @@ TEST_F(AckCopy, AMemberThatIsBeingWrittenIsLeftOut) {
 
 Path path_of(int family) { return family == 4 ? ipv4() : ipv6(); }
 
-class AckForeign : private InTestbed, public AckTest, public testing::WithParamInterface<int> {
+class AckForeign : public AckCopy, public testing::WithParamInterface<int> {
   protected:
-    AckForeign() : AckTest(config_on(net.near)), out(net.far) {
-        queue.set_rule(cluster, rule(OLAF_POLICY_NEWEST)); // one waits, however many come
-        queue.link_busy();
-    }
+    AckForeign() { queue.set_rule(cluster, rule(OLAF_POLICY_NEWEST)); } // one waits, however many come
 
-    void hear(const Path &path, std::uint32_t worker) {
-        queue.offer(path.carrying(Update{.cluster = cluster, .worker = worker}));
-    }
     /// A worker's path, from a host and a port of its own.
     [[nodiscard]] Path worker(std::uint8_t id) const {
         return path_of(GetParam()).source(id).source_port(static_cast<std::uint16_t>(50000 + id));
     }
     /// The way back to that worker.
-    [[nodiscard]] Path to(std::uint8_t id) const {
+    [[nodiscard]] Path way_to(std::uint8_t id) const {
         return answer(path_of(GetParam())).target(id).port(static_cast<std::uint16_t>(50000 + id));
     }
     /// It passes untouched, and nobody else hears of it.
@@ -403,9 +360,6 @@ class AckForeign : private InTestbed, public AckTest, public testing::WithParamI
         }
         return workers;
     }
-
-    Capture out;
-    const Ack ack{.cluster = cluster, .lanes = lanes_of(5)};
 };
 
 TEST_P(AckForeign, FromAnotherAddressItPassesUntouched) {
@@ -414,8 +368,8 @@ TEST_P(AckForeign, FromAnotherAddressItPassesUntouched) {
     auto mine = ack;
     for (const std::uint32_t addressee : {1u, 2u, 3u, 300u, OLAF_EVERY_WORKER}) {
         mine.worker = addressee;
-        is_foreign(to(1).source(3), mine);
-        is_foreign(to(9).source(3).vlan(5), mine);
+        is_foreign(way_to(1).source(3), mine);
+        is_foreign(way_to(9).source(3).vlan(5), mine);
     }
     EXPECT_EQ(queue.ack_counters().recognised, 0u);
 }
@@ -428,14 +382,14 @@ TEST_P(AckForeign, FromTheServersAddressInTheOtherIpVersionToo) {
 TEST_P(AckForeign, OfAClusterThatNobodyWasHeardOf) {
     hear(worker(1), 1);
     for (const std::uint32_t other : {0u, 7u, 8u, 0xffffffffu})
-        is_foreign(to(1), Ack{.cluster = other});
+        is_foreign(way_to(1), Ack{.cluster = other});
 }
 
 TEST_P(AckForeign, FromTheAddressThatMembersSendToItIsStampedWhoeverItIsFor) {
     hear(worker(1), 1);
     for (const std::uint32_t addressee : {1u, 2u, 300u}) {
         const Ack mine{.cluster = cluster, .worker = addressee};
-        leaves_as(to(9), mine, stamped(mine, 1, 4, 1));
+        leaves_as(way_to(9), mine, stamped(mine, 1, 4, 1));
     }
     EXPECT_EQ(queue.ack_counters().foreign, 0u);
     EXPECT_EQ(queue.ack_counters().stamped, 3u);
@@ -446,17 +400,17 @@ TEST_P(AckForeign, TheAddresseeAloneDoesNotDecide) {
     hear(worker(9).target(3), 2);
     hear(worker(1), 5);
     const Ack mine{.cluster = cluster, .worker = 2};
-    leaves_as(to(2), mine, stamped(mine, 1, 4, 2)); // updates to two servers wait apart
+    leaves_as(way_to(2), mine, stamped(mine, 1, 4, 2)); // updates to two servers wait apart
 }
 
 TEST_P(AckForeign, MembersThatSendElsewhereGetNoCopy) {
     hear(worker(1), 1);
     hear(worker(2).target(3), 2);
     hear(worker(3), 3);
-    queue.leave(to(1).carrying(ack));
+    queue.leave(way_to(1).carrying(ack));
     EXPECT_EQ(copied_to(1), (std::vector<std::uint32_t>{3}));
     EXPECT_EQ(queue.ack_counters().copies_foreign, 1u);
-    queue.leave(to(9).source(3).carrying(ack)); // the other server's
+    queue.leave(way_to(9).source(3).carrying(ack)); // the other server's
     EXPECT_EQ(copied_to(1), (std::vector<std::uint32_t>{2}));
     EXPECT_EQ(queue.ack_counters().copies_foreign, 3u);
 }
@@ -472,7 +426,7 @@ TEST_P(AckForeign, AnAddressAndPortGetsOneCopyWhoeverIsSaidToBeThere) {
     hear(worker(7).source_port(1), 201);
     for (int i = 0; i < 3; i++) { // each ACK anew
         const auto before = queue.ack_counters();
-        queue.leave(to(9).carrying(ack));
+        queue.leave(way_to(9).carrying(ack));
         EXPECT_EQ(copied_to(3), (std::vector<std::uint32_t>{0, 200, 201}));
         EXPECT_EQ(queue.ack_counters().copies_shared, before.copies_shared + 199);
     }
@@ -481,7 +435,7 @@ TEST_P(AckForeign, AnAddressAndPortGetsOneCopyWhoeverIsSaidToBeThere) {
 TEST_P(AckForeign, TheAddresseesAddressGetsTheAckItselfAndNoCopy) {
     for (const std::uint32_t id : {4u, 5u, 6u})
         hear(worker(7), id);
-    const auto ran = queue.leave(to(7).carrying(ack));
+    const auto ran = queue.leave(way_to(7).carrying(ack));
     EXPECT_EQ(parse_ack(ran.bytes)->ack.worker, 4u);
     EXPECT_TRUE(out.empty());
     EXPECT_EQ(queue.ack_counters().copies_shared, 2u);
@@ -503,8 +457,7 @@ TEST_P(AckForeign, DifferentAddressesAreNeverTakenForOne) {
     EXPECT_EQ(queue.ack_counters().copies_shared, 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ip, AckForeign, testing::Values(4, 6),
-                         [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
+INSTANTIATE_TEST_SUITE_P(Ip, AckForeign, testing::Values(4, 6), by_version);
 
 /// Nothing says yet which server is theirs; user space has said who they are.
 TEST_F(AckTest, OfAClusterOfRegisteredWorkersOnlyEveryAckIsTheServers) {
@@ -589,25 +542,10 @@ TEST_F(AckBypass, TruncatedAnywhere) {
             passes(truncated(frame, bytes));
 }
 
-TEST_F(AckBypass, FragmentsAndOtherProtocols) {
-    for (int fragment : {0x2000, 0x0001, 0x1fff, 0x3fff})
-        passes(with_ip(ack4, 6, fragment, 2));
-    for (int protocol : {1, 6, 47, 132}) {
-        passes(with_ip(ack4, 9, protocol, 1));
-        passes(with_ip(ack6, 6, protocol, 1));
-    }
-    for (int ethertype : {0x0806, 0x88cc, 0x8847, 0x0000})
-        passes(with(ack4, 12, ethertype, 2));
-    passes(with_ip(answer(ipv6()).hop_by_hop().carrying(Ack{}), 6, 44, 1));
-}
-
-TEST_F(AckBypass, HeadersThatAreNotOursToTakeApart) {
-    passes(answer(ipv6()).routing().carrying(Ack{}));
-    passes(answer(ipv4()).vlan(1).vlan(2).vlan(3).carrying(Ack{}));
-    passes(answer(ipv6()).hop_by_hop(128).carrying(Ack{}));
-    passes(with(ack4, ack4.l3, 0x55, 1));
-    passes(with(ack4, ack4.l3, 0x44, 1));
-    passes(with(ack6, ack6.l3, 0x40, 1));
+TEST_F(AckBypass, OtherProtocolsAndHeadersThatAreNotOursToTakeApart) {
+    for (const auto &frame : foreign_frames(
+             [](const Path &path) { return answer(path).carrying(Ack{.lanes = {1, 2, 3}}); }))
+        passes(frame);
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <linux/pkt_cls.h>
 
 #include "queue_test.hpp"
+#include "testbed.hpp"
 
 namespace olaf::test {
 
@@ -67,6 +68,52 @@ class AckTest : public QueueTest {
         EXPECT_EQ(ran.verdict, tc_unspec);
         EXPECT_EQ(hex(ran.bytes), hex(path.carrying(expected).bytes));
     }
+};
+
+/// The cluster whose ACKs are copied.
+inline constexpr std::uint32_t cluster = 1;
+
+/// One worker: what its updates come in, and what an ACK to it goes out in.
+struct Someone {
+    std::uint32_t worker;
+    Path update, ack;
+};
+
+/// Host `worker` of the workers' network, from a port and a MAC address of its own.
+inline Someone someone(std::uint32_t worker, int family = 4) {
+    const auto host = static_cast<std::uint8_t>(worker);
+    const auto port = static_cast<std::uint16_t>(50000 + worker);
+    const Mac mac = {2, 0, 0, 0, 7, host};
+    const auto path = family == 4 ? ipv4() : ipv6();
+    return {.worker = worker,
+            .update = Path(path).from(mac).source(host).source_port(port),
+            .ack = answer(path).to(mac).target(host).port(port)};
+}
+
+/// The queue is on one end of a pair of devices. Copies of ACKs come in at the other end.
+class CopyTest : protected InTestbed, public AckTest {
+  protected:
+    /// `make` makes the configuration for the testbed.
+    template <class Make> explicit CopyTest(Make make) : AckTest(make(net)), out(net.far) {
+        queue.link_busy();
+    }
+
+    void hear(const Path &path, std::uint32_t worker) {
+        queue.offer(path.carrying(Update{.cluster = cluster, .worker = worker}));
+    }
+    void hear(const Someone &worker) { hear(worker.update, worker.worker); }
+
+    /// What the worker gets of an ACK. The queue says of itself that one cluster is active.
+    [[nodiscard]] Bytes to(const Someone &worker, Ack ack) const {
+        const auto ring = queue.ring();
+        ack.worker = worker.worker;
+        return worker.ack
+            .carrying(stamped(ack, 1, 4, static_cast<std::uint32_t>(ring.tail - ring.head)))
+            .bytes;
+    }
+
+    Capture out;
+    const Ack ack{.cluster = cluster, .sequence = 77, .model_version = 9, .lanes = lanes_of(5)};
 };
 
 } // namespace olaf::test

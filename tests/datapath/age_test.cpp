@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Times: Age-of-Model, events, and pacing.
-#include <bpf/bpf.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <thread>
 
 #include "loader/datapath/aom.hpp"
 #include "listener.hpp"
 #include "queue_test.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::age_test {
 namespace {
@@ -27,16 +24,13 @@ std::uint64_t tai_ns() {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Every (cluster, segment) has one segment here, so a cluster's slot is its id.
-olaf::DatapathConfig one_segment() {
-    auto config = small_queue();
-    config.max_segments = 1;
-    return config;
-}
-
+/// A cluster has one segment here, so its slot is its id.
 class Aom : public QueueTest {
   protected:
-    Aom() : QueueTest(one_segment()) {}
+    explicit Aom(bool meter = true) : QueueTest(small_queue([&](auto &config) {
+        config.max_segments = 1;
+        config.meter = meter;
+    })) {}
 
     /// Cluster 1's, read as every command reads it.
     [[nodiscard]] olaf::ClusterAom read() const {
@@ -78,18 +72,13 @@ class Aom : public QueueTest {
             aom.generated.newest_ns -= static_cast<std::int64_t>(ns);
             queue.set_aom(measured, aom);
         }
-        const int entries = queue.queue().map_fd("olaf_entries");
-        std::vector<std::uint64_t> storage(olaf::entry_bytes(queue.config().max_lanes) / 8 + 1);
         for (const std::uint32_t buffer : {0u, 1u}) {
-            const std::uint32_t key = buffer * queue.config().max_clusters + measured;
-            ASSERT_EQ(bpf_map_lookup_elem(entries, &key, storage.data()), 0);
-            olaf_pending pending;
-            std::memcpy(&pending, storage.data(), sizeof pending);
+            const std::uint32_t entry = buffer * queue.config().max_clusters + measured;
+            auto pending = queue.pending(entry);
             pending.first_arrived_ns -= ns;
             pending.arrived_ns -= ns;
             pending.generated_ns -= ns;
-            std::memcpy(storage.data(), &pending, sizeof pending);
-            ASSERT_EQ(bpf_map_update_elem(entries, &key, storage.data(), BPF_ANY), 0);
+            queue.set_pending(entry, pending);
         }
     }
 };
@@ -112,7 +101,7 @@ TEST_F(Aom, FollowsFigure5) {
     constexpr std::uint64_t unit = 1'000'000'000;
     constexpr int arrivals[] = {0, 4, 6, 9, 11, 13, 14, 16}, departures[] = {2, 5, 8, 12, 18};
     be_up_for(28 * unit);
-    const auto begin = olaf::test::monotonic_ns();
+    const auto begin = monotonic_ns();
     for (int now = 0, worker = 1; now <= 18; now++) {
         if (std::ranges::find(arrivals, now) != std::end(arrivals))
             arrive(static_cast<std::uint32_t>(worker++), tai_ns() - unit);
@@ -127,7 +116,7 @@ TEST_F(Aom, FollowsFigure5) {
     pass(10 * unit); // nothing more comes: what is read goes on growing
     const auto later = read();
     // All that isn't a whole number of units is time that this test took itself.
-    const auto slack = static_cast<double>(olaf::test::monotonic_ns() - begin);
+    const auto slack = static_cast<double>(monotonic_ns() - begin);
     const auto near = [&](double ns, double units) {
         EXPECT_NEAR(ns, units * static_cast<double>(unit), slack);
     };
@@ -202,32 +191,6 @@ TEST_F(Aom, AnyGeneratedTimeIsBounded) {
     EXPECT_LE(read().generated.age_ns, 1'000'000'000u); // from what was of the future on
 }
 
-/// A year without a departure, then one: the area of that year, to the nanosecond.
-TEST_F(Aom, AYearFits) {
-    constexpr std::uint64_t year = 31'557'600ull * 1'000'000'000;
-    queue.link_free();
-    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns()}));
-    auto aom = queue.aom(measured);
-    aom.arrival.newest_ns -= static_cast<std::int64_t>(year); // before boot: below 0
-    aom.arrival.twice_area = {.low = UINT64_MAX, .high = 1ull << 62};
-    aom.last_ns -= 1'000'000;
-    queue.set_aom(measured, aom);
-    queue.link_free();
-    queue.offer(ipv4().carrying(Update{.cluster = measured, .generated_ns = tai_ns()}));
-
-    const auto after = queue.aom(measured);
-    const auto wide = [](const olaf_u128 &value) {
-        return olaf::Wide{value.high} << 64 | value.low;
-    };
-    const auto age = [&](std::uint64_t now) {
-        return olaf::Wide{now - static_cast<std::uint64_t>(aom.arrival.newest_ns)};
-    };
-    EXPECT_TRUE(wide(after.arrival.twice_area) - wide(aom.arrival.twice_area) ==
-                age(after.last_ns) * age(after.last_ns) - age(aom.last_ns) * age(aom.last_ns));
-    EXPECT_GE(after.arrival.highest_peak_ns, year);
-    EXPECT_EQ(after.arrival.peaks, 1u);
-}
-
 TEST_F(Aom, VersionLagIsBehindTheNewestDeparted) {
     for (const std::uint32_t version : {5u, 9u, 7u}) {
         queue.link_free();
@@ -240,25 +203,9 @@ TEST_F(Aom, VersionLagIsBehindTheNewestDeparted) {
     EXPECT_DOUBLE_EQ(cluster.mean_version_lag(), 2 / 3.0);
 }
 
-/// A popped update that no frame could carry didn't leave: its cluster's age goes on growing.
-TEST_F(Aom, WhatIsDroppedIsNotMetered) {
-    queue.set_rule(measured, rule(OLAF_POLICY_OLAF, 0));
-    append(ipv4().carrying(Update{.cluster = measured, .reward = 5}));
-    queue.offer(ipv4().carrying(Update{.cluster = measured, .worker = 2, .reward = 1}));
-    EXPECT_EQ(queue.totals().dropped_reward, 1u);
-    EXPECT_EQ(queue.aom(measured).ended, 0u);
-    depart();
-    EXPECT_EQ(queue.aom(measured).updates, 1u);
-}
-
-class Unmetered : public QueueTest {
+class Unmetered : public Aom {
   protected:
-    Unmetered()
-        : QueueTest([] {
-              auto config = one_segment();
-              config.meter = false;
-              return config;
-          }()) {}
+    Unmetered() : Aom(false) {}
 };
 
 TEST_F(Unmetered, CompiledOutItWritesNothing) {
@@ -340,10 +287,7 @@ TEST_F(Events, OneOfSoMany) {
     wanted.sample = 10;
     listen(wanted);
     std::jthread one_cpu([&] { // sampling counts by CPU
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET(0, &set);
-        sched_setaffinity(0, sizeof set, &set);
+        pin_to(0);
         queue.link_free();
         for (int i = 0; i < 200; i++)
             queue.offer(ipv4().carrying(Update{.cluster = 1}));
@@ -399,11 +343,8 @@ TEST_F(Events, AFullBufferLosesEventsAndNoUpdate) {
 /// A second of credit: more than a test takes between two looks at the clock, emulated or not.
 class Pacing : public QueueTest {
   protected:
-    Pacing() : QueueTest([] {
-        auto config = small_queue();
-        config.drain_interval_ns = 1'000'000'000;
-        return config;
-    }()) {}
+    Pacing()
+        : QueueTest(small_queue([](auto &config) { config.drain_interval_ns = 1'000'000'000; })) {}
 };
 
 TEST_F(Pacing, AnIdleLinkSavesOneDrainIntervalAtMost) {
@@ -418,13 +359,10 @@ TEST_F(Pacing, AnIdleLinkSavesOneDrainIntervalAtMost) {
     EXPECT_LE(start, after);
 }
 
+/// A frame takes a thousand drain intervals.
 class SlowLink : public QueueTest {
   protected:
-    SlowLink() : QueueTest([] {
-        auto config = small_queue();
-        config.rate_bps = 10'000; // a frame takes a thousand drain intervals
-        return config;
-    }()) {}
+    SlowLink() : QueueTest(small_queue([](auto &config) { config.rate_bps = 10'000; })) {}
 };
 
 TEST_F(SlowLink, SavesOneFrameWhereThatTakesLongerThanADrainInterval) {
@@ -434,30 +372,10 @@ TEST_F(SlowLink, SavesOneFrameWhereThatTakesLongerThanADrainInterval) {
     EXPECT_EQ(queue.totals().passed_through, 1u);
 }
 
-class Unlimited : public QueueTest {
-  protected:
-    Unlimited() : QueueTest([] {
-        auto config = small_queue();
-        config.rate_bps = 0;
-        return config;
-    }()) {}
-};
-
-TEST_F(Unlimited, EverythingPassesThrough) {
-    for (std::uint32_t i = 0; i < 20; i++) {
-        Frame frame = ipv4().carrying(Update{.cluster = i % 8});
-        expect_sent(queue.offer(frame), frame.bytes);
-    }
-    EXPECT_EQ(queue.totals().passed_through, 20u);
-}
-
 class ActiveClusters : public QueueTest, public testing::WithParamInterface<std::uint64_t> {
   protected:
-    ActiveClusters() : QueueTest([] {
-        auto config = small_queue();
-        config.activity_window_ns = GetParam();
-        return config;
-    }()) {}
+    ActiveClusters()
+        : QueueTest(small_queue([](auto &config) { config.activity_window_ns = GetParam(); })) {}
 };
 
 TEST_P(ActiveClusters, AreThoseThatSentLately) {
@@ -485,11 +403,7 @@ class Epochs : public QueueTest {
   protected:
     static constexpr std::uint64_t window = 10'000'000'000;
 
-    Epochs() : QueueTest([] {
-        auto config = small_queue();
-        config.activity_window_ns = window;
-        return config;
-    }()) {
+    Epochs() : QueueTest(small_queue([](auto &config) { config.activity_window_ns = window; })) {
         be_up_for(3 * window);
         while (monotonic_ns() % window > window - 1'000'000'000) // the epoch is nearly over
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
@@ -498,18 +412,12 @@ class Epochs : public QueueTest {
     void hear(std::uint32_t cluster) { queue.offer(ipv4().carrying(Update{.cluster = cluster})); }
     /// All that was counted so far was so many epochs before.
     void pass(std::uint64_t epochs) {
-        const std::uint32_t zero = 0;
-        olaf_active active{};
-        ASSERT_EQ(bpf_map_lookup_elem(queue.queue().map_fd("olaf_active"), &zero, &active), 0);
+        auto active = queue.read<olaf_active>("olaf_active");
         active.epoch_start_ns -= epochs * window;
         queue.set_active(active);
-        const int counted = queue.queue().map_fd("olaf_active_epochs");
-        for (std::uint32_t cluster = 0; cluster < queue.config().max_clusters; cluster++) {
-            std::uint64_t epoch = 0;
-            ASSERT_EQ(bpf_map_lookup_elem(counted, &cluster, &epoch), 0);
-            epoch -= epoch == 0 ? 0 : epochs * window;
-            ASSERT_EQ(bpf_map_update_elem(counted, &cluster, &epoch, BPF_ANY), 0);
-        }
+        for (std::uint32_t cluster = 0; cluster < queue.config().max_clusters; cluster++)
+            if (const auto epoch = queue.read<std::uint64_t>("olaf_active_epochs", cluster))
+                queue.write("olaf_active_epochs", cluster, epoch - epochs * window);
     }
 };
 
@@ -527,9 +435,7 @@ TEST_F(Epochs, WhoGoesOnIsActiveOnceAndWhoPausedNoMore) {
 class Emptying : public QueueTest {
   protected:
     void drain_until(std::uint64_t until_ns) {
-        const olaf_control control{.emptying_until_ns = until_ns, .held_until_ns = 0, .figures_from_ns = 0};
-        std::uint32_t zero = 0;
-        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
+        queue.order({.emptying_until_ns = until_ns, .held_until_ns = 0, .figures_from_ns = 0});
     }
 };
 

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Where departures go: out of a device, through the kernel's routes, or upstream.
-#include <bpf/bpf.h>
-
 #include "olaf/own.h"
 #include "queue_test.hpp"
 #include "testbed.hpp"
+#include "upstream.hpp"
 
 namespace olaf::test::deliver_test {
 namespace {
 
 constexpr Mac our_mac = {2, 0, 0, 0, 2, 2};
 
-olaf::DatapathConfig forwarding(const Testbed &net) {
+olaf::DatapathConfig forwarding(const Testbed &net, std::uint32_t ifindex) {
     auto config = small_queue();
     config.deliver = OLAF_DELIVER_FORWARD;
-    config.ifindex = net.far;
+    config.ifindex = ifindex;
     config.egress_ifindex = net.near;
     config.mac = our_mac;
     return config;
@@ -23,7 +22,7 @@ olaf::DatapathConfig forwarding(const Testbed &net) {
 /// The namespace must be there before the queue.
 class Forward : private InTestbed, public QueueTest {
   protected:
-    Forward() : QueueTest(forwarding(net)) {}
+    Forward() : QueueTest(forwarding(net, net.far)) {}
     Mac next_hop = net.next_hop_mac, egress = net.near_mac;
 };
 
@@ -45,16 +44,9 @@ TEST_F(Forward, BridgedDeparturesRideOutOfTheEgressDevice) {
 TEST_F(Forward, APartialChecksumOfALocalSocketIsFinished) {
     queue.link_free();
     for (const auto &path : {ipv4(), ipv6()}) {
-        Frame whole = path.carrying(Update{.cluster = 1});
-        Frame partial = whole;
-        std::size_t udp_bytes = whole.size() - whole.l4;
-        std::uint64_t sum = checksum_add(std::span(whole.bytes)
-                                             .subspan(whole.l3 + (whole.family == 4 ? 12 : 8),
-                                                      whole.family == 4 ? 8 : 32));
-        auto pseudo = static_cast<std::uint16_t>(~checksum_finish(sum + 17 + udp_bytes));
-        set_be(partial.bytes, partial.l4 + 6, pseudo, 2);
         Frame finished = Path(path).without_udp_checksum().carrying(Update{.cluster = 1});
-        expect_sent(queue.offer(partial), finished.bytes, XDP_REDIRECT);
+        expect_sent(queue.offer(partial(path.carrying(Update{.cluster = 1}))), finished.bytes,
+                    XDP_REDIRECT);
     }
 }
 
@@ -134,8 +126,7 @@ TEST_F(Forward, WhatComesToAnotherMacAddressOfThisHostIsRouted) {
     const auto bridged = offer().bytes;
     EXPECT_EQ(hex(std::span(bridged).first(6)), hex(another)) << "bridged";
     const olaf_own_mac key{.mac = {2, 0, 0, 0, 2, 9}, .pad = {}};
-    const std::uint32_t unused = 0;
-    ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_own_macs"), &key, &unused, BPF_ANY), 0);
+    queue.write("olaf_own_macs", key, 0u);
     // Another frame comes between: what a CPU knows of the last MAC address holds for a moment.
     queue.offer(ipv4().to(our_mac).target(2).carrying(Update{.cluster = 1}));
     expect_sent(offer(),
@@ -146,11 +137,7 @@ TEST_F(Forward, WhatComesToAnotherMacAddressOfThisHostIsRouted) {
 
 class OneArmed : private InTestbed, public QueueTest {
   protected:
-    OneArmed() : QueueTest([this] {
-        auto config = forwarding(net);
-        config.ifindex = config.egress_ifindex;
-        return config;
-    }()) {}
+    OneArmed() : QueueTest(forwarding(net, net.near)) {}
 };
 
 TEST_F(OneArmed, TransmitsWhereItReceived) {
@@ -159,27 +146,23 @@ TEST_F(OneArmed, TransmitsWhereItReceived) {
     expect_sent(queue.offer(frame), frame.bytes, XDP_TX);
 }
 
-olaf::DatapathConfig upstream(const Testbed &net, std::uint32_t family) {
-    auto config = forwarding(net);
-    config.deliver = OLAF_DELIVER_UPSTREAM;
-    config.upstream_port = 7000;
-    config.upstream.family = config.source.family = family;
-    Frame like = (family == 4 ? ipv4() : ipv6()).source(5).target(2).carrying(Update{});
-    std::size_t at = like.l3 + (family == 4 ? 12 : 8), width = family == 4 ? 4 : 16;
-    std::copy_n(&like.bytes[at], width, reinterpret_cast<std::uint8_t *>(&config.source.words_be));
-    std::copy_n(&like.bytes[at + width], width,
-                reinterpret_cast<std::uint8_t *>(&config.upstream.words_be));
+/// From host 5 to host 2, whose next hop the testbed knows.
+olaf::DatapathConfig upstream(const Testbed &net, int family) {
+    auto config = upstream_of(forwarding(net, net.far), net.near, family);
+    config.ifindex = net.far;
+    config.source = host_of_servers(family, 5);
+    config.upstream = host_of_servers(family, 2);
     return config;
 }
 
 class Upstream : private InTestbed, public QueueTest, public testing::WithParamInterface<int> {
   protected:
-    Upstream() : QueueTest(upstream(net, static_cast<std::uint32_t>(GetParam()))) {}
+    Upstream() : QueueTest(upstream(net, GetParam())) {}
 
     /// What this host sends: new headers, whatever the update came with.
     Bytes sent(const Update &update) {
-        auto path = GetParam() == 4 ? ipv4() : ipv6();
-        path.to(net.next_hop_mac).from(net.near_mac).source(5).target(2);
+        auto path = (GetParam() == 4 ? ipv4() : ipv6()).among_servers().source(5).target(2);
+        path.to(net.next_hop_mac).from(net.near_mac);
         return path.id(0).source_port(6523).port(7000).without_udp_checksum().carrying(update).bytes;
     }
 };

@@ -3,21 +3,16 @@
 // every counter and everything that waits must agree after each step.
 //
 // OLAF_STEPS sets the number of steps over all configurations, OLAF_SEED the seed.
-#include <cstdlib>
 #include <iostream>
 
 #include <gtest/gtest.h>
 
 #include "differential.hpp"
 #include "random_updates.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::differential_test {
 namespace {
-
-std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
-    const char *text = std::getenv(name);
-    return text ? std::strtoull(text, nullptr, 0) : otherwise;
-}
 
 struct Setting {
     std::string name;

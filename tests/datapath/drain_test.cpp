@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The drain's programs: the token's way from XDP to the drain, and what leaves there.
-#include <bpf/bpf.h>
 #include <linux/pkt_cls.h>
 
 #include "queue_test.hpp"
@@ -105,12 +104,7 @@ TEST_P(Drain, ABusyLinkSendsTheTokenRoundAgain) {
 
 TEST_P(Drain, WhatIsHeldNeitherRidesNorGoesByTheDrainAndStillFolds) {
     auto token = launch();
-    olaf_control control{.emptying_until_ns = 0, .held_until_ns = UINT64_MAX, .figures_from_ns = 0};
-    const auto order = [&] {
-        std::uint32_t zero = 0;
-        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
-    };
-    order();
+    queue.order({.emptying_until_ns = 0, .held_until_ns = UINT64_MAX, .figures_from_ns = 0});
     queue.link_free();
     queue.offer(ipv4().carrying(Update{.cluster = 2}));
     queue.offer(ipv4().carrying(Update{.cluster = 2, .worker = 2}));
@@ -118,8 +112,7 @@ TEST_P(Drain, WhatIsHeldNeitherRidesNorGoesByTheDrainAndStillFolds) {
     EXPECT_EQ(queue.waiting().size(), 2u);
     EXPECT_TRUE(capture.empty());
     EXPECT_EQ(queue.totals().updates_out, 0u);
-    control.held_until_ns = monotonic_ns();
-    order();
+    queue.order({.emptying_until_ns = 0, .held_until_ns = monotonic_ns(), .figures_from_ns = 0});
     EXPECT_EQ(tick(token).verdict, shot);
     EXPECT_TRUE(queue.waiting().empty());
 }
@@ -144,26 +137,23 @@ TEST_P(Drain, ATokenThatComesToAnEmptyQueueDies) {
 TEST_P(Drain, ATokenLivesAsLongAsAnArrivalMayYetAppend) {
     const auto token = launch();
     queue.link_free();
-    auto ring = queue.ring();
-    ring.holds = 1; // it carries the head away, and hasn't been judged yet
-    const std::uint32_t zero = 0;
-    ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_ring"), &zero, &ring, BPF_ANY), 0);
+    const auto set_holds = [&](std::uint32_t holds) {
+        auto ring = queue.ring();
+        ring.holds = holds;
+        queue.write("olaf_ring", 0u, ring);
+    };
+    set_holds(1); // it carries the head away, and hasn't been judged yet
     EXPECT_EQ(tick(token).verdict, redirect);
     EXPECT_TRUE(queue.waiting().empty());
-    ring = queue.ring();
-    ring.holds = 0;
-    ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_ring"), &zero, &ring, BPF_ANY), 0);
+    set_holds(0);
     EXPECT_EQ(tick(token).verdict, shot);
 }
 
 /// A drain that ticks once in a second: its token is away for one interval, not for 64.
 class SlowDrain : public QueueTest {
   protected:
-    SlowDrain() : QueueTest([] {
-        auto config = small_queue();
-        config.drain_interval_ns = 1'000'000'000;
-        return config;
-    }()) {}
+    SlowDrain()
+        : QueueTest(small_queue([](auto &config) { config.drain_interval_ns = 1'000'000'000; })) {}
 };
 
 TEST_F(SlowDrain, ATokenIsAwayForOneIntervalAndNotLateBefore) {
@@ -179,11 +169,7 @@ TEST_F(SlowDrain, ATokenIsAwayForOneIntervalAndNotLateBefore) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Deliver, Drain,
-                         testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD),
-                         [](const auto &info) {
-                             return std::string(info.param == OLAF_DELIVER_LOCAL ? "local"
-                                                                                 : "forward");
-                         });
+                         testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD), by_delivery);
 
 } // namespace
 } // namespace olaf::test::drain_test

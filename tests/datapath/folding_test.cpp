@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What becomes of an update where differential_test.cpp doesn't get to: it tells every fate in random steps.
-#include <bpf/bpf.h>
-
 #include "queue_test.hpp"
 
 namespace olaf::test::folding_test {
@@ -13,12 +11,7 @@ Frame plain(const Update &update) { return ipv4().without_udp_checksum().carryin
 
 class LargeFifo : public QueueTest {
   protected:
-    static olaf::DatapathConfig config() {
-        auto config = small_queue();
-        config.queue_capacity = 600;
-        return config;
-    }
-    LargeFifo() : QueueTest(config()) {}
+    LargeFifo() : QueueTest(small_queue([](auto &config) { config.queue_capacity = 600; })) {}
 };
 
 TEST_F(LargeFifo, TakesNoEntryThatIsStillCopiedOut) {
@@ -30,8 +23,7 @@ TEST_F(LargeFifo, TakesNoEntryThatIsStillCopiedOut) {
         std::vector<olaf_place> places(queue.config().ring_places);
         places[1024].state = state;
         places[1024].entry = 2 * queue.config().max_clusters * queue.config().max_segments;
-        const std::uint32_t zero = 0;
-        bpf_map_update_elem(queue.queue().map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
+        queue.set_places(places);
     };
     set_place(OLAF_PLACE_LEAVING);
     consumes(plain({.cluster = 1}), [](Totals &t) {
@@ -46,12 +38,7 @@ TEST_F(LargeFifo, TakesNoEntryThatIsStillCopiedOut) {
 
 class NoFifo : public QueueTest {
   protected:
-    static olaf::DatapathConfig config() {
-        auto config = small_queue();
-        config.fifo = false;
-        return config;
-    }
-    NoFifo() : QueueTest(config()) {}
+    NoFifo() : QueueTest(small_queue([](auto &config) { config.fifo = false; })) {}
 };
 
 TEST_F(NoFifo, ARuleThatNobodyMadeRoomForDropsAndSpoilsNothing) {
@@ -73,7 +60,7 @@ TEST_F(QueueTest, OneDepartureOfASlotIsCopiedOutAtATime) {
     const auto set_second = [&](olaf_buffer_state state) {
         auto slot = queue.slot(index);
         slot.buffers[1] = state;
-        bpf_map_update_elem(queue.queue().map_fd("olaf_slots"), &index, &slot, BPF_ANY);
+        queue.write("olaf_slots", index, slot);
     };
     set_second(OLAF_BUFFER_LEAVING);
     queue.link_free();

@@ -13,32 +13,17 @@ namespace {
 // ---- Updates with a wrong UDP checksum: refused as malformed where nobody would find the damage, and
 // everywhere with --verify.
 
-olaf::DatapathConfig queue_that(bool verifies) {
-    auto config = small_queue();
-    config.verify = verifies;
-    config.max_lanes = 1120;
-    return config;
-}
-
-/// By way of the pseudo header's sum alone, as a local socket leaves it.
-Frame partial(Frame frame) {
-    const auto addresses = frame.family == 4 ? std::span(frame.bytes).subspan(frame.l3 + 12, 8)
-                                             : std::span(frame.bytes).subspan(frame.l3 + 8, 32);
-    const auto sum = checksum_add(addresses) + 17 + get_be(frame.bytes, frame.l4 + 4, 2);
-    const auto folded = static_cast<std::uint16_t>(~checksum_finish(sum));
-    return with(std::move(frame), frame.l4 + 6, folded, 2);
-}
-
 class Checksum : public testing::TestWithParam<bool> {
   protected:
-    Harness queue{queue_that(GetParam())};
+    Harness queue{small_queue([](auto &config) {
+        config.verify = GetParam();
+        config.max_lanes = 1120;
+    })};
 
     Checksum() {
         queue.set_link(UINT64_MAX / 2, UINT64_MAX / 2);
         for (std::uint32_t cluster = 0; cluster < 8; cluster++)
-            queue.set_rule(cluster, {.policy = OLAF_POLICY_AGGREGATE,
-                                     .max_count = OLAF_DEFAULT_MAX_COUNT,
-                                     .reward_threshold = -1});
+            queue.set_rule(cluster, rule(OLAF_POLICY_AGGREGATE));
     }
 
     /// Every bit of the frame's datagram, flipped alone, but those that other checks find first.
@@ -143,11 +128,9 @@ INSTANTIATE_TEST_SUITE_P(All, Checksum, testing::Bool(), [](const auto &info) {
 // As bpf/packet/beside.bpf.h has them.
 constexpr std::uint32_t known = 0x1, tagged = 0x2, partial_sum = 0x4;
 
-olaf::DatapathConfig generic() {
-    auto config = small_queue();
+void in_generic_mode(DatapathConfig &config) {
     config.skb_mode = true;
     config.tags_hidden = true; // the device may take tags off
-    return config;
 }
 
 /// Notes are kept by CPU: the calling thread stays on one.
@@ -180,7 +163,7 @@ void note(const Harness &queue, std::uint32_t says) {
 
 class Beside : public QueueTest {
   protected:
-    Beside() : QueueTest(generic()) {}
+    Beside() : QueueTest(small_queue(in_generic_mode)) {}
 
     void note(std::uint32_t says) { frames_test::note(queue, says); }
     /// An update of cluster 1 is due, a frame with that note comes. Did it take the update along?
@@ -229,14 +212,13 @@ class BesideForwarding : private InTestbed,
                          public testing::WithParamInterface<bool> {
   protected:
     BesideForwarding()
-        : QueueTest([this] {
-              auto config = generic();
+        : QueueTest(small_queue([this](auto &config) {
+              in_generic_mode(config);
               config.deliver = OLAF_DELIVER_FORWARD;
               config.ifindex = net.far;
               config.egress_ifindex = net.near;
               config.output_sums = GetParam();
-              return config;
-          }()) {}
+          })) {}
 
     OnOneCpu cpu;
 };

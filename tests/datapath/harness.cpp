@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <ostream>
 #include <stdexcept>
 #include <system_error>
@@ -19,6 +18,8 @@
 namespace olaf::test {
 
 namespace {
+
+constexpr std::uint32_t first = 0; ///< the key of a map that has one value
 
 void own_address(const Datapath &queue, const Frame &frame) {
     olaf_own_address address{};
@@ -47,19 +48,7 @@ Loan load(const DatapathConfig &human, bool floats) {
     });
 }
 
-void lookup(int map, std::uint32_t key, void *value) {
-    if (bpf_map_lookup_elem(map, &key, value) != 0)
-        throw std::system_error(errno, std::generic_category(), "read map");
-}
-
 } // namespace
-
-std::uint64_t monotonic_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 void be_up_for(std::uint64_t ns) {
     while (monotonic_ns() <= ns + clock_slack_ns)
@@ -77,15 +66,13 @@ void Harness::own(const Frame &frame) {
     own_address(queue(), frame);
 }
 
-template <class T> T Harness::read(const char *map, std::uint32_t key) const {
-    T value{};
-    lookup(queue().map_fd(map), key, &value);
-    return value;
+void Harness::copy_out(const char *map, std::uint32_t key, void *value) const {
+    if (bpf_map_lookup_elem(queue().map_fd(map), &key, value) != 0)
+        throw std::system_error(errno, std::generic_category(), std::string("read ") + map);
 }
 
-template <class T>
-void Harness::write(const char *map, const T &value, std::uint64_t flags, std::uint32_t key) {
-    if (bpf_map_update_elem(queue().map_fd(map), &key, &value, flags) != 0)
+void Harness::copy_in(const char *map, const void *key, const void *value) const {
+    if (bpf_map_update_elem(queue().map_fd(map), key, value, BPF_ANY) != 0)
         throw std::system_error(errno, std::generic_category(), std::string("write ") + map);
 }
 
@@ -93,35 +80,35 @@ void Harness::set_link(std::uint64_t next_departure_ns, std::uint64_t drain_dead
     auto now = ring();
     now.next_departure_ns = next_departure_ns;
     now.drain_deadline_ns = drain_deadline_ns;
-    write("olaf_ring", now, BPF_ANY);
+    write("olaf_ring", first, now);
 }
 
+void Harness::order(const olaf_control &control) { write("olaf_control", first, control); }
+
 void Harness::set_rule(std::uint32_t cluster, const olaf_rule &rule) {
-    write("olaf_rules", rule, BPF_ANY, cluster);
+    write("olaf_rules", cluster, rule);
 }
 
 void Harness::reset() {
     olaf_ring empty{};
     empty.drain_deadline_ns = ring().drain_deadline_ns;
-    write("olaf_ring", empty, BPF_ANY);
-    std::uint32_t zero = 0;
-    std::vector<olaf_place> places(config().ring_places);
-    bpf_map_update_elem(queue().map_fd("olaf_places"), &zero, places.data(), BPF_ANY);
+    write("olaf_ring", first, empty);
+    set_places(std::vector<olaf_place>(config().ring_places));
     for (std::uint32_t i = 0; i < config().max_clusters * config().max_segments; i++) {
-        write("olaf_slots", olaf_slot{}, BPF_ANY, i);
-        write("olaf_aom", olaf_aom{}, BPF_ANY, i);
+        write("olaf_slots", i, olaf_slot{});
+        write("olaf_aom", i, olaf_aom{});
     }
     for (std::uint32_t i = 0; i < OLAF_HOPS; i++)
-        write("olaf_hops", olaf_hop{}, BPF_ANY, i);
+        write("olaf_hops", i, olaf_hop{});
     std::vector<olaf_counters> copies(static_cast<std::size_t>(libbpf_num_possible_cpus()));
-    bpf_map_update_elem(queue().map_fd("olaf_counters"), &zero, copies.data(), BPF_ANY);
+    copy_in("olaf_counters", &first, copies.data());
 }
 
 olaf_ring Harness::ring() const { return read<olaf_ring>("olaf_ring"); }
 olaf_slot Harness::slot(std::uint32_t index) const { return read<olaf_slot>("olaf_slots", index); }
 olaf_aom Harness::aom(std::uint32_t index) const { return read<olaf_aom>("olaf_aom", index); }
 void Harness::set_aom(std::uint32_t index, const olaf_aom &aom) {
-    write("olaf_aom", aom, BPF_ANY, index);
+    write("olaf_aom", index, aom);
 }
 
 olaf_member Harness::member(std::uint32_t cluster, std::uint32_t worker) const {
@@ -131,15 +118,20 @@ olaf_member Harness::member(std::uint32_t cluster, std::uint32_t worker) const {
                              olaf_member_index(cluster, worker, config().max_clusters));
 }
 void Harness::set_member(std::uint32_t cluster, std::uint32_t worker, const olaf_member &member) {
-    write("olaf_members", member, BPF_ANY,
-          olaf_member_index(cluster, worker, config().max_clusters));
+    write("olaf_members", olaf_member_index(cluster, worker, config().max_clusters), member);
 }
+void Harness::silence(std::uint32_t cluster, std::uint32_t worker, std::uint64_t ns) {
+    auto known = member(cluster, worker);
+    known.last_seen_ns = time_before_ns(ns);
+    set_member(cluster, worker, known);
+}
+
 olaf_roster Harness::roster(std::uint32_t cluster) const {
     return read<olaf_roster>("olaf_rosters", cluster);
 }
 
 void Harness::set_roster(std::uint32_t cluster, const olaf_roster &roster) {
-    write("olaf_rosters", roster, BPF_ANY, cluster);
+    write("olaf_rosters", cluster, roster);
 }
 void Harness::admit_more(std::uint32_t cluster) {
     auto now = roster(cluster);
@@ -149,15 +141,14 @@ void Harness::admit_more(std::uint32_t cluster) {
 
 olaf_window Harness::window() const { return read<olaf_window>("olaf_window"); }
 
-void Harness::set_window(const olaf_window &window) { write("olaf_window", window, BPF_ANY); }
+void Harness::set_window(const olaf_window &window) { write("olaf_window", first, window); }
 
 void Harness::age_flights(std::uint64_t ns) {
-    const std::uint32_t zero = 0;
     std::vector<olaf_flight> flights(OLAF_FLIGHTS);
-    lookup(queue().map_fd("olaf_flights"), zero, flights.data());
+    copy_out("olaf_flights", first, flights.data());
     for (auto &flight : flights)
         flight.departed_ns -= ns;
-    bpf_map_update_elem(queue().map_fd("olaf_flights"), &zero, flights.data(), BPF_ANY);
+    copy_in("olaf_flights", &first, flights.data());
     auto aged = window();
     aged.expires_ns -= ns;
     // 0 is never. A machine that has just booted may have been up for less than all agings together.
@@ -170,20 +161,56 @@ std::uint32_t Harness::active_clusters(std::uint64_t now_ns) const {
     return olaf_active_clusters(&active, now_ns, config().activity_window_ns);
 }
 
-void Harness::set_active(const olaf_active &active) { write("olaf_active", active, BPF_ANY); }
+void Harness::set_active(const olaf_active &active) { write("olaf_active", first, active); }
+
+std::vector<olaf_place> Harness::places() const {
+    std::vector<olaf_place> places(config().ring_places);
+    copy_out("olaf_places", first, places.data());
+    return places;
+}
+
+void Harness::set_places(const std::vector<olaf_place> &places) {
+    copy_in("olaf_places", &first, places.data());
+}
+
+// The kernel copies values rounded up to 8 bytes.
+std::vector<std::uint64_t> Harness::entry_of(std::uint32_t index) const {
+    std::vector<std::uint64_t> storage(entry_bytes(config().max_lanes) / 8 + 1);
+    copy_out("olaf_entries", index, storage.data());
+    return storage;
+}
+
+olaf_pending Harness::pending(std::uint32_t entry) const {
+    olaf_pending pending;
+    std::memcpy(&pending, entry_of(entry).data(), sizeof pending);
+    return pending;
+}
+
+void Harness::set_pending(std::uint32_t entry, const olaf_pending &pending) {
+    auto storage = entry_of(entry);
+    std::memcpy(storage.data(), &pending, sizeof pending);
+    copy_in("olaf_entries", &entry, storage.data());
+}
+
+unsigned Harness::change_hops(const std::function<bool(olaf_hop &)> &change) {
+    unsigned changed = 0;
+    for (std::uint32_t index = 0; index < OLAF_HOPS; index++)
+        if (auto hop = read<olaf_hop>("olaf_hops", index); change(hop)) {
+            write("olaf_hops", index, hop);
+            changed++;
+        }
+    return changed;
+}
 
 std::vector<Waiting> Harness::waiting() const {
     std::vector<Waiting> out;
     auto ring = this->ring();
     if (ring.head == ring.tail)
         return out;
-    std::vector<olaf_place> places(config().ring_places);
-    lookup(queue().map_fd("olaf_places"), 0, places.data());
-    // The kernel copies values rounded up to 8 bytes.
-    std::vector<std::uint64_t> storage(entry_bytes(config().max_lanes) / 8 + 1);
+    const auto places = this->places();
     for (auto position = ring.head; position != ring.tail; position++) {
         const auto &place = places[position % config().ring_places];
-        lookup(queue().map_fd("olaf_entries"), place.entry, storage.data());
+        const auto storage = entry_of(place.entry);
         const auto *entry = reinterpret_cast<const olaf_entry *>(storage.data());
         const auto &pending = entry->pending;
         Waiting waiting{.place = place, .pending = pending, .headers = {}, .lanes = {}};
@@ -208,7 +235,7 @@ std::uint64_t Harness::updates_waiting() const {
 template <class T> T Harness::sum_of_cpus(const char *map) const {
     constexpr std::size_t words = sizeof(T) / 8;
     std::vector<std::uint64_t> copies(words * static_cast<std::size_t>(libbpf_num_possible_cpus()));
-    lookup(queue().map_fd(map), 0, copies.data());
+    copy_out(map, first, copies.data());
     std::uint64_t sums[words] = {};
     for (std::size_t i = 0; i < copies.size(); i++)
         sums[i % words] += copies[i];

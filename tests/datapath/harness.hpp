@@ -3,15 +3,17 @@
 // matters only through olaf_ring.next_departure_ns, which tests write.
 #pragma once
 
-#include <initializer_list>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "lent.hpp"
+#include "loader/host/clock.hpp"
 #include "olaf/acks.h"
 #include "olaf/aom.h"
 #include "olaf/members.h"
+#include "olaf/way.h"
 #include "olaf/window.h"
 #include "packet.hpp"
 #include "test_run.hpp"
@@ -51,6 +53,16 @@ class Harness {
         return run_xdp(queue().program_fd("olaf_ingress"), frame, how);
     }
 
+    /// What a map has there, and what it has from now on. Both throw std::system_error.
+    template <class T> [[nodiscard]] T read(const char *map, std::uint32_t key = 0) const {
+        T value{};
+        copy_out(map, key, &value);
+        return value;
+    }
+    template <class Key, class T> void write(const char *map, const Key &key, const T &value) const {
+        copy_in(map, &key, &value);
+    }
+
     /// The address that the frame goes to is this host's.
     void own(const Frame &frame);
 
@@ -61,6 +73,8 @@ class Harness {
     /// Nobody, if the worker has no place.
     [[nodiscard]] olaf_member member(std::uint32_t cluster, std::uint32_t worker) const;
     void set_member(std::uint32_t cluster, std::uint32_t worker, const olaf_member &member);
+    /// As if the worker had last been heard so long ago.
+    void silence(std::uint32_t cluster, std::uint32_t worker, std::uint64_t ns);
     [[nodiscard]] olaf_roster roster(std::uint32_t cluster) const;
     void set_roster(std::uint32_t cluster, const olaf_roster &roster);
     /// A second begins, as far as new members are counted.
@@ -76,6 +90,8 @@ class Harness {
     /// Empty, as just loaded, all counters zero; rules and the drain's deadline stay.
     void reset();
 
+    /// What a command orders of the drain.
+    void order(const olaf_control &control);
     void set_rule(std::uint32_t cluster, const olaf_rule &rule);
     void set_active(const olaf_active &active);
 
@@ -88,6 +104,13 @@ class Harness {
     [[nodiscard]] std::vector<Waiting> waiting() const;
     [[nodiscard]] std::uint64_t updates_waiting() const;
     [[nodiscard]] olaf_slot slot(std::uint32_t index) const;
+    [[nodiscard]] std::vector<olaf_place> places() const;
+    void set_places(const std::vector<olaf_place> &places);
+    /// The update that an entry has.
+    [[nodiscard]] olaf_pending pending(std::uint32_t entry) const;
+    void set_pending(std::uint32_t entry, const olaf_pending &pending);
+    /// Every hop's place whose `change` returns true is written back. Returns how many were.
+    unsigned change_hops(const std::function<bool(olaf_hop &)> &change);
     [[nodiscard]] olaf_counters counters() const;         ///< summed over CPUs
     [[nodiscard]] olaf_ack_counters ack_counters() const; ///< summed over CPUs
     [[nodiscard]] olaf_aom aom(std::uint32_t index) const; ///< of a slot
@@ -104,14 +127,13 @@ class Harness {
   private:
     /// A per-CPU value of 64-bit counts, summed.
     template <class T> T sum_of_cpus(const char *map) const;
-    template <class T> T read(const char *map, std::uint32_t key = 0) const;
-    template <class T> void write(const char *map, const T &value, std::uint64_t flags,
-                                  std::uint32_t key = 0);
+    /// An entry's bytes.
+    [[nodiscard]] std::vector<std::uint64_t> entry_of(std::uint32_t index) const;
+    void copy_out(const char *map, std::uint32_t key, void *value) const;
+    void copy_in(const char *map, const void *key, const void *value) const;
 
     Loan loan_;
 };
-
-std::uint64_t monotonic_ns();
 
 /// How far the clock of BPF programs (bpf_ktime_get_ns) may be behind CLOCK_MONOTONIC. It can stand still from
 /// one tick to the next: up to 12 ms were measured in an emulated kernel whose clock source is HPET.

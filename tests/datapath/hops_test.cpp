@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Next hops: they are asked for, given up, and served in turns.
-#include <bpf/bpf.h>
 #include <linux/pkt_cls.h>
-
-#include <cstring>
 
 #include "olaf/way.h"
 #include "queue_test.hpp"
@@ -56,17 +53,10 @@ class Asking : public NextHops {
   protected:
     /// As if the one hop that is known had last been asked so much earlier.
     void age_question(std::uint64_t ns) {
-        const int hops = queue.queue().map_fd("olaf_hops");
-        std::uint32_t known = 0;
-        for (std::uint32_t index = 0; index < OLAF_HOPS; index++) {
-            olaf_hop hop{};
-            ASSERT_EQ(bpf_map_lookup_elem(hops, &index, &hop), 0);
-            if (hop.family == 0)
-                continue;
-            known++;
+        const auto known = queue.change_hops([&](olaf_hop &hop) {
             hop.asked_ns -= ns;
-            ASSERT_EQ(bpf_map_update_elem(hops, &index, &hop, BPF_ANY), 0);
-        }
+            return hop.family != 0;
+        });
         ASSERT_EQ(known, 1u);
     }
     [[nodiscard]] std::uint64_t asked() const { return queue.counters().hops_asked; }
@@ -108,16 +98,11 @@ TEST_F(Asking, WhatIsKnownOfAnotherDestinationIsNotUsed) {
     append(to(server, 1));
     queue.link_free();
     EXPECT_EQ(queue.offer(to(server, 2)).verdict, XDP_TX);
-    const int hops = queue.queue().map_fd("olaf_hops");
-    for (std::uint32_t index = 0; index < OLAF_HOPS; index++) {
-        olaf_hop hop{};
-        ASSERT_EQ(bpf_map_lookup_elem(hops, &index, &hop), 0);
-        if (hop.family == 0)
-            continue;
+    queue.change_hops([](olaf_hop &hop) {
         hop.daddr_be[0] ^= 1;
         hop.dmac[5] ^= 1;
-        ASSERT_EQ(bpf_map_update_elem(hops, &index, &hop, BPF_ANY), 0);
-    }
+        return hop.family != 0;
+    });
     queue.link_free();
     const auto ran = queue.offer(to(server, 3));
     EXPECT_EQ(ran.verdict, XDP_TX);
@@ -134,16 +119,11 @@ class Hopeless : public NextHops {
 
     /// The update of the cluster has waited for so long that it goes to nowhere.
     void age(std::uint32_t cluster) {
-        const int entries = queue.queue().map_fd("olaf_entries");
-        std::vector<std::uint64_t> storage(olaf::entry_bytes(queue.config().max_lanes) / 8 + 1);
-        const std::uint32_t key = cluster * queue.config().max_segments;
-        ASSERT_EQ(bpf_map_lookup_elem(entries, &key, storage.data()), 0);
-        olaf_pending pending;
-        std::memcpy(&pending, storage.data(), sizeof pending);
+        const auto entry = cluster * queue.config().max_segments;
+        auto pending = queue.pending(entry);
         ASSERT_NE(pending.first_arrived_ns, 0u);
         pending.first_arrived_ns -= for_ever;
-        std::memcpy(storage.data(), &pending, sizeof pending);
-        ASSERT_EQ(bpf_map_update_elem(entries, &key, storage.data(), BPF_ANY), 0);
+        queue.set_pending(entry, pending);
     }
 };
 
@@ -167,15 +147,13 @@ TEST_F(Hopeless, UpdatesAreGivenUpThoughALaterOneIsInFront) {
 // ---- Order holds for each next hop: an entry leaves when all before it on the same way have left,
 // whatever place it has come to in the ring.
 
-void set_head_of(const Harness &queue, std::uint32_t hop, std::uint64_t turn) {
-    const int fd = queue.queue().map_fd("olaf_places");
-    const std::uint32_t key = 0;
-    std::vector<olaf_place> places(queue.config().ring_places);
-    ASSERT_EQ(bpf_map_lookup_elem(fd, &key, places.data()), 0);
+/// The place of the head, as programs of another way have left it.
+void set_head_of(Harness &queue, std::uint32_t hop, std::uint64_t turn) {
+    auto places = queue.places();
     auto &head = places[queue.ring().head % places.size()];
     head.hop = hop;
     head.turn = turn;
-    ASSERT_EQ(bpf_map_update_elem(fd, &key, places.data(), BPF_ANY), 0);
+    queue.set_places(places);
 }
 
 class Turns : public NextHops {
@@ -183,18 +161,11 @@ class Turns : public NextHops {
     static Frame of(std::uint32_t cluster) { return to(server, cluster); }
     /// Says how many entries for the server have left.
     void set_served(std::uint64_t served) {
-        const int hops = queue.queue().map_fd("olaf_hops");
-        for (std::uint32_t index = 0; index < OLAF_HOPS; index++) {
-            olaf_hop hop{};
-            ASSERT_EQ(bpf_map_lookup_elem(hops, &index, &hop), 0);
-            if (hop.issued == 0)
-                continue;
+        queue.change_hops([&](olaf_hop &hop) {
             hop.served = served;
-            ASSERT_EQ(bpf_map_update_elem(hops, &index, &hop, BPF_ANY), 0);
-        }
+            return hop.issued != 0;
+        });
     }
-    /// The place of the head, as programs of another way have left it.
-    void set_head(std::uint32_t hop, std::uint64_t turn) { set_head_of(queue, hop, turn); }
     std::uint32_t cluster_that_left() {
         auto bytes = out.next();
         const auto received = bytes ? parse_update(std::move(*bytes)) : std::nullopt;
@@ -240,7 +211,7 @@ TEST_F(Turns, AHeadRidesInItsTurnAndNotBefore) {
 /// none.
 TEST_F(Turns, AnEntryThatTookNoneWaitsForNone) {
     append(of(1));
-    set_head(UINT32_MAX, 77);
+    set_head_of(queue, UINT32_MAX, 77);
     queue.link_free();
     const auto ran = queue.offer(of(3));
     EXPECT_EQ(ran.verdict, XDP_TX);
@@ -250,18 +221,15 @@ TEST_F(Turns, AnEntryThatTookNoneWaitsForNone) {
 /// And what took one is served by programs that give none: those behind it would wait for ever.
 TEST_F(QueueTest, ATurnIsServedByProgramsOfAnotherWay) {
     constexpr std::uint32_t hop = 7;
-    const int hops = queue.queue().map_fd("olaf_hops");
     ASSERT_EQ(queue.config().deliver, OLAF_DELIVER_LOCAL);
     olaf_hop issued{};
     issued.issued = 1;
-    ASSERT_EQ(bpf_map_update_elem(hops, &hop, &issued, BPF_ANY), 0);
+    queue.write("olaf_hops", hop, issued);
     append(ipv4().carrying(Update{.cluster = 1}));
     set_head_of(queue, hop, 0);
     queue.link_free();
     EXPECT_EQ(queue.offer(ipv4().carrying(Update{.cluster = 2})).verdict, XDP_PASS);
-    olaf_hop served{};
-    ASSERT_EQ(bpf_map_lookup_elem(hops, &hop, &served), 0);
-    EXPECT_EQ(served.served, 1u);
+    EXPECT_EQ(queue.read<olaf_hop>("olaf_hops", hop).served, 1u);
 }
 
 } // namespace

@@ -3,13 +3,13 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 
 #include <cerrno>
 
 #include "harness.hpp"
 #include "loader/datapath/jobs.hpp"
 #include "rounds.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::jobs_test {
 namespace {
@@ -20,17 +20,9 @@ constexpr std::uint32_t slots = 16, job_index = 5;
 
 class Jobs : public testing::Test {
   protected:
-    template <class T> T read(const char *map, std::uint32_t key) const {
-        T value{};
-        EXPECT_EQ(bpf_map_lookup_elem(queue.queue().map_fd(map), &key, &value), 0) << map;
-        return value;
-    }
-    template <class T> void write(const char *map, std::uint32_t key, const T &value) {
-        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd(map), &key, &value, BPF_ANY), 0) << map;
-    }
-    [[nodiscard]] olaf_job job() const { return read<olaf_job>("olaf_jobs", job_index); }
+    [[nodiscard]] olaf_job job() const { return queue.read<olaf_job>("olaf_jobs", job_index); }
     [[nodiscard]] olaf_round_slot slot(std::uint32_t i) const {
-        return read<olaf_round_slot>("olaf_round_slots", i);
+        return queue.read<olaf_round_slot>("olaf_round_slots", i);
     }
 
     /// 0 or the errno with which it was refused.
@@ -76,7 +68,7 @@ class Jobs : public testing::Test {
         at.buffer[1].added = added;
         at.buffer[1].count = added;
         at.buffer[1].opened_ns = 12345;
-        write("olaf_round_slots", index, at);
+        queue.write("olaf_round_slots", index, at);
         std::vector<std::uint64_t> lanes(
             OLAF_ROUND_LANES_BYTES(queue.config().max_lanes) / 8 + 1);
         for (std::uint64_t i = 0; i < 6; i++) // two more than the job has
@@ -119,18 +111,18 @@ TEST_F(Jobs, SetLeavesNothingOfAnOlderJob) {
     older.asked.word[1] = 2;
     for (auto &line : older.line)
         line = {.lock = 0, .head = 7, .tail = 9, .pad = {}};
-    write("olaf_jobs", job_index, older);
+    queue.write("olaf_jobs", job_index, older);
     olaf_child child{};
     child.member.family = 4;
     child.member.sequence = 2;
     child.stamp = child.newest_ns = 3;
-    write("olaf_children", olaf_child_index(job_index, 255), child);
+    queue.write("olaf_children", olaf_child_index(job_index, 255), child);
     for (const std::uint32_t i : {3, 4, 11, 12})
         open_buffer(i, 9, 1);
     auto done = slot(4);
     done.buffer[0].state = OLAF_ROUND_DONE;
     done.buffer[0].owed.word[2] = 5;
-    write("olaf_round_slots", 4, done);
+    queue.write("olaf_round_slots", 4, done);
 
     EXPECT_EQ(order(setting()), 0);
     const auto set = job();
@@ -139,7 +131,7 @@ TEST_F(Jobs, SetLeavesNothingOfAnOlderJob) {
     EXPECT_EQ(set.stamp | set.turnaround_ns | set.asked.word[1], 0u);
     for (const auto &line : set.line)
         EXPECT_EQ(line.head, line.tail);
-    const auto forgotten = read<olaf_child>("olaf_children", olaf_child_index(job_index, 255));
+    const auto forgotten = queue.read<olaf_child>("olaf_children", olaf_child_index(job_index, 255));
     EXPECT_EQ(forgotten.member.family, 0);
     EXPECT_EQ(forgotten.member.sequence, 4u);
     EXPECT_EQ(forgotten.stamp | forgotten.newest_ns, 0u);
@@ -179,7 +171,7 @@ TEST_F(Jobs, SetRefusesWhatIsTakenOrUnsound) {
     EXPECT_EQ(refused([](auto &asked) { asked.setup.lanes = 17; }), EINVAL);
     EXPECT_EQ(refused([](auto &asked) { asked.setup.lanes = 0; }), EINVAL);
     EXPECT_EQ(refused([](auto &asked) { asked.action = 99; }), ENOENT);
-    EXPECT_EQ(read<olaf_job>("olaf_jobs", 7).state, OLAF_JOB_NONE);
+    EXPECT_EQ(queue.read<olaf_job>("olaf_jobs", 7).state, OLAF_JOB_NONE);
     EXPECT_EQ(index_of(79), -1);
     EXPECT_EQ(order(OLAF_JOB_RESET, 7), ENOENT);
 }
@@ -203,7 +195,7 @@ TEST_F(Jobs, ResetHaltAndResume) {
     running.generation = 0xffffffff;
     running.pool = 1;
     running.asked.word[0] = ~0ull;
-    write("olaf_jobs", job_index, running);
+    queue.write("olaf_jobs", job_index, running);
     EXPECT_EQ(order(OLAF_JOB_HALT), 0);
     EXPECT_EQ(job().halted, 1u);
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
@@ -284,9 +276,9 @@ TEST_F(Jobs, MembersAreBoundToAddresses) {
     EXPECT_EQ(olaf::member_address_text(members[1].member), "10.0.0.1:1234");
     EXPECT_EQ(members[1].member.flags, OLAF_MEMBER_REGISTERED | OLAF_MEMBER_PORT_BOUND);
     // Who is known by that address stays reachable.
-    auto child = read<olaf_child>("olaf_children", olaf_child_index(job_index, 69));
+    auto child = queue.read<olaf_child>("olaf_children", olaf_child_index(job_index, 69));
     child.member.last_seen_ns = 99;
-    write("olaf_children", olaf_child_index(job_index, 69), child);
+    queue.write("olaf_children", olaf_child_index(job_index, 69), child);
     EXPECT_EQ(bind("69=10.0.0.1"), 0);
     EXPECT_EQ(reading().members[1].member.last_seen_ns, 99u);
     EXPECT_EQ(bind("69=10.0.0.2"), 0);
@@ -298,18 +290,18 @@ TEST_F(Jobs, ALockHeldForEverIsTold) {
     EXPECT_EQ(order(setting()), 0);
     auto held = slot(5);
     held.lock = 1;
-    write("olaf_round_slots", 5, held);
+    queue.write("olaf_round_slots", 5, held);
     open_buffer(4, 1000, 2);
     olaf_job_desk paper{};
     paper.order.action = OLAF_JOB_FLUSH;
     paper.order.index = job_index;
-    write("olaf_job_desk", 0, paper);
+    queue.write("olaf_job_desk", 0, paper);
     run_xdp(queue.queue().program_fd("olaf_job_order"), Bytes(64));
-    EXPECT_EQ(read<olaf_job_desk>("olaf_job_desk", 0).answer, -EAGAIN);
+    EXPECT_EQ(queue.read<olaf_job_desk>("olaf_job_desk", 0).answer, -EAGAIN);
     EXPECT_EQ(slot(4).buffer[1].state, OLAF_ROUND_DONE); // the others all the same
     EXPECT_EQ(slot(5).lock, 1u) << "given back by one who didn't take it";
     held.lock = 0;
-    write("olaf_round_slots", 5, held);
+    queue.write("olaf_round_slots", 5, held);
     EXPECT_EQ(order(OLAF_JOB_FLUSH), 0);
 }
 
@@ -321,18 +313,12 @@ class RoundsOfTwoJobs : public RoundsTest {
   protected:
     RoundsOfTwoJobs() {
         // One CPU sees it all.
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET(0, &set);
-        sched_setaffinity(0, sizeof set, &set);
+        pin_to(0);
         auto other = job();
         other.setup.id = other_id;
         other.setup.first_slot = setup.slots;
-        write("olaf_jobs", other_index, other);
-        write("olaf_job_ids", other_id, other_index);
-    }
-    template <class T> void write(const char *map, std::uint32_t key, const T &value) {
-        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd(map), &key, &value, BPF_ANY), 0) << map;
+        queue.write("olaf_jobs", other_index, other);
+        queue.write("olaf_job_ids", other_id, other_index);
     }
     JobMessage others(std::uint32_t rank, std::uint32_t chunk) const {
         auto message = contribution(rank, chunk);
@@ -369,8 +355,8 @@ TEST_F(RoundsOfTwoJobs, AJobThatIsSetAnewAtAnotherPlaceIsFoundThere) {
     auto moved = job();
     remove_first();
     moved.setup.first_slot = 2 * setup.slots;
-    write("olaf_jobs", 5, moved);
-    write("olaf_job_ids", setup.id, std::uint32_t{5});
+    queue.write("olaf_jobs", 5, moved);
+    queue.write("olaf_job_ids", setup.id, std::uint32_t{5});
     dropped(offer(contribution(1, 0)));
     EXPECT_EQ(slot(2 * setup.slots).buffer[0].added, 1u);
     identities_hold = false; // counters are those of the job's old place

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A lock that nobody gives back: the wait ends, the loss is counted, nothing else is touched.
-#include <bpf/bpf.h>
-
 #include <ctime>
 
 #include "queue_test.hpp"
@@ -15,13 +13,12 @@ class Locks : public QueueTest {
     void set_slot_lock(std::uint32_t index, std::uint32_t held) {
         auto slot = queue.slot(index);
         slot.lock = held;
-        bpf_map_update_elem(queue.queue().map_fd("olaf_slots"), &index, &slot, BPF_ANY);
+        queue.write("olaf_slots", index, slot);
     }
     void set_ring_lock(std::uint32_t held) {
-        const std::uint32_t zero = 0;
         auto ring = queue.ring();
         ring.lock = held;
-        bpf_map_update_elem(queue.queue().map_fd("olaf_ring"), &zero, &ring, BPF_ANY);
+        queue.write("olaf_ring", 0u, ring);
     }
 };
 

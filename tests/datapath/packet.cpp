@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet.hpp"
 
+#include "fields.hpp"
+
 namespace olaf::test {
 
 std::uint64_t checksum_lane(std::span<const std::uint64_t> lanes) {
@@ -20,67 +22,36 @@ void put_prefix(Bytes &out, olaf_message_type type, std::uint16_t flags, std::si
     put_be(out, lanes, 2);
 }
 
+template <class Message>
+Bytes encoded(olaf_message_type type, std::uint16_t flags, std::size_t lanes, const Message &message) {
+    Bytes out;
+    out.reserve(48 + 8 * lanes);
+    put_prefix(out, type, flags, lanes);
+    const auto put = [&](auto field) {
+        put_be(out, static_cast<std::uint64_t>(field), sizeof field);
+    };
+    std::apply([&](const auto &...field) { (put(field), ...); }, fields_of(message));
+    for (const auto lane : message.lanes)
+        put_le64(out, lane);
+    return out;
+}
+
 } // namespace
 
 Bytes message(const Update &update) {
-    Bytes out;
-    out.reserve(48 + 8 * update.wire_lanes());
-    put_prefix(out, OLAF_UPDATE, update.flags(), update.wire_lanes());
-    put_be(out, update.cluster, 4);
-    put_be(out, update.worker, 4);
-    put_be(out, update.sequence, 4);
-    put_be(out, update.count, 4);
-    put_be(out, update.generated_ns, 8);
-    put_be(out, static_cast<std::uint64_t>(update.reward), 8);
-    put_be(out, update.model_version, 4);
-    put_be(out, update.segment, 2);
-    put_be(out, update.segments, 2);
-    for (auto lane : update.lanes)
-        put_le64(out, lane);
+    auto out = encoded(OLAF_UPDATE, update.flags(), update.wire_lanes(), update);
     if (update.checksum)
         put_le64(out, checksum_lane(update.lanes));
     return out;
 }
 
 Bytes message(const Ack &ack) {
-    Bytes out;
-    put_prefix(out, OLAF_ACK,
-               static_cast<std::uint16_t>(OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT |
-                                          ack.state_flags),
-               ack.lanes.size());
-    put_be(out, ack.cluster, 4);
-    put_be(out, ack.worker, 4);
-    put_be(out, ack.sequence, 4);
-    put_be(out, ack.active_clusters, 2);
-    put_be(out, 0, 2);
-    put_be(out, ack.generated_ns, 8);
-    put_be(out, ack.queue_capacity, 4);
-    put_be(out, ack.queue_length, 4);
-    put_be(out, ack.model_version, 4);
-    put_be(out, ack.segment, 2);
-    put_be(out, ack.segments, 2);
-    for (auto lane : ack.lanes)
-        put_le64(out, lane);
-    return out;
+    const auto flags = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT | ack.state_flags;
+    return encoded(OLAF_ACK, static_cast<std::uint16_t>(flags), ack.lanes.size(), ack);
 }
 
 Bytes message(const JobMessage &job) {
-    Bytes out;
-    put_prefix(out, job.type, job.flags, job.lanes.size());
-    put_be(out, job.job, 4);
-    put_be(out, job.rank, 4);
-    put_be(out, job.round, 4);
-    put_be(out, job.count, 4);
-    put_be(out, job.generated_ns, 8);
-    put_be(out, job.chunk, 4);
-    put_be(out, job.chunks, 4);
-    put_be(out, job.generation, 4);
-    put_be(out, static_cast<std::uint16_t>(job.exponent), 2);
-    put_be(out, job.pool, 1);
-    put_be(out, 0, 1);
-    for (const auto lane : job.lanes)
-        put_le64(out, lane);
-    return out;
+    return encoded(job.type, job.flags, job.lanes.size(), job);
 }
 
 Bytes control_message() {

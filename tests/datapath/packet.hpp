@@ -61,9 +61,20 @@ struct Ack {
     std::uint32_t queue_length = 0;
     std::uint16_t segment = 0;
     std::uint16_t segments = 1;
+    std::uint16_t pad = 0;
 
     bool operator==(const Ack &) const = default;
 };
+
+/// What a server answers to an update.
+inline Ack ack_of(const Update &update) {
+    return {.cluster = update.cluster,
+            .worker = update.worker,
+            .sequence = update.sequence,
+            .generated_ns = update.generated_ns,
+            .segment = update.segment,
+            .segments = update.segments};
+}
 
 /// CONTRIBUTION, RESULT or CONTROL of a job, in host order. Lanes with their checksum lane.
 struct JobMessage {
@@ -80,6 +91,7 @@ struct JobMessage {
     std::int16_t exponent = 0; ///< CONTROL: the status
     std::uint8_t pool = 0;
     std::vector<std::uint64_t> lanes = {};
+    std::uint8_t pad = 0;
 
     bool operator==(const JobMessage &) const = default;
 };

@@ -2,18 +2,16 @@
 // The same queue from several CPUs at once: nothing is lost, nothing counted twice.
 //
 // OLAF_STEPS / 2 frames a thread.
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
-#include <cstdlib>
 #include <thread>
 
 #include "queue_test.hpp"
 #include "random_updates.hpp"
 #include "testbed.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::parallel_test {
 namespace {
@@ -21,10 +19,7 @@ namespace {
 constexpr std::uint32_t clusters = 5;
 constexpr std::size_t data_lanes = 19;
 
-std::uint64_t frames_a_thread() {
-    const char *text = std::getenv("OLAF_STEPS");
-    return (text ? std::strtoull(text, nullptr, 0) : 400'000) / 2;
-}
+std::uint64_t frames_a_thread() { return from_environment("OLAF_STEPS", 400'000) / 2; }
 
 /// Per cluster: updates, and the sum of every lane, the checksum lane among them.
 struct Tally {
@@ -51,14 +46,7 @@ struct Tally {
     bool operator==(const Tally &) const = default;
 };
 
-unsigned threads() { return std::max(2u, std::thread::hardware_concurrency()); }
-
-void pin_to(unsigned cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu % std::max(1u, std::thread::hardware_concurrency()), &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
+unsigned threads() { return std::max(2u, cpus()); }
 
 /// Frames of one header form and one shape: a departure can be read where an arrival was written.
 std::vector<Frame> similar_frames(std::uint64_t seed) {

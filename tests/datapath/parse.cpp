@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Takes a frame apart as a strict receiver would, independently of the BPF parser.
+#include "fields.hpp"
 #include "packet.hpp"
 
 namespace olaf::test {
@@ -76,128 +77,96 @@ Frame parse_headers(const Bytes &bytes, std::size_t port_at) {
     return frame;
 }
 
-Ack parse_ack_message(const Bytes &bytes, std::size_t at) {
-    auto field = [&](std::size_t offset, int width) { return get_be(bytes, at + offset, width); };
-    auto word = [&](std::size_t offset) { return static_cast<std::uint32_t>(field(offset, 4)); };
-    require(field(0, 2) == OLAF_MAGIC && field(2, 1) == OLAF_VERSION, "magic or version");
-    require(field(3, 1) == OLAF_ACK, "not an ACK");
-    Ack ack;
-    ack.state_flags = static_cast<std::uint16_t>(field(4, 2)) &
+/// The fields and all the lanes of the message that begins there.
+template <class Message> Message decoded(const Bytes &bytes, std::size_t at) {
+    require(get_be(bytes, at, 2) == OLAF_MAGIC && get_be(bytes, at + 2, 1) == OLAF_VERSION,
+            "magic or version");
+    Message message;
+    message.lanes.clear();
+    for (std::size_t i = 0; i < get_be(bytes, at + 6, 2); i++)
+        message.lanes.push_back(get_le64(bytes, at + 48 + 8 * i));
+    at += 8;
+    const auto get = [&]<class Field>(Field &field) {
+        field = static_cast<Field>(get_be(bytes, at, sizeof field));
+        at += sizeof field;
+    };
+    std::apply([&](auto &...field) { (get(field), ...); }, fields_of(message));
+    return message;
+}
+
+Ack ack_at(const Bytes &bytes, std::size_t at) {
+    auto ack = decoded<Ack>(bytes, at);
+    require(get_be(bytes, at + 3, 1) == OLAF_ACK, "not an ACK");
+    ack.state_flags = static_cast<std::uint16_t>(get_be(bytes, at + 4, 2)) &
                       (OLAF_FLAG_STAMPED | OLAF_FLAG_CONGESTED);
-    ack.cluster = word(8);
-    ack.worker = word(12);
-    ack.sequence = word(16);
-    ack.active_clusters = static_cast<std::uint16_t>(field(20, 2));
-    ack.generated_ns = field(24, 8);
-    ack.queue_capacity = word(32);
-    ack.queue_length = word(36);
-    ack.model_version = word(40);
-    for (std::size_t i = 0; i < field(6, 2); i++)
-        ack.lanes.push_back(get_le64(bytes, at + 48 + 8 * i));
     return ack;
 }
 
-Update parse_message(const Bytes &bytes, std::size_t at) {
-    auto field = [&](std::size_t offset, int width) { return get_be(bytes, at + offset, width); };
-    require(field(0, 2) == OLAF_MAGIC && field(2, 1) == OLAF_VERSION, "magic or version");
-    require(field(3, 1) == OLAF_UPDATE, "not an UPDATE");
-    Update update;
-    auto flags = static_cast<std::uint16_t>(field(4, 2));
+Update update_at(const Bytes &bytes, std::size_t at) {
+    auto update = decoded<Update>(bytes, at);
+    require(get_be(bytes, at + 3, 1) == OLAF_UPDATE, "not an UPDATE");
+    const auto flags = static_cast<std::uint16_t>(get_be(bytes, at + 4, 2));
     update.checksum = flags & OLAF_FLAG_CHECKSUM;
     update.format =
         static_cast<olaf_format>((flags & OLAF_FLAG_FORMAT_MASK) >> OLAF_FLAG_FORMAT_SHIFT);
     update.extra_flags =
         static_cast<std::uint16_t>(flags & ~(OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK));
     require(update.format <= OLAF_FORMAT_I64X1, "element format");
-    update.cluster = static_cast<std::uint32_t>(field(8, 4));
-    update.worker = static_cast<std::uint32_t>(field(12, 4));
-    update.sequence = static_cast<std::uint32_t>(field(16, 4));
-    update.count = static_cast<std::uint32_t>(field(20, 4));
-    update.generated_ns = field(24, 8);
-    update.reward = static_cast<std::int64_t>(field(32, 8));
-    update.model_version = static_cast<std::uint32_t>(field(40, 4));
-    update.segment = static_cast<std::uint16_t>(field(44, 2));
-    update.segments = static_cast<std::uint16_t>(field(46, 2));
     require(update.count != 0, "count is zero");
     require(update.segment < update.segments, "segment");
-    auto lanes = field(6, 2);
-    require(lanes > (update.checksum ? 1u : 0u), "no data lanes");
-    update.lanes.clear();
-    for (std::size_t i = 0; i + (update.checksum ? 1 : 0) < lanes; i++)
-        update.lanes.push_back(get_le64(bytes, at + 48 + 8 * i));
-    if (update.checksum)
-        require(get_le64(bytes, at + 40 + 8 * lanes) == checksum_lane(update.lanes),
-                "checksum lane");
+    require(update.lanes.size() > (update.checksum ? 1u : 0u), "no data lanes");
+    if (update.checksum) {
+        const auto checksum = update.lanes.back();
+        update.lanes.pop_back();
+        require(checksum == checksum_lane(update.lanes), "checksum lane");
+    }
     return update;
 }
 
-JobMessage parse_job(const Bytes &bytes, std::size_t at) {
-    auto field = [&](std::size_t offset, int width) { return get_be(bytes, at + offset, width); };
-    auto word = [&](std::size_t offset) { return static_cast<std::uint32_t>(field(offset, 4)); };
-    require(field(0, 2) == OLAF_MAGIC && field(2, 1) == OLAF_VERSION, "magic or version");
-    JobMessage job;
-    job.type = static_cast<olaf_message_type>(field(3, 1));
+JobMessage job_message_at(const Bytes &bytes, std::size_t at) {
+    auto job = decoded<JobMessage>(bytes, at);
+    job.type = static_cast<olaf_message_type>(get_be(bytes, at + 3, 1));
     require(job.type >= OLAF_CONTROL && job.type <= OLAF_RESULT, "not a job's message");
-    job.flags = static_cast<std::uint16_t>(field(4, 2));
-    job.job = word(8);
-    job.rank = word(12);
-    job.round = word(16);
-    job.count = word(20);
-    job.generated_ns = field(24, 8);
-    job.chunk = word(32);
-    job.chunks = word(36);
-    job.generation = word(40);
-    job.exponent = static_cast<std::int16_t>(field(44, 2));
-    job.pool = static_cast<std::uint8_t>(field(46, 1));
-    require(field(47, 1) == 0, "byte 47");
-    for (std::size_t i = 0; i < field(6, 2); i++)
-        job.lanes.push_back(get_le64(bytes, at + 48 + 8 * i));
+    job.flags = static_cast<std::uint16_t>(get_be(bytes, at + 4, 2));
+    require(job.pad == 0, "byte 47");
     return job;
+}
+
+/// The frame taken apart: `read` takes the message out of its bytes.
+template <class Out, class Read>
+std::optional<Out> parsed(Bytes bytes, std::string *why, std::size_t port_at, Read read) {
+    try {
+        Out out;
+        out.frame = parse_headers(bytes, port_at);
+        read(out, bytes);
+        out.frame.bytes = std::move(bytes);
+        return out;
+    } catch (const Reject &reject) {
+        if (why)
+            *why = reject.why;
+        return std::nullopt;
+    }
 }
 
 } // namespace
 
 std::optional<Received> parse_update(Bytes bytes, std::string *why) {
-    try {
-        Received out;
-        out.frame = parse_headers(bytes, 2);
-        out.update = parse_message(bytes, out.frame.message);
-        out.frame.bytes = std::move(bytes);
-        return out;
-    } catch (const Reject &reject) {
-        if (why)
-            *why = reject.why;
-        return std::nullopt;
-    }
+    return parsed<Received>(std::move(bytes), why, 2, [](auto &out, const Bytes &all) {
+        out.update = update_at(all, out.frame.message);
+    });
 }
 
 std::optional<ReceivedAck> parse_ack(Bytes bytes, std::string *why) {
-    try {
-        ReceivedAck out;
-        out.frame = parse_headers(bytes, 0);
-        out.ack = parse_ack_message(bytes, out.frame.message);
-        out.frame.bytes = std::move(bytes);
-        return out;
-    } catch (const Reject &reject) {
-        if (why)
-            *why = reject.why;
-        return std::nullopt;
-    }
+    return parsed<ReceivedAck>(std::move(bytes), why, 0, [](auto &out, const Bytes &all) {
+        out.ack = ack_at(all, out.frame.message);
+    });
 }
 
 std::optional<ReceivedJobMessage> parse_job_message(Bytes bytes, std::string *why) {
-    try {
-        ReceivedJobMessage out;
-        out.frame = parse_headers(bytes, 0);
-        out.port = static_cast<std::uint16_t>(get_be(bytes, out.frame.l4 + 2, 2));
-        out.message = parse_job(bytes, out.frame.message);
-        out.frame.bytes = std::move(bytes);
-        return out;
-    } catch (const Reject &reject) {
-        if (why)
-            *why = reject.why;
-        return std::nullopt;
-    }
+    return parsed<ReceivedJobMessage>(std::move(bytes), why, 0, [](auto &out, const Bytes &all) {
+        out.port = static_cast<std::uint16_t>(get_be(all, out.frame.l4 + 2, 2));
+        out.message = job_message_at(all, out.frame.message);
+    });
 }
 
 } // namespace olaf::test

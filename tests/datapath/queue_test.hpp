@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "harness.hpp"
 
 namespace olaf::test {
@@ -16,6 +18,21 @@ inline DatapathConfig small_queue() {
             .max_segments = 2,
             .max_lanes = 64};
 }
+
+/// The same with changes.
+template <class Change> DatapathConfig small_queue(Change change) {
+    auto config = small_queue();
+    change(config);
+    return config;
+}
+
+/// Names of a suite's cases: by the IP version, by the way of delivery.
+inline constexpr auto by_version = [](const auto &info) {
+    return std::string(info.param == 4 ? "v4" : "v6");
+};
+inline constexpr auto by_delivery = [](const auto &info) {
+    return std::string(info.param == OLAF_DELIVER_LOCAL ? "local" : "forward");
+};
 
 inline constexpr std::int64_t no_filter = -1;
 
@@ -56,6 +73,25 @@ class QueueTest : public testing::Test {
     Harness queue;
 };
 
+/// The frame with its pseudo header's sum alone as its UDP checksum: a local socket leaves the rest
+/// to its device.
+inline Frame partial(Frame frame) {
+    const auto addresses = frame.family == 4 ? std::span(frame.bytes).subspan(frame.l3 + 12, 8)
+                                             : std::span(frame.bytes).subspan(frame.l3 + 8, 32);
+    const auto sum = checksum_add(addresses) + 17 + get_be(frame.bytes, frame.l4 + 4, 2);
+    const auto folded = static_cast<std::uint16_t>(~checksum_finish(sum));
+    return with(std::move(frame), frame.l4 + 6, folded, 2);
+}
+
+/// A frame that begins like the queue's token does, of that generation.
+inline Bytes token_of(const Harness &queue, std::uint32_t generation = 0) {
+    Bytes token(128, 0);
+    token[12] = 0x08;
+    std::memcpy(&token[14], &queue.config().token_secret, 8);
+    std::memcpy(&token[22], &generation, 4);
+    return token;
+}
+
 /// The frame was sent with exactly these bytes.
 inline void expect_sent(const Ran &ran, const Bytes &bytes, std::uint32_t verdict = XDP_PASS) {
     EXPECT_STREQ(verdict_name(ran.verdict), verdict_name(verdict));
@@ -68,13 +104,6 @@ inline std::vector<std::uint64_t> lanes_of(std::size_t count, std::uint64_t seed
     for (std::size_t i = 0; i < count; i++)
         lanes[i] = (seed + i) * 0x9e3779b97f4a7c15ull;
     return lanes;
-}
-
-inline std::vector<std::uint64_t> sum(std::vector<std::uint64_t> a,
-                                      const std::vector<std::uint64_t> &b) {
-    for (std::size_t i = 0; i < a.size(); i++)
-        a[i] += b[i];
-    return a;
 }
 
 } // namespace olaf::test

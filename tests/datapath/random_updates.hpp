@@ -70,8 +70,6 @@ class RandomUpdates {
         return vary(path.target(byte()));
     }
 
-    std::mt19937_64 &engine() { return random_; }
-
   private:
     std::uint8_t byte() { return static_cast<std::uint8_t>(random_()); }
 

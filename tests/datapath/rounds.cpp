@@ -8,20 +8,6 @@
 #include <numeric>
 
 namespace olaf::test {
-namespace {
-
-template <class T> T read_map(int map, std::uint32_t key) {
-    T value{};
-    EXPECT_EQ(bpf_map_lookup_elem(map, &key, &value), 0);
-    return value;
-}
-
-template <class T> void write_map(int map, std::uint32_t key, const T &value) {
-    EXPECT_EQ(bpf_map_update_elem(map, &key, &value, BPF_ANY), 0);
-}
-
-} // namespace
-
 RoundsTest::RoundsTest(const olaf_job_setup &given, const DatapathConfig &config)
     : queue(config, olaf_shape_is_floats(given.shape) != 0) {
     begin(given);
@@ -35,7 +21,7 @@ void RoundsTest::begin(const olaf_job_setup &given) {
     fresh.generation = job_generation;
     fresh.pool = given.pool;
     set_job(fresh);
-    write_map(queue.queue().map_fd("olaf_job_ids"), given.id, std::uint32_t{0});
+    queue.write("olaf_job_ids", given.id, std::uint32_t{0});
 }
 
 void RoundsTest::TearDown() {
@@ -127,19 +113,19 @@ JobMessage RoundsTest::result(std::uint32_t rank, const std::vector<std::uint32_
 }
 
 olaf_job RoundsTest::job() const {
-    return read_map<olaf_job>(queue.queue().map_fd("olaf_jobs"), 0);
+    return queue.read<olaf_job>("olaf_jobs", 0);
 }
 
 void RoundsTest::set_job(const olaf_job &value) {
-    write_map(queue.queue().map_fd("olaf_jobs"), 0, value);
+    queue.write("olaf_jobs", 0, value);
 }
 
 olaf_round_slot RoundsTest::slot(std::uint32_t index) const {
-    return read_map<olaf_round_slot>(queue.queue().map_fd("olaf_round_slots"), index);
+    return queue.read<olaf_round_slot>("olaf_round_slots", index);
 }
 
 void RoundsTest::set_slot(std::uint32_t index, const olaf_round_slot &value) {
-    write_map(queue.queue().map_fd("olaf_round_slots"), index, value);
+    queue.write("olaf_round_slots", index, value);
 }
 
 olaf_job_counters RoundsTest::counters() const {

@@ -553,7 +553,7 @@ class RoundsChain : public RoundsChainSteps {
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsChain, both_families, family_name);
 
 TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
-    const auto steps = number_of("OLAF_STEPS", 100'000);
+    const auto steps = from_environment("OLAF_STEPS", 100'000);
     bind_all();
     for (std::uint64_t i = 0; i < steps && !HasFailure(); i++) {
         SCOPED_TRACE(step_of_seed(i));

@@ -13,6 +13,7 @@
 #include "rounds_clones.hpp"
 #include "rounds_hostile.hpp"
 #include "rounds_wire.hpp"
+#include "spells.hpp"
 
 namespace olaf::test::rounds_differential_test {
 namespace {
@@ -173,8 +174,10 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
         base++;
     }
 
-    /// One contribution more than there is room for in its chunk.
-    std::uint32_t too_many(const RoundMessage &message) const {
+    /// One contribution more than there is room for in its chunk, or as many as a message can say.
+    std::uint32_t too_many(const RoundMessage &message) {
+        if (chance(50))
+            return UINT32_MAX;
         const auto *open = model.open(message.round, message.chunk);
         return setup.max_count + 1 - (open != nullptr ? open->sum.count : 0);
     }
@@ -506,6 +509,9 @@ class RoundsDifferential : public RoundsDifferentialSteps {
         // What is the same for all leaves in the frame that waits.
         EXPECT_TRUE((GetParam().multicast && has_whole_sums) || orders[true] > steps / 1000);
         EXPECT_TRUE(!shares_slots() || orders[false] > steps / 1000);
+        const auto noted = spells_of(queue);
+        for (const auto trouble : {OLAF_TROUBLE_MALFORMED, OLAF_TROUBLE_NOT_ALLOWED, OLAF_TROUBLE_BYPASSED})
+            EXPECT_TRUE(noted[trouble]) << trouble;
         if (GetParam().changes)
             expect_changes();
     }
@@ -556,7 +562,7 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsDifferential,
 
 TEST_P(RoundsDifferential, KernelAndModelAgreeStepByStep) {
     // A change of members is over after many rounds, unless the next one comes before.
-    const auto steps = number_of("OLAF_STEPS", GetParam().changes ? 200'000 : 100'000);
+    const auto steps = from_environment("OLAF_STEPS", GetParam().changes ? 200'000 : 100'000);
     bind_all();
     for (std::uint64_t i = 0; i < steps && !HasFailure(); i++) {
         if (i % ((GetParam().changes ? 20 : 30) * setup.children) == 0) // long enough for most to come

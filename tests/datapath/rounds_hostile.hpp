@@ -2,8 +2,6 @@
 // Frames that no worker of a job sends: each differs from a good one in one thing.
 #pragma once
 
-#include <bpf/bpf.h>
-
 #include <arpa/inet.h>
 
 #include <array>
@@ -27,6 +25,7 @@ enum class Hostility {
     too_few_lanes,
     too_many_lanes,
     other_format,
+    other_checksum, ///< a lane of it where the job has none, or none where it has one
     no_count,
     chunk_beyond,       ///< the chunks
     chunk_beyond_stale, ///< the same, with a RESULT's flag that lets that pass
@@ -59,8 +58,7 @@ inline void bind_for_good(const Harness &queue, std::uint32_t rank, int family =
     child.member.flags = OLAF_MEMBER_REGISTERED | OLAF_MEMBER_PORT_BOUND;
     child.member.port_be = htons(sender_of(rank).port);
     std::memcpy(child.member.addr_be, frame.bytes.data() + frame.l3 + (family == 4 ? 12 : 8), family == 4 ? 4 : 16);
-    const std::uint32_t key = olaf_child_index(0, rank);
-    EXPECT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_children"), &key, &child, BPF_ANY), 0);
+    queue.write("olaf_children", olaf_child_index(0, rank), child);
 }
 
 /// As the gate's model sees the message.
@@ -85,12 +83,13 @@ inline void spoil(Hostility how, JobMessage &message, RoundSender &sender, std::
     case Hostility::other_port: sender.port = 999; break;
     case Hostility::no_port: sender.port = 0; break;
     case Hostility::others_rank: sender = sender_of((message.rank + 1) % children); break;
-    case Hostility::rank_beyond: message.rank = children + message.rank * 1000; break;
+    case Hostility::rank_beyond: message.rank = message.rank == 0 ? children : UINT32_MAX - (message.rank - 1); break;
     case Hostility::too_few_lanes: message.lanes.pop_back(); break;
     case Hostility::too_many_lanes: message.lanes.push_back(0); break;
     case Hostility::other_format:
         message.flags = (message.flags & ~OLAF_FLAG_FORMAT_MASK) | (OLAF_FORMAT_I16X4 << OLAF_FLAG_FORMAT_SHIFT);
         break;
+    case Hostility::other_checksum: message.flags ^= OLAF_FLAG_CHECKSUM; break;
     case Hostility::no_count: message.count = 0; break;
     case Hostility::chunk_beyond: message.chunk = message.chunks + message.rank; break;
     case Hostility::chunk_beyond_stale:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Who is a member of a job, and where all begin.
-#include <bpf/bpf.h>
 
 #include "rounds.hpp"
 
@@ -23,13 +22,10 @@ class RoundsMembers : public RoundsTest {
         identities_hold = false; // members change: a result isn't owed to all children
     }
     [[nodiscard]] olaf_child child(std::uint32_t rank) const {
-        olaf_child value{};
-        EXPECT_EQ(bpf_map_lookup_elem(queue.queue().map_fd("olaf_children"), &rank, &value), 0);
-        return value;
+        return queue.read<olaf_child>("olaf_children", rank);
     }
     void set_child(std::uint32_t rank, const olaf_child &value) {
-        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_children"), &rank, &value, BPF_ANY),
-                  0);
+        queue.write("olaf_children", rank, value);
     }
     /// The rank is no member yet, as `olaf job set --absent` has it.
     void without(std::uint32_t rank) {

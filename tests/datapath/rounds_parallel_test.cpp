@@ -2,17 +2,16 @@
 // Children on several CPUs contribute to the same chunks and share one line of results, or have one for
 // each CPU: every sum is exact, every child gets every result, and nothing is counted twice.
 #include <arpa/inet.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <mutex>
 #include <thread>
 
 #include "float_reference.hpp"
 #include "rounds.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::rounds_parallel_test {
 namespace {
@@ -20,16 +19,8 @@ namespace {
 constexpr std::uint32_t children = 4, chunks = 16;
 
 std::uint32_t rounds() {
-    const char *text = std::getenv("OLAF_STEPS");
-    const auto steps = text != nullptr ? std::strtoull(text, nullptr, 0) : 100'000;
-    return static_cast<std::uint32_t>(std::max(10ull, steps / (children * chunks)));
-}
-
-void pin_to(unsigned cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu % std::max(1u, std::thread::hardware_concurrency()), &set);
-    sched_setaffinity(0, sizeof set, &set);
+    const auto steps = from_environment("OLAF_STEPS", 100'000);
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(10, steps / (children * chunks)));
 }
 
 olaf_job_setup shared_job(bool by_multicast = false) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // What a job waits for: a result from above before it asks again, a deadline, and a member's silence. A slow
 // machine makes any wait longer, so each test says how long it really was.
-#include <bpf/bpf.h>
 
 #include "rounds_tree.hpp"
 
@@ -118,18 +117,16 @@ class RoundsTakeovers : public RoundsTest {
     }
     /// Rank 0 was silent for about that long: is that source heard in its place?
     bool takes_over(std::uint64_t silence_ns, const Path &path) {
-        const int map = queue.queue().map_fd("olaf_children");
-        const std::uint32_t key = olaf_child_index(0, 0);
-        olaf_child child{};
-        EXPECT_EQ(bpf_map_lookup_elem(map, &key, &child), 0);
-        const auto known = child;
+        const auto index = olaf_child_index(0, 0);
+        const auto known = queue.read<olaf_child>("olaf_children", index);
+        auto child = known;
         child.member.last_seen_ns = monotonic_ns() - silence_ns;
-        EXPECT_EQ(bpf_map_update_elem(map, &key, &child, BPF_ANY), 0);
+        queue.write("olaf_children", index, child);
         const auto before = counters().received;
         offer(contribution(0, 0, ++round), path);
         const bool heard = counters().received > before;
         really_ns = monotonic_ns() - child.member.last_seen_ns;
-        EXPECT_EQ(bpf_map_update_elem(map, &key, &known, BPF_ANY), 0);
+        queue.write("olaf_children", index, known);
         return heard;
     }
     /// That source is refused a little before `held_ns`, and heard a little after. A machine that stood still

@@ -4,9 +4,9 @@
 
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 
 #include "rounds.hpp"
+#include "tests/effort.hpp"
 #include "tests/model/round_node.hpp"
 
 namespace olaf::test {
@@ -17,14 +17,9 @@ using model::RoundNode;
 /// Chunks of each round.
 inline constexpr std::uint32_t chunks = 4;
 
-inline std::uint64_t number_of(const char *name, std::uint64_t otherwise) {
-    const char *text = std::getenv(name);
-    return text != nullptr ? std::strtoull(text, nullptr, 0) : otherwise;
-}
-
 /// What the random tests begin with, which a failure tells.
 inline std::uint64_t seed() {
-    static const std::uint64_t value = number_of("OLAF_SEED", 1);
+    static const std::uint64_t value = from_environment("OLAF_SEED", 1);
     return value;
 }
 inline std::string step_of_seed(std::uint64_t step) {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Since when something goes wrong: what the programs note, and when a spell begins anew.
-#include <sched.h>
-
 #include <set>
 #include <thread>
 
 #include "queue_test.hpp"
 #include "spells.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::spell_test {
 using olaf::Spells;
@@ -93,7 +92,7 @@ TEST_F(Spell, AMisfitAndALockThatIsHeldAreDroppedToo) {
     const std::uint32_t index = 1 * queue.config().max_segments;
     auto slot = queue.slot(index);
     slot.lock = 1;
-    bpf_map_update_elem(queue.queue().map_fd("olaf_slots"), &index, &slot, BPF_ANY);
+    queue.write("olaf_slots", index, slot);
     queue.link_busy();
     queue.offer(ipv4().carrying(Update{.cluster = 1}));
     EXPECT_EQ(queue.counters().dropped_contended, 1u);
@@ -138,10 +137,7 @@ TEST_F(Spell, AfterTheGapBeginsAnew) {
 TEST_F(Spell, OfTwoCpusIsOne) {
     const auto on = [&](unsigned cpu, auto what) {
         std::thread([&] {
-            cpu_set_t set;
-            CPU_ZERO(&set);
-            CPU_SET(cpu, &set);
-            ASSERT_EQ(sched_setaffinity(0, sizeof set, &set), 0);
+            pin_to(cpu);
             what();
         }).join();
     };

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <linux/filter.h>
-#include <linux/if_packet.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <netlink/route/addr.h>
@@ -11,14 +10,9 @@
 #include <netlink/route/link/inet6.h>
 #include <netlink/route/link/veth.h>
 #include <netlink/route/neighbour.h>
-#include <poll.h>
 #include <sched.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -98,39 +92,19 @@ void add_neighbour(nl_sock *netlink, std::uint32_t ifindex, const char *text, in
     check(rtnl_neigh_add(netlink, neighbour.get(), NLM_F_CREATE | NLM_F_REPLACE), text);
 }
 
-/// The kernel keeps a frame's outermost tag beside it.
-void insert_tag(Bytes &bytes, msghdr &message) {
-    for (auto *control = CMSG_FIRSTHDR(&message); control; control = CMSG_NXTHDR(&message, control)) {
-        if (control->cmsg_level != SOL_PACKET || control->cmsg_type != PACKET_AUXDATA)
-            continue;
-        tpacket_auxdata beside{};
-        std::memcpy(&beside, CMSG_DATA(control), sizeof beside);
-        if (!(beside.tp_status & TP_STATUS_VLAN_VALID))
-            return;
-        Bytes tag;
-        put_be(tag, beside.tp_status & TP_STATUS_VLAN_TPID_VALID ? beside.tp_vlan_tpid : 0x8100, 2);
-        put_be(tag, beside.tp_vlan_tci, 2);
-        bytes.insert(bytes.begin() + 12, tag.begin(), tag.end());
-    }
-}
-
 /// Leaves out the multicast listener reports that the near end's kernel sends of itself, at some
 /// moment in the first seconds: IPv6, hop-by-hop options, to a group.
-void leave_out_reports(int socket) {
-    sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x3333, 0, 5),
-        BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 3),
-        BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, 0),
-        BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
-    };
-    const sock_fprog program{.len = std::size(code), .filter = code};
-    if (::setsockopt(socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) != 0)
-        throw std::system_error(errno, std::generic_category(), "filter of a capture");
-}
+sock_filter without_reports[] = {
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 0),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0x3333, 0, 5),
+    BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 12),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IPV6, 0, 3),
+    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 20),
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
+    BPF_STMT(BPF_RET | BPF_K, 0),
+    BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+};
+const sock_fprog reports_filter{.len = std::size(without_reports), .filter = without_reports};
 
 void write_sysctl(const char *path) { std::ofstream(path) << "1\n"; }
 
@@ -152,57 +126,16 @@ Testbed::Testbed() {
     add_neighbour(netlink.get(), near, "fd00:0:0:1::2", AF_INET6, next_hop_mac);
 }
 
-// A socket that is made with a protocol hears every device until it is bound, and its filter comes later.
-Capture::Capture(std::uint32_t ifindex) : socket_(::socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0)) {
-    sockaddr_ll where{};
-    where.sll_family = AF_PACKET;
-    where.sll_protocol = htons(ETH_P_ALL);
-    where.sll_ifindex = static_cast<int>(ifindex);
-    const int yes = 1, room = 8 << 20; // for a burst of hundreds
-    ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room);
-    ::setsockopt(socket_, SOL_PACKET, PACKET_AUXDATA, &yes, sizeof yes);
-    if (socket_ >= 0)
-        leave_out_reports(socket_);
-    if (socket_ < 0 || ::bind(socket_, reinterpret_cast<sockaddr *>(&where), sizeof where) != 0)
-        throw std::system_error(errno, std::generic_category(), "capture");
-}
-
-Capture::~Capture() { ::close(socket_); }
+Capture::Capture(std::uint32_t ifindex) : socket_(ifindex, &reports_filter) {}
 
 std::optional<Bytes> Capture::next() {
-    return ahead_ ? std::exchange(ahead_, {}) : receive(static_cast<int>(std::chrono::milliseconds(patience).count()));
+    return ahead_ ? std::exchange(ahead_, {}) : socket_.poll(patience);
 }
 
 bool Capture::empty() {
     if (!ahead_)
-        ahead_ = receive(0);
+        ahead_ = socket_.poll(std::chrono::milliseconds(0));
     return !ahead_;
-}
-
-std::optional<Bytes> Capture::receive(int milliseconds) {
-    pollfd wait{.fd = socket_, .events = POLLIN, .revents = 0};
-    while (::poll(&wait, 1, milliseconds) == 1) {
-        Bytes bytes(16384);
-        sockaddr_ll from{};
-        iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
-        alignas(cmsghdr) char control[256];
-        msghdr message{};
-        message.msg_name = &from;
-        message.msg_namelen = sizeof from;
-        message.msg_iov = &part;
-        message.msg_iovlen = 1;
-        message.msg_control = control;
-        message.msg_controllen = sizeof control;
-        auto size = ::recvmsg(socket_, &message, 0);
-        if (size < 0)
-            return {};
-        if (from.sll_pkttype == PACKET_OUTGOING)
-            continue;
-        bytes.resize(static_cast<std::size_t>(size));
-        insert_tag(bytes, message);
-        return bytes;
-    }
-    return {};
 }
 
 } // namespace olaf::test

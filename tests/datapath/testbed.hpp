@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "frame_socket.hpp"
 #include "packet.hpp"
 
 namespace olaf::test {
@@ -13,9 +14,6 @@ namespace olaf::test {
 class Capture {
   public:
     explicit Capture(std::uint32_t ifindex);
-    Capture(const Capture &) = delete;
-    Capture &operator=(const Capture &) = delete;
-    ~Capture();
 
     /// The next frame, tags and all; nothing if none comes for a while.
     std::optional<Bytes> next();
@@ -23,9 +21,7 @@ class Capture {
     [[nodiscard]] bool empty();
 
   private:
-    std::optional<Bytes> receive(int milliseconds);
-
-    int socket_;
+    FrameSocket socket_;
     std::optional<Bytes> ahead_; ///< received already, and not asked for
 };
 

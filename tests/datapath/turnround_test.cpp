@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // ACKs from above: turned round to the workers, with the queue's state, and with the window.
-#include <set>
+#include <algorithm>
 
 #include "ack_test.hpp"
 #include "testbed.hpp"
@@ -12,41 +12,22 @@ namespace {
 
 // ---- An ACK from the upstream server goes back to its workers, the way that their updates came.
 
-constexpr std::uint32_t cluster = 1;
-
-class Turnround : private InTestbed, public AckTest, public testing::WithParamInterface<int> {
+class Turnround : public CopyTest, public testing::WithParamInterface<int> {
   protected:
-    Turnround()
-        : AckTest(upstream_of(acknowledging_queue(), net.near, GetParam())), out(net.far) {
-        queue.link_busy();
-    }
+    Turnround() : CopyTest([](const Testbed &net) {
+        return upstream_of(acknowledging_queue(), net.near, GetParam());
+    }) {}
 
     static Path from_upstream() { return olaf::test::from_upstream(GetParam()); }
-    struct Someone {
-        std::uint32_t worker;
-        Path update, ack;
-    };
     /// Sends to host 2 of the servers' network (this host has more addresses than one).
     static Someone someone(std::uint32_t worker, int family) {
-        const auto host = static_cast<std::uint8_t>(worker);
-        const auto port = static_cast<std::uint16_t>(50000 + worker);
-        const Mac mac = {2, 0, 0, 0, 7, host};
-        const auto path = family == 4 ? ipv4() : ipv6();
+        auto made = olaf::test::someone(worker, family);
         // Identification and flow label don't survive a change of the IP version: none here.
-        auto ack = answer(path).from(own_mac).to(mac).target(host).port(port).ttl(29).id(0);
-        return {.worker = worker,
-                .update = Path(path).from(mac).source(host).source_port(port),
-                .ack = ack};
-    }
-    void hear(const Someone &worker) {
-        queue.offer(worker.update.carrying(Update{.cluster = cluster, .worker = worker.worker}));
+        made.ack.from(own_mac).ttl(29).id(0);
+        return made;
     }
     Ran arrive(const Frame &frame) {
         return run_tc(queue.queue().program_fd("olaf_ack_return"), frame.bytes);
-    }
-    Bytes to(const Someone &worker, Ack ack) const {
-        ack.worker = worker.worker;
-        return worker.ack.carrying(stamped(ack, 1, 4, queue.waiting().empty() ? 0 : 1)).bytes;
     }
     void stays(const Frame &frame) {
         const auto ran = arrive(frame);
@@ -54,9 +35,6 @@ class Turnround : private InTestbed, public AckTest, public testing::WithParamIn
         EXPECT_EQ(hex(ran.bytes), hex(frame.bytes));
         EXPECT_TRUE(out.empty());
     }
-
-    Capture out;
-    const Ack ack{.cluster = cluster, .sequence = 77, .model_version = 9, .lanes = lanes_of(5)};
 };
 
 TEST_P(Turnround, EveryWorkerIsSentItsOwnWhateverItsIpVersion) {
@@ -177,8 +155,7 @@ TEST_P(TurnroundFrom4, WithoutAChecksumItStaysWithinIpv4) {
     EXPECT_EQ(queue.ack_counters().copies_unreachable, 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Ip, Turnround, testing::Values(4, 6),
-                         [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
+INSTANTIATE_TEST_SUITE_P(Ip, Turnround, testing::Values(4, 6), by_version);
 
 INSTANTIATE_TEST_SUITE_P(Ip, TurnroundFrom4, testing::Values(4));
 
@@ -218,10 +195,8 @@ class TurnroundWindow : private InTestbed,
     }
     /// A frame that the drain takes for a kick begins with IPv4 and the queue's secret.
     [[nodiscard]] bool is_kick(const Bytes &frame) const {
-        std::uint64_t secret = 0;
-        for (std::size_t i = 0; i < 8; i++)
-            secret |= std::uint64_t{frame.at(14 + i)} << 8 * i;
-        return frame.at(12) == 0x08 && frame.at(13) == 0 && secret == queue.config().token_secret;
+        const auto token = token_of(queue);
+        return std::ranges::equal(std::span(frame).subspan(12, 10), std::span(token).subspan(12, 10));
     }
     Ack to_worker(const Update &update, std::uint32_t waiting) const {
         return stamped(ack_of(update), static_cast<std::uint16_t>(sent.size()), 4, waiting);
@@ -269,8 +244,7 @@ TEST_P(TurnroundWindow, OnlyTheServersAcksOpenIt) {
     EXPECT_TRUE(out.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Ip, TurnroundWindow, testing::Values(4, 6),
-                         [](const auto &info) { return std::string(info.param == 4 ? "v4" : "v6"); });
+INSTANTIATE_TEST_SUITE_P(Ip, TurnroundWindow, testing::Values(4, 6), by_version);
 
 } // namespace
 } // namespace olaf::test::turnround_test

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The window that a node above grants: how it is learnt and kept, with several CPUs, and what kicks it on.
-#include <bpf/bpf.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <thread>
 
 #include "random_updates.hpp"
 #include "testbed.hpp"
+#include "tests/effort.hpp"
 #include "window_test.hpp"
 
 namespace olaf::test::window_test {
@@ -285,9 +282,7 @@ TEST_F(Window3, DetachWaitsForTheServerWhileItAnswersAndNotLonger) {
     for (std::uint32_t i = 0; i < 5; i++)
         offer(fresh(i));
     ASSERT_EQ(queue.waiting().size(), 2u);
-    const olaf_control control{.emptying_until_ns = UINT64_MAX, .held_until_ns = 0, .figures_from_ns = 0};
-    const std::uint32_t zero = 0;
-    ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_control"), &zero, &control, 0), 0);
+    queue.order({.emptying_until_ns = UINT64_MAX, .held_until_ns = 0, .figures_from_ns = 0});
     run_tc(queue.queue().program_fd("olaf_drain_tick"), Bytes(60, 0)); // nobody's token
     Ack none;
     answer_with(none);
@@ -369,17 +364,6 @@ class Kick : private InTestbed,
             sent.push_back(update);
         }
     }
-    /// A frame that begins like the token does, of that generation.
-    Bytes token_of(std::uint32_t generation, std::size_t bytes = 128) const {
-        Bytes token(bytes, 0);
-        token[12] = 0x08;
-        const auto secret = queue.config().token_secret;
-        for (std::size_t i = 0; i < 8; i++)
-            token[14 + i] = static_cast<std::uint8_t>(secret >> 8 * i);
-        for (std::size_t i = 0; i < 4; i++)
-            token[22 + i] = static_cast<std::uint8_t>(generation >> 8 * i);
-        return token;
-    }
     Ran kicked(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_drain_kick"), frame); }
     Ran tick(const Bytes &frame) { return run_tc(queue.queue().program_fd("olaf_drain_tick"), frame); }
 
@@ -403,7 +387,7 @@ TEST_P(Kick, IsSentWhenSomethingWaitsAndTheAckIsUnharmed) {
         const auto kick = kicks.next();
         ASSERT_TRUE(kick);
         EXPECT_EQ(kick->size(), unstamped.size());
-        const auto token = token_of(0);
+        const auto token = token_of(queue);
         EXPECT_EQ(hex(std::span(*kick).subspan(12, 14)), hex(std::span(token).subspan(12, 14)));
         EXPECT_TRUE(kicks.empty());
     }
@@ -437,7 +421,7 @@ TEST_P(Kick, LetsWhatIsDueLeaveAndDies) {
         window.acked++;
         return window;
     }());
-    EXPECT_EQ(kicked(token_of(0)).verdict, shot);
+    EXPECT_EQ(kicked(token_of(queue)).verdict, shot);
     const auto left = departures.next();
     ASSERT_TRUE(left);
     EXPECT_EQ(parse_update(*left)->update.cluster, 2u);
@@ -445,7 +429,7 @@ TEST_P(Kick, LetsWhatIsDueLeaveAndDies) {
     EXPECT_EQ(queue.totals().departed_drain, 1u);
     EXPECT_EQ(queue.window().in_flight, 2u);
     EXPECT_EQ(queue.counters().drain_kicks, 1u);
-    EXPECT_EQ(kicked(token_of(0)).verdict, shot); // nothing is due: nothing leaves
+    EXPECT_EQ(kicked(token_of(queue)).verdict, shot); // nothing is due: nothing leaves
     EXPECT_EQ(queue.totals().departed_drain, 1u);
 }
 
@@ -453,7 +437,7 @@ TEST_P(Kick, NothingElseIsOne) {
     fill(1);
     acknowledge(sent[0]);
     for (std::size_t at = 12; at < 26; at++) {
-        auto other = token_of(0);
+        auto other = token_of(queue);
         other[at] ^= 0x80;
         EXPECT_EQ(kicked(other).verdict, shot) << at;
     }
@@ -491,28 +475,12 @@ TEST_P(Kick, AnAckWhoseHeadersAreTooLongLeavesItToTheToken) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Deliver, Kick,
-                         testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD),
-                         [](const auto &info) {
-                             return std::string(info.param == OLAF_DELIVER_LOCAL ? "local"
-                                                                                 : "forward");
-                         });
+                         testing::Values(OLAF_DELIVER_LOCAL, OLAF_DELIVER_FORWARD), by_delivery);
 
 // ---- Departures and ACKs on every CPU at once: never more in flight than the window, and every
 // flight ends once. OLAF_STEPS / 2 frames a thread.
 
-std::uint64_t frames_a_thread() {
-    const char *text = std::getenv("OLAF_STEPS");
-    return (text ? std::strtoull(text, nullptr, 0) : 200'000) / 2;
-}
-
-unsigned threads() { return std::max(2u, std::thread::hardware_concurrency()); }
-
-void pin_to(unsigned cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu % std::max(1u, std::thread::hardware_concurrency()), &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
+std::uint64_t frames_a_thread() { return from_environment("OLAF_STEPS", 200'000) / 2; }
 
 /// What departed and awaits its ACK, of all threads.
 class Server {
@@ -552,7 +520,7 @@ TEST_P(WindowParallel, NeverMoreInFlightThanTheWindow) {
             highest = std::max(highest, queue.window().in_flight);
     });
     std::vector<std::jthread> pool;
-    for (unsigned t = 0; t < threads(); t++)
+    for (unsigned t = 0; t < std::max(2u, cpus()); t++)
         pool.emplace_back([&, t] {
             pin_to(t);
             for (std::uint64_t i = 0; i < frames_a_thread(); i++) {

@@ -14,16 +14,6 @@ inline DatapathConfig windowed_queue(Window window) {
     return config;
 }
 
-/// What a server answers to an update.
-inline Ack ack_of(const Update &update) {
-    return {.cluster = update.cluster,
-            .worker = update.worker,
-            .sequence = update.sequence,
-            .generated_ns = update.generated_ns,
-            .segment = update.segment,
-            .segments = update.segments};
-}
-
 class WindowTest : public QueueTest {
   protected:
     explicit WindowTest(const DatapathConfig &config) : QueueTest(config) {

@@ -7,7 +7,6 @@
 #include <linux/pkt_cls.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 #include <system_error>
 
@@ -15,17 +14,13 @@
 
 #include "mutate.hpp"
 #include "tests/datapath/harness.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::ack_fuzz_test {
 namespace {
 
 constexpr RandomUpdates::Range range{.clusters = 6, .segments = 1, .max_lanes = 48};
 constexpr auto unspec = static_cast<std::uint32_t>(TC_ACT_UNSPEC);
-
-std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
-    const char *text = std::getenv(name);
-    return text ? std::strtoull(text, nullptr, 0) : otherwise;
-}
 
 /// An ACK in all but checksums, which are end to end.
 bool is_ack(const Bytes &bytes) {

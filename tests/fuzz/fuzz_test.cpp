@@ -4,7 +4,6 @@
 //
 // OLAF_FUZZ_FRAMES sets how many, OLAF_SEED the seed.
 #include <atomic>
-#include <cstdlib>
 #include <iostream>
 #include <mutex>
 #include <thread>
@@ -13,16 +12,12 @@
 
 #include "mutate.hpp"
 #include "tests/datapath/harness.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test::fuzz_test {
 namespace {
 
 constexpr RandomUpdates::Range range{.clusters = 6, .segments = 2, .max_lanes = 48};
-
-std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
-    const char *text = std::getenv(name);
-    return text ? std::strtoull(text, nullptr, 0) : otherwise;
-}
 
 /// Would a strict receiver take it as an update? The lanes' own checksum is end to end: the queue
 /// doesn't look at it, nor at the UDP checksum.
@@ -73,7 +68,7 @@ class Fuzz : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(Fuzz, NothingInvalidPassesAsAnUpdateAndAllIsAccountedFor) {
     const auto seed = from_environment("OLAF_SEED", 1);
     const auto frames = from_environment("OLAF_FUZZ_FRAMES", 1'200'000) / 3;
-    const auto threads = std::max(1u, std::thread::hardware_concurrency());
+    const auto threads = cpus();
     olaf::DatapathConfig config;
     config.rate_bps = GetParam();
     config.queue_capacity = 5;

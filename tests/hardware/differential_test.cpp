@@ -4,22 +4,17 @@
 // a clock and counters that are near their words' ends. Each run asks whether it has truly met all that.
 //
 // OLAF_STEPS sets the number of updates over all settings, OLAF_SEED the seed.
-#include <cstdlib>
 #include <iostream>
 
 #include <gtest/gtest.h>
 
 #include "random_frames.hpp"
+#include "tests/effort.hpp"
 #include "twin.hpp"
 
 using namespace olaf::test;
 
 namespace {
-
-std::uint64_t from_environment(const char *name, std::uint64_t otherwise) {
-    const char *text = std::getenv(name);
-    return text ? std::strtoull(text, nullptr, 0) : otherwise;
-}
 
 struct Case {
     std::string name;
@@ -126,6 +121,7 @@ TEST_P(HardwareDifferential, CardAndModelAgree) {
             }
             both.card.cycles(20 + random.updates.below(40));
             both.reset();
+            difference += both.compare_counters();
             set_rules();
             next_reset += resets_at;
         }

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A stand-in for the shell's 250 MHz box with one port and one physical function: it has that box's port names and
 // includes what the plug-in gives it. So the plug-in is linted and simulated as the shell would build it.
+`define STREAM(there, back, name) \
+    there wire name``_tvalid, \
+    there wire [511:0] name``_tdata, \
+    there wire [63:0] name``_tkeep, \
+    there wire name``_tlast, \
+    there wire [15:0] name``_tuser_size, \
+    there wire [15:0] name``_tuser_src, \
+    there wire [15:0] name``_tuser_dst, \
+    back wire name``_tready
+
 module box_250mhz #(
     parameter int USE_PHYS_FUNC = 1,
     parameter int NUM_PHYS_FUNC = 1,
@@ -22,38 +32,10 @@ module box_250mhz #(
     output wire [31:0] s_axil_rdata,
     output wire [1:0] s_axil_rresp,
     input wire s_axil_rready,
-    input wire s_axis_qdma_h2c_tvalid,
-    input wire [511:0] s_axis_qdma_h2c_tdata,
-    input wire [63:0] s_axis_qdma_h2c_tkeep,
-    input wire s_axis_qdma_h2c_tlast,
-    input wire [15:0] s_axis_qdma_h2c_tuser_size,
-    input wire [15:0] s_axis_qdma_h2c_tuser_src,
-    input wire [15:0] s_axis_qdma_h2c_tuser_dst,
-    output wire s_axis_qdma_h2c_tready,
-    output wire m_axis_qdma_c2h_tvalid,
-    output wire [511:0] m_axis_qdma_c2h_tdata,
-    output wire [63:0] m_axis_qdma_c2h_tkeep,
-    output wire m_axis_qdma_c2h_tlast,
-    output wire [15:0] m_axis_qdma_c2h_tuser_size,
-    output wire [15:0] m_axis_qdma_c2h_tuser_src,
-    output wire [15:0] m_axis_qdma_c2h_tuser_dst,
-    input wire m_axis_qdma_c2h_tready,
-    output wire m_axis_adap_tx_250mhz_tvalid,
-    output wire [511:0] m_axis_adap_tx_250mhz_tdata,
-    output wire [63:0] m_axis_adap_tx_250mhz_tkeep,
-    output wire m_axis_adap_tx_250mhz_tlast,
-    output wire [15:0] m_axis_adap_tx_250mhz_tuser_size,
-    output wire [15:0] m_axis_adap_tx_250mhz_tuser_src,
-    output wire [15:0] m_axis_adap_tx_250mhz_tuser_dst,
-    input wire m_axis_adap_tx_250mhz_tready,
-    input wire s_axis_adap_rx_250mhz_tvalid,
-    input wire [511:0] s_axis_adap_rx_250mhz_tdata,
-    input wire [63:0] s_axis_adap_rx_250mhz_tkeep,
-    input wire s_axis_adap_rx_250mhz_tlast,
-    input wire [15:0] s_axis_adap_rx_250mhz_tuser_size,
-    input wire [15:0] s_axis_adap_rx_250mhz_tuser_src,
-    input wire [15:0] s_axis_adap_rx_250mhz_tuser_dst,
-    output wire s_axis_adap_rx_250mhz_tready,
+    `STREAM(input, output, s_axis_qdma_h2c),
+    `STREAM(output, input, m_axis_qdma_c2h),
+    `STREAM(output, input, m_axis_adap_tx_250mhz),
+    `STREAM(input, output, s_axis_adap_rx_250mhz),
     input wire [15:0] mod_rstn,
     output wire [15:0] mod_rst_done,
     input wire axil_aclk,

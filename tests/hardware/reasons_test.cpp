@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Every reason by which a card drops a message or leaves it alone, one at a time.
 #include "hardware_test.hpp"
+#include "tests/datapath/defects.hpp"
 
 using namespace olaf::test;
 
@@ -27,52 +28,14 @@ class HardwareReasons : public HardwareTest {
     void refused(olaf_not_allowed reason, const Frame &frame) {
         counts_as(unsigned{OLAF_CARD_not_allowed} + reason, frame, false);
     }
-
-    const Frame good = ipv4().carrying(Update{.cluster = 1});
-    const Frame tagged = ipv4().service_vlan(5).vlan(7).options(40).carrying(Update{.cluster = 1});
-    Frame field(std::size_t offset, std::uint64_t value, int width) const {
-        return with(good, good.message + offset, value, width);
-    }
 };
 
-TEST_F(HardwareReasons, VersionAndType) {
-    for (unsigned version : {0u, 2u, 255u})
-        malformed(OLAF_MALFORMED_VERSION, field(2, version, 1));
-    for (unsigned type : {0u, 6u, 255u})
-        malformed(OLAF_MALFORMED_TYPE, field(3, type, 1));
-}
-
-TEST_F(HardwareReasons, LengthDisagreesWithLanes) {
-    for (unsigned lanes : {0u, 1u, 4u, 6u, 0x2005u, 0xffffu})
-        malformed(OLAF_MALFORMED_LENGTH, field(6, lanes, 2));
-    for (unsigned bytes : {0u, 7u, 55u, 56u, 95u, 97u, 0xffffu})
-        malformed(OLAF_MALFORMED_LENGTH, with(good, good.l4 + 4, bytes, 2));
-    malformed(OLAF_MALFORMED_LENGTH, with_ip(good, 2, good.size() - good.l3 + 2, 2));
-}
-
-TEST_F(HardwareReasons, FrameOrIpPacketEndsBeforeTheMessage) {
-    for (const auto &frame : {good, tagged})
-        for (std::size_t bytes = frame.message + 2; bytes < frame.size(); bytes++)
-            malformed(OLAF_MALFORMED_TRUNCATED, truncated(frame, bytes));
-    malformed(OLAF_MALFORMED_TRUNCATED, with_ip(good, 2, good.size() - good.l3 - 1, 2));
-}
-
-TEST_F(HardwareReasons, LanesFormatCountAndSegment) {
-    malformed(OLAF_MALFORMED_LANES, ipv4().carrying(Update{.checksum = false, .lanes = {}}));
-    malformed(OLAF_MALFORMED_LANES, ipv4().carrying(Update{.lanes = {}}));
-    for (unsigned format = OLAF_FORMAT_F32X2; format < 16; format++)
-        malformed(OLAF_MALFORMED_FORMAT, field(4, 1 | format << OLAF_FLAG_FORMAT_SHIFT, 2));
-    malformed(OLAF_MALFORMED_COUNT, field(20, 0, 4));
-    for (unsigned segment : {0u, 0x10001u, 0xffff0002u})
-        malformed(OLAF_MALFORMED_SEGMENT, field(44, segment, 4));
-}
-
-TEST_F(HardwareReasons, Ipv4HeaderChecksumWithAndWithoutOptions) {
-    const auto right = get_be(good.bytes, good.l3 + 10, 2);
-    for (unsigned bit = 0; bit < 16; bit++)
-        malformed(OLAF_MALFORMED_IP_CHECKSUM, with(good, good.l3 + 10, right ^ 1u << bit, 2));
-    for (std::size_t at = 20; at < 60; at++) // each byte of the options counts
-        malformed(OLAF_MALFORMED_IP_CHECKSUM, with(tagged, tagged.l3 + at, tagged.bytes[tagged.l3 + at] ^ 0x40u, 1));
+TEST_F(HardwareReasons, OfUpdatesWithADefect) {
+    for (const auto &path : {ipv4(), ipv4().service_vlan(5).vlan(7).options(40)})
+        for (const auto &[reason, frame] : defects_on(path)) {
+            SCOPED_TRACE(hex(frame.bytes));
+            malformed(reason, frame);
+        }
 }
 
 TEST_F(HardwareReasons, UdpChecksumWhereNoLaneProtectsTheUpdate) {
@@ -86,15 +49,15 @@ TEST_F(HardwareReasons, UdpChecksumWhereNoLaneProtectsTheUpdate) {
 }
 
 TEST_F(HardwareReasons, OtherTrafficIsLeftAlone) {
-    bypassed(OLAF_BYPASS_OTHER, ipv6().carrying(Update{.cluster = 1}));
-    bypassed(OLAF_BYPASS_OTHER, ipv4().port(6524).carrying(Update{.cluster = 1}));
-    bypassed(OLAF_BYPASS_OTHER, ipv4().vlan(1).vlan(2).vlan(3).carrying(Update{.cluster = 1}));
-    bypassed(OLAF_BYPASS_OTHER, field(0, 0x01ae, 2));
-    bypassed(OLAF_BYPASS_OTHER, with_ip(good, 6, 0x2000, 2)); // the first fragment
-    bypassed(OLAF_BYPASS_OTHER, with_ip(good, 6, 0x0010, 2)); // a later one
-    bypassed(OLAF_BYPASS_OTHER, with_ip(good, 9, 6, 1));      // TCP
-    bypassed(OLAF_BYPASS_OTHER, with(good, good.l3, 0x44, 1));
-    bypassed(OLAF_BYPASS_OTHER, with(good, good.l3, 0x65, 1));
+    const auto carry = [](const Path &path) { return path.carrying(Update{.cluster = 1}); };
+    for (const auto &frame : foreign_frames(carry)) {
+        SCOPED_TRACE(hex(frame.bytes));
+        bypassed(OLAF_BYPASS_OTHER, frame);
+    }
+    const Frame good = carry(ipv4());
+    bypassed(OLAF_BYPASS_OTHER, carry(ipv6()));
+    bypassed(OLAF_BYPASS_OTHER, carry(ipv4().port(6524)));
+    bypassed(OLAF_BYPASS_OTHER, with(good, good.message, 0x01ae, 2));
     bypassed(OLAF_BYPASS_OTHER, ipv4().carrying(control_message()));
     bypassed(OLAF_BYPASS_OTHER, ipv4().carrying(Ack{.cluster = 1}));
     bypassed(OLAF_BYPASS_OTHER, truncated(good, good.message + 1));
@@ -139,7 +102,8 @@ TEST_F(HardwareRefusals, UpdatesForOthersAreLeftAlone) {
 }
 
 TEST_F(HardwareRefusals, VerifyAsksForEveryUdpChecksum) {
-    malformed(OLAF_MALFORMED_UDP_CHECKSUM, field(30, 7, 1));
+    const Frame good = ipv4().carrying(Update{.cluster = 1});
+    malformed(OLAF_MALFORMED_UDP_CHECKSUM, with(good, good.message + 30, 7, 1));
     offer(with(ipv4().without_udp_checksum().carrying(Update{.cluster = 1}), 60, 7, 1));
 }
 

@@ -39,6 +39,7 @@ class AttachFails : public testing::Test {
 TEST_F(AttachFails, OnAForeignProgram) {
     const ForeignXdp foreign(bed.host, "in");
     expect_refused({"--local"}, "XDP program already");
+    expect_refused({"--local", "--dry-run"}, "XDP program already");
     expect_refused({"--forward", "out", "--mode", "skb"}, "XDP program already");
 }
 

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <ctime>
 #include <random>
 
 #include "killed_at.hpp"
+#include "loader/host/clock.hpp"
 #include "olaf/queue.h"
 #include "rounds.hpp"
 #include "traces.hpp"
@@ -148,10 +148,7 @@ class KillMidway : public testing::TestWithParam<std::tuple<Case, unsigned>> {
         olaf_control control{};
         EXPECT_EQ(bpf_map_lookup_elem(fd, &key, &control), 0);
         close(fd);
-        timespec now{};
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        const auto second = 1'000'000'000ULL;
-        const auto now_ns = static_cast<std::uint64_t>(now.tv_sec) * second + now.tv_nsec;
+        const std::uint64_t second = 1'000'000'000, now_ns = monotonic_ns();
         EXPECT_LE(control.emptying_until_ns, now_ns + second);
         EXPECT_LE(control.held_until_ns, now_ns + 5 * second);
     }

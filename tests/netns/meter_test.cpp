@@ -8,6 +8,8 @@
 #include <random>
 
 #include "listening.hpp"
+#include "loader/host/clock.hpp"
+#include "olaf/clock.hpp"
 #include "traces.hpp"
 #include "traffic.hpp"
 
@@ -33,6 +35,7 @@ class MeterTest : public testing::Test {
         olaf.kill(SIGTERM);
         const auto outcome = olaf.wait();
         EXPECT_EQ(outcome.status, 0) << outcome.err;
+        expect_schema("meter", outcome.out);
         EXPECT_EQ(taps(netns), 0);
         return nlohmann::json::parse(outcome.out);
     }
@@ -171,11 +174,8 @@ constexpr std::uint32_t clusters = 5;
 constexpr std::size_t updates = 100'000;
 constexpr double tolerance = 0.001;
 
-std::int64_t clock_ns(clockid_t clock) {
-    timespec now{};
-    clock_gettime(clock, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
-}
+/// How far CLOCK_TAI, by which updates are stamped, is ahead of the clock of tcpdump.
+std::int64_t tai_ahead_ns() { return tai_now_ns() - static_cast<std::int64_t>(realtime_ns()); }
 
 /// A departure, and the moment A that its age counts from, on one clock.
 struct Fall {
@@ -254,7 +254,7 @@ void send_all(const Testbed &bed, const UdpSocket &worker, std::int64_t oldest_n
         const auto burst = 1 + random() % 60;
         for (std::size_t i = 0; i < burst && sequence < updates; i++) {
             const auto age = static_cast<std::int64_t>(random() % (oldest_ns + 1));
-            const auto generated = clock_ns(CLOCK_TAI) - 20'000'000 - age;
+            const auto generated = tai_now_ns() - 20'000'000 - age;
             worker.send(Update{.cluster = static_cast<std::uint32_t>(random() % clusters),
                                .worker = static_cast<std::uint32_t>(random() % 4),
                                .sequence = sequence,
@@ -284,7 +284,7 @@ TEST(AomProof, TheMeterAgreesWithTcpdumpAtTheSameHop) {
     Capture capture(bed.host, "in", captured_port());
     Process meter(bed.olaf.command({"meter", "in", "--for", "60s", "--json"}));
     await_taps(bed.host, 2); // it measures
-    const auto tai = clock_ns(CLOCK_TAI) - clock_ns(CLOCK_REALTIME);
+    const auto tai = tai_ahead_ns();
     send_all(bed, bed.from, 60'000'000);
     meter.kill(SIGINT); // it prints what it has
     const auto outcome = meter.wait();
@@ -317,7 +317,7 @@ TEST(AomProof, TheQueueAgreesWithTcpdumpOnBothSides) {
     bed.olaf.cluster({"set", "0-9", "--max-count", "65535"});
     Capture before(bed.worker, "eth0", captured_port());
     Capture behind(bed.server(), bed.server_device(), captured_port());
-    const auto tai = clock_ns(CLOCK_TAI) - clock_ns(CLOCK_REALTIME);
+    const auto tai = tai_ahead_ns();
     send_all(bed, bed.from, 0);
     const auto drained = bed.olaf.await_drained(updates);
     const auto outcome = bed.olaf({"status", "in", "--clusters", "--json"});

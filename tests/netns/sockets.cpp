@@ -2,10 +2,7 @@
 #include "sockets.hpp"
 
 #include <arpa/inet.h>
-#include <linux/if_ether.h>
-#include <linux/if_packet.h>
 #include <netinet/udp.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -107,36 +104,22 @@ void UdpSocket::limit_room(int bytes) const {
 }
 
 std::optional<Datagram> UdpSocket::poll(std::chrono::milliseconds time) const {
-    pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
-    if (::poll(&ready, 1, static_cast<int>(time.count())) <= 0)
-        return std::nullopt;
     Datagram datagram;
-    datagram.payload.resize(65536);
     sockaddr_storage source{};
-    alignas(cmsghdr) char control[256];
-    iovec io{.iov_base = datagram.payload.data(), .iov_len = datagram.payload.size()};
-    msghdr header{};
-    header.msg_name = &source;
-    header.msg_namelen = sizeof source;
-    header.msg_iov = &io;
-    header.msg_iovlen = 1;
-    header.msg_control = control;
-    header.msg_controllen = sizeof control;
-    const auto got = recvmsg(fd_, &header, MSG_DONTWAIT);
-    if (got < 0)
-        return std::nullopt;
-    datagram.payload.resize(static_cast<std::size_t>(got));
-    datagram.source = to_peer(source);
-    for (auto *c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+    auto payload = receive_message(fd_, time, source, [&](const cmsghdr &c) {
+        if (c.cmsg_level == SOL_SOCKET && c.cmsg_type == SCM_TIMESTAMPNS) {
             timespec at{};
-            std::memcpy(&at, CMSG_DATA(c), sizeof at);
+            std::memcpy(&at, CMSG_DATA(&c), sizeof at);
             datagram.timestamp_ns = at.tv_sec * 1'000'000'000LL + at.tv_nsec;
-        } else if ((c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TTL) ||
-                   (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_HOPLIMIT)) {
-            std::memcpy(&datagram.ttl, CMSG_DATA(c), sizeof datagram.ttl);
+        } else if ((c.cmsg_level == IPPROTO_IP && c.cmsg_type == IP_TTL) ||
+                   (c.cmsg_level == IPPROTO_IPV6 && c.cmsg_type == IPV6_HOPLIMIT)) {
+            std::memcpy(&datagram.ttl, CMSG_DATA(&c), sizeof datagram.ttl);
         }
-    }
+    });
+    if (!payload)
+        return std::nullopt;
+    datagram.payload = std::move(*payload);
+    datagram.source = to_peer(source);
     return datagram;
 }
 
@@ -173,23 +156,8 @@ Ack Datagram::ack() const {
 
 // ---- frames ----
 
-PacketSocket::PacketSocket(const Netns &netns, const std::string &device) {
-    const Inside inside(netns);
-    fd_ = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0); // deaf until it is bound to its device
-    sockaddr_ll address{};
-    address.sll_family = AF_PACKET;
-    address.sll_protocol = htons(ETH_P_ALL);
-    address.sll_ifindex = netns.ifindex(device);
-    const int on = 1, bytes = 64 << 20;
-    if (fd_ < 0 || bind(fd_, reinterpret_cast<sockaddr *>(&address), sizeof address) != 0 ||
-        setsockopt(fd_, SOL_PACKET, PACKET_AUXDATA, &on, sizeof on) != 0 ||
-        setsockopt(fd_, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) != 0)
-        throw std::runtime_error("cannot open a packet socket on " + device);
-}
-
-PacketSocket::~PacketSocket() {
-    close(fd_);
-}
+PacketSocket::PacketSocket(const Netns &netns, const std::string &device)
+    : PacketSocket(Inside(netns), netns.ifindex(device)) {}
 
 void PacketSocket::send(const Bytes &bytes) const {
     if (::send(fd_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
@@ -213,45 +181,6 @@ void PacketSocket::send(std::span<const Frame> frames) const {
             frames = frames.subspan(static_cast<std::size_t>(sent));
         else if (errno != ENOBUFS && errno != EAGAIN)
             throw std::runtime_error(std::string("cannot send frames: ") + std::strerror(errno));
-    }
-}
-
-std::optional<Bytes> PacketSocket::poll(std::chrono::milliseconds time) const {
-    const auto deadline = std::chrono::steady_clock::now() + time;
-    for (;;) {
-        const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-            deadline - std::chrono::steady_clock::now());
-        pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
-        if (::poll(&ready, 1, static_cast<int>(std::max<long>(left.count(), 0))) <= 0)
-            return std::nullopt;
-        Bytes bytes(65536);
-        sockaddr_ll source{};
-        alignas(cmsghdr) char control[128];
-        iovec io{.iov_base = bytes.data(), .iov_len = bytes.size()};
-        msghdr header{};
-        header.msg_name = &source;
-        header.msg_namelen = sizeof source;
-        header.msg_iov = &io;
-        header.msg_iovlen = 1;
-        header.msg_control = control;
-        header.msg_controllen = sizeof control;
-        const auto got = recvmsg(fd_, &header, MSG_DONTWAIT);
-        if (got < 0 || source.sll_pkttype == PACKET_OUTGOING)
-            continue;
-        bytes.resize(static_cast<std::size_t>(got));
-        for (auto *c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
-            tpacket_auxdata aux{};
-            if (c->cmsg_level != SOL_PACKET || c->cmsg_type != PACKET_AUXDATA)
-                continue;
-            std::memcpy(&aux, CMSG_DATA(c), sizeof aux);
-            if ((aux.tp_status & TP_STATUS_VLAN_VALID) == 0)
-                continue;
-            Bytes tag;
-            put_be(tag, aux.tp_vlan_tpid, 2);
-            put_be(tag, aux.tp_vlan_tci, 2);
-            bytes.insert(bytes.begin() + 12, tag.begin(), tag.end());
-        }
-        return bytes;
     }
 }
 

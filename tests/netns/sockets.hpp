@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "frame_socket.hpp"
 #include "netns.hpp"
 #include "packet.hpp"
 #include "process.hpp"
@@ -62,27 +63,20 @@ class UdpSocket {
 };
 
 /// Whole frames: what a NIC would put on the wire, and what it takes off.
-class PacketSocket {
+class PacketSocket : public FrameSocket {
   public:
     PacketSocket(const Netns &netns, const std::string &device);
-    ~PacketSocket();
-    PacketSocket(const PacketSocket &) = delete;
-    PacketSocket &operator=(const PacketSocket &) = delete;
 
     void send(const Frame &frame) const { send(frame.bytes); }
     void send(const Bytes &bytes) const;
     /// All of them, in as few system calls as can be.
     void send(std::span<const Frame> frames) const;
-
-    /// The next frame that another host sent, its VLAN tag put back where it was; nothing
-    /// within the time.
-    [[nodiscard]] std::optional<Bytes> poll(std::chrono::milliseconds time) const;
     /// The next frame that is a right UPDATE, checksums included. Throws on a wrong one, and
     /// WaitRanOut.
     [[nodiscard]] Received receive_update() const;
 
   private:
-    int fd_ = -1;
+    PacketSocket(const Inside &, int ifindex) : FrameSocket(static_cast<std::uint32_t>(ifindex)) {}
 };
 
 Bytes random_bytes(std::size_t count, unsigned seed);

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "listening.hpp"
+#include "olaf/clock.hpp"
 
 namespace olaf::test::trace_test {
 namespace {
@@ -80,17 +81,11 @@ TEST_F(Tracing, TellsWhatBecomesOfEveryUpdate) {
 }
 
 TEST_F(Tracing, FiltersByWorkerActionAndAge) {
-    const auto tai = [] {
-        timespec now{};
-        clock_gettime(CLOCK_TAI, &now);
-        return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-               static_cast<std::uint64_t>(now.tv_nsec);
-    };
     Trace trace(bed, bed.from,
                 {"--worker", "1", "--worker", "5", "--action", "arrival", "--action", "passed",
                  "--min-age", "1s"});
     await_drained();
-    const std::uint64_t fresh = tai(), old = fresh - 5'000'000'000;
+    const auto fresh = static_cast<std::uint64_t>(tai_now_ns()), old = fresh - 5'000'000'000;
     send({.cluster = 3, .worker = 5, .sequence = 1, .generated_ns = old});
     send({.cluster = 3, .worker = 5, .sequence = 2, .generated_ns = fresh}); // too young
     send({.cluster = 3, .worker = 6, .sequence = 3, .generated_ns = old});   // another worker

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "traffic.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,17 +8,6 @@
 #include <stdexcept>
 
 namespace olaf::test {
-namespace {
-
-void pin_to(unsigned cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
-
-} // namespace
-
 void Tally::add(const Update &update, std::uint64_t times) {
     auto &sum = clusters[update.cluster];
     sum.count += times * update.count;
@@ -94,8 +82,9 @@ Bytes experimental_frame(const Mac &from, const Mac &to) {
     return frame;
 }
 
-Collector::Collector(const UdpSocket &socket)
-    : thread_([this, &socket](const std::stop_token &stop) { collect(stop, socket); }) {}
+Collector::Collector(const UdpSocket &socket, Taken taken)
+    : taken_(std::move(taken)),
+      thread_([this, &socket](const std::stop_token &stop) { collect(stop, socket); }) {}
 
 Collector::~Collector() = default;
 
@@ -104,25 +93,29 @@ void Collector::collect(const std::stop_token &stop, const UdpSocket &socket) {
         const auto datagram = socket.poll(std::chrono::milliseconds(20));
         if (!datagram || datagram->payload.empty())
             continue;
-        const std::scoped_lock lock(mutex_);
         try {
-            tally_.add(datagram->update());
+            const auto update = datagram->update();
+            if (taken_)
+                taken_(*datagram, update);
+            const std::scoped_lock lock(mutex_);
+            tally_.add(update);
         } catch (const std::exception &error) {
+            const std::scoped_lock lock(mutex_);
             error_ = error.what();
         }
         arrived_.notify_all();
     }
 }
 
-Tally Collector::await(std::uint64_t updates) {
+Tally Collector::await(std::uint64_t Tally::*what, std::uint64_t wanted) {
     std::unique_lock lock(mutex_);
-    const bool came = arrived_.wait_for(
-        lock, patience, [&] { return !error_.empty() || tally_.updates >= updates; });
+    const bool came = arrived_.wait_for(lock, patience,
+                                        [&] { return !error_.empty() || tally_.*what >= wanted; });
     if (!error_.empty())
         throw std::runtime_error(error_);
     if (!came)
-        throw WaitRanOut("collected " + std::to_string(tally_.updates) + " updates of " +
-                         std::to_string(updates));
+        throw WaitRanOut("collected " + std::to_string(tally_.*what) + " of " +
+                         std::to_string(wanted));
     return tally_;
 }
 
@@ -227,10 +220,6 @@ void occupy(const Testbed &testbed, const UdpSocket &worker, const UdpSocket &se
         if (server.receive().update() != large)
             throw std::runtime_error("the link was busy before");
     }
-}
-
-unsigned cpus() {
-    return std::max(1u, std::thread::hardware_concurrency());
 }
 
 } // namespace olaf::test

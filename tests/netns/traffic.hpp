@@ -3,12 +3,14 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 #include "testbed.hpp"
+#include "tests/effort.hpp"
 
 namespace olaf::test {
 
@@ -69,14 +71,22 @@ Bytes experimental_frame(const Mac &from, const Mac &to);
 /// Receives on a thread of its own until it goes.
 class Collector {
   public:
-    explicit Collector(const UdpSocket &socket);
+    /// Called for each update that came, on that thread and before it counts as collected.
+    using Taken = std::function<void(const Datagram &, const Update &)>;
+
+    explicit Collector(const UdpSocket &socket, Taken taken = {});
     ~Collector();
     /// What there is once that many updates have come; throws WaitRanOut.
-    Tally await(std::uint64_t updates);
+    Tally await(std::uint64_t updates) { return await(&Tally::updates, updates); }
+    /// The same once there are so many messages.
+    Tally await_messages(std::uint64_t messages) { return await(&Tally::messages, messages); }
     [[nodiscard]] std::uint64_t updates();
 
   private:
     void collect(const std::stop_token &stop, const UdpSocket &socket);
+    Tally await(std::uint64_t Tally::*what, std::uint64_t wanted);
+
+    Taken taken_;
     std::mutex mutex_;
     std::condition_variable arrived_;
     Tally tally_;
@@ -120,8 +130,6 @@ Tally expect_all_arrive(const Testbed &testbed, const Tally &sent, Collector &co
 
 /// A process that floods until it is killed.
 Process endless_flood(const Testbed &testbed, std::span<const Frame> frames);
-
-unsigned cpus();
 
 /// Attach arguments of a link that is slow enough to fill the queue at leisure, and the cluster
 /// that occupy() uses.

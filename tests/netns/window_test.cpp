@@ -3,11 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
-#include <stdexcept>
 #include <thread>
 
 #include "olaf/window.h"
@@ -26,16 +23,6 @@ std::uint64_t window(const Status &status, const char *key) {
 }
 bool silent(const Status &status) { return status.json.at("window").at("silent").get<bool>(); }
 
-/// The ACK of an update.
-Ack answer_to(const Update &update) {
-    return {.cluster = update.cluster,
-            .worker = update.worker,
-            .sequence = update.sequence,
-            .generated_ns = update.generated_ns,
-            .segment = update.segment,
-            .segments = update.segments};
-}
-
 /// A parameter server as the window sees it: takes its time over each update, then answers.
 class AnsweringServer {
   public:
@@ -48,61 +35,35 @@ class AnsweringServer {
 
     AnsweringServer(const UdpSocket &socket, Manner manner)
         : socket_(socket), manner_(std::move(manner)), answers_(manner_.answers),
-          thread_([this](const std::stop_token &stop) { serve(stop); }) {}
+          collector_(socket, [this](const Datagram &datagram, const Update &update) {
+              serve(datagram, update);
+          }) {}
 
     /// From now on it answers, or not.
     void set_answers(bool answers) { answers_ = answers; }
     /// Waits until it has served so many updates, folded ones counted; throws WaitRanOut when
     /// patience has passed.
-    void await_updates(std::uint64_t updates) { await(updates_, updates); }
-    void await_messages(std::uint64_t messages) { await(messages_, messages); }
+    void await_updates(std::uint64_t updates) { (void)collector_.await(updates); }
+    void await_messages(std::uint64_t messages) { (void)collector_.await_messages(messages); }
 
   private:
-    void serve(const std::stop_token &stop) {
-        auto free = std::chrono::steady_clock::now();
-        while (!stop.stop_requested()) {
-            const auto datagram = socket_.poll(std::chrono::milliseconds(20));
-            if (!datagram || datagram->payload.empty())
-                continue;
-            try {
-                const auto update = datagram->update();
-                // The service itself, one update after another: a thread that computes would take
-                // the test's CPUs from it.
-                free = std::max(free, std::chrono::steady_clock::now()) + manner_.service;
-                if (manner_.service.count() != 0)
-                    std::this_thread::sleep_until(free);
-                if (answers_)
-                    socket_.send(message(answer_to(update)), datagram->source);
-                if (manner_.served)
-                    manner_.served(update);
-                messages_++;
-                updates_ += update.count;
-            } catch (const std::exception &error) {
-                const std::scoped_lock lock(mutex_);
-                error_ = error.what();
-            }
-            const std::scoped_lock lock(mutex_);
-            served_.notify_all();
-        }
-    }
-    void await(const std::atomic<std::uint64_t> &counter, std::uint64_t wanted) {
-        std::unique_lock lock(mutex_);
-        const bool came =
-            served_.wait_for(lock, patience, [&] { return !error_.empty() || counter >= wanted; });
-        if (!error_.empty())
-            throw std::runtime_error(error_);
-        if (!came)
-            throw WaitRanOut("served " + std::to_string(counter) + " of " + std::to_string(wanted));
+    void serve(const Datagram &datagram, const Update &update) {
+        // The service itself, one update after another: a thread that computes would take
+        // the test's CPUs from it.
+        free_ = std::max(free_, std::chrono::steady_clock::now()) + manner_.service;
+        if (manner_.service.count() != 0)
+            std::this_thread::sleep_until(free_);
+        if (answers_)
+            socket_.send(ack_of(update), datagram.source);
+        if (manner_.served)
+            manner_.served(update);
     }
 
     const UdpSocket &socket_;
     Manner manner_;
     std::atomic<bool> answers_;
-    std::atomic<std::uint64_t> messages_ = 0, updates_ = 0;
-    std::mutex mutex_;
-    std::condition_variable served_;
-    std::string error_;
-    std::jthread thread_; // last: it uses the rest
+    std::chrono::steady_clock::time_point free_;
+    Collector collector_; // last: its thread uses the rest
 };
 
 /// Updates of every cluster, each unlike any before it.
@@ -197,7 +158,7 @@ TEST_P(Windowed, EachAckSetsOffADeparture) {
         take();
     EXPECT_FALSE(socket.poll(milliseconds(50))) << "nothing leaves without an ACK";
     while (updates < clusters) {
-        socket.send(message(answer_to(taken.front().update())), taken.front().source);
+        socket.send(ack_of(taken.front().update()), taken.front().source);
         taken.pop_front();
         take();
     }

@@ -479,41 +479,30 @@ constexpr olaf_spell noted(std::uint64_t began, std::uint64_t last) {
     return {.last_ns = last * second, .began_ns = began * second};
 }
 
-void expect_joined(std::initializer_list<olaf_spell> cpus, std::uint64_t began,
-                   std::uint64_t last) {
-    const auto spell = joined(std::vector(cpus));
-    ASSERT_TRUE(spell);
-    EXPECT_EQ(spell->began_ns, began * second);
-    EXPECT_EQ(spell->last_ns, last * second);
-}
-
-TEST(Spells, WhereNoCpuSawAnyThereIsNone) {
+TEST(Spells, OfAllCpusAreJoinedToTheLastOne) {
     EXPECT_FALSE(joined({}));
     EXPECT_FALSE(joined(std::array<olaf_spell, 4>{}));
-}
-
-TEST(Spells, OfOneCpuIsWhatItNoted) {
-    expect_joined({{}, noted(20, 30), {}}, 20, 30);
-}
-
-TEST(Spells, ThatOverlapAreOne) {
-    expect_joined({noted(20, 30), noted(15, 25)}, 15, 30);
-    expect_joined({noted(22, 25), noted(20, 30)}, 20, 30);
-}
-
-TEST(Spells, ThatFollowWithinTheGapAreOneAndLaterOnesAreTheLast) {
-    expect_joined({noted(40, 50), noted(20, 30)}, 20, 50);
-    expect_joined({noted(41, 50), noted(20, 30)}, 41, 50);
-}
-
-TEST(Spells, ThatJoinOverAThirdAreOneInWhateverOrder) {
-    expect_joined({noted(60, 70), noted(20, 30), noted(38, 52)}, 20, 70);
-    expect_joined({noted(38, 52), noted(60, 70), noted(20, 30)}, 20, 70);
-}
-
-/// Between both writes of a new spell the end is still the old one's.
-TEST(Spells, ThatAreReadHalfwayHaveJustBegun) {
-    expect_joined({noted(50, 30)}, 50, 50);
+    const struct {
+        const char *says;
+        std::vector<olaf_spell> cpus;
+        std::uint64_t began, last;
+    } rows[] = {
+        {"one CPU's is what it noted", {{}, noted(20, 30), {}}, 20, 30},
+        {"those that overlap are one", {noted(20, 30), noted(15, 25)}, 15, 30},
+        {"and those within another", {noted(22, 25), noted(20, 30)}, 20, 30},
+        {"what follows within the gap is one", {noted(40, 50), noted(20, 30)}, 20, 50},
+        {"what follows later is the last", {noted(41, 50), noted(20, 30)}, 41, 50},
+        {"a third may join two", {noted(60, 70), noted(20, 30), noted(38, 52)}, 20, 70},
+        {"in whatever order", {noted(38, 52), noted(60, 70), noted(20, 30)}, 20, 70},
+        // Between both writes of a new spell the end is still the old one's.
+        {"what is read halfway has just begun", {noted(50, 30)}, 50, 50},
+    };
+    for (const auto &[says, cpus, began, last] : rows) {
+        const auto spell = joined(cpus);
+        ASSERT_TRUE(spell) << says;
+        EXPECT_EQ(spell->began_ns, began * second) << says;
+        EXPECT_EQ(spell->last_ns, last * second) << says;
+    }
 }
 
 TEST(Spells, GoOnUntilTheGapIsOver) {
@@ -548,20 +537,6 @@ TEST(AomMeter, HasNoAgeBeforeTheFirstDelivery) {
     EXPECT_TRUE(meter.started());
     EXPECT_EQ(meter.average_ns(1000), 0.0) << "no time has passed";
     EXPECT_EQ(meter.peaks(), 0U) << "there was nothing to fall from";
-}
-
-TEST(AomMeter, IntegratesTheSawtooth) {
-    AomMeter meter;
-    EXPECT_EQ(meter.deliver(100, 90), 10);  // starts at age 10
-    EXPECT_EQ(meter.deliver(140, 120), 20); // grew to 50, falls to 20
-    EXPECT_EQ(meter.deliver(150, 145), 5);  // grew to 30, falls to 5
-    EXPECT_EQ(meter.last_peak_ns(), 30);
-    EXPECT_EQ(meter.highest_peak_ns(), 50);
-    EXPECT_EQ(meter.mean_peak_ns(), 40.0);
-    EXPECT_EQ(meter.age_ns(160), 15);
-    // Areas: 40 · (10 + 50) / 2 = 1200, 10 · (20 + 30) / 2 = 250, 10 · (5 + 15) / 2 = 100.
-    EXPECT_DOUBLE_EQ(meter.average_ns(150), 1450.0 / 50);
-    EXPECT_DOUBLE_EQ(meter.average_ns(160), 1550.0 / 60);
 }
 
 TEST(AomMeter, AnOlderUpdateLeavesTheSawtoothAlone) {

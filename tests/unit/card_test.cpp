@@ -66,8 +66,6 @@ class RegistersFile {
     Fd fd_;
 };
 
-// What the loader asks of a card before it drives it, on files with registers.
-
 void expect_refused(const RegistersFile &file, const std::string &text) {
     const auto card = Card::open(file.path());
     ASSERT_FALSE(card);
@@ -123,33 +121,29 @@ TEST(Card, ThatGoesWhileItIsUsedIsLostAndReadsAsNothing) {
         EXPECT_TRUE(is_lost(error)) << error.message();
 }
 
-TEST(Card, OfAnotherMagicHasNoQueue) {
-    const RegistersFile file;
-    file.put(OLAF_REGISTER_MAGIC, 0x12345678);
-    expect_refused(file, "no queue is in it: its magic is 0x12345678, not 0x46414c4f");
-}
-
-TEST(Card, OfAnotherLayoutIsLeftAlone) {
-    const RegistersFile file;
-    file.put(OLAF_REGISTER_LAYOUT, OLAF_CARD_LAYOUT + 1);
-    expect_refused(file, "its registers have layout 3, this olaf knows layout 2");
-}
-
-TEST(Card, WhoseBarIsTooSmallIsLeftAlone) {
-    const RegistersFile tiny(0x3000);
-    expect_refused(tiny, "the BAR is too small: it has 12288 bytes, and the registers take");
-    const RegistersFile cut(OLAF_CARD_WINDOW - 4);
-    expect_refused(cut,
+TEST(Card, ThatIsNotOursOrMakesNoSenseIsLeftAlone) {
+    const struct {
+        std::size_t at;
+        std::uint32_t value;
+        const char *why;
+    } wrong[] = {
+        {OLAF_REGISTER_MAGIC, 0x12345678,
+         "no queue is in it: its magic is 0x12345678, not 0x46414c4f"},
+        {OLAF_REGISTER_LAYOUT, OLAF_CARD_LAYOUT + 1,
+         "its registers have layout 3, this olaf knows layout 2"},
+        {OLAF_REGISTER_PLACES, 0, "its capabilities make no sense: 0 places"},
+        {OLAF_REGISTER_SLOTS, 6145, // more than the registers have room for
+         "its capabilities make no sense"},
+    };
+    for (const auto &[at, value, why] : wrong) {
+        const RegistersFile file;
+        file.put(at, value);
+        expect_refused(file, why);
+    }
+    expect_refused(RegistersFile(0x3000),
+                   "the BAR is too small: it has 12288 bytes, and the registers take");
+    expect_refused(RegistersFile(OLAF_CARD_WINDOW - 4),
                    "the BAR is too small: it has 1048572 bytes, and the registers take 1048576");
-}
-
-TEST(Card, WithoutCapabilitiesIsLeftAlone) {
-    const RegistersFile file;
-    file.put(OLAF_REGISTER_PLACES, 0);
-    expect_refused(file, "its capabilities make no sense: 0 places");
-    file.put(OLAF_REGISTER_PLACES, 8);
-    file.put(OLAF_REGISTER_SLOTS, 6145); // more than the registers have room for
-    expect_refused(file, "its capabilities make no sense");
 }
 
 TEST(Card, ThatAnswersNothingIsLost) {

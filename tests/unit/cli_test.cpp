@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <sstream>
 #include <string>
@@ -25,18 +24,18 @@
 namespace olaf::test::cli_test {
 namespace {
 
-// What people write for the command: read strictly, without root.
-
-using Words = std::vector<const char *>;
-
-std::variant<CommandLine, Farewell> parse(const Words &words) {
-    Words argv{"olaf"};
-    argv.insert(argv.end(), words.begin(), words.end());
+/// Of what is typed behind `olaf`. A shell parts it into words, and nothing is quoted.
+std::variant<CommandLine, Farewell> parse(const std::string &typed) {
+    std::istringstream text("olaf " + typed);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+    std::vector<const char *> argv;
+    for (const auto &word : words)
+        argv.push_back(word.c_str());
     return parse_command_line(static_cast<int>(argv.size()), argv.data());
 }
 
-template <class Options> Options good(const Words &words) {
-    auto parsed = parse(words);
+template <class Options> Options good(const std::string &typed) {
+    auto parsed = parse(typed);
     auto *line = std::get_if<CommandLine>(&parsed);
     if (line == nullptr) {
         ADD_FAILURE() << std::get<Farewell>(parsed).text;
@@ -46,8 +45,8 @@ template <class Options> Options good(const Words &words) {
 }
 
 /// Status 2 and a text that names the trouble.
-void expect_usage(const Words &words, const std::string &trouble) {
-    const auto parsed = parse(words);
+void expect_usage(const std::string &typed, const std::string &trouble) {
+    const auto parsed = parse(typed);
     const auto *farewell = std::get_if<Farewell>(&parsed);
     ASSERT_NE(farewell, nullptr);
     EXPECT_EQ(farewell->status, 2);
@@ -60,10 +59,8 @@ void expect_usage(const Words &words, const std::string &trouble) {
 
 TEST(CommandLine, reads_attach) {
     const auto options = good<AttachOptions>(
-        {"attach",      "eth0",    "--upstream",   "[2001:db8::1]:7", "--queue",
-         "8",           "--rate",  "20gbit",       "--policy",        "fifo",
-         "--max-lanes", "mtu",     "--mode",       "native",          "--drain-interval",
-         "1ms",         "--allow", "192.0.2.0/24", "--allow",         "2001:db8::/32"});
+        "attach eth0 --upstream [2001:db8::1]:7 --queue 8 --rate 20gbit --policy fifo --max-lanes "
+        "mtu --mode native --drain-interval 1ms --allow 192.0.2.0/24 --allow 2001:db8::/32");
     EXPECT_EQ(options.device, "eth0");
     EXPECT_EQ(options.upstream->port, 7);
     EXPECT_EQ(options.queue, std::optional{std::optional{8u}});
@@ -78,9 +75,8 @@ TEST(CommandLine, reads_attach) {
 }
 
 TEST(CommandLine, takes_global_options_anywhere) {
-    for (auto words : {Words{"--netns", "n", "--json", "status", "d"},
-                       {"status", "d", "--json", "--netns", "n"}}) {
-        const auto parsed = parse(words);
+    for (const auto *typed : {"--netns n --json status d", "status d --json --netns n"}) {
+        const auto parsed = parse(typed);
         const auto *line = std::get_if<CommandLine>(&parsed);
         ASSERT_NE(line, nullptr);
         EXPECT_EQ(line->global.netns, "n");
@@ -90,67 +86,63 @@ TEST(CommandLine, takes_global_options_anywhere) {
 }
 
 TEST(CommandLine, reads_status) {
-    const auto rates =
-        good<StatusOptions>({"status", "eth0", "--interval", "1s", "--count", "3", "--clusters"});
+    const auto rates = good<StatusOptions>("status eth0 --interval 1s --count 3 --clusters");
     EXPECT_EQ(rates.interval_ns, 1'000'000'000u);
     EXPECT_EQ(rates.count, 3u);
-    EXPECT_TRUE(good<StatusOptions>({"status", "--all"}).all);
-    expect_usage({"status", "--interval", "1s"}, "give DEV");
-    expect_usage({"status", "eth0", "--count", "3"}, "--interval");
-    expect_usage({"status", "eth0", "--all"}, "excludes");
+    EXPECT_TRUE(good<StatusOptions>("status --all").all);
+    expect_usage("status --interval 1s", "give DEV");
+    expect_usage("status eth0 --count 3", "--interval");
+    expect_usage("status eth0 --all", "excludes");
 }
 
 TEST(CommandLine, takes_a_dry_run_of_a_new_queue_alone) {
-    EXPECT_TRUE(good<AttachOptions>({"attach", "eth0", "--local", "--dry-run"}).dry_run);
-    expect_usage({"attach", "eth0", "--local", "--dry-run", "--replace"}, "excludes");
-    expect_usage({"attach", "eth0", "--local", "--dry-run", "--save"}, "excludes");
+    EXPECT_TRUE(good<AttachOptions>("attach eth0 --local --dry-run").dry_run);
+    expect_usage("attach eth0 --local --dry-run --replace", "excludes");
+    expect_usage("attach eth0 --local --dry-run --save", "excludes");
 }
 
 TEST(CommandLine, reads_cluster) {
-    const auto set = good<ClusterOptions>(
-        {"cluster", "set", "eth0", "3-17", "--reward-threshold", "0.5", "--max-count", "4"});
+    const auto set =
+        good<ClusterOptions>("cluster set eth0 3-17 --reward-threshold 0.5 --max-count 4");
     EXPECT_EQ(set.action, ClusterOptions::Action::set);
     EXPECT_EQ(set.clusters, (Range{3, 17}));
     EXPECT_EQ(set.reward_threshold, 1 << 15);
     EXPECT_EQ(set.max_count, 4u);
-    EXPECT_EQ(good<ClusterOptions>({"cluster", "remove", "eth0", "3"}).action,
-              ClusterOptions::Action::remove);
-    EXPECT_FALSE(good<ClusterOptions>({"cluster", "list", "eth0"}).clusters);
+    EXPECT_EQ(good<ClusterOptions>("cluster remove eth0 3").action, ClusterOptions::Action::remove);
+    EXPECT_FALSE(good<ClusterOptions>("cluster list eth0").clusters);
 }
 
 TEST(CommandLine, refuses_wrong_usage) {
-    expect_usage({}, "a command is missing");
-    expect_usage({"atach", "eth0"}, "there is no command 'atach'");
-    expect_usage({"cluster", "frob"}, "there is no command 'frob'; olaf cluster --help");
-    expect_usage({"attach", "eth0", "--local", "--frob"},
-                 "there is no option '--frob'; olaf attach");
-    expect_usage({"status", "eth0", "eth1"}, "'eth1' is a word too many");
-    expect_usage({"attach", "--local"}, "DEV is missing");
-    expect_usage({"status", "--netns"}, "--netns takes NAME");
-    expect_usage({"report", "eth0"}, "--output DIR is missing");
-    expect_usage({"attach", "eth0"}, "--local");
-    expect_usage({"attach", "eth0", "--local", "--forward", "eth1"},
+    expect_usage("", "a command is missing");
+    expect_usage("atach eth0", "there is no command 'atach'");
+    expect_usage("cluster frob", "there is no command 'frob'; olaf cluster --help");
+    expect_usage("attach eth0 --local --frob", "there is no option '--frob'; olaf attach");
+    expect_usage("status eth0 eth1", "'eth1' is a word too many");
+    expect_usage("attach --local", "DEV is missing");
+    expect_usage("status --netns", "--netns takes NAME");
+    expect_usage("report eth0", "--output DIR is missing");
+    expect_usage("attach eth0", "--local");
+    expect_usage("attach eth0 --local --forward eth1",
                  "only one can be given of --local, --forward DEV2");
-    expect_usage({"attach", "eth0", "--local", "--port", "0"},
+    expect_usage("attach eth0 --local --port 0",
                  "cannot take '0': it is out of range; give 1 ... 65535");
-    expect_usage({"attach", "eth0", "--local", "--port", "65536"}, "1 ... 65535");
-    expect_usage({"attach", "eth0", "--local", "--rate", "20"}, "20gbit");
-    expect_usage({"attach", "eth0", "--local", "--mode", "fast"}, "--mode");
-    expect_usage({"attach", "eth0", "--local", "--policy", "lifo"}, "olaf, fifo");
-    expect_usage({"attach", "eth0", "--local", "--drain-interval", "1us"}, "10us");
-    expect_usage({"attach", "eth0", "--local", "--allow", "10.0.0.1/8"}, "must be zero");
-    expect_usage({"cluster", "set", "eth0", "3"}, "--max-count");
-    expect_usage({"cluster", "set", "eth0", "--policy", "fifo"}, "ID|FIRST-LAST is missing");
-    expect_usage({"cluster", "set", "eth0", "3", "--max-count", "0"}, "1 ... 65535");
+    expect_usage("attach eth0 --local --port 65536", "1 ... 65535");
+    expect_usage("attach eth0 --local --rate 20", "20gbit");
+    expect_usage("attach eth0 --local --mode fast", "--mode");
+    expect_usage("attach eth0 --local --policy lifo", "olaf, fifo");
+    expect_usage("attach eth0 --local --drain-interval 1us", "10us");
+    expect_usage("attach eth0 --local --allow 10.0.0.1/8", "must be zero");
+    expect_usage("cluster set eth0 3", "--max-count");
+    expect_usage("cluster set eth0 --policy fifo", "ID|FIRST-LAST is missing");
+    expect_usage("cluster set eth0 3 --max-count 0", "1 ... 65535");
 }
 
 TEST(CommandLine, window_and_rate_go_together) {
-    const auto options =
-        good<AttachOptions>({"attach", "eth0", "--local", "--window", "8", "--rate", "1gbit"});
+    const auto options = good<AttachOptions>("attach eth0 --local --window 8 --rate 1gbit");
     EXPECT_EQ(options.window, (Window{.most = 8}));
     EXPECT_EQ(options.rate->bps, 1'000'000'000u);
-    EXPECT_FALSE(good<AttachOptions>({"attach", "eth0", "--local"}).window);
-    expect_usage({"attach", "eth0", "--local", "--window", "0"}, "1 ... 1024, auto or off");
+    EXPECT_FALSE(good<AttachOptions>("attach eth0 --local").window);
+    expect_usage("attach eth0 --local --window 0", "1 ... 1024, auto or off");
 }
 
 TEST(Config, makes_room_for_fifo_only_where_it_is_wanted) {
@@ -162,22 +154,18 @@ TEST(Config, makes_room_for_fifo_only_where_it_is_wanted) {
     EXPECT_EQ(places(true, OLAF_POLICY_OLAF), 1024u);
     EXPECT_EQ(places(false, OLAF_POLICY_FIFO), 1024u);
     EXPECT_EQ(make_config({.queue_capacity = 8, .policy = OLAF_POLICY_FIFO})->fifo_places, 16u);
-    EXPECT_TRUE(good<AttachOptions>({"attach", "eth0", "--local", "--fifo"}).fifo);
-    EXPECT_FALSE(good<AttachOptions>({"attach", "eth0", "--local"}).fifo);
+    EXPECT_TRUE(good<AttachOptions>("attach eth0 --local --fifo").fifo);
+    EXPECT_FALSE(good<AttachOptions>("attach eth0 --local").fifo);
 }
 
 TEST(CommandLine, replace_needs_no_delivery) {
-    EXPECT_TRUE(good<AttachOptions>({"attach", "eth0", "--replace"}).replace);
+    EXPECT_TRUE(good<AttachOptions>("attach eth0 --replace").replace);
 }
 
 TEST(CommandLine, help_and_version_are_no_failure) {
-    for (auto words : {Words{"--help"},
-                       {"attach", "--help"},
-                       {"--version"},
-                       {"-V"},
-                       {"help"},
-                       {"help", "cluster", "set"}}) {
-        const auto parsed = parse(words);
+    for (const auto *typed :
+         {"--help", "attach --help", "--version", "-V", "help", "help cluster set"}) {
+        const auto parsed = parse(typed);
         const auto *farewell = std::get_if<Farewell>(&parsed);
         ASSERT_NE(farewell, nullptr);
         EXPECT_EQ(farewell->status, 0);
@@ -185,44 +173,35 @@ TEST(CommandLine, help_and_version_are_no_failure) {
     }
 }
 
-/// What `olaf WORDS --help` says.
-std::string help(const Words &words) {
-    const auto parsed = parse(words);
+/// What a call for help says.
+std::string help(const std::string &typed) {
+    const auto parsed = parse(typed);
     const auto *farewell = std::get_if<Farewell>(&parsed);
     return farewell != nullptr ? farewell->text : "";
 }
 
 TEST(Help, says_the_same_either_way) {
-    EXPECT_EQ(help({"help", "cluster", "set"}), help({"cluster", "set", "--help"}));
-    EXPECT_EQ(help({"help"}), help({"--help"}));
-    expect_usage({"help", "atach"}, "there is no command 'atach'");
+    EXPECT_EQ(help("help cluster set"), help("cluster set --help"));
+    EXPECT_EQ(help("help"), help("--help"));
+    expect_usage("help atach", "there is no command 'atach'");
 }
 
 TEST(Help, shows_what_must_be_given) {
-    EXPECT_NE(help({"attach", "--help"})
+    EXPECT_NE(help("attach --help")
                   .find("olaf attach DEV (--local | --forward DEV2 | --upstream ADDR[:PORT])"),
               std::string::npos);
-    EXPECT_NE(help({"report", "--help"}).find("olaf report DEV --output DIR [OPTION]..."),
+    EXPECT_NE(help("report --help").find("olaf report DEV --output DIR [OPTION]..."),
               std::string::npos);
-    EXPECT_NE(help({"cluster", "set", "--help"}).find("DEV ID|FIRST-LAST RULE... [OPTION]..."),
+    EXPECT_NE(help("cluster set --help").find("DEV ID|FIRST-LAST RULE... [OPTION]..."),
               std::string::npos);
 }
 
 TEST(Help, has_none_of_the_parsers_own_marks) {
-    for (auto words : {Words{"--help"},
-                       {"attach", "--help"},
-                       {"cluster", "set", "--help"},
-                       {"send", "--help"},
-                       {"serve", "--help"}})
+    for (const auto *typed :
+         {"--help", "attach --help", "cluster set --help", "send --help", "serve --help"})
         for (const auto *mark :
              {"{false}", "[Option Group", "REQUIRED", "Excludes", " ...\n", "Positionals", "[At "})
-            EXPECT_EQ(help(words).find(mark), std::string::npos) << mark << help(words);
-}
-
-/// Words of a line as a shell parts it, where nothing is quoted.
-std::vector<std::string> words_of(std::string_view line) {
-    std::istringstream text{std::string(line)};
-    return {std::istream_iterator<std::string>(text), {}};
+            EXPECT_EQ(help(typed).find(mark), std::string::npos) << mark << help(typed);
 }
 
 void collect(const CLI::App &app, std::vector<std::string> &names) {
@@ -242,11 +221,8 @@ TEST(Help, has_examples_of_every_command_that_are_right) {
     for (const auto &name : names) {
         EXPECT_FALSE(examples_of(name).empty()) << name;
         for (const auto &[line, meaning] : examples_of(name)) {
-            std::vector<const char *> argv;
-            const auto words = words_of(line);
-            for (const auto &word : words)
-                argv.push_back(word.c_str());
-            const auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
+            ASSERT_TRUE(line.starts_with("olaf ")) << line;
+            const auto parsed = parse(std::string(line.substr(5)));
             const auto *farewell = std::get_if<Farewell>(&parsed);
             EXPECT_TRUE(farewell == nullptr || farewell->status == 0) << line << farewell->text;
             EXPECT_FALSE(meaning.empty()) << line;
@@ -255,38 +231,35 @@ TEST(Help, has_examples_of_every_command_that_are_right) {
 }
 
 TEST(Cluster, takes_workers) {
-    const auto set = good<ClusterOptions>(
-        {"cluster", "set", "eth0", "3", "--worker", "0=192.0.2.1", "--worker", "1=[::1]:7"});
+    const auto set =
+        good<ClusterOptions>("cluster set eth0 3 --worker 0=192.0.2.1 --worker 1=[::1]:7");
     ASSERT_EQ(set.workers.size(), 2u);
     EXPECT_EQ(set.workers[1], *parse_worker("1=[::1]:7"));
-    expect_usage({"cluster", "set", "eth0", "3", "--worker", "1:192.0.2.1"}, "ID=ADDR");
+    expect_usage("cluster set eth0 3 --worker 1:192.0.2.1", "ID=ADDR");
 }
 
 TEST(Attach, takes_members_options) {
-    const auto options = good<AttachOptions>({"attach", "eth0", "--local", "--strict",
-                                              "--max-workers", "1000", "--member-timeout", "5s"});
+    const auto options =
+        good<AttachOptions>("attach eth0 --local --strict --max-workers 1000 --member-timeout 5s");
     EXPECT_EQ(options.strict, true);
     EXPECT_EQ(options.max_workers, 1000u);
     EXPECT_EQ(options.member_timeout_ns, 5'000'000'000u);
-    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--replace", "--no-strict"}).strict, false);
-    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local"}).strict, std::nullopt);
-    expect_usage({"attach", "eth0", "--local", "--max-workers", "0"}, "max-workers");
-    expect_usage({"attach", "eth0", "--local", "--member-timeout", "1ms"}, "member-timeout");
+    EXPECT_EQ(good<AttachOptions>("attach eth0 --replace --no-strict").strict, false);
+    EXPECT_EQ(good<AttachOptions>("attach eth0 --local").strict, std::nullopt);
+    expect_usage("attach eth0 --local --max-workers 0", "max-workers");
+    expect_usage("attach eth0 --local --member-timeout 1ms", "member-timeout");
 }
 
 TEST(Attach, takes_verify) {
-    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local", "--verify"}).verify, true);
-    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--replace", "--no-verify"}).verify, false);
-    EXPECT_EQ(good<AttachOptions>({"attach", "eth0", "--local"}).verify, std::nullopt);
+    EXPECT_EQ(good<AttachOptions>("attach eth0 --local --verify").verify, true);
+    EXPECT_EQ(good<AttachOptions>("attach eth0 --replace --no-verify").verify, false);
+    EXPECT_EQ(good<AttachOptions>("attach eth0 --local").verify, std::nullopt);
 }
 
 TEST(SendOptions, AreRead) {
-    const auto options =
-        good<SendOptions>({"send", "10.0.0.1:7", "-6",    "--clusters",      "3",  "--workers",
-                           "4",    "--rate",     "2mbit", "--lanes",         "9",  "--lag",
-                           "5",    "--format",   "i16x4", "--for",           "2s", "--updates",
-                           "77",   "--patience", "1s",    "--first-cluster", "8",  "--first-worker",
-                           "2"});
+    const auto options = good<SendOptions>(
+        "send 10.0.0.1:7 -6 --clusters 3 --workers 4 --rate 2mbit --lanes 9 --lag 5 --format i16x4 "
+        "--for 2s --updates 77 --patience 1s --first-cluster 8 --first-worker 2");
     EXPECT_EQ(options.server, "10.0.0.1:7");
     EXPECT_EQ(options.family, 6);
     EXPECT_EQ(options.clusters, 3u);
@@ -300,49 +273,44 @@ TEST(SendOptions, AreRead) {
     EXPECT_EQ(options.for_ns, 2'000'000'000u);
     EXPECT_EQ(options.updates, 77u);
     EXPECT_EQ(options.patience_ns, 1'000'000'000u);
-    EXPECT_EQ(good<SendOptions>({"send", "h", "--rate", "unlimited"}).rate.bps, 0u);
+    EXPECT_EQ(good<SendOptions>("send h --rate unlimited").rate.bps, 0u);
 }
 
 TEST(SendOptions, AreRefusedWhereTheyMeanNothing) {
-    expect_usage({"send"}, "ADDR[:PORT] is missing");
-    expect_usage({"send", "h", "--rate", "line"}, "unlimited");
-    expect_usage({"send", "h", "--format", "f32x2"}, "i32x2, i16x4, i64x1");
-    expect_usage({"send", "h", "--lanes", "1"}, "2 ... 1152");
-    expect_usage({"send", "h", "-4", "-6"}, "--ipv4");
-    expect_usage({"send", "h", "--clusters", "0"}, "1 ... ");
+    expect_usage("send", "ADDR[:PORT] is missing");
+    expect_usage("send h --rate line", "unlimited");
+    expect_usage("send h --format f32x2", "i32x2, i16x4, i64x1");
+    expect_usage("send h --lanes 1", "2 ... 1152");
+    expect_usage("send h -4 -6", "--ipv4");
+    expect_usage("send h --clusters 0", "1 ... ");
 }
 
 TEST(ReceiveOptions, AreRead) {
-    const auto options =
-        good<ReceiveOptions>({"receive", "--bind", "::1", "--port", "7", "--idle", "1s", "--for",
-                              "2s", "--mtu", "9000", "--max-clusters", "5"});
+    const auto options = good<ReceiveOptions>(
+        "receive --bind ::1 --port 7 --idle 1s --for 2s --mtu 9000 --max-clusters 5");
     EXPECT_EQ(options.bind, "::1");
     EXPECT_EQ(options.port, 7u);
     EXPECT_EQ(options.idle_ns, 1'000'000'000u);
     EXPECT_EQ(options.for_ns, 2'000'000'000u);
     EXPECT_EQ(options.mtu, 9000u);
     EXPECT_EQ(options.max_clusters, 5u);
-    expect_usage({"receive", "--port", "0"}, "1 ... 65535");
+    expect_usage("receive --port 0", "1 ... 65535");
 }
 
 // `olaf job` as it is typed, and what it makes of that, without a queue.
 
 /// `olaf job set` of a job of four, and more words.
-Words set_job(const Words &more) {
-    Words words{"job", "set", "eth0", "7", "--children", "4", "--lanes", "8"};
-    words.insert(words.end(), more.begin(), more.end());
-    return words;
+std::string set_job(const std::string &more) {
+    return "job set eth0 7 --children 4 --lanes 8 " + more;
 }
 
-Result<olaf_job_setup> setup(const Words &more) {
-    Words words{"job", "set", "eth0", "7"};
-    words.insert(words.end(), more.begin(), more.end());
+Result<olaf_job_setup> setup(const std::string &more) {
     olaf_config config{};
     config.max_lanes = 192;
-    return job_setup(good<JobOptions>(words), config);
+    return job_setup(good<JobOptions>("job set eth0 7 " + more), config);
 }
 
-void expect_refused(const Words &more, const std::string &why) {
+void expect_refused(const std::string &more, const std::string &why) {
     const auto refused = setup(more);
     ASSERT_FALSE(refused);
     EXPECT_NE(refused.error().message().find(why), std::string::npos) << refused.error().message();
@@ -350,13 +318,9 @@ void expect_refused(const Words &more, const std::string &why) {
 
 TEST(Job, IsReadFromTheCommandLine) {
     const auto set =
-        good<JobOptions>({"job",         "set",       "eth0",         "7",
-                          "--children",  "4",         "--lanes",      "128",
-                          "--pool",      "16",        "--threshold",  "3",
-                          "--deadline",  "5ms",       "--format",     "i16x4",
-                          "--max-count", "9",         "--parent",     "[2001:db8::9]:7",
-                          "--rank",      "2",         "--member",     "0=192.0.2.1",
-                          "--member",    "3=[::1]:9", "--no-checksum"});
+        good<JobOptions>("job set eth0 7 --children 4 --lanes 128 --pool 16 --threshold 3 "
+                         "--deadline 5ms --format i16x4 --max-count 9 --parent [2001:db8::9]:7 "
+                         "--rank 2 --member 0=192.0.2.1 --member 3=[::1]:9 --no-checksum");
     EXPECT_EQ(set.action, JobOptions::Action::set);
     EXPECT_EQ(set.device, "eth0");
     EXPECT_EQ(set.job, 7u);
@@ -369,19 +333,19 @@ TEST(Job, IsReadFromTheCommandLine) {
     EXPECT_FALSE(set.any);
     ASSERT_EQ(set.members.size(), 2u);
     EXPECT_EQ(set.members[1].port, 9);
-    EXPECT_EQ(good<JobOptions>({"job", "flush", "eth0", "4294967294"}).job, 4294967294u);
-    const auto threshold = good<JobOptions>({"job", "threshold", "eth0", "7", "3"});
+    EXPECT_EQ(good<JobOptions>("job flush eth0 4294967294").job, 4294967294u);
+    const auto threshold = good<JobOptions>("job threshold eth0 7 3");
     EXPECT_EQ(threshold.action, JobOptions::Action::threshold);
     EXPECT_EQ(threshold.threshold, 3u);
-    expect_usage({"job", "threshold", "eth0", "7"}, "H is missing");
-    expect_usage({"job", "threshold", "eth0", "7", "0"}, "cannot take '0'");
-    EXPECT_EQ(good<JobOptions>({"job", "list", "eth0"}).job, std::nullopt);
-    EXPECT_EQ(good<JobOptions>({"job", "list", "eth0"}).action, JobOptions::Action::list);
-    EXPECT_EQ(good<JobOptions>({"job", "resume", "eth0", "7"}).action, JobOptions::Action::resume);
+    expect_usage("job threshold eth0 7", "H is missing");
+    expect_usage("job threshold eth0 7 0", "cannot take '0'");
+    EXPECT_EQ(good<JobOptions>("job list eth0").job, std::nullopt);
+    EXPECT_EQ(good<JobOptions>("job list eth0").action, JobOptions::Action::list);
+    EXPECT_EQ(good<JobOptions>("job resume eth0 7").action, JobOptions::Action::resume);
 }
 
 TEST(Job, HasAsManyLanesAsPacketsOfBothIpVersionsCarryUnlessItSaysHowMany) {
-    EXPECT_EQ(good<JobOptions>({"job", "set", "eth0", "7", "--children", "4"}).lanes, 0u);
+    EXPECT_EQ(good<JobOptions>("job set eth0 7 --children 4").lanes, 0u);
     olaf_config config{};
     config.max_lanes = OLAF_MAX_LANES;
     EXPECT_EQ(usual_job_lanes(1500, OLAF_FORMAT_I32X2, config), 175u);
@@ -395,26 +359,26 @@ TEST(Job, HasAsManyLanesAsPacketsOfBothIpVersionsCarryUnlessItSaysHowMany) {
 }
 
 TEST(Job, RefusesWrongUsage) {
-    expect_usage({"job", "set", "eth0", "7", "--lanes", "128"}, "--children N is missing");
-    expect_usage({"job", "set", "eth0", "--children", "4", "--lanes", "128"}, "ID is missing");
-    expect_usage({"job", "set", "eth0", "7", "--children", "257", "--lanes", "8"}, "1 ... 256");
-    expect_usage(set_job({"--pool", "48"}), "a power of two");
-    expect_usage(set_job({"--pool", "131072"}), "a power of two");
-    expect_usage(set_job({"--rank", "1"}), "--parent");
-    expect_usage(set_job({"--parent", "192.0.2.1"}), "--rank");
-    expect_usage(set_job({"--format", "f64"}), "i32x2, i16x4, i64x1, f32");
-    expect_usage(set_job({"--member", "256=::1"}), "RANK=ADDR");
-    expect_usage(set_job({"--fanout", "all"}), "ride or multicast=GROUP");
+    expect_usage("job set eth0 7 --lanes 128", "--children N is missing");
+    expect_usage("job set eth0 --children 4 --lanes 128", "ID is missing");
+    expect_usage("job set eth0 7 --children 257 --lanes 8", "1 ... 256");
+    expect_usage(set_job("--pool 48"), "a power of two");
+    expect_usage(set_job("--pool 131072"), "a power of two");
+    expect_usage(set_job("--rank 1"), "--parent");
+    expect_usage(set_job("--parent 192.0.2.1"), "--rank");
+    expect_usage(set_job("--format f64"), "i32x2, i16x4, i64x1, f32");
+    expect_usage(set_job("--member 256=::1"), "RANK=ADDR");
+    expect_usage(set_job("--fanout all"), "ride or multicast=GROUP");
     for (const auto *group : {"multicast=192.0.2.1", "multicast=2001:db8::1"})
-        expect_usage(set_job({"--fanout", group}), "it isn't a multicast address");
-    expect_usage(set_job({"--group-hops", "2"}), "--fanout");
-    expect_usage(set_job({"--parent-group", "239.1.2.3"}), "--parent");
-    expect_usage({"job", "remove", "eth0", "4294967295"}, "4294967294");
-    expect_usage({"job", "remove", "eth0"}, "ID is missing");
+        expect_usage(set_job(std::string("--fanout ") + group), "it isn't a multicast address");
+    expect_usage(set_job("--group-hops 2"), "--fanout");
+    expect_usage(set_job("--parent-group 239.1.2.3"), "--parent");
+    expect_usage("job remove eth0 4294967295", "4294967294");
+    expect_usage("job remove eth0", "ID is missing");
 }
 
 TEST(Job, HasWhatFollowsFromItsChildren) {
-    const auto made = setup({"--children", "4", "--lanes", "128"});
+    const auto made = setup("--children 4 --lanes 128");
     ASSERT_TRUE(made);
     EXPECT_EQ(made->id, 7u);
     EXPECT_EQ(made->threshold, 4u);
@@ -423,15 +387,14 @@ TEST(Job, HasWhatFollowsFromItsChildren) {
     EXPECT_EQ(made->pool, 6u);
     EXPECT_EQ(made->shape, OLAF_FLAG_CHECKSUM);
     EXPECT_EQ(made->parent_family, 0u);
-    const auto any = setup({"--children", "2", "--lanes", "1", "--no-checksum", "--any",
-                            "--threshold", "5", "--format", "i64x1", "--pool", "1"});
+    const auto any =
+        setup("--children 2 --lanes 1 --no-checksum --any --threshold 5 --format i64x1 --pool 1");
     ASSERT_TRUE(any);
     EXPECT_EQ(any->flags, static_cast<std::uint32_t>(OLAF_JOB_ANY));
     EXPECT_EQ(any->max_count, 5u);
     EXPECT_EQ(any->pool, 0u);
     EXPECT_EQ(any->shape, OLAF_FORMAT_I64X1 << OLAF_FLAG_FORMAT_SHIFT);
-    const auto node = setup({"--children", "2", "--lanes", "8", "--max-count", "6", "--parent",
-                             "192.0.2.1", "--rank", "3"});
+    const auto node = setup("--children 2 --lanes 8 --max-count 6 --parent 192.0.2.1 --rank 3");
     ASSERT_TRUE(node);
     EXPECT_EQ(node->rank, 3u);
     EXPECT_EQ(ntohs(node->parent_port_be), OLAF_DEFAULT_PORT);
@@ -439,58 +402,48 @@ TEST(Job, HasWhatFollowsFromItsChildren) {
 }
 
 TEST(Job, OfFloatsHasRoomForWhatTheyAreAddedAs) {
-    const auto made = setup({"--children", "5", "--lanes", "96", "--format", "f32"});
+    const auto made = setup("--children 5 --lanes 96 --format f32");
     ASSERT_TRUE(made);
     EXPECT_EQ(made->shape, OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT) << "without a checksum";
     EXPECT_EQ(made->float_bits, OLAF_DEFAULT_FLOAT_BITS);
     EXPECT_EQ(made->float_headroom, 3u);
-    const auto finer =
-        setup({"--children", "1", "--lanes", "1", "--format", "f32", "--float-bits", "149"});
+    const auto finer = setup("--children 1 --lanes 1 --format f32 --float-bits 149");
     ASSERT_TRUE(finer);
     EXPECT_EQ(finer->float_bits, 149u);
     EXPECT_EQ(finer->float_headroom, 0u);
-    const auto most =
-        setup({"--children", "2", "--lanes", "1", "--format", "f32", "--max-count", "65535"});
+    const auto most = setup("--children 2 --lanes 1 --format f32 --max-count 65535");
     ASSERT_TRUE(most);
     EXPECT_EQ(most->float_headroom, OLAF_MOST_FLOAT_HEADROOM);
-    expect_refused({"--children", "4", "--lanes", "97", "--format", "f32"},
+    expect_refused("--children 4 --lanes 97 --format f32",
                    "give --lanes 96 at most, or olaf detach");
-    expect_refused({"--children", "4", "--lanes", "97", "--format", "f32"}, "--max-lanes 194");
-    expect_refused({"--children", "4", "--lanes", "577", "--format", "f32"}, "give 576 at most");
-    expect_refused({"--children", "4", "--lanes", "8", "--float-bits", "30"},
-                   "give --format f32 too");
-    expect_usage(set_job({"--format", "f32", "--float-bits", "150"}), "149");
+    expect_refused("--children 4 --lanes 97 --format f32", "--max-lanes 194");
+    expect_refused("--children 4 --lanes 577 --format f32", "give 576 at most");
+    expect_refused("--children 4 --lanes 8 --float-bits 30", "give --format f32 too");
+    expect_usage(set_job("--format f32 --float-bits 150"), "149");
 }
 
 TEST(Job, SaysWhatDoesNotFit) {
-    expect_refused({"--children", "4", "--lanes", "193"}, "--max-lanes 192");
-    expect_refused({"--children", "4", "--lanes", "1"}, "--no-checksum");
-    expect_refused({"--children", "4", "--lanes", "8", "--threshold", "5"}, "--any");
-    expect_refused({"--children", "4", "--lanes", "8", "--max-count", "3"},
-                   "--max-count 3 is less");
-    expect_refused({"--children", "4", "--lanes", "8", "--parent", "192.0.2.1", "--rank", "0"},
-                   "give --max-count");
-    expect_refused({"--children", "4", "--lanes", "8", "--member", "4=192.0.2.1"},
-                   "ranks are 0 ... 3");
+    expect_refused("--children 4 --lanes 193", "--max-lanes 192");
+    expect_refused("--children 4 --lanes 1", "--no-checksum");
+    expect_refused("--children 4 --lanes 8 --threshold 5", "--any");
+    expect_refused("--children 4 --lanes 8 --max-count 3", "--max-count 3 is less");
+    expect_refused("--children 4 --lanes 8 --parent 192.0.2.1 --rank 0", "give --max-count");
+    expect_refused("--children 4 --lanes 8 --member 4=192.0.2.1", "ranks are 0 ... 3");
 }
 
 TEST(Job, SendsResultsToAGroup) {
-    const auto all = setup({"--children", "4", "--lanes", "8", "--fanout", "multicast=239.1.2.3"});
+    const auto all = setup("--children 4 --lanes 8 --fanout multicast=239.1.2.3");
     ASSERT_TRUE(all);
     EXPECT_EQ(all->group_family, 4u);
     EXPECT_EQ(all->group_hops, 1u);
     EXPECT_EQ(group_text(*all), "239.1.2.3");
     EXPECT_EQ(parent_group_text(*all), "");
-    const auto each = setup({"--children", "4", "--lanes", "8", "--fanout", "ride"});
+    const auto each = setup("--children 4 --lanes 8 --fanout ride");
     ASSERT_TRUE(each);
     EXPECT_EQ(each->group_family, 0u);
-    const Words of_both_versions = {"--children",  "2", "--lanes",        "8",
-                                    "--max-count", "6", "--parent",       "192.0.2.1",
-                                    "--rank",      "3", "--parent-group", "ff02::7"};
-    expect_refused(of_both_versions, "of the other IP version");
-    expect_refused({"--children", "2", "--lanes", "8", "--max-count", "6", "--parent", "192.0.2.1",
-                    "--rank", "3", "--parent-group", "239.1.2.3", "--fanout",
-                    "multicast=239.1.2.3"},
+    const std::string node = "--children 2 --lanes 8 --max-count 6 --parent 192.0.2.1 --rank 3 ";
+    expect_refused(node + "--parent-group ff02::7", "of the other IP version");
+    expect_refused(node + "--parent-group 239.1.2.3 --fanout multicast=239.1.2.3",
                    "a group of its own");
 }
 
@@ -525,15 +478,7 @@ TEST(Job, IsSavedAsItIsTyped) {
           "192.0.2.1:6523 --rank 3 --parent-group 239.1.2.3",
           "7 --children 2 --lanes 8 --max-count 6 --parent [2001:db8::1]:9 --rank 0 "
           "--member 0=[::1]:7 --member 1=192.0.2.7"}) {
-        std::vector<std::string> typed{"olaf", "job", "set", "eth0"};
-        std::istringstream text(words);
-        typed.insert(typed.end(), std::istream_iterator<std::string>(text), {});
-        std::vector<const char *> argv;
-        for (const auto &word : typed)
-            argv.push_back(word.c_str());
-        auto parsed = parse_command_line(static_cast<int>(argv.size()), argv.data());
-        ASSERT_TRUE(std::holds_alternative<CommandLine>(parsed)) << std::get<Farewell>(parsed).text;
-        const auto options = std::get<JobOptions>(std::get<CommandLine>(parsed).command);
+        const auto options = good<JobOptions>(std::string("job set eth0 ") + words);
         olaf_config config{};
         config.max_lanes = 192;
         JobReading job;
@@ -556,9 +501,7 @@ TEST(Job, IsSavedAsItIsTyped) {
 }
 
 TEST(Attach, TakesRoundSlots) {
-    auto parsed = parse_command_line(
-        5, std::array{"olaf", "attach", "eth0", "--local", "--round-slots=128"}.data());
-    EXPECT_EQ(std::get<AttachOptions>(std::get<CommandLine>(parsed).command).round_slots, 128u);
+    EXPECT_EQ(good<AttachOptions>("attach eth0 --local --round-slots=128").round_slots, 128u);
     EXPECT_EQ(make_config({.round_slots = 128})->round_slots, 128u);
     EXPECT_EQ(make_config({})->round_slots, 0u);
     EXPECT_FALSE(make_config({.round_slots = OLAF_MAX_ROUND_SLOTS + 1}));

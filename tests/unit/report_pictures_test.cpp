@@ -64,22 +64,11 @@ class Pictures : public InDirectory {
 
 const std::vector<std::string> all = {"aom", "folds", "occupancy", "losses"};
 
-TEST_F(Pictures, AreDrawnOfEvenTraffic) {
+TEST_F(Pictures, AreDrawnOfEvenTrafficAndOfOneDeparture) {
     std::vector<double> times_s;
     for (int i = 0; i < 100; i++)
         times_s.push_back(0.01 * i);
     EXPECT_EQ(drawn(recording(times_s)), all);
-}
-
-TEST_F(Pictures, AreDrawnWhereNothingLeftInTheMiddle) {
-    std::vector<double> times_s;
-    for (int i = 0; i < 100; i++)
-        times_s.push_back(0.001 * i);
-    times_s.push_back(10);
-    EXPECT_EQ(drawn(recording(times_s)), all);
-}
-
-TEST_F(Pictures, AreDrawnOfOneDeparture) {
     EXPECT_EQ(drawn(recording({0})), all);
 }
 
