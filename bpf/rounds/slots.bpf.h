@@ -93,13 +93,6 @@ static __always_inline int olaf_round_is(const struct olaf_round_buffer *buffer,
 	return buffer->state != OLAF_ROUND_FREE && buffer->round == round && buffer->chunk == chunk;
 }
 
-/* Is (round, chunk) before (than_round, than_chunk)? Rounds wrap. */
-static __always_inline int olaf_chunk_is_before(__u32 round, __u32 chunk, __u32 than_round,
-						__u32 than_chunk)
-{
-	return round == than_round ? chunk < than_chunk : olaf_is_before(round, than_round);
-}
-
 /* Does the buffer hold this chunk or a later one? */
 static __always_inline int olaf_buffer_is_newer(const struct olaf_round_buffer *buffer, __u32 round,
 						__u32 chunk)

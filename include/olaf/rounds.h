@@ -165,4 +165,10 @@ static inline int olaf_is_before(__u32 a, __u32 b)
 	return (__s32)(a - b) < 0;
 }
 
+/* Is chunk `chunk` of `round` before chunk `than_chunk` of `than_round`? Rounds wrap. */
+static inline int olaf_chunk_is_before(__u32 round, __u32 chunk, __u32 than_round, __u32 than_chunk)
+{
+	return round == than_round ? chunk < than_chunk : olaf_is_before(round, than_round);
+}
+
 #endif /* OLAF_ROUNDS_H */
