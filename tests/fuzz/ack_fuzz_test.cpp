@@ -35,7 +35,7 @@ std::optional<Ack> kept(const Bytes &bytes) {
         return {};
     parsed->ack.worker = 0;
     parsed->ack.state_flags = 0;
-    parsed->ack.active_clusters = 0;
+    parsed->ack.active_clusters = parsed->ack.pad = 0; // a stamp writes both
     parsed->ack.queue_capacity = parsed->ack.queue_length = 0;
     return parsed->ack;
 }
