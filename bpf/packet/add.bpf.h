@@ -11,17 +11,21 @@
 #include "bpf/packet/staging.bpf.h"
 
 /*
- * Where the frame's lanes are, if all of them lie in its linear part; else NULL. Both numbers are bounded
- * by the caller, who needs them too: the verifier would follow each pair of their values otherwise.
+ * Where the frame's lanes begin. `header_bytes`, and `lanes` below, are bounded by the caller, who needs them
+ * too: the verifier would follow each pair of their values otherwise.
  */
-static __always_inline const __u64 *olaf_linear_at(struct xdp_md *ctx, __u32 header_bytes,
-						   __u32 lanes)
+static __always_inline const void *olaf_frame_lanes(struct xdp_md *ctx, __u32 header_bytes)
 {
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	void *from = data + header_bytes + sizeof(struct olaf_header);
+	const void *from = (void *)(long)ctx->data + header_bytes + sizeof(struct olaf_header);
 
 	olaf_keep(from);
-	return lanes <= olaf_linear_lanes() && from + 8 * lanes <= end ? from : NULL;
+	return from;
+}
+
+/* Do all of them lie in the frame's linear part, which ends at `end`? */
+static __always_inline int olaf_are_linear(const void *from, const void *end, __u32 lanes)
+{
+	return lanes <= olaf_linear_lanes() && from + 8 * lanes <= end;
 }
 
 /* Returns 0, or -1: the frame ends before them. */

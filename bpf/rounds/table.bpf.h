@@ -34,18 +34,18 @@ __noinline int olaf_round_add(struct xdp_md *ctx, __u32 buffer_index)
 {
 	__u64 *lanes = olaf_round_lanes_at(buffer_index);
 	struct olaf_arrival *a = olaf_arrival_here();
-	const __u64 *from;
+	void *end = (void *)(long)ctx->data_end;
+	const void *from;
 	__u32 count;
 
 	if (!lanes || !a)
 		return -1;
 	count = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	from = olaf_linear_at(ctx,
-			      olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS),
-			      count);
-	if (!from)
+	from = olaf_frame_lanes(ctx, olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS,
+						OLAF_MAX_HEADERS));
+	if (!olaf_are_linear(from, end, count))
 		return olaf_round_add_staged(ctx, buffer_index);
-	olaf_lanes_add_frame(lanes, from, (void *)(long)ctx->data_end, count);
+	olaf_lanes_add_frame(lanes, from, end, count);
 	return 0;
 }
 

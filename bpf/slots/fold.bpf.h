@@ -65,13 +65,12 @@ static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a
 	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
 	__u32 lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	const __u64 *from;
+	const void *from = olaf_frame_lanes(ctx, header_bytes);
 
 	if (entry->pending.header_bytes != a->update.header_bytes)
 		olaf_place_resize(slot, olaf_buffer_of(index), a);
 	olaf_pending_fold(&entry->pending, &a->update);
-	from = olaf_linear_at(ctx, header_bytes, lanes);
-	if (from) {
+	if (olaf_are_linear(from, end, lanes)) {
 		olaf_headers_take(entry, data, end, header_bytes);
 		olaf_lanes_add_frame(entry->lanes, from, end, lanes);
 	} else {
