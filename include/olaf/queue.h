@@ -183,7 +183,7 @@ OLAF_SPAN(olaf_slot_counters, 56, 80, dropped_sealed, dropped_misfit, updates_de
 OLAF_SPAN(olaf_slot_counters, 80, 104, updates_superseded, updates_dropped, passed_through);
 OLAF_LAST(olaf_slot_counters, 104, 112, updates_passed);
 
-/* What a buffer does; see bpf/slots/buffers.bpf.h for who takes it from one to the next. */
+/* What a buffer does; see bpf/slots/slot.bpf.h for who takes it from one to the next. */
 enum olaf_buffer_state {
 	OLAF_BUFFER_FREE = 0,
 	OLAF_BUFFER_OPEN = 1, /* gathers: arrivals may be merged into it */
