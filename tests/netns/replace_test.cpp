@@ -209,6 +209,44 @@ TEST(ReplaceWayBlocked, SaysWhyAndTheOldQueueWorksOn) {
     EXPECT_EQ(socket.receive().update().cluster, 1u);
 }
 
+/// A queue before a slow link, whose updates are to go to another server.
+class ToAnotherServer : public testing::Test {
+  protected:
+    std::vector<std::string> command() {
+        return bed.olaf.command({"attach", "in", "--replace", "--upstream", "10.0.1.3"});
+    }
+    /// Each takes almost half a second, so that some of them wait.
+    void send_large() {
+        const std::vector<std::uint64_t> large(128, 1);
+        for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
+            worker.send(Update{.cluster = cluster, .lanes = large}, bed.target(4));
+        bed.olaf.await([](const Status &s) { return s["received"] == clusters; });
+    }
+    void expect_all_by_the_old_way() {
+        for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
+            EXPECT_EQ(before.receive().update().cluster, cluster);
+        worker.send(Update{.cluster = 9}, bed.target(4));
+        EXPECT_EQ(after.receive().update().cluster, 9u);
+        const auto status = bed.olaf.await_drained(clusters + 1);
+        EXPECT_EQ(status["updates_out"], clusters + 1);
+        EXPECT_EQ(status.failed(), 0u);
+        expect_identities(status);
+    }
+
+    static constexpr std::uint32_t clusters = 6;
+    TwoServers bed;
+    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
+    UdpSocket before{bed.server(), {.address = "10.0.1.2"}};
+    UdpSocket after{bed.server(), {.address = "10.0.1.3"}};
+};
+
+TEST_F(ToAnotherServer, WhatWaitsLeavesByTheOldWay) {
+    bed.attach(slow_link);
+    send_large();
+    bed.olaf.replace({"--upstream", "10.0.1.3"});
+    expect_all_by_the_old_way();
+}
+
 // ---- replace stopped ----
 // `attach --replace` that sends updates another way, stopped for longer than its lease to drain:
 // what comes meanwhile leaves by the old way, and the command goes on to its end all the same.
@@ -222,12 +260,8 @@ struct Steps {
 
 enum class At { hold, first_filter, proof, entrance };
 
-class ReplaceStopped : public testing::TestWithParam<At> {
+class ReplaceStopped : public ToAnotherServer, public testing::WithParamInterface<At> {
   protected:
-    std::vector<std::string> command() {
-        return bed.olaf.command({"attach", "in", "--replace", "--upstream", "10.0.1.3"});
-    }
-
     /// By a run of its own, that nothing disturbs.
     Steps find_steps() {
         bed.attach(slow_link);
@@ -261,11 +295,6 @@ class ReplaceStopped : public testing::TestWithParam<At> {
         }
         return 0;
     }
-
-    TwoServers bed;
-    UdpSocket worker{bed.worker, Testbed::worker_peer(4)};
-    UdpSocket before{bed.server(), {.address = "10.0.1.2"}};
-    UdpSocket after{bed.server(), {.address = "10.0.1.3"}};
 };
 
 TEST_P(ReplaceStopped, WhatCameToWaitLeavesByTheOldWay) {
@@ -275,22 +304,10 @@ TEST_P(ReplaceStopped, WhatCameToWaitLeavesByTheOldWay) {
     for (unsigned step = 0; step < stop_at; step++)
         ASSERT_TRUE(replace.step());
     bed.olaf.await([](const Status &s) { return s.json["emptying"] == false; });
-    constexpr std::uint32_t clusters = 6;
-    const std::vector<std::uint64_t> large(128, 1);
-    for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
-        worker.send(Update{.cluster = cluster, .lanes = large}, bed.target(4));
-    bed.olaf.await([](const Status &s) { return s["received"] == clusters; });
+    send_large();
     EXPECT_GT(bed.olaf.status()["updates_waiting"], 1u);
     EXPECT_EQ(replace.finish(), 0);
-
-    for (std::uint32_t cluster = 0; cluster < clusters; cluster++)
-        EXPECT_EQ(before.receive().update().cluster, cluster);
-    worker.send(Update{.cluster = 9}, bed.target(4));
-    EXPECT_EQ(after.receive().update().cluster, 9u);
-    const auto status = bed.olaf.await_drained(clusters + 1);
-    EXPECT_EQ(status["updates_out"], clusters + 1);
-    EXPECT_EQ(status.failed(), 0u);
-    expect_identities(status);
+    expect_all_by_the_old_way();
 }
 
 std::string name_of(const testing::TestParamInfo<At> &info) {
