@@ -97,7 +97,6 @@ class Twin {
     std::map<std::uint32_t, std::array<std::uint64_t, OLAF_CARD_SLOT_COUNTERS>> slots_;
     Counts at_snapshot_;
     std::uint64_t origin_ = 0, order_ = 0, now_ = 0;
-    bool restarted_ = false;
     std::ostringstream faults_;
 };
 

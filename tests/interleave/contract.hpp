@@ -72,7 +72,6 @@ class Contract : public Observer {
     void moved(unsigned cpu, std::uint64_t head, std::uint64_t tail);
     void check_states() const;
     void check_window() const;
-    void check_identities(const Books &books) const;
 
     olaf_config config_;
     std::uint64_t head_ = 0, tail_ = 0;       // when the ring's lock was given back last
