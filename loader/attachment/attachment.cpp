@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
@@ -38,7 +39,7 @@ Result<RecordMap> RecordMap::create(const PinPlace &place, const Record &record)
     if (!fd)
         return fail("create map", pin::record, errno,
                     errno == EPERM ? "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)" : "");
-    RecordMap map(place.path(pin::record), std::move(fd));
+    RecordMap map(place.path(pin::record), std::move(fd), sizeof record);
     OLAF_TRY(map.write(record));
     if (bpf_obj_pin(map.fd_.get(), map.path_.c_str()) != 0)
         return fail("pin map", map.path_, errno);
@@ -62,25 +63,51 @@ Result<RecordMap> RecordMap::open(const PinPlace &place, std::uint32_t file_flag
     __u32 length = sizeof info;
     if (bpf_obj_get_info_by_fd(fd.get(), &info, &length) != 0)
         return fail("inspect", path, errno);
-    if (info.value_size != sizeof(Record))
-        return fail("read", path, 0, "use the olaf that attached it, or unlink the directory",
-                    "written by another version of olaf");
-    return RecordMap(path, std::move(fd));
+    if (info.value_size < record_head_bytes)
+        return fail("read", path, 0, "unlink the directory", "it isn't a record of olaf's");
+    return RecordMap(path, std::move(fd), info.value_size);
+}
+
+std::optional<std::vector<std::byte>> RecordMap::value() const {
+    std::vector<std::byte> value(bytes_);
+    const std::uint32_t key = 0;
+    if (bpf_map_lookup_elem(fd_.get(), &key, value.data()) != 0)
+        return std::nullopt;
+    return value;
 }
 
 Result<Record> RecordMap::read() const {
-    Record record;
-    const std::uint32_t key = 0;
-    if (bpf_map_lookup_elem(fd_.get(), &key, &record) != 0)
+    const auto bytes = value();
+    if (!bytes)
         return fail("read", path_, errno);
+    Record record;
+    record.config.layout = 0;
+    std::memcpy(&record, bytes->data(),
+                bytes_ == sizeof record ? sizeof record : record_head_bytes);
     return record;
 }
 
 Result<void> RecordMap::write(const Record &record) const {
+    auto bytes = value();
+    if (!bytes)
+        return fail("read", path_, errno);
+    std::memcpy(bytes->data(), &record, bytes_ == sizeof record ? bytes_ : record_head_bytes);
     const std::uint32_t key = 0;
-    if (bpf_map_update_elem(fd_.get(), &key, &record, BPF_ANY) != 0)
+    if (bpf_map_update_elem(fd_.get(), &key, bytes->data(), BPF_ANY) != 0)
         return fail("write", path_, errno);
     return {};
+}
+
+Result<void> check_layout(const Attachment &attachment) {
+    const auto &record = attachment.record;
+    if (knows_layout(record))
+        return {};
+    return fail("use the queue on", attachment.device, 0,
+                fmt::format("use the olaf that attached it, or olaf detach {} --force, which drops "
+                            "what waits",
+                            attachment.device),
+                fmt::format("its maps have layout {}, this olaf knows layout {}", record.layout,
+                            OLAF_LAYOUT));
 }
 
 namespace {
@@ -103,10 +130,16 @@ bool is_alive(const PinPlace &place) {
 }
 
 Result<Fd> open_map(const Attachment &attachment, const char *name, std::uint32_t file_flags) {
-    Fd fd(get_pin(attachment.place.path(name), file_flags));
+    OLAF_TRY(check_layout(attachment));
+    const auto path = attachment.place.path(name);
+    Fd fd(get_pin(path, file_flags));
     if (!fd)
-        return fail("open map", attachment.place.path(name), errno,
+        return fail("open map", path, errno,
                     errno == EPERM || errno == EACCES ? "run as root" : "");
+    const auto sizes = map_sizes(attachment.record.config);
+    if (const auto size = std::ranges::find(sizes, std::string_view(name), &MapSize::name);
+        size != sizes.end())
+        OLAF_TRY(check_value_size(*size, fd.get()));
     return fd;
 }
 
@@ -160,6 +193,7 @@ Result<Attachment> check_live(Attachment attachment) {
     if (!attachment.record.complete)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
                     "it is half there: its attach was interrupted");
+    OLAF_TRY(check_layout(attachment));
     if (!attachment.alive)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
                     why_dead(attachment));

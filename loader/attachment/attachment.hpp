@@ -25,6 +25,7 @@ inline constexpr auto record = "olaf_attachment";
 
 /// What `attach` did to a device: enough to show it, to change it and to take it back, also after an
 /// attach that was killed halfway. The value of the map olaf_attachment[0], which no program reads.
+/// The fields before `config` never move, in no layout: by them any olaf takes a queue off its device.
 struct Record {
     std::uint32_t layout = OLAF_LAYOUT;
     std::uint32_t complete = 0; ///< the attach got to its end
@@ -51,6 +52,13 @@ struct Record {
     /// The drain of the device of that index.
     [[nodiscard]] Drain drain(std::uint32_t ifindex) const;
 };
+inline constexpr std::size_t record_head_bytes = offsetof(Record, config);
+static_assert(record_head_bytes == 128, "the head of a record never changes");
+
+/// Whether this olaf knows the maps of the queue: their OLAF_LAYOUT is its own.
+inline bool knows_layout(const Record &record) {
+    return record.layout == OLAF_LAYOUT && record.config.layout == OLAF_LAYOUT;
+}
 
 /// Text of a record, cut to its field.
 template <std::size_t N> void copy_text(char (&field)[N], const std::string &text) {
@@ -62,7 +70,8 @@ inline const char *mode_name(const Record &record) {
     return record.on_card != 0 ? "hw" : record.skb_mode != 0 ? "skb" : "native";
 }
 
-/// The record's map, open.
+/// The record's map, open. Of a record of another size the head alone is read and written; the rest
+/// reads as zero, so that check_layout() fails.
 class RecordMap {
   public:
     static Result<RecordMap> create(const PinPlace &place, const Record &record);
@@ -75,9 +84,13 @@ class RecordMap {
 
   private:
     static Result<RecordMap> open(const PinPlace &place, std::uint32_t file_flags);
-    RecordMap(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+    RecordMap(std::string path, Fd fd, std::size_t bytes)
+        : path_(std::move(path)), fd_(std::move(fd)), bytes_(bytes) {}
+    /// The map's value, whatever its size. Nothing and errno if it can't be read.
+    [[nodiscard]] std::optional<std::vector<std::byte>> value() const;
     std::string path_;
     Fd fd_;
+    std::size_t bytes_; ///< of the map's value
 };
 
 /// A queue, as its pins and its device are now.
@@ -114,7 +127,12 @@ Result<Attachment> kernel_attachment(const std::string &device, const std::strin
 /// Why a complete queue doesn't work, in words.
 std::string why_dead(const Attachment &attachment);
 
-/// Opens a pinned map of a queue.
+/// Fails for a queue that an olaf of another OLAF_LAYOUT attached: the kernel would read and write values
+/// past the end of this olaf's structs.
+Result<void> check_layout(const Attachment &attachment);
+
+/// Opens a pinned map of a queue. Fails if the queue has another layout, or the map values of another
+/// size than this olaf's.
 Result<Fd> open_map(const Attachment &attachment, const char *name);
 /// The same for reading: asks for no more than the right to read the pin.
 Result<Fd> open_map_to_read(const Attachment &attachment, const char *name);

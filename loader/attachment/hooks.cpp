@@ -226,16 +226,18 @@ namespace {
 
 /// A job's need of a device.
 struct Need {
-    std::uint32_t job_index, ifindex;
-    bool clsact_ours;
-    bool same; ///< the index still means the device that it meant when the job was set
+    std::uint32_t job_index = 0, ifindex = 0;
+    bool clsact_ours = false;
+    bool same = false; ///< the index still means the device that it meant when the job was set
 };
 
 /// Of every job that is set; none if the queue has no jobs.
 std::vector<Need> needs_of(const PinPlace &place) {
     std::vector<Need> needs;
     const Fd jobs(get_pin(place.path("olaf_jobs"), BPF_F_RDONLY));
-    for (std::uint32_t index = 0; jobs && index < OLAF_MAX_JOBS; index++) {
+    if (!jobs || !check_value_size({.name = "olaf_jobs", .value_size = sizeof(olaf_job)}, jobs.get()))
+        return needs;
+    for (std::uint32_t index = 0; index < OLAF_MAX_JOBS; index++) {
         olaf_job job{};
         if (bpf_map_lookup_elem(jobs.get(), &index, &job) != 0)
             break;
@@ -296,9 +298,13 @@ Result<void> leave_parent(const PinPlace &place, std::uint32_t job_index) {
     return remove_from(place, *own);
 }
 
-Result<void> leave_parents(const PinPlace &place) {
+Result<void> leave_parents(const PinPlace &place, const Record &record) {
     std::map<std::uint32_t, Need> devices;
-    for (const auto &need : needs_of(place)) {
+    // Jobs of another layout can't be read: the pinned devices are known all the same, and not whose the
+    // clsact is, so it stays.
+    for (const auto ifindex : parents_devices(place))
+        devices.try_emplace(ifindex, Need{.ifindex = ifindex});
+    for (const auto &need : knows_layout(record) ? needs_of(place) : std::vector<Need>{}) {
         Need &all = devices.try_emplace(need.ifindex, need).first->second;
         all.clsact_ours |= need.clsact_ours;
         all.same |= need.same;

@@ -119,7 +119,7 @@ Result<void> watch_parent(const PinPlace &place, std::uint32_t job_index,
 Result<void> leave_parent(const PinPlace &place, std::uint32_t job_index);
 
 /// The same for all jobs, before their maps go.
-Result<void> leave_parents(const PinPlace &place);
+Result<void> leave_parents(const PinPlace &place, const Record &record);
 
 /// For --replace: swaps the programs, and adds filters that another process removed.
 Result<void> swap_at_parents(const PinPlace &place, const Datapath &queue, Undo &undo);

@@ -30,7 +30,7 @@ void keep_first(Result<void> &first, const Result<void> &result) {
 void remove_from_device(const PinPlace &place, const Record &record, Result<void> &first) {
     // First: on the queue's own device it is a filter in the same clsact.
     keep_first(first, remove_return(place, record));
-    keep_first(first, leave_parents(place));
+    keep_first(first, leave_parents(place, record));
     // Programs on the drain go with it.
     keep_first(first, Filters(place).remove(On::device, place.ifindex,
                                             {.ours = record.clsact_ours != 0,

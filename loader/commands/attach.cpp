@@ -75,16 +75,6 @@ Result<Record> attach_new(const AttachOptions &options, const Where &where) {
     return record;
 }
 
-/// Whether new programs can take over what the old ones left in pinned maps.
-Result<void> check_layout(const Attachment &running) {
-    const auto &record = running.record;
-    if (record.layout == OLAF_LAYOUT && record.config.layout == OLAF_LAYOUT)
-        return {};
-    return fail("replace the queue on", running.device, 0, "olaf detach, then attach",
-                fmt::format("its state has layout {}, this olaf's has {}", record.layout,
-                            OLAF_LAYOUT));
-}
-
 Result<Record> replace_running(const AttachOptions &options, const Where &where) {
     auto lock = PinLock::existing(where.place);
     if (!lock && lock.error().code == ENOENT)
@@ -93,7 +83,6 @@ Result<Record> replace_running(const AttachOptions &options, const Where &where)
     if (!lock)
         return std::unexpected(lock.error());
     const auto running = OLAF_TRY(live_attachment(lock->place()));
-    OLAF_TRY(check_layout(running));
     auto plan = OLAF_TRY(make_plan(options, where.device, &running.record));
     if (running.on_card() || options.hardware.value_or(Hardware::off) != Hardware::off)
         OLAF_TRY(choose_card(plan, options, where.place, &running.record));

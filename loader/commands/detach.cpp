@@ -45,8 +45,12 @@ Result<Detached> detach(const DetachOptions &options) {
     const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     Detached detached{.device = attachment.device};
     OLAF_TRY(empty_its_card(attachment, options.force, stop));
-    // Half an attachment has nothing that could wait in the kernel.
-    if (attachment.record.complete && !attachment.on_card()) {
+    // Half an attachment has nothing that could wait in the kernel. What waits in maps of another layout
+    // can't be sent, nor counted.
+    const auto readable = check_layout(attachment);
+    if (attachment.record.complete && !readable && !options.force)
+        return std::unexpected(readable.error());
+    if (attachment.record.complete && readable && !attachment.on_card()) {
         detached.updates_dropped = OLAF_TRY(empty_kernel(
             attachment, stop, {.force = options.force, .verbose = options.verbose}));
         end_jobs(attachment, detached);

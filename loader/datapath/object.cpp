@@ -11,7 +11,14 @@
 #include <vector>
 
 #include "config.hpp"
+#include "olaf/acks.h"
+#include "olaf/aom.h"
+#include "olaf/events.h"
+#include "olaf/members.h"
 #include "olaf/rounds.h"
+#include "olaf/spells.h"
+#include "olaf/way.h"
+#include "olaf/window.h"
 
 namespace olaf {
 namespace {
@@ -19,6 +26,8 @@ namespace {
 constexpr std::uint32_t allow_prefixes = 1024;
 /// Bytes of the listener's buffer: some milliseconds of events at full speed.
 constexpr std::uint32_t event_bytes = 2 << 20;
+
+template <class T> constexpr auto bytes_of = static_cast<std::uint32_t>(sizeof(T));
 
 } // namespace
 
@@ -28,50 +37,53 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
     const std::uint32_t places = config.ring_places;
     const std::uint32_t entry = entry_bytes(config.max_lanes);
     return {
-        {"olaf_rules", clusters, 0, "--max-clusters"},
-        {"olaf_active"},
-        {"olaf_active_epochs", clusters, 0, "--max-clusters"},
-        {"olaf_slots", slots, 0, "--max-clusters, --max-segments"},
+        {"olaf_rules", clusters, bytes_of<olaf_rule>, "--max-clusters"},
+        {"olaf_active", 0, bytes_of<olaf_active>},
+        {"olaf_active_epochs", clusters, bytes_of<__u64>, "--max-clusters"},
+        {"olaf_slots", slots, bytes_of<olaf_slot>, "--max-clusters, --max-segments"},
         {"olaf_entries", 2 * slots + config.fifo_places, entry,
          "--max-clusters, --max-segments, --max-lanes, --fifo"},
-        {"olaf_ring"},
-        {"olaf_places", 0, static_cast<std::uint32_t>(sizeof(olaf_place)) * places, "--queue"},
-        {"olaf_counters"},
-        {"olaf_spells"},
+        {"olaf_ring", 0, bytes_of<olaf_ring>},
+        {"olaf_places", 0, bytes_of<olaf_place> * places, "--queue"},
+        {"olaf_counters", 0, bytes_of<olaf_counters>},
+        {"olaf_spells", 0, bytes_of<olaf_spell>},
         {"olaf_scratch", 0, entry, "--max-lanes"},
         {"olaf_allow", allow_prefixes},
         {"olaf_own"},
         {"olaf_own_macs"},
-        {"olaf_control"},
-        {"olaf_gate"},
+        {"olaf_control", 0, bytes_of<olaf_control>},
+        {"olaf_gate", 0, bytes_of<olaf_gate>},
         {"olaf_vain_waits"},
-        {"olaf_hops"},
+        {"olaf_hops", 0, bytes_of<olaf_hop>},
         {"olaf_sent"},
-        {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},
-        {"olaf_rosters", clusters, 0, "--max-clusters"},
+        {"olaf_members", clusters * config.max_workers, bytes_of<olaf_member>,
+         "--max-clusters, --max-workers"},
+        {"olaf_rosters", clusters, bytes_of<olaf_roster>, "--max-clusters"},
         {"olaf_acks"},
-        {"olaf_reached", olaf_reached_places(config.max_workers), 0, "--max-workers"},
-        {"olaf_ack_counters"},
-        {"olaf_window"},
-        {"olaf_flights"},
-        {"olaf_aom", slots, 0, "--max-clusters, --max-segments"},
+        {"olaf_reached", olaf_reached_places(config.max_workers), bytes_of<olaf_reached>,
+         "--max-workers"},
+        {"olaf_ack_counters", 0, bytes_of<olaf_ack_counters>},
+        {"olaf_window", 0, bytes_of<olaf_window>},
+        {"olaf_flights", 0, OLAF_FLIGHTS * bytes_of<olaf_flight>},
+        {"olaf_aom", slots, bytes_of<olaf_aom>, "--max-clusters, --max-segments"},
         {"olaf_events", event_bytes},
-        {"olaf_listen"},
+        {"olaf_listen", 0, bytes_of<olaf_listen>},
         {"olaf_telling"},
         {"olaf_beside"},
         {"olaf_arrivals"},
         {"olaf_rooms"},
         {"olaf_round_messages"},
         {"olaf_job_ids"},
-        {"olaf_jobs"},
-        {"olaf_children"},
-        {"olaf_job_counters"},
-        {"olaf_job_desk"},
-        {"olaf_round_slots", config.round_slots, 0, "--round-slots"},
+        {"olaf_jobs", 0, bytes_of<olaf_job>},
+        {"olaf_children", 0, bytes_of<olaf_child>},
+        {"olaf_job_counters", 0, bytes_of<olaf_job_counters>},
+        {"olaf_job_desk", 0, bytes_of<olaf_job_desk>},
+        {"olaf_round_slots", config.round_slots, bytes_of<olaf_round_slot>, "--round-slots"},
         {"olaf_round_lanes", OLAF_ROUND_BUFFERS * config.round_slots,
          static_cast<std::uint32_t>(OLAF_ROUND_LANES_BYTES(config.max_lanes)),
          "--round-slots, --max-lanes"},
-        {"olaf_lines", OLAF_LINE_PLACES * config.round_slots * config.round_lines, 0, "--round-slots"},
+        {"olaf_lines", OLAF_LINE_PLACES * config.round_slots * config.round_lines, bytes_of<__u32>,
+         "--round-slots"},
     };
 }
 
@@ -89,6 +101,18 @@ Result<void> check_size(const MapSize &want, int fd) {
                         " can't change while attached: olaf detach first",
                     "the running queue has another size");
     return {};
+}
+
+Result<void> check_value_size(const MapSize &want, int fd) {
+    bpf_map_info info{};
+    __u32 length = sizeof info;
+    if (bpf_obj_get_info_by_fd(fd, &info, &length) != 0)
+        return fail("inspect map", want.name, errno);
+    if (want.value_size == 0 || info.value_size == want.value_size)
+        return {};
+    return fail("use map", want.name, 0, "use the olaf that attached the queue",
+                "its values have " + std::to_string(info.value_size) + " bytes, this olaf's have " +
+                    std::to_string(want.value_size));
 }
 
 namespace {

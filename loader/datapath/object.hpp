@@ -21,7 +21,8 @@ namespace olaf {
 
 // How large each map of the queue is, as its configuration says.
 
-/// A map that the objects share by name. Sizes of 0 stay as the object has them.
+/// A map that the objects share by name. A size of 0 stays as the object has it: `value_size` is 0 where
+/// the loader neither sizes values nor reads them.
 struct MapSize {
     const char *name;
     std::uint32_t max_entries = 0;
@@ -29,11 +30,15 @@ struct MapSize {
     const char *decided_by = nullptr; ///< the options that decide the size
 };
 
-/// Every shared map, with its size where that follows from the configuration.
+/// Every shared map, with the size that the configuration says, or that of this olaf's struct.
 std::vector<MapSize> map_sizes(const olaf_config &config);
 
 /// Whether an existing map is as large as a program of this configuration takes it to be.
 Result<void> check_size(const MapSize &want, int fd);
+
+/// Whether the values of an existing map have this olaf's size: the kernel copies as many bytes as the map
+/// says to and from the caller's struct.
+Result<void> check_value_size(const MapSize &want, int fd);
 
 /// The file of bpf/NAME.bpf.c as clang made it; empty if there is none.
 std::span<const std::byte> object_file(std::string_view name);

@@ -220,6 +220,17 @@ Result<void> pin_parents_device(const PinPlace &place, std::uint32_t job_index, 
                  : pin_map(place, pin::parents, OLAF_MAX_JOBS, job_index, ifindex);
 }
 
+std::vector<std::uint32_t> parents_devices(const PinPlace &place) {
+    std::vector<std::uint32_t> devices;
+    const Fd map(get_pin(place.path(pin::parents), BPF_F_RDONLY));
+    std::uint32_t key = 0;
+    for (auto *before = static_cast<std::uint32_t *>(nullptr);
+         map && bpf_map_get_next_key(map.get(), before, &key) == 0; before = &key)
+        if (std::uint32_t ifindex = 0; bpf_map_lookup_elem(map.get(), &key, &ifindex) == 0)
+            devices.push_back(ifindex);
+    return devices;
+}
+
 bool is_parents_device(const PinPlace &place, std::uint32_t job_index, std::uint32_t ifindex) {
     const Fd map(get_pin(place.path(pin::parents), BPF_F_RDONLY));
     std::uint32_t pinned = 0;

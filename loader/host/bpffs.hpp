@@ -93,6 +93,9 @@ Result<void> pin_device(const PinPlace &place);
 /// the pins. Fails with what can't be made or pinned.
 Result<void> pin_parents_device(const PinPlace &place, std::uint32_t job_index, std::uint32_t ifindex);
 
+/// The devices that were pinned for jobs, also of jobs that have gone since.
+std::vector<std::uint32_t> parents_devices(const PinPlace &place);
+
 /// Whether that index still means the device that was pinned for the job.
 bool is_parents_device(const PinPlace &place, std::uint32_t job_index, std::uint32_t ifindex);
 

@@ -131,15 +131,6 @@ void wake_waiting(AomReading &aom, const Snapshot &snapshot) {
         cluster.idle &= snapshot.waiting[cluster.cluster] == 0;
 }
 
-/// Values of another layout are of other sizes: the kernel would write them past their buffers.
-Result<void> check_layout(const Attachment &attachment) {
-    if (attachment.record.layout == OLAF_LAYOUT)
-        return {};
-    return fail("read the queue on", attachment.device, 0, "use the olaf that attached it",
-                "its maps have layout " + std::to_string(attachment.record.layout) +
-                    ", this olaf knows layout " + std::to_string(OLAF_LAYOUT));
-}
-
 /// A lost card's counters aren't known, which is no failure.
 Result<QueueReading> read_from_card(const Attachment &attachment) {
     QueueReading reading{};
@@ -187,6 +178,7 @@ Result<Counted> read_counted(const Attachment &attachment) {
 }
 
 Result<QueueReading> read_queue(const Attachment &attachment) {
+    OLAF_TRY(check_layout(attachment));
     if (attachment.on_card())
         return read_from_card(attachment);
     auto counted = OLAF_TRY(read_counted(attachment));

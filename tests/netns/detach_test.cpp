@@ -2,10 +2,13 @@
 // `detach` sends what waits first, also under load, and leaves nothing behind; or says why it can't.
 #include <gtest/gtest.h>
 
+#include <bpf/bpf.h>
 #include <csignal>
 #include <cstring>
 #include <thread>
 
+#include "loader/attachment/attachment.hpp"
+#include "loader/host/netns.hpp"
 #include "traces.hpp"
 #include "traffic.hpp"
 
@@ -118,8 +121,8 @@ class DetachObstacle : public testing::TestWithParam<Obstacle> {
     /// is down as well, so that none is even tried.
     void let_wait() {
         bed.attach(slow_link);
-        occupy(bed);
         bed.set_drain("down");
+        occupy(bed);
         for (std::uint32_t i = 0; i < 3; i++)
             bed.send(Update{.cluster = i});
         bed.olaf.await([](const Status &s) { return s["appended"] == 3; });
@@ -215,6 +218,93 @@ TEST_F(DetachFromDeadServers, WithForceEnds) {
     EXPECT_EQ(told.status, 0) << told.err;
     EXPECT_GE(nlohmann::json::parse(told.out)["updates_dropped"], 2);
     EXPECT_TRUE(bed.olaf({"status"}).out.empty());
+}
+
+// ---- queues of an olaf that laid its maps out otherwise ----
+
+/// A pinned map gives way to one whose values are longer, with the same first bytes.
+void lengthen(const std::string &pins, const char *name) {
+    const auto path = pins + "/" + name;
+    const Fd old(bpf_obj_get(path.c_str()));
+    bpf_map_info info{};
+    __u32 length = sizeof info;
+    ASSERT_EQ(bpf_obj_get_info_by_fd(old.get(), &info, &length), 0);
+    const Fd longer(bpf_map_create(static_cast<bpf_map_type>(info.type), name, info.key_size,
+                                   info.value_size + 4096, info.max_entries, nullptr));
+    std::vector<std::byte> value(info.value_size + 4096);
+    for (std::uint32_t key = 0; key < info.max_entries; key++) {
+        ASSERT_EQ(bpf_map_lookup_elem(old.get(), &key, value.data()), 0);
+        ASSERT_EQ(bpf_map_update_elem(longer.get(), &key, value.data(), BPF_ANY), 0);
+    }
+    ASSERT_EQ(unlink(path.c_str()), 0);
+    ASSERT_EQ(bpf_obj_pin(longer.get(), path.c_str()), 0);
+}
+
+class OtherLayout : public testing::Test {
+  protected:
+    OtherLayout() {
+        tc("qdisc add dev out clsact");
+        before = traces(bed.host);
+        bed.olaf.attach({"--local", "--round-slots", "64"});
+        must(bed.olaf({"job", "set", "in", "7", "--children", "2", "--parent", "10.0.1.2", "--rank",
+                       "0", "--max-count", "4"}));
+        pins = pin_directory(bed.host, "in");
+    }
+    void tc(const std::string &words) const {
+        must(run({"sh", "-c", "tc -n " + bed.host.name() + " " + words}));
+    }
+    void write_layout(std::uint32_t layout) const {
+        const Inside inside(bed.host);
+        const auto map =
+            RecordMap::open({.netns = netns_inode().value(),
+                             .ifindex = static_cast<std::uint32_t>(bed.host.ifindex("in"))});
+        auto record = map->read().value();
+        record.layout = layout;
+        ASSERT_TRUE(map->write(record));
+    }
+    /// No command reads or writes a map, detach none without --force; with it nothing stays.
+    void expect_kept_off() {
+        for (const auto &command : std::vector<std::vector<std::string>>{
+                 {"status", "in"},
+                 {"reset", "in"},
+                 {"job", "list", "in"},
+                 {"job", "set", "in", "8", "--children", "2"},
+                 {"cluster", "list", "in"},
+                 {"cluster", "set", "in", "1", "--policy", "newest"},
+                 {"attach", "in", "--local", "--replace"},
+                 {"detach", "in"}})
+            EXPECT_TRUE(refused(bed.olaf(command), "its maps have layout")) << command[0];
+        const auto saved = run({"unshare", "--mount", "sh", "-c",
+                                "mount -t tmpfs none /etc && exec " OLAF_BINARY " --netns " +
+                                    bed.host.name() + " attach in --save"});
+        EXPECT_TRUE(refused(saved, "its maps have layout"));
+        EXPECT_EQ(bed.olaf({"detach", "in", "--force"}).status, 0);
+        EXPECT_EQ(traces(bed.host), before);
+    }
+
+    Testbed bed{{.way = Way::routed}};
+    std::string before, pins;
+};
+
+TEST_F(OtherLayout, IsLeftAloneByAllAndTakenOffByForce) {
+    write_layout(OLAF_LAYOUT + 1);
+    lengthen(pins, "olaf_jobs");
+    lengthen(pins, "olaf_control");
+    expect_kept_off();
+}
+
+TEST_F(OtherLayout, OfTheRecordTooIsTakenOff) {
+    lengthen(pins, "olaf_attachment");
+    expect_kept_off();
+}
+
+TEST_F(OtherLayout, OfOneMapAloneIsNamed) {
+    lengthen(pins, "olaf_jobs");
+    for (const auto &command : {std::vector<std::string>{"job", "list", "in"},
+                                {"job", "set", "in", "8", "--children", "2"}})
+        EXPECT_TRUE(refused(bed.olaf(command), "olaf_jobs: its values have")) << command[0];
+    EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
+    EXPECT_EQ(traces(bed.host), before);
 }
 
 } // namespace

@@ -171,10 +171,10 @@ TEST(Status, ReadsNoMapsOfAnotherLayoutAndShowsOtherQueuesAllTheSame) {
     };
     write_layout(OLAF_LAYOUT + 1);
     EXPECT_TRUE(
-        refused(other({"status", "in"}), "cannot read the queue on in: its maps have layout"));
+        refused(other({"status", "in"}), "cannot use the queue on in: its maps have layout"));
     const auto all = ours.olaf({"status", "--all"});
     EXPECT_EQ(all.status, 0) << all.err;
-    EXPECT_TRUE(says(all.err, "network namespace " + elsewhere.name() + ": cannot read"));
+    EXPECT_TRUE(says(all.err, "network namespace " + elsewhere.name() + ": cannot use"));
     EXPECT_TRUE(says(all.out, "network namespace " + ours.host.name() + "\nin: idle"));
     write_layout(OLAF_LAYOUT);
 }
