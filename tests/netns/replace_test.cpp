@@ -194,8 +194,8 @@ TEST(ReplaceWayBlocked, SaysWhyAndTheOldQueueWorksOn) {
     const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
     const UdpSocket socket(bed.server(), server);
     bed.attach(slow_link);
-    occupy(bed, worker, socket);
     bed.set_drain("down");
+    occupy(bed, worker, socket);
     worker.send(Update{.cluster = 1}, host_server);
     bed.olaf.await([](const Status &s) { return s["appended"] == 1; });
     bed.host.ip("link set out down\n");
