@@ -134,9 +134,6 @@ TEST_P(Windowed, ASlowServerKeepsTheQueueBoundedAndLosesNothing) {
         EXPECT_LE(window(status, "in_flight"), most);
         EXPECT_EQ(status["dropped_full"], 0u);
     }
-    if (GetParam().window == std::string("auto")) {
-        EXPECT_LE(window(bed.olaf.status(), "size"), 16u);
-    }
     bed.olaf.detach(); // sends what waits
 }
 
