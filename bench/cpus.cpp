@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "repeating.hpp"
@@ -25,7 +26,11 @@ using namespace std::chrono_literals;
 
 constexpr std::uint32_t slots = 64;
 constexpr std::uint64_t checked_runs = 160'000;
-constexpr int turns_taken = 7, slices = 20;
+/// How long each stream is measured.
+struct Effort {
+    int turns, slices;
+};
+constexpr Effort whole = {.turns = 7, .slices = 20}, least = {.turns = 1, .slices = 2};
 /// Short beside the 50 ms of each second for which the kernel keeps a CPU from real-time threads.
 constexpr auto slice = 20ms;
 constexpr int observers_cpu = 1, observers_priority = 5;
@@ -80,7 +85,7 @@ class Stream {
     }
 
     /// A few slices.
-    void measure() {
+    void measure(int slices) {
         start();
         for (int i = 0; i < slices; i++) {
             const auto before = made();
@@ -173,7 +178,7 @@ double median(const Stream &stream) {
     return rates[rates.size() / 2];
 }
 
-int run(bool csv) {
+int run(bool csv, const Effort &effort) {
     must(own_cpu(observers_cpu, observers_priority));
     fmt::print("{}\n", csv ? "name,contributions_per_s,median_contributions_per_s,times_one_cpu" :
                              "contributions a second              best M/s  median M/s  times one CPU");
@@ -185,9 +190,9 @@ int run(bool csv) {
         streams.push_back(std::make_unique<Stream>("a job each", children, Split::jobs));
         for (const auto &stream : streams)
             stream->check();
-        for (int turn = 0; turn < turns_taken; turn++)
+        for (int turn = 0; turn < effort.turns; turn++)
             for (const auto &stream : streams)
-                stream->measure();
+                stream->measure(effort.slices);
         for (const auto &stream : streams) {
             const double times = best(*stream) / best(*streams[0]);
             if (csv)
@@ -206,14 +211,14 @@ int run(bool csv) {
 } // namespace olaf::bench
 
 int main(int argc, char **argv) {
-    const bool csv = argc == 2 && std::strcmp(argv[1], "--csv") == 0;
-    if (argc > 1 && !csv) {
-        fmt::print(stderr, "usage: {} [--csv]\n", argv[0]);
-        return 2;
-    }
+    CLI::App app("Contributions a second of one CPU and of two. Root.");
+    bool csv = false, quick = false;
+    app.add_flag("--csv", csv);
+    app.add_flag("--quick", quick, "shortly: that it runs");
+    CLI11_PARSE(app, argc, argv);
     if (std::thread::hardware_concurrency() < 2) {
         fmt::print(stderr, "error: cannot measure a second CPU: this machine has one\n");
         return 1;
     }
-    return olaf::bench::run(csv);
+    return olaf::bench::run(csv, quick ? olaf::bench::least : olaf::bench::whole);
 }

@@ -2,7 +2,9 @@
 // What one update costs in the kernel: Google Benchmark over BPF_PROG_TEST_RUN.
 // Each case checks the sums it leaves in its map before it is timed. The time is
 // the kernel's own, per run; "min" is the figure least disturbed by neighbours.
+// With --quick, as the last argument, each case is timed shortly: that it runs.
 #include <algorithm>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,7 +19,12 @@
 namespace olaf::bench {
 namespace {
 
-constexpr int repetitions = 15;
+/// How long each case is timed.
+struct Effort {
+    int repetitions = 15;                 ///< at least 2, or there are no statistics
+    std::uint32_t most_runs = UINT32_MAX; ///< a repetition
+};
+constexpr Effort least = {.repetitions = 2, .most_runs = 10'000};
 
 constexpr std::int64_t kib = BENCH_LANES * 8;
 constexpr std::int64_t jumbo = BENCH_JUMBO_LANES * 8;
@@ -83,37 +90,39 @@ const std::vector<FoldBenchmark> benchmarks{
 };
 // clang-format on
 
-void time_case(benchmark::State &state, const FoldBenchmark &b, const FoldCase &fold) {
+void time_case(benchmark::State &state, const FoldBenchmark &b, std::uint32_t runs,
+               const FoldCase &fold) {
     InstructionCounter instructions;
     for (auto _ : state) {
         instructions.start();
-        const auto run = must(test_run(fold.program, fold.frame, b.repeat));
+        const auto run = must(test_run(fold.program, fold.frame, runs));
         const auto counted = instructions.stop();
         require(run.verdict == fold.verdict, b.name + ": verdict");
         state.SetIterationTime(run.nanoseconds * 1e-9); // of one update, not of the whole run
         if (counted)
-            state.counters["instructions"] = static_cast<double>(*counted) / b.repeat;
+            state.counters["instructions"] = static_cast<double>(*counted) / runs;
     }
     if (b.payload_bytes > 0)
         state.SetBytesProcessed(b.payload_bytes);
 }
 
-void add(const FoldBenchmark &b) {
+void add(const FoldBenchmark &b, const Effort &effort) {
+    const auto runs = std::min(b.repeat, effort.most_runs);
     auto made = std::make_shared<std::optional<FoldCase>>();
     benchmark::RegisterBenchmark(b.name.c_str(),
-                                 [&b, made](benchmark::State &state) {
+                                 [&b, runs, made](benchmark::State &state) {
                                      if (!*made) {
                                          *made = b.make();
                                          (*made)->check();
                                      }
-                                     time_case(state, b, **made);
+                                     time_case(state, b, runs, **made);
                                      if ((*made)->recheck)
                                          (*made)->recheck();
                                  })
         ->UseManualTime()
         ->Unit(benchmark::kNanosecond)
         ->Iterations(1)
-        ->Repetitions(repetitions)
+        ->Repetitions(effort.repetitions)
         ->ReportAggregatesOnly()
         ->ComputeStatistics("min", [](const std::vector<double> &times) {
             return *std::min_element(times.begin(), times.end());
@@ -125,6 +134,8 @@ void add(const FoldBenchmark &b) {
 
 int main(int argc, char **argv) {
     using namespace olaf::bench;
+    const bool quick = argc > 1 && std::strcmp(argv[argc - 1], "--quick") == 0;
+    argc -= quick ? 1 : 0;
     benchmark::Initialize(&argc, argv);
     if (benchmark::ReportUnrecognizedArguments(argc, argv))
         return 2;
@@ -132,6 +143,6 @@ int main(int argc, char **argv) {
     benchmark::AddCustomContext(
         "instructions", InstructionCounter().supported() ? "counted" : "not supported here");
     for (const auto &b : benchmarks)
-        add(b);
+        add(b, quick ? least : Effort{});
     benchmark::RunSpecifiedBenchmarks();
 }

@@ -117,7 +117,7 @@ class AttachProof : public testing::TestWithParam<TcFilter::Direction> {
 TEST_P(AttachProof, ATcxProgramThatEndsTheWayIsNamed) {
     const ForeignTcx foreign(bed.host, "in", GetParam(), TC_ACT_OK);
     if (foreign.attached())
-        expect_refused(std::string("(foreign) on the ") + hook());
+        expect_refused(std::string("(foreign_verdict) on the ") + hook());
     else // before Linux 6.6 there is no TCX: nothing is in the way
         expect_live();
 }

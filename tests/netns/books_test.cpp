@@ -32,25 +32,22 @@ class Tap {
     /// Up, with a ring for so many frames.
     Tap(const Netns &netns, const std::string &device, unsigned frames) {
         const Inside inside(netns);
-        fd_ = open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        fd_ = Fd(open("/dev/net/tun", O_RDWR | O_CLOEXEC | O_NONBLOCK));
         ifreq request{};
         request.ifr_flags = IFF_TAP | IFF_NO_PI;
         std::strncpy(request.ifr_name, device.c_str(), IFNAMSIZ - 1);
-        if (fd_ < 0 || ioctl(fd_, TUNSETIFF, &request) != 0)
+        if (!fd_ || ioctl(fd_.get(), TUNSETIFF, &request) != 0)
             throw std::runtime_error("cannot make tap " + device);
         netns.ip("link set " + device + " txqueuelen " + std::to_string(frames) + " up\n");
     }
-    ~Tap() { close(fd_); }
-    Tap(const Tap &) = delete;
-    Tap &operator=(const Tap &) = delete;
 
     /// The next frame, or nothing within the time.
     [[nodiscard]] std::optional<Bytes> poll(std::chrono::milliseconds time) const {
-        pollfd ready{.fd = fd_, .events = POLLIN, .revents = 0};
+        pollfd ready{.fd = fd_.get(), .events = POLLIN, .revents = 0};
         if (::poll(&ready, 1, static_cast<int>(time.count())) <= 0)
             return std::nullopt;
         Bytes frame(65536);
-        const auto bytes = read(fd_, frame.data(), frame.size());
+        const auto bytes = read(fd_.get(), frame.data(), frame.size());
         if (bytes <= 0)
             return std::nullopt;
         frame.resize(static_cast<std::size_t>(bytes));
@@ -58,7 +55,7 @@ class Tap {
     }
 
   private:
-    int fd_ = -1;
+    Fd fd_;
 };
 
 /// Updates as a queue behind another queue gets them: several folded into one.

@@ -1,20 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Programs at hooks of devices that aren't the queue's, each for as long as an object lives: some do
-// nothing, others lose frames, tag them, or let them overtake each other.
+// Programs at hooks of devices that aren't the queue's, each for as long as an object lives: some
+// do nothing, others lose frames, tag them, or let them overtake each other.
 #pragma once
 
-#include <linux/bpf.h>
+#include <foreign.skel.h>
+#include <linux/pkt_cls.h>
 
 #include <cstdint>
-#include <span>
+#include <functional>
+#include <memory>
 #include <string>
 
+#include "loader/host/fd.hpp"
 #include "netns.hpp"
 #include "packet.hpp"
 
 namespace olaf::test {
 
-/// A small program at a TC hook of a device.
+/// Sets constants of foreign.bpf.c before a program is loaded; those left alone are zero.
+using Configure = std::function<void(foreign::foreign__rodata &)>;
+
+/// A program of foreign.bpf.c in the kernel. No copies: it is unloaded once.
+struct ForeignProgram {
+    /// Throws if there is no such program, or the kernel takes none.
+    ForeignProgram(const char *name, const Configure &configure);
+
+    const std::unique_ptr<foreign, void (*)(foreign *)> skeleton;
+    int fd;
+};
+
+/// A program of foreign.bpf.c at a TC hook of a device.
 class TcFilter {
   public:
     enum Direction { sent, received };
@@ -22,67 +37,67 @@ class TcFilter {
     /// Throws if the kernel takes no such program. Filters of a hook run in the order of their
     /// priorities, until one doesn't return TC_ACT_UNSPEC.
     TcFilter(const Netns &netns, std::string device, Direction direction, unsigned priority,
-             std::span<const bpf_insn> program);
+             const char *program, const Configure &configure);
     ~TcFilter();
-    TcFilter(const TcFilter &) = delete;
-    TcFilter &operator=(const TcFilter &) = delete;
 
     /// How often it has run, while somebody counts runs (traces.hpp).
     [[nodiscard]] std::uint64_t runs() const;
     /// Whether it is still on the device.
     [[nodiscard]] bool attached() const;
 
+  protected:
+    const ForeignProgram program_;
+
   private:
     const Netns &netns_;
-    int ifindex_, program_ = -1;
+    int ifindex_;
     Direction direction_;
     unsigned priority_;
 };
 
 /// Lets everything on to the next filter.
-class ForeignFilter : public TcFilter {
-  public:
-    ForeignFilter(const Netns &netns, std::string device, Direction direction, unsigned priority);
+struct ForeignFilter : TcFilter {
+    ForeignFilter(const Netns &netns, std::string device, Direction direction, unsigned priority)
+        : TcFilter(netns, std::move(device), direction, priority, "foreign_verdict",
+                   [](auto &config) { config.verdict = TC_ACT_UNSPEC; }) {}
 };
 
-/// A TCX program with that verdict.
-class ForeignTcx {
+/// A program of foreign.bpf.c behind a BPF link.
+class ForeignLink {
   public:
+    ForeignLink(const Netns &netns, const std::string &device, const char *program,
+                const Configure &configure, int attach_type);
+
+    /// Whether this kernel has links of that type.
+    [[nodiscard]] bool attached() const { return bool(link_); }
+
+  private:
+    Fd link_;
+};
+
+/// A TCX program with that verdict. Linux has TCX since 6.6.
+struct ForeignTcx : ForeignLink {
     ForeignTcx(const Netns &netns, const std::string &device, TcFilter::Direction direction,
                int verdict);
-    ~ForeignTcx();
-    ForeignTcx(const ForeignTcx &) = delete;
-    ForeignTcx &operator=(const ForeignTcx &) = delete;
-
-    /// Whether this kernel has TCX at all.
-    [[nodiscard]] bool attached() const { return link_ >= 0; }
-
-  private:
-    int link_;
 };
 
-/// An XDP program that lets everything pass.
-class ForeignXdp {
-  public:
+/// An XDP program that lets everything pass. Throws if the device takes none.
+struct ForeignXdp : ForeignLink {
     ForeignXdp(const Netns &netns, const std::string &device);
-    ~ForeignXdp();
-    ForeignXdp(const ForeignXdp &) = delete;
-    ForeignXdp &operator=(const ForeignXdp &) = delete;
-
-  private:
-    int link_;
 };
 
 /// Loses that many in a hundred of what a device sends, or gets, at random.
-class Losing : public TcFilter {
-  public:
-    Losing(const Netns &netns, std::string device, Direction direction, unsigned percent);
+struct Losing : TcFilter {
+    Losing(const Netns &netns, std::string device, Direction direction, unsigned percent)
+        : TcFilter(netns, std::move(device), direction, 1, "lose_at_random",
+                   [=](auto &config) { config.percent = percent; }) {}
 };
 
 /// Loses what is longer, Ethernet header included, and says nothing: as a switch on the way does.
-class LosingLong : public TcFilter {
-  public:
-    LosingLong(const Netns &netns, std::string device, Direction direction, unsigned bytes);
+struct LosingLong : TcFilter {
+    LosingLong(const Netns &netns, std::string device, Direction direction, unsigned bytes)
+        : TcFilter(netns, std::move(device), direction, 1, "lose_long",
+                   [=](auto &config) { config.longest = bytes; }) {}
 };
 
 /// Messages of a type, over IPv4 and without VLAN tags.
@@ -92,34 +107,25 @@ struct Messages {
 };
 
 /// Loses the first of those, and counts all of them.
-class LosingFirst {
+class LosingFirst : public TcFilter {
   public:
     static constexpr std::uint32_t all = UINT32_MAX;
 
-    LosingFirst(const Netns &netns, std::string device, TcFilter::Direction direction,
-                Messages messages, std::uint32_t first);
-    ~LosingFirst();
-    LosingFirst(const LosingFirst &) = delete;
-    LosingFirst &operator=(const LosingFirst &) = delete;
+    LosingFirst(const Netns &netns, std::string device, Direction direction, Messages messages,
+                std::uint32_t first);
 
     [[nodiscard]] std::uint64_t seen() const;
     /// Waits until that many were seen; throws WaitRanOut.
     void await_seen(std::uint64_t count) const;
-
-  private:
-    int counter_;
-    TcFilter filter_;
 };
 
-/// Frames overtake each other as they leave: some, at random, go through a slow class of the device's
-/// qdisc, and what is sent later goes past them.
+/// Frames overtake each other as they leave: some, at random, go through a slow class of the
+/// device's qdisc, and what is sent later goes past them.
 class Reordering {
   public:
     /// Holds up that many in a hundred; each for about a millisecond, and for those held before it.
     Reordering(const Netns &netns, const std::string &device, unsigned percent);
     ~Reordering();
-    Reordering(const Reordering &) = delete;
-    Reordering &operator=(const Reordering &) = delete;
 
     /// How often frames had to wait while others could have gone past them.
     [[nodiscard]] unsigned long held() const;
@@ -134,10 +140,9 @@ class Reordering {
 inline constexpr Mac tagged_mac = {2, 0, 0, 0, 7, 0x0a};
 
 /// Puts VLAN tag 7 beside the bytes of what a worker's device sends from one MAC address, as a VLAN
-/// device on hardware with that offload does. The device must have tx-vlan-offload on, or the kernel
-/// moves the tag into the frame.
-class TagsBeside : public TcFilter {
-  public:
+/// device on hardware with that offload does. The device must have tx-vlan-offload on, or the
+/// kernel moves the tag into the frame.
+struct TagsBeside : TcFilter {
     TagsBeside(const Netns &netns, const std::string &device);
 };
 

@@ -2,7 +2,6 @@
 #include "listening.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -99,16 +98,9 @@ void expect_schema(const std::string &name, const std::string &text) {
 
 std::vector<std::vector<std::string>> dissect(const std::string &capture,
                                               const std::vector<std::string> &fields) {
-    std::vector<std::string> command{"tshark",
-                                     "-r",
-                                     capture,
-                                     "-X",
-                                     std::string("lua_script:") + OLAF_SOURCE +
-                                         "/docs/wireshark/olaf.lua",
-                                     "-T",
-                                     "fields",
-                                     "-E",
-                                     "separator=;"};
+    const auto lua = std::string("lua_script:") + OLAF_SOURCE + "/docs/wireshark/olaf.lua";
+    auto command =
+        joined({"tshark", "-r", capture, "-X", lua, "-T", "fields", "-E", "separator=;"}, {});
     for (const auto &field : fields)
         command.insert(command.end(), {"-e", field});
     const auto told = run(command);
@@ -169,30 +161,19 @@ void await_taps(const Netns &netns, std::ptrdiff_t wanted) {
           });
 }
 
-Capture::Capture(const Netns &netns, const std::string &device, const std::string &filter) {
-    std::string name = "/tmp/olaf-capture-XXXXXX";
-    const int fd = mkstemp(name.data());
-    if (fd < 0)
-        throw std::runtime_error("cannot make a file in /tmp");
-    close(fd);
-    path_ = name;
+Capture::Capture(const Netns &netns, const std::string &device, const std::string &filter)
+    : tcpdump_({"tcpdump", "-i", device, "-n", "-U", "-B", "65536", "-Z", "root",
+                "--time-stamp-precision=nano", "-w", path_, filter},
+               "", &netns) {
     // Its header is written once the socket is there: what comes then is captured.
-    tcpdump_ = std::make_unique<Process>(
-        std::vector<std::string>{"tcpdump", "-i", device, "-n", "-U", "-B", "65536", "-Z", "root",
-                                 "--time-stamp-precision=nano", "-w", path_, filter},
-        "", &netns);
     await(
         [&] {
-            if (!tcpdump_->running())
-                throw std::runtime_error("tcpdump doesn't start: " + tcpdump_->wait().err);
-            return std::filesystem::file_size(path_) >= file_header;
+            if (!tcpdump_.running())
+                throw std::runtime_error("tcpdump doesn't start: " + tcpdump_.wait().err);
+            return std::filesystem::exists(path_) &&
+                   std::filesystem::file_size(path_) >= file_header;
         },
-        [&] { return "the socket of tcpdump: " + tcpdump_->output(); });
-}
-
-Capture::~Capture() {
-    tcpdump_.reset();
-    unlink(path_.c_str());
+        [&] { return "the socket of tcpdump: " + tcpdump_.output(); });
 }
 
 std::vector<Captured> Capture::end(std::size_t frames) {
@@ -200,8 +181,8 @@ std::vector<Captured> Capture::end(std::size_t frames) {
     await([&] { return read_pcap(path_).size() >= frames; },
           [&] { return std::to_string(frames) + " frames in " + path_; },
           std::chrono::milliseconds(20));
-    tcpdump_->kill(SIGINT);
-    const auto outcome = tcpdump_->wait();
+    tcpdump_.kill(SIGINT);
+    const auto outcome = tcpdump_.wait();
     if (outcome.status != 0 ||
         outcome.err.find("\n0 packets dropped by kernel") == std::string::npos)
         throw std::runtime_error("tcpdump lost frames: " + outcome.err);

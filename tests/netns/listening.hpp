@@ -3,7 +3,6 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <vector>
 
 #include "traffic.hpp"
@@ -70,16 +69,14 @@ class Capture {
   public:
     /// Captures updates from here on; `filter` as tcpdump takes it.
     Capture(const Netns &netns, const std::string &device, const std::string &filter);
-    ~Capture();
-    Capture(const Capture &) = delete;
-    Capture &operator=(const Capture &) = delete;
 
     /// Ends tcpdump once it has written that many frames; throws if it lost one.
     std::vector<Captured> end(std::size_t frames);
 
   private:
-    std::string path_;
-    std::unique_ptr<Process> tcpdump_;
+    const Scratch scratch_;
+    const std::string path_ = scratch_.path("frames");
+    Process tcpdump_; ///< last: it ends before its file goes
 };
 
 } // namespace olaf::test

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <bpf/bpf.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <set>
 
@@ -21,18 +20,15 @@ class PinnedMap {
   public:
     PinnedMap(const Netns &netns, const std::string &device, const std::string &name) {
         const auto path = pin_directory(netns, device) + "/" + name;
-        fd_ = bpf_obj_get(path.c_str());
-        EXPECT_GE(fd_, 0) << path;
+        fd_ = Fd(bpf_obj_get(path.c_str()));
+        EXPECT_TRUE(fd_) << path;
     }
-    ~PinnedMap() { ::close(fd_); }
-    PinnedMap(const PinnedMap &) = delete;
-    PinnedMap &operator=(const PinnedMap &) = delete;
 
     template <class Key> [[nodiscard]] std::set<std::string> keys() const {
         std::set<std::string> found;
         Key key{}, next{};
-        for (int more = bpf_map_get_next_key(fd_, nullptr, &next); more == 0;
-             more = bpf_map_get_next_key(fd_, &key, &next)) {
+        for (int more = bpf_map_get_next_key(fd_.get(), nullptr, &next); more == 0;
+             more = bpf_map_get_next_key(fd_.get(), &key, &next)) {
             key = next;
             found.insert(words(key));
         }
@@ -49,7 +45,7 @@ class PinnedMap {
         std::copy(own.mac, own.mac + 6, mac.begin());
         return text(mac);
     }
-    int fd_ = -1;
+    Fd fd_;
 };
 
 std::set<std::string> addresses(const Testbed &bed) {

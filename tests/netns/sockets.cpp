@@ -5,7 +5,6 @@
 #include <netinet/udp.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -54,7 +53,8 @@ Peer to_peer(const sockaddr_storage &storage) {
 
 void set(int fd, int level, int option, int value) {
     if (setsockopt(fd, level, option, &value, sizeof value) != 0)
-        throw std::runtime_error("setsockopt " + std::to_string(option));
+        throw std::runtime_error("setsockopt " + std::to_string(option) + ": " +
+                                 std::strerror(errno));
 }
 
 } // namespace
@@ -63,24 +63,21 @@ UdpSocket::UdpSocket(const Netns &netns, const Peer &local)
     : family_(local.address.find(':') == std::string::npos ? 4 : 6) {
     auto address = to_socket(local);
     const Inside inside(netns);
-    fd_ = socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd_ < 0 || bind(fd_, address.data(), address.size) != 0)
+    fd_ = Fd(socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!fd_ || bind(fd_.get(), address.data(), address.size) != 0)
         throw std::runtime_error("cannot bind " + local.address + ": " + std::strerror(errno));
-    set(fd_, SOL_SOCKET, SO_RCVBUFFORCE, 128 << 20);
-    set(fd_, SOL_SOCKET, SO_TIMESTAMPNS, 1);
+    set(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, 128 << 20);
+    set(fd_.get(), SOL_SOCKET, SO_TIMESTAMPNS, 1);
     if (address.storage.ss_family == AF_INET)
-        set(fd_, IPPROTO_IP, IP_RECVTTL, 1);
+        set(fd_.get(), IPPROTO_IP, IP_RECVTTL, 1);
     else
-        set(fd_, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
-}
-
-UdpSocket::~UdpSocket() {
-    close(fd_);
+        set(fd_.get(), IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1);
 }
 
 void UdpSocket::send(const Bytes &payload, const Peer &to) const {
     auto address = to_socket(to);
-    const auto sent = sendto(fd_, payload.data(), payload.size(), 0, address.data(), address.size);
+    const auto sent =
+        sendto(fd_.get(), payload.data(), payload.size(), 0, address.data(), address.size);
     if (sent != static_cast<ssize_t>(payload.size()))
         throw std::runtime_error(std::string("cannot send: ") + std::strerror(errno));
 }
@@ -91,22 +88,20 @@ void UdpSocket::send_uncut(const Update &update, unsigned times, const Peer &to)
     for (unsigned i = 0; i < times; i++)
         all.insert(all.end(), one.begin(), one.end());
     for (const int bytes : {static_cast<int>(one.size()), 0}) {
-        if (setsockopt(fd_, IPPROTO_UDP, UDP_SEGMENT, &bytes, sizeof bytes) != 0)
-            throw std::runtime_error(std::string("cannot set UDP_SEGMENT: ") +
-                                     std::strerror(errno));
+        set(fd_.get(), IPPROTO_UDP, UDP_SEGMENT, bytes);
         if (bytes != 0)
             send(all, to);
     }
 }
 
 void UdpSocket::limit_room(int bytes) const {
-    set(fd_, SOL_SOCKET, SO_RCVBUF, bytes);
+    set(fd_.get(), SOL_SOCKET, SO_RCVBUF, bytes);
 }
 
 std::optional<Datagram> UdpSocket::poll(std::chrono::milliseconds time) const {
     Datagram datagram;
     sockaddr_storage source{};
-    auto payload = receive_message(fd_, time, source, [&](const cmsghdr &c) {
+    auto payload = receive_message(fd_.get(), time, source, [&](const cmsghdr &c) {
         if (c.cmsg_level == SOL_SOCKET && c.cmsg_type == SCM_TIMESTAMPNS) {
             timespec at{};
             std::memcpy(&at, CMSG_DATA(&c), sizeof at);
@@ -133,7 +128,7 @@ Datagram UdpSocket::receive() const {
 
 std::uint16_t UdpSocket::port() const {
     SocketAddress local;
-    getsockname(fd_, local.data(), &local.size);
+    getsockname(fd_.get(), local.data(), &local.size);
     return to_peer(local.storage).port;
 }
 
@@ -199,22 +194,18 @@ Received PacketSocket::receive_update() const {
 
 namespace {
 
-struct Socket {
-    int fd;
-    explicit Socket(int opened) : fd(opened) {
-        const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
-        if (fd < 0)
-            throw std::runtime_error(std::string("TCP: ") + std::strerror(errno));
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-        setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    }
-    Socket(const Socket &) = delete;
-    ~Socket() { close(fd); }
-};
+Fd with_patience(int socket) {
+    const timeval limit{.tv_sec = patience.count(), .tv_usec = 0};
+    if (socket < 0)
+        throw std::runtime_error(std::string("TCP: ") + std::strerror(errno));
+    setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    return Fd(socket);
+}
 
-Socket open_in(const Netns &netns, int family) {
+Fd open_in(const Netns &netns, int family) {
     const Inside inside(netns);
-    return Socket(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    return with_patience(socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
 /// Sends all and reads to the other's end, at the same time.
@@ -251,20 +242,20 @@ Bytes random_bytes(std::size_t count, unsigned seed) {
 Exchanged exchange_by_tcp(const Netns &client, const Netns &server, const Peer &address,
                           const Bytes &there, const Bytes &back) {
     auto name = to_socket(address);
-    const Socket listener = open_in(server, name.storage.ss_family);
+    const Fd listener = open_in(server, name.storage.ss_family);
     const int on = 1;
-    setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (bind(listener.fd, name.data(), name.size) != 0 || listen(listener.fd, 1) != 0)
+    setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (bind(listener.get(), name.data(), name.size) != 0 || listen(listener.get(), 1) != 0)
         throw std::runtime_error(std::string("TCP listen: ") + std::strerror(errno));
     auto received = std::async(std::launch::async, [&] {
-        const Socket accepted(accept(listener.fd, nullptr, nullptr));
-        return talk(accepted.fd, back);
+        const Fd accepted = with_patience(accept(listener.get(), nullptr, nullptr));
+        return talk(accepted.get(), back);
     });
-    const Socket connected = open_in(client, name.storage.ss_family);
-    if (connect(connected.fd, name.data(), name.size) != 0)
+    const Fd connected = open_in(client, name.storage.ss_family);
+    if (connect(connected.get(), name.data(), name.size) != 0)
         throw std::runtime_error(std::string("TCP connect: ") + std::strerror(errno));
     Exchanged exchanged;
-    exchanged.back = talk(connected.fd, there);
+    exchanged.back = talk(connected.get(), there);
     exchanged.there = received.get();
     return exchanged;
 }

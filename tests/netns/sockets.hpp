@@ -10,6 +10,7 @@
 #include <string>
 
 #include "frame_socket.hpp"
+#include "loader/host/fd.hpp"
 #include "netns.hpp"
 #include "packet.hpp"
 #include "process.hpp"
@@ -38,9 +39,6 @@ class UdpSocket {
   public:
     /// Bound in the namespace; port 0 takes a free one.
     UdpSocket(const Netns &netns, const Peer &local);
-    ~UdpSocket();
-    UdpSocket(const UdpSocket &) = delete;
-    UdpSocket &operator=(const UdpSocket &) = delete;
 
     void send(const Bytes &payload, const Peer &to) const;
     void send(const Update &update, const Peer &to) const { send(message(update), to); }
@@ -58,7 +56,7 @@ class UdpSocket {
     [[nodiscard]] int family() const { return family_; } ///< 4 or 6
 
   private:
-    int fd_ = -1;
+    Fd fd_;
     int family_;
 };
 

@@ -4,15 +4,12 @@
 #include <bpf/bpf.h>
 #include <linux/bpf.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 #include <vector>
 
 #include "process.hpp"
@@ -51,24 +48,20 @@ void collect_ids(const nlohmann::json &json, std::set<std::uint32_t> &ids) {
 }
 
 bool exists(int (*open)(__u32), std::uint32_t id) {
-    const int fd = open(id);
-    if (fd >= 0)
-        close(fd);
-    return fd >= 0;
+    return bool(Fd(open(id)));
 }
 
 bpf_prog_info info_of(std::uint32_t program, std::vector<std::uint32_t> *maps = nullptr) {
     bpf_prog_info info{};
     __u32 size = sizeof info;
-    const int fd = bpf_prog_get_fd_by_id(program);
+    const Fd fd(bpf_prog_get_fd_by_id(program));
     if (maps != nullptr) {
         maps->resize(64);
         info.nr_map_ids = static_cast<__u32>(maps->size());
         info.map_ids = reinterpret_cast<std::uintptr_t>(maps->data());
     }
-    if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size) != 0)
+    if (!fd || bpf_obj_get_info_by_fd(fd.get(), &info, &size) != 0)
         throw std::runtime_error("cannot ask about program " + std::to_string(program));
-    close(fd);
     if (maps != nullptr)
         maps->resize(info.nr_map_ids);
     return info;
@@ -145,12 +138,8 @@ std::uint64_t run_count(const KernelObjects &objects) {
 }
 
 CountRuns::CountRuns() : fd_(bpf_enable_stats(BPF_STATS_RUN_TIME)) {
-    if (fd_ < 0)
+    if (!fd_)
         throw std::runtime_error("cannot count runs");
-}
-
-CountRuns::~CountRuns() {
-    close(fd_);
 }
 
 } // namespace olaf::test

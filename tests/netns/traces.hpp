@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "loader/host/fd.hpp"
 #include "netns.hpp"
 
 namespace olaf::test {
@@ -32,12 +33,9 @@ std::uint64_t run_count(const KernelObjects &objects);
 class CountRuns {
   public:
     CountRuns();
-    ~CountRuns();
-    CountRuns(const CountRuns &) = delete;
-    CountRuns &operator=(const CountRuns &) = delete;
 
   private:
-    int fd_;
+    Fd fd_;
 };
 
 } // namespace olaf::test

@@ -8,27 +8,24 @@
 #include <stdexcept>
 
 namespace olaf::test {
+
+void Sum::add(const Sum &more, std::uint64_t times) {
+    count += times * more.count;
+    reward += static_cast<std::int64_t>(times) * more.reward;
+    lanes.resize(std::max(lanes.size(), more.lanes.size()));
+    for (std::size_t i = 0; i < more.lanes.size(); i++)
+        lanes[i] += times * more.lanes[i];
+}
+
 void Tally::add(const Update &update, std::uint64_t times) {
-    auto &sum = clusters[update.cluster];
-    sum.count += times * update.count;
-    sum.reward += static_cast<std::int64_t>(times) * update.reward;
-    if (sum.lanes.size() < update.lanes.size())
-        sum.lanes.resize(update.lanes.size());
-    for (std::size_t i = 0; i < update.lanes.size(); i++)
-        sum.lanes[i] += times * update.lanes[i];
+    clusters[update.cluster].add({update.count, update.reward, update.lanes}, times);
     messages += times;
     updates += times * update.count;
 }
 
 void Tally::add(const Tally &more) {
-    for (const auto &[cluster, other] : more.clusters) {
-        auto &sum = clusters[cluster];
-        sum.count += other.count;
-        sum.reward += other.reward;
-        sum.lanes.resize(std::max(sum.lanes.size(), other.lanes.size()));
-        for (std::size_t i = 0; i < other.lanes.size(); i++)
-            sum.lanes[i] += other.lanes[i];
-    }
+    for (const auto &[cluster, sum] : more.clusters)
+        clusters[cluster].add(sum);
     messages += more.messages;
     updates += more.updates;
 }

@@ -19,6 +19,8 @@ struct Sum {
     std::uint64_t count = 0;
     std::int64_t reward = 0;
     std::vector<std::uint64_t> lanes;
+
+    void add(const Sum &more, std::uint64_t times = 1);
     bool operator==(const Sum &) const = default;
 };
 

@@ -168,7 +168,7 @@ TEST_F(Verdicts, SayThatAProgramOfSomebodyElsesStandsInPlaceOfOurs) {
     expect("blocked", "its XDP program was taken off: nothing comes in");
     const auto before = boottime_ns();
     const ForeignXdp other(bed->host, "in");
-    expect("blocked", "(foreign) stands there now: nothing comes in");
+    expect("blocked", "(foreign_pass) stands there now: nothing comes in");
     EXPECT_EQ(line().find("in: blocked for "), 0u) << line();
     const auto since = status().json.at("verdict").at("since_ns").get<std::uint64_t>();
     EXPECT_LE(since, boottime_ns() - before);

@@ -240,9 +240,8 @@ TEST(VlanBesideUnseen, AttachSaysSo) {
     };
     for (const auto *mode : {"native", "skb"}) {
         const auto text = said(mode);
-        EXPECT_TRUE(text.contains("in: VLAN tags that aren't among a frame's bytes can't be seen"))
-            << text;
-        EXPECT_TRUE(text.contains("ethtool -K PEER txvlan off on in's peer")) << text;
+        EXPECT_TRUE(says(text, "in: VLAN tags that aren't among a frame's bytes can't be seen"));
+        EXPECT_TRUE(says(text, "ethtool -K PEER txvlan off on in's peer"));
     }
 }
 

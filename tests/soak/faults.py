@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from bed import SERVER_MAC, text
+from network import run
 
 
 def _nap(draw, longest=0.4):
@@ -23,15 +24,28 @@ def nothing(bed, draw, _options):
     return "nothing"
 
 
-def output_flaps(bed, draw, _options):
-    times = draw.randint(1, 6)
+def _flaps(draw, netns, device, most, restore=lambda: None):
+    times = draw.randint(1, most)
     for _ in range(times):
-        bed.host.ip("link set out down")
+        netns.ip(f"link set {device} down")
         _nap(draw)
-        bed.host.ip("link set out up")
-        bed.address()
+        netns.ip(f"link set {device} up")
+        restore()
         _nap(draw)
-    return f"out went down {times} times"
+    return f"{device} of {netns.name} went down {times} times"
+
+
+def _killed(bed, draw, words, longest, how=signal.SIGKILL):
+    process = subprocess.Popen(bed.command(*words), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    time.sleep(draw.uniform(0, longest))
+    process.send_signal(how)
+    process.wait()
+    return f"olaf {' '.join(words)} got {how.name}"
+
+
+def output_flaps(bed, draw, _options):
+    return _flaps(draw, bed.host, "out", 6, bed.address)
 
 
 def server_goes(bed, draw, _options):
@@ -88,34 +102,19 @@ def route_goes(bed, draw, _options):
 def output_is_full(bed, draw, _options):
     kind = draw.choice(("tbf rate 400kbit burst 3000 limit 3000", "pfifo limit 2", "pfifo_head_drop limit 2"))
     queue = ["tc", "-n", bed.host.name, "qdisc"]
-    subprocess.run([*queue, "replace", "dev", "out", "root", *kind.split()], check=True,
-                   capture_output=True)
+    run([*queue, "replace", "dev", "out", "root", *kind.split()])
     _nap(draw, 1)
-    subprocess.run([*queue, "del", "dev", "out", "root"], check=True, capture_output=True)
+    run([*queue, "del", "dev", "out", "root"])
     return f"out had a queueing discipline: {kind}"
 
 
 def input_flaps(bed, draw, _options):
     """Down, the host's device loses what the kernel holds of it: updates of ours among them."""
-    times = draw.randint(1, 4)
-    for _ in range(times):
-        bed.worker.ip("link set eth0 down")
-        _nap(draw)
-        bed.worker.ip("link set eth0 up")
-        bed.address()
-        _nap(draw)
-    return f"the worker's link went down {times} times"
+    return _flaps(draw, bed.worker, "eth0", 4, bed.address)
 
 
 def drain_flaps(bed, draw, _options):
-    drain = bed.status()["drain"]["device"]
-    times = draw.randint(1, 4)
-    for _ in range(times):
-        bed.host.ip(f"link set {drain} down")
-        _nap(draw)
-        bed.host.ip(f"link set {drain} up")
-        _nap(draw)
-    return f"the drain went down {times} times"
+    return _flaps(draw, bed.host, bed.status()["drain"]["device"], 4)
 
 
 def replaced(bed, draw, options):
@@ -136,12 +135,7 @@ def command_is_killed(bed, draw, options):
     if words[0] == "detach":  # while updates come it has enough to do
         words = ["attach", "in", "--replace", "--drain-interval", "1ms"]
     how = draw.choice((signal.SIGKILL, signal.SIGINT, signal.SIGTERM))
-    process = subprocess.Popen(bed.command(*words), stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    time.sleep(draw.uniform(0, 0.3))
-    process.send_signal(how)
-    process.wait()
-    return f"olaf {' '.join(words)} got {how.name}"
+    return _killed(bed, draw, words, 0.3, how)
 
 
 def _detached(bed, options):
@@ -152,13 +146,9 @@ def _detached(bed, options):
 
 
 def detach_is_killed(bed, draw, options):
-    process = subprocess.Popen(bed.command("detach", "in"), stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    time.sleep(draw.uniform(0, 0.3))
-    process.kill()
-    process.wait()
+    told = _killed(bed, draw, ["detach", "in"], 0.3)
     _detached(bed, options)
-    return "olaf detach was killed"
+    return told
 
 
 def attached_anew(bed, draw, options):
@@ -209,15 +199,11 @@ def job_command_is_killed(bed, draw, _options):
     words = {"set": bed.job, "list": []}.get(what, bed.job[:1])
     if what == "set":
         bed.olaf("job", "remove", "in", bed.job[0])
-    process = subprocess.Popen(bed.command("job", what, "in", *words), stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    time.sleep(draw.uniform(0, 0.1))
-    process.kill()
-    process.wait()
+    told = _killed(bed, draw, ["job", what, "in", *words], 0.1)
     if any(job["job"] == int(bed.job[0]) for job in bed.status()["jobs"]):
         bed.olaf("job", "remove", "in", bed.job[0])
     bed.set_job()
-    return f"olaf job {what} was killed"
+    return told
 
 
 def a_worker_stops(bed, draw, _options):

@@ -6,6 +6,7 @@ identities must hold, and what left the queue must be what the server received a
 behind the queue. A round's draws depend on the seed and the round alone.
 """
 import argparse
+import collections
 import random
 import subprocess
 import sys
@@ -59,7 +60,7 @@ class Round:
             self.attach += ["--round-slots", "64"]
             self.head += ", a job of rounds" + (" with a guest" if self.has_guest else "")
         self.books = books.Books(self.bed)
-        self.lost, self.sent, self.out = {}, 0, 0  # by queues that are gone
+        self.lost, self.sent, self.out = collections.Counter(), 0, 0  # by queues that are gone
         self.rounds = 0  # of its job
 
     def run(self, end):
@@ -124,8 +125,7 @@ class Round:
 
     def _close_books(self, status):
         self.out += status["counters"]["updates_out"]
-        for place, count in books.lost(status).items():
-            self.lost[place] = self.lost.get(place, 0) + count
+        self.lost.update(books.lost(status))
 
     def _figures(self, status):
         c = status["counters"]
@@ -139,7 +139,7 @@ def main():
     seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 31)
     print(f"seed {seed}", flush=True)
     end = time.monotonic() + asked.for_s
-    number, lost, out, sent, missing, rounds = asked.round, {}, 0, 0, 0, 0
+    number, lost, out, sent, missing, rounds = asked.round, collections.Counter(), 0, 0, 0, 0
     while time.monotonic() < end or number == asked.round:
         current = Round(asked.olaf, seed, number)
         try:
@@ -151,15 +151,14 @@ def main():
             return 1
         finally:
             current.bed.close()
-        for place, count in current.lost.items():
-            lost[place] = lost.get(place, 0) + count
+        lost.update(current.lost)
         out += current.out
         sent += current.sent
         rounds += current.rounds
         missing += current.books.missing
         number += 1
     print(f"passed: {number - asked.round} rounds, {sent} updates sent, {out} left a queue, of these "
-          f"lost {lost or 'none'}; {rounds} rounds of jobs summed exactly")
+          f"lost {dict(lost) or 'none'}; {rounds} rounds of jobs summed exactly")
     if missing:
         print(f"{missing} more were lost where this kernel runs no tracing program (process 1)")
     return 0

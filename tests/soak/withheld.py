@@ -42,7 +42,6 @@ WATCHED = (("xdp/xdp_redirect_err", None), ("xdp/xdp_devmap_xmit", "drops > 0"),
            ("skb/kfree_skb", _losses_among_frees()))
 
 
-
 def _counter(task, event, chosen):
     """A file that tells how often the event came in this thread; none if it has ended."""
     with open(f"{EVENTS}/{event}/id", encoding="ascii") as file:
