@@ -21,13 +21,8 @@ namespace olaf {
 namespace {
 
 constexpr std::uint64_t poll_ns = 5'000'000;
-/// Besides its time at the rate: a card that is simulated is slow.
+/// The longest that one departure may take besides its time at the rate: a simulated card is slow.
 constexpr std::uint64_t slack_ns = 10'000'000'000;
-
-/// The longest that one departure may take.
-std::uint64_t departure_bound(const olaf_config &config) {
-    return largest_frame_ns(config) + slack_ns;
-}
 
 /// Stops the card's admission and waits until nothing waits in it, for as long as departures keep their
 /// pace. Fails with the reason why nothing leaves, with EINTR when a signal says stop, or with
@@ -42,7 +37,7 @@ Result<void> empty_card(Card &card, const olaf_config &config, const Signals &st
         const auto waiting = OLAF_TRY(card.queue_length());
         if (waiting < fewest) {
             fewest = waiting;
-            deadline = now + departure_bound(config);
+            deadline = now + largest_frame_ns(config) + slack_ns;
         }
         if (now > deadline)
             return fail("drain the card", card.path(), 0,
@@ -67,7 +62,7 @@ Result<Snapshot> start_card(const PinPlace &place, const Plan &plan,
     const auto usual = default_rule(static_cast<olaf_policy>(plan.config.default_policy));
     OLAF_TRY(card.set_rules(0, plan.config.max_clusters - 1, usual));
     for (std::uint32_t id = 0; id < rules.size(); id++)
-        if (!same_rule(rules[id], usual))
+        if (rules[id] != usual)
             OLAF_TRY(card.set_rules(id, id, rules[id]));
     OLAF_TRY(card.configure(plan.config, plan.card->own));
     return before;
@@ -86,7 +81,7 @@ Result<std::vector<olaf_rule>> rules_in_kernel(const Attachment &attachment,
     for (std::uint32_t id = 0; id < clusters; id++) {
         if (bpf_map_lookup_elem(map.get(), &id, &rules[id]) != 0)
             return fail("read the rule of cluster", std::to_string(id), errno);
-        if (same_rule(rules[id], from))
+        if (rules[id] == from)
             rules[id] = to;
     }
     return rules;
@@ -200,8 +195,8 @@ Result<Record> replace_in_card(const Attachment &running, const Plan &plan) {
     OLAF_TRY(card.configure(config, plan.card->own));
     const auto from = default_rule(static_cast<olaf_policy>(before.default_policy));
     const auto to = default_rule(static_cast<olaf_policy>(config.default_policy));
-    for (std::uint32_t id = 0; id < before.max_clusters && !same_rule(from, to); id++)
-        if (same_rule(OLAF_TRY(card.rule(id)), from))
+    for (std::uint32_t id = 0; id < before.max_clusters && from != to; id++)
+        if (OLAF_TRY(card.rule(id)) == from)
             OLAF_TRY(card.set_rules(id, id, to));
     OLAF_TRY(write_record(running.place, record));
     return record;

@@ -89,7 +89,7 @@ Result<void> move_default(int fd, const olaf_config &running, const olaf_config 
         olaf_rule rule{};
         if (bpf_map_lookup_elem(fd, &id, &rule) != 0)
             return fail("read", "olaf_rules", errno);
-        if (same_rule(rule, from))
+        if (rule == from)
             OLAF_TRY(write_rules(fd, id, id, to));
     }
     return {};
@@ -158,9 +158,9 @@ Result<void> while_held(Replacement &to, const std::function<Result<void>()> &ch
 
 /// The programs of the way out and back, tried before anything is handed to them.
 Result<void> swap_way(Replacement &to, Undo &undo) {
-    const auto drain = to.record.drain(to.place().ifindex);
     OLAF_TRY(swap_filters(to.running, to.queue, undo));
     OLAF_TRY(swap_at_parents(to.place(), to.queue, undo));
+    const auto drain = to.record.drain(to.place().ifindex);
     undo.add([=, running = to.running.record.config] {
         (void)shape_drain(drain, running.drain_interval_ns);
     });
@@ -172,21 +172,17 @@ Result<void> swap_way(Replacement &to, Undo &undo) {
 /// was stopped for longer than its lease, and something has come to wait for the old way.
 Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
     auto &[stop, lease] = *to.emptied;
-    const auto nothing_waits = [&] {
-        const auto waiting = updates_waiting(to.running);
-        return waiting && *waiting == 0;
-    };
     OLAF_TRY(lease.let_go());
     OLAF_TRY(empty_queue(to.running, &lease, stop, false));
     OLAF_TRY(lease.hold());
-    if (!nothing_waits())
+    if (updates_waiting(to.running) != 0U)
         return false;
     Undo attempt;
     OLAF_TRY(swap_way(to, attempt));
     if (!lease.unbroken())
         return false;
     OLAF_TRY(swap_entrance(to.running, to.queue, attempt));
-    if (!lease.unbroken() && !nothing_waits())
+    if (!lease.unbroken() && updates_waiting(to.running) != 0U)
         return false;
     undo.adopt(attempt);
     OLAF_TRY(lease.let_go());

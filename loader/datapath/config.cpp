@@ -179,8 +179,8 @@ std::uint32_t entry_bytes(std::uint32_t max_lanes) {
 }
 
 std::uint64_t largest_frame_ns(const olaf_config &config) {
-    const auto bytes = entry_bytes(config.max_lanes) + config.frame_overhead;
-    return static_cast<std::uint64_t>(static_cast<double>(config.ns_per_byte_q24) / 0x1p24 * bytes);
+    return static_cast<std::uint64_t>(static_cast<double>(config.ns_per_byte_q24) / 0x1p24 *
+                                      (entry_bytes(config.max_lanes) + config.frame_overhead));
 }
 
 std::string_view policy_name(std::uint32_t policy) {
@@ -202,7 +202,7 @@ olaf_rule default_rule(olaf_policy policy) {
     return {.policy = policy, .max_count = OLAF_DEFAULT_MAX_COUNT, .reward_threshold = -1};
 }
 
-bool same_rule(const olaf_rule &a, const olaf_rule &b) {
+bool operator==(const olaf_rule &a, const olaf_rule &b) {
     return a.policy == b.policy && a.max_count == b.max_count &&
            a.reward_threshold == b.reward_threshold;
 }

@@ -99,6 +99,6 @@ Window window_of(const olaf_config &config);
 
 /// The rule of a cluster that was given none.
 olaf_rule default_rule(olaf_policy policy);
-bool same_rule(const olaf_rule &a, const olaf_rule &b);
+bool operator==(const olaf_rule &a, const olaf_rule &b);
 
 } // namespace olaf

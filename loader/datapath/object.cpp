@@ -23,19 +23,18 @@ constexpr std::uint32_t event_bytes = 2 << 20;
 } // namespace
 
 std::vector<MapSize> map_sizes(const olaf_config &config) {
-    const std::uint32_t clusters = config.max_clusters;
-    const std::uint32_t slots = clusters * config.max_segments;
-    const std::uint32_t places = config.ring_places;
+    const std::uint32_t slots = config.max_clusters * config.max_segments;
     const std::uint32_t entry = entry_bytes(config.max_lanes);
     return {
-        {"olaf_rules", clusters, 0, "--max-clusters"},
+        {"olaf_rules", config.max_clusters, 0, "--max-clusters"},
         {"olaf_active"},
-        {"olaf_active_epochs", clusters, 0, "--max-clusters"},
+        {"olaf_active_epochs", config.max_clusters, 0, "--max-clusters"},
         {"olaf_slots", slots, 0, "--max-clusters, --max-segments"},
         {"olaf_entries", 2 * slots + config.fifo_places, entry,
          "--max-clusters, --max-segments, --max-lanes, --fifo"},
         {"olaf_ring"},
-        {"olaf_places", 0, static_cast<std::uint32_t>(sizeof(olaf_place)) * places, "--queue"},
+        {"olaf_places", 0, static_cast<std::uint32_t>(sizeof(olaf_place)) * config.ring_places,
+         "--queue"},
         {"olaf_counters"},
         {"olaf_spells"},
         {"olaf_scratch", 0, entry, "--max-lanes"},
@@ -47,8 +46,9 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_vain_waits"},
         {"olaf_hops"},
         {"olaf_sent"},
-        {"olaf_members", clusters * config.max_workers, 0, "--max-clusters, --max-workers"},
-        {"olaf_rosters", clusters, 0, "--max-clusters"},
+        {"olaf_members", config.max_clusters * config.max_workers, 0,
+         "--max-clusters, --max-workers"},
+        {"olaf_rosters", config.max_clusters, 0, "--max-clusters"},
         {"olaf_acks"},
         {"olaf_reached", olaf_reached_places(config.max_workers), 0, "--max-workers"},
         {"olaf_ack_counters"},
@@ -71,7 +71,8 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_round_lanes", OLAF_ROUND_BUFFERS * config.round_slots,
          static_cast<std::uint32_t>(OLAF_ROUND_LANES_BYTES(config.max_lanes)),
          "--round-slots, --max-lanes"},
-        {"olaf_lines", OLAF_LINE_PLACES * config.round_slots * config.round_lines, 0, "--round-slots"},
+        {"olaf_lines", OLAF_LINE_PLACES * config.round_slots * config.round_lines, 0,
+         "--round-slots"},
     };
 }
 
