@@ -194,6 +194,10 @@ std::optional<olaf_policy> policy_by_name(std::string_view name) {
     return static_cast<olaf_policy>(found - policies.begin());
 }
 
+std::string policy_names(std::string_view between) {
+    return fmt::format("{}", fmt::join(policies, between));
+}
+
 Window window_of(const olaf_config &config) {
     return {.automatic = (config.flags & OLAF_CONFIG_WINDOW_AUTO) != 0, .most = config.window};
 }
