@@ -14,7 +14,6 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
 #include "olaf/try.hpp"
-#include "replace.hpp"
 #include "teardown.hpp"
 
 namespace olaf {
@@ -118,7 +117,15 @@ Result<void> write_record(const PinPlace &place, const Record &record) {
     return OLAF_TRY(RecordMap::open(place)).write(record);
 }
 
-/// The card first, then the kernel's queue is emptied as `detach` does it.
+/// Puts back what was remembered of a queue that stays in its card.
+Result<void> remember_again(const PinPlace &place, const Record &record,
+                            const std::optional<Start> &start) {
+    OLAF_TRY(RecordMap::create(place, record));
+    return start ? write_start(read_attachment(place), *start) : Result<void>{};
+}
+
+} // namespace
+
 Result<Record> move_to_card(PinLock &lock, const Attachment &running, const Plan &plan) {
     const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     const auto rules = OLAF_TRY(rules_in_kernel(running, plan.config));
@@ -138,14 +145,6 @@ Result<Record> move_to_card(PinLock &lock, const Attachment &running, const Plan
     return record;
 }
 
-/// Puts back what was remembered of a queue that stays in its card.
-Result<void> remember_again(const PinPlace &place, const Record &record,
-                            const std::optional<Start> &start) {
-    OLAF_TRY(RecordMap::create(place, record));
-    return start ? write_start(read_attachment(place), *start) : Result<void>{};
-}
-
-/// The kernel's queue first, then the card admits nothing more and is emptied.
 Result<Record> move_to_kernel(PinLock &lock, const Attachment &running, Plan plan) {
     const auto &place = lock.place();
     const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
@@ -177,8 +176,6 @@ Result<Record> move_to_kernel(PinLock &lock, const Attachment &running, Plan pla
     return record;
 }
 
-/// What waits in the card stays, and clusters that follow the default policy follow it to the new one.
-/// Slots and places of a card are in use: their numbers stand.
 Result<Record> replace_in_card(const Attachment &running, const Plan &plan) {
     const auto refuse = [&](const std::string &reason) {
         return fail("replace the queue on", plan.device.name, 0, "olaf detach first", reason);
@@ -201,8 +198,6 @@ Result<Record> replace_in_card(const Attachment &running, const Plan &plan) {
     OLAF_TRY(write_record(running.place, record));
     return record;
 }
-
-} // namespace
 
 Result<Card> open_card(const Attachment &attachment) {
     if (!attachment.card)
@@ -250,15 +245,6 @@ Result<Record> attach_to_card(PinLock &lock, const Plan &plan) {
         return std::unexpected(done.error());
     }
     return record;
-}
-
-Result<Record> replace_anywhere(PinLock &lock, const Attachment &running, const Plan &plan) {
-    if (!running.on_card() && !plan.card)
-        return replace(running, plan);
-    note(plan.device.name, plan.notes);
-    if (!running.on_card())
-        return move_to_card(lock, running, plan);
-    return plan.card ? replace_in_card(running, plan) : move_to_kernel(lock, running, plan);
 }
 
 Result<void> empty_its_card(const Attachment &attachment, bool force, const Signals &stop) {

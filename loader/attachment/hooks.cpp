@@ -59,7 +59,7 @@ bool is_there(const Program &program, const Attachment &attachment, const Filter
         return at_tracepoints(place, program.object);
     case Hook::socket:
     case Hook::command:
-    case Hook::room:
+    case Hook::tail_call:
         break;
     }
     return true;
@@ -384,7 +384,7 @@ Result<void> swap_filters(const Attachment &running, const Datapath &queue, Undo
 }
 
 Result<void> swap_entrance(const Attachment &running, const Datapath &queue, Undo &undo) {
-    OLAF_TRY(queue.open_rooms());
+    OLAF_TRY(queue.set_tail_calls());
     return swap_each(
         running, queue, [](const Program &program) { return program.hook == Hook::xdp; },
         [&](const Program &program, const Device &device) {

@@ -182,11 +182,11 @@ Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
     OLAF_TRY(refresh_addresses(queue, device.ifindex));
     OLAF_TRY(queue.pin_maps(place.path()));
     OLAF_TRY(pin_programs(queue, place, false));
-    OLAF_TRY(queue.open_rooms());
+    OLAF_TRY(queue.set_tail_calls());
     OLAF_TRY(install_filters(place, map, record, queue, device));
     OLAF_TRY(install_return(map, record, queue));
     OLAF_TRY(prove_drain(queue, device));
-    attach_tracepoints_or_say(queue, place, device);
+    attach_tracepoints(queue, place, device);
     OLAF_TRY(install_xdp(place, queue, record));
     record.complete = 1;
     record.attached_ns = monotonic_ns();

@@ -544,8 +544,8 @@ namespace {
 Result<void> plan_card(Plan &plan, const AttachOptions &options, const PinPlace &place,
                        const Record *running) {
     const auto path = OLAF_TRY(find_card(plan.device, options.card));
-    const auto card = OLAF_TRY(Card::open(path));
     OLAF_TRY(check_card_free(place, path));
+    const auto card = OLAF_TRY(Card::open(path));
     auto asked = plan.asked;
     const auto can = card.capabilities();
     auto obstacle = fit_to_card(asked, given_in(options, running), can);

@@ -12,6 +12,7 @@
 
 #include "addresses.hpp"
 #include "attachment.hpp"
+#include "card.hpp"
 #include "emptying.hpp"
 #include "hooks.hpp"
 #include "install.hpp"
@@ -150,10 +151,9 @@ Result<void> renew(Replacement &to) {
 Result<void> while_held(Replacement &to, const std::function<Result<void>()> &change) {
     if (!to.emptied)
         return change();
-    auto &lease = to.emptied->lease;
-    OLAF_TRY(lease.hold());
+    OLAF_TRY(to.emptied->lease.hold());
     OLAF_TRY(change());
-    return lease.let_go();
+    return to.emptied->lease.let_go();
 }
 
 /// The programs of the way out and back, tried before anything is handed to them.
@@ -217,12 +217,10 @@ Result<void> take_over(Replacement &to) {
     return {};
 }
 
-} // namespace
-
-Result<Record> replace(const Attachment &running, const Plan &plan) {
+Result<Record> replace_in_kernel(const Attachment &running, const Plan &plan) {
     auto to = OLAF_TRY(prepare(running, plan));
     OLAF_TRY(take_over(to));
-    attach_tracepoints_or_say(to.queue, to.place(), plan.device);
+    attach_tracepoints(to.queue, to.place(), plan.device);
     to.record.replaced_ns = monotonic_ns();
     OLAF_TRY(pin_programs(to.queue, to.place(), true));
     OLAF_TRY(to.map.write(to.record));
@@ -230,6 +228,17 @@ Result<Record> replace(const Attachment &running, const Plan &plan) {
     if (!plan.allow.empty())
         OLAF_TRY(allow_only(to.queue.map_fd("olaf_allow"), plan.allow));
     return to.record;
+}
+
+} // namespace
+
+Result<Record> replace(PinLock &lock, const Attachment &running, const Plan &plan) {
+    if (!running.on_card() && !plan.card)
+        return replace_in_kernel(running, plan);
+    note(plan.device.name, plan.notes);
+    if (!running.on_card())
+        return move_to_card(lock, running, plan);
+    return plan.card ? replace_in_card(running, plan) : move_to_kernel(lock, running, plan);
 }
 
 } // namespace olaf

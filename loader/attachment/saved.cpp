@@ -32,11 +32,11 @@ namespace olaf {
 namespace {
 
 /// Sixteen binary places are sixteen decimal ones: exact.
-std::string exact_reward(std::int64_t threshold) {
-    if (threshold < 0)
+std::string exact_reward(const olaf_rule &rule) {
+    if (rule.reward_threshold < 0)
         return "off";
     constexpr double one = 1 << OLAF_REWARD_FRACTION_BITS;
-    auto text = fmt::format("{:.16f}", static_cast<double>(threshold) / one);
+    auto text = fmt::format("{:.16f}", static_cast<double>(rule.reward_threshold) / one);
     text.erase(text.find_last_not_of('0') + 1);
     if (text.ends_with('.'))
         text.pop_back();
@@ -49,7 +49,7 @@ std::string rule_options(const olaf_rule &rule, const olaf_rule &usual) {
     if (rule.policy != usual.policy)
         text += fmt::format(" --policy {}", policy_name(rule.policy));
     if (rule.reward_threshold != usual.reward_threshold)
-        text += " --reward-threshold " + exact_reward(rule.reward_threshold);
+        text += " --reward-threshold " + exact_reward(rule);
     if (rule.max_count != usual.max_count)
         text += fmt::format(" --max-count {}", rule.max_count);
     return text;

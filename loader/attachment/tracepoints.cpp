@@ -149,8 +149,7 @@ namespace {
 /// Loads an object, attaches its programs, and pins them with the maps that only this object has, all or
 /// nothing. Programs that run already go on (--replace) and are told what may have changed. Fails where
 /// the kernel has no BTF or refuses tracepoint programs.
-Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
-                                std::string_view name) {
+Result<void> attach_object(const Datapath &queue, const PinPlace &place, std::string_view name) {
     const auto &config = queue.config();
     if (at_tracepoints(place, name))
         return update_watched(place, config);
@@ -170,14 +169,14 @@ Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
 
 } // namespace
 
-void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device) {
+void attach_tracepoints(const Datapath &queue, const PinPlace &place, const Device &device) {
     const auto &config = queue.config();
     const auto wanted = objects_where(
         [&](const Program &line) { return line.hook == Hook::tracepoint && stands(line, config); });
     const bool tags_hidden = (config.flags & OLAF_CONFIG_TAGS_HIDDEN) != 0;
     std::vector<std::string> missing;
     for (const auto object : wanted) {
-        const auto done = attach_tracepoints(queue, place, object);
+        const auto done = attach_object(queue, place, object);
         if (!done && object != "beside")
             missing.push_back(without(object, done.error()));
         else if (!done && tags_hidden)

@@ -9,6 +9,7 @@
 #include "loader/attachment/card.hpp"
 #include "loader/attachment/install.hpp"
 #include "loader/attachment/plan.hpp"
+#include "loader/attachment/replace.hpp"
 #include "loader/attachment/saved.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/card/find.hpp"
@@ -91,7 +92,7 @@ Result<Record> replace_running(const AttachOptions &options, const Device &devic
     auto plan = OLAF_TRY(make_plan(options, device, &running.record));
     if (running.on_card() || options.hardware.value_or(Hardware::off) != Hardware::off)
         OLAF_TRY(choose_card(plan, options, place, &running.record));
-    return replace_anywhere(*lock, running, plan);
+    return replace(*lock, running, plan);
 }
 
 /// The command line lets nothing else leave the delivery open.
