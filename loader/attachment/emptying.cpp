@@ -140,8 +140,9 @@ Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, con
     // A closed window may hold a departure up besides, until the timeout after which a silent
     // server is no longer waited for.
     if (config.window != 0) {
-        const auto window = OLAF_TRY(open_map(attachment, "olaf_window"));
-        progress.bound_ns += window_timeout_ns(OLAF_TRY(read_window(window.get())));
+        const auto map = OLAF_TRY(open_map(attachment, "olaf_window"));
+        const auto window = OLAF_TRY(read_window(map.get()));
+        progress.bound_ns += window_timeout_ns(window);
     }
     const auto map = OLAF_TRY(open_map(attachment, "olaf_ring"));
     for (;;) {

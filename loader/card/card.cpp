@@ -333,11 +333,11 @@ Result<Snapshot> Card::snapshot(const olaf_config &config) const {
         for (std::uint32_t slot = 0; slot < slots; slot++) {
             const auto at = OLAF_REGISTER_SLOT_COUNTER +
                             std::size_t{slot} * OLAF_REGISTER_STRIDE_SLOT_COUNTER;
-            olaf_slot_counters counters{};
-#define SLOT(field, ...) counters.field = get64(at + 8 * std::size_t{OLAF_CARD_SLOT_##field});
+#define SLOT(field, ...)                                                                           \
+    snapshot.clusters[slot / config.max_segments].field +=                                         \
+        get64(at + 8 * std::size_t{OLAF_CARD_SLOT_##field});
             OLAF_SLOT_COUNTER_LIST(SLOT)
 #undef SLOT
-            snapshot.clusters[slot / config.max_segments] += counters;
         }
     }
     // A card that went meanwhile has read as ones, which must not be taken for counts.
