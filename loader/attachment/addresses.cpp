@@ -96,7 +96,7 @@ template <class Key> Result<std::vector<Key>> keys_of(int fd, const char *name) 
     return keys;
 }
 
-template <class Key> Result<void> make_hold(int fd, const char *name, const std::vector<Key> &own) {
+template <class Key> Result<void> set_keys(int fd, const char *name, const std::vector<Key> &own) {
     const auto before = OLAF_TRY(keys_of<Key>(fd, name));
     constexpr std::uint32_t yes = 1;
     for (const auto &key : own)
@@ -125,8 +125,8 @@ void compare(const std::vector<Key> &host, const std::vector<Key> &told, OwnDiff
 
 Result<void> refresh_addresses(const Datapath &queue, std::uint32_t ifindex) {
     const auto own = OLAF_TRY(host_addresses(ifindex));
-    OLAF_TRY(make_hold(queue.map_fd(own_map), own_map, own.addresses));
-    return make_hold(queue.map_fd(own_macs_map), own_macs_map, own.macs);
+    OLAF_TRY(set_keys(queue.map_fd(own_map), own_map, own.addresses));
+    return set_keys(queue.map_fd(own_macs_map), own_macs_map, own.macs);
 }
 
 Result<void> refresh_running(const Attachment &attachment) {
@@ -136,8 +136,8 @@ Result<void> refresh_running(const Attachment &attachment) {
     const auto addresses = OLAF_TRY(open_map(attachment, own_map));
     const auto macs = OLAF_TRY(open_map(attachment, own_macs_map));
     const auto own = OLAF_TRY(host_addresses(attachment.place.ifindex));
-    OLAF_TRY(make_hold(addresses.get(), own_map, own.addresses));
-    return make_hold(macs.get(), own_macs_map, own.macs);
+    OLAF_TRY(set_keys(addresses.get(), own_map, own.addresses));
+    return set_keys(macs.get(), own_macs_map, own.macs);
 }
 
 Result<OwnDifference> own_difference(const Attachment &attachment) {

@@ -14,20 +14,14 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
 #include "olaf/try.hpp"
-#include "replace.hpp"
 #include "teardown.hpp"
 
 namespace olaf {
 namespace {
 
 constexpr std::uint64_t poll_ns = 5'000'000;
-/// Besides its time at the rate: a card that is simulated is slow.
+/// The longest that one departure may take besides its time at the rate: a simulated card is slow.
 constexpr std::uint64_t slack_ns = 10'000'000'000;
-
-/// The longest that one departure may take.
-std::uint64_t departure_bound(const olaf_config &config) {
-    return largest_frame_ns(config) + slack_ns;
-}
 
 /// Stops the card's admission and waits until nothing waits in it, for as long as departures keep their
 /// pace. Fails with the reason why nothing leaves, with EINTR when a signal says stop, or with
@@ -42,7 +36,7 @@ Result<void> empty_card(Card &card, const olaf_config &config, const Signals &st
         const auto waiting = OLAF_TRY(card.queue_length());
         if (waiting < fewest) {
             fewest = waiting;
-            deadline = now + departure_bound(config);
+            deadline = now + largest_frame_ns(config) + slack_ns;
         }
         if (now > deadline)
             return fail("drain the card", card.path(), 0,
@@ -67,7 +61,7 @@ Result<Snapshot> start_card(const PinPlace &place, const Plan &plan,
     const auto usual = default_rule(static_cast<olaf_policy>(plan.config.default_policy));
     OLAF_TRY(card.set_rules(0, plan.config.max_clusters - 1, usual));
     for (std::uint32_t id = 0; id < rules.size(); id++)
-        if (!same_rule(rules[id], usual))
+        if (rules[id] != usual)
             OLAF_TRY(card.set_rules(id, id, rules[id]));
     OLAF_TRY(card.configure(plan.config, plan.card->own));
     return before;
@@ -86,7 +80,7 @@ Result<std::vector<olaf_rule>> rules_in_kernel(const Attachment &attachment,
     for (std::uint32_t id = 0; id < clusters; id++) {
         if (bpf_map_lookup_elem(map.get(), &id, &rules[id]) != 0)
             return fail("read the rule of cluster", std::to_string(id), errno);
-        if (same_rule(rules[id], from))
+        if (rules[id] == from)
             rules[id] = to;
     }
     return rules;
@@ -123,7 +117,15 @@ Result<void> write_record(const PinPlace &place, const Record &record) {
     return OLAF_TRY(RecordMap::open(place)).write(record);
 }
 
-/// The card first, then the kernel's queue is emptied as `detach` does it.
+/// Puts back what was remembered of a queue that stays in its card.
+Result<void> remember_again(const PinPlace &place, const Record &record,
+                            const std::optional<Start> &start) {
+    OLAF_TRY(RecordMap::create(place, record));
+    return start ? write_start(read_attachment(place), *start) : Result<void>{};
+}
+
+} // namespace
+
 Result<Record> move_to_card(PinLock &lock, const Attachment &running, const Plan &plan) {
     const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     const auto rules = OLAF_TRY(rules_in_kernel(running, plan.config));
@@ -143,14 +145,6 @@ Result<Record> move_to_card(PinLock &lock, const Attachment &running, const Plan
     return record;
 }
 
-/// Puts back what was remembered of a queue that stays in its card.
-Result<void> remember_again(const PinPlace &place, const Record &record,
-                            const std::optional<Start> &start) {
-    OLAF_TRY(RecordMap::create(place, record));
-    return start ? write_start(read_attachment(place), *start) : Result<void>{};
-}
-
-/// The kernel's queue first, then the card admits nothing more and is emptied.
 Result<Record> move_to_kernel(PinLock &lock, const Attachment &running, Plan plan) {
     const auto &place = lock.place();
     const auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
@@ -182,8 +176,6 @@ Result<Record> move_to_kernel(PinLock &lock, const Attachment &running, Plan pla
     return record;
 }
 
-/// What waits in the card stays, and clusters that follow the default policy follow it to the new one.
-/// Slots and places of a card are in use: their numbers stand.
 Result<Record> replace_in_card(const Attachment &running, const Plan &plan) {
     const auto refuse = [&](const std::string &reason) {
         return fail("replace the queue on", plan.device.name, 0, "olaf detach first", reason);
@@ -200,14 +192,12 @@ Result<Record> replace_in_card(const Attachment &running, const Plan &plan) {
     OLAF_TRY(card.configure(config, plan.card->own));
     const auto from = default_rule(static_cast<olaf_policy>(before.default_policy));
     const auto to = default_rule(static_cast<olaf_policy>(config.default_policy));
-    for (std::uint32_t id = 0; id < before.max_clusters && !same_rule(from, to); id++)
-        if (same_rule(OLAF_TRY(card.rule(id)), from))
+    for (std::uint32_t id = 0; id < before.max_clusters && from != to; id++)
+        if (OLAF_TRY(card.rule(id)) == from)
             OLAF_TRY(card.set_rules(id, id, to));
     OLAF_TRY(write_record(running.place, record));
     return record;
 }
-
-} // namespace
 
 Result<Card> open_card(const Attachment &attachment) {
     if (!attachment.card)
@@ -255,15 +245,6 @@ Result<Record> attach_to_card(PinLock &lock, const Plan &plan) {
         return std::unexpected(done.error());
     }
     return record;
-}
-
-Result<Record> replace_anywhere(PinLock &lock, const Attachment &running, const Plan &plan) {
-    if (!running.on_card() && !plan.card)
-        return replace(running, plan);
-    note(plan.device.name, plan.notes);
-    if (!running.on_card())
-        return move_to_card(lock, running, plan);
-    return plan.card ? replace_in_card(running, plan) : move_to_kernel(lock, running, plan);
 }
 
 Result<void> empty_its_card(const Attachment &attachment, bool force, const Signals &stop) {

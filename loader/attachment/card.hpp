@@ -23,9 +23,18 @@ Result<std::vector<olaf_rule>> rules_in(const Card &card, const olaf_config &con
 /// host but the directory.
 Result<Record> attach_to_card(PinLock &lock, const Plan &plan);
 
-/// attach --replace: of a queue in the kernel or in a card, wherever it is to be then. `running` was read
-/// since the pins were locked.
-Result<Record> replace_anywhere(PinLock &lock, const Attachment &running, const Plan &plan);
+// For attach --replace (replace.hpp). `running` was read since the pins were locked.
+
+/// From the kernel: first the card takes updates in, then the kernel's queue is emptied as `detach`
+/// does it.
+Result<Record> move_to_card(PinLock &lock, const Attachment &running, const Plan &plan);
+
+/// Back: first the kernel's queue works, then the card admits nothing more and is emptied.
+Result<Record> move_to_kernel(PinLock &lock, const Attachment &running, Plan plan);
+
+/// What waits in the card stays, and clusters that follow the default policy follow it to the new
+/// one. Slots and places of a card are in use: their numbers stand.
+Result<Record> replace_in_card(const Attachment &running, const Plan &plan);
 
 /// Lets leave what waits in the attachment's card, if it has one, and stops its admission. A lost card
 /// is told of and no obstacle. With force nothing that waits is.

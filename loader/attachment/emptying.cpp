@@ -55,10 +55,6 @@ std::unexpected<Error> stuck(const Attachment &attachment) {
                             why.empty() ? "nothing tells why" : why));
 }
 
-std::unexpected<Error> interrupted(const Attachment &attachment) {
-    return fail("drain the queue of", attachment.device, EINTR, "it works on");
-}
-
 /// Whether less waits than ever since the emptying began. That the head moves is no progress: an
 /// update whose next hop is silent goes to the back, and more updates for that hop may arrive.
 struct Progress {
@@ -89,8 +85,7 @@ struct Progress {
 } // namespace
 
 Result<EmptyingLease> EmptyingLease::take(const Attachment &attachment) {
-    auto control = OLAF_TRY(open_map(attachment, "olaf_control"));
-    EmptyingLease lease(std::move(control));
+    EmptyingLease lease(OLAF_TRY(open_map(attachment, "olaf_control")));
     const std::uint32_t key = 0;
     if (bpf_map_lookup_elem(lease.control_.get(), &key, &lease.orders_) != 0)
         return fail("read", "olaf_control", errno);
@@ -141,14 +136,15 @@ Result<void> EmptyingLease::write() const {
 Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, const Signals &stop,
                    bool verbose) {
     const auto &config = attachment.record.config;
-    const auto map = OLAF_TRY(open_map(attachment, "olaf_ring"));
     Progress progress{.bound_ns = departure_bound(config)};
     // A closed window may hold a departure up besides, until the timeout after which a silent
     // server is no longer waited for.
     if (config.window != 0) {
-        const auto window = OLAF_TRY(open_map(attachment, "olaf_window"));
-        progress.bound_ns += window_timeout_ns(OLAF_TRY(read_window(window.get())));
+        const auto map = OLAF_TRY(open_map(attachment, "olaf_window"));
+        const auto window = OLAF_TRY(read_window(map.get()));
+        progress.bound_ns += window_timeout_ns(window);
     }
+    const auto map = OLAF_TRY(open_map(attachment, "olaf_ring"));
     for (;;) {
         if (lease != nullptr)
             OLAF_TRY(lease->renew());
@@ -161,7 +157,7 @@ Result<void> empty_queue(const Attachment &attachment, EmptyingLease *lease, con
         if (verbose)
             progress.tell(attachment, ring, now);
         if (OLAF_TRY(stop.until(now + poll_ns)))
-            return interrupted(attachment);
+            return fail("drain the queue of", attachment.device, EINTR, "it works on");
     }
 }
 
@@ -247,16 +243,15 @@ std::optional<std::vector<std::uint64_t>> head_of(const Attachment &attachment) 
 }
 
 /// Destination address in the headers that wait.
-IpAddress destination_of(const std::vector<std::uint64_t> &words) {
-    const auto *entry = reinterpret_cast<const olaf_entry *>(words.data());
-    const auto &pending = entry->pending;
+IpAddress destination_of(const olaf_entry &entry) {
+    const auto &pending = entry.pending;
     const std::size_t ip =
         OLAF_MAX_HEADERS - pending.header_bytes % OLAF_MAX_HEADERS + pending.l3_offset;
     IpAddress address{.family = pending.family, .words_be = {}};
     const std::size_t offset = ip + (pending.family == 4 ? 16 : 24);
     const std::size_t bytes = pending.family == 4 ? 4 : 16;
     if (offset + bytes <= OLAF_MAX_HEADERS)
-        std::memcpy(address.words_be.data(), entry->headers + offset, bytes);
+        std::memcpy(address.words_be.data(), entry.headers + offset, bytes);
     return address;
 }
 
@@ -268,9 +263,8 @@ std::optional<IpAddress> routed_to(const Attachment &attachment) {
     const auto head = head_of(attachment);
     if (config.deliver != OLAF_DELIVER_FORWARD || !head)
         return {};
-    if (!reinterpret_cast<const olaf_entry *>(head->data())->pending.routed)
-        return {};
-    return destination_of(*head);
+    const auto &entry = *reinterpret_cast<const olaf_entry *>(head->data());
+    return entry.pending.routed ? std::optional(destination_of(entry)) : std::nullopt;
 }
 
 } // namespace
@@ -291,38 +285,30 @@ std::string device_obstacle(const std::string &name, std::uint32_t ifindex) {
     return device->carrier ? "" : device->name + " has no carrier";
 }
 
-std::string drain_obstacle(const Attachment &attachment) {
-    const auto drain = attachment.record.drain(attachment.place.ifindex);
+std::string drain_obstacle(const olaf_config &config) {
+    const auto drain = drain_names(config.ifindex);
     for (const auto &[name, ifindex] :
-         {std::pair{drain.a, drain.ifindex_a}, std::pair{drain.b, drain.ifindex_b}})
+         {std::pair{drain.a, config.drain_ifindex}, std::pair{drain.b, config.kick_ifindex}})
         if (const auto device = find_device(ifindex); !device || !device->up)
             return device_obstacle(name, ifindex);
     return "";
 }
-
-namespace {
-
-/// That of this host's own parts.
-std::string own_obstacle(const Attachment &attachment) {
-    return attachment.alive ? drain_obstacle(attachment) : why_dead(attachment);
-}
-
-} // namespace
 
 std::string obstacle(const Attachment &attachment) {
     if (const auto output = output_obstacle(attachment); !output.empty())
         return output;
     const auto address = routed_to(attachment);
     const auto device = find_device(attachment.record.config.egress_ifindex);
-    if (!address || !device)
-        return own_obstacle(attachment);
-    const auto gateway = gateway_to(*address, device->ifindex);
-    if (!gateway)
-        return fmt::format("there is no route to {} by {}", address_text(*address), device->name);
-    if (!neighbour_known(*gateway, device->ifindex))
-        return fmt::format("the next hop {} doesn't answer on {}", address_text(*gateway),
-                           device->name);
-    return own_obstacle(attachment);
+    if (address && device) {
+        const auto gateway = gateway_to(*address, device->ifindex);
+        if (!gateway)
+            return fmt::format("there is no route to {} by {}", address_text(*address),
+                               device->name);
+        if (!neighbour_known(*gateway, device->ifindex))
+            return fmt::format("the next hop {} doesn't answer on {}", address_text(*gateway),
+                               device->name);
+    }
+    return attachment.alive ? drain_obstacle(attachment.record.config) : why_dead(attachment);
 }
 
 namespace {

@@ -69,7 +69,7 @@ std::string output_obstacle(const Attachment &attachment);
 std::string device_obstacle(const std::string &name, std::uint32_t ifindex);
 
 /// The same of an end of the drain.
-std::string drain_obstacle(const Attachment &attachment);
+std::string drain_obstacle(const olaf_config &config);
 
 /// The first obstacle on the way of the queue's head: the output, "there is no route to ADDRESS by DEV",
 /// "the next hop ADDRESS doesn't answer on DEV", or the drain. "" if none is known.

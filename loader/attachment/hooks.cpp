@@ -59,7 +59,7 @@ bool is_there(const Program &program, const Attachment &attachment, const Filter
         return at_tracepoints(place, program.object);
     case Hook::socket:
     case Hook::command:
-    case Hook::room:
+    case Hook::tail_call:
         break;
     }
     return true;
@@ -171,36 +171,36 @@ Result<void> remove_return(const PinPlace &place, const Record &record) {
         {.ours = record.return_clsact_ours != 0, .same = record.complete == 0});
 }
 
-Result<void> swap_return(const Attachment &attachment, const RecordMap &map, Record &record,
+Result<void> swap_return(const Attachment &running, const RecordMap &map, Record &record,
                          const Datapath &queue, Undo &undo) {
-    const auto &place = attachment.place;
-    const auto &running = attachment.record;
-    const auto wanted = wanted_ifindex(record.config);
-    auto noted = running;
-    if (running.other_return_ifindex != 0 && running.other_return_ifindex != wanted) {
-        OLAF_TRY(remove_other(place, running));
+    const auto &place = running.place;
+    const auto &before = running.record;
+    const auto ifindex = wanted_ifindex(record.config);
+    auto noted = before;
+    if (before.other_return_ifindex != 0 && before.other_return_ifindex != ifindex) {
+        OLAF_TRY(remove_other(place, before));
         noted.other_return_ifindex = record.other_return_ifindex = 0;
         noted.other_return_clsact_ours = record.other_return_clsact_ours = 0;
     }
-    record.return_ifindex = wanted;
-    if (wanted != running.return_ifindex) {
-        record.other_return_ifindex = running.return_ifindex;
-        record.other_return_clsact_ours = running.return_clsact_ours;
+    record.return_ifindex = ifindex;
+    if (ifindex != before.return_ifindex) {
+        record.other_return_ifindex = before.return_ifindex;
+        record.other_return_clsact_ours = before.return_clsact_ours;
         record.return_clsact_ours = 0;
     }
-    if (wanted == 0)
+    if (ifindex == 0)
         return {};
-    const auto device = OLAF_TRY(find_device(wanted));
+    const auto device = OLAF_TRY(find_device(ifindex));
 
-    if (wanted != running.return_ifindex) {
-        if (noted.other_return_ifindex != wanted) {
-            noted.other_return_ifindex = wanted;
+    if (ifindex != before.return_ifindex) {
+        if (noted.other_return_ifindex != ifindex) {
+            noted.other_return_ifindex = ifindex;
             noted.other_return_clsact_ours = !OLAF_TRY(has_clsact(device));
         }
         record.return_clsact_ours = noted.other_return_clsact_ours;
-        undo.add([&place, &map, running, noted] {
+        undo.add([&place, &map, before, noted] {
             if (remove_other(place, noted))
-                (void)map.write(running);
+                (void)map.write(before);
         });
         OLAF_TRY(map.write(noted));
     }
@@ -390,7 +390,7 @@ Result<void> swap_filters(const Attachment &running, const Datapath &queue, Undo
 }
 
 Result<void> swap_entrance(const Attachment &running, const Datapath &queue, Undo &undo) {
-    OLAF_TRY(queue.open_rooms());
+    OLAF_TRY(queue.set_tail_calls());
     return swap_each(
         running, queue, [](const Program &program) { return program.hook == Hook::xdp; },
         [&](const Program &program, const Device &device) {

@@ -97,7 +97,7 @@ Result<void> remove_return(const PinPlace &place, const Record &record);
 
 /// For --replace: swaps the programs where the filters stay, or adds filters to another device.
 /// *record is the new record. Filters of the old device are left for leave_return().
-Result<void> swap_return(const Attachment &attachment, const RecordMap &map, Record &record,
+Result<void> swap_return(const Attachment &running, const RecordMap &map, Record &record,
                          const Datapath &queue, Undo &undo);
 
 /// After swap_return(), once *record is written: removes the filters of the old device.

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "addresses.hpp"
+#include "emptying.hpp"
 #include "hooks.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/datapath/snapshot.hpp"
@@ -52,18 +53,6 @@ Result<std::uint64_t> proofs(const Datapath &queue) {
     return OLAF_TRY(read_counters(queue.map_fd("olaf_counters"))).drain_proofs;
 }
 
-/// An end of the drain that can't take the frame, in words.
-std::string drain_obstacle(const olaf_config &config) {
-    for (const auto ifindex : {config.drain_ifindex, config.kick_ifindex}) {
-        const auto end = find_device(ifindex);
-        if (!end)
-            return "an end of the drain has gone";
-        if (!end->up)
-            return end->name + " is down";
-    }
-    return {};
-}
-
 std::unexpected<Error> lost(const Device &device, const olaf_config &config) {
     if (const auto obstacle = drain_obstacle(config); !obstacle.empty())
         return fail("try the drain of", device.name, 0, "set it up: ip link", obstacle);
@@ -81,9 +70,10 @@ Result<bool> await_proof(const Datapath &queue, std::uint64_t before, std::uint6
                          const Meanwhile &meanwhile) {
     for (bool last = false;;) {
         OLAF_TRY(meanwhile());
-        const auto after = OLAF_TRY(proofs(queue));
-        if (after != before || last)
-            return after != before;
+        if (OLAF_TRY(proofs(queue)) != before)
+            return true;
+        if (last)
+            return false;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
         last = monotonic_ns() >= deadline_ns;
     }
@@ -100,8 +90,7 @@ Result<void> prove_drain(const Datapath &queue, const Device &device, const Mean
     // A live token may be ahead of the proof in the drain, and each proof delays the next one by a
     // turn.
     const auto turn = olaf_longest_turn_ns(queue.config().drain_interval_ns);
-    const int tries = turn < again_ns ? 10 : 3; // a busy host may drop a frame
-    for (int i = 0; i < tries; i++) {
+    for (int i = 0; i < (turn < again_ns ? 10 : 3); i++) { // a busy host may drop a frame
         OLAF_TRY(send_proof(queue, device));
         if (OLAF_TRY(await_proof(queue, before, monotonic_ns() + again_ns + 2 * turn, meanwhile)))
             return {};
@@ -193,11 +182,11 @@ Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
     OLAF_TRY(refresh_addresses(queue, device.ifindex));
     OLAF_TRY(queue.pin_maps(place.path()));
     OLAF_TRY(pin_programs(queue, place, false));
-    OLAF_TRY(queue.open_rooms());
+    OLAF_TRY(queue.set_tail_calls());
     OLAF_TRY(install_filters(place, map, record, queue, device));
     OLAF_TRY(install_return(map, record, queue));
     OLAF_TRY(prove_drain(queue, device));
-    attach_tracepoints_or_say(queue, place, device);
+    attach_tracepoints(queue, place, device);
     OLAF_TRY(install_xdp(place, queue, record));
     record.complete = 1;
     record.attached_ns = monotonic_ns();

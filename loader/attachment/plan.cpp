@@ -69,9 +69,9 @@ struct Bridging {
 
 /// As asked for. If nothing was asked for, a queue bridges where its device is the port of a
 /// bridge, or has neither addresses nor a master: such a device can only serve as a bridge.
-Result<Bridging> decide_bridging(const Device &device, std::optional<bool> asked) {
-    if (asked)
-        return Bridging{*asked, *asked ? "--bridge" : "--no-bridge"};
+Result<Bridging> decide_bridging(const Device &device, const AttachOptions &options) {
+    if (options.bridge)
+        return Bridging{*options.bridge, *options.bridge ? "--bridge" : "--no-bridge"};
     if (device.master != 0) {
         const auto master = OLAF_TRY(find_device(device.master));
         return Bridging{master.kind == "bridge",
@@ -115,7 +115,7 @@ Result<void> plan_bridging(Plan &plan, const AttachOptions &options) {
     }
     if (!options.bridge && options.forward.empty())
         return {};
-    const auto bridging = OLAF_TRY(decide_bridging(plan.device, options.bridge));
+    const auto bridging = OLAF_TRY(decide_bridging(plan.device, options));
     plan.notes.push_back(OLAF_TRY(forwarding_note(plan.target, bridging)));
     plan.asked.bridge = bridging.bridge;
     return {};
@@ -190,14 +190,14 @@ std::uint32_t lanes_out(const Plan &plan) {
 
 /// Room for the largest update that can both come in and leave.
 Result<void> plan_lanes(Plan &plan, const AttachOptions &options, const Record *running) {
-    auto &config = plan.asked;
+    auto &asked = plan.asked;
     const bool by_mtu = options.max_lanes ? !*options.max_lanes : running == nullptr;
-    const std::uint32_t asked = options.max_lanes ? options.max_lanes->value_or(0) : 0;
+    const std::uint32_t lanes = options.max_lanes ? options.max_lanes->value_or(0) : 0;
     if (by_mtu)
-        config.max_lanes = lanes_of_mtu(plan.device.mtu);
-    else if (asked != 0)
-        config.max_lanes = asked;
-    config.egress_mtu = plan.egress ? plan.egress->mtu : 0;
+        asked.max_lanes = lanes_of_mtu(plan.device.mtu);
+    else if (lanes != 0)
+        asked.max_lanes = lanes;
+    asked.egress_mtu = plan.egress ? plan.egress->mtu : 0;
     if (!plan.egress)
         return {};
     const auto &out = *plan.egress;
@@ -206,12 +206,12 @@ Result<void> plan_lanes(Plan &plan, const AttachOptions &options, const Record *
         return fail("send updates out of", out.name, 0, "give it a larger one",
                     fmt::format("its MTU, {}, carries none", out.mtu));
     if (by_mtu)
-        config.max_lanes = std::min(config.max_lanes, most);
-    if (asked > most)
+        asked.max_lanes = std::min(asked.max_lanes, most);
+    if (lanes > most)
         plan.notes.push_back(fmt::format("updates of at most {} lanes fit out ({} has MTU {}): "
                                          "larger ones are refused, whatever --max-lanes says",
                                          most, out.name, out.mtu));
-    else if (asked == 0 && most < lanes_within(plan.device.mtu))
+    else if (lanes == 0 && most < lanes_within(plan.device.mtu))
         plan.notes.push_back(fmt::format("updates of at most {} lanes fit out ({} has MTU {})",
                                          most, out.name, out.mtu));
     return {};
@@ -220,22 +220,22 @@ Result<void> plan_lanes(Plan &plan, const AttachOptions &options, const Record *
 /// How large a planned queue is: its tables, and the updates that it takes. To be called once the
 /// delivery is planned: updates that are too large to leave by it aren't taken.
 Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Record *running) {
-    auto &config = plan.asked;
-    take(config.max_clusters, options.max_clusters);
-    take(config.max_segments, options.max_segments);
-    take(config.round_slots, options.round_slots);
+    auto &asked = plan.asked;
+    take(asked.max_clusters, options.max_clusters);
+    take(asked.max_segments, options.max_segments);
+    take(asked.round_slots, options.round_slots);
     if (running == nullptr)
-        config.round_lines = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+        asked.round_lines = static_cast<std::uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     if (options.max_workers)
-        config.max_workers = options.max_workers;
-    if (const auto usual = usual_workers(config.max_clusters);
-        !config.max_workers && usual < OLAF_DEFAULT_MAX_WORKERS)
+        asked.max_workers = options.max_workers;
+    if (const auto usual = usual_workers(asked.max_clusters);
+        !asked.max_workers && usual < OLAF_DEFAULT_MAX_WORKERS)
         plan.notes.push_back(fmt::format("ACKs are copied to {} workers of a cluster at most; "
                                          "--max-workers takes more memory for more",
                                          usual));
-    config.fifo = options.fifo || (running != nullptr && running->config.fifo_places != 0);
+    asked.fifo = options.fifo || (running != nullptr && running->config.fifo_places != 0);
     if (options.queue)
-        config.queue_capacity = *options.queue;
+        asked.queue_capacity = *options.queue;
     return plan_lanes(plan, options, running);
 }
 
@@ -277,8 +277,10 @@ bool kernel_has_btf() {
     return kernel != nullptr;
 }
 
-/// What the drivers say of native XDP.
-void plan_mode(Plan &plan) {
+/// What the drivers say of offloads and of native XDP.
+void plan_drivers(Plan &plan) {
+    plan.asked.tags_hidden = offloads_of(plan.device.name).rx_vlan;
+    plan.asked.output_sums = plan.egress && offloads_of(plan.egress->name).tx_checksum;
     const auto features = xdp_features(plan.device.ifindex);
     // The question for a tag is a kernel function: libbpf finds it in the kernel's BTF, or loads nothing.
     plan.driver_tells_tags =
@@ -316,13 +318,13 @@ void add(std::vector<std::string> &notes, std::string note) {
 std::string size_note(const Plan &plan, const AttachOptions &options) {
     const auto &device = plan.device;
     const auto fit = lanes_within(device.mtu);
-    const auto asked = options.max_lanes ? options.max_lanes->value_or(0) : 0;
-    if (asked > fit)
+    const auto lanes = options.max_lanes ? options.max_lanes->value_or(0) : 0;
+    if (lanes > fit)
         return fmt::format("updates of {} lanes take an MTU of {} (with IPv6 of {}); {} has {}, "
                            "which carries {} lanes",
-                           asked, header_bytes + 8 * asked, header_bytes + 20 + 8 * asked,
+                           lanes, header_bytes + 8 * lanes, header_bytes + 20 + 8 * lanes,
                            device.name, device.mtu, fit);
-    if (asked == 0 && (!plan.egress || plan.egress->mtu >= device.mtu))
+    if (lanes == 0 && (!plan.egress || plan.egress->mtu >= device.mtu))
         return fmt::format("updates of at most {} lanes come in ({} has MTU {}); larger models "
                            "take a larger MTU, or segments",
                            fit, device.name, device.mtu);
@@ -333,18 +335,18 @@ std::string size_note(const Plan &plan, const AttachOptions &options) {
 void note_consequences(Plan &plan, const AttachOptions &options) {
     const auto &device = plan.device;
     auto &notes = plan.consequences;
-    const auto &config = plan.asked;
+    const auto &asked = plan.asked;
     add(notes, size_note(plan, options));
-    if (config.rate_bps == 0 && config.window.most == 0)
+    if (asked.rate_bps == 0 && asked.window.most == 0)
         notes.emplace_back("nothing will ever wait, so nothing will fold: updates leave as they "
                            "come without --rate and --window");
-    if (config.strict)
+    if (asked.strict)
         notes.push_back(fmt::format("every update is refused until a worker is registered "
                                     "(--strict): olaf cluster set {} ID --worker ID=ADDR",
                                     device.name));
-    if (config.round_slots != 0)
+    if (asked.round_slots != 0)
         notes.push_back(fmt::format("room for {} chunks of jobs: olaf job set {} ID sets one",
-                                    config.round_slots, device.name));
+                                    asked.round_slots, device.name));
     add(notes, down_note(device, "nothing comes in"));
     if (plan.egress && plan.egress->ifindex != device.ifindex)
         add(notes, down_note(*plan.egress, "nothing leaves"));
@@ -358,20 +360,19 @@ std::string more_than(std::uint64_t asked, std::uint64_t has, const char *what, 
     return asked <= has ? "" : fmt::format("it has {} {}, and {} asks for {}", has, what, option, asked);
 }
 
-std::string size_obstacle(DatapathConfig &config, const Asked &asked, const CardCapabilities &can) {
-    if (!asked.clusters)
-        config.max_clusters = std::max(
-            1U, std::min({config.max_clusters, can.clusters, can.slots / config.max_segments}));
-    if (!asked.queue || !config.queue_capacity)
-        config.queue_capacity =
-            std::min(2 * config.max_clusters * config.max_segments, can.places);
-    if (!asked.lanes)
-        config.max_lanes = std::min(config.max_lanes, can.lanes / lane_step * lane_step);
-    const auto lanes = (config.max_lanes + lane_step - 1) / lane_step * lane_step;
-    const auto slots = std::uint64_t{config.max_clusters} * config.max_segments;
+std::string size_obstacle(DatapathConfig &asked, const Given &given, const CardCapabilities &can) {
+    if (!given.clusters)
+        asked.max_clusters = std::max(
+            1U, std::min({asked.max_clusters, can.clusters, can.slots / asked.max_segments}));
+    if (!given.queue || !asked.queue_capacity)
+        asked.queue_capacity = std::min(2 * asked.max_clusters * asked.max_segments, can.places);
+    if (!given.lanes)
+        asked.max_lanes = std::min(asked.max_lanes, can.lanes / lane_step * lane_step);
+    const auto lanes = (asked.max_lanes + lane_step - 1) / lane_step * lane_step;
+    const auto slots = std::uint64_t{asked.max_clusters} * asked.max_segments;
     for (const auto &obstacle :
-         {more_than(*config.queue_capacity, can.places, "places", "--queue"),
-          more_than(config.max_clusters, can.clusters, "clusters", "--max-clusters"),
+         {more_than(*asked.queue_capacity, can.places, "places", "--queue"),
+          more_than(asked.max_clusters, can.clusters, "clusters", "--max-clusters"),
           more_than(slots, can.slots, "slots", "--max-clusters x --max-segments"),
           more_than(lanes, can.lanes, "lanes", "--max-lanes")})
         if (!obstacle.empty())
@@ -408,40 +409,39 @@ std::vector<std::string> notes_on(const olaf_config &config, const CardCapabilit
 
 /// Of a queue that runs, what isn't attach's own choice. In a card all of it stands: its slots are
 /// in use.
-Asked what_was_asked(const AttachOptions &options, const Record *running) {
+Given given_in(const AttachOptions &options, const Record *running) {
     const bool stands = running != nullptr && running->on_card != 0;
-    Asked asked{.queue = stands || (options.queue && *options.queue),
+    Given given{.queue = stands || (options.queue && *options.queue),
                 .clusters = stands || options.max_clusters,
                 .lanes = stands || (options.max_lanes && *options.max_lanes),
                 .workers = options.max_workers.has_value()};
     if (running != nullptr) {
         const auto &config = running->config;
         const auto usual = 2 * config.max_clusters * config.max_segments;
-        asked.clusters |= config.max_clusters != DatapathConfig{}.max_clusters;
-        asked.queue |= config.queue_capacity != usual && !options.queue;
+        given.clusters |= config.max_clusters != DatapathConfig{}.max_clusters;
+        given.queue |= config.queue_capacity != usual && !options.queue;
     }
-    return asked;
+    return given;
 }
 
 /// This host's IPv4 addresses for the card of a device: more than it compares is an error.
 Result<CardOwn> own_for_card(std::uint32_t ifindex) {
-    const auto host = OLAF_TRY(host_addresses(ifindex));
-    CardOwn own{};
+    const auto own = OLAF_TRY(host_addresses(ifindex));
+    CardOwn card_own{};
     std::size_t found = 0;
-    for (const auto &address : host.addresses) {
-        const auto *words = address.words_be;
-        const bool ipv4 = words[0] == 0 && words[1] == 0 && words[2] == htonl(0xffff);
-        if (!ipv4 || ntohl(words[3]) >> 24 == 127)
+    for (const auto &[words_be] : own.addresses) {
+        const bool ipv4 = words_be[0] == 0 && words_be[1] == 0 && words_be[2] == htonl(0xffff);
+        if (!ipv4 || ntohl(words_be[3]) >> 24 == 127)
             continue;
-        if (found < own.size())
-            own[found] = words[3];
+        if (found < card_own.size())
+            card_own[found] = words_be[3];
         found++;
     }
-    if (found == 0 || found > own.size())
+    if (found == 0 || found > card_own.size())
         return fail("tell the card", "this host's addresses", 0, "use the kernel's queue: --hw off",
                     fmt::format("this host has {} IPv4 addresses, and it compares 1 to {}", found,
-                                own.size()));
-    return own;
+                                card_own.size()));
+    return card_own;
 }
 
 } // namespace
@@ -456,27 +456,27 @@ std::string routing_remedy(const std::string &device, std::uint32_t family) {
     return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
 }
 
-std::string fit_to_card(DatapathConfig &config, const Asked &asked, const CardCapabilities &can) {
-    if (config.deliver == OLAF_DELIVER_UPSTREAM && !can.has(OLAF_CARD_FEATURE_ROUTING))
+std::string fit_to_card(DatapathConfig &asked, const Given &given, const CardCapabilities &can) {
+    if (asked.deliver == OLAF_DELIVER_UPSTREAM && !can.has(OLAF_CARD_FEATURE_ROUTING))
         return "it sends nothing to an upstream server (--upstream)";
-    if (config.window.most != 0 && !can.has(OLAF_CARD_FEATURE_WINDOW))
+    if (asked.window.most != 0 && !can.has(OLAF_CARD_FEATURE_WINDOW))
         return "it has no window of unacknowledged departures (--window)";
-    if (config.allow_list && !can.has(OLAF_CARD_FEATURE_STRICT))
+    if (asked.allow_list && !can.has(OLAF_CARD_FEATURE_STRICT))
         return "it keeps no list of allowed sources (--allow)";
-    if (config.strict && !can.has(OLAF_CARD_FEATURE_STRICT))
+    if (asked.strict && !can.has(OLAF_CARD_FEATURE_STRICT))
         return "it binds no workers to their addresses (--strict)";
-    if (config.round_slots != 0 && !can.has(OLAF_CARD_FEATURE_JOBS))
+    if (asked.round_slots != 0 && !can.has(OLAF_CARD_FEATURE_JOBS))
         return "it has no jobs (--round-slots)";
-    if (asked.workers && !can.has(OLAF_CARD_FEATURE_ACK_COPIES))
+    if (given.workers && !can.has(OLAF_CARD_FEATURE_ACK_COPIES))
         return "it copies no ACKs to workers (--max-workers)";
-    if (config.rate_bps != 0 && !can.has(OLAF_CARD_FEATURE_RATE))
+    if (asked.rate_bps != 0 && !can.has(OLAF_CARD_FEATURE_RATE))
         return "it paces nothing (--rate)";
-    if (ns_per_byte_q24(config.rate_bps) > most_40_bits)
+    if (ns_per_byte_q24(asked.rate_bps) > most_40_bits)
         return "its pace has 40 bits, and --rate is too slow for them";
-    if (config.activity_window_ns > most_40_bits)
+    if (asked.activity_window_ns > most_40_bits)
         return fmt::format("its activity window has 40 bits, {} s at most (--activity-window)",
                            most_40_bits / 1'000'000'000);
-    return size_obstacle(config, asked, can);
+    return size_obstacle(asked, given, can);
 }
 
 std::string rule_obstacle(const olaf_rule &rule, const CardCapabilities &can) {
@@ -506,33 +506,31 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
         plan.no_card = options.hardware ? "" : running->hw_reason;
     }
     take(plan.hardware, options.hardware);
-    auto &config = plan.asked;
-    config.ifindex = device.ifindex;
-    config.mac = device.mac;
-    take(config.port, options.port);
-    take(config.policy, options.policy);
-    take(config.window, options.window);
-    take(config.drain_interval_ns, options.drain_interval_ns);
-    take(config.activity_window_ns, options.activity_window_ns);
-    take(config.member_timeout_ns, options.member_timeout_ns);
-    take(config.strict, options.strict);
-    take(config.verify, options.verify);
-    config.tags_hidden = offloads_of(device.name).rx_vlan;
-    config.back_by_redirect = device.kind == "veth";
+    auto &asked = plan.asked;
+    asked.ifindex = device.ifindex;
+    asked.mac = device.mac;
+    take(asked.port, options.port);
+    take(asked.policy, options.policy);
+    take(asked.window, options.window);
+    take(asked.drain_interval_ns, options.drain_interval_ns);
+    take(asked.activity_window_ns, options.activity_window_ns);
+    take(asked.member_timeout_ns, options.member_timeout_ns);
+    take(asked.strict, options.strict);
+    take(asked.verify, options.verify);
+    asked.back_by_redirect = device.kind == "veth";
     if (!options.allow.empty())
-        config.allow_list = true;
+        asked.allow_list = true;
     OLAF_TRY(plan_delivery(plan, options, running));
     OLAF_TRY(plan_sizes(plan, options, running));
     OLAF_TRY(plan_bridging(plan, options));
     if (plan.egress) {
         const auto own = OLAF_TRY(device_addresses(plan.egress->ifindex));
-        config.own4 = own.v4;
-        config.own6 = own.v6;
+        asked.own4 = own.v4;
+        asked.own6 = own.v6;
     }
-    config.output_sums = plan.egress && offloads_of(plan.egress->name).tx_checksum;
     OLAF_TRY(plan_rate(plan, options, running));
-    plan_mode(plan);
-    plan.config = OLAF_TRY(make_config(config));
+    plan_drivers(plan);
+    plan.config = OLAF_TRY(make_config(asked));
     if (running == nullptr)
         note_consequences(plan, options);
     return plan;
@@ -546,21 +544,21 @@ namespace {
 Result<void> plan_card(Plan &plan, const AttachOptions &options, const PinPlace &place,
                        const Record *running) {
     const auto path = OLAF_TRY(find_card(plan.device, options.card));
-    const auto card = OLAF_TRY(Card::open(path));
     OLAF_TRY(check_card_free(place, path));
-    auto fitted = plan.asked;
+    const auto card = OLAF_TRY(Card::open(path));
+    auto asked = plan.asked;
     const auto can = card.capabilities();
-    auto obstacle = fit_to_card(fitted, what_was_asked(options, running), can);
+    auto obstacle = fit_to_card(asked, given_in(options, running), can);
     if (obstacle.empty())
         obstacle = carriage_obstacle(plan);
     if (obstacle.empty())
-        obstacle = rule_obstacle(default_rule(fitted.policy), can);
+        obstacle = rule_obstacle(default_rule(asked.policy), can);
     if (!obstacle.empty())
         return fail("use the card", path, 0, "leave that out, or use the kernel's queue: --hw off",
                     obstacle);
-    const auto config = OLAF_TRY(make_config(fitted));
+    const auto config = OLAF_TRY(make_config(asked));
     std::optional<CardOwn> own;
-    if (fitted.deliver == OLAF_DELIVER_LOCAL)
+    if (asked.deliver == OLAF_DELIVER_LOCAL)
         own = OLAF_TRY(own_for_card(plan.device.ifindex));
     plan.config = config;
     plan.card = CardPlan{.path = path, .own = own};

@@ -59,14 +59,14 @@ std::string reason_of(const Error &error);
 bool routes_by(const std::string &device, std::uint32_t family);
 std::string routing_remedy(const std::string &device, std::uint32_t family);
 
-/// What of a queue was asked for by name. What wasn't is made to fit.
-struct Asked {
+/// Which options of a queue were given. What wasn't given is made to fit.
+struct Given {
     bool queue = false, clusters = false, lanes = false, workers = false;
 };
 
-/// Makes what wasn't asked for fit; returns what can't: "it has no window of unacknowledged
+/// Makes what wasn't given fit; returns what can't: "it has no window of unacknowledged
 /// departures". "": all of it can.
-std::string fit_to_card(DatapathConfig &config, const Asked &asked, const CardCapabilities &can);
+std::string fit_to_card(DatapathConfig &asked, const Given &given, const CardCapabilities &can);
 
 /// The same of a rule; "" if the card can follow it.
 std::string rule_obstacle(const olaf_rule &rule, const CardCapabilities &can);

@@ -12,6 +12,7 @@
 
 #include "addresses.hpp"
 #include "attachment.hpp"
+#include "card.hpp"
 #include "emptying.hpp"
 #include "hooks.hpp"
 #include "install.hpp"
@@ -89,7 +90,7 @@ Result<void> move_default(int fd, const olaf_config &running, const olaf_config 
         olaf_rule rule{};
         if (bpf_map_lookup_elem(fd, &id, &rule) != 0)
             return fail("read", "olaf_rules", errno);
-        if (same_rule(rule, from))
+        if (rule == from)
             OLAF_TRY(write_rules(fd, id, id, to));
     }
     return {};
@@ -150,17 +151,16 @@ Result<void> renew(Replacement &to) {
 Result<void> while_held(Replacement &to, const std::function<Result<void>()> &change) {
     if (!to.emptied)
         return change();
-    auto &lease = to.emptied->lease;
-    OLAF_TRY(lease.hold());
+    OLAF_TRY(to.emptied->lease.hold());
     OLAF_TRY(change());
-    return lease.let_go();
+    return to.emptied->lease.let_go();
 }
 
 /// The programs of the way out and back, tried before anything is handed to them.
 Result<void> swap_way(Replacement &to, Undo &undo) {
-    const auto drain = to.record.drain(to.place().ifindex);
     OLAF_TRY(swap_filters(to.running, to.queue, undo));
     OLAF_TRY(swap_at_parents(to.place(), to.queue, undo));
+    const auto drain = to.record.drain(to.place().ifindex);
     undo.add([=, running = to.running.record.config] {
         (void)shape_drain(drain, running.drain_interval_ns);
     });
@@ -172,21 +172,17 @@ Result<void> swap_way(Replacement &to, Undo &undo) {
 /// was stopped for longer than its lease, and something has come to wait for the old way.
 Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
     auto &[stop, lease] = *to.emptied;
-    const auto nothing_waits = [&] {
-        const auto waiting = updates_waiting(to.running);
-        return waiting && *waiting == 0;
-    };
     OLAF_TRY(lease.let_go());
     OLAF_TRY(empty_queue(to.running, &lease, stop, false));
     OLAF_TRY(lease.hold());
-    if (!nothing_waits())
+    if (updates_waiting(to.running) != 0U)
         return false;
     Undo attempt;
     OLAF_TRY(swap_way(to, attempt));
     if (!lease.unbroken())
         return false;
     OLAF_TRY(swap_entrance(to.running, to.queue, attempt));
-    if (!lease.unbroken() && !nothing_waits())
+    if (!lease.unbroken() && updates_waiting(to.running) != 0U)
         return false;
     undo.adopt(attempt);
     OLAF_TRY(lease.let_go());
@@ -221,12 +217,10 @@ Result<void> take_over(Replacement &to) {
     return {};
 }
 
-} // namespace
-
-Result<Record> replace(const Attachment &running, const Plan &plan) {
+Result<Record> replace_in_kernel(const Attachment &running, const Plan &plan) {
     auto to = OLAF_TRY(prepare(running, plan));
     OLAF_TRY(take_over(to));
-    attach_tracepoints_or_say(to.queue, to.place(), plan.device);
+    attach_tracepoints(to.queue, to.place(), plan.device);
     to.record.replaced_ns = monotonic_ns();
     OLAF_TRY(pin_programs(to.queue, to.place(), true));
     OLAF_TRY(to.map.write(to.record));
@@ -234,6 +228,17 @@ Result<Record> replace(const Attachment &running, const Plan &plan) {
     if (!plan.allow.empty())
         OLAF_TRY(allow_only(to.queue.map_fd("olaf_allow"), plan.allow));
     return to.record;
+}
+
+} // namespace
+
+Result<Record> replace(PinLock &lock, const Attachment &running, const Plan &plan) {
+    if (!running.on_card() && !plan.card)
+        return replace_in_kernel(running, plan);
+    note(plan.device.name, plan.notes);
+    if (!running.on_card())
+        return move_to_card(lock, running, plan);
+    return plan.card ? replace_in_card(running, plan) : move_to_kernel(lock, running, plan);
 }
 
 } // namespace olaf

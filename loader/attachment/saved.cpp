@@ -22,6 +22,7 @@
 #include "loader/datapath/config.hpp"
 #include "loader/datapath/members.hpp"
 #include "loader/host/device.hpp"
+#include "loader/host/notes.hpp"
 #include "loader/text/address.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/try.hpp"
@@ -31,11 +32,11 @@ namespace olaf {
 namespace {
 
 /// Sixteen binary places are sixteen decimal ones: exact.
-std::string exact_reward(std::int64_t threshold) {
-    if (threshold < 0)
+std::string exact_reward(const olaf_rule &rule) {
+    if (rule.reward_threshold < 0)
         return "off";
     constexpr double one = 1 << OLAF_REWARD_FRACTION_BITS;
-    auto text = fmt::format("{:.16f}", static_cast<double>(threshold) / one);
+    auto text = fmt::format("{:.16f}", static_cast<double>(rule.reward_threshold) / one);
     text.erase(text.find_last_not_of('0') + 1);
     if (text.ends_with('.'))
         text.pop_back();
@@ -48,7 +49,7 @@ std::string rule_options(const olaf_rule &rule, const olaf_rule &usual) {
     if (rule.policy != usual.policy)
         text += fmt::format(" --policy {}", policy_name(rule.policy));
     if (rule.reward_threshold != usual.reward_threshold)
-        text += " --reward-threshold " + exact_reward(rule.reward_threshold);
+        text += " --reward-threshold " + exact_reward(rule);
     if (rule.max_count != usual.max_count)
         text += fmt::format(" --max-count {}", rule.max_count);
     return text;
@@ -57,23 +58,22 @@ std::string rule_options(const olaf_rule &rule, const olaf_rule &usual) {
 /// The options that bind workers or members of jobs again; those that are learnt aren't saved.
 std::string binding_options(const char *option, const std::vector<KnownMember> &members) {
     std::string text;
-    for (const auto &[worker, member] : members) {
+    for (auto [worker, member] : members) {
         if ((member.flags & OLAF_MEMBER_REGISTERED) == 0)
             continue;
-        auto bound = member;
         if ((member.flags & OLAF_MEMBER_PORT_BOUND) == 0)
-            bound.port_be = 0; // learnt, and to be learnt again
-        text += fmt::format(" {} {}={}", option, worker, member_address_text(bound));
+            member.port_be = 0; // learnt, and to be learnt again
+        text += fmt::format(" {} {}={}", option, worker, member_address_text(member));
     }
     return text;
 }
 
 /// Of each cluster by id, the options that make it what it is; "" for one as usual.
-Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
-    const auto &config = attached.record.config;
-    const auto rules = open_map_to_read(attached, "olaf_rules");
-    const auto members = open_map_to_read(attached, "olaf_members");
-    const auto rosters = open_map_to_read(attached, "olaf_rosters");
+Result<std::vector<std::string>> kernel_options(const Attachment &attachment) {
+    const auto &config = attachment.record.config;
+    const auto rules = open_map_to_read(attachment, "olaf_rules");
+    const auto members = open_map_to_read(attachment, "olaf_members");
+    const auto rosters = open_map_to_read(attachment, "olaf_rosters");
     for (const auto *map : {&rules, &members, &rosters})
         if (!*map)
             return std::unexpected(map->error());
@@ -83,16 +83,18 @@ Result<std::vector<std::string>> kernel_options(const Attachment &attached) {
         olaf_rule rule{};
         if (bpf_map_lookup_elem(rules->get(), &id, &rule) != 0)
             return fail("read the rule of cluster", std::to_string(id), errno);
-        const auto known = OLAF_TRY(read_members(members->get(), rosters->get(), config, id));
-        options[id] = rule_options(rule, usual) + binding_options("--worker", known);
+        options[id] =
+            rule_options(rule, usual) +
+            binding_options("--worker",
+                            OLAF_TRY(read_members(members->get(), rosters->get(), config, id)));
     }
     return options;
 }
 
 /// The same of a card's clusters, which have no workers.
-Result<std::vector<std::string>> card_options(const Attachment &attached) {
-    const auto &config = attached.record.config;
-    const auto card = OLAF_TRY(open_card(attached));
+Result<std::vector<std::string>> card_options(const Attachment &attachment) {
+    const auto &config = attachment.record.config;
+    const auto card = OLAF_TRY(open_card(attachment));
     const auto rules = OLAF_TRY(rules_in(card, config));
     const auto usual = default_rule(static_cast<olaf_policy>(config.default_policy));
     std::vector<std::string> options;
@@ -102,9 +104,9 @@ Result<std::vector<std::string>> card_options(const Attachment &attached) {
 }
 
 /// Those that aren't as a fresh queue of its kind has them: "0-99 --policy newest".
-Result<std::vector<std::string>> rules_of(const Attachment &attached) {
+Result<std::vector<std::string>> rules_of(const Attachment &attachment) {
     const auto all =
-        OLAF_TRY(attached.on_card() ? card_options(attached) : kernel_options(attached));
+        OLAF_TRY(attachment.on_card() ? card_options(attachment) : kernel_options(attachment));
     std::vector<std::string> found;
     std::string before;      // the options of the run of clusters that ends here
     std::uint32_t first = 0; // cluster of that run
@@ -125,8 +127,8 @@ Result<std::vector<std::string>> rules_of(const Attachment &attached) {
 /// The line that holds them.
 std::string list_line(std::string_view key, const std::vector<std::string> &list) {
     std::string line;
-    for (const auto &words : list)
-        line += (line.empty() ? "" : "; ") + words;
+    for (const auto &options : list)
+        line += (line.empty() ? "" : "; ") + options;
     return std::string(key) + "\"" + line + "\"\n";
 }
 
@@ -204,10 +206,10 @@ std::string job_words(const JobReading &job) {
 namespace {
 
 /// Those that are set.
-Result<std::vector<std::string>> jobs_of(const Attachment &attached) {
+Result<std::vector<std::string>> jobs_of(const Attachment &attachment) {
     std::map<std::string, Fd> open;
-    const auto jobs = OLAF_TRY(read_jobs(attached.record.config, [&](const char *name) {
-        auto fd = open_map_to_read(attached, name);
+    const auto jobs = OLAF_TRY(read_jobs(attachment.record.config, [&](const char *name) {
+        auto fd = open_map_to_read(attachment, name);
         return fd ? (open[name] = std::move(*fd)).get() : -1;
     }));
     std::vector<std::string> found;
@@ -238,8 +240,8 @@ class Words {
     }
     void add_flag(const std::string &word, std::uint32_t flag, const olaf_config &running,
                   const olaf_config &usual) {
-        const bool on = (running.flags & flag) != 0;
-        add_unless(on == ((usual.flags & flag) != 0), (on ? "--" : "--no-") + word);
+        add_unless(((running.flags ^ usual.flags) & flag) == 0,
+                   ((running.flags & flag) != 0 ? "--" : "--no-") + word);
     }
     std::vector<std::string> take() { return std::move(words_); }
 
@@ -258,17 +260,18 @@ void add_delivery(Words &words, const olaf_config &running, const olaf_config &u
 }
 
 /// What attach would choose for the same delivery, sizes and window.
-Result<olaf_config> usual_config(const Attachment &attached) {
-    const auto device = OLAF_TRY(find_device(attached.place.ifindex));
-    const auto &running = attached.record.config;
+Result<olaf_config> usual_config(const Attachment &attachment) {
+    const auto device = OLAF_TRY(find_device(attachment.place.ifindex));
+    const auto &running = attachment.record.config;
     AttachOptions options;
     options.device = device.name;
     options.local = running.deliver == OLAF_DELIVER_LOCAL;
     if (running.deliver == OLAF_DELIVER_FORWARD)
-        options.forward = attached.record.target;
-    if (running.deliver == OLAF_DELIVER_UPSTREAM) {
-        options.upstream = OLAF_TRY(parse_endpoint(attached.record.target));
-    }
+        options.forward = attachment.record.target;
+    if (running.deliver == OLAF_DELIVER_UPSTREAM)
+        options.upstream = {.address =
+                                address_of(running.upstream_family, running.upstream_addr_be),
+                            .port = ntohs(running.upstream_port_be)};
     options.window = window_of(running);
     options.max_clusters = running.max_clusters;
     options.max_segments = running.max_segments;
@@ -283,14 +286,14 @@ Result<olaf_config> usual_config(const Attachment &attached) {
 }
 
 /// Where the queue is to be, as it was asked for. A card that isn't found by itself is named.
-std::vector<std::string> hardware_options(const Attachment &attached) {
+std::vector<std::string> hardware_options(const Attachment &attachment) {
     Words words;
-    words.add_unless(attached.record.hw_asked != static_cast<std::uint32_t>(Hardware::off), "--hw",
-                     "off");
-    words.add_unless(attached.record.hw_asked != static_cast<std::uint32_t>(Hardware::require),
+    words.add_unless(attachment.record.hw_asked != static_cast<std::uint32_t>(Hardware::off),
+                     "--hw", "off");
+    words.add_unless(attachment.record.hw_asked != static_cast<std::uint32_t>(Hardware::require),
                      "--hw", "require");
-    if (attached.card && !attached.card->starts_with("/sys/"))
-        words.add("--card", *attached.card);
+    if (attachment.card && !attachment.card->starts_with("/sys/"))
+        words.add("--card", *attachment.card);
     return words.take();
 }
 
@@ -335,7 +338,7 @@ std::string file_text(const std::string &device, const std::vector<std::string> 
 
 std::vector<std::string> options_like(const olaf_config &running, const olaf_config &usual,
                                       const std::string &target,
-                                      const std::vector<olaf_prefix> &allowed) {
+                                      const std::vector<olaf_prefix> &prefixes) {
     Words words;
     add_delivery(words, running, usual, target);
     words.add_number("--port", ntohs(running.port_be), ntohs(usual.port_be));
@@ -353,7 +356,7 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     words.add_unless((running.flags & OLAF_CONFIG_SKB_MODE) == 0, "--mode", "skb");
     words.add_duration("--drain-interval", running.drain_interval_ns, usual.drain_interval_ns);
     words.add_duration("--activity-window", running.activity_window_ns, usual.activity_window_ns);
-    for (const auto &prefix : allowed)
+    for (const auto &prefix : prefixes)
         words.add("--allow", prefix_text(prefix));
     words.add_number("--max-workers", running.max_workers, usual.max_workers);
     words.add_duration("--member-timeout", running.member_timeout_ns, usual.member_timeout_ns);
@@ -376,23 +379,24 @@ std::string service_name(const std::string &device) {
     return escaped == device ? name : "'" + name + "'";
 }
 
-Result<std::vector<std::string>> options_of(const Attachment &attached) {
-    const auto usual = OLAF_TRY(usual_config(attached));
-    std::vector<olaf_prefix> allowed;
-    if ((attached.record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0 && !attached.on_card()) {
-        const auto map = OLAF_TRY(open_map_to_read(attached, "olaf_allow"));
-        allowed = allowed_prefixes(map.get());
+Result<std::vector<std::string>> options_of(const Attachment &attachment) {
+    const auto usual = OLAF_TRY(usual_config(attachment));
+    std::vector<olaf_prefix> prefixes;
+    if ((attachment.record.config.flags & OLAF_CONFIG_ALLOW_LIST) != 0 && !attachment.on_card()) {
+        const auto map = OLAF_TRY(open_map_to_read(attachment, "olaf_allow"));
+        prefixes = allowed_prefixes(map.get());
     }
-    auto options = options_like(attached.record.config, usual, attached.record.target, allowed);
-    std::ranges::move(hardware_options(attached), std::back_inserter(options));
+    auto options =
+        options_like(attachment.record.config, usual, attachment.record.target, prefixes);
+    std::ranges::move(hardware_options(attachment), std::back_inserter(options));
     return options;
 }
 
-Result<std::string> save_attachment(const Attachment &attached) {
-    const auto &device = attached.device;
-    const auto options = OLAF_TRY(options_of(attached));
-    const auto rules = OLAF_TRY(rules_of(attached));
-    const auto jobs = OLAF_TRY(jobs_of(attached));
+Result<void> save_attachment(const Attachment &attachment) {
+    const auto &device = attachment.device;
+    const auto options = OLAF_TRY(options_of(attachment));
+    const auto rules = OLAF_TRY(rules_of(attachment));
+    const auto jobs = OLAF_TRY(jobs_of(attachment));
     const auto path = saved_path(device);
     if (::mkdir(folder, 0755) != 0 && errno != EEXIST)
         return fail("make", folder, errno);
@@ -402,9 +406,11 @@ Result<std::string> save_attachment(const Attachment &attached) {
         written = fail("write", path, errno);
     if (!written) {
         ::unlink(fresh.c_str());
-        return std::unexpected(written.error());
+        return written;
     }
-    return path;
+    note(fmt::format("{}: saved in {}; systemctl enable {} attaches it after a reboot", device,
+                     path, service_name(device)));
+    return {};
 }
 
 } // namespace olaf

@@ -30,15 +30,16 @@ std::string job_words(const JobReading &job);
 /// as people write it.
 std::vector<std::string> options_like(const olaf_config &running, const olaf_config &usual,
                                       const std::string &target,
-                                      const std::vector<olaf_prefix> &allowed);
+                                      const std::vector<olaf_prefix> &prefixes);
 
 /// The options with which `attach` makes this queue again.
-Result<std::vector<std::string>> options_of(const Attachment &attached);
+Result<std::vector<std::string>> options_of(const Attachment &attachment);
 
 /// Name of the service that attaches a device again, quoted for a shell.
 std::string service_name(const std::string &device);
 
-/// Writes /etc/olaf/DEV.conf for a queue; returns the path. A reader finds the old file or the new one.
-Result<std::string> save_attachment(const Attachment &attached);
+/// Writes /etc/olaf/DEV.conf for a queue, and notes its path and the service's name. A reader finds
+/// the old file or the new one.
+Result<void> save_attachment(const Attachment &attachment);
 
 } // namespace olaf

@@ -32,17 +32,6 @@ using Link = std::unique_ptr<bpf_link, LinkCloser>;
 /// The map in which programs look up whose frames they watch, where they have it.
 constexpr auto watched_map = "olaf_watched";
 
-/// Gives an object its constants and the maps of the queue, and loads it.
-Result<void> load_beside(Object &object, const Datapath &queue, const PinPlace &place) {
-    const auto &config = queue.config();
-    const auto netns = static_cast<std::uint32_t>(place.netns);
-    OLAF_TRY(object.set("olaf_cfg", config));
-    OLAF_TRY(object.set("olaf_beside_ifindex", place.ifindex));
-    OLAF_TRY(object.set("olaf_beside_netns", netns));
-    OLAF_TRY(object.share_maps(config, [&](const char *map) { return queue.map_fd(map); }));
-    return object.load();
-}
-
 /// Maps that are the object's alone; constants and variables aside.
 std::vector<std::string> own_maps(const Object &object, const olaf_config &config) {
     const auto shared = map_sizes(config);
@@ -57,23 +46,21 @@ std::vector<std::string> own_maps(const Object &object, const olaf_config &confi
     return names;
 }
 
-Result<void> write_watched(int fd, const olaf_watched &watched) {
+/// Losses count on the queue's device, and on the device that departures leave by.
+Result<void> write_watched(int fd, const PinPlace &place, const olaf_config &config) {
+    const olaf_watched watched{.netns = static_cast<std::uint32_t>(place.netns),
+                               .ifindex = place.ifindex,
+                               .egress_ifindex =
+                                   config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
+                               .drain_ifindex = config.drain_ifindex,
+                               .kick_ifindex = config.kick_ifindex,
+                               .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
+                               .port_be = config.port_be,
+                               .pad = {}};
     const std::uint32_t key = 0;
     if (bpf_map_update_elem(fd, &key, &watched, BPF_ANY) != 0)
         return fail("write", watched_map, errno);
     return {};
-}
-
-/// Whose losses count: the queue's device, and the one that departures leave by.
-olaf_watched watched_of(const PinPlace &place, const olaf_config &config) {
-    return {.netns = static_cast<std::uint32_t>(place.netns),
-            .ifindex = place.ifindex,
-            .egress_ifindex = config.deliver == OLAF_DELIVER_LOCAL ? 0 : config.egress_ifindex,
-            .drain_ifindex = config.drain_ifindex,
-            .kick_ifindex = config.kick_ifindex,
-            .skb_mode = (config.flags & OLAF_CONFIG_SKB_MODE) != 0,
-            .port_be = config.port_be,
-            .pad = {}};
 }
 
 /// Tells programs that run already what to watch from now on.
@@ -81,7 +68,7 @@ Result<void> update_watched(const PinPlace &place, const olaf_config &config) {
     const auto path = place.path(watched_map);
     const Fd fd(bpf_obj_get(path.c_str()));
     if (fd)
-        return write_watched(fd.get(), watched_of(place, config));
+        return write_watched(fd.get(), place, config);
     return errno == ENOENT ? Result<void>{} : fail("open", path, errno);
 }
 
@@ -103,7 +90,7 @@ Result<void> attach_one(const Object &object, const Program &line, const PinPlac
 
 Result<void> attach_all(const Object &object, const olaf_config &config, const PinPlace &place) {
     if (const int fd = object.map_fd(watched_map); fd >= 0)
-        OLAF_TRY(write_watched(fd, watched_of(place, config)));
+        OLAF_TRY(write_watched(fd, place, config));
     for (const auto &name : own_maps(object, config))
         OLAF_TRY(pin(object.map_fd(name), place.path(name)));
     for (const auto &line : programs)
@@ -162,15 +149,18 @@ namespace {
 /// Loads an object, attaches its programs, and pins them with the maps that only this object has, all or
 /// nothing. Programs that run already go on (--replace) and are told what may have changed. Fails where
 /// the kernel has no BTF or refuses tracepoint programs.
-Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
-                                std::string_view name) {
+Result<void> attach_object(const Datapath &queue, const PinPlace &place, std::string_view name) {
     const auto &config = queue.config();
     if (at_tracepoints(place, name))
         return update_watched(place, config);
     const QuietBpfLog quiet; // it may fail: a queue works without it
     auto object = OLAF_TRY(Object::open(name));
     forget(place, object, config);
-    OLAF_TRY(load_beside(object, queue, place));
+    OLAF_TRY(object.set("olaf_cfg", config));
+    OLAF_TRY(object.set("olaf_beside_ifindex", place.ifindex));
+    OLAF_TRY(object.set("olaf_beside_netns", static_cast<std::uint32_t>(place.netns)));
+    OLAF_TRY(object.share_maps(config, [&](const char *map) { return queue.map_fd(map); }));
+    OLAF_TRY(object.load());
     auto done = attach_all(object, config, place);
     if (!done)
         forget(place, object, config);
@@ -179,22 +169,21 @@ Result<void> attach_tracepoints(const Datapath &queue, const PinPlace &place,
 
 } // namespace
 
-void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device) {
-    const auto wanted = objects_where([&](const Program &line) {
-        return line.hook == Hook::tracepoint && stands(line, queue.config());
-    });
-    const auto flags = queue.config().flags;
-    const bool tags_hidden = (flags & OLAF_CONFIG_TAGS_HIDDEN) != 0;
+void attach_tracepoints(const Datapath &queue, const PinPlace &place, const Device &device) {
+    const auto &config = queue.config();
+    const auto wanted = objects_where(
+        [&](const Program &line) { return line.hook == Hook::tracepoint && stands(line, config); });
+    const bool tags_hidden = (config.flags & OLAF_CONFIG_TAGS_HIDDEN) != 0;
     std::vector<std::string> missing;
     for (const auto object : wanted) {
-        const auto done = attach_tracepoints(queue, place, object);
+        const auto done = attach_object(queue, place, object);
         if (!done && object != "beside")
             missing.push_back(without(object, done.error()));
         else if (!done && tags_hidden)
             missing.push_back(tags_unseen(device, fmt::format(" ({})", done.error().message())));
     }
     // Where XDP is native, it asks the driver for tags.
-    if (tags_hidden && (flags & OLAF_CONFIG_SKB_MODE) == 0 && !queue.asks_driver()) {
+    if (tags_hidden && (config.flags & OLAF_CONFIG_SKB_MODE) == 0 && !queue.asks_driver()) {
         const auto &why = queue.why_silent();
         missing.push_back(tags_unseen(
             device, ", because " + (why.empty() ? "the driver doesn't tell native XDP" : why)));

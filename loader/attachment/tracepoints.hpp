@@ -25,7 +25,7 @@ bool at_tracepoints(const PinPlace &place, std::string_view object);
 /// Attaches the programs of each object that the queue uses. Notes what is missing where an object can't
 /// be attached, and where the queue can't see VLAN tags that the device takes off frames
 /// (bpf/packet/beside.bpf.h).
-void attach_tracepoints_or_say(const Datapath &queue, const PinPlace &place, const Device &device);
+void attach_tracepoints(const Datapath &queue, const PinPlace &place, const Device &device);
 
 // What was lost behind the queue, as the programs of bpf/loss.bpf.c counted it.
 

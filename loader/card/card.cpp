@@ -240,8 +240,8 @@ Result<void> Card::configure(const olaf_config &config, const std::optional<Card
     const Bar::Turn turn(bar_);
     if (!comes([&] { return (get(OLAF_REGISTER_STATUS) & ready) != 0; }))
         return lost(path(), "it doesn't become ready");
-    const bool verify = (config.flags & OLAF_CONFIG_VERIFY) != 0;
-    put(OLAF_REGISTER_CONTROL, 1U | (verify ? 2U : 0U) | (own ? 4U : 0U));
+    put(OLAF_REGISTER_CONTROL,
+        1U | ((config.flags & OLAF_CONFIG_VERIFY) != 0 ? 2U : 0U) | (own ? 4U : 0U));
     put(OLAF_REGISTER_PORT, ntohs(config.port_be));
     put(OLAF_REGISTER_QUEUE_CAPACITY, config.queue_capacity);
     put(OLAF_REGISTER_MAX_CLUSTERS, config.max_clusters);
@@ -333,11 +333,11 @@ Result<Snapshot> Card::snapshot(const olaf_config &config) const {
         for (std::uint32_t slot = 0; slot < slots; slot++) {
             const auto at = OLAF_REGISTER_SLOT_COUNTER +
                             std::size_t{slot} * OLAF_REGISTER_STRIDE_SLOT_COUNTER;
-            olaf_slot_counters counters{};
-#define SLOT(field, ...) counters.field = get64(at + 8 * std::size_t{OLAF_CARD_SLOT_##field});
+#define SLOT(field, ...)                                                                           \
+    snapshot.clusters[slot / config.max_segments].field +=                                         \
+        get64(at + 8 * std::size_t{OLAF_CARD_SLOT_##field});
             OLAF_SLOT_COUNTER_LIST(SLOT)
 #undef SLOT
-            add(snapshot.clusters[slot / config.max_segments], counters);
         }
     }
     // A card that went meanwhile has read as ones, which must not be taken for counts.

@@ -73,8 +73,7 @@ void add_queueing(CLI::App &app, AttachOptions &options) {
         "departures that may be unacknowledged; auto finds the fewest that "
         "keep the server busy [off]",
         "N|auto|off");
-    parsed(app, "--policy", options.policy, parse_policy, "what clusters do by default [olaf]",
-           "olaf|fifo|aggregate|newest");
+    policy_option(app, options.policy, "what clusters do by default [olaf]");
     app.add_flag(
         "--fifo", options.fifo,
         "make room for clusters that are set to fifo later; with --policy fifo it is there");

@@ -67,8 +67,7 @@ void add_cluster(CLI::App &root, ClusterOptions &options, RestoreOptions &again)
     device_argument(set, options.device);
     range_argument(set, options, true);
     auto &rules = *set.add_option_group("RULE", "A RULE is any of:");
-    parsed(rules, "--policy", options.policy, parse_policy, "how updates are merged",
-           "olaf|fifo|aggregate|newest");
+    policy_option(rules, options.policy, "how updates are merged");
     parsed(
         rules, "--reward-threshold", options.reward_threshold,
         [](const std::string &text) { return parse_reward(text); },

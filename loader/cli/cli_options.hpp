@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -52,7 +53,13 @@ inline Result<std::uint64_t> parse_duration_between(const std::string &text, std
 inline Result<olaf_policy> parse_policy(const std::string &text) {
     if (const auto policy = policy_by_name(text))
         return *policy;
-    return fail("find policy", "'" + text + "'", 0, "it is one of olaf, fifo, aggregate, newest");
+    return fail("find policy", "'" + text + "'", 0, "it is one of " + policy_names(", "));
+}
+
+/// The option of that name, of each command that has it.
+inline void policy_option(CLI::App &app, std::optional<olaf_policy> &policy,
+                          const std::string &help) {
+    parsed(app, "--policy", policy, parse_policy, help, policy_names("|"));
 }
 
 /// The device, first argument of most commands.

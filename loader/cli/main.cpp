@@ -139,7 +139,7 @@ struct Run {
 
 Result<bool> run(const CommandLine &line) {
     capture_bpf_log(line.global.verbose);
-    take_notes([](const std::string &text) { fmt::print(stderr, "{}\n", text); });
+    set_note_handler([](const std::string &text) { fmt::print(stderr, "{}\n", text); });
     if (!line.global.netns.empty())
         OLAF_TRY(enter_netns(line.global.netns));
     return std::visit(Run{line.global}, line.command);

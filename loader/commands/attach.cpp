@@ -9,6 +9,7 @@
 #include "loader/attachment/card.hpp"
 #include "loader/attachment/install.hpp"
 #include "loader/attachment/plan.hpp"
+#include "loader/attachment/replace.hpp"
 #include "loader/attachment/saved.hpp"
 #include "loader/attachment/teardown.hpp"
 #include "loader/card/find.hpp"
@@ -25,19 +26,11 @@
 namespace olaf {
 namespace {
 
-/// Where a queue is to be, or is.
-struct Where {
-    Device device;
-    PinPlace place;
-};
-
 /// Fails where this process may not attach, or the kernel can't.
-Result<Where> find_place(const AttachOptions &options) {
-    OLAF_TRY(require_privileges_to_change("attach to", options.device));
-    OLAF_TRY(require_kernel("attach to", options.device));
-    auto device = OLAF_TRY(find_device(options.device));
-    const PinPlace place{.netns = OLAF_TRY(netns_inode()), .ifindex = device.ifindex};
-    return Where{std::move(device), place};
+Result<Device> find_attachable(const std::string &device) {
+    OLAF_TRY(require_privileges_to_change("attach to", device));
+    OLAF_TRY(require_kernel("attach to", device));
+    return find_device(device);
 }
 
 /// Ready for a new attachment: nothing of an older one, no other program.
@@ -53,13 +46,14 @@ Result<void> clear_place(PinLock &lock, const Attachment &before, const Plan &pl
     return plan.card ? Result<void>{} : check_no_program(plan.device);
 }
 
-Result<Record> attach_new(const AttachOptions &options, const Where &where) {
-    auto plan = OLAF_TRY(make_plan(options, where.device));
+Result<Record> attach_new(const AttachOptions &options, const Device &device,
+                          const PinPlace &place) {
+    auto plan = OLAF_TRY(make_plan(options, device));
     OLAF_TRY(mount_bpffs());
-    sweep_stale(where.place);
-    OLAF_TRY(choose_card(plan, options, where.place, nullptr));
+    sweep_stale(place);
+    OLAF_TRY(choose_card(plan, options, place, nullptr));
 
-    auto lock = OLAF_TRY(PinLock::create(where.place));
+    auto lock = OLAF_TRY(PinLock::create(place));
     const auto before = read_attachment(lock.place());
     OLAF_TRY(check_no_queue(before, plan.device));
     note(plan.device.name, plan.notes);
@@ -75,18 +69,19 @@ Result<Record> attach_new(const AttachOptions &options, const Where &where) {
     return record;
 }
 
-Result<Record> replace_running(const AttachOptions &options, const Where &where) {
-    auto lock = PinLock::existing(where.place);
+Result<Record> replace_running(const AttachOptions &options, const Device &device,
+                               const PinPlace &place) {
+    auto lock = PinLock::existing(place);
     if (!lock && lock.error().code == ENOENT)
-        return fail("replace the queue on", where.device.name, 0,
+        return fail("replace the queue on", device.name, 0,
                     "olaf attach without --replace puts one there", "none is attached");
     if (!lock)
         return std::unexpected(lock.error());
     const auto running = OLAF_TRY(live_attachment(lock->place()));
-    auto plan = OLAF_TRY(make_plan(options, where.device, &running.record));
+    auto plan = OLAF_TRY(make_plan(options, device, &running.record));
     if (running.on_card() || options.hardware.value_or(Hardware::off) != Hardware::off)
-        OLAF_TRY(choose_card(plan, options, where.place, &running.record));
-    return replace_anywhere(*lock, running, plan);
+        OLAF_TRY(choose_card(plan, options, place, &running.record));
+    return replace(*lock, running, plan);
 }
 
 /// The command line lets nothing else leave the delivery open.
@@ -95,30 +90,23 @@ bool saves_only(const AttachOptions &options) {
            !options.upstream;
 }
 
-/// Writes the service's file; returns the record of what it saved.
-Result<Record> save(const std::string &device) {
-    const auto attachment = OLAF_TRY(live_attachment(device));
-    const auto path = OLAF_TRY(save_attachment(attachment));
-    note(fmt::format("{}: saved in {}; systemctl enable {} attaches it after a reboot", device,
-                     path, service_name(device)));
-    return attachment.record;
-}
-
 } // namespace
 
 Result<Attached> attach(const AttachOptions &options) {
-    const auto where = OLAF_TRY(find_place(options));
+    const auto device = OLAF_TRY(find_attachable(options.device));
+    const PinPlace place{.netns = OLAF_TRY(netns_inode()), .ifindex = device.ifindex};
     Record record;
     if (!saves_only(options))
-        record = OLAF_TRY(options.replace ? replace_running(options, where)
-                                          : attach_new(options, where));
-    if (options.save)
-        record = OLAF_TRY(save(where.device.name));
+        record = OLAF_TRY(options.replace ? replace_running(options, device, place)
+                                          : attach_new(options, device, place));
+    if (options.save) {
+        const auto attachment = OLAF_TRY(live_attachment(device.name));
+        OLAF_TRY(save_attachment(attachment));
+        record = attachment.record;
+    }
     if (options.upstream)
         wake_neighbour(*options.upstream);
-    return Attached{.device = where.device.name,
-                    .record = record,
-                    .memory_bytes = map_memory(where.place)};
+    return Attached{.device = device.name, .record = record, .memory_bytes = map_memory(place)};
 }
 
 namespace {
@@ -189,11 +177,12 @@ AttachPlan plan_of(const Plan &from) {
 } // namespace
 
 Result<AttachPlan> plan_attach(const AttachOptions &options) {
-    const auto where = OLAF_TRY(find_place(options));
-    OLAF_TRY(check_no_queue(read_attachment(where.place), where.device));
-    OLAF_TRY(check_no_program(where.device));
-    auto from = OLAF_TRY(make_plan(options, where.device));
-    OLAF_TRY(choose_card(from, options, where.place, nullptr));
+    const auto device = OLAF_TRY(find_attachable(options.device));
+    const PinPlace place{.netns = OLAF_TRY(netns_inode()), .ifindex = device.ifindex};
+    OLAF_TRY(check_no_queue(read_attachment(place), device));
+    OLAF_TRY(check_no_program(device));
+    auto from = OLAF_TRY(make_plan(options, device));
+    OLAF_TRY(choose_card(from, options, place, nullptr));
     if (from.card) { // it needs no program, device or qdisc
         note(from.device.name, from.notes);
         return plan_of(from);

@@ -172,7 +172,7 @@ Result<ClusterListing> list_clusters(const ClusterOptions &options) {
         auto known = OLAF_TRY(card ? Result<std::vector<KnownMember>>(std::vector<KnownMember>{})
                                    : read_members(clusters.members.get(), clusters.rosters.get(),
                                                   clusters.config, id));
-        if (!options.clusters && same_rule(rule, usual) && known.empty())
+        if (!options.clusters && rule == usual && known.empty())
             listing.others++;
         else
             listing.rows.push_back({.cluster = id, .rule = rule, .members = std::move(known)});

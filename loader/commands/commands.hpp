@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The commands as functions, for `olaf` and for other programs. Each takes its options as plain
 // data and returns what it did or found, or hands it over as it happens: printing is the caller's.
-// What a person should know besides goes to take_notes() (host/notes.hpp). They work in the network
+// What a person should know besides is told by note() (host/notes.hpp). They work in the network
 // namespace of the calling thread.
 #pragma once
 

@@ -9,7 +9,7 @@
 #include <numeric>
 
 #include "loader/host/clock.hpp"
-#include "loader/host/patience.hpp"
+#include "loader/host/retry.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {
@@ -57,7 +57,7 @@ void add_sawtooth(Age &age, const AgeClockMembers &clock, const __u64 *histogram
 
 /// The segment as it was at one moment.
 Result<void> copy_again(int fd, std::uint32_t key, olaf_aom &segment) {
-    for (Patience patience; patience.lasts();) {
+    for (Retry retry; retry.again();) {
         if (bpf_map_lookup_elem(fd, &key, &segment) != 0)
             return fail("read map", "olaf_aom", errno);
         if (segment.ended == segment.begun)

@@ -179,8 +179,8 @@ std::uint32_t entry_bytes(std::uint32_t max_lanes) {
 }
 
 std::uint64_t largest_frame_ns(const olaf_config &config) {
-    const auto bytes = entry_bytes(config.max_lanes) + config.frame_overhead;
-    return static_cast<std::uint64_t>(static_cast<double>(config.ns_per_byte_q24) / 0x1p24 * bytes);
+    return static_cast<std::uint64_t>(static_cast<double>(config.ns_per_byte_q24) / 0x1p24 *
+                                      (entry_bytes(config.max_lanes) + config.frame_overhead));
 }
 
 std::string_view policy_name(std::uint32_t policy) {
@@ -194,6 +194,10 @@ std::optional<olaf_policy> policy_by_name(std::string_view name) {
     return static_cast<olaf_policy>(found - policies.begin());
 }
 
+std::string policy_names(std::string_view between) {
+    return fmt::format("{}", fmt::join(policies, between));
+}
+
 Window window_of(const olaf_config &config) {
     return {.automatic = (config.flags & OLAF_CONFIG_WINDOW_AUTO) != 0, .most = config.window};
 }
@@ -202,7 +206,7 @@ olaf_rule default_rule(olaf_policy policy) {
     return {.policy = policy, .max_count = OLAF_DEFAULT_MAX_COUNT, .reward_threshold = -1};
 }
 
-bool same_rule(const olaf_rule &a, const olaf_rule &b) {
+bool operator==(const olaf_rule &a, const olaf_rule &b) {
     return a.policy == b.policy && a.max_count == b.max_count &&
            a.reward_threshold == b.reward_threshold;
 }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "loader/text/address.hpp"
@@ -93,12 +94,14 @@ std::uint64_t largest_frame_ns(const olaf_config &config);
 /// "olaf", "fifo", "aggregate", "newest"; "?" for a number that names no policy.
 std::string_view policy_name(std::uint32_t policy);
 std::optional<olaf_policy> policy_by_name(std::string_view name);
+/// All of them: "olaf|fifo|aggregate|newest" with "|" between.
+std::string policy_names(std::string_view between);
 
 /// The window that a configuration has.
 Window window_of(const olaf_config &config);
 
 /// The rule of a cluster that was given none.
 olaf_rule default_rule(olaf_policy policy);
-bool same_rule(const olaf_rule &a, const olaf_rule &b);
+bool operator==(const olaf_rule &a, const olaf_rule &b);
 
 } // namespace olaf

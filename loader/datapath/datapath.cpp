@@ -58,11 +58,10 @@ bool is_bound(std::string_view object) {
 /// one that fits.
 std::vector<std::string_view> objects_of(const olaf_config &config,
                                          const Datapath::Options &options) {
-    const auto other = options.asks_driver ? When::driver_silent : When::driver_tells;
     return objects_where([&](const Program &program) {
         return program.hook != Hook::tracepoint && program.when != When::measuring &&
-               program.when != other && (options.floats || program.name != float_adder.name) &&
-               is_of_use(program, config);
+               program.when != (options.asks_driver ? When::driver_silent : When::driver_tells) &&
+               (options.floats || program.name != float_adder.name) && is_of_use(program, config);
     });
 }
 
@@ -137,7 +136,7 @@ Result<Datapath> Datapath::load(const olaf_config &config, const Options &option
     if (!options.pinned_maps) {
         const auto rule = default_rule(static_cast<olaf_policy>(config.default_policy));
         OLAF_TRY(write_rules(loaded.map_fd("olaf_rules"), 0, config.max_clusters - 1, rule));
-        OLAF_TRY(loaded.open_rooms());
+        OLAF_TRY(loaded.set_tail_calls());
     }
     return loaded;
 }
@@ -172,14 +171,14 @@ int Datapath::map_fd(std::string_view name) const {
     return parts_->map_fd(name);
 }
 
-Result<void> Datapath::open_rooms() const {
+Result<void> Datapath::set_tail_calls() const {
     // Each before the one that hands it frames.
-    constexpr std::pair<std::uint32_t, const char *> rooms[] = {{OLAF_ROOM_FLOATS, "olaf_floats"},
+    constexpr std::pair<std::uint32_t, const char *> calls[] = {{OLAF_ROOM_FLOATS, "olaf_floats"},
                                                                 {OLAF_ROOM_ROUNDS, "olaf_rounds"}};
-    for (const auto &[room, program] : rooms) {
+    for (const auto &[key, program] : calls) {
         const int fd = program_fd(program);
-        if (fd >= 0 && bpf_map_update_elem(map_fd("olaf_rooms"), &room, &fd, BPF_ANY) != 0)
-            return fail("open room", program, errno);
+        if (fd >= 0 && bpf_map_update_elem(map_fd("olaf_rooms"), &key, &fd, BPF_ANY) != 0)
+            return fail("set the tail call of", program, errno);
     }
     return {};
 }

@@ -56,9 +56,10 @@ class Datapath {
     /// Of a shared map ("olaf_slots"); -1 if there is none of that name.
     [[nodiscard]] int map_fd(std::string_view name) const;
 
-    /// From now on the entrance calls this datapath's programs of rooms. load() does it where it made
-    /// the maps. A room keeps its program only while olaf_rooms is open or pinned.
-    [[nodiscard]] Result<void> open_rooms() const;
+    /// From now on the entrance's tail calls go to this datapath's programs. load() does it where
+    /// it made the maps. The kernel clears the map olaf_rooms once the map is neither open nor
+    /// pinned.
+    [[nodiscard]] Result<void> set_tail_calls() const;
 
     /// Pins every shared map as DIRECTORY/NAME.
     [[nodiscard]] Result<void> pin_maps(const std::string &directory) const;

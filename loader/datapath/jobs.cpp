@@ -12,7 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "loader/host/patience.hpp"
+#include "loader/host/retry.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/try.hpp"
 
@@ -113,7 +113,7 @@ std::optional<std::uint32_t> first_fit(std::vector<SlotRun> taken, std::uint32_t
 Result<void> give_order(const JobDesk &desk, const olaf_job_order &order, const std::string &what,
                         const std::string &job) {
     int answer = -EAGAIN;
-    for (Patience patience; answer == -EAGAIN && patience.lasts();) {
+    for (Retry retry; answer == -EAGAIN && retry.again();) {
         answer = OLAF_TRY(run_order(desk, order));
     }
     if (answer == -EAGAIN)
@@ -187,7 +187,7 @@ constexpr std::uint32_t batch = 1024; // slots
 /// As for any member (datapath/members.cpp): nobody wrote between two equal copies.
 Result<olaf_member> read_child(int fd, std::uint32_t index) {
     olaf_child first{}, second{};
-    for (Patience patience; patience.lasts();) {
+    for (Retry retry; retry.again();) {
         if (bpf_map_lookup_elem(fd, &index, &first) != 0 ||
             bpf_map_lookup_elem(fd, &index, &second) != 0)
             return fail("read map", "olaf_children", errno);

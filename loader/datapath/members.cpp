@@ -12,7 +12,7 @@
 
 #include "config.hpp"
 #include "loader/host/clock.hpp"
-#include "loader/host/patience.hpp"
+#include "loader/host/retry.hpp"
 #include "loader/text/units.hpp"
 #include "olaf/try.hpp"
 
@@ -23,7 +23,7 @@ namespace {
 Result<void> enrol(int program_fd, olaf_registration &asked, const std::string &whom,
                    const char *what) {
     int answer = -EAGAIN;
-    for (Patience patience; answer == -EAGAIN && patience.lasts();) {
+    for (Retry retry; answer == -EAGAIN && retry.again();) {
         LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &asked, .ctx_size_in = sizeof asked);
         if (bpf_prog_test_run_opts(program_fd, &options) != 0)
             return fail(what, whom, errno, "run as root");
@@ -38,7 +38,7 @@ Result<void> enrol(int program_fd, olaf_registration &asked, const std::string &
 /// in between if two copies are equal and their sequence is even.
 Result<olaf_member> read_member(int fd, std::uint32_t index) {
     olaf_member first{}, second{};
-    for (Patience patience; patience.lasts();) {
+    for (Retry retry; retry.again();) {
         if (bpf_map_lookup_elem(fd, &index, &first) != 0 ||
             bpf_map_lookup_elem(fd, &index, &second) != 0)
             return fail("read map", "olaf_members", errno);

@@ -32,19 +32,17 @@ template <class T> constexpr auto bytes_of = static_cast<std::uint32_t>(sizeof(T
 } // namespace
 
 std::vector<MapSize> map_sizes(const olaf_config &config) {
-    const std::uint32_t clusters = config.max_clusters;
-    const std::uint32_t slots = clusters * config.max_segments;
-    const std::uint32_t places = config.ring_places;
+    const std::uint32_t slots = config.max_clusters * config.max_segments;
     const std::uint32_t entry = entry_bytes(config.max_lanes);
     return {
-        {"olaf_rules", clusters, bytes_of<olaf_rule>, "--max-clusters"},
+        {"olaf_rules", config.max_clusters, bytes_of<olaf_rule>, "--max-clusters"},
         {"olaf_active", 0, bytes_of<olaf_active>},
-        {"olaf_active_epochs", clusters, bytes_of<__u64>, "--max-clusters"},
+        {"olaf_active_epochs", config.max_clusters, bytes_of<__u64>, "--max-clusters"},
         {"olaf_slots", slots, bytes_of<olaf_slot>, "--max-clusters, --max-segments"},
         {"olaf_entries", 2 * slots + config.fifo_places, entry,
          "--max-clusters, --max-segments, --max-lanes, --fifo"},
         {"olaf_ring", 0, bytes_of<olaf_ring>},
-        {"olaf_places", 0, bytes_of<olaf_place> * places, "--queue"},
+        {"olaf_places", 0, bytes_of<olaf_place> * config.ring_places, "--queue"},
         {"olaf_counters", 0, bytes_of<olaf_counters>},
         {"olaf_spells", 0, bytes_of<olaf_spell>},
         {"olaf_scratch", 0, entry, "--max-lanes"},
@@ -56,9 +54,9 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_vain_waits"},
         {"olaf_hops", 0, bytes_of<olaf_hop>},
         {"olaf_sent"},
-        {"olaf_members", clusters * config.max_workers, bytes_of<olaf_member>,
+        {"olaf_members", config.max_clusters * config.max_workers, bytes_of<olaf_member>,
          "--max-clusters, --max-workers"},
-        {"olaf_rosters", clusters, bytes_of<olaf_roster>, "--max-clusters"},
+        {"olaf_rosters", config.max_clusters, bytes_of<olaf_roster>, "--max-clusters"},
         {"olaf_acks"},
         {"olaf_reached", olaf_reached_places(config.max_workers), bytes_of<olaf_reached>,
          "--max-workers"},

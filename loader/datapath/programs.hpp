@@ -23,7 +23,7 @@ enum class Hook {
     tracepoint, ///< optional: where the kernel refuses it, attach says so and goes on
     socket,     ///< of the measuring process
     command,    ///< none: a command runs it by a system call
-    room,       ///< none: another program calls it, through olaf_rooms
+    tail_call,  ///< none: another program calls it, through the map olaf_rooms
 };
 
 /// Which device has the hook.
@@ -44,7 +44,7 @@ enum class When {
     generic,       ///< XDP is generic (--mode skb)
     measuring,     ///< no part of a queue: `olaf meter`, while it runs
     rounds,        ///< there are slots for the rounds of jobs (--round-slots)
-    job_asks,      ///< the same; on its hook only once a job is set that needs it (parents.hpp)
+    job_asks,      ///< the same; on its hook only once a job is set that needs it (hooks.hpp)
 };
 
 /// A line of the table. Names of pins are those in the queue's directory, "" where there is none.
@@ -77,8 +77,8 @@ inline constexpr Program programs[] = {
     {"olaf_copies", "copies", "tc", Hook::tc_ingress, On::device, When::rounds, "olaf_copies", ""},
     {"olaf_parent_in", "parent", "tc", Hook::tc_ingress, On::parents, When::job_asks, "olaf_parent_in", ""},
     {"olaf_job_order", "jobs", "xdp", Hook::command, On::host, When::rounds, "olaf_job_order", ""},
-    {"olaf_floats", "floats", "xdp.frags", Hook::room, On::host, When::rounds, "olaf_floats", ""},
-    {"olaf_rounds", "rounds", "xdp.frags", Hook::room, On::host, When::rounds, "olaf_rounds", ""},
+    {"olaf_floats", "floats", "xdp.frags", Hook::tail_call, On::host, When::rounds, "olaf_floats", ""},
+    {"olaf_rounds", "rounds", "xdp.frags", Hook::tail_call, On::host, When::rounds, "olaf_rounds", ""},
     {"olaf_ingress", "ingress", "xdp.frags", Hook::xdp, On::device, When::driver_silent, "olaf_ingress", "olaf_xdp_link"},
     {"olaf_ingress", "ingress_bound", "xdp.frags", Hook::xdp, On::device, When::driver_tells, "olaf_ingress", "olaf_xdp_link"},
     {"olaf_meter_frame", "meter", "socket", Hook::socket, On::host, When::measuring, "", ""},
@@ -102,7 +102,7 @@ constexpr bool runs_by_tc(const Program &program) {
 
 /// Whether the kernel itself runs it: nobody else calls it.
 constexpr bool on_hook(const Program &program) {
-    return program.hook != Hook::command && program.hook != Hook::room;
+    return program.hook != Hook::command && program.hook != Hook::tail_call;
 }
 
 /// Whether a queue of that configuration has anything to do for it.

@@ -40,10 +40,10 @@ Result<void> read_slots(int fd, const olaf_config &config, Snapshot &snapshot) {
         if (error != 0 && errno != ENOENT)
             return fail("read map", "olaf_slots", errno);
         for (std::uint32_t i = 0; i < count; i++)
-            add(snapshot.clusters[keys[i] / config.max_segments], values[i].counters);
+            snapshot.clusters[keys[i] / config.max_segments] += values[i].counters;
     }
     for (const auto &cluster : snapshot.clusters)
-        add(snapshot.slots, cluster);
+        snapshot.slots += cluster;
     return {};
 }
 
@@ -114,10 +114,11 @@ std::uint64_t blocked_ns(const olaf_gate &gate, std::uint64_t now_ns) {
     return gate.lost_ns != 0 && now_ns > gate.shut_ns ? now_ns - gate.shut_ns : 0;
 }
 
-void add(olaf_slot_counters &sum, const olaf_slot_counters &more) {
+olaf_slot_counters &operator+=(olaf_slot_counters &sum, const olaf_slot_counters &more) {
 #define ADD(field, ...) sum.field += more.field;
     OLAF_SLOT_COUNTER_LIST(ADD)
 #undef ADD
+    return sum;
 }
 
 Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_fd) {

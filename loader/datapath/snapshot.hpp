@@ -13,7 +13,7 @@
 namespace olaf {
 
 /// Adds the counters of one or more slots to others.
-void add(olaf_slot_counters &sum, const olaf_slot_counters &more);
+olaf_slot_counters &operator+=(olaf_slot_counters &sum, const olaf_slot_counters &more);
 
 struct Snapshot {
     Levels levels;

@@ -62,7 +62,7 @@ Start start_of(const Snapshot &snapshot, const std::optional<olaf_losses> &losse
     olaf_slot_counters all{};
     for (auto &cluster : start.clusters) {
         cluster.appended = cluster.departed_riding + cluster.departed_drain;
-        add(all, cluster);
+        all += cluster;
     }
     // Both are the sums of what became of what came, but for what waits.
     auto &counters = start.counters;
@@ -83,7 +83,7 @@ void subtract(Snapshot &from, const Start &start) {
     for (std::size_t id = 0; id < from.clusters.size(); id++) {
         if (id < start.clusters.size())
             subtract_words(from.clusters[id], start.clusters[id]);
-        add(from.slots, from.clusters[id]);
+        from.slots += from.clusters[id];
     }
     if (from.window) {
         auto counters = counters_of(*from.window);

@@ -119,14 +119,14 @@ int raise(Netlink &netlink, std::uint32_t ifindex) {
     return rtnl_link_change(netlink.get(), found, change.get(), 0);
 }
 
-Result<void> furnish(Netlink &netlink, Drain &drain, std::uint64_t interval) {
+Result<void> furnish(Netlink &netlink, Drain &drain, std::uint64_t drain_interval_ns) {
     if (const int error = silence(netlink, drain.a, drain.ifindex_a); error < 0)
         return fail("set up drain", drain.a, errno_of_netlink(error));
     if (const int error = silence(netlink, drain.b, drain.ifindex_b); error < 0)
         return fail("set up drain", drain.b, errno_of_netlink(error));
-    for (const auto &end : {drain.a, drain.b})
-        OLAF_TRY(disable_tx_checksum(end));
-    OLAF_TRY(shape_drain(drain, interval));
+    for (const auto &name : {drain.a, drain.b})
+        OLAF_TRY(disable_tx_checksum(name));
+    OLAF_TRY(shape_drain(drain, drain_interval_ns));
     for (const auto ifindex : {drain.ifindex_b, drain.ifindex_a})
         if (const int error = raise(netlink, ifindex); error < 0)
             return fail("bring up drain", drain.a, errno_of_netlink(error));
@@ -162,12 +162,14 @@ Result<Drain> make_drain(std::uint32_t ifindex, std::uint32_t mtu,
 
 Result<void> shape_drain(const Drain &drain, std::uint64_t drain_interval_ns) {
     constexpr std::uint64_t second = 1'000'000'000;
-    const auto rate = std::max<std::uint64_t>(OLAF_TOKEN_MIN_BYTES * second / drain_interval_ns, 1);
     // As large as the longest token of any interval: a frame larger than the bucket never passes
     // it.
     constexpr std::uint32_t burst = OLAF_TOKEN_MAX_BYTES + OLAF_TOKEN_MIN_BYTES;
     return set_tbf(drain.a, drain.ifindex_a,
-                   {.bytes_per_second = rate, .burst = burst, .limit = waiting_tokens * burst});
+                   {.bytes_per_second = std::max<std::uint64_t>(
+                        OLAF_TOKEN_MIN_BYTES * second / drain_interval_ns, 1),
+                    .burst = burst,
+                    .limit = waiting_tokens * burst});
 }
 
 Result<void> remove_drain(const Drain &drain) {

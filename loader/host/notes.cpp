@@ -6,17 +6,17 @@
 namespace olaf {
 namespace {
 
-std::function<void(const std::string &line)> taker;
+std::function<void(const std::string &line)> note_handler;
 
 } // namespace
 
-void take_notes(std::function<void(const std::string &line)> to) {
-    taker = std::move(to);
+void set_note_handler(std::function<void(const std::string &line)> handler) {
+    note_handler = std::move(handler);
 }
 
 void note(const std::string &line) {
-    if (taker)
-        taker(line);
+    if (note_handler)
+        note_handler(line);
 }
 
 void note(const std::string &about, const std::vector<std::string> &lines) {

@@ -8,13 +8,13 @@
 
 namespace olaf {
 
-/// Who is told of notes from now on; nobody at first. To be set before other threads start.
-void take_notes(std::function<void(const std::string &line)> taker);
+/// Gets each line from now on; lines before are dropped. Call this before other threads start.
+void set_note_handler(std::function<void(const std::string &line)> handler);
 
-/// Tells them a line.
+/// Hands the handler a line.
 void note(const std::string &line);
 
-/// Tells them several lines about something: "ABOUT: LINE".
+/// Hands the handler several lines about something: "ABOUT: LINE".
 void note(const std::string &about, const std::vector<std::string> &lines);
 
 } // namespace olaf

@@ -77,7 +77,7 @@ Result<HostState> read_host_state(const Attachment &attachment) {
     if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
         if (const auto output = find_device(attachment.record.config.egress_ifindex))
             host.output = output->name;
-    host.drain_obstacle = drain_obstacle(attachment);
+    host.drain_obstacle = drain_obstacle(attachment.record.config);
     if (!attachment.alive) {
         host.dead = why_dead(attachment);
         if (!attachment.away) {

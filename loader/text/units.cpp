@@ -146,8 +146,8 @@ Result<std::int64_t> parse_reward(std::string_view text) {
     return std::llround(std::ldexp(value, OLAF_REWARD_FRACTION_BITS));
 }
 
-std::string rate_text(std::uint64_t bps) {
-    return bps == 0 ? "unlimited" : unscaled(bps, rate_units);
+std::string rate_text(std::uint64_t rate_bps) {
+    return rate_bps == 0 ? "unlimited" : unscaled(rate_bps, rate_units);
 }
 std::string duration_text(std::uint64_t ns) {
     return unscaled(ns, time_units);
@@ -171,10 +171,10 @@ std::string reward_text(std::int64_t threshold) {
                        std::ldexp(static_cast<double>(threshold), -OLAF_REWARD_FRACTION_BITS));
 }
 
-std::string exact_rate_text(std::uint64_t bps) {
-    const auto text = rate_text(bps);
+std::string exact_rate_text(std::uint64_t rate_bps) {
+    const auto text = rate_text(rate_bps);
     const auto read = parse_rate(text);
-    return read && read->bps == bps ? text : fmt::format("{}bit", bps);
+    return read && read->bps == rate_bps ? text : fmt::format("{}bit", rate_bps);
 }
 
 std::string exact_duration_text(std::uint64_t ns) {

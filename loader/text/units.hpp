@@ -47,10 +47,10 @@ Result<Range> parse_range(std::string_view text);
 /// "0.5", "off": signed Q47.16; off is -1.
 Result<std::int64_t> parse_reward(std::string_view text);
 
-std::string rate_text(std::uint64_t bps);        ///< "20gbit", "unlimited"
+std::string rate_text(std::uint64_t rate_bps);   ///< "20gbit", "unlimited"
 std::string duration_text(std::uint64_t ns);     ///< "100us", as parse_duration() reads it
 /// The same, in whole bits a second and nanoseconds where a rounded text would tell another value.
-std::string exact_rate_text(std::uint64_t bps);
+std::string exact_rate_text(std::uint64_t rate_bps);
 std::string exact_duration_text(std::uint64_t ns);
 std::string window_text(const Window &window);   ///< "8", "auto", "off"
 std::string size_text(std::uint64_t bytes);      ///< "12.3 MiB", three digits

@@ -153,7 +153,7 @@ Loan borrow(const olaf_config &config, bool floats, const std::function<void(con
             kept().erase(i);
             for (const auto &image : loan->images)
                 image.restore();
-            if (const auto open = loan->queue.open_rooms(); !open)
+            if (const auto open = loan->queue.set_tail_calls(); !open)
                 throw std::runtime_error(open.error().message());
             return loan;
         }

@@ -406,7 +406,7 @@ class Queue {
 void expect_identities(Snapshot snapshot) {
     snapshot.slots = {};
     for (const auto &cluster : snapshot.clusters)
-        add(snapshot.slots, cluster);
+        snapshot.slots += cluster;
     const Numbers numbers{.slots = &snapshot.slots,
                           .cpus = &snapshot.counters,
                           .acks = &snapshot.acks,

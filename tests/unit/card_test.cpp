@@ -194,8 +194,8 @@ TEST(CardFit, FitsWhatWasNotAskedFor) {
 }
 
 TEST(CardFit, SaysWhatIsTooMuch) {
-    const auto says = [](DatapathConfig config, const Asked &asked, const std::string &text) {
-        const auto obstacle = fit_to_card(config, asked, small);
+    const auto says = [](DatapathConfig config, const Given &given, const std::string &text) {
+        const auto obstacle = fit_to_card(config, given, small);
         EXPECT_NE(obstacle.find(text), std::string::npos) << obstacle;
     };
     says({.queue_capacity = 9}, {.queue = true}, "it has 8 places, and --queue asks for 9");

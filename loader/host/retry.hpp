@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Waiting for what another CPU does within nanoseconds, unless that CPU stands still meanwhile.
+// Trying again while another CPU does within nanoseconds what a try needs, unless that CPU stands
+// still.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +10,15 @@
 
 namespace olaf {
 
-/// for (Patience patience; patience.lasts();) try_it();
+/// for (Retry retry; retry.again();) try_it();
 ///
-/// A virtual machine's CPU may stand still for long in the middle of anything: a number of tries would say nothing.
-/// So the clock decides, and each try but the first gives way to whoever else is to run here.
-class Patience {
+/// A virtual machine's CPU may stand still for long at any instruction, so no number of tries is
+/// enough. The clock decides, and each try but the first lets other threads of this CPU run before
+/// it.
+class Retry {
   public:
     /// Whether to try (again). True at least twice, and then for a second.
-    bool lasts() {
+    bool again() {
         if (tries_++ == 0) {
             until_ns_ = monotonic_ns() + length_ns;
             return true;
