@@ -36,7 +36,7 @@ endif()
 
 # One set of flags for every BPF program, baselines included: figures stay comparable. -mcpu=v3 is
 # what Linux 6.1 takes (v4 wants 6.6); -g is for BTF.
-set(OLAF_BPF_FLAGS ${olaf_bpf_arch} -target bpf -mcpu=v3 -O2 -g -std=gnu11 -Wall -Wextra -Werror
+set(OLAF_BPF_FLAGS ${olaf_bpf_arch} -target bpf -mcpu=v3 -O2 -g -std=gnu11 -fno-strict-aliasing -Wall -Wextra -Werror
     ${olaf_bpf_system_include} CACHE INTERNAL "flags of every BPF program")
 
 function(olaf_bpf_object name source)
