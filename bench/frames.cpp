@@ -120,17 +120,23 @@ Frame xagg_frame(std::uint32_t idx, std::uint32_t id, std::uint32_t lanes,
     return frame;
 }
 
-Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks) {
+Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks,
+                         std::uint16_t shape) {
     Frame frame = olaf_frame(0, 0);
     auto *header = reinterpret_cast<olaf_header *>(&frame[BENCH_L4_END]);
+    header->version = OLAF_ROUNDS_VERSION;
     header->type = OLAF_CONTRIBUTION;
+    header->flags_be = htons(shape);
     header->cluster_be = htonl(job);
     header->chunk_be = 0;
     header->chunks_be = htonl(chunks);
     header->generation_be = htonl(generation);
     header->exponent_be = 0;
     header->pool = 0;
-    header->zero = 0;
+    header->check = 0;
+    std::array<__u64, OLAF_HEADER_WORDS> words;
+    std::memcpy(words.data(), header, sizeof(*header));
+    header->check = olaf_header_parity(words.data());
     return frame;
 }
 

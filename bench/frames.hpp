@@ -32,7 +32,8 @@ Frame xagg_frame(std::uint32_t idx, std::uint32_t id, std::uint32_t lanes = BENC
                  const Addresses &addresses = {});
 
 /// One CONTRIBUTION of rank 0 to chunk 0 of round 0 of a job whose vector has so many chunks.
-Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks);
+Frame contribution_frame(std::uint32_t job, std::uint32_t generation, std::uint32_t chunks,
+                         std::uint16_t shape);
 
 /// The last of `lanes` lanes of a frame of cluster 0; cluster c's is c more.
 std::uint64_t checksum(std::uint32_t lanes, bool narrow = false);

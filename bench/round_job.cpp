@@ -86,8 +86,7 @@ std::uint16_t RoundJob::shape() const {
 }
 
 Frame RoundJob::first_contribution() const {
-    Frame frame = contribution_frame(job_id, generation, options_.slots);
-    reinterpret_cast<olaf_header *>(&frame[BENCH_L4_END])->flags_be = htons(shape());
+    Frame frame = contribution_frame(job_id, generation, options_.slots, shape());
     return frame;
 }
 

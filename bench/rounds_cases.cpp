@@ -151,7 +151,7 @@ FoldCase rounds_clones_case(const std::string &name, std::uint32_t children,
 FoldCase rounds_floor_case(const std::string &name, bool floats) {
     auto skeleton = must(open<bench_drop>("drop"));
     must(load(skeleton, "drop"));
-    const Frame first = contribution_frame(0, 0, 64);
+    const Frame first = contribution_frame(0, 0, 64, OLAF_FLAG_CHECKSUM);
     auto turns = std::make_shared<Turns>(
         must(Turns::make(bpf_program__fd(skeleton->progs.parse_drop), {.first = first, .floats = floats})));
     FoldCase fold{.program = turns->program(), .frame = first};

@@ -137,6 +137,7 @@ static __always_inline void name(void *header)
 {
 	struct xagg_header *xagg = header;
 	struct olaf_header *olaf = header;
+	__u64 word[OLAF_HEADER_WORDS] = {};
 	__be16 *port_be = header - 8;
 
 	if (rounds.xagg) {
@@ -145,9 +146,13 @@ static __always_inline void name(void *header)
 		return;
 	}
 	*port_be = bpf_htons(40000 + next_child); /* each child has its own, by which the node knows it */
-	olaf->worker_be = bpf_htonl(next_child);
-	olaf->sequence_be = bpf_htonl(next_round);
-	olaf->chunk_be = bpf_htonl(next_chunk);
+	word[1] = (__u64)bpf_htonl(next_child) << 32;
+	word[2] = bpf_htonl(next_round);
+	word[4] = bpf_htonl(next_chunk);
+	olaf->worker_be = word[1] >> 32;
+	olaf->sequence_be = word[2];
+	olaf->chunk_be = word[4];
+	olaf->check ^= olaf_header_parity(word); /* it was that of zeros in these places */
 }
 
 /* What all contributions begin with: 50 or 90 bytes, so two are left behind the words. */
@@ -202,6 +207,31 @@ static __always_inline void next(void)
 	next_round++;
 }
 
+/* UDP's checksum, which protects what has no checksum lane. */
+static __always_inline void put_checksum(void *data, const __u64 *lanes)
+{
+	const __u32 *addresses = data + 26, *header = data + BENCH_L4_END;
+	__u16 *udp = data + BENCH_L4_END - 8;
+	__u64 sum = (__u64)addresses[0] + addresses[1] + bpf_htons(17) + udp[2];
+	__u32 i;
+
+	sum += (__u64)udp[0] + udp[1] + udp[2];
+#pragma clang loop unroll(full)
+	for (i = 0; i < sizeof(struct olaf_header) / 4; i++)
+		sum += header[i];
+	if (checking)
+		for (i = 0; i < BENCH_LANES; i++)
+			sum += (lanes[i] & 0xffffffff) + (lanes[i] >> 32);
+	else
+		sum += BENCH_LANES * 2 * (THOUSANDTHS >> 32);
+	sum = (sum & 0xffffffff) + (sum >> 32);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~sum & 0xffff;
+	udp[3] = sum ? sum : 0xffff; /* 0 would say that there is none */
+}
+
 /* The frame becomes the next contribution. Returns whether it did. */
 static __always_inline int turn(void *data, void *data_end)
 {
@@ -224,6 +254,8 @@ static __always_inline int turn(void *data, void *data_end)
 	else if (rounds.floats)
 		for (i = 0; i < BENCH_LANES; i++)
 			lanes[i] = THOUSANDTHS;
+	if (rounds.floats)
+		put_checksum(data, lanes);
 	next();
 	return 1;
 }

@@ -25,7 +25,7 @@ static __always_inline void olaf_udp6_checksum(struct olaf_entry *entry, struct 
 {
 	__u64 sum = olaf_udp6_sum(ip, udp, &entry->message);
 
-	udp->check = olaf_udp6_check(sum + olaf_lanes_sum(entry->lanes, lanes));
+	udp->check = olaf_udp_check(sum + olaf_lanes_sum(entry->lanes, lanes));
 }
 
 /* Hop limit down by one, as a router does; RFC 1624 for the IPv4 checksum. */

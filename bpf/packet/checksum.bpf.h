@@ -16,8 +16,6 @@
 #include "bpf/packet/staging.bpf.h"
 #include "bpf/packet/parse.bpf.h"
 
-#define OLAF_HEADER_WORDS (sizeof(struct olaf_header) / 8)
-
 /* Adds a word to what the sum of 32-bit halves is made of. */
 #define OLAF_WORD_SUM(i)                      \
 	{                                     \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * New headers for a message: written backwards from where it begins, in an entry or in the staging
- * area. UDP's checksum is 0 over IPv4, and left to the caller over IPv6.
+ * area. UDP's checksum is 0, and over IPv6 left to the caller.
  */
 #ifndef OLAF_COMPOSE_BPF_H
 #define OLAF_COMPOSE_BPF_H
@@ -88,12 +88,11 @@ static __always_inline __u64 olaf_pseudo_sum6(const __be16 *addresses_be, const 
 	return sum + udp->source + udp->dest + udp->len;
 }
 
-/* Sum of a datagram of UDP over IPv6 without its checksum and its lanes, whose sum the caller adds. */
-static __always_inline __u64 olaf_udp6_sum(const struct ipv6hdr *ip, const struct udphdr *udp,
-					   const struct olaf_header *header)
+/* Sum of a message's header. */
+static __always_inline __u64 olaf_header_sum(const struct olaf_header *header)
 {
-	__u64 sum = olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp);
 	const __u32 *words = (const __u32 *)header;
+	__u64 sum = 0;
 	__u32 i;
 
 #pragma clang loop unroll(full)
@@ -102,8 +101,22 @@ static __always_inline __u64 olaf_udp6_sum(const struct ipv6hdr *ip, const struc
 	return sum;
 }
 
-/* The checksum that makes such a sum right. UDP over IPv6 has none that is 0. */
-static __always_inline __u16 olaf_udp6_check(__u64 sum)
+/* Sums of a datagram of UDP without its checksum and its lanes, whose sum the caller adds. */
+static __always_inline __u64 olaf_udp6_sum(const struct ipv6hdr *ip, const struct udphdr *udp,
+					   const struct olaf_header *header)
+{
+	return olaf_pseudo_sum6((const __be16 *)&ip->saddr, udp) + olaf_header_sum(header);
+}
+
+static __always_inline __u64 olaf_udp4_sum(const struct iphdr *ip, const struct udphdr *udp,
+					   const struct olaf_header *header)
+{
+	return (__u64)ip->saddr + ip->daddr + bpf_htons(IPPROTO_UDP) + udp->len + udp->source +
+	       udp->dest + udp->len + olaf_header_sum(header);
+}
+
+/* The checksum that makes such a sum right. UDP has none that is 0: over IPv4 that would say none. */
+static __always_inline __u16 olaf_udp_check(__u64 sum)
 {
 	__u16 check = olaf_checksum_fold(sum);
 

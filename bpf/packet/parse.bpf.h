@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * From a frame to an update: Ethernet, up to two VLAN tags, IPv4 with options or IPv6 with extension
- * headers, UDP to our port, protocol version 1, and the fields of an UPDATE.
+ * headers, UDP to our port, the version of the protocol, and the fields of an UPDATE.
  *
  * What isn't a message of ours is none of our business (bypass). A message of ours that breaks the protocol
  * is malformed. Every offset comes from the network: each is bounded before it is used.
@@ -274,14 +274,22 @@ static __always_inline int olaf_check_lengths(struct xdp_md *ctx, void *data, vo
 	return OLAF_FRAME_UPDATE;
 }
 
-/* Of a message of ours of version 1 that is no UPDATE: what it is, by its type. */
-static __always_inline int olaf_frame_of_other(__u8 type)
+/*
+ * Of a message of ours that is no UPDATE: what it is, by its version and type. A CONTROL message of version
+ * 1 is a cluster's, unless there is a job of that id: then it is one of a job, and too old.
+ */
+static __always_inline int olaf_frame_of_other(__u8 version, __u8 type)
 {
-	if (type == OLAF_CONTRIBUTION || type == OLAF_RESULT ||
-	    (type == OLAF_CONTROL && olaf_cfg.round_slots))
-		return OLAF_FRAME_ROUND;
-	return type == OLAF_ACK || type == OLAF_CONTROL ? OLAF_FRAME_BYPASS :
-							  olaf_malformed(OLAF_MALFORMED_TYPE);
+	if (version != OLAF_VERSION && version != OLAF_ROUNDS_VERSION)
+		return olaf_malformed(OLAF_MALFORMED_VERSION);
+	if (type == OLAF_CONTROL)
+		return olaf_cfg.round_slots ? OLAF_FRAME_ROUND : OLAF_FRAME_BYPASS;
+	if (type == OLAF_CONTRIBUTION || type == OLAF_RESULT)
+		return version == OLAF_ROUNDS_VERSION ? OLAF_FRAME_ROUND :
+							olaf_malformed(OLAF_MALFORMED_VERSION);
+	if (type != OLAF_ACK)
+		return olaf_malformed(OLAF_MALFORMED_TYPE);
+	return version == OLAF_VERSION ? OLAF_FRAME_BYPASS : olaf_malformed(OLAF_MALFORMED_VERSION);
 }
 
 /*
@@ -312,12 +320,12 @@ static __always_inline int olaf_parse_bytes(struct xdp_md *ctx, void *data, void
 		return olaf_malformed(OLAF_MALFORMED_LENGTH);
 	if ((void *)(header + 1) > end)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
-	if (header->version != OLAF_VERSION)
-		return olaf_malformed(OLAF_MALFORMED_VERSION);
 	a->update.l4_offset = offset;
 	a->room = room;
 	if (header->type != OLAF_UPDATE)
-		return olaf_frame_of_other(header->type);
+		return olaf_frame_of_other(header->version, header->type);
+	if (header->version != OLAF_VERSION)
+		return olaf_malformed(OLAF_MALFORMED_VERSION);
 	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	return frame == OLAF_FRAME_UPDATE ? olaf_parse_update(header, &a->update) : frame;
 }

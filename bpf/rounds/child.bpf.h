@@ -5,7 +5,8 @@
  * The first frame of a rank binds it, until it has been silent for the member timeout; `olaf job
  * set --member` binds it for good, and with --strict it must. Nearly always the frame says what is known
  * already, and that is one look at a cache line. So --allow and --strict are asked only where a rank is bound,
- * and when its member is looked at anew.
+ * and when its member is looked at anew; so is whether UDP's checksum, which has source and destination in
+ * it, is right: a flipped bit must not take the rank away from its child.
  */
 #ifndef OLAF_ROUND_CHILD_BPF_H
 #define OLAF_ROUND_CHILD_BPF_H
@@ -69,6 +70,10 @@ static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct ol
 
 	if (child && olaf_member_stands(ctx, a, &child->member))
 		return 0;
+	if (a->update.lanes <= olaf_cfg.max_lanes && olaf_udp_is_wrong(ctx)) {
+		olaf_trouble_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
+		return 1;
+	}
 	reason = olaf_child_bind(ctx);
 	if (!reason)
 		return 0;

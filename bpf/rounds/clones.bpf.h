@@ -44,7 +44,7 @@ static __always_inline __u32 olaf_copy_stage(struct olaf_entry *staged, const st
 	if (!olaf_result_way(job, job_index, rank, buffer->round, &way))
 		return 0;
 	olaf_result_say(&staged->message, job, rank, buffer, count);
-	if (way.family == 6)
+	if (olaf_udp_protects(job, way.family))
 		sum = olaf_round_result_sum(buffer, index, count);
 	header_bytes = olaf_round_dress(staged, count, sum, &way);
 	return olaf_copy_leave_partial(staged, header_bytes, way.family, partial) ? header_bytes : 0;

@@ -274,16 +274,21 @@ __noinline int olaf_sync_pad(__u32 lanes)
  * The answer becomes the frame, to the child m->rank. It is as long as the question, which may be padded:
  * so its sender learns that frames of that length get here and back. Returns enum olaf_round_act.
  */
-static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct olaf_arrival *a,
-					    const struct olaf_job *job,
-					    const struct olaf_round_message *m)
+__noinline int olaf_sync_answer(struct xdp_md *ctx)
 {
-	__u32 rank = m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank; /* SYNC: who is missing */
-	__u32 padding = a->update.lanes;
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_way way = {};
+	struct olaf_job *job;
+	__u32 rank, padding;
 
-	if (!staged || !olaf_child_way(m->job, m->rank, &way))
+	if (!m || !a || !staged)
+		return OLAF_ROUND_LEAVE;
+	job = olaf_job_at(m->job);
+	rank = m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank; /* SYNC: who is missing */
+	padding = a->update.lanes;
+	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
 	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
 	staged->message.lanes_be = bpf_htons(padding);
@@ -294,13 +299,17 @@ static __always_inline int olaf_sync_answer(struct xdp_md *ctx, const struct ola
 }
 
 /* This node asks its parent. Returns enum olaf_round_act. */
-static __always_inline int olaf_sync_up(struct xdp_md *ctx, const struct olaf_arrival *a,
-					const struct olaf_job *job,
-					const struct olaf_round_message *m)
+__noinline int olaf_sync_up(struct xdp_md *ctx)
 {
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_entry *staged = olaf_staging();
+	struct olaf_job *job;
 
-	if (!staged)
+	if (!m || !a || !staged)
+		return OLAF_ROUND_LEAVE;
+	job = olaf_job_at(m->job);
+	if (!job)
 		return OLAF_ROUND_LEAVE;
 	olaf_control_say(&staged->message, job, m, 0, job->setup.rank);
 	return olaf_up_put(ctx, a, job, m->job, staged, NULL, 0, 0);
@@ -436,22 +445,6 @@ __noinline int olaf_sync_told(void)
 	return OLAF_SYNC_ANSWER;
 }
 
-/* What a SYNC has come to becomes the frame. Returns enum olaf_round_act. */
-__noinline int olaf_sync_write(struct xdp_md *ctx, __u32 act)
-{
-	struct olaf_round_message *m = olaf_round_message_here();
-	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_job *job;
-
-	if (!a || !m)
-		return OLAF_ROUND_LEAVE;
-	job = olaf_job_at(m->job);
-	if (!job)
-		return OLAF_ROUND_LEAVE;
-	return act == OLAF_SYNC_UP ? olaf_sync_up(ctx, a, job, m) :
-				     olaf_sync_answer(ctx, a, job, m);
-}
-
 /* The CONTROL message at hand, of a child's or the parent's. Returns enum olaf_round_act. */
 static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_arrival *a,
 					const struct olaf_round_message *m,
@@ -472,7 +465,9 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 	if (answer && !sync)
 		return OLAF_ROUND_LEAVE;
 	act = answer ? olaf_sync_told() : sync ? olaf_sync_asked() : olaf_order_asked();
-	return act == OLAF_SYNC_LEAVE ? OLAF_ROUND_LEAVE : olaf_sync_write(ctx, act);
+	if (act == OLAF_SYNC_LEAVE)
+		return OLAF_ROUND_LEAVE;
+	return act == OLAF_SYNC_UP ? olaf_sync_up(ctx) : olaf_sync_answer(ctx);
 }
 
 #endif /* OLAF_ROUND_CONTROL_BPF_H */

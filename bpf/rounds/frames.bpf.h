@@ -115,7 +115,7 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 		return OLAF_UNREACHABLE;
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
 	olaf_result_say(&staged->message, job, rank, buffer, count);
-	if (way.family == 6)
+	if (olaf_udp_protects(job, way.family))
 		sum = olaf_round_result_sum(buffer, buffer_index, count);
 	return olaf_staged_put(ctx, a, staged, lanes, count, sum, &way);
 }
@@ -180,7 +180,7 @@ __noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 gone)
 }
 
 /*
- * A result over IPv4 without tags, which nearly every one is: its headers are written where they
+ * A result over IPv4 without tags and with a checksum lane, which nearly every one is: its headers are written where they
  * belong in the frame, once. Each call of the kernel that this leaves out is a fiftieth of a
  * contribution. Whatever is less plain goes through the staging area (olaf_result_write).
  */
@@ -302,9 +302,12 @@ __noinline int olaf_order_write(struct xdp_md *ctx, __u32 job, __u32 work)
 	return OLAF_ROUND_TO_TC;
 }
 
-/* The way to the job's parent, out of the queue's device. Returns whether it is known. */
-static __always_inline int olaf_parent_way(struct xdp_md *ctx, const struct olaf_job *job,
-					   struct olaf_round_way *way)
+/*
+ * The way to the job's parent, out of the queue's device. Returns whether it is known. A function by itself,
+ * because its question would lie on the stack of its callers.
+ */
+static __noinline int olaf_parent_way(struct xdp_md *ctx, const struct olaf_job *job,
+				      struct olaf_round_way *way)
 {
 	const struct olaf_job_setup *setup = &job->setup;
 	struct bpf_fib_lookup fib = {};
@@ -359,13 +362,13 @@ __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 		return OLAF_ROUND_LEAVE;
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
 	olaf_round_head(&staged->message, OLAF_CONTRIBUTION,
-			job->setup.shape | (buffer->flags & OLAF_FLAG_PARTIAL) |
+			job->setup.shape | (buffer->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_SPOILT)) |
 				(m->flags & OLAF_FLAG_FLUSH),
 			count, job->setup.id, job->setup.rank);
 	olaf_round_say(&staged->message, buffer);
 	staged->message.generation_be = bpf_htonl(generation);
 	staged->message.pool = 0;
-	if (job->setup.parent_family == 6)
+	if (olaf_udp_protects(job, job->setup.parent_family))
 		sum = olaf_round_sum(buffer_index, count);
 	return olaf_up_put(ctx, a, job, m->job, staged, lanes, count, sum);
 }
@@ -397,7 +400,8 @@ static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf
 	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
 	struct olaf_plain_way way;
 
-	if (!child || !lanes || !olaf_may_carry(a) || !olaf_plain_way(child, &way))
+	if (!child || !lanes || !olaf_may_carry(a) || olaf_udp_protects(job, 4) ||
+	    !olaf_plain_way(child, &way))
 		return olaf_result_write(ctx, delivery->buffer, delivery->rank);
 	return olaf_plain_put(ctx, a, job, delivery->rank, buffer, lanes, &way) ? OLAF_SPOILT :
 										OLAF_WRITTEN;

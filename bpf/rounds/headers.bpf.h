@@ -52,13 +52,13 @@ static __always_inline void olaf_round_head(struct olaf_header *header, __u32 ty
 					    __u32 lanes, __u32 job, __u32 rank)
 {
 	header->magic_be = bpf_htons(OLAF_MAGIC);
-	header->version = OLAF_VERSION;
+	header->version = OLAF_ROUNDS_VERSION;
 	header->type = type;
 	header->flags_be = bpf_htons(flags);
 	header->lanes_be = bpf_htons(lanes);
 	header->cluster_be = bpf_htonl(job);
 	header->worker_be = bpf_htonl(rank);
-	header->zero = 0;
+	header->check = 0;
 }
 
 /* Answers but WAIT tell what the job's contributions are like. */
@@ -87,6 +87,12 @@ static __always_inline void olaf_round_say(struct olaf_header *header,
 	header->chunk_be = bpf_htonl(buffer->chunk);
 	header->chunks_be = bpf_htonl(buffer->chunks);
 	header->exponent_be = bpf_htons(buffer->exponent);
+}
+
+/* Does a UDP checksum protect the job's lanes? Where they have no checksum lane, and over IPv6. */
+static __always_inline int olaf_udp_protects(const struct olaf_job *job, __u32 family)
+{
+	return family == 6 || !(job->setup.shape & OLAF_FLAG_CHECKSUM);
 }
 
 /* From the node's address that the member sends to, back to it. */
@@ -166,6 +172,32 @@ static __always_inline void olaf_limit_hops(struct olaf_entry *staged, __u32 fam
 }
 
 /*
+ * The staged message and the IP and UDP headers before it are complete but for its check and for UDP's
+ * checksum, which is 0; `lanes_sum` is what the lanes add up to. A global function: its registers would lie
+ * on the stack of whoever writes a frame.
+ */
+__noinline int olaf_round_seal(__u32 family, __u64 lanes_sum)
+{
+	struct olaf_entry *staged = olaf_staging();
+	struct olaf_header *header;
+	struct olaf_headers4 *h4;
+	struct olaf_headers6 *h6;
+
+	if (!staged)
+		return 0;
+	header = &staged->message;
+	header->check = 0;
+	header->check = olaf_header_parity((const __u64 *)header);
+	h4 = (void *)header - sizeof(*h4);
+	h6 = (void *)header - sizeof(*h6);
+	if (family == 6)
+		h6->udp.check = olaf_udp_check(olaf_udp6_sum(&h6->ip, &h6->udp, header) + lanes_sum);
+	else if (header->lanes_be && !(header->flags_be & bpf_htons(OLAF_FLAG_CHECKSUM)))
+		h4->udp.check = olaf_udp_check(olaf_udp4_sum(&h4->ip, &h4->udp, header) + lanes_sum);
+	return 0;
+}
+
+/*
  * All headers around the staged message, which has so many lanes that add up to `lanes_sum`.
  * Returns how many bytes they have before the message.
  */
@@ -173,35 +205,56 @@ static __always_inline __u32 olaf_round_dress(struct olaf_entry *staged, __u32 l
 					      __u64 lanes_sum, const struct olaf_round_way *way)
 {
 	__u32 message_bytes = sizeof(struct olaf_header) + 8 * lanes;
-	struct olaf_headers6 *h;
 
-	if (way->family == 4) {
+	if (way->family == 4)
 		olaf_compose4(&staged->message, message_bytes, &way->ends);
-		if (way->hops)
-			olaf_limit_hops(staged, 4, way->hops);
-		return olaf_round_dress_link(staged, sizeof(struct olaf_headers4), way);
-	}
-	h = olaf_compose6(&staged->message, message_bytes, &way->ends);
-	h->udp.check = olaf_udp6_check(olaf_udp6_sum(&h->ip, &h->udp, &staged->message) + lanes_sum);
+	else
+		olaf_compose6(&staged->message, message_bytes, &way->ends);
+	olaf_round_seal(way->family, lanes_sum);
 	if (way->hops)
-		olaf_limit_hops(staged, 6, way->hops);
-	return olaf_round_dress_link(staged, sizeof(*h), way);
+		olaf_limit_hops(staged, way->family, way->hops);
+	return olaf_round_dress_link(staged,
+				     way->family == 4 ? sizeof(struct olaf_headers4) :
+							sizeof(struct olaf_headers6),
+				     way);
+}
+
+/* Writes a word of a header; *words is the XOR of all even ones, or of all odd ones, so far. */
+static __always_inline void olaf_word_put(struct olaf_header *header, __u32 i, __u64 word, __u64 *words)
+{
+	((__u64 *)header)[i] = word;
+	*words ^= word;
 }
 
 /*
- * The buffer's result for `rank`, or OLAF_EVERY_WORKER: LATE if nothing of its own is in it. Under its
- * slot's lock.
+ * The header of the buffer's result for `rank`, or OLAF_EVERY_WORKER: LATE if nothing of its own is in it.
+ * Under its slot's lock. Word by word, so that the check is that of values in registers: loads of fields
+ * that were just written would wait for the stores.
  */
 static __always_inline void olaf_result_say(struct olaf_header *header, const struct olaf_job *job,
 					    __u32 rank, const struct olaf_round_buffer *buffer,
 					    __u32 lanes)
 {
-	__u32 flags = buffer->flags;
+	__u32 flags = (buffer->flags & ~OLAF_FLAG_SPOILT) | job->setup.shape;
+	__u64 even = 0, odd = 0;
 
 	if (rank != OLAF_EVERY_WORKER && !olaf_ranks_has(&buffer->in, rank))
 		flags |= OLAF_FLAG_LATE;
-	olaf_result_head(header, job, rank, flags, lanes, buffer->generation);
-	olaf_round_say(header, buffer);
+	olaf_word_put(header, 0,
+		      bpf_htons(OLAF_MAGIC) | OLAF_ROUNDS_VERSION << 16 | OLAF_RESULT << 24 |
+			      (__u64)bpf_htons(flags) << 32 | (__u64)bpf_htons(lanes) << 48,
+		      &even);
+	olaf_word_put(header, 1, bpf_htonl(job->setup.id) | (__u64)bpf_htonl(rank) << 32, &odd);
+	olaf_word_put(header, 2, bpf_htonl(buffer->round) | (__u64)bpf_htonl(buffer->count) << 32,
+		      &even);
+	olaf_word_put(header, 3, bpf_cpu_to_be64(buffer->generated_ns), &odd);
+	olaf_word_put(header, 4, bpf_htonl(buffer->chunk) | (__u64)bpf_htonl(buffer->chunks) << 32,
+		      &even);
+	olaf_word_put(header, 5,
+		      bpf_htonl(buffer->generation) | (__u64)bpf_htons(buffer->exponent) << 32 |
+			      (__u64)READ_ONCE(job->pool) << 48,
+		      &odd);
+	header->check = olaf_parity_of(even, odd);
 }
 
 /* Leaves the UDP checksum of the staged headers to a device, as a socket does. */

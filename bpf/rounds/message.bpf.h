@@ -88,6 +88,19 @@ static __always_inline int olaf_round_check(const struct olaf_round_message *m, 
 }
 
 /*
+ * Are the lanes protected by nothing? A sum that has no checksum lane needs a UDP checksum at each hop; zero
+ * is none, which IPv4 allows.
+ */
+static __always_inline int olaf_round_is_bare(const struct olaf_header *header,
+					      const struct olaf_round_message *m)
+{
+	const struct udphdr *udp = (const void *)header - sizeof(*udp);
+
+	return !(m->flags & OLAF_FLAG_CHECKSUM) && !udp->check && header->lanes_be &&
+	       m->type != OLAF_CONTROL;
+}
+
+/*
  * Reads the message, of a job that is here, into *m, and its lengths into *a. OLAF_FRAME_ROUND, or
  * malformed. The frame begins with data ... end; its length is `whole`, or with a ctx the frame's own. It
  * has been parsed as far as the message's type.
@@ -102,10 +115,16 @@ static __always_inline int olaf_round_parse(struct xdp_md *ctx, void *data, void
 
 	if ((void *)(header + 1) > end)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	if (header->version != OLAF_ROUNDS_VERSION)
+		return olaf_malformed(OLAF_MALFORMED_VERSION);
+	if (olaf_header_parity((const __u64 *)header))
+		return olaf_malformed(OLAF_MALFORMED_HEADER);
 	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	a->update.lanes = bpf_ntohs(header->lanes_be);
 	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
 	olaf_round_read(header, m);
+	if (frame == OLAF_FRAME_UPDATE && olaf_round_is_bare(header, m))
+		return olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
 	return frame == OLAF_FRAME_UPDATE ? olaf_round_check(m, a->update.lanes) : frame;
 }
 

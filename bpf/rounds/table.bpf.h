@@ -262,7 +262,7 @@ static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct ola
 		olaf_newest_note(t);
 	buffer->added++;
 	buffer->count += t->m->count;
-	buffer->flags |= t->m->flags & OLAF_FLAG_PARTIAL;
+	buffer->flags |= t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_SPOILT);
 	if (buffer->exponent < t->m->exponent)
 		buffer->exponent = t->m->exponent;
 	if (buffer->generated_ns < t->m->generated_ns)
@@ -472,6 +472,42 @@ static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct o
 	return olaf_answer_refusal(ctx, 1);
 }
 
+/*
+ * Do the buffer's lanes match their checksum lane? A global function: rare, and verified once. Under the
+ * slot's lock.
+ */
+__noinline int olaf_round_is_sound(__u32 buffer_index, __u32 lanes)
+{
+	__u64 *lane = olaf_round_lanes_at(buffer_index), sum = 0;
+	__u32 data = olaf_clamp(lanes, 2, olaf_cfg.max_lanes) - 1, i;
+
+	if (!lane)
+		return 1;
+	for (i = 0; i < olaf_cfg.max_lanes; i++) {
+		if (i >= data)
+			break;
+		sum += (2 * i + 1) * lane[i];
+	}
+	return sum == lane[data];
+}
+
+/*
+ * The sender's result doesn't match its checksum lane. If the buffer's doesn't either, a contribution was
+ * damaged on its way here, or to a node below: the buffer becomes FREE, and all contribute anew, for all have
+ * found the same. Else the result was damaged behind this node, and leaves again. Under the slot's lock.
+ */
+static __always_inline void olaf_round_recheck(const struct olaf_meeting *t, __u32 which)
+{
+	struct olaf_round_buffer *buffer = &t->slot->buffer[which & 1];
+
+	if (buffer->state != OLAF_ROUND_DONE || (buffer->flags & OLAF_FLAG_STALE) ||
+	    !(t->job->setup.shape & OLAF_FLAG_CHECKSUM) ||
+	    olaf_round_is_sound(OLAF_ROUND_BUFFERS * t->slot_index + (which & 1), t->job->setup.lanes))
+		return;
+	olaf_round_free(buffer, t->m->job);
+	olaf_count_job(t->m->job, spoilt);
+}
+
 /* The table. Under the slot's lock. */
 static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 {
@@ -484,6 +520,10 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 	if (olaf_is_absent(t->job, t->m->round, t->m->rank))
 		return olaf_meet_stranger(ctx, t);
 	which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
+	if ((t->m->flags & OLAF_FLAG_SPOILT) && t->a->update.lanes && which != OLAF_ROUND_BUFFERS) {
+		olaf_round_recheck(t, which);
+		which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
+	}
 	if (which == OLAF_ROUND_BUFFERS) {
 		which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
 		if (t->a->update.lanes)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-2-Clause
--- Wireshark dissector for Olaf's wire protocol, version 1 (docs/protocol.md).
+-- Wireshark dissector for Olaf's wire protocol: version 1, and 2 of a job's messages (docs/protocol.md).
 --
 --   wireshark -X lua_script:olaf.lua capture.pcapng
 --   or copy it into the folder "Personal Lua Plugins" of Help > About > Folders
@@ -8,7 +8,7 @@
 
 local olaf = Proto("olaf", "Olaf model updates")
 
-local MAGIC, VERSION, HEADER, LANE = 0x01AF, 1, 48, 8
+local MAGIC, VERSION, ROUNDS_VERSION, HEADER, LANE = 0x01AF, 1, 2, 48, 8
 local UPDATE, ACK, CONTROL, CONTRIBUTION, RESULT = 1, 2, 3, 4, 5
 local STALE, ANSWER, ABOVE = 0x0040, 0x1000, 0x2000
 local JOIN, SYNC, SETH = 1, 2, 4
@@ -68,6 +68,7 @@ local f = {
   exponent = ProtoField.int16("olaf.exponent", "Exponent"),
   status = ProtoField.uint16("olaf.status", "Status", base.DEC, statuses),
   pool = ProtoField.uint8("olaf.pool", "Chunks under way, as a power of two"),
+  check = ProtoField.uint8("olaf.check", "Header check", base.HEX),
   payload = ProtoField.bytes("olaf.payload", "Lanes"),
   padding = ProtoField.bytes("olaf.padding", "Padding"),
   lane = ProtoField.string("olaf.lane", "Lane"),
@@ -91,6 +92,8 @@ local e = {
     expert.group.PROTOCOL, expert.severity.ERROR),
   segment = ProtoExpert.new("olaf.expert.segment", "Segment isn't below segments",
     expert.group.PROTOCOL, expert.severity.ERROR),
+  check = ProtoExpert.new("olaf.expert.check", "Header check is wrong: a bit was flipped",
+    expert.group.CHECKSUM, expert.severity.ERROR),
   checksum = ProtoExpert.new("olaf.expert.checksum", "Checksum lane is wrong",
     expert.group.CHECKSUM, expert.severity.ERROR),
 }
@@ -197,13 +200,6 @@ local function add_ack(tree, buffer, flags)
     buffer(32, 4):uint())
 end
 
--- Is a CONTROL a job's (docs/rounds.md)? A cluster's join is no answer and has no lanes, and where a job's has p it has 0.
-local function is_of_job(buffer, flags, lanes)
-  local action = buffer(20, 4):uint()
-  return action > JOIN or action == JOIN and
-    (lanes > 0 or bit.band(flags, ANSWER) ~= 0 or buffer(46, 1):uint() ~= 0)
-end
-
 -- Of a job's CONTROL, what is at offset 36, and the status.
 local function add_order(tree, buffer, flags, worker_item)
   tree:add(f.chunk, buffer(32, 4))
@@ -268,7 +264,7 @@ local function add_rest(tree, buffer, kind, flags, worker_item)
   if kind == CONTROL then
     local said = ", " .. (actions[buffer(20, 4):uint()] or "unknown action")
     tree:add(f.action, buffer(20, 4))
-    if is_of_job(buffer, flags, buffer(6, 2):uint()) then
+    if buffer(2, 1):uint() == ROUNDS_VERSION then
       return said .. add_order(tree, buffer, flags, worker_item)
     end
     add_segment(tree, buffer, kind)
@@ -279,6 +275,24 @@ local function add_rest(tree, buffer, kind, flags, worker_item)
   return said
 end
 
+-- Is it the version that messages of this type have? A CONTROL message is a cluster's or a job's.
+local function is_version_of(kind, version)
+  return version == VERSION and kind <= CONTROL or version == ROUNDS_VERSION and kind >= CONTROL
+end
+
+-- XOR of the header's bytes, those of even words of 8 bytes turned left by 3 bits: 0 if no bit was flipped.
+local function parity(buffer)
+  local sum = 0
+  for at = 0, HEADER - 1 do
+    local byte = buffer(at, 1):uint()
+    if math.floor(at / 8) % 2 == 0 then
+      byte = bit.band(bit.bor(bit.lshift(byte, 3), bit.rshift(byte, 5)), 0xff)
+    end
+    sum = bit.bxor(sum, byte)
+  end
+  return sum
+end
+
 function olaf.dissector(buffer, pinfo, root)
   if buffer:len() < 8 or buffer(0, 2):uint() ~= MAGIC then
     return 0
@@ -287,11 +301,11 @@ function olaf.dissector(buffer, pinfo, root)
   local tree = root:add(olaf, buffer())
   tree:add(f.magic, buffer(0, 2))
   local version = tree:add(f.version, buffer(2, 1))
-  if buffer(2, 1):uint() ~= VERSION then
+  local kind = buffer(3, 1):uint()
+  if types[kind] and not is_version_of(kind, buffer(2, 1):uint()) then
     version:add_proto_expert_info(e.version)
     return buffer:len()
   end
-  local kind = buffer(3, 1):uint()
   local name = types[kind] or string.format("type %d", kind)
   pinfo.cols.info = name
   tree:append_text(", " .. name)
@@ -324,6 +338,12 @@ function olaf.dissector(buffer, pinfo, root)
   local generated = buffer(24, 8):uint64()
   tree:add(f.generated, buffer(24, 8), NSTime((generated / 1000000000):tonumber(),
     (generated % 1000000000):tonumber())):set_generated()
+  if buffer(2, 1):uint() == ROUNDS_VERSION then
+    local check = tree:add(f.check, buffer(47, 1))
+    if parity(buffer) ~= 0 then
+      check:add_proto_expert_info(e.check)
+    end
+  end
   local more = add_rest(tree, buffer, kind, flags, worker_item)
   pinfo.cols.info = string.format("%s cluster %d worker %s sequence %d, %d lanes%s", name, cluster,
     worker == EVERY_WORKER and "*" or tostring(worker), buffer(16, 4):uint(), lanes, more)

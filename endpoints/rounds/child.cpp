@@ -12,6 +12,8 @@ namespace {
 // How often a node may tell all members to begin at a chunk that this member doesn't keep any more.
 // An old SYNC that was under way for long can cause that once.
 constexpr unsigned kTooOld = 3;
+// Damaged results of a chunk that are told at once.
+constexpr unsigned kSpoiltAtOnce = 4;
 
 // Every second question is long. Where each way loses one frame in five, this many short answers
 // without a long one come once in ten million proofs.
@@ -164,7 +166,8 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
                                          .lanes = static_cast<std::uint16_t>(kept.lanes.size()),
                                          .format = options_.format,
                                          .has_checksum = options_.has_checksum,
-                                         .flush = flush || kept.lanes.empty()}),
+                                         .flush = flush || kept.lanes.empty(),
+                                         .spoilt = kept.spoilt > 0}),
             .lanes = kept.lanes};
 }
 
@@ -336,10 +339,23 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
         fail_for_chunks(kept_[*position].chunks, result);
         return {};
     }
-    if (options_.has_checksum && !checksum_matches(lanes))
+    if (options_.has_checksum && !checksum_matches(lanes)) {
+        ask_anew(*position);
         return std::unexpected(Reject::wrong_checksum);
+    }
     hold(*position, result, lanes, now);
     return {};
+}
+
+// The chunk's result was damaged on its way, or a contribution to it was, and all members find the
+// same. The node is told at once, which looks at its own lanes. Where damage is the rule, what
+// follows waits as for what was lost.
+void RoundChild::ask_anew(Position position) {
+    KeptChunk &kept = kept_[position];
+    if (++kept.spoilt > kSpoiltAtOnce || kept.sendings == 0)
+        return;
+    land(kept);
+    lost_.emplace(position, kept.sendings);
 }
 
 // Another member's vector has another number of chunks.
@@ -663,7 +679,7 @@ void RoundChild::begin_at(const JobSync &answer) {
     for (Position position = kept_.begin(); position < kept_.end(); position++) {
         // No member needs chunks before `begin`, and none sends spared ones.
         kept_[position].held = position < *begin || kept_[position].spared;
-        kept_[position].sendings = 0;
+        kept_[position].sendings = kept_[position].spoilt = 0;
         kept_[position].flying = false;
         kept_[position].taken = Time(0);
     }

@@ -193,6 +193,7 @@ class RoundChild {
     Decoded<void> take_result(const RoundResult &result, std::span<const std::uint64_t> lanes,
                               Time now);
     Decoded<void> take_stale(const RoundResult &stale);
+    void ask_anew(Position position);
     void fail_for_chunks(std::uint32_t mine, const RoundResult &result);
     [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
     void learn_from_twin(KeptChunk &kept);

@@ -25,6 +25,7 @@ struct KeptChunk {
     std::optional<std::int16_t> told =
         {};                ///< the exponent of the result that was handed on; none: it was missed
     unsigned sendings = 0; ///< in this generation
+    unsigned spoilt = 0;   ///< results that came damaged, in this generation
     bool flying = false;   ///< it was sent, and neither was answered nor counts as lost
     std::chrono::nanoseconds sent{0};
     std::chrono::nanoseconds taken{0}; ///< from the first sending to the result; 0: known already

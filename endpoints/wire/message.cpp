@@ -2,6 +2,7 @@
 // All messages to the wire and back: of clusters (message.hpp) and of jobs (round_message.hpp).
 #include <olaf/message.hpp>
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <concepts>
@@ -50,6 +51,21 @@ olaf_header header_of(olaf_message_type type, unsigned flags, std::uint16_t lane
     return header;
 }
 
+std::uint8_t parity_of(const olaf_header &header) {
+    std::array<__u64, OLAF_HEADER_WORDS> words;
+    static_assert(sizeof(words) == sizeof(header));
+    std::memcpy(words.data(), &header, sizeof(header));
+    return olaf_header_parity(words.data());
+}
+
+// Of a job's message whose fields are all written.
+olaf_header sealed(olaf_header header) {
+    header.version = OLAF_ROUNDS_VERSION;
+    header.check = 0;
+    header.check = parity_of(header);
+    return header;
+}
+
 // What CONTRIBUTION and RESULT have in common.
 template <class Message>
 olaf_header header_of(const Message &message, olaf_message_type type, unsigned flags) {
@@ -71,6 +87,16 @@ Decoded<olaf_header> read(std::span<const std::byte> message, olaf_message_type 
         return std::unexpected(Reject::wrong_type);
     olaf_header header;
     std::memcpy(&header, message.data(), sizeof(header));
+    return header;
+}
+
+// The same of a job's message.
+Decoded<olaf_header> read_sealed(std::span<const std::byte> message, olaf_message_type wanted) {
+    const olaf_header header = OLAF_TRY(read(message, wanted));
+    if (header.version != OLAF_ROUNDS_VERSION)
+        return std::unexpected(Reject::wrong_version);
+    if (parity_of(header) != 0)
+        return std::unexpected(Reject::wrong_header);
     return header;
 }
 
@@ -147,7 +173,9 @@ olaf_header encode(const Join &join) {
 }
 
 olaf_header encode(const RoundContribution &contribution) {
-    return header_of(contribution, OLAF_CONTRIBUTION, flag(contribution.flush, OLAF_FLAG_FLUSH));
+    return sealed(header_of(contribution, OLAF_CONTRIBUTION,
+                            flag(contribution.flush, OLAF_FLAG_FLUSH) |
+                                flag(contribution.spoilt, OLAF_FLAG_SPOILT)));
 }
 
 olaf_header encode(const RoundResult &result) {
@@ -155,7 +183,7 @@ olaf_header encode(const RoundResult &result) {
         header_of(result, OLAF_RESULT,
                   flag(result.late, OLAF_FLAG_LATE) | flag(result.stale, OLAF_FLAG_STALE));
     header.pool = result.pool;
-    return header;
+    return sealed(header);
 }
 
 olaf_header encode(const JobSync &sync) {
@@ -176,7 +204,7 @@ olaf_header encode(const JobSync &sync) {
     header.generation_be = big_endian(sync.generation);
     header.status_be = big_endian(static_cast<std::uint16_t>(sync.status));
     header.pool = sync.pool;
-    return header;
+    return sealed(header);
 }
 
 // ---- from the wire ----
@@ -188,10 +216,14 @@ Decoded<olaf_message_type> decode_type(std::span<const std::byte> message) {
     std::memcpy(&header, message.data(), sizeof(header));
     if (big_endian(header.magic_be) != OLAF_MAGIC)
         return std::unexpected(Reject::wrong_magic);
-    if (header.version != OLAF_VERSION)
-        return std::unexpected(Reject::wrong_version);
     if (header.type < OLAF_UPDATE || header.type > OLAF_RESULT)
         return std::unexpected(Reject::wrong_type);
+    // A CONTROL message is a cluster's or a job's.
+    const bool may_be_cluster = header.type <= OLAF_CONTROL,
+               may_be_job = header.type >= OLAF_CONTROL;
+    if (!(may_be_cluster && header.version == OLAF_VERSION) &&
+        !(may_be_job && header.version == OLAF_ROUNDS_VERSION))
+        return std::unexpected(Reject::wrong_version);
     const std::size_t lanes = big_endian(header.lanes_be);
     if (lanes > OLAF_MAX_LANES || message.size() != message_size(lanes))
         return std::unexpected(Reject::wrong_length);
@@ -258,6 +290,8 @@ Decoded<Ack> decode_ack(std::span<const std::byte> message) {
 
 Decoded<Join> decode_join(std::span<const std::byte> message) {
     const olaf_header header = OLAF_TRY(read(message, OLAF_CONTROL));
+    if (header.version != OLAF_VERSION)
+        return std::unexpected(Reject::wrong_version);
     if (big_endian(header.count_be) != kControlJoin)
         return std::unexpected(Reject::wrong_type);
     return Join{
@@ -269,14 +303,15 @@ Decoded<Join> decode_join(std::span<const std::byte> message) {
 }
 
 Decoded<RoundContribution> decode_contribution(std::span<const std::byte> message) {
-    const olaf_header header = OLAF_TRY(read(message, OLAF_CONTRIBUTION));
+    const olaf_header header = OLAF_TRY(read_sealed(message, OLAF_CONTRIBUTION));
     auto contribution = read<RoundContribution>(header);
     contribution.flush = (big_endian(header.flags_be) & OLAF_FLAG_FLUSH) != 0;
+    contribution.spoilt = (big_endian(header.flags_be) & OLAF_FLAG_SPOILT) != 0;
     return checked(contribution);
 }
 
 Decoded<RoundResult> decode_result(std::span<const std::byte> message) {
-    const olaf_header header = OLAF_TRY(read(message, OLAF_RESULT));
+    const olaf_header header = OLAF_TRY(read_sealed(message, OLAF_RESULT));
     auto result = read<RoundResult>(header);
     const std::uint16_t flags = big_endian(header.flags_be);
     result.late = (flags & OLAF_FLAG_LATE) != 0;
@@ -292,7 +327,7 @@ Decoded<RoundResult> decode_result(std::span<const std::byte> message) {
 }
 
 Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
-    const olaf_header header = OLAF_TRY(read(message, OLAF_CONTROL));
+    const olaf_header header = OLAF_TRY(read_sealed(message, OLAF_CONTROL));
     const std::uint32_t action = big_endian(header.action_be);
     if (action < OLAF_CONTROL_JOIN || action > OLAF_CONTROL_LEAVE)
         return std::unexpected(Reject::wrong_type);

@@ -23,6 +23,7 @@ struct RoundContribution {
     bool has_checksum = false;
     bool partial = false;
     bool flush = false; ///< the sender sends nothing more until results come
+    bool spoilt = false; ///< the result that came doesn't match its checksum lane
 };
 
 /// RESULT, node to child.

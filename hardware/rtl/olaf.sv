@@ -17,6 +17,7 @@ package olaf;
 
   localparam logic [15:0] MAGIC = 16'h01AF;
   localparam logic [7:0] VERSION = 8'd1;
+  localparam logic [7:0] ROUNDS_VERSION = 8'd2;  // of a job's messages
   localparam logic [7:0] TYPE_UPDATE = 8'd1;
   localparam logic [7:0] TYPE_ACK = 8'd2;
   localparam logic [7:0] TYPE_CONTROL = 8'd3;

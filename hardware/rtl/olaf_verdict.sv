@@ -80,7 +80,9 @@ module olaf_verdict (
   logic [3:0] reason;
   logic unsummed;
   logic [19:0] message_bytes;
+  logic [7:0] version;
   logic [16:0] ends_at;
+  assign version = found.message[8*2+:8];
   assign message_bytes = {1'b0, lanes, 3'd0} + 20'd56;
   assign ends_at = {1'b0, l4} + {1'b0, udp_bytes};
 
@@ -92,15 +94,20 @@ module olaf_verdict (
       reason = olaf_registers::BYPASS_OTHER;
     end else if (udp_bytes < 16'd56) reason = olaf_registers::MALFORMED_LENGTH;
     else if (found.frame_bytes < l4 + 16'd56) reason = olaf_registers::MALFORMED_TRUNCATED;
-    else if (found.message[8*2+:8] != olaf::VERSION) reason = olaf_registers::MALFORMED_VERSION;
+    else if (version != olaf::VERSION && version != olaf::ROUNDS_VERSION)
+      reason = olaf_registers::MALFORMED_VERSION;
+    else if (kind_of < olaf::TYPE_UPDATE || kind_of > olaf::TYPE_RESULT)
+      reason = olaf_registers::MALFORMED_TYPE;
+    // A CONTROL message is a cluster's or a job's.
+    else if (version == olaf::VERSION ? kind_of > olaf::TYPE_CONTROL : kind_of < olaf::TYPE_CONTROL)
+      reason = olaf_registers::MALFORMED_VERSION;
     else if (kind_of == olaf::TYPE_CONTRIBUTION || kind_of == olaf::TYPE_RESULT) begin
       kind = olaf::KIND_PASS;
       reason = olaf_registers::BYPASS_JOB;
     end else if (kind_of == olaf::TYPE_ACK || kind_of == olaf::TYPE_CONTROL) begin
       kind = olaf::KIND_PASS;
       reason = olaf_registers::BYPASS_OTHER;
-    end else if (kind_of != olaf::TYPE_UPDATE) reason = olaf_registers::MALFORMED_TYPE;
-    else if ({4'd0, udp_bytes} != message_bytes) reason = olaf_registers::MALFORMED_LENGTH;
+    end else if ({4'd0, udp_bytes} != message_bytes) reason = olaf_registers::MALFORMED_LENGTH;
     else if (room < udp_bytes || {1'b0, found.frame_bytes} < ends_at)
       reason = olaf_registers::MALFORMED_TRUNCATED;
     else if (room != udp_bytes) reason = olaf_registers::MALFORMED_LENGTH;
@@ -114,7 +121,7 @@ module olaf_verdict (
   // An update whose lengths agree: the next thing to be looked at is its IPv4 checksum, in the second stage.
   logic whole;
   assign whole = ours && udp_bytes >= 16'd56 && found.frame_bytes >= l4 + 16'd56 &&
-      found.message[8*2+:8] == olaf::VERSION && kind_of == olaf::TYPE_UPDATE &&
+      version == olaf::VERSION && kind_of == olaf::TYPE_UPDATE &&
       {4'd0, udp_bytes} == message_bytes && room == udp_bytes && {1'b0, found.frame_bytes} >= ends_at;
   // A wrong sum is looked at where nobody after us could find the damage; never where there is none.
   assign unsummed = (flags[0] && !cfg.verify) || lanes > cfg.max_lanes || found.udp[63:48] == 16'd0;

@@ -88,7 +88,7 @@
 
 /* Why a message of ours was malformed. */
 #define OLAF_MALFORMED_LIST(X) \
-	X(OLAF_MALFORMED_VERSION, version, "the protocol version isn't 1", "version of the protocol other than 1") \
+	X(OLAF_MALFORMED_VERSION, version, "its version isn't that of its type: 2 of a job's messages, 1 of all others", "version of the protocol unknown") \
 	X(OLAF_MALFORMED_TYPE, type, "there is no such message type", "type of message unknown") \
 	X(OLAF_MALFORMED_LENGTH, length, "the UDP length isn't 8 + 48 + 8 x lanes, or it is less than IP's", "length wrong") \
 	X(OLAF_MALFORMED_TRUNCATED, truncated, "the frame or its IP packet ends before the message does", "truncated") \
@@ -100,6 +100,7 @@
 	X(OLAF_MALFORMED_UDP_CHECKSUM, udp_checksum, "the UDP checksum is wrong, or missing over IPv6", "udp checksum wrong") \
 	X(OLAF_MALFORMED_CHUNK, chunk, "CONTRIBUTION: its chunk isn't below its chunks", "chunk out of range") \
 	X(OLAF_MALFORMED_JOB, job, "CONTRIBUTION: its rank, lanes or format aren't its job's", "rank, lanes or format other than the job's") \
+	X(OLAF_MALFORMED_HEADER, header, "of a job: bits of its header were flipped on the way", "header damaged") \
 	/* end */
 
 /* Why a well-formed update was refused. */

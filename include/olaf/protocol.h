@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Olaf wire protocol, version 1.
+ * Olaf wire protocol: version 1 of updates and what answers them, version 2 of a job's messages.
  *
  * UDP over IPv4 or IPv6, zero to two VLAN tags. One 48-byte header serves every
  * message; 8-byte payload lanes follow it. Header fields are big-endian on the
@@ -20,6 +20,8 @@
 
 #define OLAF_MAGIC 0x01AF
 #define OLAF_VERSION 1
+/* Of CONTRIBUTION and RESULT, and of CONTROL messages of a job. */
+#define OLAF_ROUNDS_VERSION 2
 
 enum olaf_message_type {
 	OLAF_UPDATE = 1, /* worker -> parameter server: a packed gradient */
@@ -38,6 +40,7 @@ enum olaf_message_type {
 #define OLAF_FLAG_LATE 0x0020 /* RESULT: the addressee's own contribution isn't in it */
 #define OLAF_FLAG_STALE 0x0040 /* RESULT without lanes: this round is no longer possible here */
 #define OLAF_FLAG_FLUSH 0x0080 /* CONTRIBUTION: nothing more comes before results do */
+#define OLAF_FLAG_SPOILT 0x4000 /* CONTRIBUTION: the result that came doesn't match its checksum lane */
 #define OLAF_FLAG_ANSWER 0x1000 /* CONTROL: the node's answer */
 #define OLAF_FLAG_ABOVE 0x2000 /* CONTROL, answer WAIT: of a node above, which has a rank missing */
 #define OLAF_FLAG_FORMAT_MASK 0x0f00 /* enum olaf_format */
@@ -95,7 +98,7 @@ enum olaf_control_status {
  */
 struct olaf_header {
 	__be16 magic_be; /* OLAF_MAGIC */
-	__u8 version; /* OLAF_VERSION */
+	__u8 version; /* OLAF_VERSION, OLAF_ROUNDS_VERSION */
 	__u8 type; /* enum olaf_message_type */
 	__be16 flags_be; /* OLAF_FLAG_* and the element format */
 	__be16 lanes_be; /* 8-byte lanes behind the header, checksum lane included */
@@ -144,7 +147,7 @@ struct olaf_header {
 		__be16 segments_be; /* 1 when the whole model is in this frame */
 		__extension__ struct {
 			__u8 pool; /* RESULT, CONTROL: p, of 2^p chunks that may be under way */
-			__u8 zero;
+			__u8 check; /* of a job's messages: makes olaf_header_parity() 0 */
 		};
 	};
 };
@@ -163,6 +166,27 @@ OLAF_SPAN(olaf_header, 36, 40, job_lanes_be, job_shape_be);
 OLAF_SPAN(olaf_header, 40, 44, generation_be);
 OLAF_SPAN(olaf_header, 44, 46, exponent_be);
 OLAF_SPAN(olaf_header, 44, 46, status_be);
-OLAF_SPAN(olaf_header, 46, 48, pool, zero);
+OLAF_SPAN(olaf_header, 46, 48, pool, check);
+
+#define OLAF_HEADER_WORDS (sizeof(struct olaf_header) / 8)
+
+/*
+ * XOR of all bytes of a header, given as 64-bit words in the order of the wire: even words are turned left
+ * by 3 bits, so that a bit that is stuck for two words in a row is seen. Of a job's message it is 0; one
+ * flipped bit makes it another number. `check`, in the last word, is what it is with a check of 0.
+ */
+static inline __u8 olaf_parity_of(__u64 even, __u64 odd)
+{
+	__u64 sum = (even << 3 | even >> 61) ^ odd;
+
+	sum ^= sum >> 32;
+	sum ^= sum >> 16;
+	return sum ^ sum >> 8;
+}
+
+static inline __u8 olaf_header_parity(const __u64 *word)
+{
+	return olaf_parity_of(word[0] ^ word[2] ^ word[4], word[1] ^ word[3] ^ word[5]);
+}
 
 #endif /* OLAF_PROTOCOL_H */

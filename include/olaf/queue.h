@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 14
+#define OLAF_LAYOUT 15
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -255,11 +255,11 @@ enum olaf_bypass { OLAF_BYPASS_LIST(OLAF_REASON_CONSTANT) OLAF_BYPASS_REASONS };
 struct olaf_counters {
 	OLAF_COUNTER_LIST(OLAF_COUNTER_FIELD, OLAF_FAMILY_FIELD)
 };
-OLAF_SPAN(olaf_counters, 0, 224, received, updates_in, bypassed, malformed, not_allowed);
-OLAF_SPAN(olaf_counters, 224, 256, tokens_launched, drain_ticks, drain_stale, dropped_contended);
-OLAF_SPAN(olaf_counters, 256, 280, updates_contended, departures_unfit, departures_refused);
-OLAF_SPAN(olaf_counters, 280, 312, updates_refused, drain_kicks, events_lost, hops_asked);
-OLAF_LAST(olaf_counters, 312, 336, gate_probes, drain_proofs, passages_unmetered);
+OLAF_SPAN(olaf_counters, 0, 232, received, updates_in, bypassed, malformed, not_allowed);
+OLAF_SPAN(olaf_counters, 232, 264, tokens_launched, drain_ticks, drain_stale, dropped_contended);
+OLAF_SPAN(olaf_counters, 264, 288, updates_contended, departures_unfit, departures_refused);
+OLAF_SPAN(olaf_counters, 288, 320, updates_refused, drain_kicks, events_lost, hops_asked);
+OLAF_LAST(olaf_counters, 320, 344, gate_probes, drain_proofs, passages_unmetered);
 
 /* Key of the LPM trie olaf_allow: IPv6, or IPv4 mapped into ::ffff:0:0/96. */
 struct olaf_prefix {

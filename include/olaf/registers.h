@@ -31,7 +31,7 @@
 /* "OLAF" as the bytes of a little-endian word. */
 #define OLAF_CARD_MAGIC 0x46414c4f
 /* A change of any offset, size or meaning raises it. */
-#define OLAF_CARD_LAYOUT 2
+#define OLAF_CARD_LAYOUT 3
 /* Bytes from the first register to behind the last: what a program must be able to map. */
 #define OLAF_CARD_WINDOW 0x100000
 

@@ -92,9 +92,9 @@ struct olaf_job_counters {
 	OLAF_JOB_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
 OLAF_SPAN(olaf_job_counters, 0, 56, received, added, duplicate, late, stale, ahead, halted);
-OLAF_SPAN(olaf_job_counters, 56, 104, probes, completed, partial, riding, copied, multicast);
-OLAF_SPAN(olaf_job_counters, 104, 152, repeated, undelivered, up_sent, up_again, syncs, controls);
-OLAF_LAST(olaf_job_counters, 152, 184, silent, up_unfit, float_overflow, float_not_finite);
+OLAF_SPAN(olaf_job_counters, 56, 112, probes, completed, partial, spoilt, riding, copied, multicast);
+OLAF_SPAN(olaf_job_counters, 112, 160, repeated, undelivered, up_sent, up_again, syncs, controls);
+OLAF_LAST(olaf_job_counters, 160, 192, silent, up_unfit, float_overflow, float_not_finite);
 
 /*
  * A frame that XDP hands to TC, which can send more than one, and by other devices: its MAC addresses

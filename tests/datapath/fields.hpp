@@ -27,7 +27,7 @@ template <Of<Ack> Any> auto fields_of(Any &m) {
 
 template <Of<JobMessage> Any> auto fields_of(Any &m) {
     return std::tie(m.job, m.rank, m.round, m.count, m.generated_ns, m.chunk, m.chunks,
-                    m.generation, m.exponent, m.pool, m.pad);
+                    m.generation, m.exponent, m.pool, m.check);
 }
 
 } // namespace olaf::test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "packet.hpp"
 
+#include <bit>
+
 #include "fields.hpp"
 
 namespace olaf::test {
@@ -51,7 +53,20 @@ Bytes message(const Ack &ack) {
 }
 
 Bytes message(const JobMessage &job) {
-    return encoded(job.type, job.flags, job.lanes.size(), job);
+    auto out = encoded(job.type, job.flags, job.lanes.size(), job);
+    out[2] = OLAF_ROUNDS_VERSION;
+    seal(out);
+    return out;
+}
+
+void seal(Bytes &message, std::size_t at) {
+    const auto header = std::span(message).subspan(at, 48);
+    std::uint64_t sum = 0;
+    header[47] = 0;
+    for (std::size_t word = 0; word < 48; word += 8)
+        sum ^= std::rotl(get_le64(message, at + word), word % 16 == 0 ? 3 : 0);
+    for (int byte = 0; byte < 8; byte++)
+        header[47] = static_cast<std::uint8_t>(header[47] ^ sum >> 8 * byte);
 }
 
 Bytes control_message() {

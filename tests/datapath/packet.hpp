@@ -91,7 +91,7 @@ struct JobMessage {
     std::int16_t exponent = 0; ///< CONTROL: the status
     std::uint8_t pool = 0;
     std::vector<std::uint64_t> lanes = {};
-    std::uint8_t pad = 0;
+    std::uint8_t check = 0; ///< 0: it is made right when sent, and was right when received
 
     bool operator==(const JobMessage &) const = default;
 };
@@ -103,6 +103,8 @@ std::uint64_t checksum_lane(std::span<const std::uint64_t> lanes);
 Bytes message(const Update &update);
 Bytes message(const Ack &ack);
 Bytes message(const JobMessage &message);
+/// Makes the check of a job's message right, whose header begins there.
+void seal(Bytes &message, std::size_t at = 0);
 Bytes control_message();
 
 /// A frame and where its layers begin.

@@ -78,8 +78,8 @@ Frame parse_headers(const Bytes &bytes, std::size_t port_at) {
 }
 
 /// The fields and all the lanes of the message that begins there.
-template <class Message> Message decoded(const Bytes &bytes, std::size_t at) {
-    require(get_be(bytes, at, 2) == OLAF_MAGIC && get_be(bytes, at + 2, 1) == OLAF_VERSION,
+template <class Message> Message decoded(const Bytes &bytes, std::size_t at, unsigned version) {
+    require(get_be(bytes, at, 2) == OLAF_MAGIC && get_be(bytes, at + 2, 1) == version,
             "magic or version");
     Message message;
     message.lanes.clear();
@@ -95,7 +95,7 @@ template <class Message> Message decoded(const Bytes &bytes, std::size_t at) {
 }
 
 Ack ack_at(const Bytes &bytes, std::size_t at) {
-    auto ack = decoded<Ack>(bytes, at);
+    auto ack = decoded<Ack>(bytes, at, OLAF_VERSION);
     require(get_be(bytes, at + 3, 1) == OLAF_ACK, "not an ACK");
     ack.state_flags = static_cast<std::uint16_t>(get_be(bytes, at + 4, 2)) &
                       (OLAF_FLAG_STAMPED | OLAF_FLAG_CONGESTED);
@@ -103,7 +103,7 @@ Ack ack_at(const Bytes &bytes, std::size_t at) {
 }
 
 Update update_at(const Bytes &bytes, std::size_t at) {
-    auto update = decoded<Update>(bytes, at);
+    auto update = decoded<Update>(bytes, at, OLAF_VERSION);
     require(get_be(bytes, at + 3, 1) == OLAF_UPDATE, "not an UPDATE");
     const auto flags = static_cast<std::uint16_t>(get_be(bytes, at + 4, 2));
     update.checksum = flags & OLAF_FLAG_CHECKSUM;
@@ -124,11 +124,14 @@ Update update_at(const Bytes &bytes, std::size_t at) {
 }
 
 JobMessage job_message_at(const Bytes &bytes, std::size_t at) {
-    auto job = decoded<JobMessage>(bytes, at);
+    auto job = decoded<JobMessage>(bytes, at, OLAF_ROUNDS_VERSION);
     job.type = static_cast<olaf_message_type>(get_be(bytes, at + 3, 1));
     require(job.type >= OLAF_CONTROL && job.type <= OLAF_RESULT, "not a job's message");
     job.flags = static_cast<std::uint16_t>(get_be(bytes, at + 4, 2));
-    require(job.pad == 0, "byte 47");
+    auto sealed = bytes;
+    seal(sealed, at);
+    require(sealed == bytes, "header's check");
+    job.check = 0;
     return job;
 }
 

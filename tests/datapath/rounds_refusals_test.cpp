@@ -59,7 +59,9 @@ TEST_F(RoundsRefusals, MessagesOfNoJobHereAreLeftAlone) {
 TEST_F(RoundsRefusals, DamagedLengthsAndChecksums) {
     const auto good = path_of(0).carrying(contribution(0, 0));
     dropped(queue.offer(truncated(good, good.size() - 8)));
-    dropped(queue.offer(with(good, good.message + 6, 4, 2)));
+    auto shorter = with(good, good.message + 6, 4, 2);
+    seal(shorter.bytes, good.message);
+    dropped(queue.offer(shorter));
     dropped(queue.offer(with(good, good.l3 + 10, 0, 2)));
     dropped(queue.offer(truncated(good, good.message + 40)));
     auto six = path_of(0, 6).carrying(contribution(0, 0));
@@ -70,6 +72,101 @@ TEST_F(RoundsRefusals, DamagedLengthsAndChecksums) {
     EXPECT_EQ(by[OLAF_MALFORMED_LENGTH], 1u);
     EXPECT_EQ(by[OLAF_MALFORMED_IP_CHECKSUM], 1u);
     EXPECT_EQ(by[OLAF_MALFORMED_UDP_CHECKSUM], 1u);
+}
+
+TEST_F(RoundsRefusals, AnyFlippedBitOfAHeader) {
+    constexpr std::size_t bits = 8 * sizeof(olaf_header);
+    auto sync = contribution(0, 0);
+    sync.type = OLAF_CONTROL;
+    sync.count = OLAF_CONTROL_SYNC;
+    sync.lanes.clear();
+    for (const auto &message : {contribution(0, 0), sync})
+        for (std::size_t bit = 0; bit < bits; bit++) {
+            auto frame = path_of(0).carrying(message);
+            frame.bytes[frame.message + bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
+            EXPECT_STRNE(verdict_name(queue.offer(frame).verdict), "XDP_TX") << bit;
+        }
+    nothing_happened();
+    EXPECT_EQ(counters().syncs, 0u);
+    // The others make it a message of somebody else, of another version or type, or of no job here.
+    EXPECT_EQ(malformed(OLAF_MALFORMED_HEADER), 2 * (bits - 16 - 8 - 32) - 15);
+}
+
+TEST_F(RoundsRefusals, AFlippedBitOfItsSourceTakesNoRankAway) {
+    for (const auto family : {4, 6})
+        for (const auto &message : {contribution(0, 0), JobMessage{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC}}) {
+            auto frame = path_of(0, family).carrying(message);
+            frame.bytes[frame.l4] ^= 1; // the source port
+            dropped(queue.offer(frame));
+        }
+    EXPECT_EQ(malformed(OLAF_MALFORMED_UDP_CHECKSUM), 4u);
+    nothing_happened();
+    EXPECT_EQ(counters().syncs, 0u);
+}
+
+TEST_F(RoundsRefusals, AMessageOfAnotherVersion) {
+    for (const unsigned version : {0u, 1u, 3u, 255u}) {
+        auto frame = with(path_of(0).carrying(contribution(0, 0)), 44, version, 1);
+        seal(frame.bytes, frame.message);
+        dropped(queue.offer(frame));
+    }
+    nothing_happened();
+    EXPECT_EQ(malformed(OLAF_MALFORMED_VERSION), 4u);
+}
+
+TEST_F(RoundsRefusals, LanesThatNothingProtects) {
+    auto unchecked = small_job();
+    unchecked.shape = OLAF_FORMAT_I32X2 << OLAF_FLAG_FORMAT_SHIFT;
+    begin(unchecked);
+    auto bare = contribution(0, 0);
+    bare.flags = unchecked.shape;
+    dropped(queue.offer(path_of(0).without_udp_checksum().carrying(bare)));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_UDP_CHECKSUM), 1u);
+    nothing_happened();
+}
+
+// ---- A contribution whose lanes were damaged behind its senders' checksums: all members find its sum wrong.
+
+class RoundsSpoilt : public RoundsTest {
+  protected:
+    static JobMessage spoilt(JobMessage message) {
+        message.flags |= OLAF_FLAG_SPOILT;
+        return message;
+    }
+    /// The sum of chunk 0 is there, and one bit of it is wrong.
+    void damage_a_contribution() {
+        auto damaged = contribution(0, 0);
+        damaged.lanes[1] ^= 1ull << 40;
+        dropped(offer(damaged));
+        EXPECT_NE(sent_to(0, offer(contribution(1, 0))), result(0, {0, 1}, 0));
+    }
+};
+
+TEST_F(RoundsSpoilt, TheSumIsMadeAnewAsSoonAsAMemberSaysSo) {
+    damage_a_contribution();
+    dropped(offer(spoilt(contribution(0, 0))));
+    EXPECT_EQ(counters().spoilt, 1u);
+    EXPECT_EQ(counters().undelivered, 1u); // to rank 1
+    EXPECT_EQ(sent_to(0, offer(spoilt(contribution(1, 0)))), result(0, {0, 1}, 0));
+    EXPECT_EQ(sent_to(1, offer(spoilt(contribution(1, 0)))), result(1, {0, 1}, 0));
+    EXPECT_EQ(counters().spoilt, 1u);
+}
+
+TEST_F(RoundsSpoilt, ASumThatIsRightHereLeavesAgain) {
+    dropped(offer(contribution(0, 0)));
+    EXPECT_EQ(sent_to(0, offer(contribution(1, 0))), result(0, {0, 1}, 0));
+    EXPECT_EQ(sent_to(0, offer(spoilt(contribution(0, 0)))), result(0, {0, 1}, 0));
+    EXPECT_EQ(counters().repeated, 1u);
+    EXPECT_EQ(counters().spoilt, 0u);
+}
+
+TEST_F(RoundsSpoilt, WithoutTheSendersWordNothingIsMadeAnew) {
+    damage_a_contribution();
+    EXPECT_NE(sent_to(0, offer(contribution(0, 0))), result(0, {0, 1}, 0));
+    auto probe = spoilt(contribution(0, 0));
+    probe.lanes.clear();
+    EXPECT_NE(sent_to(0, offer(probe)), result(0, {0, 1}, 0));
+    EXPECT_EQ(counters().spoilt, 0u);
 }
 
 // ---- --allow and --strict hold for the messages of jobs: who isn't named takes no rank, and gives no order.

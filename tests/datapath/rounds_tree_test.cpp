@@ -127,6 +127,22 @@ TEST_P(RoundsTreeAgrees, AnOldQuestionIsAskedAnew) {
     EXPECT_GT(sent_up(offer(sync(0, 50, 5, 6))).generated_ns, question.generated_ns);
 }
 
+TEST_P(RoundsTree, AResultThatWasDamagedOnItsWayDownIsAskedForAgain) {
+    complete(0);
+    auto damaged = parents_result(0);
+    damaged.lanes[1] ^= 1;
+    tell(damaged);
+    auto first = contribution(0, 0), second = contribution(1, 0);
+    first.flags |= OLAF_FLAG_SPOILT;
+    second.flags |= OLAF_FLAG_SPOILT;
+    dropped(offer(first));
+    const auto up = sent_up(offer(second));
+    EXPECT_EQ(up.flags, checked_i32 | OLAF_FLAG_SPOILT);
+    EXPECT_EQ(up.lanes, sum_of({0, 1}, 0));
+    EXPECT_EQ(counters().spoilt, 1u);
+    EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
+}
+
 /// What goes up and comes down are floats again.
 class RoundsTreeOfFloats : public RoundsTree {
   protected:

@@ -31,7 +31,7 @@ void Card::set_counters(std::uint64_t value) {
         SUM(16), SUM(17), SUM(18), SUM(19), SUM(20), SUM(21), SUM(22), SUM(23),
         SUM(24), SUM(25), SUM(26), SUM(27), SUM(28), SUM(29), SUM(30), SUM(31),
         SUM(32), SUM(33), SUM(34), SUM(35), SUM(36), SUM(37), SUM(38), SUM(39),
-        SUM(40), SUM(41), SUM(42), SUM(43), SUM(44), SUM(45)};
+        SUM(40), SUM(41), SUM(42), SUM(43), SUM(44), SUM(45), SUM(46)};
 #undef SUM
     static_assert(std::size(sums) == OLAF_CARD_COUNTERS);
     for (auto *sum : sums)

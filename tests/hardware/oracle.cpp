@@ -95,19 +95,20 @@ Judged judge(const Bytes &frame, const Asked &asked) {
         out.reason = OLAF_MALFORMED_TRUNCATED;
         return out;
     }
-    if (frame[out.l4 + 10] != OLAF_VERSION) {
+    const auto version = frame[out.l4 + 10], type = frame[out.l4 + 11];
+    const bool known = version == OLAF_VERSION || version == OLAF_ROUNDS_VERSION;
+    if (known && (type < OLAF_UPDATE || type > OLAF_RESULT)) {
+        out.reason = OLAF_MALFORMED_TYPE;
+        return out;
+    }
+    if (!known || (version == OLAF_VERSION ? type > OLAF_CONTROL : type < OLAF_CONTROL)) {
         out.reason = OLAF_MALFORMED_VERSION;
         return out;
     }
-    const auto type = frame[out.l4 + 11];
     if (type == OLAF_CONTRIBUTION || type == OLAF_RESULT)
         return {Kind::bypass, OLAF_BYPASS_JOB, out.l3, out.l4};
     if (type == OLAF_ACK || type == OLAF_CONTROL)
         return {Kind::bypass, OLAF_BYPASS_OTHER, out.l3, out.l4};
-    if (type != OLAF_UPDATE) {
-        out.reason = OLAF_MALFORMED_TYPE;
-        return out;
-    }
     if (const int fault = fault_of_update(frame, out, room, asked); fault >= 0) {
         out.reason = static_cast<unsigned>(fault);
         return out;

@@ -478,10 +478,10 @@ olaf_mutant(ResultNamesTheJobsGeneration
   "A result says that it is of the generation that the job has, not of the one that it has itself."
   FILE bpf/rounds/headers.bpf.h PROGRAMS rounds copies SCENARIO AResetMeetsADelivery
   FROM [==[
-	olaf_result_head(header, job, rank, flags, lanes, buffer->generation);
+		      bpf_htonl(buffer->generation) | (__u64)bpf_htons(buffer->exponent) << 32 |
 ]==]
   TO [==[
-	olaf_result_head(header, job, rank, flags, lanes, READ_ONCE(job->generation));
+		      bpf_htonl(READ_ONCE(job->generation)) | (__u64)bpf_htons(buffer->exponent) << 32 |
 ]==])
 
 olaf_mutant(RingLockIsKeptByAPassage

@@ -2,6 +2,7 @@
 /* Programs at hooks of devices that aren't the queue's: foreign.hpp. A skeleton loads one of them. */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/pkt_cls.h>
 #include <linux/udp.h>
@@ -43,6 +44,58 @@ int lose_at_random(struct __sk_buff *skb)
 	return bpf_get_prandom_u32() % 100 < percent ? TC_ACT_SHOT : TC_ACT_UNSPEC;
 }
 
+/* The bit of a frame that is flipped, behind Ethernet; 0: none, as none of what learns addresses (ARP, ICMPv6). */
+static __always_inline __u32 bit_to_flip(__be16 eth_proto_be, __u8 protocol4, __u8 protocol6, __u32 bytes)
+{
+	__u8 protocol = eth_proto_be == bpf_htons(ETH_P_IP) ? protocol4 : protocol6;
+
+	if (protocol != IPPROTO_UDP || bpf_get_prandom_u32() % 100 >= percent)
+		return 0;
+	__sync_fetch_and_add(&seen, 1);
+	return 8 * ETH_HLEN + bpf_get_prandom_u32() % (8 * (bytes - ETH_HLEN));
+}
+
+/* As much of a frame as tells whether it is UDP. */
+struct beginning {
+	struct ethhdr eth;
+	__u8 ip[10];
+};
+
+SEC("?tc")
+int flip_sent(struct __sk_buff *skb)
+{
+	struct beginning b;
+	__u32 bit;
+	__u8 byte;
+
+	if (bpf_skb_load_bytes(skb, 0, &b, sizeof(b)))
+		return TC_ACT_UNSPEC;
+	bit = bit_to_flip(b.eth.h_proto, b.ip[9], b.ip[6], skb->len);
+	if (bit && !bpf_skb_load_bytes(skb, bit / 8, &byte, 1)) {
+		byte ^= 1 << bit % 8;
+		bpf_skb_store_bytes(skb, bit / 8, &byte, 1, 0);
+	}
+	return TC_ACT_UNSPEC;
+}
+
+/* By XDP, since a filter of TC comes behind GRO, which has verified UDP's checksum by then. */
+SEC("?xdp")
+int flip_received(struct xdp_md *ctx)
+{
+	struct beginning b;
+	__u32 bit;
+	__u8 byte;
+
+	if (bpf_xdp_load_bytes(ctx, 0, &b, sizeof(b)))
+		return XDP_PASS;
+	bit = bit_to_flip(b.eth.h_proto, b.ip[9], b.ip[6], bpf_xdp_get_buff_len(ctx));
+	if (bit && !bpf_xdp_load_bytes(ctx, bit / 8, &byte, 1)) {
+		byte ^= 1 << bit % 8;
+		bpf_xdp_store_bytes(ctx, bit / 8, &byte, 1);
+	}
+	return XDP_PASS;
+}
+
 SEC("?tc")
 int lose_long(struct __sk_buff *skb)
 {
@@ -55,7 +108,7 @@ int lose_first(struct __sk_buff *skb)
 	struct olaf_header h;
 
 	if (bpf_skb_load_bytes(skb, ETH_HLEN + sizeof(struct iphdr) + sizeof(struct udphdr), &h, sizeof(h)) ||
-	    h.magic_be != bpf_htons(OLAF_MAGIC) || h.version != OLAF_VERSION || h.type != type ||
+	    h.magic_be != bpf_htons(OLAF_MAGIC) || h.version != OLAF_ROUNDS_VERSION || h.type != type ||
 	    (action && h.action_be != bpf_htonl(action)))
 		return TC_ACT_UNSPEC;
 	return __sync_fetch_and_add(&seen, 1) < first ? TC_ACT_SHOT : TC_ACT_UNSPEC;

@@ -93,6 +93,18 @@ struct Losing : TcFilter {
                    [=](auto &config) { config.percent = percent; }) {}
 };
 
+/// Flips one bit behind Ethernet, at random, in that many of a hundred UDP frames that a device sends, and
+/// that it gets: as a switch's memory may.
+struct Flipping {
+    Flipping(const Netns &netns, const std::string &device, unsigned percent)
+        : sent(netns, device, TcFilter::sent, 1, "flip_sent",
+               [=](auto &config) { config.percent = percent; }),
+          received(netns, device, "flip_received", [=](auto &config) { config.percent = percent; },
+                   BPF_XDP) {}
+    TcFilter sent;
+    ForeignLink received;
+};
+
 /// Loses what is longer, Ethernet header included, and says nothing: as a switch on the way does.
 struct LosingLong : TcFilter {
     LosingLong(const Netns &netns, std::string device, Direction direction, unsigned bytes)

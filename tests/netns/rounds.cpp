@@ -197,6 +197,8 @@ RoundsBed::RoundsBed(JobSetting setting) : Testbed(setting.wiring), setting_(std
         host.ip("address add 10.0.2.9/16 dev bridge\n"
                 "address add fd00:0:0:2::9/32 dev bridge nodad\n");
     lose(setting_.loss);
+    if (setting_.flips != 0)
+        flipping_ = std::make_unique<Flipping>(Testbed::worker, "eth0", setting_.flips);
     if (setting_.starts)
         start();
 }

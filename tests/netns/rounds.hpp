@@ -103,6 +103,7 @@ struct JobSetting {
     const char *format = "i64x1"; ///< "": nobody says it
     std::string group = {};       ///< by which all get results; empty: they ride
     unsigned loss = 0;            ///< of a hundred frames at the workers' device, each way
+    unsigned flips = 0;           ///< as many have a flipped bit
     bool local = false;           ///< the queue delivers to this host, whatever the way
     bool starts = true;           ///< with a queue and the job
 };
@@ -135,6 +136,7 @@ class RoundsBed : public Testbed, public JobWorkers {
     [[nodiscard]] std::string node() const;
     JobSetting setting_;
     std::vector<std::unique_ptr<Losing>> losing_;
+    std::unique_ptr<Flipping> flipping_;
 };
 
 /// Where workers send to the node's host, that forwards nothing, and nobody told it the parent's

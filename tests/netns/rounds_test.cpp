@@ -80,6 +80,27 @@ INSTANTIATE_TEST_SUITE_P(WithLossOf, Rounds,
                                          Case{"20Percent", {.loss = 20}, 10}),
                          by_name);
 
+/// Frames have a flipped bit anywhere behind Ethernet, and its checksum is right.
+class RoundsDamaged : public Rounds {};
+
+TEST_P(RoundsDamaged, GiveEveryWorkerTheExactSum) {
+    bed.sum_exactly(GetParam().rounds, elements);
+    const auto status = bed.olaf.status();
+    const auto &job = status.json.at("jobs").at(0);
+    SCOPED_TRACE(job.dump(1));
+    expect_job_identities(job);
+    EXPECT_EQ(job["chunks"]["completed"].get<unsigned>() - job["chunks"]["spoilt"].get<unsigned>(),
+              GetParam().rounds * chunks);
+    EXPECT_GT(job["chunks"]["spoilt"], 0);
+    EXPECT_GT(status.counted("malformed_by_reason", "header"), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, RoundsDamaged,
+    testing::Values(Case{"Ipv4", {.flips = 5}, 10}, Case{"Ipv6", {.family = 6, .flips = 5}, 10},
+                    Case{"GenericMode", {.flips = 5}, 10, "skb"}),
+    by_name);
+
 const std::string group4 = "239.1.2.3", group6 = "ff02::1:2:3";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -468,7 +489,8 @@ TEST_P(FloatRounds, GiveEveryWorkerTheSumOfTheReference) {
     const RoundsBed bed({.family = setting.family,
                          .attach = {"--mode", mode},
                          .format = "f32",
-                         .loss = setting.loss});
+                         .loss = setting.loss,
+                         .flips = setting.flips});
     floats::sum_exactly(bed, rounds);
     if (setting.loss != 0) {
         EXPECT_GT(bed.job()["contributions"]["duplicate"], 0);
@@ -479,6 +501,10 @@ INSTANTIATE_TEST_SUITE_P(Of, FloatRounds,
                          testing::Values(Case{"Ipv4", {}, 10}, Case{"Ipv6", {.family = 6}, 10},
                                          Case{"GenericMode", {}, 10, "skb"},
                                          Case{"GenericModeOverIpv6", {.family = 6}, 10, "skb"}),
+                         by_name);
+INSTANTIATE_TEST_SUITE_P(WithFlippedBits, FloatRounds,
+                         testing::Values(Case{"Ipv4", {.flips = 5}, 10},
+                                         Case{"Ipv6", {.family = 6, .flips = 5}, 10}),
                          by_name);
 INSTANTIATE_TEST_SUITE_P(WithLossOf, FloatRounds,
                          testing::Values(Case{"1Percent", {.loss = 1}, 10},

@@ -130,7 +130,7 @@ TEST(Card, ThatIsNotOursOrMakesNoSenseIsLeftAlone) {
         {OLAF_REGISTER_MAGIC, 0x12345678,
          "no queue is in it: its magic is 0x12345678, not 0x46414c4f"},
         {OLAF_REGISTER_LAYOUT, OLAF_CARD_LAYOUT + 1,
-         "its registers have layout 3, this olaf knows layout 2"},
+         "its registers have layout 4, this olaf knows layout 3"},
         {OLAF_REGISTER_PLACES, 0, "its capabilities make no sense: 0 places"},
         {OLAF_REGISTER_SLOTS, 6145, // more than the registers have room for
          "its capabilities make no sense"},

@@ -2,6 +2,7 @@
 // Messages of updates and of rounds, byte by byte.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -106,7 +107,7 @@ TEST(Message, ADamagedUpdateIsRejectedForItsReason) {
                    {"low byte of the magic", 1, 0xae, Reject::wrong_magic},
                    {"version", 2, 2, Reject::wrong_version},
                    {"type 0", 3, 0, Reject::wrong_type},
-                   {"a job's type", 3, 4, Reject::wrong_type},
+                   {"a job's type", 3, 4, Reject::wrong_version},
                    {"an ACK's type", 3, OLAF_ACK, Reject::wrong_type},
                    {"floats", 4, OLAF_FORMAT_F32X2, Reject::wrong_format},
                    {"unknown format", 4, 9, Reject::wrong_format},
@@ -164,14 +165,14 @@ TEST(Message, RewardsSaturateWhereSumsStillFit) {
 }
 
 // Written down from the tables of docs/rounds.md.
-const std::string kContribution = "01af010401910002a1a2a3a4000000b1c1c2c3c400000003"
-                                  "112233445566778800000004000000051f2f3f4ffff00000";
-const std::string kResult = "01af010500310002a1a2a3a4000000b1c1c2c3c400000003"
-                            "112233445566778800000004000000051f2f3f4ffff00600";
-const std::string kSync = "01af010300000000a1a2a3a4000000b1c1c2c3c400000002"
+const std::string kContribution = "01af020401910002a1a2a3a4000000b1c1c2c3c400000003"
+                                  "112233445566778800000004000000051f2f3f4ffff00093";
+const std::string kResult = "01af020500310002a1a2a3a4000000b1c1c2c3c400000003"
+                            "112233445566778800000004000000051f2f3f4ffff00690";
+const std::string kSync = "01af020300000000a1a2a3a4000000b1c1c2c3c400000002"
                           "112233445566778800000004000000001f2f3f4f00001000";
-const std::string kWait = "01af010310000000a1a2a3a4000000b1c1c2c3c400000002"
-                          "112233445566778800000004000000071f2f3f4f00011000";
+const std::string kWait = "01af020310000000a1a2a3a4000000b1c1c2c3c400000002"
+                          "112233445566778800000004000000071f2f3f4f000110b9";
 
 const RoundContribution kGoldenContribution = {.job = 0xa1a2a3a4,
                                                .rank = 0xb1,
@@ -262,18 +263,21 @@ TEST(RoundMessage, MalformedOnesAreRejectedForTheirReason) {
     EXPECT_EQ(decode_contribution(std::span(contribution).first(63)).error(), Reject::wrong_length);
     EXPECT_EQ(decode_contribution(std::span(contribution).first(47)).error(), Reject::too_short);
 
-    auto sync = bytes_of(kSync);
+    const auto sync = bytes_of(kSync);
     EXPECT_TRUE(decode_sync(sync));
-    sync[23] = std::byte{OLAF_CONTROL_LEAVE};
-    EXPECT_EQ(decode_sync(sync)->action, OLAF_CONTROL_LEAVE);
-    sync[23] = std::byte{OLAF_CONTROL_SETH}; // no endpoint sends it
-    EXPECT_EQ(decode_sync(sync).error(), Reject::wrong_type);
-    sync = bytes_of(kSync);
-    sync[45] = std::byte{4}; // of orders that no endpoint sends
-    EXPECT_EQ(decode_sync(sync).error(), Reject::wrong_count);
-    sync = bytes_of(kSync);
-    sync[46] = std::byte{18}; // p
-    EXPECT_EQ(decode_sync(sync).error(), Reject::wrong_count);
+    const auto with = [&](std::size_t offset, unsigned char value) {
+        auto changed = sync;
+        changed[offset] = std::byte{value};
+        const int turn = offset / 8 % 2 == 0 ? 3 : 0; // docs/rounds.md, "Damage"
+        changed[47] ^= static_cast<std::byte>(
+            std::rotl(static_cast<std::uint8_t>(changed[offset] ^ sync[offset]), turn));
+        return changed;
+    };
+    EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_LEAVE))->action, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_SETH)).error(), Reject::wrong_type); // none sends it
+    EXPECT_EQ(decode_sync(with(45, 4)).error(), Reject::wrong_count); // nor such orders
+    EXPECT_EQ(decode_sync(with(46, 18)).error(), Reject::wrong_count); // p
+    EXPECT_EQ(decode_sync(with(2, 1)).error(), Reject::wrong_version);
 }
 
 std::vector<std::uint64_t> random_lanes(std::size_t n, unsigned seed) {
@@ -358,6 +362,24 @@ TEST(Segments, FramesFitTheMtu) {
     EXPECT_EQ(lanes_in_mtu(83, false), 0U);
     EXPECT_EQ(lanes_in_mtu(84, false), 1U);
     EXPECT_EQ(lanes_in_mtu(65535, false), static_cast<std::size_t>(OLAF_MAX_LANES));
+}
+
+/// No bit of the header may be flipped without a reason to reject the message.
+void expect_every_bit_matters(const olaf_header &header, std::size_t lanes, const auto &decode) {
+    const auto good = bytes_of(header, lanes);
+    EXPECT_TRUE(decode(good));
+    for (std::size_t bit = 0; bit < 8 * sizeof(header); bit++) {
+        auto bytes = good;
+        bytes[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+        EXPECT_FALSE(decode(bytes)) << bit;
+    }
+}
+
+TEST(RoundMessage, AnyFlippedBitOfItsHeaderIsFound) {
+    expect_every_bit_matters(encode(RoundContribution{.chunks = 5, .lanes = 4}), 4,
+                             decode_contribution);
+    expect_every_bit_matters(encode(RoundResult{.chunks = 5, .lanes = 4}), 4, decode_result);
+    expect_every_bit_matters(encode(JobSync{.stamp = 7}), 0, decode_sync);
 }
 
 } // namespace

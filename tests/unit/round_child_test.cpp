@@ -3,6 +3,7 @@
 // others, in all weathers.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <optional>
 #include <random>
@@ -181,6 +182,12 @@ TEST_F(RoundChildTest, AnyBytesAreTakenWithoutHarm) {
         for (std::size_t change = random() % 3; change > 0; change--)
             reinterpret_cast<unsigned char *>(&header)[random() % sizeof(header)] =
                 static_cast<unsigned char>(random());
+        if (random() % 2 == 0) { // as a stranger's, which is whole
+            std::array<__u64, OLAF_HEADER_WORDS> words;
+            header.check = 0;
+            std::memcpy(words.data(), &header, sizeof(header));
+            header.check = olaf_header_parity(words.data());
+        }
         const std::size_t lanes = !child.is_running() ? 0 : random() % 8 == 0 ? random() % 4 : 2;
         give(header, std::vector<std::uint64_t>(lanes, 9));
         if (!child.failure() && i % 500 != 0) // a wrong generation may be believed
@@ -279,6 +286,23 @@ TEST_F(RoundChildTest, TakesNothingFromStrangers) {
     other.generation = 51;
     give(encode(other), {9, 9});
     EXPECT_EQ(child.stats().unasked, 1U);
+    give_result(0, 1);
+    EXPECT_EQ(vectors.taken.size(), 1U);
+}
+
+TEST_F(RoundChildTest, ADamagedResultIsToldAtOnceAndAFewTimes) {
+    child.add(1, 0, 0);
+    run(0);
+    EXPECT_FALSE(contribution().value().spoilt);
+    for (int times = 0; times < 4; times++) {
+        EXPECT_FALSE(contribution());
+        give(encode(result(0, 1)), {9, 8});
+        EXPECT_TRUE(contribution().value().spoilt);
+    }
+    give(encode(result(0, 1)), {9, 8});
+    EXPECT_FALSE(contribution());
+    now += 1s;
+    EXPECT_TRUE(contribution().value().spoilt);
     give_result(0, 1);
     EXPECT_EQ(vectors.taken.size(), 1U);
 }

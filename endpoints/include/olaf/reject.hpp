@@ -13,7 +13,7 @@ enum class Reject : std::uint8_t {
     too_short,       ///< not even a header
     wrong_length,    ///< not 48 + 8 × lanes bytes, or longer than any message
     wrong_magic,     ///< not ours
-    wrong_version,   ///< ours, but not version 1
+    wrong_version,   ///< ours, but not of the version that its type has
     wrong_type,      ///< unknown, or not for this side
     wrong_format,    ///< unknown, or not one that this message may have
     wrong_count,     ///< 0, or more than the cluster's max_count
@@ -22,15 +22,17 @@ enum class Reject : std::uint8_t {
     wrong_checksum,  ///< the aggregate was damaged
     unknown_cluster, ///< not one that this side serves
     not_addressed,   ///< ACK for another worker
+    wrong_header,    ///< of a job: bits of the header were flipped on the way
 };
 
-inline constexpr std::size_t kRejectReasons = static_cast<std::size_t>(Reject::not_addressed) + 1;
+inline constexpr std::size_t kRejectReasons = static_cast<std::size_t>(Reject::wrong_header) + 1;
 
 [[nodiscard]] constexpr std::string_view name(Reject reason) {
     constexpr std::array<std::string_view, kRejectReasons> names = {
         "too_short",   "wrong_length",   "wrong_magic",     "wrong_version",
         "wrong_type",  "wrong_format",   "wrong_count",     "wrong_segment",
-        "wrong_lanes", "wrong_checksum", "unknown_cluster", "not_addressed"};
+        "wrong_lanes", "wrong_checksum", "unknown_cluster", "not_addressed",
+        "wrong_header"};
     return names[static_cast<std::size_t>(reason)];
 }
 
