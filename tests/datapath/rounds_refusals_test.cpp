@@ -105,13 +105,16 @@ TEST_F(RoundsRefusals, AFlippedBitOfItsSourceTakesNoRankAway) {
 }
 
 TEST_F(RoundsRefusals, AMessageOfAnotherVersion) {
-    for (const unsigned version : {0u, 1u, 3u, 255u}) {
-        auto frame = with(path_of(0).carrying(contribution(0, 0)), 44, version, 1);
-        seal(frame.bytes, frame.message);
-        dropped(queue.offer(frame));
-    }
+    const JobMessage sync{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC};
+    for (const auto &message : {contribution(0, 0), sync})
+        for (const unsigned version : {0u, 1u, 3u, 255u}) {
+            auto frame = with(path_of(0).carrying(message), 44, version, 1);
+            seal(frame.bytes, frame.message);
+            dropped(queue.offer(frame));
+        }
     nothing_happened();
-    EXPECT_EQ(malformed(OLAF_MALFORMED_VERSION), 4u);
+    EXPECT_EQ(malformed(OLAF_MALFORMED_VERSION), 8u);
+    EXPECT_EQ(counters().syncs, 0u);
 }
 
 TEST_F(RoundsRefusals, LanesThatNothingProtects) {
