@@ -104,7 +104,7 @@ static __always_inline void compare(const __u64 *lanes, __u32 of_chunk)
 /* The last run's result, if there is one in the frame. */
 static __always_inline void judge(const struct olaf_header *header, const __u64 *lanes)
 {
-	__u32 rank = bpf_ntohl(header->worker_be);
+	__u32 rank = bpf_ntohs(header->rank_be);
 
 	if (rounds.xagg) {
 		/* The frame of the last child leaves with the sum. */
@@ -116,13 +116,13 @@ static __always_inline void judge(const struct olaf_header *header, const __u64 
 	}
 	if (header->type != OLAF_RESULT)
 		return;
-	if ((rank >= BENCH_MAX_CHILDREN && rank != OLAF_EVERY_WORKER) ||
-	    bpf_ntohl(header->count_be) != rounds.children) {
+	if ((rank >= BENCH_MAX_CHILDREN && rank != OLAF_EVERY_RANK) ||
+	    bpf_ntohs(header->added_be) != rounds.children) {
 		wrong++;
 		return;
 	}
 	compare(lanes, bpf_ntohl(header->chunk_be));
-	if (rank == OLAF_EVERY_WORKER) {
+	if (rank == OLAF_EVERY_RANK) {
 		for (rank = 0; rank < BENCH_MAX_CHILDREN && rank < rounds.children; rank++)
 			results[rank]++;
 		return;

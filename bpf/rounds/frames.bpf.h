@@ -142,12 +142,13 @@ static __always_inline void olaf_control_say(struct olaf_header *header,
 
 /*
  * The answer to a contribution that is not added becomes the frame, to its sender. Returns enum
- * olaf_written. It names what the contribution named:
+ * olaf_written. *m says the rest, and `flag` why:
  *
- *   STALE   the chunk and the generation; that chunk is over, or the generation is another one
- *   gone    the round and the chunk: the sender is no member. The answer to a LEAVE that it never sent
+ *   OLAF_FLAG_STALE   the contribution's chunk is over, or its generation: both are named
+ *   OLAF_FLAG_MISFIT  two members' vectors differ: olaf_misfit_read()
+ *   0                 the sender is no member. The answer to a LEAVE that it never sent
  */
-__noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 gone)
+__noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 flag)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
@@ -162,17 +163,18 @@ __noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 gone)
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_UNREACHABLE;
 	header = &staged->message;
-	if (gone) {
+	if (!flag) {
 		m->action = OLAF_CONTROL_LEAVE;
 		m->exponent = OLAF_CONTROL_GONE;
 		m->pool = READ_ONCE(job->pool);
 		olaf_control_say(header, job, m, OLAF_FLAG_ANSWER, m->rank);
 	} else {
-		olaf_result_head(header, job, m->rank, OLAF_FLAG_STALE, 0, READ_ONCE(job->generation));
+		olaf_result_head(header, job, m->rank, flag, 0, READ_ONCE(job->generation));
+		header->workers_be = bpf_htons(m->vector >> 16);
 		header->sequence_be = bpf_htonl(m->round);
 		header->chunk_be = bpf_htonl(m->chunk);
 		header->chunks_be = bpf_htonl(m->chunks);
-		header->named_be = bpf_htonl(m->generation);
+		header->named_be = bpf_htonl(m->action);
 		header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 		header->exponent_be = 0;
 	}
@@ -180,8 +182,8 @@ __noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 gone)
 }
 
 /*
- * A result over IPv4 without tags and with a checksum lane, which nearly every one is: its headers are written where they
- * belong in the frame, once. Each call of the kernel that this leaves out is a fiftieth of a
+ * A result over IPv4 without tags and with a checksum lane, which nearly every one is: its headers are
+ * written where they belong in the frame, once. Each call of the kernel that this leaves out is a fiftieth of a
  * contribution. Whatever is less plain goes through the staging area (olaf_result_write).
  */
 
@@ -362,7 +364,8 @@ __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 		return OLAF_ROUND_LEAVE;
 	count = olaf_clamp(job->setup.lanes, 1, olaf_cfg.max_lanes);
 	olaf_round_head(&staged->message, OLAF_CONTRIBUTION,
-			job->setup.shape | (buffer->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_SPOILT)) |
+			job->setup.shape |
+				(buffer->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_SPOILT | OLAF_FLAG_MISFIT)) |
 				(m->flags & OLAF_FLAG_FLUSH),
 			count, job->setup.id, job->setup.rank);
 	olaf_round_say(&staged->message, buffer);

@@ -57,7 +57,7 @@ static __always_inline void olaf_round_head(struct olaf_header *header, __u32 ty
 	header->flags_be = bpf_htons(flags);
 	header->lanes_be = bpf_htons(lanes);
 	header->cluster_be = bpf_htonl(job);
-	header->worker_be = bpf_htonl(rank);
+	header->worker_be = bpf_htonl(rank & 0xffff);
 	header->check = 0;
 }
 
@@ -81,8 +81,10 @@ static __always_inline void olaf_result_head(struct olaf_header *header, const s
 static __always_inline void olaf_round_say(struct olaf_header *header,
 					   const struct olaf_round_buffer *buffer)
 {
+	header->workers_be = bpf_htons(buffer->vector >> 16);
 	header->sequence_be = bpf_htonl(buffer->round);
-	header->count_be = bpf_htonl(buffer->count);
+	header->content_be = bpf_htons(buffer->vector);
+	header->added_be = bpf_htons(buffer->count);
 	header->generated_ns_be = bpf_cpu_to_be64(buffer->generated_ns);
 	header->chunk_be = bpf_htonl(buffer->chunk);
 	header->chunks_be = bpf_htonl(buffer->chunks);
@@ -236,6 +238,7 @@ static __always_inline void olaf_result_say(struct olaf_header *header, const st
 					    __u32 lanes)
 {
 	__u32 flags = (buffer->flags & ~OLAF_FLAG_SPOILT) | job->setup.shape;
+	__u32 vector = buffer->vector;
 	__u64 even = 0, odd = 0;
 
 	if (rank != OLAF_EVERY_WORKER && !olaf_ranks_has(&buffer->in, rank))
@@ -244,8 +247,13 @@ static __always_inline void olaf_result_say(struct olaf_header *header, const st
 		      bpf_htons(OLAF_MAGIC) | OLAF_ROUNDS_VERSION << 16 | OLAF_RESULT << 24 |
 			      (__u64)bpf_htons(flags) << 32 | (__u64)bpf_htons(lanes) << 48,
 		      &even);
-	olaf_word_put(header, 1, bpf_htonl(job->setup.id) | (__u64)bpf_htonl(rank) << 32, &odd);
-	olaf_word_put(header, 2, bpf_htonl(buffer->round) | (__u64)bpf_htonl(buffer->count) << 32,
+	olaf_word_put(header, 1,
+		      bpf_htonl(job->setup.id) | (__u64)bpf_htons(vector >> 16) << 32 |
+			      (__u64)bpf_htons(rank) << 48,
+		      &odd);
+	olaf_word_put(header, 2,
+		      bpf_htonl(buffer->round) | (__u64)bpf_htons(vector) << 32 |
+			      (__u64)bpf_htons(buffer->count) << 48,
 		      &even);
 	olaf_word_put(header, 3, bpf_cpu_to_be64(buffer->generated_ns), &odd);
 	olaf_word_put(header, 4, bpf_htonl(buffer->chunk) | (__u64)bpf_htonl(buffer->chunks) << 32,

@@ -22,14 +22,14 @@ struct olaf_round_message {
 	__u32 round;
 	__u32 chunk;
 	__u32 chunks; /* CONTROL, WAIT: how many haven't asked; SETH: the threshold */
+	__u32 vector; /* CONTRIBUTION, RESULT: workers << 16 | content */
 	__u32 count; /* CONTROL: the rank that an answer names */
 	__u32 generation;
 	__s32 exponent; /* CONTROL: enum olaf_control_status */
 	__u32 pool;
 	__u32 tick; /* low bits of jiffies when the clock was last read; it outlives the frame */
 	__u64 generated_ns;
-	__u32 action; /* CONTROL: enum olaf_control_action */
-	__u32 pad;
+	__u32 action; /* CONTROL: enum olaf_control_action; STALE: the generation that was named */
 };
 
 struct {
@@ -60,11 +60,14 @@ static __always_inline const struct olaf_header *olaf_round_header(void *data, c
 static __always_inline void olaf_round_read(const struct olaf_header *header,
 					    struct olaf_round_message *m)
 {
+	__u32 worker = bpf_ntohl(header->worker_be);
+
 	m->flags = bpf_ntohs(header->flags_be);
-	m->rank = bpf_ntohl(header->worker_be);
+	m->rank = worker & 0xffff;
 	m->round = bpf_ntohl(header->sequence_be);
-	m->count = bpf_ntohl(header->count_be);
-	m->action = m->count;
+	m->action = bpf_ntohl(header->action_be);
+	m->count = m->action & 0xffff;
+	m->vector = (worker & ~0xffffU) | m->action >> 16;
 	m->generated_ns = bpf_be64_to_cpu(header->generated_ns_be);
 	m->chunk = bpf_ntohl(header->chunk_be);
 	m->chunks = bpf_ntohl(header->chunks_be);
@@ -151,7 +154,7 @@ static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
 	if (from_child && m->rank >= job->setup.children)
 		return 0;
 	if (!a->update.lanes)
-		return m->type != OLAF_RESULT || (m->flags & OLAF_FLAG_STALE);
+		return m->type != OLAF_RESULT || (m->flags & (OLAF_FLAG_STALE | OLAF_FLAG_MISFIT));
 	return a->update.lanes == job->setup.lanes &&
 	       (m->type == OLAF_CONTROL || a->update.flags == job->setup.shape);
 }

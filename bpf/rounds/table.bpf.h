@@ -186,6 +186,91 @@ static __always_inline int olaf_round_is_told(const struct olaf_job *job, __u32 
 	       !olaf_is_before(READ_ONCE(job->membership.newest_round), round);
 }
 
+/*
+ * Is the contribution's vector that of whoever opened the buffer? What comes from a node below may say that
+ * two of that node's members differ.
+ */
+static __always_inline int olaf_vector_is_same(const struct olaf_round_buffer *buffer,
+					       const struct olaf_round_message *m)
+{
+	return buffer->vector == m->vector && buffer->chunks == m->chunks &&
+	       !(m->flags & OLAF_FLAG_MISFIT);
+}
+
+/*
+ * The message at hand says which two vectors differ: no member can go on in this generation. A global
+ * function: rare, and verified once. Under the slot's lock.
+ */
+__noinline int olaf_misfit_note(__u32 job_index, __u32 generation)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!m || !job || !olaf_job_lock(job))
+		return 0;
+	if (job->generation == generation && job->misfit_generation != generation) {
+		job->misfit.one = olaf_vector_identity(m->chunks, m->vector);
+		job->misfit.other = m->generated_ns;
+		job->misfit.round = m->round;
+		job->misfit.chunk = m->chunk;
+		WRITE_ONCE(job->misfit_generation, generation);
+	}
+	olaf_job_unlock(job);
+	return 0;
+}
+
+/* Which vectors differ takes the place of what the message at hand said. A global function, as above. */
+__noinline int olaf_misfit_read(__u32 job_index)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!m || !job || !olaf_job_lock(job))
+		return 0;
+	m->chunks = job->misfit.one >> 32;
+	m->vector = job->misfit.one;
+	m->action = m->vector << 16 | 1; /* a count of one, beside the content */
+	m->generated_ns = job->misfit.other;
+	m->round = job->misfit.round;
+	m->chunk = job->misfit.chunk;
+	olaf_job_unlock(job);
+	return 0;
+}
+
+/*
+ * Two members' vectors differ, so there is no sum. The buffer is the answer to all of them, which names both
+ * vectors, and leaves at once. Below another node the parent has to know before any member is told: a member
+ * that has failed sends nothing again, and so nothing goes up again. A global function, as above. Under the
+ * slot's lock.
+ */
+__noinline int olaf_round_misfit(__u32 job_index, __u32 buffer_index)
+{
+	struct olaf_round_buffer *buffer = olaf_round_buffer_at(buffer_index);
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!buffer || !m || !job)
+		return 0;
+	if (m->flags & OLAF_FLAG_MISFIT) { /* those of a node below */
+		buffer->chunks = m->chunks;
+		buffer->vector = m->vector;
+		buffer->generated_ns = m->generated_ns;
+	} else {
+		buffer->generated_ns = olaf_vector_identity(m->chunks, m->vector);
+		m->chunks = buffer->chunks;
+		m->vector = buffer->vector;
+		m->generated_ns = buffer->generated_ns;
+	}
+	buffer->flags |= OLAF_FLAG_MISFIT;
+	if (!buffer->count)
+		buffer->count = 1;
+	m->flags |= OLAF_FLAG_FLUSH;
+	olaf_count_job(job_index, misfit);
+	if (!job->setup.parent_family)
+		olaf_misfit_note(job_index, buffer->generation);
+	return 0;
+}
+
 /* CPUs that may note contributions of one child at once, and more. */
 #define OLAF_NEWEST_LOOKS 16
 
@@ -205,7 +290,7 @@ static __always_inline int olaf_round_is_partial(struct olaf_job *job,
 static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 						const struct olaf_round_buffer *buffer)
 {
-	if (buffer->added >= READ_ONCE(job->setup.threshold))
+	if (buffer->added >= READ_ONCE(job->setup.threshold) || (buffer->flags & OLAF_FLAG_MISFIT))
 		return 1;
 	return READ_ONCE(job->membership.away) && !(job->setup.flags & OLAF_JOB_ANY) &&
 	       !olaf_round_lacks(job, buffer);
@@ -233,7 +318,7 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 {
 	struct olaf_round_buffer *buffer = t->buffer;
 
-	if (olaf_round_is_partial(t->job, buffer)) {
+	if (!(buffer->flags & OLAF_FLAG_MISFIT) && olaf_round_is_partial(t->job, buffer)) {
 		buffer->flags |= OLAF_FLAG_PARTIAL;
 		if (!(t->job->setup.flags & OLAF_JOB_ANY) &&
 		    !olaf_members_are_judged(t->job, t->a->now))
@@ -251,22 +336,27 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 	return olaf_up_write(ctx, t->buffer_index);
 }
 
-/* The contribution is in. Under the slot's lock. */
-static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t)
+/* The contribution is in. `is_one_vector`: it is of the buffer's vector. Under the slot's lock. */
+static __always_inline int olaf_round_added(struct xdp_md *ctx, const struct olaf_meeting *t,
+					    __u32 is_one_vector)
 {
 	struct olaf_round_buffer *buffer = t->buffer;
 
 	olaf_count_met(t, added);
 	olaf_ranks_add(&buffer->in, t->m->rank);
-	if (t->job->setup.flags & OLAF_JOB_ANY)
-		olaf_newest_note(t);
 	buffer->added++;
-	buffer->count += t->m->count;
 	buffer->flags |= t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_SPOILT);
-	if (buffer->exponent < t->m->exponent)
-		buffer->exponent = t->m->exponent;
-	if (buffer->generated_ns < t->m->generated_ns)
-		buffer->generated_ns = t->m->generated_ns;
+	if (!is_one_vector) {
+		olaf_round_misfit(t->m->job, t->buffer_index);
+	} else {
+		if (t->job->setup.flags & OLAF_JOB_ANY)
+			olaf_newest_note(t);
+		buffer->count += t->m->count;
+		if (buffer->exponent < t->m->exponent)
+			buffer->exponent = t->m->exponent;
+		if (buffer->generated_ns < t->m->generated_ns)
+			buffer->generated_ns = t->m->generated_ns;
+	}
 	if (!olaf_round_is_enough(t->job, buffer))
 		return OLAF_ROUND_RIDE;
 	return olaf_round_complete(ctx, t);
@@ -298,6 +388,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	buffer->round = t->m->round;
 	buffer->chunk = t->m->chunk;
 	buffer->chunks = t->m->chunks;
+	buffer->vector = t->m->vector;
 	buffer->count = 0;
 	buffer->added = 0;
 	buffer->exponent = t->m->exponent;
@@ -306,7 +397,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	buffer->opened_ns = t->a->now;
 	buffer->in = (struct olaf_ranks){};
 	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
-	return olaf_round_added(ctx, t);
+	return olaf_round_added(ctx, t, !(t->m->flags & OLAF_FLAG_MISFIT));
 }
 
 /* A result is overdue after this many times the usual time, and between these bounds. */
@@ -314,10 +405,17 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 #define OLAF_OVERDUE_LEAST_NS 1000000ULL
 #define OLAF_OVERDUE_MOST_NS 200000000ULL
 
-/* The contribution's sender is answered STALE, or that it is no member. Under the slot's lock. */
-static __always_inline int olaf_answer_refusal(struct xdp_md *ctx, __u32 gone)
+/* The contribution's sender is told why it isn't added: olaf_refusal_write(). Under the slot's lock. */
+static __always_inline int olaf_answer_refusal(struct xdp_md *ctx, __u32 flag)
 {
-	return olaf_refusal_write(ctx, gone) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+	return olaf_refusal_write(ctx, flag) == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
+}
+
+static __always_inline int olaf_answer_stale(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	t->m->action = t->m->generation;
+	t->m->vector = 0;
+	return olaf_answer_refusal(ctx, OLAF_FLAG_STALE);
 }
 
 /*
@@ -333,6 +431,8 @@ static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
 		return 0;
 	if (!(t->job->setup.flags & OLAF_JOB_ANY) || buffer->state != OLAF_ROUND_OPEN)
 		return 1;
+	if (t->m->flags & OLAF_FLAG_MISFIT) /* it has no time */
+		return 0;
 	child = olaf_child_at(t->m->job, t->m->rank);
 	return !child || t->m->generated_ns <= READ_ONCE(child->newest_ns);
 }
@@ -341,14 +441,15 @@ static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
 static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
 	struct olaf_round_buffer *buffer = t->buffer;
+	__u32 is_one_vector = olaf_vector_is_same(buffer, t->m);
 
 	if (!olaf_round_is_in(t, buffer)) {
 		/* Never more than there is room for: no sum that could wrap. */
-		if (t->m->count > t->job->setup.max_count - buffer->count)
+		if (is_one_vector && t->m->count > t->job->setup.max_count - buffer->count)
 			return olaf_round_overflows();
-		if (olaf_round_add(ctx, t->buffer_index))
+		if (is_one_vector && olaf_round_add(ctx, t->buffer_index))
 			return OLAF_ROUND_LEAVE;
-		return olaf_round_added(ctx, t);
+		return olaf_round_added(ctx, t, is_one_vector);
 	}
 	olaf_count_met(t, duplicate);
 	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
@@ -395,7 +496,7 @@ static __always_inline int olaf_answer_result(struct xdp_md *ctx, const struct o
 	int owed;
 
 	if (buffer->flags & OLAF_FLAG_STALE)
-		return olaf_answer_refusal(ctx, 0);
+		return olaf_answer_stale(ctx, t);
 	/* If it is owed still, it leaves in another frame, or in a clone of this one. */
 	if (!olaf_frame_holds(t->a, t->job))
 		return OLAF_ROUND_RIDE;
@@ -430,7 +531,7 @@ static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf
 	if (which < OLAF_ROUND_BUFFERS)
 		return t->buffer->state == OLAF_ROUND_DONE ? olaf_answer_result(ctx, t) :
 							     OLAF_ROUND_RIDE;
-	return which == OLAF_MEETS_STALE ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
+	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx, t) : OLAF_ROUND_RIDE;
 }
 
 /* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
@@ -446,7 +547,7 @@ static __always_inline int olaf_meet_none(struct xdp_md *ctx, struct olaf_meetin
 		return OLAF_ROUND_RIDE;
 	}
 	olaf_count_met(t, stale);
-	return olaf_answer_refusal(ctx, 0);
+	return olaf_answer_stale(ctx, t);
 }
 
 /*
@@ -461,7 +562,7 @@ static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct ola
 		olaf_count_refused(t, halted);
 	else
 		olaf_count_refused(t, stale);
-	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_refusal(ctx, 0) :
+	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_stale(ctx, t) :
 								      OLAF_ROUND_RIDE;
 }
 
@@ -469,7 +570,15 @@ static __always_inline int olaf_meet_closed(struct xdp_md *ctx, const struct ola
 static __always_inline int olaf_meet_stranger(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
 	olaf_count_refused(t, stale);
-	return olaf_answer_refusal(ctx, 1);
+	return olaf_answer_refusal(ctx, 0);
+}
+
+/* Two members' vectors differ, and each member that contributes is told. Under the slot's lock. */
+static __always_inline int olaf_meet_misfit(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	olaf_count_refused(t, stale);
+	olaf_misfit_read(t->m->job);
+	return olaf_answer_refusal(ctx, OLAF_FLAG_MISFIT);
 }
 
 /*
@@ -500,7 +609,8 @@ static __always_inline void olaf_round_recheck(const struct olaf_meeting *t, __u
 {
 	struct olaf_round_buffer *buffer = &t->slot->buffer[which & 1];
 
-	if (buffer->state != OLAF_ROUND_DONE || (buffer->flags & OLAF_FLAG_STALE) ||
+	if (buffer->state != OLAF_ROUND_DONE ||
+	    (buffer->flags & (OLAF_FLAG_STALE | OLAF_FLAG_MISFIT)) ||
 	    !(t->job->setup.shape & OLAF_FLAG_CHECKSUM) ||
 	    olaf_round_is_sound(OLAF_ROUND_BUFFERS * t->slot_index + (which & 1), t->job->setup.lanes))
 		return;
@@ -519,6 +629,8 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 		return olaf_meet_closed(ctx, t, runs && halted);
 	if (olaf_is_absent(t->job, t->m->round, t->m->rank))
 		return olaf_meet_stranger(ctx, t);
+	if (READ_ONCE(t->job->misfit_generation) == generation)
+		return olaf_meet_misfit(ctx, t);
 	which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
 	if ((t->m->flags & OLAF_FLAG_SPOILT) && t->a->update.lanes && which != OLAF_ROUND_BUFFERS) {
 		olaf_round_recheck(t, which);
@@ -582,15 +694,20 @@ static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
 
 	if (!lanes ||
-	    load(ctx, t->a->update.header_bytes + sizeof(struct olaf_header), lanes, 8 * count))
+	    (!(t->m->flags & OLAF_FLAG_MISFIT) &&
+	     load(ctx, t->a->update.header_bytes + sizeof(struct olaf_header), lanes, 8 * count)))
 		return;
 	if (buffer->state == OLAF_ROUND_UP && buffer->up_ns == buffer->first_up_ns &&
 	    t->a->now > buffer->up_ns)
 		olaf_turnaround_note(t->job, t->a->now - buffer->up_ns);
+	buffer->chunks = t->m->chunks;
+	buffer->vector = t->m->vector;
 	buffer->count = t->m->count;
 	buffer->exponent = t->m->exponent;
 	buffer->generated_ns = t->m->generated_ns;
-	buffer->flags = t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE);
+	buffer->flags = t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE | OLAF_FLAG_MISFIT);
+	if (buffer->flags & OLAF_FLAG_MISFIT)
+		WRITE_ONCE(t->job->flushing, 1);
 	/* The parent went on without what is gathered here. */
 	if (buffer->state == OLAF_ROUND_OPEN)
 		buffer->flags |= OLAF_FLAG_LATE;
@@ -622,7 +739,7 @@ static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
 {
 	if (!olaf_job_lock(t->job))
 		return;
-	if (olaf_job_runs(t->job) && t->m->count == t->job->parent_generation &&
+	if (olaf_job_runs(t->job) && t->m->action == t->job->parent_generation &&
 	    t->m->generation != t->job->parent_generation)
 		olaf_job_stop(t->job);
 	olaf_job_unlock(t->job);
@@ -659,6 +776,7 @@ static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load, stru
 static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 {
 	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
+	__u32 generation;
 	int stale;
 
 	if (!t.a || !t.m)
@@ -667,6 +785,7 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 	if (!t.job)
 		return OLAF_ROUND_LEAVE;
 	stale = t.m->flags & OLAF_FLAG_STALE;
+	generation = READ_ONCE(t.job->generation);
 	if (stale && t.m->generation != READ_ONCE(t.job->parent_generation)) {
 		olaf_down_anew(&t);
 		return OLAF_ROUND_RIDE;
@@ -677,9 +796,11 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 		return OLAF_ROUND_RIDE;
 	if (olaf_down_is_current(&t)) {
 		/* One that answers what an earlier generation sent says nothing about this one's. */
+		if (!stale && (t.m->flags & OLAF_FLAG_MISFIT))
+			olaf_misfit_note(t.m->job, generation);
 		if (!stale)
 			olaf_down_meet(ctx, load, &t);
-		else if (t.m->count == t.m->generation)
+		else if (t.m->action == t.m->generation)
 			olaf_down_over(&t);
 	}
 	olaf_unlock(&t.slot->lock);

@@ -10,17 +10,19 @@ local olaf = Proto("olaf", "Olaf model updates")
 
 local MAGIC, VERSION, ROUNDS_VERSION, HEADER, LANE = 0x01AF, 1, 2, 48, 8
 local UPDATE, ACK, CONTROL, CONTRIBUTION, RESULT = 1, 2, 3, 4, 5
-local STALE, ANSWER, ABOVE = 0x0040, 0x1000, 0x2000
+local STALE, ANSWER, ABOVE, MISFIT = 0x0040, 0x1000, 0x2000, 0x8000
 local JOIN, SYNC, SETH = 1, 2, 4
 local WAIT = 1
 local F32X2 = 3
-local EVERY_WORKER = 0xffffffff
+local EVERY_WORKER, EVERY_RANK = 0xffffffff, 0xffff
 
 local types = { [UPDATE] = "UPDATE", [ACK] = "ACK", [CONTROL] = "CONTROL",
   [CONTRIBUTION] = "CONTRIBUTION", [RESULT] = "RESULT" }
 local formats = { [0] = "i32x2", [1] = "i16x4", [2] = "i64x1", [F32X2] = "f32x2" }
 local actions = { [JOIN] = "join", [SYNC] = "sync", [3] = "leave", [SETH] = "seth", [5] = "fbcast", [6] = "halt",
   [7] = "resume", [8] = "reset" }
+local contents = { [0] = "not told", [1] = "int32", [2] = "int64", [3] = "float32, sum", [4] = "float32, mean",
+  [5] = "float32 with exponents, sum", [6] = "float32 with exponents, mean" }
 local statuses = { [0] = "done", [WAIT] = "wait", [2] = "old", [3] = "gone", [4] = "refused" }
 
 local f = {
@@ -37,11 +39,19 @@ local f = {
   stale = ProtoField.bool("olaf.flags.stale", "Stale", 16, nil, STALE),
   flush = ProtoField.bool("olaf.flags.flush", "Flush", 16, nil, 0x0080),
   answer = ProtoField.bool("olaf.flags.answer", "Answer", 16, nil, ANSWER),
+  spoilt = ProtoField.bool("olaf.flags.spoilt", "Spoilt", 16, nil, 0x4000),
+  misfit = ProtoField.bool("olaf.flags.misfit", "Misfit", 16, nil, MISFIT),
   above = ProtoField.bool("olaf.flags.above", "Of a node above", 16, nil, ABOVE),
   format = ProtoField.uint16("olaf.format", "Element format", base.DEC, formats, 0x0f00),
   lanes = ProtoField.uint16("olaf.lanes", "Lanes"),
   cluster = ProtoField.uint32("olaf.cluster", "Cluster"),
   worker = ProtoField.uint32("olaf.worker", "Worker"),
+  rank = ProtoField.uint16("olaf.rank", "Rank"),
+  workers = ProtoField.uint16("olaf.workers", "Workers of the whole job"),
+  content = ProtoField.uint16("olaf.content", "Content", base.DEC, contents, 0xe000),
+  last = ProtoField.uint16("olaf.last", "Elements of the last piece", base.DEC, nil, 0x1fff),
+  added = ProtoField.uint16("olaf.added", "Workers' contributions"),
+  other_vector = ProtoField.uint64("olaf.other_vector", "Identity of the other vector", base.HEX),
   sequence = ProtoField.uint32("olaf.sequence", "Sequence"),
   count = ProtoField.uint32("olaf.count", "Updates folded in"),
   active_clusters = ProtoField.uint16("olaf.active_clusters", "Active clusters N"),
@@ -137,8 +147,8 @@ local flags_of = {
   [UPDATE] = { f.checksum, f.aggregated, f.format },
   [ACK] = { f.checksum, f.stamped, f.congested, f.format },
   [CONTROL] = { f.answer, f.above },
-  [CONTRIBUTION] = { f.checksum, f.partial, f.flush, f.format },
-  [RESULT] = { f.checksum, f.partial, f.late, f.stale, f.format },
+  [CONTRIBUTION] = { f.checksum, f.partial, f.flush, f.spoilt, f.misfit, f.format },
+  [RESULT] = { f.checksum, f.partial, f.late, f.stale, f.misfit, f.format },
 }
 
 local function add_flags(tree, range, flags, kind)
@@ -237,7 +247,14 @@ local function add_round(tree, buffer, kind, flags)
   tree:add(f.chunks, buffer(36, 4))
   tree:add(f.generation, buffer(40, 4))
   tree:add(f.pool, buffer(46, 1))
-  tree:add(stale and f.named or f.count, buffer(20, 4))
+  if stale then
+    tree:add(f.named, buffer(20, 4))
+  else
+    tree:add(f.workers, buffer(12, 2))
+    tree:add(f.content, buffer(20, 2))
+    tree:add(f.last, buffer(20, 2))
+    tree:add(f.added, buffer(22, 2))
+  end
   tree:add(f.exponent, buffer(44, 2))
   if chunk >= chunks then
     item:add_proto_expert_info(e.chunk)
@@ -327,18 +344,30 @@ function olaf.dissector(buffer, pinfo, root)
     return buffer:len()
   end
 
+  local of_job = buffer(2, 1):uint() == ROUNDS_VERSION
   local cluster, worker = buffer(8, 4):uint(), buffer(12, 4):uint()
+  local every = of_job and EVERY_RANK or EVERY_WORKER
   tree:add(f.cluster, buffer(8, 4))
-  local worker_item = tree:add(f.worker, buffer(12, 4))
-  if worker == EVERY_WORKER and (kind == ACK or kind == RESULT) then
+  local worker_item
+  if of_job then
+    worker = buffer(14, 2):uint()
+    worker_item = tree:add(f.rank, buffer(14, 2))
+  else
+    worker_item = tree:add(f.worker, buffer(12, 4))
+  end
+  if worker == every and (kind == ACK or kind == RESULT) then
     worker_item:append_text(kind == ACK and " (every worker of the cluster)" or " (every child)")
   end
   tree:add(f.sequence, buffer(16, 4))
-  tree:add(f.generated_ns, buffer(24, 8))
-  local generated = buffer(24, 8):uint64()
-  tree:add(f.generated, buffer(24, 8), NSTime((generated / 1000000000):tonumber(),
-    (generated % 1000000000):tonumber())):set_generated()
-  if buffer(2, 1):uint() == ROUNDS_VERSION then
+  if of_job and kind ~= CONTROL and bit.band(flags, MISFIT) ~= 0 then
+    tree:add(f.other_vector, buffer(24, 8))
+  else
+    tree:add(f.generated_ns, buffer(24, 8))
+    local generated = buffer(24, 8):uint64()
+    tree:add(f.generated, buffer(24, 8), NSTime((generated / 1000000000):tonumber(),
+      (generated % 1000000000):tonumber())):set_generated()
+  end
+  if of_job then
     local check = tree:add(f.check, buffer(47, 1))
     if parity(buffer) ~= 0 then
       check:add_proto_expert_info(e.check)
@@ -346,7 +375,7 @@ function olaf.dissector(buffer, pinfo, root)
   end
   local more = add_rest(tree, buffer, kind, flags, worker_item)
   pinfo.cols.info = string.format("%s cluster %d worker %s sequence %d, %d lanes%s", name, cluster,
-    worker == EVERY_WORKER and "*" or tostring(worker), buffer(16, 4):uint(), lanes, more)
+    worker == every and "*" or tostring(worker), buffer(16, 4):uint(), lanes, more)
   if lanes > 0 and buffer:len() == HEADER + LANE * lanes then
     if kind == CONTROL then -- it makes the message as long as a contribution, and means nothing
       tree:add(f.padding, buffer(HEADER))

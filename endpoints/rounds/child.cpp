@@ -23,19 +23,21 @@ constexpr unsigned kShortAnswers = 16;
 
 // ---- vectors, and what is sent of them ----
 
-std::uint32_t RoundChild::add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns) {
+std::uint32_t RoundChild::add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns,
+                              const VectorKind &kind) {
     waiting_.push_back({.round = next_round_,
                         .chunks = chunks,
                         .lag = lag,
                         .next = 0,
-                        .generated_ns = generated_ns});
+                        .generated_ns = generated_ns,
+                        .kind = kind});
     next_round_++;
     forget_newest();
     return waiting_.back().round;
 }
 
-std::uint32_t RoundChild::add_farewell(std::int64_t generated_ns) {
-    const std::uint32_t round = add(1, 0, generated_ns);
+std::uint32_t RoundChild::add_farewell(std::int64_t generated_ns, const VectorKind &kind) {
+    const std::uint32_t round = add(1, 0, generated_ns, kind);
     waiting_.back().farewell = true;
     return round;
 }
@@ -96,6 +98,7 @@ void RoundChild::pack_next() {
     KeptChunk &kept = kept_.append({.round = vector.round,
                                     .chunk = vector.next,
                                     .chunks = vector.farewell ? kFarewellChunks : vector.chunks,
+                                    .kind = vector.kind,
                                     .lag = vector.lag,
                                     .generated_ns = vector.generated_ns},
                                    options_.lanes);
@@ -129,6 +132,7 @@ void RoundChild::pass_spared() {
         kept_.append({.round = vector.round,
                       .chunk = vector.next,
                       .chunks = vector.chunks,
+                      .kind = vector.kind,
                       .held = true,
                       .delivered = true,
                       .spared = true},
@@ -161,6 +165,7 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
                                          .generated_ns = kept.generated_ns,
                                          .chunk = kept.chunk,
                                          .chunks = kept.chunks,
+                                         .kind = kept.kind,
                                          .generation = generation_,
                                          .exponent = kept.exponent,
                                          .lanes = static_cast<std::uint16_t>(kept.lanes.size()),
@@ -324,6 +329,10 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
     last_heard_ = std::max(last_heard_, now);
     if (result.stale)
         return take_stale(result);
+    if (result.misfit) {
+        take_misfit(result);
+        return {};
+    }
     if (!is_of_this_job(result))
         return std::unexpected(Reject::wrong_lanes);
     const auto position = kept_.find(result.round, result.chunk);
@@ -335,10 +344,8 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
         overhear(result, lanes);
         return {};
     }
-    if (kept_[*position].chunks != result.chunks) {
-        fail_for_chunks(kept_[*position].chunks, result);
+    if (!is_one_vector(kept_[*position], result))
         return {};
-    }
     if (options_.has_checksum && !checksum_matches(lanes)) {
         ask_anew(*position);
         return std::unexpected(Reject::wrong_checksum);
@@ -358,17 +365,57 @@ void RoundChild::ask_anew(Position position) {
     lost_.emplace(position, kept.sendings);
 }
 
-// Another member's vector has another number of chunks.
-void RoundChild::fail_for_chunks(std::uint32_t mine, const RoundResult &result) {
-    const std::string round = "round " + std::to_string(result.round);
-    if (mine == kFarewellChunks || result.chunks == kFarewellChunks)
-        return fail_with(mine == kFarewellChunks
-                             ? "this member finishes, but another one sums a vector in " + round
-                             : "another member finishes, but this one sums a vector in " + round,
+// The vector that this member gives to a round, unless it is past, or hasn't been added yet.
+std::optional<VectorIdentity> RoundChild::vector_of(std::uint32_t round) const {
+    if (const auto kept = kept_.find(round, 0))
+        return VectorIdentity{.chunks = kept_[*kept].chunks, .kind = kept_[*kept].kind};
+    for (const Waiting &each : waiting_)
+        if (each.round == round)
+            return VectorIdentity{.chunks = each.farewell ? kFarewellChunks : each.chunks,
+                                  .kind = each.kind};
+    return {};
+}
+
+// Whether this member and the others give the same vector to the result's round. Who has nothing to give
+// doesn't say by what the sum is divided, and who skips the round says nothing.
+bool RoundChild::is_one_vector(const KeptChunk &kept, const RoundResult &result) {
+    if (kept.chunks == result.chunks &&
+        (kept.lanes.empty() ? kept.kind == VectorKind{} || adds_up(kept.kind, result.kind)
+                            : kept.kind == result.kind))
+        return true;
+    fail_for_vectors("this member", {.chunks = kept.chunks, .kind = kept.kind},
+                     {.chunks = result.chunks, .kind = result.kind}, result.round);
+    return false;
+}
+
+// Two members give different vectors to a round. So no member can go on, even if it hasn't come to that
+// round yet.
+void RoundChild::take_misfit(const RoundResult &result) {
+    if (failure_ || state_ != State::running || result.generation != generation_) {
+        stats_.unasked++;
+        return;
+    }
+    const VectorIdentity one = {.chunks = result.chunks, .kind = result.kind};
+    const VectorIdentity &other = *result.misfit;
+    const auto mine = vector_of(result.round);
+    if (mine == other)
+        fail_for_vectors("this member", other, one, result.round);
+    else
+        fail_for_vectors(mine == one ? "this member" : "one member", one, other, result.round);
+}
+
+void RoundChild::fail_for_vectors(const std::string &who, const VectorIdentity &gives,
+                                  const VectorIdentity &other, std::uint32_t number) {
+    const std::string round = "round " + std::to_string(number);
+    const bool ends = gives.chunks == kFarewellChunks;
+    if (ends || other.chunks == kFarewellChunks)
+        return fail_with((ends ? who : "another one") + " finishes, but " +
+                             (ends ? "another one" : who) + " sums a vector in " + round,
                          "all members must finish() after the same vector");
-    fail_with("another member's vector of " + round + " has " + std::to_string(result.chunks) +
-                  " chunks, this one's " + std::to_string(mine),
-              "all members must sum vectors of the same size, in the same order");
+    fail_with("in " + round + " " + who + " gives " + vectors_->describe(gives) +
+                  ", and another one " + vectors_->describe(other),
+              "all members must sum the same number of elements, of the same type, in the same way and "
+              "order, and say the same number of workers");
 }
 
 // A chunk that was sent twice got two answers. So nothing was lost, and the first result answered

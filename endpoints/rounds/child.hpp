@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,10 @@ class RoundVectors {
                                       std::span<const std::uint64_t> /*lanes*/,
                                       std::uint32_t /*lag*/) const {
         return false;
+    }
+    /// A vector in words, for an error: "100 float32".
+    [[nodiscard]] virtual std::string describe(const VectorIdentity &vector) const {
+        return std::to_string(vector.chunks) + " chunks";
     }
     /// Whether this member, which has just missed a chunk of that round, has no use for the chunk
     /// `lag` later, either.
@@ -74,10 +79,11 @@ class RoundChild {
 
     /// Queues the next vector, of `chunks` > 0 chunks, and returns its round. Chunk c >= lag is
     /// packed only once chunk c - lag of the same vector was taken, and unless that one spares it.
-    std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns);
+    std::uint32_t add(std::uint32_t chunks, std::uint32_t lag, std::int64_t generated_ns,
+                      const VectorKind &kind = {});
     /// Queues the farewell (docs/rounds.md, "Finishing") as a vector of one chunk. Nothing may be
     /// added after it.
-    std::uint32_t add_farewell(std::int64_t generated_ns);
+    std::uint32_t add_farewell(std::int64_t generated_ns, const VectorKind &kind = {});
     /// Takes no part in the next vector, of `chunks` chunks, and doesn't get its sum: nothing is
     /// sent. The others must have that sum without this member. Precondition: is_idle().
     void skip(std::uint32_t chunks);
@@ -154,6 +160,7 @@ class RoundChild {
     struct Waiting {
         std::uint32_t round, chunks, lag, next;
         std::int64_t generated_ns;
+        VectorKind kind = {};
         bool farewell = false;
         std::vector<bool> spared = {}; // chunks that an earlier one brought; empty if none is
     };
@@ -194,7 +201,11 @@ class RoundChild {
                               Time now);
     Decoded<void> take_stale(const RoundResult &stale);
     void ask_anew(Position position);
-    void fail_for_chunks(std::uint32_t mine, const RoundResult &result);
+    [[nodiscard]] std::optional<VectorIdentity> vector_of(std::uint32_t round) const;
+    bool is_one_vector(const KeptChunk &kept, const RoundResult &result);
+    void take_misfit(const RoundResult &result);
+    void fail_for_vectors(const std::string &who, const VectorIdentity &gives,
+                          const VectorIdentity &other, std::uint32_t number);
     [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
     void learn_from_twin(KeptChunk &kept);
     void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes);

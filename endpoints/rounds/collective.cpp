@@ -27,6 +27,8 @@ Result<void> check(const CollectiveOptions &options) {
         return refuse("ranks are 0 to " + std::to_string(OLAF_RANKS - 1));
     if (options.workers == 0)
         return refuse("say how many workers it has");
+    if (options.workers > OLAF_LIMIT_MAX_COUNT)
+        return refuse("it has " + std::to_string(OLAF_LIMIT_MAX_COUNT) + " workers at most");
     if (options.ahead == 0)
         return refuse("exponents must travel ahead by at least one chunk");
     if (options.format == Format::f32x2)

@@ -9,12 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "endpoints/wire/round_message.hpp"
+
 namespace olaf {
 
 struct KeptChunk {
     std::uint32_t round = 0;
     std::uint32_t chunk = 0;
     std::uint32_t chunks = 1;      ///< of the round
+    VectorKind kind = {};          ///< of the round
     std::uint32_t lag = 0;         ///< of the round: RoundChild::add()
     std::int64_t generated_ns = 0; ///< CLOCK_TAI
     std::int16_t exponent = 0;

@@ -115,6 +115,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
         return vectors_[round - vectors_.front().round].guesses;
     }
     void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
+    [[nodiscard]] std::string describe(const VectorIdentity &vector) const override;
 
     // A vector of others, as far as its sum has come by itself.
     struct Heard {
@@ -127,6 +128,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     Heard *heard_of(const RoundResult &result);
     Heard *newest_heard();
 
+    [[nodiscard]] VectorKind kind_of(const Vector &vector) const;
     Vector &vector_of(std::uint32_t round);
     template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
     std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;

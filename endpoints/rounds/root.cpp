@@ -28,8 +28,6 @@ Decoded<void> RoundRoot::check(const RoundContribution &message,
         return std::unexpected(Reject::unknown_cluster);
     if (message.rank >= options_.children)
         return std::unexpected(Reject::not_addressed);
-    if (message.chunks != kFarewellChunks && !user_->takes(message.chunks))
-        return std::unexpected(Reject::wrong_segment);
     if (message.count > options_.workers)
         return std::unexpected(Reject::wrong_count);
     if (message.lanes == 0)
@@ -48,6 +46,10 @@ Decoded<void> RoundRoot::contribution(const RoundContribution &message,
     stats_.received += message.lanes == 0 ? 0 : 1;
     if (!running_ || message.generation != generation_) {
         stale(message);
+        return {};
+    }
+    if (misfit_) {
+        result(message.rank, *misfit_, {});
         return {};
     }
     Slot &slot = slots_[message.chunk & (slots_.size() - 1)];
@@ -82,7 +84,10 @@ void RoundRoot::in_no_buffer(Slot &slot, const RoundContribution &message,
     if (place == nullptr || message.lanes == 0)
         return; // ahead, or a probe of a chunk that isn't open yet: the child sends it again
     place->state = State::open;
-    place->total = {.round = message.round, .chunk = message.chunk, .chunks = message.chunks};
+    place->total = {.round = message.round,
+                    .chunk = message.chunk,
+                    .chunks = message.chunks,
+                    .kind = message.kind};
     place->in.reset();
     place->lanes.assign(options_.lanes, 0);
     in_buffer(*place, slot, message, lanes);
@@ -92,7 +97,7 @@ void RoundRoot::in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &m
                           std::span<const std::uint64_t> lanes) {
     if (buffer.state == State::done) {
         stats_.repeated += message.lanes == 0 ? 0 : 1;
-        return result(message.rank, buffer);
+        return result(message.rank, buffer.total, buffer.lanes);
     }
     if (message.lanes == 0)
         return;
@@ -102,6 +107,8 @@ void RoundRoot::in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &m
     }
     RoundTotal &total = buffer.total;
     buffer.in.set(message.rank);
+    if (!is_one_vector(total, message))
+        return answer_all(buffer);
     total.count += message.count;
     total.generated_ns = std::max(total.generated_ns, message.generated_ns);
     total.exponent = std::max(total.exponent, message.exponent);
@@ -110,6 +117,24 @@ void RoundRoot::in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &m
         buffer.lanes[i] += lanes[i];
     if (buffer.in.count() == options_.children)
         complete(buffer, slot);
+}
+
+// Whether the contribution's vector is that of whoever opened the buffer, and of the weights.
+bool RoundRoot::is_one_vector(RoundTotal &total, const RoundContribution &message) {
+    if (message.misfit) {
+        total.chunks = message.chunks;
+        total.kind = message.kind;
+        total.misfit = message.misfit;
+    } else if (message.chunks != total.chunks || message.kind != total.kind) {
+        total.misfit = VectorIdentity{.chunks = message.chunks, .kind = message.kind};
+    } else if (message.chunks != kFarewellChunks) {
+        total.misfit = user_->wants({.chunks = message.chunks, .kind = message.kind});
+    }
+    if (!total.misfit)
+        return true;
+    total.count = std::max(total.count, 1U);
+    misfit_ = total;
+    return false;
 }
 
 void RoundRoot::complete(Buffer &buffer, Slot &slot) {
@@ -134,13 +159,17 @@ void RoundRoot::complete(Buffer &buffer, Slot &slot) {
         std::swap(slot.answers[0], slot.answers[1]);
         slot.answers[1] = {.given = true, .total = total, .lanes = buffer.lanes};
     }
-    buffer.state = State::done;
-    for (std::uint32_t rank = 0; rank < options_.children; rank++)
-        result(rank, buffer);
+    answer_all(buffer);
 }
 
-void RoundRoot::result(std::uint32_t rank, const Buffer &buffer) {
-    const RoundTotal &total = buffer.total;
+void RoundRoot::answer_all(Buffer &buffer) {
+    buffer.state = State::done;
+    for (std::uint32_t rank = 0; rank < options_.children; rank++)
+        result(rank, buffer.total, buffer.lanes);
+}
+
+void RoundRoot::result(std::uint32_t rank, const RoundTotal &total,
+                       std::span<const std::uint64_t> lanes) {
     user_->send(rank,
                 encode(RoundResult{.job = options_.job,
                                    .rank = rank,
@@ -149,14 +178,16 @@ void RoundRoot::result(std::uint32_t rank, const Buffer &buffer) {
                                    .generated_ns = total.generated_ns,
                                    .chunk = total.chunk,
                                    .chunks = total.chunks,
+                                   .kind = total.kind,
                                    .generation = generation_,
                                    .exponent = total.exponent,
                                    .pool = pool_,
-                                   .lanes = options_.lanes,
+                                   .lanes = static_cast<std::uint16_t>(lanes.size()),
                                    .format = options_.format,
                                    .has_checksum = options_.checksum,
-                                   .partial = total.partial}),
-                buffer.lanes);
+                                   .partial = total.partial,
+                                   .misfit = total.misfit}),
+                lanes);
 }
 
 void RoundRoot::stale(const RoundContribution &message) {
@@ -183,6 +214,7 @@ void RoundRoot::stop() {
     generation_ += generation_ == UINT32_MAX ? 2 : 1;
     asked_.reset();
     begin_.reset();
+    misfit_.reset();
     pool_ = options_.pool;
     for (Slot &slot : slots_)
         for (Buffer &buffer : slot.buffers)

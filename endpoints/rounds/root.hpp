@@ -20,17 +20,19 @@ namespace olaf {
 /// What is known of a chunk's sum.
 struct RoundTotal {
     std::uint32_t round = 0, chunk = 0, chunks = 0;
+    VectorKind kind = {};
     std::uint32_t count = 0;
     std::int64_t generated_ns = 0; ///< the newest
     std::int16_t exponent = INT16_MIN;
     bool partial = false;
+    std::optional<VectorIdentity> misfit = {}; ///< a vector that differs: there is no sum
 };
 
 class RoundRootUser {
   public:
     virtual ~RoundRootUser() = default;
-    /// Whether a vector of so many chunks may be summed.
-    [[nodiscard]] virtual bool takes(std::uint32_t chunks) const = 0;
+    /// The vector that may be summed in place of one that may not; nothing: it may.
+    [[nodiscard]] virtual std::optional<VectorIdentity> wants(const VectorIdentity &vector) const = 0;
     /// Puts the answer in place of the sum, and may change its exponent. `lanes` without the
     /// checksum.
     virtual void answer(RoundTotal &total, std::span<std::uint64_t> lanes) = 0;
@@ -76,8 +78,10 @@ class RoundRoot {
                    std::span<const std::uint64_t> lanes);
     void in_no_buffer(Slot &slot, const RoundContribution &message,
                       std::span<const std::uint64_t> lanes);
+    bool is_one_vector(RoundTotal &total, const RoundContribution &message);
     void complete(Buffer &buffer, Slot &slot);
-    void result(std::uint32_t rank, const Buffer &buffer);
+    void answer_all(Buffer &buffer);
+    void result(std::uint32_t rank, const RoundTotal &total, std::span<const std::uint64_t> lanes);
     void stale(const RoundContribution &message);
     void stop();
     void answer_sync(const JobSync &message, olaf_control_status status);
@@ -90,6 +94,7 @@ class RoundRoot {
     std::bitset<OLAF_RANKS> asked_ = {};
     std::array<std::int64_t, OLAF_RANKS> stamps_ = {};
     std::optional<std::pair<std::uint32_t, std::uint32_t>> begin_ = {}; // round and chunk
+    std::optional<RoundTotal> misfit_ = {}; // of this generation: nobody can go on
     std::vector<Slot> slots_;
     RoundServerStats stats_;
 };

@@ -74,9 +74,7 @@ class RoundServer::Impl : private RoundRootUser {
     };
 
     // RoundRootUser
-    bool takes(std::uint32_t chunks) const override {
-        return chunks == pieces_.pieces + pieces_.lag;
-    }
+    std::optional<VectorIdentity> wants(const VectorIdentity &vector) const override;
     void answer(RoundTotal &total, std::span<std::uint64_t> lanes) override;
     void send(std::uint32_t rank, const olaf_header &header,
               std::span<const std::uint64_t> lanes) override;
@@ -183,6 +181,23 @@ RoundServer::Impl::Impl(const RoundServerOptions &options, std::uint32_t generat
 std::span<float> RoundServer::Impl::piece(std::uint32_t number) {
     const std::size_t begin = number * pieces_.each;
     return std::span(weights_).subspan(begin, std::min(pieces_.each, weights_.size() - begin));
+}
+
+// Workers have vectors of the weights' length. Whether they divide the sum is their matter: weights come
+// back, whose kind is what they say.
+std::optional<VectorIdentity> RoundServer::Impl::wants(const VectorIdentity &vector) const {
+    const auto mine = [&](olaf_content plain, olaf_content guessed) {
+        const std::size_t last = weights_.size() - (pieces_.pieces - 1) * pieces_.each;
+        return VectorIdentity{.chunks = pieces_.pieces + pieces_.lag,
+                              .kind = {.workers = static_cast<std::uint16_t>(options_.workers),
+                                       .content = pieces_.guesses ? guessed : plain,
+                                       .last = static_cast<std::uint16_t>(last)}};
+    };
+    const VectorIdentity sum = mine(OLAF_CONTENT_FLOAT_SUM, OLAF_CONTENT_GUESSED_SUM);
+    const bool is_untold = vector.kind == VectorKind{} && vector.chunks == sum.chunks;
+    if (is_untold || (vector.chunks == sum.chunks && adds_up(vector.kind, sum.kind)))
+        return {};
+    return sum;
 }
 
 // Has room for twice the sum of all contributions, and for weights twice as large as now.

@@ -79,7 +79,10 @@ Result<std::uint64_t> CollectiveMember::add_range(Element element, void *data, s
         return fail("sum integers", {}, 0, "choose i32x2 or i64x1", "the job's format is f32x2");
     if (elements / elements_a_frame(element) >= UINT32_MAX / 2)
         return fail("sum vector", {}, 0, {}, "it is too long");
-    const auto pieces = static_cast<std::uint32_t>((elements + whole.each - 1) / whole.each);
+    // A vector without elements takes a round, too: other members may have given elements to it.
+    const bool is_empty = elements == 0;
+    const auto pieces =
+        is_empty ? 1U : static_cast<std::uint32_t>((elements + whole.each - 1) / whole.each);
     Vector vector = {.number = next_number_++,
                      .element = element,
                      .combine = combine,
@@ -87,18 +90,14 @@ Result<std::uint64_t> CollectiveMember::add_range(Element element, void *data, s
                      .data = data,
                      .elements = elements,
                      .pieces = pieces,
-                     .lag = std::min(whole.lag, pieces),
+                     .lag = is_empty ? 0U : std::min(whole.lag, pieces),
                      .each = whole.each,
                      .whole = whole.elements,
-                     .guesses = whole.guesses};
-    if (vector.pieces == 0) {
-        ended_.emplace_back(vector.number, SumReport{.least_count = options_.workers});
-        return vector.number;
-    }
+                     .guesses = whole.guesses && !is_empty};
     vector.exponents.resize(vector.lag == 0 ? 0 : vector.pieces);
     vector.left = vector.pieces + vector.lag;
     vector.report = {.chunks = vector.left, .least_count = UINT32_MAX};
-    vector.round = child_->add(vector.left, vector.lag, tai_now_ns());
+    vector.round = child_->add(vector.left, vector.lag, tai_now_ns(), kind_of(vector));
     vectors_.push_back(std::move(vector));
     return vectors_.back().number;
 }
@@ -112,9 +111,63 @@ std::uint64_t CollectiveMember::add_farewell() {
                      .each = 1,
                      .left = 1};
     vector.report = {.chunks = 1, .least_count = UINT32_MAX};
-    vector.round = child_->add_farewell(tai_now_ns());
+    vector.round = child_->add_farewell(tai_now_ns(), kind_of(vector));
     vectors_.push_back(std::move(vector));
     return vectors_.back().number;
+}
+
+// docs/rounds.md, "One vector".
+VectorKind CollectiveMember::kind_of(const Vector &vector) const {
+    const auto content = [&] {
+        const bool mean = vector.combine == Combine::mean;
+        if (vector.element == Element::i64)
+            return OLAF_CONTENT_INT64;
+        if (vector.element == Element::i32)
+            return OLAF_CONTENT_INT32;
+        if (vector.guesses)
+            return mean ? OLAF_CONTENT_GUESSED_MEAN : OLAF_CONTENT_GUESSED_SUM;
+        return mean ? OLAF_CONTENT_FLOAT_MEAN : OLAF_CONTENT_FLOAT_SUM;
+    };
+    return {.workers = static_cast<std::uint16_t>(options_.workers),
+            .content = content(),
+            .last = static_cast<std::uint16_t>(elements_of(vector, vector.pieces - 1))};
+}
+
+// The other member's options are taken to be as this one's.
+std::string CollectiveMember::describe(const VectorIdentity &vector) const {
+    const auto [chunks, kind] = vector;
+    const auto say = [&kind](const char *what, std::size_t pieces, std::size_t each,
+                             const char *type) {
+        const std::size_t elements = pieces == 0 ? 0 : (pieces - 1) * each + kind.last;
+        return what + std::to_string(elements) + type + " among " + std::to_string(kind.workers) +
+               " workers";
+    };
+    const auto say_floats = [&](const char *what) {
+        const std::size_t lag = options_.format == Format::f32x2 ? 0 : options_.ahead;
+        const std::size_t pieces = chunks <= 2 * lag ? (chunks + 1) / 2 : chunks - lag;
+        return say(what, pieces, elements_a_frame(Element::f32), " float32");
+    };
+    const auto say_guessed = [&](const char *what) {
+        return say(what, chunks / 2,
+                   elements_a_frame(Element::f32) - elements_per_lane(options_.format), " float32");
+    };
+    switch (kind.content) {
+    case OLAF_CONTENT_INT32:
+        return say("the sum of ", chunks, elements_a_frame(Element::i32), " int32");
+    case OLAF_CONTENT_INT64:
+        return say("the sum of ", chunks, elements_a_frame(Element::i64), " int64");
+    case OLAF_CONTENT_FLOAT_SUM:
+        return say_floats("the sum of ");
+    case OLAF_CONTENT_FLOAT_MEAN:
+        return say_floats("the mean of ");
+    case OLAF_CONTENT_GUESSED_SUM:
+        return say_guessed("the sum of ");
+    case OLAF_CONTENT_GUESSED_MEAN:
+        return say_guessed("the mean of ");
+    case OLAF_CONTENT_UNTOLD:
+        break;
+    }
+    return RoundVectors::describe(vector);
 }
 
 CollectiveMember::Vector &CollectiveMember::vector_of(std::uint32_t round) {
@@ -287,8 +340,12 @@ CollectiveMember::Heard *CollectiveMember::newest_heard() {
 // The place where the result's vector is put together. Null: the vector is of no use.
 CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
     const FloatPieces pieces = cut(Element::f32, overheard_);
+    const VectorKind kind = kind_of({.elements = overheard_,
+                                     .pieces = pieces.pieces,
+                                     .each = pieces.each,
+                                     .guesses = pieces.guesses});
     Heard *const whole = newest_heard();
-    if (result.chunks != pieces.pieces + pieces.lag ||
+    if (result.chunks != pieces.pieces + pieces.lag || !adds_up(result.kind, kind) ||
         (whole != nullptr && olaf_is_before(result.round, whole->vector.round)))
         return nullptr;
     const auto is_current = [&](const Heard &each) {

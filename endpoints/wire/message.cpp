@@ -66,14 +66,41 @@ olaf_header sealed(olaf_header header) {
     return header;
 }
 
+std::uint16_t content_of(const VectorKind &kind) {
+    return static_cast<std::uint16_t>(kind.content << OLAF_CONTENT_SHIFT | kind.last);
+}
+
+VectorKind kind_of(std::uint16_t workers, std::uint16_t content) {
+    return {.workers = workers,
+            .content = static_cast<olaf_content>(content >> OLAF_CONTENT_SHIFT),
+            .last = static_cast<std::uint16_t>(content & OLAF_CONTENT_ELEMENTS_MASK)};
+}
+
+std::uint64_t packed(const VectorIdentity &vector) {
+    const std::uint32_t kind = std::uint32_t{vector.kind.workers} << 16 | content_of(vector.kind);
+    return olaf_vector_identity(vector.chunks, kind);
+}
+
+VectorIdentity unpacked(std::uint64_t packed) {
+    return {.chunks = static_cast<std::uint32_t>(packed >> 32),
+            .kind = kind_of(static_cast<std::uint16_t>(packed >> 16),
+                            static_cast<std::uint16_t>(packed))};
+}
+
 // What CONTRIBUTION and RESULT have in common.
 template <class Message>
 olaf_header header_of(const Message &message, olaf_message_type type, unsigned flags) {
     flags |= format_flags(message.format) | flag(message.has_checksum, OLAF_FLAG_CHECKSUM) |
-             flag(message.partial, OLAF_FLAG_PARTIAL);
+             flag(message.partial, OLAF_FLAG_PARTIAL) |
+             flag(message.misfit.has_value(), OLAF_FLAG_MISFIT);
     olaf_header header = header_of(type, flags, message.lanes, message.job, message.rank,
                                    message.round, message.generated_ns);
-    header.count_be = big_endian(message.count);
+    if (message.misfit)
+        header.generated_ns_be = big_endian(packed(*message.misfit));
+    header.workers_be = big_endian(message.kind.workers);
+    header.rank_be = big_endian(static_cast<std::uint16_t>(message.rank));
+    header.content_be = big_endian(content_of(message.kind));
+    header.added_be = big_endian(static_cast<std::uint16_t>(message.count));
     header.chunk_be = big_endian(message.chunk);
     header.chunks_be = big_endian(message.chunks);
     header.generation_be = big_endian(message.generation);
@@ -104,12 +131,15 @@ template <class Message> Message read(const olaf_header &header) {
     const std::uint16_t flags = big_endian(header.flags_be);
     Message message;
     message.job = big_endian(header.cluster_be);
-    message.rank = big_endian(header.worker_be);
+    message.rank = big_endian(header.rank_be);
     message.round = big_endian(header.sequence_be);
-    message.count = big_endian(header.count_be);
+    message.count = big_endian(header.added_be);
     message.generated_ns = static_cast<std::int64_t>(big_endian(header.generated_ns_be));
     message.chunk = big_endian(header.chunk_be);
     message.chunks = big_endian(header.chunks_be);
+    message.kind = kind_of(big_endian(header.workers_be), big_endian(header.content_be));
+    if ((flags & OLAF_FLAG_MISFIT) != 0)
+        message.misfit = unpacked(static_cast<std::uint64_t>(message.generated_ns));
     message.generation = big_endian(header.generation_be);
     message.exponent = static_cast<std::int16_t>(big_endian(header.exponent_be));
     message.lanes = big_endian(header.lanes_be);
@@ -182,6 +212,8 @@ olaf_header encode(const RoundResult &result) {
     olaf_header header =
         header_of(result, OLAF_RESULT,
                   flag(result.late, OLAF_FLAG_LATE) | flag(result.stale, OLAF_FLAG_STALE));
+    if (result.stale)
+        header.named_be = big_endian(result.count);
     header.pool = result.pool;
     return sealed(header);
 }
@@ -190,6 +222,8 @@ olaf_header encode(const JobSync &sync) {
     olaf_header header = header_of(
         OLAF_CONTROL, flag(sync.answer, OLAF_FLAG_ANSWER) | flag(sync.above, OLAF_FLAG_ABOVE),
         sync.padding, sync.job, sync.rank, sync.round, sync.stamp);
+    header.workers_be = 0;
+    header.rank_be = big_endian(static_cast<std::uint16_t>(sync.rank));
     header.action_be = big_endian<std::uint32_t>(sync.action);
     header.chunk_be = big_endian(sync.chunk);
     if (sync.answer && sync.status != OLAF_CONTROL_WAIT) {
@@ -319,10 +353,14 @@ Decoded<RoundResult> decode_result(std::span<const std::byte> message) {
     result.pool = header.pool;
     if (result.pool > kMostPool)
         return std::unexpected(Reject::wrong_count);
-    if ((result.lanes == 0) != result.stale)
+    if (result.lanes == 0 ? !result.stale && !result.misfit : result.stale)
         return std::unexpected(Reject::wrong_lanes);
-    if (result.stale) // its count is a generation, its chunk perhaps another vector's
+    if (result.rank == OLAF_EVERY_RANK)
+        result.rank = OLAF_EVERY_WORKER;
+    if (result.stale) { // its chunk is perhaps another vector's
+        result.count = big_endian(header.named_be);
         return result;
+    }
     return checked(result);
 }
 
@@ -342,7 +380,7 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
     return JobSync{
         .action = static_cast<olaf_control_action>(action),
         .job = big_endian(header.cluster_be),
-        .rank = big_endian(header.worker_be),
+        .rank = big_endian(header.rank_be),
         .round = big_endian(header.sequence_be),
         .chunk = big_endian(header.chunk_be),
         .stamp = static_cast<std::int64_t>(big_endian(header.generated_ns_be)),
@@ -360,6 +398,17 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
 }
 
 // ---- what isn't of the header ----
+
+bool adds_up(const VectorKind &one, const VectorKind &other) {
+    const auto undivided = [](VectorKind kind) {
+        if (kind.content == OLAF_CONTENT_FLOAT_MEAN)
+            kind.content = OLAF_CONTENT_FLOAT_SUM;
+        if (kind.content == OLAF_CONTENT_GUESSED_MEAN)
+            kind.content = OLAF_CONTENT_GUESSED_SUM;
+        return kind;
+    };
+    return undivided(one) == undivided(other);
+}
 
 bool checksum_matches(std::span<const std::uint64_t> lanes) {
     return !lanes.empty() && checksum(lanes.first(lanes.size() - 1)) == lanes.back();

@@ -3,9 +3,29 @@
 // Pure and thread-safe.
 #pragma once
 
+#include <optional>
+
 #include <olaf/message.hpp>
 
 namespace olaf {
+
+/// What a vector is, besides its chunks.
+struct VectorKind {
+    std::uint16_t workers = 0; ///< of the sender's job; 0: not told
+    olaf_content content = OLAF_CONTENT_UNTOLD;
+    std::uint16_t last = 0; ///< elements of its last piece, below 2^13
+    friend bool operator==(const VectorKind &, const VectorKind &) = default;
+};
+
+/// Whether the sums of both are the same. It is divided by the members, if at all.
+[[nodiscard]] bool adds_up(const VectorKind &one, const VectorKind &other);
+
+/// What must be the same of all that contribute to a round (docs/rounds.md, "One vector").
+struct VectorIdentity {
+    std::uint32_t chunks = 1;
+    VectorKind kind = {};
+    friend bool operator==(const VectorIdentity &, const VectorIdentity &) = default;
+};
 
 /// CONTRIBUTION, child to node: one chunk of a vector.
 struct RoundContribution {
@@ -16,6 +36,7 @@ struct RoundContribution {
     std::int64_t generated_ns = 0; ///< CLOCK_TAI
     std::uint32_t chunk = 0;
     std::uint32_t chunks = 1;
+    VectorKind kind = {};
     std::uint32_t generation = 0; ///< that the sender knows; 0: none
     std::int16_t exponent = 0;
     std::uint16_t lanes = 0; ///< checksum lane included; 0: a probe
@@ -24,6 +45,8 @@ struct RoundContribution {
     bool partial = false;
     bool flush = false; ///< the sender sends nothing more until results come
     bool spoilt = false; ///< the result that came doesn't match its checksum lane
+    /// Two vectors below the sender differ: that of `chunks` and `kind`, and this one. `generated_ns` isn't told then.
+    std::optional<VectorIdentity> misfit = {};
 };
 
 /// RESULT, node to child.
@@ -36,15 +59,19 @@ struct RoundResult {
     std::int64_t generated_ns = 0;
     std::uint32_t chunk = 0;
     std::uint32_t chunks = 1;
+    VectorKind kind = {};
     std::uint32_t generation = 0; ///< the job's
     std::int16_t exponent = 0;    ///< the maximum of all
     std::uint8_t pool = 0;        ///< p
-    std::uint16_t lanes = 0;      ///< checksum lane included; 0 if stale
+    std::uint16_t lanes = 0;      ///< checksum lane included; 0 if stale, and in some misfits
     Format format = Format::i32x2;
     bool has_checksum = false;
     bool partial = false;
     bool late = false;  ///< the addressee's own contribution isn't in it
     bool stale = false; ///< this round is no longer possible here
+    /// There is no sum, since two members' vectors differ: that of `chunks` and `kind`, and this
+    /// one. `generated_ns` isn't told then.
+    std::optional<VectorIdentity> misfit = {};
 };
 
 /// CONTROL of a job, both ways. SYNC: where do all begin? JOIN, LEAVE: from which round on?

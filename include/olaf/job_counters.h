@@ -24,6 +24,7 @@
 	X(completed, chunks, completed, chunks, "olaf_job_completed_chunks_total", "have their result, partial ones among them") \
 	X(partial, chunks, partial, chunks, "olaf_job_partial_chunks_total", "completed without all members") \
 	X(spoilt, chunks, spoilt, chunks, "olaf_job_spoilt_chunks_total", "summed anew, since a contribution to them was damaged on its way") \
+	X(misfit, chunks, misfit, chunks, "olaf_job_misfit_chunks_total", "not summed, since vectors of two members differ in elements, type, operation or workers") \
 	X(riding, results, riding, results, "olaf_job_results_total{way=riding}", "left in the frame of a contribution") \
 	X(copied, results, copied, results, "olaf_job_results_total{way=copied}", "left in a clone") \
 	X(multicast, results, multicast, results, "olaf_job_results_total{way=multicast}", "left in one frame for all members") \

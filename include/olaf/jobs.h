@@ -118,6 +118,15 @@ OLAF_LAST(olaf_membership, 32, 112, sealed_ns, judged_ns, absent);
 /* In a place beside the buffer: one frame takes its result to all members. */
 #define OLAF_LINE_GROUP 0x80000000U
 
+/* Two members give different vectors to a round. Identities are olaf_vector_identity()'s. */
+struct olaf_misfit {
+	__u64 one;
+	__u64 other;
+	__u32 round;
+	__u32 chunk;
+};
+OLAF_LAST(olaf_misfit, 0, 24, one, other, round, chunk);
+
 /* olaf_jobs[index] */
 struct olaf_job {
 	struct olaf_job_setup setup;
@@ -129,19 +138,23 @@ struct olaf_job {
 	__u32 next_chunk;
 	__u32 pool; /* p: the smallest that a member or the parent can take; read without the lock */
 	__u32 parent_generation; /* 0: not known yet; read without the lock */
-	__u32 asker; /* SYNCING: rank of the child that asked last */
+	__u32 misfit_generation; /* in which two members' vectors differ; read without the lock */
 	__u32 flushing; /* a hint, without the lock: the newest contribution had FLUSH */
 	__u64 stamp; /* of this node's own last SYNC to its parent: CLOCK_TAI */
 	__u64 turnaround_ns; /* from sending up to the result, smoothed; written without the lock */
 	struct olaf_ranks asked; /* SYNCING: who has asked */
-	__u32 pad[10]; /* what CPUs write and what they only read are in cache lines of their own */
+	__u32 asker; /* SYNCING: rank of the child that asked last */
+	__u32 pad; /* what CPUs write and what they only read are in cache lines of their own */
+	struct olaf_misfit misfit; /* of misfit_generation */
+	__u64 pad1;
 	struct olaf_line line[OLAF_MAX_LINES];
 	struct olaf_membership membership; /* written under the lock */
 	__u32 pad2[4];
 };
 OLAF_SPAN(olaf_job, 0, 156, setup, lock, state, generation, halted, next_round, next_chunk, pool);
-OLAF_SPAN(olaf_job, 156, 216, parent_generation, asker, flushing, stamp, turnaround_ns, asked);
-OLAF_LAST(olaf_job, 216, 896, pad, line, membership, pad2);
+OLAF_SPAN(olaf_job, 156, 176, parent_generation, misfit_generation, flushing, stamp);
+OLAF_SPAN(olaf_job, 176, 256, turnaround_ns, asked, asker, pad, misfit, pad1);
+OLAF_LAST(olaf_job, 256, 896, line, membership, pad2);
 
 /* olaf_children[job x OLAF_RANKS + rank] */
 struct olaf_child {

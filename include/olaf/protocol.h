@@ -40,9 +40,10 @@ enum olaf_message_type {
 #define OLAF_FLAG_LATE 0x0020 /* RESULT: the addressee's own contribution isn't in it */
 #define OLAF_FLAG_STALE 0x0040 /* RESULT without lanes: this round is no longer possible here */
 #define OLAF_FLAG_FLUSH 0x0080 /* CONTRIBUTION: nothing more comes before results do */
-#define OLAF_FLAG_SPOILT 0x4000 /* CONTRIBUTION: the result that came doesn't match its checksum lane */
 #define OLAF_FLAG_ANSWER 0x1000 /* CONTROL: the node's answer */
 #define OLAF_FLAG_ABOVE 0x2000 /* CONTROL, answer WAIT: of a node above, which has a rank missing */
+#define OLAF_FLAG_SPOILT 0x4000 /* CONTRIBUTION: the result that came doesn't match its checksum lane */
+#define OLAF_FLAG_MISFIT 0x8000 /* CONTRIBUTION, RESULT: no sum, as two members' vectors differ */
 #define OLAF_FLAG_FORMAT_MASK 0x0f00 /* enum olaf_format */
 #define OLAF_FLAG_FORMAT_SHIFT 8
 
@@ -75,8 +76,26 @@ enum olaf_control_status {
 	OLAF_CONTROL_REFUSED = 4, /* SETH: no such threshold */
 };
 
+/*
+ * CONTRIBUTION, RESULT: what a vector is made of, in the upper bits of olaf_header::content_be. The lower
+ * ones are how many elements its last piece has: a piece is what one chunk brings of the data.
+ */
+enum olaf_content {
+	OLAF_CONTENT_UNTOLD = 0, /* the sender's own matter */
+	OLAF_CONTENT_INT32 = 1,
+	OLAF_CONTENT_INT64 = 2,
+	OLAF_CONTENT_FLOAT_SUM = 3,
+	OLAF_CONTENT_FLOAT_MEAN = 4, /* each member divides the sum by its count */
+	OLAF_CONTENT_GUESSED_SUM = 5, /* floats that travel along with their exponents */
+	OLAF_CONTENT_GUESSED_MEAN = 6,
+};
+#define OLAF_CONTENT_SHIFT 13
+#define OLAF_CONTENT_ELEMENTS_MASK 0x1fff
+
 /* ACK worker field: every worker of the cluster. */
 #define OLAF_EVERY_WORKER 0xffffffffu
+/* RESULT: every rank of the job. */
+#define OLAF_EVERY_RANK 0xffffu
 
 /* Fractional bits of a reward: signed Q47.16. */
 #define OLAF_REWARD_FRACTION_BITS 16
@@ -103,10 +122,20 @@ struct olaf_header {
 	__be16 flags_be; /* OLAF_FLAG_* and the element format */
 	__be16 lanes_be; /* 8-byte lanes behind the header, checksum lane included */
 	__be32 cluster_be; /* cluster id; the job's, which is one */
-	__be32 worker_be; /* UPDATE: newest folded worker; ACK: addressee or OLAF_EVERY_WORKER; rank */
+	union {
+		__be32 worker_be; /* UPDATE: newest folded worker; ACK: addressee or OLAF_EVERY_WORKER */
+		__extension__ struct { /* of a job */
+			__be16 workers_be; /* CONTRIBUTION, RESULT: the sender's job has so many; 0: not told */
+			__be16 rank_be; /* the sender's; RESULT: the addressee's or OLAF_EVERY_RANK */
+		};
+	};
 	__be32 sequence_be; /* of the (newest folded) update; wraps. The round */
 	union {
-		__be32 count_be; /* UPDATE, CONTRIBUTION, RESULT: what is folded in, 1 from a worker */
+		__be32 count_be; /* UPDATE: what is folded in, 1 from a worker */
+		__extension__ struct { /* CONTRIBUTION, RESULT */
+			__be16 content_be; /* enum olaf_content, and the elements of the last piece */
+			__be16 added_be; /* contributions of workers in it, 1 from a worker */
+		};
 		__be32 action_be; /* CONTROL: enum olaf_control_action */
 		__be32 named_be; /* RESULT, STALE: the generation that the contribution named */
 		__extension__ struct {
@@ -114,7 +143,8 @@ struct olaf_header {
 			__be16 reserved_be; /* ACK: zero */
 		};
 	};
-	__be64 generated_ns_be; /* CLOCK_TAI when the gradient was computed; maximum; ACK: echo */
+	/* CLOCK_TAI when the gradient was computed; maximum; ACK: echo; MISFIT: the other vector's identity */
+	__be64 generated_ns_be;
 	union {
 		__be64 reward_be; /* UPDATE: signed Q47.16 mean episode reward; sum */
 		__extension__ struct {
@@ -152,9 +182,11 @@ struct olaf_header {
 	};
 };
 OLAF_SPAN(olaf_header, 0, 16, magic_be, version, type, flags_be, lanes_be, cluster_be, worker_be);
+OLAF_SPAN(olaf_header, 12, 16, workers_be, rank_be);
 OLAF_SPAN(olaf_header, 16, 40, sequence_be, count_be, generated_ns_be, reward_be);
 OLAF_LAST(olaf_header, 40, 48, model_version_be, segment_be, segments_be);
 /* What stands in the place of those. */
+OLAF_SPAN(olaf_header, 20, 24, content_be, added_be);
 OLAF_SPAN(olaf_header, 20, 24, action_be);
 OLAF_SPAN(olaf_header, 20, 24, named_be);
 OLAF_SPAN(olaf_header, 20, 24, active_clusters_be, reserved_be);
@@ -187,6 +219,15 @@ static inline __u8 olaf_parity_of(__u64 even, __u64 odd)
 static inline __u8 olaf_header_parity(const __u64 *word)
 {
 	return olaf_parity_of(word[0] ^ word[2] ^ word[4], word[1] ^ word[3] ^ word[5]);
+}
+
+/*
+ * What must be the same of all that contribute to a round: chunks in bits 32 ... 63, workers in 16 ... 31, the
+ * content in 0 ... 15. `vector` is the lower half.
+ */
+static inline __u64 olaf_vector_identity(__u32 chunks, __u32 vector)
+{
+	return (__u64)chunks << 32 | vector;
 }
 
 #endif /* OLAF_PROTOCOL_H */

@@ -55,19 +55,20 @@ struct olaf_round_buffer {
 	__u32 count; /* workers' contributions in it */
 	__u32 added; /* children's contributions in it */
 	__s16 exponent; /* the maximum */
-	__u16 flags; /* OLAF_FLAG_PARTIAL, _LATE, _STALE: for every child */
-	__u64 generated_ns; /* CLOCK_TAI, the newest */
+	__u16 flags; /* OLAF_FLAG_PARTIAL, _LATE, _STALE, _MISFIT: for every child */
+	__u64 generated_ns; /* CLOCK_TAI, the newest; MISFIT: identity of the vector that differs */
 	__u64 opened_ns;
 	__u64 lanes_sum; /* DONE: of its 32-bit halves, for UDP checksums */
 	struct olaf_ranks in; /* children whose contribution is in it */
 	struct olaf_ranks owed; /* DONE: members that haven't got it; bits are taken atomically */
 	__u64 up_ns; /* when it was last sent up */
 	__u64 first_up_ns; /* when it was first sent up */
-	__u64 pad[6];
+	__u32 vector; /* of whoever opened it: workers << 16 | content */
+	__u32 pad[11];
 };
 OLAF_SPAN(olaf_round_buffer, 0, 28, state, generation, round, chunk, chunks, count, added);
 OLAF_SPAN(olaf_round_buffer, 28, 88, exponent, flags, generated_ns, opened_ns, lanes_sum, in);
-OLAF_LAST(olaf_round_buffer, 88, 184, owed, up_ns, first_up_ns, pad);
+OLAF_LAST(olaf_round_buffer, 88, 184, owed, up_ns, first_up_ns, vector, pad);
 
 /* Buffers of a slot. Buffer 0 or 1 of slot s has the number OLAF_ROUND_BUFFERS x s + 0 or 1. */
 #define OLAF_ROUND_BUFFERS 2
@@ -92,9 +93,10 @@ struct olaf_job_counters {
 	OLAF_JOB_COUNTER_LIST(OLAF_COUNTER_FIELD)
 };
 OLAF_SPAN(olaf_job_counters, 0, 56, received, added, duplicate, late, stale, ahead, halted);
-OLAF_SPAN(olaf_job_counters, 56, 112, probes, completed, partial, spoilt, riding, copied, multicast);
-OLAF_SPAN(olaf_job_counters, 112, 160, repeated, undelivered, up_sent, up_again, syncs, controls);
-OLAF_LAST(olaf_job_counters, 160, 192, silent, up_unfit, float_overflow, float_not_finite);
+OLAF_SPAN(olaf_job_counters, 56, 96, probes, completed, partial, spoilt, misfit);
+OLAF_SPAN(olaf_job_counters, 96, 120, riding, copied, multicast);
+OLAF_SPAN(olaf_job_counters, 120, 168, repeated, undelivered, up_sent, up_again, syncs, controls);
+OLAF_LAST(olaf_job_counters, 168, 200, silent, up_unfit, float_overflow, float_not_finite);
 
 /*
  * A frame that XDP hands to TC, which can send more than one, and by other devices: its MAC addresses

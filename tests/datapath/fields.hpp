@@ -25,6 +25,7 @@ template <Of<Ack> Any> auto fields_of(Any &m) {
                     m.queue_capacity, m.queue_length, m.model_version, m.segment, m.segments);
 }
 
+/// `rank` has the workers above it, and `count` the content (JobMessage::vector).
 template <Of<JobMessage> Any> auto fields_of(Any &m) {
     return std::tie(m.job, m.rank, m.round, m.count, m.generated_ns, m.chunk, m.chunks,
                     m.generation, m.exponent, m.pool, m.check);

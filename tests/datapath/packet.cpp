@@ -53,7 +53,11 @@ Bytes message(const Ack &ack) {
 }
 
 Bytes message(const JobMessage &job) {
-    auto out = encoded(job.type, job.flags, job.lanes.size(), job);
+    JobMessage wire = job;
+    wire.rank = (job.vector & 0xffff0000) | (job.rank & 0xffff);
+    if (job.has_content())
+        wire.count = job.vector << 16 | (job.count & 0xffff);
+    auto out = encoded(job.type, job.flags, job.lanes.size(), wire);
     out[2] = OLAF_ROUNDS_VERSION;
     seal(out);
     return out;

@@ -87,6 +87,7 @@ struct JobMessage {
     std::uint64_t generated_ns = 1'000'000;
     std::uint32_t chunk = 0;
     std::uint32_t chunks = 100; ///< CONTROL: how many haven't asked
+    std::uint32_t vector = 0;   ///< CONTRIBUTION, RESULT: workers << 16 | content
     std::uint32_t generation = 1;
     std::int16_t exponent = 0; ///< CONTROL: the status
     std::uint8_t pool = 0;
@@ -94,6 +95,10 @@ struct JobMessage {
     std::uint8_t check = 0; ///< 0: it is made right when sent, and was right when received
 
     bool operator==(const JobMessage &) const = default;
+    /// Whether the content has half of count's place.
+    [[nodiscard]] bool has_content() const {
+        return type == OLAF_CONTRIBUTION || (type == OLAF_RESULT && !(flags & OLAF_FLAG_STALE));
+    }
 };
 
 /// Σ (2i + 1) · lane_i mod 2^64.

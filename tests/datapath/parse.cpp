@@ -132,6 +132,14 @@ JobMessage job_message_at(const Bytes &bytes, std::size_t at) {
     seal(sealed, at);
     require(sealed == bytes, "header's check");
     job.check = 0;
+    job.vector = job.rank & 0xffff0000;
+    job.rank &= 0xffff;
+    if (job.type == OLAF_RESULT && job.rank == OLAF_EVERY_RANK)
+        job.rank = OLAF_EVERY_WORKER;
+    if (job.has_content()) {
+        job.vector |= job.count >> 16;
+        job.count &= 0xffff;
+    }
     return job;
 }
 

@@ -23,7 +23,7 @@ constexpr std::uint64_t never_overdue = UINT64_MAX / 2; // however slow the mach
 olaf_job_setup of_many_chunks(olaf_job_setup setup) {
     setup.pool = pool;
     setup.slots = 1u << pool;
-    setup.max_count = 1 << 30;
+    setup.max_count = 1 << 15;
     return setup;
 }
 
@@ -101,7 +101,7 @@ class RoundsChainMessages : public RoundsTree {
                               std::map<std::uint32_t, std::int64_t> &stamps) {
         RoundMessage message{.rank = below(workers), .time = ++clock};
         message.generation = model.generation();
-        if (!model.running() || below(3000) == 0) {
+        if (!model.running() || below(model.has_misfit() ? 30 : 3000) == 0) {
             message.kind = Kind::sync;
             message.generation = 0;
             message.round = std::ranges::min(front.round, {}, [](std::uint32_t round) {
@@ -124,6 +124,7 @@ class RoundsChainMessages : public RoundsTree {
         if (chance(2))
             message.generation += below(3) - 1;
         message.count = 1 + below(3);
+        message.vector = one_vector + (below(250) == 0 ? 1 : 0);
         message.exponent = static_cast<std::int16_t>(below(65536));
         message.partial = chance(3);
         message.flush = chance(5);
@@ -186,8 +187,8 @@ class RoundsChainMessages : public RoundsTree {
     }
 
     std::mt19937_64 random{seed()};
-    RoundNode low{{.children = workers_below, .max_count = 1 << 30, .pool = pool, .rank_at_parent = own_rank}, job_generation};
-    RoundNode high{{.children = workers_above + 1, .max_count = 1 << 30, .pool = pool}, upper_generation};
+    RoundNode low{{.children = workers_below, .max_count = 1 << 15, .pool = pool, .rank_at_parent = own_rank}, job_generation};
+    RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool}, upper_generation};
     Front front_low, front_high;
     std::map<std::uint32_t, std::int64_t> stamps_low, stamps_high, joins;
     std::array<std::uint64_t, workers_below> left{}; ///< how often each went
@@ -280,6 +281,8 @@ class RoundsChainSteps : public RoundsChainMessages {
         if (out.empty())
             return true;
         const auto &first = out[0];
+        if (first.message.is_told_misfit())
+            return false;
         const bool is_its_answer = !first.up && first.to == message.rank && first.message.round == message.round &&
                                    first.message.chunk == message.chunk && message.kind == Kind::contribution;
         return !first.up && !is_its_answer;
@@ -350,12 +353,14 @@ class RoundsChainSteps : public RoundsChainMessages {
     static RoundMessage from_wire(const JobMessage &wire) {
         RoundMessage message{.kind = wire.type == OLAF_RESULT ? Kind::result : Kind::sync_answer,
                              .rank = wire.rank, .round = wire.round, .count = wire.count, .chunk = wire.chunk,
-                             .chunks = wire.chunks, .generation = wire.generation,
+                             .chunks = wire.chunks, .vector = wire.vector, .generation = wire.generation,
                              .time = static_cast<std::int64_t>(wire.generated_ns), .exponent = wire.exponent,
                              .pool = wire.pool, .lanes = wire.lanes};
         message.partial = (wire.flags & OLAF_FLAG_PARTIAL) != 0;
         message.late = (wire.flags & OLAF_FLAG_LATE) != 0;
         message.stale = wire.type == OLAF_RESULT && (wire.flags & OLAF_FLAG_STALE) != 0;
+        if (wire.type == OLAF_RESULT && (wire.flags & OLAF_FLAG_MISFIT))
+            message.misfit = wire.generated_ns;
         if (wire.type == OLAF_CONTROL) {
             message.status = static_cast<RoundMessage::Status>(wire.exponent);
             message.missing = wire.chunks;
@@ -386,6 +391,8 @@ class RoundsChainSteps : public RoundsChainMessages {
               std::pair(Action::resume, Status::done), std::pair(Action::reset, Status::done)})
             EXPECT_GT((orders[{action, status}]), 0u) << static_cast<int>(action) << " " << static_cast<int>(status);
         EXPECT_GT(low.counters().settled, 5u);
+        EXPECT_GT(low.counters().misfit, 5u);
+        EXPECT_GT(high.counters().misfit, low.counters().misfit);
         EXPECT_GT(low.counters().halted, 20u);
         EXPECT_GT(low.counters().partial, 50u);
         EXPECT_GT(high.counters().partial, 50u);
@@ -412,10 +419,10 @@ class RoundsChainSteps : public RoundsChainMessages {
     void expect_same_counters(const RoundNode &model, const olaf_job_counters &got, std::uint64_t owed) {
         const auto &want = model.counters();
         EXPECT_EQ(std::tie(got.received, got.added, got.duplicate, got.late, got.stale, got.ahead, got.probes,
-                           got.completed, got.partial, got.syncs, got.up_sent, got.up_again, got.halted,
+                           got.completed, got.partial, got.misfit, got.syncs, got.up_sent, got.up_again, got.halted,
                            got.controls),
                   std::tie(want.received, want.added, want.duplicate, want.late, want.stale, want.ahead,
-                           want.probes, want.completed, want.partial, want.syncs, want.up_sent, want.up_again,
+                           want.probes, want.completed, want.partial, want.misfit, want.syncs, want.up_sent, want.up_again,
                            want.halted, want.controls));
         EXPECT_EQ(got.silent, 0u);
         EXPECT_EQ(want.deliveries, got.riding + got.copied + got.undelivered + owed);
@@ -508,7 +515,10 @@ class RoundsChain : public RoundsChainSteps {
         case Forgery::other_port: path.source_port(999); return RoundRefusal::result;
         case Forgery::other_host: path.source(99); return RoundRefusal::result;
         case Forgery::too_few_lanes: forged.lanes.pop_back(); return RoundRefusal::shape;
-        case Forgery::no_lanes: forged.lanes.clear(); return RoundRefusal::shape;
+        case Forgery::no_lanes:
+            forged.lanes.clear();
+            forged.flags &= static_cast<std::uint16_t>(~OLAF_FLAG_MISFIT);
+            return RoundRefusal::shape;
         case Forgery::other_format:
             forged.flags |= OLAF_FORMAT_I16X4 << OLAF_FLAG_FORMAT_SHIFT;
             return RoundRefusal::shape;

@@ -64,7 +64,7 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
         setup.children = rules.children;
         setup.threshold = rules.threshold;
         setup.flags = rules.any ? OLAF_JOB_ANY : 0;
-        setup.max_count = 1 << 30;
+        setup.max_count = 1 << 15;
         setup.deadline_ns = rules.deadline_ns;
         setup.pool = rules.pool.value_or(rules.changes ? 5 : 6); // few chunks, behind which a change is over
         setup.slots = 1u << setup.pool;
@@ -72,7 +72,6 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
             setup.shape = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT;
             setup.float_bits = OLAF_DEFAULT_FLOAT_BITS;
             setup.float_headroom = OLAF_MOST_FLOAT_HEADROOM;
-            setup.max_count = OLAF_LIMIT_MAX_COUNT;
         }
         if (rules.multicast) {
             setup.group_family = 4;
@@ -92,7 +91,7 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
             follow();
         if (GetParam().changes && some_order(message))
             return message;
-        if (!model.running() || below(2000) == 0)
+        if (!model.running() || below(model.has_misfit() ? 30 : 2000) == 0)
             return some_question(message);
         message.chunks = chunks;
         if (shares_slots()) {
@@ -108,6 +107,9 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
         if (chance(5))
             message.time -= below(20);
         message.count = chance(1) ? too_many(message) : 1 + below(3);
+        message.vector = one_vector;
+        if (below(1000) == 0)
+            differ(message);
         message.exponent = static_cast<std::int16_t>(below(65536));
         message.partial = chance(3);
         message.flush = chance(5);
@@ -116,6 +118,16 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
         for (int lane = 0; lane < 5; lane++)
             message.lanes.push_back(some_lane());
         return message;
+    }
+
+    /// The message is of another vector, or of a node below of which two members' vectors differ.
+    void differ(RoundMessage &message) {
+        if (chance(30)) // its identity has the time's place
+            message.time = static_cast<std::int64_t>(message.misfit.emplace(random() >> 1));
+        else if (chance(30))
+            message.chunks++;
+        else
+            message.vector ^= 1u << below(32);
     }
 
     /// Where to begin.
@@ -177,7 +189,7 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
     /// One contribution more than there is room for in its chunk, or as many as a message can say.
     std::uint32_t too_many(const RoundMessage &message) {
         if (chance(50))
-            return UINT32_MAX;
+            return UINT16_MAX;
         const auto *open = model.open(message.round, message.chunk);
         return setup.max_count + 1 - (open != nullptr ? open->sum.count : 0);
     }
@@ -258,6 +270,10 @@ class RoundsDifferentialSteps : public RoundsMessages {
             expected.generated_ns = got.generated_ns;
             expected.exponent = got.exponent;
         }
+        if (want.misfit && !want.lanes.empty()) { // they mean nothing
+            EXPECT_EQ(got.lanes.size(), setup.lanes);
+            expected.lanes = got.lanes;
+        }
         EXPECT_EQ(expected, got);
     }
 
@@ -274,6 +290,13 @@ class RoundsDifferentialSteps : public RoundsMessages {
         const auto *held = model.done(got.round, got.chunk);
         ASSERT_NE(held, nullptr) << "this chunk isn't done";
         expected.partial = held->sum.partial;
+        if (held->sum.misfit) { // whatever was added: the chunk has no sum
+            expected = held->sum;
+            expected.kind = RoundMessage::Kind::result;
+            expected.rank = got.rank;
+            expected.generation = model.generation();
+            expected.pool = got.pool;
+        }
         EXPECT_EQ(is_for_all, (received.frame.bytes[0] & 1) != 0) << "a MAC address of all";
         if (is_for_all) {
             EXPECT_TRUE(GetParam().multicast);
@@ -283,7 +306,7 @@ class RoundsDifferentialSteps : public RoundsMessages {
         } else if (!GetParam().multicast) { // there, who asks isn't taken out of those that one frame is for
             EXPECT_TRUE(known->second.had.insert(got.rank).second) << "twice";
         }
-        if (!GetParam().changes) { // then it follows from what was added
+        if (!GetParam().changes && !held->sum.misfit) { // then it follows from what was added
             EXPECT_EQ(expected.partial,
                       known->second.partial ||
                           added < (GetParam().any ? setup.threshold : setup.children));
@@ -325,21 +348,24 @@ class RoundsDifferentialSteps : public RoundsMessages {
         seen[{message.kind, message.action, out.empty() ? message.status : out[0].message.status}]++;
         if (message.kind == RoundMessage::Kind::order && message.action == RoundMessage::Action::fbcast)
             await_tick();
+        const bool is_told = !out.empty() && out[0].message.is_told_misfit();
+        const bool flushes = message.flush || after.misfit != before.misfit;
         const bool rides = out.empty() || after.completed != before.completed ||
                            (model.running() && model.halted()) || after.added != before.added ||
                            after.ahead != before.ahead || out[0].message.round != message.round ||
                            out[0].message.chunk != message.chunk || out[0].to != message.rank;
+        told += is_told ? 1 : 0;
         if (after.no_room != before.no_room)
             return dropped(ran);
         if (ran.verdict == XDP_DROP) {
-            EXPECT_TRUE(rides) << "the sender got no answer";
+            EXPECT_TRUE(rides && !is_told) << "the sender got no answer";
         } else if (ran.verdict == XDP_PASS) {
-            expect_clones(message, ran, rides);
+            expect_clones(flushes, ran, rides && !is_told);
         } else {
-            expect_answer(message, out, ran, rides);
+            expect_answer(message, out, ran, rides && !is_told);
         }
-        if (message.kind == RoundMessage::Kind::contribution && rides && (message.flush || ran.verdict != XDP_TX))
-            expect_none_waits(message.flush);
+        if (message.kind == RoundMessage::Kind::contribution && rides && !is_told && (flushes || ran.verdict != XDP_TX))
+            expect_none_waits(flushes);
         if (shares_slots())
             note(message, out, was_running);
     }
@@ -356,15 +382,15 @@ class RoundsDifferentialSteps : public RoundsMessages {
         if (rides)
             return expect_right(*got);
         expect_same(out[0].message, got->message);
-        if (got->message.type == OLAF_RESULT && !out[0].message.stale)
+        if (got->message.type == OLAF_RESULT && !out[0].message.stale && !out[0].message.is_told_misfit())
             sums[{got->message.generation, got->message.round, got->message.chunk}].had.insert(message.rank);
     }
 
     /// The frame has become an order for TC, as its sender waits or the line is long.
-    void expect_clones(const RoundMessage &message, const Ran &order, bool rides) {
+    void expect_clones(bool flushes, const Ran &order, bool rides) {
         EXPECT_TRUE(rides) << "the sender got no answer, but an order came of it";
-        EXPECT_TRUE(message.flush || longest_line() > setup.slots / 2) << "nobody waits";
-        orders[message.flush]++;
+        EXPECT_TRUE(flushes || longest_line() > setup.slots / 2) << "nobody waits";
+        orders[flushes]++;
         for (const auto &clone : clones_of(order)) {
             const auto got = parse_job_message(clone.bytes);
             ASSERT_TRUE(got);
@@ -458,6 +484,7 @@ class RoundsDifferentialSteps : public RoundsMessages {
     std::uint64_t for_all = 0;           ///< members that frames for all were for
     std::uint64_t copied = 0;            ///< results for one that left in clones
     std::map<bool, std::uint64_t> orders; ///< for TC: of a FLUSH, of a long line
+    std::uint64_t told = 0;              ///< contributions answered with the vectors that differ
     std::uint64_t passed_over = 0;       ///< times that a frame carried nothing while a result waited
     /// By generation, round and chunk.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, Sum> sums;
@@ -476,9 +503,10 @@ class RoundsDifferential : public RoundsDifferentialSteps {
             EXPECT_EQ(want.deliveries, want.completed * setup.children);
         }
         EXPECT_EQ(std::tie(got.received, got.added, got.duplicate, got.late, got.stale, got.ahead,
-                           got.probes, got.completed, got.partial, got.syncs, got.halted, got.controls),
+                           got.probes, got.completed, got.partial, got.misfit, got.syncs, got.halted,
+                           got.controls),
                   std::tie(want.received, want.added, want.duplicate, want.late, want.stale,
-                           want.ahead, want.probes, want.completed, want.partial, want.syncs,
+                           want.ahead, want.probes, want.completed, want.partial, want.misfit, want.syncs,
                            want.halted, want.controls));
         EXPECT_EQ(copied, got.copied);
         EXPECT_EQ(want.deliveries, got.riding + copied + for_all + got.undelivered + owed());
@@ -504,6 +532,8 @@ class RoundsDifferential : public RoundsDifferentialSteps {
         const bool some_come_late = !has_whole_sums || GetParam().any || GetParam().changes || GetParam().deadline_ns != 0;
         EXPECT_EQ(counted.late > steps / 1000, some_come_late);
         EXPECT_EQ(counted.ahead > 0, setup.children > 1);
+        EXPECT_GT(counted.misfit, 0u);
+        EXPECT_GT(told, counted.misfit);
         EXPECT_GT(counted.syncs, 20u);
         EXPECT_GT(counted.stopped, 10u);
         // What is the same for all leaves in the frame that waits.

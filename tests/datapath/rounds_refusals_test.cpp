@@ -3,8 +3,9 @@
 // thing from what a worker sends; the differential test offers that.
 
 #include <cstring>
+#include <set>
 
-#include "rounds.hpp"
+#include "rounds_clones.hpp"
 #include "spells.hpp"
 
 namespace olaf::test::rounds_refusals_test {
@@ -169,6 +170,121 @@ TEST_F(RoundsSpoilt, WithoutTheSendersWordNothingIsMadeAnew) {
     auto probe = spoilt(contribution(0, 0));
     probe.lanes.clear();
     EXPECT_NE(sent_to(0, offer(probe)), result(0, {0, 1}, 0));
+    EXPECT_EQ(counters().spoilt, 0u);
+}
+
+// ---- Members give different vectors to a round.
+
+constexpr std::uint32_t hundred_floats = 3 << 16 | OLAF_CONTENT_FLOAT_SUM << OLAF_CONTENT_SHIFT | 100;
+constexpr std::uint32_t hundred_and_one = hundred_floats + 1;
+constexpr std::uint32_t for_four = hundred_floats + (1 << 16), mean = hundred_floats + (1 << OLAF_CONTENT_SHIFT);
+
+class RoundsMisfit : public RoundsWithClones {
+  protected:
+    RoundsMisfit() : RoundsWithClones(job_of(3)) {
+        auto probe = contribution(0, 0);
+        probe.lanes.clear();
+        for (probe.rank = 0; probe.rank < setup.children; probe.rank++) // so that all can be reached
+            dropped(offer(probe));
+        asked = counters().probes;
+    }
+
+    /// As in another generation.
+    void forget() {
+        queue.write("olaf_round_slots", 0, olaf_round_slot{});
+        auto anew = job();
+        anew.misfit_generation = 0;
+        set_job(anew);
+    }
+    JobMessage of(std::uint32_t vector, std::uint32_t rank, std::uint32_t chunk_count = 100) const {
+        auto message = contribution(rank, 0);
+        message.vector = vector;
+        message.chunks = chunk_count;
+        return message;
+    }
+    std::uint64_t asked = 0;
+};
+
+TEST_F(RoundsMisfit, AllMembersAreToldOfBothVectorsAtOnce) {
+    for (const auto &[vector, chunk_count] :
+         {std::pair{hundred_and_one, 100u}, {for_four, 100u}, {mean, 100u}, {hundred_floats, 101u}}) {
+        SCOPED_TRACE(std::to_string(vector) + ", chunks " + std::to_string(chunk_count));
+        forget();
+        dropped(offer(of(hundred_floats, 0)));
+        const auto before = counters();
+        const auto order = offer(of(vector, 2, chunk_count));
+        EXPECT_EQ(counters().added, before.added + 1);
+        EXPECT_EQ(counters().misfit, before.misfit + 1);
+        std::set<std::uint32_t> told;
+        for (const auto &clone : clones_of(order)) {
+            const auto received = sent_back(clone);
+            ASSERT_TRUE(received);
+            const auto &got = received->message;
+            EXPECT_TRUE(told.insert(got.rank).second);
+            EXPECT_EQ(got.type, OLAF_RESULT);
+            EXPECT_EQ(got.flags, checked_i32 | OLAF_FLAG_MISFIT | (got.rank == 1 ? OLAF_FLAG_LATE : 0));
+            EXPECT_EQ(olaf_vector_identity(got.chunks, got.vector), olaf_vector_identity(100, hundred_floats));
+            EXPECT_EQ(got.generated_ns, olaf_vector_identity(chunk_count, vector));
+        }
+        EXPECT_EQ(told, (std::set<std::uint32_t>{0, 1, 2}));
+    }
+}
+
+// Whatever a member contributes in this generation, or asks for.
+TEST_F(RoundsMisfit, WhoComesLaterIsToldToo) {
+    dropped(offer(of(hundred_floats, 0)));
+    clones_of(offer(of(mean, 2)));
+    auto probe = contribution(2, 3);
+    probe.lanes.clear();
+    for (const auto &late : {of(hundred_floats, 1), contribution(1, 2, 7), probe}) {
+        const auto told = sent_to(late.rank, offer(late));
+        EXPECT_EQ(told.type, OLAF_RESULT);
+        EXPECT_EQ(told.flags, checked_i32 | OLAF_FLAG_MISFIT);
+        EXPECT_TRUE(told.lanes.empty());
+        EXPECT_EQ(std::tuple(told.round, told.chunk, told.count, told.generation), std::tuple(0u, 0u, 1u, job_generation));
+        EXPECT_EQ(olaf_vector_identity(told.chunks, told.vector), olaf_vector_identity(100, hundred_floats));
+        EXPECT_EQ(told.generated_ns, olaf_vector_identity(100, mean));
+    }
+    EXPECT_EQ(counters().stale, 2u);
+    EXPECT_EQ(counters().probes, asked + 1);
+    auto anew = job();
+    anew.generation++;
+    set_job(anew);
+    auto next = of(hundred_floats, 1);
+    next.generation = anew.generation;
+    dropped(offer(next));
+    EXPECT_EQ(counters().stale, 2u) << "it is another generation's matter";
+}
+
+TEST_F(RoundsMisfit, ANodeBelowTellsOfItsMembers) {
+    for (const bool is_first : {true, false}) {
+        forget();
+        auto from_node = of(hundred_and_one, 2);
+        from_node.flags |= OLAF_FLAG_MISFIT;
+        from_node.generated_ns = olaf_vector_identity(100, mean);
+        if (!is_first)
+            dropped(offer(of(hundred_floats, 0)));
+        for (const auto &clone : clones_of(offer(from_node))) {
+            const auto received = sent_back(clone);
+            ASSERT_TRUE(received);
+            EXPECT_EQ(received->message.vector, hundred_and_one);
+            EXPECT_EQ(received->message.generated_ns, olaf_vector_identity(100, mean));
+            EXPECT_EQ(received->message.count, 1u);
+        }
+    }
+    EXPECT_EQ(counters().misfit, 2u);
+    EXPECT_EQ(counters().copied, 6u);
+}
+
+TEST_F(RoundsMisfit, IsNotMadeAnewAsWhatWasDamaged) {
+    dropped(offer(of(hundred_floats, 0)));
+    clones_of(offer(of(mean, 2)));
+    auto again = of(hundred_floats, 0);
+    again.flags |= OLAF_FLAG_SPOILT;
+    auto job_without = job();
+    job_without.misfit_generation = 0;
+    set_job(job_without);
+    EXPECT_EQ(sent_to(0, offer(again)).flags, checked_i32 | OLAF_FLAG_MISFIT);
     EXPECT_EQ(counters().spoilt, 0u);
 }
 

@@ -9,7 +9,9 @@
 
 #include "float_reference.hpp"
 #include "olaf/own.h"
+#include "rounds_clones.hpp"
 #include "rounds_tree.hpp"
+#include "rounds_wire.hpp"
 
 namespace olaf::test::rounds_tree_test {
 namespace {
@@ -141,6 +143,51 @@ TEST_P(RoundsTree, AResultThatWasDamagedOnItsWayDownIsAskedForAgain) {
     EXPECT_EQ(up.lanes, sum_of({0, 1}, 0));
     EXPECT_EQ(counters().spoilt, 1u);
     EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
+}
+
+TEST_P(RoundsTree, VectorsThatDifferGoUpAtOnceAndTheParentsAnswerComesDown) {
+    constexpr std::uint64_t other = 12345;
+    auto first = contribution(0, 0), second = contribution(1, 0);
+    first.vector = one_vector;
+    second.vector = one_vector + 1;
+    dropped(offer(first));
+    const auto up = sent_up(offer(second));
+    EXPECT_EQ(up.flags, checked_i32 | OLAF_FLAG_MISFIT | OLAF_FLAG_FLUSH);
+    EXPECT_EQ(up.vector, one_vector);
+    EXPECT_EQ(up.generated_ns, olaf_vector_identity(up.chunks, one_vector + 1));
+    auto answer = parents_result(0);
+    answer.flags |= OLAF_FLAG_MISFIT;
+    answer.vector = one_vector + 2;
+    answer.generated_ns = other;
+    Capture far(net.far);
+    const auto ran = tell(answer);
+    ASSERT_STREQ(verdict_name(ran.verdict), "XDP_PASS") << "an order: both are told at once";
+    const auto clones = test::clones_of(ran, queue, net, far, [&] { return counters(); });
+    ASSERT_EQ(clones.size(), 2u);
+    const auto got = sent_to(0, clones[0]);
+    EXPECT_EQ(got.flags, checked_i32 | OLAF_FLAG_MISFIT);
+    EXPECT_EQ(sent_to(1, clones[1]).flags, checked_i32 | OLAF_FLAG_MISFIT);
+    EXPECT_EQ(got.vector, one_vector + 2);
+    EXPECT_EQ(got.generated_ns, other);
+}
+
+// The parent's word about a chunk that isn't here.
+TEST_P(RoundsTree, VectorsThatDifferElsewhereAreToldToWhomContributes) {
+    dropped(offer(contribution(0, 1)));
+    auto answer = parents_result(0);
+    answer.flags |= OLAF_FLAG_MISFIT;
+    answer.vector = one_vector;
+    answer.lanes.clear();
+    for (const auto generation : {parent_generation + 1, parent_generation}) {
+        answer.generation = generation;
+        dropped(tell(answer));
+        if (generation == parent_generation)
+            break;
+        dropped(offer(contribution(0, 1))); // nobody is told what was in another generation
+    }
+    const auto told = sent_to(1, offer(contribution(1, 1)));
+    EXPECT_EQ(told.flags, checked_i32 | OLAF_FLAG_MISFIT);
+    EXPECT_EQ(told.vector, one_vector);
 }
 
 /// What goes up and comes down are floats again.

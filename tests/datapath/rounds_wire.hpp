@@ -17,6 +17,9 @@ using model::RoundNode;
 /// Chunks of each round.
 inline constexpr std::uint32_t chunks = 4;
 
+/// The vector of each round: 7 integers of 64 bits behind each other, of a job of 12 workers.
+inline constexpr std::uint32_t one_vector = 12 << 16 | OLAF_CONTENT_INT64 << OLAF_CONTENT_SHIFT | 7;
+
 /// What the random tests begin with, which a failure tells.
 inline std::uint64_t seed() {
     static const std::uint64_t value = from_environment("OLAF_SEED", 1);
@@ -42,21 +45,27 @@ inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &messa
     JobMessage wire{.flags = setup.shape, .job = setup.id, .rank = message.rank,
                     .round = message.round, .count = message.count,
                     .generated_ns = static_cast<std::uint64_t>(message.time),
-                    .chunk = message.chunk, .chunks = message.chunks,
+                    .chunk = message.chunk, .chunks = message.chunks, .vector = message.vector,
                     .generation = message.generation, .exponent = message.exponent,
                     .pool = message.pool, .lanes = message.lanes};
     if (floats)
         std::ranges::transform(message.lanes, wire.lanes.begin(), as_floats);
     if (message.partial)
         wire.flags |= OLAF_FLAG_PARTIAL;
+    if (message.misfit) {
+        wire.flags |= OLAF_FLAG_MISFIT;
+        wire.generated_ns = *message.misfit;
+    }
     if (message.flush && message.kind == RoundMessage::Kind::contribution)
         wire.flags |= OLAF_FLAG_FLUSH;
     if (message.late)
         wire.flags |= OLAF_FLAG_LATE;
     if (message.kind == RoundMessage::Kind::result)
         wire.type = OLAF_RESULT;
-    if (message.stale)
+    if (message.stale) {
         wire.flags = setup.shape | OLAF_FLAG_STALE;
+        wire.vector = 0;
+    }
     if (message.kind == RoundMessage::Kind::sync) {
         wire.type = OLAF_CONTROL;
         wire.flags = 0;

@@ -50,7 +50,7 @@ void Node::take_answer(const olaf_header &header) {
         ntohs(header.status_be) != OLAF_CONTROL_DONE)
         return;
     Machine &machine = Machine::the();
-    const std::uint32_t rank = ntohl(header.worker_be);
+    const std::uint32_t rank = ntohs(header.rank_be);
     machine.require(rank < shape_.children, "an answer to a JOIN is nobody's");
     Membership &member = now_.members.at(rank);
     member.is_certain = true;

@@ -156,10 +156,12 @@ std::optional<Sum> read_sum(std::span<const std::uint8_t> frame) {
     Sum read;
     read.type = static_cast<olaf_message_type>(header.type);
     read.flags = ntohs(header.flags_be);
-    read.rank = ntohl(header.worker_be);
+    read.rank = ntohs(header.rank_be);
+    if (read.rank == OLAF_EVERY_RANK)
+        read.rank = OLAF_EVERY_WORKER;
     read.at = {ntohl(header.sequence_be) - first_round, ntohl(header.chunk_be), 0};
     read.generation = ntohl(header.generation_be);
-    read.count = ntohl(header.count_be);
+    read.count = ntohs(header.added_be);
     read.generated_ns = be64toh(header.generated_ns_be);
     read.marks = sum[0];
     std::uint32_t daddr_be;

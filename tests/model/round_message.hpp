@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace olaf::model {
@@ -21,6 +22,7 @@ struct RoundMessage {
     std::uint32_t count = 1; ///< STALE: the generation that the contribution named
     std::uint32_t chunk = 0;
     std::uint32_t chunks = 1;
+    std::uint32_t vector = 0; ///< workers << 16 | content
     std::uint32_t generation = 0;
     std::int64_t time = 0; ///< generated_ns; a SYNC's stamp
     std::int16_t exponent = 0;
@@ -34,6 +36,14 @@ struct RoundMessage {
     Action action = Action::join;
     std::uint16_t padding = 0; ///< lanes of a CONTROL that mean nothing
     std::vector<std::uint64_t> lanes = {}; ///< of a contribution: none in a probe
+    /// The identity of a vector that differs from this one: then there is no sum, and no time.
+    std::optional<std::uint64_t> misfit = {};
+
+    /// Whether it answers a contribution of a job in which two vectors differ already.
+    [[nodiscard]] bool is_told_misfit() const {
+        return kind == Kind::result && misfit && lanes.empty();
+    }
+    [[nodiscard]] std::uint64_t identity() const { return std::uint64_t{chunks} << 32 | vector; }
 };
 
 } // namespace olaf::model

@@ -58,7 +58,7 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     const bool probe = message.lanes.empty();
     (probe ? counters_.probes : counters_.received)++;
     children_[message.rank].known = true;
-    flushing_ = message.flush;
+    flushing_ = flush_ = message.flush;
     bool frame_used = true;
     if (halted_ && running_) {
         counters_.halted += probe ? 0 : 1;
@@ -70,6 +70,12 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     } else if (!members_of(message.round).contains(message.rank)) {
         counters_.stale += probe ? 0 : 1;
         gone(message, out);
+    } else if (misfit_) {
+        counters_.stale += probe ? 0 : 1;
+        RoundMessage told = *misfit_;
+        told.rank = message.rank;
+        told.pool = pool_;
+        out.push_back({.to = message.rank, .message = told});
     } else if (has_place(slot[0], message)) {
         frame_used = in_buffer(now, message, slot[0], out);
     } else if (has_place(slot[1], message)) {
@@ -79,7 +85,7 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     }
     if (!frame_used)
         ride(out, counters_.riding);
-    while (!frame_used && message.flush && ride(out, counters_.copied))
+    while (!frame_used && flush_ && ride(out, counters_.copied))
         continue;
 }
 
@@ -113,6 +119,10 @@ bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slo
     buffer.sum.count = 0;
     buffer.sum.lanes.assign(message.lanes.size(), 0);
     opened(message.round);
+    if (message.misfit) {
+        buffer.sum.lanes = message.lanes; // they mean nothing
+        return misfit(now, message, buffer, out);
+    }
     return add(now, message, buffer, out);
 }
 
@@ -120,11 +130,14 @@ bool RoundNode::in_buffer(std::uint64_t now, const RoundMessage &message, Buffer
                           Out &out) {
     bool is_in = buffer.in.contains(message.rank);
     if (setup_.any && is_in && buffer.state == BufferState::open)
-        is_in = message.time <= children_[message.rank].newest;
+        is_in = !message.misfit && message.time <= children_[message.rank].newest;
     if (message.lanes.empty())
         return buffer.state == BufferState::done && answer(message, buffer, out);
     if (is_in && !broken_.duplicates_are_added)
         return duplicate(now, message, buffer, out);
+    if (buffer.state == BufferState::open && !broken_.vectors_do_not_matter &&
+        (message.misfit || message.identity() != buffer.sum.identity()))
+        return misfit(now, message, buffer, out);
     if (buffer.state == BufferState::open)
         return message.count > setup_.max_count - buffer.sum.count ? no_room()
                                                                    : add(now, message, buffer, out);
@@ -155,6 +168,38 @@ bool RoundNode::add(std::uint64_t now, const RoundMessage &message, Buffer &buff
         return false;
     sum.partial |= is_partial(buffer);
     return complete(now, buffer, out);
+}
+
+// Two members' vectors differ: all are told at once.
+bool RoundNode::misfit(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out) {
+    counters_.added++;
+    counters_.misfit++;
+    buffer.in.insert(message.rank);
+    buffer.added++;
+    RoundMessage &sum = buffer.sum;
+    sum.count = std::max(sum.count, 1U);
+    sum.partial |= message.partial;
+    sum.misfit = message.misfit.value_or(message.identity());
+    if (message.misfit) {
+        sum.chunks = message.chunks;
+        sum.vector = message.vector;
+    }
+    flush_ = true;
+    if (is_root()) // else the parent has to know first: who has failed sends nothing up again
+        note_misfit(sum);
+    return complete(now, buffer, out);
+}
+
+void RoundNode::note_misfit(const RoundMessage &told) {
+    if (misfit_)
+        return;
+    misfit_ = {.kind = RoundMessage::Kind::result,
+               .round = told.round,
+               .chunk = told.chunk,
+               .chunks = told.chunks,
+               .vector = told.vector,
+               .generation = generation_,
+               .misfit = told.misfit};
 }
 
 bool RoundNode::duplicate(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
@@ -197,7 +242,7 @@ void RoundNode::go_up(std::uint64_t now, Buffer &buffer, Out &out) {
     up.kind = RoundMessage::Kind::contribution;
     up.rank = *setup_.rank_at_parent;
     up.generation = parent_generation_;
-    up.flush = flushing_; // of the frame that it leaves in
+    up.flush = flush_; // of the frame that it leaves in
     out.push_back({.up = true, .message = up});
 }
 

@@ -44,12 +44,14 @@ struct BrokenRules {
     bool joins_begin_at_once = false; ///< in a round that has begun
     bool changes_are_over_soon = false; ///< once P chunks were opened
     bool who_leaves_a_stopped_job_is_not_missed = false;
+    bool vectors_do_not_matter = false;
     bool nobodys_part_is_missed = false; ///< sums without who has left pass for whole ones
 };
 
 struct RoundCounters {
     std::uint64_t received = 0, added = 0, duplicate = 0, late = 0, stale = 0, ahead = 0;
     std::uint64_t halted = 0, probes = 0, completed = 0, partial = 0, riding = 0, copied = 0;
+    std::uint64_t misfit = 0; ///< of those that are complete: vectors differed
     std::uint64_t repeated = 0, undelivered = 0, up_sent = 0, up_again = 0, syncs = 0;
     std::uint64_t stopped = 0; ///< how often the members had to begin anew
     std::uint64_t controls = 0;
@@ -109,6 +111,8 @@ class RoundNode {
     [[nodiscard]] const Buffer *done(std::uint32_t round, std::uint32_t chunk) const;
     /// One that gathers.
     [[nodiscard]] const Buffer *open(std::uint32_t round, std::uint32_t chunk) const;
+    /// Whether two vectors differ in this generation.
+    [[nodiscard]] bool has_misfit() const { return misfit_.has_value(); }
     /// The identities of docs/rounds.md.
     [[nodiscard]] bool conserves() const;
 
@@ -132,6 +136,8 @@ class RoundNode {
     bool in_no_buffer(std::uint64_t now, const RoundMessage &message, Slot &slot, Out &out);
     bool in_buffer(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     bool add(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool misfit(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    void note_misfit(const RoundMessage &told);
     bool duplicate(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     bool complete(std::uint64_t now, Buffer &buffer, Out &out);
     bool answer(const RoundMessage &message, Buffer &buffer, Out &out);
@@ -173,6 +179,7 @@ class RoundNode {
     BrokenRules broken_;
     RoundCounters counters_;
     bool halted_ = false;
+    std::optional<RoundMessage> misfit_ = {}; // of this generation: what all are told
 
     bool running_ = false;
     std::uint32_t generation_;
@@ -184,6 +191,7 @@ class RoundNode {
     std::uint32_t asked_last_ = 0; // who asked last
     std::uint64_t turnaround_ = 0;
     bool flushing_ = false; // the newest contribution had FLUSH
+    bool flush_ = false;    // the frame at hand has FLUSH, or brings an error that all must hear
 
     std::set<std::uint32_t> now_, before_; // members: in new rounds; before the last joining's first
     std::uint32_t first_round_ = 0;        // of the last joining

@@ -13,6 +13,7 @@ void RoundNode::stop() {
     generation_ += generation_ == UINT32_MAX ? 2 : 1;
     asked_.clear();
     next_.reset();
+    misfit_.reset();
     pool_ = setup_.pool;
     line_.clear();
     for (Slot &slot : slots_)

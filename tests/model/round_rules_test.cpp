@@ -93,6 +93,11 @@ constexpr Broken kBroken[] = {
          w.broken.who_leaves_a_stopped_job_is_not_missed = true;
      },
      7'765},
+    {"VectorsAreCompared",
+     [](RoundWorld &w) {
+         w = odd_world(w.seed);
+         w.broken.vectors_do_not_matter = true;
+     }},
     {"BelowATreeWhoHasJoinedOpensNoChunks",
      [](RoundWorld &w) {
          w = tree_without_restarts(w.seed);

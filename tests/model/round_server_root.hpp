@@ -59,17 +59,19 @@ class RoundServerRoot : private RoundRootUser {
                 .generated_ns = message.time,
                 .chunk = message.chunk,
                 .chunks = message.chunks,
+                .kind = kind_of(message.vector),
                 .generation = message.generation,
                 .exponent = message.exponent,
                 .lanes = static_cast<std::uint16_t>(message.lanes.size()),
                 .format = options_.format,
                 .has_checksum = options_.checksum,
                 .partial = message.partial,
-                .flush = message.flush};
+                .flush = message.flush,
+                .misfit = misfit_of(message)};
     }
 
     // RoundRootUser
-    [[nodiscard]] bool takes(std::uint32_t) const override { return true; }
+    [[nodiscard]] std::optional<VectorIdentity> wants(const VectorIdentity &) const override { return {}; }
     void answer(RoundTotal &total, std::span<std::uint64_t>) override {
         const auto [last, is_first] = answered_.try_emplace(total.chunk, total.round);
         if (!is_first && static_cast<std::int32_t>(total.round - last->second) <= 0)
@@ -103,6 +105,7 @@ class RoundServerRoot : private RoundRootUser {
                                          .count = result->count,
                                          .chunk = result->chunk,
                                          .chunks = result->chunks,
+                                         .vector = vector_of(result->kind),
                                          .generation = result->generation,
                                          .time = result->generated_ns,
                                          .exponent = result->exponent,
@@ -110,7 +113,8 @@ class RoundServerRoot : private RoundRootUser {
                                          .partial = result->partial,
                                          .late = result->late,
                                          .stale = result->stale,
-                                         .lanes = {lanes.begin(), lanes.end()}}});
+                                         .lanes = {lanes.begin(), lanes.end()},
+                                         .misfit = misfit_of(result->misfit)}});
         else
             wrong_ = "the server sends what isn't a message";
     }

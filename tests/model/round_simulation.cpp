@@ -216,7 +216,7 @@ void RoundSimulation::handle(const Event &event) {
         if (worker.child->failure() && worker.may_join_anew())
             worker.comes_late();
         else if (worker.child->failure())
-            wrong_ = worker.child->failure()->message();
+            fails(worker);
         if (worker.child->stats().rejected.total() > 0)
             wrong_ = "a worker rejects a message";
         if (worker.child->is_way_too_narrow())
@@ -230,6 +230,14 @@ void RoundSimulation::handle(const Event &event) {
     case Event::What::reset:
         return nodes_[event.whom].node->reset();
     }
+}
+
+// Where a vector differs from the others', both are named.
+void RoundSimulation::fails(Worker &worker) {
+    const std::string text = worker.child->failure()->message();
+    const bool told = text.find(" gives ") != std::string::npos;
+    if (!world_.odd_worker || !told)
+        wrong_ = text;
 }
 
 std::vector<std::uint32_t> RoundSimulation::members_of(std::uint32_t round) const {

@@ -48,6 +48,10 @@ struct RoundWorld {
     bool finishes = false;       ///< workers stop after their vectors, with a farewell
     bool finishes_at_once = false; ///< without one: a broken rule
     bool never_again = false;    ///< workers send nothing again
+    /// Gives another vector than the others from this round on: of other elements or, in a round with an odd
+    /// number, with a chunk more. All must be told.
+    std::optional<std::uint32_t> odd_worker = {};
+    std::uint32_t odd_round = 0;
     unsigned wider_window = 0;   ///< workers believe in a p that is larger by so much
     bool spares_by_worker = false; ///< not all workers spare the same chunks: a broken rule
 };
@@ -70,6 +74,8 @@ RoundWorld serving_world(std::uint64_t seed);
 RoundWorld impatient_world(std::uint64_t seed);
 /// One whose root goes on without a worker that is so slow that it skips vectors.
 RoundWorld skipping_world(std::uint64_t seed);
+/// One of whose workers gives another vector than the others.
+RoundWorld odd_world(std::uint64_t seed);
 
 class RoundSimulation {
   public:
@@ -143,6 +149,7 @@ class RoundSimulation {
     }
     std::uint32_t rank_of(std::uint32_t worker) const { return worker % first_half(); }
     std::string unfinished() const;
+    void fails(Worker &worker);
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
 
     RoundWorld world_;

@@ -185,6 +185,10 @@ TEST(RoundSimulation, ByMulticastOneFrameTakesASumToAll) {
     }
 }
 
+TEST(RoundSimulation, WhereAVectorDiffersAllAreToldAndNobodyTakesASum) {
+    run(odd_world, 3000);
+}
+
 // A chunk whose sum an earlier one brought is sent by nobody.
 TEST(RoundSimulation, WhatIsSparedIsNotSent) {
     RoundSimulation simulation(

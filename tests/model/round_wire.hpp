@@ -49,6 +49,29 @@ inline std::vector<std::byte> answer_bytes(const RoundShape &shape, const RoundM
         std::vector<std::uint64_t>(message.padding));
 }
 
+inline VectorKind kind_of(std::uint32_t vector) {
+    return {.workers = static_cast<std::uint16_t>(vector >> 16),
+            .content = static_cast<olaf_content>(vector >> OLAF_CONTENT_SHIFT & 7),
+            .last = static_cast<std::uint16_t>(vector & OLAF_CONTENT_ELEMENTS_MASK)};
+}
+
+inline std::uint32_t vector_of(const VectorKind &kind) {
+    return std::uint32_t{kind.workers} << 16 | kind.content << OLAF_CONTENT_SHIFT | kind.last;
+}
+
+inline std::optional<std::uint64_t> misfit_of(const std::optional<VectorIdentity> &vector) {
+    if (!vector)
+        return {};
+    return std::uint64_t{vector->chunks} << 32 | vector_of(vector->kind);
+}
+
+inline std::optional<VectorIdentity> misfit_of(const RoundMessage &message) {
+    if (!message.misfit)
+        return {};
+    return VectorIdentity{.chunks = static_cast<std::uint32_t>(*message.misfit >> 32),
+                          .kind = kind_of(static_cast<std::uint32_t>(*message.misfit))};
+}
+
 /// What a node sends to a child.
 inline std::vector<std::byte> to_bytes(const RoundShape &shape, const RoundMessage &message) {
     if (message.kind == RoundMessage::Kind::sync_answer ||
@@ -61,6 +84,7 @@ inline std::vector<std::byte> to_bytes(const RoundShape &shape, const RoundMessa
                                        .generated_ns = message.time,
                                        .chunk = message.chunk,
                                        .chunks = message.chunks,
+                                       .kind = kind_of(message.vector),
                                        .generation = message.generation,
                                        .exponent = message.exponent,
                                        .pool = message.pool,
@@ -69,7 +93,8 @@ inline std::vector<std::byte> to_bytes(const RoundShape &shape, const RoundMessa
                                        .has_checksum = shape.has_checksum,
                                        .partial = message.partial,
                                        .late = message.late,
-                                       .stale = message.stale}),
+                                       .stale = message.stale,
+                                       .misfit = misfit_of(message)}),
                     message.lanes);
 }
 
@@ -95,6 +120,7 @@ inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) 
                             .count = contribution->count,
                             .chunk = contribution->chunk,
                             .chunks = contribution->chunks,
+                            .vector = vector_of(contribution->kind),
                             .generation = contribution->generation,
                             .time = contribution->generated_ns,
                             .exponent = contribution->exponent,

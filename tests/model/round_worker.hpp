@@ -43,6 +43,8 @@ class RoundSimulation::Worker : public RoundVectors {
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override {
         if (!taken_.insert({result.round, result.chunk}).second)
             wrong("takes a chunk twice");
+        if (simulation_->world_.odd_worker && result.round >= simulation_->world_.odd_round)
+            wrong("takes a sum of different vectors");
         count_down(result.round);
         if (spares_behind(result.round, result.chunk))
             spare_behind(result.round, result.chunk);
@@ -103,10 +105,14 @@ class RoundSimulation::Worker : public RoundVectors {
                 return bid_farewell();
             if (leaves() && added_ >= its_vectors())
                 return;
-            const std::uint32_t chunks = chunks_of_next();
+            const bool odd = is_odd(child->next_round());
+            const std::uint32_t chunks = chunks_of_next() + (odd ? child->next_round() % 2 : 0);
             added_++;
             left_[child->next_round()] = chunks_[child->next_round()] = chunks;
-            child->add(chunks, simulation_->world_.lag, simulation_->tai());
+            child->add(chunks, simulation_->world_.lag, simulation_->tai(),
+                       {.workers = static_cast<std::uint16_t>(simulation_->world_.workers),
+                        .content = OLAF_CONTENT_INT64,
+                        .last = static_cast<std::uint16_t>(odd ? 2 : 1)});
         }
     }
     /// Vectors that it took no part in.
@@ -118,6 +124,8 @@ class RoundSimulation::Worker : public RoundVectors {
                (world.finishes && summed_ >= world.vectors.size() + (world.finishes_at_once ? 0 : 1));
     }
     [[nodiscard]] bool done() const {
+        if (simulation_->world_.odd_worker)
+            return child->failure().has_value();
         if (leaves())
             return child->has_left();
         return summed_ >= simulation_->world_.vectors.size() && (!is_late_ || first_);
@@ -163,6 +171,9 @@ class RoundSimulation::Worker : public RoundVectors {
         added_++;
         summed_++;
         skipped_++;
+    }
+    [[nodiscard]] bool is_odd(std::uint32_t round) const {
+        return simulation_->world_.odd_worker == number_ && round >= simulation_->world_.odd_round;
     }
     [[nodiscard]] bool leaves() const { return simulation_->world_.leaving.contains(number_); }
     [[nodiscard]] std::size_t its_vectors() const {

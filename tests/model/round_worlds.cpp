@@ -56,6 +56,16 @@ RoundWorld skipping_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld odd_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    world.restarts = 0; // who has failed doesn't agree where to begin
+    world.server = seed % 4 == 0;
+    world.spares = world.spares && !world.server;
+    world.odd_worker = seed / 4 % world.workers;
+    world.odd_round = static_cast<std::uint32_t>(seed / 16 % world.vectors.size());
+    return world;
+}
+
 RoundWorld changing_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     world.tree = false;

@@ -116,6 +116,22 @@ TEST(RoundsServer, AsANodesParentGivesEveryWorkerTheExactWeightsDespiteLoss) {
     EXPECT_EQ(parent.stats().clipped + parent.stats().rejected.total(), 0U);
 }
 
+// The server's weights are a vector as any other: nobody's gradient of another length is taken for them.
+TEST(RoundsServer, WorkersWithAnotherLengthThanTheWeightsAreToldBoth) {
+    BelowAServer bed(workers);
+    RoundServer parent = serve_in(bed.worker, here, workers, std::vector<float>(101, 1.0F),
+                                  [](const RoundSum &, std::span<float>) { FAIL() << "a sum"; });
+    std::jthread serving([&](const std::stop_token &stop) { EXPECT_TRUE(parent.serve(stop)); });
+    bed.for_each_worker([&](Collective &collective, unsigned) {
+        std::vector<float> vector(100, 1.0F);
+        const auto told = collective.allreduce(std::span(vector), Combine::sum);
+        ASSERT_FALSE(told);
+        EXPECT_TRUE(says(told.error().message(), "the sum of 100 float32 among 4 workers"));
+        EXPECT_TRUE(says(told.error().message(), "the sum of 101 float32 among 4 workers"));
+        EXPECT_EQ(told.error().code, 0) << "not behind a timeout";
+    });
+}
+
 // ---- behind another device than the node's workers ----
 // It is a process, whose socket may leave checksums to its device: what the node makes of such frames must
 // be right, too.

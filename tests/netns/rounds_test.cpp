@@ -101,6 +101,98 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"GenericMode", {.flips = 5}, 10, "skb"}),
     by_name);
 
+// ---- members that give different vectors to a round ----
+
+/// What a worker gives to the round that differs, and how the error names it.
+struct Given {
+    const char *name;
+    Result<SumReport> (*sum)(Collective &);
+    const char *said;
+};
+
+template <class Element, std::size_t size> Result<SumReport> integers_of(Collective &collective) {
+    std::vector<Element> vector(size, 1);
+    return collective.allreduce(std::span(vector));
+}
+template <std::size_t size, Combine combine> Result<SumReport> floats_of(Collective &collective) {
+    std::vector<float> vector(size, 1);
+    return collective.allreduce(std::span(vector), combine);
+}
+Result<SumReport> finishes(Collective &collective) {
+    if (auto finished = collective.finish(); !finished)
+        return std::unexpected(finished.error());
+    return SumReport{};
+}
+
+struct Differing {
+    Given one, other;
+    const char *format = "i32x2";
+};
+std::string name_of(const testing::TestParamInfo<Differing> &info) {
+    return std::string(info.param.one.name) + "And" + info.param.other.name;
+}
+
+/// All workers but the last one give `one`.
+class RoundsDiffer : public testing::TestWithParam<Differing> {
+  protected:
+    RoundsBed bed{{.format = GetParam().format}};
+};
+
+TEST_P(RoundsDiffer, AllAreToldBothAndGoOnAfterAStart) {
+    const auto &[one, other, format] = GetParam();
+    bed.for_each_worker([&](Collective &collective, unsigned rank) {
+        const bool is_odd = rank + 1 == bed.workers();
+        for (int again = 0; again < 3; again++) {
+            sum_round(collective, rank, bed.workers(), 0, elements_of(3));
+            const auto told = (is_odd ? other : one).sum(collective);
+            ASSERT_FALSE(told);
+            const auto error = told.error().message();
+            EXPECT_EQ(told.error().code, 0) << "not behind a timeout: " << error;
+            EXPECT_TRUE(says(error, is_odd ? other.said : one.said));
+            EXPECT_TRUE(says(error, is_odd ? one.said : other.said));
+            const auto started = collective.start();
+            ASSERT_TRUE(started) << started.error().message();
+        }
+        sum_round(collective, rank, bed.workers(), 0, elements_of(3));
+    });
+    const auto job = bed.job();
+    EXPECT_GE(job["chunks"]["misfit"], 3);
+}
+
+constexpr Given hundred = {"100Floats", floats_of<100, Combine::sum>, "sum of 100 float32 among 4"},
+                more = {"101Floats", floats_of<101, Combine::sum>, "sum of 101 float32 among 4"},
+                mean = {"AMeanOf100", floats_of<100, Combine::mean>, "mean of 100 float32 among 4"},
+                many = {"40000Floats", floats_of<40000, Combine::sum>, "sum of 40000 float32 among 4"},
+                none = {"NoFloat", floats_of<0, Combine::sum>, "sum of 0 float32 among 4"},
+                narrow = {"100Int32", integers_of<std::int32_t, 100>, "sum of 100 int32 among 4"},
+                wide = {"100Int64", integers_of<std::int64_t, 100>, "sum of 100 int64 among 4"},
+                wider = {"101Int64", integers_of<std::int64_t, 101>, "sum of 101 int64 among 4"},
+                two_frames = {"126Int64", integers_of<std::int64_t, 126>, "sum of 126 int64 among 4"},
+                farewell = {"AFarewell", finishes, "finishes"};
+constexpr Given summed = {"100Int64", integers_of<std::int64_t, 100>, "sums a vector in round"};
+
+INSTANTIATE_TEST_SUITE_P(Of, RoundsDiffer,
+                         testing::Values(Differing{hundred, more}, Differing{hundred, mean},
+                                         Differing{many, hundred}, Differing{none, hundred},
+                                         Differing{narrow, wide}, Differing{wide, wider},
+                                         Differing{two_frames, wide}, Differing{hundred, narrow},
+                                         Differing{summed, farewell},
+                                         Differing{wide, narrow, "i64x1"}),
+                         name_of);
+
+TEST(RoundsDifferInWorkers, AllAreTold) {
+    RoundsBed bed;
+    bed.for_each_worker(
+        [&](Collective &collective, unsigned rank) {
+            const auto told = integers_of<std::int64_t, 100>(collective);
+            ASSERT_FALSE(told);
+            EXPECT_TRUE(says(told.error().message(), "the sum of 100 int64 among 4 workers"));
+            EXPECT_TRUE(says(told.error().message(), "the sum of 100 int64 among 5 workers"));
+            EXPECT_EQ(told.error().code, 0) << "rank " << rank;
+        },
+        [](CollectiveOptions &options) { options.workers = options.rank == 2 ? 5 : 4; });
+}
+
 const std::string group4 = "239.1.2.3", group6 = "ff02::1:2:3";
 
 INSTANTIATE_TEST_SUITE_P(

@@ -69,6 +69,26 @@ TEST_P(RoundsInTree, GiveEveryWorkerTheExactSum) {
     }
 }
 
+// The worker whose vector differs is the only one of its node, or all other nodes have no part in what differs.
+TEST(RoundsInTreeDiffer, AllWorkersOfAllNodesAreToldBoth) {
+    for (const Shape &shape : {two_below, chain, everywhere, branch})
+        for (const bool last : {false, true}) {
+            const RoundTree tree(shape);
+            const unsigned odd = last ? tree.workers() - 1 : 0;
+            const auto workers = " int64 among " + std::to_string(tree.workers()) + " workers";
+            tree.for_each_worker([&](Collective &collective, unsigned worker) {
+                sum_round(collective, worker, tree.workers(), 0, elements);
+                std::vector<std::int64_t> vector(worker == odd ? 100 : 101);
+                const auto told = collective.allreduce(std::span(vector));
+                ASSERT_FALSE(told);
+                const auto error = told.error().message();
+                EXPECT_EQ(told.error().code, 0) << "not behind a timeout: " << error;
+                EXPECT_TRUE(says(error, "the sum of 100" + workers));
+                EXPECT_TRUE(says(error, "the sum of 101" + workers));
+            });
+        }
+}
+
 std::vector<Case> losing_cases() {
     std::vector<Case> cases;
     for (const auto &[name, shape] : {std::pair{"TwoNodesBelowARoot", two_below},

@@ -305,11 +305,13 @@ TEST_F(Captured, TheDissectorReadsWhatIsOnTheLink) {
 
 TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
     const auto file = scratch.path("rounds.pcapng");
-    auto capture = capture_of(4, file);
+    auto capture = capture_of(5, file);
+    constexpr std::uint32_t seven_integers = OLAF_CONTENT_INT64 << OLAF_CONTENT_SHIFT | 7;
     JobMessage contribution{.rank = 3,
                             .round = 9,
                             .chunk = 2,
                             .chunks = 5,
+                            .vector = 4 << 16 | seven_integers,
                             .generation = 77,
                             .exponent = -6,
                             .lanes = {1, 1}};
@@ -319,6 +321,7 @@ TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
     stale.flags = OLAF_FLAG_STALE;
     stale.count = 76;
     stale.lanes.clear();
+    stale.vector = 0;
     bed.send(message(stale));
     bed.send(message(JobMessage{.type = OLAF_CONTROL,
                                 .flags = OLAF_FLAG_ANSWER,
@@ -327,14 +330,25 @@ TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
                                 .exponent = OLAF_CONTROL_WAIT}));
     contribution.chunk = 5;
     bed.send(message(contribution));
+    contribution.flags |= OLAF_FLAG_MISFIT;
+    contribution.generated_ns = 0x5'0004'4008;
+    bed.send(message(contribution));
     EXPECT_EQ(capture.wait().status, 0);
 
-    const auto rows = dissect(file, {"olaf.type", "olaf.worker", "olaf.sequence", "olaf.chunk",
+    const auto vectors = dissect(file, {"olaf.workers", "olaf.content", "olaf.last", "olaf.added",
+                                        "olaf.flags.misfit", "olaf.other_vector"});
+    const Rows expected{{"4", "2", "7", "1", "0", ""},
+                        {"", "", "", "", "0", ""},
+                        {"", "", "", "", "", ""},
+                        {"4", "2", "7", "1", "0", ""},
+                        {"4", "2", "7", "1", "1", "0x0000000500044008"}};
+    EXPECT_EQ(vectors, expected);
+    const auto rows = dissect(file, {"olaf.type", "olaf.rank", "olaf.sequence", "olaf.chunk",
                                      "olaf.chunks", "olaf.generation", "olaf.exponent",
                                      "olaf.named", "olaf.status", "olaf.missing",
                                      "olaf.checksum_status", "_ws.expert.message", "olaf.segment"});
     using Row = std::vector<std::string>;
-    ASSERT_EQ(rows.size(), 4u);
+    ASSERT_EQ(rows.size(), 5u);
     EXPECT_EQ(rows[0], (Row{"4", "3", "9", "2", "5", "77", "-6", "", "", "", "Good", "", ""}));
     EXPECT_EQ(rows[1], (Row{"5", "3", "9", "2", "5", "77", "-6", "76", "", "", "", "", ""}));
     EXPECT_EQ(rows[2], (Row{"3", "0", "0", "0", "", "1", "", "", "1", "2", "", "", ""}));
@@ -391,10 +405,10 @@ TEST_F(Captured, TheDissectorReadsOrdersOfMembersAndWhatIsAnswered) {
     EXPECT_EQ(capture.wait().status, 0);
 
     const auto rows =
-        dissect(file, {"olaf.action", "olaf.worker", "olaf.pool", "olaf.threshold", "olaf.status",
+        dissect(file, {"olaf.action", "olaf.rank", "olaf.pool", "olaf.threshold", "olaf.status",
                        "olaf.missing", "olaf.flags.above", "olaf.job_lanes", "olaf.job_shape",
                        "olaf.job_shape.format", "olaf.padding", "olaf.lane", "olaf.segments"});
-    const std::string zeros(32, '0'), all = "4294967295";
+    const std::string zeros(32, '0'), all = "65535";
     const Rows expected{{"1", "2", "16", "", "", "", "0", "", "", "", "", "", ""},
                         {"3", "2", "0", "", "", "", "0", "", "", "", "", "", ""},
                         {"4", "2", "0", "3", "", "", "0", "", "", "", "", "", ""},

@@ -165,15 +165,19 @@ TEST(Message, RewardsSaturateWhereSumsStillFit) {
 }
 
 // Written down from the tables of docs/rounds.md.
-const std::string kContribution = "01af020401910002a1a2a3a4000000b1c1c2c3c400000003"
-                                  "112233445566778800000004000000051f2f3f4ffff00093";
-const std::string kResult = "01af020500310002a1a2a3a4000000b1c1c2c3c400000003"
-                            "112233445566778800000004000000051f2f3f4ffff00690";
+const std::string kContribution = "01af020401910002a1a2a3a40d0e00b1c1c2c3c481230003"
+                                  "112233445566778800000004000000051f2f3f4ffff00085";
+const std::string kResult = "01af020500310002a1a2a3a40d0e00b1c1c2c3c481230003"
+                            "112233445566778800000004000000051f2f3f4ffff00686";
+const std::string kMisfit = "01af020580310002a1a2a3a40d0e00b1c1c2c3c481230003"
+                            "00000005000d412300000004000000051f2f3f4ffff00660";
 const std::string kSync = "01af020300000000a1a2a3a4000000b1c1c2c3c400000002"
                           "112233445566778800000004000000001f2f3f4f00001000";
 const std::string kWait = "01af020310000000a1a2a3a4000000b1c1c2c3c400000002"
                           "112233445566778800000004000000071f2f3f4f000110b9";
 
+constexpr VectorKind kGoldenKind = {
+    .workers = 0x0d0e, .content = OLAF_CONTENT_FLOAT_MEAN, .last = 0x123};
 const RoundContribution kGoldenContribution = {.job = 0xa1a2a3a4,
                                                .rank = 0xb1,
                                                .round = 0xc1c2c3c4,
@@ -181,6 +185,7 @@ const RoundContribution kGoldenContribution = {.job = 0xa1a2a3a4,
                                                .generated_ns = 0x1122334455667788,
                                                .chunk = 4,
                                                .chunks = 5,
+                                               .kind = kGoldenKind,
                                                .generation = 0x1f2f3f4f,
                                                .exponent = -16,
                                                .lanes = 2,
@@ -195,6 +200,7 @@ const RoundResult kGoldenResult = {.job = 0xa1a2a3a4,
                                    .generated_ns = 0x1122334455667788,
                                    .chunk = 4,
                                    .chunks = 5,
+                                   .kind = kGoldenKind,
                                    .generation = 0x1f2f3f4f,
                                    .exponent = -16,
                                    .pool = 6,
@@ -215,8 +221,13 @@ TEST(RoundMessage, IsTheGoldenBytesBothWays) {
     wait.answer = true;
     wait.status = OLAF_CONTROL_WAIT;
     wait.missing = 7;
+    RoundResult misfit = kGoldenResult;
+    misfit.misfit = VectorIdentity{
+        .chunks = 5, .kind = {.workers = 13, .content = OLAF_CONTENT_INT64, .last = 0x123}};
+    misfit.generated_ns = 0x5'000d'4123;
     expect_golden(kGoldenContribution, kContribution, 2, decode_contribution);
     expect_golden(kGoldenResult, kResult, 2, decode_result);
+    expect_golden(misfit, kMisfit, 2, decode_result);
     expect_golden(kGoldenSync, kSync, 0, decode_sync);
     expect_golden(wait, kWait, 0, decode_sync);
 }

@@ -307,6 +307,59 @@ TEST_F(RoundChildTest, ADamagedResultIsToldAtOnceAndAFewTimes) {
     EXPECT_EQ(vectors.taken.size(), 1U);
 }
 
+constexpr VectorKind summed = {.workers = 2, .content = OLAF_CONTENT_FLOAT_SUM, .last = 9};
+constexpr VectorKind averaged = {.workers = 2, .content = OLAF_CONTENT_FLOAT_MEAN, .last = 9};
+constexpr VectorKind shorter = {.workers = 2, .content = OLAF_CONTENT_FLOAT_SUM, .last = 8};
+
+// Behind a deadline a chunk is summed without this member, whose vector nobody has compared.
+TEST_F(RoundChildTest, AResultOfAnotherVectorFails) {
+    child.add(1, 0, 0, summed);
+    run(1);
+    EXPECT_EQ(contribution().value().kind, summed);
+    auto other = result(0, 1);
+    other.kind = averaged;
+    give(encode(other), {9, 9});
+    ASSERT_TRUE(child.failure());
+    EXPECT_NE(child.failure()->reason.find("in round 0 this member gives 1 chunks, and another one"), std::string::npos);
+    EXPECT_TRUE(vectors.taken.empty());
+}
+
+TEST_F(RoundChildTest, WhoGivesNothingTakesTheSumWhateverItIsDividedBy) {
+    vectors.has_none = 0;
+    child.add(1, 0, 0, summed);
+    child.add(1, 0, 0, summed);
+    run(1);
+    ASSERT_EQ(contribution().value().lanes, 0);
+    auto other = result(0, 1);
+    other.kind = averaged;
+    give(encode(other), {9, 9});
+    EXPECT_FALSE(child.failure());
+    ASSERT_EQ(contribution().value().lanes, 0);
+    other.round = 1;
+    other.kind = shorter;
+    give(encode(other), {9, 9});
+    EXPECT_TRUE(child.failure());
+    EXPECT_EQ(vectors.taken.size(), 1U);
+}
+
+TEST_F(RoundChildTest, HearsThatTwoOthersDifferBeforeItGivesItsOwn) {
+    child.add(1, 0, 0, summed);
+    run(1);
+    ASSERT_TRUE(contribution());
+    auto misfit = result(0, 1);
+    misfit.round = 5;
+    misfit.kind = summed;
+    misfit.misfit = VectorIdentity{.chunks = 1, .kind = averaged};
+    misfit.generation = 49;
+    give(encode(misfit), {9, 10});
+    EXPECT_FALSE(child.failure()) << "that was in another generation";
+    misfit.generation = 50;
+    give(encode(misfit), {9, 10});
+    ASSERT_TRUE(child.failure());
+    EXPECT_NE(child.failure()->reason.find("in round 5 one member gives"),
+              std::string::npos);
+}
+
 TEST_F(RoundChildTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
     child.add(1, 0, 0);
     run(1);

@@ -218,8 +218,10 @@ class Collective {
     };
 
     /// Puts the sum over all workers in place of `vector`, which isn't to be touched until the
-    /// operation is done. All workers must give vectors of the same sizes in the same order.
-    /// Several may be under way; they are summed in order.
+    /// operation is done. Several may be under way; they are summed in order. All workers must
+    /// give vectors of the same sizes and types, for the same operation, in the same order, and say
+    /// the same number of workers. Where two differ nobody gets a sum: the operation fails at every
+    /// worker, and its error names both vectors. A vector without elements is a vector, too.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<float> vector,
                                                     Combine combine = Combine::sum);
     /// Exact mod 2^64.
