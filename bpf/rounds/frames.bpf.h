@@ -183,8 +183,8 @@ __noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 flag)
 
 /*
  * A result over IPv4 without tags and with a checksum lane, which nearly every one is: its headers are
- * written where they belong in the frame, once. Each call of the kernel that this leaves out is a fiftieth of a
- * contribution. Whatever is less plain goes through the staging area (olaf_result_write).
+ * written where they belong in the frame, once. Each call of the kernel that this leaves out is a fiftieth
+ * of a contribution. Whatever is less plain goes through the staging area (olaf_result_write).
  */
 
 /* The way back to a child, of one moment. */

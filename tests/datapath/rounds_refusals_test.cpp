@@ -263,7 +263,7 @@ TEST_F(RoundsMisfit, ANodeBelowTellsOfItsMembers) {
         from_node.flags |= OLAF_FLAG_MISFIT;
         from_node.generated_ns = olaf_vector_identity(100, mean);
         if (!is_first)
-            dropped(offer(of(hundred_floats, 0)));
+            dropped(offer(of(hundred_and_one, 0)));
         for (const auto &clone : clones_of(offer(from_node))) {
             const auto received = sent_back(clone);
             ASSERT_TRUE(received);
@@ -277,7 +277,9 @@ TEST_F(RoundsMisfit, ANodeBelowTellsOfItsMembers) {
 }
 
 TEST_F(RoundsMisfit, IsNotMadeAnewAsWhatWasDamaged) {
-    dropped(offer(of(hundred_floats, 0)));
+    auto damaged = of(hundred_floats, 0);
+    damaged.lanes[1] ^= 1;
+    dropped(offer(damaged));
     clones_of(offer(of(mean, 2)));
     auto again = of(hundred_floats, 0);
     again.flags |= OLAF_FLAG_SPOILT;

@@ -438,11 +438,11 @@ olaf_mutant(RemovedJobSaysThatAChunkIsOver
   "Who contributes while the job is being removed is told that its chunk is over."
   FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO ARemovalMeetsAContribution
   FROM [==[
-	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_refusal(ctx, 0) :
+	return !halted && READ_ONCE(t->job->state) != OLAF_JOB_NONE ? olaf_answer_stale(ctx, t) :
 								      OLAF_ROUND_RIDE;
 ]==]
   TO [==[
-	return !halted ? olaf_answer_refusal(ctx, 0) : OLAF_ROUND_RIDE;
+	return !halted ? olaf_answer_stale(ctx, t) : OLAF_ROUND_RIDE;
 ]==])
 
 olaf_mutant(RemovedJobTakesItsLastQuestion

@@ -324,6 +324,16 @@ TEST_F(RoundChildTest, AResultOfAnotherVectorFails) {
     EXPECT_TRUE(vectors.taken.empty());
 }
 
+TEST_F(RoundChildTest, AResultOfAnotherNumberOfChunksFails) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    give_result(0, 2);
+    ASSERT_TRUE(child.failure());
+    EXPECT_NE(child.failure()->reason.find("this member gives 1 chunks, and another one 2 chunks"),
+              std::string::npos);
+}
+
 TEST_F(RoundChildTest, WhoGivesNothingTakesTheSumWhateverItIsDividedBy) {
     vectors.has_none = 0;
     child.add(1, 0, 0, summed);
