@@ -33,8 +33,8 @@ constexpr std::chrono::nanoseconds idle = 5ms, paced = 50us, blocked = 1ms;
 
 class Running {
   public:
-    explicit Running(const Options &options)
-        : ports_{Port(options.worker_side), Port(options.server_side)},
+    Running(const Options &options, const volatile std::sig_atomic_t &stopped)
+        : stopped_(stopped), ports_{Port(options.worker_side), Port(options.server_side)},
           registers_(options.bar, model_, [this] { move(); }) {}
 
     /// One turn: frames in, cycles, frames out, registers.
@@ -64,9 +64,11 @@ class Running {
     [[nodiscard]] const Port &port(Side side) const { return ports_[side]; }
 
   private:
-    [[nodiscard]] std::uint64_t now() const {
-        return static_cast<std::uint64_t>(
-            std::chrono::nanoseconds(std::chrono::steady_clock::now() - began_).count());
+    [[nodiscard]] std::uint64_t now() {
+        if (stopped_ == 0)
+            now_ = static_cast<std::uint64_t>(
+                std::chrono::nanoseconds(std::chrono::steady_clock::now() - began_).count());
+        return now_;
     }
 
     bool empty() { return (model_.read(OLAF_REGISTER_STATUS) & 8) != 0; }
@@ -94,7 +96,9 @@ class Running {
         }
     }
 
+    const volatile std::sig_atomic_t &stopped_; // the clock is
     const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+    std::uint64_t now_ = 0; // ns since then
     Model model_;
     std::array<Port, 2> ports_;
     bool held_ = false;  ///< a frame waits for its device
@@ -105,8 +109,9 @@ class Running {
 
 } // namespace
 
-void run(const Options &options, const volatile std::sig_atomic_t &ended) {
-    Running card(options);
+void run(const Options &options, const volatile std::sig_atomic_t &ended,
+         const volatile std::sig_atomic_t &stopped) {
+    Running card(options, stopped);
     std::cout << "olaf-card: ready: workers at " << options.worker_side << ", server at "
               << options.server_side << ", registers in " << options.bar << std::endl;
     while (ended == 0) {

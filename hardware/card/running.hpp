@@ -12,7 +12,9 @@ struct Options {
 };
 
 /// Runs the card until `ended` is set, which a signal may do at any time: it is looked at every few
-/// milliseconds. Throws std::runtime_error with what can't be done. Its registers read as all ones then.
-void run(const Options &options, const volatile std::sig_atomic_t &ended);
+/// milliseconds. While `stopped` is set its clock stands still. Throws std::runtime_error with what can't be
+/// done. Its registers read as all ones then.
+void run(const Options &options, const volatile std::sig_atomic_t &ended,
+         const volatile std::sig_atomic_t &stopped);
 
 } // namespace olaf::card

@@ -77,6 +77,12 @@ bool CardProcess::fence(std::chrono::milliseconds time) const {
     return true;
 }
 
+void CardProcess::stop_clock() {
+    process_->kill(SIGUSR1);
+    if (!fence()) // served behind the signal
+        throw std::runtime_error("the card doesn't answer");
+}
+
 bool CardProcess::turn_on(std::uint64_t rate_bps) const {
     write(OLAF_REGISTER_CONTROL, 1);
     write64(OLAF_REGISTER_NS_PER_BYTE_Q24, (8'000'000'000 << 24) / rate_bps);

@@ -2,6 +2,7 @@
 // olaf-card between two devices of a namespace of its own, and its registers as a loader maps them.
 #pragma once
 
+#include <csignal>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +43,9 @@ class CardProcess {
     [[nodiscard]] bool fence(std::chrono::milliseconds time = patience) const;
     /// Makes it queue at this rate, and returns whether it took that.
     [[nodiscard]] bool turn_on(std::uint64_t rate_bps) const;
+    /// Its time stands still until run_clock(): what is paced waits, however long a test takes.
+    void stop_clock();
+    void run_clock() { process_->kill(SIGUSR2); }
     /// A counter of now.
     [[nodiscard]] std::uint64_t counter(unsigned index) const;
 
