@@ -83,6 +83,7 @@ static long olaf_forget_child(__u32 rank, struct olaf_walk *walk)
 	WRITE_ONCE(child->newest_ns, 0);
 	WRITE_ONCE(child->joined_ns, 0);
 	WRITE_ONCE(child->waited_ns, 0);
+	WRITE_ONCE(child->incarnation, 0);
 	return 0;
 }
 
@@ -182,7 +183,7 @@ static __always_inline void olaf_job_begin(struct olaf_job *job, __u32 generatio
 	WRITE_ONCE(job->pool, job->setup.pool);
 	job->next_round = 0;
 	job->next_chunk = 0;
-	job->asked = (struct olaf_ranks){};
+	olaf_asked_clear(job);
 	olaf_membership_stopped(job);
 	/* XDP reads it without the lock: what it goes by must be there. */
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
@@ -239,6 +240,7 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 	job->flushing = 0;
 	job->stamp = 0;
 	job->turnaround_ns = 0;
+	job->session.id = 0;
 	olaf_members_begin(job, &asked->absent);
 	olaf_job_begin(job, asked->generation);
 	olaf_unlock(&job->lock);

@@ -197,26 +197,31 @@ __noinline int olaf_parent_answer(struct __sk_buff *skb)
 	struct olaf_round_way way = {};
 	__u32 header_bytes;
 	struct olaf_job *job;
+	__u64 sum;
 
 	if (!m || !a || !staged)
 		return -1;
 	job = olaf_job_at(m->job);
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return -1;
+	m->incarnation = 0;
 	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags,
-		      m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank);
-	header_bytes = olaf_round_dress(staged, 0, 0, &way);
+			 olaf_names_other(m) ? m->count : m->rank);
+	staged->message.lanes_be = bpf_htons(OLAF_SYNC_LANES);
+	sum = olaf_sync_lanes(OLAF_SYNC_LANES);
+	header_bytes = olaf_round_dress(staged, OLAF_SYNC_LANES, sum, &way);
 	if (!olaf_copy_leave_partial(staged, header_bytes, way.family, olaf_parent_partial(skb, a)))
 		return -1;
-	return olaf_copy_put(skb, staged, header_bytes, NULL, 0);
+	return olaf_copy_put(skb, staged, header_bytes, staged->lanes, OLAF_SYNC_LANES);
 }
 
 /* The parent's answer to a SYNC. Returns TC_ACT_*. */
-static __always_inline int olaf_parent_told(struct __sk_buff *skb, const struct olaf_round_message *m)
+static __always_inline int olaf_parent_told(struct __sk_buff *skb, const struct olaf_arrival *a,
+					    struct olaf_round_message *m)
 {
 	/* A node asks its parent nothing but SYNC: all else answers nothing. */
-	if (m->action != OLAF_CONTROL_SYNC || olaf_sync_told() != OLAF_SYNC_ANSWER ||
-	    olaf_parent_answer(skb))
+	if (m->action != OLAF_CONTROL_SYNC || !olaf_session_load(skb, a, m, olaf_frame_load_skb) ||
+	    olaf_sync_told() != OLAF_SYNC_ANSWER || olaf_parent_answer(skb))
 		return TC_ACT_SHOT;
 	return bpf_redirect(olaf_cfg.ifindex, 0);
 }
@@ -238,7 +243,7 @@ int olaf_parent_in(struct __sk_buff *skb)
 	if (met == OLAF_PARENT_REFUSED || !job)
 		return TC_ACT_SHOT;
 	if (m->type == OLAF_CONTROL)
-		return olaf_parent_told(skb, m);
+		return olaf_parent_told(skb, a, m);
 	olaf_parent_down(skb);
 	olaf_parent_carry(skb, a, m, job);
 	return TC_ACT_SHOT;

@@ -67,11 +67,6 @@ static __always_inline int olaf_round_is_ours(struct xdp_md *ctx, struct olaf_ar
 	       olaf_sender_meant(data, end, a, job->setup.parent_addr_be, job->setup.parent_family);
 }
 
-static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
-{
-	return bpf_xdp_load_bytes(ctx, at, to, bytes);
-}
-
 /* The parent's RESULT. A global function: verified once. */
 __noinline int olaf_down(struct xdp_md *ctx)
 {

@@ -75,6 +75,8 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 static __always_inline void olaf_job_deserted(struct olaf_job *job)
 {
 	WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & OLAF_MEMBERS_BEGUN);
+	if (!job->setup.parent_family)
+		job->session.id = 0;
 	if (job->state != OLAF_JOB_SYNCING || job->setup.parent_family)
 		return;
 	job->next_round = olaf_next_round(job);
@@ -106,9 +108,12 @@ static __always_inline int olaf_join_judge(struct olaf_job *job, struct olaf_chi
 	if (job->state != OLAF_JOB_RUNNING || job->membership.flags & OLAF_MEMBERS_YOUNG)
 		return OLAF_CONTROL_WAIT;
 	status = olaf_member_joins(job, child, m->rank);
-	if (status == OLAF_CONTROL_DONE)
-		child->joined_ns = m->generated_ns;
-	return status;
+	if (status != OLAF_CONTROL_DONE)
+		return status;
+	child->joined_ns = m->generated_ns;
+	if (!job->session.id)
+		job->session.id = m->incarnation ? m->incarnation : 1;
+	return OLAF_CONTROL_DONE;
 }
 
 /*
@@ -152,11 +157,65 @@ static __always_inline void olaf_job_stamp(struct olaf_job *job)
 	job->stamp = now > job->stamp ? now : job->stamp + 1;
 }
 
+/* The session that the child names, if any. Under the job's lock, before the child counts as having asked. */
+static __always_inline void olaf_session_note(struct olaf_job *job, struct olaf_child *child,
+					      const struct olaf_round_message *m)
+{
+	struct olaf_session *session = &job->session;
+
+	if (olaf_ranks_has(&job->asked, m->rank))
+		session->incarnations -= child->incarnation;
+	child->incarnation = m->incarnation;
+	session->incarnations += m->incarnation;
+	olaf_ranks_put(&session->in, m->rank, m->session != 0);
+	olaf_ranks_put(&session->anew, m->rank, !m->session || (m->flags & OLAF_FLAG_ANEW));
+	if (olaf_ranks_has(&session->anew, m->rank) && !session->culprit)
+		session->culprit = 1 + m->rank;
+	if (!m->session)
+		return;
+	if (!session->asked)
+		session->asked = m->session;
+	else if (session->asked != m->session)
+		session->differ = 1;
+}
+
+/*
+ * The session of those who have asked: the one that they name; of a root whose members are all new, the sum
+ * of them. Where new members are below other nodes too the parent says it. Under the job's lock.
+ */
+static __always_inline __u64 olaf_session_asked(const struct olaf_job *job)
+{
+	__u32 lowest;
+
+	if (olaf_members_in(job, &job->session.in, &lowest))
+		return job->session.asked;
+	return job->session.incarnations ? job->session.incarnations : 1;
+}
+
+/*
+ * All members have asked. Can't they go on with each other, as one of them has begun anew? Of a node below
+ * its parent says so, unless two sessions were named. Under the job's lock.
+ */
+static __always_inline int olaf_session_is_over(const struct olaf_job *job)
+{
+	const struct olaf_session *session = &job->session;
+	__u32 lowest;
+
+	if (!olaf_members_in(job, &session->in, &lowest))
+		return 0;
+	if (session->differ)
+		return 1;
+	return !job->setup.parent_family && session->incarnations != session->asked &&
+	       olaf_members_in(job, &session->anew, &lowest);
+}
+
 /* A child asks for the first time since it or the job stopped. Under the job's lock. */
-static __always_inline void olaf_sync_note(struct olaf_job *job, const struct olaf_round_message *m)
+static __always_inline void olaf_sync_note(struct olaf_job *job, struct olaf_child *child,
+					   const struct olaf_round_message *m)
 {
 	if (olaf_job_runs(job))
 		olaf_job_stop(job);
+	olaf_session_note(job, child, m);
 	if (olaf_ranks_are_none(&job->asked) ||
 	    olaf_chunk_is_before(m->round, m->chunk, job->next_round, job->next_chunk)) {
 		job->next_round = m->round;
@@ -172,8 +231,9 @@ static __always_inline void olaf_sync_note(struct olaf_job *job, const struct ol
  * All have agreed where to begin. At the very first chunk nobody had joined: none could before that
  * chunk's round was over for all. Under the job's lock.
  */
-static __always_inline void olaf_job_run(struct olaf_job *job)
+static __always_inline void olaf_job_run(struct olaf_job *job, __u64 session)
 {
+	job->session.id = session;
 	if (!job->next_round && !job->next_chunk)
 		WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & ~OLAF_MEMBERS_FORGOT);
 	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
@@ -199,12 +259,17 @@ static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_chi
 			return OLAF_CONTROL_OLD;
 	} else {
 		child->stamp = m->generated_ns;
-		olaf_sync_note(job, m);
+		olaf_sync_note(job, child, m);
 	}
 	job->asker = m->rank;
-	if (olaf_job_missing(job, &lowest) || job->setup.parent_family)
+	if (olaf_job_missing(job, &lowest))
 		return OLAF_CONTROL_WAIT;
-	olaf_job_run(job);
+	if (olaf_session_is_over(job))
+		return olaf_ranks_has(&job->session.in, m->rank) ? OLAF_CONTROL_OVER :
+								   OLAF_CONTROL_WAIT;
+	if (job->setup.parent_family)
+		return OLAF_CONTROL_WAIT;
+	olaf_job_run(job, olaf_session_asked(job));
 	return OLAF_CONTROL_DONE;
 }
 
@@ -229,7 +294,7 @@ static __always_inline int olaf_sync_answered(struct olaf_job *job, const struct
 	WRITE_ONCE(job->pool, m->pool);
 	job->next_round = m->round;
 	job->next_chunk = m->chunk;
-	olaf_job_run(job);
+	olaf_job_run(job, m->session);
 	return 1;
 }
 
@@ -240,9 +305,30 @@ enum olaf_sync_act {
 	OLAF_SYNC_UP = 2, /* it is this node's own question to its parent */
 };
 
+/* Does an answer name another rank than the addressee's? */
+static __always_inline int olaf_names_other(const struct olaf_round_message *m)
+{
+	return m->exponent == OLAF_CONTROL_WAIT || m->exponent == OLAF_CONTROL_OVER;
+}
+
+/* Whom an answer names where the session is over: who must begin anew, or who has. Under the job's lock. */
+static __always_inline void olaf_session_say(const struct olaf_job *job, struct olaf_round_message *m)
+{
+	if (olaf_ranks_has(&job->session.in, m->rank)) {
+		m->count = job->session.culprit ? job->session.culprit - 1 : OLAF_EVERY_RANK;
+		m->flags = job->session.culprit_above ? OLAF_FLAG_ABOVE : 0;
+		return;
+	}
+	m->flags = OLAF_FLAG_ANEW;
+	m->chunks = olaf_members_in(job, &job->session.in, &m->count);
+	if (!m->chunks)
+		m->count = OLAF_EVERY_RANK;
+}
+
 /*
- * The job's part of an answer, or of a question to the parent, takes the message's place: m->chunks
- * is how many haven't asked, m->count the first of them, and m->flags the answer's besides ANSWER. Under the job's lock.
+ * The job's part of an answer, or of a question to the parent, takes the message's place. m->chunks is how many
+ * haven't asked, m->count the first of them, and m->flags the answer's besides ANSWER; where the session is
+ * over, olaf_session_say()'s. Under the job's lock.
  */
 static __always_inline void olaf_sync_read(const struct olaf_job *job, struct olaf_round_message *m)
 {
@@ -253,21 +339,47 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 	m->chunks = 0;
 	m->count = OLAF_NO_RANK;
 	m->flags = 0;
-	if (!olaf_job_runs(job))
-		m->chunks = olaf_job_missing(job, &m->count);
+	m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id : 0;
+	if (olaf_job_runs(job))
+		return;
+	m->chunks = olaf_job_missing(job, &m->count);
+	if (!m->chunks && olaf_names_other(m) && olaf_session_is_over(job))
+		olaf_session_say(job, m);
 }
 
-/* So many zeros behind the staged message, at least one. A global function: verified once. */
-__noinline int olaf_sync_pad(__u32 lanes)
+/* This node's own question to its parent takes the message's place. Under the job's lock. */
+static __always_inline void olaf_sync_read_up(const struct olaf_job *job, struct olaf_round_message *m)
 {
+	__u32 lowest;
+
+	m->generated_ns = job->stamp;
+	m->exponent = 0;
+	m->generation = job->parent_generation;
+	m->incarnation = job->session.incarnations;
+	m->session = olaf_members_in(job, &job->session.in, &lowest) ? job->session.asked : 0;
+	m->flags = olaf_members_in(job, &job->session.anew, &lowest) ? OLAF_FLAG_ANEW : 0;
+}
+
+/*
+ * Puts so many lanes, at least one, behind the staged message: the message's incarnation and session, and zeros.
+ * Returns what they add up to for a UDP checksum. A global function: verified once.
+ */
+__noinline __u64 olaf_sync_lanes(__u32 lanes)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_entry *staged = olaf_staging();
 	__u32 i, count = olaf_clamp(lanes, 1, olaf_cfg.max_lanes);
 
-	if (!staged)
-		return -1;
+	if (!staged || !m)
+		return 0;
 	for (i = 0; i < count; i++)
 		WRITE_ONCE(staged->lanes[i], 0);
-	return 0;
+	if (!olaf_control_lanes(m))
+		return 0;
+	staged->lanes[OLAF_SYNC_INCARNATION] = m->incarnation;
+	staged->lanes[OLAF_SYNC_SESSION] = m->session;
+	return (staged->lanes[0] & 0xffffffff) + (staged->lanes[0] >> 32) +
+	       (staged->lanes[1] & 0xffffffff) + (staged->lanes[1] >> 32);
 }
 
 /*
@@ -281,19 +393,22 @@ __noinline int olaf_sync_answer(struct xdp_md *ctx)
 	struct olaf_entry *staged = olaf_staging();
 	struct olaf_round_way way = {};
 	struct olaf_job *job;
-	__u32 rank, padding;
+	__u32 padding;
+	__u64 sum = 0;
 
 	if (!m || !a || !staged)
 		return OLAF_ROUND_LEAVE;
 	job = olaf_job_at(m->job);
-	rank = m->exponent == OLAF_CONTROL_WAIT ? m->count : m->rank; /* SYNC: who is missing */
 	padding = a->update.lanes;
 	if (!job || !olaf_child_way(m->job, m->rank, &way))
 		return OLAF_ROUND_LEAVE;
-	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags, rank);
+	m->incarnation = 0;
+	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags,
+			 olaf_names_other(m) ? m->count : m->rank);
 	staged->message.lanes_be = bpf_htons(padding);
-	if ((padding && olaf_sync_pad(padding)) ||
-	    olaf_staged_put(ctx, a, staged, staged->lanes, padding, 0, &way) != OLAF_WRITTEN)
+	if (padding)
+		sum = olaf_sync_lanes(padding);
+	if (olaf_staged_put(ctx, a, staged, staged->lanes, padding, sum, &way) != OLAF_WRITTEN)
 		return OLAF_ROUND_LEAVE;
 	return OLAF_ROUND_SEND;
 }
@@ -311,8 +426,10 @@ __noinline int olaf_sync_up(struct xdp_md *ctx)
 	job = olaf_job_at(m->job);
 	if (!job)
 		return OLAF_ROUND_LEAVE;
-	olaf_control_say(&staged->message, job, m, 0, job->setup.rank);
-	return olaf_up_put(ctx, a, job, m->job, staged, NULL, 0, 0);
+	olaf_control_say(&staged->message, job, m, m->flags, job->setup.rank);
+	staged->message.lanes_be = bpf_htons(OLAF_SYNC_LANES);
+	return olaf_up_put(ctx, a, job, m->job, staged, staged->lanes, OLAF_SYNC_LANES,
+			   olaf_sync_lanes(OLAF_SYNC_LANES));
 }
 
 /* A child's SYNC at hand. Returns enum olaf_sync_act. Its own stack ends before anything is written. */
@@ -321,7 +438,7 @@ __noinline int olaf_sync_asked(void)
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_child *child;
 	struct olaf_job *job;
-	int status, up;
+	int up;
 
 	if (!m)
 		return OLAF_SYNC_LEAVE;
@@ -329,19 +446,14 @@ __noinline int olaf_sync_asked(void)
 	child = olaf_child_at(m->job, m->rank);
 	if (!job || !child || !olaf_job_lock(job))
 		return OLAF_SYNC_LEAVE;
-	status = olaf_sync_judge(job, child, m);
+	m->exponent = olaf_sync_judge(job, child, m);
 	olaf_sync_read(job, m);
-	up = status == OLAF_CONTROL_WAIT && !m->chunks;
+	up = m->exponent == OLAF_CONTROL_WAIT && !m->chunks;
 	if (up)
-		m->generated_ns = job->stamp;
+		olaf_sync_read_up(job, m);
 	olaf_job_unlock(job);
 	olaf_count_job(m->job, syncs);
-	m->exponent = status;
-	if (!up)
-		return OLAF_SYNC_ANSWER;
-	m->exponent = 0;
-	m->generation = READ_ONCE(job->parent_generation);
-	return OLAF_SYNC_UP;
+	return up ? OLAF_SYNC_UP : OLAF_SYNC_ANSWER;
 }
 
 /* SETH. It holds for chunks that aren't complete, too. Under the job's lock. */
@@ -402,6 +514,7 @@ __noinline int olaf_order_asked(void)
 	if (m->action == OLAF_CONTROL_JOIN) {
 		m->round = child->first_round;
 		m->chunk = 0;
+		m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id : 0;
 	}
 	olaf_job_unlock(job);
 	olaf_count_job(m->job, controls);
@@ -411,44 +524,63 @@ __noinline int olaf_order_asked(void)
 	return OLAF_SYNC_ANSWER;
 }
 
+/*
+ * What the parent's answer says to the child that asked last, *m: WAIT or OVER of the parent's, which names `lowest`
+ * and `missing` there. All children of this node have asked. Under the job's lock.
+ */
+static __always_inline void olaf_sync_pass(struct olaf_job *job, struct olaf_round_message *m, int is_over,
+					   __u32 flags, __u32 missing, __u32 lowest)
+{
+	struct olaf_session *session = &job->session;
+
+	m->exponent = is_over && olaf_ranks_has(&session->in, m->rank) ? OLAF_CONTROL_OVER :
+									 OLAF_CONTROL_WAIT;
+	if (is_over && !session->culprit) {
+		session->culprit = 1 + lowest;
+		session->culprit_above = 1;
+	}
+	if (is_over) {
+		olaf_session_say(job, m);
+		return;
+	}
+	m->chunks = missing;
+	m->count = lowest;
+	m->flags = OLAF_FLAG_ABOVE | (flags & OLAF_FLAG_ANEW);
+}
+
 /* The parent's answer at hand. Returns enum olaf_sync_act. */
 __noinline int olaf_sync_told(void)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
-	__u32 missing, lowest;
+	__u32 flags, missing, lowest;
 	struct olaf_child *child;
 	struct olaf_job *job;
-	int is_news;
+	int is_news, is_over;
 
 	if (!m)
 		return OLAF_SYNC_LEAVE;
+	is_over = m->exponent == OLAF_CONTROL_OVER;
 	missing = m->exponent == OLAF_CONTROL_WAIT ? m->chunks : 0;
 	lowest = m->rank;
+	flags = m->flags;
 	job = olaf_job_at(m->job);
 	if (!job || !olaf_job_lock(job))
 		return OLAF_SYNC_LEAVE;
 	is_news = olaf_sync_answered(job, m);
 	olaf_sync_read(job, m);
-	m->exponent = olaf_job_runs(job) ? OLAF_CONTROL_DONE : OLAF_CONTROL_WAIT;
+	m->exponent = OLAF_CONTROL_DONE;
 	m->rank = job->asker;
+	if (is_news && !olaf_job_runs(job))
+		olaf_sync_pass(job, m, is_over, flags, missing, lowest);
 	child = olaf_child_at(m->job, m->rank);
 	m->generated_ns = child ? child->stamp : 0;
 	olaf_job_unlock(job);
-	if (!is_news)
-		return OLAF_SYNC_LEAVE;
-	/* Who is missing there: all children are here. */
-	if (m->exponent == OLAF_CONTROL_WAIT) {
-		m->chunks = missing;
-		m->count = lowest;
-		m->flags = OLAF_FLAG_ABOVE;
-	}
-	return OLAF_SYNC_ANSWER;
+	return is_news ? OLAF_SYNC_ANSWER : OLAF_SYNC_LEAVE;
 }
 
 /* The CONTROL message at hand, of a child's or the parent's. Returns enum olaf_round_act. */
 static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_arrival *a,
-					const struct olaf_round_message *m,
-					const struct olaf_job *job)
+					struct olaf_round_message *m, const struct olaf_job *job)
 {
 	int act, answer = m->flags & OLAF_FLAG_ANSWER, sync = m->action == OLAF_CONTROL_SYNC;
 
@@ -463,6 +595,8 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 	}
 	/* A node asks its parent nothing but SYNC: all else answers nothing. */
 	if (answer && !sync)
+		return OLAF_ROUND_LEAVE;
+	if (!olaf_session_load(ctx, a, m, olaf_frame_load_xdp))
 		return OLAF_ROUND_LEAVE;
 	act = answer ? olaf_sync_told() : sync ? olaf_sync_asked() : olaf_order_asked();
 	if (act == OLAF_SYNC_LEAVE)

@@ -105,6 +105,13 @@ static __always_inline void olaf_ranks_add(struct olaf_ranks *ranks, __u32 rank)
 	ranks->word[olaf_rank_word(rank)] |= 1ULL << (rank & 63);
 }
 
+static __always_inline void olaf_ranks_put(struct olaf_ranks *ranks, __u32 rank, int in)
+{
+	__u64 *word = &ranks->word[olaf_rank_word(rank)], bit = 1ULL << (rank & 63);
+
+	*word = in ? *word | bit : *word & ~bit;
+}
+
 static __always_inline int olaf_ranks_are_none(const struct olaf_ranks *ranks)
 {
 	return !ranks->word[0] && !ranks->word[1] && !ranks->word[2] && !ranks->word[3];
@@ -174,6 +181,24 @@ static __always_inline __u64 olaf_members_word(const struct olaf_job *job, __u32
 {
 	return olaf_ranks_below(job->setup.children, i) &
 	       ~READ_ONCE(job->membership.absent[set & 1].word[i]);
+}
+
+/* How many of the set's ranks are members now; *lowest is the first of them. Under the job's lock. */
+static __always_inline __u32 olaf_members_in(const struct olaf_job *job, const struct olaf_ranks *ranks,
+					     __u32 *lowest)
+{
+	__u32 now = olaf_membership_now(job), i, count = 0;
+	__u64 word;
+
+	*lowest = OLAF_NO_RANK;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_RANK_WORDS; i++) {
+		word = olaf_members_word(job, now, i) & ranks->word[i];
+		if (word && !count)
+			*lowest = 64 * i + olaf_lowest_bit(word);
+		count += olaf_bits(word);
+	}
+	return count;
 }
 
 /* Is there a member that was one before the last joining? */
@@ -319,6 +344,19 @@ static __always_inline void olaf_member_leaves(struct olaf_job *job, __u32 rank,
 	olaf_absent_put(job, 1, rank, 1);
 }
 
+/* Nobody has asked yet where to begin. Under the job's lock. */
+static __always_inline void olaf_asked_clear(struct olaf_job *job)
+{
+	job->asked = (struct olaf_ranks){};
+	job->session.incarnations = 0;
+	job->session.asked = 0;
+	job->session.differ = 0;
+	job->session.culprit = 0;
+	job->session.culprit_above = 0;
+	job->session.in = (struct olaf_ranks){};
+	job->session.anew = (struct olaf_ranks){};
+}
+
 /* The first round that nobody has contributed to. */
 static __always_inline __u32 olaf_next_round(const struct olaf_job *job)
 {
@@ -357,7 +395,7 @@ static __always_inline void olaf_job_stop(struct olaf_job *job)
 
 	WRITE_ONCE(job->generation, generation ? generation : 1);
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
-	job->asked = (struct olaf_ranks){};
+	olaf_asked_clear(job);
 	WRITE_ONCE(job->pool, job->setup.pool);
 	olaf_membership_stopped(job);
 }

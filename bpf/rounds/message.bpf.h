@@ -30,6 +30,8 @@ struct olaf_round_message {
 	__u32 tick; /* low bits of jiffies when the clock was last read; it outlives the frame */
 	__u64 generated_ns;
 	__u32 action; /* CONTROL: enum olaf_control_action; STALE: the generation that was named */
+	__u64 incarnation; /* SYNC, JOIN: enum olaf_sync_lane; olaf_session_load() */
+	__u64 session; /* behind `incarnation`, as in the frame */
 };
 
 struct {
@@ -76,11 +78,19 @@ static __always_inline void olaf_round_read(const struct olaf_header *header,
 	m->pool = header->pool;
 }
 
+/* Lanes that a CONTROL message has at least. An answer of the parent's has no more. */
+static __always_inline __u32 olaf_control_lanes(const struct olaf_round_message *m)
+{
+	return m->action == OLAF_CONTROL_SYNC || m->action == OLAF_CONTROL_JOIN ? OLAF_SYNC_LANES : 0;
+}
+
 /* What any job's message must be. A child may pad a question with lanes. OLAF_FRAME_ROUND, or malformed. */
 static __always_inline int olaf_round_check(const struct olaf_round_message *m, __u32 lanes)
 {
+	__u32 least = olaf_control_lanes(m);
+
 	if (m->type == OLAF_CONTROL)
-		return lanes && (m->flags & OLAF_FLAG_ANSWER) ?
+		return lanes < least || (lanes > least && (m->flags & OLAF_FLAG_ANSWER)) ?
 			       olaf_malformed(OLAF_MALFORMED_LANES) :
 			       OLAF_FRAME_ROUND;
 	if (m->chunk >= m->chunks && (m->type == OLAF_CONTRIBUTION || !(m->flags & OLAF_FLAG_STALE)))
@@ -95,12 +105,11 @@ static __always_inline int olaf_round_check(const struct olaf_round_message *m, 
  * is none, which IPv4 allows.
  */
 static __always_inline int olaf_round_is_bare(const struct olaf_header *header,
-					      const struct olaf_round_message *m)
+					      const struct olaf_arrival *a)
 {
 	const struct udphdr *udp = (const void *)header - sizeof(*udp);
 
-	return !(m->flags & OLAF_FLAG_CHECKSUM) && !udp->check && header->lanes_be &&
-	       m->type != OLAF_CONTROL;
+	return !(a->update.flags & OLAF_FLAG_CHECKSUM) && !udp->check && header->lanes_be;
 }
 
 /*
@@ -125,8 +134,10 @@ static __always_inline int olaf_round_parse(struct xdp_md *ctx, void *data, void
 	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	a->update.lanes = bpf_ntohs(header->lanes_be);
 	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
+	if (m->type == OLAF_CONTROL) /* its lanes have no checksum lane, whatever the flags say */
+		a->update.flags = 0;
 	olaf_round_read(header, m);
-	if (frame == OLAF_FRAME_UPDATE && olaf_round_is_bare(header, m))
+	if (frame == OLAF_FRAME_UPDATE && olaf_round_is_bare(header, a))
 		return olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
 	return frame == OLAF_FRAME_UPDATE ? olaf_round_check(m, a->update.lanes) : frame;
 }
@@ -137,7 +148,7 @@ static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arriv
 {
 	int frame = olaf_round_parse(ctx, (void *)(long)ctx->data, (void *)(long)ctx->data_end, 0, a, m);
 
-	if (frame != OLAF_FRAME_ROUND || !a->update.lanes || m->type == OLAF_CONTROL)
+	if (frame != OLAF_FRAME_ROUND || !a->update.lanes)
 		return frame;
 	frame = olaf_verify(ctx, a);
 	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
@@ -153,10 +164,28 @@ static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
 
 	if (from_child && m->rank >= job->setup.children)
 		return 0;
+	if (m->type == OLAF_CONTROL)
+		return a->update.lanes == olaf_control_lanes(m) || a->update.lanes == job->setup.lanes;
 	if (!a->update.lanes)
 		return m->type != OLAF_RESULT || (m->flags & (OLAF_FLAG_STALE | OLAF_FLAG_MISFIT));
-	return a->update.lanes == job->setup.lanes &&
-	       (m->type == OLAF_CONTROL || a->update.flags == job->setup.shape);
+	return a->update.lanes == job->setup.lanes && a->update.flags == job->setup.shape;
+}
+
+/* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
+typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
+
+static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
+{
+	return bpf_xdp_load_bytes(ctx, at, to, bytes);
+}
+
+/* The lanes of the SYNC or JOIN at hand, to *m. Returns whether they are there. */
+static __always_inline int olaf_session_load(void *ctx, const struct olaf_arrival *a,
+					     struct olaf_round_message *m, olaf_frame_load load)
+{
+	return !olaf_control_lanes(m) ||
+	       !load(ctx, a->update.l4_offset + sizeof(struct udphdr) + sizeof(struct olaf_header),
+		     &m->incarnation, OLAF_SYNC_LANES * sizeof(__u64));
 }
 
 /* Is the message sent to the group that the parent's results go to? */

@@ -682,9 +682,6 @@ static __always_inline void olaf_turnaround_note(struct olaf_job *job, __u64 tak
 	WRITE_ONCE(job->turnaround_ns, usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns);
 }
 
-/* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
-typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
-
 /* The result's lanes and fields take the buffer's place. Under the slot's lock. */
 static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 					   const struct olaf_meeting *t)

@@ -23,7 +23,8 @@ local actions = { [JOIN] = "join", [SYNC] = "sync", [3] = "leave", [SETH] = "set
   [7] = "resume", [8] = "reset" }
 local contents = { [0] = "not told", [1] = "int32", [2] = "int64", [3] = "float32, sum", [4] = "float32, mean",
   [5] = "float32 with exponents, sum", [6] = "float32 with exponents, mean" }
-local statuses = { [0] = "done", [WAIT] = "wait", [2] = "old", [3] = "gone", [4] = "refused" }
+local statuses = { [0] = "done", [WAIT] = "wait", [2] = "old", [3] = "gone", [4] = "refused",
+  [5] = "over" }
 
 local f = {
   magic = ProtoField.uint16("olaf.magic", "Magic", base.HEX),
@@ -41,6 +42,7 @@ local f = {
   answer = ProtoField.bool("olaf.flags.answer", "Answer", 16, nil, ANSWER),
   spoilt = ProtoField.bool("olaf.flags.spoilt", "Spoilt", 16, nil, 0x4000),
   misfit = ProtoField.bool("olaf.flags.misfit", "Misfit", 16, nil, MISFIT),
+  anew = ProtoField.bool("olaf.flags.anew", "Begins anew", 16, nil, 0x0010),
   above = ProtoField.bool("olaf.flags.above", "Of a node above", 16, nil, ABOVE),
   format = ProtoField.uint16("olaf.format", "Element format", base.DEC, formats, 0x0f00),
   lanes = ProtoField.uint16("olaf.lanes", "Lanes"),
@@ -80,6 +82,8 @@ local f = {
   pool = ProtoField.uint8("olaf.pool", "Chunks under way, as a power of two"),
   check = ProtoField.uint8("olaf.check", "Header check", base.HEX),
   payload = ProtoField.bytes("olaf.payload", "Lanes"),
+  incarnation = ProtoField.uint64("olaf.incarnation", "Incarnation", base.HEX),
+  session = ProtoField.uint64("olaf.session", "Session", base.HEX),
   padding = ProtoField.bytes("olaf.padding", "Padding"),
   lane = ProtoField.string("olaf.lane", "Lane"),
   checksum_lane = ProtoField.uint64("olaf.checksum_lane", "Checksum lane", base.HEX),
@@ -146,7 +150,7 @@ end
 local flags_of = {
   [UPDATE] = { f.checksum, f.aggregated, f.format },
   [ACK] = { f.checksum, f.stamped, f.congested, f.format },
-  [CONTROL] = { f.answer, f.above },
+  [CONTROL] = { f.answer, f.above, f.anew },
   [CONTRIBUTION] = { f.checksum, f.partial, f.flush, f.spoilt, f.misfit, f.format },
   [RESULT] = { f.checksum, f.partial, f.late, f.stale, f.misfit, f.format },
 }
@@ -179,6 +183,19 @@ local function add_lanes(tree, payload, lanes, format, has_checksum)
   if not good then
     item:append_text(" [wrong, should be 0x" .. expected:tohex() .. "]")
     item:add_proto_expert_info(e.checksum)
+  end
+end
+
+-- SYNC and JOIN have two lanes. Further ones make the message as long as a contribution, and mean nothing.
+local function add_session(tree, buffer, lanes)
+  local action, said = buffer(20, 4):uint(), 0
+  if (action == SYNC or action == JOIN) and lanes >= 2 then
+    tree:add_le(f.incarnation, buffer(HEADER, LANE))
+    tree:add_le(f.session, buffer(HEADER + LANE, LANE))
+    said = 2
+  end
+  if lanes > said then
+    tree:add(f.padding, buffer(HEADER + LANE * said))
   end
 end
 
@@ -377,8 +394,8 @@ function olaf.dissector(buffer, pinfo, root)
   pinfo.cols.info = string.format("%s cluster %d worker %s sequence %d, %d lanes%s", name, cluster,
     worker == every and "*" or tostring(worker), buffer(16, 4):uint(), lanes, more)
   if lanes > 0 and buffer:len() == HEADER + LANE * lanes then
-    if kind == CONTROL then -- it makes the message as long as a contribution, and means nothing
-      tree:add(f.padding, buffer(HEADER))
+    if kind == CONTROL then
+      add_session(tree, buffer, lanes)
     else
       add_lanes(tree, buffer(HEADER), lanes, format, has_checksum)
     end

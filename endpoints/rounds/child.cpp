@@ -376,8 +376,8 @@ std::optional<VectorIdentity> RoundChild::vector_of(std::uint32_t round) const {
     return {};
 }
 
-// Whether this member and the others give the same vector to the result's round. Who has nothing to give
-// doesn't say by what the sum is divided, and who skips the round says nothing.
+// Whether this member and the others give the same vector to the result's round. Who has nothing to
+// give doesn't say by what the sum is divided, and who skips the round says nothing.
 bool RoundChild::is_one_vector(const KeptChunk &kept, const RoundResult &result) {
     if (kept.chunks == result.chunks &&
         (kept.lanes.empty() ? kept.kind == VectorKind{} || adds_up(kept.kind, result.kind)
@@ -388,8 +388,8 @@ bool RoundChild::is_one_vector(const KeptChunk &kept, const RoundResult &result)
     return false;
 }
 
-// Two members give different vectors to a round. So no member can go on, even if it hasn't come to that
-// round yet.
+// Two members give different vectors to a round. So no member can go on, even if it hasn't come to
+// that round yet.
 void RoundChild::take_misfit(const RoundResult &result) {
     if (failure_ || state_ != State::running || result.generation != generation_) {
         stats_.unasked++;
@@ -412,10 +412,11 @@ void RoundChild::fail_for_vectors(const std::string &who, const VectorIdentity &
         return fail_with((ends ? who : "another one") + " finishes, but " +
                              (ends ? "another one" : who) + " sums a vector in " + round,
                          "all members must finish() after the same vector");
-    fail_with("in " + round + " " + who + " gives " + vectors_->describe(gives) +
-                  ", and another one " + vectors_->describe(other),
-              "all members must sum the same number of elements, of the same type, in the same way and "
-              "order, and say the same number of workers");
+    fail_with(
+        "in " + round + " " + who + " gives " + vectors_->describe(gives) + ", and another one " +
+            vectors_->describe(other),
+        "all members must sum the same number of elements, of the same type, in the same way and "
+        "order, and say the same number of workers");
 }
 
 // A chunk that was sent twice got two answers. So nothing was lost, and the first result answered
@@ -556,7 +557,9 @@ void RoundChild::ask() {
              .chunk = place.chunk,
              .stamp = sync_.stamp,
              .generation = generation_,
-             .pool = options_.pool};
+             .pool = options_.pool,
+             .incarnation = options_.incarnation,
+             .session = session_};
     asked_ = 0;
     ask_at_ = Time(0);
     stats_.agreed++;
@@ -588,7 +591,15 @@ std::optional<RoundChild::Sending> RoundChild::send_sync(Time now, std::int64_t 
         sync_.stamp = std::max(tai_ns, sync_.stamp + 1);
     asked_++;
     ask_at_ = now + std::min(timeout_.after(asked_), kAskAtLeastEvery);
-    return Sending{.header = encode(sync_), .lanes = {}};
+    return question(0);
+}
+
+// The question, of so many lanes at least.
+RoundChild::Sending RoundChild::question(std::uint16_t lanes) {
+    JobSync asked = sync_;
+    asked.padding = lanes;
+    sync_lanes_ = lanes_of(asked);
+    return {.header = encode(asked), .lanes = sync_lanes_};
 }
 
 RoundChild::Place RoundChild::first_lacking() const {
@@ -613,7 +624,9 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         return std::unexpected(Reject::wrong_type);
     if (answer.job != options_.job)
         return std::unexpected(Reject::unknown_cluster);
-    if (answer.status != OLAF_CONTROL_WAIT && answer.rank != options_.rank)
+    const bool names_other =
+        answer.status == OLAF_CONTROL_WAIT || answer.status == OLAF_CONTROL_OVER;
+    if (!names_other && answer.rank != options_.rank)
         return std::unexpected(Reject::not_addressed);
     last_heard_ = std::max(last_heard_, now);
     take_proof(answer, now);
@@ -632,7 +645,7 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     switch (answer.status) {
     case OLAF_CONTROL_WAIT:
         if (!wait_ || wait_->missing != answer.missing || wait_->rank != answer.rank ||
-            wait_->above != answer.above)
+            wait_->above != answer.above || wait_->anew != answer.anew)
             last_progress_ = now;
         wait_ = answer;
         break;
@@ -642,8 +655,13 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     case OLAF_CONTROL_GONE:
         take_gone();
         break;
+    case OLAF_CONTROL_OVER:
+        take_over(answer);
+        break;
     case OLAF_CONTROL_DONE:
         last_progress_ = now;
+        if (answer.action != OLAF_CONTROL_LEAVE)
+            session_ = answer.session;
         if (answer.action == OLAF_CONTROL_LEAVE)
             state_ = State::left;
         else if (answer.action == OLAF_CONTROL_JOIN)
@@ -694,6 +712,27 @@ void RoundChild::take_gone() {
         "join() it if the others go on; if all workers called leave() in place of finish(), set "
         "the "
         "job anew (olaf job set)");
+}
+
+// Another member has none of this session's vectors. Who lacks nothing but the farewell's result
+// can't miss anything by that: it never learns whether all have finished.
+void RoundChild::take_over(const JobSync &answer) {
+    if (waiting_.empty() && lacking_ + 1 == kept_.end() &&
+        kept_[lacking_].chunks == kFarewellChunks) {
+        KeptChunk &farewell = kept_[lacking_];
+        farewell.held = farewell.delivered = true;
+        vectors_->miss(farewell.round, farewell.chunk);
+        state_ = State::left;
+        return;
+    }
+    const std::string who = answer.rank < OLAF_RANKS ? "rank " + std::to_string(answer.rank) +
+                                                           (answer.above ? " of a node above" : "")
+                                                     : "another member";
+    fail_with(
+        who +
+            " has begun anew (its process was restarted, or it called start() again), and has none "
+            "of the vectors so far",
+        "go back to the same step at every worker");
 }
 
 void RoundChild::begin_at(const JobSync &answer) {
@@ -755,19 +794,16 @@ bool RoundChild::is_way_too_narrow() const {
 std::optional<RoundChild::Sending> RoundChild::send_proof(Time now) {
     if (!proof_ || now < proof_->at)
         return {};
-    JobSync question = sync_;
-    if (proof_->sent++ % 2 == 0)
-        question.padding = options_.lanes;
-    proof_->padding.resize(question.padding);
+    const bool is_long = proof_->sent++ % 2 == 0;
     proof_->at = now + std::min(timeout_.after(proof_->sent), kAskAtLeastEvery);
-    return Sending{.header = encode(question), .lanes = proof_->padding};
+    return question(is_long ? long_lanes() : std::uint16_t{0});
 }
 
 // A short answer may be to a question that was asked before the proof began.
 void RoundChild::take_proof(const JobSync &answer, Time now) {
     if (!proof_ || answer.action != sync_.action || answer.stamp != sync_.stamp)
         return;
-    if (answer.padding == options_.lanes) {
+    if (answer.padding == long_lanes()) {
         proof_.reset();
         last_progress_ = now;
     } else if (proof_->sent > 0) {
@@ -782,6 +818,8 @@ std::string RoundChild::unasked() const {
         return "all members of this node have asked where to begin, but not all of other nodes";
     const std::string who =
         "rank " + std::to_string(wait_->rank) + (wait_->above ? " of a node above" : "");
+    if (wait_->anew)
+        return who + " must start() again: it was summing with a member that has begun anew since";
     return who + " hasn't asked where to begin yet" +
            (wait_->missing > 1
                 ? ", nor have " + std::to_string(wait_->missing - 1) + " other members"

@@ -3,6 +3,7 @@
 // what an answer means.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -62,9 +63,10 @@ struct RoundChildOptions {
     bool adapts = false; ///< it takes the job's lanes, once told, unless a vector was added by then
     Format format = Format::i32x2;
     bool has_checksum = true;
-    std::uint32_t workers = 0; ///< whose contributions make a whole sum; 0: isn't known
-    std::uint8_t pool = 16;    ///< at most 2^pool chunks under way
-    bool hears_group = false;  ///< results for all are this member's too
+    std::uint32_t workers = 0;     ///< whose contributions make a whole sum; 0: isn't known
+    std::uint8_t pool = 16;        ///< at most 2^pool chunks under way
+    bool hears_group = false;      ///< results for all are this member's too
+    std::uint64_t incarnation = 1; ///< random: another one for each RoundChild
 };
 
 /// Not thread-safe. Times are of any one clock that never goes back.
@@ -149,6 +151,8 @@ class RoundChild {
     [[nodiscard]] std::uint8_t pool() const { return pool_; }
     /// Of the results that it takes. Another one: all began anew.
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
+    /// docs/rounds.md, "Sessions"; 0: none yet.
+    [[nodiscard]] std::uint64_t session() const { return session_; }
 
   private:
     using Position = KeptChunks::Position;
@@ -170,7 +174,6 @@ class RoundChild {
     };
     // That frames as long as a contribution get through: long and short questions in turn.
     struct Proof {
-        std::vector<std::uint64_t> padding; // what makes a question as long
         unsigned sent = 0;
         unsigned short_answers = 0;
         Time at{0}; // when to send the next one
@@ -223,11 +226,14 @@ class RoundChild {
     [[nodiscard]] std::string silence(Time now) const;
     std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
     std::optional<Sending> send_proof(Time now);
+    Sending question(std::uint16_t lanes);
+    [[nodiscard]] std::uint16_t long_lanes() const { return std::max(options_.lanes, kSyncLanes); }
     void take_proof(const JobSync &answer, Time now);
     Decoded<void> take_sync(const JobSync &answer, Time now);
     void begin_at(const JobSync &answer);
     void begin_joined(const JobSync &answer);
     void take_gone();
+    void take_over(const JobSync &answer);
     bool has_shape(const JobSync &answer);
     [[nodiscard]] Place first_lacking() const;
     [[nodiscard]] std::optional<Position> position_of(Place place) const;
@@ -241,6 +247,7 @@ class RoundChild {
     bool joins_ = false;            // it is to JOIN
     std::uint32_t first_round_ = 0; // that it is a member of
     std::uint32_t generation_ = 0;
+    std::uint64_t session_ = 0;
     std::uint8_t pool_ = 0;
 
     std::deque<Waiting> waiting_;
@@ -263,12 +270,13 @@ class RoundChild {
     Position limited_ = 0;   // what follows what was sent when the congestion window was last full
     RoundTimeout timeout_;
 
-    JobSync sync_{};              // what is asked
-    Time ask_at_{0};              // when to repeat it
-    unsigned asked_ = 0;          // how often it was sent
-    unsigned too_old_ = 0;        // DONE named a chunk that isn't kept: in a row
-    std::optional<JobSync> wait_; // the last WAIT
-    std::optional<Proof> proof_;  // as long as it's missing
+    JobSync sync_{};                        // what is asked
+    std::vector<std::uint64_t> sync_lanes_; // of the question that was sent last
+    Time ask_at_{0};                        // when to repeat it
+    unsigned asked_ = 0;                    // how often it was sent
+    unsigned too_old_ = 0;                  // DONE named a chunk that isn't kept: in a row
+    std::optional<JobSync> wait_;           // the last WAIT
+    std::optional<Proof> proof_;            // as long as it's missing
 
     Time last_heard_ = -Time::max() / 2;
     Time last_progress_{0};

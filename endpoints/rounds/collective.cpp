@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <random>
 #include <string>
 
 #include <olaf/clock.hpp>
@@ -60,6 +61,11 @@ std::size_t room_of(const CollectiveOptions &options) {
                : room;
 }
 
+std::uint64_t random_incarnation() {
+    std::random_device device;
+    return std::uint64_t{device()} << 32 | device();
+}
+
 // Bounds poll() under a flood. Further messages wait for the next call.
 constexpr std::size_t kMostBatches = 64;
 
@@ -100,7 +106,8 @@ void CollectiveMember::begin_anew() {
                                      .format = options_.format,
                                      .has_checksum = options_.checksum,
                                      .workers = options_.workers,
-                                     .hears_group = options_.group.family() != AF_UNSPEC},
+                                     .hears_group = options_.group.family() != AF_UNSPEC,
+                                     .incarnation = random_incarnation()},
                    vectors);
     broken_.reset();
     joined_at_.reset();

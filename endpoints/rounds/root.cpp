@@ -214,6 +214,7 @@ void RoundRoot::stop() {
     generation_ += generation_ == UINT32_MAX ? 2 : 1;
     asked_.reset();
     begin_.reset();
+    culprit_.reset();
     misfit_.reset();
     pool_ = options_.pool;
     for (Slot &slot : slots_)
@@ -228,31 +229,72 @@ Decoded<void> RoundRoot::sync(const JobSync &message) {
         return std::unexpected(Reject::unknown_cluster);
     if (message.rank >= options_.children)
         return std::unexpected(Reject::not_addressed);
-    if (message.padding != 0 && message.padding != options_.lanes)
+    if (message.padding != kSyncLanes &&
+        message.padding != std::max(kSyncLanes, static_cast<std::uint16_t>(options_.lanes)))
         return std::unexpected(Reject::wrong_lanes);
-    std::int64_t &stamp = stamps_[message.rank];
-    if (message.stamp > stamp) { // a new question
-        stamp = message.stamp;
-        if (running_)
-            stop();
-        asked_.set(message.rank);
-        if (!begin_ ||
-            olaf_chunk_is_before(message.round, message.chunk, begin_->first, begin_->second))
-            begin_ = {message.round, message.chunk};
-        pool_ = std::min(pool_, message.pool);
-        if (asked_.count() == options_.children) {
-            // A restarted server doesn't know the answers of the round's first chunks.
-            if (stats_.answered == 0)
-                begin_->second = 0;
-            running_ = true;
-            stats_.agreed++;
-        }
-    } else if (message.stamp < stamp || !asked_[message.rank]) {
-        answer_sync(message, OLAF_CONTROL_OLD);
-        return {};
-    }
-    answer_sync(message, running_ ? OLAF_CONTROL_DONE : OLAF_CONTROL_WAIT);
+    answer_sync(message, judge(message));
     return {};
+}
+
+olaf_control_status RoundRoot::judge(const JobSync &message) {
+    const std::int64_t stamp = children_[message.rank].stamp;
+    if (message.stamp > stamp)
+        note(message);
+    else if (message.stamp < stamp || !asked_[message.rank])
+        return OLAF_CONTROL_OLD;
+    if (!running_ && asked_.count() == options_.children && !is_over())
+        run();
+    if (running_)
+        return OLAF_CONTROL_DONE;
+    const bool all = asked_.count() == options_.children;
+    return all && children_[message.rank].session != 0 ? OLAF_CONTROL_OVER : OLAF_CONTROL_WAIT;
+}
+
+// A new question.
+void RoundRoot::note(const JobSync &message) {
+    if (running_)
+        stop();
+    asked_.set(message.rank);
+    children_[message.rank] = {.stamp = message.stamp,
+                               .incarnation = message.incarnation,
+                               .session = message.session,
+                               .anew = message.session == 0 || message.anew};
+    if (children_[message.rank].anew && !culprit_)
+        culprit_ = message.rank;
+    if (!begin_ ||
+        olaf_chunk_is_before(message.round, message.chunk, begin_->first, begin_->second))
+        begin_ = {message.round, message.chunk};
+    pool_ = std::min(pool_, message.pool);
+}
+
+// Whether the members, who have all asked, can't go on with each other: one of them has begun anew.
+bool RoundRoot::is_over() const {
+    const auto children = std::span(children_).first(options_.children);
+    std::uint64_t sum = 0, session = 0;
+    bool anew = false;
+    for (const Asked &child : children) {
+        if (session != 0 && child.session != 0 && child.session != session)
+            return true;
+        session = child.session != 0 ? child.session : session;
+        sum += child.incarnation;
+        anew |= child.anew;
+    }
+    return session != 0 && anew && sum != session;
+}
+
+void RoundRoot::run() {
+    session_ = 0;
+    for (const Asked &child : std::span(children_).first(options_.children))
+        session_ = child.session != 0 ? child.session : session_;
+    if (session_ == 0)
+        for (const Asked &child : std::span(children_).first(options_.children))
+            session_ += child.incarnation;
+    session_ = std::max<std::uint64_t>(session_, 1);
+    // A restarted server doesn't know the answers of the round's first chunks.
+    if (stats_.answered == 0)
+        begin_->second = 0;
+    running_ = true;
+    stats_.agreed++;
 }
 
 void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) {
@@ -264,15 +306,36 @@ void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) 
     answer.lanes = options_.lanes;
     answer.format = options_.format;
     answer.has_checksum = options_.checksum;
+    answer.incarnation = 0;
+    answer.session = status == OLAF_CONTROL_DONE ? session_ : 0;
+    answer.anew = false;
     if (status == OLAF_CONTROL_DONE)
         std::tie(answer.round, answer.chunk) = *begin_;
-    if (status == OLAF_CONTROL_WAIT) {
-        answer.missing = options_.children - static_cast<std::uint32_t>(asked_.count());
-        for (answer.rank = 0; asked_[answer.rank];)
-            answer.rank++;
+    if (status == OLAF_CONTROL_WAIT || status == OLAF_CONTROL_OVER)
+        name_other(answer);
+    user_->send(message.rank, encode(answer), lanes_of(answer));
+}
+
+// Who hasn't asked; or, if all have: who must begin anew (WAIT), or has (OVER).
+void RoundRoot::name_other(JobSync &answer) const {
+    const auto lowest = [&](auto &&is_it) {
+        for (std::uint32_t rank = 0; rank < options_.children; rank++)
+            if (is_it(rank))
+                return rank;
+        return std::uint32_t{OLAF_EVERY_RANK};
+    };
+    answer.missing = options_.children - static_cast<std::uint32_t>(asked_.count());
+    answer.anew = answer.missing == 0 && answer.status == OLAF_CONTROL_WAIT;
+    if (answer.missing > 0) {
+        answer.rank = lowest([&](std::uint32_t rank) { return !asked_[rank]; });
+    } else if (answer.anew) {
+        const auto has_session = [](const Asked &child) { return child.session != 0; };
+        answer.missing = static_cast<std::uint32_t>(
+            std::ranges::count_if(std::span(children_).first(options_.children), has_session));
+        answer.rank = lowest([&](std::uint32_t rank) { return has_session(children_[rank]); });
+    } else {
+        answer.rank = culprit_.value_or(OLAF_EVERY_RANK);
     }
-    const std::vector<std::uint64_t> padding(message.padding);
-    user_->send(message.rank, encode(answer), padding);
 }
 
 } // namespace olaf

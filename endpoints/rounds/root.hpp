@@ -32,7 +32,8 @@ class RoundRootUser {
   public:
     virtual ~RoundRootUser() = default;
     /// The vector that may be summed in place of one that may not; nothing: it may.
-    [[nodiscard]] virtual std::optional<VectorIdentity> wants(const VectorIdentity &vector) const = 0;
+    [[nodiscard]] virtual std::optional<VectorIdentity>
+    wants(const VectorIdentity &vector) const = 0;
     /// Puts the answer in place of the sum, and may change its exponent. `lanes` without the
     /// checksum.
     virtual void answer(RoundTotal &total, std::span<std::uint64_t> lanes) = 0;
@@ -84,7 +85,20 @@ class RoundRoot {
     void result(std::uint32_t rank, const RoundTotal &total, std::span<const std::uint64_t> lanes);
     void stale(const RoundContribution &message);
     void stop();
+    void note(const JobSync &message);
+    [[nodiscard]] bool is_over() const;
+    void run();
+    [[nodiscard]] olaf_control_status judge(const JobSync &message);
     void answer_sync(const JobSync &message, olaf_control_status status);
+    void name_other(JobSync &answer) const;
+
+    // What a child said of its session when it last asked: docs/rounds.md, "Sessions".
+    struct Asked {
+        std::int64_t stamp = 0;
+        std::uint64_t incarnation = 0;
+        std::uint64_t session = 0;
+        bool anew = false;
+    };
 
     RoundServerOptions options_;
     RoundRootUser *user_;
@@ -92,7 +106,9 @@ class RoundRoot {
     std::uint32_t generation_;
     std::uint8_t pool_;
     std::bitset<OLAF_RANKS> asked_ = {};
-    std::array<std::int64_t, OLAF_RANKS> stamps_ = {};
+    std::array<Asked, OLAF_RANKS> children_ = {};
+    std::uint64_t session_ = 0;                 // of all, while it runs
+    std::optional<std::uint32_t> culprit_ = {}; // the first that asked anew since it was stopped
     std::optional<std::pair<std::uint32_t, std::uint32_t>> begin_ = {}; // round and chunk
     std::optional<RoundTotal> misfit_ = {}; // of this generation: nobody can go on
     std::vector<Slot> slots_;

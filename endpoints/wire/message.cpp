@@ -2,6 +2,7 @@
 // All messages to the wire and back: of clusters (message.hpp) and of jobs (round_message.hpp).
 #include <olaf/message.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -49,6 +50,15 @@ olaf_header header_of(olaf_message_type type, unsigned flags, std::uint16_t lane
     header.sequence_be = big_endian(sequence);
     header.generated_ns_be = big_endian(static_cast<__u64>(generated_ns));
     return header;
+}
+
+// Whether such a CONTROL message of a job has an incarnation and a session.
+bool names_session(std::uint32_t action) {
+    return action == OLAF_CONTROL_SYNC || action == OLAF_CONTROL_JOIN;
+}
+
+std::uint16_t lanes_in(const JobSync &sync) {
+    return std::max(sync.padding, names_session(sync.action) ? kSyncLanes : std::uint16_t{0});
 }
 
 std::uint8_t parity_of(const olaf_header &header) {
@@ -219,9 +229,11 @@ olaf_header encode(const RoundResult &result) {
 }
 
 olaf_header encode(const JobSync &sync) {
-    olaf_header header = header_of(
-        OLAF_CONTROL, flag(sync.answer, OLAF_FLAG_ANSWER) | flag(sync.above, OLAF_FLAG_ABOVE),
-        sync.padding, sync.job, sync.rank, sync.round, sync.stamp);
+    olaf_header header =
+        header_of(OLAF_CONTROL,
+                  flag(sync.answer, OLAF_FLAG_ANSWER) | flag(sync.above, OLAF_FLAG_ABOVE) |
+                      flag(sync.anew, OLAF_FLAG_ANEW),
+                  lanes_in(sync), sync.job, sync.rank, sync.round, sync.stamp);
     header.workers_be = 0;
     header.rank_be = big_endian(static_cast<std::uint16_t>(sync.rank));
     header.action_be = big_endian<std::uint32_t>(sync.action);
@@ -239,6 +251,15 @@ olaf_header encode(const JobSync &sync) {
     header.status_be = big_endian(static_cast<std::uint16_t>(sync.status));
     header.pool = sync.pool;
     return sealed(header);
+}
+
+std::vector<std::uint64_t> lanes_of(const JobSync &sync) {
+    std::vector<std::uint64_t> lanes(lanes_in(sync));
+    if (names_session(sync.action)) {
+        lanes[OLAF_SYNC_INCARNATION] = sync.incarnation;
+        lanes[OLAF_SYNC_SESSION] = sync.session;
+    }
+    return lanes;
 }
 
 // ---- from the wire ----
@@ -370,8 +391,15 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
     if (action < OLAF_CONTROL_JOIN || action > OLAF_CONTROL_LEAVE)
         return std::unexpected(Reject::wrong_type);
     const std::uint16_t status = big_endian(header.status_be);
-    if (status > OLAF_CONTROL_GONE)
+    if (status > OLAF_CONTROL_OVER || status == OLAF_CONTROL_REFUSED)
         return std::unexpected(Reject::wrong_count);
+    const std::uint16_t lanes = big_endian(header.lanes_be);
+    std::array<std::uint64_t, kSyncLanes> told = {};
+    if (names_session(action)) {
+        if (lanes < kSyncLanes)
+            return std::unexpected(Reject::wrong_lanes);
+        std::memcpy(told.data(), message.data() + sizeof header, sizeof told);
+    }
     if (header.pool > kMostPool)
         return std::unexpected(Reject::wrong_count);
     const bool answer = (big_endian(header.flags_be) & OLAF_FLAG_ANSWER) != 0;
@@ -393,7 +421,10 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
         .pool = header.pool,
         .answer = answer,
         .above = (big_endian(header.flags_be) & OLAF_FLAG_ABOVE) != 0,
-        .padding = big_endian(header.lanes_be),
+        .incarnation = told[OLAF_SYNC_INCARNATION],
+        .session = told[OLAF_SYNC_SESSION],
+        .anew = (big_endian(header.flags_be) & OLAF_FLAG_ANEW) != 0,
+        .padding = lanes,
     };
 }
 

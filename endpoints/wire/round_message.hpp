@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <olaf/message.hpp>
 
@@ -43,9 +44,10 @@ struct RoundContribution {
     Format format = Format::i32x2;
     bool has_checksum = false;
     bool partial = false;
-    bool flush = false; ///< the sender sends nothing more until results come
+    bool flush = false;  ///< the sender sends nothing more until results come
     bool spoilt = false; ///< the result that came doesn't match its checksum lane
-    /// Two vectors below the sender differ: that of `chunks` and `kind`, and this one. `generated_ns` isn't told then.
+    /// Two vectors below the sender differ: that of `chunks` and `kind`, and this one.
+    /// `generated_ns` isn't told then.
     std::optional<VectorIdentity> misfit = {};
 };
 
@@ -78,7 +80,8 @@ struct RoundResult {
 struct JobSync {
     olaf_control_action action = OLAF_CONTROL_SYNC;
     std::uint32_t job = 0;
-    std::uint32_t rank = 0;  ///< the asker's; SYNC, WAIT: the lowest that hasn't asked
+    /// The asker's; SYNC, WAIT: the lowest that hasn't asked; OVER: the first that began anew.
+    std::uint32_t rank = 0;
     std::uint32_t round = 0; ///< of the oldest result that the asker lacks; DONE: where all begin
     std::uint32_t chunk = 0;
     std::int64_t stamp = 0;    ///< CLOCK_TAI when it began to ask
@@ -90,9 +93,21 @@ struct JobSync {
     olaf_control_status status = OLAF_CONTROL_DONE;
     std::uint8_t pool = 0; ///< p that the asker can take; DONE: what all take
     bool answer = false;
-    bool above = false;        ///< WAIT: `rank` is of a node above the one that answers
-    std::uint16_t padding = 0; ///< lanes, all 0; the answer to a child has as many
+    bool above = false; ///< WAIT, OVER: `rank` is of a node above the one that answers
+    /// Of a SYNC or JOIN (docs/rounds.md, "Sessions"): the asker's random number, and the session
+    /// that it is in; 0: none yet. An answer has the session alone.
+    std::uint64_t incarnation = 0;
+    std::uint64_t session = 0;
+    /// A node asks, and a worker below it has no session yet. WAIT: all have asked, and `rank` is
+    /// the lowest that names a session which is over.
+    bool anew = false;
+    /// Lanes of the message, of which SYNC and JOIN have kSyncLanes at least. Those behind the
+    /// session are 0. The answer to a child has as many.
+    std::uint16_t padding = 0;
 };
+
+/// What the lanes of a SYNC or JOIN have in front.
+inline constexpr std::uint16_t kSyncLanes = OLAF_SYNC_LANES;
 
 /// What a farewell's contribution has in place of its vector's chunks. No vector is that long.
 inline constexpr std::uint32_t kFarewellChunks = UINT32_MAX;
@@ -103,6 +118,8 @@ inline constexpr std::uint8_t kMostPool = 17;
 [[nodiscard]] olaf_header encode(const RoundContribution &contribution);
 [[nodiscard]] olaf_header encode(const RoundResult &result);
 [[nodiscard]] olaf_header encode(const JobSync &sync);
+/// The lanes behind that header.
+[[nodiscard]] std::vector<std::uint64_t> lanes_of(const JobSync &sync);
 
 /// Each checks everything that the message alone can tell, except the checksum lane.
 [[nodiscard]] Decoded<RoundContribution> decode_contribution(std::span<const std::byte> message);

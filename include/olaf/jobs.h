@@ -127,6 +127,24 @@ struct olaf_misfit {
 };
 OLAF_LAST(olaf_misfit, 0, 24, one, other, round, chunk);
 
+/*
+ * Which members go on with each other (docs/rounds.md, "Sessions"). All but `id` is of the questions of those
+ * who have asked since the job was stopped.
+ */
+struct olaf_session {
+	__u64 id; /* RUNNING: of all members; 0: none */
+	__u64 incarnations; /* of who has asked: their sum */
+	__u64 asked; /* that those who have one have named; the first of them */
+	__u32 differ; /* another one was named, too */
+	__u32 culprit; /* 1 + the first rank that had none; 0: nobody */
+	__u32 culprit_above; /* it is one of a node above */
+	__u32 pad[7];
+	struct olaf_ranks in; /* who has named one */
+	struct olaf_ranks anew; /* who has none, or has a worker below that has none */
+};
+OLAF_SPAN(olaf_session, 0, 36, id, incarnations, asked, differ, culprit, culprit_above);
+OLAF_LAST(olaf_session, 36, 128, pad, in, anew);
+
 /* olaf_jobs[index] */
 struct olaf_job {
 	struct olaf_job_setup setup;
@@ -150,11 +168,12 @@ struct olaf_job {
 	struct olaf_line line[OLAF_MAX_LINES];
 	struct olaf_membership membership; /* written under the lock */
 	__u32 pad2[4];
+	struct olaf_session session; /* under the lock */
 };
 OLAF_SPAN(olaf_job, 0, 156, setup, lock, state, generation, halted, next_round, next_chunk, pool);
 OLAF_SPAN(olaf_job, 156, 176, parent_generation, misfit_generation, flushing, stamp);
 OLAF_SPAN(olaf_job, 176, 256, turnaround_ns, asked, asker, pad, misfit, pad1);
-OLAF_LAST(olaf_job, 256, 896, line, membership, pad2);
+OLAF_LAST(olaf_job, 256, 1024, line, membership, pad2, session);
 
 /* olaf_children[job x OLAF_RANKS + rank] */
 struct olaf_child {
@@ -163,9 +182,11 @@ struct olaf_child {
 	__u64 newest_ns; /* ANY: generated_ns of its newest contribution that was added; atomic */
 	__u64 joined_ns; /* generated_ns of the JOIN that it is a member by; under the job's lock */
 	__u64 waited_ns; /* since when chunks are completed without it; under the job's lock */
+	__u64 incarnation; /* of its newest SYNC; under the job's lock */
 	__u32 first_round; /* that it is a member of since; under the job's lock */
-	__u32 pad[7];
+	__u32 pad[5];
 };
-OLAF_LAST(olaf_child, 0, 128, member, stamp, newest_ns, joined_ns, waited_ns, first_round, pad);
+OLAF_SPAN(olaf_child, 0, 104, member, stamp, newest_ns, joined_ns, waited_ns, incarnation);
+OLAF_LAST(olaf_child, 104, 128, first_round, pad);
 
 #endif /* OLAF_JOBS_H */

@@ -37,11 +37,12 @@ enum olaf_message_type {
 #define OLAF_FLAG_STAMPED 0x0004 /* ACK: queue state is filled in */
 #define OLAF_FLAG_CONGESTED 0x0008 /* ACK: active clusters > queue capacity */
 #define OLAF_FLAG_PARTIAL 0x0010 /* CONTRIBUTION, RESULT: not every member is in it */
+#define OLAF_FLAG_ANEW 0x0010 /* CONTROL: SYNC, a worker below has no session yet; WAIT: the rank must begin anew */
 #define OLAF_FLAG_LATE 0x0020 /* RESULT: the addressee's own contribution isn't in it */
 #define OLAF_FLAG_STALE 0x0040 /* RESULT without lanes: this round is no longer possible here */
 #define OLAF_FLAG_FLUSH 0x0080 /* CONTRIBUTION: nothing more comes before results do */
 #define OLAF_FLAG_ANSWER 0x1000 /* CONTROL: the node's answer */
-#define OLAF_FLAG_ABOVE 0x2000 /* CONTROL, answer WAIT: of a node above, which has a rank missing */
+#define OLAF_FLAG_ABOVE 0x2000 /* CONTROL, answer WAIT or OVER: the rank is one of a node above */
 #define OLAF_FLAG_SPOILT 0x4000 /* CONTRIBUTION: the result that came doesn't match its checksum lane */
 #define OLAF_FLAG_MISFIT 0x8000 /* CONTRIBUTION, RESULT: no sum, as two members' vectors differ */
 #define OLAF_FLAG_FORMAT_MASK 0x0f00 /* enum olaf_format */
@@ -74,6 +75,14 @@ enum olaf_control_status {
 	OLAF_CONTROL_OLD = 2, /* SYNC, JOIN: this is over; ask with a newer stamp */
 	OLAF_CONTROL_GONE = 3, /* the sender is no member: it must JOIN */
 	OLAF_CONTROL_REFUSED = 4, /* SETH: no such threshold */
+	OLAF_CONTROL_OVER = 5, /* SYNC: the asker's session is: the rank that is named has begun anew */
+};
+
+/* SYNC and JOIN, and their answers: what the first lanes are, little-endian as all lanes. */
+enum olaf_sync_lane {
+	OLAF_SYNC_INCARNATION = 0, /* a worker's random number; a node's: the sum of its children's */
+	OLAF_SYNC_SESSION = 1, /* the sum of all incarnations when it began; 0: none yet */
+	OLAF_SYNC_LANES,
 };
 
 /*

@@ -45,6 +45,11 @@ inline olaf_job_setup of_floats(olaf_job_setup setup) {
     return setup;
 }
 
+/// What a SYNC of a rank's has for lanes, or a JOIN: a process of its own, and in which session.
+inline std::vector<std::uint64_t> process(std::uint32_t rank, std::uint64_t session = 0) {
+    return {0x1234567800000001ull << (rank % 20), session};
+}
+
 inline DatapathConfig queue_with_rounds(std::uint32_t max_lanes = 64) {
     return {.queue_capacity = 4, .max_clusters = 8, .max_lanes = max_lanes, .round_slots = 64};
 }

@@ -9,6 +9,7 @@
 
 #include "rounds_clones.hpp"
 #include "rounds_hostile.hpp"
+#include "rounds_sessions.hpp"
 #include "rounds_tree.hpp"
 #include "rounds_wire.hpp"
 
@@ -98,18 +99,25 @@ class RoundsChainMessages : public RoundsTree {
 
     /// Of a worker's; the ranks are those of its node.
     RoundMessage some_message(const RoundNode &model, Front &front, std::uint32_t workers,
-                              std::map<std::uint32_t, std::int64_t> &stamps) {
+                              std::map<std::uint32_t, std::int64_t> &stamps, Sessions &sessions) {
         RoundMessage message{.rank = below(workers), .time = ++clock};
         message.generation = model.generation();
-        if (!model.running() || below(model.has_misfit() ? 30 : 3000) == 0) {
+        const auto unheard = model.running() ? sessions.asks_again() : std::nullopt;
+        message.rank = unheard.value_or(message.rank);
+        if (unheard || !model.running() || below(model.has_misfit() ? 30 : 3000) == 0) {
             message.kind = Kind::sync;
             message.generation = 0;
             message.round = std::ranges::min(front.round, {}, [](std::uint32_t round) {
                 return static_cast<std::int32_t>(round);
             });
             message.pool = pool;
-            if (stamps.contains(message.rank) && chance(model.running() ? 50 : 90))
-                message.time = stamps[message.rank]; // the same question again
+            message.padding = model::kSessionLanes;
+            const bool again =
+                unheard || (stamps.contains(message.rank) && !sessions.is_silent(message.rank) &&
+                            chance(model.running() ? 50 : 90));
+            sessions.ask(message, again);
+            if (again)
+                message.time = stamps[message.rank];
             else
                 stamps[message.rank] = message.time;
             return message;
@@ -165,6 +173,10 @@ class RoundsChainMessages : public RoundsTree {
                 order.time = joins[order.rank]; // the same again
             else if (action == Action::join)
                 joins[order.rank] = order.time;
+            if (action == Action::join) {
+                order.padding = model::kSessionLanes;
+                sessions_low.join(order, joins_anew);
+            }
             left[order.rank] += goes ? 1 : 0;
             if (action == Action::seth)
                 order.missing = chance(60) ? workers_below : below(workers_below + 2);
@@ -191,6 +203,7 @@ class RoundsChainMessages : public RoundsTree {
     RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool}, upper_generation};
     Front front_low, front_high;
     std::map<std::uint32_t, std::int64_t> stamps_low, stamps_high, joins;
+    Sessions sessions_low{random}, sessions_high{random};
     std::array<std::uint64_t, workers_below> left{}; ///< how often each went
     std::vector<RoundMessage> up;
     std::vector<JobMessage> down;
@@ -217,6 +230,7 @@ class RoundsChainSteps : public RoundsChainMessages {
         if (!received)
             return {};
         const auto &got = received->message;
+        expect_protected(*received);
         if (rides && got.type == OLAF_RESULT && !(got.flags & OLAF_FLAG_STALE))
             expect_owed(node.setup, model, got);
         else
@@ -299,6 +313,7 @@ class RoundsChainSteps : public RoundsChainMessages {
         low.arrive(now, static_cast<std::int64_t>(job().stamp), message, out);
         if (message.kind == Kind::order) {
             orders[{message.action, out.at(0).message.status}]++;
+            sessions_low.told(message.rank, out[0].message);
             if (message.action == RoundMessage::Action::fbcast)
                 await_clock();
         }
@@ -306,6 +321,7 @@ class RoundsChainSteps : public RoundsChainMessages {
                               low.counters().ahead != before.ahead ||
                               (message.kind == Kind::contribution && was_running && was_halted);
         front_low.note(message, out);
+        note_answer(sessions_low, out, workers_below, !was_running && low.running());
         const bool goes_up = !out.empty() && out[0].up;
         const auto got = answers(*this, low, ran, out, may_ride && !goes_up);
         if (message.kind == Kind::contribution) {
@@ -327,15 +343,24 @@ class RoundsChainSteps : public RoundsChainMessages {
         const auto ran = upper.offer(wire);
         RoundNode::Out out;
         const auto before = high.counters();
+        const bool was_running = high.running();
         high.arrive(now, 0, message, out);
+        note_answer(sessions_high, out, workers_above, !was_running && high.running());
         const bool may_ride = rides(message, out) || high.counters().added != before.added;
         if (message.rank != own_rank)
             front_high.note(message, out);
         for (const auto &got : answers(upper, high, ran, out, may_ride))
-            if (got.rank == own_rank)
+            if ((got.type == OLAF_CONTROL ? message.rank : got.rank) == own_rank) // it may name another
                 down.push_back(got);
         if (message.kind == Kind::contribution && message.flush && may_ride)
             expect_none_waits(upper, high);
+    }
+    /// Whom the node has told about sessions, and whether its job has begun to run.
+    static void note_answer(Sessions &sessions, const RoundNode::Out &out, std::uint32_t workers, bool ran) {
+        if (ran)
+            sessions.ran(workers);
+        if (!out.empty() && !out[0].up && out[0].message.kind == Kind::sync_answer)
+            sessions.told(out[0].to, out[0].message);
     }
     /// What comes down to the lower one.
     void step_down(const JobMessage &message) {
@@ -344,6 +369,7 @@ class RoundsChainSteps : public RoundsChainMessages {
         low.arrive(now, static_cast<std::int64_t>(job().stamp), from_wire(message), out);
         const bool began = message.type == OLAF_CONTROL && !out.empty() &&
                            out[0].message.status == RoundMessage::Status::done;
+        note_answer(sessions_low, out, workers_below, began);
         answers(*this, low, ran, out, message.type == OLAF_RESULT || out.empty());
         if (message.type == OLAF_RESULT && newest_flushes)
             expect_none_waits(*this, low);
@@ -364,6 +390,10 @@ class RoundsChainSteps : public RoundsChainMessages {
         if (wire.type == OLAF_CONTROL) {
             message.status = static_cast<RoundMessage::Status>(wire.exponent);
             message.missing = wire.chunks;
+            message.padding = static_cast<std::uint16_t>(wire.lanes.size());
+            message.session = wire.lanes.at(OLAF_SYNC_SESSION);
+            message.anew = (wire.flags & OLAF_FLAG_ANEW) != 0;
+            message.above = (wire.flags & OLAF_FLAG_ABOVE) != 0;
         }
         return message;
     }
@@ -398,6 +428,14 @@ class RoundsChainSteps : public RoundsChainMessages {
         EXPECT_GT(high.counters().partial, 50u);
         for (const auto times : left)
             EXPECT_GT(times, 0u);
+    }
+
+    /// Some began anew at either node, and some weren't answered the first time.
+    void expect_sessions() {
+        for (const auto count : {sessions_low.over(), sessions_low.over_above(), sessions_low.anew(),
+                                 sessions_low.anew_above(), sessions_high.over(), sessions_high.anew()})
+            EXPECT_GT(count, 3u);
+        EXPECT_GT(high.counters().unheard, 5u);
     }
 
     void set_up_ns(std::uint64_t ns) {
@@ -470,9 +508,9 @@ class RoundsChain : public RoundsChainSteps {
     void hostile_step() {
         const auto where = below(3);
         if (where == 0)
-            forge_child(*this, some_message(low, front_low, workers_below, stamps_low), gate_low, at_low, GetParam());
+            forge_child(*this, some_message(low, front_low, workers_below, stamps_low, sessions_low), gate_low, at_low, GetParam());
         else if (where == 1)
-            forge_child(upper, some_message(high, front_high, workers_above + 1, stamps_high), gate_high, at_high, 4);
+            forge_child(upper, some_message(high, front_high, workers_above + 1, stamps_high, sessions_high), gate_high, at_high, 4);
         else
             forge_parent();
     }
@@ -488,9 +526,9 @@ class RoundsChain : public RoundsChainSteps {
         auto wire = on_wire(node.setup, message);
         auto sender = sender_of(message.rank);
         spoil(how, wire, sender, node.setup.children);
-        const auto refusal = gate.judge(seen(wire, sender, node.setup.shape));
+        const auto refusal = gate.judge(seen(how, wire, sender, node.setup.shape));
         ASSERT_NE(refusal, RoundRefusal::none);
-        expect_refused(node, node.queue.offer(olaf::test::path_of(sender, family).carrying(wire)), refusal, refused);
+        expect_refused(node, node.queue.offer(hostile_frame(how, wire, sender, family)), refusal, refused);
         refused.tried[static_cast<std::size_t>(how)]++;
     }
 
@@ -570,9 +608,9 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
         const auto which = below(100);
         if (which < 30) {
             const auto order = some_order();
-            step_low(order ? *order : some_message(low, front_low, workers_below, stamps_low));
+            step_low(order ? *order : some_message(low, front_low, workers_below, stamps_low, sessions_low));
         } else if (which < 60) {
-            step_high(some_message(high, front_high, workers_above, stamps_high));
+            step_high(some_message(high, front_high, workers_above, stamps_high, sessions_high));
         } else if (which < 78) {
             if (const auto message = arrives(up))
                 step_high(*message);
@@ -582,7 +620,7 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
         } else {
             time_passes();
         }
-        if (chance(5))
+        if (chance(8))
             hostile_step();
     }
     expect_same_counters(low, counters(), owed());
@@ -596,6 +634,7 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
         EXPECT_GT(low.counters().stopped, 1u);
         EXPECT_GT(high.counters().stopped, 3u);
         EXPECT_GT(copied, steps / 500);
+        expect_sessions();
         expect_orders();
     }
 }

@@ -12,6 +12,7 @@
 
 #include "rounds_clones.hpp"
 #include "rounds_hostile.hpp"
+#include "rounds_sessions.hpp"
 #include "rounds_wire.hpp"
 #include "spells.hpp"
 
@@ -89,10 +90,16 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
         message.generation = model.generation();
         if (shares_slots())
             follow();
+        if (const auto rank = model.running() ? sessions.asks_again() : std::nullopt) {
+            message.rank = *rank;
+            return some_question(message, true);
+        }
         if (GetParam().changes && some_order(message))
             return message;
         if (!model.running() || below(model.has_misfit() ? 30 : 2000) == 0)
             return some_question(message);
+        if (!model.members().contains(message.rank) && !model.members().empty() && chance(50))
+            message.rank = some_member();
         message.chunks = chunks;
         if (shares_slots()) {
             put(message, some_position());
@@ -120,6 +127,10 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
         return message;
     }
 
+    std::uint32_t some_member() {
+        return *std::next(model.members().begin(), below(static_cast<std::uint32_t>(model.members().size())));
+    }
+
     /// The message is of another vector, or of a node below of which two members' vectors differ.
     void differ(RoundMessage &message) {
         if (chance(30)) // its identity has the time's place
@@ -131,7 +142,7 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
     }
 
     /// Where to begin.
-    RoundMessage some_question(RoundMessage message) {
+    RoundMessage some_question(RoundMessage message, bool again = false) {
         message.kind = RoundMessage::Kind::sync;
         if (shares_slots()) {
             put(message, front - below(2 * setup.slots + 1));
@@ -141,9 +152,11 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
             message.chunk = below(chunks);
             message.pool = static_cast<std::uint8_t>(4 + below(4));
         }
-        message.padding = some_padding();
-        if (chance(30))
-            message.time = stamps[message.rank]; // the same question again
+        message.padding = some_padding(model::kSessionLanes);
+        again = again || chance(30);
+        sessions.ask(message, again);
+        if (again)
+            message.time = stamps[message.rank];
         else
             stamps[message.rank] = message.time;
         return message;
@@ -195,7 +208,7 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
     }
 
     /// A question that is as long as a contribution, now and then.
-    std::uint16_t some_padding() { return chance(30) ? setup.lanes : std::uint16_t{0}; }
+    std::uint16_t some_padding(std::uint16_t least) { return chance(30) ? setup.lanes : least; }
 
     std::uint64_t some_lane() {
         if (!GetParam().floats)
@@ -223,14 +236,17 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
             message.kind = RoundMessage::Kind::order;
             message.action = action;
             message.round = base + below(3);
-            message.padding = some_padding();
+            message.padding = some_padding(action == Action::join ? model::kSessionLanes : std::uint16_t{0});
             if (action == Action::seth)
                 message.missing = chance(50) ? setup.children : below(setup.children + 2);
             // Mostly who isn't there; now and then a member that has lost everything, or the same again.
-            if (action == Action::join && model.members().contains(message.rank) && !chance(3))
+            const bool again = model.members().contains(message.rank) && !chance(3);
+            if (action == Action::join && again)
                 message.time = joins[message.rank];
             else if (action == Action::join)
                 joins[message.rank] = message.time;
+            if (action == Action::join)
+                sessions.join(message, !again);
             return true;
         }
         return false;
@@ -255,6 +271,7 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
     std::uint64_t front, front_before = 0; ///< positions
     std::int64_t clock = 1'000'000;
     std::map<std::uint32_t, std::int64_t> stamps, joins;
+    Sessions sessions{random};
     /// Messages, by what they were and what was answered first.
     std::map<std::tuple<RoundMessage::Kind, RoundMessage::Action, RoundMessage::Status>, std::uint64_t> seen;
 };
@@ -345,6 +362,10 @@ class RoundsDifferentialSteps : public RoundsMessages {
         const auto wire = on_wire(message);
         EXPECT_EQ(gate.judge(olaf::test::seen(wire, sender_of(message.rank), setup.shape)), RoundRefusal::none);
         const auto ran = offer(wire);
+        if (message.kind != RoundMessage::Kind::contribution)
+            sessions.told(message.rank, out.at(0).message);
+        if (!was_running && model.running())
+            sessions.ran(setup.children);
         seen[{message.kind, message.action, out.empty() ? message.status : out[0].message.status}]++;
         if (message.kind == RoundMessage::Kind::order && message.action == RoundMessage::Action::fbcast)
             await_tick();
@@ -375,6 +396,7 @@ class RoundsDifferentialSteps : public RoundsMessages {
         ASSERT_STREQ(verdict_name(ran.verdict), "XDP_TX");
         const auto got = parse_job_message(ran.bytes);
         ASSERT_TRUE(got);
+        expect_protected(*got);
         if (message.kind == RoundMessage::Kind::order)
             return expect_same(out.at(0).message, got->message);
         if (message.kind == RoundMessage::Kind::sync)
@@ -439,9 +461,9 @@ class RoundsDifferentialSteps : public RoundsMessages {
             (how == Hostility::other_port && !is_bound(message.rank)))
             return;
         spoil(how, wire, sender, setup.children);
-        const auto refusal = gate.judge(olaf::test::seen(wire, sender, setup.shape));
+        const auto refusal = gate.judge(olaf::test::seen(how, wire, sender, setup.shape));
         ASSERT_NE(refusal, RoundRefusal::none) << "hostility " << static_cast<int>(how);
-        const auto ran = offer(wire, olaf::test::path_of(sender));
+        const auto ran = queue.offer(hostile_frame(how, wire, sender));
         EXPECT_STREQ(verdict_name(ran.verdict), refusal == RoundRefusal::no_job ? "XDP_PASS" : "XDP_DROP")
             << "hostility " << static_cast<int>(how);
         refused[refusal]++;
@@ -535,6 +557,11 @@ class RoundsDifferential : public RoundsDifferentialSteps {
         EXPECT_GT(counted.misfit, 0u);
         EXPECT_GT(told, counted.misfit);
         EXPECT_GT(counted.syncs, 20u);
+        if (setup.children > 1) { // one alone goes on with itself
+            EXPECT_GT(sessions.over(), 5u);
+            EXPECT_GT(sessions.anew(), 10u);
+            EXPECT_GT(counted.unheard, 0u);
+        }
         EXPECT_GT(counted.stopped, 10u);
         // What is the same for all leaves in the frame that waits.
         EXPECT_TRUE((GetParam().multicast && has_whole_sums) || orders[true] > steps / 1000);

@@ -47,15 +47,18 @@ TEST_F(RoundsFrames, BytesBehindTheMessageAreCutOff) {
     EXPECT_EQ(sent_to(0, ran), result(0, {0, 1}, 0));
 }
 
-/// A rank asks in a message as long as a contribution, and is answered in one as long.
-void expect_answer_in_full_length(const Ran &ran, std::uint16_t lanes) {
+/// A rank asks in a message as long as a contribution, and is answered in one as long: with that session,
+/// and zeros.
+void expect_answer_in_full_length(const Ran &ran, std::uint16_t lanes, std::uint64_t session) {
     std::string why;
     const auto answer = parse_job_message(ran.bytes, &why);
     ASSERT_STREQ(verdict_name(ran.verdict), "XDP_TX");
     ASSERT_TRUE(answer) << why;
     EXPECT_EQ(answer->message.type, OLAF_CONTROL);
     EXPECT_EQ(answer->message.flags, OLAF_FLAG_ANSWER);
-    EXPECT_EQ(answer->message.lanes, std::vector<std::uint64_t>(lanes));
+    std::vector<std::uint64_t> expected(lanes);
+    expected[OLAF_SYNC_SESSION] = session;
+    EXPECT_EQ(answer->message.lanes, expected);
 }
 JobMessage padded_question(std::uint32_t rank, std::uint16_t lanes) {
     return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .count = OLAF_CONTROL_SYNC,
@@ -63,15 +66,15 @@ JobMessage padded_question(std::uint32_t rank, std::uint16_t lanes) {
 }
 
 TEST_F(RoundsFrames, APaddedQuestionIsAnsweredInFullLength) {
-    expect_answer_in_full_length(offer(padded_question(0, setup.lanes), 4), setup.lanes);
-    expect_answer_in_full_length(offer(padded_question(1, setup.lanes), 6), setup.lanes);
+    expect_answer_in_full_length(offer(padded_question(0, setup.lanes), 4), setup.lanes, 0);
+    expect_answer_in_full_length(offer(padded_question(1, setup.lanes), 6), setup.lanes, ~0ull);
 }
 
 TEST_F(RoundsFrames, APaddedQuestionWithOptionsOrTagsIsAnsweredInFullLength) {
     expect_answer_in_full_length(offer(padded_question(0, setup.lanes), path_of(0).options(40)),
-                                 setup.lanes);
+                                 setup.lanes, 0);
     expect_answer_in_full_length(
-        offer(padded_question(1, setup.lanes), path_of(1).service_vlan(9).vlan(7)), setup.lanes);
+        offer(padded_question(1, setup.lanes), path_of(1).service_vlan(9).vlan(7)), setup.lanes, ~0ull);
 }
 
 class RoundsOfJumboFrames : public RoundsTest {
@@ -98,8 +101,8 @@ TEST_F(RoundsOfJumboFrames, OverIpv6Too) {
 }
 
 TEST_F(RoundsOfJumboFrames, AnswerAPaddedQuestionInFullLength) {
-    expect_answer_in_full_length(offer(padded_question(0, setup.lanes), 4), setup.lanes);
-    expect_answer_in_full_length(offer(padded_question(1, setup.lanes), 6), setup.lanes);
+    expect_answer_in_full_length(offer(padded_question(0, setup.lanes), 4), setup.lanes, 0);
+    expect_answer_in_full_length(offer(padded_question(1, setup.lanes), 6), setup.lanes, ~0ull);
 }
 
 // ---- Frames that lie in several buffers: where the first one ends, and results that are longer than a frame at hand.

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "queue_test.hpp"
 #include "rounds_wire.hpp"
 #include "tests/model/round_gate.hpp"
 
@@ -33,8 +34,16 @@ enum class Hostility {
     result_from_below,
     stale_from_below,
     answer_from_below,
+    sync_without_lanes,
+    sync_of_one_lane,
+    answer_of_one_lane,
+    answer_of_three_lanes,
+    sync_of_three_lanes,
+    sync_with_a_wrong_checksum, ///< of UDP
+    sync_with_no_checksum,
+    sync_of_another_checksum, ///< none of UDP, and a flag as if its lanes had one of their own
 };
-inline constexpr std::size_t hostilities = static_cast<std::size_t>(Hostility::answer_from_below) + 1;
+inline constexpr std::size_t hostilities = static_cast<std::size_t>(Hostility::sync_of_another_checksum) + 1;
 
 /// Where a rank's own frames come from, as RoundsTest::path_of() has it.
 inline RoundSender sender_of(std::uint32_t rank) {
@@ -73,7 +82,19 @@ inline RoundFrame seen(const JobMessage &message, const RoundSender &sender, std
     return {.type = type, .job = message.job, .rank = message.rank, .count = message.count,
             .chunk = message.chunk, .chunks = message.chunks,
             .lanes = static_cast<std::uint32_t>(message.lanes.size()),
-            .is_of_jobs_format = (message.flags & shape_bits) == shape, .sender = sender};
+            .is_of_jobs_format = (message.flags & shape_bits) == shape,
+            .has_checksum_lane = (message.flags & OLAF_FLAG_CHECKSUM) != 0,
+            .names_session = message.type == OLAF_CONTROL &&
+                             (message.count == OLAF_CONTROL_SYNC || message.count == OLAF_CONTROL_JOIN),
+            .sender = sender};
+}
+
+/// Makes it a SYNC of so many lanes, or the answer to one.
+inline void become_sync(JobMessage &message, std::size_t lanes, std::uint16_t flags = 0) {
+    message.type = OLAF_CONTROL;
+    message.flags = flags;
+    message.count = OLAF_CONTROL_SYNC;
+    message.lanes.resize(lanes);
 }
 
 /// Spoils a contribution that is good, with lanes. `children` is at least 2 for others_rank.
@@ -103,13 +124,42 @@ inline void spoil(Hostility how, JobMessage &message, RoundSender &sender, std::
         message.flags |= OLAF_FLAG_STALE;
         message.lanes.clear();
         break;
-    case Hostility::answer_from_below:
-        message.type = OLAF_CONTROL;
-        message.flags = OLAF_FLAG_ANSWER;
-        message.count = OLAF_CONTROL_SYNC;
-        message.lanes.clear();
-        break;
+    case Hostility::answer_from_below: become_sync(message, OLAF_SYNC_LANES, OLAF_FLAG_ANSWER); break;
+    case Hostility::sync_without_lanes: become_sync(message, 0); break;
+    case Hostility::sync_of_one_lane: become_sync(message, 1); break;
+    case Hostility::answer_of_one_lane: become_sync(message, 1, OLAF_FLAG_ANSWER); break;
+    case Hostility::answer_of_three_lanes: become_sync(message, 3, OLAF_FLAG_ANSWER); break;
+    case Hostility::sync_of_three_lanes: become_sync(message, 3); break;
+    case Hostility::sync_with_a_wrong_checksum:
+    case Hostility::sync_with_no_checksum: become_sync(message, OLAF_SYNC_LANES); break;
+    case Hostility::sync_of_another_checksum: become_sync(message, OLAF_SYNC_LANES, OLAF_FLAG_CHECKSUM); break;
     }
+}
+
+/// Of UDP.
+inline bool has_no_checksum(Hostility how) {
+    return how == Hostility::sync_with_no_checksum || how == Hostility::sync_of_another_checksum;
+}
+
+/// The gate's model sees the spoilt message so, and the kernel gets this frame.
+inline RoundFrame seen(Hostility how, const JobMessage &message, const RoundSender &sender, std::uint32_t shape) {
+    auto frame = seen(message, sender, shape);
+    if (how == Hostility::sync_with_a_wrong_checksum)
+        frame.udp_checksum = RoundFrame::Checksum::wrong;
+    if (has_no_checksum(how))
+        frame.udp_checksum = RoundFrame::Checksum::none;
+    return frame;
+}
+inline Frame hostile_frame(Hostility how, const JobMessage &message, const RoundSender &sender, int family = 4) {
+    auto frame = path_of(sender, family).carrying(message);
+    if (how == Hostility::sync_with_a_wrong_checksum) {
+        frame.bytes.back() ^= 1; // of its session
+        if (frame.bytes == partial(frame).bytes) // one in 65536 looks as if the device were to finish it
+            frame.bytes[frame.l4 + 6] ^= 1;
+    }
+    if (has_no_checksum(how))
+        set_be(frame.bytes, frame.l4 + 6, 0, 2);
+    return frame;
 }
 
 /// Where the queue counts what the gate refuses.
@@ -119,13 +169,15 @@ inline std::uint64_t counted(const olaf_counters &counters, RoundRefusal refusal
     case RoundRefusal::no_job: return counters.bypassed[OLAF_BYPASS_JOB];
     case RoundRefusal::chunk: return counters.malformed[OLAF_MALFORMED_CHUNK];
     case RoundRefusal::count: return counters.malformed[OLAF_MALFORMED_COUNT];
+    case RoundRefusal::lanes: return counters.malformed[OLAF_MALFORMED_LANES];
+    case RoundRefusal::udp_checksum: return counters.malformed[OLAF_MALFORMED_UDP_CHECKSUM];
     case RoundRefusal::shape: return counters.malformed[OLAF_MALFORMED_JOB];
     case RoundRefusal::source: return counters.not_allowed[OLAF_NOT_ALLOWED_JOB_SOURCE];
     case RoundRefusal::result: return counters.not_allowed[OLAF_NOT_ALLOWED_JOB_RESULT];
     }
     return 0;
 }
-inline constexpr std::array refusals = {RoundRefusal::no_job, RoundRefusal::chunk, RoundRefusal::count, RoundRefusal::shape,
-                                        RoundRefusal::source, RoundRefusal::result};
+inline constexpr std::array refusals = {RoundRefusal::no_job, RoundRefusal::chunk, RoundRefusal::count, RoundRefusal::lanes,
+                                        RoundRefusal::udp_checksum, RoundRefusal::shape, RoundRefusal::source, RoundRefusal::result};
 
 } // namespace olaf::test

@@ -36,9 +36,11 @@ class RoundsMembers : public RoundsTest {
     }
     JobMessage order(std::uint32_t action, std::uint32_t rank, std::uint32_t round = 0,
                      std::uint64_t at = stamp, std::uint32_t value = 0) {
+        const std::vector<std::uint64_t> none;
         const auto ran = offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
                                 .count = action, .generated_ns = at, .chunk = 0, .chunks = value,
-                                .generation = job_generation});
+                                .generation = job_generation,
+                                .lanes = action == OLAF_CONTROL_JOIN ? process(rank) : none});
         const auto answer = sent_to(rank, ran);
         EXPECT_EQ(answer.type, OLAF_CONTROL);
         EXPECT_EQ(answer.flags, OLAF_FLAG_ANSWER);
@@ -154,7 +156,8 @@ class RoundsAgree : public RoundsTest {
     }
     JobMessage sync(std::uint32_t rank, std::uint64_t stamp) {
         return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .count = OLAF_CONTROL_SYNC,
-                .generated_ns = stamp, .chunks = 0, .generation = job_generation - 1, .pool = 10};
+                .generated_ns = stamp, .chunks = 0, .generation = job_generation - 1, .pool = 10,
+                .lanes = process(rank)};
     }
     /// The answer, whoever it names.
     JobMessage ask(const JobMessage &message) {
@@ -210,6 +213,36 @@ TEST_F(RoundsAgreeOf256, TheLowestRankThatIsMissingIsNamed) {
     expect_wait(ask(sync(5, 50)), 2, 70);
     expect_wait(ask(sync(70, 50)), 1, 255);
     EXPECT_EQ(ask(sync(255, 50)).exponent, OLAF_CONTROL_DONE);
+}
+
+/// Nor do their incarnations get lost beyond the first word.
+TEST_F(RoundsAgreeOf256, TheLowestThatHasBegunAnewIsNamedAndTheLowestThatMust) {
+    const auto as = [&](std::uint32_t rank, std::uint64_t at, std::uint64_t session) {
+        auto message = sync(rank, at);
+        message.lanes = process(rank, session);
+        return message;
+    };
+    std::uint64_t session = 0;
+    for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++)
+        session += process(rank)[OLAF_SYNC_INCARNATION];
+    JobMessage answer;
+    for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++)
+        answer = ask(as(rank, 50, 0));
+    EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(answer.lanes, (std::vector<std::uint64_t>{0, session}));
+    for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++) {
+        auto message = as(rank, 60, rank == 70 || rank == 255 ? 0 : session);
+        message.lanes[OLAF_SYNC_INCARNATION] += rank == 255 ? 1 : 0;
+        answer = parse_job_message(offer(message).bytes)->message;
+    }
+    EXPECT_EQ(answer.exponent, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(answer.flags, OLAF_FLAG_ANSWER | OLAF_FLAG_ANEW);
+    EXPECT_EQ(answer.chunks, 254u);
+    EXPECT_EQ(answer.rank, 0u);
+    answer = ask(as(254, 60, session));
+    EXPECT_EQ(answer.exponent, OLAF_CONTROL_OVER);
+    EXPECT_EQ(answer.rank, 70u);
+    EXPECT_EQ(answer.lanes, (std::vector<std::uint64_t>{0, 0}));
 }
 
 } // namespace

@@ -31,13 +31,18 @@ TEST_F(RoundsRefusals, AnUnknownAction) {
 }
 
 TEST_F(RoundsRefusals, AQuestionPaddedToAnotherLengthThanAContributionsAndAPaddedAnswer) {
-    for (const std::size_t lanes : {1u, 4u, 6u})
+    for (const std::size_t lanes : {3u, 4u, 6u})
         dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC,
                        .lanes = std::vector<std::uint64_t>(lanes)}));
     EXPECT_EQ(malformed(OLAF_MALFORMED_JOB), 3u);
     dropped(offer({.type = OLAF_CONTROL, .flags = OLAF_FLAG_ANSWER, .count = OLAF_CONTROL_SYNC,
                    .lanes = std::vector<std::uint64_t>(5)}));
     EXPECT_EQ(malformed(OLAF_MALFORMED_LANES), 1u);
+    for (const std::uint32_t action : {OLAF_CONTROL_SYNC, OLAF_CONTROL_JOIN})
+        for (const std::size_t lanes : {0u, 1u})
+            dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = action,
+                           .lanes = std::vector<std::uint64_t>(lanes)}));
+    EXPECT_EQ(malformed(OLAF_MALFORMED_LANES), 5u);
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
 }
 
@@ -80,7 +85,8 @@ TEST_F(RoundsRefusals, AnyFlippedBitOfAHeader) {
     auto sync = contribution(0, 0);
     sync.type = OLAF_CONTROL;
     sync.count = OLAF_CONTROL_SYNC;
-    sync.lanes.clear();
+    sync.flags = 0;
+    sync.lanes = process(0);
     for (const auto &message : {contribution(0, 0), sync})
         for (std::size_t bit = 0; bit < bits; bit++) {
             auto frame = path_of(0).carrying(message);
@@ -95,7 +101,7 @@ TEST_F(RoundsRefusals, AnyFlippedBitOfAHeader) {
 
 TEST_F(RoundsRefusals, AFlippedBitOfItsSourceTakesNoRankAway) {
     for (const auto family : {4, 6})
-        for (const auto &message : {contribution(0, 0), JobMessage{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC}}) {
+        for (const auto &message : {contribution(0, 0), JobMessage{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC, .lanes = process(0)}}) {
             auto frame = path_of(0, family).carrying(message);
             frame.bytes[frame.l4] ^= 1; // the source port
             dropped(queue.offer(frame));
@@ -106,7 +112,7 @@ TEST_F(RoundsRefusals, AFlippedBitOfItsSourceTakesNoRankAway) {
 }
 
 TEST_F(RoundsRefusals, AMessageOfAnotherVersion) {
-    const JobMessage sync{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC};
+    const JobMessage sync{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC, .lanes = process(0)};
     for (const auto &message : {contribution(0, 0), sync})
         for (const unsigned version : {0u, 1u, 3u, 255u}) {
             auto frame = with(path_of(0).carrying(message), 44, version, 1);
@@ -311,7 +317,8 @@ class RoundsOfSome : public RoundsTest {
     std::uint64_t not_allowed(olaf_not_allowed reason) { return queue.counters().not_allowed[reason]; }
     JobMessage sync(std::uint32_t rank) const {
         return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .count = OLAF_CONTROL_SYNC,
-                .generated_ns = 7, .chunks = 0, .generation = job_generation, .pool = 2};
+                .generated_ns = 7, .chunks = 0, .generation = job_generation, .pool = 2,
+                .lanes = process(rank)};
     }
     /// Where the rank's frames have their source address.
     static std::vector<std::uint8_t> source_of(const Frame &frame, int family) {
@@ -353,6 +360,7 @@ TEST_F(RoundsAllowed, WhoIsNotInTheListGivesNoOrders) {
     dropped(offer(sync(0)));
     auto reset = sync(0);
     reset.count = OLAF_CONTROL_RESET;
+    reset.lanes.clear();
     dropped(offer(reset));
     auto probe = contribution(0, 0);
     probe.lanes.clear();

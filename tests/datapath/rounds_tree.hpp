@@ -61,8 +61,10 @@ class RoundsTree : protected InTestbed, public RoundsTest, public testing::WithP
         return path.from(net.next_hop_mac).to(net.near_mac).among_servers().source(2).target(1)
             .source_port(parent_port);
     }
+    /// A CONTROL may name another rank than this node's.
     Ran tell(JobMessage message) {
-        message.rank = own_rank;
+        if (message.type != OLAF_CONTROL)
+            message.rank = own_rank;
         return queue.offer(down().carrying(message));
     }
     JobMessage parents_result(std::uint32_t chunk, std::uint32_t round = 0) {

@@ -10,6 +10,7 @@
 #include "float_reference.hpp"
 #include "olaf/own.h"
 #include "rounds_clones.hpp"
+#include "rounds_sessions.hpp"
 #include "rounds_tree.hpp"
 #include "rounds_wire.hpp"
 
@@ -84,7 +85,7 @@ class RoundsTreeAgrees : public RoundsTree {
                     std::uint32_t chunk) {
         return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
                 .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunk = chunk, .chunks = 0,
-                .generation = 0, .pool = 1};
+                .generation = 0, .pool = 1, .lanes = process(rank)};
     }
     /// Both children ask; what the node asks its parent then.
     JobMessage both_ask() {
@@ -398,7 +399,7 @@ TEST_P(RoundsInPassing, TheNodeAnswersWhereToBeginAndAsksItsParentItself) {
     set_job(waiting);
     const auto sync = [&](std::uint32_t rank) {
         return pass({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 5, .count = OLAF_CONTROL_SYNC,
-                     .generated_ns = 77, .chunks = 0, .generation = 0, .pool = 2});
+                     .generated_ns = 77, .chunks = 0, .generation = 0, .pool = 2, .lanes = process(rank)});
     };
     const auto answer = sent_back(sync(0));
     ASSERT_TRUE(answer);
@@ -464,7 +465,8 @@ class RoundsTwoArmed : public RoundsTree {
         return run_tc(queue.queue().program_fd("olaf_parent_in"), frame.bytes, net.far).verdict;
     }
     std::uint32_t comes_in(JobMessage message) {
-        message.rank = own_rank;
+        if (message.type != OLAF_CONTROL)
+            message.rank = own_rank;
         return comes_in(down().carrying(message));
     }
     void expect_at_child(std::uint32_t rank, const JobMessage &expected) {
@@ -597,33 +599,124 @@ TEST_P(RoundsTwoArmed, StaleOfTheSameGenerationEndsTheRound) {
     EXPECT_EQ(answer.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
 }
 
-TEST_P(RoundsTwoArmed, TheNodeAsksItsParentAndTheAnswerGoesToTheChildThatAskedLast) {
-    auto waiting = job();
-    waiting.state = OLAF_JOB_SYNCING;
-    set_job(waiting);
-    const auto sync = [](std::uint32_t rank, std::uint64_t stamp) {
-        return JobMessage{.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 5,
-                          .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunk = 2,
-                          .chunks = 0, .generation = 0, .pool = 1};
-    };
-    EXPECT_TRUE(sent_back(offer(sync(0, 50))));
-    const auto question = onward(offer(sync(1, 51)));
-    ASSERT_TRUE(question);
-    EXPECT_EQ(question->message.rank, own_rank);
-    EXPECT_EQ(question->message.chunk, 2u);
-    auto answer = question->message;
-    answer.flags = OLAF_FLAG_ANSWER;
-    answer.generation = 78;
-    answer.exponent = OLAF_CONTROL_DONE;
-    answer.rank = own_rank;
-    const auto ran = run_tc(queue.queue().program_fd("olaf_parent_in"),
-                            down().carrying(answer).bytes, net.far);
-    EXPECT_EQ(ran.verdict, std::uint32_t{TC_ACT_REDIRECT});
-    const auto told = sent_to(1, {.verdict = XDP_TX, .bytes = ran.bytes}, 4);
-    EXPECT_EQ(told.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(told.generated_ns, 51u);
+/// The workers ask where to begin.
+class RoundsTwoArmedAgrees : public RoundsTwoArmed {
+  protected:
+    RoundsTwoArmedAgrees() {
+        auto waiting = job();
+        waiting.state = OLAF_JOB_SYNCING;
+        set_job(waiting);
+    }
+    static JobMessage sync(std::uint32_t rank, std::uint64_t stamp, std::uint64_t session = 0) {
+        return {.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 5,
+                .count = OLAF_CONTROL_SYNC, .generated_ns = stamp, .chunk = 2,
+                .chunks = 0, .generation = 0, .pool = 1, .lanes = process(rank, session)};
+    }
+    /// Both do, the second one last; what the node asks its parent then.
+    JobMessage both_ask(std::uint64_t first_session = 0, std::uint64_t second_session = 0) {
+        EXPECT_TRUE(sent_back(offer(sync(0, 50, first_session))));
+        const auto question = onward(offer(sync(1, 51, second_session)));
+        EXPECT_TRUE(question);
+        return question ? question->message : JobMessage{};
+    }
+    static JobMessage answer_to(JobMessage question, olaf_control_status status, std::uint64_t session) {
+        question.flags = OLAF_FLAG_ANSWER;
+        question.generation = 78;
+        question.exponent = static_cast<std::int16_t>(status);
+        question.rank = own_rank;
+        question.lanes = {0, session};
+        return question;
+    }
+    /// What the parent's answer becomes: a frame to the second child.
+    std::optional<ReceivedJobMessage> told(const JobMessage &answer) {
+        const auto ran = run_tc(queue.queue().program_fd("olaf_parent_in"),
+                                down().carrying(answer).bytes, net.far);
+        EXPECT_EQ(ran.verdict, std::uint32_t{TC_ACT_REDIRECT});
+        std::string why;
+        auto received = parse_job_message(ran.bytes, &why);
+        EXPECT_TRUE(received) << why;
+        if (received) {
+            EXPECT_EQ(received->port, 41001);
+            EXPECT_EQ(received->message.generated_ns, 51u);
+            expect_protected(*received);
+        }
+        return received;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTwoArmedAgrees, both_families, family_name);
+
+TEST_P(RoundsTwoArmedAgrees, TheNodeAsksItsParentAndTheAnswerGoesToTheChildThatAskedLast) {
+    const auto question = both_ask();
+    EXPECT_EQ(question.rank, own_rank);
+    EXPECT_EQ(question.chunk, 2u);
+    EXPECT_EQ(question.flags, OLAF_FLAG_ANEW);
+    EXPECT_EQ(question.lanes, (std::vector<std::uint64_t>{process(0)[0] + process(1)[0], 0}));
+    const auto got = told(answer_to(question, OLAF_CONTROL_DONE, 0x1234567890abcdef));
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->message.rank, 1u);
+    EXPECT_EQ(got->message.exponent, OLAF_CONTROL_DONE);
+    EXPECT_EQ(got->message.lanes, (std::vector<std::uint64_t>{0, 0x1234567890abcdef}));
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
     EXPECT_EQ(job().parent_generation, 78u);
+    EXPECT_EQ(job().session.id, 0x1234567890abcdefu);
+}
+
+TEST_P(RoundsTwoArmedAgrees, ThatTheSessionIsOverGoesToTheChildThatIsInIt) {
+    const auto question = both_ask(77, 77);
+    EXPECT_EQ(question.flags, 0);
+    EXPECT_EQ(question.lanes[OLAF_SYNC_SESSION], 77u);
+    auto over = answer_to(question, OLAF_CONTROL_OVER, 0);
+    over.rank = 5; // has begun anew there
+    const auto got = told(over);
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->message.exponent, OLAF_CONTROL_OVER);
+    EXPECT_EQ(got->message.flags, OLAF_FLAG_ANSWER | OLAF_FLAG_ABOVE);
+    EXPECT_EQ(got->message.rank, 5u);
+    EXPECT_EQ(got->message.lanes, (std::vector<std::uint64_t>{0, 0}));
+    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
+}
+
+TEST_P(RoundsTwoArmedAgrees, AnAnswerToAnEarlierQuestionBlamesNobody) {
+    const auto question = both_ask(77, 77);
+    auto earlier = answer_to(question, OLAF_CONTROL_OVER, 0);
+    earlier.rank = 5;
+    earlier.generated_ns--;
+    EXPECT_EQ(comes_in(earlier), std::uint32_t{TC_ACT_SHOT});
+    auto over = answer_to(question, OLAF_CONTROL_OVER, 0);
+    over.rank = 6;
+    const auto got = told(over);
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->message.rank, 6u);
+}
+
+TEST_P(RoundsTwoArmedAgrees, ThatTheSessionIsOverMakesWhoIsNewWait) {
+    const auto question = both_ask(77, 0);
+    EXPECT_EQ(question.flags, OLAF_FLAG_ANEW);
+    EXPECT_EQ(question.lanes[OLAF_SYNC_SESSION], 77u);
+    const auto got = told(answer_to(question, OLAF_CONTROL_OVER, 0));
+    ASSERT_TRUE(got);
+    EXPECT_EQ(got->message.exponent, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(got->message.flags, OLAF_FLAG_ANSWER | OLAF_FLAG_ANEW);
+    EXPECT_EQ(got->message.rank, 0u) << "who must begin anew here";
+    EXPECT_EQ(got->message.chunks, 1u);
+}
+
+TEST_P(RoundsTwoArmedAgrees, AnAnswerWhoseSessionIsDamagedIsDroppedAndCounted) {
+    const auto answer = answer_to(both_ask(), OLAF_CONTROL_DONE, 77);
+    auto damaged = down().carrying(answer);
+    damaged.bytes.back() ^= 1;
+    EXPECT_EQ(comes_in(damaged), std::uint32_t{TC_ACT_SHOT});
+    const auto bare = down().carrying(answer);
+    EXPECT_EQ(comes_in(with(bare, bare.l4 + 6, 0, 2)), std::uint32_t{TC_ACT_SHOT});
+    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_UDP_CHECKSUM], 2u);
+    for (const std::size_t lanes : {0u, 1u, 3u, 5u}) {
+        auto other = answer;
+        other.lanes.assign(lanes, 0);
+        EXPECT_EQ(comes_in(other), std::uint32_t{TC_ACT_SHOT});
+    }
+    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_LANES], 4u);
+    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
 }
 
 } // namespace

@@ -40,6 +40,25 @@ inline std::uint64_t as_floats(std::uint64_t lane) {
     return std::uint64_t{bits(high)} << 32 | bits(low);
 }
 
+/// Whether a CONTROL of a child's, or its answer, has an incarnation and a session.
+inline bool names_session(const RoundMessage &message) {
+    using Kind = RoundMessage::Kind;
+    return message.kind == Kind::sync || message.kind == Kind::sync_answer ||
+           message.action == RoundMessage::Action::join;
+}
+
+/// The lanes of a CONTROL. Those of a question that mean nothing aren't 0.
+inline std::vector<std::uint64_t> control_lanes(const RoundMessage &message) {
+    using Kind = RoundMessage::Kind;
+    const bool asks = message.kind == Kind::sync || message.kind == Kind::order;
+    std::vector<std::uint64_t> lanes(message.padding, asks ? ~0ull : 0);
+    if (names_session(message)) {
+        lanes.at(OLAF_SYNC_INCARNATION) = message.incarnation;
+        lanes.at(OLAF_SYNC_SESSION) = message.session;
+    }
+    return lanes;
+}
+
 /// A model's message as a frame of the job's carries it. `floats`: as_floats() of its lanes.
 inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &message, bool floats = false) {
     JobMessage wire{.flags = setup.shape, .job = setup.id, .rank = message.rank,
@@ -68,7 +87,7 @@ inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &messa
     }
     if (message.kind == RoundMessage::Kind::sync) {
         wire.type = OLAF_CONTROL;
-        wire.flags = 0;
+        wire.flags = message.anew ? OLAF_FLAG_ANEW : 0;
         wire.count = OLAF_CONTROL_SYNC;
         wire.chunks = 0;
         wire.exponent = 0;
@@ -85,7 +104,7 @@ inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &messa
         wire.exponent = answers ? static_cast<std::int16_t>(message.status) : std::int16_t{0};
     }
     if (wire.type == OLAF_CONTROL)
-        wire.lanes.assign(message.padding, 0);
+        wire.lanes = control_lanes(message);
     return wire;
 }
 
@@ -95,13 +114,16 @@ inline void expect_same_answer(const olaf_job_setup &setup, const RoundMessage &
     EXPECT_EQ(got.exponent, static_cast<int>(want.status));
     EXPECT_EQ(got.generation, want.generation);
     EXPECT_EQ(got.generated_ns, static_cast<std::uint64_t>(want.time));
-    EXPECT_EQ(got.lanes, std::vector<std::uint64_t>(want.padding));
+    EXPECT_EQ(got.flags, OLAF_FLAG_ANSWER | (want.above ? OLAF_FLAG_ABOVE : 0) |
+                             (want.anew ? OLAF_FLAG_ANEW : 0));
+    EXPECT_EQ(got.lanes, control_lanes(want));
+    EXPECT_EQ(got.rank, want.rank);
     if (want.status == RoundMessage::Status::wait) {
         EXPECT_EQ(got.chunks, want.missing);
-        EXPECT_EQ(got.rank, want.rank);
+    } else {
+        EXPECT_EQ(got.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape);
     }
     if (want.status == RoundMessage::Status::done) {
-        EXPECT_EQ(got.chunks, static_cast<std::uint32_t>(setup.lanes) << 16 | setup.shape);
         EXPECT_EQ(std::tie(got.round, got.chunk, got.pool),
                   std::tie(want.round, want.chunk, want.pool));
     }

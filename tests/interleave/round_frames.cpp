@@ -124,6 +124,8 @@ std::span<const std::uint8_t> control_frame(olaf_control_action action, std::uin
         message.count = action;
         message.chunks = number;
         message.generated_ns = stamp;
+        if (action == OLAF_CONTROL_SYNC || action == OLAF_CONTROL_JOIN)
+            message.lanes = {1 + rank, 0}; // an incarnation, and no session: all are new each time
         return from_child(rank).carrying(message).bytes;
     });
 }
@@ -138,6 +140,7 @@ std::span<const std::uint8_t> answer_frame(const Chunk &at, std::uint64_t stamp)
         message.generated_ns = stamp;
         message.generation = parents_generation + at.life;
         message.exponent = OLAF_CONTROL_DONE;
+        message.lanes = {0, 1};
         return from_parent().carrying(message).bytes;
     });
 }

@@ -119,6 +119,7 @@ void RoundsContract::learn_parts() {
           &job->lock);
     label(&job->stamp, sizeof(job->stamp), of_job, &job->lock);
     label(&job->asked, sizeof(job->asked), of_job, &job->lock);
+    label(&job->session, sizeof(job->session), of_job, &job->lock);
     label(&job->membership, sizeof(job->membership), of_job, &job->lock);
     for (auto &line : job->line) {
         label(&line.head, sizeof(line.head), head, &line.lock);

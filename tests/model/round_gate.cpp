@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "round_gate.hpp"
 
+#include "round_message.hpp"
+
 namespace olaf::model {
 
 RoundRefusal RoundGate::judge(const RoundFrame &frame) {
@@ -8,6 +10,12 @@ RoundRefusal RoundGate::judge(const RoundFrame &frame) {
     const bool is_control = frame.type == Type::control || frame.type == Type::answer;
     if (frame.job != job_)
         return RoundRefusal::no_job;
+    const bool is_protected = !is_control && frame.has_checksum_lane;
+    if (frame.lanes != 0 && !is_protected && frame.udp_checksum != RoundFrame::Checksum::right)
+        return RoundRefusal::udp_checksum;
+    const std::uint32_t least = frame.names_session ? kSessionLanes : 0;
+    if (is_control && (frame.lanes < least || (frame.type == Type::answer && frame.lanes > least)))
+        return RoundRefusal::lanes;
     if (!is_control && frame.chunk >= frame.chunks)
         return RoundRefusal::chunk;
     if (frame.type == Type::contribution && frame.count == 0)
@@ -16,7 +24,8 @@ RoundRefusal RoundGate::judge(const RoundFrame &frame) {
         return RoundRefusal::result;
     if (frame.rank >= children_)
         return RoundRefusal::shape;
-    if (frame.lanes != 0 && (frame.lanes != lanes_ || (!is_control && !frame.is_of_jobs_format)))
+    const bool is_empty = frame.lanes == (is_control ? least : 0);
+    if (!is_empty && (frame.lanes != lanes_ || (!is_control && !frame.is_of_jobs_format)))
         return RoundRefusal::shape;
     if (frame.sender.port == 0)
         return RoundRefusal::source;

@@ -20,15 +20,21 @@ struct RoundFrame {
     enum class Type { contribution, result, control, answer };
     Type type = Type::contribution;
     std::uint32_t job = 0, rank = 0, count = 1, chunk = 0, chunks = 1, lanes = 0;
-    bool is_of_jobs_format = true;
+    bool is_of_jobs_format = true, has_checksum_lane = true;
+    bool names_session = false; ///< SYNC and JOIN, and their answers
+    enum class Checksum { right, wrong, none };
+    Checksum udp_checksum =
+        Checksum::right; ///< looked at where lanes have no checksum of their own
     RoundSender sender;
 };
 
 enum class RoundRefusal {
     none,   ///< it is a child's
     no_job, ///< left alone
-    chunk,  ///< malformed, as are the next two
+    chunk,  ///< malformed, as are the next four
     count,
+    lanes,        ///< a CONTROL's
+    udp_checksum, ///< of lanes that nothing else protects
     shape,
     source, ///< not allowed, as is the next
     result,

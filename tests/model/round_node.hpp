@@ -7,6 +7,7 @@
 #include <array>
 #include <deque>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -46,6 +47,12 @@ struct BrokenRules {
     bool who_leaves_a_stopped_job_is_not_missed = false;
     bool vectors_do_not_matter = false;
     bool nobodys_part_is_missed = false; ///< sums without who has left pass for whole ones
+    bool sessions_do_not_matter = false; ///< all go on with whoever has begun anew
+    bool who_is_new_is_not_told_upwards = false;
+    bool two_sessions_do_not_matter = false;
+    bool incarnations_are_not_compared = false; ///< who has no session has begun anew
+    bool joiners_are_told_no_session = false;
+    bool operator==(const BrokenRules &) const = default;
 };
 
 struct RoundCounters {
@@ -53,6 +60,7 @@ struct RoundCounters {
     std::uint64_t halted = 0, probes = 0, completed = 0, partial = 0, riding = 0, copied = 0;
     std::uint64_t misfit = 0; ///< of those that are complete: vectors differed
     std::uint64_t repeated = 0, undelivered = 0, up_sent = 0, up_again = 0, syncs = 0;
+    std::uint64_t unheard = 0; ///< agreements in which members without a session were in the others'
     std::uint64_t stopped = 0; ///< how often the members had to begin anew
     std::uint64_t controls = 0;
     std::uint64_t settled = 0; ///< changes of the members that were over
@@ -154,10 +162,25 @@ class RoundNode {
     void sync(std::int64_t tai, const RoundMessage &message, Out &out);
     void new_question(std::int64_t tai, const RoundMessage &message);
     void parents_answer(std::int64_t tai, const RoundMessage &message, Out &out);
-    void run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool);
-    void run();
-    bool all_asked() const { return std::ranges::includes(asked_, now_); }
+    void run(std::uint64_t session);
+    RoundMessage answer_to(const RoundMessage &question, RoundMessage::Kind kind) const;
+    RoundMessage question_up(const RoundMessage &question) const;
+    bool has_asked(std::uint32_t rank) const { return questions_.contains(rank); }
+    std::vector<std::uint32_t> unasked() const; // members
     void stop();
+
+    // Sessions. Of the questions since the job was stopped.
+    struct Question {
+        std::uint64_t incarnation = 0, session = 0;
+        bool anew = false; // it has no session, or a member below it has none
+    };
+    bool is_in_session(std::uint32_t rank) const;
+    std::vector<std::uint32_t> in_session() const;  // members
+    std::vector<std::uint32_t> begun_anew() const; // members
+    std::uint64_t incarnations() const;
+    bool is_over() const;
+    void note_session(const RoundMessage &message);
+    void tell_over(std::uint32_t rank, RoundMessage &answer) const;
 
     // Members.
     void order(const RoundMessage &message, Out &out);
@@ -183,7 +206,11 @@ class RoundNode {
 
     bool running_ = false;
     std::uint32_t generation_;
-    std::set<std::uint32_t> asked_;
+    std::uint64_t session_ = 0;                     // of all members, while it runs
+    std::map<std::uint32_t, Question> questions_;   // the newest of each rank, of members and others
+    std::vector<std::uint64_t> named_;              // sessions, each once
+    /// The first rank that asked without a session, and whether it is one of a node above.
+    std::optional<std::pair<std::uint32_t, bool>> first_anew_;
     std::optional<std::tuple<std::uint32_t, std::uint32_t>> next_; // lowest that was asked for
     std::uint8_t pool_;                                            // smallest
     std::uint32_t parent_generation_ = 0;

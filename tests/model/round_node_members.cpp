@@ -108,13 +108,18 @@ RoundMessage::Status RoundNode::join(const RoundMessage &message) {
     }
     if (now_.empty()) // nobody needs what was before
         young_ = left_ = doubtful_ = forgot_ = false;
+    if (now_.empty() && is_root()) // elsewhere members of other nodes go on in their session
+        session_ = 0;
     if (now_.empty() && !running_ && is_root()) {
         running_ = true;
         next_ = {newest_round_.value_or(0) + 1, 0};
     }
     if (!running_ || young_)
         return RoundMessage::Status::wait;
-    return become_member(message.rank, message.time);
+    const auto status = become_member(message.rank, message.time);
+    if (status == RoundMessage::Status::done && session_ == 0)
+        session_ = std::max<std::uint64_t>(message.incarnation, 1);
+    return status;
 }
 
 RoundMessage::Status RoundNode::leave(const RoundMessage &message) {
@@ -151,15 +156,15 @@ RoundMessage::Status RoundNode::judge(const RoundMessage &message) {
 void RoundNode::order(const RoundMessage &message, Out &out) {
     counters_.controls++;
     children_[message.rank].known = true;
-    RoundMessage answer = message;
-    answer.kind = RoundMessage::Kind::order_answer;
-    answer.status = judge(message);
-    answer.generation = generation_;
-    answer.pool = pool_;
+    const RoundMessage::Status status = judge(message);
+    RoundMessage answer = answer_to(message, RoundMessage::Kind::order_answer);
+    answer.status = status;
     answer.missing = 0;
     if (message.action == RoundMessage::Action::join) {
         answer.round = children_[message.rank].first_round;
         answer.chunk = 0;
+        if (status == RoundMessage::Status::done && !broken_.joiners_are_told_no_session)
+            answer.session = session_;
     }
     out.push_back({.to = message.rank, .message = answer});
 }

@@ -11,7 +11,9 @@ void RoundNode::stop() {
     counters_.stopped++;
     running_ = false;
     generation_ += generation_ == UINT32_MAX ? 2 : 1;
-    asked_.clear();
+    questions_.clear();
+    named_.clear();
+    first_anew_.reset();
     next_.reset();
     misfit_.reset();
     pool_ = setup_.pool;
@@ -25,17 +27,19 @@ void RoundNode::stop() {
         change(false, left_); // what was opened since is opened again
 }
 
-void RoundNode::run(std::uint32_t round, std::uint32_t chunk, std::uint8_t pool) {
-    next_ = {round, chunk};
-    run();
-    pool_ = broken_.pool_is_not_agreed_upwards ? std::min(setup_.pool, pool) : pool;
-}
-
 // At the very first chunk nobody had joined yet.
-void RoundNode::run() {
+void RoundNode::run(std::uint64_t session) {
     if (next_ == std::tuple(0U, 0U))
         forgot_ = false;
+    session_ = session;
     running_ = true;
+}
+
+std::vector<std::uint32_t> RoundNode::unasked() const {
+    std::vector<std::uint32_t> ranks;
+    std::ranges::copy_if(now_, std::back_inserter(ranks),
+                         [&](std::uint32_t rank) { return !has_asked(rank); });
+    return ranks;
 }
 
 // A newer stamp than this child's last one.
@@ -43,7 +47,7 @@ void RoundNode::new_question(std::int64_t tai, const RoundMessage &message) {
     children_[message.rank].stamp = message.time;
     if (running_ && !broken_.sync_does_not_stop)
         stop();
-    asked_.insert(message.rank);
+    note_session(message);
     const std::tuple named(message.round, message.chunk);
     const auto is_before = [](const auto &a, const auto &b) {
         const auto [round_a, chunk_a] = a;
@@ -55,73 +59,105 @@ void RoundNode::new_question(std::int64_t tai, const RoundMessage &message) {
         next_ = named;
     if (!broken_.pool_is_not_agreed_upwards)
         pool_ = std::min(pool_, message.pool);
-    if (!is_root())
-        stamp_ = std::max(tai, stamp_ + 1); // what it told the parent may be out of date
-    else if (all_asked())
-        run();
+    stamp_ = std::max(tai, stamp_ + 1); // what it told the parent may be out of date
+}
+
+RoundMessage RoundNode::answer_to(const RoundMessage &question, RoundMessage::Kind kind) const {
+    RoundMessage answer = question;
+    answer.kind = kind;
+    answer.generation = generation_;
+    answer.pool = pool_;
+    answer.incarnation = answer.session = 0;
+    answer.anew = answer.above = false;
+    return answer;
+}
+
+// The node's own, in the frame of a child's.
+RoundMessage RoundNode::question_up(const RoundMessage &question) const {
+    RoundMessage up = question;
+    up.rank = *setup_.rank_at_parent;
+    std::tie(up.round, up.chunk) = *next_;
+    up.time = stamp_;
+    up.generation = parent_generation_;
+    up.pool = pool_;
+    up.padding = kSessionLanes;
+    up.incarnation = incarnations();
+    up.session = in_session().empty() ? 0 : named_.front();
+    up.anew = !begun_anew().empty() && !broken_.who_is_new_is_not_told_upwards;
+    return up;
 }
 
 void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
+    using Status = RoundMessage::Status;
     counters_.syncs++;
     Child &child = children_[message.rank];
     child.known = true;
-    RoundMessage answer = message;
-    if (!now_.contains(message.rank)) {
-        answer.kind = RoundMessage::Kind::sync_answer;
-        answer.status = RoundMessage::Status::gone;
-        answer.generation = generation_;
-        return out.push_back({.to = message.rank, .message = answer});
-    }
-    asked_last_ = message.rank;
+    const auto say = [&](Status status, const auto &fill) {
+        RoundMessage answer = answer_to(message, RoundMessage::Kind::sync_answer);
+        answer.status = status;
+        fill(answer);
+        out.push_back({.to = message.rank, .message = answer});
+    };
+    const auto nothing_more = [](RoundMessage &) {};
+    if (!now_.contains(message.rank))
+        return say(Status::gone, nothing_more);
     if (message.time > child.stamp)
         new_question(tai, message);
-    answer.kind = RoundMessage::Kind::sync_answer;
-    answer.generation = generation_;
-    answer.pool = pool_;
-    if (message.time == child.stamp && asked_.contains(message.rank) && all_asked() && is_root())
-        run(); // who hadn't asked has left meanwhile
-    if (message.time < child.stamp || (!running_ && !asked_.contains(message.rank))) {
-        answer.status = RoundMessage::Status::old;
-    } else if (running_) {
-        answer.status = RoundMessage::Status::done;
+    if (message.time < child.stamp || (!running_ && !has_asked(message.rank)))
+        return say(Status::old, nothing_more);
+    asked_last_ = message.rank;
+    const auto missing = unasked();
+    if (!missing.empty() && !running_)
+        return say(Status::wait, [&](RoundMessage &answer) {
+            answer.missing = static_cast<std::uint32_t>(missing.size());
+            answer.rank = missing.front();
+        });
+    if (!running_ && is_over())
+        return say(Status::over, [&](RoundMessage &answer) { tell_over(message.rank, answer); });
+    if (!running_ && !is_root()) // the question goes on to the parent
+        return out.push_back({.up = true, .message = question_up(message)});
+    counters_.unheard += !running_ && !in_session().empty() && !begun_anew().empty() ? 1 : 0;
+    if (!running_)
+        run(in_session().empty() ? std::max<std::uint64_t>(incarnations(), 1) : named_.front());
+    say(Status::done, [&](RoundMessage &answer) {
         std::tie(answer.round, answer.chunk) = next_.value_or(std::tuple(0U, 0U));
-        answer.pool = pool_;
-    } else if (all_asked()) { // the question goes on to the parent
-        RoundMessage up = message;
-        up.rank = *setup_.rank_at_parent;
-        std::tie(up.round, up.chunk) = *next_;
-        up.time = stamp_;
-        up.generation = parent_generation_;
-        up.pool = pool_;
-        up.padding = 0;
-        out.push_back({.up = true, .message = up});
-        return;
-    } else {
-        answer.status = RoundMessage::Status::wait;
-        std::vector<std::uint32_t> missing;
-        std::ranges::set_difference(now_, asked_, std::back_inserter(missing));
-        answer.missing = static_cast<std::uint32_t>(missing.size());
-        answer.rank = missing.front();
-    }
-    answer.generation = generation_;
-    out.push_back({.to = message.rank, .message = answer});
+        answer.session = session_;
+    });
 }
 
 void RoundNode::parents_answer(std::int64_t tai, const RoundMessage &message, Out &out) {
-    if (running_ || !all_asked() || message.time != stamp_)
+    using Status = RoundMessage::Status;
+    if (running_ || !unasked().empty() || message.time != stamp_)
         return;
-    if (message.status == RoundMessage::Status::old) {
+    if (message.status == Status::old) {
         stamp_ = std::max(tai, stamp_ + 1); // asked with the next SYNC of a child
         return;
     }
-    RoundMessage answer = message;
-    answer.time = children_[asked_last_].stamp;
-    answer.generation = generation_;
-    if (message.status == RoundMessage::Status::done) {
+    if (message.status == Status::done) {
         parent_generation_ = message.generation;
-        run(message.round, message.chunk, message.pool);
+        next_ = {message.round, message.chunk};
+        run(message.session);
+        pool_ =
+            broken_.pool_is_not_agreed_upwards ? std::min(setup_.pool, message.pool) : message.pool;
+    }
+    RoundMessage answer = answer_to(message, RoundMessage::Kind::sync_answer);
+    answer.time = children_[asked_last_].stamp;
+    if (message.status == Status::done) {
         answer.rank = asked_last_;
-        answer.pool = pool_;
+        answer.session = session_;
+    } else {
+        answer.status = Status::wait;
+        answer.rank = message.rank;
+        answer.missing = message.missing;
+        answer.anew = message.anew;
+        answer.above = true;
+    }
+    if (message.status == Status::over) {
+        if (!first_anew_)
+            first_anew_ = {message.rank, true};
+        answer.missing = 0;
+        answer.above = false;
+        tell_over(asked_last_, answer);
     }
     out.push_back({.to = asked_last_, .message = answer}); // in the frame that brought it
 }

@@ -49,6 +49,9 @@ class RoundServerRoot : private RoundRootUser {
                 .stamp = message.time,
                 .generation = message.generation,
                 .pool = message.pool,
+                .incarnation = message.incarnation,
+                .session = message.session,
+                .anew = message.anew,
                 .padding = message.padding};
     }
     [[nodiscard]] RoundContribution contribution_of(const RoundMessage &message) const {
@@ -85,7 +88,12 @@ class RoundServerRoot : private RoundRootUser {
     void send(std::uint32_t rank, const olaf_header &header,
               std::span<const std::uint64_t> lanes) override {
         const auto bytes = to_bytes(header, lanes);
-        if (const auto answer = decode_sync(bytes))
+        if (const auto answer = decode_sync(bytes)) {
+            if (answer->status == OLAF_CONTROL_DONE && answer->session != session_) {
+                session_ = answer->session; // its first round is 0 again
+                answered_.clear();
+                seen_.clear();
+            }
             out_->push_back({.to = rank,
                              .message = {.kind = RoundMessage::Kind::sync_answer,
                                          .rank = answer->rank,
@@ -96,8 +104,11 @@ class RoundServerRoot : private RoundRootUser {
                                          .pool = answer->pool,
                                          .status = static_cast<RoundMessage::Status>(answer->status),
                                          .missing = answer->missing,
-                                         .padding = answer->padding}});
-        else if (const auto result = decode_result(bytes))
+                                         .padding = answer->padding,
+                                         .session = answer->session,
+                                         .anew = answer->anew,
+                                         .above = answer->above}});
+        } else if (const auto result = decode_result(bytes))
             out_->push_back({.to = rank,
                              .message = {.kind = RoundMessage::Kind::result,
                                          .rank = result->rank,
@@ -126,8 +137,9 @@ class RoundServerRoot : private RoundRootUser {
         std::uint32_t of = 0;
         std::set<std::uint32_t> chunks = {};
     };
-    std::map<std::uint32_t, std::uint32_t> answered_; ///< rounds, by chunk
-    std::map<std::uint32_t, Seen> seen_;              ///< by round
+    std::uint64_t session_ = 0;
+    std::map<std::uint32_t, std::uint32_t> answered_; ///< of this session: rounds, by chunk
+    std::map<std::uint32_t, Seen> seen_;              ///< and by round
     std::string wrong_;
 };
 

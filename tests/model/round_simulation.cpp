@@ -9,7 +9,7 @@ namespace olaf::model {
 namespace {
 
 constexpr std::uint32_t kJob = 7;
-constexpr std::uint16_t kLanes = 2; // one and the checksum
+constexpr std::uint16_t kLanes = 3; // one more than SYNC has, and the last is the checksum
 constexpr RoundShape kShape = {.job = kJob, .format = Format::i64x1};
 
 } // namespace
@@ -35,6 +35,7 @@ RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), rando
     if (world.slow_worker)
         workers_.back()->pace = world.slow_pace;
     plan_disturbances();
+    plan_deaths();
 }
 
 RoundSimulation::~RoundSimulation() = default;
@@ -50,7 +51,7 @@ void RoundSimulation::make_nodes() {
         const RoundSetup setup = {
             .children = i == 0 ? first_half() : world_.workers - first_half(),
             .pool = i == 0 ? world_.pool : world_.second_pool,
-            .rank_at_parent = i,
+            .rank_at_parent = world_.parted ? std::nullopt : std::optional(i),
             .multicast = world_.multicast};
         nodes_.push_back({.setup = setup, .first_child = i * first_half()});
     }
@@ -78,6 +79,37 @@ void RoundSimulation::plan_disturbances() {
         push({.at = between(0, kFaultsEnd / (1 + between(0, 10))),
               .what = Event::What::reset,
               .whom = static_cast<std::uint32_t>(between(0, nodes_.size() - 1))});
+}
+
+// Two may be killed at once.
+void RoundSimulation::plan_deaths() {
+    std::uint64_t at = 0;
+    for (std::uint32_t i = 1; world_.parted && i < nodes_.size(); i++)
+        push({.at = kFaultsEnd / 2 + between(0, 1'000'000), .what = Event::What::parent, .whom = i});
+    for (unsigned i = 0; i < world_.deaths; i++) {
+        if (i == 0 || chance() < 0.7)
+            at = between(0, kFaultsEnd / (1 + between(0, 3)));
+        push({.at = at + between(0, 100'000),
+              .what = Event::What::death,
+              .whom = static_cast<std::uint32_t>(between(0, world_.workers - 1))});
+    }
+}
+
+// Its job is set anew.
+void RoundSimulation::get_parent(std::uint32_t number) {
+    nodes_[number].setup.rank_at_parent = number - 1;
+    restart(number);
+}
+
+// Whoever looks after the process starts it again soon, or takes its time.
+void RoundSimulation::die(std::uint32_t number) {
+    Worker &worker = *workers_[number];
+    if (worker.gone())
+        return;
+    worker.die();
+    push({.at = now_ + between(0, chance() < 0.2 ? 10'000'000 : 500'000),
+          .what = Event::What::birth,
+          .whom = number});
 }
 
 // Within the time that some chunks take.
@@ -213,10 +245,11 @@ void RoundSimulation::handle(const Event &event) {
         const auto bytes = to_bytes(kShape, message);
         static_cast<void>(worker.child->take(bytes, message.lanes,
                                             RoundChild::Time(static_cast<std::int64_t>(now_))));
+        note_session(event.whom);
         if (worker.child->failure() && worker.may_join_anew())
             worker.comes_late();
         else if (worker.child->failure())
-            fails(worker);
+            fails(event.whom);
         if (worker.child->stats().rejected.total() > 0)
             wrong_ = "a worker rejects a message";
         if (worker.child->is_way_too_narrow())
@@ -229,15 +262,50 @@ void RoundSimulation::handle(const Event &event) {
         return restart(event.whom);
     case Event::What::reset:
         return nodes_[event.whom].node->reset();
+    case Event::What::death:
+        deaths_++;
+        return die(event.whom);
+    case Event::What::parent:
+        return get_parent(event.whom);
+    case Event::What::birth:
+        workers_[event.whom]->begin_anew();
+        return wake(event.whom);
     }
 }
 
-// Where a vector differs from the others', both are named.
-void RoundSimulation::fails(Worker &worker) {
-    const std::string text = worker.child->failure()->message();
-    const bool told = text.find(" gives ") != std::string::npos;
-    if (!world_.odd_worker || !told)
+// Where a vector differs from the others', both are named. Who is told that another one has begun anew does so, too.
+void RoundSimulation::fails(std::uint32_t number) {
+    const std::string text = workers_[number]->child->failure()->message();
+    const auto says = [&](const char *what) { return text.find(what) != std::string::npos; };
+    if (may_begin_anew() && says(" has begun anew (its process was restarted")) {
+        told_of_deaths_++;
+        return die(number);
+    }
+    if (!world_.odd_worker || !says(" gives "))
         wrong_ = text;
+}
+
+// No two processes of a rank are ever in one session, but those that have joined it.
+void RoundSimulation::note_session(std::uint32_t number) {
+    const Worker &worker = *workers_[number];
+    if (worker.child->session() == 0)
+        return;
+    const auto [life, is_new] =
+        lives_[worker.child->session()].try_emplace(number, worker.incarnation());
+    if (!is_new && life->second != worker.incarnation() && !worker.is_late())
+        wrong_ = "worker " + std::to_string(number) +
+                 " has begun anew, and is in the session that it was in before";
+    life->second = worker.incarnation();
+}
+
+std::map<std::uint32_t, std::uint64_t> RoundSimulation::processes_in(std::uint64_t session,
+                                                                     std::uint32_t round) const {
+    const auto lives = lives_.find(session);
+    if (lives == lives_.end())
+        return {};
+    auto in = lives->second;
+    std::erase_if(in, [&](const auto &each) { return !workers_[each.first]->is_in(round); });
+    return in;
 }
 
 std::vector<std::uint32_t> RoundSimulation::members_of(std::uint32_t round) const {
@@ -248,8 +316,21 @@ std::vector<std::uint32_t> RoundSimulation::members_of(std::uint32_t round) cons
     return members;
 }
 
+// Whether all are in one session.
+bool RoundSimulation::all_agree() const {
+    const std::uint64_t session = workers_[0]->child->session();
+    return std::ranges::all_of(
+        workers_, [&](const auto &worker) { return worker->child->session() == session; });
+}
+
 bool RoundSimulation::done() const {
-    return std::ranges::all_of(workers_, [](const auto &worker) { return worker->done(); });
+    if (world_.parted && !all_agree())
+        return false;
+    const bool some_have_finished = std::ranges::any_of(
+        workers_, [](const auto &worker) { return worker->has_finished(); });
+    return deaths_ == world_.deaths && std::ranges::all_of(workers_, [&](const auto &worker) {
+               return worker->done() || (some_have_finished && worker->waits_for_a_session());
+           });
 }
 
 bool RoundSimulation::all_gone() const {
@@ -288,6 +369,8 @@ std::string RoundSimulation::run() {
     }
     if (wrong_.empty() && !done())
         return unfinished();
+    if (may_begin_anew() && !world_.finishes && wrong_.empty() && !all_agree())
+        wrong_ = "all have their sums, of different sessions";
     if (!nodes_[0].server || !world_.finishes)
         return wrong_;
     let_all_leave();

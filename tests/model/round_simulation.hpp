@@ -31,6 +31,9 @@ struct RoundWorld {
         false; ///< of chunks that follow another one by the lag, half are spared by that one's sum
     std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
     unsigned restarts = 0;
+    unsigned deaths = 0;     ///< of workers' processes, which begin anew. All others must, too
+    /// Both nodes of a tree are roots at first, and get their parent later.
+    bool parted = false;
     unsigned resets = 0;     ///< of a job at a node, which remembers its members
     bool disturbed = false;  ///< restarts and resets come just when somebody joins or leaves
     bool server = false;     ///< the root is a parameter server: libolaf's own
@@ -74,6 +77,10 @@ RoundWorld serving_world(std::uint64_t seed);
 RoundWorld impatient_world(std::uint64_t seed);
 /// One whose root goes on without a worker that is so slow that it skips vectors.
 RoundWorld skipping_world(std::uint64_t seed);
+/// One in which workers are killed and begin anew.
+RoundWorld reborn_world(std::uint64_t seed);
+/// One in which the workers of two jobs become those of one.
+RoundWorld parted_world(std::uint64_t seed);
 /// One of whose workers gives another vector than the others.
 RoundWorld odd_world(std::uint64_t seed);
 
@@ -87,6 +94,8 @@ class RoundSimulation {
     [[nodiscard]] CollectiveStats stats() const;
     /// Vectors that workers took no part in.
     [[nodiscard]] unsigned skipped() const;
+    /// How often a worker failed as another one had begun anew.
+    [[nodiscard]] unsigned told_of_deaths() const { return told_of_deaths_; }
     [[nodiscard]] std::uint64_t now() const { return now_; }
     [[nodiscard]] const RoundCounters &at_root() const { return nodes_[0].node->counters(); }
 
@@ -100,7 +109,7 @@ class RoundSimulation {
         bool of_nodes = false;
     };
     struct Event {
-        enum class What { to_node, to_worker, wake, restart, reset };
+        enum class What { to_node, to_worker, wake, restart, reset, death, birth, parent };
         std::uint64_t at = 0;
         std::uint64_t order = 0;
         What what = What::wake;
@@ -120,6 +129,10 @@ class RoundSimulation {
     }
     void make_nodes();
     void plan_disturbances();
+    void plan_deaths();
+    void die(std::uint32_t worker);
+    void get_parent(std::uint32_t node);
+    bool all_agree() const;
     void disturb();
     void restart(std::uint32_t node);
     void transmit(Event event);
@@ -137,6 +150,11 @@ class RoundSimulation {
             world_.restarts + world_.resets > 0 && !(world_.late.empty() && world_.leaving.empty());
         return world_.threshold != 0 || world_.deadline_ns != 0 || forgets;
     }
+    void note_session(std::uint32_t worker);
+    bool may_begin_anew() const { return world_.deaths > 0 || world_.parted; }
+    /// Who is in the sums of a round of a session, and by which process.
+    std::map<std::uint32_t, std::uint64_t> processes_in(std::uint64_t session,
+                                                        std::uint32_t round) const;
     /// Who is in the sums of a round, as far as nobody fell out of it.
     std::vector<std::uint32_t> members_of(std::uint32_t round) const;
     /// Workers of the first node of a tree; of the only node elsewhere.
@@ -149,7 +167,7 @@ class RoundSimulation {
     }
     std::uint32_t rank_of(std::uint32_t worker) const { return worker % first_half(); }
     std::string unfinished() const;
-    void fails(Worker &worker);
+    void fails(std::uint32_t worker);
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
 
     RoundWorld world_;
@@ -163,7 +181,11 @@ class RoundSimulation {
     struct {
         unsigned restarts = 0, resets = 0;
     } disturbed_; // so far
+    unsigned deaths_ = 0; // so far
+    unsigned told_of_deaths_ = 0;
     std::string wrong_;
+    // By session: the incarnation of each worker that is in it.
+    std::map<std::uint64_t, std::map<std::uint32_t, std::uint64_t>> lives_;
     // Generation, round and chunk.
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> sums_;
     // Round and chunk: sums that weren't PARTIAL.

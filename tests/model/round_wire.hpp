@@ -29,9 +29,8 @@ inline std::vector<std::byte> to_bytes(const olaf_header &header,
 /// The answer to a SYNC, or to JOIN and LEAVE.
 inline std::vector<std::byte> answer_bytes(const RoundShape &shape, const RoundMessage &message) {
     const bool of_sync = message.kind == RoundMessage::Kind::sync_answer;
-    return to_bytes(
-        encode(JobSync{.action = of_sync ? OLAF_CONTROL_SYNC
-                                         : static_cast<olaf_control_action>(message.action),
+    const JobSync answer{.action = of_sync ? OLAF_CONTROL_SYNC
+                                           : static_cast<olaf_control_action>(message.action),
                        .job = shape.job,
                        .rank = message.rank,
                        .round = message.round,
@@ -45,8 +44,11 @@ inline std::vector<std::byte> answer_bytes(const RoundShape &shape, const RoundM
                        .status = static_cast<olaf_control_status>(message.status),
                        .pool = message.pool,
                        .answer = true,
-                       .padding = message.padding}),
-        std::vector<std::uint64_t>(message.padding));
+                       .above = message.above,
+                       .session = message.session,
+                       .anew = message.anew,
+                       .padding = message.padding};
+    return to_bytes(encode(answer), lanes_of(answer));
 }
 
 inline VectorKind kind_of(std::uint32_t vector) {
@@ -110,7 +112,10 @@ inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) 
                             .time = sync->stamp,
                             .pool = sync->pool,
                             .action = static_cast<RoundMessage::Action>(sync->action),
-                            .padding = sync->padding};
+                            .padding = sync->padding,
+                            .incarnation = sync->incarnation,
+                            .session = sync->session,
+                            .anew = sync->anew};
     const auto contribution = decode_contribution(bytes);
     if (!contribution)
         return {};

@@ -13,16 +13,17 @@ namespace olaf::model {
 class RoundSimulation::Worker : public RoundVectors {
   public:
     Worker(RoundSimulation &simulation, std::uint32_t number, const RoundChildOptions &options)
-        : child(std::make_unique<RoundChild>(options, *this)), options_(options),
-          simulation_(&simulation), number_(number) {
-        prove();
+        : options_(options), simulation_(&simulation), number_(number) {
+        begin();
     }
 
-    static std::uint64_t value(std::uint32_t worker, std::uint32_t round, std::uint32_t chunk) {
-        std::uint64_t x = (std::uint64_t{round} << 40) ^ (std::uint64_t{chunk} << 8) ^ worker;
+    /// What a process gives: another one than it gave before it was killed.
+    static std::uint64_t value(std::uint64_t incarnation, std::uint32_t round, std::uint32_t chunk) {
+        std::uint64_t x = (std::uint64_t{round} << 40) ^ (std::uint64_t{chunk} << 8) ^ incarnation;
         x = (x ^ (x >> 31)) * 0x9e3779b97f4a7c15;
         return x ^ (x >> 29);
     }
+    /// The same in each of a worker's processes: no member that joins anew changes what others pack by.
     static std::int16_t exponent(std::uint32_t worker, std::uint32_t round, std::uint32_t chunk) {
         return static_cast<std::int16_t>(value(worker, round, chunk) >> 50) - 9000;
     }
@@ -36,7 +37,8 @@ class RoundSimulation::Worker : public RoundVectors {
             wrong("packs a chunk twice");
         if (taken_.contains({round, chunk}))
             wrong("packs a chunk that is spared");
-        lanes[0] = value(number_, round, chunk);
+        lanes[0] = value(incarnation(), round, chunk);
+        lanes[1] = incarnation();
         return exponent(number_, round, chunk);
     }
 
@@ -50,21 +52,27 @@ class RoundSimulation::Worker : public RoundVectors {
             spare_behind(result.round, result.chunk);
         if (simulation_->may_be_partial())
             return is_the_same(result, lanes[0]);
-        std::uint64_t sum = 0;
+        std::uint64_t sum = 0, processes = 0;
         std::int16_t highest = INT16_MIN;
-        const auto members = simulation_->members_of(result.round);
-        for (const std::uint32_t worker : members) {
-            sum += value(worker, result.round, result.chunk);
+        const auto in = simulation_->processes_in(child->session(), result.round);
+        for (const auto &[worker, process] : in) {
+            sum += value(process, result.round, result.chunk);
+            processes += process;
             highest = std::max(highest, exponent(worker, result.round, result.chunk));
         }
-        if (lanes[0] != sum || result.exponent != highest || result.partial || result.late ||
-            result.count != members.size())
+        const RoundWorld &world = simulation_->world_;
+        if (world.late.empty() && world.leaving.empty() && processes != child->session())
+            wrong("is in a session that isn't that of those who are in it");
+        if (lanes[0] != sum || lanes[1] != processes || result.exponent != highest ||
+            result.partial || result.late || result.count != in.size() ||
+            (!world.parted && in.size() != simulation_->members_of(result.round).size()))
             wrong("got a wrong sum of round " + std::to_string(result.round) + ", chunk " +
                   std::to_string(result.chunk));
     }
 
     void miss(std::uint32_t round, std::uint32_t chunk) override {
-        if (!simulation_->may_be_partial())
+        const bool is_farewell = simulation_->world_.finishes && round >= simulation_->world_.vectors.size();
+        if (!simulation_->may_be_partial() && !(is_farewell && simulation_->may_begin_anew()))
             wrong("misses a sum");
         if (!taken_.insert({round, chunk}).second)
             wrong("misses what it took");
@@ -119,28 +127,45 @@ class RoundSimulation::Worker : public RoundVectors {
     [[nodiscard]] unsigned skipped() const { return skipped_; }
     /// Whether this process has ended: nothing is sent and taken any more.
     [[nodiscard]] bool gone() const {
-        const RoundWorld &world = simulation_->world_;
-        return child->has_left() ||
-               (world.finishes && summed_ >= world.vectors.size() + (world.finishes_at_once ? 0 : 1));
+        return is_dead_ || child->has_left() || has_finished();
     }
+    /// With its farewell, or it was told that another one has begun anew while it waited for that.
+    [[nodiscard]] bool has_finished() const {
+        const RoundWorld &world = simulation_->world_;
+        return world.finishes && !is_dead_ &&
+               summed_ >= world.vectors.size() + (world.finishes_at_once ? 0 : 1);
+    }
+    /// It has begun anew, and no other one is in a session with it.
+    [[nodiscard]] bool waits_for_a_session() const { return !is_dead_ && child->session() == 0; }
     [[nodiscard]] bool done() const {
         if (simulation_->world_.odd_worker)
             return child->failure().has_value();
         if (leaves())
             return child->has_left();
-        return summed_ >= simulation_->world_.vectors.size() && (!is_late_ || first_);
+        return !is_dead_ && summed_ >= simulation_->world_.vectors.size() && (!is_late_ || first_);
     }
     /// It joins those that are summing already.
     void comes_late() {
         is_late_ = true;
         first_.reset();
-        left_.clear();
-        taken_.clear();
-        given_.clear();
-        child = std::make_unique<RoundChild>(options_, *this);
-        prove();
+        forget();
+        begin();
         child->join();
     }
+    /// It was killed, or has failed and does nothing until it is told to begin anew.
+    void die() { is_dead_ = true; }
+    /// With its first vector.
+    void begin_anew() {
+        is_dead_ = false;
+        added_ = 0;
+        summed_ = 0;
+        forget();
+        begin();
+    }
+    /// Whether it has joined, or is to.
+    [[nodiscard]] bool is_late() const { return is_late_; }
+    /// Of the process that there is now.
+    [[nodiscard]] std::uint64_t incarnation() const { return options_.incarnation; }
     /// A node that forgot knows nothing of who has joined since it was set up.
     [[nodiscard]] bool may_join_anew() const {
         return is_late_ && simulation_->world_.restarts > 0;
@@ -156,6 +181,18 @@ class RoundSimulation::Worker : public RoundVectors {
     std::uint64_t wakes_at = UINT64_MAX; ///< the next wake event
 
   private:
+    void forget() {
+        left_.clear();
+        taken_.clear();
+        given_.clear();
+    }
+    // A process of its own, with another incarnation.
+    void begin() {
+        options_.incarnation =
+            value(simulation_->world_.seed ^ std::uint64_t{0x51ed} << 40, number_, lives_++);
+        child = std::make_unique<RoundChild>(options_, *this);
+        prove();
+    }
     // In half of the worlds, and even beside contributions. A Collective proves the way before it contributes: so
     // it isn't told to agree anew, whose short answers would count.
     void prove() {
@@ -229,7 +266,9 @@ class RoundSimulation::Worker : public RoundVectors {
     RoundChildOptions options_;
     RoundSimulation *simulation_;
     std::uint32_t number_;
+    std::uint32_t lives_ = 0; // so far
     bool is_late_ = false;
+    bool is_dead_ = false;
     std::optional<std::uint32_t> first_, until_; // rounds: its first; the first without it
     std::size_t added_ = 0;
     unsigned skipped_ = 0;

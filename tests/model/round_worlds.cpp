@@ -66,6 +66,31 @@ RoundWorld odd_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld reborn_world(std::uint64_t seed) {
+    RoundWorld world = seed % 4 == 0 ? serving_world(seed) : random_world(seed);
+    std::mt19937_64 random(~seed);
+    const auto upto = [&](std::uint32_t most) {
+        return static_cast<std::uint32_t>(random() % (most + 1));
+    };
+    world.deaths = 1 + upto(3);
+    world.resets = world.server ? 0 : upto(2);
+    world.slow_pace = 10'000 * (1 + upto(20));
+    world.multicast = upto(4) == 0;
+    // Long enough that most die in the middle.
+    const auto vectors = static_cast<std::uint32_t>(world.vectors.size());
+    world.vectors.resize(vectors + upto(20), std::min(world.vectors.back(), 6U));
+    return world;
+}
+
+RoundWorld parted_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    world.tree = world.parted = true;
+    world.workers = 4;
+    world.restarts = 0; // they are set anew once
+    world.deaths = seed % 3 == 0 ? 1 : 0;
+    return world;
+}
+
 RoundWorld changing_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     world.tree = false;

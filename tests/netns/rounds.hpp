@@ -13,6 +13,7 @@
 #pragma once
 
 #include <atomic>
+#include <barrier>
 #include <functional>
 #include <map>
 #include <memory>
@@ -70,6 +71,19 @@ void run_workers(const Netns &netns, const std::vector<unsigned> &workers,
                  const Work &work);
 /// 0 ... count - 1
 std::vector<unsigned> first_ones(unsigned count);
+
+/// A thread of several that wait for each other at a barrier: once it has ended they wait for the rest.
+class Together {
+  public:
+    explicit Together(std::barrier<> &all) : all_(all) {}
+    ~Together() { all_.arrive_and_drop(); }
+    Together(const Together &) = delete;
+    Together &operator=(const Together &) = delete;
+    void wait() { all_.arrive_and_wait(); }
+
+  private:
+    std::barrier<> &all_;
+};
 
 /// Has all workers join a job in vain, and returns their errors.
 std::vector<Error> failed_joins(const JobWorkers &job, const Tell &more = {});

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <barrier>
 #include <cmath>
 #include <thread>
 
@@ -129,6 +130,39 @@ TEST(RoundsServer, WorkersWithAnotherLengthThanTheWeightsAreToldBoth) {
         EXPECT_TRUE(says(told.error().message(), "the sum of 100 float32 among 4 workers"));
         EXPECT_TRUE(says(told.error().message(), "the sum of 101 float32 among 4 workers"));
         EXPECT_EQ(told.error().code, 0) << "not behind a timeout";
+    });
+}
+
+// The server compares sessions as a node does: nothing that a worker gives anew is learnt with old gradients.
+TEST(RoundsServer, LearnsNothingFromTwoSessionsAtOnce) {
+    BelowAServer bed(workers);
+    RoundServer parent = serve_in(bed.worker, here, workers, std::vector<float>(elements, 1.0F),
+                                  [](const RoundSum &sum, std::span<float> weights) {
+                                      EXPECT_EQ(sum.count, workers);
+                                      learn(sum.sum, weights);
+                                  });
+    std::jthread serving([&](const std::stop_token &stop) { EXPECT_TRUE(parent.serve(stop)); });
+    const auto expected = weights_of_rounds();
+    std::barrier<> all(workers);
+    bed.for_each_worker([&](Collective &collective, unsigned rank) {
+        Together together(all);
+        for (unsigned round = 0; round < rounds; round++) {
+            if (round == rounds / 2) {
+                together.wait(); // none lacks the weights
+                auto vector = gradient(rank, rounds);
+                if (rank != 0) {
+                    const auto told = collective.allreduce(std::span(vector));
+                    ASSERT_FALSE(told);
+                    EXPECT_TRUE(says(told.error().message(), "has begun anew"));
+                }
+                const auto started = collective.start();
+                ASSERT_TRUE(started) << started.error().message();
+            }
+            auto vector = gradient(rank, round);
+            const auto report = collective.allreduce(std::span(vector));
+            ASSERT_TRUE(report) << report.error().message();
+            ASSERT_EQ(vector, expected[round]) << "round " << round;
+        }
     });
 }
 

@@ -70,23 +70,51 @@ TEST_P(RoundsInTree, GiveEveryWorkerTheExactSum) {
 }
 
 // The worker whose vector differs is the only one of its node, or all other nodes have no part in what differs.
-TEST(RoundsInTreeDiffer, AllWorkersOfAllNodesAreToldBoth) {
-    for (const Shape &shape : {two_below, chain, everywhere, branch})
-        for (const bool last : {false, true}) {
-            const RoundTree tree(shape);
-            const unsigned odd = last ? tree.workers() - 1 : 0;
-            const auto workers = " int64 among " + std::to_string(tree.workers()) + " workers";
-            tree.for_each_worker([&](Collective &collective, unsigned worker) {
-                sum_round(collective, worker, tree.workers(), 0, elements);
-                std::vector<std::int64_t> vector(worker == odd ? 100 : 101);
-                const auto told = collective.allreduce(std::span(vector));
-                ASSERT_FALSE(told);
-                const auto error = told.error().message();
-                EXPECT_EQ(told.error().code, 0) << "not behind a timeout: " << error;
-                EXPECT_TRUE(says(error, "the sum of 100" + workers));
-                EXPECT_TRUE(says(error, "the sum of 101" + workers));
-            });
-        }
+class RoundsInTreeDiffer : public testing::Test {
+  protected:
+    /// Each worker gives its vector, and then does that with the error that it gets.
+    static void sum_different_ones(const std::vector<Shape> &shapes,
+                                   const std::function<void(const JobWorkers &, Collective &, unsigned worker,
+                                                            const std::string &error)> &then) {
+        for (const Shape &shape : shapes)
+            for (const bool last : {false, true}) {
+                const RoundTree tree(shape);
+                const unsigned odd = last ? tree.workers() - 1 : 0;
+                std::barrier<> all(tree.workers());
+                tree.for_each_worker([&](Collective &collective, unsigned worker) {
+                    Together together(all);
+                    together.wait(); // all have started
+                    std::vector<std::int64_t> vector(worker == odd ? 100 : 101);
+                    const auto told = collective.allreduce(std::span(vector));
+                    ASSERT_FALSE(told);
+                    EXPECT_EQ(told.error().code, 0) << "not behind a timeout: " << told.error().message();
+                    then(tree, collective, worker, told.error().message());
+                });
+            }
+    }
+    static bool tells_both(const std::string &error, const JobWorkers &tree) {
+        const auto workers = " int64 among " + std::to_string(tree.workers()) + " workers";
+        return says(error, "the sum of 100" + workers) && says(error, "the sum of 101" + workers);
+    }
+};
+
+TEST_F(RoundsInTreeDiffer, AllWorkersOfAllNodesAreToldBoth) {
+    sum_different_ones({two_below, chain, everywhere, branch},
+                       [](const JobWorkers &tree, Collective &, unsigned, const std::string &error) {
+                           EXPECT_TRUE(tells_both(error, tree)) << error;
+                       });
+}
+
+// Whoever is told first starts again before the error has got to the other nodes. Their workers have old
+// vectors under way then, and none of those is in a sum of the new ones.
+TEST_F(RoundsInTreeDiffer, AStartAtOnceMixesNothing) {
+    sum_different_ones({two_below, everywhere}, [](const JobWorkers &tree, Collective &collective,
+                                                   unsigned worker, const std::string &error) {
+        EXPECT_TRUE(tells_both(error, tree) || says(error, "has begun anew")) << error;
+        const auto started = collective.start();
+        ASSERT_TRUE(started) << started.error().message();
+        sum_round(collective, worker, tree.workers(), 0, elements);
+    });
 }
 
 std::vector<Case> losing_cases() {

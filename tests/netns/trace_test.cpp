@@ -327,7 +327,8 @@ TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
                                 .flags = OLAF_FLAG_ANSWER,
                                 .count = OLAF_CONTROL_SYNC,
                                 .chunks = 2,
-                                .exponent = OLAF_CONTROL_WAIT}));
+                                .exponent = OLAF_CONTROL_WAIT,
+                                .lanes = {0, 0}}));
     contribution.chunk = 5;
     bed.send(message(contribution));
     contribution.flags |= OLAF_FLAG_MISFIT;
@@ -364,7 +365,12 @@ std::vector<Bytes> orders_and_answers() {
         return message(order);
     };
     return {
-        control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_JOIN, .chunks = 0, .pool = 16}),
+        control({.flags = 0,
+                 .rank = 2,
+                 .count = OLAF_CONTROL_JOIN,
+                 .chunks = 0,
+                 .pool = 16,
+                 .lanes = {0x1d, 0}}),
         control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_LEAVE, .chunks = 0}),
         control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_SETH, .chunks = 3}),
         control({.flags = answer,
@@ -381,13 +387,20 @@ std::vector<Bytes> orders_and_answers() {
                  .rank = 5,
                  .count = OLAF_CONTROL_SYNC,
                  .chunks = 4,
-                 .exponent = OLAF_CONTROL_WAIT}),
-        control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_SYNC, .chunks = 0, .lanes = {0, 0}}),
+                 .exponent = OLAF_CONTROL_WAIT,
+                 .lanes = {0, 0}}),
+        control({.flags = OLAF_FLAG_ANEW,
+                 .rank = 2,
+                 .count = OLAF_CONTROL_SYNC,
+                 .chunks = 0,
+                 .lanes = {0x2d, 0x3d, 0, 0}}),
         control({.flags = answer,
                  .rank = 2,
                  .count = OLAF_CONTROL_SYNC,
                  .chunks = 200u << 16 | OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT,
-                 .pool = 6}),
+                 .exponent = OLAF_CONTROL_OVER,
+                 .pool = 6,
+                 .lanes = {0, 0x3d}}),
         message(JobMessage{.type = OLAF_RESULT,
                            .flags = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT,
                            .rank = OLAF_EVERY_WORKER,
@@ -416,9 +429,15 @@ TEST_F(Captured, TheDissectorReadsOrdersOfMembersAndWhatIsAnswered) {
                         {"4", "2", "0", "", "4", "", "0", "12", "0x0001", "0", "", "", ""},
                         {"2", "5", "0", "", "1", "4", "1", "", "", "", "", "", ""},
                         {"2", "2", "0", "", "", "", "0", "", "", "", zeros, "", ""},
-                        {"2", "2", "6", "", "0", "", "0", "200", "0x0300", "3", "", "", ""},
+                        {"2", "2", "6", "", "5", "", "0", "200", "0x0300", "3", "", "", ""},
                         {"", all, "0", "", "", "", "", "", "", "", "", "1.5, -2.25", ""}};
     EXPECT_EQ(rows, expected);
+    const auto sessions = dissect(file, {"olaf.incarnation", "olaf.session", "olaf.flags.anew"});
+    const std::string none = "0x0000000000000000", one = "0x000000000000003d";
+    const Rows joins{{"0x000000000000001d", none, "0"}, {"", "", "0"}, {"", "", "0"},
+                     {"", "", "0"},                     {"", "", "0"}, {none, none, "0"},
+                     {"0x000000000000002d", one, "1"},  {none, one, "0"}, {"", "", ""}};
+    EXPECT_EQ(sessions, joins);
     // A packet's line says in words what its numbers mean.
     const auto lines = dissect(file, {"_ws.col.Info"});
     ASSERT_EQ(lines.size(), messages.size());
@@ -426,7 +445,8 @@ TEST_F(Captured, TheDissectorReadsOrdersOfMembersAndWhatIsAnswered) {
                                      {2, "seth, 3 complete a chunk"},
                                      {3, "leave, chunk 0: gone"},
                                      {4, "seth, chunk 0: refused"},
-                                     {5, "sync, chunk 0: wait"}})
+                                     {5, "sync, chunk 0: wait"},
+                                     {7, "sync, chunk 0: over"}})
         EXPECT_TRUE(says(lines[static_cast<std::size_t>(row)][0], words));
 }
 

@@ -162,6 +162,23 @@ class Collective(unittest.TestCase):
 
         self.all(2, work)
 
+    def test_a_start_in_the_middle_is_told_to_the_others_and_mixes_nothing(self):
+        # As after Ctrl-C in one of two notebooks.
+        def work(job, rank):
+            for session in range(2):
+                job.start()
+                for step in range(3):
+                    given = 10 * session + step
+                    vector = np.full(2000, given + rank, np.int64)
+                    job.allreduce(vector)
+                    np.testing.assert_array_equal(vector, 2 * given + 1)
+                if session == 0 and rank == 0:
+                    with self.assertRaisesRegex(ValueError, "rank 1 has begun anew"):
+                        job.allreduce(np.ones(2000, np.int64))
+
+        self.all(2, work)
+        self.all(2, work, threads=2)
+
     def test_errors_say_what_to_do(self):
         job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02)
         with self.assertRaisesRegex(TimeoutError, "the node hasn't answered"):

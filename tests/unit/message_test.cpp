@@ -171,10 +171,12 @@ const std::string kResult = "01af020500310002a1a2a3a40d0e00b1c1c2c3c481230003"
                             "112233445566778800000004000000051f2f3f4ffff00686";
 const std::string kMisfit = "01af020580310002a1a2a3a40d0e00b1c1c2c3c481230003"
                             "00000005000d412300000004000000051f2f3f4ffff00660";
-const std::string kSync = "01af020300000000a1a2a3a4000000b1c1c2c3c400000002"
-                          "112233445566778800000004000000001f2f3f4f00001000";
-const std::string kWait = "01af020310000000a1a2a3a4000000b1c1c2c3c400000002"
-                          "112233445566778800000004000000071f2f3f4f000110b9";
+const std::string kSync = "01af020300000002a1a2a3a4000000b1c1c2c3c400000002"
+                          "112233445566778800000004000000001f2f3f4f00001010"
+                          "d8d7d6d5d4d3d2d1e8e7e6e5e4e3e2e1";
+const std::string kWait = "01af020310100002a1a2a3a4000000b1c1c2c3c400000002"
+                          "112233445566778800000004000000071f2f3f4f00011029"
+                          "d8d7d6d5d4d3d2d1e8e7e6e5e4e3e2e1";
 
 constexpr VectorKind kGoldenKind = {
     .workers = 0x0d0e, .content = OLAF_CONTENT_FLOAT_MEAN, .last = 0x123};
@@ -214,13 +216,24 @@ const JobSync kGoldenSync = {.job = 0xa1a2a3a4,
                              .chunk = 4,
                              .stamp = 0x1122334455667788,
                              .generation = 0x1f2f3f4f,
-                             .pool = 16};
+                             .pool = 16,
+                             .incarnation = 0xd1d2d3d4d5d6d7d8,
+                             .session = 0xe1e2e3e4e5e6e7e8};
+
+/// The message with its lanes.
+std::vector<std::byte> whole(const JobSync &sync) {
+    const auto lanes = lanes_of(sync);
+    auto bytes = bytes_of(encode(sync), lanes.size());
+    std::memcpy(bytes.data() + sizeof(olaf_header), lanes.data(), 8 * lanes.size());
+    return bytes;
+}
 
 TEST(RoundMessage, IsTheGoldenBytesBothWays) {
     JobSync wait = kGoldenSync;
     wait.answer = true;
     wait.status = OLAF_CONTROL_WAIT;
     wait.missing = 7;
+    wait.anew = true;
     RoundResult misfit = kGoldenResult;
     misfit.misfit = VectorIdentity{
         .chunks = 5, .kind = {.workers = 13, .content = OLAF_CONTENT_INT64, .last = 0x123}};
@@ -228,16 +241,39 @@ TEST(RoundMessage, IsTheGoldenBytesBothWays) {
     expect_golden(kGoldenContribution, kContribution, 2, decode_contribution);
     expect_golden(kGoldenResult, kResult, 2, decode_result);
     expect_golden(misfit, kMisfit, 2, decode_result);
-    expect_golden(kGoldenSync, kSync, 0, decode_sync);
-    expect_golden(wait, kWait, 0, decode_sync);
+    for (const auto &[sync, hex] : {std::pair(kGoldenSync, kSync), {wait, kWait}}) {
+        EXPECT_EQ(whole(sync), bytes_of(hex));
+        EXPECT_EQ(whole(decode_sync(bytes_of(hex)).value()), bytes_of(hex));
+    }
 }
 
 TEST(RoundMessage, AQuestionMayBePadded) {
     JobSync padded = kGoldenSync;
-    padded.padding = 2;
-    EXPECT_EQ(decode_sync(bytes_of(encode(padded), 2)).value().padding, 2);
-    EXPECT_EQ(decode_sync(bytes_of(kSync)).value().padding, 0);
-    EXPECT_EQ(decode_sync(bytes_of(encode(padded), 1)).error(), Reject::wrong_length);
+    padded.padding = 5;
+    const auto bytes = whole(padded);
+    EXPECT_EQ(bytes.size(), message_size(5));
+    EXPECT_EQ(decode_sync(bytes).value().padding, 5);
+    EXPECT_EQ(decode_sync(bytes).value().session, padded.session);
+    EXPECT_EQ(decode_sync(bytes_of(kSync)).value().padding, kSyncLanes);
+    EXPECT_EQ(decode_sync(std::span(bytes).first(message_size(4))).error(), Reject::wrong_length);
+}
+
+TEST(RoundMessage, OnlySyncAndJoinHaveASession) {
+    for (const auto action : {OLAF_CONTROL_SYNC, OLAF_CONTROL_JOIN}) {
+        JobSync sync = kGoldenSync;
+        sync.action = action;
+        EXPECT_EQ(decode_sync(whole(sync)).value().incarnation, sync.incarnation);
+        for (const std::uint16_t lanes : {0, 1}) {
+            olaf_header header = encode(sync);
+            header.check ^= static_cast<__u8>(kSyncLanes ^ lanes) << 3; // of an even word's
+            header.lanes_be = static_cast<__be16>(lanes << 8);
+            EXPECT_EQ(decode_sync(bytes_of(header, lanes)).error(), Reject::wrong_lanes) << lanes;
+        }
+    }
+    JobSync leave = kGoldenSync;
+    leave.action = OLAF_CONTROL_LEAVE;
+    EXPECT_EQ(whole(leave).size(), message_size(0));
+    EXPECT_EQ(decode_sync(whole(leave)).value().session, 0U);
 }
 
 TEST(RoundMessage, ProbesAndStaleResultsHaveNoLanes) {
@@ -285,6 +321,8 @@ TEST(RoundMessage, MalformedOnesAreRejectedForTheirReason) {
         return changed;
     };
     EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_LEAVE))->action, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(decode_sync(with(45, OLAF_CONTROL_OVER))->status, OLAF_CONTROL_OVER);
+    EXPECT_EQ(decode_sync(with(45, 6)).error(), Reject::wrong_count); // no such status
     EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_SETH)).error(), Reject::wrong_type); // none sends it
     EXPECT_EQ(decode_sync(with(45, 4)).error(), Reject::wrong_count); // nor such orders
     EXPECT_EQ(decode_sync(with(46, 18)).error(), Reject::wrong_count); // p
@@ -390,7 +428,7 @@ TEST(RoundMessage, AnyFlippedBitOfItsHeaderIsFound) {
     expect_every_bit_matters(encode(RoundContribution{.chunks = 5, .lanes = 4}), 4,
                              decode_contribution);
     expect_every_bit_matters(encode(RoundResult{.chunks = 5, .lanes = 4}), 4, decode_result);
-    expect_every_bit_matters(encode(JobSync{.stamp = 7}), 0, decode_sync);
+    expect_every_bit_matters(encode(JobSync{.stamp = 7}), kSyncLanes, decode_sync);
 }
 
 } // namespace

@@ -54,11 +54,13 @@ struct RoundChildTest : testing::Test {
 
     /// What it sends next, if it is time for anything.
     std::optional<std::vector<std::byte>> message() {
-        const auto sending = child.next(now, 1000);
-        if (!sending)
-            return {};
-        std::vector<std::byte> bytes(message_size(sending->lanes.size()));
-        std::memcpy(bytes.data(), &sending->header, sizeof(sending->header));
+        return child.next(now, 1000).transform(bytes_of);
+    }
+    static std::vector<std::byte> bytes_of(const RoundChild::Sending &sending) {
+        std::vector<std::byte> bytes(message_size(sending.lanes.size()));
+        std::memcpy(bytes.data(), &sending.header, sizeof(sending.header));
+        std::memcpy(bytes.data() + sizeof(sending.header), sending.lanes.data(),
+                    sending.lanes.size_bytes());
         return bytes;
     }
     std::optional<RoundContribution> contribution() {
@@ -70,12 +72,13 @@ struct RoundChildTest : testing::Test {
     void give(const olaf_header &header, std::vector<std::uint64_t> lanes = {}) {
         std::vector<std::byte> bytes(message_size(lanes.size()));
         std::memcpy(bytes.data(), &header, sizeof(header));
+        std::memcpy(bytes.data() + sizeof(header), lanes.data(), 8 * lanes.size());
         static_cast<void>(child.take(bytes, lanes, now));
     }
     void answer(JobSync sync, olaf_control_status status) {
         sync.answer = true;
         sync.status = status;
-        give(encode(sync));
+        give(encode(sync), lanes_of(sync));
     }
     void run(std::uint8_t pool, std::uint32_t round = 0, std::uint32_t chunk = 0,
              std::uint32_t generation = 50) {
@@ -93,7 +96,7 @@ struct RoundChildTest : testing::Test {
                 .chunk = chunk,
                 .chunks = chunks,
                 .generation = 50,
-                .lanes = 2,
+                .lanes = child.lanes(),
                 .has_checksum = true};
     }
     /// The node is of another generation, and has no such chunk any more.
@@ -113,7 +116,7 @@ struct RoundChildTest : testing::Test {
         give(encode(for_all), {9, 9});
     }
     void give_result(std::uint32_t chunk, std::uint32_t chunks) {
-        give(encode(result(chunk, chunks)), {9, 9});
+        give(encode(result(chunk, chunks)), std::vector<std::uint64_t>(child.lanes()));
     }
 };
 
@@ -168,8 +171,8 @@ TEST_F(RoundChildTest, AnyBytesAreTakenWithoutHarm) {
         if (child.is_idle())
             child.add(50, random() % 5, 0);
         while (const auto sending = child.next(now, 1000))
-            if (const auto sync = decode_sync(std::as_bytes(std::span(&sending->header, 1))))
-                asked = *sync;
+            if (sending->header.type == OLAF_CONTROL)
+                asked = decode_sync(bytes_of(*sending)).value();
         asked.answer = true;
         asked.generation = 50;
         asked.pool = 3;
@@ -188,7 +191,7 @@ TEST_F(RoundChildTest, AnyBytesAreTakenWithoutHarm) {
             std::memcpy(words.data(), &header, sizeof(header));
             header.check = olaf_header_parity(words.data());
         }
-        const std::size_t lanes = !child.is_running() ? 0 : random() % 8 == 0 ? random() % 4 : 2;
+        const std::size_t lanes = random() % 8 == 0 ? random() % 4 : 2;
         give(header, std::vector<std::uint64_t>(lanes, 9));
         if (!child.failure() && i % 500 != 0) // a wrong generation may be believed
             continue;
@@ -480,17 +483,125 @@ TEST_F(RoundChildBehindTest, ProbesForWhatItSkippedWhereAllBeginBeforeIt) {
 
 // That frames as long as a contribution reach the node and come back.
 
+struct RoundChildSession : RoundChildTest {
+    RoundChildSession()
+        : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5, .incarnation = 77}) {}
+
+    /// All agree, for the first time: its session is 99.
+    void begin() {
+        now = std::max(now, child.wakes_at());
+        JobSync asked = question().value();
+        asked.generation = 50;
+        asked.pool = 1;
+        asked.session = 99;
+        answer(asked, OLAF_CONTROL_DONE);
+    }
+    /// It learns that all are to agree anew, and asks.
+    JobSync asked_anew() {
+        give(encode(stale(1)));
+        return question().value();
+    }
+};
+
+TEST_F(RoundChildSession, NamesNoneAtFirstAndThenTheOneThatItWasTold) {
+    child.add(1, 0, 0);
+    const auto first = question().value();
+    EXPECT_EQ(first.incarnation, 77U);
+    EXPECT_EQ(first.session, 0U);
+    EXPECT_FALSE(first.anew) << "a node's flag";
+    begin();
+    EXPECT_EQ(child.session(), 99U);
+    ASSERT_TRUE(contribution());
+    const auto second = asked_anew();
+    EXPECT_EQ(second.incarnation, 77U);
+    EXPECT_EQ(second.session, 99U);
+}
+
+TEST_F(RoundChildSession, FailsAtOnceWhenItIsOverAndNamesTheRank) {
+    child.add(1, 0, 0);
+    begin();
+    ASSERT_TRUE(contribution());
+    JobSync over = asked_anew();
+    over.rank = 3;
+    answer(over, OLAF_CONTROL_OVER);
+    ASSERT_TRUE(child.failure());
+    EXPECT_TRUE(child.failure()->reason.starts_with("rank 3 has begun anew")) << child.failure()->reason;
+    EXPECT_FALSE(child.next(now + 1s, 2000));
+}
+
+TEST_F(RoundChildSession, IsNotOverByAnAnswerToAnEarlierQuestion) {
+    child.add(1, 0, 0);
+    JobSync earlier = question().value();
+    begin();
+    ASSERT_TRUE(contribution());
+    ASSERT_NE(asked_anew().stamp, earlier.stamp);
+    answer(earlier, OLAF_CONTROL_OVER);
+    EXPECT_FALSE(child.failure());
+}
+
+TEST_F(RoundChildSession, NamesARankOfANodeAboveOrNone) {
+    for (const auto &[rank, above, who] :
+         {std::tuple(2U, true, "rank 2 of a node above has begun anew"),
+          {std::uint32_t{OLAF_EVERY_RANK}, false, "another member has begun anew"}}) {
+        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
+        child.add(1, 0, 0);
+        begin();
+        ASSERT_TRUE(contribution());
+        JobSync over = asked_anew();
+        over.rank = rank;
+        over.above = above;
+        answer(over, OLAF_CONTROL_OVER);
+        ASSERT_TRUE(child.failure());
+        EXPECT_TRUE(child.failure()->reason.starts_with(who)) << child.failure()->reason;
+    }
+}
+
+TEST_F(RoundChildSession, WhoLacksOnlyTheFarewellHasNothingToLose) {
+    child.add_farewell(0);
+    begin();
+    ASSERT_TRUE(contribution());
+    answer(asked_anew(), OLAF_CONTROL_OVER);
+    EXPECT_FALSE(child.failure());
+    EXPECT_EQ(vectors.missed, std::vector<std::uint32_t>{0});
+    EXPECT_FALSE(child.next(now + 1s, 2000));
+}
+
+TEST_F(RoundChildSession, WhoLacksASumBeforeTheFarewellFails) {
+    child.add(1, 0, 0);
+    child.add_farewell(0);
+    begin();
+    ASSERT_TRUE(contribution());
+    answer(asked_anew(), OLAF_CONTROL_OVER);
+    EXPECT_TRUE(child.failure());
+}
+
+TEST_F(RoundChildSession, WhoHasBegunAnewSaysWhomItWaitsFor) {
+    child.start();
+    JobSync wait = question().value();
+    wait.rank = 0;
+    wait.missing = 1;
+    wait.anew = true;
+    answer(wait, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(child.missing(now),
+              "rank 0 must start() again: it was summing with a member that has begun anew since");
+}
+
+TEST_F(RoundChildSession, WhoJoinsIsToldTheSessionOfThoseWhoAreThere) {
+    child.join();
+    JobSync asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_JOIN);
+    EXPECT_EQ(asked.incarnation, 77U);
+    asked.generation = 50;
+    asked.session = 99;
+    answer(asked, OLAF_CONTROL_DONE);
+    EXPECT_EQ(child.session(), 99U);
+}
+
 struct RoundChildProof : RoundChildTest {
-    RoundChildProof() {
+    RoundChildProof() : RoundChildTest({.job = 3, .rank = 1, .lanes = 8, .pool = 5}) {
         child.start();
         run(0);
         child.prove_way();
-    }
-    /// A node's answer to it, as long as the asked.
-    void answer_in_full(JobSync asked, olaf_control_status status = OLAF_CONTROL_DONE) {
-        asked.answer = true;
-        asked.status = status;
-        give(encode(asked), std::vector<std::uint64_t>(asked.padding));
     }
     /// Until a question would be sent.
     void wait() { now = std::max(now, child.wakes_at()); }
@@ -501,7 +612,7 @@ TEST_F(RoundChildProof, IsOneLongQuestionWhereNothingIsLost) {
     EXPECT_EQ(asked.padding, child.lanes());
     EXPECT_FALSE(question()) << "before its time";
     EXPECT_FALSE(child.is_way_proven());
-    answer_in_full(asked);
+    answer(asked, OLAF_CONTROL_DONE);
     EXPECT_TRUE(child.is_way_proven());
     EXPECT_TRUE(child.is_running());
     EXPECT_EQ(child.generation(), 50U) << "nobody began anew";
@@ -513,7 +624,7 @@ TEST_F(RoundChildProof, RepeatsTheLastQuestionSoThatNothingChanges) {
     const auto asked = question().value();
     wait();
     auto second = question().value();
-    EXPECT_EQ(second.padding, 0U) << "long and short ones in turn";
+    EXPECT_EQ(second.padding, kSyncLanes) << "long and short ones in turn";
     second.padding = asked.padding;
     EXPECT_EQ(second.stamp, asked.stamp);
     EXPECT_EQ(second.action, OLAF_CONTROL_SYNC);
@@ -524,7 +635,7 @@ TEST_F(RoundChildProof, RepeatsTheLastQuestionSoThatNothingChanges) {
 
 // The job was stopped meanwhile: that is told by the next STALE.
 TEST_F(RoundChildProof, IsGivenByAnyAnswerOfThatLength) {
-    answer_in_full(question().value(), OLAF_CONTROL_OLD);
+    answer(question().value(), OLAF_CONTROL_OLD);
     EXPECT_TRUE(child.is_way_proven());
     EXPECT_TRUE(child.is_running());
 }
@@ -532,7 +643,7 @@ TEST_F(RoundChildProof, IsGivenByAnyAnswerOfThatLength) {
 TEST_F(RoundChildProof, IsNotGivenByAnAnswerToAnotherQuestion) {
     auto other = question().value();
     other.stamp--;
-    answer_in_full(other);
+    answer(other, OLAF_CONTROL_DONE);
     EXPECT_FALSE(child.is_way_proven());
 }
 
@@ -541,8 +652,8 @@ TEST_F(RoundChildProof, FailsWhereOnlyShortQuestionsAreAnswered) {
     for (int sent = 0; !child.is_way_too_narrow(); sent++) {
         ASSERT_LT(sent, 40);
         wait();
-        if (const auto asked = question(); asked->padding == 0)
-            answer_in_full(*asked);
+        if (const auto asked = question(); asked->padding == kSyncLanes)
+            answer(*asked, OLAF_CONTROL_DONE);
     }
     EXPECT_FALSE(child.is_way_proven());
     EXPECT_LT(now - began, 2s) << "long before time is up";

@@ -38,10 +38,11 @@ struct CollectiveOptions {
     /// How many chunks ahead of its data a chunk's exponent travels (floats as integers only). A
     /// vector of more chunks than this takes so many frames more; a shorter one twice as many.
     std::uint32_t ahead = 64;
-    /// Floats as integers, in vectors of at most 2 · `ahead` chunks: how many bits of an element may
-    /// be lost, down to the 24 of a float32. Then the data travels along with the exponents, packed by
-    /// those of the last vector of that length. Where the largest elements have changed by less, a
-    /// vector takes half the frames, and one round trip, not two. 0: no bits, and two round trips.
+    /// Floats as integers, in vectors of at most 2 · `ahead` chunks: how many bits of an element
+    /// may be lost, down to the 24 of a float32. Then the data travels along with the exponents,
+    /// packed by those of the last vector of that length. Where the largest elements have changed
+    /// by less, a vector takes half the frames, and one round trip, not two. 0: no bits, and two
+    /// round trips.
     unsigned guess_bits = 2;
     /// Threads that sum, each a range of every vector's chunks in a job of its own: `job`, job + 1,
     /// ... All are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then
@@ -134,10 +135,12 @@ struct CollectiveStats {
 ///
 /// Workers that begin together call start(), sum vectors, and call finish() after the last one. A
 /// worker that comes while the others sum calls join() in place of start(). One that goes while the
-/// others go on calls leave() in place of finish(). After an error the job is to begin anew: call
-/// start() at every worker. The destructor only closes the socket: it sends nothing and doesn't
-/// wait. If a node is restarted right then, workers that still lack sums can't get them without
-/// this one.
+/// others go on calls leave() in place of finish(). After an error the job is to begin anew: go
+/// back to the same step and call start(), at every worker. A worker that begins anew while the
+/// others go on, because its process was restarted or called start() again, is never summed with
+/// their old vectors: their next sum fails and names its rank. The destructor only closes the
+/// socket: it sends nothing and doesn't wait. If a node is restarted right then, workers that still
+/// lack sums can't get them without this one.
 class Collective {
   public:
     class Impl; ///< libolaf's own
@@ -148,16 +151,17 @@ class Collective {
     Collective &operator=(Collective &&) noexcept;
     ~Collective();
 
-    /// Waits until all workers have asked where to begin. Fails after options.timeout without
-    /// news, and says who is missing. Fails at once if the job has another shape than options say,
-    /// or frames that the way to the node has no room for, or if this rank is no member. Vectors
-    /// under way are given up.
+    /// Waits until all workers have asked where to begin. Those that were summing must call start()
+    /// again for that. Fails after options.timeout without news, and says who is missing. Fails at
+    /// once if the job has another shape than options say, or frames that the way to the node has
+    /// no room for, or if this rank is no member. Vectors under way are given up.
     [[nodiscard]] Result<void> start();
     /// Waits until no other worker can need this one, even if a node is restarted: until all
     /// workers have all their sums, and have called finish(), too. Waits for vectors under way
     /// first. False if that can't be known, because a threshold or deadline left a worker out of
-    /// it. Fails after `timeout` without news (default: options.timeout) and says who is missing;
-    /// this worker then has all its sums, but another may not. After it, only start() is possible.
+    /// it, or another one has begun anew. Fails after `timeout` without news (default:
+    /// options.timeout) and says who is missing; this worker then has all its sums, but another may
+    /// not. After it, only start() is possible.
     [[nodiscard]] Result<bool> finish();
     [[nodiscard]] Result<bool> finish(std::chrono::nanoseconds timeout);
 
