@@ -123,7 +123,10 @@ TEST(RoundsServer, WorkersWithAnotherLengthThanTheWeightsAreToldBoth) {
     RoundServer parent = serve_in(bed.worker, here, workers, std::vector<float>(101, 1.0F),
                                   [](const RoundSum &, std::span<float>) { FAIL() << "a sum"; });
     std::jthread serving([&](const std::stop_token &stop) { EXPECT_TRUE(parent.serve(stop)); });
+    std::barrier<> all(workers);
     bed.for_each_worker([&](Collective &collective, unsigned) {
+        Together together(all);
+        together.wait(); // start() would be told as well
         std::vector<float> vector(100, 1.0F);
         const auto told = collective.allreduce(std::span(vector), Combine::sum);
         ASSERT_FALSE(told);

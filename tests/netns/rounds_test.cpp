@@ -182,8 +182,11 @@ INSTANTIATE_TEST_SUITE_P(Of, RoundsDiffer,
 
 TEST(RoundsDifferInWorkers, AllAreTold) {
     RoundsBed bed;
+    std::barrier<> all(bed.workers());
     bed.for_each_worker(
         [&](Collective &collective, unsigned rank) {
+            Together together(all);
+            together.wait(); // start() would be told as well
             const auto told = integers_of<std::int64_t, 100>(collective);
             ASSERT_FALSE(told);
             EXPECT_TRUE(says(told.error().message(), "the sum of 100 int64 among 4 workers"));
