@@ -446,6 +446,7 @@ void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64
                                               vectors_->spares(result, data, result.chunk + 1));
     if (is_last && !is_known)
         newest_round_ = result.round;
+    is_fresh_ = false;
     vectors_->overhear(result, data);
 }
 
@@ -470,16 +471,18 @@ void RoundChild::hold(Position position, const RoundResult &result,
     // A chunk that is missing for longer than a round trip may turn out to be lost.
     congestion_.taken(position < limited_ && next_ - oldest_ < 2 * congestion_.size());
     land(kept);
-    last_progress_ = now;
+    all_there_ = false;
     newest_ = std::max(newest_, position);
     uneven_ = result.partial || result.late || result.count < options_.workers;
     if (!kept.delivered) {
         kept.delivered = true;
+        last_progress_ = now;
         stats_.results++;
         stats_.partial += result.partial ? 1 : 0;
         stats_.late += result.late ? 1 : 0;
         kept.told = result.exponent;
         kept.spares = spares;
+        is_fresh_ = false;
         vectors_->take(result, data);
         if (spares)
             spare(result.chunk + kept.lag);
@@ -530,6 +533,7 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
         kept_[*position].delivered = true;
         stats_.missed++;
         timeout_.over();
+        is_fresh_ = false;
         last_progress_ = std::max(last_progress_, last_heard_);
         vectors_->miss(stale.round, stale.chunk);
         const KeptChunk &kept = kept_[*position];
@@ -644,9 +648,7 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         return {};
     switch (answer.status) {
     case OLAF_CONTROL_WAIT:
-        if (!wait_ || wait_->missing != answer.missing || wait_->rank != answer.rank ||
-            wait_->above != answer.above || wait_->anew != answer.anew)
-            last_progress_ = now;
+        note_missing(answer, now);
         wait_ = answer;
         break;
     case OLAF_CONTROL_OLD: // the job was stopped again since this was asked
@@ -659,7 +661,9 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         take_over(answer);
         break;
     case OLAF_CONTROL_DONE:
-        last_progress_ = now;
+        all_there_ = generation_ != 0;
+        if (!all_there_)
+            last_progress_ = now;
         if (answer.action != OLAF_CONTROL_LEAVE)
             session_ = answer.session;
         if (answer.action == OLAF_CONTROL_LEAVE)
@@ -673,6 +677,16 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         break;
     }
     return {};
+}
+
+// Until all have agreed for the first time, each member that comes is progress, once. After that
+// only a sum is: members can agree again and again without any.
+void RoundChild::note_missing(const JobSync &wait, Time now) {
+    std::uint32_t &least = least_missing_[2 * std::size_t{wait.above} + std::size_t{wait.anew}];
+    if (generation_ != 0 || wait.missing >= least)
+        return;
+    least = wait.missing;
+    last_progress_ = now;
 }
 
 // Whether the job has the shape of this member's contributions, as far as the answer tells. The
@@ -699,7 +713,7 @@ bool RoundChild::has_shape(const JobSync &answer) {
 
 // The other members are in the middle of their rounds. This one begins with its own first round.
 void RoundChild::begin_joined(const JobSync &answer) {
-    joins_ = false;
+    joins_ = is_fresh_ = false;
     first_round_ = next_round_ = answer.round;
     begin_at(answer);
 }
@@ -724,6 +738,11 @@ void RoundChild::take_over(const JobSync &answer) {
         vectors_->miss(farewell.round, farewell.chunk);
         state_ = State::left;
         return;
+    }
+    // It lacks all sums, and the others need none of its own: it is as new as if it had come late.
+    if (is_fresh_) {
+        session_ = 0;
+        return ask();
     }
     const std::string who = answer.rank < OLAF_RANKS ? "rank " + std::to_string(answer.rank) +
                                                            (answer.above ? " of a node above" : "")
@@ -865,6 +884,8 @@ std::string RoundChild::missing(Time now) const {
         who = answers ? unasked() : unasked() + ", by the node's last answer; " + unanswered(now);
     else if (state_ == State::asking && !answers)
         who = unanswered(now);
+    else if (state_ == State::running && all_there_)
+        who = "all members have asked where to begin, and no sum has come since";
     else if (answers)
         who = "the node answers, so a member is missing";
     return is_idle() ? who : lacked() + "; " + who;

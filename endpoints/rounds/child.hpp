@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -143,8 +144,10 @@ class RoundChild {
     /// answer names who isn't there. All who are there ask too, and go on if it was nothing. False:
     /// there is nothing to ask, or missing() says who it is.
     bool ask_who_is_missing();
-    /// When something last came that brought this forward.
+    /// When a sum last came. Until all have agreed for the first time: when another member came.
     [[nodiscard]] Time last_progress() const { return last_progress_; }
+    /// Whether all members have agreed where to begin since the last sum came.
+    [[nodiscard]] bool all_are_there() const { return all_there_; }
     /// All but `unsent`, of which a RoundChild knows nothing.
     [[nodiscard]] const CollectiveStats &stats() const { return stats_; }
     /// p, as agreed.
@@ -232,6 +235,7 @@ class RoundChild {
     Decoded<void> take_sync(const JobSync &answer, Time now);
     void begin_at(const JobSync &answer);
     void begin_joined(const JobSync &answer);
+    void note_missing(const JobSync &wait, Time now);
     void take_gone();
     void take_over(const JobSync &answer);
     bool has_shape(const JobSync &answer);
@@ -248,6 +252,7 @@ class RoundChild {
     std::uint32_t first_round_ = 0; // that it is a member of
     std::uint32_t generation_ = 0;
     std::uint64_t session_ = 0;
+    bool is_fresh_ = true; // it has taken, missed and overheard no sum, and didn't JOIN
     std::uint8_t pool_ = 0;
 
     std::deque<Waiting> waiting_;
@@ -276,7 +281,10 @@ class RoundChild {
     unsigned asked_ = 0;                    // how often it was sent
     unsigned too_old_ = 0;                  // DONE named a chunk that isn't kept: in a row
     std::optional<JobSync> wait_;           // the last WAIT
-    std::optional<Proof> proof_;            // as long as it's missing
+    // The fewest that a WAIT has named: by JobSync::above and JobSync::anew.
+    std::array<std::uint32_t, 4> least_missing_ = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    bool all_there_ = false;     // all_are_there()
+    std::optional<Proof> proof_; // as long as it's missing
 
     Time last_heard_ = -Time::max() / 2;
     Time last_progress_{0};

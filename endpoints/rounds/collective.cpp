@@ -230,14 +230,16 @@ Result<void> CollectiveMember::give_up(std::string what, int code, std::string h
 
 // ---- waiting: for members, for sums, and until nobody needs this one any more ----
 
-// What to do when the time is over. If the node answered questions and never a contribution, other
-// workers are late, or contributions don't get through: they are longer, and have the job's shape.
+// What to do when the time is over. Where all members have agreed and no sum has come since, the
+// node drops contributions, or frames with lanes don't get through.
 std::string CollectiveMember::remedy(const Waiting &waiting) const {
     const auto &stats = child_->stats();
-    if (stats.sent == 0 || stats.results != 0 || child_->is_strange())
+    const bool never = stats.sent != 0 && stats.results == 0 && !child_->is_strange();
+    if (!never && !child_->all_are_there())
         return waiting.hint;
     const auto bytes = packet_of_lanes(lanes_, options_.node.is_ipv6());
-    return "see that every worker sums; if so, that the job has " + std::to_string(lanes_) +
+    return "see that every worker sums; if so, that the job isn't halted and has " +
+           std::to_string(lanes_) +
            " lanes (olaf job list), and that the way carries IP packets of " +
            std::to_string(bytes) + " bytes, or lower the mtu at every worker; then " + waiting.hint;
 }
@@ -255,7 +257,7 @@ Result<void> CollectiveMember::progress_until(const std::function<bool()> &done,
                                               const Waiting &waiting) {
     const RoundChild::Time began = now();
     RoundChild::Time looked_up = began;
-    RoundChild::Time roll_call = RoundChild::kNever; // the end of the roll call, while one is on
+    RoundChild::Time called = RoundChild::kNever; // when the roll call since the last sum began
     for (;;) {
         if (done())
             return {};
@@ -263,18 +265,18 @@ Result<void> CollectiveMember::progress_until(const std::function<bool()> &done,
         if (done())
             return {};
         const RoundChild::Time time = now();
-        if (child_->is_running())
-            roll_call = RoundChild::kNever; // all are there
         const RoundChild::Time since = std::max(began, child_->last_progress());
-        const bool calls = roll_call != RoundChild::kNever;
-        const RoundChild::Time patience = calls ? roll_call : since + waiting.timeout;
+        if (since > called)
+            called = RoundChild::kNever;
+        const bool calls = called != RoundChild::kNever;
+        const RoundChild::Time patience = calls ? called + kRollCall : since + waiting.timeout;
         if (time >= patience) {
             if (calls || !child_->ask_who_is_missing())
                 return give_up("nothing came for " +
                                    std::to_string((time - began) / std::chrono::milliseconds(1)) +
                                    " ms; missing: " + child_->missing(time),
                                ETIMEDOUT, remedy(waiting));
-            roll_call = time + kRollCall;
+            called = time;
             continue;
         }
         const RoundChild::Time end =

@@ -119,7 +119,12 @@ constexpr Broken kBroken[] = {
          w.broken.two_sessions_do_not_matter = true;
      }},
     {"WhoWasNotAnsweredHasNotBegunAnew",
-     [](RoundWorld &w) { w.broken.incarnations_are_not_compared = true; }},
+     [](RoundWorld &w) { // without its part, so that others have sums by then
+         w = impatient_world(w.seed);
+         w.loss = 0.2;
+         w.resets = 6;
+         w.broken.incarnations_are_not_compared = true;
+     }},
     {"WhoJoinsIsToldTheSession",
      [](RoundWorld &w) {
          w = changing_world(w.seed);

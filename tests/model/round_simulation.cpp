@@ -243,8 +243,11 @@ void RoundSimulation::handle(const Event &event) {
         if (message.kind == RoundMessage::Kind::sync_answer)
             message.pool = static_cast<std::uint8_t>(message.pool + world_.wider_window);
         const auto bytes = to_bytes(kShape, message);
+        const bool was_in_session = worker.child->session() != 0;
         static_cast<void>(worker.child->take(bytes, message.lanes,
                                             RoundChild::Time(static_cast<std::int64_t>(now_))));
+        if (was_in_session && worker.child->session() == 0) // it had no sum yet, so it goes on
+            told_of_deaths_++;
         note_session(event.whom);
         if (worker.child->failure() && worker.may_join_anew())
             worker.comes_late();

@@ -31,7 +31,7 @@ std::uint64_t number(const char *variable, std::uint64_t otherwise) {
 }
 
 // OLAF_SEED and OLAF_SEEDS: from where on, and how many.
-// How often a worker failed as another one had begun anew.
+// How often a worker was told that another one had begun anew.
 std::uint64_t run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds) {
     const std::uint64_t first = number("OLAF_SEED", 1);
     std::uint64_t told = 0;

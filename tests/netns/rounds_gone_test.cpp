@@ -355,6 +355,64 @@ TEST(RoundsSilent, InATreeEachWorkerIsToldWhichRankOfWhichNodeItIs) {
         give_up_soon);
 }
 
+// ---- all agree where to begin, again and again, and no sum comes: nobody waits beyond the timeout ----
+
+/// What keeps sums away from then on, until it is destroyed.
+struct Hindrance {
+    const char *name;
+    std::function<std::shared_ptr<void>(const RoundsBed &)> begin;
+};
+
+std::shared_ptr<void> lose_all(const RoundsBed &bed, TcFilter::Direction direction, std::uint8_t type) {
+    return std::make_shared<LosingFirst>(bed.worker, "eth0", direction, Messages{type}, LosingFirst::all);
+}
+
+const Hindrance hindrances[] = {
+    {"AHaltedJob",
+     [](const RoundsBed &bed) {
+         bed.order("halt");
+         return std::shared_ptr<void>();
+     }},
+    {"LostContributions",
+     [](const RoundsBed &bed) { return lose_all(bed, TcFilter::sent, OLAF_CONTRIBUTION); }},
+    {"LostResults",
+     [](const RoundsBed &bed) { return lose_all(bed, TcFilter::received, OLAF_RESULT); }},
+};
+
+class RoundsHindered : public testing::TestWithParam<std::tuple<Hindrance, unsigned>> {};
+
+TEST_P(RoundsHindered, EndsEachWaitAndTheErrorSaysThatAllAreThere) {
+    const auto &[hindrance, sums_before] = GetParam();
+    const RoundsBed bed({.workers = 3});
+    std::barrier<> all(3);
+    std::shared_ptr<void> hindered;
+    bed.for_each_worker(
+        [&](Collective &collective, unsigned rank) {
+            Together together(all);
+            for (unsigned round = 0; round < sums_before; round++)
+                sum_round(collective, rank, 3, round, member_elements);
+            together.wait();
+            if (rank == 0)
+                hindered = hindrance.begin(bed);
+            together.wait();
+            auto vector = part_of(rank, sums_before, member_elements);
+            const auto report = collective.allreduce(std::span(vector));
+            ASSERT_FALSE(report);
+            EXPECT_EQ(report.error().code, ETIMEDOUT);
+            const auto error = report.error().message();
+            EXPECT_TRUE(gave_up(error, "all members have asked where to begin, and no sum has come since"));
+            EXPECT_TRUE(says(error, "that the job isn't halted and has 64 lanes"));
+        },
+        give_up_soon);
+}
+
+INSTANTIATE_TEST_SUITE_P(By, RoundsHindered,
+                         testing::Combine(testing::ValuesIn(hindrances), testing::Values(0u, 3u)),
+                         [](const auto &each) {
+                             return std::string(std::get<0>(each.param).name) +
+                                    (std::get<1>(each.param) ? "InTheMiddle" : "FromTheFirstOn");
+                         });
+
 // ---- a node that is gone for good, or never answers: every worker gives up and says what is silent ----
 
 TEST(RoundsGone, ANodeThatIsDetachedInTheMiddleIsSilentToEveryWorker) {

@@ -517,6 +517,25 @@ TEST(CollectiveFaults, ContributionsOfWhichNoneIsEverAnswered) {
     });
 }
 
+// Both agree again and again where to begin. That is no sum, so neither waits for ever.
+TEST(CollectiveFaults, ResultsOfOneMemberAreLostForGood) {
+    Job job(2, 0, {.timeout = std::chrono::milliseconds(500)});
+    std::latch lost(2);
+    job.all([&](Collective &collective, std::uint32_t rank) {
+        while (!collective.start())
+            continue; // the other thread may be slow to come
+        lost.arrive_and_wait();
+        if (rank == 0)
+            job.server.lose_results_of(1);
+        std::vector<std::int64_t> vector(8, 1);
+        Result<SumReport> report = SumReport{};
+        while (report)
+            report = collective.allreduce(std::span(vector));
+        EXPECT_EQ(report.error().code, ETIMEDOUT) << report.error().message();
+        expect_fails(report, "missing: the sum of chunk 0 of round ");
+    });
+}
+
 // All are told at once, whoever came first, and each one names its own vector and the other one.
 TEST(CollectiveFaults, VectorsOfDifferentSize) {
     const Job job(3, 0.1);

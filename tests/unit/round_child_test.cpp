@@ -496,9 +496,23 @@ struct RoundChildSession : RoundChildTest {
         asked.session = 99;
         answer(asked, OLAF_CONTROL_DONE);
     }
+    /// Round 0 is summed in its session, round 1 is under way.
+    void sum_one_of_two() {
+        child.add(1, 0, 0);
+        child.add(1, 0, 0);
+        begin();
+        ASSERT_TRUE(contribution());
+        RoundResult sum = result(0, 1);
+        sum.generation = 50;
+        give(encode(sum), {9, 9});
+        ASSERT_EQ(vectors.taken.size(), 1U);
+        ASSERT_TRUE(contribution());
+    }
     /// It learns that all are to agree anew, and asks.
     JobSync asked_anew() {
-        give(encode(stale(1)));
+        RoundResult stopped = stale(1);
+        stopped.count = child.generation();
+        give(encode(stopped));
         return question().value();
     }
 };
@@ -518,9 +532,7 @@ TEST_F(RoundChildSession, NamesNoneAtFirstAndThenTheOneThatItWasTold) {
 }
 
 TEST_F(RoundChildSession, FailsAtOnceWhenItIsOverAndNamesTheRank) {
-    child.add(1, 0, 0);
-    begin();
-    ASSERT_TRUE(contribution());
+    sum_one_of_two();
     JobSync over = asked_anew();
     over.rank = 3;
     answer(over, OLAF_CONTROL_OVER);
@@ -544,9 +556,8 @@ TEST_F(RoundChildSession, NamesARankOfANodeAboveOrNone) {
          {std::tuple(2U, true, "rank 2 of a node above has begun anew"),
           {std::uint32_t{OLAF_EVERY_RANK}, false, "another member has begun anew"}}) {
         child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
-        child.add(1, 0, 0);
-        begin();
-        ASSERT_TRUE(contribution());
+        vectors.taken.clear();
+        sum_one_of_two();
         JobSync over = asked_anew();
         over.rank = rank;
         over.above = above;
@@ -567,9 +578,58 @@ TEST_F(RoundChildSession, WhoLacksOnlyTheFarewellHasNothingToLose) {
 }
 
 TEST_F(RoundChildSession, WhoLacksASumBeforeTheFarewellFails) {
-    child.add(1, 0, 0);
+    sum_one_of_two();
     child.add_farewell(0);
+    answer(asked_anew(), OLAF_CONTROL_OVER);
+    EXPECT_TRUE(child.failure());
+}
+
+// A member that has no sum yet is as if it had started later. Its vector waits for the next session.
+TEST_F(RoundChildSession, WithoutASumInItIsOverWithoutHarm) {
+    child.add(1, 0, 0);
     begin();
+    ASSERT_TRUE(contribution());
+    answer(asked_anew(), OLAF_CONTROL_OVER);
+    ASSERT_FALSE(child.failure()) << child.failure()->reason;
+    EXPECT_EQ(child.session(), 0U);
+    JobSync again = question().value();
+    EXPECT_EQ(again.session, 0U);
+    EXPECT_EQ(again.incarnation, 77U);
+    EXPECT_EQ(std::pair(again.round, again.chunk), std::pair(0U, 0U));
+    again.generation = 60;
+    again.pool = 1;
+    again.session = 100;
+    answer(again, OLAF_CONTROL_DONE);
+    EXPECT_EQ(child.session(), 100U);
+    EXPECT_EQ(contribution().value().generation, 60U);
+}
+
+TEST_F(RoundChildSession, OfAMemberThatMissedOrOverheardASumHarmsIt) {
+    for (const bool misses : {true, false}) {
+        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
+        child.add(1, 0, 0);
+        begin();
+        ASSERT_TRUE(contribution());
+        RoundResult later = misses ? stale(1) : result(0, 1);
+        later.generation = 50;
+        later.round = misses ? 0 : 3;
+        give(encode(later), misses ? std::vector<std::uint64_t>{} : std::vector<std::uint64_t>{9, 9});
+        EXPECT_EQ(vectors.missed.size(), 1U) << "by the first of the two";
+        child.add(1, 0, 0);
+        static_cast<void>(contribution());
+        answer(asked_anew(), OLAF_CONTROL_OVER);
+        EXPECT_TRUE(child.failure()) << misses;
+    }
+}
+
+TEST_F(RoundChildSession, OfAMemberThatJoinedHarmsIt) {
+    child.join();
+    JobSync asked = question().value();
+    asked.generation = 50;
+    asked.pool = 1;
+    asked.session = 99;
+    answer(asked, OLAF_CONTROL_DONE);
+    child.add(1, 0, 0);
     ASSERT_TRUE(contribution());
     answer(asked_anew(), OLAF_CONTROL_OVER);
     EXPECT_TRUE(child.failure());
@@ -584,6 +644,43 @@ TEST_F(RoundChildSession, WhoHasBegunAnewSaysWhomItWaitsFor) {
     answer(wait, OLAF_CONTROL_WAIT);
     EXPECT_EQ(child.missing(now),
               "rank 0 must start() again: it was summing with a member that has begun anew since");
+}
+
+TEST_F(RoundChildSession, IsNotBroughtForwardByAgreeingAgain) {
+    child.add(1, 0, 0);
+    begin();
+    const auto began = child.last_progress();
+    EXPECT_EQ(began, now);
+    ASSERT_TRUE(contribution());
+    now += 1s;
+    JobSync again = asked_anew();
+    again.missing = 1;
+    answer(again, OLAF_CONTROL_WAIT);
+    again.generation = 60;
+    again.pool = 1;
+    answer(again, OLAF_CONTROL_DONE);
+    EXPECT_TRUE(child.is_running());
+    EXPECT_TRUE(child.all_are_there());
+    EXPECT_EQ(child.last_progress(), began);
+    EXPECT_NE(child.missing(now).find("no sum has come since"), std::string::npos);
+    ASSERT_TRUE(contribution());
+    RoundResult sum = result(0, 1);
+    sum.generation = 60;
+    give(encode(sum), {9, 9});
+    EXPECT_EQ(child.last_progress(), now);
+    EXPECT_FALSE(child.all_are_there());
+}
+
+TEST_F(RoundChildSession, BeginsNearerWithEachMemberThatCame) {
+    child.start();
+    JobSync wait = question().value();
+    for (const auto &[missing, is_news] :
+         {std::pair(3U, true), {3U, false}, {1U, true}, {2U, false}, {1U, false}}) {
+        now += 1s;
+        wait.missing = missing;
+        answer(wait, OLAF_CONTROL_WAIT);
+        EXPECT_EQ(child.last_progress() == now, is_news) << missing;
+    }
 }
 
 TEST_F(RoundChildSession, WhoJoinsIsToldTheSessionOfThoseWhoAreThere) {
