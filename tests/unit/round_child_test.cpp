@@ -568,9 +568,13 @@ TEST_F(RoundChildSession, NamesARankOfANodeAboveOrNone) {
 }
 
 TEST_F(RoundChildSession, WhoLacksOnlyTheFarewellHasNothingToLose) {
+    sum_one_of_two();
     child.add_farewell(0);
-    begin();
-    ASSERT_TRUE(contribution());
+    RoundResult second = result(0, 1);
+    second.generation = 50;
+    second.round = 1;
+    give(encode(second), {9, 9});
+    ASSERT_EQ(contribution().value().chunks, kFarewellChunks);
     answer(asked_anew(), OLAF_CONTROL_OVER);
     EXPECT_FALSE(child.failure());
     EXPECT_EQ(vectors.missed, std::vector<std::uint32_t>{0});

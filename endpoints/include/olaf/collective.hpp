@@ -48,8 +48,8 @@ struct CollectiveOptions {
     /// ... All are to be set alike. Worth it for vectors of megabytes, where CPUs are free. Then
     /// vectors move on by themselves, and join(), leave() and overhear() aren't there.
     unsigned threads = 1;
-    /// How long nothing may move forward before a call asks who isn't there. It fails a second
-    /// later, and names that member, or the node.
+    /// How long no sum may come before a call asks who isn't there. It fails a second later, and
+    /// names that member, or the node. At the first start() each member that comes counts as well.
     std::chrono::nanoseconds timeout = std::chrono::seconds(30);
     /// Asked about every 100 ms while a call waits, if there is one: true makes the call fail, and
     /// the job is to begin anew.
