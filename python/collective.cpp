@@ -14,6 +14,7 @@
 
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "guarded.hpp"
 #include "record.hpp"
 #include "round_format.hpp"
@@ -33,21 +34,21 @@ struct UnderWay {
     py::object array;
 };
 
-struct Handle : Guarded<Collective> {
+// To be used with the GIL held.
+struct Python {
+    std::deque<UnderWay> under_way;
+    py::object thread; // whose vectors are summed: a threading.Thread; none yet
+};
+
+// The Collective goes before the arrays do: its threads use them until then.
+struct Handle : Python, Guarded<Collective> {
     explicit Handle(Collective collective) : Guarded(std::move(collective)) {}
-    std::deque<UnderWay> under_way; // with the GIL held
 };
 
 struct Sum {
     py::object owner; // keeps the Collective
     Collective::Operation operation;
 };
-
-// Ctrl-C gets through while a call waits.
-bool interrupted() {
-    const py::gil_scoped_acquire acquired;
-    return PyErr_CheckSignals() != 0;
-}
 
 template <class T> T value_unless_interrupted(Result<T> result) {
     if (PyErr_Occurred() != nullptr)
@@ -71,11 +72,11 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
                                  .ahead = ahead,
                                  .guess_bits = guess_bits,
                                  .threads = threads,
-                                 .interrupted = interrupted};
+                                 .interrupted = is_interrupted};
     options.timeout =
         deadline ? std::chrono::nanoseconds(static_cast<std::int64_t>(timeout * 1e9)) : kForEver;
     auto made = [&]() -> Result<Collective> {
-        const py::gil_scoped_release released; // a name is looked up
+        const GilReleased released; // a name is looked up
         options.node = OLAF_TRY(Address::parse(node));
         if (group)
             options.group = OLAF_TRY(Address::parse(*group, options.node.family()));
@@ -90,12 +91,29 @@ py::array in_place(const py::object &object) {
     if (!py::hasattr(object, "__array__") && PyObject_CheckBuffer(object.ptr()) == 0)
         throw py::type_error("the vector must be a NumPy array or share its memory with one, as "
                              "CPU tensors do: the sum takes its place");
-    py::array array = py::module_::import("numpy").attr("asarray")(object);
-    const bool is_scalar = py::isinstance(object, py::module_::import("numpy").attr("generic"));
-    if (is_scalar || !array.writeable() || (array.flags() & py::array::c_style) == 0)
+    const py::object asarray = py::module_::import("numpy").attr("asarray");
+    py::array array = asarray(object);
+    // An __array__() that copies does so each time.
+    const bool is_copy = !py::isinstance<py::array>(object) && array.size() > 0 &&
+                         py::array(asarray(object)).data() != array.data();
+    if (is_copy || !array.writeable() || (array.flags() & py::array::c_style) == 0)
         throw py::value_error(
             "the vector must be a writable and contiguous array: the sum takes its place");
     return array;
+}
+
+// All workers must give their vectors in the same order. Two threads of one have none.
+void claim_for_this_thread(Handle &handle) {
+    const py::object thread = py::module_::import("threading").attr("current_thread")();
+    if (thread.is(handle.thread))
+        return;
+    if (handle.thread && handle.thread.attr("is_alive")().cast<bool>())
+        throw py::value_error(
+            "another thread (" + py::str(handle.thread.attr("name")).cast<std::string>() +
+            ") gives vectors to this Collective, and all workers must give theirs in the same "
+            "order: let one thread begin all sums, or make a Collective with a job of its own for "
+            "each thread; start() lets another thread go on");
+    handle.thread = thread;
 }
 
 template <class Element>
@@ -145,6 +163,7 @@ Sum allreduce_async(const py::object &self, const py::object &vector, const std:
         throw py::type_error("the vector must hold float32, int64 or int32, not " +
                              py::str(array.dtype()).cast<std::string>());
     const Combine combine = combine_named(op, array);
+    claim_for_this_thread(handle);
     forget_ended(handle);
     const auto operation = value_of(begun(handle, array, combine));
     handle.under_way.push_back({operation, array});
@@ -166,6 +185,7 @@ SumReport allreduce(const py::object &self, const py::object &vector, const std:
 }
 
 void start(Handle &handle) {
+    handle.thread = {};
     value_unless_interrupted(
         handle.locked([](Collective &collective) { return collective.start(); }));
 }
@@ -181,6 +201,7 @@ bool finish(Handle &handle, std::optional<double> timeout) {
 }
 
 std::uint32_t join(Handle &handle) {
+    handle.thread = {};
     auto joined = handle.locked([](Collective &collective) { return collective.join(); });
     forget_ended(handle);
     return value_unless_interrupted(std::move(joined));

@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "guarded.hpp"
 #include "record.hpp"
 #include "round_format.hpp"
@@ -45,7 +46,7 @@ void set_weights(Sum &sum, const py::object &weights) {
 RoundRule rule_from(const py::function &function, std::shared_ptr<Handle *> handle) {
     return [held = share(function, "a rule is a function"), handle](const RoundSum &sum,
                                                                     std::span<float> weights) {
-        const py::gil_scoped_acquire acquired;
+        const GilHeld gil;
         const py::object self = py::cast(*handle, py::return_value_policy::reference);
         (*held)(Sum{sum, read_only_view(sum.sum, self), writable_view(weights, self)});
     };
@@ -69,7 +70,7 @@ std::unique_ptr<Handle> make(const std::string &bind, std::uint32_t job, const p
     const auto self = std::make_shared<Handle *>(nullptr);
     RoundRule calls = rule_from(rule, self);
     auto made = [&]() -> Result<RoundServer> {
-        const py::gil_scoped_release released; // a name is looked up
+        const GilReleased released; // a name is looked up
         options.bind = OLAF_TRY(Address::parse(bind));
         return RoundServer::make(options, std::move(begin), std::move(calls));
     }();

@@ -11,6 +11,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "guarded.hpp"
 #include "record.hpp"
 #include "transmission.hpp"
@@ -66,7 +67,7 @@ std::unique_ptr<Handle> make_server(const std::string &bind, std::size_t mtu,
     ServerOptions options = acknowledging(acknowledge);
     options.mtu = mtu;
     auto made = [&]() -> Result<ParameterServer> {
-        const py::gil_scoped_release released; // a name is looked up
+        const GilReleased released; // a name is looked up
         options.bind = OLAF_TRY(Address::parse(bind));
         return ParameterServer::make(options);
     }();
@@ -108,7 +109,7 @@ Rule rule_from(const py::object &object, double learning_rate, std::uint32_t clu
     }
     return [function = share(object, kExpected), server = std::move(server),
             cluster](const Contribution &contribution, std::span<float> weights) {
-        const py::gil_scoped_acquire acquired;
+        const GilHeld held;
         const auto update = make_update(
             {.cluster = cluster, .contribution = contribution, .weights = weights}, server());
         const py::object result = (*function)(update);

@@ -3,6 +3,7 @@
 
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "record.hpp"
 
 namespace py = pybind11;
@@ -24,9 +25,9 @@ std::string describe(const TransmissionControl &self) {
 SharedFunction share(const py::object &function, const char *expected) {
     if (!PyCallable_Check(function.ptr()))
         throw py::type_error(expected);
-    const auto release = [](const py::function *held) {
-        const py::gil_scoped_acquire acquired;
-        delete held;
+    const auto release = [](const py::function *kept) {
+        const GilHeld held;
+        delete kept;
     };
     return {new py::function(py::reinterpret_borrow<py::function>(function)), release};
 }
@@ -41,7 +42,7 @@ SendRule send_rule_from(const py::object &object) {
     return
         [function = share(object, "transmission is None, a TransmissionControl, or a function "
                                   "from a QueueState to a probability")](const QueueState &state) {
-            const py::gil_scoped_acquire acquired;
+            const GilHeld held;
             return (*function)(state).cast<double>();
         };
 }
@@ -53,7 +54,7 @@ UniformRandom random_from(const py::object &object) {
         return uniform_random(object.cast<std::uint64_t>());
     return [function = share(object, "random is None, a seed, or a function that returns numbers "
                                      "from 0 to below 1")] {
-        const py::gil_scoped_acquire acquired;
+        const GilHeld held;
         return (*function)().cast<double>();
     };
 }

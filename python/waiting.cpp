@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <csignal>
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <pybind11/pybind11.h>
 
 #include "errors.hpp"
+#include "gil.hpp"
 
 namespace py = pybind11;
 
@@ -22,6 +25,17 @@ using std::chrono::nanoseconds;
 // A signal that comes just before ppoll() doesn't interrupt it: it is seen this much later.
 constexpr nanoseconds kSlice = std::chrono::seconds(1);
 constexpr double kLongest = 1e9; // seconds; nanoseconds have room for nine times that
+
+std::atomic<int> signals_fd = -1;
+std::atomic<bool> sigint_came = false;
+
+bool sigint_has_come() {
+    unsigned char number = 0;
+    while (signals_fd >= 0 && ::read(signals_fd, &number, sizeof number) > 0)
+        if (number == SIGINT)
+            sigint_came = true;
+    return sigint_came;
+}
 
 } // namespace
 
@@ -36,6 +50,26 @@ Deadline deadline_in(std::optional<double> seconds) {
            std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(*seconds));
 }
 
+bool is_interrupted() {
+    if (::gettid() != ::getpid())
+        return sigint_has_come();
+    const GilHeld held;
+    return PyErr_CheckSignals() != 0;
+}
+
+void watch_interrupts(int fd) {
+    signals_fd = fd;
+    static_cast<void>(sigint_has_come());
+    sigint_came = false;
+}
+
+void throw_if_interrupted() {
+    if (!is_interrupted())
+        return;
+    const GilHeld held;
+    throw py::error_already_set();
+}
+
 bool wait_readable(int fd, const Deadline &deadline) {
     for (;;) {
         const auto now = Clock::now();
@@ -47,7 +81,7 @@ bool wait_readable(int fd, const Deadline &deadline) {
         int ready = 0;
         int code = 0;
         {
-            const py::gil_scoped_release released;
+            const GilReleased released;
             ready = ppoll(&poll, 1, &limit, nullptr);
             code = errno;
         }

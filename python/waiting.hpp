@@ -20,6 +20,17 @@ Deadline deadline_in(std::optional<double> seconds);
 /// default, is thrown. Call with the GIL held and no lock.
 bool wait_readable(int fd, const Deadline &deadline);
 
+/// Whether a call that waits is to end. In the main thread: a signal's Python handler has raised.
+/// In others, which run no handlers: SIGINT has come since watch_interrupts(). To be called without
+/// the GIL.
+bool is_interrupted();
+/// Where CPython writes the number of each signal that comes (signal.set_wakeup_fd()), without
+/// blocking; -1: nowhere. For threads that wait for what the main thread waits for, in a function
+/// that runs no handlers meanwhile. Until the next call they are interrupted once SIGINT has come.
+void watch_interrupts(int fd);
+/// Throws what the handler has raised.
+void throw_if_interrupted();
+
 /// Calls receive(deadline) until `stop` is set, which is noticed within 0.1 s, or the time is over.
 template <class Receive>
 void until_stopped(const std::atomic<bool> &stop, const Deadline &end, const Receive &receive) {

@@ -8,6 +8,7 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "errors.hpp"
+#include "gil.hpp"
 #include "guarded.hpp"
 #include "record.hpp"
 #include "transmission.hpp"
@@ -48,7 +49,7 @@ std::unique_ptr<Handle> make_worker(const std::string &server, std::uint32_t clu
                              .random = random_from(random),
                              .staleness_bound = staleness_bound};
     auto made = [&]() -> Result<Worker> {
-        const py::gil_scoped_release released; // a name is looked up
+        const GilReleased released; // a name is looked up
         options.server = OLAF_TRY(Address::parse(server));
         return Worker::make(options);
     }();

@@ -195,14 +195,12 @@ Result<void> CollectiveMember::poll() {
                     "set the job anew (olaf job set), and start() at every worker; join() is "
                     "for a job that is running");
             if (vector.missed == 0)
-                ended_.emplace_back(vector.number, vector.report);
+                end(vector, vector.report);
             else
-                ended_.emplace_back(
-                    vector.number,
-                    fail("sum vectors of", "job " + std::to_string(options_.job), 0,
-                         "lengthen the job's deadline, or raise its threshold or pool",
-                         std::to_string(vector.missed) +
-                             " chunks were summed without this worker, too long ago"));
+                end(vector, fail("sum vectors of", "job " + std::to_string(options_.job), 0,
+                                 "lengthen the job's deadline, or raise its threshold or pool",
+                                 std::to_string(vector.missed) +
+                                     " chunks were summed without this worker, too long ago"));
             joined_at_.reset();
             vectors_.pop_front();
         }
@@ -222,10 +220,17 @@ Result<void> CollectiveMember::give_up(std::string what, int code, std::string h
                     .code = code,
                     .reason = std::move(what),
                     .hint = std::move(hint)};
-    for (const Vector &vector : vectors_)
-        ended_.emplace_back(vector.number, std::unexpected(*broken_));
+    for (Vector &vector : vectors_)
+        end(vector, std::unexpected(*broken_));
     vectors_.clear();
     return std::unexpected(*broken_);
+}
+
+void CollectiveMember::end(Vector &vector, Result<SumReport> report) {
+    if (!report)
+        spoil(vector.element, vector.data, vector.elements);
+    vector.state->report = std::move(report);
+    vector.state->done = true;
 }
 
 // ---- waiting: for members, for sums, and until nobody needs this one any more ----
@@ -368,25 +373,17 @@ bool CollectiveMember::has_joined_nobody(const Vector &vector) const {
            vector.missed == 0 && vector.report.least_count == 1 && vector.report.partial == 0;
 }
 
-bool CollectiveMember::is_done(std::uint64_t number) const {
-    return vectors_.empty() || number < vectors_.front().number;
-}
-
-Result<SumReport> CollectiveMember::take_ended(std::uint64_t number) {
-    const auto ended =
-        std::ranges::find(ended_, number, [](const auto &each) { return each.first; });
-    if (ended == ended_.end())
+Result<SumReport> take_report(Collective::Impl::State &state) {
+    if (!state.report)
         return fail("wait for a sum", {}, 0, {}, "it was waited for already");
-    auto report = std::move(ended->second);
-    ended_.erase(ended);
-    return report;
+    return *std::exchange(state.report, std::nullopt);
 }
 
-Result<SumReport> CollectiveMember::wait(std::uint64_t number, const Sleep &sleep) {
-    // A vector that failed has ended, too.
-    static_cast<void>(progress_until([&] { return is_done(number); },
-                                     {.timeout = options_.timeout, .sleep = sleep}));
-    return take_ended(number);
+Result<SumReport> CollectiveMember::wait(State &state, const Sleep &sleep) {
+    // A vector that failed is done, too.
+    static_cast<void>(
+        progress_until([&] { return state.done; }, {.timeout = options_.timeout, .sleep = sleep}));
+    return take_report(state);
 }
 
 // docs/rounds.md, "Members".
@@ -427,14 +424,11 @@ Result<bool> CollectiveMember::finish(std::optional<std::chrono::nanoseconds> ti
     OLAF_TRY(progress_until(all_ended, patience));
     bool known = true;
     if (!child_->is_strange()) {
-        const std::uint64_t number = add_farewell();
-        if (auto waited = progress_until(all_ended, patience); !waited) {
-            static_cast<void>(take_ended(number));
-            return std::unexpected(waited.error());
-        }
+        const auto operation = add_farewell();
+        OLAF_TRY(progress_until(all_ended, patience));
         // A farewell that was missed, or lacks a member, says nothing about all. In a job that
         // takes any contributions only the count tells that a member is missing.
-        const auto farewell = take_ended(number);
+        const auto farewell = take_report(*operation);
         known = farewell && farewell->partial == 0 && farewell->least_count >= options_.workers;
     }
     end_with("finished", "start() again, at every worker");
@@ -446,7 +440,23 @@ Result<bool> CollectiveMember::finish(std::optional<std::chrono::nanoseconds> ti
 Collective::Collective(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Collective::Collective(Collective &&) noexcept = default;
 Collective &Collective::operator=(Collective &&) noexcept = default;
-Collective::~Collective() = default;
+Collective::~Collective() {
+    // Its locks and threads are those of the process that forked. Nothing of them can be ended
+    // here.
+    if (impl_ && impl_->is_forked())
+        static_cast<void>(impl_.release());
+}
+
+bool Collective::Impl::is_forked() const {
+    return ::getpid() != process_;
+}
+
+Result<void> Collective::Impl::check_process() const {
+    if (!is_forked())
+        return {};
+    return fail("use a Collective", "made by process " + std::to_string(process_), 0,
+                "make one here, with a rank of its own", "this process was forked from it");
+}
 
 Result<Collective> Collective::make(const CollectiveOptions &options) {
     if (options.threads == 1)
@@ -455,66 +465,79 @@ Result<Collective> Collective::make(const CollectiveOptions &options) {
 }
 
 Result<void> Collective::start() {
+    OLAF_TRY(impl_->check_process());
     return impl_->start();
 }
 Result<bool> Collective::finish() {
+    OLAF_TRY(impl_->check_process());
     return impl_->finish({});
 }
 Result<bool> Collective::finish(std::chrono::nanoseconds timeout) {
+    OLAF_TRY(impl_->check_process());
     return impl_->finish(timeout);
 }
 Result<std::uint32_t> Collective::join() {
+    OLAF_TRY(impl_->check_process());
     return impl_->join();
 }
 Result<bool> Collective::leave(std::chrono::nanoseconds timeout) {
+    OLAF_TRY(impl_->check_process());
     return impl_->leave(timeout);
 }
 
 Result<Collective::Operation> Collective::allreduce_async(std::span<float> vector,
                                                           Combine combine) {
+    OLAF_TRY(impl_->check_process());
     return Operation(impl_.get(), OLAF_TRY(impl_->add(Impl::Element::f32, vector.data(),
                                                       vector.size(), combine, Impl::Part::all)));
 }
 Result<Collective::Operation> Collective::allreduce_async(std::span<std::int64_t> vector) {
+    OLAF_TRY(impl_->check_process());
     return Operation(impl_.get(),
                      OLAF_TRY(impl_->add(Impl::Element::i64, vector.data(), vector.size(),
                                          Combine::sum, Impl::Part::all)));
 }
 Result<Collective::Operation> Collective::allreduce_async(std::span<std::int32_t> vector) {
+    OLAF_TRY(impl_->check_process());
     return Operation(impl_.get(),
                      OLAF_TRY(impl_->add(Impl::Element::i32, vector.data(), vector.size(),
                                          Combine::sum, Impl::Part::all)));
 }
 Result<Collective::Operation> Collective::follow_async(std::span<float> vector) {
+    OLAF_TRY(impl_->check_process());
     return Operation(impl_.get(),
                      OLAF_TRY(impl_->add(Impl::Element::f32, vector.data(), vector.size(),
                                          Combine::sum, Impl::Part::nothing)));
 }
 void Collective::overhear(std::size_t elements) {
-    impl_->overhear(elements);
+    if (!impl_->is_forked())
+        impl_->overhear(elements);
 }
 bool Collective::take_overheard(std::span<float> vector) {
-    return impl_->take_overheard(vector);
+    return !impl_->is_forked() && impl_->take_overheard(vector);
 }
 
 Result<SumReport> Collective::Operation::wait() {
-    return impl_->wait(number_, {});
+    OLAF_TRY(impl_->check_process());
+    return impl_->wait(*state_, {});
 }
 Result<SumReport> Collective::Operation::wait_with(const Sleep &sleep) {
-    return impl_->wait(number_, sleep);
+    OLAF_TRY(impl_->check_process());
+    return impl_->wait(*state_, sleep);
 }
 bool Collective::Operation::done() const {
-    return impl_->is_done(number_);
+    return impl_->is_forked() || impl_->is_done(*state_);
 }
 
 Result<void> Collective::poll() {
+    OLAF_TRY(impl_->check_process());
     return impl_->poll();
 }
 CollectiveStats Collective::stats() const {
-    return impl_->stats();
+    return impl_->is_forked() ? CollectiveStats{} : impl_->stats();
 }
 std::uint32_t Collective::next_round() const {
-    return impl_->next_round();
+    return impl_->is_forked() ? 0 : impl_->next_round();
 }
 int Collective::fd() const {
     return impl_->fd();

@@ -65,22 +65,31 @@ class CollectiveThreads final : public Collective::Impl {
     // Each member would begin with another vector than the next one.
     Result<std::uint32_t> join() override { return not_with_threads("join()"); }
     Result<bool> leave(std::chrono::nanoseconds) override { return not_with_threads("leave()"); }
-    Result<std::uint64_t> add(Element element, void *data, std::size_t elements, Combine combine,
-                              Part part) override;
+    Result<std::shared_ptr<State>> add(Element element, void *data, std::size_t elements,
+                                       Combine combine, Part part) override;
     void overhear(std::size_t) override {}
     bool take_overheard(std::span<float>) override { return false; }
-    Result<SumReport> wait(std::uint64_t number, const Sleep &sleep) override;
-    [[nodiscard]] bool is_done(std::uint64_t number) const override;
+    Result<SumReport> wait(State &state, const Sleep &sleep) override;
+    [[nodiscard]] bool is_done(const State &state) const override;
     Result<void> poll() override;
     [[nodiscard]] CollectiveStats stats() const override;
     [[nodiscard]] std::uint32_t next_round() const override;
     [[nodiscard]] int fd() const override { return ended_fd_; }
 
   private:
+    // Under mutex_.
+    struct Vector : State {
+        Element element = Element::f32;
+        void *data = nullptr;
+        std::size_t elements = 0;
+        std::size_t left = 0; // ranges without a sum
+        SumReport sum = {.least_count = UINT32_MAX};
+        std::optional<Error> error = {}; // the first
+    };
     struct Range {
-        std::uint64_t vector = 0; // here
-        std::uint64_t number = 0; // of the member's
-        std::size_t first = 0;    // element
+        std::shared_ptr<Vector> vector;
+        std::shared_ptr<State> part = {}; // of the member's
+        std::size_t first = 0;            // element
     };
     struct Place {
         mutable std::mutex mutex;
@@ -92,18 +101,11 @@ class CollectiveThreads final : public Collective::Impl {
         std::condition_variable news; // a range, or the end
         std::thread thread;
     };
-    struct Vector {
-        std::uint64_t number = 0;
-        std::size_t left = 0; // ranges without a sum
-        SumReport report = {};
-        std::optional<Error> error = {}; // the first
-    };
 
     bool is_interrupted(const Place &place) const;
     void work(Place &place);
     void end_range(const Range &range, const Result<SumReport> &report);
     void wait_until(const std::function<bool()> &done, const Sleep &sleep);
-    bool all_ended() const;
     [[nodiscard]] std::unexpected<Error> not_with_threads(const char *call) const {
         return fail(call, "job " + std::to_string(options_.job), 0, "ask for one thread",
                     "it isn't there for several threads");
@@ -116,8 +118,7 @@ class CollectiveThreads final : public Collective::Impl {
 
     mutable std::mutex mutex_;
     // Under it:
-    std::deque<Vector> vectors_; // not waited for yet
-    std::uint64_t next_number_ = 0;
+    std::size_t under_way_ = 0; // vectors
     std::optional<Error> broken_;
     std::condition_variable ended_;
 };
@@ -171,7 +172,7 @@ void CollectiveThreads::work(Place &place) {
         if (place.under_way.empty())
             return;
         const Range range = place.under_way.front();
-        const auto report = place.member->wait(range.number, unlocked);
+        const auto report = place.member->wait(*range.part, unlocked);
         place.under_way.pop_front();
         lock.unlock();
         end_range(range, report);
@@ -181,33 +182,45 @@ void CollectiveThreads::work(Place &place) {
 
 void CollectiveThreads::end_range(const Range &range, const Result<SumReport> &report) {
     const std::scoped_lock lock(mutex_);
-    const auto vector = std::ranges::find(vectors_, range.vector, &Vector::number);
+    Vector &vector = *range.vector;
     if (report) {
-        add_to(vector->report, *report, range.first);
+        add_to(vector.sum, *report, range.first);
     } else {
         gives_up_ = true; // the other ranges have no meaning without this one
-        if (!vector->error)
-            vector->error = report.error();
+        if (!vector.error)
+            vector.error = report.error();
         if (!broken_)
             broken_ = report.error();
     }
-    if (--vector->left > 0)
+    if (--vector.left > 0)
         return;
+    if (vector.error) {
+        spoil(vector.element, vector.data, vector.elements);
+        vector.report = std::unexpected(*vector.error);
+    } else {
+        vector.report = std::move(vector.sum);
+    }
+    vector.done = true;
+    under_way_--;
     ended_.notify_all();
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written = ::write(ended_fd_, &one, sizeof one);
 }
 
-Result<std::uint64_t> CollectiveThreads::add(Element element, void *data, std::size_t elements,
-                                             Combine combine, Part part) {
-    std::uint64_t number = 0;
+Result<std::shared_ptr<Collective::Impl::State>> CollectiveThreads::add(Element element, void *data,
+                                                                        std::size_t elements,
+                                                                        Combine combine,
+                                                                        Part part) {
+    const auto vector = std::make_shared<Vector>();
+    vector->element = element;
+    vector->data = data;
+    vector->elements = elements;
+    vector->left = places_.size();
     {
         const std::scoped_lock lock(mutex_);
         if (broken_)
             return std::unexpected(*broken_);
-        number = next_number_++;
-        vectors_.push_back(
-            {.number = number, .left = places_.size(), .report = {.least_count = UINT32_MAX}});
+        under_way_++;
     }
     FloatPieces whole;
     for (std::size_t i = 0; i < places_.size(); i++) {
@@ -224,18 +237,18 @@ Result<std::uint64_t> CollectiveThreads::add(Element element, void *data, std::s
             part, whole);
         if (!added && i == 0) {
             const std::scoped_lock last(mutex_);
-            vectors_.pop_back();
+            under_way_--;
             return added;
         }
         if (added) {
-            place.under_way.push_back({.vector = number, .number = *added, .first = from});
+            place.under_way.push_back({.vector = vector, .part = *added, .first = from});
             place.news.notify_one();
         }
         lock.unlock();
         if (!added)
-            end_range({.vector = number}, std::unexpected(added.error()));
+            end_range({.vector = vector}, std::unexpected(added.error()));
     }
-    return number;
+    return vector;
 }
 
 // ---- what a caller waits for: its vectors, and that all members have started or finished ----
@@ -263,39 +276,20 @@ void CollectiveThreads::wait_until(const std::function<bool()> &done, const Slee
     }
 }
 
-Result<SumReport> CollectiveThreads::wait(std::uint64_t number, const Sleep &sleep) {
-    const auto find = [&] { return std::ranges::find(vectors_, number, &Vector::number); };
-    wait_until(
-        [&] {
-            const auto vector = find();
-            return vector == vectors_.end() || vector->left == 0;
-        },
-        sleep);
+Result<SumReport> CollectiveThreads::wait(State &state, const Sleep &sleep) {
+    wait_until([&] { return state.done; }, sleep);
     const std::scoped_lock lock(mutex_);
-    const auto vector = find();
-    if (vector == vectors_.end())
-        return fail("wait for a sum", {}, 0, {}, "it was waited for already");
-    const Vector ended = std::move(*vector);
-    vectors_.erase(vector);
-    if (ended.error)
-        return std::unexpected(*ended.error);
-    return ended.report;
+    return take_report(state);
 }
 
-bool CollectiveThreads::is_done(std::uint64_t number) const {
+bool CollectiveThreads::is_done(const State &state) const {
     const std::scoped_lock lock(mutex_);
-    const auto vector = std::ranges::find(vectors_, number, &Vector::number);
-    return vector == vectors_.end() || vector->left == 0;
-}
-
-// Under the mutex.
-bool CollectiveThreads::all_ended() const {
-    return std::ranges::all_of(vectors_, [](const Vector &each) { return each.left == 0; });
+    return state.done;
 }
 
 Result<void> CollectiveThreads::start() {
     gives_up_ = true;
-    wait_until([this] { return all_ended(); }, {});
+    wait_until([this] { return under_way_ == 0; }, {});
     {
         const std::scoped_lock lock(mutex_);
         broken_.reset();
@@ -313,7 +307,7 @@ Result<void> CollectiveThreads::start() {
 }
 
 Result<bool> CollectiveThreads::finish(std::optional<std::chrono::nanoseconds> timeout) {
-    wait_until([this] { return all_ended(); }, {});
+    wait_until([this] { return under_way_ == 0; }, {});
     {
         const std::scoped_lock lock(mutex_);
         if (broken_)

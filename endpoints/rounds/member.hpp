@@ -13,6 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <olaf/collective.hpp>
 
 #include "endpoints/rounds/child.hpp"
@@ -22,9 +25,17 @@
 
 namespace olaf {
 
+/// What has become of a vector. Whoever waits for it holds it, and so does the Collective until
+/// then.
+struct Collective::Operation::State {
+    bool done = false;
+    std::optional<Result<SumReport>> report = {}; // once it is done, until it is waited for
+};
+
 /// To be used by one thread at a time, but while Sleep says that it sleeps.
 class Collective::Impl {
   public:
+    using State = Operation::State;
     enum class Element : std::uint8_t { f32, i32, i64 };
     enum class Part : std::uint8_t { all, nothing }; // what of it is added
     using Sleep = Operation::Sleep;
@@ -34,18 +45,29 @@ class Collective::Impl {
     virtual Result<bool> finish(std::optional<std::chrono::nanoseconds> timeout) = 0;
     virtual Result<std::uint32_t> join() = 0;
     virtual Result<bool> leave(std::chrono::nanoseconds timeout) = 0;
-    /// Returns the operation's number.
-    virtual Result<std::uint64_t> add(Element element, void *data, std::size_t elements,
-                                      Combine combine, Part part) = 0;
+    virtual Result<std::shared_ptr<State>> add(Element element, void *data, std::size_t elements,
+                                               Combine combine, Part part) = 0;
     virtual void overhear(std::size_t elements) = 0;
     virtual bool take_overheard(std::span<float> vector) = 0;
-    virtual Result<SumReport> wait(std::uint64_t number, const Sleep &sleep) = 0;
-    [[nodiscard]] virtual bool is_done(std::uint64_t number) const = 0;
+    virtual Result<SumReport> wait(State &state, const Sleep &sleep) = 0;
+    [[nodiscard]] virtual bool is_done(const State &state) const = 0;
     virtual Result<void> poll() = 0;
     [[nodiscard]] virtual CollectiveStats stats() const = 0;
     [[nodiscard]] virtual std::uint32_t next_round() const = 0;
     [[nodiscard]] virtual int fd() const = 0;
+
+    /// Fails in a process that was forked since this was made.
+    [[nodiscard]] Result<void> check_process() const;
+    [[nodiscard]] bool is_forked() const;
+
+  private:
+    const pid_t process_ = ::getpid();
 };
+
+/// The vector's elements are no sum, nor what they were.
+void spoil(Collective::Impl::Element element, void *data, std::size_t elements);
+/// Of a vector that is done, once.
+Result<SumReport> take_report(Collective::Impl::State &state);
 
 class CollectiveMember final : public Collective::Impl, private RoundVectors {
   public:
@@ -58,12 +80,12 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     Result<bool> finish(std::optional<std::chrono::nanoseconds> timeout) override;
     Result<std::uint32_t> join() override;
     Result<bool> leave(std::chrono::nanoseconds timeout) override;
-    Result<std::uint64_t> add(Element element, void *data, std::size_t elements, Combine combine,
-                              Part part) override;
+    Result<std::shared_ptr<State>> add(Element element, void *data, std::size_t elements,
+                                       Combine combine, Part part) override;
     void overhear(std::size_t elements) override;
     bool take_overheard(std::span<float> vector) override;
-    Result<SumReport> wait(std::uint64_t number, const Sleep &sleep) override;
-    [[nodiscard]] bool is_done(std::uint64_t number) const override;
+    Result<SumReport> wait(State &state, const Sleep &sleep) override;
+    [[nodiscard]] bool is_done(const State &state) const override { return state.done; }
     Result<void> poll() override;
     [[nodiscard]] CollectiveStats stats() const override;
     [[nodiscard]] std::uint32_t next_round() const override { return child_->next_round(); }
@@ -71,8 +93,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     /// How a vector is cut; integers have no lag.
     [[nodiscard]] FloatPieces cut(Element element, std::size_t elements) const;
     /// As add(), of whole pieces of a vector that is cut so.
-    Result<std::uint64_t> add_range(Element element, void *data, std::size_t elements,
-                                    Combine combine, Part part, const FloatPieces &whole);
+    Result<std::shared_ptr<State>> add_range(Element element, void *data, std::size_t elements,
+                                             Combine combine, Part part, const FloatPieces &whole);
 
   private:
     CollectiveMember(const CollectiveOptions &options, std::uint16_t lanes, RoundSockets sockets)
@@ -83,7 +105,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     static constexpr std::size_t kBatch = 32;
 
     struct Vector {
-        std::uint64_t number = 0;
+        std::shared_ptr<State> state = {};
         std::uint32_t round = 0;
         Element element = Element::f32;
         Combine combine = Combine::sum;
@@ -159,10 +181,10 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     [[nodiscard]] std::string remedy(const Waiting &waiting) const;
     [[nodiscard]] std::string take_out_hint() const;
     Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
-    std::uint64_t add_farewell();
+    std::shared_ptr<State> add_farewell();
     void end_with(std::string how, std::string hint);
     [[nodiscard]] bool has_joined_nobody(const Vector &vector) const;
-    Result<SumReport> take_ended(std::uint64_t number);
+    static void end(Vector &vector, Result<SumReport> report);
     Result<void> give_up(std::string what, int code = 0,
                          std::string hint = "start() again, at every worker");
 
@@ -176,10 +198,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
 
     std::deque<Vector> vectors_; // under way, in order
     ExponentHistory history_;
-    std::deque<std::pair<std::uint64_t, Result<SumReport>>> ended_; // and not waited for yet
-    std::size_t overheard_ = 0;  // elements of the vectors that are kept; 0: none is
-    std::array<Heard, 3> heard_; // the newest whole one, and two that aren't yet
-    std::uint64_t next_number_ = 0;
+    std::size_t overheard_ = 0;              // elements of the vectors that are kept; 0: none is
+    std::array<Heard, 3> heard_;             // the newest whole one, and two that aren't yet
     std::int64_t farewell_ = 0;              // the data of that vector
     std::optional<std::uint32_t> joined_at_; // the first round, until its sum has come
     bool has_ended_ = false;                 // by finish() or leave()

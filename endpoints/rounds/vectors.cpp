@@ -5,6 +5,7 @@
 // Integers need no exponent, nor do floats that the node adds: lag 0.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include <olaf/clock.hpp>
 #include <olaf/rounds.h>
@@ -39,6 +40,12 @@ void unpack_integers(std::span<const std::uint64_t> lanes, bool two_a_lane,
 
 } // namespace
 
+void spoil(Collective::Impl::Element element, void *data, std::size_t elements) {
+    if (element == Collective::Impl::Element::f32)
+        std::ranges::fill(std::span(static_cast<float *>(data), elements),
+                          std::numeric_limits<float>::quiet_NaN());
+}
+
 std::size_t CollectiveMember::elements_a_frame(Element element) const {
     return data_lanes() * (element == Element::i64 ? 1 : elements_per_lane(options_.format));
 }
@@ -62,14 +69,15 @@ std::size_t CollectiveMember::elements_of(const Vector &vector, std::uint32_t nu
     return std::min(vector.each, vector.elements - number * vector.each);
 }
 
-Result<std::uint64_t> CollectiveMember::add(Element element, void *data, std::size_t elements,
-                                            Combine combine, Part part) {
+Result<std::shared_ptr<Collective::Impl::State>> CollectiveMember::add(Element element, void *data,
+                                                                       std::size_t elements,
+                                                                       Combine combine, Part part) {
     return add_range(element, data, elements, combine, part, cut(element, elements));
 }
 
-Result<std::uint64_t> CollectiveMember::add_range(Element element, void *data, std::size_t elements,
-                                                  Combine combine, Part part,
-                                                  const FloatPieces &whole) {
+Result<std::shared_ptr<Collective::Impl::State>>
+CollectiveMember::add_range(Element element, void *data, std::size_t elements, Combine combine,
+                            Part part, const FloatPieces &whole) {
     if (broken_)
         return std::unexpected(*broken_);
     if (element == Element::i32 && options_.format == Format::i16x4)
@@ -83,7 +91,7 @@ Result<std::uint64_t> CollectiveMember::add_range(Element element, void *data, s
     const bool is_empty = elements == 0;
     const auto pieces =
         is_empty ? 1U : static_cast<std::uint32_t>((elements + whole.each - 1) / whole.each);
-    Vector vector = {.number = next_number_++,
+    Vector vector = {.state = std::make_shared<State>(),
                      .element = element,
                      .combine = combine,
                      .part = part,
@@ -99,11 +107,11 @@ Result<std::uint64_t> CollectiveMember::add_range(Element element, void *data, s
     vector.report = {.chunks = vector.left, .least_count = UINT32_MAX};
     vector.round = child_->add(vector.left, vector.lag, tai_now_ns(), kind_of(vector));
     vectors_.push_back(std::move(vector));
-    return vectors_.back().number;
+    return vectors_.back().state;
 }
 
-std::uint64_t CollectiveMember::add_farewell() {
-    Vector vector = {.number = next_number_++,
+std::shared_ptr<Collective::Impl::State> CollectiveMember::add_farewell() {
+    Vector vector = {.state = std::make_shared<State>(),
                      .element = Element::i64,
                      .data = &farewell_,
                      .elements = 1,
@@ -113,7 +121,7 @@ std::uint64_t CollectiveMember::add_farewell() {
     vector.report = {.chunks = 1, .least_count = UINT32_MAX};
     vector.round = child_->add_farewell(tai_now_ns(), kind_of(vector));
     vectors_.push_back(std::move(vector));
-    return vectors_.back().number;
+    return vectors_.back().state;
 }
 
 // docs/rounds.md, "One vector".

@@ -13,13 +13,17 @@
 For CPU tensors; torch 1.13 and later.
 """
 
+import math
+import signal
+import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import Callable
 
 import torch
 import torch.distributed as dist
 
-from ._olaf import Collective, Sum, SumReport
+from ._olaf import Collective, Sum, SumReport, _watch_interrupts
 
 __all__ = ["allreduce_hook"]
 
@@ -38,7 +42,9 @@ def allreduce_hook(collective: Collective, *, residual: bool = False,
     float32 buckets are averaged where they lie, without a copy; float16 and bfloat16 in a float32
     copy. Other types, and other devices than the CPU, are refused. A thread waits for the sums, with
     the GIL released, while backward goes on. What goes wrong is raised by backward(), in a
-    RuntimeError that says what it was: a timeout, for instance, and who is missing.
+    RuntimeError that says what it was: a timeout, for instance, and who is missing. Ctrl-C raises
+    KeyboardInterrupt in backward() within a second, and leaves NaN in the gradients: where SIGINT has
+    Python's own handler, and no event loop has the interpreter's wakeup descriptor.
 
     Where the job has a threshold or a deadline, a mean may be without this worker's part, which came
     too late. It is lost, unless `residual` is true: then it is added to the next gradient of the same
@@ -47,9 +53,11 @@ def allreduce_hook(collective: Collective, *, residual: bool = False,
     """
     # One thread, so that sums are waited for in their order. At exit Python joins it.
     waiting = ThreadPoolExecutor(1, "olaf-allreduce")
+    waiting.submit(int).result()  # it begins here: Ctrl-C amid its beginning would leave it for good
     late = _Late() if residual else None
 
     def hook(state: object, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+        _let_ctrl_c_through()
         buffer = bucket.buffer()
         vector = _as_float32(buffer)
         keep = late.begin(bucket, vector) if late else None
@@ -62,6 +70,28 @@ def allreduce_hook(collective: Collective, *, residual: bool = False,
         return mean
 
     return hook
+
+
+# CPython writes the numbers of signals to the one end, and the thread that waits reads the other.
+_signals = socket.socketpair()
+for _each in _signals:
+    _each.setblocking(False)
+
+
+def _let_ctrl_c_through() -> None:
+    """DDP waits for the last gradients in C++, where no handler of Python's runs. The thread that waits
+    for their sums is told of SIGINT, and ends its wait. Then DDP returns, and the handler raises."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        _watch_interrupts(-1)  # what the user's own handler does isn't ours to say
+        return
+    before = signal.set_wakeup_fd(_signals[0].fileno(), warn_on_full_buffer=False)
+    if before not in (-1, _signals[0].fileno()):
+        signal.set_wakeup_fd(before)  # an event loop's
+        _watch_interrupts(-1)
+        return
+    _watch_interrupts(_signals[1].fileno())
 
 
 def _as_float32(buffer: torch.Tensor) -> torch.Tensor:
@@ -106,6 +136,11 @@ def _finish(sent: Sum, vector: torch.Tensor, buffer: torch.Tensor,
             each(sums)
         if vector is not buffer:
             buffer.copy_(vector)
+        ended.set_result(buffer)
+    except InterruptedError:
+        # The mean is NaN. KeyboardInterrupt is raised as soon as backward() is back in Python. An
+        # error of its own would come before that one, and hide it.
+        buffer.fill_(math.nan)
         ended.set_result(buffer)
     except BaseException as error:  # whatever it is, backward() must not wait for ever
         ended.set_result(error)

@@ -8,6 +8,11 @@ import olaf
 from loopback import JOB, SOON, Node, in_threads
 
 
+class Copies:
+    def __array__(self, *_):
+        return np.ones(10, np.float32)
+
+
 class Collective(unittest.TestCase):
     def all(self, workers, work, absent=(), **options):
         """Each worker does work(collective, rank) in its own thread."""
@@ -179,6 +184,54 @@ class Collective(unittest.TestCase):
         self.all(2, work)
         self.all(2, work, threads=2)
 
+    def test_threads_without_an_order_are_refused(self):
+        def work(job, rank):
+            job.start()
+            one, other = np.ones(10, np.int64), np.ones(10, np.int64)
+            job.allreduce(one)
+
+            def sum_other():
+                nonlocal refused
+                try:
+                    job.allreduce(other)
+                except ValueError as error:
+                    refused = str(error)
+
+            for is_refused in (True, False):
+                refused = None
+                if not is_refused:
+                    job.start()  # all begin together again, and nothing is under way
+                thread = threading.Thread(target=sum_other)
+                thread.start()
+                thread.join()
+                self.assertEqual("let one thread begin all sums" in str(refused), is_refused)
+            np.testing.assert_array_equal(other, 2)
+            job.allreduce(one)  # the other thread has ended
+            np.testing.assert_array_equal(one, 4)
+
+        self.all(2, work)
+
+    def test_a_vector_of_floats_that_failed_is_nan(self):
+        def work(job, rank):
+            job.start()
+            vector = np.ones(2000, np.float32)
+            job.allreduce(vector)
+            np.testing.assert_array_equal(vector, 2)
+            if rank == 1:
+                job.start()
+                return
+            with self.assertRaisesRegex(ValueError, "has begun anew"):
+                job.allreduce(vector)
+            self.assertTrue(np.isnan(vector).all())
+            kept = np.ones(2000, np.float32)
+            with self.assertRaisesRegex(ValueError, "has begun anew"):
+                job.allreduce(kept)
+            np.testing.assert_array_equal(kept, 1)  # nothing was begun
+            job.start()
+
+        self.all(2, work)
+        self.all(2, work, threads=2)
+
     def test_errors_say_what_to_do(self):
         job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02)
         with self.assertRaisesRegex(TimeoutError, "the node hasn't answered"):
@@ -197,6 +250,8 @@ class Collective(unittest.TestCase):
             job.allreduce(np.zeros(6, np.float32)[::2])
         with self.assertRaisesRegex(ValueError, "a writable and contiguous array"):
             job.allreduce(np.float32(1))  # a copy would be summed, and thrown away
+        with self.assertRaisesRegex(ValueError, "a writable and contiguous array"):
+            job.allreduce(Copies())
         with self.assertRaisesRegex(ValueError, "writable"):
             job.allreduce(np.broadcast_to(np.float32(1), 1))
         with self.assertRaisesRegex(ValueError, "'i16x4', 'i64x1' or 'f32', not 'f64'"):

@@ -2,6 +2,8 @@
 """olaf.torch with Debian's torch, through a model of the node on loopback."""
 
 import pathlib
+import signal
+import subprocess
 import sys
 import types
 import unittest
@@ -12,7 +14,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import olaf
 import olaf.torch
-from loopback import JOB, Node
+from loopback import JOB, SOON, Node
 from training import expect_same_training, free_port, run_workers, train
 
 
@@ -79,6 +81,38 @@ class Alone(unittest.TestCase):
             self.gradient(nobody, torch.float32, torch.ones(50), timeout=0.1)
         with self.assertRaisesRegex(RuntimeError, "a bucket of torch.float64: olaf.torch is for"):
             self.gradient(nobody, torch.float64, torch.ones(50, dtype=torch.float64))
+
+
+    def test_ctrl_c_ends_backward(self):
+        with Node(2) as node:  # and nobody else
+            work = subprocess.Popen([sys.executable, "-c", INTERRUPTED, node], text=True,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            with work:
+                self.assertEqual(work.stdout.readline(), "waits\n")
+                work.send_signal(signal.SIGINT)
+                said = work.communicate()[0]
+        self.assertEqual((said, work.returncode), ("interrupted\n", 0))
+
+
+# Once its last bucket was handed over, DDP waits in C++.
+INTERRUPTED = f"""
+import sys, threading, torch, torch.distributed as dist
+import olaf, olaf.torch
+dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
+job = olaf.Collective(sys.argv[1], {JOB}, 0, 2, timeout={SOON})
+model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
+
+def tell():
+    while not job.stats.agreed:  # it has asked where to begin
+        pass
+    print("waits", flush=True)
+threading.Thread(target=tell, daemon=True).start()
+try:
+    model(torch.ones(3)).sum().backward()
+except KeyboardInterrupt:
+    print("interrupted")
+"""
 
 
 class Tensors(unittest.TestCase):

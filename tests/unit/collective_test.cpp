@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -534,6 +536,50 @@ TEST(CollectiveFaults, ResultsOfOneMemberAreLostForGood) {
         EXPECT_EQ(report.error().code, ETIMEDOUT) << report.error().message();
         expect_fails(report, "missing: the sum of chunk 0 of round ");
     });
+}
+
+TEST(CollectiveFaults, AVectorOfFloatsThatFailedIsNotANumber) {
+    for (const unsigned threads : {1U, 2U}) {
+        const Job job(2, 0, {.threads = threads, .timeout = std::chrono::milliseconds(100)});
+        auto collective = job.worker(0); // the other one never comes
+        std::vector<float> vector(500, 1);
+        auto operation = collective.allreduce_async(std::span(vector));
+        ASSERT_TRUE(operation);
+        EXPECT_FALSE(operation->wait());
+        EXPECT_TRUE(std::ranges::all_of(vector, [](float each) { return std::isnan(each); }));
+        std::ranges::fill(vector, 1);
+        EXPECT_FALSE(collective.allreduce(std::span(vector))) << "until start()";
+        EXPECT_EQ(vector, std::vector<float>(500, 1)) << "it wasn't begun";
+    }
+}
+
+// Locks and threads are those of the process that forked: the other one neither uses nor ends them.
+TEST(CollectiveFork, IsToldThatTheCollectiveIsNotItsOwn) {
+    for (const unsigned threads : {1U, 2U}) {
+        const Job job(1, 0, {.threads = threads});
+        std::optional<Collective> collective = job.worker(0);
+        ASSERT_TRUE(collective->start());
+        std::vector<float> vector(500, 1);
+        auto operation = collective->allreduce_async(std::span(vector));
+        ASSERT_TRUE(operation);
+        const pid_t child = fork();
+        if (child == 0) {
+            const auto is_told = [](const auto &result) {
+                return !result && result.error().message().find("forked") != std::string::npos;
+            };
+            const bool told = is_told(collective->start()) && is_told(operation->wait()) &&
+                              is_told(collective->allreduce(std::span(vector))) &&
+                              is_told(collective->poll()) && is_told(collective->finish()) &&
+                              collective->stats().sent == 0 && operation->done();
+            collective.reset();
+            _exit(told ? 7 : 8);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        ASSERT_EQ(WEXITSTATUS(status), 7) << status;
+        EXPECT_TRUE(operation->wait());
+        EXPECT_TRUE(collective->finish());
+    }
 }
 
 // All are told at once, whoever came first, and each one names its own vector and the other one.

@@ -141,6 +141,8 @@ struct CollectiveStats {
 /// their old vectors: their next sum fails and names its rank. The destructor only closes the
 /// socket: it sends nothing and doesn't wait. If a node is restarted right then, workers that still
 /// lack sums can't get them without this one.
+///
+/// In a process that was forked since, every call fails: the other process has this rank.
 class Collective {
   public:
     class Impl; ///< libolaf's own
@@ -198,6 +200,7 @@ class Collective {
     /// A vector under way. Its Collective must live.
     class Operation {
       public:
+        struct State; ///< libolaf's own
         /// Waits for the sum; fails as allreduce() does.
         [[nodiscard]] Result<SumReport> wait();
         /// The same for threads that share a Collective, each of whose calls is under one lock.
@@ -216,9 +219,10 @@ class Collective {
             std::function<void()> before = {}, after = {};
         };
         [[nodiscard]] Result<SumReport> wait_with(const Sleep &sleep);
-        Operation(Impl *impl, std::uint64_t number) : impl_(impl), number_(number) {}
+        Operation(Impl *impl, std::shared_ptr<State> state)
+            : impl_(impl), state_(std::move(state)) {}
         Impl *impl_;
-        std::uint64_t number_;
+        std::shared_ptr<State> state_;
     };
 
     /// Puts the sum over all workers in place of `vector`, which isn't to be touched until the
@@ -226,6 +230,8 @@ class Collective {
     /// give vectors of the same sizes and types, for the same operation, in the same order, and say
     /// the same number of workers. Where two differ nobody gets a sum: the operation fails at every
     /// worker, and its error names both vectors. A vector without elements is a vector, too.
+    /// After an error a vector of floats is NaN throughout, and integers are partly sums: to try
+    /// again, give a copy that was kept.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<float> vector,
                                                     Combine combine = Combine::sum);
     /// Exact mod 2^64.
