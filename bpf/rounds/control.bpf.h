@@ -285,6 +285,8 @@ static __always_inline int olaf_sync_answered(struct olaf_job *job, const struct
 	if (olaf_job_runs(job) || m->generated_ns != job->stamp || olaf_job_missing(job, &lowest))
 		return 0;
 	if (m->exponent == OLAF_CONTROL_OLD) {
+		if (job->stamp < m->session)
+			job->stamp = m->session;
 		olaf_job_stamp(job);
 		return 0;
 	}
@@ -448,6 +450,8 @@ __noinline int olaf_sync_asked(void)
 		return OLAF_SYNC_LEAVE;
 	m->exponent = olaf_sync_judge(job, child, m);
 	olaf_sync_read(job, m);
+	if (m->exponent == OLAF_CONTROL_OLD)
+		m->session = child->stamp;
 	up = m->exponent == OLAF_CONTROL_WAIT && !m->chunks;
 	if (up)
 		olaf_sync_read_up(job, m);
@@ -514,7 +518,9 @@ __noinline int olaf_order_asked(void)
 	if (m->action == OLAF_CONTROL_JOIN) {
 		m->round = child->first_round;
 		m->chunk = 0;
-		m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id : 0;
+		m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id :
+			     m->exponent == OLAF_CONTROL_OLD  ? child->joined_ns :
+								0;
 	}
 	olaf_job_unlock(job);
 	olaf_count_job(m->job, controls);

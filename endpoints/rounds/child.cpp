@@ -19,6 +19,12 @@ constexpr unsigned kSpoiltAtOnce = 4;
 // without a long one come once in ten million proofs.
 constexpr unsigned kShortAnswers = 16;
 
+// By OLD: of this rank's questions, some may have been asked by another process.
+std::int64_t newest_stamp(const JobSync &answer) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() - 1;
+    return static_cast<std::int64_t>(std::min(answer.session, kMost));
+}
+
 } // namespace
 
 // ---- vectors, and what is sent of them ----
@@ -565,7 +571,7 @@ void RoundChild::ask() {
              .incarnation = options_.incarnation,
              .session = session_};
     asked_ = 0;
-    ask_at_ = Time(0);
+    ask_at_ = asked_at_ + kAskAtMostEvery;
     stats_.agreed++;
 }
 
@@ -594,8 +600,14 @@ std::optional<RoundChild::Sending> RoundChild::send_sync(Time now, std::int64_t 
     if (asked_ == 0) // a new question; stamps only grow, whatever the clock does
         sync_.stamp = std::max(tai_ns, sync_.stamp + 1);
     asked_++;
-    ask_at_ = now + std::min(timeout_.after(asked_), kAskAtLeastEvery);
+    asked_at_ = now;
+    ask_at_ = now + until_next_question(asked_);
     return question(0);
+}
+
+// Whatever is answered, and how fast, a member asks 200 times a second at most.
+RoundChild::Time RoundChild::until_next_question(unsigned asked) const {
+    return std::clamp(timeout_.after(asked), kAskAtMostEvery, kAskAtLeastEvery);
 }
 
 // The question, of so many lanes at least.
@@ -651,7 +663,9 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         note_missing(answer, now);
         wait_ = answer;
         break;
-    case OLAF_CONTROL_OLD: // the job was stopped again since this was asked
+    case OLAF_CONTROL_OLD: // the job was stopped again since, or this rank has asked by a later
+                           // clock
+        sync_.stamp = std::max(sync_.stamp, newest_stamp(answer));
         ask();
         break;
     case OLAF_CONTROL_GONE:
@@ -814,7 +828,7 @@ std::optional<RoundChild::Sending> RoundChild::send_proof(Time now) {
     if (!proof_ || now < proof_->at)
         return {};
     const bool is_long = proof_->sent++ % 2 == 0;
-    proof_->at = now + std::min(timeout_.after(proof_->sent), kAskAtLeastEvery);
+    proof_->at = now + until_next_question(proof_->sent);
     return question(is_long ? long_lanes() : std::uint16_t{0});
 }
 

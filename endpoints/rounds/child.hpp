@@ -160,6 +160,7 @@ class RoundChild {
   private:
     using Position = KeptChunks::Position;
     static constexpr Position kNowhere = std::numeric_limits<Position>::max();
+    static constexpr Time kAskAtMostEvery = std::chrono::milliseconds(5);
     static constexpr Time kAskAtLeastEvery = std::chrono::milliseconds(50);
     enum class State : std::uint8_t { strange, asking, running, left };
 
@@ -229,6 +230,7 @@ class RoundChild {
     [[nodiscard]] std::string silence(Time now) const;
     std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
     std::optional<Sending> send_proof(Time now);
+    [[nodiscard]] Time until_next_question(unsigned asked) const;
     Sending question(std::uint16_t lanes);
     [[nodiscard]] std::uint16_t long_lanes() const { return std::max(options_.lanes, kSyncLanes); }
     void take_proof(const JobSync &answer, Time now);
@@ -278,9 +280,10 @@ class RoundChild {
     JobSync sync_{};                        // what is asked
     std::vector<std::uint64_t> sync_lanes_; // of the question that was sent last
     Time ask_at_{0};                        // when to repeat it
-    unsigned asked_ = 0;                    // how often it was sent
-    unsigned too_old_ = 0;                  // DONE named a chunk that isn't kept: in a row
-    std::optional<JobSync> wait_;           // the last WAIT
+    Time asked_at_ = -kAskAtMostEvery;
+    unsigned asked_ = 0;          // how often it was sent
+    unsigned too_old_ = 0;        // DONE named a chunk that isn't kept: in a row
+    std::optional<JobSync> wait_; // the last WAIT
     // The fewest that a WAIT has named: by JobSync::above and JobSync::anew.
     std::array<std::uint32_t, 4> least_missing_ = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     bool all_there_ = false;     // all_are_there()

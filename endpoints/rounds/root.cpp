@@ -308,6 +308,8 @@ void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) 
     answer.has_checksum = options_.checksum;
     answer.incarnation = 0;
     answer.session = status == OLAF_CONTROL_DONE ? session_ : 0;
+    if (status == OLAF_CONTROL_OLD)
+        answer.session = static_cast<std::uint64_t>(children_[message.rank].stamp);
     answer.anew = false;
     if (status == OLAF_CONTROL_DONE)
         std::tie(answer.round, answer.chunk) = *begin_;

@@ -4,7 +4,6 @@
 // goes along with the exponents by a guess. If the guess was good, the chunk n later is spared.
 // Integers need no exponent, nor do floats that the node adds: lag 0.
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include <olaf/clock.hpp>
@@ -228,13 +227,13 @@ void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
                                   std::span<std::uint64_t> lanes) {
     if (vector.element == Element::i64) {
         const auto in = piece<const std::int64_t>(vector, number);
-        std::memcpy(lanes.data(), in.data(), in.size_bytes());
+        std::ranges::copy(std::as_bytes(in), std::as_writable_bytes(lanes).begin());
     } else if (vector.element == Element::i32) {
         pack_integers(piece<const std::int32_t>(vector, number), options_.format == Format::i32x2,
                       lanes);
     } else if (vector.exponents.empty()) {
         const auto in = piece<const float>(vector, number);
-        std::memcpy(lanes.data(), in.data(), in.size_bytes());
+        std::ranges::copy(std::as_bytes(in), std::as_writable_bytes(lanes).begin());
     } else {
         const auto in = piece<const float>(vector, number);
         vector.report.clipped +=
@@ -247,13 +246,15 @@ void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,
                                     std::span<const std::uint64_t> lanes, std::int16_t packed_by) {
     if (vector.element == Element::i64) {
         const auto out = piece<std::int64_t>(vector, number);
-        std::memcpy(out.data(), lanes.data(), out.size_bytes());
+        std::ranges::copy(std::as_bytes(lanes).first(out.size_bytes()),
+                          std::as_writable_bytes(out).begin());
     } else if (vector.element == Element::i32) {
         unpack_integers(lanes, options_.format == Format::i32x2,
                         piece<std::int32_t>(vector, number));
     } else if (vector.exponents.empty()) {
         const auto out = piece<float>(vector, number);
-        std::memcpy(out.data(), lanes.data(), out.size_bytes());
+        std::ranges::copy(std::as_bytes(lanes).first(out.size_bytes()),
+                          std::as_writable_bytes(out).begin());
         vector.report.not_finite += static_cast<std::uint64_t>(
             std::ranges::count_if(out, [](float element) { return element != element; }));
     } else {

@@ -126,8 +126,15 @@ TEST_P(RoundsTreeAgrees, WhoIsMissingAboveIsNamedAsOneOfANodeAbove) {
 
 TEST_P(RoundsTreeAgrees, AnOldQuestionIsAskedAnew) {
     const auto question = both_ask();
-    tell(answer_to(question, OLAF_CONTROL_OLD));
-    EXPECT_GT(sent_up(offer(sync(0, 50, 5, 6))).generated_ns, question.generated_ns);
+    auto old = answer_to(question, OLAF_CONTROL_OLD);
+    tell(old);
+    const auto anew = sent_up(offer(sync(0, 50, 5, 6)));
+    EXPECT_GT(anew.generated_ns, question.generated_ns);
+    // The parent has been asked by a clock that was an hour ahead.
+    old = answer_to(anew, OLAF_CONTROL_OLD);
+    old.lanes[1] = anew.generated_ns + 3'600'000'000'000;
+    tell(old);
+    EXPECT_EQ(sent_up(offer(sync(0, 50, 5, 6))).generated_ns, old.lanes[1] + 1);
 }
 
 TEST_P(RoundsTree, AResultThatWasDamagedOnItsWayDownIsAskedForAgain) {

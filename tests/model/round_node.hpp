@@ -51,6 +51,7 @@ struct BrokenRules {
     bool who_is_new_is_not_told_upwards = false;
     bool two_sessions_do_not_matter = false;
     bool incarnations_are_not_compared = false; ///< who has no session has begun anew
+    bool newest_stamp_is_not_told = false;      ///< OLD doesn't say what a question must be newer than
     bool joiners_are_told_no_session = false;
     bool operator==(const BrokenRules &) const = default;
 };
@@ -180,6 +181,7 @@ class RoundNode {
     std::uint64_t incarnations() const;
     bool is_over() const;
     void note_session(const RoundMessage &message);
+    void tell_newest(std::int64_t stamp, RoundMessage &answer) const;
     void tell_over(std::uint32_t rank, RoundMessage &answer) const;
 
     // Members.

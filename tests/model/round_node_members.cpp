@@ -165,6 +165,8 @@ void RoundNode::order(const RoundMessage &message, Out &out) {
         answer.chunk = 0;
         if (status == RoundMessage::Status::done && !broken_.joiners_are_told_no_session)
             answer.session = session_;
+        if (status == RoundMessage::Status::old)
+            tell_newest(children_[message.rank].joined, answer);
     }
     out.push_back({.to = message.rank, .message = answer});
 }

@@ -87,6 +87,11 @@ RoundMessage RoundNode::question_up(const RoundMessage &question) const {
     return up;
 }
 
+// Where a process' clock was ahead, its rank's next one asks by a stamp behind that.
+void RoundNode::tell_newest(std::int64_t stamp, RoundMessage &answer) const {
+    answer.session = broken_.newest_stamp_is_not_told ? 0 : static_cast<std::uint64_t>(stamp);
+}
+
 void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
     using Status = RoundMessage::Status;
     counters_.syncs++;
@@ -104,7 +109,7 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
     if (message.time > child.stamp)
         new_question(tai, message);
     if (message.time < child.stamp || (!running_ && !has_asked(message.rank)))
-        return say(Status::old, nothing_more);
+        return say(Status::old, [&](RoundMessage &answer) { tell_newest(child.stamp, answer); });
     asked_last_ = message.rank;
     const auto missing = unasked();
     if (!missing.empty() && !running_)
@@ -130,7 +135,8 @@ void RoundNode::parents_answer(std::int64_t tai, const RoundMessage &message, Ou
     if (running_ || !unasked().empty() || message.time != stamp_)
         return;
     if (message.status == Status::old) {
-        stamp_ = std::max(tai, stamp_ + 1); // asked with the next SYNC of a child
+        const auto newest = static_cast<std::int64_t>(message.session);
+        stamp_ = std::max(tai, std::max(stamp_, newest) + 1); // asked with the next SYNC of a child
         return;
     }
     if (message.status == Status::done) {

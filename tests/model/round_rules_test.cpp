@@ -125,6 +125,11 @@ constexpr Broken kBroken[] = {
          w.resets = 6;
          w.broken.incarnations_are_not_compared = true;
      }},
+    {"WhoseStampIsOldIsToldTheNewestOne",
+     [](RoundWorld &w) {
+         w = reborn_world(w.seed);
+         w.broken.newest_stamp_is_not_told = true;
+     }},
     {"WhoJoinsIsToldTheSession",
      [](RoundWorld &w) {
          w = changing_world(w.seed);

@@ -132,6 +132,7 @@ void RoundSimulation::disturb() {
 // It has forgotten everything.
 void RoundSimulation::restart(std::uint32_t number) {
     Node &node = nodes_[number];
+    node.begun++;
     const auto generation = static_cast<std::uint32_t>(between(1, UINT32_MAX));
     if (number == 0 && world_.server)
         node.server = std::make_unique<RoundServerRoot>(
@@ -196,7 +197,7 @@ void RoundSimulation::wake(std::uint32_t number) {
         return;
     const RoundChild::Time time(static_cast<std::int64_t>(now_));
     const std::uint64_t repeated = worker.child->stats().repeated;
-    if (const auto sending = worker.child->next(time, tai())) {
+    if (const auto sending = worker.child->next(time, tai_of(worker.lives()))) {
         worker.busy_until = now_ + worker.pace;
         const bool again = worker.child->stats().repeated > repeated;
         auto message = from_bytes(to_bytes(sending->header, sending->lanes));
@@ -229,7 +230,7 @@ void RoundSimulation::handle(const Event &event) {
         if (node.server)
             wrong_ += node.server->arrive(event.message, out);
         else
-            node.node->arrive(now_, tai(), event.message, out);
+            node.node->arrive(now_, tai_of(node.begun), event.message, out);
         from_node(event.whom, out);
         if (node.node && !node.node->conserves())
             wrong_ = "the counters of node " + std::to_string(event.whom) + " don't add up";

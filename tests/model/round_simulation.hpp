@@ -35,6 +35,8 @@ struct RoundWorld {
     /// Both nodes of a tree are roots at first, and get their parent later.
     bool parted = false;
     unsigned resets = 0;     ///< of a job at a node, which remembers its members
+    /// A clock is an hour ahead until the process of the worker, or the node, begins anew.
+    bool clocks_ahead = false;
     bool disturbed = false;  ///< restarts and resets come just when somebody joins or leaves
     bool server = false;     ///< the root is a parameter server: libolaf's own
     bool root_stays = false; ///< only the nodes below are restarted
@@ -107,6 +109,7 @@ class RoundSimulation {
         RoundSetup setup;
         std::uint32_t first_child = 0; // worker, or node at the root of a tree
         bool of_nodes = false;
+        unsigned begun = 0; // times
     };
     struct Event {
         enum class What { to_node, to_worker, wake, restart, reset, death, birth, parent };
@@ -169,6 +172,10 @@ class RoundSimulation {
     std::string unfinished() const;
     void fails(std::uint32_t worker);
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
+    /// By the clock of whoever has begun so many times.
+    std::int64_t tai_of(unsigned begun) const {
+        return tai() + (world_.clocks_ahead && begun <= 1 ? 3'600'000'000'000 : 0);
+    }
 
     RoundWorld world_;
     std::mt19937_64 random_;

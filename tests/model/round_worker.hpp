@@ -124,6 +124,7 @@ class RoundSimulation::Worker : public RoundVectors {
         }
     }
     /// Vectors that it took no part in.
+    [[nodiscard]] unsigned lives() const { return lives_; }
     [[nodiscard]] unsigned skipped() const { return skipped_; }
     /// Whether this process has ended: nothing is sent and taken any more.
     [[nodiscard]] bool gone() const {

@@ -76,6 +76,7 @@ RoundWorld reborn_world(std::uint64_t seed) {
     world.resets = world.server ? 0 : upto(2);
     world.slow_pace = 10'000 * (1 + upto(20));
     world.multicast = upto(4) == 0;
+    world.clocks_ahead = upto(1) == 0;
     // Long enough that most die in the middle.
     const auto vectors = static_cast<std::uint32_t>(world.vectors.size());
     world.vectors.resize(vectors + upto(20), std::min(world.vectors.back(), 6U));
@@ -84,7 +85,7 @@ RoundWorld reborn_world(std::uint64_t seed) {
 
 RoundWorld parted_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
-    world.tree = world.parted = true;
+    world.tree = world.parted = world.clocks_ahead = true;
     world.workers = 4;
     world.restarts = 0; // they are set anew once
     world.deaths = seed % 3 == 0 ? 1 : 0;

@@ -355,6 +355,27 @@ TEST(RoundsSilent, InATreeEachWorkerIsToldWhichRankOfWhichNodeItIs) {
         give_up_soon);
 }
 
+// ---- a process whose clock was ahead, or somebody at its address, has asked in a rank's name ----
+
+TEST(RoundsClock, AStampFromTheFutureLocksNobodyOut) {
+    const RoundsBed bed({.workers = 2});
+    {
+        const UdpSocket ahead(bed.worker, Testbed::worker_peer(4));
+        ahead.send(message(JobMessage{.type = OLAF_CONTROL,
+                                      .flags = 0,
+                                      .count = OLAF_CONTROL_SYNC,
+                                      .generated_ns = 1ULL << 62,
+                                      .chunks = 0,
+                                      .generation = 0,
+                                      .pool = 6,
+                                      .lanes = {1, 0}}),
+                   bed.target(4));
+        ASSERT_EQ(ahead.receive().payload.at(3), OLAF_CONTROL) << "it was heard";
+    }
+    bed.sum_exactly(3, member_elements);
+    EXPECT_LT(bed.job()["syncs"], 200);
+}
+
 // ---- all agree where to begin, again and again, and no sum comes: nobody waits beyond the timeout ----
 
 /// What keeps sums away from then on, until it is destroyed.

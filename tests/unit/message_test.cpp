@@ -2,6 +2,7 @@
 // Messages of updates and of rounds, byte by byte.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -224,7 +225,7 @@ const JobSync kGoldenSync = {.job = 0xa1a2a3a4,
 std::vector<std::byte> whole(const JobSync &sync) {
     const auto lanes = lanes_of(sync);
     auto bytes = bytes_of(encode(sync), lanes.size());
-    std::memcpy(bytes.data() + sizeof(olaf_header), lanes.data(), 8 * lanes.size());
+    std::ranges::copy(std::as_bytes(std::span(lanes)), bytes.begin() + sizeof(olaf_header));
     return bytes;
 }
 

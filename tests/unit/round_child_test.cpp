@@ -3,6 +3,7 @@
 // others, in all weathers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
@@ -59,20 +60,22 @@ struct RoundChildTest : testing::Test {
     static std::vector<std::byte> bytes_of(const RoundChild::Sending &sending) {
         std::vector<std::byte> bytes(message_size(sending.lanes.size()));
         std::memcpy(bytes.data(), &sending.header, sizeof(sending.header));
-        std::memcpy(bytes.data() + sizeof(sending.header), sending.lanes.data(),
-                    sending.lanes.size_bytes());
+        std::ranges::copy(std::as_bytes(sending.lanes), bytes.begin() + sizeof(sending.header));
         return bytes;
     }
     std::optional<RoundContribution> contribution() {
         return message().transform([](auto &&bytes) { return decode_contribution(bytes).value(); });
     }
+    /// Two are five milliseconds apart at least.
     std::optional<JobSync> question() {
+        if (child.wakes_at() <= now + 5ms)
+            now = std::max(now, child.wakes_at());
         return message().transform([](auto &&bytes) { return decode_sync(bytes).value(); });
     }
     void give(const olaf_header &header, std::vector<std::uint64_t> lanes = {}) {
         std::vector<std::byte> bytes(message_size(lanes.size()));
         std::memcpy(bytes.data(), &header, sizeof(header));
-        std::memcpy(bytes.data() + sizeof(header), lanes.data(), 8 * lanes.size());
+        std::ranges::copy(std::as_bytes(std::span(lanes)), bytes.begin() + sizeof(header));
         static_cast<void>(child.take(bytes, lanes, now));
     }
     void answer(JobSync sync, olaf_control_status status) {
@@ -513,6 +516,7 @@ struct RoundChildSession : RoundChildTest {
         RoundResult stopped = stale(1);
         stopped.count = child.generation();
         give(encode(stopped));
+        now = std::max(now, child.wakes_at());
         return question().value();
     }
 };
@@ -586,6 +590,36 @@ TEST_F(RoundChildSession, WhoLacksASumBeforeTheFarewellFails) {
     child.add_farewell(0);
     answer(asked_anew(), OLAF_CONTROL_OVER);
     EXPECT_TRUE(child.failure());
+}
+
+// The rank's last process had a clock that was ahead, or somebody sent a frame in its name.
+TEST_F(RoundChildSession, AsksByANewerStampThanTheNodeKnows) {
+    child.start();
+    JobSync old = question().value();
+    const std::int64_t hour = 3'600'000'000'000;
+    old.session = static_cast<std::uint64_t>(old.stamp + hour);
+    answer(old, OLAF_CONTROL_OLD);
+    const JobSync newer = question().value();
+    EXPECT_EQ(newer.stamp, old.stamp + hour + 1);
+    old = newer;
+    old.session = UINT64_MAX;
+    answer(old, OLAF_CONTROL_OLD);
+    EXPECT_EQ(question().value().stamp, INT64_MAX);
+}
+
+TEST_F(RoundChildSession, AsksTwoHundredTimesASecondAtMostWhateverIsAnswered) {
+    for (const auto status : {OLAF_CONTROL_OLD, OLAF_CONTROL_WAIT}) {
+        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
+        child.start();
+        unsigned questions = 0;
+        for (const auto end = now + 1s; now < end; now += 10us)
+            if (const auto asked = message()) {
+                questions++;
+                answer(decode_sync(*asked).value(), status);
+            }
+        EXPECT_GE(questions, 20U) << status;
+        EXPECT_LE(questions, 200U) << status;
+    }
 }
 
 // A member that has no sum yet is as if it had started later. Its vector waits for the next session.
@@ -711,7 +745,7 @@ struct RoundChildProof : RoundChildTest {
 TEST_F(RoundChildProof, IsOneLongQuestionWhereNothingIsLost) {
     const auto asked = question().value();
     EXPECT_EQ(asked.padding, child.lanes());
-    EXPECT_FALSE(question()) << "before its time";
+    EXPECT_FALSE(message()) << "before its time";
     EXPECT_FALSE(child.is_way_proven());
     answer(asked, OLAF_CONTROL_DONE);
     EXPECT_TRUE(child.is_way_proven());
