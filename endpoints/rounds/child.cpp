@@ -19,12 +19,6 @@ constexpr unsigned kSpoiltAtOnce = 4;
 // without a long one come once in ten million proofs.
 constexpr unsigned kShortAnswers = 16;
 
-// By OLD: of this rank's questions, some may have been asked by another process.
-std::int64_t newest_stamp(const JobSync &answer) {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() - 1;
-    return static_cast<std::int64_t>(std::min(answer.session, kMost));
-}
-
 } // namespace
 
 // ---- vectors, and what is sent of them ----
@@ -605,11 +599,6 @@ std::optional<RoundChild::Sending> RoundChild::send_sync(Time now, std::int64_t 
     return question(0);
 }
 
-// Whatever is answered, and how fast, a member asks 200 times a second at most.
-RoundChild::Time RoundChild::until_next_question(unsigned asked) const {
-    return std::clamp(timeout_.after(asked), kAskAtMostEvery, kAskAtLeastEvery);
-}
-
 // The question, of so many lanes at least.
 RoundChild::Sending RoundChild::question(std::uint16_t lanes) {
     JobSync asked = sync_;
@@ -665,7 +654,7 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         break;
     case OLAF_CONTROL_OLD: // the job was stopped again since, or this rank has asked by a later
                            // clock
-        sync_.stamp = std::max(sync_.stamp, newest_stamp(answer));
+        sync_.stamp = std::max(sync_.stamp, answer.newest_stamp());
         ask();
         break;
     case OLAF_CONTROL_GONE:

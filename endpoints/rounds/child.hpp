@@ -230,7 +230,10 @@ class RoundChild {
     [[nodiscard]] std::string silence(Time now) const;
     std::optional<Sending> send_sync(Time now, std::int64_t tai_ns);
     std::optional<Sending> send_proof(Time now);
-    [[nodiscard]] Time until_next_question(unsigned asked) const;
+    // Whatever is answered, and how fast, a member asks 200 times a second at most.
+    [[nodiscard]] Time until_next_question(unsigned asked) const {
+        return std::clamp(timeout_.after(asked), kAskAtMostEvery, kAskAtLeastEvery);
+    }
     Sending question(std::uint16_t lanes);
     [[nodiscard]] std::uint16_t long_lanes() const { return std::max(options_.lanes, kSyncLanes); }
     void take_proof(const JobSync &answer, Time now);

@@ -3,6 +3,9 @@
 // Pure and thread-safe.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -104,6 +107,13 @@ struct JobSync {
     /// Lanes of the message, of which SYNC and JOIN have kSyncLanes at least. Those behind the
     /// session are 0. The answer to a child has as many.
     std::uint16_t padding = 0;
+
+    /// OLD, where the session is: the newest stamp of the asker's rank that the node knows. Another
+    /// process may have asked by it.
+    [[nodiscard]] std::int64_t newest_stamp() const {
+        constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() - 1;
+        return static_cast<std::int64_t>(std::min(session, kMost));
+    }
 };
 
 /// What the lanes of a SYNC or JOIN have in front.

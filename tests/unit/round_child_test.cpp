@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <optional>
 #include <random>
 #include <vector>
@@ -492,11 +491,13 @@ struct RoundChildSession : RoundChildTest {
 
     /// All agree, for the first time: its session is 99.
     void begin() {
-        now = std::max(now, child.wakes_at());
-        JobSync asked = question().value();
-        asked.generation = 50;
+        agree(question().value(), 50, 99);
+    }
+    /// All agree in that generation, and are in that session.
+    void agree(JobSync asked, std::uint32_t generation, std::uint64_t session) {
+        asked.generation = generation;
         asked.pool = 1;
-        asked.session = 99;
+        asked.session = session;
         answer(asked, OLAF_CONTROL_DONE);
     }
     /// Round 0 is summed in its session, round 1 is under way.
@@ -505,9 +506,7 @@ struct RoundChildSession : RoundChildTest {
         child.add(1, 0, 0);
         begin();
         ASSERT_TRUE(contribution());
-        RoundResult sum = result(0, 1);
-        sum.generation = 50;
-        give(encode(sum), {9, 9});
+        give(encode(result(0, 1)), {9, 9});
         ASSERT_EQ(vectors.taken.size(), 1U);
         ASSERT_TRUE(contribution());
     }
@@ -516,7 +515,6 @@ struct RoundChildSession : RoundChildTest {
         RoundResult stopped = stale(1);
         stopped.count = child.generation();
         give(encode(stopped));
-        now = std::max(now, child.wakes_at());
         return question().value();
     }
 };
@@ -575,7 +573,6 @@ TEST_F(RoundChildSession, WhoLacksOnlyTheFarewellHasNothingToLose) {
     sum_one_of_two();
     child.add_farewell(0);
     RoundResult second = result(0, 1);
-    second.generation = 50;
     second.round = 1;
     give(encode(second), {9, 9});
     ASSERT_EQ(contribution().value().chunks, kFarewellChunks);
@@ -599,11 +596,10 @@ TEST_F(RoundChildSession, AsksByANewerStampThanTheNodeKnows) {
     const std::int64_t hour = 3'600'000'000'000;
     old.session = static_cast<std::uint64_t>(old.stamp + hour);
     answer(old, OLAF_CONTROL_OLD);
-    const JobSync newer = question().value();
+    JobSync newer = question().value();
     EXPECT_EQ(newer.stamp, old.stamp + hour + 1);
-    old = newer;
-    old.session = UINT64_MAX;
-    answer(old, OLAF_CONTROL_OLD);
+    newer.session = UINT64_MAX;
+    answer(newer, OLAF_CONTROL_OLD);
     EXPECT_EQ(question().value().stamp, INT64_MAX);
 }
 
@@ -634,10 +630,7 @@ TEST_F(RoundChildSession, WithoutASumInItIsOverWithoutHarm) {
     EXPECT_EQ(again.session, 0U);
     EXPECT_EQ(again.incarnation, 77U);
     EXPECT_EQ(std::pair(again.round, again.chunk), std::pair(0U, 0U));
-    again.generation = 60;
-    again.pool = 1;
-    again.session = 100;
-    answer(again, OLAF_CONTROL_DONE);
+    agree(again, 60, 100);
     EXPECT_EQ(child.session(), 100U);
     EXPECT_EQ(contribution().value().generation, 60U);
 }
@@ -662,11 +655,7 @@ TEST_F(RoundChildSession, OfAMemberThatMissedOrOverheardASumHarmsIt) {
 
 TEST_F(RoundChildSession, OfAMemberThatJoinedHarmsIt) {
     child.join();
-    JobSync asked = question().value();
-    asked.generation = 50;
-    asked.pool = 1;
-    asked.session = 99;
-    answer(asked, OLAF_CONTROL_DONE);
+    begin();
     child.add(1, 0, 0);
     ASSERT_TRUE(contribution());
     answer(asked_anew(), OLAF_CONTROL_OVER);
@@ -694,9 +683,7 @@ TEST_F(RoundChildSession, IsNotBroughtForwardByAgreeingAgain) {
     JobSync again = asked_anew();
     again.missing = 1;
     answer(again, OLAF_CONTROL_WAIT);
-    again.generation = 60;
-    again.pool = 1;
-    answer(again, OLAF_CONTROL_DONE);
+    agree(again, 60, 99);
     EXPECT_TRUE(child.is_running());
     EXPECT_TRUE(child.all_are_there());
     EXPECT_EQ(child.last_progress(), began);
@@ -726,9 +713,7 @@ TEST_F(RoundChildSession, WhoJoinsIsToldTheSessionOfThoseWhoAreThere) {
     JobSync asked = question().value();
     EXPECT_EQ(asked.action, OLAF_CONTROL_JOIN);
     EXPECT_EQ(asked.incarnation, 77U);
-    asked.generation = 50;
-    asked.session = 99;
-    answer(asked, OLAF_CONTROL_DONE);
+    agree(asked, 50, 99);
     EXPECT_EQ(child.session(), 99U);
 }
 
