@@ -446,7 +446,6 @@ void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64
                                               vectors_->spares(result, data, result.chunk + 1));
     if (is_last && !is_known)
         newest_round_ = result.round;
-    is_fresh_ = false;
     vectors_->overhear(result, data);
 }
 
@@ -482,7 +481,6 @@ void RoundChild::hold(Position position, const RoundResult &result,
         stats_.late += result.late ? 1 : 0;
         kept.told = result.exponent;
         kept.spares = spares;
-        is_fresh_ = false;
         vectors_->take(result, data);
         if (spares)
             spare(result.chunk + kept.lag);
@@ -533,7 +531,6 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
         kept_[*position].delivered = true;
         stats_.missed++;
         timeout_.over();
-        is_fresh_ = false;
         last_progress_ = std::max(last_progress_, last_heard_);
         vectors_->miss(stale.round, stale.chunk);
         const KeptChunk &kept = kept_[*position];
@@ -716,7 +713,7 @@ bool RoundChild::has_shape(const JobSync &answer) {
 
 // The other members are in the middle of their rounds. This one begins with its own first round.
 void RoundChild::begin_joined(const JobSync &answer) {
-    joins_ = is_fresh_ = false;
+    joins_ = false;
     first_round_ = next_round_ = answer.round;
     begin_at(answer);
 }
@@ -742,8 +739,8 @@ void RoundChild::take_over(const JobSync &answer) {
         state_ = State::left;
         return;
     }
-    // It lacks all sums, and the others need none of its own: it is as new as if it had come late.
-    if (is_fresh_) {
+    // It has given no vector yet: it is as if it had asked later.
+    if (next_round_ == 0) {
         session_ = 0;
         return ask();
     }

@@ -257,7 +257,6 @@ class RoundChild {
     std::uint32_t first_round_ = 0; // that it is a member of
     std::uint32_t generation_ = 0;
     std::uint64_t session_ = 0;
-    bool is_fresh_ = true; // it has taken, missed and overheard no sum, and didn't JOIN
     std::uint8_t pool_ = 0;
 
     std::deque<Waiting> waiting_;

@@ -311,9 +311,32 @@ Result<void> CollectiveMember::start() {
     const std::string hint = "see that the job is set there and its parent, if it has one, answers "
                              "(olaf job list, olaf doctor); " +
                              take_out_hint() + "; then start() again";
-    OLAF_TRY(progress_until([this] { return child_->is_running(); },
-                            {.timeout = options_.timeout, .hint = hint.c_str()}));
+    if (auto all = progress_until([this] { return child_->is_running(); },
+                                  {.timeout = options_.timeout, .hint = hint.c_str()});
+        !all) {
+        take_question_back();
+        return all;
+    }
     return take_shape();
+}
+
+// Else the others could agree with this start(), which is over, and fail as soon as the next one
+// asks. Whoever is still there asks anew. If this is lost they fail so.
+void CollectiveMember::take_question_back() {
+    olaf_header header = encode(JobSync{.action = OLAF_CONTROL_RESET,
+                                        .job = options_.job,
+                                        .rank = options_.rank,
+                                        .stamp = tai_now_ns()});
+    iovec part = {.iov_base = &header, .iov_len = sizeof(header)};
+    mmsghdr message = {.msg_hdr = {.msg_name = nullptr,
+                                   .msg_namelen = 0,
+                                   .msg_iov = &part,
+                                   .msg_iovlen = 1,
+                                   .msg_control = nullptr,
+                                   .msg_controllen = 0,
+                                   .msg_flags = 0},
+                       .msg_len = 0};
+    static_cast<void>(sockets_.node().send(&message, 1, std::chrono::nanoseconds(0)));
 }
 
 // The node has told the job's lanes: the way to it must have room for them.

@@ -166,6 +166,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     void learn_exponent(Vector &vector, std::uint32_t number, std::int16_t exponent);
 
     void begin_anew();
+    void take_question_back();
     Result<void> take_shape();
     Result<void> prove_way(std::size_t bytes);
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }

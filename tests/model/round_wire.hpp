@@ -2,8 +2,11 @@
 // The model's messages to bytes and back.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
+
+#include <endian.h>
 
 #include "endpoints/wire/round_message.hpp"
 #include "round_message.hpp"
@@ -116,6 +119,14 @@ inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) 
                             .incarnation = sync->incarnation,
                             .session = sync->session,
                             .anew = sync->anew};
+    // The one order that libolaf gives. It decodes none.
+    olaf_header header;
+    std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof(header)));
+    if (bytes.size() == sizeof(header) && header.type == OLAF_CONTROL &&
+        be32toh(header.action_be) == OLAF_CONTROL_RESET)
+        return RoundMessage{.kind = RoundMessage::Kind::order,
+                            .rank = be16toh(header.rank_be),
+                            .action = RoundMessage::Action::reset};
     const auto contribution = decode_contribution(bytes);
     if (!contribution)
         return {};

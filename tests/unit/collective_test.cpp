@@ -538,6 +538,12 @@ TEST(CollectiveFaults, ResultsOfOneMemberAreLostForGood) {
     });
 }
 
+TEST(CollectiveFaults, WithAStartThatIsOverNobodyAgrees) {
+    const Job job(2, 0, {.timeout = std::chrono::milliseconds(100)});
+    EXPECT_FALSE(job.worker(0).start());
+    expect_fails(job.worker(1).start(), "rank 0 hasn't asked");
+}
+
 TEST(CollectiveFaults, AVectorOfFloatsThatFailedIsNotANumber) {
     for (const unsigned threads : {1U, 2U}) {
         const Job job(2, 0, {.threads = threads, .timeout = std::chrono::milliseconds(100)});
