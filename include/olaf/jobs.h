@@ -16,6 +16,7 @@
 
 #include "olaf/members.h"
 #include "olaf/protocol.h"
+#include "olaf/run.h"
 
 #define OLAF_MAX_JOBS 64
 /* Children of a node: ranks 0 ... 255. */
@@ -58,12 +59,15 @@ struct olaf_job_setup {
 	__u32 parent_ifindex; /* the parent is behind this device; 0: behind the queue's own */
 	__be32 group_addr_be[4]; /* IPv4 in [0] */
 	__be32 parent_group_be[4]; /* PARENTS_GROUP: of the parent's family */
+	struct olaf_run run; /* only this one may have the job; number 0: any of the training; none: any */
+	__u64 pad[6];
 };
 OLAF_SPAN(olaf_job_setup, 0, 28, id, flags, children, threshold, max_count, first_slot, slots);
 OLAF_SPAN(olaf_job_setup, 28, 40, rank, lanes, shape, float_bits, float_headroom, parent_port_be);
 OLAF_SPAN(olaf_job_setup, 40, 80, parent_family, parent_addr_be, source_addr_be, pool);
 OLAF_SPAN(olaf_job_setup, 80, 96, deadline_ns, group_family, group_hops, parent_ifindex);
-OLAF_LAST(olaf_job_setup, 96, 128, group_addr_be, parent_group_be);
+OLAF_SPAN(olaf_job_setup, 96, 144, group_addr_be, parent_group_be, run);
+OLAF_LAST(olaf_job_setup, 144, 192, pad);
 
 /* Who may contribute. */
 enum olaf_job_state {
@@ -145,6 +149,19 @@ struct olaf_session {
 OLAF_SPAN(olaf_session, 0, 36, id, incarnations, asked, differ, culprit, culprit_above);
 OLAF_LAST(olaf_session, 36, 128, pad, in, anew);
 
+/* struct olaf_tenancy::flags */
+#define OLAF_TENANCY_USED 0x1 /* a run had the job: the next one begins with the members that were set */
+
+/* Whose the job is (docs/rounds.md, "Runs"). Written under the job's lock. */
+struct olaf_tenancy {
+	struct olaf_run run; /* that has the job; none: nobody */
+	struct olaf_ranks in; /* who has asked in that run; read without the lock, as a hint */
+	struct olaf_ranks absent; /* who was no member when the job was set */
+	__u32 flags; /* OLAF_TENANCY_* */
+	__u32 pad[11];
+};
+OLAF_LAST(olaf_tenancy, 0, 128, run, in, absent, flags, pad);
+
 /* olaf_jobs[index] */
 struct olaf_job {
 	struct olaf_job_setup setup;
@@ -169,11 +186,12 @@ struct olaf_job {
 	struct olaf_membership membership; /* written under the lock */
 	__u32 pad2[4];
 	struct olaf_session session; /* under the lock */
+	struct olaf_tenancy tenancy;
 };
-OLAF_SPAN(olaf_job, 0, 156, setup, lock, state, generation, halted, next_round, next_chunk, pool);
-OLAF_SPAN(olaf_job, 156, 176, parent_generation, misfit_generation, flushing, stamp);
-OLAF_SPAN(olaf_job, 176, 256, turnaround_ns, asked, asker, pad, misfit, pad1);
-OLAF_LAST(olaf_job, 256, 1024, line, membership, pad2, session);
+OLAF_SPAN(olaf_job, 0, 220, setup, lock, state, generation, halted, next_round, next_chunk, pool);
+OLAF_SPAN(olaf_job, 220, 240, parent_generation, misfit_generation, flushing, stamp);
+OLAF_SPAN(olaf_job, 240, 320, turnaround_ns, asked, asker, pad, misfit, pad1);
+OLAF_LAST(olaf_job, 320, 1216, line, membership, pad2, session, tenancy);
 
 /* olaf_children[job x OLAF_RANKS + rank] */
 struct olaf_child {

@@ -76,12 +76,15 @@ enum olaf_control_status {
 	OLAF_CONTROL_GONE = 3, /* the sender is no member: it must JOIN */
 	OLAF_CONTROL_REFUSED = 4, /* SETH: no such threshold */
 	OLAF_CONTROL_OVER = 5, /* SYNC: the asker's session is: the rank that is named has begun anew */
+	OLAF_CONTROL_OTHER = 6, /* SYNC, JOIN: another run has the job, which the lanes name */
 };
 
 /* SYNC and JOIN, and their answers: what the first lanes are, little-endian as all lanes. */
 enum olaf_sync_lane {
 	OLAF_SYNC_INCARNATION = 0, /* a worker's random number; a node's: the sum of its children's */
 	OLAF_SYNC_SESSION = 1, /* the sum of all incarnations when it began; 0: none yet */
+	OLAF_SYNC_TRAINING = 2, /* struct olaf_run of the asker; in an answer of whoever has the job */
+	OLAF_SYNC_RUN = 3,
 	OLAF_SYNC_LANES,
 };
 
@@ -103,6 +106,8 @@ enum olaf_content {
 
 /* ACK worker field: every worker of the cluster. */
 #define OLAF_EVERY_WORKER 0xffffffffu
+/* CONTRIBUTION, RESULT: a farewell has this in place of its vector's chunks. No vector is that long. */
+#define OLAF_FAREWELL_CHUNKS 0xffffffffu
 /* RESULT: every rank of the job. */
 #define OLAF_EVERY_RANK 0xffffu
 
@@ -164,10 +169,10 @@ struct olaf_header {
 			__be32 chunk_be; /* CONTRIBUTION, RESULT: 0 ... chunks - 1; SYNC: the next one */
 			union {
 				__be32 chunks_be; /* CONTRIBUTION, RESULT: frames of the round's vector */
-				__be32 missing_be; /* SYNC, WAIT: members that haven't asked */
+				__be32 missing_be; /* WAIT: members that haven't asked; OTHER: that are there */
 				__be32 threshold_be; /* CONTROL, SETH */
 				__extension__ struct {
-					__be16 job_lanes_be; /* CONTROL, answer but WAIT: the job's; 0: not told */
+					__be16 job_lanes_be; /* CONTROL, other answers: the job's; 0: not told */
 					__be16 job_shape_be; /* its OLAF_FLAG_CHECKSUM and format */
 				};
 			};

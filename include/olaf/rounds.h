@@ -131,6 +131,7 @@ enum olaf_job_action {
 	OLAF_JOB_BIND = 7, /* rank is at addr_be:port_be */
 	OLAF_JOB_LEAVE = 8, /* rank is no member any more */
 	OLAF_JOB_THRESHOLD = 9, /* setup.threshold contributions complete a chunk, as by SETH */
+	OLAF_JOB_RELEASE = 10, /* the run that has it has it no more: whoever asks next takes it */
 };
 
 struct olaf_job_order {
@@ -146,7 +147,7 @@ struct olaf_job_order {
 	struct olaf_ranks absent; /* SET: who is no member yet */
 };
 OLAF_SPAN(olaf_job_order, 0, 40, action, index, generation, rank, family, addr_be, port_be, pad);
-OLAF_LAST(olaf_job_order, 40, 200, setup, absent);
+OLAF_LAST(olaf_job_order, 40, 264, setup, absent);
 
 /* olaf_job_desk[0]: where the program finds its order, and leaves its answer. */
 struct olaf_job_desk {
@@ -154,7 +155,7 @@ struct olaf_job_desk {
 	__s32 answer; /* 0 or a negative errno; -EAGAIN: ask again */
 	__u32 pad;
 };
-OLAF_LAST(olaf_job_desk, 0, 208, order, answer, pad);
+OLAF_LAST(olaf_job_desk, 0, 272, order, answer, pad);
 
 static inline __u32 olaf_child_index(__u32 job, __u32 rank)
 {
