@@ -97,6 +97,11 @@ VectorIdentity unpacked(std::uint64_t packed) {
                             static_cast<std::uint16_t>(packed))};
 }
 
+// Such an answer has a number of members in the place of the job's shape.
+bool counts_members(std::uint16_t status) {
+    return status == OLAF_CONTROL_WAIT || status == OLAF_CONTROL_OTHER;
+}
+
 // What CONTRIBUTION and RESULT have in common.
 template <class Message>
 olaf_header header_of(const Message &message, olaf_message_type type, unsigned flags) {
@@ -238,7 +243,7 @@ olaf_header encode(const JobSync &sync) {
     header.rank_be = big_endian(static_cast<std::uint16_t>(sync.rank));
     header.action_be = big_endian<std::uint32_t>(sync.action);
     header.chunk_be = big_endian(sync.chunk);
-    if (sync.answer && sync.status != OLAF_CONTROL_WAIT) {
+    if (sync.answer && !counts_members(sync.status)) {
         header.job_lanes_be = big_endian(sync.lanes);
         header.job_shape_be = big_endian(static_cast<std::uint16_t>(
             sync.lanes == 0
@@ -258,6 +263,8 @@ std::vector<std::uint64_t> lanes_of(const JobSync &sync) {
     if (names_session(sync.action)) {
         lanes[OLAF_SYNC_INCARNATION] = sync.incarnation;
         lanes[OLAF_SYNC_SESSION] = sync.session;
+        lanes[OLAF_SYNC_TRAINING] = sync.run.training;
+        lanes[OLAF_SYNC_RUN] = sync.run.number;
     }
     return lanes;
 }
@@ -391,7 +398,7 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
     if (action < OLAF_CONTROL_JOIN || action > OLAF_CONTROL_LEAVE)
         return std::unexpected(Reject::wrong_type);
     const std::uint16_t status = big_endian(header.status_be);
-    if (status > OLAF_CONTROL_OVER || status == OLAF_CONTROL_REFUSED)
+    if (status > OLAF_CONTROL_OTHER || status == OLAF_CONTROL_REFUSED)
         return std::unexpected(Reject::wrong_count);
     const std::uint16_t lanes = big_endian(header.lanes_be);
     std::array<std::uint64_t, kSyncLanes> told = {};
@@ -400,10 +407,13 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
             return std::unexpected(Reject::wrong_lanes);
         std::memcpy(told.data(), message.data() + sizeof header, sizeof told);
     }
+    const olaf_run run = {.training = told[OLAF_SYNC_TRAINING], .number = told[OLAF_SYNC_RUN]};
     if (header.pool > kMostPool)
         return std::unexpected(Reject::wrong_count);
     const bool answer = (big_endian(header.flags_be) & OLAF_FLAG_ANSWER) != 0;
-    const bool tells = answer && status != OLAF_CONTROL_WAIT;
+    if (!answer && names_session(action) && run.training == 0)
+        return std::unexpected(Reject::wrong_lanes);
+    const bool tells = answer && !counts_members(status);
     const std::uint16_t shape = tells ? big_endian(header.job_shape_be) : std::uint16_t{0};
     return JobSync{
         .action = static_cast<olaf_control_action>(action),
@@ -423,6 +433,7 @@ Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
         .above = (big_endian(header.flags_be) & OLAF_FLAG_ABOVE) != 0,
         .incarnation = told[OLAF_SYNC_INCARNATION],
         .session = told[OLAF_SYNC_SESSION],
+        .run = run,
         .anew = (big_endian(header.flags_be) & OLAF_FLAG_ANEW) != 0,
         .padding = lanes,
     };

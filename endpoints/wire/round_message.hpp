@@ -4,12 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include <olaf/message.hpp>
+#include <olaf/run.h>
 
 namespace olaf {
 
@@ -83,12 +85,14 @@ struct RoundResult {
 struct JobSync {
     olaf_control_action action = OLAF_CONTROL_SYNC;
     std::uint32_t job = 0;
-    /// The asker's; SYNC, WAIT: the lowest that hasn't asked; OVER: the first that began anew.
+    /// The asker's; WAIT: the lowest that hasn't asked; OVER: the first that began anew; OTHER: the
+    /// lowest of the other run.
     std::uint32_t rank = 0;
     std::uint32_t round = 0; ///< of the oldest result that the asker lacks; DONE: where all begin
     std::uint32_t chunk = 0;
-    std::int64_t stamp = 0;    ///< CLOCK_TAI when it began to ask
-    std::uint32_t missing = 0; ///< WAIT: members that haven't asked
+    std::int64_t stamp = 0; ///< CLOCK_TAI when it began to ask
+    /// WAIT: members that haven't asked; OTHER: those of the other run that are there.
+    std::uint32_t missing = 0;
     std::uint16_t lanes = 0; ///< in other answers: of the job, checksum lane included; 0: not told
     Format format = Format::i32x2;
     bool has_checksum = false;
@@ -96,16 +100,18 @@ struct JobSync {
     olaf_control_status status = OLAF_CONTROL_DONE;
     std::uint8_t pool = 0; ///< p that the asker can take; DONE: what all take
     bool answer = false;
-    bool above = false; ///< WAIT, OVER: `rank` is of a node above the one that answers
+    bool above = false; ///< WAIT, OVER, OTHER: `rank` is of a node above the one that answers
     /// Of a SYNC or JOIN (docs/rounds.md, "Sessions"): the asker's random number, and the session
     /// that it is in; 0: none yet. An answer has the session alone.
     std::uint64_t incarnation = 0;
     std::uint64_t session = 0;
+    /// Of a SYNC or JOIN: the asker's; in an answer, whoever has the job. All zero: nobody.
+    olaf_run run = {};
     /// A node asks, and a worker below it has no session yet. WAIT: all have asked, and `rank` is
     /// the lowest that names a session which is over.
     bool anew = false;
     /// Lanes of the message, of which SYNC and JOIN have kSyncLanes at least. Those behind the
-    /// session are 0. The answer to a child has as many.
+    /// run are 0. The answer to a child has as many.
     std::uint16_t padding = 0;
 
     /// OLD, where the session is: the newest stamp of the asker's rank that the node knows. Another
@@ -114,13 +120,18 @@ struct JobSync {
         constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max() - 1;
         return static_cast<std::int64_t>(std::min(session, kMost));
     }
+    /// OTHER, where the session is: how long the other run keeps the job if it is heard no more.
+    [[nodiscard]] std::chrono::nanoseconds kept_for() const {
+        constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+        return std::chrono::nanoseconds(std::min(session, kMost));
+    }
 };
 
 /// What the lanes of a SYNC or JOIN have in front.
 inline constexpr std::uint16_t kSyncLanes = OLAF_SYNC_LANES;
 
 /// What a farewell's contribution has in place of its vector's chunks. No vector is that long.
-inline constexpr std::uint32_t kFarewellChunks = UINT32_MAX;
+inline constexpr std::uint32_t kFarewellChunks = OLAF_FAREWELL_CHUNKS;
 
 /// The largest p of a window of 2^p chunks.
 inline constexpr std::uint8_t kMostPool = 17;

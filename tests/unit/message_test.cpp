@@ -172,12 +172,12 @@ const std::string kResult = "01af020500310002a1a2a3a40d0e00b1c1c2c3c481230003"
                             "112233445566778800000004000000051f2f3f4ffff00686";
 const std::string kMisfit = "01af020580310002a1a2a3a40d0e00b1c1c2c3c481230003"
                             "00000005000d412300000004000000051f2f3f4ffff00660";
-const std::string kSync = "01af020300000002a1a2a3a4000000b1c1c2c3c400000002"
-                          "112233445566778800000004000000001f2f3f4f00001010"
-                          "d8d7d6d5d4d3d2d1e8e7e6e5e4e3e2e1";
-const std::string kWait = "01af020310100002a1a2a3a4000000b1c1c2c3c400000002"
-                          "112233445566778800000004000000071f2f3f4f00011029"
-                          "d8d7d6d5d4d3d2d1e8e7e6e5e4e3e2e1";
+const std::string kSync = "01af020300000004a1a2a3a4000000b1c1c2c3c400000002"
+                          "112233445566778800000004000000001f2f3f4f00001020"
+                          "d8d7d6d5d4d3d2d1e8e7e6e5e4e3e2e1f8f7f6f5f4f3f2f10807060504030201";
+const std::string kWait = "01af020310100004a1a2a3a4000000b1c1c2c3c400000002"
+                          "112233445566778800000004000000071f2f3f4f00011019"
+                          "d8d7d6d5d4d3d2d1e8e7e6e5e4e3e2e1f8f7f6f5f4f3f2f10807060504030201";
 
 constexpr VectorKind kGoldenKind = {
     .workers = 0x0d0e, .content = OLAF_CONTENT_FLOAT_MEAN, .last = 0x123};
@@ -219,7 +219,8 @@ const JobSync kGoldenSync = {.job = 0xa1a2a3a4,
                              .generation = 0x1f2f3f4f,
                              .pool = 16,
                              .incarnation = 0xd1d2d3d4d5d6d7d8,
-                             .session = 0xe1e2e3e4e5e6e7e8};
+                             .session = 0xe1e2e3e4e5e6e7e8,
+                             .run = {.training = 0xf1f2f3f4f5f6f7f8, .number = 0x0102030405060708}};
 
 /// The message with its lanes.
 std::vector<std::byte> whole(const JobSync &sync) {
@@ -250,13 +251,13 @@ TEST(RoundMessage, IsTheGoldenBytesBothWays) {
 
 TEST(RoundMessage, AQuestionMayBePadded) {
     JobSync padded = kGoldenSync;
-    padded.padding = 5;
+    padded.padding = 7;
     const auto bytes = whole(padded);
-    EXPECT_EQ(bytes.size(), message_size(5));
-    EXPECT_EQ(decode_sync(bytes).value().padding, 5);
+    EXPECT_EQ(bytes.size(), message_size(7));
+    EXPECT_EQ(decode_sync(bytes).value().padding, 7);
     EXPECT_EQ(decode_sync(bytes).value().session, padded.session);
     EXPECT_EQ(decode_sync(bytes_of(kSync)).value().padding, kSyncLanes);
-    EXPECT_EQ(decode_sync(std::span(bytes).first(message_size(4))).error(), Reject::wrong_length);
+    EXPECT_EQ(decode_sync(std::span(bytes).first(message_size(6))).error(), Reject::wrong_length);
 }
 
 TEST(RoundMessage, OnlySyncAndJoinHaveASession) {
@@ -264,7 +265,7 @@ TEST(RoundMessage, OnlySyncAndJoinHaveASession) {
         JobSync sync = kGoldenSync;
         sync.action = action;
         EXPECT_EQ(decode_sync(whole(sync)).value().incarnation, sync.incarnation);
-        for (const std::uint16_t lanes : {0, 1}) {
+        for (const std::uint16_t lanes : {0, 1, 2, 3}) {
             olaf_header header = encode(sync);
             header.check ^= static_cast<__u8>(kSyncLanes ^ lanes) << 3; // of an even word's
             header.lanes_be = static_cast<__be16>(lanes << 8);
@@ -275,6 +276,25 @@ TEST(RoundMessage, OnlySyncAndJoinHaveASession) {
     leave.action = OLAF_CONTROL_LEAVE;
     EXPECT_EQ(whole(leave).size(), message_size(0));
     EXPECT_EQ(decode_sync(whole(leave)).value().session, 0U);
+}
+
+TEST(RoundMessage, AQuestionNamesARunAndOtherTellsWhoseTheJobIs) {
+    JobSync nameless = kGoldenSync;
+    nameless.run = {.training = 0, .number = 5};
+    EXPECT_EQ(decode_sync(whole(nameless)).error(), Reject::wrong_lanes);
+    nameless.answer = true;
+    EXPECT_EQ(decode_sync(whole(nameless)).value().run.number, 5U) << "nobody may have the job";
+    JobSync other = kGoldenSync;
+    other.answer = true;
+    other.status = OLAF_CONTROL_OTHER;
+    other.missing = 3;
+    other.session = 2'000'000'000;
+    const JobSync told = decode_sync(whole(other)).value();
+    EXPECT_EQ(told.missing, 3U);
+    EXPECT_EQ(told.lanes, 0U);
+    EXPECT_EQ(told.kept_for(), std::chrono::seconds(2));
+    EXPECT_EQ(told.run.training, other.run.training);
+    EXPECT_EQ(told.run.number, other.run.number);
 }
 
 TEST(RoundMessage, ProbesAndStaleResultsHaveNoLanes) {
@@ -323,7 +343,8 @@ TEST(RoundMessage, MalformedOnesAreRejectedForTheirReason) {
     };
     EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_LEAVE))->action, OLAF_CONTROL_LEAVE);
     EXPECT_EQ(decode_sync(with(45, OLAF_CONTROL_OVER))->status, OLAF_CONTROL_OVER);
-    EXPECT_EQ(decode_sync(with(45, 6)).error(), Reject::wrong_count); // no such status
+    EXPECT_EQ(decode_sync(with(45, OLAF_CONTROL_OTHER))->status, OLAF_CONTROL_OTHER);
+    EXPECT_EQ(decode_sync(with(45, 7)).error(), Reject::wrong_count); // no such status
     EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_SETH)).error(), Reject::wrong_type); // none sends it
     EXPECT_EQ(decode_sync(with(45, 4)).error(), Reject::wrong_count); // nor such orders
     EXPECT_EQ(decode_sync(with(46, 18)).error(), Reject::wrong_count); // p
@@ -429,7 +450,7 @@ TEST(RoundMessage, AnyFlippedBitOfItsHeaderIsFound) {
     expect_every_bit_matters(encode(RoundContribution{.chunks = 5, .lanes = 4}), 4,
                              decode_contribution);
     expect_every_bit_matters(encode(RoundResult{.chunks = 5, .lanes = 4}), 4, decode_result);
-    expect_every_bit_matters(encode(JobSync{.stamp = 7}), kSyncLanes, decode_sync);
+    expect_every_bit_matters(encode(JobSync{.stamp = 7, .answer = true}), kSyncLanes, decode_sync);
 }
 
 } // namespace
