@@ -17,11 +17,15 @@ int olaf_floats(struct xdp_md *ctx)
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_job *job;
+	int act;
 
 	if (!a || !m)
 		return XDP_DROP;
 	job = olaf_job_at(m->job);
-	if (!job || olaf_child_refuse(ctx, a, m))
+	if (!job)
 		return XDP_DROP;
-	return olaf_round_end(ctx, a, m, job, olaf_contribute(ctx, a, m, job));
+	act = olaf_child_meet(ctx, a, m);
+	if (act == OLAF_CHILD_KNOWN)
+		act = olaf_contribute(ctx, a, m, job);
+	return olaf_round_end(ctx, a, m, job, act);
 }

@@ -241,6 +241,9 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 	job->stamp = 0;
 	job->turnaround_ns = 0;
 	job->session.id = 0;
+	olaf_run_end(job);
+	job->tenancy.absent = asked->absent;
+	job->tenancy.flags = 0;
 	olaf_members_begin(job, &asked->absent);
 	olaf_job_begin(job, asked->generation);
 	olaf_unlock(&job->lock);
@@ -271,6 +274,8 @@ static __always_inline int olaf_job_change(__u32 action, struct olaf_job *job)
 		return -EAGAIN;
 	if (action == OLAF_JOB_RESET)
 		olaf_job_begin(job, job->generation + 1);
+	else if (action == OLAF_JOB_RELEASE)
+		olaf_run_end(job);
 	else
 		WRITE_ONCE(job->halted, action == OLAF_JOB_HALT);
 	olaf_unlock(&job->lock);
@@ -328,6 +333,7 @@ static __always_inline int olaf_job_obey(const struct olaf_job_order *asked)
 	case OLAF_JOB_RESET:
 	case OLAF_JOB_HALT:
 	case OLAF_JOB_RESUME:
+	case OLAF_JOB_RELEASE:
 		return olaf_job_change(asked->action, job);
 	case OLAF_JOB_FLUSH:
 		return olaf_job_flush(asked->index, job);

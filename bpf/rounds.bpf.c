@@ -77,6 +77,8 @@ __noinline int olaf_down(struct xdp_md *ctx)
 static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arrival *a,
 					     struct olaf_round_message *m, struct olaf_job *job)
 {
+	int act;
+
 	if (m->type == OLAF_RESULT) {
 		if (olaf_is_from_parent((void *)(long)ctx->data, (void *)(long)ctx->data_end, a, job))
 			return olaf_down(ctx);
@@ -85,8 +87,9 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 	}
 	if (m->type == OLAF_CONTROL && (m->flags & OLAF_FLAG_ANSWER))
 		return olaf_control(ctx, a, m, job);
-	if (olaf_child_refuse(ctx, a, m))
-		return OLAF_ROUND_LEAVE;
+	act = olaf_child_meet(ctx, a, m);
+	if (act != OLAF_CHILD_KNOWN)
+		return act;
 	return m->type == OLAF_CONTROL ? olaf_control(ctx, a, m, job) :
 					 olaf_contribute(ctx, a, m, job);
 }

@@ -7,26 +7,75 @@
  * already, and that is one look at a cache line. So --allow and --strict are asked only where a rank is bound,
  * and when its member is looked at anew; so is whether UDP's checksum, which has source and destination in
  * it, is right: a flipped bit must not take the rank away from its child.
+ *
+ * A rank belongs to a process of the run that has the job (run.bpf.h). So a SYNC or JOIN asks for the job
+ * before it binds a rank, while no other CPU can bind that rank; and a rank that hasn't asked in this run is
+ * free for whoever asks first, at any address. What is of a run that lost the job is answered where it came
+ * from.
  */
 #ifndef OLAF_ROUND_CHILD_BPF_H
 #define OLAF_ROUND_CHILD_BPF_H
 
 #include "bpf/ack/sender.bpf.h"
 #include "bpf/packet/allow.bpf.h"
+#include "bpf/rounds/frames.bpf.h"
 #include "bpf/rounds/message.bpf.h"
+#include "bpf/rounds/run.bpf.h"
+
+/* Of olaf_child_meet(), beside enum olaf_round_act: the message is its rank's. */
+#define OLAF_CHILD_KNOWN -1
+
+/* Of olaf_child_bind(), beside 0 and 1 + enum olaf_not_allowed. */
+enum olaf_child_bound {
+	OLAF_CHILD_IS_OTHER = -1, /* of a run that doesn't have the job: it is answered, and bound to nothing */
+	OLAF_CHILD_IS_STALE = -2, /* a contribution from elsewhere, of another generation */
+};
+
+/* Whom the frame at hand comes from, to m->sender. Returns whether an answer may go there. */
+static __always_inline int olaf_child_read(struct xdp_md *ctx, const struct olaf_arrival *a,
+					   struct olaf_round_message *m)
+{
+	m->sender = (struct olaf_member){};
+	return !olaf_sender_read(ctx, a, &m->sender) && olaf_sender_is_reachable(&m->sender);
+}
+
+/* Does the message at hand ask for the job, in the name of a run? */
+static __always_inline int olaf_asks_for_job(const struct olaf_round_message *m)
+{
+	return m->type == OLAF_CONTROL && olaf_control_lanes(m);
+}
 
 /*
- * Binds the rank of the message at hand to its source, if that may be. 0, or 1 + enum olaf_not_allowed: it
- * may not.
+ * May m->sender have the rank, whose member is open? Returns as olaf_child_bind(), and whom the rank is bound
+ * to doesn't change.
+ */
+static __always_inline int olaf_child_claim(const struct olaf_child *child, struct olaf_round_message *m)
+{
+	int refused = 1 + OLAF_NOT_ALLOWED_JOB_SOURCE, admission = OLAF_ADMISSION_AGAIN;
+	int is_other = olaf_claimant(&child->member, &m->sender) == OLAF_CLAIMANT_OTHER;
+
+	if (is_other && (child->member.flags & OLAF_MEMBER_REGISTERED))
+		return refused;
+	if (olaf_asks_for_job(m))
+		admission = olaf_run_admit();
+	if (admission == OLAF_ADMISSION_REFUSED)
+		return OLAF_CHILD_IS_OTHER;
+	if (admission == OLAF_ADMISSION_LATER)
+		return refused;
+	return is_other && admission == OLAF_ADMISSION_AGAIN ? refused : 0;
+}
+
+/*
+ * Binds the rank of the message at hand to its source, if that may be. 0, 1 + enum olaf_not_allowed: it
+ * may not, or enum olaf_child_bound.
  */
 __noinline int olaf_child_bind(struct xdp_md *ctx)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_member sender = {};
+	int refused = 1 + OLAF_NOT_ALLOWED_JOB_SOURCE;
 	struct olaf_child *child;
 	enum olaf_claimant claimant;
-	int refused = 1 + OLAF_NOT_ALLOWED_JOB_SOURCE;
 
 	if (!a || !m)
 		return refused;
@@ -40,45 +89,68 @@ __noinline int olaf_child_bind(struct xdp_md *ctx)
 		return 1 + OLAF_NOT_ALLOWED_WORKER;
 	if (olaf_member_touch(ctx, a, &child->member))
 		return 0;
-	if (olaf_sender_read(ctx, a, &sender) || !olaf_sender_is_reachable(&sender))
+	if (!olaf_child_read(ctx, a, m))
 		return refused;
-	claimant = olaf_claimant(&child->member, &sender);
-	if (claimant == OLAF_CLAIMANT_OTHER)
-		return refused;
+	claimant = olaf_claimant(&child->member, &m->sender);
+	if (claimant == OLAF_CLAIMANT_OTHER &&
+	    (!olaf_asks_for_job(m) || (READ_ONCE(child->member.flags) & OLAF_MEMBER_REGISTERED)))
+		return m->type == OLAF_CONTRIBUTION ? OLAF_CHILD_IS_STALE : refused;
 	/* Somebody else writes it: the child's next frame will do, unless this is another's. */
 	if (!olaf_member_open(&child->member))
 		return claimant == OLAF_CLAIMANT_KNOWN ? 0 : refused;
-	if (olaf_claimant(&child->member, &sender) != OLAF_CLAIMANT_OTHER) {
-		sender.sequence = child->member.sequence;
-		sender.flags = child->member.flags;
-		child->member = sender;
-		refused = 0;
+	refused = olaf_child_claim(child, m);
+	if (!refused) {
+		m->sender.sequence = child->member.sequence;
+		m->sender.flags = child->member.flags;
+		child->member = m->sender;
 	}
 	olaf_member_close(&child->member);
 	return refused;
 }
 
 /*
- * Does the message at hand come from another sender than the child whose rank it has? That one is refused,
- * and counted.
+ * A contribution comes from elsewhere than its rank is bound to. Of another generation, it may be a process
+ * of a run that lost the job: that is told. Returns enum olaf_round_act.
  */
-static __always_inline int olaf_child_refuse(struct xdp_md *ctx, const struct olaf_arrival *a,
-					     const struct olaf_round_message *m)
+static __always_inline int olaf_child_answer_stale(struct xdp_md *ctx, struct olaf_round_message *m)
+{
+	const struct olaf_job *job = olaf_job_at(m->job);
+
+	if (!job || m->generation == READ_ONCE(job->generation))
+		return OLAF_ROUND_LEAVE;
+	m->action = m->generation;
+	m->to_source = 1;
+	return olaf_refusal_write(ctx, OLAF_FLAG_STALE) == OLAF_WRITTEN ? OLAF_ROUND_SEND :
+									  OLAF_ROUND_LEAVE;
+}
+
+/*
+ * Is the message at hand that of the child whose rank it has? OLAF_CHILD_KNOWN, or what becomes of the frame,
+ * enum olaf_round_act: whoever else sent it is refused, and counted. OLAF_CHILD_KNOWN with m->to_source: it
+ * asked for a job that another run has, and is the answer now.
+ */
+static __always_inline int olaf_child_meet(struct xdp_md *ctx, const struct olaf_arrival *a,
+					   struct olaf_round_message *m)
 {
 	struct olaf_child *child = olaf_child_at(m->job, m->rank);
 	int reason;
 
 	if (child && olaf_member_stands(ctx, a, &child->member))
-		return 0;
+		return OLAF_CHILD_KNOWN;
 	if (a->update.lanes <= olaf_cfg.max_lanes && olaf_udp_is_wrong(ctx)) {
 		olaf_trouble_malformed(OLAF_MALFORMED_UDP_CHECKSUM);
-		return 1;
+		return OLAF_ROUND_LEAVE;
 	}
 	reason = olaf_child_bind(ctx);
-	if (!reason)
-		return 0;
+	m->to_source = reason == OLAF_CHILD_IS_OTHER;
+	if (!reason || reason == OLAF_CHILD_IS_OTHER)
+		return OLAF_CHILD_KNOWN;
+	if (reason == OLAF_CHILD_IS_STALE) {
+		olaf_trouble_not_allowed(OLAF_NOT_ALLOWED_JOB_SOURCE, a->now);
+		return olaf_child_answer_stale(ctx, m);
+	}
 	olaf_trouble_not_allowed(olaf_clamp(reason - 1, 0, OLAF_NOT_ALLOWED_REASONS - 1), a->now);
-	return 1;
+	return OLAF_ROUND_LEAVE;
 }
 
 #endif /* OLAF_ROUND_CHILD_BPF_H */

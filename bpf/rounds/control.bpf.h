@@ -16,6 +16,7 @@
 #include "bpf/rounds/frames.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
 #include "bpf/rounds/message.bpf.h"
+#include "bpf/rounds/run.bpf.h"
 #include "bpf/rounds/slots.bpf.h"
 
 /* Rounds: none that is as far back is under way. */
@@ -310,7 +311,7 @@ enum olaf_sync_act {
 /* Does an answer name another rank than the addressee's? */
 static __always_inline int olaf_names_other(const struct olaf_round_message *m)
 {
-	return m->exponent == OLAF_CONTROL_WAIT || m->exponent == OLAF_CONTROL_OVER;
+	return olaf_counts_members(m) || m->exponent == OLAF_CONTROL_OVER;
 }
 
 /* Whom an answer names where the session is over: who must begin anew, or who has. Under the job's lock. */
@@ -342,6 +343,7 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 	m->count = OLAF_NO_RANK;
 	m->flags = 0;
 	m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id : 0;
+	m->run = job->tenancy.run;
 	if (olaf_job_runs(job))
 		return;
 	m->chunks = olaf_job_missing(job, &m->count);
@@ -363,7 +365,8 @@ static __always_inline void olaf_sync_read_up(const struct olaf_job *job, struct
 }
 
 /*
- * Puts so many lanes, at least one, behind the staged message: the message's incarnation and session, and zeros.
+ * Puts so many lanes, at least one, behind the staged message: the message's incarnation, session and run, and
+ * zeros.
  * Returns what they add up to for a UDP checksum. A global function: verified once.
  */
 __noinline __u64 olaf_sync_lanes(__u32 lanes)
@@ -371,6 +374,7 @@ __noinline __u64 olaf_sync_lanes(__u32 lanes)
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_entry *staged = olaf_staging();
 	__u32 i, count = olaf_clamp(lanes, 1, olaf_cfg.max_lanes);
+	__u64 sum = 0;
 
 	if (!staged || !m)
 		return 0;
@@ -380,8 +384,12 @@ __noinline __u64 olaf_sync_lanes(__u32 lanes)
 		return 0;
 	staged->lanes[OLAF_SYNC_INCARNATION] = m->incarnation;
 	staged->lanes[OLAF_SYNC_SESSION] = m->session;
-	return (staged->lanes[0] & 0xffffffff) + (staged->lanes[0] >> 32) +
-	       (staged->lanes[1] & 0xffffffff) + (staged->lanes[1] >> 32);
+	staged->lanes[OLAF_SYNC_TRAINING] = m->run.training;
+	staged->lanes[OLAF_SYNC_RUN] = m->run.number;
+#pragma clang loop unroll(full)
+	for (i = 0; i < OLAF_SYNC_LANES; i++)
+		sum += (staged->lanes[i] & 0xffffffff) + (staged->lanes[i] >> 32);
+	return sum;
 }
 
 /*
@@ -402,7 +410,7 @@ __noinline int olaf_sync_answer(struct xdp_md *ctx)
 		return OLAF_ROUND_LEAVE;
 	job = olaf_job_at(m->job);
 	padding = a->update.lanes;
-	if (!job || !olaf_child_way(m->job, m->rank, &way))
+	if (!job || !olaf_answer_way(m, &way))
 		return OLAF_ROUND_LEAVE;
 	m->incarnation = 0;
 	olaf_control_say(&staged->message, job, m, OLAF_FLAG_ANSWER | m->flags,
@@ -434,7 +442,10 @@ __noinline int olaf_sync_up(struct xdp_md *ctx)
 			   olaf_sync_lanes(OLAF_SYNC_LANES));
 }
 
-/* A child's SYNC at hand. Returns enum olaf_sync_act. Its own stack ends before anything is written. */
+/*
+ * A child's SYNC at hand, of the run that has the job. Returns enum olaf_sync_act. Its own stack ends before
+ * anything is written.
+ */
 __noinline int olaf_sync_asked(void)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
@@ -448,6 +459,10 @@ __noinline int olaf_sync_asked(void)
 	child = olaf_child_at(m->job, m->rank);
 	if (!job || !child || !olaf_job_lock(job))
 		return OLAF_SYNC_LEAVE;
+	if (!olaf_run_is(&job->tenancy.run, &m->run)) {
+		olaf_job_unlock(job); /* it lost the job just now: its next question is told so */
+		return OLAF_SYNC_LEAVE;
+	}
 	m->exponent = olaf_sync_judge(job, child, m);
 	olaf_sync_read(job, m);
 	if (m->exponent == OLAF_CONTROL_OLD)
@@ -456,7 +471,6 @@ __noinline int olaf_sync_asked(void)
 	if (up)
 		olaf_sync_read_up(job, m);
 	olaf_job_unlock(job);
-	olaf_count_job(m->job, syncs);
 	return up ? OLAF_SYNC_UP : OLAF_SYNC_ANSWER;
 }
 
@@ -512,10 +526,15 @@ __noinline int olaf_order_asked(void)
 	child = olaf_child_at(m->job, m->rank);
 	if (!job || !child || !olaf_job_lock(job))
 		return OLAF_SYNC_LEAVE;
+	if (m->action == OLAF_CONTROL_JOIN && !olaf_run_is(&job->tenancy.run, &m->run)) {
+		olaf_job_unlock(job);
+		return OLAF_SYNC_LEAVE;
+	}
 	m->exponent = olaf_order_judge(job, child, m, a->now);
 	m->generation = job->generation;
 	m->pool = job->pool;
 	if (m->action == OLAF_CONTROL_JOIN) {
+		m->run = job->tenancy.run;
 		m->round = child->first_round;
 		m->chunk = 0;
 		m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id :
@@ -523,11 +542,33 @@ __noinline int olaf_order_asked(void)
 								0;
 	}
 	olaf_job_unlock(job);
-	olaf_count_job(m->job, controls);
 	m->chunks = 0;
 	m->count = m->rank;
 	m->flags = 0;
 	return OLAF_SYNC_ANSWER;
+}
+
+/*
+ * A child's question or order at hand, or the answer OTHER already to a sender that the rank isn't bound to.
+ * Returns enum olaf_sync_act.
+ */
+static __always_inline int olaf_control_asked(struct olaf_round_message *m)
+{
+	int sync = m->action == OLAF_CONTROL_SYNC, admission = OLAF_ADMISSION_AGAIN;
+
+	if (m->to_source)
+		admission = OLAF_ADMISSION_REFUSED;
+	else if (olaf_control_lanes(m))
+		admission = olaf_run_admit();
+	if (admission == OLAF_ADMISSION_LATER)
+		return OLAF_SYNC_LEAVE;
+	if (sync)
+		olaf_count_job(m->job, syncs);
+	else
+		olaf_count_job(m->job, controls);
+	if (admission == OLAF_ADMISSION_REFUSED)
+		return OLAF_SYNC_ANSWER;
+	return sync ? olaf_sync_asked() : olaf_order_asked();
 }
 
 /*
@@ -559,14 +600,18 @@ __noinline int olaf_sync_told(void)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
 	__u32 flags, missing, lowest;
+	__u64 kept_ns = m ? m->session : 0;
+	int is_news, is_over, is_other;
 	struct olaf_child *child;
+	struct olaf_run other;
 	struct olaf_job *job;
-	int is_news, is_over;
 
 	if (!m)
 		return OLAF_SYNC_LEAVE;
 	is_over = m->exponent == OLAF_CONTROL_OVER;
-	missing = m->exponent == OLAF_CONTROL_WAIT ? m->chunks : 0;
+	is_other = m->exponent == OLAF_CONTROL_OTHER;
+	other = m->run;
+	missing = olaf_counts_members(m) ? m->chunks : 0;
 	lowest = m->rank;
 	flags = m->flags;
 	job = olaf_job_at(m->job);
@@ -578,6 +623,11 @@ __noinline int olaf_sync_told(void)
 	m->rank = job->asker;
 	if (is_news && !olaf_job_runs(job))
 		olaf_sync_pass(job, m, is_over, flags, missing, lowest);
+	if (is_news && is_other) {
+		m->exponent = OLAF_CONTROL_OTHER;
+		m->session = kept_ns;
+		m->run = other;
+	}
 	child = olaf_child_at(m->job, m->rank);
 	m->generated_ns = child ? child->stamp : 0;
 	olaf_job_unlock(job);
@@ -588,7 +638,7 @@ __noinline int olaf_sync_told(void)
 static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_arrival *a,
 					struct olaf_round_message *m, const struct olaf_job *job)
 {
-	int act, answer = m->flags & OLAF_FLAG_ANSWER, sync = m->action == OLAF_CONTROL_SYNC;
+	int act, answer = m->flags & OLAF_FLAG_ANSWER;
 
 	if (m->action < OLAF_CONTROL_JOIN || m->action > OLAF_CONTROL_RESET) {
 		olaf_trouble_malformed(OLAF_MALFORMED_TYPE);
@@ -600,11 +650,9 @@ static __always_inline int olaf_control(struct xdp_md *ctx, const struct olaf_ar
 		return OLAF_ROUND_LEAVE;
 	}
 	/* A node asks its parent nothing but SYNC: all else answers nothing. */
-	if (answer && !sync)
+	if (answer && m->action != OLAF_CONTROL_SYNC)
 		return OLAF_ROUND_LEAVE;
-	if (!olaf_session_load(ctx, a, m, olaf_frame_load_xdp))
-		return OLAF_ROUND_LEAVE;
-	act = answer ? olaf_sync_told() : sync ? olaf_sync_asked() : olaf_order_asked();
+	act = answer ? olaf_sync_told() : olaf_control_asked(m);
 	if (act == OLAF_SYNC_LEAVE)
 		return OLAF_ROUND_LEAVE;
 	return act == OLAF_SYNC_UP ? olaf_sync_up(ctx) : olaf_sync_answer(ctx);

@@ -140,6 +140,22 @@ struct olaf_delivery {
 	__u32 chunk;
 };
 
+/*
+ * A farewell is complete: all members hold all their sums, and the run needs the job no more. Under the slot's
+ * lock. A global function: rare, and verified once.
+ */
+__noinline int olaf_run_farewell(__u32 job_index, __u32 generation)
+{
+	struct olaf_job *job = olaf_job_at(job_index);
+
+	if (!job || !olaf_job_lock(job))
+		return 0;
+	if (job->generation == generation)
+		olaf_run_end(job);
+	olaf_job_unlock(job);
+	return 0;
+}
+
 /* The buffer's lanes are the result: every member of its round is owed it. Under the slot's lock. */
 static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_index,
 					    struct olaf_round_buffer *buffer, __u32 buffer_index)
@@ -153,6 +169,9 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	olaf_count_job(job_index, completed);
 	if (buffer->flags & OLAF_FLAG_PARTIAL)
 		olaf_count_job(job_index, partial);
+	if (buffer->chunks == OLAF_FAREWELL_CHUNKS &&
+	    !(buffer->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_MISFIT)))
+		olaf_run_farewell(job_index, buffer->generation);
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		buffer_index |= OLAF_LINE_GROUP;
 #pragma clang loop unroll(full)

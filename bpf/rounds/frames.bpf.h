@@ -120,6 +120,22 @@ __noinline int olaf_result_write(struct xdp_md *ctx, __u32 buffer_index, __u32 r
 	return olaf_staged_put(ctx, a, staged, lanes, count, sum, &way);
 }
 
+/* The way of an answer to the message at hand. Returns whether there is one. */
+static __always_inline int olaf_answer_way(const struct olaf_round_message *m,
+					   struct olaf_round_way *way)
+{
+	if (!m->to_source)
+		return olaf_child_way(m->job, m->rank, way);
+	olaf_round_way_to(way, &m->sender);
+	return 1;
+}
+
+/* Has such an answer a number of members in the place of the job's shape? */
+static __always_inline int olaf_counts_members(const struct olaf_round_message *m)
+{
+	return m->exponent == OLAF_CONTROL_WAIT || m->exponent == OLAF_CONTROL_OTHER;
+}
+
 /* A CONTROL message of this node's: an answer, or a question to its parent, as *m says. */
 static __always_inline void olaf_control_say(struct olaf_header *header,
 					     const struct olaf_job *job,
@@ -131,7 +147,7 @@ static __always_inline void olaf_control_say(struct olaf_header *header,
 	header->action_be = bpf_htonl(m->action);
 	header->generated_ns_be = bpf_cpu_to_be64(m->generated_ns);
 	header->chunk_be = bpf_htonl(m->chunk);
-	if ((flags & OLAF_FLAG_ANSWER) && m->exponent != OLAF_CONTROL_WAIT)
+	if ((flags & OLAF_FLAG_ANSWER) && !olaf_counts_members(m))
 		olaf_tell_shape(header, job);
 	else
 		header->missing_be = bpf_htonl(m->chunks);
@@ -160,7 +176,7 @@ __noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 flag)
 	if (!m || !a || !staged)
 		return OLAF_UNREACHABLE;
 	job = olaf_job_at(m->job);
-	if (!job || !olaf_child_way(m->job, m->rank, &way))
+	if (!job || !olaf_answer_way(m, &way))
 		return OLAF_UNREACHABLE;
 	header = &staged->message;
 	if (!flag) {

@@ -9,6 +9,8 @@
  *   and olaf_job_order.
  * olaf_job_counters: key index, one copy a CPU. Writers: our programs, each its own CPU's copy.
  *
+ * `tenancy` of a job is explained in run.bpf.h.
+ *
  * `membership` of a job is written under the job's lock, and read under a slot's. Whoever opens the first
  * chunk of a round says so under the job's lock, before it looks who is in that round. A rank that joins
  * does so from the round behind the newest. So all chunks of a round have the same joiners.
@@ -398,6 +400,13 @@ static __always_inline void olaf_job_stop(struct olaf_job *job)
 	olaf_asked_clear(job);
 	WRITE_ONCE(job->pool, job->setup.pool);
 	olaf_membership_stopped(job);
+}
+
+/* Nobody has the job from now on. Under its lock. */
+static __always_inline void olaf_run_end(struct olaf_job *job)
+{
+	job->tenancy.run = (struct olaf_run){};
+	job->tenancy.in = (struct olaf_ranks){};
 }
 
 #endif /* OLAF_ROUND_JOBS_BPF_H */

@@ -32,7 +32,13 @@ struct olaf_round_message {
 	__u32 action; /* CONTROL: enum olaf_control_action; STALE: the generation that was named */
 	__u64 incarnation; /* SYNC, JOIN: enum olaf_sync_lane; olaf_session_load() */
 	__u64 session; /* behind `incarnation`, as in the frame */
+	struct olaf_run run; /* behind those: the sender's; in an answer, that which has the job */
+	__u32 to_source; /* what answers it goes to `sender`: its rank is bound to somebody else */
+	__u32 pad;
+	struct olaf_member sender; /* whom the frame came from, once that was read (child.bpf.h) */
 };
+OLAF_SPAN(olaf_round_message, offsetof(struct olaf_round_message, incarnation),
+	  offsetof(struct olaf_round_message, to_source), incarnation, session, run);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -76,6 +82,7 @@ static __always_inline void olaf_round_read(const struct olaf_header *header,
 	m->generation = bpf_ntohl(header->generation_be);
 	m->exponent = (__s16)bpf_ntohs(header->exponent_be);
 	m->pool = header->pool;
+	m->to_source = 0;
 }
 
 /* Lanes that a CONTROL message has at least. An answer of the parent's has no more. */
@@ -142,6 +149,35 @@ static __always_inline int olaf_round_parse(struct xdp_md *ctx, void *data, void
 	return frame == OLAF_FRAME_UPDATE ? olaf_round_check(m, a->update.lanes) : frame;
 }
 
+/* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
+typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
+
+static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
+{
+	return bpf_xdp_load_bytes(ctx, at, to, bytes);
+}
+
+/* The lanes of the SYNC or JOIN at hand, to *m. Returns whether they are there. */
+static __always_inline int olaf_session_load(void *ctx, const struct olaf_arrival *a,
+					     struct olaf_round_message *m, olaf_frame_load load)
+{
+	return !olaf_control_lanes(m) ||
+	       !load(ctx, a->update.l4_offset + sizeof(struct udphdr) + sizeof(struct olaf_header),
+		     &m->incarnation, OLAF_SYNC_LANES * sizeof(__u64));
+}
+
+/* Has the message at hand its session and run? A question of no run could be anybody's. */
+static __always_inline int olaf_session_take(struct xdp_md *ctx, const struct olaf_arrival *a,
+					     struct olaf_round_message *m)
+{
+	if (m->type != OLAF_CONTROL || !olaf_control_lanes(m))
+		return OLAF_FRAME_ROUND;
+	if (!olaf_session_load(ctx, a, m, olaf_frame_load_xdp) ||
+	    (!(m->flags & OLAF_FLAG_ANSWER) && !m->run.training))
+		return olaf_malformed(OLAF_MALFORMED_LANES);
+	return OLAF_FRAME_ROUND;
+}
+
 /* The same in XDP, which also asks whether the message is whole. OLAF_FRAME_ROUND, or malformed. */
 static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arrival *a,
 					   struct olaf_round_message *m)
@@ -151,7 +187,7 @@ static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arriv
 	if (frame != OLAF_FRAME_ROUND || !a->update.lanes)
 		return frame;
 	frame = olaf_verify(ctx, a);
-	return frame == OLAF_FRAME_UPDATE ? OLAF_FRAME_ROUND : frame;
+	return frame == OLAF_FRAME_UPDATE ? olaf_session_take(ctx, a, m) : frame;
 }
 
 /* Has the message the job's shape? Probes and STALE have no lanes, and a padded question no format. */
@@ -169,23 +205,6 @@ static __always_inline int olaf_round_fits(const struct olaf_arrival *a,
 	if (!a->update.lanes)
 		return m->type != OLAF_RESULT || (m->flags & (OLAF_FLAG_STALE | OLAF_FLAG_MISFIT));
 	return a->update.lanes == job->setup.lanes && a->update.flags == job->setup.shape;
-}
-
-/* Reads bytes of the frame at hand, which XDP and TC do each in their way. 0, or negative. */
-typedef long (*olaf_frame_load)(void *ctx, __u32 at, void *to, __u32 bytes);
-
-static __always_inline long olaf_frame_load_xdp(void *ctx, __u32 at, void *to, __u32 bytes)
-{
-	return bpf_xdp_load_bytes(ctx, at, to, bytes);
-}
-
-/* The lanes of the SYNC or JOIN at hand, to *m. Returns whether they are there. */
-static __always_inline int olaf_session_load(void *ctx, const struct olaf_arrival *a,
-					     struct olaf_round_message *m, olaf_frame_load load)
-{
-	return !olaf_control_lanes(m) ||
-	       !load(ctx, a->update.l4_offset + sizeof(struct udphdr) + sizeof(struct olaf_header),
-		     &m->incarnation, OLAF_SYNC_LANES * sizeof(__u64));
 }
 
 /* Is the message sent to the group that the parent's results go to? */

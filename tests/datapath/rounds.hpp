@@ -45,9 +45,13 @@ inline olaf_job_setup of_floats(olaf_job_setup setup) {
     return setup;
 }
 
-/// What a SYNC of a rank's has for lanes, or a JOIN: a process of its own, and in which session.
-inline std::vector<std::uint64_t> process(std::uint32_t rank, std::uint64_t session = 0) {
-    return {0x1234567800000001ull << (rank % 20), session};
+/// The run of processes that name no other.
+inline constexpr olaf_run some_run = {.training = 0x7a19, .number = 3};
+
+/// What a SYNC of a rank's has for lanes, or a JOIN: a process of its own, in which session, and of which run.
+inline std::vector<std::uint64_t> process(std::uint32_t rank, std::uint64_t session = 0,
+                                          const olaf_run &run = some_run) {
+    return {0x1234567800000001ull << (rank % 20), session, run.training, run.number};
 }
 
 inline DatapathConfig queue_with_rounds(std::uint32_t max_lanes = 64) {

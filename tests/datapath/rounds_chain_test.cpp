@@ -203,7 +203,8 @@ class RoundsChainMessages : public RoundsTree {
     RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool}, upper_generation};
     Front front_low, front_high;
     std::map<std::uint32_t, std::int64_t> stamps_low, stamps_high, joins;
-    Sessions sessions_low{random}, sessions_high{random};
+    model::Run newest_run{.training = 1, .number = 1};
+    Sessions sessions_low{random, newest_run}, sessions_high{random, newest_run};
     std::array<std::uint64_t, workers_below> left{}; ///< how often each went
     std::vector<RoundMessage> up;
     std::vector<JobMessage> down;
@@ -268,7 +269,7 @@ class RoundsChainSteps : public RoundsChainMessages {
     static void expect_same(const olaf_job_setup &setup, const RoundNode::Out &out, const JobMessage &got) {
         ASSERT_FALSE(out.empty()) << "nothing was to leave, but flags " << got.flags << ", round " << got.round
                                   << ", chunk " << got.chunk << " did for " << got.rank;
-        auto want = on_wire(setup, out[0].message);
+        auto want = on_wire(setup, with_time_kept(out[0].message, got));
         if (out[0].message.stale) { // what it echoes beside the chunk means nothing
             want.generated_ns = got.generated_ns;
             want.exponent = got.exponent;
@@ -392,6 +393,7 @@ class RoundsChainSteps : public RoundsChainMessages {
             message.missing = wire.chunks;
             message.padding = static_cast<std::uint16_t>(wire.lanes.size());
             message.session = wire.lanes.at(OLAF_SYNC_SESSION);
+            message.run = {.training = wire.lanes.at(OLAF_SYNC_TRAINING), .number = wire.lanes.at(OLAF_SYNC_RUN)};
             message.anew = (wire.flags & OLAF_FLAG_ANEW) != 0;
             message.above = (wire.flags & OLAF_FLAG_ABOVE) != 0;
         }
@@ -433,7 +435,8 @@ class RoundsChainSteps : public RoundsChainMessages {
     /// Some began anew at either node, and some weren't answered the first time.
     void expect_sessions() {
         for (const auto count : {sessions_low.over(), sessions_low.over_above(), sessions_low.anew(),
-                                 sessions_low.anew_above(), sessions_high.over(), sessions_high.anew()})
+                                 sessions_low.anew_above(), sessions_low.other(), sessions_low.other_above(),
+                                 sessions_high.over(), sessions_high.anew(), sessions_high.other()})
             EXPECT_GT(count, 3u);
         EXPECT_GT(high.counters().unheard, 5u);
     }
@@ -528,7 +531,8 @@ class RoundsChain : public RoundsChainSteps {
         spoil(how, wire, sender, node.setup.children);
         const auto refusal = gate.judge(seen(how, wire, sender, node.setup.shape));
         ASSERT_NE(refusal, RoundRefusal::none);
-        expect_refused(node, node.queue.offer(hostile_frame(how, wire, sender, family)), refusal, refused);
+        expect_refused(node, node.queue.offer(hostile_frame(how, wire, sender, family)), refusal, refused,
+                       verdict_on(refusal, wire, sender, node.job().generation));
         refused.tried[static_cast<std::size_t>(how)]++;
     }
 
@@ -545,7 +549,8 @@ class RoundsChain : public RoundsChainSteps {
             lane = ~lane;
         auto path = RoundsTree::down();
         const auto refusal = spoil_result(how, forged, path);
-        expect_refused(*this, queue.offer(path.carrying(forged)), refusal, at_low);
+        expect_refused(*this, queue.offer(path.carrying(forged)), refusal, at_low,
+                       refusal == RoundRefusal::no_job ? "XDP_PASS" : "XDP_DROP");
         forged_results[static_cast<std::size_t>(how)]++;
     }
     static RoundRefusal spoil_result(Forgery how, JobMessage &forged, Path &path) {
@@ -567,8 +572,9 @@ class RoundsChain : public RoundsChainSteps {
     }
 
     template <class Node>
-    static void expect_refused(Node &node, const Ran &ran, RoundRefusal refusal, Refused &refused) {
-        EXPECT_STREQ(verdict_name(ran.verdict), refusal == RoundRefusal::no_job ? "XDP_PASS" : "XDP_DROP");
+    static void expect_refused(Node &node, const Ran &ran, RoundRefusal refusal, Refused &refused,
+                               const char *verdict) {
+        EXPECT_STREQ(verdict_name(ran.verdict), verdict);
         refused.by_reason[refusal]++;
         EXPECT_EQ(counted(node.queue.counters(), refusal), refused.by_reason[refusal]);
     }

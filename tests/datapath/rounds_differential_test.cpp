@@ -55,8 +55,8 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
             OLAF_MEMBERS_YOUNG | (GetParam().absent.empty() ? 0 : OLAF_MEMBERS_FORGOT);
         waiting.membership.away = GetParam().absent.empty() ? 0 : 1;
         for (const auto rank : GetParam().absent)
-            for (auto &set : waiting.membership.absent)
-                set.word[0] |= 1ull << rank;
+            for (auto *set : {&waiting.membership.absent[0], &waiting.membership.absent[1], &waiting.tenancy.absent})
+                set->word[0] |= 1ull << rank;
         set_job(waiting);
         identities_hold = !GetParam().changes; // results aren't owed to all children then
     }
@@ -271,7 +271,8 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
     std::uint64_t front, front_before = 0; ///< positions
     std::int64_t clock = 1'000'000;
     std::map<std::uint32_t, std::int64_t> stamps, joins;
-    Sessions sessions{random};
+    model::Run newest_run{.training = 1, .number = 1};
+    Sessions sessions{random, newest_run};
     /// Messages, by what they were and what was answered first.
     std::map<std::tuple<RoundMessage::Kind, RoundMessage::Action, RoundMessage::Status>, std::uint64_t> seen;
 };
@@ -282,7 +283,7 @@ class RoundsDifferentialSteps : public RoundsMessages {
   protected:
     /// What the model's answer says, of what the kernel's may.
     void expect_same(const RoundMessage &want, JobMessage got) {
-        auto expected = on_wire(want);
+        auto expected = on_wire(with_time_kept(want, got));
         if (want.stale) { // what it echoes beside the chunk means nothing
             expected.generated_ns = got.generated_ns;
             expected.exponent = got.exponent;
@@ -464,7 +465,7 @@ class RoundsDifferentialSteps : public RoundsMessages {
         const auto refusal = gate.judge(olaf::test::seen(how, wire, sender, setup.shape));
         ASSERT_NE(refusal, RoundRefusal::none) << "hostility " << static_cast<int>(how);
         const auto ran = queue.offer(hostile_frame(how, wire, sender));
-        EXPECT_STREQ(verdict_name(ran.verdict), refusal == RoundRefusal::no_job ? "XDP_PASS" : "XDP_DROP")
+        EXPECT_STREQ(verdict_name(ran.verdict), verdict_on(refusal, wire, sender, model.generation()))
             << "hostility " << static_cast<int>(how);
         refused[refusal]++;
         hostile[static_cast<std::size_t>(how)]++;
@@ -561,6 +562,7 @@ class RoundsDifferential : public RoundsDifferentialSteps {
             EXPECT_GT(sessions.over(), 5u);
             EXPECT_GT(sessions.anew(), 10u);
             EXPECT_GT(counted.unheard, 0u);
+            EXPECT_GT(sessions.other(), 5u);
         }
         EXPECT_GT(counted.stopped, 10u);
         // What is the same for all leaves in the frame that waits.

@@ -48,7 +48,7 @@ TEST_F(RoundsFrames, BytesBehindTheMessageAreCutOff) {
 }
 
 /// A rank asks in a message as long as a contribution, and is answered in one as long: with that session,
-/// and zeros.
+/// the run that has the job, and zeros.
 void expect_answer_in_full_length(const Ran &ran, std::uint16_t lanes, std::uint64_t session) {
     std::string why;
     const auto answer = parse_job_message(ran.bytes, &why);
@@ -58,6 +58,7 @@ void expect_answer_in_full_length(const Ran &ran, std::uint16_t lanes, std::uint
     EXPECT_EQ(answer->message.flags, OLAF_FLAG_ANSWER);
     std::vector<std::uint64_t> expected(lanes);
     expected[OLAF_SYNC_SESSION] = session;
+    expected[OLAF_SYNC_TRAINING] = expected[OLAF_SYNC_RUN] = ~0ull;
     EXPECT_EQ(answer->message.lanes, expected);
 }
 JobMessage padded_question(std::uint32_t rank, std::uint16_t lanes) {

@@ -35,10 +35,11 @@ enum class Hostility {
     stale_from_below,
     answer_from_below,
     sync_without_lanes,
-    sync_of_one_lane,
-    answer_of_one_lane,
-    answer_of_three_lanes,
     sync_of_three_lanes,
+    answer_of_three_lanes,
+    answer_of_six_lanes,
+    sync_of_six_lanes,
+    sync_of_no_run,
     sync_with_a_wrong_checksum, ///< of UDP
     sync_with_no_checksum,
     sync_of_another_checksum, ///< none of UDP, and a flag as if its lanes had one of their own
@@ -86,6 +87,7 @@ inline RoundFrame seen(const JobMessage &message, const RoundSender &sender, std
             .has_checksum_lane = (message.flags & OLAF_FLAG_CHECKSUM) != 0,
             .names_session = message.type == OLAF_CONTROL &&
                              (message.count == OLAF_CONTROL_SYNC || message.count == OLAF_CONTROL_JOIN),
+            .names_run = message.lanes.size() > OLAF_SYNC_TRAINING && message.lanes[OLAF_SYNC_TRAINING] != 0,
             .sender = sender};
 }
 
@@ -95,6 +97,8 @@ inline void become_sync(JobMessage &message, std::size_t lanes, std::uint16_t fl
     message.flags = flags;
     message.count = OLAF_CONTROL_SYNC;
     message.lanes.resize(lanes);
+    if (lanes >= OLAF_SYNC_LANES)
+        message.lanes[OLAF_SYNC_TRAINING] |= 1;
 }
 
 /// Spoils a contribution that is good, with lanes. `children` is at least 2 for others_rank.
@@ -126,10 +130,14 @@ inline void spoil(Hostility how, JobMessage &message, RoundSender &sender, std::
         break;
     case Hostility::answer_from_below: become_sync(message, OLAF_SYNC_LANES, OLAF_FLAG_ANSWER); break;
     case Hostility::sync_without_lanes: become_sync(message, 0); break;
-    case Hostility::sync_of_one_lane: become_sync(message, 1); break;
-    case Hostility::answer_of_one_lane: become_sync(message, 1, OLAF_FLAG_ANSWER); break;
-    case Hostility::answer_of_three_lanes: become_sync(message, 3, OLAF_FLAG_ANSWER); break;
     case Hostility::sync_of_three_lanes: become_sync(message, 3); break;
+    case Hostility::answer_of_three_lanes: become_sync(message, 3, OLAF_FLAG_ANSWER); break;
+    case Hostility::answer_of_six_lanes: become_sync(message, 6, OLAF_FLAG_ANSWER); break;
+    case Hostility::sync_of_six_lanes: become_sync(message, 6); break;
+    case Hostility::sync_of_no_run:
+        become_sync(message, OLAF_SYNC_LANES);
+        message.lanes[OLAF_SYNC_TRAINING] = 0;
+        break;
     case Hostility::sync_with_a_wrong_checksum:
     case Hostility::sync_with_no_checksum: become_sync(message, OLAF_SYNC_LANES); break;
     case Hostility::sync_of_another_checksum: become_sync(message, OLAF_SYNC_LANES, OLAF_FLAG_CHECKSUM); break;
@@ -160,6 +168,16 @@ inline Frame hostile_frame(Hostility how, const JobMessage &message, const Round
     if (has_no_checksum(how))
         set_be(frame.bytes, frame.l4 + 6, 0, 2);
     return frame;
+}
+
+/// What becomes of a frame that the gate refuses: of somebody else's contribution to another generation the
+/// sender is told that it is STALE, as it may be of an earlier run.
+inline const char *verdict_on(RoundRefusal refusal, const JobMessage &message, const RoundSender &sender,
+                              std::uint32_t generation) {
+    if (refusal == RoundRefusal::source && sender.port != 0 && message.type == OLAF_CONTRIBUTION &&
+        message.generation != generation)
+        return "XDP_TX";
+    return refusal == RoundRefusal::no_job ? "XDP_PASS" : "XDP_DROP";
 }
 
 /// Where the queue counts what the gate refuses.

@@ -229,7 +229,7 @@ TEST_F(RoundsAgreeOf256, TheLowestThatHasBegunAnewIsNamedAndTheLowestThatMust) {
     for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++)
         answer = ask(as(rank, 50, 0));
     EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(answer.lanes, (std::vector<std::uint64_t>{0, session}));
+    EXPECT_EQ(answer.lanes, (std::vector<std::uint64_t>{0, session, some_run.training, some_run.number}));
     for (std::uint32_t rank = 0; rank < OLAF_RANKS; rank++) {
         auto message = as(rank, 60, rank == 70 || rank == 255 ? 0 : session);
         message.lanes[OLAF_SYNC_INCARNATION] += rank == 255 ? 1 : 0;
@@ -242,7 +242,7 @@ TEST_F(RoundsAgreeOf256, TheLowestThatHasBegunAnewIsNamedAndTheLowestThatMust) {
     answer = ask(as(254, 60, session));
     EXPECT_EQ(answer.exponent, OLAF_CONTROL_OVER);
     EXPECT_EQ(answer.rank, 70u);
-    EXPECT_EQ(answer.lanes, (std::vector<std::uint64_t>{0, 0}));
+    EXPECT_EQ(answer.lanes, (std::vector<std::uint64_t>{0, 0, some_run.training, some_run.number}));
 }
 
 } // namespace

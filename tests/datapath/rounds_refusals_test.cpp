@@ -31,15 +31,15 @@ TEST_F(RoundsRefusals, AnUnknownAction) {
 }
 
 TEST_F(RoundsRefusals, AQuestionPaddedToAnotherLengthThanAContributionsAndAPaddedAnswer) {
-    for (const std::size_t lanes : {3u, 4u, 6u})
+    for (const std::size_t lanes : {6u, 7u, 8u})
         dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC,
-                       .lanes = std::vector<std::uint64_t>(lanes)}));
+                       .lanes = std::vector<std::uint64_t>(lanes, 1)}));
     EXPECT_EQ(malformed(OLAF_MALFORMED_JOB), 3u);
     dropped(offer({.type = OLAF_CONTROL, .flags = OLAF_FLAG_ANSWER, .count = OLAF_CONTROL_SYNC,
-                   .lanes = std::vector<std::uint64_t>(5)}));
+                   .lanes = std::vector<std::uint64_t>(7)}));
     EXPECT_EQ(malformed(OLAF_MALFORMED_LANES), 1u);
     for (const std::uint32_t action : {OLAF_CONTROL_SYNC, OLAF_CONTROL_JOIN})
-        for (const std::size_t lanes : {0u, 1u})
+        for (const std::size_t lanes : {0u, 3u})
             dropped(offer({.type = OLAF_CONTROL, .flags = 0, .count = action,
                            .lanes = std::vector<std::uint64_t>(lanes)}));
     EXPECT_EQ(malformed(OLAF_MALFORMED_LANES), 5u);

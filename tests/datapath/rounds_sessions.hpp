@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The processes of a node's workers in the random tests: which incarnation each has, and which session it believes
-// in. Mostly as libolaf's are; some are killed and begin anew, some don't hear an answer, some say anything.
+// in. Mostly as libolaf's are; some are killed and begin anew, some don't hear an answer, some say anything. Now and
+// then all are started anew, as a later run, and processes of earlier runs and of other trainings ask.
 #pragma once
 
 #include <map>
@@ -13,7 +14,8 @@ namespace olaf::test {
 
 class Sessions {
   public:
-    explicit Sessions(std::mt19937_64 &random) : random_(&random) {}
+    /// `newest` run: all nodes' workers share it.
+    Sessions(std::mt19937_64 &random, model::Run &newest) : random_(&random), newest_(&newest) {}
 
     /// What the rank says in a SYNC; `again`: of a question that it has asked already.
     void ask(RoundMessage &question, bool again) {
@@ -62,6 +64,8 @@ class Sessions {
     }
 
     /// Such answers so far.
+    [[nodiscard]] std::uint64_t other() const { return count(RoundMessage::Status::other, false, false); }
+    [[nodiscard]] std::uint64_t other_above() const { return count(RoundMessage::Status::other, false, true); }
     [[nodiscard]] std::uint64_t over() const { return count(RoundMessage::Status::over, false, false); }
     [[nodiscard]] std::uint64_t over_above() const { return count(RoundMessage::Status::over, false, true); }
     [[nodiscard]] std::uint64_t anew() const { return count(RoundMessage::Status::wait, true, false); }
@@ -75,7 +79,8 @@ class Sessions {
     struct Life {
         std::uint64_t incarnation = 0, session = 0;
     };
-    bool chance(std::uint32_t percent) { return (*random_)() % 100 < percent; }
+    std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>((*random_)() % end); }
+    bool chance(std::uint32_t percent) { return below(100) < percent; }
     void begin_anew(std::uint32_t rank) {
         silent_.insert(rank);
         lives_[rank] = {.incarnation = chance(5) ? 0 : (*random_)()};
@@ -85,9 +90,17 @@ class Sessions {
             begin_anew(question.rank);
         question.incarnation = lives_[question.rank].incarnation;
         question.session = lives_[question.rank].session;
+        if (below(1000) < 5)
+            newest_->number++;
+        question.run = *newest_;
+        if (chance(1))
+            question.run.number -= below(3);
+        if (chance(1))
+            question.run.training += below(2);
     }
 
     std::mt19937_64 *random_;
+    model::Run *newest_;
     std::map<std::uint32_t, Life> lives_;
     std::set<std::uint32_t> untold_, deaf_, silent_;
     /// By status, ANEW and ABOVE.

@@ -631,7 +631,7 @@ class RoundsTwoArmedAgrees : public RoundsTwoArmed {
         question.generation = 78;
         question.exponent = static_cast<std::int16_t>(status);
         question.rank = own_rank;
-        question.lanes = {0, session};
+        question.lanes = {0, session, some_run.training, some_run.number};
         return question;
     }
     /// What the parent's answer becomes: a frame to the second child.
@@ -658,12 +658,12 @@ TEST_P(RoundsTwoArmedAgrees, TheNodeAsksItsParentAndTheAnswerGoesToTheChildThatA
     EXPECT_EQ(question.rank, own_rank);
     EXPECT_EQ(question.chunk, 2u);
     EXPECT_EQ(question.flags, OLAF_FLAG_ANEW);
-    EXPECT_EQ(question.lanes, (std::vector<std::uint64_t>{process(0)[0] + process(1)[0], 0}));
+    EXPECT_EQ(question.lanes, (std::vector<std::uint64_t>{process(0)[0] + process(1)[0], 0, some_run.training, some_run.number}));
     const auto got = told(answer_to(question, OLAF_CONTROL_DONE, 0x1234567890abcdef));
     ASSERT_TRUE(got);
     EXPECT_EQ(got->message.rank, 1u);
     EXPECT_EQ(got->message.exponent, OLAF_CONTROL_DONE);
-    EXPECT_EQ(got->message.lanes, (std::vector<std::uint64_t>{0, 0x1234567890abcdef}));
+    EXPECT_EQ(got->message.lanes, (std::vector<std::uint64_t>{0, 0x1234567890abcdef, some_run.training, some_run.number}));
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
     EXPECT_EQ(job().parent_generation, 78u);
     EXPECT_EQ(job().session.id, 0x1234567890abcdefu);
@@ -680,7 +680,7 @@ TEST_P(RoundsTwoArmedAgrees, ThatTheSessionIsOverGoesToTheChildThatIsInIt) {
     EXPECT_EQ(got->message.exponent, OLAF_CONTROL_OVER);
     EXPECT_EQ(got->message.flags, OLAF_FLAG_ANSWER | OLAF_FLAG_ABOVE);
     EXPECT_EQ(got->message.rank, 5u);
-    EXPECT_EQ(got->message.lanes, (std::vector<std::uint64_t>{0, 0}));
+    EXPECT_EQ(got->message.lanes, (std::vector<std::uint64_t>{0, 0, some_run.training, some_run.number}));
     EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
 }
 

@@ -16,6 +16,8 @@ RoundRefusal RoundGate::judge(const RoundFrame &frame) {
     const std::uint32_t least = frame.names_session ? kSessionLanes : 0;
     if (is_control && (frame.lanes < least || (frame.type == Type::answer && frame.lanes > least)))
         return RoundRefusal::lanes;
+    if (frame.type == Type::control && frame.names_session && !frame.names_run)
+        return RoundRefusal::lanes;
     if (!is_control && frame.chunk >= frame.chunks)
         return RoundRefusal::chunk;
     if (frame.type == Type::contribution && frame.count == 0)

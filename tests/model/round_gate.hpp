@@ -22,6 +22,7 @@ struct RoundFrame {
     std::uint32_t job = 0, rank = 0, count = 1, chunk = 0, chunks = 1, lanes = 0;
     bool is_of_jobs_format = true, has_checksum_lane = true;
     bool names_session = false; ///< SYNC and JOIN, and their answers
+    bool names_run = true;
     enum class Checksum { right, wrong, none };
     Checksum udp_checksum =
         Checksum::right; ///< looked at where lanes have no checksum of their own

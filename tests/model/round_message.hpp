@@ -10,12 +10,19 @@ namespace olaf::model {
 
 inline constexpr std::uint32_t kEverybody = 0xffffffff; ///< the rank of a result for all
 inline constexpr std::uint32_t kNobody = 0xffff;        ///< the rank that an OVER names where none is known
-inline constexpr std::uint16_t kSessionLanes = 2;       ///< incarnation and session
+inline constexpr std::uint32_t kFarewell = 0xffffffff;  ///< the chunks of a farewell
+inline constexpr std::uint16_t kSessionLanes = 4;       ///< incarnation, session and run
+
+/// Of which training, and its number there. All zero: none.
+struct Run {
+    std::uint64_t training = 0, number = 0;
+    bool operator==(const Run &) const = default;
+};
 
 struct RoundMessage {
     /// An order is any CONTROL but SYNC.
     enum class Kind { contribution, result, sync, sync_answer, order, order_answer };
-    enum class Status { done, wait, old, gone, refused, over };
+    enum class Status { done, wait, old, gone, refused, over, other };
     enum class Action { join = 1, leave = 3, seth, fbcast, halt, resume, reset };
 
     Kind kind = Kind::contribution;
@@ -34,14 +41,15 @@ struct RoundMessage {
     bool stale = false;
     bool flush = false;
     Status status = Status::done;
-    std::uint32_t missing = 0; ///< SETH: the threshold
+    std::uint32_t missing = 0; ///< SETH: the threshold; OTHER: how many are there
     Action action = Action::join;
     /// CONTROL: its lanes, of which SYNC and JOIN have kSessionLanes at least. The others mean nothing.
     std::uint16_t padding = 0;
     std::uint64_t incarnation = 0; ///< SYNC, JOIN: the sender's; an answer has none
     std::uint64_t session = 0;     ///< and the one that it is in; 0: none
+    Run run = {.training = 1}; ///< SYNC, JOIN: the sender's; an answer has that which has the job
     bool anew = false;  ///< SYNC: of a node with a member that has none; WAIT: the rank must begin anew
-    bool above = false; ///< WAIT, OVER: the rank is one of a node above
+    bool above = false; ///< WAIT, OVER, OTHER: the rank is one of a node above
     std::vector<std::uint64_t> lanes = {}; ///< of a contribution: none in a probe
     /// The identity of a vector that differs from this one: then there is no sum, and no time.
     std::optional<std::uint64_t> misfit = {};

@@ -15,15 +15,20 @@ bool is_before(std::uint32_t a, std::uint32_t b) {
 RoundNode::RoundNode(const RoundSetup &setup, std::uint32_t generation, const BrokenRules &broken)
     : setup_(setup), broken_(broken), generation_(generation), pool_(setup.pool),
       children_(setup.children), slots_(std::size_t{1} << setup.pool) {
-    for (std::uint32_t rank = 0; rank < setup.children; rank++)
-        if (!setup.absent.contains(rank))
-            now_.insert(rank);
-    before_ = now_;
-    forgot_ = !setup.absent.empty() && !broken.what_was_forgotten_does_not_matter;
-    change(false, false);
+    begin_membership();
 }
 
 void RoundNode::arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &message, Out &out) {
+    using Kind = RoundMessage::Kind;
+    const bool of_parent = message.kind == Kind::result || message.kind == Kind::sync_answer ||
+                           message.kind == Kind::order_answer;
+    const bool asks_for_job =
+        message.kind == Kind::sync ||
+        (message.kind == Kind::order && message.action == RoundMessage::Action::join);
+    if (asks_for_job && !admit(now, message, out))
+        return;
+    if (!of_parent)
+        children_[message.rank].heard = now;
     switch (message.kind) {
     case RoundMessage::Kind::contribution:
         return contribution(now, message, out);
@@ -250,6 +255,8 @@ void RoundNode::finish(Buffer &buffer) {
     buffer.state = BufferState::done;
     counters_.completed++;
     counters_.partial += buffer.sum.partial ? 1 : 0;
+    if (buffer.sum.chunks == kFarewell && !buffer.sum.partial && !buffer.sum.misfit)
+        end_run();
     for (const std::uint32_t rank : members_of(buffer.sum.round))
         if (children_[rank].known)
             buffer.owed.insert(rank);

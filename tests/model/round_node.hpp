@@ -26,6 +26,8 @@ struct RoundSetup {
     std::optional<std::uint32_t> rank_at_parent = {}; ///< none: this is the root
     std::uint64_t deadline_ns = 0;
     std::set<std::uint32_t> absent = {}; ///< no members at first
+    Run run = {};                        ///< only this one may have the job; number 0: any
+    std::uint64_t member_timeout_ns = UINT64_MAX; ///< who is silent for so long isn't there
     bool multicast = false; ///< a result that is the same for all leaves in one frame
 };
 
@@ -53,6 +55,9 @@ struct BrokenRules {
     bool incarnations_are_not_compared = false; ///< who has no session has begun anew
     bool newest_stamp_is_not_told = false;      ///< OLD doesn't say what a question must be newer than
     bool joiners_are_told_no_session = false;
+    bool runs_do_not_matter = false;    ///< all are summed together, as if of one run
+    bool older_runs_come_back = false;  ///< whoever asks takes the job from another run of its training
+    bool newer_runs_go_on = false;      ///< with what the older one had under way
     bool operator==(const BrokenRules &) const = default;
 };
 
@@ -102,10 +107,13 @@ class RoundNode {
     /// `olaf job halt` and so on.
     void halt(bool halted) { halted_ = halted; }
     void reset() { stop(); }
+    void release() { end_run(); }
     void flush(std::uint64_t now, Out &out); ///< seals what is open
 
     [[nodiscard]] const RoundCounters &counters() const { return counters_; }
     [[nodiscard]] bool running() const { return running_; }
+    /// That has the job.
+    [[nodiscard]] const Run &has_job() const { return run_; }
     [[nodiscard]] bool halted() const { return halted_; }
     [[nodiscard]] std::uint32_t generation() const { return generation_; }
     /// Who is a member in new rounds.
@@ -131,6 +139,7 @@ class RoundNode {
         std::int64_t newest = 0; // ANY
         std::int64_t joined = 0; // the stamp of the JOIN that it is a member by
         std::uint32_t first_round = 0;
+        std::uint64_t heard = 0; // when
         bool known = false;
     };
     using Slot = std::array<Buffer, 2>;
@@ -184,6 +193,14 @@ class RoundNode {
     void tell_newest(std::int64_t stamp, RoundMessage &answer) const;
     void tell_over(std::uint32_t rank, RoundMessage &answer) const;
 
+    // Runs.
+    bool admit(std::uint64_t now, const RoundMessage &message, Out &out);
+    std::optional<Run> barred_by(std::uint64_t now, const RoundMessage &message) const;
+    std::vector<std::uint32_t> there(std::uint64_t now) const;
+    void take_job(const Run &run);
+    void end_run();
+    void begin_membership();
+
     // Members.
     void order(const RoundMessage &message, Out &out);
     RoundMessage::Status judge(const RoundMessage &message);
@@ -221,6 +238,10 @@ class RoundNode {
     std::uint64_t turnaround_ = 0;
     bool flushing_ = false; // the newest contribution had FLUSH
     bool flush_ = false;    // the frame at hand has FLUSH, or brings an error that all must hear
+
+    Run run_ = {};
+    std::set<std::uint32_t> in_run_; // who has asked in it
+    bool was_taken_ = false;         // by any run
 
     std::set<std::uint32_t> now_, before_; // members: in new rounds; before the last joining's first
     std::uint32_t first_round_ = 0;        // of the last joining

@@ -68,6 +68,7 @@ RoundMessage RoundNode::answer_to(const RoundMessage &question, RoundMessage::Ki
     answer.generation = generation_;
     answer.pool = pool_;
     answer.incarnation = answer.session = 0;
+    answer.run = run_;
     answer.anew = answer.above = false;
     return answer;
 }
@@ -81,6 +82,7 @@ RoundMessage RoundNode::question_up(const RoundMessage &question) const {
     up.generation = parent_generation_;
     up.pool = pool_;
     up.padding = kSessionLanes;
+    up.run = run_;
     up.incarnation = incarnations();
     up.session = in_session().empty() ? 0 : named_.front();
     up.anew = !begun_anew().empty() && !broken_.who_is_new_is_not_told_upwards;
@@ -157,6 +159,12 @@ void RoundNode::parents_answer(std::int64_t tai, const RoundMessage &message, Ou
         answer.missing = message.missing;
         answer.anew = message.anew;
         answer.above = true;
+    }
+    if (message.status == Status::other) {
+        answer.status = Status::other;
+        answer.run = message.run;
+        answer.session = message.session; // how long that run keeps the job
+        answer.anew = false;
     }
     if (message.status == Status::over) {
         if (!first_anew_)

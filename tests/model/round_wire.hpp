@@ -49,6 +49,7 @@ inline std::vector<std::byte> answer_bytes(const RoundShape &shape, const RoundM
                        .answer = true,
                        .above = message.above,
                        .session = message.session,
+                       .run = {.training = message.run.training, .number = message.run.number},
                        .anew = message.anew,
                        .padding = message.padding};
     return to_bytes(encode(answer), lanes_of(answer));
@@ -118,6 +119,7 @@ inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) 
                             .padding = sync->padding,
                             .incarnation = sync->incarnation,
                             .session = sync->session,
+                            .run = {.training = sync->run.training, .number = sync->run.number},
                             .anew = sync->anew};
     // The one order that libolaf gives. It decodes none.
     olaf_header header;
