@@ -180,7 +180,6 @@ static __always_inline int olaf_setup_is_sound(const struct olaf_job_setup *setu
 static __always_inline void olaf_job_begin(struct olaf_job *job, __u32 generation)
 {
 	WRITE_ONCE(job->generation, generation ? generation : 1);
-	WRITE_ONCE(job->pool, job->setup.pool);
 	job->next_round = 0;
 	job->next_chunk = 0;
 	olaf_asked_clear(job);

@@ -357,6 +357,7 @@ static __always_inline void olaf_asked_clear(struct olaf_job *job)
 	job->session.culprit_above = 0;
 	job->session.in = (struct olaf_ranks){};
 	job->session.anew = (struct olaf_ranks){};
+	WRITE_ONCE(job->pool, job->setup.pool);
 }
 
 /* The first round that nobody has contributed to. */
@@ -398,7 +399,6 @@ static __always_inline void olaf_job_stop(struct olaf_job *job)
 	WRITE_ONCE(job->generation, generation ? generation : 1);
 	olaf_release_as(&job->state, OLAF_JOB_SYNCING);
 	olaf_asked_clear(job);
-	WRITE_ONCE(job->pool, job->setup.pool);
 	olaf_membership_stopped(job);
 }
 

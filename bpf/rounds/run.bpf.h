@@ -75,7 +75,9 @@ static __always_inline void olaf_membership_renew(struct olaf_job *job)
 static __always_inline void olaf_run_take(struct olaf_job *job, const struct olaf_run *run)
 {
 	if (job->tenancy.flags & OLAF_TENANCY_USED) {
-		olaf_job_stop(job);
+		if (olaf_job_runs(job))
+			olaf_job_stop(job);
+		olaf_asked_clear(job);
 		olaf_membership_renew(job);
 		job->session.id = 0;
 	}

@@ -12,7 +12,7 @@ local MAGIC, VERSION, ROUNDS_VERSION, HEADER, LANE = 0x01AF, 1, 2, 48, 8
 local UPDATE, ACK, CONTROL, CONTRIBUTION, RESULT = 1, 2, 3, 4, 5
 local STALE, ANSWER, ABOVE, MISFIT = 0x0040, 0x1000, 0x2000, 0x8000
 local JOIN, SYNC, SETH = 1, 2, 4
-local WAIT = 1
+local WAIT, OTHER = 1, 6
 local F32X2 = 3
 local EVERY_WORKER, EVERY_RANK = 0xffffffff, 0xffff
 
@@ -24,7 +24,7 @@ local actions = { [JOIN] = "join", [SYNC] = "sync", [3] = "leave", [SETH] = "set
 local contents = { [0] = "not told", [1] = "int32", [2] = "int64", [3] = "float32, sum", [4] = "float32, mean",
   [5] = "float32 with exponents, sum", [6] = "float32 with exponents, mean" }
 local statuses = { [0] = "done", [WAIT] = "wait", [2] = "old", [3] = "gone", [4] = "refused",
-  [5] = "over" }
+  [5] = "over", [OTHER] = "another run has the job" }
 
 local f = {
   magic = ProtoField.uint16("olaf.magic", "Magic", base.HEX),
@@ -70,6 +70,7 @@ local f = {
   chunk = ProtoField.uint32("olaf.chunk", "Chunk"),
   chunks = ProtoField.uint32("olaf.chunks", "Chunks"),
   missing = ProtoField.uint32("olaf.missing", "Members that haven't asked"),
+  there = ProtoField.uint32("olaf.there", "Members of the other run that are there"),
   threshold = ProtoField.uint32("olaf.threshold", "Contributions that complete a chunk"),
   job_lanes = ProtoField.uint16("olaf.job_lanes", "Lanes of the job's contributions"),
   job_shape = ProtoField.uint16("olaf.job_shape", "Format and CHECKSUM of the job", base.HEX),
@@ -84,6 +85,8 @@ local f = {
   payload = ProtoField.bytes("olaf.payload", "Lanes"),
   incarnation = ProtoField.uint64("olaf.incarnation", "Incarnation", base.HEX),
   session = ProtoField.uint64("olaf.session", "Session", base.HEX),
+  training = ProtoField.uint64("olaf.training", "Training", base.HEX),
+  run_number = ProtoField.uint64("olaf.run_number", "Number of the run"),
   padding = ProtoField.bytes("olaf.padding", "Padding"),
   lane = ProtoField.string("olaf.lane", "Lane"),
   checksum_lane = ProtoField.uint64("olaf.checksum_lane", "Checksum lane", base.HEX),
@@ -186,13 +189,15 @@ local function add_lanes(tree, payload, lanes, format, has_checksum)
   end
 end
 
--- SYNC and JOIN have two lanes. Further ones make the message as long as a contribution, and mean nothing.
+-- SYNC and JOIN have four lanes. Further ones make the message as long as a contribution, and mean nothing.
 local function add_session(tree, buffer, lanes)
   local action, said = buffer(20, 4):uint(), 0
-  if (action == SYNC or action == JOIN) and lanes >= 2 then
+  if (action == SYNC or action == JOIN) and lanes >= 4 then
     tree:add_le(f.incarnation, buffer(HEADER, LANE))
     tree:add_le(f.session, buffer(HEADER + LANE, LANE))
-    said = 2
+    tree:add_le(f.training, buffer(HEADER + 2 * LANE, LANE))
+    tree:add_le(f.run_number, buffer(HEADER + 3 * LANE, LANE))
+    said = 4
   end
   if lanes > said then
     tree:add(f.padding, buffer(HEADER + LANE * said))
@@ -247,6 +252,8 @@ local function add_order(tree, buffer, flags, worker_item)
       worker_item:append_text(bit.band(flags, ABOVE) ~= 0 and
         " (hasn't asked; a rank of a node above)" or " (hasn't asked)")
     end
+  elseif status == OTHER then
+    tree:add(f.there, buffer(36, 4))
   else
     tree:add(f.job_lanes, buffer(36, 2))
     local shape = tree:add(f.job_shape, buffer(38, 2))

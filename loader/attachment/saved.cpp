@@ -200,6 +200,10 @@ std::string job_words(const JobReading &job) {
     if (setup.parent_family != 0 && (setup.flags & OLAF_JOB_PARENTS_GROUP) != 0)
         text += " --parent-group " +
                 address_text(address_of(setup.parent_family, setup.parent_group_be));
+    if (setup.run.training != 0)
+        text += " --run " + training_text(setup.run.training);
+    if (setup.run.number != 0)
+        text += fmt::format(" --run-number {}", setup.run.number);
     return text + binding_options("--member", job.members);
 }
 

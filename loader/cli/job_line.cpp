@@ -114,6 +114,17 @@ void add_neighbours(CLI::App &set, JobOptions &options) {
         ->allow_extra_args(false);
 }
 
+/// Whose the job is alone.
+void add_run(CLI::App &set, JobOptions &options) {
+    auto *run = parsed(
+        set, "--run", options.training, [](const std::string &text) { return parse_training(text); },
+        "only this training may have the job: its name, or id: and its hash [whoever asks first]", "NAME");
+    parsed(set, "--run-number", options.run_number,
+           [](const std::string &text) { return parse_run_number(text); },
+           "and only this run of it [any]", "N")
+        ->needs(run);
+}
+
 } // namespace
 
 void add_job(CLI::App &root, JobOptions &options) {
@@ -125,6 +136,7 @@ void add_job(CLI::App &root, JobOptions &options) {
     add_completion(set, options);
     add_fanout(set, options);
     add_neighbours(set, options);
+    add_run(set, options);
     set.callback([&options] { options.action = Action::set; });
     const auto add = [&](const char *name, Action action, const char *help) {
         auto &command = *app.add_subcommand(name, help);
@@ -135,6 +147,7 @@ void add_job(CLI::App &root, JobOptions &options) {
     add("list", Action::list, "Show jobs, their members and what became of contributions");
     add("reset", Action::reset, "Let the members agree anew where to begin; what is under way is "
                                 "void, and they send it again");
+    add("release", Action::release, "Give the job to whichever run asks next, whoever has it");
     add("halt", Action::halt, "Refuse contributions until resume");
     add("resume", Action::resume, "Take contributions again");
     auto &leave = *app.add_subcommand("leave", "Wait no longer for a member that is gone, from now "

@@ -118,7 +118,7 @@ Result<ClusterListing> list_clusters(const ClusterOptions &options);
 
 /// `olaf job`: jobs, whose members sum in rounds.
 struct JobOptions {
-    enum class Action { set, remove, list, reset, halt, resume, flush, leave, threshold, restore };
+    enum class Action { set, remove, list, reset, halt, resume, flush, leave, threshold, release, restore };
     Action action = Action::list;
     std::string device;
     std::optional<std::uint32_t> job; ///< nothing: all, for list
@@ -139,6 +139,8 @@ struct JobOptions {
     std::optional<IpAddress> group;         ///< one RESULT for all goes there; nothing: one each
     std::uint32_t group_hops = 1;           ///< TTL or hop limit of those
     std::optional<IpAddress> parent_group;  ///< that of the parent's results
+    std::uint64_t training = 0;             ///< whose the job is alone, a hash; 0: whoever asks first
+    std::uint64_t run_number = 0;           ///< of that training; 0: any
 };
 /// Lanes of a job that isn't told how many: what packets of both IP versions have room for, within that MTU,
 /// and what the queue can hold.

@@ -107,6 +107,13 @@ Result<void> check_groups(const JobOptions &options) {
     return {};
 }
 
+Result<void> check_run(const JobOptions &options) {
+    if (options.run_number != 0 && options.training == 0)
+        return fail("set job", name_of(options), 0, "give --run NAME too",
+                    "--run-number is of a training");
+    return {};
+}
+
 Result<void> check_members(const JobOptions &options) {
     for (const auto &member : options.members)
         if (member.worker >= options.children)
@@ -137,7 +144,8 @@ Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &c
     const auto max_count = options.max_count.value_or(std::max(options.children, threshold));
     for (const auto &good :
          {check_floats(options, config), check_lanes(options, config),
-          check_counts(options, threshold, max_count), check_members(options), check_groups(options)})
+          check_counts(options, threshold, max_count), check_members(options), check_groups(options),
+          check_run(options)})
         if (!good)
             return std::unexpected(good.error());
     olaf_job_setup setup{};
@@ -158,6 +166,7 @@ Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &c
         setup.float_headroom = static_cast<std::uint8_t>(std::bit_width(max_count - 1));
     }
     setup.deadline_ns = options.deadline_ns;
+    setup.run = {.training = options.training, .number = options.run_number};
     if (options.parent) {
         setup.parent_family = options.parent->address.family;
         setup.parent_port_be = htons(options.parent->port);
@@ -404,6 +413,8 @@ Order order_of(Action action) {
         return {OLAF_JOB_RESUME, "resume job"};
     case Action::leave:
         return {OLAF_JOB_LEAVE, "take a member out of job"};
+    case Action::release:
+        return {OLAF_JOB_RELEASE, "release job"};
     case Action::threshold:
         return {OLAF_JOB_THRESHOLD, "set the threshold of job"};
     default:

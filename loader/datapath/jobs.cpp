@@ -10,6 +10,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 
 #include "loader/host/retry.hpp"
@@ -96,6 +97,34 @@ std::string_view job_format_name(std::uint32_t shape) {
     return format < formats.size() ? formats[format] : "?";
 }
 
+Result<std::uint64_t> parse_training(std::string_view text) {
+    constexpr std::string_view prefix = "id:";
+    if (text.empty())
+        return fail("find training", "''", 0, "give its name");
+    if (!text.starts_with(prefix))
+        return olaf_training_id(text.data(), static_cast<std::uint32_t>(text.size()));
+    const auto digits = text.substr(prefix.size());
+    std::uint64_t training = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), training, 16);
+    if (error != std::errc{} || end != digits.data() + digits.size() || training == 0)
+        return fail("find training", fmt::format("'{}'", text), 0,
+                    "behind id: there are 16 hexadecimal digits, as olaf job list shows them");
+    return training;
+}
+
+Result<std::uint64_t> parse_run_number(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number == 0)
+        return fail("find run", fmt::format("'{}'", text), 0, "give a whole number, 1 or more");
+    return number;
+}
+
+std::string training_text(std::uint64_t training) {
+    return fmt::format("id:{:016x}", training);
+}
+
 std::optional<std::uint32_t> first_fit(std::vector<SlotRun> taken, std::uint32_t wanted,
                                        std::uint32_t round_slots) {
     std::ranges::sort(taken, {}, &SlotRun::first);
@@ -150,6 +179,15 @@ bool has_rank(const olaf_ranks &ranks, std::uint32_t rank) {
     return (ranks.word[rank / 64] >> (rank % 64) & 1) != 0;
 }
 
+/// The job's children among those ranks.
+std::vector<std::uint32_t> children_of(const olaf_job &job, const olaf_ranks &in) {
+    std::vector<std::uint32_t> ranks;
+    for (std::uint32_t rank = 0; rank < job.setup.children && rank < OLAF_RANKS; rank++)
+        if (has_rank(in, rank))
+            ranks.push_back(rank);
+    return ranks;
+}
+
 const olaf_ranks &absent_now(const olaf_job &job) {
     return job.membership.absent[job.membership.joining >> 32 & 1];
 }
@@ -157,11 +195,11 @@ const olaf_ranks &absent_now(const olaf_job &job) {
 } // namespace
 
 std::vector<std::uint32_t> JobReading::absent() const {
-    std::vector<std::uint32_t> ranks;
-    for (std::uint32_t rank = 0; rank < job.setup.children && rank < OLAF_RANKS; rank++)
-        if (has_rank(absent_now(job), rank))
-            ranks.push_back(rank);
-    return ranks;
+    return children_of(job, absent_now(job));
+}
+
+std::vector<std::uint32_t> JobReading::in_run() const {
+    return children_of(job, job.tenancy.in);
 }
 
 bool JobReading::is_member_in(std::uint32_t round, std::uint32_t rank) const {

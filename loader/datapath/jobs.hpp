@@ -25,6 +25,13 @@ Result<std::uint32_t> parse_pool(std::string_view text);
 Result<olaf_format> parse_job_format(std::string_view text);
 std::string_view job_format_name(std::uint32_t shape);
 
+/// "resnet50", a training's name, or "id:00000000000012ab", its hash: as olaf_run has it.
+Result<std::uint64_t> parse_training(std::string_view text);
+/// "id:00000000000012ab".
+std::string training_text(std::uint64_t training);
+/// "1764230400": 1 or more, 64 bits.
+Result<std::uint64_t> parse_run_number(std::string_view text);
+
 /// "239.1.2.3", "ff02::6523": a multicast address.
 Result<IpAddress> parse_group(std::string_view text);
 /// "ride", or "multicast=GROUP".
@@ -71,6 +78,8 @@ struct JobReading {
     [[nodiscard]] std::uint32_t id() const { return job.setup.id; }
     /// Children that are no members.
     [[nodiscard]] std::vector<std::uint32_t> absent() const;
+    /// Those that have asked in the run that has the job.
+    [[nodiscard]] std::vector<std::uint32_t> in_run() const;
     /// Whether the rank is a member in that round.
     [[nodiscard]] bool is_member_in(std::uint32_t round, std::uint32_t rank) const;
     /// While members agree where to begin: those that haven't asked.

@@ -145,6 +145,12 @@ Json parent_json(const olaf_job_setup &setup) {
             {"group", group.empty() ? Json(nullptr) : Json(group)}};
 }
 
+Json run_json(const olaf_run &run) {
+    if (run.training == 0)
+        return nullptr;
+    return {{"training", training_text(run.training)}, {"number", run.number}};
+}
+
 Json job_json(const JobReading &job, std::uint64_t now_ns) {
     const auto &setup = job.job.setup;
     Json object{{"job", setup.id},
@@ -158,6 +164,9 @@ Json job_json(const JobReading &job, std::uint64_t now_ns) {
                 {"max_count", setup.max_count},
                 {"deadline_ns", setup.deadline_ns == 0 ? Json(nullptr) : Json(setup.deadline_ns)},
                 {"generation", job.job.generation},
+                {"run", run_json(job.job.tenancy.run)},
+                {"run_ranks", job.in_run()},
+                {"only_run", run_json(setup.run)},
                 {"pool", setup.slots},
                 {"first_slot", setup.first_slot},
                 {"lanes", setup.lanes},

@@ -132,9 +132,24 @@ std::string ranks_text(const std::vector<std::uint32_t> &ranks) {
 
 namespace {
 
+/// Whose it is, and whose it may be alone.
+std::string run_text(const JobReading &job) {
+    const auto name = [](const olaf_run &run) {
+        return training_text(run.training) + (run.number == 0 ? "" : fmt::format(" number {}", run.number));
+    };
+    const auto &tenancy = job.job.tenancy;
+    std::string text = tenancy.run.training == 0 ? "no run has it" : "run " + name(tenancy.run);
+    if (const auto ranks = job.in_run(); !ranks.empty())
+        text += fmt::format(" of rank{} {}", ranks.size() == 1 ? "" : "s", ranks_text(ranks));
+    if (job.job.setup.run.training != 0)
+        text += ", set for " + name(job.job.setup.run) + " alone";
+    return text;
+}
+
 /// What it is, and what became of contributions, chunks and results: as lines of a status.
 std::string job_lines(const JobReading &job) {
     auto text = line(fmt::format("job {}", job.id()), setup_text(job));
+    text += line("", run_text(job));
     if (const auto waiting = job.waiting_for(); !waiting.empty())
         text += line("", fmt::format("waits for rank{} {} to ask where to begin",
                                      waiting.size() == 1 ? "" : "s", ranks_text(waiting)));

@@ -108,6 +108,8 @@ TEST_F(Jobs, SetLeavesNothingOfAnOlderJob) {
     olaf_job older{};
     older.halted = older.flushing = older.parent_generation = older.pool = 1;
     older.stamp = older.turnaround_ns = 9;
+    older.tenancy = {.run = {.training = 1, .number = 2}, .in = {{3}}, .absent = {{4}}, .flags = OLAF_TENANCY_USED,
+                     .pad = {}};
     older.asked.word[1] = 2;
     for (auto &line : older.line)
         line = {.lock = 0, .head = 7, .tail = 9, .pad = {}};
@@ -128,6 +130,7 @@ TEST_F(Jobs, SetLeavesNothingOfAnOlderJob) {
     const auto set = job();
     EXPECT_EQ(set.halted | set.flushing | set.parent_generation, 0u);
     EXPECT_EQ(set.pool, 3u);
+    EXPECT_EQ(set.tenancy.run.training | set.tenancy.in.word[0] | set.tenancy.flags, 0u);
     EXPECT_EQ(set.stamp | set.turnaround_ns | set.asked.word[1], 0u);
     for (const auto &line : set.line)
         EXPECT_EQ(line.head, line.tail);
@@ -174,6 +177,7 @@ TEST_F(Jobs, SetRefusesWhatIsTakenOrUnsound) {
     EXPECT_EQ(queue.read<olaf_job>("olaf_jobs", 7).state, OLAF_JOB_NONE);
     EXPECT_EQ(index_of(79), -1);
     EXPECT_EQ(order(OLAF_JOB_RESET, 7), ENOENT);
+    EXPECT_EQ(order(OLAF_JOB_RELEASE, 7), ENOENT);
 }
 
 TEST_F(Jobs, RemoveFreesItsPlace) {
@@ -207,6 +211,25 @@ TEST_F(Jobs, ResetHaltAndResume) {
     EXPECT_EQ(job().asked.word[0], 0u);
     EXPECT_EQ(job().pool, 3u);
     EXPECT_EQ(reading().waiting_for().size(), 70u);
+}
+
+TEST_F(Jobs, ReleaseTakesTheJobFromItsRunAndStopsNothing) {
+    auto asked = setting();
+    asked.absent.word[1] = 2;
+    EXPECT_EQ(order(asked), 0);
+    EXPECT_EQ(job().tenancy.absent.word[1], 2u);
+    auto running = job();
+    running.state = OLAF_JOB_RUNNING;
+    running.tenancy.run = {.training = 7, .number = 8};
+    running.tenancy.in.word[3] = 5;
+    running.tenancy.flags = OLAF_TENANCY_USED;
+    queue.write("olaf_jobs", job_index, running);
+    EXPECT_EQ(order(OLAF_JOB_RELEASE), 0);
+    EXPECT_EQ(job().tenancy.run.training | job().tenancy.run.number | job().tenancy.in.word[3], 0u);
+    EXPECT_EQ(job().tenancy.absent.word[1], 2u);
+    EXPECT_EQ(job().tenancy.flags, std::uint32_t{OLAF_TENANCY_USED});
+    EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
+    EXPECT_EQ(job().generation, running.generation);
 }
 
 TEST_F(Jobs, AThresholdIsChangedWhileRoundsGoOn) {

@@ -41,7 +41,7 @@ class Sessions {
                                 answer.action == RoundMessage::Action::join;
         if (says_which && answer.status == RoundMessage::Status::done && !deaf_.contains(rank))
             lives_[rank].session = answer.session;
-        if (answer.status == RoundMessage::Status::over)
+        if (answer.status == RoundMessage::Status::over || answer.status == RoundMessage::Status::other)
             begin_anew(rank);
         untold_.erase(rank);
     }
@@ -78,21 +78,24 @@ class Sessions {
     }
     struct Life {
         std::uint64_t incarnation = 0, session = 0;
+        model::Run run = {};
     };
     std::uint32_t below(std::uint32_t end) { return static_cast<std::uint32_t>((*random_)() % end); }
     bool chance(std::uint32_t percent) { return below(100) < percent; }
     void begin_anew(std::uint32_t rank) {
         silent_.insert(rank);
-        lives_[rank] = {.incarnation = chance(5) ? 0 : (*random_)()};
+        lives_[rank] = {.incarnation = chance(5) ? 0 : (*random_)(), .run = *newest_};
     }
     void say(RoundMessage &question) {
         if (!lives_.contains(question.rank))
             begin_anew(question.rank);
         question.incarnation = lives_[question.rank].incarnation;
         question.session = lives_[question.rank].session;
-        if (below(1000) < 5)
+        if (below(1000) < 5) {
             newest_->number++;
-        question.run = *newest_;
+            lives_[question.rank].run = *newest_;
+        }
+        question.run = lives_[question.rank].run;
         if (chance(1))
             question.run.number -= below(3);
         if (chance(1))

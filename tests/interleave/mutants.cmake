@@ -45,6 +45,28 @@ olaf_mutant(AFrameForAllTakesNobody
 		return job->setup.children;
 ]==])
 
+olaf_mutant(ARunIsJudgedBeforeTheLockAlone
+  "Two later runs find the earliest one there: the one that writes last has the job, even if it is the earlier."
+  FILE bpf/rounds/run.bpf.h PROGRAMS rounds SCENARIO TwoLaterRunsAskAtOnce
+  FROM [==[
+	if (olaf_run_is(&job->tenancy.run, &has)) {
+]==]
+  TO [==[
+	{
+]==])
+
+olaf_mutant(AQuestionCountsInWhicheverRun
+  "A question of the run that has just lost the job counts among those of the later one."
+  FILE bpf/rounds/control.bpf.h PROGRAMS rounds SCENARIO ALaterRunBeginsWhileTheEarlierAsks
+  FROM [==[
+	if (!olaf_run_is(&job->tenancy.run, &m->run)) {
+		olaf_job_unlock(job); /* it lost the job just now: its next question is told so */
+		return OLAF_SYNC_LEAVE;
+	}
+]==]
+  TO [==[
+]==])
+
 olaf_mutant(AFrameServesItsOwnLineAlone
   "A frame looks at its own CPU's line only: what another's frames completed waits for them."
   FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ACompletionJoinsItsCpusLineWhileTheOtherIsServed

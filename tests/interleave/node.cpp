@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <stdexcept>
 
@@ -109,8 +110,9 @@ void Node::hear_result(const Chunk &at, std::uint32_t ranks) {
 
 void Node::hear_over(const Chunk &at) { hear(over_frame(at)); }
 
-void Node::sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp) {
-    arrive(control_frame(OLAF_CONTROL_SYNC, rank, at, stamp));
+void Node::sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp, std::uint64_t run) {
+    now_.run = std::max(now_.run, run);
+    arrive(control_frame(OLAF_CONTROL_SYNC, rank, at, stamp, 0, run));
 }
 
 void Node::hear_answer(const Chunk &at) { hear(answer_frame(at, now_.stamp)); }
@@ -139,7 +141,7 @@ void Node::agree(std::uint64_t stamp, const Chunk &first) {
     // Once it runs, who asked before needn't ask anew: that would stop it.
     for (std::uint32_t rank = 0; rank < shape_.children; rank++)
         if (contract_.state() != OLAF_JOB_RUNNING)
-            sync(rank, first, stamp);
+            sync(rank, first, stamp, now_.run);
     if (shape_.has_parent)
         hear_answer(first);
     Machine::the().require(contract_.state() == OLAF_JOB_RUNNING, "all members have asked in vain");

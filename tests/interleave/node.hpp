@@ -33,7 +33,8 @@ class Node : public World {
     /// The parent says that the chunk is over.
     void hear_over(const Chunk &at);
     /// A child asks where to begin. Scenarios' stamps are 2 ... 999.
-    void sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp);
+    /// In that run. Once a later one has asked, all members are of that.
+    void sync(std::uint32_t rank, const Chunk &at, std::uint64_t stamp, std::uint64_t run = first_run);
     /// Asks to be a member.
     void join(std::uint32_t rank, std::uint64_t stamp);
     /// Contributes to nothing from this round on.
@@ -91,6 +92,8 @@ class Node : public World {
         std::uint64_t alone = 0; ///< results to one member each
         std::uint64_t stale = 0, answers = 0;
         std::uint64_t stamp = 0;  ///< of the newest question to the parent
+        std::uint64_t run = first_run; ///< the newest that has asked
+        std::uint64_t has_job = 0;     ///< the newest that an answer named
         bool may_be_over = false; ///< a chunk may be over here and its result gone
         bool removed = false;     ///< the job was: what it owed is forgotten
         bool may_be_partial = false;

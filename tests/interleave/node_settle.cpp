@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 #include <endian.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -127,10 +129,17 @@ void Node::take_control(std::span<const std::uint8_t> frame) {
         return check_stale(header);
     if (header.type != OLAF_CONTROL)
         return;
-    if (ntohs(header.flags_be) & OLAF_FLAG_ANSWER)
+    if (ntohs(header.flags_be) & OLAF_FLAG_ANSWER) {
+        std::array<std::uint64_t, OLAF_SYNC_LANES> lanes{};
+        if (ntohs(header.lanes_be) == lanes.size())
+            std::memcpy(lanes.data(), frame.data() + message_offset + sizeof(header), sizeof(lanes));
+        Machine::the().require(ntohs(header.status_be) != OLAF_CONTROL_DONE || !is_of_two_runs(lanes[OLAF_SYNC_SESSION]),
+                               "members of two runs have agreed with each other");
+        now_.has_job = std::max(now_.has_job, lanes[OLAF_SYNC_RUN]);
         take_answer(header);
-    else
+    } else {
         now_.stamp = be64toh(header.generated_ns_be);
+    }
 }
 
 /// "It is over, and its result is gone" is believed.
@@ -172,6 +181,7 @@ std::uint64_t Node::settle() {
     for (const Membership &member : now_.members)
         outcome = (outcome * 31 + member.since) * 31 + member.asked;
     now_.may_be_over = true;
+    machine.require(now_.removed || contract_.run() >= now_.has_job, "an earlier run has taken the job from a later one");
     machine.require(!now_.removed || contract_.state() == OLAF_JOB_NONE, "a job runs that was removed");
     if (now_.removed) {
         order(OLAF_JOB_SET);

@@ -19,6 +19,7 @@ constexpr std::uint64_t second_lane = 3;
 constexpr std::size_t lanes = 3; // two, and the checksum lane
 constexpr std::uint64_t first_ns = 1'000;
 constexpr std::uint32_t most_numbers = 8; // of SETH
+constexpr std::uint64_t most_runs = 4;
 constexpr int control_kinds = 100;        // of frames that are made once: behind all others
 
 std::vector<std::uint64_t> lanes_of(std::uint64_t bits) {
@@ -114,8 +115,8 @@ std::span<const std::uint8_t> over_frame(const Chunk &at) {
 
 std::span<const std::uint8_t> control_frame(olaf_control_action action, std::uint32_t rank,
                                             const Chunk &at, std::uint64_t stamp,
-                                            std::uint32_t number) {
-    const std::uint64_t who = (stamp * most_ranks + rank) * most_numbers + number;
+                                            std::uint32_t number, std::uint64_t run) {
+    const std::uint64_t who = ((stamp * most_ranks + rank) * most_numbers + number) * most_runs + run;
     return made_once({control_kinds + action, who, at.round, at.chunk, at.life, false}, [&] {
         test::JobMessage message = about(at);
         message.type = OLAF_CONTROL;
@@ -125,7 +126,7 @@ std::span<const std::uint8_t> control_frame(olaf_control_action action, std::uin
         message.chunks = number;
         message.generated_ns = stamp;
         if (action == OLAF_CONTROL_SYNC || action == OLAF_CONTROL_JOIN)
-            message.lanes = {1 + rank, 0}; // an incarnation, and no session: all are new each time
+            message.lanes = {incarnation_of(rank, run), 0, 1, run}; // no session: all are new each time
         return from_child(rank).carrying(message).bytes;
     });
 }
@@ -140,7 +141,7 @@ std::span<const std::uint8_t> answer_frame(const Chunk &at, std::uint64_t stamp)
         message.generated_ns = stamp;
         message.generation = parents_generation + at.life;
         message.exponent = OLAF_CONTROL_DONE;
-        message.lanes = {0, 1};
+        message.lanes = {0, 1, 1, first_run};
         return from_parent().carrying(message).bytes;
     });
 }

@@ -54,10 +54,17 @@ std::span<const std::uint8_t> probe_frame(std::uint32_t rank, const Chunk &at, b
 std::span<const std::uint8_t> result_frame(std::uint64_t children, const Chunk &at);
 /// The parent has no such chunk any more.
 std::span<const std::uint8_t> over_frame(const Chunk &at);
-/// A child asks or orders something, and names this chunk. `number` is SETH's.
+/// Of all members at first. A later one has a higher number.
+inline constexpr std::uint64_t first_run = 1, later_run = 2;
+/// Sums of one run's are told from sums of two runs'.
+constexpr std::uint64_t incarnation_of(std::uint32_t rank, std::uint64_t run) {
+    return std::uint64_t{1 + rank} << (32 * (run - first_run));
+}
+constexpr bool is_of_two_runs(std::uint64_t session) { return session >> 32 != 0 && (session & UINT32_MAX) != 0; }
+/// A child asks or orders something, and names this chunk. `number` is SETH's, `run` SYNC's and JOIN's.
 std::span<const std::uint8_t> control_frame(olaf_control_action action, std::uint32_t rank,
                                             const Chunk &at, std::uint64_t stamp,
-                                            std::uint32_t number = 0);
+                                            std::uint32_t number = 0, std::uint64_t run = first_run);
 /// The parent's answer: all begin at this chunk.
 std::span<const std::uint8_t> answer_frame(const Chunk &at, std::uint64_t stamp);
 

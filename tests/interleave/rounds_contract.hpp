@@ -56,6 +56,8 @@ class RoundsContract : public Observer {
     /// A chunk that still lacks something, of the job's generation.
     [[nodiscard]] std::optional<Chunk> unfinished(std::uint32_t state) const;
     [[nodiscard]] std::uint32_t state() const;
+    /// Number of the run that has the job.
+    [[nodiscard]] std::uint64_t run() const;
     /// 0: the first generation is the job's; 1: the next.
     [[nodiscard]] std::uint32_t life() const;
     /// As if all chunks but two had been opened already that a change of members takes.

@@ -89,6 +89,25 @@ void add_generations(std::vector<JobScenario> &to) {
                        node.contribute(0, anew(c0));
                    },
                    contribution(1, c0)}});
+    to.push_back({"ALaterRunBeginsWhileAChunkOfTheEarlierIsCompleted", {}, contributed({0}, c0),
+                  {[](Node &node) {
+                       node.sync(0, c0, newer_stamp, later_run);
+                       node.sync(1, c0, newer_stamp, later_run);
+                       node.contribute(0, anew(c0));
+                   },
+                   contribution(1, c0)}});
+    to.push_back({"ALaterRunBeginsWhileTheEarlierAsks", {}, contributed({}, c0),
+                  {[](Node &node) {
+                       node.sync(0, c0, newer_stamp + 1, later_run);
+                       node.sync(1, c0, newer_stamp + 1, later_run);
+                   },
+                   [](Node &node) { node.sync(1, c0, newer_stamp); }}, 2});
+    to.push_back({"TwoLaterRunsAskAtOnce", {}, contributed({0}, c0),
+                  {[](Node &node) { node.sync(0, c0, newer_stamp, later_run); },
+                   [](Node &node) { node.sync(1, c0, newer_stamp, later_run + 1); }}, 2});
+    to.push_back({"TwoOfALaterRunTakeTheJobAtOnce", {}, contributed({0}, c0),
+                  {[](Node &node) { node.sync(0, c0, newer_stamp, later_run); },
+                   [](Node &node) { node.sync(1, c0, newer_stamp, later_run); }}, 2});
     to.push_back({"AHaltMeetsAContribution", {}, contributed({0}, c0),
                   {[](Node &node) {
                        node.order(OLAF_JOB_HALT);

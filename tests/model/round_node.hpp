@@ -178,6 +178,7 @@ class RoundNode {
     bool has_asked(std::uint32_t rank) const { return questions_.contains(rank); }
     std::vector<std::uint32_t> unasked() const; // members
     void stop();
+    void forget_questions();
 
     // Sessions. Of the questions since the job was stopped.
     struct Question {

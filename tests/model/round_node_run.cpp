@@ -42,7 +42,9 @@ void RoundNode::begin_membership() {
 
 void RoundNode::take_job(const Run &run) {
     if (was_taken_ && !broken_.newer_runs_go_on) {
-        stop();
+        if (running_)
+            stop();
+        forget_questions();
         begin_membership();
         session_ = 0;
     }

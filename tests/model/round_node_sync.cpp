@@ -7,16 +7,20 @@
 
 namespace olaf::model {
 
-void RoundNode::stop() {
-    counters_.stopped++;
-    running_ = false;
-    generation_ += generation_ == UINT32_MAX ? 2 : 1;
+void RoundNode::forget_questions() {
     questions_.clear();
     named_.clear();
     first_anew_.reset();
     next_.reset();
-    misfit_.reset();
     pool_ = setup_.pool;
+}
+
+void RoundNode::stop() {
+    counters_.stopped++;
+    running_ = false;
+    generation_ += generation_ == UINT32_MAX ? 2 : 1;
+    forget_questions();
+    misfit_.reset();
     line_.clear();
     for (Slot &slot : slots_)
         for (Buffer &buffer : slot) {

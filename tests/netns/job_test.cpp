@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // `olaf job` on a running queue: what it sets, refuses, shows and removes.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -121,6 +122,23 @@ TEST_F(Job, CanBeHaltedResumedResetAndFlushed) {
     EXPECT_EQ(jobs()[0]["generation"], next != 0 ? next : 1);
     for (const auto *action : {"halt", "resume", "flush", "reset"})
         refuses(action, {"8"}, {"those that are set: 7"});
+}
+
+TEST_F(Job, SaysWhoseItIsAndWhoseItMayBe) {
+    bed.attach({"--round-slots", "128"});
+    must("set", setting("7"));
+    must("set", setting("8", {"--run", "resnet50", "--run-number", "5"}));
+    const auto training = Json(fmt::format("id:{:016x}", olaf_training_id("resnet50", 8)));
+    EXPECT_EQ(jobs()[0]["run"], nullptr);
+    EXPECT_EQ(jobs()[0]["run_ranks"], Json::array());
+    EXPECT_EQ(jobs()[0]["only_run"], nullptr);
+    EXPECT_EQ(jobs()[1]["only_run"]["training"], training);
+    EXPECT_EQ(jobs()[1]["only_run"]["number"], 5);
+    EXPECT_TRUE(says(job("list", {"7"}).out, "no run has it"));
+    EXPECT_TRUE(says(job("list", {"8"}).out,
+                     "set for " + training.get<std::string>() + " number 5 alone"));
+    must("release", {"7"});
+    refuses("release", {"9"}, {"those that are set: 7, 8"});
 }
 
 TEST_F(Job, IsRefusedWhereItDoesNotFit) {

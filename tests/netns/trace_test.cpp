@@ -328,7 +328,7 @@ TEST_F(Captured, TheDissectorReadsMessagesOfJobs) {
                                 .count = OLAF_CONTROL_SYNC,
                                 .chunks = 2,
                                 .exponent = OLAF_CONTROL_WAIT,
-                                .lanes = {0, 0}}));
+                                .lanes = {0, 0, 1, 0}}));
     contribution.chunk = 5;
     bed.send(message(contribution));
     contribution.flags |= OLAF_FLAG_MISFIT;
@@ -370,7 +370,7 @@ std::vector<Bytes> orders_and_answers() {
                  .count = OLAF_CONTROL_JOIN,
                  .chunks = 0,
                  .pool = 16,
-                 .lanes = {0x1d, 0}}),
+                 .lanes = {0x1d, 0, 0x4d, 5}}),
         control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_LEAVE, .chunks = 0}),
         control({.flags = 0, .rank = 2, .count = OLAF_CONTROL_SETH, .chunks = 3}),
         control({.flags = answer,
@@ -388,19 +388,26 @@ std::vector<Bytes> orders_and_answers() {
                  .count = OLAF_CONTROL_SYNC,
                  .chunks = 4,
                  .exponent = OLAF_CONTROL_WAIT,
-                 .lanes = {0, 0}}),
+                 .lanes = {0, 0, 0x4d, 5}}),
         control({.flags = OLAF_FLAG_ANEW,
                  .rank = 2,
                  .count = OLAF_CONTROL_SYNC,
                  .chunks = 0,
-                 .lanes = {0x2d, 0x3d, 0, 0}}),
+                 .lanes = {0x2d, 0x3d, 0x4d, 5, 0, 0}}),
         control({.flags = answer,
                  .rank = 2,
                  .count = OLAF_CONTROL_SYNC,
                  .chunks = 200u << 16 | OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT,
                  .exponent = OLAF_CONTROL_OVER,
                  .pool = 6,
-                 .lanes = {0, 0x3d}}),
+                 .lanes = {0, 0x3d, 0x4d, 5}}),
+        control({.flags = answer,
+                 .rank = 3,
+                 .count = OLAF_CONTROL_SYNC,
+                 .chunks = 2,
+                 .exponent = OLAF_CONTROL_OTHER,
+                 .pool = 6,
+                 .lanes = {0, 0x3d, 0x5d, 6}}),
         message(JobMessage{.type = OLAF_RESULT,
                            .flags = OLAF_FORMAT_F32X2 << OLAF_FLAG_FORMAT_SHIFT,
                            .rank = OLAF_EVERY_WORKER,
@@ -430,13 +437,19 @@ TEST_F(Captured, TheDissectorReadsOrdersOfMembersAndWhatIsAnswered) {
                         {"2", "5", "0", "", "1", "4", "1", "", "", "", "", "", ""},
                         {"2", "2", "0", "", "", "", "0", "", "", "", zeros, "", ""},
                         {"2", "2", "6", "", "5", "", "0", "200", "0x0300", "3", "", "", ""},
+                        {"2", "3", "6", "", "6", "", "0", "", "", "", "", "", ""},
                         {"", all, "0", "", "", "", "", "", "", "", "", "1.5, -2.25", ""}};
     EXPECT_EQ(rows, expected);
-    const auto sessions = dissect(file, {"olaf.incarnation", "olaf.session", "olaf.flags.anew"});
-    const std::string none = "0x0000000000000000", one = "0x000000000000003d";
-    const Rows joins{{"0x000000000000001d", none, "0"}, {"", "", "0"}, {"", "", "0"},
-                     {"", "", "0"},                     {"", "", "0"}, {none, none, "0"},
-                     {"0x000000000000002d", one, "1"},  {none, one, "0"}, {"", "", ""}};
+    const auto sessions = dissect(file, {"olaf.incarnation", "olaf.session", "olaf.flags.anew",
+                                         "olaf.training", "olaf.run_number", "olaf.there"});
+    const std::string none = "0x0000000000000000", one = "0x000000000000003d", run = "0x000000000000004d";
+    const std::vector<std::string> order{"", "", "0", "", "", ""};
+    const Rows joins{{"0x000000000000001d", none, "0", run, "5", ""}, order, order, order, order,
+                     {none, none, "0", run, "5", ""},
+                     {"0x000000000000002d", one, "1", run, "5", ""},
+                     {none, one, "0", run, "5", ""},
+                     {none, one, "0", "0x000000000000005d", "6", "2"},
+                     {"", "", "", "", "", ""}};
     EXPECT_EQ(sessions, joins);
     // A packet's line says in words what its numbers mean.
     const auto lines = dissect(file, {"_ws.col.Info"});
@@ -446,7 +459,8 @@ TEST_F(Captured, TheDissectorReadsOrdersOfMembersAndWhatIsAnswered) {
                                      {3, "leave, chunk 0: gone"},
                                      {4, "seth, chunk 0: refused"},
                                      {5, "sync, chunk 0: wait"},
-                                     {7, "sync, chunk 0: over"}})
+                                     {7, "sync, chunk 0: over"},
+                                     {8, "sync, chunk 0: another run has the job"}})
         EXPECT_TRUE(says(lines[static_cast<std::size_t>(row)][0], words));
 }
 

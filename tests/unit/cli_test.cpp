@@ -342,6 +342,20 @@ TEST(Job, IsReadFromTheCommandLine) {
     EXPECT_EQ(good<JobOptions>("job list eth0").job, std::nullopt);
     EXPECT_EQ(good<JobOptions>("job list eth0").action, JobOptions::Action::list);
     EXPECT_EQ(good<JobOptions>("job resume eth0 7").action, JobOptions::Action::resume);
+    EXPECT_EQ(good<JobOptions>("job release eth0 7").action, JobOptions::Action::release);
+}
+
+TEST(Job, IsSetForATrainingByItsNameOrItsHash) {
+    const auto named = good<JobOptions>("job set eth0 7 --children 4 --run resnet50 --run-number 18446744073709551615");
+    EXPECT_EQ(named.training, olaf_training_id("resnet50", 8));
+    EXPECT_EQ(named.run_number, UINT64_MAX);
+    EXPECT_EQ(good<JobOptions>("job set eth0 7 --children 4 --run id:00000000000012ab").training, 0x12abu);
+    EXPECT_EQ(setup("--children 4 --lanes 64 --run resnet50")->run.training, named.training);
+    for (const auto *wrong : {"--run id:", "--run id:12xy", "--run id:0", "--run id:12345678123456789"})
+        expect_usage(std::string("job set eth0 7 --children 4 ") + wrong, "16 hexadecimal digits");
+    for (const auto *wrong : {"--run a --run-number 0", "--run a --run-number 5x"})
+        expect_usage(std::string("job set eth0 7 --children 4 ") + wrong, "give a whole number");
+    expect_usage("job set eth0 7 --children 4 --run-number 5", "--run");
 }
 
 TEST(Job, HasAsManyLanesAsPacketsOfBothIpVersionsCarryUnlessItSaysHowMany) {
@@ -471,6 +485,8 @@ TEST(Job, IsSavedAsItIsTyped) {
           "--deadline 5000000ns",
           "7 --children 2 --lanes 8 --threshold 5 --any --max-count 9",
           "7 --children 4 --lanes 64 --format f32",
+          "7 --children 4 --lanes 64 --run id:00000000000012ab",
+          "7 --children 4 --lanes 64 --run id:ffffffff000012ab --run-number 18446744073709551615",
           "7 --children 4 --lanes 64 --format f32 --float-bits 24 --pool 16",
           "7 --children 2 --lanes 8 --max-count 2 --parent 192.0.2.1:6523 --rank 3",
           "7 --children 2 --lanes 8 --fanout multicast=ff05::7 --group-hops 3",
