@@ -194,7 +194,9 @@ Result<void> CollectiveMember::poll() {
                     "this worker joined a job that hasn't started: no other one sums in it", 0,
                     "set the job anew (olaf job set), and start() at every worker; join() is "
                     "for a job that is running");
-            if (vector.missed == 0)
+            if (vector.wrong)
+                end(vector, std::unexpected(*vector.wrong));
+            else if (vector.missed == 0)
                 end(vector, vector.report);
             else
                 end(vector, fail("sum vectors of", "job " + std::to_string(options_.job), 0,

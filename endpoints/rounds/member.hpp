@@ -120,7 +120,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
         std::uint32_t agreed = 0; // exponents that are known
         std::uint32_t left = 0;   // chunks without a sum
         std::uint32_t missed = 0;
-        std::vector<bool> unknown = {}; // pieces whose exponent was missed; empty if none was
+        std::optional<Error> wrong = {}; // what is wrong with its sum, if anything is
+        std::vector<bool> unknown = {};  // pieces whose exponent was missed; empty if none was
         std::vector<std::int16_t> exponents =
             {}; // of each piece, once agreed; empty if it has none
         SumReport report = {};
@@ -155,6 +156,10 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
     std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;
     std::size_t elements_a_frame(Element element) const;
+    // Whether int32 go two a lane, and what they add up to in the last one (docs/rounds.md).
+    bool pairs_integers() const { return options_.format == Format::i32x2 && data_lanes() > 1; }
+    void is_wrong(Vector &vector, std::string why, std::string hint) const;
+    [[nodiscard]] bool has_too_many(const RoundResult &result) const;
     std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
     void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
     std::int16_t pack_exponent(const Vector &vector, std::uint32_t number,

@@ -24,7 +24,9 @@ struct CollectiveOptions {
     Address group = {};
     std::uint32_t job = 0;     ///< not OLAF_EVERY_WORKER
     std::uint32_t rank = 0;    ///< at that host, 0 ... 255
-    std::uint32_t workers = 0; ///< of the whole job, all hosts together
+    /// Of the whole job, all hosts together, those included that come later. A sum of more is an
+    /// error, at each worker that gets it.
+    std::uint32_t workers = 0;
     /// f32x2: the node adds floats themselves, in a job of --format f32. Then a chunk needs no
     /// exponent.
     Format format = Format::i32x2;
@@ -236,7 +238,8 @@ class Collective {
                                                     Combine combine = Combine::sum);
     /// Exact mod 2^64.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int64_t> vector);
-    /// Exact if the sums fit into 32 bits; always with format i64x1. Fails with i16x4.
+    /// Exact. If a sum of the vector doesn't fit into 32 bits the operation fails, at every worker
+    /// alike; the next one may succeed. Fails with i16x4.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
 
     /// Takes the others' sum and adds nothing: for a worker that has nothing fit to be added, in a
