@@ -22,6 +22,7 @@
 #include "endpoints/rounds/exponent_guess.hpp"
 #include "endpoints/rounds/sockets.hpp"
 #include "endpoints/wire/receive_batch.hpp"
+#include "endpoints/wire/refusal.hpp"
 
 namespace olaf {
 
@@ -200,7 +201,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     ReceiveBatch batch_;
     std::optional<RoundChild> child_;
     std::optional<Error> broken_;
-    CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
+    std::optional<Refusal> refusal_; // the last one since the node was heard
+    CollectiveStats before_;         // of earlier beginnings, and what the child doesn't count
 
     std::deque<Vector> vectors_; // under way, in order
     ExponentHistory history_;
