@@ -126,9 +126,12 @@ struct CollectiveStats {
 /// any worker, on which the workers agree with the chunks before it, or which they have guessed. So
 /// the sum is the same at all workers, whatever the order. An element's error is at most workers ·
 /// 2^-b of the chunk's largest element, with b = 30 - ⌈log2 workers⌉ (i32x2), or up to guess_bits
-/// less, though not less than 24: 2^-22 for 8 workers. That is below the bound of float32's own
-/// additions of elements as large as that one. Much smaller elements in the same chunk lose more
-/// than with float32. A chunk in which any worker has inf or NaN is NaN throughout, for all.
+/// less, though not less than 24. At the end the sum is rounded to a float32, by half a unit of its
+/// last place, 2^-24 of it at most. So in all an error is at most workers · (2^-b + 2^-24) of the
+/// chunk's largest element. From three workers on that is below the bound of float32's own
+/// additions of elements as large as that one; with two it is up to an eighth above. Much smaller
+/// elements in the same chunk lose more than with float32. A chunk in which any worker has inf or
+/// NaN is NaN throughout, for all.
 ///
 /// With f32x2 the node adds them, in fixed point of the job's --float-bits s: an element's error is
 /// at most workers · 2^-(s + 1), and half a unit of the sum's last place. An element that any
