@@ -37,30 +37,41 @@ constexpr auto kWeights = [] {
     return weights;
 }();
 
-std::uint64_t weighted(std::span<const std::int32_t> elements) {
-    std::uint64_t sum = 0;
-    for (std::size_t i = 0; i < elements.size(); i++)
-        sum += wide(elements[i]) * kWeights[i];
-    return sum;
+std::uint64_t weighted(std::span<const std::int32_t> elements, std::size_t i) {
+    return wide(elements[i]) * kWeights[i];
 }
 
 // Two a lane. Of a sum that doesn't fit, what is above goes into the neighbour. So the last lane
 // has the weighted sum of all, which no other elements have.
 void pack_pairs(std::span<const std::int32_t> in, std::span<std::uint64_t> lanes) {
-    for (std::size_t i = 0; i < in.size(); i++)
-        lanes[i / 2] += wide(in[i]) << (i % 2 == 0 ? 0 : 32);
-    lanes.back() = weighted(in);
+    std::uint64_t sum = 0;
+    std::size_t i = 0;
+    for (; i + 1 < in.size(); i += 2) {
+        lanes[i / 2] = wide(in[i]) + (wide(in[i + 1]) << 32);
+        sum += weighted(in, i) + weighted(in, i + 1);
+    }
+    if (i < in.size()) {
+        lanes[i / 2] = wide(in[i]);
+        sum += weighted(in, i);
+    }
+    lanes.back() = sum;
 }
 
 // Whether they are the sums.
 bool unpack_pairs(std::span<const std::uint64_t> lanes, std::span<std::int32_t> out) {
-    for (std::size_t i = 0; i < out.size(); i++) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < out.size(); i += 2) {
         const std::uint64_t lane = lanes[i / 2];
         const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(lane));
+        out[i] = low;
+        sum += weighted(out, i);
+        if (i + 1 == out.size())
+            break;
         const auto above = static_cast<std::uint32_t>((lane - wide(low)) >> 32);
-        out[i] = i % 2 == 0 ? low : static_cast<std::int32_t>(above);
+        out[i + 1] = static_cast<std::int32_t>(above);
+        sum += weighted(out, i + 1);
     }
-    return lanes.back() == weighted(out);
+    return lanes.back() == sum;
 }
 
 // One a lane, whose sum of 64 bits tells whether it fits.
