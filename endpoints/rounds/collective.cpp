@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <random>
 #include <string>
+#include <utility>
 
 #include <olaf/clock.hpp>
 #include <olaf/rounds.h>
@@ -156,6 +157,13 @@ Result<void> CollectiveMember::send_all(bool again) {
     }
 }
 
+// Whoever gives up has asked where to begin before, and what refuses that is told. The stream of
+// contributions is sent as if nothing was heard.
+void CollectiveMember::hear_refusals(bool hears) {
+    if (std::exchange(hears_refusals_, hears) != hears)
+        sockets_.node().hear_refusals(hears);
+}
+
 // One batch of each socket at most. Returns the size of the fuller one.
 Result<std::size_t> CollectiveMember::receive() {
     const std::size_t own = OLAF_TRY(receive_from(sockets_.node()));
@@ -194,6 +202,7 @@ Result<void> CollectiveMember::poll() {
             return give_up(received.error().message());
         // A worker that didn't run for a while mostly finds overdue results in its socket.
         const bool is_empty = *received < batch_.size();
+        hear_refusals(!child_->is_running());
         OLAF_TRY(send_all(is_empty));
         while (!vectors_.empty() && vectors_.front().left == 0) {
             Vector &vector = vectors_.front();

@@ -176,6 +176,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     Result<void> take_shape();
     Result<void> prove_way(std::size_t bytes);
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
+    void hear_refusals(bool hears);
     Result<void> send_all(bool again);
     Result<std::size_t> receive();
     Result<std::size_t> receive_from(const UdpSocket &socket);
@@ -202,7 +203,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     std::optional<RoundChild> child_;
     std::optional<Error> broken_;
     std::optional<Refusal> refusal_; // the last one since the node was heard
-    CollectiveStats before_;         // of earlier beginnings, and what the child doesn't count
+    bool hears_refusals_ = false;
+    CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
 
     std::deque<Vector> vectors_; // under way, in order
     ExponentHistory history_;

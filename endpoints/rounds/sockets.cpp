@@ -82,7 +82,6 @@ Result<RoundSockets> RoundSockets::open(const Address &node, const Address &grou
     if (group.family() != AF_UNSPEC)
         OLAF_TRY(check(node, group));
     UdpSocket own = OLAF_TRY(UdpSocket::connected_to(node, buffers));
-    own.hear_refusals();
     if (group.family() == AF_UNSPEC)
         return RoundSockets(std::move(own), std::nullopt, -1);
     const Address local = OLAF_TRY(own.local());

@@ -198,12 +198,12 @@ Result<std::size_t> UdpSocket::receive(mmsghdr *messages, std::size_t count) con
     }
 }
 
-void UdpSocket::hear_refusals() const {
+void UdpSocket::hear_refusals(bool hears) const {
     const auto address = local();
     if (address && address->is_ipv6())
-        set_int(fd_, IPPROTO_IPV6, IPV6_RECVERR, 1);
+        set_int(fd_, IPPROTO_IPV6, IPV6_RECVERR, hears ? 1 : 0);
     else
-        set_int(fd_, IPPROTO_IP, IP_RECVERR, 1);
+        set_int(fd_, IPPROTO_IP, IP_RECVERR, hears ? 1 : 0);
 }
 
 std::optional<Refusal> UdpSocket::refusal() const {

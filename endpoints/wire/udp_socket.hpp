@@ -56,9 +56,10 @@ class UdpSocket {
     /// that an earlier sending brought back counts as nothing.
     [[nodiscard]] Result<std::size_t> receive(mmsghdr *messages, std::size_t count) const;
 
-    /// From now on the kernel keeps all ICMP errors, with who sent them, for refusal(). The socket
-    /// counts as readable until that has been asked.
-    void hear_refusals() const;
+    /// Whether the kernel keeps all ICMP errors, with who sent them, for refusal(). The socket
+    /// counts as readable until that has been asked. Sending fails meanwhile where a device of this
+    /// host drops a message, too.
+    void hear_refusals(bool hears) const;
     /// The newest one, if any has come; forgets the older ones. Doesn't wait.
     [[nodiscard]] std::optional<Refusal> refusal() const;
 
