@@ -242,7 +242,7 @@ class Collective {
     /// Exact mod 2^64.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int64_t> vector);
     /// Exact. If a sum of the vector doesn't fit into 32 bits the operation fails, at every worker
-    /// alike; the next one may succeed. Fails with i16x4.
+    /// alike. The next one may succeed, with several threads after start(). Fails with i16x4.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
 
     /// Takes the others' sum and adds nothing: for a worker that has nothing fit to be added, in a
