@@ -22,8 +22,8 @@ struct CollectiveOptions {
     /// the node's port; unspecified: they come to this worker alone. A worker that isn't in the
     /// job's group asks for each result by itself, which is slow.
     Address group = {};
-    std::uint32_t job = 0;     ///< not OLAF_EVERY_WORKER
-    std::uint32_t rank = 0;    ///< at that host, 0 ... 255
+    std::uint32_t job = 0;  ///< not OLAF_EVERY_WORKER
+    std::uint32_t rank = 0; ///< at that host, 0 ... 255
     /// Of the whole job, all hosts together, those included that come later. A sum of more is an
     /// error, at each worker that gets it.
     std::uint32_t workers = 0;

@@ -81,9 +81,9 @@ struct WorkerStats {
     std::uint64_t nans = 0;      ///< NaN elements, sent as 0
     /// Magnitude of the largest element sent, for fitting_scale(). Updates with inf or NaN aside.
     float largest = 0;
-    std::uint64_t acks = 0;      ///< accepted
-    std::uint64_t stale = 0;     ///< of those, with weights older than the ones held
-    RejectCounts rejected = {};  ///< malformed, or for somebody else
+    std::uint64_t acks = 0;     ///< accepted
+    std::uint64_t stale = 0;    ///< of those, with weights older than the ones held
+    RejectCounts rejected = {}; ///< malformed, or for somebody else
 };
 
 /// Not thread-safe. Moving one doesn't move its weights: spans stay valid.
