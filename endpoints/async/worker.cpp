@@ -118,6 +118,9 @@ Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double re
         return fail("push gradient", {}, 0, {},
                     "it has " + std::to_string(gradient.size()) + " elements, the model " +
                         std::to_string(options_.elements));
+    if (std::isnan(reward)) // folded with others it would spoil their mean
+        return fail("push gradient", {}, 0, "give 0 if there is no reward",
+                    "its reward isn't a number");
     if (too_stale(model_version)) {
         stats_.too_stale++;
         return PushReport{.outcome = PushOutcome::too_stale};

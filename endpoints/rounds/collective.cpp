@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <random>
 #include <string>
+#include <utility>
 
 #include <olaf/clock.hpp>
 #include <olaf/rounds.h>
@@ -110,6 +111,7 @@ void CollectiveMember::begin_anew() {
                                      .incarnation = random_incarnation()},
                    vectors);
     broken_.reset();
+    refusal_.reset();
     joined_at_.reset();
     has_ended_ = false;
 }
@@ -145,6 +147,8 @@ Result<void> CollectiveMember::send_all(bool again) {
             return {};
         const auto sent = sockets_.node().send(messages.data(), count, options_.send_patience);
         before_.unsent += sent.unsent;
+        if (sent.last_errno == EPERM || sent.last_errno == EACCES)
+            refusal_ = Refusal{.code = sent.last_errno};
         if (sent.last_errno == EMSGSIZE)
             return give_up("its frames are too long", EMSGSIZE,
                            "lower the mtu to that of the interface, at every worker");
@@ -153,9 +157,20 @@ Result<void> CollectiveMember::send_all(bool again) {
     }
 }
 
+// Whoever gives up has asked where to begin before, and what refuses that is told. The stream of
+// contributions is sent as if nothing was heard.
+void CollectiveMember::hear_refusals(bool hears) {
+    if (std::exchange(hears_refusals_, hears) != hears)
+        sockets_.node().hear_refusals(hears);
+}
+
 // One batch of each socket at most. Returns the size of the fuller one.
 Result<std::size_t> CollectiveMember::receive() {
     const std::size_t own = OLAF_TRY(receive_from(sockets_.node()));
+    // A node may just be restarting. So what refuses is told at the timeout, and ends no wait.
+    if (own == 0)
+        if (const auto newest = sockets_.node().refusal())
+            refusal_ = newest;
     const UdpSocket *group = sockets_.group();
     return group == nullptr ? own : std::max(own, OLAF_TRY(receive_from(*group)));
 }
@@ -172,7 +187,8 @@ Result<std::size_t> CollectiveMember::receive_from(const UdpSocket &socket) {
             bytes.size() < sizeof(olaf_header)
                 ? 0
                 : (bytes.size() - sizeof(olaf_header)) / sizeof(std::uint64_t);
-        static_cast<void>(child_->take(bytes, batch_.lanes(message, lanes), now()));
+        if (child_->take(bytes, batch_.lanes(message, lanes), now()))
+            refusal_.reset();
     }
     return received;
 }
@@ -186,6 +202,7 @@ Result<void> CollectiveMember::poll() {
             return give_up(received.error().message());
         // A worker that didn't run for a while mostly finds overdue results in its socket.
         const bool is_empty = *received < batch_.size();
+        hear_refusals(!child_->is_running());
         OLAF_TRY(send_all(is_empty));
         while (!vectors_.empty() && vectors_.front().left == 0) {
             Vector &vector = vectors_.front();
@@ -194,7 +211,9 @@ Result<void> CollectiveMember::poll() {
                     "this worker joined a job that hasn't started: no other one sums in it", 0,
                     "set the job anew (olaf job set), and start() at every worker; join() is "
                     "for a job that is running");
-            if (vector.missed == 0)
+            if (vector.wrong)
+                end(vector, std::unexpected(*vector.wrong));
+            else if (vector.missed == 0)
                 end(vector, vector.report);
             else
                 end(vector, fail("sum vectors of", "job " + std::to_string(options_.job), 0,
@@ -238,6 +257,8 @@ void CollectiveMember::end(Vector &vector, Result<SumReport> report) {
 // What to do when the time is over. Where all members have agreed and no sum has come since, the
 // node drops contributions, or frames with lanes don't get through.
 std::string CollectiveMember::remedy(const Waiting &waiting) const {
+    if (refusal_)
+        return remedy_of(*refusal_, options_.job, options_.node) + "; then start() again";
     const auto &stats = child_->stats();
     const bool never = stats.sent != 0 && stats.results == 0 && !child_->is_strange();
     if (!never && !child_->all_are_there())
@@ -279,7 +300,8 @@ Result<void> CollectiveMember::progress_until(const std::function<bool()> &done,
             if (calls || !child_->ask_who_is_missing())
                 return give_up("nothing came for " +
                                    std::to_string((time - began) / std::chrono::milliseconds(1)) +
-                                   " ms; missing: " + child_->missing(time),
+                                   " ms; missing: " + child_->missing(time) +
+                                   (refusal_ ? "; " + in_words(*refusal_) : ""),
                                ETIMEDOUT, remedy(waiting));
             called = time;
             continue;

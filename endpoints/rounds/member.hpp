@@ -22,6 +22,7 @@
 #include "endpoints/rounds/exponent_guess.hpp"
 #include "endpoints/rounds/sockets.hpp"
 #include "endpoints/wire/receive_batch.hpp"
+#include "endpoints/wire/refusal.hpp"
 
 namespace olaf {
 
@@ -120,7 +121,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
         std::uint32_t agreed = 0; // exponents that are known
         std::uint32_t left = 0;   // chunks without a sum
         std::uint32_t missed = 0;
-        std::vector<bool> unknown = {}; // pieces whose exponent was missed; empty if none was
+        std::optional<Error> wrong = {}; // what is wrong with its sum, if anything is
+        std::vector<bool> unknown = {};  // pieces whose exponent was missed; empty if none was
         std::vector<std::int16_t> exponents =
             {}; // of each piece, once agreed; empty if it has none
         SumReport report = {};
@@ -155,6 +157,10 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     template <class T> std::span<T> piece(const Vector &vector, std::uint32_t number) const;
     std::size_t elements_of(const Vector &vector, std::uint32_t piece) const;
     std::size_t elements_a_frame(Element element) const;
+    // Whether int32 go two a lane, and what they add up to in the last one (docs/rounds.md).
+    bool pairs_integers() const { return options_.format == Format::i32x2 && data_lanes() > 1; }
+    void is_wrong(Vector &vector, std::string why, std::string hint) const;
+    [[nodiscard]] bool has_too_many(const RoundResult &result) const;
     std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
     void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
     std::int16_t pack_exponent(const Vector &vector, std::uint32_t number,
@@ -170,6 +176,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     Result<void> take_shape();
     Result<void> prove_way(std::size_t bytes);
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
+    void hear_refusals(bool hears);
     Result<void> send_all(bool again);
     Result<std::size_t> receive();
     Result<std::size_t> receive_from(const UdpSocket &socket);
@@ -195,6 +202,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     ReceiveBatch batch_;
     std::optional<RoundChild> child_;
     std::optional<Error> broken_;
+    std::optional<Refusal> refusal_; // the last one since the node was heard
+    bool hears_refusals_ = false;
     CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
 
     std::deque<Vector> vectors_; // under way, in order

@@ -4,7 +4,9 @@
 // goes along with the exponents by a guess. If the guess was good, the chunk n later is spared.
 // Integers need no exponent, nor do floats that the node adds: lag 0.
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <string>
 
 #include <olaf/clock.hpp>
 #include <olaf/rounds.h>
@@ -16,25 +18,70 @@ namespace olaf {
 namespace {
 
 // Integers to lanes that add up, and back.
-void pack_integers(std::span<const std::int32_t> in, bool two_a_lane,
-                   std::span<std::uint64_t> lanes) {
-    const auto wide = [&](std::size_t i) {
-        return i < in.size() ? static_cast<std::uint64_t>(std::int64_t{in[i]}) : 0;
-    };
-    for (std::size_t lane = 0; lane < lanes.size(); lane++)
-        lanes[lane] = two_a_lane ? wide(2 * lane) + (wide(2 * lane + 1) << 32) : wide(lane);
+std::uint64_t wide(std::int32_t element) {
+    return static_cast<std::uint64_t>(std::int64_t{element});
 }
 
-void unpack_integers(std::span<const std::uint64_t> lanes, bool two_a_lane,
-                     std::span<std::int32_t> out) {
-    for (std::size_t i = 0; i < out.size(); i++) {
-        const std::uint64_t lane = lanes[two_a_lane ? i / 2 : i];
-        const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(lane));
-        const std::uint64_t above = lane - static_cast<std::uint64_t>(std::int64_t{low});
-        out[i] = two_a_lane && i % 2 == 1
-                     ? static_cast<std::int32_t>(static_cast<std::uint32_t>(above >> 32))
-                     : low;
+// docs/rounds.md, "Integers": SplitMix64's numbers from 0 on, made odd.
+constexpr std::uint64_t weight_of(std::uint64_t element) {
+    std::uint64_t x = (element + 1) * 0x9e37'79b9'7f4a'7c15;
+    x = (x ^ (x >> 30)) * 0xbf58'476d'1ce4'e5b9;
+    x = (x ^ (x >> 27)) * 0x94d0'49bb'1331'11eb;
+    return (x ^ (x >> 31)) | 1;
+}
+
+constexpr auto kWeights = [] {
+    std::array<std::uint64_t, 2 * OLAF_MAX_LANES> weights{};
+    for (std::size_t i = 0; i < weights.size(); i++)
+        weights[i] = weight_of(i);
+    return weights;
+}();
+
+std::uint64_t weighted(std::span<const std::int32_t> elements, std::size_t i) {
+    return wide(elements[i]) * kWeights[i];
+}
+
+// Two a lane. Of a sum that doesn't fit, what is above goes into the neighbour. So the last lane
+// has the weighted sum of all, which no other elements have.
+void pack_pairs(std::span<const std::int32_t> in, std::span<std::uint64_t> lanes) {
+    std::uint64_t sum = 0;
+    std::size_t i = 0;
+    for (; i + 1 < in.size(); i += 2) {
+        lanes[i / 2] = wide(in[i]) + (wide(in[i + 1]) << 32);
+        sum += weighted(in, i) + weighted(in, i + 1);
     }
+    if (i < in.size()) {
+        lanes[i / 2] = wide(in[i]);
+        sum += weighted(in, i);
+    }
+    lanes.back() = sum;
+}
+
+// Whether they are the sums.
+bool unpack_pairs(std::span<const std::uint64_t> lanes, std::span<std::int32_t> out) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < out.size(); i += 2) {
+        const std::uint64_t lane = lanes[i / 2];
+        const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(lane));
+        out[i] = low;
+        sum += weighted(out, i);
+        if (i + 1 == out.size())
+            break;
+        const auto above = static_cast<std::uint32_t>((lane - wide(low)) >> 32);
+        out[i + 1] = static_cast<std::int32_t>(above);
+        sum += weighted(out, i + 1);
+    }
+    return lanes.back() == sum;
+}
+
+// One a lane, whose sum of 64 bits tells whether it fits.
+bool unpack_singles(std::span<const std::uint64_t> lanes, std::span<std::int32_t> out) {
+    bool fit = true;
+    for (std::size_t i = 0; i < out.size(); i++) {
+        out[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(lanes[i]));
+        fit = fit && lanes[i] == wide(out[i]);
+    }
+    return fit;
 }
 
 } // namespace
@@ -46,6 +93,8 @@ void spoil(Collective::Impl::Element element, void *data, std::size_t elements) 
 }
 
 std::size_t CollectiveMember::elements_a_frame(Element element) const {
+    if (element == Element::i32)
+        return pairs_integers() ? 2 * (data_lanes() - 1) : data_lanes();
     return data_lanes() * (element == Element::i64 ? 1 : elements_per_lane(options_.format));
 }
 
@@ -229,8 +278,11 @@ void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
         const auto in = piece<const std::int64_t>(vector, number);
         std::ranges::copy(std::as_bytes(in), std::as_writable_bytes(lanes).begin());
     } else if (vector.element == Element::i32) {
-        pack_integers(piece<const std::int32_t>(vector, number), options_.format == Format::i32x2,
-                      lanes);
+        const auto in = piece<const std::int32_t>(vector, number);
+        if (pairs_integers())
+            pack_pairs(in, lanes);
+        else
+            std::ranges::transform(in, lanes.begin(), wide);
     } else if (vector.exponents.empty()) {
         const auto in = piece<const float>(vector, number);
         std::ranges::copy(std::as_bytes(in), std::as_writable_bytes(lanes).begin());
@@ -249,8 +301,12 @@ void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,
         std::ranges::copy(std::as_bytes(lanes).first(out.size_bytes()),
                           std::as_writable_bytes(out).begin());
     } else if (vector.element == Element::i32) {
-        unpack_integers(lanes, options_.format == Format::i32x2,
-                        piece<std::int32_t>(vector, number));
+        const auto out = piece<std::int32_t>(vector, number);
+        if (!(pairs_integers() ? unpack_pairs(lanes, out) : unpack_singles(lanes, out)))
+            is_wrong(vector,
+                     "a sum of int32 in round " + std::to_string(vector.round) +
+                         " doesn't fit into 32 bits",
+                     "give int64, at every worker");
     } else if (vector.exponents.empty()) {
         const auto out = piece<float>(vector, number);
         std::ranges::copy(std::as_bytes(lanes).first(out.size_bytes()),
@@ -295,8 +351,30 @@ bool CollectiveMember::unpack(Vector &vector, const RoundResult &result,
     return true;
 }
 
+// All members find the same, as all have the same results: each vector fails at all or at none, and
+// the next one may be summed.
+void CollectiveMember::is_wrong(Vector &vector, std::string why, std::string hint) const {
+    if (!vector.wrong)
+        vector.wrong = Error{.operation = "sum vectors of",
+                             .object = "job " + std::to_string(options_.job),
+                             .reason = std::move(why),
+                             .hint = std::move(hint)};
+}
+
+// Each worker's share of the range is by the number of workers: of more no sum is sure to fit.
+bool CollectiveMember::has_too_many(const RoundResult &result) const {
+    return result.count > options_.workers;
+}
+
 void CollectiveMember::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     Vector &vector = vector_of(result.round);
+    if (has_too_many(result))
+        is_wrong(vector,
+                 "a sum of round " + std::to_string(result.round) + " has contributions of " +
+                     std::to_string(result.count) +
+                     " workers, and this one was told that there are " +
+                     std::to_string(options_.workers),
+                 "say how many workers the job has, of all nodes, at every worker");
     const bool has_sum = unpack(vector, result, lanes);
     const bool spares_one = has_sum && result.chunk < vector.lag;
     vector.report.least_count = std::min(vector.report.least_count, result.count);
@@ -391,7 +469,7 @@ CollectiveMember::Heard *CollectiveMember::heard_of(const RoundResult &result) {
 // A piece whose exponent was lost can't be unpacked: that vector never becomes whole.
 void CollectiveMember::overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     Heard *const heard = overheard_ == 0 ? nullptr : heard_of(result);
-    if (heard == nullptr || heard->chunks[result.chunk])
+    if (heard == nullptr || heard->chunks[result.chunk] || has_too_many(result))
         return;
     Vector &vector = heard->vector;
     if (vector.lag != 0 && result.chunk >= vector.lag && !heard->chunks[result.chunk - vector.lag])

@@ -2,12 +2,17 @@
 #include "endpoints/wire/udp_socket.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
 
+#include <linux/errqueue.h>
+#include <netinet/icmp6.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <poll.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <olaf/try.hpp>
@@ -46,6 +51,35 @@ Clock::time_point deadline_after(std::chrono::nanoseconds timeout) {
 bool is_icmp_error(int code) {
     return code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH ||
            code == EHOSTDOWN || code == EPROTO || code == ENOPROTOOPT || code == EACCES;
+}
+
+bool says_prohibited(const sock_extended_err &error) {
+    if (error.ee_origin == SO_EE_ORIGIN_ICMP6)
+        return error.ee_type == ICMP6_DST_UNREACH && error.ee_code == ICMP6_DST_UNREACH_ADMIN;
+    return error.ee_type == ICMP_DEST_UNREACH &&
+           (error.ee_code == ICMP_NET_ANO || error.ee_code == ICMP_HOST_ANO ||
+            error.ee_code == ICMP_PKT_FILTERED);
+}
+
+// Of a message of the error queue: empty if it's no ICMP.
+std::optional<Refusal> refusal_in(msghdr &message) {
+    for (cmsghdr *part = CMSG_FIRSTHDR(&message); part != nullptr;
+         part = CMSG_NXTHDR(&message, part)) {
+        if (!(part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_RECVERR) &&
+            !(part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_RECVERR))
+            continue;
+        auto *const error = reinterpret_cast<sock_extended_err *>(CMSG_DATA(part));
+        if (error->ee_origin != SO_EE_ORIGIN_ICMP && error->ee_origin != SO_EE_ORIGIN_ICMP6)
+            return {};
+        const sockaddr *const from = SO_EE_OFFENDER(error);
+        sockaddr_storage storage{};
+        std::memcpy(&storage, from,
+                    from->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in));
+        return Refusal{.code = static_cast<int>(error->ee_errno),
+                       .is_prohibited = says_prohibited(*error),
+                       .from = Address::from(storage)};
+    }
+    return {};
 }
 
 } // namespace
@@ -164,6 +198,31 @@ Result<std::size_t> UdpSocket::receive(mmsghdr *messages, std::size_t count) con
     }
 }
 
+void UdpSocket::hear_refusals(bool hears) const {
+    const auto address = local();
+    if (address && address->is_ipv6())
+        set_int(fd_, IPPROTO_IPV6, IPV6_RECVERR, hears ? 1 : 0);
+    else
+        set_int(fd_, IPPROTO_IP, IP_RECVERR, hears ? 1 : 0);
+}
+
+std::optional<Refusal> UdpSocket::refusal() const {
+    std::optional<Refusal> newest;
+    for (;;) {
+        alignas(cmsghdr) std::array<char, 512> control{};
+        msghdr message{};
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        if (::recvmsg(fd_, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) {
+            if (errno == EINTR)
+                continue;
+            return newest;
+        }
+        if (const auto refusal = refusal_in(message))
+            newest = refusal;
+    }
+}
+
 UdpSocket::Sent UdpSocket::send(mmsghdr *messages, std::size_t count,
                                 std::chrono::nanoseconds patience) const {
     Sent result;
@@ -187,7 +246,7 @@ UdpSocket::Sent UdpSocket::send(mmsghdr *messages, std::size_t count,
                 continue;
         }
         // On a connected socket this is about an earlier message: try this one again.
-        if (code == ECONNREFUSED && !std::exchange(refused_before, true))
+        if (is_icmp_error(code) && !std::exchange(refused_before, true))
             continue;
         result.last_errno = code;
         result.unsent++;

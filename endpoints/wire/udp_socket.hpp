@@ -4,10 +4,13 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include <olaf/address.hpp>
 #include <olaf/result.hpp>
+
+#include "endpoints/wire/refusal.hpp"
 
 struct mmsghdr;
 
@@ -52,6 +55,13 @@ class UdpSocket {
     /// recvmmsg() of what has arrived, without waiting; 0 if nothing has. An ICMP error
     /// that an earlier sending brought back counts as nothing.
     [[nodiscard]] Result<std::size_t> receive(mmsghdr *messages, std::size_t count) const;
+
+    /// Whether the kernel keeps all ICMP errors, with who sent them, for refusal(). The socket
+    /// counts as readable until that has been asked. Sending fails meanwhile where a device of this
+    /// host drops a message, too.
+    void hear_refusals(bool hears) const;
+    /// The newest one, if any has come; forgets the older ones. Doesn't wait.
+    [[nodiscard]] std::optional<Refusal> refusal() const;
 
     struct Sent {
         std::size_t sent = 0;   ///< messages the kernel took

@@ -75,6 +75,24 @@ class Collective(unittest.TestCase):
 
         self.all(3, work)
 
+    def test_int32_that_do_not_fit_are_an_error_at_all_and_the_next_sum_goes_on(self):
+        def work(job, rank):
+            with self.assertRaisesRegex(ValueError, "doesn't fit into 32 bits; give int64"):
+                job.allreduce(np.array([10, 2**31 - 1, 1], np.int32))
+            vector = np.array([10, 2**31 - 1 - rank, -(2**31)], np.int32) * np.int32(rank == 1)
+            job.allreduce(vector)
+            self.assertEqual(vector.tolist(), [10, 2**31 - 2, -(2**31)])
+
+        self.all(2, work)
+
+    def test_a_sum_of_more_workers_than_were_said_is_an_error(self):
+        def work(rank):
+            with self.assertRaisesRegex(ValueError, "of 2 workers, .* told that there are 1"):
+                olaf.Collective(node, JOB, rank, 1, timeout=SOON).allreduce(np.ones(9, np.float32))
+
+        with Node(2) as node:
+            in_threads(2, work)
+
     def test_whoever_finishes_has_helped_all(self):
         def work(job, rank):
             vector = np.ones(100, np.float32)

@@ -112,6 +112,9 @@ class Worker(Loopback):
         worker = self.worker(server)
         with self.assertRaisesRegex(ValueError, "it has 2 elements, the model 3"):
             worker.push([1, 2])
+        with self.assertRaisesRegex(ValueError, "its reward isn't a number"):
+            worker.push([1, 2, 3], reward=float("nan"))
+        self.assertEqual(worker.stats.updates, 0)
         with self.assertRaisesRegex(ValueError, "every worker"):
             self.worker(server, worker=olaf.EVERY_WORKER)
         with self.assertRaisesRegex(ValueError, r"write ADDR\[:PORT\]"):

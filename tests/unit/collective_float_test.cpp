@@ -255,6 +255,30 @@ TEST_P(CollectiveFloatError, OfNormalElementsPackedByAGuessIsHardlyMoreThanFloat
     EXPECT_LE(error_by_float32s(packed_by_a_guess), GetParam() == 2 ? 1.01 : 1);
 }
 
+// As collective.hpp has it. Sums just above a power of two lose most by their own rounding, which
+// is more than what is lost before.
+TEST(CollectiveFloat, TheErrorOfASumIsWithinItsBoundWhichHasItsOwnRounding) {
+    for (const unsigned guess_bits : {0U, kGuessBits})
+        for (const std::uint32_t workers : {2U, 3U, 8U}) {
+            const double size = std::bit_ceil(workers) / static_cast<double>(workers);
+            const auto rounds = sum(
+                [&](auto &random, auto, int) {
+                    return static_cast<float>(size * (1 + 0x1p-10 * std::abs(uniform(random))));
+                },
+                1600, 3, workers, guess_bits);
+            const double steps = workers * std::ldexp(1, -bits_of(workers, guess_bits));
+            double most = 0;
+            for (const Sums &round : rounds)
+                for (const Element &one : elements_of(round)) {
+                    const double error = std::abs(one.by_olaf - one.exact) / one.largest;
+                    ASSERT_LE(error, steps + workers * 0x1p-24);
+                    most = std::max(most, error);
+                }
+            EXPECT_GT(most, 0.99 * workers * 0x1p-24) << workers << " workers";
+            EXPECT_GT(most, steps) << workers << " workers: more than before it is rounded";
+        }
+}
+
 // docs/fixed-point.md has the figures. The largest is the first of each chunk.
 TEST(CollectiveFloat, ElementsOf256thOfTheLargestLoseAsMuchMoreAsIsDocumented) {
     const auto rounds = sum(

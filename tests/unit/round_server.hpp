@@ -30,11 +30,10 @@ class LoopbackNode {
   public:
     /// Jobs shape.job, shape.job + 1, ...
     LoopbackNode(const model::RoundSetup &setup, const model::RoundShape &shape, double loss = 0,
-                 std::size_t jobs = 1)
+                 std::size_t jobs = 1, const Address &at = Address::resolve("127.0.0.1", 0).value())
         : setup_(setup), shape_(shape), loss_(loss),
-          jobs_(jobs, Job{model::RoundNode(setup, 17), {}}),
-          socket_(Address::resolve("127.0.0.1", 0).value()), address_(socket_.address()),
-          thread_([this] { serve(); }) {}
+          jobs_(jobs, Job{model::RoundNode(setup, 17), {}}), socket_(at),
+          address_(socket_.address()), thread_([this] { serve(); }) {}
     LoopbackNode(const LoopbackNode &) = delete;
     LoopbackNode &operator=(const LoopbackNode &) = delete;
     ~LoopbackNode() {

@@ -3,6 +3,7 @@
 // it reports; and the parts of it.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -152,6 +153,27 @@ TEST(WorkerFaults, MistakesOfTheCallerAreErrors) {
     options.packing.format = Format::i32x2;
     options.server = {};
     EXPECT_FALSE(Worker::make(options));
+}
+
+TEST(WorkerFaults, ARewardThatIsNotANumberIsRefusedAndNotSent) {
+    FakeServer fake;
+    const std::vector<float> gradient(4, 1.0F);
+    expect_fails(fake.worker.push(gradient, std::nan(""), 0), "its reward isn't a number");
+    EXPECT_EQ(fake.worker.stats().updates, 0U);
+    ASSERT_TRUE(fake.worker.push(gradient, 2.0, 0));
+    const Update update = fake.update();
+    EXPECT_EQ(update.sequence, 1U) << "the first that was sent";
+    EXPECT_EQ(update.reward, to_reward(2.0, 1));
+}
+
+TEST(WorkerFaults, AnInfiniteRewardSaturates) {
+    FakeServer fake;
+    const std::vector<float> gradient(4, 1.0F);
+    const std::uint32_t most = WorkerOptions{}.packing.max_count;
+    for (const double reward : {HUGE_VAL, -HUGE_VAL}) {
+        ASSERT_TRUE(fake.worker.push(gradient, reward, 0));
+        EXPECT_EQ(fake.update().reward, to_reward(std::copysign(1e300, reward), most));
+    }
 }
 
 // What a worker holds back, and what it reports of its updates and their answers.

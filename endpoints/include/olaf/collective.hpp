@@ -22,9 +22,11 @@ struct CollectiveOptions {
     /// the node's port; unspecified: they come to this worker alone. A worker that isn't in the
     /// job's group asks for each result by itself, which is slow.
     Address group = {};
-    std::uint32_t job = 0;     ///< not OLAF_EVERY_WORKER
-    std::uint32_t rank = 0;    ///< at that host, 0 ... 255
-    std::uint32_t workers = 0; ///< of the whole job, all hosts together
+    std::uint32_t job = 0;  ///< not OLAF_EVERY_WORKER
+    std::uint32_t rank = 0; ///< at that host, 0 ... 255
+    /// Of the whole job, all hosts together, those included that come later. A sum of more is an
+    /// error, at each worker that gets it.
+    std::uint32_t workers = 0;
     /// f32x2: the node adds floats themselves, in a job of --format f32. Then a chunk needs no
     /// exponent.
     Format format = Format::i32x2;
@@ -124,9 +126,12 @@ struct CollectiveStats {
 /// any worker, on which the workers agree with the chunks before it, or which they have guessed. So
 /// the sum is the same at all workers, whatever the order. An element's error is at most workers ·
 /// 2^-b of the chunk's largest element, with b = 30 - ⌈log2 workers⌉ (i32x2), or up to guess_bits
-/// less, though not less than 24: 2^-22 for 8 workers. That is below the bound of float32's own
-/// additions of elements as large as that one. Much smaller elements in the same chunk lose more
-/// than with float32. A chunk in which any worker has inf or NaN is NaN throughout, for all.
+/// less, though not less than 24. At the end the sum is rounded to a float32, by half a unit of its
+/// last place, 2^-24 of it at most. So in all an error is at most workers · (2^-b + 2^-24) of the
+/// chunk's largest element. From three workers on that is below the bound of float32's own
+/// additions of elements as large as that one; with two it is up to an eighth above. Much smaller
+/// elements in the same chunk lose more than with float32. A chunk in which any worker has inf or
+/// NaN is NaN throughout, for all.
 ///
 /// With f32x2 the node adds them, in fixed point of the job's --float-bits s: an element's error is
 /// at most workers · 2^-(s + 1), and half a unit of the sum's last place. An element that any
@@ -236,7 +241,8 @@ class Collective {
                                                     Combine combine = Combine::sum);
     /// Exact mod 2^64.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int64_t> vector);
-    /// Exact if the sums fit into 32 bits; always with format i64x1. Fails with i16x4.
+    /// Exact. If a sum of the vector doesn't fit into 32 bits the operation fails, at every worker
+    /// alike. The next one may succeed, with several threads after start(). Fails with i16x4.
     [[nodiscard]] Result<Operation> allreduce_async(std::span<std::int32_t> vector);
 
     /// Takes the others' sum and adds nothing: for a worker that has nothing fit to be added, in a

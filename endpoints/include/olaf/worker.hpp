@@ -81,9 +81,9 @@ struct WorkerStats {
     std::uint64_t nans = 0;      ///< NaN elements, sent as 0
     /// Magnitude of the largest element sent, for fitting_scale(). Updates with inf or NaN aside.
     float largest = 0;
-    std::uint64_t acks = 0;      ///< accepted
-    std::uint64_t stale = 0;     ///< of those, with weights older than the ones held
-    RejectCounts rejected = {};  ///< malformed, or for somebody else
+    std::uint64_t acks = 0;     ///< accepted
+    std::uint64_t stale = 0;    ///< of those, with weights older than the ones held
+    RejectCounts rejected = {}; ///< malformed, or for somebody else
 };
 
 /// Not thread-safe. Moving one doesn't move its weights: spans stay valid.
@@ -112,8 +112,10 @@ class Worker {
     /// which case it is dropped and the report says so: `gradient` (options.elements long), the
     /// mean reward of its episode, and the version of the weights it was computed on
     /// (model_version()). `generated_ns` is when it was computed, CLOCK_TAI; now by default.
-    /// Rewards beyond ±2^47 / max_count saturate. Fails on a gradient of another size; and on
-    /// messages larger than the interface's MTU (EMSGSIZE), which no retry would cure.
+    /// Rewards beyond ±2^47 / max_count saturate, infinite ones too. Fails, and sends nothing, on a
+    /// gradient of another size and on a reward that is NaN: folded with others it would spoil
+    /// their mean. Fails on messages larger than the interface's MTU (EMSGSIZE), which no retry
+    /// would cure.
     [[nodiscard]] Result<PushReport> push(std::span<const float> gradient, double reward,
                                           std::uint32_t model_version,
                                           std::optional<std::int64_t> generated_ns = {});
