@@ -203,7 +203,7 @@ class RoundsChainMessages : public RoundsTree {
     RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool}, upper_generation};
     Front front_low, front_high;
     std::map<std::uint32_t, std::int64_t> stamps_low, stamps_high, joins;
-    model::Run newest_run{.training = 1, .number = 1};
+    model::Run newest_run{.training = 1, .number = 1000};
     Sessions sessions_low{random, newest_run}, sessions_high{random, newest_run};
     std::array<std::uint64_t, workers_below> left{}; ///< how often each went
     std::vector<RoundMessage> up;

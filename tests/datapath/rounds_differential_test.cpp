@@ -271,7 +271,7 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
     std::uint64_t front, front_before = 0; ///< positions
     std::int64_t clock = 1'000'000;
     std::map<std::uint32_t, std::int64_t> stamps, joins;
-    model::Run newest_run{.training = 1, .number = 1};
+    model::Run newest_run{.training = 1, .number = 1000};
     Sessions sessions{random, newest_run};
     /// Messages, by what they were and what was answered first.
     std::map<std::tuple<RoundMessage::Kind, RoundMessage::Action, RoundMessage::Status>, std::uint64_t> seen;

@@ -41,6 +41,8 @@ class Sessions {
                                 answer.action == RoundMessage::Action::join;
         if (says_which && answer.status == RoundMessage::Status::done && !deaf_.contains(rank))
             lives_[rank].session = answer.session;
+        if (answer.status == RoundMessage::Status::other) // whoever has the job keeps it: all are of that run now
+            *newest_ = answer.run;
         if (answer.status == RoundMessage::Status::over || answer.status == RoundMessage::Status::other)
             begin_anew(rank);
         untold_.erase(rank);
@@ -50,7 +52,7 @@ class Sessions {
         deaf_.clear();
         for (std::uint32_t rank = 0; rank < ranks; rank++) {
             untold_.insert(rank);
-            if (chance(20))
+            if (chance(40))
                 deaf_.insert(rank);
         }
     }
