@@ -42,7 +42,7 @@ class Alone(unittest.TestCase):
 
     def gradient(self, node, dtype, given, timeout=20.0):
         model = DistributedDataParallel(Scale(dtype))
-        job = olaf.Collective(node, JOB, 0, 1, timeout=timeout)
+        job = olaf.Collective(node, JOB, 0, 1, timeout=timeout, run="test")
         model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
         model(given).backward()
         return model.module.factor.grad
@@ -60,7 +60,7 @@ class Alone(unittest.TestCase):
         model = DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=0.5)
         indices = []
         with Node(1) as node:
-            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20, run="test")
             hook = olaf.torch.allreduce_hook(job)
             model.register_comm_hook(None, lambda state, bucket: (
                 indices.append(bucket.index()), hook(state, bucket))[1])
@@ -100,7 +100,7 @@ import sys, threading, torch, torch.distributed as dist
 import olaf, olaf.torch
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
-job = olaf.Collective(sys.argv[1], {JOB}, 0, 2, timeout={SOON})
+job = olaf.Collective(sys.argv[1], {JOB}, 0, 2, timeout={SOON}, run="test")
 model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
 
 def tell():
@@ -120,14 +120,14 @@ class Tensors(unittest.TestCase):
 
     def test_a_sum_takes_the_place_of_a_tensor(self):
         with Node(1) as node:
-            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20, run="test")
             tensor = torch.arange(6, dtype=torch.float32).reshape(2, 3)
             tensor *= 2
             job.allreduce(tensor)
             self.assertEqual(tensor.tolist(), [[0, 2, 4], [6, 8, 10]])
 
     def test_what_would_be_summed_in_a_copy_is_refused(self):
-        job = olaf.Collective("127.0.0.1:9", JOB, 0, 1)
+        job = olaf.Collective("127.0.0.1:9", JOB, 0, 1, run="test")
         with self.assertRaisesRegex(RuntimeError, "requires grad"):
             job.allreduce(torch.ones(4, requires_grad=True))
         with self.assertRaisesRegex(ValueError, "contiguous"):
@@ -177,7 +177,7 @@ class Hook(unittest.TestCase):
     def test_bfloat16_goes_by_float32(self):
         buffer = torch.arange(6).to(torch.bfloat16)
         with Node(1) as node:
-            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20, run="test")
             mean = olaf.torch.allreduce_hook(job)(None, FakeBucket(buffer)).wait()
         self.assertIs(mean.dtype, torch.bfloat16)
         self.assertEqual(mean.tolist(), [0, 1, 2, 3, 4, 5])
