@@ -258,17 +258,20 @@ void RoundChild::take_other(const JobSync &answer) {
                                  std::to_string(other.number) + ", this process is of number " +
                                  std::to_string(own.number) + ") has taken the job over",
                              "end this process");
-    const std::string which = "another run (" + text_of(other) + "; this process is of " +
-                              text_of(own) + ")" + (answer.above ? " at a node above" : "");
+    const std::string which =
+        "another run (" + text_of(other) + "; this process is of " + text_of(own) + ")";
+    const std::string where = answer.above ? " of a node above" : "";
     if (answer.missing == 0)
-        return fail_for_good("the job was set for " + which,
+        return fail_for_good("the job" + where + " was set for " + which,
                              "give this training a job of its own, or set the job for it "
                              "(olaf job set --run)");
+    const std::uint32_t others = answer.missing - 1;
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(answer.kept_for()).count();
     fail_for_good(
-        "the job is in use by " + which + ": rank " + std::to_string(answer.rank) +
-            (answer.above ? " of a node above" : "") +
-            (answer.missing > 1 ? " and " + std::to_string(answer.missing - 1) + " others" : "") +
+        "the job is in use by " + which + ": rank " + std::to_string(answer.rank) + where +
+            (others == 0
+                 ? ""
+                 : " and " + std::to_string(others) + (others == 1 ? " other" : " others")) +
             ", for " + std::to_string(seconds) + " s more unless they are heard again",
         "give each training a job of its own, or end that one, or release the job (olaf "
         "job release DEV " +

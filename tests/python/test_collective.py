@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import os
 import threading
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -143,6 +145,43 @@ class Collective(unittest.TestCase):
         self.all(3, work, absent=[2])
         expected = [2] * first + [3] * own + [2] * after
         self.assertEqual(counts, {0: expected, 1: expected})
+
+    def test_a_training_needs_a_name_and_may_have_torchruns(self):
+        launchers = {name: "" for name in ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID")}
+        with unittest.mock.patch.dict(os.environ, launchers):
+            with self.assertRaisesRegex(ValueError, r"in Python run=\.\.\., the same at all workers"):
+                olaf.Collective("127.0.0.1:9", JOB, 0, 2)
+            os.environ["TORCHELASTIC_RUN_ID"] = "abc"
+            olaf.Collective("127.0.0.1:9", JOB, 0, 2)
+
+    def test_another_training_is_told_whose_the_job_is(self):
+        def rule(sum):
+            sum.weights += sum.gradient
+
+        server = olaf.RoundServer("127.0.0.1:0", JOB, [1.0], rule, 1, 9)
+        pinned = olaf.RoundServer("127.0.0.1:0", JOB, [1.0], rule, 1, 9, run="first", run_number=2)
+        serving = [threading.Thread(target=each.serve) for each in (server, pinned)]
+        for thread in serving:
+            thread.start()
+        try:
+            def worker(at, **run):
+                return olaf.Collective(at.address, JOB, 0, 1, lanes=9, timeout=SOON, **run)
+
+            first = worker(server, run="first", run_number=1)
+            first.start()
+            with self.assertRaisesRegex(ValueError, "in use by another run.*rank 0, for 60 s more"):
+                worker(server, run="other").start()
+            worker(server, run="first", run_number=2).start()
+            with self.assertRaisesRegex(ValueError, "a later run of this training .number 2, this"):
+                first.allreduce(np.ones(1, np.float32))
+            with self.assertRaisesRegex(ValueError, "the job was set for another run"):
+                worker(pinned, run="first", run_number=1).start()
+            worker(pinned, run="first", run_number=2).start()
+        finally:
+            server.stop()
+            pinned.stop()
+            for thread in serving:
+                thread.join()
 
     def test_former_names_tell_the_new_ones(self):
         job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, run="test")

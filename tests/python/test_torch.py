@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """olaf.torch with Debian's torch, through a model of the node on loopback."""
 
+import datetime
+import os
 import pathlib
 import signal
 import subprocess
 import sys
+import time
 import types
 import unittest
+import unittest.mock
 
 import torch
 import torch.distributed as dist
@@ -82,6 +86,31 @@ class Alone(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "a bucket of torch.float64: olaf.torch is for"):
             self.gradient(nobody, torch.float64, torch.ones(50, dtype=torch.float64))
 
+    def test_a_collective_is_made_of_the_process_group(self):
+        made = {}
+        with unittest.mock.patch.object(olaf.torch, "Collective", lambda *given, **named: made.update(
+                named, given=given)):
+            before = time.time_ns()
+            olaf.torch.collective("192.0.2.1", JOB, run="mine", lanes=9)
+            self.assertEqual(made["given"], ("192.0.2.1", JOB, 0, 1))
+            self.assertEqual((made["run"], made["lanes"]), ("mine", 9))
+            self.assertEqual(made["timeout"], dist.distributed_c10d.default_pg_timeout.total_seconds())
+            first = made["run_number"]
+            self.assertTrue(before <= first <= time.time_ns())
+            olaf.torch.collective("192.0.2.1", JOB, process_group=dist.group.WORLD, timeout=7)
+            self.assertEqual((made["run"], made["timeout"]), (None, 7))
+            self.assertGreaterEqual(made["run_number"], first)
+
+    def test_a_collective_of_a_process_group_needs_a_name_too(self):
+        with unittest.mock.patch.dict(os.environ, {"TORCHELASTIC_RUN_ID": "none", "SLURM_JOB_ID": ""}):
+            with self.assertRaisesRegex(ValueError, "in Python run="):
+                olaf.torch.collective("127.0.0.1:9", JOB)
+
+    def test_the_timeout_is_the_groups(self):
+        limit = types.SimpleNamespace(_timeout=datetime.timedelta(seconds=7))
+        self.assertEqual(olaf.torch._timeout_of(types.SimpleNamespace(options=limit)), 7)
+        backend = types.SimpleNamespace(options=limit)  # as torch 2 has it
+        self.assertEqual(olaf.torch._timeout_of(types.SimpleNamespace(_get_backend=lambda device: backend)), 7)
 
     def test_ctrl_c_ends_backward(self):
         with Node(2) as node:  # and nobody else
