@@ -175,7 +175,7 @@ class Collective(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "a later run of this training .number 2, this"):
                 first.allreduce(np.ones(1, np.float32))
             with self.assertRaisesRegex(ValueError, "the job was set for another run"):
-                worker(pinned, run="first", run_number=1).start()
+                worker(pinned, run="first", run_number=3).start()
             worker(pinned, run="first", run_number=2).start()
         finally:
             server.stop()

@@ -48,9 +48,8 @@ std::uint64_t hash(const std::string &name) {
     return olaf_training_id(name.data(), static_cast<__u32>(name.size()));
 }
 
-void expect_run(const Variables &variables, const std::string &name,
-                std::uint64_t number, const std::string &given = {},
-                std::uint64_t given_number = 0) {
+void expect_run(const Variables &variables, const std::string &name, std::uint64_t number,
+                const std::string &given = {}, std::uint64_t given_number = 0) {
     const Environment environment(variables);
     const auto run = run_of_process(given, given_number, "job 5");
     ASSERT_TRUE(run) << run.error().message();
@@ -66,8 +65,8 @@ TEST(CollectiveRun, IsTheOneThatIsGivenWhateverTheLauncherSays) {
 TEST(CollectiveRun, MayBeGivenAsItsHash) {
     const Environment none(Variables{});
     EXPECT_EQ(run_of_process("id:00000000000ABC12", 0, "").value().training, 0xabc12U);
-    for (const char *wrong : {"id:", "id:12", "id:00000000000abc1g", "id:0000000000000000",
-                              "id:00000000000abc123"})
+    for (const char *wrong :
+         {"id:", "id:12", "id:00000000000abc1g", "id:0000000000000000", "id:00000000000abc123"})
         expect_fails(run_of_process(wrong, 0, "job 5"), "16 hexadecimal digits");
 }
 
@@ -107,14 +106,15 @@ TEST(CollectiveRun, ThatNobodyNamesIsAnErrorBeforeAnythingIsOpened) {
 TEST(CollectiveRun, WhoseNumberIsNoneIsAnErrorThatNamesTheVariable) {
     for (const char *wrong : {"x", "-1", "1x", " 1", "18446744073709551616"}) {
         {
-            const Environment slurm(Variables{{"SLURM_JOB_ID", "17"}, {"SLURM_RESTART_COUNT", wrong}});
+            const Environment slurm(
+                Variables{{"SLURM_JOB_ID", "17"}, {"SLURM_RESTART_COUNT", wrong}});
             expect_fails(run_of_process("", 0, "job 5"),
                          "SLURM_RESTART_COUNT in the environment is no number: " +
                              std::string(wrong));
         }
         const Environment torchrun(Variables{{"TORCHELASTIC_RUN_ID", "abc"},
-                                    {"TORCHELASTIC_RESTART_COUNT", wrong},
-                                    {"GROUP_WORLD_SIZE", "1"}});
+                                             {"TORCHELASTIC_RESTART_COUNT", wrong},
+                                             {"GROUP_WORLD_SIZE", "1"}});
         expect_fails(run_of_process("", 0, "job 5"),
                      "TORCHELASTIC_RESTART_COUNT in the environment is no number");
     }

@@ -127,9 +127,7 @@ struct RoundChildSession : RoundChildTest {
         : RoundChildTest({.job = 3, .rank = 1, .lanes = 2, .pool = 5, .incarnation = 77}) {}
 
     /// All agree, for the first time: its session is 99.
-    void begin() {
-        agree(question().value(), 50, 99);
-    }
+    void begin() { agree(question().value(), 50, 99); }
     /// All agree in that generation, and are in that session.
     void agree(JobSync asked, std::uint32_t generation, std::uint64_t session) {
         asked.generation = generation;

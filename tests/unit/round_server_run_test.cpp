@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Which run has a parameter server: docs/rounds.md, "Runs". First its root step by step, with a clock
-// that a test turns; then workers over loopback.
+// Which run has a parameter server: docs/rounds.md, "Runs". First its root step by step, with a
+// clock that a test turns; then workers over loopback.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -90,7 +90,7 @@ class RootRun : public testing::Test, private RoundRootUser {
     RoundRoot::Time now_ = 1000s;
     std::int64_t stamp_ = 0;
     std::vector<Sent> sent_;
-    unsigned begun_ = 0, answers_ = 0;
+    unsigned begun_ = 0, answers_ = 0, admitted_ = 0;
     bool admits_ = true;
 
   private:
@@ -111,7 +111,10 @@ class RootRun : public testing::Test, private RoundRootUser {
                std::span<const std::uint64_t> lanes) override {
         keep(header, lanes, true);
     }
-    bool admit(std::uint32_t) override { return admits_; }
+    bool admit(std::uint32_t) override {
+        admitted_++;
+        return admits_;
+    }
     void begin_run() override { begun_++; }
 };
 
@@ -178,6 +181,14 @@ TEST_F(RootRun, IsTakenByALaterRunAtOnceAndAllBefore) {
     EXPECT_TRUE(decode_result(sent_[0].bytes).value().stale) << "it may no longer sum";
     EXPECT_TRUE(sent_[0].replied) << "and hears of it where it is";
     EXPECT_EQ(ask(kFirst, 1).status, OLAF_CONTROL_OTHER);
+}
+
+TEST_F(RootRun, AStaleContributionTakesNoRank) {
+    const auto generation = agree(kFirst);
+    agree(kLater);
+    const unsigned before = admitted_;
+    give(generation, 1, 0);
+    EXPECT_EQ(admitted_, before);
 }
 
 // A repetition gets its earlier answer, which is known by its time. It is no repetition here.
@@ -250,7 +261,8 @@ class Server {
                                      .children = workers,
                                      .workers = workers,
                                      .lanes = 9,
-                                     .run = run},
+                                     .run = run,
+                                     .member_timeout = 1h},
                                     {1.0F},
                                     [](const RoundSum &sum, std::span<float> weights) {
                                         weights[0] += sum.sum[0];
