@@ -60,11 +60,14 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
                              std::uint32_t workers, const std::string &format, bool checksum,
                              std::size_t mtu, std::uint16_t lanes, std::uint32_t ahead,
                              unsigned guess_bits, unsigned threads, double timeout,
-                             const std::optional<std::string> &group) {
+                             const std::optional<std::string> &group,
+                             const std::optional<std::string> &run, std::uint64_t run_number) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
                                  .workers = workers,
+                                 .run = run.value_or(""),
+                                 .run_number = run_number,
                                  .format = collective_format(format),
                                  .checksum = checksum,
                                  .mtu = mtu,
@@ -284,7 +287,10 @@ void bind_collective(py::module_ &module) {
              py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
              py::arg("mtu") = 0, py::arg("lanes") = 0, py::arg("ahead") = 64,
              py::arg("guess_bits") = 2, py::arg("threads") = 1, py::arg("timeout") = 30.0,
-             py::arg("group") = py::none(),
+             py::arg("group") = py::none(), py::arg("run") = py::none(), py::arg("run_number") = 0,
+             "'run': the training's name, the same at all workers and another one for each "
+             "training; without it torchrun's or Slurm's, else ValueError. 'run_number': higher at "
+             "each further start of the training, which takes the job over from the one before. "
              "'group': the multicast group that results come to, where the job has --fanout "
              "multicast=GROUP. 'threads': that sum, each a range of every vector in a job of its "
              "own: 'job', 'job' + 1, ...; for vectors of megabytes, where CPUs are free. "

@@ -2,6 +2,8 @@
 #include <olaf/round_server.hpp>
 
 #include <atomic>
+#include <optional>
+#include <string>
 
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
@@ -55,7 +57,8 @@ RoundRule rule_from(const py::function &function, std::shared_ptr<Handle *> hand
 std::unique_ptr<Handle> make(const std::string &bind, std::uint32_t job, const py::object &weights,
                              const py::function &rule, std::uint32_t workers, std::uint16_t lanes,
                              std::uint32_t children, const std::string &format, bool checksum,
-                             std::uint32_t ahead, std::uint8_t pool) {
+                             std::uint32_t ahead, std::uint8_t pool,
+                             const std::optional<std::string> &run, std::uint64_t run_number) {
     const Floats floats = as_floats(weights, "the weights");
     const auto elements = elements_of(floats);
     RoundServerOptions options = {.job = job,
@@ -65,7 +68,9 @@ std::unique_ptr<Handle> make(const std::string &bind, std::uint32_t job, const p
                                   .checksum = checksum,
                                   .lanes = lanes,
                                   .ahead = ahead,
-                                  .pool = pool};
+                                  .pool = pool,
+                                  .run = run.value_or(""),
+                                  .run_number = run_number};
     std::vector<float> begin(elements.begin(), elements.end());
     const auto self = std::make_shared<Handle *>(nullptr);
     RoundRule calls = rule_from(rule, self);
@@ -143,7 +148,9 @@ void bind_round_server(py::module_ &module) {
         .def(py::init(&make), py::arg("bind"), py::arg("job"), py::arg("weights"), py::arg("rule"),
              py::arg("workers"), py::arg("lanes"), py::kw_only(), py::arg("children") = 1,
              py::arg("format") = "i32x2", py::arg("checksum") = true, py::arg("ahead") = 64,
-             py::arg("pool") = 6)
+             py::arg("pool") = 6, py::arg("run") = py::none(), py::arg("run_number") = 0,
+             "'run' and 'run_number': those of the workers that it serves; without a name, one "
+             "training after the other, and without a number any start of that training.")
         .def(
             "receive",
             [](Handle &handle, std::optional<double> timeout) {

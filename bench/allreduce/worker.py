@@ -22,7 +22,7 @@ import olaf  # noqa: E402
 torch.set_num_threads(1)
 dist.init_process_group("gloo", rank=rank, world_size=workers)
 collective = olaf.Collective(setup["node"], job=setup["job"], rank=rank, workers=workers, mtu=setup["mtu"],
-                             format=setup["format"], threads=setup["threads"])
+                             format=setup["format"], threads=setup["threads"], run="bench/allreduce")
 collective.start()
 print(json.dumps("joined"), flush=True)
 sys.stdin.readline()  # until all have

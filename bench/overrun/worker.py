@@ -16,7 +16,8 @@ sys.path.insert(0, setup["module"])
 import olaf  # noqa: E402
 
 rank, workers = setup["rank"], setup["workers"]
-collective = olaf.Collective(setup["node"], job=setup["job"], rank=rank, workers=workers, mtu=setup["mtu"])
+collective = olaf.Collective(setup["node"], job=setup["job"], rank=rank, workers=workers, mtu=setup["mtu"],
+                             run="bench/overrun")
 collective.start()
 limit = 2**31 // workers
 parts = [np.random.default_rng(of).integers(-limit, limit, setup["elements"], np.int32) for of in range(workers)]

@@ -4,8 +4,13 @@
 #include "endpoints/rounds/child.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
 
 #include <olaf/rounds.h>
+
+#include "endpoints/rounds/run.hpp"
 
 namespace olaf {
 namespace {
@@ -37,7 +42,8 @@ void RoundChild::ask() {
              .generation = generation_,
              .pool = options_.pool,
              .incarnation = options_.incarnation,
-             .session = session_};
+             .session = session_,
+             .run = options_.run};
     asked_ = 0;
     ask_at_ = asked_at_ + kAskAtMostEvery;
     stats_.agreed++;
@@ -103,8 +109,9 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         return std::unexpected(Reject::wrong_type);
     if (answer.job != options_.job)
         return std::unexpected(Reject::unknown_cluster);
-    const bool names_other =
-        answer.status == OLAF_CONTROL_WAIT || answer.status == OLAF_CONTROL_OVER;
+    const bool names_other = answer.status == OLAF_CONTROL_WAIT ||
+                             answer.status == OLAF_CONTROL_OVER ||
+                             answer.status == OLAF_CONTROL_OTHER;
     if (!names_other && answer.rank != options_.rank)
         return std::unexpected(Reject::not_addressed);
     last_heard_ = std::max(last_heard_, now);
@@ -136,6 +143,9 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         break;
     case OLAF_CONTROL_OVER:
         take_over(answer);
+        break;
+    case OLAF_CONTROL_OTHER:
+        take_other(answer);
         break;
     case OLAF_CONTROL_DONE:
         all_there_ = generation_ != 0;
@@ -205,17 +215,23 @@ void RoundChild::take_gone() {
         "job anew (olaf job set)");
 }
 
-// Another member has none of this session's vectors. Who lacks nothing but the farewell's result
-// can't miss anything by that: it never learns whether all have finished.
+// Who lacks nothing but the farewell's result can't miss anything where the others can't go on with
+// it: it never learns whether all have finished.
+bool RoundChild::needs_nothing() {
+    if (!waiting_.empty() || lacking_ + 1 != kept_.end() ||
+        kept_[lacking_].chunks != kFarewellChunks)
+        return false;
+    KeptChunk &farewell = kept_[lacking_];
+    farewell.held = farewell.delivered = true;
+    vectors_->miss(farewell.round, farewell.chunk);
+    state_ = State::left;
+    return true;
+}
+
+// Another member has none of this session's vectors.
 void RoundChild::take_over(const JobSync &answer) {
-    if (waiting_.empty() && lacking_ + 1 == kept_.end() &&
-        kept_[lacking_].chunks == kFarewellChunks) {
-        KeptChunk &farewell = kept_[lacking_];
-        farewell.held = farewell.delivered = true;
-        vectors_->miss(farewell.round, farewell.chunk);
-        state_ = State::left;
+    if (needs_nothing())
         return;
-    }
     // It has given no vector yet: it is as if it had asked later.
     if (next_round_ == 0) {
         session_ = 0;
@@ -229,6 +245,37 @@ void RoundChild::take_over(const JobSync &answer) {
             " has begun anew (its process was restarted, or it called start() again), and has none "
             "of the vectors so far",
         "go back to the same step at every worker");
+}
+
+// Another run has the job: docs/rounds.md, "Runs".
+void RoundChild::take_other(const JobSync &answer) {
+    if (needs_nothing())
+        return;
+    refused_ = !answer.above;
+    const olaf_run &own = options_.run, &other = answer.run;
+    if (other.training == own.training && other.number > own.number)
+        return fail_for_good("a later run of this training (number " +
+                                 std::to_string(other.number) + ", this process is of number " +
+                                 std::to_string(own.number) + ") has taken the job over",
+                             "end this process");
+    const std::string which =
+        "another run (" + text_of(other) + "; this process is of " + text_of(own) + ")";
+    const std::string where = answer.above ? " of a node above" : "";
+    if (answer.missing == 0)
+        return fail_for_good("the job" + where + " was set for " + which,
+                             "give this training a job of its own, or set the job for it "
+                             "(olaf job set --run)");
+    const std::uint32_t others = answer.missing - 1;
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(answer.kept_for()).count();
+    fail_for_good(
+        "the job is in use by " + which + ": rank " + std::to_string(answer.rank) + where +
+            (others == 0
+                 ? ""
+                 : " and " + std::to_string(others) + (others == 1 ? " other" : " others")) +
+            ", for " + std::to_string(seconds) + " s more unless they are heard again",
+        "give each training a job of its own, or end that one, or release the job (olaf "
+        "job release DEV " +
+            std::to_string(options_.job) + ")");
 }
 
 void RoundChild::begin_at(const JobSync &answer) {
@@ -268,7 +315,12 @@ void RoundChild::begin_at(const JobSync &answer) {
     move_on();
 }
 
+// All members can begin anew.
 void RoundChild::fail_with(std::string reason, std::string hint) {
+    fail_for_good(std::move(reason), std::move(hint) + ", and start() again, at every worker");
+}
+
+void RoundChild::fail_for_good(std::string reason, std::string hint) {
     failure_ = Error{.operation = "sum vectors of",
                      .object = job_name(),
                      .code = 0,

@@ -68,6 +68,7 @@ struct RoundChildOptions {
     std::uint8_t pool = 16;        ///< at most 2^pool chunks under way
     bool hears_group = false;      ///< results for all are this member's too
     std::uint64_t incarnation = 1; ///< random: another one for each RoundChild
+    olaf_run run = {.training = 1, .number = 0}; ///< whose sums these are
 };
 
 /// Not thread-safe. Times are of any one clock that never goes back.
@@ -138,6 +139,8 @@ class RoundChild {
 
     /// What can't be mended: nothing is sent and taken any more.
     [[nodiscard]] const std::optional<Error> &failure() const { return failure_; }
+    /// Whether that is because the node has no such member: it is another run's.
+    [[nodiscard]] bool is_refused() const { return refused_; }
     /// What is waited for, for a person: "rank 3 hasn't asked yet".
     [[nodiscard]] std::string missing(Time now) const;
     /// To be called when nothing has come for too long: asks where to begin, so that the node's
@@ -243,10 +246,13 @@ class RoundChild {
     void note_missing(const JobSync &wait, Time now);
     void take_gone();
     void take_over(const JobSync &answer);
+    void take_other(const JobSync &answer);
+    bool needs_nothing();
     bool has_shape(const JobSync &answer);
     [[nodiscard]] Place first_lacking() const;
     [[nodiscard]] std::optional<Position> position_of(Place place) const;
     void fail_with(std::string reason, std::string hint);
+    void fail_for_good(std::string reason, std::string hint);
     [[nodiscard]] std::string job_name() const { return "job " + std::to_string(options_.job); }
 
     RoundChildOptions options_;
@@ -295,6 +301,7 @@ class RoundChild {
     Time last_progress_{0};
     CollectiveStats stats_;
     std::optional<Error> failure_;
+    bool refused_ = false;
 };
 
 } // namespace olaf

@@ -14,6 +14,7 @@
 #include <olaf/try.hpp>
 
 #include "endpoints/rounds/member.hpp"
+#include "endpoints/rounds/run.hpp"
 #include "endpoints/wire/block_exponent.hpp"
 
 namespace olaf {
@@ -80,6 +81,8 @@ constexpr auto kRollCall = std::chrono::seconds(1);
 Result<std::unique_ptr<CollectiveMember>> CollectiveMember::open(const CollectiveOptions &given) {
     CollectiveOptions options = completed(given);
     OLAF_TRY(check(options));
+    const olaf_run run = OLAF_TRY(
+        run_of_process(options.run, options.run_number, "job " + std::to_string(options.job)));
     RoundSockets sockets = OLAF_TRY(
         RoundSockets::open(options.node, options.group,
                            {.receive = options.receive_buffer, .send = options.send_buffer}));
@@ -92,7 +95,7 @@ Result<std::unique_ptr<CollectiveMember>> CollectiveMember::open(const Collectiv
                     "lower the lanes or raise the MTU",
                     "a frame has room for " + std::to_string(room) + " lanes");
     return std::unique_ptr<CollectiveMember>(
-        new CollectiveMember(options, static_cast<std::uint16_t>(lanes), std::move(sockets)));
+        new CollectiveMember(options, run, static_cast<std::uint16_t>(lanes), std::move(sockets)));
 }
 
 // ---- sending and receiving ----
@@ -108,7 +111,8 @@ void CollectiveMember::begin_anew() {
                                      .has_checksum = options_.checksum,
                                      .workers = options_.workers,
                                      .hears_group = options_.group.family() != AF_UNSPEC,
-                                     .incarnation = random_incarnation()},
+                                     .incarnation = random_incarnation(),
+                                     .run = run_},
                    vectors);
     broken_.reset();
     refusal_.reset();
@@ -224,8 +228,7 @@ Result<void> CollectiveMember::poll() {
             vectors_.pop_front();
         }
         if (child_->failure())
-            return give_up(child_->failure()->reason, 0,
-                           child_->failure()->hint + ", and start() again, at every worker");
+            return give_up(child_->failure()->reason, 0, child_->failure()->hint);
         if (is_empty)
             break;
     }
@@ -336,7 +339,8 @@ Result<void> CollectiveMember::start() {
     if (auto all = progress_until([this] { return child_->is_running(); },
                                   {.timeout = options_.timeout, .hint = hint.c_str()});
         !all) {
-        take_question_back();
+        if (!child_->is_refused()) // else it asked nothing that counts
+            take_question_back();
         return all;
     }
     return take_shape();

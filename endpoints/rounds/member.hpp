@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include <olaf/collective.hpp>
+#include <olaf/run.h>
 
 #include "endpoints/rounds/child.hpp"
 #include "endpoints/rounds/exponent_guess.hpp"
@@ -98,8 +99,10 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
                                              Combine combine, Part part, const FloatPieces &whole);
 
   private:
-    CollectiveMember(const CollectiveOptions &options, std::uint16_t lanes, RoundSockets sockets)
-        : options_(options), lanes_(lanes), sockets_(std::move(sockets)), batch_(kBatch) {
+    CollectiveMember(const CollectiveOptions &options, const olaf_run &run, std::uint16_t lanes,
+                     RoundSockets sockets)
+        : options_(options), run_(run), lanes_(lanes), sockets_(std::move(sockets)),
+          batch_(kBatch) {
         begin_anew();
     }
 
@@ -197,6 +200,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
                          std::string hint = "start() again, at every worker");
 
     CollectiveOptions options_;
+    olaf_run run_;
     std::uint16_t lanes_;
     RoundSockets sockets_;
     ReceiveBatch batch_;

@@ -6,6 +6,8 @@
 
 #include <olaf/try.hpp>
 
+#include "endpoints/rounds/run.hpp"
+
 namespace olaf {
 namespace {
 
@@ -16,8 +18,8 @@ bool is_of(const RoundTotal &total, const RoundContribution &message) {
 } // namespace
 
 RoundRoot::RoundRoot(const RoundServerOptions &options, std::uint32_t generation,
-                     RoundRootUser &user)
-    : options_(options), user_(&user), generation_(generation), pool_(options.pool),
+                     RoundRootUser &user, const olaf_run &only)
+    : options_(options), user_(&user), generation_(generation), pool_(options.pool), only_(only),
       slots_(std::size_t{1} << options.pool) {}
 
 // ---- docs/rounds.md, "What a node does with a contribution" ----
@@ -41,13 +43,16 @@ Decoded<void> RoundRoot::check(const RoundContribution &message,
 }
 
 Decoded<void> RoundRoot::contribution(const RoundContribution &message,
-                                      std::span<const std::uint64_t> lanes) {
+                                      std::span<const std::uint64_t> lanes, Time now) {
     OLAF_TRY(check(message, lanes));
     stats_.received += message.lanes == 0 ? 0 : 1;
     if (!running_ || message.generation != generation_) {
         stale(message);
         return {};
     }
+    if (!user_->admit(message.rank))
+        return std::unexpected(Reject::not_addressed);
+    heard_[message.rank] = now;
     if (misfit_) {
         result(message.rank, *misfit_, {});
         return {};
@@ -156,9 +161,13 @@ void RoundRoot::complete(Buffer &buffer, Slot &slot) {
         if (options_.checksum)
             buffer.lanes.back() = checksum(data);
         stats_.answered++;
+        has_answered_ = true;
         std::swap(slot.answers[0], slot.answers[1]);
         slot.answers[1] = {.given = true, .total = total, .lanes = buffer.lanes};
     }
+    // All have all sums and begin no further vector.
+    if (total.chunks == kFarewellChunks && total.count == options_.workers && !total.partial)
+        finished_ = true;
     answer_all(buffer);
 }
 
@@ -190,21 +199,77 @@ void RoundRoot::result(std::uint32_t rank, const RoundTotal &total,
                 lanes);
 }
 
+// Who is of an earlier run is told so, too: the rank is another process's by then.
 void RoundRoot::stale(const RoundContribution &message) {
     stats_.stale += message.lanes == 0 ? 0 : 1;
-    user_->send(message.rank,
-                encode(RoundResult{.job = options_.job,
-                                   .rank = message.rank,
-                                   .round = message.round,
-                                   .count = message.generation,
-                                   .chunk = message.chunk,
-                                   .chunks = message.chunks,
-                                   .generation = generation_,
-                                   .pool = pool_,
-                                   .format = options_.format,
-                                   .has_checksum = false,
-                                   .stale = true}),
-                {});
+    user_->reply(message.rank,
+                 encode(RoundResult{.job = options_.job,
+                                    .rank = message.rank,
+                                    .round = message.round,
+                                    .count = message.generation,
+                                    .chunk = message.chunk,
+                                    .chunks = message.chunks,
+                                    .generation = generation_,
+                                    .pool = pool_,
+                                    .format = options_.format,
+                                    .has_checksum = false,
+                                    .stale = true}),
+                 {});
+}
+
+// ---- docs/rounds.md, "Runs" ----
+
+olaf_run_verdict RoundRoot::verdict(const olaf_run &asks) const {
+    const olaf_run has = finished_ ? olaf_run{} : run_;
+    return olaf_run_judge(&has, &only_, &asks);
+}
+
+bool RoundRoot::may_ask(const olaf_run &run, Time now) const {
+    switch (verdict(run)) {
+    case OLAF_RUN_SAME:
+    case OLAF_RUN_TAKES:
+        return true;
+    case OLAF_RUN_OTHER:
+        for (std::uint32_t rank = 0; rank < options_.children; rank++)
+            if (is_there(rank, now))
+                return false;
+        return true;
+    default:
+        return false;
+    }
+}
+
+bool RoundRoot::is_there(std::uint32_t rank, Time now) const {
+    return heard_[rank] && now - *heard_[rank] < options_.run_timeout;
+}
+
+void RoundRoot::begin_run(const olaf_run &run) {
+    stop();
+    run_ = run;
+    finished_ = false;
+    heard_ = {};
+    children_ = {};
+    has_answered_ = false;
+    for (Slot &slot : slots_)
+        slot.answers = {};
+    user_->begin_run();
+}
+
+void RoundRoot::refuse(const JobSync &message, Time now) {
+    JobSync answer = answer_to(message, OLAF_CONTROL_OTHER);
+    const bool is_set = verdict(message.run) == OLAF_RUN_BARRED;
+    answer.run = is_set ? only_ : run_;
+    answer.missing = 0;
+    answer.rank = OLAF_EVERY_RANK;
+    Time last(0);
+    for (std::uint32_t rank = 0; rank < options_.children && !is_set; rank++) {
+        if (!is_there(rank, now))
+            continue;
+        last = std::max(last, *heard_[rank] + options_.run_timeout - now);
+        answer.rank = answer.missing++ == 0 ? rank : answer.rank;
+    }
+    answer.session = static_cast<std::uint64_t>(last.count());
+    user_->reply(message.rank, encode(answer), lanes_of(answer));
 }
 
 // ---- docs/rounds.md, "Agreeing where to begin" ----
@@ -222,7 +287,7 @@ void RoundRoot::stop() {
             buffer.state = State::free;
 }
 
-Decoded<void> RoundRoot::sync(const JobSync &message) {
+Decoded<void> RoundRoot::sync(const JobSync &message, Time now) {
     if (message.answer || message.action != OLAF_CONTROL_SYNC) // its members neither join nor leave
         return std::unexpected(Reject::wrong_type);
     if (message.job != options_.job)
@@ -232,6 +297,15 @@ Decoded<void> RoundRoot::sync(const JobSync &message) {
     if (message.padding != kSyncLanes &&
         message.padding != std::max(kSyncLanes, static_cast<std::uint16_t>(options_.lanes)))
         return std::unexpected(Reject::wrong_lanes);
+    if (!may_ask(message.run, now)) {
+        refuse(message, now);
+        return {};
+    }
+    if (!is_one_run(run_, message.run))
+        begin_run(message.run);
+    if (!user_->admit(message.rank))
+        return std::unexpected(Reject::not_addressed);
+    heard_[message.rank] = now;
     answer_sync(message, judge(message));
     return {};
 }
@@ -254,6 +328,7 @@ olaf_control_status RoundRoot::judge(const JobSync &message) {
 void RoundRoot::note(const JobSync &message) {
     if (running_)
         stop();
+    finished_ = false;
     asked_.set(message.rank);
     children_[message.rank] = {.stamp = message.stamp,
                                .incarnation = message.incarnation,
@@ -290,14 +365,14 @@ void RoundRoot::run() {
         for (const Asked &child : std::span(children_).first(options_.children))
             session_ += child.incarnation;
     session_ = std::max<std::uint64_t>(session_, 1);
-    // A restarted server doesn't know the answers of the round's first chunks.
-    if (stats_.answered == 0)
+    // Neither a restarted server nor another run's knows the answers of the round's first chunks.
+    if (!has_answered_)
         begin_->second = 0;
     running_ = true;
     stats_.agreed++;
 }
 
-void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) {
+JobSync RoundRoot::answer_to(const JobSync &message, olaf_control_status status) const {
     JobSync answer = message;
     answer.answer = true;
     answer.status = status;
@@ -307,10 +382,18 @@ void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) 
     answer.format = options_.format;
     answer.has_checksum = options_.checksum;
     answer.incarnation = 0;
-    answer.session = status == OLAF_CONTROL_DONE ? session_ : 0;
+    answer.session = 0;
+    answer.run = run_;
+    answer.anew = false;
+    return answer;
+}
+
+void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) {
+    JobSync answer = answer_to(message, status);
+    if (status == OLAF_CONTROL_DONE)
+        answer.session = session_;
     if (status == OLAF_CONTROL_OLD)
         answer.session = static_cast<std::uint64_t>(children_[message.rank].stamp);
-    answer.anew = false;
     if (status == OLAF_CONTROL_DONE)
         std::tie(answer.round, answer.chunk) = *begin_;
     if (status == OLAF_CONTROL_WAIT || status == OLAF_CONTROL_OVER)

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <bitset>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,7 @@
 
 #include <olaf/round_server.hpp>
 #include <olaf/rounds.h>
+#include <olaf/run.h>
 
 #include "endpoints/wire/round_message.hpp"
 
@@ -39,18 +41,32 @@ class RoundRootUser {
     virtual void answer(RoundTotal &total, std::span<std::uint64_t> lanes) = 0;
     virtual void send(std::uint32_t rank, const olaf_header &header,
                       std::span<const std::uint64_t> lanes) = 0;
+    /// Sends to whoever's message is being taken in. It may be a stranger to that rank.
+    virtual void reply(std::uint32_t rank, const olaf_header &header,
+                       std::span<const std::uint64_t> lanes) {
+        send(rank, header, lanes);
+    }
+    /// Whether the rank is that of whoever's message is being taken in, from now on if it was free.
+    virtual bool admit(std::uint32_t /*rank*/) { return true; }
+    /// Another run has the root from now on: all ranks are free, and rounds begin with 0.
+    virtual void begin_run() {}
 };
 
 /// Not thread-safe.
 class RoundRoot {
   public:
-    /// `generation`: random, not 0. `user` must live longer.
-    RoundRoot(const RoundServerOptions &options, std::uint32_t generation, RoundRootUser &user);
+    using Time = std::chrono::nanoseconds;
 
-    /// Takes in a message of a child's, and says why if it's none.
+    /// `generation`: random, not 0. `user` must live longer. `only`: the run that it serves; its
+    /// number may be 0: any; none: any run.
+    RoundRoot(const RoundServerOptions &options, std::uint32_t generation, RoundRootUser &user,
+              const olaf_run &only = {});
+
+    /// Takes in a message of a child's, and says why if it's none. Times are of any one clock that
+    /// never goes back.
     Decoded<void> contribution(const RoundContribution &message,
-                               std::span<const std::uint64_t> lanes);
-    Decoded<void> sync(const JobSync &message);
+                               std::span<const std::uint64_t> lanes, Time now = {});
+    Decoded<void> sync(const JobSync &message, Time now = {});
 
     [[nodiscard]] const RoundServerStats &stats() const { return stats_; }
 
@@ -89,6 +105,12 @@ class RoundRoot {
     [[nodiscard]] bool is_over() const;
     void run();
     [[nodiscard]] olaf_control_status judge(const JobSync &message);
+    [[nodiscard]] olaf_run_verdict verdict(const olaf_run &asks) const;
+    [[nodiscard]] bool may_ask(const olaf_run &run, Time now) const;
+    [[nodiscard]] bool is_there(std::uint32_t rank, Time now) const;
+    void begin_run(const olaf_run &run);
+    void refuse(const JobSync &message, Time now);
+    [[nodiscard]] JobSync answer_to(const JobSync &message, olaf_control_status status) const;
     void answer_sync(const JobSync &message, olaf_control_status status);
     void name_other(JobSync &answer) const;
 
@@ -105,6 +127,12 @@ class RoundRoot {
     bool running_ = false;
     std::uint32_t generation_;
     std::uint8_t pool_;
+    olaf_run only_;
+    olaf_run run_ = {};     // who has it, or had it last
+    bool finished_ = false; // nobody has it: all have said farewell, and none has asked since
+    // When a rank of that run was last heard.
+    std::array<std::optional<Time>, OLAF_RANKS> heard_ = {};
+    bool has_answered_ = false; // that run
     std::bitset<OLAF_RANKS> asked_ = {};
     std::array<Asked, OLAF_RANKS> children_ = {};
     std::uint64_t session_ = 0;                 // of all, while it runs

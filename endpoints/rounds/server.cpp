@@ -14,6 +14,7 @@
 
 #include "endpoints/rounds/exponent_guess.hpp"
 #include "endpoints/rounds/root.hpp"
+#include "endpoints/rounds/run.hpp"
 #include "endpoints/wire/block_exponent.hpp"
 #include "endpoints/wire/receive_batch.hpp"
 #include "endpoints/wire/udp_socket.hpp"
@@ -56,7 +57,7 @@ constexpr auto kPatience = std::chrono::milliseconds(10);
 
 class RoundServer::Impl : private RoundRootUser {
   public:
-    Impl(const RoundServerOptions &options, std::uint32_t generation, UdpSocket socket,
+    Impl(const RoundServerOptions &options, const olaf_run &only, UdpSocket socket,
          std::vector<float> weights, RoundRule rule);
 
     Result<std::size_t> receive(std::chrono::nanoseconds timeout);
@@ -78,9 +79,14 @@ class RoundServer::Impl : private RoundRootUser {
     void answer(RoundTotal &total, std::span<std::uint64_t> lanes) override;
     void send(std::uint32_t rank, const olaf_header &header,
               std::span<const std::uint64_t> lanes) override;
+    void reply(std::uint32_t rank, const olaf_header &header,
+               std::span<const std::uint64_t> lanes) override;
+    bool admit(std::uint32_t rank) override;
+    void begin_run() override;
 
     Decoded<void> handle(std::size_t message);
-    Decoded<void> admit(std::uint32_t rank, const Address &source);
+    void send_to(const Address &to, const olaf_header &header,
+                 std::span<const std::uint64_t> lanes);
     std::span<float> piece(std::uint32_t number);
     std::int16_t exponent_for(std::uint32_t number, std::int16_t contributed);
     void answer_piece(const RoundTotal &total, std::uint32_t number,
@@ -89,6 +95,8 @@ class RoundServer::Impl : private RoundRootUser {
     RoundServerOptions options_;
     UdpSocket socket_;
     ReceiveBatch batch_{32};
+    Address source_ = {};       // of the message that is being taken in
+    Clock::time_point now_ = {}; // when it is
     std::array<Child, OLAF_RANKS> children_ = {};
     RoundServerStats counts_; // what the root doesn't count
 
@@ -117,40 +125,49 @@ Decoded<void> RoundServer::Impl::handle(std::size_t message) {
     if (batch_.cut_off(message))
         return std::unexpected(Reject::wrong_length);
     const auto bytes = batch_.bytes(message);
-    if (OLAF_TRY(decode_type(bytes)) == OLAF_CONTROL) {
-        const JobSync sync = OLAF_TRY(decode_sync(bytes));
-        OLAF_TRY(admit(sync.rank, batch_.source(message)));
-        return root_.sync(sync);
-    }
+    source_ = batch_.source(message);
+    now_ = Clock::now();
+    const RoundRoot::Time now = now_.time_since_epoch();
+    if (OLAF_TRY(decode_type(bytes)) == OLAF_CONTROL)
+        return root_.sync(OLAF_TRY(decode_sync(bytes)), now);
     const RoundContribution contribution = OLAF_TRY(decode_contribution(bytes));
-    OLAF_TRY(admit(contribution.rank, batch_.source(message)));
-    return root_.contribution(contribution, batch_.lanes(message, contribution.lanes));
+    return root_.contribution(contribution, batch_.lanes(message, contribution.lanes), now);
 }
 
 // A rank is bound to its source until that source was silent for options.member_timeout.
-Decoded<void> RoundServer::Impl::admit(std::uint32_t rank, const Address &source) {
-    if (rank >= options_.children)
-        return std::unexpected(Reject::not_addressed);
+bool RoundServer::Impl::admit(std::uint32_t rank) {
     Child &child = children_[rank];
-    const auto now = Clock::now();
-    if (child.known && !(child.address == source) && now - child.heard < options_.member_timeout)
-        return std::unexpected(Reject::not_addressed);
-    child = {.address = source, .heard = now, .known = true};
-    return {};
+    if (child.known && !(child.address == source_) && now_ - child.heard < options_.member_timeout)
+        return false;
+    child = {.address = source_, .heard = now_, .known = true};
+    return true;
+}
+
+void RoundServer::Impl::begin_run() {
+    children_ = {};
+    exponents_.clear();
 }
 
 void RoundServer::Impl::send(std::uint32_t rank, const olaf_header &header,
                              std::span<const std::uint64_t> lanes) {
-    Child &child = children_[rank];
-    if (!child.known)
-        return; // the child asks once it is there
+    if (children_[rank].known) // else the child asks once it is there
+        send_to(children_[rank].address, header, lanes);
+}
+
+void RoundServer::Impl::reply(std::uint32_t, const olaf_header &header,
+                              std::span<const std::uint64_t> lanes) {
+    send_to(source_, header, lanes);
+}
+
+void RoundServer::Impl::send_to(const Address &to, const olaf_header &header,
+                                std::span<const std::uint64_t> lanes) {
     olaf_header copy = header;
     auto *const data = const_cast<std::uint64_t *>(lanes.data());
     std::array<iovec, 2> parts = {iovec{.iov_base = &copy, .iov_len = sizeof(copy)},
                                   iovec{.iov_base = data, .iov_len = lanes.size_bytes()}};
     mmsghdr message = {};
-    message.msg_hdr.msg_name = const_cast<sockaddr *>(child.address.data());
-    message.msg_hdr.msg_namelen = child.address.size();
+    message.msg_hdr.msg_name = const_cast<sockaddr *>(to.data());
+    message.msg_hdr.msg_namelen = to.size();
     message.msg_hdr.msg_iov = parts.data();
     message.msg_hdr.msg_iovlen = lanes.empty() ? 1 : 2;
     counts_.unsent += socket_.send(&message, 1, kPatience).unsent;
@@ -170,13 +187,13 @@ RoundServerStats RoundServer::Impl::stats() const {
 // As at the workers (vectors.cpp), chunk c brings the exponent of piece c, and the data of piece
 // c - lag. The exponent that all agree on covers the weights, too, since they go back with it.
 
-RoundServer::Impl::Impl(const RoundServerOptions &options, std::uint32_t generation,
+RoundServer::Impl::Impl(const RoundServerOptions &options, const olaf_run &only,
                         UdpSocket socket, std::vector<float> weights, RoundRule rule)
     : options_(options), socket_(std::move(socket)), weights_(std::move(weights)),
       rule_(std::move(rule)),
       pieces_(cut_floats(options.format, options.lanes - (options.checksum ? 1U : 0U),
                          weights_.size(), options.ahead)),
-      sum_(pieces_.each), root_(options_, generation, *this) {}
+      sum_(pieces_.each), root_(options_, random_generation(), *this, only) {}
 
 std::span<float> RoundServer::Impl::piece(std::uint32_t number) {
     const std::size_t begin = number * pieces_.each;
@@ -262,9 +279,14 @@ RoundServer::~RoundServer() = default;
 Result<RoundServer> RoundServer::make(const RoundServerOptions &options, std::vector<float> weights,
                                       RoundRule rule) {
     OLAF_TRY(check(options, weights.size(), static_cast<bool>(rule)));
+    olaf_run only = {};
+    if (!options.run.empty())
+        only = {.training = OLAF_TRY(training_of(options.run, "serve",
+                                                 "job " + std::to_string(options.job))),
+                .number = options.run_number};
     UdpSocket socket = OLAF_TRY(UdpSocket::bound_to(
         options.bind, {.receive = options.receive_buffer, .send = options.send_buffer}));
-    return RoundServer(std::make_unique<Impl>(options, random_generation(), std::move(socket),
+    return RoundServer(std::make_unique<Impl>(options, only, std::move(socket),
                                               std::move(weights), std::move(rule)));
 }
 

@@ -106,7 +106,8 @@ Result<RoundServed> serve_rounds(const RoundServing &serving) {
                                      .job = serving.job.job,
                                      .children = serving.children,
                                      .workers = serving.job.workers,
-                                     .lanes = kRoundLanes},
+                                     .lanes = kRoundLanes,
+                                     .run = serving.job.run},
                                     first_vector(serving.job),
                                     [&](const RoundSum &sum, std::span<float> weights) {
                                         const std::chrono::duration<double> passed =
@@ -138,6 +139,7 @@ Result<RoundWorked> work_in_rounds(const RoundWorking &working) {
                                         .job = working.job.job,
                                         .rank = working.rank,
                                         .workers = working.job.workers,
+                                        .run = working.job.run,
                                         .lanes = kRoundLanes,
                                         .interrupted = working.over});
     if (!collective)

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace olaf::cartpole {
 
@@ -24,6 +25,7 @@ inline constexpr std::uint16_t kRoundLanes = lanes_for(Format::i32x2, kRoundElem
 struct RoundJob {
     std::uint32_t job = 7;
     std::uint32_t workers = 3;
+    std::string run = "cartpole"; ///< the training's name, another one for each (rounds.md, "Runs")
     std::uint64_t seed = 1; ///< of the first weights and of play; the weights' everywhere the same
 };
 

@@ -29,6 +29,8 @@ void define(CLI::App &app, Options &options) {
         command->add_option("--job", options.job.job, "the job's id");
         command->add_option("--workers", options.job.workers, "workers of the job")
             ->check(CLI::Range(1U, 256U));
+        command->add_option("--run", options.job.run,
+                            "the training's name; the same everywhere, and another one for each");
         command->add_option("--seed", options.job.seed,
                             "of the first weights and of play; the same everywhere");
         command->add_option("--duration", options.duration_s,

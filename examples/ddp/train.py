@@ -96,6 +96,7 @@ def arguments():
     parser.add_argument("--rank", type=int, required=True)
     parser.add_argument("--workers", type=int, required=True)
     parser.add_argument("--lanes", type=int, default=0, help="of a frame, as the job has them")
+    parser.add_argument("--run", help="the training's name, the same at all workers (by --start)")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=list(MODELS))
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--csv", help="a row for each model, step and way")
@@ -108,8 +109,9 @@ def main():
     torch.set_num_threads(1)  # as many processes as workers are enough for one machine
     dist.init_process_group("gloo", init_method=f"tcp://{options.start}", rank=options.rank,
                             world_size=options.workers)
-    job = olaf.Collective(options.node, options.job, options.rank, options.workers,
-                          lanes=options.lanes)
+    # Two trainings can't have the same --start at a time, and each start of one is a later run.
+    job = olaf.torch.collective(options.node, options.job, run=options.run or f"ddp {options.start}",
+                                timeout=30, lanes=options.lanes)
     job.start()
     rows, summaries = [], []
     for name in options.models:

@@ -12,7 +12,7 @@ A worker, complete::
 
 A worker of synchronous training::
 
-    job = olaf.Collective("192.0.2.1", job=3, rank=0, workers=4)
+    job = olaf.Collective("192.0.2.1", job=3, rank=0, workers=4, run="a name of the training's")
     job.start()
     while training:
         gradient = compute(weights)

@@ -4,7 +4,7 @@
     import olaf, olaf.torch
     torch.distributed.init_process_group("gloo", ...)     # start-up and the first broadcast
     model = torch.nn.parallel.DistributedDataParallel(model)
-    job = olaf.Collective("192.0.2.1", job=7, rank=rank, workers=world)
+    job = olaf.torch.collective("192.0.2.1", job=7, run="a name of the training's")
     job.start()                                           # all are there
     model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
     ...                                                   # training, unchanged
@@ -17,17 +17,46 @@ import math
 import signal
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Callable
+from typing import Any, Callable
 
 import torch
 import torch.distributed as dist
 
 from ._olaf import Collective, Sum, SumReport, _watch_interrupts
 
-__all__ = ["allreduce_hook"]
+__all__ = ["allreduce_hook", "collective"]
 
 _Hook = Callable[[object, dist.GradBucket], torch.futures.Future[torch.Tensor]]
+
+
+def collective(node: str, job: int, *, process_group: dist.ProcessGroup | None = None, run: str | None = None,
+               timeout: float | None = None, **options: Any) -> Collective:
+    """A Collective of a process group's processes (None: of the default one), to be made by all of them.
+
+    Rank, workers and timeout are the group's, unless a timeout in seconds is given. `run` names the
+    training, for all workers alike and for each training another one; without it torchrun's or Slurm's
+    name is taken, and where there is none that is a ValueError. The number of the run is the time at the
+    group's first process: so each start of a training takes the job over from those before it
+    (docs/rounds.md, "Runs"). The other options are olaf.Collective's.
+    """
+    group = process_group or dist.group.WORLD
+    rank = dist.get_rank(group)
+    if rank < 0:
+        raise ValueError("this process isn't in the process group: let only those that are call collective()")
+    number = [time.time_ns()]
+    dist.broadcast_object_list(number, src=dist.get_global_rank(group, 0), group=group)
+    return Collective(node, job, rank, dist.get_world_size(group), run=run, run_number=number[0],
+                      timeout=_timeout_of(group) if timeout is None else timeout, **options)
+
+
+def _timeout_of(group: dist.ProcessGroup) -> float:
+    """In seconds, as the process group was made with."""
+    made = getattr(group, "options", None)
+    if made is None and hasattr(group, "_get_backend"):  # torch 2: of a group's backend for CPU tensors
+        made = getattr(group._get_backend(torch.device("cpu")), "options", None)
+    return getattr(made, "_timeout", dist.distributed_c10d.default_pg_timeout).total_seconds()
 
 
 def allreduce_hook(collective: Collective, *, residual: bool = False,

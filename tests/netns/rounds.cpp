@@ -258,6 +258,7 @@ CollectiveOptions RoundsBed::options(unsigned rank) const {
     options.job = rounds_job;
     options.rank = rank;
     options.workers = setting_.workers;
+    options.run = "test";
     options.format = format_named(setting_.format);
     options.lanes = static_cast<std::uint16_t>(setting_.lanes);
     if (!setting_.group.empty())
@@ -443,6 +444,7 @@ CollectiveOptions RoundTree::options(unsigned worker) const {
     options.job = rounds_job;
     options.rank = rank;
     options.workers = workers();
+    options.run = "test";
     options.format = format_named(format_);
     options.lanes = job_lanes;
     if (fanout_ != TreeFanout::ride)

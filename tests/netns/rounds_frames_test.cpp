@@ -94,7 +94,8 @@ class NarrowSwitch : public JobWorkers {
         return {.node = Address::resolve(family_ == 4 ? "10.9.0.1" : "fd09::1").value(),
                 .job = rounds_job,
                 .rank = rank,
-                .workers = 2};
+                .workers = 2,
+                .run = "test"};
     }
     void expect_books_to_add_up() const override { expect_jobs_add_up(olaf_); }
 

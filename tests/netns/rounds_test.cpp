@@ -434,6 +434,7 @@ class RoundsOnABridge : public testing::TestWithParam<int> {
                 .job = rounds_job,
                 .rank = rank,
                 .workers = hosts,
+                .run = "test",
                 .format = Format::i64x1,
                 .lanes = job_lanes};
     }

@@ -61,7 +61,7 @@ def expect_same(what, given, wanted):
 
 start, node, job, rank, workers = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
 dist.init_process_group("gloo", init_method=f"tcp://{start}", rank=rank, world_size=workers)
-collective = olaf.Collective(node, job, rank, workers, timeout=20)
+collective = olaf.torch.collective(node, job, run="buckets", timeout=20)
 collective.start()
 buckets = set()
 average = olaf.torch.allreduce_hook(collective)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import os
 import threading
 import unittest
+import unittest.mock
 
 import numpy as np
 
@@ -18,7 +20,7 @@ class Collective(unittest.TestCase):
         """Each worker does work(collective, rank) in its own thread."""
         with Node(workers, options.get("threads", 1), *absent) as node:
             in_threads(workers, lambda rank: work(
-                olaf.Collective(node, JOB, rank, workers, timeout=SOON, **options), rank))
+                olaf.Collective(node, JOB, rank, workers, timeout=SOON, run="test", **options), rank))
 
     def test_sums_in_place(self):
         def work(job, rank):
@@ -162,8 +164,45 @@ class Collective(unittest.TestCase):
         expected = [2] * first + [3] * own + [2] * after
         self.assertEqual(counts, {0: expected, 1: expected})
 
+    def test_a_training_needs_a_name_and_may_have_torchruns(self):
+        launchers = {name: "" for name in ("TORCHELASTIC_RUN_ID", "SLURM_JOB_ID")}
+        with unittest.mock.patch.dict(os.environ, launchers):
+            with self.assertRaisesRegex(ValueError, r"in Python run=\.\.\., the same at all workers"):
+                olaf.Collective("127.0.0.1:9", JOB, 0, 2)
+            os.environ["TORCHELASTIC_RUN_ID"] = "abc"
+            olaf.Collective("127.0.0.1:9", JOB, 0, 2)
+
+    def test_another_training_is_told_whose_the_job_is(self):
+        def rule(sum):
+            sum.weights += sum.gradient
+
+        server = olaf.RoundServer("127.0.0.1:0", JOB, [1.0], rule, 1, 9)
+        pinned = olaf.RoundServer("127.0.0.1:0", JOB, [1.0], rule, 1, 9, run="first", run_number=2)
+        serving = [threading.Thread(target=each.serve) for each in (server, pinned)]
+        for thread in serving:
+            thread.start()
+        try:
+            def worker(at, **run):
+                return olaf.Collective(at.address, JOB, 0, 1, lanes=9, timeout=SOON, **run)
+
+            first = worker(server, run="first", run_number=1)
+            first.start()
+            with self.assertRaisesRegex(ValueError, "in use by another run.*rank 0, for 60 s more"):
+                worker(server, run="other").start()
+            worker(server, run="first", run_number=2).start()
+            with self.assertRaisesRegex(ValueError, "a later run of this training .number 2, this"):
+                first.allreduce(np.ones(1, np.float32))
+            with self.assertRaisesRegex(ValueError, "the job was set for another run"):
+                worker(pinned, run="first", run_number=3).start()
+            worker(pinned, run="first", run_number=2).start()
+        finally:
+            server.stop()
+            pinned.stop()
+            for thread in serving:
+                thread.join()
+
     def test_former_names_tell_the_new_ones(self):
-        job = olaf.Collective("127.0.0.1:9", JOB, 0, 2)
+        job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, run="test")
         with self.assertRaisesRegex(AttributeError, r"join_running\(\) is Collective\.join\(\) now"):
             job.join_running()
         with self.assertRaisesRegex(AttributeError, r"depart\(\) is Collective\.leave\(\) now"):
@@ -174,7 +213,7 @@ class Collective(unittest.TestCase):
     def test_join_and_leave_in_place_of_start_and_finish_say_so(self):
         with Node(2) as node:
             with self.assertRaisesRegex(TimeoutError, r"start\(\) at every worker"):
-                olaf.Collective(node, JOB, 0, 2, timeout=0.1).join()
+                olaf.Collective(node, JOB, 0, 2, timeout=0.1, run="test").join()
 
         def work(job, rank):
             job.start()
@@ -251,11 +290,11 @@ class Collective(unittest.TestCase):
         self.all(2, work, threads=2)
 
     def test_errors_say_what_to_do(self):
-        job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02)
+        job = olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02, run="test")
         with self.assertRaisesRegex(TimeoutError, "the node hasn't answered"):
             job.start()
         with self.assertRaises(TimeoutError):
-            olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02).join()
+            olaf.Collective("127.0.0.1:9", JOB, 0, 2, timeout=0.02, run="test").join()
         with self.assertRaises(ValueError):
             job.leave(timeout=-1)
         with self.assertRaisesRegex(TimeoutError, r"start\(\) again"):
@@ -273,12 +312,12 @@ class Collective(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "writable"):
             job.allreduce(np.broadcast_to(np.float32(1), 1))
         with self.assertRaisesRegex(ValueError, "'i16x4', 'i64x1' or 'f32', not 'f64'"):
-            olaf.Collective("127.0.0.1", JOB, 0, 2, format="f64")
-        self.assertGreater(olaf.Collective("127.0.0.1", JOB, 0, 2, format="f32").fileno(), 0)
+            olaf.Collective("127.0.0.1", JOB, 0, 2, format="f64", run="test")
+        self.assertGreater(olaf.Collective("127.0.0.1", JOB, 0, 2, format="f32", run="test").fileno(), 0)
         with self.assertRaisesRegex(ValueError, "1 to 64 threads"):
-            olaf.Collective("127.0.0.1", JOB, 0, 2, threads=0)
+            olaf.Collective("127.0.0.1", JOB, 0, 2, threads=0, run="test")
         with self.assertRaisesRegex(ValueError, "how many workers"):
-            olaf.Collective("127.0.0.1", JOB, 0, 0)
+            olaf.Collective("127.0.0.1", JOB, 0, 0, run="test")
 
 
 if __name__ == "__main__":

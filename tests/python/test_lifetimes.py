@@ -14,7 +14,7 @@ import numpy as np, olaf
 node = sys.argv[1]
 
 def make(rank=0, workers=2, **options):
-    return olaf.Collective(node, {JOB}, rank, workers, timeout={SOON}, **options)
+    return olaf.Collective(node, {JOB}, rank, workers, timeout={SOON}, run="test", **options)
 
 def ready():
     print("ready", flush=True)

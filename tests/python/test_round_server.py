@@ -20,7 +20,7 @@ class RoundServer(unittest.TestCase):
         def all_of_them():
             try:
                 in_threads(WORKERS, lambda rank: work(
-                    olaf.Collective(server.address, JOB, rank, WORKERS, lanes=LANES, timeout=SOON), rank))
+                    olaf.Collective(server.address, JOB, rank, WORKERS, lanes=LANES, timeout=SOON, run="test"), rank))
             except BaseException as error:
                 failures.append(error)
             server.stop()

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """olaf.torch with Debian's torch, through a model of the node on loopback."""
 
+import datetime
+import os
 import pathlib
 import signal
 import subprocess
 import sys
+import time
 import types
 import unittest
+import unittest.mock
 
 import torch
 import torch.distributed as dist
@@ -42,7 +46,7 @@ class Alone(unittest.TestCase):
 
     def gradient(self, node, dtype, given, timeout=20.0):
         model = DistributedDataParallel(Scale(dtype))
-        job = olaf.Collective(node, JOB, 0, 1, timeout=timeout)
+        job = olaf.Collective(node, JOB, 0, 1, timeout=timeout, run="test")
         model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
         model(given).backward()
         return model.module.factor.grad
@@ -60,7 +64,7 @@ class Alone(unittest.TestCase):
         model = DistributedDataParallel(torch.nn.Sequential(*layers), bucket_cap_mb=0.5)
         indices = []
         with Node(1) as node:
-            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20, run="test")
             hook = olaf.torch.allreduce_hook(job)
             model.register_comm_hook(None, lambda state, bucket: (
                 indices.append(bucket.index()), hook(state, bucket))[1])
@@ -82,6 +86,31 @@ class Alone(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "a bucket of torch.float64: olaf.torch is for"):
             self.gradient(nobody, torch.float64, torch.ones(50, dtype=torch.float64))
 
+    def test_a_collective_is_made_of_the_process_group(self):
+        made = {}
+        with unittest.mock.patch.object(olaf.torch, "Collective", lambda *given, **named: made.update(
+                named, given=given)):
+            before = time.time_ns()
+            olaf.torch.collective("192.0.2.1", JOB, run="mine", lanes=9)
+            self.assertEqual(made["given"], ("192.0.2.1", JOB, 0, 1))
+            self.assertEqual((made["run"], made["lanes"]), ("mine", 9))
+            self.assertEqual(made["timeout"], dist.distributed_c10d.default_pg_timeout.total_seconds())
+            first = made["run_number"]
+            self.assertTrue(before <= first <= time.time_ns())
+            olaf.torch.collective("192.0.2.1", JOB, process_group=dist.group.WORLD, timeout=7)
+            self.assertEqual((made["run"], made["timeout"]), (None, 7))
+            self.assertGreaterEqual(made["run_number"], first)
+
+    def test_a_collective_of_a_process_group_needs_a_name_too(self):
+        with unittest.mock.patch.dict(os.environ, {"TORCHELASTIC_RUN_ID": "none", "SLURM_JOB_ID": ""}):
+            with self.assertRaisesRegex(ValueError, "in Python run="):
+                olaf.torch.collective("127.0.0.1:9", JOB)
+
+    def test_the_timeout_is_the_groups(self):
+        limit = types.SimpleNamespace(_timeout=datetime.timedelta(seconds=7))
+        self.assertEqual(olaf.torch._timeout_of(types.SimpleNamespace(options=limit)), 7)
+        backend = types.SimpleNamespace(options=limit)  # as torch 2 has it
+        self.assertEqual(olaf.torch._timeout_of(types.SimpleNamespace(_get_backend=lambda device: backend)), 7)
 
     def test_ctrl_c_ends_backward(self):
         with Node(2) as node:  # and nobody else
@@ -100,7 +129,7 @@ import sys, threading, torch, torch.distributed as dist
 import olaf, olaf.torch
 dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 1))
-job = olaf.Collective(sys.argv[1], {JOB}, 0, 2, timeout={SOON})
+job = olaf.Collective(sys.argv[1], {JOB}, 0, 2, timeout={SOON}, run="test")
 model.register_comm_hook(None, olaf.torch.allreduce_hook(job))
 
 def tell():
@@ -120,14 +149,14 @@ class Tensors(unittest.TestCase):
 
     def test_a_sum_takes_the_place_of_a_tensor(self):
         with Node(1) as node:
-            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20, run="test")
             tensor = torch.arange(6, dtype=torch.float32).reshape(2, 3)
             tensor *= 2
             job.allreduce(tensor)
             self.assertEqual(tensor.tolist(), [[0, 2, 4], [6, 8, 10]])
 
     def test_what_would_be_summed_in_a_copy_is_refused(self):
-        job = olaf.Collective("127.0.0.1:9", JOB, 0, 1)
+        job = olaf.Collective("127.0.0.1:9", JOB, 0, 1, run="test")
         with self.assertRaisesRegex(RuntimeError, "requires grad"):
             job.allreduce(torch.ones(4, requires_grad=True))
         with self.assertRaisesRegex(ValueError, "contiguous"):
@@ -177,7 +206,7 @@ class Hook(unittest.TestCase):
     def test_bfloat16_goes_by_float32(self):
         buffer = torch.arange(6).to(torch.bfloat16)
         with Node(1) as node:
-            job = olaf.Collective(node, JOB, 0, 1, timeout=20)
+            job = olaf.Collective(node, JOB, 0, 1, timeout=20, run="test")
             mean = olaf.torch.allreduce_hook(job)(None, FakeBucket(buffer)).wait()
         self.assertIs(mean.dtype, torch.bfloat16)
         self.assertEqual(mean.tolist(), [0, 1, 2, 3, 4, 5])

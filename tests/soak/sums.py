@@ -137,7 +137,7 @@ class Sums:
         try:
             with self.bed.worker.inside():
                 job = olaf.Collective(self.bed.host_address(), job=JOB, rank=rank, workers=self.children,
-                                      format="i64x1", lanes=LANES, timeout=2 * GOES_ON_S)
+                                      format="i64x1", lanes=LANES, timeout=2 * GOES_ON_S, run="soak")
             if rank == GUEST:
                 self._come_and_go(job)
             else:

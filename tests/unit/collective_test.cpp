@@ -200,7 +200,8 @@ TEST(Collective, AWorkerThatComesWhileTheOthersAskWhoIsMissingIsNone) {
 }
 
 TEST(Collective, MistakesOfTheCallerAreErrors) {
-    const CollectiveOptions good = {.node = Address::resolve("127.0.0.1").value(), .workers = 2};
+    const CollectiveOptions good = {
+        .node = Address::resolve("127.0.0.1").value(), .workers = 2, .run = "test"};
     EXPECT_TRUE(Collective::make(good));
     const auto refused = [&](auto change, const std::string &why) {
         CollectiveOptions options = good;
@@ -248,7 +249,7 @@ class CollectiveShape : public testing::Test {
     LoopbackNode node{{.children = 2, .max_count = 2, .pool = 3}, {.job = 5, .lanes = kLanes}};
 
     CollectiveOptions options(std::uint32_t rank) const {
-        return {.node = node.address(), .job = 5, .rank = rank, .workers = 2};
+        return {.node = node.address(), .job = 5, .rank = rank, .workers = 2, .run = "test"};
     }
 
     /// What start() says to the first member; the second has the job's shape.
@@ -485,6 +486,7 @@ TEST(CollectiveFaults, ANodeThatIsSilent) {
     auto collective = Collective::make({.node = nobody.address(),
                                         .job = 5,
                                         .workers = 2,
+                                        .run = "test",
                                         .timeout = std::chrono::milliseconds(20)})
                           .value();
     const auto started = collective.start();
@@ -880,9 +882,9 @@ TEST(CollectiveThreads, WhatOneThreadAloneCanDoIsRefused) {
     std::vector<std::int32_t> integers(100);
     for (const unsigned threads : {0U, 65U})
         EXPECT_FALSE(
-            Collective::make({.node = job.server.address(), .workers = 1, .threads = threads}));
+            Collective::make({.node = job.server.address(), .workers = 1, .run = "test", .threads = threads}));
     EXPECT_FALSE(Collective::make(
-        {.node = job.server.address(), .job = UINT32_MAX - 1, .workers = 1, .threads = 2}));
+        {.node = job.server.address(), .job = UINT32_MAX - 1, .workers = 1, .run = "test", .threads = 2}));
 }
 
 } // namespace

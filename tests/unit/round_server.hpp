@@ -140,6 +140,7 @@ struct Job {
         options.node = server.address();
         options.job = kJob;
         options.workers = number;
+        options.run = "test";
         if (options.lanes == 0)
             options.lanes = 9;
     }

@@ -69,6 +69,7 @@ Collective worker(const Address &server, std::uint32_t rank) {
                              .job = kJob,
                              .rank = rank,
                              .workers = kWorkers,
+                             .run = "test",
                              .lanes = 9,
                              .ahead = 4,
                              .timeout = kSoon})
@@ -174,7 +175,7 @@ TEST(RoundServer, WhoseRuleThrewCallsItAgain) {
     std::jthread worker([&] {
         auto collective =
             Collective::make(
-                {.node = server.local_address().value(), .job = kJob, .workers = 1, .lanes = 9})
+                {.node = server.local_address().value(), .job = kJob, .workers = 1, .run = "test", .lanes = 9})
                 .value();
         float weight = 1.0F;
         const auto report = collective.allreduce(std::span(&weight, 1));
@@ -207,6 +208,7 @@ TEST(RoundServer, TakesARankFromOneSourceOnly) {
                                      .job = kJob,
                                      .rank = rank,
                                      .workers = kWorkers,
+                                     .run = "test",
                                      .lanes = 9,
                                      .timeout = std::chrono::milliseconds(50)};
         EXPECT_FALSE(Collective::make(options).value().start());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <olaf/address.hpp>
@@ -27,6 +28,13 @@ struct CollectiveOptions {
     /// Of the whole job, all hosts together, those included that come later. A sum of more is an
     /// error, at each worker that gets it.
     std::uint32_t workers = 0;
+    /// The training's name: the same at all workers, and another one for each training (rounds.md,
+    /// "Runs"). "id:" and 16 hexadecimal digits: its hash. Empty: what torchrun or Slurm has named
+    /// (TORCHELASTIC_RUN_ID, SLURM_JOB_ID); if neither has, there is no Collective.
+    std::string run = {};
+    /// Higher at each further start of the same training, which then takes the job over from the
+    /// starts before. 0: the launcher's count of restarts, where the name is the launcher's.
+    std::uint64_t run_number = 0;
     /// f32x2: the node adds floats themselves, in a job of --format f32. Then a chunk needs no
     /// exponent.
     Format format = Format::i32x2;
@@ -151,7 +159,8 @@ struct CollectiveStats {
 class Collective {
   public:
     class Impl; ///< libolaf's own
-    /// Fails if an option is wrong or the socket can't be opened. Sends nothing.
+    /// Fails if an option is wrong, nothing says which run this is, or the socket can't be opened.
+    /// Sends nothing.
     [[nodiscard]] static Result<Collective> make(const CollectiveOptions &options);
 
     Collective(Collective &&) noexcept;
@@ -161,7 +170,8 @@ class Collective {
     /// Waits until all workers have asked where to begin. Those that were summing must call start()
     /// again for that. Fails after options.timeout without news, and says who is missing. Fails at
     /// once if the job has another shape than options say, or frames that the way to the node has
-    /// no room for, or if this rank is no member. Vectors under way are given up.
+    /// no room for, or if this rank is no member, or another run has the job. Vectors under way are
+    /// given up.
     [[nodiscard]] Result<void> start();
     /// Waits until no other worker can need this one, even if a node is restarted: until all
     /// workers have all their sums, and have called finish(), too. Waits for vectors under way

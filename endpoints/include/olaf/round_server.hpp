@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <olaf/address.hpp>
@@ -41,6 +42,13 @@ struct RoundServerOptions {
     std::uint16_t lanes = 0; ///< of a frame, the checksum lane included
     std::uint32_t ahead = 64;
     std::uint8_t pool = 6; ///< at most 2^pool chunks under way, at most 17
+    /// A worker's name and number of its run (olaf::CollectiveOptions): it serves no other one, and
+    /// with number 0 any of that training. Empty: one after the other (rounds.md, "Runs").
+    std::string run = {};
+    std::uint64_t run_number = 0;
+    /// Another training may take the server once all children were silent for so long.
+    std::chrono::nanoseconds run_timeout = std::chrono::seconds(60);
+    /// Another source may take a child's rank once that child was silent for so long.
     std::chrono::nanoseconds member_timeout = std::chrono::seconds(10);
     int receive_buffer = 4 << 20; ///< bytes; net.core.{r,w}mem_max cap them
     int send_buffer = 4 << 20;
@@ -66,7 +74,8 @@ struct RoundServerStats {
 /// calls.
 ///
 /// A chunk has as many weights as a frame has room for. Of at most 2 · `ahead` frames each has room
-/// for a lane less, in which workers say by what they have guessed (docs/rounds.md, "Short vectors").
+/// for a lane less, in which workers say by what they have guessed (docs/rounds.md, "Short
+/// vectors").
 ///
 /// A rule is called once for each chunk of each round, in any order of chunks, but for each chunk
 /// in the order of rounds. What comes again gets the same answer, also when a node below was
@@ -75,6 +84,10 @@ struct RoundServerStats {
 /// rule sees that round whole. Workers have those chunks for certain where a vector has 2^pool
 /// at most (pieces, and `ahead` of them) and one is under way. Else allreduce() may fail at the
 /// workers, which then start() again.
+///
+/// One run has the server at a time. A later run of the same training takes it over at once,
+/// another training once the one before has finished or is silent. Either begins with the weights
+/// as they are, and with round 0.
 ///
 /// Weights travel with the exponent of their chunk. So a worker's gradients in that chunk are exact
 /// to 2^-(29 - ⌈log2 workers⌉) of twice its largest weight (i32x2): finer than float32 can
