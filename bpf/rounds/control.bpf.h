@@ -331,7 +331,7 @@ static __always_inline void olaf_session_say(const struct olaf_job *job, struct 
 /*
  * The job's part of an answer, or of a question to the parent, takes the message's place. m->chunks is how many
  * haven't asked, m->count the first of them, and m->flags the answer's besides ANSWER; where the session is
- * over, olaf_session_say()'s. Under the job's lock.
+ * over, olaf_session_say()'s. m->run stays: the message is of the run that has the job. Under the job's lock.
  */
 static __always_inline void olaf_sync_read(const struct olaf_job *job, struct olaf_round_message *m)
 {
@@ -343,7 +343,6 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 	m->count = OLAF_NO_RANK;
 	m->flags = 0;
 	m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id : 0;
-	m->run = job->tenancy.run;
 	if (olaf_job_runs(job))
 		return;
 	m->chunks = olaf_job_missing(job, &m->count);
@@ -534,7 +533,6 @@ __noinline int olaf_order_asked(void)
 	m->generation = job->generation;
 	m->pool = job->pool;
 	if (m->action == OLAF_CONTROL_JOIN) {
-		m->run = job->tenancy.run;
 		m->round = child->first_round;
 		m->chunk = 0;
 		m->session = m->exponent == OLAF_CONTROL_DONE ? job->session.id :
@@ -603,14 +601,12 @@ __noinline int olaf_sync_told(void)
 	__u64 kept_ns = m ? m->session : 0;
 	int is_news, is_over, is_other;
 	struct olaf_child *child;
-	struct olaf_run other;
 	struct olaf_job *job;
 
 	if (!m)
 		return OLAF_SYNC_LEAVE;
 	is_over = m->exponent == OLAF_CONTROL_OVER;
 	is_other = m->exponent == OLAF_CONTROL_OTHER;
-	other = m->run;
 	missing = olaf_counts_members(m) ? m->chunks : 0;
 	lowest = m->rank;
 	flags = m->flags;
@@ -626,7 +622,6 @@ __noinline int olaf_sync_told(void)
 	if (is_news && is_other) {
 		m->exponent = OLAF_CONTROL_OTHER;
 		m->session = kept_ns;
-		m->run = other;
 	}
 	child = olaf_child_at(m->job, m->rank);
 	m->generated_ns = child ? child->stamp : 0;

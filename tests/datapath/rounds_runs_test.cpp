@@ -154,6 +154,13 @@ TEST_F(RoundsRuns, ALaterRunHasTheJobAndItsRanksAtOnceFromAnyAddress) {
     EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_SOURCE], 1u);
 }
 
+TEST_F(RoundsRuns, WhatAnEarlierRunHasAskedCountsForNothing) {
+    EXPECT_EQ(ask(1, first_run).exponent, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(answer(question(0, later_run, 60), elsewhere(0)).exponent, OLAF_CONTROL_WAIT)
+        << "rank 1 hasn't asked in this run";
+    EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
+}
+
 TEST_F(RoundsRuns, AContributionOfThisGenerationFromElsewhereIsRefusedWithoutAWord) {
     both_run(first_run);
     dropped(queue.offer(elsewhere(0).carrying(current(0))));

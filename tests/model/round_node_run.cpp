@@ -60,8 +60,6 @@ void RoundNode::end_run() {
 
 // Of a SYNC or JOIN: whether its run has the job now.
 bool RoundNode::admit(std::uint64_t now, const RoundMessage &message, Out &out) {
-    if (broken_.runs_do_not_matter)
-        return true;
     if (const auto other = barred_by(now, message)) {
         const bool is_sync = message.kind == RoundMessage::Kind::sync;
         RoundMessage answer = answer_to(message, is_sync ? RoundMessage::Kind::sync_answer

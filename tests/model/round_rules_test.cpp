@@ -113,6 +113,16 @@ constexpr Broken kBroken[] = {
          w = reborn_world(w.seed);
          w.broken.who_is_new_is_not_told_upwards = true;
      }},
+    {"AnEarlierRunDoesNotComeBack",
+     [](RoundWorld &w) {
+         w = later_world(w.seed);
+         w.broken.older_runs_come_back = true;
+     }},
+    {"ALaterRunBeginsWithoutTheEarliersQuestions",
+     [](RoundWorld &w) {
+         w = later_world(w.seed);
+         w.broken.newer_runs_go_on = true;
+     }},
     {"ThereIsOneSession",
      [](RoundWorld &w) {
          w = parted_world(w.seed);

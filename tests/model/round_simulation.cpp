@@ -9,7 +9,7 @@ namespace olaf::model {
 namespace {
 
 constexpr std::uint32_t kJob = 7;
-constexpr std::uint16_t kLanes = 3; // one more than SYNC has, and the last is the checksum
+constexpr std::uint16_t kLanes = 5; // one more than SYNC has, and the last is the checksum
 constexpr RoundShape kShape = {.job = kJob, .format = Format::i64x1};
 
 } // namespace
@@ -268,6 +268,7 @@ void RoundSimulation::handle(const Event &event) {
         return nodes_[event.whom].node->reset();
     case Event::What::death:
         deaths_++;
+        newest_run_ += world_.later_runs ? 1 : 0;
         return die(event.whom);
     case Event::What::parent:
         return get_parent(event.whom);
@@ -277,11 +278,13 @@ void RoundSimulation::handle(const Event &event) {
     }
 }
 
-// Where a vector differs from the others', both are named. Who is told that another one has begun anew does so, too.
+// Where a vector differs from the others', both are named. Who is told that another one, or a later run, has begun does
+// so, too.
 void RoundSimulation::fails(std::uint32_t number) {
     const std::string text = workers_[number]->child->failure()->message();
     const auto says = [&](const char *what) { return text.find(what) != std::string::npos; };
-    if (may_begin_anew() && says(" has begun anew (its process was restarted")) {
+    if (may_begin_anew() &&
+        (says(" has begun anew (its process was restarted") || says("a later run of this training"))) {
         told_of_deaths_++;
         return die(number);
     }

@@ -32,6 +32,7 @@ struct RoundWorld {
     std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
     unsigned restarts = 0;
     unsigned deaths = 0;     ///< of workers' processes, which begin anew. All others must, too
+    bool later_runs = false; ///< a process that begins anew behind a death is of a later run than all before
     /// Both nodes of a tree are roots at first, and get their parent later.
     bool parted = false;
     unsigned resets = 0;     ///< of a job at a node, which remembers its members
@@ -81,6 +82,8 @@ RoundWorld impatient_world(std::uint64_t seed);
 RoundWorld skipping_world(std::uint64_t seed);
 /// One in which workers are killed and begin anew.
 RoundWorld reborn_world(std::uint64_t seed);
+/// The same, where all workers begin anew as a later run, one after the other.
+RoundWorld later_world(std::uint64_t seed);
 /// One in which the workers of two jobs become those of one.
 RoundWorld parted_world(std::uint64_t seed);
 /// One of whose workers gives another vector than the others.
@@ -154,6 +157,7 @@ class RoundSimulation {
         return world_.threshold != 0 || world_.deadline_ns != 0 || forgets;
     }
     void note_session(std::uint32_t worker);
+    std::uint64_t newest_run() const { return newest_run_; }
     bool may_begin_anew() const { return world_.deaths > 0 || world_.parted; }
     /// Who is in the sums of a round of a session, and by which process.
     std::map<std::uint32_t, std::uint64_t> processes_in(std::uint64_t session,
@@ -189,6 +193,7 @@ class RoundSimulation {
         unsigned restarts = 0, resets = 0;
     } disturbed_; // so far
     unsigned deaths_ = 0; // so far
+    std::uint64_t newest_run_ = 1;
     unsigned told_of_deaths_ = 0;
     std::string wrong_;
     // By session: the incarnation of each worker that is in it.

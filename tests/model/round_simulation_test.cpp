@@ -201,6 +201,11 @@ TEST(RoundSimulation, WhereWorkersAreKilledAllBeginAnewAndNoSumMixesWhatWasBefor
     run(reborn_world, 3000, 3000);
 }
 
+// Processes of an earlier run go on until they hear of it, and are in no sum of the later one's.
+TEST(RoundSimulation, WhereALaterRunBeginsItHasTheJobAndAllOthersAreTold) {
+    run(later_world, 3000, 3000);
+}
+
 RoundWorld reborn_until_all_leave(std::uint64_t seed) {
     RoundWorld world = reborn_world(seed);
     world.finishes = true;

@@ -191,6 +191,7 @@ class RoundSimulation::Worker : public RoundVectors {
     void begin() {
         options_.incarnation =
             value(simulation_->world_.seed ^ std::uint64_t{0x51ed} << 40, number_, lives_++);
+        options_.run = {.training = 1, .number = simulation_->newest_run()};
         child = std::make_unique<RoundChild>(options_, *this);
         prove();
     }

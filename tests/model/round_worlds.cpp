@@ -83,6 +83,13 @@ RoundWorld reborn_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld later_world(std::uint64_t seed) {
+    RoundWorld world = reborn_world(seed);
+    world.server = false;
+    world.later_runs = true;
+    return world;
+}
+
 RoundWorld parted_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     world.tree = world.parted = world.clocks_ahead = true;
