@@ -343,7 +343,10 @@ Result<void> CollectiveMember::start() {
             take_question_back();
         return all;
     }
-    return take_shape();
+    auto shaped = take_shape();
+    if (!shaped)
+        take_question_back();
+    return shaped;
 }
 
 // Else the others could agree with this start(), which is over, and fail as soon as the next one

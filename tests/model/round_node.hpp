@@ -56,7 +56,6 @@ struct BrokenRules {
     bool newest_stamp_is_not_told = false;      ///< OLD doesn't say what a question must be newer than
     bool joiners_are_told_no_session = false;
     bool older_runs_come_back = false;  ///< whoever asks takes the job from another run of its training
-    bool newer_runs_go_on = false;      ///< with what the older one had under way
     bool operator==(const BrokenRules &) const = default;
 };
 

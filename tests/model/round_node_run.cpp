@@ -41,7 +41,7 @@ void RoundNode::begin_membership() {
 }
 
 void RoundNode::take_job(const Run &run) {
-    if (was_taken_ && !broken_.newer_runs_go_on) {
+    if (was_taken_) {
         if (running_)
             stop();
         forget_questions();

@@ -118,11 +118,6 @@ constexpr Broken kBroken[] = {
          w = later_world(w.seed);
          w.broken.older_runs_come_back = true;
      }},
-    {"ALaterRunBeginsWithoutTheEarliersQuestions",
-     [](RoundWorld &w) {
-         w = later_world(w.seed);
-         w.broken.newer_runs_go_on = true;
-     }},
     {"ThereIsOneSession",
      [](RoundWorld &w) {
          w = parted_world(w.seed);

@@ -51,6 +51,7 @@ class RoundServerRoot : private RoundRootUser {
                 .pool = message.pool,
                 .incarnation = message.incarnation,
                 .session = message.session,
+                .run = {.training = message.run.training, .number = message.run.number},
                 .anew = message.anew,
                 .padding = message.padding};
     }

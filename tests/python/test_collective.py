@@ -90,7 +90,8 @@ class Collective(unittest.TestCase):
     def test_a_sum_of_more_workers_than_were_said_is_an_error(self):
         def work(rank):
             with self.assertRaisesRegex(ValueError, "of 2 workers, .* told that there are 1"):
-                olaf.Collective(node, JOB, rank, 1, timeout=SOON).allreduce(np.ones(9, np.float32))
+                job = olaf.Collective(node, JOB, rank, 1, timeout=SOON, run="test")
+                job.allreduce(np.ones(9, np.float32))
 
         with Node(2) as node:
             in_threads(2, work)

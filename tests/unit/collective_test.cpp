@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <latch>
+#include <stop_token>
 
 #include "round_server.hpp"
 
@@ -252,11 +253,13 @@ class CollectiveShape : public testing::Test {
         return {.node = node.address(), .job = 5, .rank = rank, .workers = 2, .run = "test"};
     }
 
-    /// What start() says to the first member; the second has the job's shape.
+    /// What start() says to the first member; the second has the job's shape, and waits for the first
+    /// one until that has failed.
     Result<void> start_with(const CollectiveOptions &first) const {
-        std::jthread second([&] {
-            auto other = Collective::make(options(1)).value();
-            static_cast<void>(other.start());
+        std::jthread second([&](const std::stop_token &over) {
+            auto given = options(1);
+            given.interrupted = [&] { return over.stop_requested(); };
+            static_cast<void>(Collective::make(given).value().start());
         });
         return Collective::make(first).value().start();
     }

@@ -25,7 +25,8 @@ Address address_of_nobody() {
 TEST(CollectiveRefused, WhereNobodyListensIsToldAtTheTimeoutAndNotBefore) {
     const Address node = address_of_nobody();
     constexpr milliseconds timeout(150);
-    auto collective = Collective::make({.node = node, .job = 5, .workers = 2, .timeout = timeout});
+    auto collective =
+        Collective::make({.node = node, .job = 5, .workers = 2, .run = "test", .timeout = timeout});
     const auto began = std::chrono::steady_clock::now();
     const auto started = collective.value().start();
     EXPECT_GE(std::chrono::steady_clock::now() - began, timeout);
@@ -44,6 +45,7 @@ TEST(CollectiveRefused, WhatANodeSaysAfterwardsCountsMore) {
         Collective::make({.node = at,
                           .job = 5,
                           .workers = 2,
+                          .run = "test",
                           .lanes = 9,
                           .timeout = milliseconds(800),
                           .interrupted =
@@ -67,6 +69,7 @@ TEST(CollectiveRefused, ByANodeThatHasGoneIsToldToo) {
     auto collective = Collective::make({.node = node->address(),
                                         .job = 5,
                                         .workers = 1,
+                                        .run = "test",
                                         .lanes = 9,
                                         .timeout = milliseconds(150)})
                           .value();
