@@ -343,10 +343,7 @@ Result<void> CollectiveMember::start() {
             take_question_back();
         return all;
     }
-    auto shaped = take_shape();
-    if (!shaped)
-        take_question_back();
-    return shaped;
+    return take_shape();
 }
 
 // Else the others could agree with this start(), which is over, and fail as soon as the next one

@@ -292,7 +292,7 @@ class RoundsAtDetach : public testing::TestWithParam<std::tuple<int, const char 
         for (const std::uint32_t rank : {0u, 1u})
             contribute({.type = OLAF_CONTROL, .flags = 0, .rank = rank,
                         .count = OLAF_CONTROL_SYNC, .chunks = 0, .generation = 0, .pool = 6,
-                        .lanes = {1 + rank, 0}});
+                        .lanes = {1 + rank, 0, 1, 0}});
         for (const auto *member : members)
             (void)member->receive();
         const std::uint32_t generation = bed.job().at("generation");

@@ -368,7 +368,7 @@ TEST(RoundsClock, AStampFromTheFutureLocksNobodyOut) {
                                       .chunks = 0,
                                       .generation = 0,
                                       .pool = 6,
-                                      .lanes = {1, 0}}),
+                                      .lanes = {1, 0, olaf_training_id("test", 4), 0}}),
                    bed.target(4));
         ASSERT_EQ(ahead.receive().payload.at(3), OLAF_CONTROL) << "it was heard";
     }

@@ -38,6 +38,7 @@ class RoundsRefused : public testing::Test {
         return Collective::make({.node = Address::resolve(node).value(),
                                  .job = 5,
                                  .workers = 2,
+                                 .run = "test",
                                  .timeout = std::chrono::milliseconds(200)})
             .value();
     }
