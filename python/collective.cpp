@@ -5,6 +5,7 @@
 #include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -142,7 +143,9 @@ Combine combine_named(const std::string &op, const py::array &array) {
     return Combine::mean;
 }
 
-// Other threads may change what is under way while the GIL is released to ask what has ended.
+// Other threads may change what is under way while the GIL is released to ask what has ended. They
+// may do so too when an array is let go: a tensor below it releases the GIL. So arrays go last,
+// when nothing is being changed.
 void forget_ended(Handle &handle) {
     std::vector<Collective::Operation> ended;
     for (const UnderWay &each : handle.under_way)
@@ -150,9 +153,12 @@ void forget_ended(Handle &handle) {
     handle.locked([&](Collective &) {
         std::erase_if(ended, [](const auto &operation) { return !operation.done(); });
     });
-    std::erase_if(handle.under_way, [&](const UnderWay &each) {
-        return std::ranges::find(ended, each.operation) != ended.end();
-    });
+    std::deque<UnderWay> kept, gone;
+    for (UnderWay &each : handle.under_way) {
+        const bool has_ended = std::ranges::find(ended, each.operation) != ended.end();
+        (has_ended ? gone : kept).push_back(std::move(each));
+    }
+    handle.under_way.swap(kept);
 }
 
 Sum allreduce_async(const py::object &self, const py::object &vector, const std::string &op) {

@@ -160,6 +160,17 @@ static __always_inline int olaf_sender_is_reachable(const struct olaf_member *se
 				     olaf_is_unicast6(sender->addr_be);
 }
 
+/* Is the member bound by user space, and to something else than where the sender is? */
+static __always_inline int olaf_is_bound_elsewhere(const struct olaf_member *member,
+						   const struct olaf_member *sender)
+{
+	if (!(member->flags & OLAF_MEMBER_REGISTERED))
+		return 0;
+	return member->family != sender->family ||
+	       !olaf_address_same(member->addr_be, sender->addr_be) ||
+	       ((member->flags & OLAF_MEMBER_PORT_BOUND) && member->port_be != sender->port_be);
+}
+
 /* The sender was seen just now. A hint, unless the member is open. */
 static __always_inline enum olaf_claimant olaf_claimant(const struct olaf_member *member,
 							const struct olaf_member *sender)
@@ -171,10 +182,9 @@ static __always_inline enum olaf_claimant olaf_claimant(const struct olaf_member
 
 	if (!member->family)
 		return OLAF_CLAIMANT_NEW;
-	if (member->flags & OLAF_MEMBER_REGISTERED) {
-		if (!same_address || ((member->flags & OLAF_MEMBER_PORT_BOUND) && !same_port))
-			return OLAF_CLAIMANT_OTHER;
-	} else if (!same_address) {
+	if (olaf_is_bound_elsewhere(member, sender))
+		return OLAF_CLAIMANT_OTHER;
+	if (!same_address) {
 		return olaf_member_is_silent(member, now, timeout_ns) ? OLAF_CLAIMANT_NEW :
 									OLAF_CLAIMANT_OTHER;
 	}

@@ -54,7 +54,7 @@ static __always_inline int olaf_child_claim(const struct olaf_child *child, stru
 	int refused = 1 + OLAF_NOT_ALLOWED_JOB_SOURCE, admission = OLAF_ADMISSION_AGAIN;
 	int is_other = olaf_claimant(&child->member, &m->sender) == OLAF_CLAIMANT_OTHER;
 
-	if (is_other && (child->member.flags & OLAF_MEMBER_REGISTERED))
+	if (olaf_is_bound_elsewhere(&child->member, &m->sender))
 		return refused;
 	if (olaf_asks_for_job(m))
 		admission = olaf_run_admit();
@@ -93,7 +93,7 @@ __noinline int olaf_child_bind(struct xdp_md *ctx)
 		return refused;
 	claimant = olaf_claimant(&child->member, &m->sender);
 	if (claimant == OLAF_CLAIMANT_OTHER &&
-	    (!olaf_asks_for_job(m) || (READ_ONCE(child->member.flags) & OLAF_MEMBER_REGISTERED)))
+	    (!olaf_asks_for_job(m) || olaf_is_bound_elsewhere(&child->member, &m->sender)))
 		return m->type == OLAF_CONTRIBUTION ? OLAF_CHILD_IS_STALE : refused;
 	/* Somebody else writes it: the child's next frame will do, unless this is another's. */
 	if (!olaf_member_open(&child->member))

@@ -239,7 +239,14 @@ TEST_F(RoundsRuns, ARegisteredRankIsNobodyElsesWhateverItsRun) {
     queue.write("olaf_children", 0, child);
     dropped(queue.offer(elsewhere(0).carrying(question(0, later_run, 60))));
     EXPECT_EQ(has_job(), as_pair(first_run)) << "nor does such a question take the job";
-    EXPECT_EQ(ask(0, later_run, 61).exponent, OLAF_CONTROL_WAIT);
+    auto process = path_of(0);
+    process.source_port(52000);
+    EXPECT_EQ(answer(question(0, later_run, 61), process).exponent, OLAF_CONTROL_WAIT)
+        << "at its address it is the later run's at once, though the earlier process lives";
+    child = queue.read<olaf_child>("olaf_children", 0);
+    child.member.flags |= OLAF_MEMBER_PORT_BOUND;
+    queue.write("olaf_children", 0, child);
+    dropped(offer(question(0, {.training = later_run.training, .number = later_run.number + 1}, 62)));
 }
 
 TEST_F(RoundsRuns, AJoinOfALaterRunTakesTheJobAndWaitsForTheOthersToStart) {

@@ -269,6 +269,24 @@ class Collective(unittest.TestCase):
 
         self.all(2, work)
 
+    def test_an_array_that_is_let_go_may_use_the_collective(self):
+        def work(job, rank):
+            class Owner(bytearray):
+                """Of an array's memory. A tensor lets other threads in at this point."""
+
+                def __del__(self):
+                    later.append(job.allreduce_async(np.ones(9, np.float32)))
+
+            later = []
+            sums = [job.allreduce_async(np.frombuffer(Owner(36), np.float32)) for _ in range(50)]
+            for each in sums:
+                each.wait()
+            self.assertEqual(len(later), 50)
+            for each in later:
+                each.wait()
+
+        self.all(1, work)
+
     def test_a_vector_of_floats_that_failed_is_nan(self):
         def work(job, rank):
             job.start()

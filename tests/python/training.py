@@ -30,8 +30,9 @@ def run_workers(case, commands):
         for process in processes:
             process.kill()
             process.wait()
-    for rank, process in enumerate(processes):
-        case.assertEqual(process.returncode, 0, f"rank {rank}: {said[rank]}")
+    ends = "".join(f"rank {rank} ended with {process.returncode}: {said[rank]}\n"
+                   for rank, process in enumerate(processes))
+    case.assertEqual([process.returncode for process in processes], [0] * len(processes), ends)
 
 
 def train(case, workers, node, more, before=lambda rank: [], start=None):
