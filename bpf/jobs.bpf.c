@@ -240,6 +240,7 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 	job->stamp = 0;
 	job->turnaround_ns = 0;
 	job->session.id = 0;
+	job->last_run = (struct olaf_last_run){};
 	olaf_run_end(job);
 	job->tenancy.absent = asked->absent;
 	job->tenancy.flags = 0;

@@ -70,6 +70,23 @@ static __always_inline int olaf_member_joins(struct olaf_job *job, struct olaf_c
 }
 
 /*
+ * The members contribute, from where all begin on. Where a member had missed sums of the generation before, this
+ * one begins no later than that (olaf_last_run_mend), and stands for both. Under the job's lock.
+ */
+static __always_inline void olaf_job_runs_from(struct olaf_job *job)
+{
+	struct olaf_last_run *last = &job->last_run;
+
+	last->generation = job->generation;
+	last->round = job->next_round;
+	last->chunk = job->next_chunk;
+	last->forgotten = 0;
+	if (!last->missed)
+		WRITE_ONCE(last->partial, 0);
+	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
+}
+
+/*
  * The job has no member any more: nobody needs what was before, and who joins is the first. If it waits
  * for members to agree, it needn't, unless it must agree with a parent. Under the job's lock.
  */
@@ -82,7 +99,7 @@ static __always_inline void olaf_job_deserted(struct olaf_job *job)
 		return;
 	job->next_round = olaf_next_round(job);
 	job->next_chunk = 0;
-	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
+	olaf_job_runs_from(job);
 }
 
 /*
@@ -210,6 +227,56 @@ static __always_inline int olaf_session_is_over(const struct olaf_job *job)
 	       olaf_members_in(job, &session->anew, &lowest);
 }
 
+/* All begin at this chunk at the latest. Under the job's lock. */
+static __always_inline void olaf_job_begins_by(struct olaf_job *job, __u32 round, __u32 chunk)
+{
+	if (!olaf_chunk_is_before(round, chunk, job->next_round, job->next_chunk))
+		return;
+	job->next_round = round;
+	job->next_chunk = chunk;
+}
+
+/* May a sum lack a member's part? */
+static __always_inline int olaf_job_is_impatient(const struct olaf_job *job)
+{
+	return job->setup.deadline_ns || job->setup.threshold < job->setup.children ||
+	       (job->setup.flags & OLAF_JOB_ANY);
+}
+
+/*
+ * A member in a session asks. Has it heard of the generation in which the members contributed last? A node
+ * that has forgotten where all began in that one can't mend it (olaf_last_run_mend): the session is over.
+ * Under the job's lock.
+ */
+static __always_inline void olaf_last_run_note(struct olaf_job *job, const struct olaf_round_message *m)
+{
+	struct olaf_last_run *last = &job->last_run;
+
+	if (!m->session)
+		return;
+	if (!last->generation) {
+		last->generation = m->generation;
+		last->forgotten = 1;
+	}
+	if (m->generation == last->generation)
+		return;
+	last->missed = 1;
+	if (last->forgotten && olaf_job_is_impatient(job))
+		job->session.differ = 1;
+}
+
+/*
+ * All have asked. If the others summed without a member that hadn't heard that they had begun, they may have
+ * agreed on exponents that it doesn't know: all begin there again. Under the job's lock.
+ */
+static __always_inline void olaf_last_run_mend(struct olaf_job *job)
+{
+	const struct olaf_last_run *last = &job->last_run;
+
+	if (last->missed && !last->forgotten && READ_ONCE(last->partial))
+		olaf_job_begins_by(job, last->round, last->chunk);
+}
+
 /* A child asks for the first time since it or the job stopped. Under the job's lock. */
 static __always_inline void olaf_sync_note(struct olaf_job *job, struct olaf_child *child,
 					   const struct olaf_round_message *m)
@@ -217,11 +284,12 @@ static __always_inline void olaf_sync_note(struct olaf_job *job, struct olaf_chi
 	if (olaf_job_runs(job))
 		olaf_job_stop(job);
 	olaf_session_note(job, child, m);
-	if (olaf_ranks_are_none(&job->asked) ||
-	    olaf_chunk_is_before(m->round, m->chunk, job->next_round, job->next_chunk)) {
+	if (olaf_ranks_are_none(&job->asked)) {
 		job->next_round = m->round;
 		job->next_chunk = m->chunk;
 	}
+	olaf_job_begins_by(job, m->round, m->chunk);
+	olaf_last_run_note(job, m);
 	if (m->pool < job->pool)
 		WRITE_ONCE(job->pool, m->pool);
 	olaf_ranks_add(&job->asked, m->rank);
@@ -237,7 +305,7 @@ static __always_inline void olaf_job_run(struct olaf_job *job, __u64 session)
 	job->session.id = session;
 	if (!job->next_round && !job->next_chunk)
 		WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & ~OLAF_MEMBERS_FORGOT);
-	olaf_release_as(&job->state, OLAF_JOB_RUNNING);
+	olaf_job_runs_from(job);
 }
 
 /*
@@ -268,6 +336,7 @@ static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_chi
 	if (olaf_session_is_over(job))
 		return olaf_ranks_has(&job->session.in, m->rank) ? OLAF_CONTROL_OVER :
 								   OLAF_CONTROL_WAIT;
+	olaf_last_run_mend(job);
 	if (job->setup.parent_family)
 		return OLAF_CONTROL_WAIT;
 	olaf_job_run(job, olaf_session_asked(job));
@@ -350,14 +419,17 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 		olaf_session_say(job, m);
 }
 
-/* This node's own question to its parent takes the message's place. Under the job's lock. */
+/*
+ * This node's own question to its parent takes the message's place. It knows a generation of the parent's if all
+ * its members do. Under the job's lock.
+ */
 static __always_inline void olaf_sync_read_up(const struct olaf_job *job, struct olaf_round_message *m)
 {
 	__u32 lowest;
 
 	m->generated_ns = job->stamp;
 	m->exponent = 0;
-	m->generation = job->parent_generation;
+	m->generation = job->last_run.missed ? 0 : job->parent_generation;
 	m->incarnation = job->session.incarnations;
 	m->session = olaf_members_in(job, &job->session.in, &lowest) ? job->session.asked : 0;
 	m->flags = olaf_members_in(job, &job->session.anew, &lowest) ? OLAF_FLAG_ANEW : 0;

@@ -357,6 +357,7 @@ static __always_inline void olaf_asked_clear(struct olaf_job *job)
 	job->session.culprit_above = 0;
 	job->session.in = (struct olaf_ranks){};
 	job->session.anew = (struct olaf_ranks){};
+	job->last_run.missed = 0;
 	WRITE_ONCE(job->pool, job->setup.pool);
 }
 

@@ -286,6 +286,16 @@ static __always_inline int olaf_round_is_partial(struct olaf_job *job,
 			(OLAF_MEMBERS_DOUBTFUL | OLAF_MEMBERS_FORGOT));
 }
 
+/* Did it not wait for a member? */
+static __always_inline int olaf_round_is_impatient(struct olaf_job *job,
+						   const struct olaf_round_buffer *buffer)
+{
+	if (job->setup.flags & OLAF_JOB_ANY)
+		return !(buffer->flags & OLAF_FLAG_MISFIT);
+	return buffer->flags & OLAF_FLAG_PARTIAL && !(buffer->flags & OLAF_FLAG_MISFIT) &&
+	       buffer->added < job->setup.children && olaf_round_lacks(job, buffer);
+}
+
 /* Needs the buffer nothing more? Those who have left aren't waited for. */
 static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 						const struct olaf_round_buffer *buffer)
@@ -324,6 +334,8 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 		    !olaf_members_are_judged(t->job, t->a->now))
 			olaf_members_judge(t->m->job, t->buffer_index, t->a->now);
 	}
+	if (olaf_round_is_impatient(t->job, buffer))
+		WRITE_ONCE(t->job->last_run.partial, 1);
 	olaf_round_close(t->job, t->buffer_index);
 	if (!t->job->setup.parent_family) {
 		olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);

@@ -32,7 +32,7 @@ void RoundChild::ask() {
     newest_round_.reset(); // all may begin at an older one
     starting_ = false;
     wait_.reset();
-    const Place place = first_lacking();
+    const Place place = place_of(first_lacking());
     sync_ = {.action = joins_ ? OLAF_CONTROL_JOIN : OLAF_CONTROL_SYNC,
              .job = options_.job,
              .rank = options_.rank,
@@ -56,6 +56,8 @@ void RoundChild::leave() {
     }
     ask();
     sync_.action = OLAF_CONTROL_LEAVE;
+    sync_.round = next_round_;
+    sync_.chunk = 0;
 }
 
 bool RoundChild::ask_who_is_missing() {
@@ -87,9 +89,17 @@ RoundChild::Sending RoundChild::question(std::uint16_t lanes) {
     return {.header = encode(asked), .lanes = sync_lanes_};
 }
 
-RoundChild::Place RoundChild::first_lacking() const {
-    if (lacking_ < kept_.end())
-        return {.round = kept_[lacking_].round, .chunk = kept_[lacking_].chunk};
+// An exponent that is to be agreed on anew is lacking, too: the others may be told another one.
+RoundChild::Position RoundChild::first_lacking() const {
+    Position position = std::max(kept_.begin(), oldest_);
+    while (position < lacking_ && !kept_[position].is_open_again())
+        position++;
+    return std::min(position, lacking_);
+}
+
+RoundChild::Place RoundChild::place_of(Position position) const {
+    if (position < kept_.end())
+        return {.round = kept_[position].round, .chunk = kept_[position].chunk};
     if (!waiting_.empty())
         return {.round = waiting_.front().round, .chunk = waiting_.front().next};
     return {.round = next_round_, .chunk = 0};
@@ -98,8 +108,8 @@ RoundChild::Place RoundChild::first_lacking() const {
 std::optional<RoundChild::Position> RoundChild::position_of(Place place) const {
     if (const auto kept = kept_.find(place.round, place.chunk))
         return kept;
-    const Place lacking = first_lacking();
-    if (lacking_ == kept_.end() && place.round == lacking.round && place.chunk == lacking.chunk)
+    const Place next = place_of(kept_.end());
+    if (first_lacking() == kept_.end() && place.round == next.round && place.chunk == next.chunk)
         return kept_.end();
     return {};
 }
@@ -279,19 +289,21 @@ void RoundChild::take_other(const JobSync &answer) {
 }
 
 void RoundChild::begin_at(const JobSync &answer) {
-    const Place lacking = first_lacking();
+    const Position lacking = first_lacking();
     auto begin = position_of({.round = answer.round, .chunk = answer.chunk});
     // Rounds before its first one are the other members' alone.
     if (!begin && kept_.begin() == 0 && olaf_is_before(answer.round, first_round_))
         begin = kept_.begin();
-    if (answer.generation == 0 || answer.pool > options_.pool || !begin || *begin > lacking_) {
+    if (answer.generation == 0 || answer.pool > options_.pool || !begin || *begin > lacking) {
         if (++too_old_ < kTooOld)
             return ask();
+        const Place own = place_of(lacking);
         return fail_with("all are to begin at chunk " + std::to_string(answer.chunk) +
                              " of round " + std::to_string(answer.round) +
-                             ", but this member is at chunk " + std::to_string(lacking.chunk) +
-                             " of round " + std::to_string(lacking.round) +
-                             ": a member began anew in the middle",
+                             ", but this member is at chunk " + std::to_string(own.chunk) +
+                             " of round " + std::to_string(own.round) +
+                             ": a member began anew in the middle, or the others have summed too "
+                             "much without one of them",
                          "begin anew with all members");
     }
     too_old_ = 0;
@@ -306,11 +318,12 @@ void RoundChild::begin_at(const JobSync &answer) {
     congestion_.begin_anew();
     next_ = oldest_ = flushed_ = newest_ = *begin;
     for (Position position = kept_.begin(); position < kept_.end(); position++) {
-        // No member needs chunks before `begin`, and none sends spared ones.
-        kept_[position].held = position < *begin || kept_[position].spared;
-        kept_[position].sendings = kept_[position].spoilt = 0;
-        kept_[position].flying = false;
-        kept_[position].taken = Time(0);
+        KeptChunk &kept = kept_[position];
+        // No member needs chunks before `begin`, nor what these spare.
+        kept.held = (kept.spared ? position - kept.lag : position) < *begin;
+        kept.sendings = kept.spoilt = 0;
+        kept.flying = false;
+        kept.taken = Time(0);
     }
     move_on();
 }
@@ -385,7 +398,7 @@ std::string RoundChild::unanswered(Time now) const {
 std::string RoundChild::lacked() const {
     if (lacking_ < kept_.end() && kept_[lacking_].chunks == kFarewellChunks)
         return "another member's farewell";
-    const Place place = first_lacking();
+    const Place place = place_of(first_lacking());
     return "the sum of chunk " + std::to_string(place.chunk) + " of round " +
            std::to_string(place.round);
 }

@@ -2,6 +2,7 @@
 #include "endpoints/rounds/child.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <olaf/rounds.h>
 #include <olaf/try.hpp>
@@ -11,6 +12,9 @@ namespace {
 
 // Damaged results of a chunk that are told at once.
 constexpr unsigned kSpoiltAtOnce = 4;
+
+// Of a chunk that says nothing of its own where the maximum of all is taken.
+constexpr std::int16_t kLeastExponent = std::numeric_limits<std::int16_t>::min();
 
 } // namespace
 
@@ -88,6 +92,7 @@ bool RoundChild::may_send_next() const {
 // The next chunk that was never sent.
 void RoundChild::pack_next() {
     Waiting &vector = waiting_.front();
+    const Position position = kept_.end();
     KeptChunk &kept = kept_.append({.round = vector.round,
                                     .chunk = vector.next,
                                     .chunks = vector.farewell ? kFarewellChunks : vector.chunks,
@@ -95,29 +100,77 @@ void RoundChild::pack_next() {
                                     .lag = vector.lag,
                                     .generated_ns = vector.generated_ns},
                                    options_.lanes);
-    const auto data = std::span(kept.lanes).first(options_.lanes - (options_.has_checksum ? 1 : 0));
+    const bool follows = kept.lag > 0 && kept.chunk >= kept.lag;
+    if (follows && position - kept.lag >= kept_.begin() && kept_[position - kept.lag].brought) {
+        kept.delivered = true;
+        pack_follower(position - kept.lag);
+    } else {
+        pack(kept);
+    }
+    if (++vector.next == vector.chunks)
+        waiting_.pop_front();
+    pass_spared();
+}
+
+void RoundChild::pack(KeptChunk &kept) {
+    const auto data = data_of(kept.lanes);
     const auto exponent = vectors_->contribute(kept.round, kept.chunk, data);
     kept.exponent = exponent.value_or(0);
     if (!exponent)
         kept.lanes.clear(); // a probe
     else if (options_.has_checksum)
         kept.lanes.back() = checksum(data);
-    if (++vector.next == vector.chunks)
-        waiting_.pop_front();
-    pass_spared();
+    if (!kept.leads())
+        return;
+    const auto source = vectors_->source(kept.round, kept.chunk);
+    kept.source.assign(source.begin(), source.end());
 }
 
-// Precondition: the chunk wasn't packed. Its vector is the one that is being packed, since the
-// chunk that spares this one has just been taken.
-void RoundChild::spare(std::uint32_t chunk) {
+// Packs the chunk `lag` later by what this one was told last, whatever the user made of the vector
+// since. Precondition: it is kept.
+void RoundChild::pack_follower(Position position) {
+    const KeptChunk &kept = kept_[position];
+    KeptChunk &follower = kept_[position + kept.lag];
+    follower.lanes.assign(kept.source.empty() ? 0 : options_.lanes, 0);
+    if (follower.lanes.empty()) // a probe: this member has nothing to give
+        return;
+    const auto data = data_of(follower.lanes);
+    vectors_->pack_anew(follower.round, follower.chunk, *kept.told, kept.source, data);
+    if (options_.has_checksum)
+        follower.lanes.back() = checksum(data);
+}
+
+// The place of a chunk that wasn't packed. Its vector is the one that is being packed, since the
+// chunk that it follows has just been taken.
+std::vector<bool>::reference RoundChild::is_spared(Position position) {
     Waiting &vector = waiting_.front();
     vector.spared.resize(vector.chunks);
-    vector.spared[chunk] = true;
-    stats_.spared++;
+    return vector.spared[vector.next + (position - kept_.end())];
+}
+
+// Nobody sends the chunk: an earlier one has brought its sum.
+void RoundChild::spare(Position position) {
+    if (position < kept_.end()) {
+        kept_.set_spared(position, true);
+        kept_[position].delivered = true;
+        return;
+    }
+    is_spared(position) = true;
     pass_spared();
 }
 
-// Keeps chunks that needn't be packed as held. They lie in no slot, as they are never sent.
+// All others send it, and so does this member.
+void RoundChild::send_after_all(Position position) {
+    if (position < kept_.end()) {
+        kept_.set_spared(position, false);
+        kept_[position].held = false;
+    } else {
+        is_spared(position) = false;
+    }
+}
+
+// Keeps chunks that needn't be packed. They lie in no slot, as they aren't sent. They count as held
+// once the chunk that spares them is: it may be agreed on anew.
 void RoundChild::pass_spared() {
     while (!waiting_.empty() && !waiting_.front().spared.empty() &&
            waiting_.front().spared[waiting_.front().next]) {
@@ -126,7 +179,10 @@ void RoundChild::pass_spared() {
                       .chunk = vector.next,
                       .chunks = vector.chunks,
                       .kind = vector.kind,
-                      .held = true,
+                      .lag = vector.lag,
+                      .generated_ns = vector.generated_ns,
+                      .exponent = kLeastExponent,
+                      .held = kept_.is_held(kept_.end() - vector.lag),
                       .delivered = true,
                       .spared = true},
                      0);
@@ -227,8 +283,14 @@ RoundChild::Time RoundChild::wakes_at() const {
 // No member can be further behind than what is kept (docs/rounds.md, "The window").
 void RoundChild::drop_old() {
     while (kept_.begin() < std::min(oldest_, lacking_) &&
-           kept_.end() - kept_.begin() > most_kept_ + kept_.spared())
+           kept_.end() - kept_.begin() > most_kept_ + kept_.spared() && !is_source_needed())
         kept_.drop();
+}
+
+// Whether what follows from the oldest chunk isn't packed yet.
+bool RoundChild::is_source_needed() const {
+    const KeptChunk &oldest = kept_[kept_.begin()];
+    return oldest.leads() && kept_.begin() + oldest.lag >= kept_.end();
 }
 
 // ---- what is sent again ----
@@ -431,7 +493,7 @@ void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64
         (options_.has_checksum && !checksum_matches(lanes)))
         return;
     const bool is_known = newest_round_ && !olaf_is_before(*newest_round_, result.round);
-    const auto data = lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0));
+    const auto data = data_of(lanes);
     // The round's last chunk, or the one that spares it. Chunks that are still being summed then
     // are summed without this member.
     const bool is_last =
@@ -445,12 +507,8 @@ void RoundChild::overhear(const RoundResult &result, std::span<const std::uint64
 void RoundChild::hold(Position position, const RoundResult &result,
                       std::span<const std::uint64_t> lanes, Time now) {
     KeptChunk &kept = kept_[position];
-    const auto data = lanes.first(lanes.size() - (options_.has_checksum ? 1 : 0));
-    const bool leads =
-        kept.lag > 0 && kept.lag < kept.chunks - kept.chunk; // another chunk follows it
-    const bool spares = leads && vectors_->spares(result, data, kept.lag);
-    if (leads && kept.told && !tells_the_same(kept, result, spares))
-        return;
+    const auto data = data_of(lanes);
+    const bool spares = kept.leads() && vectors_->spares(result, data, kept.lag);
     kept.held = true;
     if (kept.sendings == 1) {
         const Time turnaround = std::max(now - kept.sent, Time(1));
@@ -473,25 +531,71 @@ void RoundChild::hold(Position position, const RoundResult &result,
         stats_.partial += result.partial ? 1 : 0;
         stats_.late += result.late ? 1 : 0;
         kept.told = result.exponent;
-        kept.spares = spares;
+        kept.spares = kept.brought = spares;
+        stats_.spared += spares ? 1 : 0;
         vectors_->take(result, data);
         if (spares)
-            spare(result.chunk + kept.lag);
+            spare(position + kept.lag);
+    } else if (kept.leads() && kept.told &&
+               (result.exponent != kept.told || spares != kept.spares)) {
+        agree_anew(position, result, data, spares);
     }
+    settle_follower(position);
     move_on();
     drop_old();
 }
 
-// Later chunks were packed by the exponent that was told first. Where members came or went before
-// all began anew, the sum may have another exponent now, by which other members pack.
-bool RoundChild::tells_the_same(const KeptChunk &kept, const RoundResult &result, bool spares) {
-    if (result.exponent == kept.told && spares == kept.spares)
-        return true;
-    fail_with(
-        "chunk " + std::to_string(kept.chunk) + " of round " + std::to_string(kept.round) +
-            " has another exponent than before: members came or went while a node was restarted",
-        "begin anew with all members");
-    return false;
+// Whether the sum of the chunk `lag` later wasn't handed on yet.
+bool RoundChild::lacks_follower(Position position) const {
+    const KeptChunk &kept = kept_[position];
+    const Position follower = position + kept.lag;
+    return !kept.brought && !(follower < kept_.end() && kept_[follower].delivered);
+}
+
+// The chunk's result is another one than in an earlier generation: members came or went, or a
+// deadline left others out. All pack the chunk that follows by this one. It wasn't sent in this
+// generation: that waits for this result.
+void RoundChild::agree_anew(Position position, const RoundResult &result,
+                            std::span<const std::uint64_t> data, bool spares) {
+    KeptChunk &kept = kept_[position];
+    const Position follower = position + kept.lag;
+    const bool was_spared = std::exchange(kept.spares, spares);
+    kept.told = result.exponent;
+    if (lacks_follower(position)) {
+        vectors_->take_anew(result, data);
+        kept.brought = spares;
+        stats_.spared += spares ? 1 : 0;
+    }
+    if (spares)
+        return spare(follower);
+    if (was_spared)
+        send_after_all(follower);
+    if (follower < kept_.end() && (was_spared || !kept_[follower].lanes.empty()))
+        pack_follower(position);
+}
+
+// The chunk was agreed on anew, and nobody tells this member by which exponent. So it gives nothing
+// to the chunk that follows, and asks for its sum if something follows from that.
+void RoundChild::forget_exponent(Position position) {
+    KeptChunk &kept = kept_[position];
+    const Position follower = position + kept.lag;
+    const bool lacks = lacks_follower(position);
+    kept.told.reset();
+    kept.spares = false;
+    if (lacks)
+        vectors_->miss_anew(kept.round, kept.chunk);
+    if (lacks ? vectors_->spares_missed(kept.round) : 2 * kept.lag >= kept.chunks - kept.chunk)
+        spare(follower);
+    else if (follower < kept_.end())
+        kept_[follower].lanes.clear(); // a probe
+}
+
+// What is spared is held once the chunk that it follows is.
+void RoundChild::settle_follower(Position position) {
+    const KeptChunk &kept = kept_[position];
+    const Position follower = position + kept.lag;
+    if (kept.leads() && follower < kept_.end() && kept_[follower].spared)
+        kept_[follower].held = true;
 }
 
 // Moves past chunks that are held, or were delivered.
@@ -517,20 +621,24 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
     const auto position = kept_.find(stale.round, stale.chunk);
     if (!position || kept_[*position].held)
         return {};
-    kept_[*position].held = true;
-    land(kept_[*position]);
+    KeptChunk &kept = kept_[*position];
+    kept.held = true;
+    land(kept);
     uneven_ = true;
-    if (!kept_[*position].delivered) {
-        kept_[*position].delivered = true;
+    if (!kept.delivered) {
+        kept.delivered = true;
         stats_.missed++;
         timeout_.over();
         last_progress_ = std::max(last_progress_, last_heard_);
         vectors_->miss(stale.round, stale.chunk);
-        const KeptChunk &kept = kept_[*position];
-        if (kept.lag > 0 && kept.lag < kept.chunks - kept.chunk &&
-            vectors_->spares_missed(stale.round))
-            spare(stale.chunk + kept.lag);
+        if (kept.leads() && vectors_->spares_missed(stale.round)) {
+            stats_.spared++;
+            spare(*position + kept.lag);
+        }
+    } else if (kept.leads() && kept.told) {
+        forget_exponent(*position);
     }
+    settle_follower(*position);
     move_on();
     drop_old();
     return {};

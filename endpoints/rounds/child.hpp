@@ -33,10 +33,27 @@ class RoundVectors {
     /// without it. Called once for each chunk, in order.
     virtual std::optional<std::int16_t> contribute(std::uint32_t round, std::uint32_t chunk,
                                                    std::span<std::uint64_t> lanes) = 0;
+    /// What the chunk `lag` later is made of; nothing if this member has nothing to give. Called
+    /// once for each chunk that another one follows from, after contribute().
+    [[nodiscard]] virtual std::span<const float> source(std::uint32_t /*round*/,
+                                                        std::uint32_t /*chunk*/) const {
+        return {};
+    }
+    /// Packs a chunk by another exponent than before, of its source. Its vector may have ended.
+    /// Lanes as contribute() gets them, all 0.
+    virtual void pack_anew(std::uint32_t /*round*/, std::uint32_t /*chunk*/,
+                           std::int16_t /*exponent*/, std::span<const float> /*source*/,
+                           std::span<std::uint64_t> /*lanes*/) {}
     /// The sum. Called once for each chunk, in any order; `lanes` without the checksum lane.
     virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
     /// Instead: the others went on without this member, and the node doesn't have the sum any more.
     virtual void miss(std::uint32_t round, std::uint32_t chunk) = 0;
+    /// A chunk that was taken was agreed on anew. The chunk `lag` later, whose sum isn't there yet,
+    /// is of the exponent of this result, or spared by it. As take() but for that.
+    virtual void take_anew(const RoundResult & /*result*/,
+                           std::span<const std::uint64_t> /*lanes*/) {}
+    /// Instead: it was agreed on anew, and nobody tells by which exponent.
+    virtual void miss_anew(std::uint32_t /*round*/, std::uint32_t /*chunk*/) {}
     /// Whether nobody contributes to the chunk `lag` later, as this result has its sum already. All
     /// members must find the same, so it follows from the arguments alone. Asked before take().
     [[nodiscard]] virtual bool spares(const RoundResult & /*result*/,
@@ -193,8 +210,16 @@ class RoundChild {
     [[nodiscard]] bool has_room() const;
     [[nodiscard]] bool may_send_next() const;
     bool must_flush();
+    // Without the checksum lane.
+    template <class Lanes> [[nodiscard]] auto data_of(Lanes &&lanes) const {
+        return std::span(lanes).first(lanes.size() - (options_.has_checksum ? 1 : 0));
+    }
     void pack_next();
-    void spare(std::uint32_t chunk);
+    void pack(KeptChunk &kept);
+    void pack_follower(Position position);
+    std::vector<bool>::reference is_spared(Position position);
+    void spare(Position position);
+    void send_after_all(Position position);
     void pass_spared();
     Sending send_next(Time now);
     std::optional<Sending> send_again(Time now);
@@ -206,6 +231,7 @@ class RoundChild {
     [[nodiscard]] bool may_send_again() const;
     Sending contribution(Position position, Time now, bool flush);
     void drop_old();
+    [[nodiscard]] bool is_source_needed() const;
 
     Decoded<void> take_result(const RoundResult &result, std::span<const std::uint64_t> lanes,
                               Time now);
@@ -222,7 +248,11 @@ class RoundChild {
     void forget_newest();
     void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
               Time now);
-    bool tells_the_same(const KeptChunk &kept, const RoundResult &result, bool spares);
+    void agree_anew(Position position, const RoundResult &result,
+                    std::span<const std::uint64_t> data, bool spares);
+    void forget_exponent(Position position);
+    [[nodiscard]] bool lacks_follower(Position position) const;
+    void settle_follower(Position position);
     void move_on();
 
     void ask();
@@ -249,7 +279,8 @@ class RoundChild {
     void take_other(const JobSync &answer);
     bool needs_nothing();
     bool has_shape(const JobSync &answer);
-    [[nodiscard]] Place first_lacking() const;
+    [[nodiscard]] Place place_of(Position position) const;
+    [[nodiscard]] Position first_lacking() const;
     [[nodiscard]] std::optional<Position> position_of(Place place) const;
     void fail_with(std::string reason, std::string hint);
     void fail_for_good(std::string reason, std::string hint);
@@ -274,7 +305,7 @@ class RoundChild {
     Position flushed_ = 0; // what followed the last FLUSH
     Position newest_ = 0;  // whose result came
     bool uneven_ = false;  // somebody wasn't in the last sum
-    Position lacking_ = 0; // the oldest that wasn't delivered
+    Position lacking_ = 0; // the oldest that wasn't delivered, whatever the generation
     std::size_t most_kept_ = 2;
     std::vector<Position> last_in_slot_{kNowhere}; // of those sent in this generation
     DueChunks due_;

@@ -23,16 +23,22 @@ struct KeptChunk {
     std::int16_t exponent = 0;
     bool held = false;      ///< its result came, in this generation
     bool delivered = false; ///< its result was handed on, whenever that was
-    bool spared = false;    ///< it was never sent, since an earlier chunk brought its sum
-    bool spares = false;    ///< its own result spared the chunk `lag` later
-    std::optional<std::int16_t> told =
-        {};                ///< the exponent of the result that was handed on; none: it was missed
-    unsigned sendings = 0; ///< in this generation
-    unsigned spoilt = 0;   ///< results that came damaged, in this generation
-    bool flying = false;   ///< it was sent, and neither was answered nor counts as lost
+    bool spared = false;    ///< nobody sends it, since the chunk `lag` earlier brought its sum
+    bool spares = false;    ///< by its last result it spares the chunk `lag` later
+    bool brought = false;   ///< the sum of the chunk `lag` later was handed on with this one's
+    std::optional<std::int16_t> told = {}; ///< exponent of its last result; none: it was missed
+    unsigned sendings = 0;                 ///< in this generation
+    unsigned spoilt = 0;                   ///< results that came damaged, in this generation
+    bool flying = false; ///< it was sent, and neither was answered nor counts as lost
     std::chrono::nanoseconds sent{0};
     std::chrono::nanoseconds taken{0}; ///< from the first sending to the result; 0: known already
     std::vector<std::uint64_t> lanes = {};
+    std::vector<float> source = {}; ///< what the chunk `lag` later is made of
+
+    /// Whether the chunk `lag` later is packed by the exponent of this one's result.
+    [[nodiscard]] bool leads() const { return !spared && lag > 0 && lag < chunks - chunk; }
+    /// Whether that exponent has to be agreed on anew, as all began anew at this chunk or before.
+    [[nodiscard]] bool is_open_again() const { return leads() && told && !held; }
 };
 
 /// Not thread-safe. Lanes stay where they are until their chunk is dropped.
@@ -55,11 +61,19 @@ class KeptChunks {
     /// Of those that are kept, how many are spared.
     [[nodiscard]] std::size_t spared() const { return spared_; }
 
-    /// Appends one, with `lanes` lanes of memory that may be used ones.
+    void set_spared(Position position, bool spared) {
+        KeptChunk &chunk = (*this)[position];
+        spared_ += static_cast<std::size_t>(spared) - static_cast<std::size_t>(chunk.spared);
+        chunk.spared = spared;
+    }
+
+    /// Appends one, with `lanes` lanes, and memory that may be used before.
     KeptChunk &append(KeptChunk chunk, std::size_t lanes) {
-        if (!spare_.empty()) {
-            chunk.lanes = std::move(spare_.back());
-            spare_.pop_back();
+        if (!used_.empty()) {
+            chunk.lanes = std::move(used_.back().lanes);
+            chunk.source = std::move(used_.back().source);
+            chunk.source.clear();
+            used_.pop_back();
         }
         chunk.lanes.resize(lanes);
         if (places_.empty() || places_.back().round != chunk.round)
@@ -70,7 +84,8 @@ class KeptChunks {
     /// Drops the oldest. Precondition: there is one.
     void drop() {
         spared_ -= chunks_.front().spared ? 1 : 0;
-        spare_.push_back(std::move(chunks_.front().lanes));
+        used_.push_back({.lanes = std::move(chunks_.front().lanes),
+                         .source = std::move(chunks_.front().source)});
         chunks_.pop_front();
         begin_++;
         while (places_.size() > 1 && places_[1].first <= begin_)
@@ -96,11 +111,15 @@ class KeptChunks {
         std::uint32_t round;
         Position first; // of its chunk 0
     };
+    struct Memory {
+        std::vector<std::uint64_t> lanes;
+        std::vector<float> source;
+    };
 
     Position begin_ = 0;
     std::deque<KeptChunk> chunks_;
     std::deque<Place> places_;
-    std::vector<std::vector<std::uint64_t>> spare_;
+    std::vector<Memory> used_; // of chunks that were dropped
     std::size_t spared_ = 0;
 };
 

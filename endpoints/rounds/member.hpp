@@ -134,8 +134,14 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     // RoundVectors
     std::optional<std::int16_t> contribute(std::uint32_t round, std::uint32_t chunk,
                                            std::span<std::uint64_t> lanes) override;
+    [[nodiscard]] std::span<const float> source(std::uint32_t round,
+                                                std::uint32_t chunk) const override;
+    void pack_anew(std::uint32_t round, std::uint32_t chunk, std::int16_t exponent,
+                   std::span<const float> source, std::span<std::uint64_t> lanes) override;
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
     void miss(std::uint32_t round, std::uint32_t chunk) override;
+    void take_anew(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
+    void miss_anew(std::uint32_t round, std::uint32_t chunk) override;
     [[nodiscard]] bool spares(const RoundResult &result, std::span<const std::uint64_t> lanes,
                               std::uint32_t lag) const override;
     [[nodiscard]] bool spares_missed(std::uint32_t round) const override {
@@ -170,6 +176,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
                                std::span<std::uint64_t> lanes) const;
     // Returns whether it has put a piece of the sum into the vector.
     bool unpack(Vector &vector, const RoundResult &result, std::span<const std::uint64_t> lanes);
+    void report(Vector &vector, const RoundResult &result, bool has_sum);
     void unpack_piece(Vector &vector, std::uint32_t number, std::span<const std::uint64_t> lanes,
                       std::int16_t packed_by);
     void learn_exponent(Vector &vector, std::uint32_t number, std::int16_t exponent);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include <olaf/try.hpp>
 
@@ -13,6 +14,10 @@ namespace {
 
 bool is_of(const RoundTotal &total, const RoundContribution &message) {
     return total.round == message.round && total.chunk == message.chunk;
+}
+
+bool is_before(const RoundContribution &message, const RoundTotal &total) {
+    return olaf_chunk_is_before(message.round, message.chunk, total.round, total.chunk);
 }
 
 } // namespace
@@ -72,11 +77,15 @@ Decoded<void> RoundRoot::contribution(const RoundContribution &message,
 
 void RoundRoot::in_no_buffer(Slot &slot, const RoundContribution &message,
                              std::span<const std::uint64_t> lanes) {
+    // Answered once, and not kept any more: the rule must not see it again.
+    if (std::ranges::all_of(slot.answers, [&](const Answer &answer) {
+            return answer.given && is_before(message, answer.total);
+        }))
+        return stale(message);
     Buffer *place = nullptr;
     for (Buffer &buffer : slot.buffers) {
         const bool free = buffer.state == State::free;
-        if (!free && !olaf_chunk_is_before(buffer.total.round, buffer.total.chunk, message.round,
-                                           message.chunk))
+        if (!free && is_before(message, buffer.total))
             return stale(message);
         if (buffer.state == State::open)
             continue;
@@ -144,10 +153,9 @@ bool RoundRoot::is_one_vector(RoundTotal &total, const RoundContribution &messag
 
 void RoundRoot::complete(Buffer &buffer, Slot &slot) {
     RoundTotal &total = buffer.total;
-    // Workers repeat a contribution with its time. A new worker's first round has another time.
     const auto earlier = std::ranges::find_if(slot.answers, [&](const Answer &answer) {
         return answer.given && answer.total.round == total.round &&
-               answer.total.chunk == total.chunk && answer.total.generated_ns == total.generated_ns;
+               answer.total.chunk == total.chunk;
     });
     if (earlier != slot.answers.end()) {
         stats_.again++;
@@ -249,10 +257,14 @@ void RoundRoot::begin_run(const olaf_run &run) {
     finished_ = false;
     heard_ = {};
     children_ = {};
+    forget_answers();
+    user_->begin_run();
+}
+
+void RoundRoot::forget_answers() {
     has_answered_ = false;
     for (Slot &slot : slots_)
         slot.answers = {};
-    user_->begin_run();
 }
 
 void RoundRoot::refuse(const JobSync &message, Time now) {
@@ -358,13 +370,15 @@ bool RoundRoot::is_over() const {
 }
 
 void RoundRoot::run() {
-    session_ = 0;
+    const std::uint64_t before = std::exchange(session_, 0);
     for (const Asked &child : std::span(children_).first(options_.children))
         session_ = child.session != 0 ? child.session : session_;
     if (session_ == 0)
         for (const Asked &child : std::span(children_).first(options_.children))
             session_ += child.incarnation;
     session_ = std::max<std::uint64_t>(session_, 1);
+    if (session_ != before) // its first round is 0 again
+        forget_answers();
     // Neither a restarted server nor another run's knows the answers of the round's first chunks.
     if (!has_answered_)
         begin_->second = 0;

@@ -78,7 +78,8 @@ class RoundRoot {
         std::bitset<OLAF_RANKS> in = {};
         std::vector<std::uint64_t> lanes = {};
     };
-    // The last answers, whatever became of generations: a sum that is made anew gets the same.
+    // The last answers of a session, whatever became of generations: a sum that is made anew gets
+    // the same.
     struct Answer {
         bool given = false;
         RoundTotal total = {};
@@ -109,6 +110,7 @@ class RoundRoot {
     [[nodiscard]] bool may_ask(const olaf_run &run, Time now) const;
     [[nodiscard]] bool is_there(std::uint32_t rank, Time now) const;
     void begin_run(const olaf_run &run);
+    void forget_answers();
     void refuse(const JobSync &message, Time now);
     [[nodiscard]] JobSync answer_to(const JobSync &message, olaf_control_status status) const;
     void answer_sync(const JobSync &message, olaf_control_status status);

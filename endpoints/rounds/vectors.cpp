@@ -245,6 +245,22 @@ std::optional<std::int16_t> CollectiveMember::contribute(std::uint32_t round, st
     return chunk < vector.pieces ? pack_exponent(vector, chunk, lanes) : kAllZero;
 }
 
+std::span<const float> CollectiveMember::source(std::uint32_t round, std::uint32_t chunk) const {
+    const Vector &vector = vectors_[round - vectors_.front().round];
+    if (vector.part == Part::nothing || chunk >= vector.exponents.size())
+        return {};
+    return piece<const float>(vector, chunk);
+}
+
+void CollectiveMember::pack_anew(std::uint32_t round, std::uint32_t, std::int16_t exponent,
+                                 std::span<const float> source, std::span<std::uint64_t> lanes) {
+    const std::uint64_t clipped =
+        pack_block(options_.format, options_.workers, exponent, source,
+                   lanes.first(lanes_for(options_.format, source.size())));
+    if (!vectors_.empty() && !olaf_is_before(round, vectors_.front().round))
+        vector_of(round).report.clipped += clipped;
+}
+
 // Returns the exponent. Packs the data, too, where it fits the exponent that all workers presumably
 // guess.
 std::int16_t CollectiveMember::pack_exponent(const Vector &vector, std::uint32_t number,
@@ -368,6 +384,29 @@ bool CollectiveMember::has_too_many(const RoundResult &result) const {
 
 void CollectiveMember::take(const RoundResult &result, std::span<const std::uint64_t> lanes) {
     Vector &vector = vector_of(result.round);
+    const bool has_sum = unpack(vector, result, lanes);
+    report(vector, result, has_sum);
+    vector.left--;
+    if (!has_sum || result.chunk >= vector.lag)
+        return;
+    vector.left--;
+    vector.report.chunks--;
+    vector.report.spared++;
+}
+
+// The piece that came with the chunk itself is a sum of its own.
+void CollectiveMember::take_anew(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+    Vector &vector = vector_of(result.round);
+    vector.agreed--;
+    if (result.chunk >= vector.lag) {
+        learn_exponent(vector, result.chunk, result.exponent);
+    } else if (unpack(vector, result, lanes)) {
+        report(vector, result, true);
+        vector.left--;
+    }
+}
+
+void CollectiveMember::report(Vector &vector, const RoundResult &result, bool has_sum) {
     if (has_too_many(result))
         is_wrong(vector,
                  "a sum of round " + std::to_string(result.round) + " has contributions of " +
@@ -375,20 +414,15 @@ void CollectiveMember::take(const RoundResult &result, std::span<const std::uint
                      " workers, and this one was told that there are " +
                      std::to_string(options_.workers),
                  "say how many workers the job has, of all nodes, at every worker");
-    const bool has_sum = unpack(vector, result, lanes);
-    const bool spares_one = has_sum && result.chunk < vector.lag;
     vector.report.least_count = std::min(vector.report.least_count, result.count);
     vector.report.partial += result.partial ? 1 : 0;
     vector.report.late += result.late ? 1 : 0;
-    if (result.late && has_sum) {
-        const std::uint32_t number = result.chunk - (spares_one ? 0 : vector.lag);
-        const ElementRange at = {number * vector.each, elements_of(vector, number)};
-        vector.report.left_out += at.count;
-        vector.report.left_out_at.push_back(at);
-    }
-    vector.left -= spares_one ? 2 : 1;
-    vector.report.chunks -= spares_one ? 1 : 0;
-    vector.report.spared += spares_one ? 1 : 0;
+    if (!result.late || !has_sum)
+        return;
+    const std::uint32_t number = result.chunk - (result.chunk < vector.lag ? 0 : vector.lag);
+    const ElementRange at = {number * vector.each, elements_of(vector, number)};
+    vector.report.left_out += at.count;
+    vector.report.left_out_at.push_back(at);
 }
 
 void CollectiveMember::miss(std::uint32_t round, std::uint32_t chunk) {
@@ -401,6 +435,13 @@ void CollectiveMember::miss(std::uint32_t round, std::uint32_t chunk) {
     }
     vector.missed++;
     vector.left--;
+}
+
+void CollectiveMember::miss_anew(std::uint32_t round, std::uint32_t chunk) {
+    Vector &vector = vector_of(round);
+    vector.left++; // the chunk itself was taken
+    vector.agreed--;
+    miss(round, chunk);
 }
 
 // ---- sums of others ----

@@ -149,6 +149,21 @@ struct olaf_session {
 OLAF_SPAN(olaf_session, 0, 36, id, incarnations, asked, differ, culprit, culprit_above);
 OLAF_LAST(olaf_session, 36, 128, pad, in, anew);
 
+/*
+ * The generation in which the members contributed last, and where all began in it. A member that hasn't heard
+ * of that generation may know other exponents than the others do (docs/rounds.md, "Exponents agreed on anew").
+ */
+struct olaf_last_run {
+	__u32 generation; /* 0: none that this node knows of */
+	__u32 round;
+	__u32 chunk;
+	__u8 partial; /* a sum of that generation lacks a member's part; written without the lock */
+	__u8 missed; /* of those who have asked since the job stopped, one names another generation */
+	__u8 forgotten; /* the generation is a member's, and this node doesn't know the round and chunk */
+	__u8 pad;
+};
+OLAF_LAST(olaf_last_run, 0, 16, generation, round, chunk, partial, missed, forgotten, pad);
+
 /* struct olaf_tenancy::flags */
 #define OLAF_TENANCY_USED 0x1 /* a run had the job: the next one begins with the members that were set */
 
@@ -184,14 +199,14 @@ struct olaf_job {
 	__u64 pad1;
 	struct olaf_line line[OLAF_MAX_LINES];
 	struct olaf_membership membership; /* written under the lock */
-	__u32 pad2[4];
+	struct olaf_last_run last_run; /* under the lock */
 	struct olaf_session session; /* under the lock */
 	struct olaf_tenancy tenancy;
 };
 OLAF_SPAN(olaf_job, 0, 220, setup, lock, state, generation, halted, next_round, next_chunk, pool);
 OLAF_SPAN(olaf_job, 220, 240, parent_generation, misfit_generation, flushing, stamp);
 OLAF_SPAN(olaf_job, 240, 320, turnaround_ns, asked, asker, pad, misfit, pad1);
-OLAF_LAST(olaf_job, 320, 1216, line, membership, pad2, session, tenancy);
+OLAF_LAST(olaf_job, 320, 1216, line, membership, last_run, session, tenancy);
 
 /* olaf_children[job x OLAF_RANKS + rank] */
 struct olaf_child {

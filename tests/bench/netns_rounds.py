@@ -41,8 +41,8 @@ class Allreduce(unittest.TestCase):
 
 class Overrun(unittest.TestCase):
     WORDS = ["--pools", "64", "--bytes", "360000", "--turns", "4"]
-    # Of 354 elements each, and a farewell.
-    FRAMES = 4 * -(-90_000 // 354) + 1
+    # Of 352 elements each, and a farewell.
+    FRAMES = 4 * -(-90_000 // 352) + 1
 
     def test_one_stream_loses_nothing_in_a_window_that_fits_the_ring(self):
         [line] = lines("overrun", *self.WORDS)

@@ -106,7 +106,8 @@ class RoundsChainMessages : public RoundsTree {
         message.rank = unheard.value_or(message.rank);
         if (unheard || !model.running() || below(model.has_misfit() ? 30 : 3000) == 0) {
             message.kind = Kind::sync;
-            message.generation = 0;
+            // Most were told of the generation in which the members contributed last.
+            message.generation = chance(90) ? model.generation() - (model.running() ? 0 : 1) : below(3);
             message.round = std::ranges::min(front.round, {}, [](std::uint32_t round) {
                 return static_cast<std::int32_t>(round);
             });

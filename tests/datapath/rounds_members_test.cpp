@@ -245,5 +245,119 @@ TEST_F(RoundsAgreeOf256, TheLowestThatHasBegunAnewIsNamedAndTheLowestThatMust) {
     EXPECT_EQ(answer.lanes, (std::vector<std::uint64_t>{0, 0, some_run.training, some_run.number}));
 }
 
+// ---- Exponents agreed on anew: a member that wasn't told where the others began.
+
+/// A sum waits for one member of two.
+class RoundsAgreeAnew : public RoundsTest {
+  protected:
+    explicit RoundsAgreeAnew(std::uint32_t threshold = 1) : RoundsTest(with_threshold(threshold)) {
+        auto waiting = job();
+        waiting.state = OLAF_JOB_SYNCING;
+        set_job(waiting);
+        identities_hold = false;
+    }
+    static olaf_job_setup with_threshold(std::uint32_t threshold) {
+        auto setup = job_of(2);
+        setup.threshold = threshold;
+        return setup;
+    }
+    /// The rank was told DONE last in that generation, and lacks that chunk. The answer.
+    JobMessage ask(std::uint32_t rank, std::uint32_t generation, std::uint32_t chunk,
+                   std::uint64_t named = session) {
+        const auto ran = offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .count = OLAF_CONTROL_SYNC,
+                                .generated_ns = ++stamp, .chunk = chunk, .chunks = 0, .generation = generation,
+                                .pool = 10, .lanes = process(rank, named)});
+        EXPECT_STREQ(verdict_name(ran.verdict), "XDP_TX");
+        const auto answer = parse_job_message(ran.bytes);
+        return answer ? answer->message : JobMessage{};
+    }
+    void sum(std::uint32_t rank, std::uint32_t chunk) {
+        auto message = contribution(rank, chunk);
+        message.generation = job().generation;
+        const auto before = counters().completed;
+        offer(message);
+        EXPECT_EQ(counters().completed, before + 1);
+    }
+    /// All begin with chunk 0, in the generation that this returns.
+    std::uint32_t begin_both() {
+        ask(0, 0, 0, 0);
+        EXPECT_EQ(ask(1, 0, 0, 0).exponent, OLAF_CONTROL_DONE);
+        return job().generation;
+    }
+    /// Where all begin.
+    void expect_begun_at(const JobMessage &answer, std::uint32_t chunk) const {
+        EXPECT_EQ(answer.exponent, OLAF_CONTROL_DONE);
+        EXPECT_EQ(answer.chunk, chunk);
+    }
+
+    static inline const std::uint64_t session =
+        process(0)[OLAF_SYNC_INCARNATION] + process(1)[OLAF_SYNC_INCARNATION];
+    std::uint64_t stamp = 50;
+};
+
+TEST_F(RoundsAgreeAnew, AllBeginWhereSumsWereMadeWithoutAMemberThatWasNotTold) {
+    const auto first = begin_both();
+    sum(0, 0);
+    ask(0, first, 2);
+    expect_begun_at(ask(1, first - 1, 3), 0);
+}
+
+TEST_F(RoundsAgreeAnew, AllGoOnWhereAllWereTold) {
+    const auto first = begin_both();
+    sum(0, 0);
+    ask(0, first, 2);
+    expect_begun_at(ask(1, first, 3), 2);
+}
+
+TEST_F(RoundsAgreeAnew, AllGoOnWhereNoSumWasMade) {
+    const auto first = begin_both();
+    ask(0, first, 2);
+    expect_begun_at(ask(1, first - 1, 3), 2);
+}
+
+/// Nor was it told of the next one, in which no sum was made.
+TEST_F(RoundsAgreeAnew, WhatAMemberWasNotToldIsNotForgottenUntilItIs) {
+    const auto first = begin_both();
+    sum(0, 0);
+    ask(0, first, 2);
+    ask(1, first - 1, 3);
+    ask(0, job().generation, 2);
+    expect_begun_at(ask(1, first - 1, 3), 0);
+    const auto last = job().generation;
+    ask(0, last, 2);
+    expect_begun_at(ask(1, last, 3), 2);
+    ask(0, job().generation, 2);
+    expect_begun_at(ask(1, last, 3), 2);
+}
+
+/// A process that has begun anew knows no exponents.
+TEST_F(RoundsAgreeAnew, WhoHasNoSessionWasToldNothingThatMatters) {
+    const auto first = begin_both();
+    sum(0, 0);
+    ask(0, first, 2);
+    expect_begun_at(ask(1, 0, 3, 0), 2);
+}
+
+TEST_F(RoundsAgreeAnew, ANodeThatHasForgottenWhereTheyBeganEndsTheSession) {
+    ask(0, 77, 2);
+    EXPECT_EQ(ask(1, 76, 3).exponent, OLAF_CONTROL_OVER);
+}
+
+TEST_F(RoundsAgreeAnew, ANodeThatHasForgottenGoesOnWithMembersThatWereToldTheSame) {
+    ask(0, 77, 2);
+    expect_begun_at(ask(1, 77, 3), 2);
+}
+
+class RoundsAgreeAnewWithoutHaste : public RoundsAgreeAnew {
+  protected:
+    RoundsAgreeAnewWithoutHaste() : RoundsAgreeAnew(2) {}
+};
+
+/// No sum was ever made without the one or the other.
+TEST_F(RoundsAgreeAnewWithoutHaste, ANodeThatHasForgottenGoesOn) {
+    ask(0, 77, 2);
+    expect_begun_at(ask(1, 76, 3), 2);
+}
+
 } // namespace
 } // namespace olaf::test::rounds_members_test

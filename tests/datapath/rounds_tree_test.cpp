@@ -653,6 +653,19 @@ class RoundsTwoArmedAgrees : public RoundsTwoArmed {
 
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTwoArmedAgrees, both_families, family_name);
 
+TEST_P(RoundsTwoArmedAgrees, TheNodeNamesItsParentsGenerationIfAllItsMembersWereToldDone) {
+    EXPECT_NE(job().parent_generation, 0u);
+    EXPECT_EQ(both_ask(9, 9).generation, job().parent_generation);
+}
+
+/// The parent may have made sums without those who weren't.
+TEST_P(RoundsTwoArmedAgrees, TheNodeNamesNoGenerationOfItsParentsIfAMemberWasNotToldDone) {
+    auto value = job();
+    value.last_run.generation = 4;
+    set_job(value);
+    EXPECT_EQ(both_ask(9, 9).generation, 0u);
+}
+
 TEST_P(RoundsTwoArmedAgrees, TheNodeAsksItsParentAndTheAnswerGoesToTheChildThatAskedLast) {
     const auto question = both_ask();
     EXPECT_EQ(question.rank, own_rank);

@@ -12,6 +12,13 @@ unsigned RoundSimulation::skipped() const {
     return sum;
 }
 
+unsigned RoundSimulation::packed_anew() const {
+    unsigned sum = 0;
+    for (const auto &worker : workers_)
+        sum += worker->packed_anew();
+    return sum;
+}
+
 CollectiveStats RoundSimulation::stats() const {
     CollectiveStats sum;
     for (const auto &worker : workers_)

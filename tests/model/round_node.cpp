@@ -230,6 +230,8 @@ bool RoundNode::duplicate(std::uint64_t now, const RoundMessage &message, Buffer
 
 // The root's result rides like any other.
 bool RoundNode::complete(std::uint64_t now, Buffer &buffer, Out &out) {
+    if (!buffer.sum.misfit && (setup_.any || lacks(buffer)) && last_run_)
+        last_run_->partial = true;
     if (is_root()) {
         finish(buffer);
         return false;

@@ -55,6 +55,7 @@ struct BrokenRules {
     bool incarnations_are_not_compared = false; ///< who has no session has begun anew
     bool newest_stamp_is_not_told = false;      ///< OLD doesn't say what a question must be newer than
     bool joiners_are_told_no_session = false;
+    bool what_a_member_was_not_told_does_not_matter = false; ///< where the others began without it
     bool older_runs_come_back = false;  ///< whoever asks takes the job from another run of its training
     bool operator==(const BrokenRules &) const = default;
 };
@@ -171,6 +172,10 @@ class RoundNode {
     void new_question(std::int64_t tai, const RoundMessage &message);
     void parents_answer(std::int64_t tai, const RoundMessage &message, Out &out);
     void run(std::uint64_t session);
+    void runs_from(std::tuple<std::uint32_t, std::uint32_t> place);
+    void begin_by(std::tuple<std::uint32_t, std::uint32_t> place);
+    void note_last_run(const RoundMessage &message);
+    void mend_last_run();
     RoundMessage answer_to(const RoundMessage &question, RoundMessage::Kind kind) const;
     RoundMessage question_up(const RoundMessage &question) const;
     bool has_asked(std::uint32_t rank) const { return questions_.contains(rank); }
@@ -230,6 +235,15 @@ class RoundNode {
     /// The first rank that asked without a session, and whether it is one of a node above.
     std::optional<std::pair<std::uint32_t, bool>> first_anew_;
     std::optional<std::tuple<std::uint32_t, std::uint32_t>> next_; // lowest that was asked for
+    // The generation in which the members contributed last.
+    struct LastRun {
+        std::uint32_t generation;
+        std::optional<std::tuple<std::uint32_t, std::uint32_t>> begin; // none: it is forgotten
+        bool partial = false;                                          // a sum lacks a member's part
+    };
+    std::optional<LastRun> last_run_;
+    bool missed_ = false;             // a member names another one
+    bool begin_is_forgotten_ = false; // though that matters
     std::uint8_t pool_;                                            // smallest
     std::uint32_t parent_generation_ = 0;
     std::int64_t stamp_ = 0;       // of its own question to the parent

@@ -111,8 +111,7 @@ RoundMessage::Status RoundNode::join(const RoundMessage &message) {
     if (now_.empty() && is_root()) // elsewhere members of other nodes go on in their session
         session_ = 0;
     if (now_.empty() && !running_ && is_root()) {
-        running_ = true;
-        next_ = {newest_round_.value_or(0) + 1, 0};
+        runs_from({newest_round_.value_or(0) + 1, 0});
     }
     if (!running_ || young_)
         return RoundMessage::Status::wait;

@@ -49,7 +49,7 @@ std::uint64_t RoundNode::incarnations() const {
 bool RoundNode::is_over() const {
     if (in_session().empty() || broken_.sessions_do_not_matter)
         return false;
-    if (named_.size() > 1 && !broken_.two_sessions_do_not_matter)
+    if ((named_.size() > 1 && !broken_.two_sessions_do_not_matter) || begin_is_forgotten_)
         return true;
     // Below the root the parent says it.
     return is_root() && !begun_anew().empty() &&

@@ -12,6 +12,7 @@ void RoundNode::forget_questions() {
     named_.clear();
     first_anew_.reset();
     next_.reset();
+    missed_ = begin_is_forgotten_ = false;
     pool_ = setup_.pool;
 }
 
@@ -36,7 +37,44 @@ void RoundNode::run(std::uint64_t session) {
     if (next_ == std::tuple(0U, 0U))
         forgot_ = false;
     session_ = session;
+    runs_from(next_.value_or(std::tuple(0U, 0U)));
+}
+
+void RoundNode::runs_from(std::tuple<std::uint32_t, std::uint32_t> place) {
+    next_ = place;
+    const bool stands_for_both = missed_ && last_run_ && last_run_->partial;
+    last_run_ = {.generation = generation_, .begin = place, .partial = stands_for_both};
     running_ = true;
+}
+
+void RoundNode::begin_by(std::tuple<std::uint32_t, std::uint32_t> place) {
+    const auto is_before = [](const auto &a, const auto &b) {
+        const auto [round_a, chunk_a] = a;
+        const auto [round_b, chunk_b] = b;
+        return round_a == round_b ? chunk_a < chunk_b
+                                  : static_cast<std::int32_t>(round_a - round_b) < 0;
+    };
+    if (!next_ || is_before(place, *next_) || broken_.begins_where_the_last_one_asks)
+        next_ = place;
+}
+
+// What the others summed in a generation that a member hasn't heard of may have other exponents than it knows.
+void RoundNode::note_last_run(const RoundMessage &message) {
+    if (message.session == 0 || broken_.what_a_member_was_not_told_does_not_matter)
+        return;
+    if (!last_run_)
+        last_run_ = {.generation = message.generation, .begin = {}};
+    if (message.generation == last_run_->generation)
+        return;
+    missed_ = true;
+    if (!last_run_->begin && (setup_.deadline_ns > 0 || needed() < setup_.children || setup_.any))
+        begin_is_forgotten_ = true;
+}
+
+// All have asked.
+void RoundNode::mend_last_run() {
+    if (missed_ && last_run_->begin && last_run_->partial)
+        begin_by(*last_run_->begin);
 }
 
 std::vector<std::uint32_t> RoundNode::unasked() const {
@@ -52,15 +90,8 @@ void RoundNode::new_question(std::int64_t tai, const RoundMessage &message) {
     if (running_ && !broken_.sync_does_not_stop)
         stop();
     note_session(message);
-    const std::tuple named(message.round, message.chunk);
-    const auto is_before = [](const auto &a, const auto &b) {
-        const auto [round_a, chunk_a] = a;
-        const auto [round_b, chunk_b] = b;
-        return round_a == round_b ? chunk_a < chunk_b
-                                  : static_cast<std::int32_t>(round_a - round_b) < 0;
-    };
-    if (!next_ || is_before(named, *next_) || broken_.begins_where_the_last_one_asks)
-        next_ = named;
+    begin_by({message.round, message.chunk});
+    note_last_run(message);
     if (!broken_.pool_is_not_agreed_upwards)
         pool_ = std::min(pool_, message.pool);
     stamp_ = std::max(tai, stamp_ + 1); // what it told the parent may be out of date
@@ -83,7 +114,7 @@ RoundMessage RoundNode::question_up(const RoundMessage &question) const {
     up.rank = *setup_.rank_at_parent;
     std::tie(up.round, up.chunk) = *next_;
     up.time = stamp_;
-    up.generation = parent_generation_;
+    up.generation = missed_ ? 0 : parent_generation_;
     up.pool = pool_;
     up.padding = kSessionLanes;
     up.run = run_;
@@ -125,6 +156,8 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
         });
     if (!running_ && is_over())
         return say(Status::over, [&](RoundMessage &answer) { tell_over(message.rank, answer); });
+    if (!running_)
+        mend_last_run();
     if (!running_ && !is_root()) // the question goes on to the parent
         return out.push_back({.up = true, .message = question_up(message)});
     counters_.unheard += !running_ && !in_session().empty() && !begun_anew().empty() ? 1 : 0;

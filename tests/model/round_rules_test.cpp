@@ -64,6 +64,12 @@ constexpr Broken kBroken[] = {
     {"AllHaveOnePool", disagree_on_pools},
     {"WorkersSendAgain", [](RoundWorld &w) { w.never_again = true; }},
     {"WhoFinishesBidsFarewell", [](RoundWorld &w) { w.finishes = w.finishes_at_once = true; }},
+    {"WhatAMemberWasNotToldMatters",
+     [](RoundWorld &w) {
+         w = other_exponents_world(w.seed);
+         w.broken.what_a_member_was_not_told_does_not_matter = true;
+     },
+     1},
     {"WhoHasJoinedOpensNoChunks",
      [](RoundWorld &w) {
          w = without_restarts(w.seed);

@@ -288,7 +288,11 @@ void RoundSimulation::fails(std::uint32_t number) {
         told_of_deaths_++;
         return die(number);
     }
-    if (!world_.odd_worker || !says(" gives "))
+    // Others may have summed much without a worker, or may have done so while a node forgot.
+    if (world_.other_exponents && (says("or the others have summed too much without one") ||
+                                   says(" has begun anew")))
+        gave_up_ = true;
+    else if (!world_.odd_worker || !says(" gives "))
         wrong_ = text;
 }
 
@@ -344,7 +348,17 @@ bool RoundSimulation::all_gone() const {
     return std::ranges::all_of(workers_, [](const auto &worker) { return worker->gone(); });
 }
 
-std::string RoundSimulation::unfinished() const {
+bool RoundSimulation::ask_in_vain() const {
+    return world_.tree && world_.other_exponents &&
+           std::ranges::any_of(workers_, [](const auto &worker) {
+               return worker->asks_for_what_it_cannot_give();
+           });
+}
+
+std::string RoundSimulation::unfinished() {
+    gave_up_ = ask_in_vain();
+    if (gave_up_)
+        return {};
     std::string text = "not done:";
     for (const auto &worker : workers_)
         if (!worker->done())
@@ -366,7 +380,7 @@ void RoundSimulation::let_all_leave() {
 }
 
 std::string RoundSimulation::run() {
-    while (!events_.empty() && wrong_.empty() && !done()) {
+    while (!events_.empty() && wrong_.empty() && !gave_up_ && !done()) {
         const Event event = events_.top();
         events_.pop();
         now_ = event.at;
@@ -374,6 +388,8 @@ std::string RoundSimulation::run() {
             return unfinished();
         handle(event);
     }
+    if (gave_up_)
+        return {};
     if (wrong_.empty() && !done())
         return unfinished();
     if (may_begin_anew() && !world_.finishes && wrong_.empty() && !all_agree())

@@ -29,6 +29,8 @@ struct RoundWorld {
     std::uint32_t lag = 0;
     bool spares =
         false; ///< of chunks that follow another one by the lag, half are spared by that one's sum
+    /// A sum that is made anew may have another exponent, by which all pack what follows, and spare it or not.
+    bool other_exponents = false;
     std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
     unsigned restarts = 0;
     unsigned deaths = 0;     ///< of workers' processes, which begin anew. All others must, too
@@ -78,6 +80,8 @@ RoundWorld restless_tree(std::uint64_t seed);
 RoundWorld serving_world(std::uint64_t seed);
 /// One whose root goes on without the last worker, or after a deadline.
 RoundWorld impatient_world(std::uint64_t seed);
+/// The same, where all begin anew again and again, and find other exponents than before.
+RoundWorld other_exponents_world(std::uint64_t seed);
 /// One whose root goes on without a worker that is so slow that it skips vectors.
 RoundWorld skipping_world(std::uint64_t seed);
 /// One in which workers are killed and begin anew.
@@ -99,6 +103,10 @@ class RoundSimulation {
     [[nodiscard]] CollectiveStats stats() const;
     /// Vectors that workers took no part in.
     [[nodiscard]] unsigned skipped() const;
+    /// Whether workers failed as a Collective does: they can't begin where all have to, or ask in vain.
+    [[nodiscard]] bool gave_up() const { return gave_up_; }
+    /// Chunks that workers packed by another exponent than before.
+    [[nodiscard]] unsigned packed_anew() const;
     /// How often a worker failed as another one had begun anew.
     [[nodiscard]] unsigned told_of_deaths() const { return told_of_deaths_; }
     [[nodiscard]] std::uint64_t now() const { return now_; }
@@ -173,7 +181,10 @@ class RoundSimulation {
         return world_.tree ? 1 + worker / first_half() : 0;
     }
     std::uint32_t rank_of(std::uint32_t worker) const { return worker % first_half(); }
-    std::string unfinished() const;
+    /// All below one node of a tree have missed by what the others pack, and the root goes on without them. So
+    /// that node knows no such chunk, and answers nobody who asks for its sum.
+    bool ask_in_vain() const;
+    std::string unfinished();
     void fails(std::uint32_t worker);
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
     /// By the clock of whoever has begun so many times.
@@ -196,6 +207,7 @@ class RoundSimulation {
     std::uint64_t newest_run_ = 1;
     unsigned told_of_deaths_ = 0;
     std::string wrong_;
+    bool gave_up_ = false;
     // By session: the incarnation of each worker that is in it.
     std::map<std::uint64_t, std::map<std::uint32_t, std::uint64_t>> lives_;
     // Generation, round and chunk.

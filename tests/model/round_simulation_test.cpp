@@ -59,6 +59,21 @@ TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {
     run(impatient_world, 2500);
 }
 
+// Each sum is of contributions that were packed by one exponent, whatever each worker was told before.
+TEST(RoundSimulation, WhereAllBeginAnewAndFindOtherExponentsAllPackByTheSame) {
+    constexpr unsigned seeds = 4000;
+    run(other_exponents_world, seeds);
+    unsigned packed_anew = 0, gave_up = 0;
+    for (std::uint64_t seed = 1; seed <= seeds / 4; seed++) {
+        RoundSimulation simulation(other_exponents_world(seed));
+        EXPECT_EQ(simulation.run(), "");
+        packed_anew += simulation.packed_anew();
+        gave_up += simulation.gave_up() ? 1 : 0;
+    }
+    EXPECT_GT(packed_anew, seeds / 100);
+    EXPECT_LT(gave_up, seeds / 40);
+}
+
 RoundWorld leaving_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     world.finishes = true;

@@ -3,6 +3,7 @@
 // knows the sum that must come.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -37,18 +38,49 @@ class RoundSimulation::Worker : public RoundVectors {
             wrong("packs a chunk twice");
         if (taken_.contains({round, chunk}))
             wrong("packs a chunk that is spared");
-        lanes[0] = value(incarnation(), round, chunk);
-        lanes[1] = incarnation();
+        if (simulation_->world_.other_exponents && follows(chunk) && missed_.contains({round, chunk - lag}))
+            return {};
+        const auto told = told_.find({round, chunk - lag});
+        pack(round, chunk, follows(chunk) && told != told_.end() ? told->second : std::int16_t{0}, lanes);
         return exponent(number_, round, chunk);
+    }
+
+    void pack_anew(std::uint32_t round, std::uint32_t chunk, std::int16_t exponent,
+                   std::span<const float>, std::span<std::uint64_t> lanes) override {
+        if (!simulation_->may_be_partial())
+            wrong("packs a chunk anew");
+        pack(round, chunk, exponent, lanes);
+        packed_anew_++;
+    }
+
+    void take_anew(const RoundResult &result, std::span<const std::uint64_t>) override {
+        if (!told_.contains({result.round, result.chunk}))
+            wrong("takes anew what it didn't take");
+        if (taken_.contains({result.round, result.chunk + simulation_->world_.lag}))
+            wrong("takes anew what it needs no more");
+        told_[{result.round, result.chunk}] = result.exponent;
+        if (spares_behind(result))
+            spare_behind(result.round, result.chunk);
+    }
+
+    void miss_anew(std::uint32_t round, std::uint32_t chunk) override {
+        if (told_.erase({round, chunk}) == 0)
+            wrong("misses anew what it didn't take");
+        missed_.insert({round, chunk});
+        if (simulation_->world_.spares)
+            spare_behind(round, chunk);
     }
 
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override {
         if (!taken_.insert({result.round, result.chunk}).second)
             wrong("takes a chunk twice");
+        told_[{result.round, result.chunk}] = result.exponent;
+        if (simulation_->world_.other_exponents && !is_of_one_exponent(result, lanes))
+            wrong("got a sum of what was packed by several exponents");
         if (simulation_->world_.odd_worker && result.round >= simulation_->world_.odd_round)
             wrong("takes a sum of different vectors");
         count_down(result.round);
-        if (spares_behind(result.round, result.chunk))
+        if (spares_behind(result))
             spare_behind(result.round, result.chunk);
         if (simulation_->may_be_partial())
             return is_the_same(result, lanes[0]);
@@ -76,17 +108,22 @@ class RoundSimulation::Worker : public RoundVectors {
             wrong("misses a sum");
         if (!taken_.insert({round, chunk}).second)
             wrong("misses what it took");
+        missed_.insert({round, chunk});
         count_down(round);
         if (simulation_->world_.spares)
             spare_behind(round, chunk);
     }
+    bool spares_missed(std::uint32_t) const override { return simulation_->world_.spares; }
+    std::span<const float> source(std::uint32_t, std::uint32_t) const override {
+        static constexpr float any = 0;
+        return {&any, 1};
+    }
 
-    // Follows from the chunk alone.
+    // Follows from the chunk alone, or from its exponent.
     bool spares(const RoundResult &result, std::span<const std::uint64_t>,
                 std::uint32_t) const override {
-        return spares_behind(result.round, result.chunk);
+        return spares_behind(result);
     }
-    bool spares_missed(std::uint32_t) const override { return simulation_->world_.spares; }
 
     /// Queues as many vectors as may be under way.
     void queue_vectors() {
@@ -126,6 +163,16 @@ class RoundSimulation::Worker : public RoundVectors {
     /// Vectors that it took no part in.
     [[nodiscard]] unsigned lives() const { return lives_; }
     [[nodiscard]] unsigned skipped() const { return skipped_; }
+    /// Chunks that it packed by another exponent than before.
+    [[nodiscard]] unsigned packed_anew() const { return packed_anew_; }
+    /// Whether it asks for a sum to which it can't contribute, as it has missed by what the others pack.
+    [[nodiscard]] bool asks_for_what_it_cannot_give() const {
+        const std::uint32_t lag = simulation_->world_.lag;
+        return std::ranges::any_of(missed_, [&](const auto &place) {
+            return given_.contains({place.first, place.second + lag}) &&
+                   !taken_.contains({place.first, place.second + lag});
+        });
+    }
     /// Whether this process has ended: nothing is sent and taken any more.
     [[nodiscard]] bool gone() const {
         return is_dead_ || child->has_left() || has_finished();
@@ -186,6 +233,8 @@ class RoundSimulation::Worker : public RoundVectors {
         left_.clear();
         taken_.clear();
         given_.clear();
+        told_.clear();
+        missed_.clear();
     }
     // A process of its own, with another incarnation.
     void begin() {
@@ -198,7 +247,7 @@ class RoundSimulation::Worker : public RoundVectors {
     // In half of the worlds, and even beside contributions. A Collective proves the way before it contributes: so
     // it isn't told to agree anew, whose short answers would count.
     void prove() {
-        if (simulation_->world_.seed % 2 != 0 && !simulation_->world_.disturbed)
+        if (simulation_->world_.seed % 2 != 0 && !simulation_->world_.disturbed && !simulation_->world_.other_exponents)
             child->prove_way();
     }
     [[nodiscard]] std::uint32_t chunks_of_next() const {
@@ -227,9 +276,27 @@ class RoundSimulation::Worker : public RoundVectors {
         added_++;
         left_[child->add_farewell(simulation_->tai())] = 1;
     }
-    [[nodiscard]] bool spares_behind(std::uint32_t round, std::uint32_t chunk) const {
-        const std::uint64_t own = simulation_->world_.spares_by_worker ? number_ : 0;
-        return simulation_->world_.spares && value(7 + own, round, chunk) % 2 == 0;
+    [[nodiscard]] bool spares_behind(const RoundResult &result) const {
+        const RoundWorld &world = simulation_->world_;
+        const std::uint64_t own = world.spares_by_worker ? number_ : 0;
+        if (world.other_exponents)
+            return world.spares && result.chunk < world.lag && result.exponent % 2 == 0;
+        return world.spares && value(7 + own, result.round, result.chunk) % 2 == 0;
+    }
+    [[nodiscard]] bool follows(std::uint32_t chunk) const {
+        return simulation_->world_.lag > 0 && chunk >= simulation_->world_.lag;
+    }
+    void pack(std::uint32_t round, std::uint32_t chunk, std::int16_t by,
+              std::span<std::uint64_t> lanes) const {
+        lanes[0] = value(incarnation(), round, chunk);
+        lanes[1] = incarnation();
+        lanes[2] = static_cast<std::uint64_t>(std::int64_t{by});
+        lanes[3] = lanes[2] * lanes[2];
+    }
+    // Of n numbers all are the same if n times the sum of their squares is the square of their sum.
+    [[nodiscard]] static bool is_of_one_exponent(const RoundResult &result,
+                                                 std::span<const std::uint64_t> lanes) {
+        return result.count * lanes[3] == lanes[2] * lanes[2];
     }
     void spare_behind(std::uint32_t round, std::uint32_t chunk) {
         const std::uint32_t lag = simulation_->world_.lag;
@@ -274,10 +341,12 @@ class RoundSimulation::Worker : public RoundVectors {
     std::optional<std::uint32_t> first_, until_; // rounds: its first; the first without it
     std::size_t added_ = 0;
     unsigned skipped_ = 0;
+    unsigned packed_anew_ = 0;
     std::uint32_t summed_ = 0; // rounds, from the first one on
     std::map<std::uint32_t, std::uint32_t> left_,
         chunks_; // without a sum, and all of them, by round
-    std::set<std::pair<std::uint32_t, std::uint32_t>> taken_, given_;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> taken_, given_, missed_;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int16_t> told_; // exponents
 };
 
 } // namespace olaf::model

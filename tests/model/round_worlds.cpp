@@ -44,6 +44,24 @@ RoundWorld impatient_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld other_exponents_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    std::mt19937_64 random(~seed);
+    const auto upto = [&](std::uint32_t most) {
+        return static_cast<std::uint32_t>(random() % (most + 1));
+    };
+    world.other_exponents = true;
+    world.deadline_ns = 1 + 100'000 * upto(6);
+    world.resets = 1 + upto(10);
+    world.loss = std::max(world.loss, 0.05);
+    world.lag = 1 + upto(5);
+    world.spares = upto(1) == 0;
+    for (std::uint32_t &chunks : world.vectors)
+        chunks = world.spares ? 2 * world.lag : world.lag + 1 + chunks % (2 * world.lag);
+    world.vectors.resize(world.vectors.size() + upto(10), world.vectors.back());
+    return world;
+}
+
 RoundWorld skipping_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     world.tree = false;

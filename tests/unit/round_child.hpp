@@ -20,6 +20,10 @@ using namespace std::chrono_literals;
 
 struct Recorder : RoundVectors {
     std::vector<std::uint32_t> packed, taken, missed;
+    /// Chunks that were agreed on anew, and what was packed anew, by which exponent.
+    std::vector<std::uint32_t> taken_anew, missed_anew;
+    std::vector<std::pair<std::uint32_t, std::int16_t>> packed_anew;
+    float element = 0.5;
 
     std::optional<std::uint32_t> has_none;
     bool sparing = false; ///< a result with exponent 1 spares the chunk that follows from it
@@ -36,6 +40,18 @@ struct Recorder : RoundVectors {
         taken.push_back(result.chunk);
     }
     void miss(std::uint32_t, std::uint32_t chunk) override { missed.push_back(chunk); }
+    std::span<const float> source(std::uint32_t, std::uint32_t) const override {
+        return {&element, 1};
+    }
+    void pack_anew(std::uint32_t, std::uint32_t chunk, std::int16_t exponent,
+                   std::span<const float> source, std::span<std::uint64_t> lanes) override {
+        packed_anew.emplace_back(chunk, exponent);
+        lanes[0] = static_cast<std::uint64_t>(1000 * source[0]);
+    }
+    void take_anew(const RoundResult &result, std::span<const std::uint64_t>) override {
+        taken_anew.push_back(result.chunk);
+    }
+    void miss_anew(std::uint32_t, std::uint32_t chunk) override { missed_anew.push_back(chunk); }
     bool spares(const RoundResult &result, std::span<const std::uint64_t>,
                 std::uint32_t) const override {
         return sparing && result.exponent == 1;
