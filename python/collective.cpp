@@ -242,7 +242,6 @@ void bind_records(py::module_ &module) {
         .field("late", &SumReport::late, "Chunks without this worker's part.")
         .field("not_finite", &SumReport::not_finite,
                "Elements that are NaN because some worker's chunk had inf or NaN.")
-        .field("clipped", &SumReport::clipped, "Own elements that didn't fit.")
         .field("left_out", &SumReport::left_out,
                "Elements whose sum is without this worker's part.")
         .field(

@@ -131,12 +131,12 @@ void RoundChild::pack(KeptChunk &kept) {
 void RoundChild::pack_follower(Position position) {
     const KeptChunk &kept = kept_[position];
     KeptChunk &follower = kept_[position + kept.lag];
-    follower.lanes.assign(kept.source.empty() ? 0 : options_.lanes, 0);
-    if (follower.lanes.empty()) // a probe: this member has nothing to give
-        return;
+    follower.lanes.assign(options_.lanes, 0);
     const auto data = data_of(follower.lanes);
-    vectors_->pack_anew(follower.round, follower.chunk, *kept.told, kept.source, data);
-    if (options_.has_checksum)
+    if (kept.source.empty() ||
+        !vectors_->pack_anew(follower.round, follower.chunk, *kept.told, kept.source, data))
+        follower.lanes.clear(); // a probe: this member has nothing to give
+    else if (options_.has_checksum)
         follower.lanes.back() = checksum(data);
 }
 
@@ -570,7 +570,7 @@ void RoundChild::agree_anew(Position position, const RoundResult &result,
         return spare(follower);
     if (was_spared)
         send_after_all(follower);
-    if (follower < kept_.end() && (was_spared || !kept_[follower].lanes.empty()))
+    if (follower < kept_.end())
         pack_follower(position);
 }
 

@@ -39,11 +39,13 @@ class RoundVectors {
                                                         std::uint32_t /*chunk*/) const {
         return {};
     }
-    /// Packs a chunk by another exponent than before, of its source. Its vector may have ended.
-    /// Lanes as contribute() gets them, all 0.
-    virtual void pack_anew(std::uint32_t /*round*/, std::uint32_t /*chunk*/,
+    /// Packs a chunk by another exponent than before, of its source; false: that doesn't fit. Its
+    /// vector may have ended. Lanes as contribute() gets them, all 0.
+    virtual bool pack_anew(std::uint32_t /*round*/, std::uint32_t /*chunk*/,
                            std::int16_t /*exponent*/, std::span<const float> /*source*/,
-                           std::span<std::uint64_t> /*lanes*/) {}
+                           std::span<std::uint64_t> /*lanes*/) {
+        return false;
+    }
     /// The sum. Called once for each chunk, in any order; `lanes` without the checksum lane.
     virtual void take(const RoundResult &result, std::span<const std::uint64_t> lanes) = 0;
     /// Instead: the others went on without this member, and the node doesn't have the sum any more.

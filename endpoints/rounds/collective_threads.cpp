@@ -38,7 +38,6 @@ void add_to(SumReport &sum, const SumReport &range, std::size_t first) {
     sum.partial += range.partial;
     sum.late += range.late;
     sum.not_finite += range.not_finite;
-    sum.clipped += range.clipped;
     sum.left_out += range.left_out;
     for (const ElementRange &at : range.left_out_at)
         sum.left_out_at.push_back({first + at.first, at.count});

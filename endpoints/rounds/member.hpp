@@ -136,7 +136,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
                                            std::span<std::uint64_t> lanes) override;
     [[nodiscard]] std::span<const float> source(std::uint32_t round,
                                                 std::uint32_t chunk) const override;
-    void pack_anew(std::uint32_t round, std::uint32_t chunk, std::int16_t exponent,
+    bool pack_anew(std::uint32_t round, std::uint32_t chunk, std::int16_t exponent,
                    std::span<const float> source, std::span<std::uint64_t> lanes) override;
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
     void miss(std::uint32_t round, std::uint32_t chunk) override;
@@ -171,7 +171,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     void is_wrong(Vector &vector, std::string why, std::string hint) const;
     [[nodiscard]] bool has_too_many(const RoundResult &result) const;
     std::size_t data_lanes() const { return lanes_ - (options_.checksum ? 1U : 0U); }
-    void pack_piece(Vector &vector, std::uint32_t number, std::span<std::uint64_t> lanes);
+    [[nodiscard]] bool pack_piece(const Vector &vector, std::uint32_t number,
+                                  std::span<std::uint64_t> lanes) const;
     std::int16_t pack_exponent(const Vector &vector, std::uint32_t number,
                                std::span<std::uint64_t> lanes) const;
     // Returns whether it has put a piece of the sum into the vector.

@@ -238,8 +238,8 @@ std::optional<std::int16_t> CollectiveMember::contribute(std::uint32_t round, st
     if (chunk >= vector.lag && !vector.unknown.empty() && vector.unknown[chunk - vector.lag])
         return {};
     std::ranges::fill(lanes, 0);
-    if (chunk >= vector.lag)
-        pack_piece(vector, chunk - vector.lag, lanes);
+    if (chunk >= vector.lag && !pack_piece(vector, chunk - vector.lag, lanes))
+        return {};
     if (vector.exponents.empty())
         return 0;
     return chunk < vector.pieces ? pack_exponent(vector, chunk, lanes) : kAllZero;
@@ -252,13 +252,10 @@ std::span<const float> CollectiveMember::source(std::uint32_t round, std::uint32
     return piece<const float>(vector, chunk);
 }
 
-void CollectiveMember::pack_anew(std::uint32_t round, std::uint32_t, std::int16_t exponent,
+bool CollectiveMember::pack_anew(std::uint32_t, std::uint32_t, std::int16_t exponent,
                                  std::span<const float> source, std::span<std::uint64_t> lanes) {
-    const std::uint64_t clipped =
-        pack_block(options_.format, options_.workers, exponent, source,
-                   lanes.first(lanes_for(options_.format, source.size())));
-    if (!vectors_.empty() && !olaf_is_before(round, vectors_.front().round))
-        vector_of(round).report.clipped += clipped;
+    return pack_block(options_.format, options_.workers, exponent, source,
+                      lanes.first(lanes_for(options_.format, source.size()))) == 0;
 }
 
 // Returns the exponent. Packs the data, too, where it fits the exponent that all workers presumably
@@ -288,8 +285,10 @@ bool CollectiveMember::spares(const RoundResult &result, std::span<const std::ui
                          options_.guess_bits);
 }
 
-void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
-                                  std::span<std::uint64_t> lanes) {
+// Whether it fits: others may have agreed on the exponent without this member. Cut down to that,
+// its part would be in the sum, and nobody but this member would know.
+bool CollectiveMember::pack_piece(const Vector &vector, std::uint32_t number,
+                                  std::span<std::uint64_t> lanes) const {
     if (vector.element == Element::i64) {
         const auto in = piece<const std::int64_t>(vector, number);
         std::ranges::copy(std::as_bytes(in), std::as_writable_bytes(lanes).begin());
@@ -304,10 +303,10 @@ void CollectiveMember::pack_piece(Vector &vector, std::uint32_t number,
         std::ranges::copy(std::as_bytes(in), std::as_writable_bytes(lanes).begin());
     } else {
         const auto in = piece<const float>(vector, number);
-        vector.report.clipped +=
-            pack_block(options_.format, options_.workers, vector.exponents[number], in,
-                       lanes.first(lanes_for(options_.format, in.size())));
+        return pack_block(options_.format, options_.workers, vector.exponents[number], in,
+                          lanes.first(lanes_for(options_.format, in.size()))) == 0;
     }
+    return true;
 }
 
 void CollectiveMember::unpack_piece(Vector &vector, std::uint32_t number,

@@ -52,7 +52,6 @@ class SumReport:
     partial: Final[int]
     late: Final[int]
     not_finite: Final[int]
-    clipped: Final[int]
     left_out: Final[int]
     left_out_at: Final[list[slice]]
 

@@ -45,12 +45,13 @@ class RoundSimulation::Worker : public RoundVectors {
         return exponent(number_, round, chunk);
     }
 
-    void pack_anew(std::uint32_t round, std::uint32_t chunk, std::int16_t exponent,
+    bool pack_anew(std::uint32_t round, std::uint32_t chunk, std::int16_t exponent,
                    std::span<const float>, std::span<std::uint64_t> lanes) override {
         if (!simulation_->may_be_partial())
             wrong("packs a chunk anew");
         pack(round, chunk, exponent, lanes);
         packed_anew_++;
+        return true;
     }
 
     void take_anew(const RoundResult &result, std::span<const std::uint64_t>) override {

@@ -510,6 +510,48 @@ INSTANTIATE_TEST_SUITE_P(
                     Beside{"ByMulticastWhileProgramsAreReplaced", group4, true}),
     by_name);
 
+// ---- floats whose exponent others have agreed on without a worker ----
+
+/// A sum waits for two of three workers. The third has larger elements than they, and comes when their exponent is
+/// known: what it gave could only be cut down to that, and nobody else would know.
+TEST(RoundsOfFloats, HaveNoPartThatDoesNotFitTheExponentOfTheOthers) {
+    const RoundsBed bed({.workers = 3, .set = {"--threshold", "2"}, .format = "i32x2"});
+    constexpr std::size_t elements = 50;
+    std::barrier<> all(3);
+    const auto poll_until_results = [](Collective &collective, std::uint64_t results) {
+        while (collective.stats().results < results)
+            ASSERT_TRUE(collective.poll());
+        ASSERT_TRUE(collective.poll()); // sends what follows from them
+    };
+    bed.for_each_worker(
+        [&](Collective &collective, unsigned worker) {
+            Together together(all);
+            std::vector<float> vector(elements, worker == 2 ? 1000 : 1);
+            std::optional<Collective::Operation> sum;
+            const auto begin = [&] { sum = collective.allreduce_async(std::span(vector)).value(); };
+            if (worker == 1) {
+                begin();
+                ASSERT_TRUE(collective.poll());
+            }
+            together.wait();
+            if (worker == 0) {
+                begin();
+                poll_until_results(collective, 1);
+            }
+            together.wait();
+            if (worker == 2) {
+                begin();
+                poll_until_results(collective, 1);
+            }
+            together.wait();
+            const auto report = sum->wait().value();
+            EXPECT_EQ(vector, std::vector<float>(elements, 2)) << "worker " << worker;
+            EXPECT_EQ(report.least_count, 2U);
+            EXPECT_EQ(report.left_out, worker == 2 ? elements : 0);
+        },
+        [](CollectiveOptions &options) { options.guess_bits = 0; });
+}
+
 // ---- floats, which the node adds: bit by bit what the reference says ----
 
 namespace floats {

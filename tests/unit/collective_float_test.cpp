@@ -49,7 +49,7 @@ std::vector<Sums> sum(const Make &make, std::size_t elements, int rounds,
     job.all([&](Collective &collective, std::uint32_t rank) {
         for (Sums &each : all) {
             const auto report = sum_of(collective, each.sums[rank]);
-            EXPECT_EQ(report.clipped, 0U);
+            EXPECT_EQ(report.left_out, 0U);
         }
     });
     return all;
@@ -322,7 +322,7 @@ SumReport sum(Collective &collective, std::uint32_t rank, unsigned step, double 
     for (std::size_t i = 0; i < vector.size(); i++)
         EXPECT_NEAR(vector[i], exact[i], bound * size + std::abs(exact[i]) * 0x1p-24)
             << "step " << step << ", element " << i;
-    EXPECT_EQ(report.clipped, 0U);
+    EXPECT_EQ(report.left_out, 0U);
     return report;
 }
 

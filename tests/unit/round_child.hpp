@@ -24,6 +24,7 @@ struct Recorder : RoundVectors {
     std::vector<std::uint32_t> taken_anew, missed_anew;
     std::vector<std::pair<std::uint32_t, std::int16_t>> packed_anew;
     float element = 0.5;
+    bool fits = true; ///< what is packed anew
 
     std::optional<std::uint32_t> has_none;
     bool sparing = false; ///< a result with exponent 1 spares the chunk that follows from it
@@ -43,10 +44,11 @@ struct Recorder : RoundVectors {
     std::span<const float> source(std::uint32_t, std::uint32_t) const override {
         return {&element, 1};
     }
-    void pack_anew(std::uint32_t, std::uint32_t chunk, std::int16_t exponent,
+    bool pack_anew(std::uint32_t, std::uint32_t chunk, std::int16_t exponent,
                    std::span<const float> source, std::span<std::uint64_t> lanes) override {
         packed_anew.emplace_back(chunk, exponent);
         lanes[0] = static_cast<std::uint64_t>(1000 * source[0]);
+        return fits;
     }
     void take_anew(const RoundResult &result, std::span<const std::uint64_t>) override {
         taken_anew.push_back(result.chunk);

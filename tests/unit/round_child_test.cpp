@@ -754,6 +754,18 @@ TEST_F(RoundChildAgreedAnew, PacksWhatItHasSentByTheOtherExponent) {
     EXPECT_TRUE(checksum_matches(sent->lanes));
 }
 
+// It wasn't among those who agreed on that exponent.
+TEST_F(RoundChildAgreedAnew, AsksForWhatItsPartIsTooLargeFor) {
+    vectors.fits = false;
+    begin_anew_after(2, 1);
+    EXPECT_EQ(next_chunk(), 0U);
+    bring_in(51, 0, 6);
+    const auto sent = child.next(now, 1000);
+    ASSERT_TRUE(sent);
+    EXPECT_EQ(be32toh(sent->header.chunk_be), 1U);
+    EXPECT_TRUE(sent->lanes.empty());
+}
+
 TEST_F(RoundChildAgreedAnew, PacksNothingAnewWhereTheExponentIsTheSame) {
     begin_anew_after(2, 1);
     EXPECT_EQ(next_chunk(), 0U);

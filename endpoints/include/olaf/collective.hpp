@@ -93,8 +93,7 @@ struct SumReport {
     std::uint32_t late = 0;        ///< chunks without this worker's part
     std::uint64_t not_finite =
         0; ///< elements that are NaN: some worker's chunk had inf or NaN; f32x2: element
-    std::uint64_t clipped = 0; ///< own elements that didn't fit (only after partial sums)
-    std::size_t left_out = 0;  ///< elements whose sum is without this worker's part
+    std::size_t left_out = 0; ///< elements whose sum is without this worker's part
     /// Where those are, in no order. Who keeps its part of them may add it to its next vector.
     std::vector<ElementRange> left_out_at = {};
 };
