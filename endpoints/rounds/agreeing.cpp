@@ -32,6 +32,8 @@ void RoundChild::ask() {
     newest_round_.reset(); // all may begin at an older one
     starting_ = false;
     wait_.reset();
+    if (proof_)
+        proof_.emplace(); // a WAIT that answers this question says nothing of the way
     const Place place = place_of(first_lacking());
     sync_ = {.action = joins_ ? OLAF_CONTROL_JOIN : OLAF_CONTROL_SYNC,
              .job = options_.job,

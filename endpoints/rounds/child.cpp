@@ -2,6 +2,7 @@
 #include "endpoints/rounds/child.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include <olaf/rounds.h>
@@ -15,6 +16,25 @@ constexpr unsigned kSpoiltAtOnce = 4;
 
 // Of a chunk that says nothing of its own where the maximum of all is taken.
 constexpr std::int16_t kLeastExponent = std::numeric_limits<std::int16_t>::min();
+
+// A hash that tells a chunk's sum from another sum of that chunk. The checksum lane doesn't: it is
+// the same where two elements have changed places. Four hashes of every fourth lane, since each
+// step waits for the one before.
+std::uint64_t print_of(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;
+    const auto mix = [](std::uint64_t print, std::uint64_t lane) {
+        return std::rotl((print ^ lane) * kOdd, 31);
+    };
+    std::array<std::uint64_t, 4> prints = {result.count,
+                                           static_cast<std::uint16_t>(result.exponent), 0, 0};
+    std::size_t i = 0;
+    for (; i + prints.size() <= lanes.size(); i += prints.size())
+        for (std::size_t each = 0; each < prints.size(); each++)
+            prints[each] = mix(prints[each], lanes[i + each]);
+    for (; i < lanes.size(); i++)
+        prints[0] = mix(prints[0], lanes[i]);
+    return mix(mix(mix(prints[0], prints[1]), prints[2]), prints[3]);
+}
 
 } // namespace
 
@@ -533,16 +553,46 @@ void RoundChild::hold(Position position, const RoundResult &result,
         kept.told = result.exponent;
         kept.spares = kept.brought = spares;
         stats_.spared += spares ? 1 : 0;
+        if (!kept.leads() || spares)
+            note_sum(kept, result, data);
         vectors_->take(result, data);
         if (spares)
             spare(position + kept.lag);
+    } else if (kept.sum) {
+        if (kept.sum != print_of(result, data))
+            return fail_for_sum(kept, "isn't");
     } else if (kept.leads() && kept.told &&
                (result.exponent != kept.told || spares != kept.spares)) {
+        if (spares && has_sum(position + kept.lag))
+            return fail_for_sum(kept_[position + kept.lag], "isn't");
         agree_anew(position, result, data, spares);
+        if (kept.brought)
+            note_sum(kept, result, data);
     }
     settle_follower(position);
     move_on();
     drop_old();
+}
+
+// docs/rounds.md, "One sum for all". A farewell's sum is nobody's.
+void RoundChild::note_sum(KeptChunk &kept, const RoundResult &result,
+                          std::span<const std::uint64_t> data) {
+    if (kept.chunks != kFarewellChunks && !vectors_->sums_stand_alone())
+        kept.sum = print_of(result, data);
+}
+
+// Whether a sum was handed on with that chunk's own result.
+bool RoundChild::has_sum(Position position) const {
+    return position < kept_.end() && kept_[position].sum;
+}
+
+// All began anew, and other members contributed to the chunk than before.
+void RoundChild::fail_for_sum(const KeptChunk &kept, const char *is) {
+    fail_with(
+        "the sum of chunk " + std::to_string(kept.chunk) + " of round " +
+            std::to_string(kept.round) + " that this member was given " + is +
+            " the one that other members have: all began anew meanwhile, and others are in it",
+        "go back to the same step at every worker");
 }
 
 // Whether the sum of the chunk `lag` later wasn't handed on yet.
@@ -635,8 +685,13 @@ Decoded<void> RoundChild::take_stale(const RoundResult &stale) {
             stats_.spared++;
             spare(*position + kept.lag);
         }
+    } else if (kept.sum) {
+        fail_for_sum(kept, "may not be");
     } else if (kept.leads() && kept.told) {
-        forget_exponent(*position);
+        if (has_sum(*position + kept.lag))
+            fail_for_sum(kept_[*position + kept.lag], "may not be");
+        else
+            forget_exponent(*position);
     }
     settle_follower(*position);
     move_on();

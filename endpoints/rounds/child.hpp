@@ -56,6 +56,9 @@ class RoundVectors {
                            std::span<const std::uint64_t> /*lanes*/) {}
     /// Instead: it was agreed on anew, and nobody tells by which exponent.
     virtual void miss_anew(std::uint32_t /*round*/, std::uint32_t /*chunk*/) {}
+    /// Whether a sum means the same whatever sums this member was given before it, as a parameter
+    /// server's weights do. Then no member minds that others have another sum of an earlier round.
+    [[nodiscard]] virtual bool sums_stand_alone() const { return false; }
     /// Whether nobody contributes to the chunk `lag` later, as this result has its sum already. All
     /// members must find the same, so it follows from the arguments alone. Asked before take().
     [[nodiscard]] virtual bool spares(const RoundResult & /*result*/,
@@ -253,6 +256,9 @@ class RoundChild {
     void agree_anew(Position position, const RoundResult &result,
                     std::span<const std::uint64_t> data, bool spares);
     void forget_exponent(Position position);
+    void note_sum(KeptChunk &kept, const RoundResult &result, std::span<const std::uint64_t> data);
+    [[nodiscard]] bool has_sum(Position position) const;
+    void fail_for_sum(const KeptChunk &kept, const char *is);
     [[nodiscard]] bool lacks_follower(Position position) const;
     void settle_follower(Position position);
     void move_on();

@@ -27,9 +27,11 @@ struct KeptChunk {
     bool spares = false;    ///< by its last result it spares the chunk `lag` later
     bool brought = false;   ///< the sum of the chunk `lag` later was handed on with this one's
     std::optional<std::int16_t> told = {}; ///< exponent of its last result; none: it was missed
-    unsigned sendings = 0;                 ///< in this generation
-    unsigned spoilt = 0;                   ///< results that came damaged, in this generation
-    bool flying = false; ///< it was sent, and neither was answered nor counts as lost
+    /// Print of the sum that was handed on with this chunk's result; none: none was.
+    std::optional<std::uint64_t> sum = {};
+    unsigned sendings = 0; ///< in this generation
+    unsigned spoilt = 0;   ///< results that came damaged, in this generation
+    bool flying = false;   ///< it was sent, and neither was answered nor counts as lost
     std::chrono::nanoseconds sent{0};
     std::chrono::nanoseconds taken{0}; ///< from the first sending to the result; 0: known already
     std::vector<std::uint64_t> lanes = {};
@@ -37,8 +39,9 @@ struct KeptChunk {
 
     /// Whether the chunk `lag` later is packed by the exponent of this one's result.
     [[nodiscard]] bool leads() const { return !spared && lag > 0 && lag < chunks - chunk; }
-    /// Whether that exponent has to be agreed on anew, as all began anew at this chunk or before.
-    [[nodiscard]] bool is_open_again() const { return leads() && told && !held; }
+    /// Whether its result is needed once more, as all began anew at this chunk or before: the
+    /// exponent to pack by, or the sum to compare with the one that was handed on.
+    [[nodiscard]] bool is_open_again() const { return !held && (sum || (leads() && told)); }
 };
 
 /// Not thread-safe. Lanes stay where they are until their chunk is dropped.

@@ -148,6 +148,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
         return vectors_[round - vectors_.front().round].guesses;
     }
     void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes) override;
+    // Who overhears takes weights of others, in place of sums of its own.
+    [[nodiscard]] bool sums_stand_alone() const override { return overheard_ != 0; }
     [[nodiscard]] std::string describe(const VectorIdentity &vector) const override;
 
     // A vector of others, as far as its sum has come by itself.

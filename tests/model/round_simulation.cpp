@@ -289,9 +289,11 @@ void RoundSimulation::fails(std::uint32_t number) {
         return die(number);
     }
     // Others may have summed much without a worker, or may have done so while a node forgot.
-    if (world_.other_exponents && (says("or the others have summed too much without one") ||
+    if (is_impatient() && world_.resets > 0 && (says("or the others have summed too much without one") ||
                                    says(" has begun anew")))
         gave_up_ = true;
+    else if (may_be_partial() && says(" the one that other members have: all began anew"))
+        told_of_other_sums_ = gave_up_ = true;
     else if (!world_.odd_worker || !says(" gives "))
         wrong_ = text;
 }
@@ -356,7 +358,11 @@ bool RoundSimulation::ask_in_vain() const {
 }
 
 std::string RoundSimulation::unfinished() {
-    gave_up_ = ask_in_vain();
+    // Past a deadline who has finished may have left others that need it.
+    gave_up_ = ask_in_vain() ||
+               (is_impatient() && std::ranges::any_of(workers_, [](const auto &worker) {
+                    return worker->has_finished();
+                }));
     if (gave_up_)
         return {};
     std::string text = "not done:";
@@ -365,6 +371,16 @@ std::string RoundSimulation::unfinished() {
             text += " [" +
                     worker->child->missing(RoundChild::Time(static_cast<std::int64_t>(now_))) + "]";
     return text;
+}
+
+// Who has finished in one generation holds the same sums, whatever became of the generations before.
+std::string RoundSimulation::differing() const {
+    for (const auto &one : workers_)
+        for (const auto &other : workers_)
+            if (one != other && one->has_finished() && other->has_finished() &&
+                one->child->generation() == other->child->generation() && one->differs(*other))
+                return "two that have finished hold different sums of one round";
+    return {};
 }
 
 // Until everybody has gone, as far as it comes to that: who waits for a farewell while a node is restarted
@@ -394,10 +410,12 @@ std::string RoundSimulation::run() {
         return unfinished();
     if (may_begin_anew() && !world_.finishes && wrong_.empty() && !all_agree())
         wrong_ = "all have their sums, of different sessions";
-    if (!nodes_[0].server || !world_.finishes)
+    if (!world_.finishes || world_.finishes_at_once)
         return wrong_;
     let_all_leave();
-    return wrong_.empty() && all_gone() ? nodes_[0].server->half_seen() : wrong_;
+    if (wrong_.empty())
+        wrong_ = differing();
+    return wrong_.empty() && nodes_[0].server && all_gone() ? nodes_[0].server->half_seen() : wrong_;
 }
 
 } // namespace olaf::model

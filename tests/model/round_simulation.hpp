@@ -103,8 +103,10 @@ class RoundSimulation {
     [[nodiscard]] CollectiveStats stats() const;
     /// Vectors that workers took no part in.
     [[nodiscard]] unsigned skipped() const;
-    /// Whether workers failed as a Collective does: they can't begin where all have to, or ask in vain.
+    /// Whether workers failed as a Collective does: they can't begin where all have to, ask in vain, or were
+    /// given another sum than others.
     [[nodiscard]] bool gave_up() const { return gave_up_; }
+    [[nodiscard]] bool told_of_other_sums() const { return told_of_other_sums_; }
     /// Chunks that workers packed by another exponent than before.
     [[nodiscard]] unsigned packed_anew() const;
     /// How often a worker failed as another one had begun anew.
@@ -162,8 +164,9 @@ class RoundSimulation {
         // A node that forgot doesn't know whose part others have; nor what who has left was in, if all begin anew.
         const bool forgets =
             world_.restarts + world_.resets > 0 && !(world_.late.empty() && world_.leaving.empty());
-        return world_.threshold != 0 || world_.deadline_ns != 0 || forgets;
+        return is_impatient() || forgets;
     }
+    bool is_impatient() const { return world_.threshold != 0 || world_.deadline_ns != 0; }
     void note_session(std::uint32_t worker);
     std::uint64_t newest_run() const { return newest_run_; }
     bool may_begin_anew() const { return world_.deaths > 0 || world_.parted; }
@@ -185,6 +188,7 @@ class RoundSimulation {
     /// that node knows no such chunk, and answers nobody who asks for its sum.
     bool ask_in_vain() const;
     std::string unfinished();
+    std::string differing() const;
     void fails(std::uint32_t worker);
     std::int64_t tai() const { return static_cast<std::int64_t>(now_ + 1'000'000'000); }
     /// By the clock of whoever has begun so many times.
@@ -207,7 +211,7 @@ class RoundSimulation {
     std::uint64_t newest_run_ = 1;
     unsigned told_of_deaths_ = 0;
     std::string wrong_;
-    bool gave_up_ = false;
+    bool gave_up_ = false, told_of_other_sums_ = false;
     // By session: the incarnation of each worker that is in it.
     std::map<std::uint64_t, std::map<std::uint32_t, std::uint64_t>> lives_;
     // Generation, round and chunk.

@@ -74,6 +74,29 @@ TEST(RoundSimulation, WhereAllBeginAnewAndFindOtherExponentsAllPackByTheSame) {
     EXPECT_LT(gave_up, seeds / 40);
 }
 
+RoundWorld summed_anew_world(std::uint64_t seed) {
+    RoundWorld world = other_exponents_world(seed);
+    if (seed % 2 == 0) { // without any exponents
+        world.other_exponents = world.spares = false;
+        world.lag = 0;
+    }
+    world.finishes = true;
+    return world;
+}
+
+// Who was given a sum that others don't have is told, and goes on no further.
+TEST(RoundSimulation, WhereAllBeginAnewWithoutSomebodyThoseWhoFinishHoldTheSameSums) {
+    constexpr unsigned seeds = 4000;
+    run(summed_anew_world, seeds);
+    unsigned told = 0;
+    for (std::uint64_t seed = 1; seed <= seeds / 4; seed++) {
+        RoundSimulation simulation(summed_anew_world(seed));
+        EXPECT_EQ(simulation.run(), "");
+        told += simulation.told_of_other_sums() ? 1 : 0;
+    }
+    EXPECT_GT(told, seeds / 100);
+}
+
 RoundWorld leaving_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     world.finishes = true;

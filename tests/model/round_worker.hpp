@@ -54,12 +54,13 @@ class RoundSimulation::Worker : public RoundVectors {
         return true;
     }
 
-    void take_anew(const RoundResult &result, std::span<const std::uint64_t>) override {
+    void take_anew(const RoundResult &result, std::span<const std::uint64_t> lanes) override {
         if (!told_.contains({result.round, result.chunk}))
             wrong("takes anew what it didn't take");
         if (taken_.contains({result.round, result.chunk + simulation_->world_.lag}))
             wrong("takes anew what it needs no more");
         told_[{result.round, result.chunk}] = result.exponent;
+        note_sum(result, lanes);
         if (spares_behind(result))
             spare_behind(result.round, result.chunk);
     }
@@ -83,6 +84,7 @@ class RoundSimulation::Worker : public RoundVectors {
         count_down(result.round);
         if (spares_behind(result))
             spare_behind(result.round, result.chunk);
+        note_sum(result, lanes);
         if (simulation_->may_be_partial())
             return is_the_same(result, lanes[0]);
         std::uint64_t sum = 0, processes = 0;
@@ -126,6 +128,13 @@ class RoundSimulation::Worker : public RoundVectors {
         return spares_behind(result);
     }
 
+    /// Whether both were given a sum of one chunk, and not the same.
+    [[nodiscard]] bool differs(const Worker &other) const {
+        return std::ranges::any_of(sums_, [&](const auto &sum) {
+            const auto theirs = other.sums_.find(sum.first);
+            return theirs != other.sums_.end() && theirs->second != sum.second;
+        });
+    }
     /// Queues as many vectors as may be under way.
     void queue_vectors() {
         const auto &vectors = simulation_->world_.vectors;
@@ -236,6 +245,7 @@ class RoundSimulation::Worker : public RoundVectors {
         given_.clear();
         told_.clear();
         missed_.clear();
+        sums_.clear();
     }
     // A process of its own, with another incarnation.
     void begin() {
@@ -299,6 +309,13 @@ class RoundSimulation::Worker : public RoundVectors {
                                                  std::span<const std::uint64_t> lanes) {
         return result.count * lanes[3] == lanes[2] * lanes[2];
     }
+    // A chunk that tells an exponent gives no sum, unless it brings that of the chunk that follows.
+    void note_sum(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+        const std::uint32_t lag = simulation_->world_.lag;
+        const bool leads = lag > 0 && lag < result.chunks - result.chunk;
+        if (result.chunks != kFarewellChunks && (!leads || spares_behind(result)))
+            sums_[{result.round, result.chunk}] = {result.count, lanes[0], lanes[2]};
+    }
     void spare_behind(std::uint32_t round, std::uint32_t chunk) {
         const std::uint32_t lag = simulation_->world_.lag;
         if (chunk + lag >= chunks_[round])
@@ -348,6 +365,8 @@ class RoundSimulation::Worker : public RoundVectors {
         chunks_; // without a sum, and all of them, by round
     std::set<std::pair<std::uint32_t, std::uint32_t>> taken_, given_, missed_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int16_t> told_; // exponents
+    // That were given to the vector: count, and lanes.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<std::uint64_t, 3>> sums_;
 };
 
 } // namespace olaf::model

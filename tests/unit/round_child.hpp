@@ -24,7 +24,8 @@ struct Recorder : RoundVectors {
     std::vector<std::uint32_t> taken_anew, missed_anew;
     std::vector<std::pair<std::uint32_t, std::int16_t>> packed_anew;
     float element = 0.5;
-    bool fits = true; ///< what is packed anew
+    bool fits = true;   ///< what is packed anew
+    bool alone = false; ///< a sum means the same whatever sums came before it
 
     std::optional<std::uint32_t> has_none;
     bool sparing = false; ///< a result with exponent 1 spares the chunk that follows from it
@@ -59,6 +60,7 @@ struct Recorder : RoundVectors {
         return sparing && result.exponent == 1;
     }
     bool spares_missed(std::uint32_t) const override { return sparing; }
+    bool sums_stand_alone() const override { return alone; }
 };
 
 struct RoundChildTest : testing::Test {

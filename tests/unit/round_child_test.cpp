@@ -630,6 +630,18 @@ TEST_F(RoundChildProof, FailsWhereOnlyShortQuestionsAreAnswered) {
     EXPECT_LT(now - began, 2s) << "long before time is up";
 }
 
+// Short answers to a new question, while not all have asked, say nothing of the way.
+TEST_F(RoundChildProof, BeginsAnewWhereTheJobWasStopped) {
+    child.add(1, 0, 0);
+    ASSERT_TRUE(question()); // lost
+    give(encode(stale(1)));
+    for (int sent = 0; sent < 40; sent++) {
+        wait();
+        answer(question().value(), OLAF_CONTROL_WAIT);
+        ASSERT_FALSE(child.is_way_too_narrow());
+    }
+}
+
 TEST_F(RoundChildProof, WaitsForANodeThatIsSilent) {
     for (int sent = 0; sent < 1000; sent++) {
         wait();
@@ -676,194 +688,6 @@ TEST_F(RoundChildTest, SendsNothingAgainWhileAnswersMayLieUnread) {
     EXPECT_FALSE(child.next(now, 1000, false));
     EXPECT_EQ(contribution().value().chunk, 0U);
     EXPECT_EQ(child.stats().repeated, 1U);
-}
-
-// Chunks that nobody sends, as an earlier one has brought their sum.
-
-struct RoundChildSparedTest : RoundChildTest {
-    RoundChildSparedTest() { vectors.sparing = true; }
-
-    std::optional<std::uint32_t> next_chunk() {
-        const auto sending = child.next(now, 1000);
-        return sending ? std::optional(be32toh(sending->header.chunk_be)) : std::nullopt;
-    }
-    void bring(std::uint32_t chunk, std::uint32_t chunks, bool spares, std::uint32_t round = 0) {
-        RoundResult brought = result(chunk, chunks);
-        brought.round = round;
-        brought.exponent = spares ? 1 : 0;
-        give(encode(brought), {9, 9});
-    }
-};
-
-TEST_F(RoundChildSparedTest, AreSparedAgainWhereAllBeginAnew) {
-    child.add(3, 1, 0);
-    run(3);
-    EXPECT_EQ(next_chunk(), 0U);
-    bring(0, 3, true); // so chunk 1 is spared, and chunk 2 follows from it
-    EXPECT_EQ(next_chunk(), 2U);
-    ASSERT_TRUE(child.ask_who_is_missing());
-    run(3);
-    EXPECT_EQ(next_chunk(), 0U) << "as somebody lacks it";
-    EXPECT_FALSE(next_chunk()) << "chunk 1 may not be spared this time";
-    bring(0, 3, true);
-    EXPECT_EQ(next_chunk(), 2U);
-    bring(2, 3, false);
-    EXPECT_TRUE(child.is_idle());
-    EXPECT_EQ(vectors.packed, (std::vector<std::uint32_t>{0, 2}));
-}
-
-// What follows from a chunk is packed by the exponent that all were told last.
-
-struct RoundChildAgreedAnew : RoundChildSparedTest {
-    /// A vector of n chunks, the second half of which follow from the first, of which all begin
-    /// anew with chunk 0 once so many were sent and brought.
-    void begin_anew_after(std::uint32_t sent, std::uint32_t brought, bool spared = false) {
-        child.add(2, 1, 0);
-        run(3);
-        for (std::uint32_t chunk = 0; chunk < sent; chunk++) {
-            EXPECT_EQ(next_chunk(), chunk);
-            if (chunk < brought)
-                bring(chunk, 2, spared && chunk == 0);
-        }
-        agree_anew(51);
-    }
-    void agree_anew(std::uint32_t generation, std::uint32_t chunk = 0) {
-        child.add(1, 0, 0); // there is something to ask for
-        ASSERT_TRUE(child.ask_who_is_missing());
-        run(3, 0, chunk, generation);
-    }
-    void bring_in(std::uint32_t generation, std::uint32_t chunk, std::int16_t exponent) {
-        RoundResult brought = result(chunk, 2);
-        brought.generation = generation;
-        brought.exponent = exponent;
-        give(encode(brought), {9, 9});
-    }
-    using Packed = std::vector<std::pair<std::uint32_t, std::int16_t>>;
-};
-
-TEST_F(RoundChildAgreedAnew, PacksWhatItHasSentByTheOtherExponent) {
-    begin_anew_after(2, 1);
-    EXPECT_EQ(contribution().value().chunk, 0U);
-    EXPECT_FALSE(contribution()) << "by which exponent isn't known";
-    bring_in(51, 0, 6);
-    EXPECT_EQ(vectors.packed_anew, (Packed{{1, 6}}));
-    EXPECT_EQ(vectors.taken_anew, (std::vector<std::uint32_t>{0}));
-    const auto sent = child.next(now, 1000);
-    ASSERT_TRUE(sent);
-    EXPECT_EQ(sent->lanes[0], 500U);
-    EXPECT_TRUE(checksum_matches(sent->lanes));
-}
-
-// It wasn't among those who agreed on that exponent.
-TEST_F(RoundChildAgreedAnew, AsksForWhatItsPartIsTooLargeFor) {
-    vectors.fits = false;
-    begin_anew_after(2, 1);
-    EXPECT_EQ(next_chunk(), 0U);
-    bring_in(51, 0, 6);
-    const auto sent = child.next(now, 1000);
-    ASSERT_TRUE(sent);
-    EXPECT_EQ(be32toh(sent->header.chunk_be), 1U);
-    EXPECT_TRUE(sent->lanes.empty());
-}
-
-TEST_F(RoundChildAgreedAnew, PacksNothingAnewWhereTheExponentIsTheSame) {
-    begin_anew_after(2, 1);
-    EXPECT_EQ(next_chunk(), 0U);
-    bring_in(51, 0, 0);
-    EXPECT_EQ(next_chunk(), 1U);
-    EXPECT_TRUE(vectors.packed_anew.empty());
-    EXPECT_TRUE(vectors.taken_anew.empty());
-}
-
-// Others lack the sum that this one has. Its user may have changed the vector since.
-TEST_F(RoundChildAgreedAnew, PacksWhatItHasTheSumOf) {
-    begin_anew_after(2, 2);
-    EXPECT_EQ(next_chunk(), 0U);
-    bring_in(51, 0, 6);
-    EXPECT_EQ(vectors.packed_anew, (Packed{{1, 6}}));
-    EXPECT_TRUE(vectors.taken_anew.empty());
-    EXPECT_EQ(next_chunk(), 1U);
-}
-
-// Until it is told again, all must begin there once more.
-TEST_F(RoundChildAgreedAnew, LacksAnExponentUntilItIsToldAgain) {
-    begin_anew_after(2, 2);
-    EXPECT_EQ(next_chunk(), 0U);
-    ASSERT_TRUE(child.ask_who_is_missing());
-    EXPECT_EQ(question().value().chunk, 0U);
-    EXPECT_EQ(question().value().round, 0U);
-}
-
-TEST_F(RoundChildAgreedAnew, SendsAfterAllWhatWasSpared) {
-    begin_anew_after(1, 1, true);
-    EXPECT_EQ(next_chunk(), 0U);
-    EXPECT_FALSE(next_chunk()) << "whether it is spared isn't known";
-    bring_in(51, 0, 6);
-    EXPECT_EQ(vectors.packed_anew, (Packed{{1, 6}}));
-    EXPECT_TRUE(vectors.taken_anew.empty()) << "its sum is there";
-    EXPECT_EQ(next_chunk(), 1U);
-}
-
-TEST_F(RoundChildAgreedAnew, SparesWhatItHasSent) {
-    begin_anew_after(2, 1);
-    EXPECT_EQ(next_chunk(), 0U);
-    bring_in(51, 0, 1);
-    EXPECT_EQ(vectors.taken_anew, (std::vector<std::uint32_t>{0})) << "with the sum of the other";
-    const auto next = contribution();
-    ASSERT_TRUE(next);
-    EXPECT_EQ(next->round, 1U);
-}
-
-// The others know by which exponent they pack, and nobody tells this member any more.
-TEST_F(RoundChildAgreedAnew, GivesNothingWhereItIsNotToldAgain) {
-    for (const bool has_sum : {false, true}) {
-        vectors = {};
-        vectors.sparing = true;
-        child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 5}, vectors);
-        begin_anew_after(2, has_sum ? 2 : 1);
-        EXPECT_EQ(next_chunk(), 0U);
-        RoundResult over = stale(2);
-        over.count = over.generation = 51;
-        give(encode(over));
-        EXPECT_EQ(vectors.missed_anew.size(), has_sum ? 0U : 1U);
-        const auto next = contribution();
-        ASSERT_TRUE(next);
-        EXPECT_EQ(next->round, 1U);
-        EXPECT_TRUE(vectors.packed_anew.empty());
-    }
-}
-
-TEST_F(RoundChildAgreedAnew, KeepsASourceUntilWhatFollowsIsPacked) {
-    constexpr std::uint32_t lag = 40, chunks = 2 * lag;
-    child.add(chunks, lag, 0);
-    run(0); // one chunk at a time: two are kept for others
-    for (std::uint32_t chunk = 0; chunk < lag; chunk++) {
-        ASSERT_EQ(next_chunk(), chunk);
-        bring(chunk, chunks, false);
-    }
-    ASSERT_TRUE(child.ask_who_is_missing());
-    run(0, 0, 0, 51);
-    EXPECT_TRUE(child.is_running());
-    EXPECT_EQ(next_chunk(), 0U);
-}
-
-// What is kept for others is counted in chunks that were sent.
-TEST_F(RoundChildSparedTest, DontMakeAMemberForgetWhatOthersMayNeed) {
-    constexpr std::uint32_t number = 40;
-    for (std::uint32_t i = 0; i < number; i++)
-        child.add(2, 1, 0);
-    run(3);
-    for (std::uint32_t i = 0; i < number; i++) {
-        EXPECT_EQ(next_chunk(), 0U);
-        bring(0, 2, true, i);
-    }
-    ASSERT_TRUE(child.is_idle());
-    child.add(1, 0, 0);
-    ASSERT_EQ(next_chunk(), 0U);
-    ASSERT_TRUE(child.ask_who_is_missing());
-    run(3, number + 1 - 16, 0, 51); // 2 P before what it has sent
-    EXPECT_TRUE(child.is_running());
-    EXPECT_FALSE(child.failure());
 }
 
 } // namespace
