@@ -393,6 +393,42 @@ __noinline int olaf_up_write(struct xdp_md *ctx, __u32 buffer_index)
 }
 
 /*
+ * The frame at hand becomes this node's own probe to its parent, for the same chunk: a member here waits for it,
+ * and the parent may have summed it without this node. Under the slot's lock. Returns enum olaf_round_act.
+ */
+__noinline int olaf_up_ask(struct xdp_md *ctx, __u32 generation)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	struct olaf_job *job;
+	__u32 parents;
+
+	if (!m || !a || !staged)
+		return OLAF_ROUND_LEAVE;
+	job = olaf_job_at(m->job);
+	if (!job)
+		return OLAF_ROUND_LEAVE;
+	parents = olaf_parent_generation(job, generation);
+	if (!parents)
+		return OLAF_ROUND_LEAVE;
+	olaf_count_job(m->job, up_asked);
+	olaf_round_head(&staged->message, OLAF_CONTRIBUTION, job->setup.shape | OLAF_FLAG_FLUSH, 0,
+			job->setup.id, job->setup.rank);
+	staged->message.workers_be = 0;
+	staged->message.sequence_be = bpf_htonl(m->round);
+	staged->message.content_be = 0;
+	staged->message.added_be = bpf_htons(1);
+	staged->message.generated_ns_be = 0;
+	staged->message.chunk_be = bpf_htonl(m->chunk);
+	staged->message.chunks_be = bpf_htonl(m->chunks);
+	staged->message.generation_be = bpf_htonl(parents);
+	staged->message.exponent_be = 0;
+	staged->message.pool = 0;
+	return olaf_up_put(ctx, a, job, m->job, staged, staged->lanes, 0, 0);
+}
+
+/*
  * Do more results wait than frames will come for? In the line of one CPU at most half of the slots' may.
  * Where nobody waits for a frame the other CPUs' lines aren't looked at: each look takes a cache line away.
  */

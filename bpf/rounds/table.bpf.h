@@ -407,6 +407,7 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	buffer->flags = 0;
 	buffer->generated_ns = 0;
 	buffer->opened_ns = t->a->now;
+	buffer->up_ns = t->a->now;
 	buffer->in = (struct olaf_ranks){};
 	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
 	return olaf_round_added(ctx, t, !(t->m->flags & OLAF_FLAG_MISFIT));
@@ -449,6 +450,18 @@ static __always_inline int olaf_round_is_in(const struct olaf_meeting *t,
 	return !child || t->m->generated_ns <= READ_ONCE(child->newest_ns);
 }
 
+/*
+ * A member waits for a chunk that gathers here. If that takes long, the parent may have gone on without this node,
+ * and its result may have been lost: it is asked. Under the slot's lock.
+ */
+static __always_inline int olaf_round_ask(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	if (!t->job->setup.parent_family || t->a->now < t->buffer->up_ns + OLAF_OVERDUE_MOST_NS)
+		return OLAF_ROUND_RIDE;
+	t->buffer->up_ns = t->a->now;
+	return olaf_up_ask(ctx, t->buffer->generation);
+}
+
 /* The contribution's buffer is OPEN. Under the slot's lock. */
 static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
@@ -469,7 +482,7 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 	    (t->job->setup.deadline_ns && t->a->now > buffer->opened_ns &&
 	     t->a->now - buffer->opened_ns > t->job->setup.deadline_ns))
 		return olaf_round_complete(ctx, t);
-	return OLAF_ROUND_RIDE;
+	return olaf_round_ask(ctx, t);
 }
 
 static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
@@ -484,6 +497,16 @@ static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
 	return t->a->now > buffer->up_ns && t->a->now - buffer->up_ns > patience_ns;
 }
 
+/* The aggregate goes up once more, if its result is overdue. Under the slot's lock. */
+static __always_inline int olaf_round_again(struct xdp_md *ctx, const struct olaf_meeting *t)
+{
+	if (!olaf_is_overdue(t, t->buffer))
+		return OLAF_ROUND_RIDE;
+	t->buffer->up_ns = t->a->now;
+	olaf_count_job(t->m->job, up_again);
+	return olaf_up_write(ctx, t->buffer_index);
+}
+
 /* The contribution's buffer is with the parent. Under the slot's lock. */
 static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
@@ -494,11 +517,7 @@ static __always_inline int olaf_meet_up(struct xdp_md *ctx, const struct olaf_me
 		return OLAF_ROUND_RIDE;
 	}
 	olaf_count_met(t, duplicate);
-	if (!olaf_is_overdue(t, buffer))
-		return OLAF_ROUND_RIDE;
-	buffer->up_ns = t->a->now;
-	olaf_count_job(t->m->job, up_again);
-	return olaf_up_write(ctx, t->buffer_index);
+	return olaf_round_again(ctx, t);
 }
 
 /* The result is there: the frame becomes the sender's. Under the slot's lock. */
@@ -537,13 +556,19 @@ static __always_inline int olaf_meet_done(struct xdp_md *ctx, const struct olaf_
 
 /* A probe: who asks for a result adds nothing. Under the slot's lock. */
 static __always_inline int olaf_meet_probe(struct xdp_md *ctx, const struct olaf_meeting *t,
-					   __u32 which)
+					   __u32 which, __u32 generation)
 {
 	olaf_count_job(t->m->job, probes);
-	if (which < OLAF_ROUND_BUFFERS)
-		return t->buffer->state == OLAF_ROUND_DONE ? olaf_answer_result(ctx, t) :
-							     OLAF_ROUND_RIDE;
-	return which == OLAF_MEETS_STALE ? olaf_answer_stale(ctx, t) : OLAF_ROUND_RIDE;
+	if (which == OLAF_MEETS_STALE)
+		return olaf_answer_stale(ctx, t);
+	/* If all members here ask, nobody opens the chunk: only the parent knows what became of it. */
+	if (which >= OLAF_ROUND_BUFFERS)
+		return t->job->setup.parent_family ? olaf_up_ask(ctx, generation) : OLAF_ROUND_RIDE;
+	if (t->buffer->state == OLAF_ROUND_OPEN)
+		return olaf_round_ask(ctx, t);
+	if (t->buffer->state == OLAF_ROUND_UP)
+		return olaf_round_again(ctx, t);
+	return olaf_answer_result(ctx, t);
 }
 
 /* The contribution's slot has no buffer of its round and chunk. Under the slot's lock. */
@@ -652,11 +677,12 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 		which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
 		if (t->a->update.lanes)
 			return olaf_meet_none(ctx, t, which, generation);
-		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which);
+		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which,
+				       generation);
 	}
 	olaf_meets(t, which);
 	if (!t->a->update.lanes)
-		return olaf_meet_probe(ctx, t, which);
+		return olaf_meet_probe(ctx, t, which, generation);
 	if (t->buffer->state == OLAF_ROUND_OPEN)
 		return olaf_meet_open(ctx, t);
 	if (t->buffer->state == OLAF_ROUND_UP)
@@ -717,30 +743,51 @@ static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 	buffer->flags = t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE | OLAF_FLAG_MISFIT);
 	if (buffer->flags & OLAF_FLAG_MISFIT)
 		WRITE_ONCE(t->job->flushing, 1);
-	/* The parent went on without what is gathered here. */
-	if (buffer->state == OLAF_ROUND_OPEN)
+	/* The parent went on without what is gathered here, if anything is. */
+	if (buffer->state != OLAF_ROUND_UP)
 		buffer->flags |= OLAF_FLAG_LATE;
 	olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);
 }
 
 /*
- * STALE of the generation that is known: above, this chunk is over. Nobody is owed a result, and
- * whoever asks is told.
+ * The buffer that the parent's message is for: of its chunk, unless it is DONE, or one that the chunk may take as a
+ * contribution could (olaf_round_choose), which is FREE then. Returns whether there is one. Under the slot's lock.
  */
-static __always_inline void olaf_down_over(const struct olaf_meeting *t)
+static __always_inline int olaf_down_find(struct olaf_meeting *t, __u32 generation)
 {
-	__u32 i;
+	__u32 which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
 
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
-		struct olaf_round_buffer *buffer = &t->slot->buffer[i];
-
-		if (buffer->state != OLAF_ROUND_UP ||
-		    !olaf_round_is(buffer, t->m->round, t->m->chunk))
-			continue;
-		buffer->flags |= OLAF_FLAG_STALE;
-		WRITE_ONCE(buffer->state, OLAF_ROUND_DONE);
+	if (which < OLAF_ROUND_BUFFERS) {
+		olaf_meets(t, which);
+		return t->buffer->state != OLAF_ROUND_DONE;
 	}
+	/* MISFIT is of no chunk: whoever contributes is told (olaf_meet_misfit). */
+	if (t->m->flags & OLAF_FLAG_MISFIT)
+		return 0;
+	which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
+	if (which >= OLAF_ROUND_BUFFERS)
+		return 0;
+	olaf_meets(t, which);
+	olaf_round_free(t->buffer, t->m->job);
+	t->buffer->generation = generation;
+	t->buffer->round = t->m->round;
+	t->buffer->chunk = t->m->chunk;
+	t->buffer->flags = 0;
+	t->buffer->added = 0;
+	t->buffer->in = (struct olaf_ranks){};
+	return 1;
+}
+
+/*
+ * STALE of the generation that is known: above, this chunk is over. Nobody is owed a result, and
+ * whoever asks is told. Under the slot's lock.
+ */
+static __always_inline void olaf_down_over(struct olaf_meeting *t, __u32 generation)
+{
+	if (!olaf_down_find(t, generation))
+		return;
+	t->buffer->flags |= OLAF_FLAG_STALE;
+	WRITE_ONCE(t->buffer->state, OLAF_ROUND_DONE);
 }
 
 /* STALE of another generation: the parent's children must agree anew, and so must this node's. */
@@ -762,23 +809,6 @@ static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
 {
 	return olaf_job_runs(t->job) &&
 	       t->m->generation == READ_ONCE(t->job->parent_generation);
-}
-
-/* The parent's result. Under the slot's lock. */
-static __always_inline void olaf_down_meet(void *ctx, olaf_frame_load load, struct olaf_meeting *t)
-{
-	__u32 generation = READ_ONCE(t->job->generation), i;
-
-	olaf_round_void(t->slot, t->m->job, generation);
-#pragma clang loop unroll(full)
-	for (i = 0; i < OLAF_ROUND_BUFFERS; i++) {
-		if (!olaf_round_is(&t->slot->buffer[i], t->m->round, t->m->chunk))
-			continue;
-		olaf_meets(t, i);
-		if (t->buffer->state != OLAF_ROUND_DONE)
-			olaf_down_take(ctx, load, t);
-		return;
-	}
 }
 
 /* The parent's RESULT at hand. Returns enum olaf_round_act. */
@@ -807,10 +837,12 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 		/* One that answers what an earlier generation sent says nothing about this one's. */
 		if (!stale && (t.m->flags & OLAF_FLAG_MISFIT))
 			olaf_misfit_note(t.m->job, generation);
-		if (!stale)
-			olaf_down_meet(ctx, load, &t);
-		else if (t.m->action == t.m->generation)
-			olaf_down_over(&t);
+		generation = READ_ONCE(t.job->generation);
+		olaf_round_void(t.slot, t.m->job, generation);
+		if (stale && t.m->action == t.m->generation)
+			olaf_down_over(&t, generation);
+		else if (!stale && olaf_down_find(&t, generation))
+			olaf_down_take(ctx, load, &t);
 	}
 	olaf_unlock(&t.slot->lock);
 	return OLAF_ROUND_RIDE;

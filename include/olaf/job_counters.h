@@ -36,6 +36,7 @@
 	X(controls, , controls, messages, "olaf_job_controls_total", "JOIN, LEAVE and other orders of members") \
 	X(silent, , silent, members, "olaf_job_silent_members_total", "members that are none any more because nothing came from them") \
 	X(up_unfit, up, unfit, aggregates, "olaf_job_unfit_aggregates_total", "not sent: longer than the MTU of the device that the parent is behind") \
+	X(up_asked, up, asked, messages, "olaf_job_parent_probes_total", "probes to the parent, for a chunk that a member waits for and that isn't complete here") \
 	X(float_overflow, float, overflow, elements, "olaf_job_float_elements_total{fault=overflow}", "floats too large for the job's fixed point: their sum is NaN") \
 	X(float_not_finite, float, not_finite, elements, "olaf_job_float_elements_total{fault=not_finite}", "floats that are NaN or infinite: their sum is NaN") \
 	/* end */

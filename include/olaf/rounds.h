@@ -61,7 +61,7 @@ struct olaf_round_buffer {
 	__u64 lanes_sum; /* DONE: of its 32-bit halves, for UDP checksums */
 	struct olaf_ranks in; /* children whose contribution is in it */
 	struct olaf_ranks owed; /* DONE: members that haven't got it; bits are taken atomically */
-	__u64 up_ns; /* when it was last sent up */
+	__u64 up_ns; /* when it was last sent up; OPEN: when it was opened, or the parent was last asked */
 	__u64 first_up_ns; /* when it was first sent up */
 	__u32 vector; /* of whoever opened it: workers << 16 | content */
 	__u32 pad[11];
@@ -96,7 +96,7 @@ OLAF_SPAN(olaf_job_counters, 0, 56, received, added, duplicate, late, stale, ahe
 OLAF_SPAN(olaf_job_counters, 56, 96, probes, completed, partial, spoilt, misfit);
 OLAF_SPAN(olaf_job_counters, 96, 120, riding, copied, multicast);
 OLAF_SPAN(olaf_job_counters, 120, 168, repeated, undelivered, up_sent, up_again, syncs, controls);
-OLAF_LAST(olaf_job_counters, 168, 200, silent, up_unfit, float_overflow, float_not_finite);
+OLAF_LAST(olaf_job_counters, 168, 208, silent, up_unfit, up_asked, float_overflow, float_not_finite);
 
 /*
  * A frame that XDP hands to TC, which can send more than one, and by other devices: its MAC addresses

@@ -333,10 +333,10 @@ class RoundsChainSteps : public RoundsChainMessages {
         }
         if (was_running && !low.running())
             up.clear(), down.clear(); // so that the next generation isn't all of the last one's
-        if (!got.empty() && goes_up) {
+        if (!got.empty() && goes_up)
             up.push_back(out[0].message);
+        if (message.kind == Kind::contribution)
             never_overdue_now();
-        }
     }
     /// What arrives at the upper one.
     void step_high(const RoundMessage &message) {
@@ -446,12 +446,12 @@ class RoundsChainSteps : public RoundsChainMessages {
         for (std::uint32_t i = 0; i < chunks; i++) {
             auto changed = slot(i);
             for (auto &buffer : changed.buffer)
-                if (buffer.state == OLAF_ROUND_UP)
+                if (buffer.state == OLAF_ROUND_UP || buffer.state == OLAF_ROUND_OPEN)
                     buffer.up_ns = ns == never_overdue && buffer.up_ns == 1 ? 1 : ns;
             set_slot(i, changed);
         }
     }
-    /// What has gone up isn't overdue until time passes.
+    /// What gathers or has gone up isn't overdue until time passes.
     void never_overdue_now() { set_up_ns(never_overdue); }
     void time_passes() {
         set_up_ns(1);
@@ -461,10 +461,10 @@ class RoundsChainSteps : public RoundsChainMessages {
     void expect_same_counters(const RoundNode &model, const olaf_job_counters &got, std::uint64_t owed) {
         const auto &want = model.counters();
         EXPECT_EQ(std::tie(got.received, got.added, got.duplicate, got.late, got.stale, got.ahead, got.probes,
-                           got.completed, got.partial, got.misfit, got.syncs, got.up_sent, got.up_again, got.halted,
+                           got.completed, got.partial, got.misfit, got.syncs, got.up_sent, got.up_again, got.up_asked, got.halted,
                            got.controls),
                   std::tie(want.received, want.added, want.duplicate, want.late, want.stale, want.ahead,
-                           want.probes, want.completed, want.partial, want.misfit, want.syncs, want.up_sent, want.up_again,
+                           want.probes, want.completed, want.partial, want.misfit, want.syncs, want.up_sent, want.up_again, want.up_asked,
                            want.halted, want.controls));
         EXPECT_EQ(got.silent, 0u);
         EXPECT_EQ(want.deliveries, got.riding + got.copied + got.undelivered + owed);
@@ -638,6 +638,7 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
         EXPECT_GT(low.counters().completed, steps / 200);
         EXPECT_GT(high.counters().completed, steps / 200);
         EXPECT_GT(low.counters().up_again, steps / 500);
+        EXPECT_GT(low.counters().up_asked, steps / 500);
         EXPECT_GT(low.counters().stopped, 1u);
         EXPECT_GT(high.counters().stopped, 3u);
         EXPECT_GT(copied, steps / 500);

@@ -31,6 +31,104 @@ TEST_P(RoundsTree, AResultBeforeTheChunkIsCompleteHereIsLateForAll) {
     EXPECT_EQ(sent_to(0, tell(late)), expected);
 }
 
+// ---- The parent goes on without this node, and members here wait for what isn't complete here.
+
+class RoundsTreeLeftBehind : public RoundsTree {
+  protected:
+    JobMessage probe(std::uint32_t rank, std::uint32_t chunk) {
+        auto asks = contribution(rank, chunk);
+        asks.lanes.clear();
+        return asks;
+    }
+    /// As it leaves: this node asks for the chunk under its own rank.
+    JobMessage up_probe(std::uint32_t chunk) {
+        auto asks = probe(own_rank, chunk);
+        asks.flags |= OLAF_FLAG_FLUSH;
+        asks.generated_ns = 0;
+        asks.exponent = 0;
+        asks.generation = parent_generation;
+        return asks;
+    }
+    JobMessage stale_of_parents(std::uint32_t chunk) {
+        return {.type = OLAF_RESULT, .flags = OLAF_FLAG_STALE, .count = parent_generation,
+                .chunk = chunk, .generation = parent_generation};
+    }
+    void wait_for_long(std::uint32_t chunk) {
+        auto aged = slot(chunk);
+        aged.buffer[0].up_ns -= 300'000'000;
+        set_slot(chunk, aged);
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeLeftBehind, both_families, family_name);
+
+TEST_P(RoundsTreeLeftBehind, AProbeOfWhatNobodyHasOpenedGoesUpAsThisNodesOwn) {
+    EXPECT_EQ(sent_up(offer(probe(0, 1))), up_probe(1));
+    EXPECT_EQ(counters().up_asked, 1u);
+    EXPECT_EQ(counters().probes, 1u);
+    EXPECT_EQ(slot(1).buffer[0].state, OLAF_ROUND_FREE);
+}
+
+TEST_P(RoundsTreeLeftBehind, AResultOfWhatNobodyHasOpenedIsLateForAll) {
+    dropped(offer(contribution(0, 1))); // it is known, where it sends from
+    auto expected = for_child(0, parents_result(0));
+    expected.flags |= OLAF_FLAG_LATE;
+    EXPECT_EQ(sent_to(0, tell(parents_result(0))), expected);
+    expected.rank = 1;
+    EXPECT_EQ(sent_to(1, offer(contribution(1, 0))), expected);
+    EXPECT_EQ(counters().late, 1u);
+    EXPECT_EQ(counters().completed, 1u);
+}
+
+TEST_P(RoundsTreeLeftBehind, ThatAChunkIsOverAboveIsToldToWhoeverAsksForIt) {
+    for (const bool is_open : {false, true}) {
+        const std::uint32_t chunk = is_open ? 1 : 0;
+        if (is_open)
+            dropped(offer(contribution(1, chunk)));
+        dropped(tell(stale_of_parents(chunk)));
+        const auto told = sent_to(0, offer(probe(0, chunk)));
+        EXPECT_EQ(told.flags & OLAF_FLAG_STALE, OLAF_FLAG_STALE);
+        EXPECT_EQ(told.generation, job_generation);
+        EXPECT_EQ(counters().completed, 0u) << "nobody is owed anything";
+    }
+}
+
+TEST_P(RoundsTreeLeftBehind, WhatGathersForLongIsAskedForAbove) {
+    dropped(offer(contribution(0, 0)));
+    wait_for_long(0);
+    EXPECT_EQ(sent_up(offer(contribution(0, 0))), up_probe(0));
+    wait_for_long(0);
+    EXPECT_EQ(sent_up(offer(probe(1, 0))), up_probe(0)) << "by whoever waits for it";
+    EXPECT_EQ(counters().up_asked, 2u);
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_OPEN);
+}
+
+TEST_P(RoundsTreeLeftBehind, AProbeTakesTheAggregateUpAgain) {
+    complete(0);
+    wait_for_long(0);
+    EXPECT_EQ(sent_up(offer(probe(0, 0))).lanes, sum_of({0, 1}, 0));
+    EXPECT_EQ(counters().up_again, 1u);
+}
+
+TEST_P(RoundsTreeLeftBehind, AResultTakesNoRoomOfWhatGathersHere) {
+    for (const std::uint32_t round : {0u, 1u})
+        dropped(offer(contribution(0, 0, round)));
+    dropped(tell(parents_result(0, 2)));
+    EXPECT_EQ(counters().completed, 0u);
+    for (const auto &buffer : slot(0).buffer)
+        EXPECT_EQ(buffer.state, OLAF_ROUND_OPEN);
+}
+
+TEST_P(RoundsTreeLeftBehind, AResultOfWhatIsOverHereChangesNothing) {
+    for (const std::uint32_t round : {1u, 2u}) {
+        offer(contribution(0, 0, round)); // a result may ride
+        sent_up(offer(contribution(1, 0, round)));
+        tell(parents_result(0, round));
+    }
+    tell(parents_result(0, 0));
+    EXPECT_EQ(counters().completed, 2u);
+}
+
 TEST_P(RoundsTree, AResultOfAnotherGenerationChangesNothing) {
     complete(0);
     auto old = parents_result(0);

@@ -94,33 +94,41 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
         continue;
 }
 
-// Each of these says whether the frame is used up.
-bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slot &slot, Out &out) {
+// The buffer that a chunk without one may take; none: the slot has a newer chunk, or no room.
+RoundNode::Buffer *RoundNode::choose(const RoundMessage &message, Slot &slot) {
     const bool first_is_older =
         slot[0].state == BufferState::free ||
         (slot[1].state != BufferState::free && is_newer(slot[1].sum, slot[0]));
     Buffer &older = first_is_older ? slot[0] : slot[1];
     Buffer &newer = &older == &slot[0] ? slot[1] : slot[0];
+    if (!is_newer(message, slot[0]) || !is_newer(message, slot[1]))
+        return nullptr;
+    const auto can_go = [&](const Buffer &buffer) {
+        return buffer.state == BufferState::free || buffer.state == BufferState::done;
+    };
+    return can_go(older) ? &older : can_go(newer) ? &newer : nullptr;
+}
+
+// Each of these says whether the frame is used up.
+bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slot &slot, Out &out) {
     if (!is_newer(message, slot[0]) || !is_newer(message, slot[1])) {
         counters_.stale += message.lanes.empty() ? 0 : 1;
         stale(message, out);
         return true;
     }
     if (message.lanes.empty())
-        return false;
-    const auto can_go = [&](const Buffer &buffer) {
-        return buffer.state == BufferState::free || buffer.state == BufferState::done;
-    };
-    if ((!can_go(older) && !can_go(newer)) || is_joining(message.rank)) {
+        return ask_parent(message, out);
+    Buffer *const chosen = choose(message, slot);
+    if (chosen == nullptr || is_joining(message.rank)) {
         counters_.ahead++;
         return false;
     }
     if (message.count > setup_.max_count)
         return no_room();
-    Buffer &buffer = can_go(older) ? older : newer;
+    Buffer &buffer = *chosen;
     counters_.undelivered += buffer.owed.size();
     std::erase(line_, &buffer);
-    buffer = {.state = BufferState::open, .sum = message, .opened = now};
+    buffer = {.state = BufferState::open, .sum = message, .opened = now, .went_up = now};
     buffer.sum.count = 0;
     buffer.sum.lanes.assign(message.lanes.size(), 0);
     opened(message.round);
@@ -137,7 +145,7 @@ bool RoundNode::in_buffer(std::uint64_t now, const RoundMessage &message, Buffer
     if (setup_.any && is_in && buffer.state == BufferState::open)
         is_in = !message.misfit && message.time <= children_[message.rank].newest;
     if (message.lanes.empty())
-        return buffer.state == BufferState::done && answer(message, buffer, out);
+        return asked_for(now, message, buffer, out);
     if (is_in && !broken_.duplicates_are_added)
         return duplicate(now, message, buffer, out);
     if (buffer.state == BufferState::open && !broken_.vectors_do_not_matter &&
@@ -207,21 +215,37 @@ void RoundNode::note_misfit(const RoundMessage &told) {
                .misfit = told.misfit};
 }
 
+// By a probe.
+bool RoundNode::asked_for(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
+                          Out &out) {
+    switch (buffer.state) {
+    case BufferState::open:
+        return ask_parent_again(now, message, buffer, out);
+    case BufferState::up:
+        return goes_up_again(now, buffer, out);
+    default:
+        return answer(message, buffer, out);
+    }
+}
+
+bool RoundNode::goes_up_again(std::uint64_t now, Buffer &buffer, Out &out) {
+    if (now - buffer.went_up < overdue_after() || broken_.never_sends_up_again)
+        return false;
+    counters_.up_again++;
+    go_up(now, buffer, out);
+    return true;
+}
+
 bool RoundNode::duplicate(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
                           Out &out) {
     counters_.duplicate++;
     if (buffer.state == BufferState::done)
         return !broken_.duplicates_are_not_answered && answer(message, buffer, out);
-    if (buffer.state == BufferState::up) {
-        if (now - buffer.went_up < overdue_after() || broken_.never_sends_up_again)
-            return false;
-        counters_.up_again++;
-        go_up(now, buffer, out);
-        return true;
-    }
+    if (buffer.state == BufferState::up)
+        return goes_up_again(now, buffer, out);
     const bool is_late = setup_.deadline_ns != 0 && now - buffer.opened >= setup_.deadline_ns;
     if (!is_late && !buffer.is_sealed && !is_enough(buffer))
-        return false;
+        return ask_parent_again(now, message, buffer, out);
     buffer.sum.partial |= is_partial(buffer);
     if (complete(now, buffer, out))
         return true;

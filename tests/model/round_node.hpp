@@ -34,6 +34,7 @@ struct RoundSetup {
 /// Rules that can be broken, to show that tests notice.
 struct BrokenRules {
     bool never_sends_up_again = false;
+    bool parents_are_not_asked = false;
     bool sync_does_not_stop = false;
     bool duplicates_are_added = false;
     bool duplicates_are_not_answered = false;
@@ -65,6 +66,7 @@ struct RoundCounters {
     std::uint64_t halted = 0, probes = 0, completed = 0, partial = 0, riding = 0, copied = 0;
     std::uint64_t misfit = 0; ///< of those that are complete: vectors differed
     std::uint64_t repeated = 0, undelivered = 0, up_sent = 0, up_again = 0, syncs = 0;
+    std::uint64_t up_asked = 0;
     std::uint64_t unheard = 0; ///< agreements in which members without a session were in the others'
     std::uint64_t stopped = 0; ///< how often the members had to begin anew
     std::uint64_t controls = 0;
@@ -155,6 +157,8 @@ class RoundNode {
     bool add(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     bool misfit(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     void note_misfit(const RoundMessage &told);
+    bool asked_for(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool goes_up_again(std::uint64_t now, Buffer &buffer, Out &out);
     bool duplicate(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     bool complete(std::uint64_t now, Buffer &buffer, Out &out);
     bool answer(const RoundMessage &message, Buffer &buffer, Out &out);
@@ -166,6 +170,10 @@ class RoundNode {
     bool is_for_all(const Buffer &buffer) const;
     bool ride(Out &out, std::uint64_t &of_one);
     void parents_result(std::uint64_t now, const RoundMessage &message, Out &out);
+    Buffer *choose(const RoundMessage &message, Slot &slot);
+    Buffer *buffer_for_parents(const RoundMessage &message);
+    bool ask_parent(const RoundMessage &message, Out &out);
+    bool ask_parent_again(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     std::uint64_t overdue_after() const;
 
     void sync(std::int64_t tai, const RoundMessage &message, Out &out);

@@ -350,19 +350,11 @@ bool RoundSimulation::all_gone() const {
     return std::ranges::all_of(workers_, [](const auto &worker) { return worker->gone(); });
 }
 
-bool RoundSimulation::ask_in_vain() const {
-    return world_.tree && world_.other_exponents &&
-           std::ranges::any_of(workers_, [](const auto &worker) {
-               return worker->asks_for_what_it_cannot_give();
-           });
-}
-
 std::string RoundSimulation::unfinished() {
     // Past a deadline who has finished may have left others that need it.
-    gave_up_ = ask_in_vain() ||
-               (is_impatient() && std::ranges::any_of(workers_, [](const auto &worker) {
-                    return worker->has_finished();
-                }));
+    gave_up_ = is_impatient() && std::ranges::any_of(workers_, [](const auto &worker) {
+                   return worker->has_finished();
+               });
     if (gave_up_)
         return {};
     std::string text = "not done:";

@@ -103,8 +103,8 @@ class RoundSimulation {
     [[nodiscard]] CollectiveStats stats() const;
     /// Vectors that workers took no part in.
     [[nodiscard]] unsigned skipped() const;
-    /// Whether workers failed as a Collective does: they can't begin where all have to, ask in vain, or were
-    /// given another sum than others.
+    /// Whether workers failed as a Collective does: they can't begin where all have to, or were given
+    /// another sum than others.
     [[nodiscard]] bool gave_up() const { return gave_up_; }
     [[nodiscard]] bool told_of_other_sums() const { return told_of_other_sums_; }
     /// Chunks that workers packed by another exponent than before.
@@ -184,9 +184,6 @@ class RoundSimulation {
         return world_.tree ? 1 + worker / first_half() : 0;
     }
     std::uint32_t rank_of(std::uint32_t worker) const { return worker % first_half(); }
-    /// All below one node of a tree have missed by what the others pack, and the root goes on without them. So
-    /// that node knows no such chunk, and answers nobody who asks for its sum.
-    bool ask_in_vain() const;
     std::string unfinished();
     std::string differing() const;
     void fails(std::uint32_t worker);

@@ -175,14 +175,6 @@ class RoundSimulation::Worker : public RoundVectors {
     [[nodiscard]] unsigned skipped() const { return skipped_; }
     /// Chunks that it packed by another exponent than before.
     [[nodiscard]] unsigned packed_anew() const { return packed_anew_; }
-    /// Whether it asks for a sum to which it can't contribute, as it has missed by what the others pack.
-    [[nodiscard]] bool asks_for_what_it_cannot_give() const {
-        const std::uint32_t lag = simulation_->world_.lag;
-        return std::ranges::any_of(missed_, [&](const auto &place) {
-            return given_.contains({place.first, place.second + lag}) &&
-                   !taken_.contains({place.first, place.second + lag});
-        });
-    }
     /// Whether this process has ended: nothing is sent and taken any more.
     [[nodiscard]] bool gone() const {
         return is_dead_ || child->has_left() || has_finished();

@@ -37,6 +37,9 @@ RoundWorld impatient_world(std::uint64_t seed) {
     // Who has missed a chunk contributes nothing to what follows from it. If two have, N - 1 never
     // do.
     world.spares = world.spares && seed % 2 != 0;
+    // As in a short vector: a chunk that is spared leads to no other. Who has missed what spares it knows no more.
+    for (std::uint32_t &chunks : world.vectors)
+        chunks = world.spares ? std::min(chunks, 2 * world.lag) : chunks;
     if (seed % 2 == 0)
         world.threshold = (world.tree ? 2 : world.workers) - 1;
     else
