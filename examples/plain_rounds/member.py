@@ -42,7 +42,7 @@ class Member:
     def start(self):
         """Agrees with all other workers to begin. After an error all of them do so again."""
         self.incarnation = random.SystemRandom().getrandbits(64)
-        self.generation = self.session = self.round = 0
+        self.generation = self.session = self.round = self.misses = 0
         self.kept, self.first, self.shape = [], 0, None  # kept[first] is the oldest without a sum
         self.ask()
         self.work()
@@ -150,10 +150,13 @@ class Member:
         who = f"rank {answer.rank}" + (" of a node above" if answer.flags & ABOVE else "")
         if answer.status == DONE:
             if (answer.round, answer.chunk) not in self.places():
+                self.misses += 1
+                if self.misses < 3:  # an old SYNC may have named it
+                    return self.ask()
                 raise JobError(f"round {answer.round}, where all begin, isn't kept here")
             if self.shape not in (None, answer.chunks) or answer.chunks >> 8 & 15 == FLOATS:
                 raise JobError("the job's lanes are others than this worker's")
-            self.asking, self.generation, self.session = False, answer.generation, session
+            self.asking, self.misses, self.generation, self.session = False, 0, answer.generation, session
             self.shape, self.slots = answer.chunks, 1 << answer.pool
             self.room = (self.shape >> 16) - (self.shape & CHECKSUM)
             self.first = self.places().index((answer.round, answer.chunk))
