@@ -50,7 +50,8 @@ class BadWay:
     def damaged(self, frame, of_data):
         if not of_data or self.random.random() >= self.SHARE:
             return frame
-        bit = self.random.randrange(8 * len(frame))
+        # Not in the checksum lane: there a second flip could hide one of the data.
+        bit = self.random.randrange(8 * (len(frame) - 8))
         return (int.from_bytes(frame, "little") ^ 1 << bit).to_bytes(len(frame), "little")
 
     def send(self, frame):
