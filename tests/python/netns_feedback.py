@@ -2,7 +2,6 @@
 """Workers, an attached queue and a server, each in a namespace: the queue's state comes back in
 ACKs, and transmission control acts on it. Needs root."""
 
-import ctypes
 import os
 import pathlib
 import sys
@@ -11,35 +10,13 @@ import unittest
 
 import olaf
 from loopback import SOON
+from namespaces import Namespace
 
 sys.path.append(str(pathlib.Path(__file__).parents[2]))
 from evaluation.topology import SERVER, Topology  # noqa: E402
 
 OLAF = pathlib.Path(os.environ["OLAF_BUILD"]) / "loader/olaf"
 CLUSTERS, PLACES = 4, 2
-CLONE_NEWNET = 0x40000000
-
-
-class Namespace:
-    """A named network namespace: the thread enters it; sockets made inside stay there."""
-
-    libc = ctypes.CDLL(None, use_errno=True)
-
-    def __init__(self, name):
-        self.name = name
-
-    def __enter__(self):
-        self.before = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
-        there = os.open(f"/run/netns/{self.name}", os.O_RDONLY)
-        self.enter(there)
-
-    def __exit__(self, *_):
-        self.enter(self.before)
-
-    def enter(self, namespace):
-        if self.libc.setns(namespace, CLONE_NEWNET) != 0:
-            raise OSError(ctypes.get_errno(), "cannot enter a namespace")
-        os.close(namespace)
 
 
 class Feedback(unittest.TestCase):
