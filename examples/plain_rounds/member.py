@@ -25,6 +25,7 @@ class Chunk:
         self.round, self.number, self.chunks, self.lanes = round, number, chunks, lanes
         self.content, self.identity = content, identity(chunks, workers, content)
         self.generated = time.clock_gettime_ns(time.CLOCK_TAI)
+        self.given = None  # its sum, whenever that came
         self.begin_anew()
 
     def begin_anew(self):
@@ -191,6 +192,9 @@ class Member:
             if self.shape & CHECKSUM and checksum(sum[:-1]) != sum[-1] % 2**64:
                 return self.contribute(chunk, FLUSH | SPOILT)
             chunk.sum, chunk.count, chunk.flags = sum[:self.room], result.what & 0xFFFF, result.flags
+            if chunk.given not in (None, (chunk.sum, chunk.count)) and chunk.chunks != FAREWELL:
+                raise JobError(f"others have another sum of round {result.round}")  # "One sum for all"
+            chunk.given = (chunk.sum, chunk.count)
             self.until = time.monotonic() + self.timeout
             while self.first < len(self.kept) and self.kept[self.first].sum is not None:
                 self.first += 1
