@@ -501,15 +501,19 @@ class RoundsChain : public RoundsChainSteps {
     /// Each rank is bound before anybody can take it. The lower node is a child of the upper one.
     void bind_all() {
         const RoundMessage hello{.kind = Kind::sync, .round = front_low.round[0], .time = 1,
-                                 .padding = model::kSessionLanes, .run = newest_run};
+                                 .padding = model::kSessionLanes};
         for (auto message = hello; message.rank < setup.children; message.rank++) {
             if (is_bound(message.rank))
                 bind_for_good(queue, message.rank, GetParam());
+            sessions_low.join(message, true);
+            message.run = newest_run;
             step_low(message);
         }
         for (auto message = hello; message.rank < upper.setup.children; message.rank++) {
             if (is_bound(message.rank))
                 bind_for_good(upper.queue, message.rank);
+            sessions_high.join(message, true);
+            message.run = newest_run;
             step_high(message);
         }
     }

@@ -481,9 +481,14 @@ class RoundsDifferentialSteps : public RoundsMessages {
         for (std::uint32_t rank = 0; rank < setup.children; rank++)
             if (is_bound(rank))
                 bind_for_good(queue, rank);
-        for (std::uint32_t rank = 0; rank < setup.children; rank++)
-            step({.kind = RoundMessage::Kind::sync, .rank = rank, .round = base, .time = stamps[rank] = ++clock,
-                  .padding = model::kSessionLanes, .incarnation = rank, .run = newest_run});
+        for (std::uint32_t rank = 0; rank < setup.children; rank++) {
+            RoundMessage hello{.kind = RoundMessage::Kind::sync, .rank = rank, .round = base, .time = ++clock,
+                               .padding = model::kSessionLanes};
+            stamps[rank] = hello.time;
+            sessions.join(hello, true);
+            hello.run = newest_run;
+            step(hello);
+        }
     }
 
     /// The kernel tells by its tick what was open when a member sealed: what comes next is of another one.
