@@ -7,6 +7,8 @@
 #include <functional>
 #include <string>
 
+#include <olaf/run.h>
+
 #include "rounds.hpp"
 #include "tests/patience.hpp"
 
