@@ -128,6 +128,28 @@ enum olaf_admission {
 };
 
 /*
+ * The run of the SYNC or JOIN at hand may have the job that `has` had when it was judged. Returns enum
+ * olaf_admission. Under the job's lock.
+ */
+static __always_inline int olaf_run_grant(struct olaf_job *job, struct olaf_round_message *m,
+					  const struct olaf_run *has, enum olaf_run_verdict verdict,
+					  int elsewhere)
+{
+	if (!olaf_run_is(&job->tenancy.run, has))
+		return OLAF_ADMISSION_LATER;
+	if (elsewhere && verdict == OLAF_RUN_SAME && olaf_ranks_has(&job->tenancy.in, m->rank))
+		return OLAF_ADMISSION_TAKEN;
+	if (olaf_is_order(m) && m->generation != job->generation) {
+		olaf_order_is_old(job, m);
+		return OLAF_ADMISSION_REFUSED;
+	}
+	if (verdict != OLAF_RUN_SAME)
+		olaf_run_take(job, &m->run);
+	olaf_ranks_add(&job->tenancy.in, m->rank);
+	return OLAF_ADMISSION_GRANTED;
+}
+
+/*
  * The SYNC or JOIN at hand is of a run: may that have the job? If so it has it from now on, and the rank is
  * one that has asked in it. `elsewhere`: its sender isn't where the rank is. A JOIN must name the generation
  * that it begins in: else nothing changes, and where it came from is told. Whoever writes another source into
@@ -163,20 +185,7 @@ __noinline int olaf_run_admit(int elsewhere)
 	}
 	if (!olaf_job_lock(job))
 		return OLAF_ADMISSION_LATER;
-	admission = OLAF_ADMISSION_LATER;
-	if (!olaf_run_is(&job->tenancy.run, &has)) {
-		/* as LATER says */
-	} else if (elsewhere && verdict == OLAF_RUN_SAME && olaf_ranks_has(&job->tenancy.in, m->rank)) {
-		admission = OLAF_ADMISSION_TAKEN;
-	} else if (olaf_is_order(m) && m->generation != job->generation) {
-		olaf_order_is_old(job, m);
-		admission = OLAF_ADMISSION_REFUSED;
-	} else {
-		if (verdict != OLAF_RUN_SAME)
-			olaf_run_take(job, &m->run);
-		olaf_ranks_add(&job->tenancy.in, m->rank);
-		admission = OLAF_ADMISSION_GRANTED;
-	}
+	admission = olaf_run_grant(job, m, &has, verdict, elsewhere);
 	olaf_job_unlock(job);
 	return admission;
 }
