@@ -292,6 +292,7 @@ static __always_inline int olaf_job_threshold(const struct olaf_job_order *asked
 	if (!olaf_lock(&job->lock))
 		return -EAGAIN;
 	WRITE_ONCE(job->setup.threshold, threshold);
+	job->setup.set_threshold = threshold;
 	olaf_unlock(&job->lock);
 	return 0;
 }

@@ -171,6 +171,15 @@ static __always_inline int olaf_is_bound_elsewhere(const struct olaf_member *mem
 	       ((member->flags & OLAF_MEMBER_PORT_BOUND) && member->port_be != sender->port_be);
 }
 
+/* Is the sender where the member is, at its address and port, and does it send to the same address? */
+static __always_inline int olaf_sender_is_there(const struct olaf_member *member,
+						const struct olaf_member *sender)
+{
+	return member->family == sender->family && member->port_be == sender->port_be &&
+	       olaf_address_same(member->addr_be, sender->addr_be) &&
+	       olaf_address_same(member->local_addr_be, sender->local_addr_be);
+}
+
 /* The sender was seen just now. A hint, unless the member is open. */
 static __always_inline enum olaf_claimant olaf_claimant(const struct olaf_member *member,
 							const struct olaf_member *sender)

@@ -583,7 +583,11 @@ static __always_inline int olaf_order_judge(struct olaf_job *job, struct olaf_ch
 	return OLAF_CONTROL_DONE;
 }
 
-/* A child's other CONTROL message at hand. Returns enum olaf_sync_act, as olaf_sync_asked(). */
+/*
+ * A child's other CONTROL message at hand. It changes something only in the generation that it names, for who
+ * knows that is a member: it is random at first, and told to nobody else. Returns enum olaf_sync_act, as
+ * olaf_sync_asked().
+ */
 __noinline int olaf_order_asked(void)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
@@ -601,8 +605,13 @@ __noinline int olaf_order_asked(void)
 		olaf_job_unlock(job);
 		return OLAF_SYNC_LEAVE;
 	}
+	if (m->generation != job->generation) {
+		olaf_order_is_old(job, m);
+		olaf_job_unlock(job);
+		return OLAF_SYNC_ANSWER;
+	}
 	m->exponent = olaf_order_judge(job, child, m, a->now);
-	m->generation = job->generation;
+	m->generation = job->generation; /* RESET takes the next one */
 	m->pool = job->pool;
 	if (m->action == OLAF_CONTROL_JOIN) {
 		m->round = child->first_round;
@@ -619,17 +628,17 @@ __noinline int olaf_order_asked(void)
 }
 
 /*
- * A child's question or order at hand, or the answer OTHER already to a sender that the rank isn't bound to.
+ * A child's question or order at hand, or the answer already to a sender that the rank isn't bound to.
  * Returns enum olaf_sync_act.
  */
 static __always_inline int olaf_control_asked(struct olaf_round_message *m)
 {
-	int sync = m->action == OLAF_CONTROL_SYNC, admission = OLAF_ADMISSION_AGAIN;
+	int sync = m->action == OLAF_CONTROL_SYNC, admission = OLAF_ADMISSION_GRANTED;
 
 	if (m->to_source)
 		admission = OLAF_ADMISSION_REFUSED;
 	else if (olaf_control_lanes(m))
-		admission = olaf_run_admit();
+		admission = olaf_run_admit(0);
 	if (admission == OLAF_ADMISSION_LATER)
 		return OLAF_SYNC_LEAVE;
 	if (sync)

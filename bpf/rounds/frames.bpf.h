@@ -160,7 +160,8 @@ static __always_inline void olaf_control_say(struct olaf_header *header,
  * The answer to a contribution that is not added becomes the frame, to its sender. Returns enum
  * olaf_written. *m says the rest, and `flag` why:
  *
- *   OLAF_FLAG_STALE   the contribution's chunk is over, or its generation: both are named
+ *   OLAF_FLAG_STALE   the contribution's chunk is over, or its generation: both are named. Whoever isn't where
+ *                     the rank is doesn't hear the job's: 0 is told in its place
  *   OLAF_FLAG_MISFIT  two members' vectors differ: olaf_misfit_read()
  *   0                 the sender is no member. The answer to a LEAVE that it never sent
  */
@@ -185,7 +186,8 @@ __noinline int olaf_refusal_write(struct xdp_md *ctx, __u32 flag)
 		m->pool = READ_ONCE(job->pool);
 		olaf_control_say(header, job, m, OLAF_FLAG_ANSWER, m->rank);
 	} else {
-		olaf_result_head(header, job, m->rank, flag, 0, READ_ONCE(job->generation));
+		olaf_result_head(header, job, m->rank, flag, 0,
+				 m->to_source ? 0 : READ_ONCE(job->generation));
 		header->workers_be = bpf_htons(m->vector >> 16);
 		header->sequence_be = bpf_htonl(m->round);
 		header->chunk_be = bpf_htonl(m->chunk);

@@ -86,35 +86,77 @@ static __always_inline void olaf_run_take(struct olaf_job *job, const struct ola
 	job->tenancy.flags |= OLAF_TENANCY_USED;
 }
 
-/* The message at hand becomes the answer OTHER to its sender. */
+/* The message at hand becomes the answer OTHER to its sender, who is told no generation. */
 static __always_inline void olaf_run_tell(const struct olaf_job *job, struct olaf_round_message *m,
-					  const struct olaf_run *has, const struct olaf_run_look *look)
+					  const struct olaf_run *told, const struct olaf_run_look *look)
 {
 	__u64 free_ns = look->newest_ns + olaf_cfg.member_timeout_ns;
 
 	m->exponent = OLAF_CONTROL_OTHER;
-	m->run = *has;
+	m->run = *told;
 	m->flags = 0;
-	m->generation = READ_ONCE(job->generation);
+	m->generation = 0;
 	m->pool = READ_ONCE(job->pool);
 	m->chunks = look->here;
 	m->count = look->here ? look->lowest : OLAF_EVERY_RANK;
 	m->session = look->here && free_ns > look->now ? free_ns - look->now : 0;
 }
 
+/* Is the message at hand an order, JOIN among them? Those name the job's generation. */
+static __always_inline int olaf_is_order(const struct olaf_round_message *m)
+{
+	return m->type == OLAF_CONTROL && m->action != OLAF_CONTROL_SYNC;
+}
+
+/* The order at hand names another generation: it becomes the answer OLD, with the right one. */
+static __always_inline void olaf_order_is_old(const struct olaf_job *job, struct olaf_round_message *m)
+{
+	m->exponent = OLAF_CONTROL_OLD;
+	m->flags = 0;
+	m->generation = READ_ONCE(job->generation);
+	m->pool = READ_ONCE(job->pool);
+	m->chunks = 0;
+	m->count = m->rank;
+	m->session = 0;
+}
+
 enum olaf_admission {
 	OLAF_ADMISSION_REFUSED = 0, /* the message at hand is the answer now */
 	OLAF_ADMISSION_LATER = 1, /* another CPU gives the job away just now: the sender asks again */
-	OLAF_ADMISSION_FIRST = 2, /* the rank hadn't asked in this run yet */
-	OLAF_ADMISSION_AGAIN = 3,
+	OLAF_ADMISSION_TAKEN = 2, /* the rank has asked in this run, from elsewhere */
+	OLAF_ADMISSION_GRANTED = 3,
 };
 
 /*
+ * The run of the SYNC or JOIN at hand may have the job that `has` had when it was judged. Returns enum
+ * olaf_admission. Under the job's lock.
+ */
+static __always_inline int olaf_run_grant(struct olaf_job *job, struct olaf_round_message *m,
+					  const struct olaf_run *has, enum olaf_run_verdict verdict,
+					  int elsewhere)
+{
+	if (!olaf_run_is(&job->tenancy.run, has))
+		return OLAF_ADMISSION_LATER;
+	if (elsewhere && verdict == OLAF_RUN_SAME && olaf_ranks_has(&job->tenancy.in, m->rank))
+		return OLAF_ADMISSION_TAKEN;
+	if (olaf_is_order(m) && m->generation != job->generation) {
+		olaf_order_is_old(job, m);
+		return OLAF_ADMISSION_REFUSED;
+	}
+	if (verdict != OLAF_RUN_SAME)
+		olaf_run_take(job, &m->run);
+	olaf_ranks_add(&job->tenancy.in, m->rank);
+	return OLAF_ADMISSION_GRANTED;
+}
+
+/*
  * The SYNC or JOIN at hand is of a run: may that have the job? If so it has it from now on, and the rank is
- * one that has asked in it. Returns enum olaf_admission. A global function: its stack ends before anything
+ * one that has asked in it. `elsewhere`: its sender isn't where the rank is. A JOIN must name the generation
+ * that it begins in: else nothing changes, and where it came from is told. Whoever writes another source into
+ * a frame never hears that. Returns enum olaf_admission. A global function: its stack ends before anything
  * is written.
  */
-__noinline int olaf_run_admit(void)
+__noinline int olaf_run_admit(int elsewhere)
 {
 	struct olaf_round_message *m = olaf_round_message_here();
 	struct olaf_arrival *a = olaf_arrival_here();
@@ -136,22 +178,14 @@ __noinline int olaf_run_admit(void)
 	look.now = a->now;
 	if (verdict == OLAF_RUN_OTHER || verdict == OLAF_RUN_OLDER)
 		bpf_loop(OLAF_RANKS, olaf_run_look_at, &look, 0);
-	if (verdict == OLAF_RUN_BARRED)
-		has = job->setup.run;
 	if (verdict == OLAF_RUN_BARRED || verdict == OLAF_RUN_OLDER || look.here) {
+		has = olaf_run_told(verdict, &has, &job->setup.run, &m->run);
 		olaf_run_tell(job, m, &has, &look);
 		return OLAF_ADMISSION_REFUSED;
 	}
 	if (!olaf_job_lock(job))
 		return OLAF_ADMISSION_LATER;
-	admission = OLAF_ADMISSION_LATER;
-	if (olaf_run_is(&job->tenancy.run, &has)) {
-		if (verdict != OLAF_RUN_SAME)
-			olaf_run_take(job, &m->run);
-		admission = olaf_ranks_has(&job->tenancy.in, m->rank) ? OLAF_ADMISSION_AGAIN :
-									OLAF_ADMISSION_FIRST;
-		olaf_ranks_add(&job->tenancy.in, m->rank);
-	}
+	admission = olaf_run_grant(job, m, &has, verdict, elsewhere);
 	olaf_job_unlock(job);
 	return admission;
 }

@@ -34,14 +34,20 @@ void RoundChild::ask() {
     wait_.reset();
     if (proof_)
         proof_.emplace(); // a WAIT that answers this question says nothing of the way
-    const Place place = place_of(first_lacking());
-    sync_ = {.action = joins_ ? OLAF_CONTROL_JOIN : OLAF_CONTROL_SYNC,
+    // Who isn't told the generation in which it is to leave must ask first: a node that was
+    // restarted doesn't know it.
+    const bool leaves = leaves_ && told_generation_ != 0;
+    const Place place =
+        leaves ? Place{.round = next_round_, .chunk = 0} : place_of(first_lacking());
+    sync_ = {.action = leaves   ? OLAF_CONTROL_LEAVE
+                       : joins_ ? OLAF_CONTROL_JOIN
+                                : OLAF_CONTROL_SYNC,
              .job = options_.job,
              .rank = options_.rank,
              .round = place.round,
              .chunk = place.chunk,
              .stamp = sync_.stamp,
-             .generation = generation_,
+             .generation = leaves || joins_ ? told_generation_ : generation_,
              .pool = options_.pool,
              .incarnation = options_.incarnation,
              .session = session_,
@@ -56,10 +62,8 @@ void RoundChild::leave() {
         state_ = State::left; // never a member, or none any more
         return;
     }
+    leaves_ = true;
     ask();
-    sync_.action = OLAF_CONTROL_LEAVE;
-    sync_.round = next_round_;
-    sync_.chunk = 0;
 }
 
 bool RoundChild::ask_who_is_missing() {
@@ -127,6 +131,8 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     if (!names_other && answer.rank != options_.rank)
         return std::unexpected(Reject::not_addressed);
     last_heard_ = std::max(last_heard_, now);
+    if (answer.generation != 0)
+        told_generation_ = answer.generation;
     take_proof(answer, now);
     if (answer.status == OLAF_CONTROL_GONE && answer.action == OLAF_CONTROL_LEAVE && !failure_ &&
         state_ == State::running && answer.generation == generation_) {
@@ -140,14 +146,17 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
     }
     if (!has_shape(answer))
         return {};
+    if (leaves_ && take_before_leaving(answer))
+        return {};
     switch (answer.status) {
     case OLAF_CONTROL_WAIT:
         note_missing(answer, now);
         wait_ = answer;
         break;
     case OLAF_CONTROL_OLD: // the job was stopped again since, or this rank has asked by a later
-                           // clock
+                           // clock; or it is of another generation than a JOIN or LEAVE names
         sync_.stamp = std::max(sync_.stamp, answer.newest_stamp());
+        told_generation_ = answer.generation;
         ask();
         break;
     case OLAF_CONTROL_GONE:
@@ -176,6 +185,18 @@ Decoded<void> RoundChild::take_sync(const JobSync &answer, Time now) {
         break;
     }
     return {};
+}
+
+// A member that is to leave has only asked so that the node knows it, and tells the generation.
+// Whether that was all there is to the answer.
+bool RoundChild::take_before_leaving(const JobSync &answer) {
+    if (answer.action == OLAF_CONTROL_LEAVE || answer.generation == 0)
+        return false;
+    if (answer.status == OLAF_CONTROL_GONE)
+        state_ = State::left;
+    else
+        ask();
+    return true;
 }
 
 // Until all have agreed for the first time, each member that comes is progress, once. After that
@@ -270,8 +291,12 @@ void RoundChild::take_other(const JobSync &answer) {
                                  std::to_string(other.number) + ", this process is of number " +
                                  std::to_string(own.number) + ") has taken the job over",
                              "end this process");
+    // Of its own training it is told all, of another one the alias.
+    const std::uint64_t alias = olaf_training_alias(own.training);
     const std::string which =
-        "another run (" + text_of(other) + "; this process is of " + text_of(own) + ")";
+        "another run (" +
+        text_of(other.training == own.training ? alias : other.training, other.number) +
+        "; this process is of " + text_of(alias, own.number) + ")";
     const std::string where = answer.above ? " of a node above" : "";
     if (answer.missing == 0)
         return fail_for_good("the job" + where + " was set for " + which,

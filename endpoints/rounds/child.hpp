@@ -125,6 +125,8 @@ class RoundChild {
     /// Takes this member out, while others go on. Precondition: is_idle(). Nothing may be added
     /// after it.
     void leave();
+    /// That a RESET must name to count: the job's, by the node's last answer; 0: it isn't known.
+    [[nodiscard]] std::uint32_t told_generation() const { return told_generation_; }
     /// Whether nobody needs this one any more after leave().
     [[nodiscard]] bool has_left() const { return state_ == State::left; }
     /// Of every contribution.
@@ -283,6 +285,7 @@ class RoundChild {
     void begin_joined(const JobSync &answer);
     void note_missing(const JobSync &wait, Time now);
     void take_gone();
+    bool take_before_leaving(const JobSync &answer);
     void take_over(const JobSync &answer);
     void take_other(const JobSync &answer);
     bool needs_nothing();
@@ -299,8 +302,10 @@ class RoundChild {
     State state_ = State::strange;
     bool starting_ = false;
     bool joins_ = false;            // it is to JOIN
+    bool leaves_ = false;           // it is to LEAVE
     std::uint32_t first_round_ = 0; // that it is a member of
     std::uint32_t generation_ = 0;
+    std::uint32_t told_generation_ = 0; // the job's, by the last answer
     std::uint64_t session_ = 0;
     std::uint8_t pool_ = 0;
 

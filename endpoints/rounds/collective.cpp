@@ -73,6 +73,9 @@ constexpr std::size_t kMostBatches = 64;
 
 constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
 constexpr std::size_t kUsualMtu = 1500; // of Ethernet
+// How often a start() that fails says so, and how long it waits for each answer.
+constexpr unsigned kTakesBack = 3;
+constexpr auto kAnswerWithin = std::chrono::milliseconds(20);
 // A member that waited in vain gives the others this long to say that they are there.
 constexpr auto kRollCall = std::chrono::seconds(1);
 
@@ -347,12 +350,25 @@ Result<void> CollectiveMember::start() {
 }
 
 // Else the others could agree with this start(), which is over, and fail as soon as the next one
-// asks. Whoever is still there asks anew. If this is lost they fail so.
+// asks. Whoever is still there asks anew. If this is lost, or no answer has told the job's
+// generation, they fail so. A generation that has moved on meanwhile is told in the answer.
 void CollectiveMember::take_question_back() {
+    std::uint32_t named = 0;
+    for (unsigned i = 0; i < kTakesBack && child_->told_generation() != named; i++) {
+        named = child_->told_generation();
+        send_reset(named);
+        const auto answered = sockets_.readable_within(kAnswerWithin);
+        if (!answered || !*answered || !receive())
+            return;
+    }
+}
+
+void CollectiveMember::send_reset(std::uint32_t generation) {
     olaf_header header = encode(JobSync{.action = OLAF_CONTROL_RESET,
                                         .job = options_.job,
                                         .rank = options_.rank,
-                                        .stamp = tai_now_ns()});
+                                        .stamp = tai_now_ns(),
+                                        .generation = generation});
     iovec part = {.iov_base = &header, .iov_len = sizeof(header)};
     mmsghdr message = {.msg_hdr = {.msg_name = nullptr,
                                    .msg_namelen = 0,

@@ -186,6 +186,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
 
     void begin_anew();
     void take_question_back();
+    void send_reset(std::uint32_t generation);
     Result<void> take_shape();
     Result<void> prove_way(std::size_t bytes);
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }

@@ -207,7 +207,8 @@ void RoundRoot::result(std::uint32_t rank, const RoundTotal &total,
                 lanes);
 }
 
-// Who is of an earlier run is told so, too: the rank is another process's by then.
+// Who is of an earlier run is told so, too: the rank is another process's by then. Whoever isn't
+// where the rank is doesn't hear the generation.
 void RoundRoot::stale(const RoundContribution &message) {
     stats_.stale += message.lanes == 0 ? 0 : 1;
     user_->reply(message.rank,
@@ -217,7 +218,7 @@ void RoundRoot::stale(const RoundContribution &message) {
                                     .count = message.generation,
                                     .chunk = message.chunk,
                                     .chunks = message.chunks,
-                                    .generation = generation_,
+                                    .generation = user_->knows(message.rank) ? generation_ : 0,
                                     .pool = pool_,
                                     .format = options_.format,
                                     .has_checksum = false,
@@ -269,8 +270,10 @@ void RoundRoot::forget_answers() {
 
 void RoundRoot::refuse(const JobSync &message, Time now) {
     JobSync answer = answer_to(message, OLAF_CONTROL_OTHER);
-    const bool is_set = verdict(message.run) == OLAF_RUN_BARRED;
-    answer.run = is_set ? only_ : run_;
+    const olaf_run_verdict why = verdict(message.run);
+    const bool is_set = why == OLAF_RUN_BARRED;
+    answer.run = olaf_run_told(why, &run_, &only_, &message.run);
+    answer.generation = 0;
     answer.missing = 0;
     answer.rank = OLAF_EVERY_RANK;
     Time last(0);

@@ -48,6 +48,8 @@ class RoundRootUser {
     }
     /// Whether the rank is that of whoever's message is being taken in, from now on if it was free.
     virtual bool admit(std::uint32_t /*rank*/) { return true; }
+    /// Whether it is already.
+    [[nodiscard]] virtual bool knows(std::uint32_t /*rank*/) const { return true; }
     /// Another run has the root from now on: all ranks are free, and rounds begin with 0.
     virtual void begin_run() {}
 };
@@ -57,8 +59,8 @@ class RoundRoot {
   public:
     using Time = std::chrono::nanoseconds;
 
-    /// `generation`: random, not 0. `user` must live longer. `only`: the run that it serves; its
-    /// number may be 0: any; none: any run.
+    /// `generation`: random, not 0. `user` must live longer. `only`: the run that it serves, with
+    /// its training's alias; its number may be 0: any; none: any run.
     RoundRoot(const RoundServerOptions &options, std::uint32_t generation, RoundRootUser &user,
               const olaf_run &only = {});
 

@@ -57,10 +57,10 @@ Result<std::uint64_t> torchrun_number(const std::string &object) {
 
 } // namespace
 
-Result<std::uint64_t> training_of(std::string_view name, const char *operation,
-                                  const std::string &object) {
+Result<std::uint64_t> alias_of(std::string_view name, const char *operation,
+                               const std::string &object) {
     if (!name.starts_with(kHashPrefix))
-        return olaf_training_id(name.data(), static_cast<__u32>(name.size()));
+        return olaf_training_alias(olaf_training_id(name.data(), static_cast<__u32>(name.size())));
     const auto digits = name.substr(kHashPrefix.size());
     const auto hash = digits.size() == kHashDigits ? number_in(digits, 16) : std::nullopt;
     if (hash.value_or(0) == 0)
@@ -72,7 +72,11 @@ Result<std::uint64_t> training_of(std::string_view name, const char *operation,
 Result<olaf_run> run_of_process(const std::string &name, std::uint64_t number,
                                 const std::string &object) {
     const auto with = [&](const std::string &training, std::uint64_t counted) -> Result<olaf_run> {
-        return olaf_run{.training = OLAF_TRY(training_of(training, kOperation, object)),
+        if (training.starts_with(kHashPrefix))
+            return fail(kOperation, object, 0, "give the training's name",
+                        training + " is what others are told of a training, not its name");
+        return olaf_run{.training =
+                            olaf_training_id(training.data(), static_cast<__u32>(training.size())),
                         .number = number != 0 ? number : counted};
     };
     if (!name.empty())
@@ -87,14 +91,14 @@ Result<olaf_run> run_of_process(const std::string &name, std::uint64_t number,
                 "nothing says which training this worker is of");
 }
 
-std::string text_of(const olaf_run &run) {
+std::string text_of(std::uint64_t alias, std::uint64_t number) {
     std::array<char, kHashDigits> digits;
     const auto [end, error] =
-        std::to_chars(digits.data(), digits.data() + digits.size(), run.training, 16);
+        std::to_chars(digits.data(), digits.data() + digits.size(), alias, 16);
     const auto used = static_cast<std::size_t>(end - digits.data());
     return std::string(kHashPrefix) + std::string(kHashDigits - used, '0') +
            std::string(digits.data(), used) +
-           (run.number == 0 ? "" : " number " + std::to_string(run.number));
+           (number == 0 ? "" : " number " + std::to_string(number));
 }
 
 } // namespace olaf

@@ -11,16 +11,16 @@
 
 namespace olaf {
 
-/// The training of that name: its hash, or what "id:" and 16 hexadecimal digits say. `object`: of
-/// errors, which begin with "cannot OPERATION OBJECT".
-[[nodiscard]] Result<std::uint64_t> training_of(std::string_view name, const char *operation,
-                                                const std::string &object);
+/// The alias of the training of that name, or what "id:" and 16 hexadecimal digits say. `object`:
+/// of errors, which begin with "cannot OPERATION OBJECT".
+[[nodiscard]] Result<std::uint64_t> alias_of(std::string_view name, const char *operation,
+                                             const std::string &object);
 /// What is given, else torchrun's, else Slurm's. `number`: 0 if none is given; then it is the
 /// launcher's, where the name is.
 [[nodiscard]] Result<olaf_run> run_of_process(const std::string &name, std::uint64_t number,
                                               const std::string &object);
-/// As in errors: "id:0123456789abcdef number 3"; without a number 0.
-[[nodiscard]] std::string text_of(const olaf_run &run);
+/// As in errors and in olaf job list: "id:0123456789abcdef number 3"; without a number 0.
+[[nodiscard]] std::string text_of(std::uint64_t alias, std::uint64_t number);
 
 [[nodiscard]] inline bool is_one_run(const olaf_run &one, const olaf_run &other) {
     return one.training == other.training && one.number == other.number;

@@ -82,6 +82,7 @@ class RoundServer::Impl : private RoundRootUser {
     void reply(std::uint32_t rank, const olaf_header &header,
                std::span<const std::uint64_t> lanes) override;
     bool admit(std::uint32_t rank) override;
+    bool knows(std::uint32_t rank) const override;
     void begin_run() override;
 
     Decoded<void> handle(std::size_t message);
@@ -95,7 +96,7 @@ class RoundServer::Impl : private RoundRootUser {
     RoundServerOptions options_;
     UdpSocket socket_;
     ReceiveBatch batch_{32};
-    Address source_ = {};       // of the message that is being taken in
+    Address source_ = {};        // of the message that is being taken in
     Clock::time_point now_ = {}; // when it is
     std::array<Child, OLAF_RANKS> children_ = {};
     RoundServerStats counts_; // what the root doesn't count
@@ -143,6 +144,10 @@ bool RoundServer::Impl::admit(std::uint32_t rank) {
     return true;
 }
 
+bool RoundServer::Impl::knows(std::uint32_t rank) const {
+    return children_[rank].known && children_[rank].address == source_;
+}
+
 void RoundServer::Impl::begin_run() {
     children_ = {};
     exponents_.clear();
@@ -187,8 +192,8 @@ RoundServerStats RoundServer::Impl::stats() const {
 // As at the workers (vectors.cpp), chunk c brings the exponent of piece c, and the data of piece
 // c - lag. The exponent that all agree on covers the weights, too, since they go back with it.
 
-RoundServer::Impl::Impl(const RoundServerOptions &options, const olaf_run &only,
-                        UdpSocket socket, std::vector<float> weights, RoundRule rule)
+RoundServer::Impl::Impl(const RoundServerOptions &options, const olaf_run &only, UdpSocket socket,
+                        std::vector<float> weights, RoundRule rule)
     : options_(options), socket_(std::move(socket)), weights_(std::move(weights)),
       rule_(std::move(rule)),
       pieces_(cut_floats(options.format, options.lanes - (options.checksum ? 1U : 0U),
@@ -200,8 +205,8 @@ std::span<float> RoundServer::Impl::piece(std::uint32_t number) {
     return std::span(weights_).subspan(begin, std::min(pieces_.each, weights_.size() - begin));
 }
 
-// Workers have vectors of the weights' length. Whether they divide the sum is their matter: weights come
-// back, whose kind is what they say.
+// Workers have vectors of the weights' length. Whether they divide the sum is their matter: weights
+// come back, whose kind is what they say.
 std::optional<VectorIdentity> RoundServer::Impl::wants(const VectorIdentity &vector) const {
     const auto mine = [&](olaf_content plain, olaf_content guessed) {
         const std::size_t last = weights_.size() - (pieces_.pieces - 1) * pieces_.each;
@@ -281,13 +286,13 @@ Result<RoundServer> RoundServer::make(const RoundServerOptions &options, std::ve
     OLAF_TRY(check(options, weights.size(), static_cast<bool>(rule)));
     olaf_run only = {};
     if (!options.run.empty())
-        only = {.training = OLAF_TRY(training_of(options.run, "serve",
-                                                 "job " + std::to_string(options.job))),
+        only = {.training =
+                    OLAF_TRY(alias_of(options.run, "serve", "job " + std::to_string(options.job))),
                 .number = options.run_number};
     UdpSocket socket = OLAF_TRY(UdpSocket::bound_to(
         options.bind, {.receive = options.receive_buffer, .send = options.send_buffer}));
-    return RoundServer(std::make_unique<Impl>(options, only, std::move(socket),
-                                              std::move(weights), std::move(rule)));
+    return RoundServer(std::make_unique<Impl>(options, only, std::move(socket), std::move(weights),
+                                              std::move(rule)));
 }
 
 Result<std::size_t> RoundServer::receive(std::chrono::nanoseconds timeout) {

@@ -395,7 +395,7 @@ Decoded<RoundResult> decode_result(std::span<const std::byte> message) {
 Decoded<JobSync> decode_sync(std::span<const std::byte> message) {
     const olaf_header header = OLAF_TRY(read_sealed(message, OLAF_CONTROL));
     const std::uint32_t action = big_endian(header.action_be);
-    if (action < OLAF_CONTROL_JOIN || action > OLAF_CONTROL_LEAVE)
+    if (action < OLAF_CONTROL_JOIN || (action > OLAF_CONTROL_LEAVE && action != OLAF_CONTROL_RESET))
         return std::unexpected(Reject::wrong_type);
     const std::uint16_t status = big_endian(header.status_be);
     if (status > OLAF_CONTROL_OTHER || status == OLAF_CONTROL_REFUSED)

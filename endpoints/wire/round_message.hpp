@@ -81,7 +81,8 @@ struct RoundResult {
     std::optional<VectorIdentity> misfit = {};
 };
 
-/// CONTROL of a job, both ways. SYNC: where do all begin? JOIN, LEAVE: from which round on?
+/// CONTROL of a job, both ways. SYNC: where do all begin? JOIN, LEAVE: from which round on? RESET:
+/// all ask anew.
 struct JobSync {
     olaf_control_action action = OLAF_CONTROL_SYNC;
     std::uint32_t job = 0;
@@ -96,7 +97,9 @@ struct JobSync {
     std::uint16_t lanes = 0; ///< in other answers: of the job, checksum lane included; 0: not told
     Format format = Format::i32x2;
     bool has_checksum = false;
-    std::uint32_t generation = 0; ///< that the asker knows; the job's in an answer
+    /// SYNC: in which the asker was told DONE last. Else the job's, as far as the asker knows; in
+    /// an answer the job's, or 0: it isn't told.
+    std::uint32_t generation = 0;
     olaf_control_status status = OLAF_CONTROL_DONE;
     std::uint8_t pool = 0; ///< p that the asker can take; DONE: what all take
     bool answer = false;
@@ -105,7 +108,8 @@ struct JobSync {
     /// that it is in; 0: none yet. An answer has the session alone.
     std::uint64_t incarnation = 0;
     std::uint64_t session = 0;
-    /// Of a SYNC or JOIN: the asker's; in an answer, whoever has the job. All zero: nobody.
+    /// Of a SYNC or JOIN: the asker's; in an answer, whoever has the job. All zero: nobody. OTHER:
+    /// of another training its alias, and the number 0.
     olaf_run run = {};
     /// A node asks, and a worker below it has no session yet. WAIT: all have asked, and `rank` is
     /// the lowest that names a session which is over.
@@ -145,7 +149,7 @@ inline constexpr std::uint8_t kMostPool = 17;
 /// Each checks everything that the message alone can tell, except the checksum lane.
 [[nodiscard]] Decoded<RoundContribution> decode_contribution(std::span<const std::byte> message);
 [[nodiscard]] Decoded<RoundResult> decode_result(std::span<const std::byte> message);
-/// A SYNC, JOIN or LEAVE, or the answer to one; wrong_type for other CONTROL messages.
+/// A SYNC, JOIN, LEAVE or RESET, or the answer to one; wrong_type for other CONTROL messages.
 [[nodiscard]] Decoded<JobSync> decode_sync(std::span<const std::byte> message);
 
 } // namespace olaf

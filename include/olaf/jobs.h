@@ -34,7 +34,7 @@ OLAF_LAST(olaf_ranks, 0, 32, word);
 #define OLAF_JOB_PARENTS_GROUP 0x2 /* the parent's results come to parent_group_be, too */
 #define OLAF_JOB_OUR_CLSACT 0x4 /* the clsact of the parent's device came with a job's filter */
 
-/* What `olaf job set` says. It stays for the life of the job, but for the threshold. */
+/* What `olaf job set` says. It stays for the life of the job, but for the thresholds. */
 struct olaf_job_setup {
 	__u32 id; /* a cluster id; OLAF_EVERY_WORKER: nobody's */
 	__u32 flags; /* OLAF_JOB_* */
@@ -59,15 +59,17 @@ struct olaf_job_setup {
 	__u32 parent_ifindex; /* the parent is behind this device; 0: behind the queue's own */
 	__be32 group_addr_be[4]; /* IPv4 in [0] */
 	__be32 parent_group_be[4]; /* PARENTS_GROUP: of the parent's family */
-	struct olaf_run run; /* only this one may have the job; number 0: any of the training; none: any */
-	__u64 pad[6];
+	/* Only this one may have the job: its training's alias; number 0: any of the training; none: any. */
+	struct olaf_run run;
+	__u32 set_threshold; /* what `olaf job` said last: a worker's SETH changes `threshold` alone */
+	__u32 pad[11];
 };
 OLAF_SPAN(olaf_job_setup, 0, 28, id, flags, children, threshold, max_count, first_slot, slots);
 OLAF_SPAN(olaf_job_setup, 28, 40, rank, lanes, shape, float_bits, float_headroom, parent_port_be);
 OLAF_SPAN(olaf_job_setup, 40, 80, parent_family, parent_addr_be, source_addr_be, pool);
 OLAF_SPAN(olaf_job_setup, 80, 96, deadline_ns, group_family, group_hops, parent_ifindex);
 OLAF_SPAN(olaf_job_setup, 96, 144, group_addr_be, parent_group_be, run);
-OLAF_LAST(olaf_job_setup, 144, 192, pad);
+OLAF_LAST(olaf_job_setup, 144, 192, set_threshold, pad);
 
 /* Who may contribute. */
 enum olaf_job_state {

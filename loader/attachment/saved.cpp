@@ -176,13 +176,13 @@ std::string job_words(const JobReading &job) {
     }
     if (setup.slots != OLAF_DEFAULT_POOL)
         text += fmt::format(" --pool {}", setup.slots);
-    if (setup.threshold != setup.children)
-        text += fmt::format(" --threshold {}", setup.threshold);
+    if (setup.set_threshold != setup.children)
+        text += fmt::format(" --threshold {}", setup.set_threshold);
     if ((setup.flags & OLAF_JOB_ANY) != 0)
         text += " --any";
     if (setup.deadline_ns != 0)
         text += fmt::format(" --deadline {}ns", setup.deadline_ns);
-    if (setup.max_count != std::max(setup.children, setup.threshold) || setup.parent_family != 0)
+    if (setup.max_count != std::max(setup.children, setup.set_threshold) || setup.parent_family != 0)
         text += fmt::format(" --max-count {}", setup.max_count);
     for (const auto rank : job.absent())
         text += fmt::format(" --absent {}", rank);

@@ -118,7 +118,7 @@ void add_neighbours(CLI::App &set, JobOptions &options) {
 void add_run(CLI::App &set, JobOptions &options) {
     auto *run = parsed(
         set, "--run", options.training, [](const std::string &text) { return parse_training(text); },
-        "only this training may have the job: its name, or id: and its hash [whoever asks first]", "NAME");
+        "only this training may have the job: its name, or what olaf job list says of it, id: and 16 digits [whoever asks first]", "NAME");
     parsed(set, "--run-number", options.run_number,
            [](const std::string &text) { return parse_run_number(text); },
            "and only this run of it [any]", "N")

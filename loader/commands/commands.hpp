@@ -139,7 +139,7 @@ struct JobOptions {
     std::optional<IpAddress> group;         ///< one RESULT for all goes there; nothing: one each
     std::uint32_t group_hops = 1;           ///< TTL or hop limit of those
     std::optional<IpAddress> parent_group;  ///< that of the parent's results
-    std::uint64_t training = 0;             ///< whose the job is alone, a hash; 0: whoever asks first
+    std::uint64_t training = 0;             ///< whose the job is alone, an alias; 0: whoever asks first
     std::uint64_t run_number = 0;           ///< of that training; 0: any
 };
 /// Lanes of a job that isn't told how many: what packets of both IP versions have room for, within that MTU,

@@ -152,7 +152,7 @@ Result<olaf_job_setup> job_setup(const JobOptions &options, const olaf_config &c
     setup.id = options.job.value_or(0);
     setup.flags = options.any ? OLAF_JOB_ANY : 0;
     setup.children = options.children;
-    setup.threshold = threshold;
+    setup.threshold = setup.set_threshold = threshold;
     setup.max_count = max_count;
     setup.slots = options.pool;
     setup.pool = static_cast<std::uint32_t>(std::countr_zero(options.pool));

@@ -102,7 +102,8 @@ Result<std::uint64_t> parse_training(std::string_view text) {
     if (text.empty())
         return fail("find training", "''", 0, "give its name");
     if (!text.starts_with(prefix))
-        return olaf_training_id(text.data(), static_cast<std::uint32_t>(text.size()));
+        return olaf_training_alias(
+            olaf_training_id(text.data(), static_cast<std::uint32_t>(text.size())));
     const auto digits = text.substr(prefix.size());
     std::uint64_t training = 0;
     const auto [end, error] =
@@ -121,8 +122,8 @@ Result<std::uint64_t> parse_run_number(std::string_view text) {
     return number;
 }
 
-std::string training_text(std::uint64_t training) {
-    return fmt::format("id:{:016x}", training);
+std::string training_text(std::uint64_t alias) {
+    return fmt::format("id:{:016x}", alias);
 }
 
 std::optional<std::uint32_t> first_fit(std::vector<SlotRun> taken, std::uint32_t wanted,

@@ -25,10 +25,10 @@ Result<std::uint32_t> parse_pool(std::string_view text);
 Result<olaf_format> parse_job_format(std::string_view text);
 std::string_view job_format_name(std::uint32_t shape);
 
-/// "resnet50", a training's name, or "id:00000000000012ab", its hash: as olaf_run has it.
+/// "resnet50", a training's name, or "id:00000000000012ab", its alias: olaf_training_alias() of it.
 Result<std::uint64_t> parse_training(std::string_view text);
 /// "id:00000000000012ab".
-std::string training_text(std::uint64_t training);
+std::string training_text(std::uint64_t alias);
 /// "1764230400": 1 or more, 64 bits.
 Result<std::uint64_t> parse_run_number(std::string_view text);
 

@@ -395,8 +395,10 @@ void add_members(Exposition &out, const Labels &labels, const JobReading &job) {
     out.gauge("olaf_job_waiting_for_members",
               "While members must agree where to begin: those that haven't asked.", labels,
               static_cast<double>(job.waiting_for().size()));
-    out.gauge("olaf_job_generation", "Number that changes whenever the members must agree anew.",
-              labels, job.job.generation);
+    // All of it is what orders go by, and who reads metrics needn't be a member.
+    out.gauge("olaf_job_generation",
+              "Low byte of the number that changes whenever the members must agree anew.", labels,
+              job.job.generation & 0xff);
 }
 
 } // namespace

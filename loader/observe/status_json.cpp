@@ -145,10 +145,15 @@ Json parent_json(const olaf_job_setup &setup) {
             {"group", group.empty() ? Json(nullptr) : Json(group)}};
 }
 
-Json run_json(const olaf_run &run) {
-    if (run.training == 0)
+/// `alias`: of its training.
+Json run_json(std::uint64_t alias, std::uint64_t number) {
+    if (alias == 0)
         return nullptr;
-    return {{"training", training_text(run.training)}, {"number", run.number}};
+    return {{"training", training_text(alias)}, {"number", number}};
+}
+
+Json run_json(const olaf_run &run) {
+    return run_json(run.training == 0 ? 0 : olaf_training_alias(run.training), run.number);
 }
 
 Json job_json(const JobReading &job, std::uint64_t now_ns) {
@@ -160,13 +165,14 @@ Json job_json(const JobReading &job, std::uint64_t now_ns) {
                 {"children", setup.children},
                 {"absent", job.absent()},
                 {"threshold", setup.threshold},
+                {"set_threshold", setup.set_threshold},
                 {"any", (setup.flags & OLAF_JOB_ANY) != 0},
                 {"max_count", setup.max_count},
                 {"deadline_ns", setup.deadline_ns == 0 ? Json(nullptr) : Json(setup.deadline_ns)},
                 {"generation", job.job.generation},
                 {"run", run_json(job.job.tenancy.run)},
                 {"run_ranks", job.in_run()},
-                {"only_run", run_json(setup.run)},
+                {"only_run", run_json(setup.run.training, setup.run.number)},
                 {"pool", setup.slots},
                 {"first_slot", setup.first_slot},
                 {"lanes", setup.lanes},

@@ -39,8 +39,11 @@ std::string setup_text(const JobReading &job) {
                             setup.children == 1 ? "child" : "children");
     if (const auto absent = job.absent(); !absent.empty())
         text += " without rank" + std::string(absent.size() == 1 ? " " : "s ") + ranks_text(absent);
-    if (any || setup.threshold != setup.children)
+    const bool by_a_worker = setup.threshold != setup.set_threshold;
+    if (any || by_a_worker || setup.threshold != setup.children)
         text += fmt::format(", {}{} complete a chunk", any ? "any " : "", setup.threshold);
+    if (by_a_worker)
+        text += fmt::format(" (a worker said so; set: {})", setup.set_threshold);
     if (setup.deadline_ns != 0)
         text += ", deadline " + human_duration(static_cast<double>(setup.deadline_ns));
     text += fmt::format(", {} slots, {} lanes of {}{}, generation {}", setup.slots, setup.lanes,
@@ -134,15 +137,16 @@ namespace {
 
 /// Whose it is, and whose it may be alone.
 std::string run_text(const JobReading &job) {
-    const auto name = [](const olaf_run &run) {
-        return training_text(run.training) + (run.number == 0 ? "" : fmt::format(" number {}", run.number));
+    const auto name = [](std::uint64_t alias, std::uint64_t number) {
+        return training_text(alias) + (number == 0 ? "" : fmt::format(" number {}", number));
     };
-    const auto &tenancy = job.job.tenancy;
-    std::string text = tenancy.run.training == 0 ? "no run has it" : "run " + name(tenancy.run);
+    const auto &has = job.job.tenancy.run, &only = job.job.setup.run;
+    std::string text = has.training == 0 ? "no run has it"
+                                         : "run " + name(olaf_training_alias(has.training), has.number);
     if (const auto ranks = job.in_run(); !ranks.empty())
         text += fmt::format(" of rank{} {}", ranks.size() == 1 ? "" : "s", ranks_text(ranks));
-    if (job.job.setup.run.training != 0)
-        text += ", set for " + name(job.job.setup.run) + " alone";
+    if (only.training != 0)
+        text += ", set for " + name(only.training, only.number) + " alone";
     return text;
 }
 

@@ -59,6 +59,14 @@ std::vector<std::uint64_t> RoundsTest::sum_of(std::vector<std::uint32_t> ranks, 
     return sum;
 }
 
+void RoundsTest::bind(std::uint32_t rank) {
+    auto probe = contribution(rank, 0);
+    probe.generation = job().generation;
+    probe.round = job().membership.newest_round + 100;
+    probe.lanes.clear();
+    offer(probe);
+}
+
 Path RoundsTest::path_of(std::uint32_t rank, int family) {
     Path path(family);
     path.source(static_cast<std::uint8_t>(10 + rank)).source_port(static_cast<std::uint16_t>(41000 + rank));

@@ -89,6 +89,10 @@ class RoundsTest : public testing::Test {
     }
     Ran offer(const JobMessage &message, const Path &path) { return queue.offer(path.carrying(message)); }
 
+    /// The rank asks for a sum that isn't there: from now on it is bound to where its frames come from, and may
+    /// give orders.
+    void bind(std::uint32_t rank);
+
     /// What a frame became: a message that leaves by the device it came by. None: the test has failed.
     static std::optional<ReceivedJobMessage> sent_back(const Ran &ran);
     /// The same, to the child that it names.

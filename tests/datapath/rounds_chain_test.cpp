@@ -157,7 +157,7 @@ class RoundsChainMessages : public RoundsTree {
             if (below(in) != 0)
                 continue;
             RoundMessage order{.kind = Kind::order, .rank = below(workers_below), .time = ++clock, .action = action};
-            order.generation = low.generation();
+            order.generation = low.generation() - (chance(10) ? 1 : 0);
             order.round = *std::ranges::max_element(front_low.round, [](std::uint32_t a, std::uint32_t b) {
                 return static_cast<std::int32_t>(a - b) < 0;
             }) + below(2);
@@ -315,7 +315,7 @@ class RoundsChainSteps : public RoundsChainMessages {
         low.arrive(now, static_cast<std::int64_t>(job().stamp), message, out);
         if (message.kind == Kind::order) {
             orders[{message.action, out.at(0).message.status}]++;
-            sessions_low.told(message.rank, out[0].message);
+            sessions_low.told(message.rank, out[0].message, low.has_job());
             if (message.action == RoundMessage::Action::fbcast)
                 await_clock();
         }
@@ -358,11 +358,13 @@ class RoundsChainSteps : public RoundsChainMessages {
             expect_none_waits(upper, high);
     }
     /// Whom the node has told about sessions, and whether its job has begun to run.
-    static void note_answer(Sessions &sessions, const RoundNode::Out &out, std::uint32_t workers, bool ran) {
+    void note_answer(Sessions &sessions, const RoundNode::Out &out, std::uint32_t workers, bool ran) {
         if (ran)
             sessions.ran(workers);
-        if (!out.empty() && !out[0].up && out[0].message.kind == Kind::sync_answer)
-            sessions.told(out[0].to, out[0].message);
+        if (out.empty() || out[0].up || out[0].message.kind != Kind::sync_answer)
+            return;
+        const auto &answers = out[0].message.above || &sessions == &sessions_high ? high : low;
+        sessions.told(out[0].to, out[0].message, answers.has_job());
     }
     /// What comes down to the lower one.
     void step_down(const JobMessage &message) {
@@ -421,7 +423,9 @@ class RoundsChainSteps : public RoundsChainMessages {
               std::pair(Action::seth, Status::done), std::pair(Action::seth, Status::gone),
               std::pair(Action::seth, Status::refused), std::pair(Action::fbcast, Status::done),
               std::pair(Action::fbcast, Status::gone), std::pair(Action::halt, Status::done),
-              std::pair(Action::resume, Status::done), std::pair(Action::reset, Status::done)})
+              std::pair(Action::resume, Status::done), std::pair(Action::reset, Status::done),
+              std::pair(Action::join, Status::old), std::pair(Action::leave, Status::old),
+              std::pair(Action::resume, Status::old)})
             EXPECT_GT((orders[{action, status}]), 0u) << static_cast<int>(action) << " " << static_cast<int>(status);
         EXPECT_GT(low.counters().settled, 5u);
         EXPECT_GT(low.counters().misfit, 5u);
@@ -496,15 +500,20 @@ class RoundsChain : public RoundsChainSteps {
 
     /// Each rank is bound before anybody can take it. The lower node is a child of the upper one.
     void bind_all() {
-        const RoundMessage hello{.chunks = chunks, .generation = 0, .time = 1};
+        const RoundMessage hello{.kind = Kind::sync, .round = front_low.round[0], .time = 1,
+                                 .padding = model::kSessionLanes};
         for (auto message = hello; message.rank < setup.children; message.rank++) {
             if (is_bound(message.rank))
                 bind_for_good(queue, message.rank, GetParam());
+            sessions_low.join(message, true);
+            message.run = newest_run;
             step_low(message);
         }
         for (auto message = hello; message.rank < upper.setup.children; message.rank++) {
             if (is_bound(message.rank))
                 bind_for_good(upper.queue, message.rank);
+            sessions_high.join(message, true);
+            message.run = newest_run;
             step_high(message);
         }
     }

@@ -237,6 +237,8 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
             message.action = action;
             message.round = base + below(3);
             message.padding = some_padding(action == Action::join ? model::kSessionLanes : std::uint16_t{0});
+            if (chance(10))
+                message.generation = chance(50) ? 0 : model.generation() - 1 + 2 * below(2);
             if (action == Action::seth)
                 message.missing = chance(50) ? setup.children : below(setup.children + 2);
             // Mostly who isn't there; now and then a member that has lost everything, or the same again.
@@ -364,7 +366,7 @@ class RoundsDifferentialSteps : public RoundsMessages {
         EXPECT_EQ(gate.judge(olaf::test::seen(wire, sender_of(message.rank), setup.shape)), RoundRefusal::none);
         const auto ran = offer(wire);
         if (message.kind != RoundMessage::Kind::contribution)
-            sessions.told(message.rank, out.at(0).message);
+            sessions.told(message.rank, out.at(0).message, model.has_job());
         if (!was_running && model.running())
             sessions.ran(setup.children);
         seen[{message.kind, message.action, out.empty() ? message.status : out[0].message.status}]++;
@@ -479,8 +481,14 @@ class RoundsDifferentialSteps : public RoundsMessages {
         for (std::uint32_t rank = 0; rank < setup.children; rank++)
             if (is_bound(rank))
                 bind_for_good(queue, rank);
-        for (std::uint32_t rank = 0; rank < setup.children; rank++)
-            step({.kind = RoundMessage::Kind::contribution, .rank = rank, .chunks = chunks, .generation = 0, .time = 1});
+        for (std::uint32_t rank = 0; rank < setup.children; rank++) {
+            RoundMessage hello{.kind = RoundMessage::Kind::sync, .rank = rank, .round = base, .time = ++clock,
+                               .padding = model::kSessionLanes};
+            stamps[rank] = hello.time;
+            sessions.join(hello, true);
+            hello.run = newest_run;
+            step(hello);
+        }
     }
 
     /// The kernel tells by its tick what was open when a member sealed: what comes next is of another one.
@@ -581,6 +589,8 @@ class RoundsDifferential : public RoundsDifferentialSteps {
         const auto count = [&](Action action, Status status) {
             return seen[{RoundMessage::Kind::order, action, status}];
         };
+        for (const Action action : {Action::join, Action::leave, Action::seth, Action::fbcast, Action::halt, Action::resume})
+            EXPECT_GT(count(action, Status::old), 0u) << static_cast<int>(action);
         for (const Status status : {Status::done, Status::wait})
             for (const Action action : {Action::join, Action::leave})
                 EXPECT_GT(count(action, status), 0u)

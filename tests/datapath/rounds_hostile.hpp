@@ -22,6 +22,7 @@ enum class Hostility {
     other_port, ///< of a rank that is bound to one for good
     no_port,
     others_rank,        ///< a member uses another one's
+    halt_from_other_host, ///< by one that knows the generation
     rank_beyond,        ///< the children
     too_few_lanes,
     too_many_lanes,
@@ -108,6 +109,13 @@ inline void spoil(Hostility how, JobMessage &message, RoundSender &sender, std::
     case Hostility::other_port: sender.port = 999; break;
     case Hostility::no_port: sender.port = 0; break;
     case Hostility::others_rank: sender = sender_of((message.rank + 1) % children); break;
+    case Hostility::halt_from_other_host:
+        sender.host = 99;
+        message.type = OLAF_CONTROL;
+        message.flags = 0;
+        message.count = OLAF_CONTROL_HALT;
+        message.lanes.clear();
+        break;
     case Hostility::rank_beyond: message.rank = message.rank == 0 ? children : UINT32_MAX - (message.rank - 1); break;
     case Hostility::too_few_lanes: message.lanes.pop_back(); break;
     case Hostility::too_many_lanes: message.lanes.push_back(0); break;

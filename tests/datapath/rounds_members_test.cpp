@@ -37,9 +37,11 @@ class RoundsMembers : public RoundsTest {
     JobMessage order(std::uint32_t action, std::uint32_t rank, std::uint32_t round = 0,
                      std::uint64_t at = stamp, std::uint32_t value = 0) {
         const std::vector<std::uint64_t> none;
+        if (action != OLAF_CONTROL_JOIN)
+            bind(rank);
         const auto ran = offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
                                 .count = action, .generated_ns = at, .chunk = 0, .chunks = value,
-                                .generation = job_generation,
+                                .generation = job().generation,
                                 .lanes = action == OLAF_CONTROL_JOIN ? process(rank) : none});
         const auto answer = sent_to(rank, ran);
         EXPECT_EQ(answer.type, OLAF_CONTROL);

@@ -47,6 +47,8 @@ class RoundsOf256 : public RoundsWithClones {
     /// A CONTROL of the rank's is answered with that status.
     JobMessage order(std::uint32_t action, std::uint32_t rank, std::uint32_t round, std::uint32_t status) {
         const auto lanes = action == OLAF_CONTROL_JOIN ? process(rank) : std::vector<std::uint64_t>();
+        if (action != OLAF_CONTROL_JOIN)
+            bind(rank);
         const auto answer = sent_to(rank, offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = round,
                                                  .count = action, .generated_ns = 5'000, .chunk = 0, .chunks = 0,
                                                  .generation = job_generation, .lanes = lanes}));

@@ -55,9 +55,12 @@ class RoundsRuns : public RoundsTest {
     JobMessage ask(std::uint32_t rank, const olaf_run &run, std::uint64_t stamp = 50) {
         return answer(question(rank, run, stamp), path_of(rank));
     }
+    /// As a process of another training is told of a run.
+    static olaf_run as_another(const olaf_run &run) { return {.training = olaf_training_alias(run.training), .number = 0}; }
     void expect_other(const JobMessage &got, const olaf_run &has, std::uint32_t there, std::uint32_t lowest) const {
         EXPECT_EQ(got.exponent, OLAF_CONTROL_OTHER);
         EXPECT_EQ(got.flags, OLAF_FLAG_ANSWER);
+        EXPECT_EQ(got.generation, 0u) << "it is no member's";
         EXPECT_EQ(got.chunks, there);
         EXPECT_EQ(got.rank, lowest);
         ASSERT_EQ(got.lanes.size(), std::size_t{OLAF_SYNC_LANES});
@@ -103,7 +106,7 @@ TEST_F(RoundsRuns, AnotherTrainingIsToldWhoseTheJobIsWhereItAskedFromAndStopsNob
     for (const std::uint32_t action : {OLAF_CONTROL_SYNC, OLAF_CONTROL_JOIN})
         for (const int family : {4, 6}) {
             SCOPED_TRACE(family);
-            expect_other(answer(question(1, other_run, 60, action), elsewhere(1, family)), first_run, 2, 0);
+            expect_other(answer(question(1, other_run, 60, action), elsewhere(1, family)), as_another(first_run), 2, 0);
         }
     EXPECT_EQ(job().generation, before.generation);
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
@@ -126,7 +129,7 @@ TEST_F(RoundsRuns, AnAnswerOverIpv4HasNothingOfAnEarlierSendersLongAddress) {
 
 TEST_F(RoundsRuns, ATrainingIsRefusedWhereItsSocketWasAnotherOnes) {
     both_run(first_run);
-    expect_other(ask(0, other_run, 60), first_run, 2, 0);
+    expect_other(ask(0, other_run, 60), as_another(first_run), 2, 0);
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
 }
 
@@ -148,7 +151,7 @@ TEST_F(RoundsRuns, ALaterRunHasTheJobAndItsRanksAtOnceFromAnyAddress) {
     const auto stale = answer(old, path_of(0));
     EXPECT_EQ(stale.type, OLAF_RESULT);
     EXPECT_TRUE(stale.flags & OLAF_FLAG_STALE);
-    EXPECT_EQ(stale.generation, job().generation);
+    EXPECT_EQ(stale.generation, 0u);
     expect_other(answer(question(0, first_run, 70), path_of(0)), later_run, 2, 0);
     EXPECT_EQ(job().state, OLAF_JOB_RUNNING);
     EXPECT_EQ(queue.counters().not_allowed[OLAF_NOT_ALLOWED_JOB_SOURCE], 1u);
@@ -185,17 +188,17 @@ TEST_F(RoundsRuns, TheSameRunFromElsewhereDoesNotGetARankThatIsThere) {
 TEST_F(RoundsRuns, AnotherTrainingGetsTheJobWhenNoMemberWasHeardForLong) {
     both_run(first_run);
     goes_silent(0);
-    expect_other(answer(question(0, other_run, 60), elsewhere(0)), first_run, 1, 1);
+    expect_other(answer(question(0, other_run, 60), elsewhere(0)), as_another(first_run), 1, 1);
     goes_silent(1);
     EXPECT_EQ(answer(question(0, other_run, 61), elsewhere(0)).exponent, OLAF_CONTROL_WAIT);
     EXPECT_EQ(has_job(), as_pair(other_run));
-    expect_other(answer(question(1, first_run, 62), path_of(1)), other_run, 1, 0);
+    expect_other(answer(question(1, first_run, 62), path_of(1)), as_another(other_run), 1, 0);
 }
 
 TEST_F(RoundsRuns, AMemberThatHasLeftKeepsTheJobFromNobody) {
     both_run(first_run);
     for (const std::uint32_t rank : {0u, 1u}) {
-        expect_other(answer(question(0, other_run, 60), elsewhere(0)), first_run, 2 - rank, rank);
+        expect_other(answer(question(0, other_run, 60), elsewhere(0)), as_another(first_run), 2 - rank, rank);
         offer({.type = OLAF_CONTROL, .flags = 0, .rank = rank, .round = 1, .count = OLAF_CONTROL_LEAVE,
                .chunks = 0, .generation = job().generation});
     }
@@ -251,9 +254,19 @@ TEST_F(RoundsRuns, ARegisteredRankIsNobodyElsesWhateverItsRun) {
 
 TEST_F(RoundsRuns, AJoinOfALaterRunTakesTheJobAndWaitsForTheOthersToStart) {
     both_run(first_run);
-    EXPECT_EQ(answer(question(0, later_run, 60, OLAF_CONTROL_JOIN), elsewhere(0)).exponent, OLAF_CONTROL_WAIT);
-    EXPECT_EQ(has_job(), as_pair(later_run));
+    auto join = question(0, later_run, 60, OLAF_CONTROL_JOIN);
+    const auto told = [&] {
+        const auto old = answer(join, elsewhere(0));
+        EXPECT_EQ(old.exponent, OLAF_CONTROL_OLD);
+        EXPECT_EQ(old.generation, job().generation);
+        return old.generation;
+    };
+    join.generation = told();
+    EXPECT_EQ(has_job(), as_pair(first_run)) << "it didn't name the generation";
+    join.generation = told();
+    EXPECT_EQ(has_job(), as_pair(later_run)) << "which has ended with that";
     EXPECT_EQ(job().state, OLAF_JOB_SYNCING);
+    EXPECT_EQ(answer(join, elsewhere(0)).exponent, OLAF_CONTROL_WAIT);
 }
 
 TEST_F(RoundsRuns, ALaterRunsFirstJoinIsToldARoundOfItsOwn) {
@@ -269,7 +282,7 @@ TEST_F(RoundsRuns, ALaterRunsFirstJoinIsToldARoundOfItsOwn) {
 
 olaf_job_setup only_for(std::uint64_t number) {
     auto setup = job_of(2);
-    setup.run = {.training = first_run.training, .number = number};
+    setup.run = {.training = olaf_training_alias(first_run.training), .number = number};
     return setup;
 }
 
@@ -279,8 +292,7 @@ class RoundsRunsOfOneTraining : public RoundsRuns {
 };
 
 TEST_F(RoundsRunsOfOneTraining, TakeTheJobAndNoOther) {
-    expect_other(answer(question(0, other_run, 50), elsewhere(0)), {.training = first_run.training, .number = 0}, 0,
-                 OLAF_EVERY_RANK);
+    expect_other(answer(question(0, other_run, 50), elsewhere(0)), as_another(first_run), 0, OLAF_EVERY_RANK);
     both_run(first_run, 60);
     both_run(later_run, 70);
 }
@@ -291,6 +303,7 @@ class RoundsRunsOfOneNumber : public RoundsRuns {
 };
 
 TEST_F(RoundsRunsOfOneNumber, AreThatOneAlone) {
+    expect_other(answer(question(0, other_run, 50), elsewhere(0)), as_another(first_run), 0, OLAF_EVERY_RANK);
     expect_other(answer(question(0, later_run, 50), elsewhere(0)), first_run, 0, OLAF_EVERY_RANK);
     both_run(first_run, 60);
     expect_other(answer(question(0, later_run, 70), elsewhere(0)), first_run, 0, OLAF_EVERY_RANK);

@@ -34,15 +34,15 @@ class Sessions {
             begin_anew(question.rank);
         say(question);
     }
-    /// What the rank is told. Not all hear it.
-    void told(std::uint32_t rank, const RoundMessage &answer) {
+    /// What the rank is told, of a job that the run `has`. Not all hear it.
+    void told(std::uint32_t rank, const RoundMessage &answer, const model::Run &has) {
         answers_[{answer.status, answer.anew, answer.above}]++;
         const bool says_which = answer.kind == RoundMessage::Kind::sync_answer ||
                                 answer.action == RoundMessage::Action::join;
         if (says_which && answer.status == RoundMessage::Status::done && !deaf_.contains(rank))
             lives_[rank].session = answer.session;
         if (answer.status == RoundMessage::Status::other) // whoever has the job keeps it: all are of that run now
-            *newest_ = answer.run;
+            *newest_ = has;
         if (answer.status == RoundMessage::Status::over || answer.status == RoundMessage::Status::other)
             begin_anew(rank);
         untold_.erase(rank);

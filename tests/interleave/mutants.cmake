@@ -49,10 +49,10 @@ olaf_mutant(ARunIsJudgedBeforeTheLockAlone
   "Two later runs find the earliest one there: the one that writes last has the job, even if it is the earlier."
   FILE bpf/rounds/run.bpf.h PROGRAMS rounds SCENARIO TwoLaterRunsAskAtOnce
   FROM [==[
-	if (olaf_run_is(&job->tenancy.run, &has)) {
+	if (!olaf_run_is(&job->tenancy.run, has))
+		return OLAF_ADMISSION_LATER;
 ]==]
   TO [==[
-	{
 ]==])
 
 olaf_mutant(AQuestionCountsInWhicheverRun

@@ -46,6 +46,8 @@ void Node::order_by(std::uint32_t rank, olaf_control_action action) {
 
 void Node::take_answer(const olaf_header &header) {
     now_.answers++;
+    if (ntohl(header.action_be) == OLAF_CONTROL_LEAVE && ntohs(header.status_be) == OLAF_CONTROL_OLD)
+        now_.members.at(ntohs(header.rank_be)).has_left = false; // it named the generation of before
     if (ntohl(header.action_be) != OLAF_CONTROL_JOIN ||
         ntohs(header.status_be) != OLAF_CONTROL_DONE)
         return;

@@ -27,7 +27,7 @@ void RoundNode::arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &
         (message.kind == Kind::order && message.action == RoundMessage::Action::join);
     if (asks_for_job && !admit(now, message, out))
         return;
-    if (!of_parent)
+    if (!of_parent && (asks_for_job || is_known_here(message)))
         children_[message.rank].heard = now;
     switch (message.kind) {
     case RoundMessage::Kind::contribution:
@@ -43,6 +43,17 @@ void RoundNode::arrive(std::uint64_t now, std::int64_t tai, const RoundMessage &
     case RoundMessage::Kind::order_answer: // a node asks its parent for nothing but where to begin
         return;
     }
+}
+
+// Whether the message names the generation that its sender must know to count as the rank's.
+bool RoundNode::is_known_here(const RoundMessage &message) const {
+    const bool is_bound = message.kind == RoundMessage::Kind::contribution || children_[message.rank].known;
+    return is_bound && message.generation == generation_;
+}
+
+// Nobody is told who hasn't asked in this node's life.
+std::uint32_t RoundNode::told_generation(std::uint32_t rank) const {
+    return children_[rank].known ? generation_ : 0;
 }
 
 bool RoundNode::has_place(const Buffer &buffer, const RoundMessage &message) const {
@@ -62,7 +73,7 @@ void RoundNode::contribution(std::uint64_t now, const RoundMessage &message, Out
     Slot &slot = slots_[message.chunk % slots_.size()];
     const bool probe = message.lanes.empty();
     (probe ? counters_.probes : counters_.received)++;
-    children_[message.rank].known = true;
+    children_[message.rank].known |= message.generation == generation_;
     flushing_ = flush_ = message.flush;
     bool frame_used = true;
     if (halted_ && running_) {
@@ -320,7 +331,7 @@ void RoundNode::stale(const RoundMessage &message, Out &out) {
                           .count = broken_.stale_echoes_nothing ? 0 : message.generation,
                           .chunk = message.chunk,
                           .chunks = message.chunks,
-                          .generation = generation_,
+                          .generation = told_generation(message.rank),
                           .pool = pool_,
                           .stale = true};
     out.push_back({.to = message.rank, .message = stale});

@@ -26,7 +26,7 @@ struct RoundSetup {
     std::optional<std::uint32_t> rank_at_parent = {}; ///< none: this is the root
     std::uint64_t deadline_ns = 0;
     std::set<std::uint32_t> absent = {}; ///< no members at first
-    Run run = {};                        ///< only this one may have the job; number 0: any
+    Run run = {}; ///< only this one may have the job: its training's alias; number 0: any
     std::uint64_t member_timeout_ns = UINT64_MAX; ///< who is silent for so long isn't there
     bool multicast = false; ///< a result that is the same for all leaves in one frame
 };
@@ -184,6 +184,8 @@ class RoundNode {
     void begin_by(std::tuple<std::uint32_t, std::uint32_t> place);
     void note_last_run(const RoundMessage &message);
     void mend_last_run();
+    bool is_known_here(const RoundMessage &message) const;
+    std::uint32_t told_generation(std::uint32_t rank) const;
     RoundMessage answer_to(const RoundMessage &question, RoundMessage::Kind kind) const;
     RoundMessage question_up(const RoundMessage &question) const;
     bool has_asked(std::uint32_t rank) const { return questions_.contains(rank); }
@@ -207,6 +209,7 @@ class RoundNode {
 
     // Runs.
     bool admit(std::uint64_t now, const RoundMessage &message, Out &out);
+    std::optional<Run> set_for_another_than(const Run &asks) const;
     std::optional<Run> barred_by(std::uint64_t now, const RoundMessage &message) const;
     std::vector<std::uint32_t> there(std::uint64_t now) const;
     void take_job(const Run &run);
@@ -215,6 +218,7 @@ class RoundNode {
 
     // Members.
     void order(const RoundMessage &message, Out &out);
+    void is_old(const RoundMessage &message, Out &out);
     RoundMessage::Status judge(const RoundMessage &message);
     RoundMessage::Status join(const RoundMessage &message);
     RoundMessage::Status become_member(std::uint32_t rank, std::int64_t stamp);

@@ -152,9 +152,23 @@ RoundMessage::Status RoundNode::judge(const RoundMessage &message) {
     return RoundMessage::Status::done;
 }
 
+// An order of another generation, or of a rank that hasn't asked here, changes nothing. Who is a member asks again.
+void RoundNode::is_old(const RoundMessage &message, Out &out) {
+    RoundMessage answer = answer_to(message, RoundMessage::Kind::order_answer);
+    const bool joins = message.action == RoundMessage::Action::join; // in the run that has the job, or may have it
+    answer.status = RoundMessage::Status::old;
+    answer.generation = joins ? generation_ : told_generation(message.rank);
+    answer.run = message.run;
+    answer.missing = 0;
+    out.push_back({.to = message.rank, .message = answer});
+}
+
 void RoundNode::order(const RoundMessage &message, Out &out) {
     counters_.controls++;
-    children_[message.rank].known = true;
+    children_[message.rank].known |= message.action == RoundMessage::Action::join;
+    const bool is_known = children_[message.rank].known && message.generation == generation_;
+    if (!is_known)
+        return is_old(message, out);
     const RoundMessage::Status status = judge(message);
     RoundMessage answer = answer_to(message, RoundMessage::Kind::order_answer);
     answer.status = status;

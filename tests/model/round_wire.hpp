@@ -121,14 +121,6 @@ inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) 
                             .session = sync->session,
                             .run = {.training = sync->run.training, .number = sync->run.number},
                             .anew = sync->anew};
-    // The one order that libolaf gives. It decodes none.
-    olaf_header header;
-    std::memcpy(&header, bytes.data(), std::min(bytes.size(), sizeof(header)));
-    if (bytes.size() == sizeof(header) && header.type == OLAF_CONTROL &&
-        be32toh(header.action_be) == OLAF_CONTROL_RESET)
-        return RoundMessage{.kind = RoundMessage::Kind::order,
-                            .rank = be16toh(header.rank_be),
-                            .action = RoundMessage::Action::reset};
     const auto contribution = decode_contribution(bytes);
     if (!contribution)
         return {};

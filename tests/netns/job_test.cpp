@@ -128,7 +128,7 @@ TEST_F(Job, SaysWhoseItIsAndWhoseItMayBe) {
     bed.attach({"--round-slots", "128"});
     must("set", setting("7"));
     must("set", setting("8", {"--run", "resnet50", "--run-number", "5"}));
-    const auto training = Json(fmt::format("id:{:016x}", olaf_training_id("resnet50", 8)));
+    const auto training = Json(fmt::format("id:{:016x}", olaf_training_alias(olaf_training_id("resnet50", 8))));
     EXPECT_EQ(jobs()[0]["run"], nullptr);
     EXPECT_EQ(jobs()[0]["run_ranks"], Json::array());
     EXPECT_EQ(jobs()[0]["only_run"], nullptr);

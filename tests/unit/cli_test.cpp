@@ -345,9 +345,9 @@ TEST(Job, IsReadFromTheCommandLine) {
     EXPECT_EQ(good<JobOptions>("job release eth0 7").action, JobOptions::Action::release);
 }
 
-TEST(Job, IsSetForATrainingByItsNameOrItsHash) {
+TEST(Job, IsSetForATrainingByItsNameOrItsAlias) {
     const auto named = good<JobOptions>("job set eth0 7 --children 4 --run resnet50 --run-number 18446744073709551615");
-    EXPECT_EQ(named.training, olaf_training_id("resnet50", 8));
+    EXPECT_EQ(named.training, olaf_training_alias(olaf_training_id("resnet50", 8)));
     EXPECT_EQ(named.run_number, UINT64_MAX);
     EXPECT_EQ(good<JobOptions>("job set eth0 7 --children 4 --run id:00000000000012ab").training, 0x12abu);
     EXPECT_EQ(setup("--children 4 --lanes 64 --run resnet50")->run.training, named.training);
@@ -514,6 +514,20 @@ TEST(Job, IsSavedAsItIsTyped) {
         }
         EXPECT_EQ(job_words(job), words);
     }
+}
+
+/// A worker's SETH isn't the operator's wish.
+TEST(Job, IsSavedWithTheThresholdThatItWasSetWith) {
+    const auto saved = [](std::uint32_t set, std::uint32_t holds) {
+        olaf_config config{};
+        config.max_lanes = 192;
+        JobReading job;
+        job.job.setup = *job_setup(good<JobOptions>("job set eth0 7 --children 4 --lanes 8 --threshold " + std::to_string(set)), config);
+        job.job.setup.threshold = holds;
+        return job_words(job);
+    };
+    EXPECT_EQ(saved(3, 1), "7 --children 4 --lanes 8 --threshold 3");
+    EXPECT_EQ(saved(4, 1), "7 --children 4 --lanes 8");
 }
 
 TEST(Attach, TakesRoundSlots) {

@@ -62,12 +62,25 @@ TEST(CollectiveRun, IsTheOneThatIsGivenWhateverTheLauncherSays) {
     expect_run({}, "mine", 3, "mine", 3);
 }
 
-TEST(CollectiveRun, MayBeGivenAsItsHash) {
+TEST(CollectiveRun, IsNotWhatOthersAreToldOfIt) {
     const Environment none(Variables{});
-    EXPECT_EQ(run_of_process("id:00000000000ABC12", 0, "").value().training, 0xabc12U);
+    expect_fails(run_of_process("id:00000000000abc12", 0, "job 5"), "give the training's name");
+}
+
+TEST(TrainingAlias, IsOfItsNameOrWhatIsShownOfIt) {
+    const std::uint64_t alias = olaf_training_alias(hash("mine"));
+    EXPECT_EQ(alias_of("mine", "serve", "job 5").value(), alias);
+    EXPECT_EQ(alias_of(text_of(alias, 0), "serve", "job 5").value(), alias);
+    EXPECT_EQ(alias_of("id:00000000000ABC12", "serve", "job 5").value(), 0xabc12U);
     for (const char *wrong :
          {"id:", "id:12", "id:00000000000abc1g", "id:0000000000000000", "id:00000000000abc123"})
-        expect_fails(run_of_process(wrong, 0, "job 5"), "16 hexadecimal digits");
+        expect_fails(alias_of(wrong, "serve", "job 5"), "16 hexadecimal digits");
+}
+
+// Of another implementation, which gives the first vector of the paper on SipHash.
+TEST(TrainingAlias, IsSipHashOfNothingKeyedByTheTraining) {
+    EXPECT_EQ(olaf_training_alias(0xabc), 0x867a048b8032ba7cU);
+    EXPECT_EQ(olaf_training_alias(1), 0x54e761ac4b1ca3deU);
 }
 
 TEST(CollectiveRun, IsTorchruns) {

@@ -342,6 +342,7 @@ TEST(RoundMessage, MalformedOnesAreRejectedForTheirReason) {
         return changed;
     };
     EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_LEAVE))->action, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(decode_sync(with(23, OLAF_CONTROL_RESET))->action, OLAF_CONTROL_RESET);
     EXPECT_EQ(decode_sync(with(45, OLAF_CONTROL_OVER))->status, OLAF_CONTROL_OVER);
     EXPECT_EQ(decode_sync(with(45, OLAF_CONTROL_OTHER))->status, OLAF_CONTROL_OTHER);
     EXPECT_EQ(decode_sync(with(45, 7)).error(), Reject::wrong_count); // no such status

@@ -55,9 +55,9 @@ TEST_F(RoundChildRun, IsOverOnceALaterOneHasTheJob) {
 }
 
 TEST_F(RoundChildRun, IsToldWhichOtherTrainingHasTheJobAndForHowLong) {
-    EXPECT_EQ(refused({.training = 0xdef, .number = 7}, 3),
-              "cannot sum vectors of job 3: the job is in use by another run (id:0000000000000def "
-              "number 7; this process is of id:0000000000000abc number 4): rank 2 and 2 others, "
+    EXPECT_EQ(refused({.training = 0xdef, .number = 0}, 3),
+              "cannot sum vectors of job 3: the job is in use by another run (id:0000000000000def; "
+              "this process is of id:867a048b8032ba7c number 4): rank 2 and 2 others, "
               "for 13 s more unless they are heard again; give each training a job of its own, or "
               "end that one, or release the job (olaf job release DEV 3)");
 }
@@ -73,6 +73,15 @@ TEST_F(RoundChildRun, OfANodeAboveIsToldSo) {
     EXPECT_NE(said.find("number 4): rank 2 of a node above and 1 other, for"), std::string::npos)
         << said;
     EXPECT_FALSE(child.is_refused()) << "its own node has its question";
+}
+
+TEST_F(RoundChildRun, ThatTheJobWasSetForIsNamedAsThisOneIsWhereTheTrainingIsTheSame) {
+    const std::string said = refused({.training = kOwn.training, .number = 3}, 0);
+    EXPECT_NE(
+        said.find("the job was set for another run (id:867a048b8032ba7c number 3; this process "
+                  "is of id:867a048b8032ba7c number 4)"),
+        std::string::npos)
+        << said;
 }
 
 TEST_F(RoundChildRun, ThatTheJobWasNotSetForIsToldSo) {

@@ -286,6 +286,66 @@ TEST_F(RoundChildTest, WhoLeavesNamesTheFirstRoundThatItIsntIn) {
     EXPECT_FALSE(child.next(now + 1s, 2000));
 }
 
+TEST_F(RoundChildTest, WhoLeavesFollowsTheJobsGeneration) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    give_result(0, 1);
+    child.leave();
+    JobSync asked = question().value();
+    EXPECT_EQ(asked.generation, 50U);
+    asked.generation = 51; // the job was stopped since
+    answer(asked, OLAF_CONTROL_OLD);
+    now += 5ms;
+    asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(asked.round, 1U);
+    EXPECT_EQ(asked.generation, 51U);
+    answer(asked, OLAF_CONTROL_DONE);
+    EXPECT_TRUE(child.has_left());
+}
+
+// As a node that was restarted says: it doesn't know this member.
+TEST_F(RoundChildTest, WhoLeavesAsksFirstWhereItIsNotToldTheGeneration) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    give_result(0, 1);
+    child.leave();
+    JobSync asked = question().value();
+    asked.generation = 0;
+    answer(asked, OLAF_CONTROL_OLD);
+    now += 5ms;
+    asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_SYNC);
+    EXPECT_EQ(asked.generation, 50U) << "in which it was told DONE last";
+    asked.generation = 60;
+    answer(asked, OLAF_CONTROL_WAIT);
+    now += 5ms;
+    asked = question().value();
+    EXPECT_EQ(asked.action, OLAF_CONTROL_LEAVE);
+    EXPECT_EQ(asked.round, 1U);
+    EXPECT_EQ(asked.generation, 60U);
+    answer(asked, OLAF_CONTROL_WAIT);
+    EXPECT_FALSE(child.has_left());
+}
+
+TEST_F(RoundChildTest, WhoLeavesAndIsNoMemberWhereItAsksHasLeft) {
+    child.add(1, 0, 0);
+    run(1);
+    ASSERT_TRUE(contribution());
+    give_result(0, 1);
+    child.leave();
+    JobSync asked = question().value();
+    asked.generation = 0;
+    answer(asked, OLAF_CONTROL_OLD);
+    now += 5ms;
+    asked = question().value();
+    asked.generation = 60;
+    answer(asked, OLAF_CONTROL_GONE);
+    EXPECT_TRUE(child.has_left());
+}
+
 TEST_F(RoundChildTest, WhoIsNoMemberAnyMoreFailsAndSaysSo) {
     child.add(1, 0, 0);
     run(1);
@@ -559,10 +619,17 @@ TEST_F(RoundChildSession, BeginsNearerWithEachMemberThatCame) {
     }
 }
 
-TEST_F(RoundChildSession, WhoJoinsIsToldTheSessionOfThoseWhoAreThere) {
+TEST_F(RoundChildSession, WhoJoinsIsToldTheGenerationAndThenTheSessionOfThoseWhoAreThere) {
     child.join();
     JobSync asked = question().value();
+    EXPECT_EQ(asked.generation, 0U);
+    asked.generation = 50;
+    answer(asked, OLAF_CONTROL_OLD);
+    now += 5ms;
+    asked = question().value();
     EXPECT_EQ(asked.action, OLAF_CONTROL_JOIN);
+    EXPECT_EQ(asked.generation, 50U);
+    EXPECT_EQ(child.told_generation(), 50U);
     EXPECT_EQ(asked.incarnation, 77U);
     agree(asked, 50, 99);
     EXPECT_EQ(child.session(), 99U);

@@ -91,7 +91,7 @@ class RootRun : public testing::Test, private RoundRootUser {
     std::int64_t stamp_ = 0;
     std::vector<Sent> sent_;
     unsigned begun_ = 0, answers_ = 0, admitted_ = 0;
-    bool admits_ = true;
+    bool admits_ = true, knows_ = true;
 
   private:
     std::optional<VectorIdentity> wants(const VectorIdentity &) const override { return {}; }
@@ -115,6 +115,7 @@ class RootRun : public testing::Test, private RoundRootUser {
         admitted_++;
         return admits_;
     }
+    bool knows(std::uint32_t) const override { return knows_; }
     void begin_run() override { begun_++; }
 };
 
@@ -125,8 +126,10 @@ TEST_F(RootRun, RefusesAnotherTrainingAndTellsItWhose) {
     EXPECT_TRUE(sent_.back().replied) << "the rank is another one's";
     EXPECT_EQ(refused.status, OLAF_CONTROL_OTHER);
     EXPECT_EQ(refused.stamp, stamp_);
-    EXPECT_EQ(refused.run.training, kFirst.training);
-    EXPECT_EQ(refused.run.number, kFirst.number);
+    EXPECT_EQ(refused.generation, 0U) << "which only members are told";
+    EXPECT_EQ(refused.run.training, olaf_training_alias(kFirst.training))
+        << "by which it can't ask";
+    EXPECT_EQ(refused.run.number, 0U);
     EXPECT_EQ(refused.rank, 0U);
     EXPECT_EQ(refused.missing, 2U);
     EXPECT_EQ(refused.kept_for(), 40s);
@@ -180,6 +183,7 @@ TEST_F(RootRun, IsTakenByALaterRunAtOnceAndAllBefore) {
     ASSERT_EQ(sent_.size(), 1U);
     EXPECT_TRUE(decode_result(sent_[0].bytes).value().stale) << "it may no longer sum";
     EXPECT_TRUE(sent_[0].replied) << "and hears of it where it is";
+    EXPECT_EQ(decode_result(sent_[0].bytes).value().generation, done.generation);
     EXPECT_EQ(ask(kFirst, 1).status, OLAF_CONTROL_OTHER);
 }
 
@@ -189,6 +193,15 @@ TEST_F(RootRun, AStaleContributionTakesNoRank) {
     const unsigned before = admitted_;
     give(generation, 1, 0);
     EXPECT_EQ(admitted_, before);
+}
+
+TEST_F(RootRun, ItsGenerationIsToldToNobodyElse) {
+    const auto generation = agree(kFirst);
+    knows_ = false;
+    give(generation - 1, 1, 0);
+    ASSERT_EQ(sent_.size(), 1U);
+    EXPECT_TRUE(sent_[0].replied);
+    EXPECT_EQ(decode_result(sent_[0].bytes).value().generation, 0U);
 }
 
 // A repetition gets its earlier answer, which is known by its time. It is no repetition here.
@@ -236,13 +249,13 @@ TEST_F(RootRun, IsNotTakenWhereTheRankIsBound) {
 }
 
 struct PinnedRootRun : RootRun {
-    PinnedRootRun() : RootRun({.training = kFirst.training, .number = 0}) {}
+    PinnedRootRun() : RootRun({.training = olaf_training_alias(kFirst.training), .number = 0}) {}
 };
 
 TEST_F(PinnedRootRun, ServesNoOtherTraining) {
     const JobSync refused = ask(kOther, 0);
     EXPECT_EQ(refused.status, OLAF_CONTROL_OTHER);
-    EXPECT_EQ(refused.run.training, kFirst.training);
+    EXPECT_EQ(refused.run.training, olaf_training_alias(kFirst.training));
     EXPECT_EQ(refused.missing, 0U);
     EXPECT_EQ(refused.kept_for(), 0s);
     agree(kFirst);

@@ -29,8 +29,9 @@ struct CollectiveOptions {
     /// error, at each worker that gets it.
     std::uint32_t workers = 0;
     /// The training's name: the same at all workers, and another one for each training (rounds.md,
-    /// "Runs"). "id:" and 16 hexadecimal digits: its hash. Empty: what torchrun or Slurm has named
-    /// (TORCHELASTIC_RUN_ID, SLURM_JOB_ID); if neither has, there is no Collective.
+    /// "Runs"). Who knows it may take part: where strangers can reach the node, let it be one that
+    /// nobody guesses. Empty: what torchrun or Slurm has named (TORCHELASTIC_RUN_ID, SLURM_JOB_ID);
+    /// if neither has, there is no Collective.
     std::string run = {};
     /// Higher at each further start of the same training, which then takes the job over from the
     /// starts before. 0: the launcher's count of restarts, where the name is the launcher's.
