@@ -220,8 +220,6 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
     (kept.sendings == 1 ? stats_.sent : stats_.repeated)++;
     if (kept.sendings == 1)
         kept.sent = now;
-    flying_ += kept.flying ? 0 : 1;
-    kept.flying = true;
     if (flying_ >= congestion_.size())
         limited_ = next_;
     due_.push({.at = now + timeout_.after(kept.sendings),
@@ -252,6 +250,7 @@ RoundChild::Sending RoundChild::send_next(Time now) {
     last_in_slot_[slot_of(kept_[position].chunk)] = position;
     next_++;
     move_on();
+    fly(kept_[position]);
     return contribution(position, now, must_flush());
 }
 
@@ -351,6 +350,12 @@ void RoundChild::find_lost(Time now) {
     }
 }
 
+// The chunk is under way. Before it is asked whether another one may go with it.
+void RoundChild::fly(KeptChunk &kept) {
+    flying_ += kept.flying ? 0 : 1;
+    kept.flying = true;
+}
+
 // The chunk is under way no more.
 void RoundChild::land(KeptChunk &kept) {
     flying_ -= kept.flying ? 1 : 0;
@@ -369,6 +374,7 @@ std::optional<RoundChild::Sending> RoundChild::send_again(Time now) {
     const Position position = lost_.begin()->first;
     lost_.erase(lost_.begin());
     forget_answered();
+    fly(kept_[position]);
     const bool last = !may_send_again() && !may_send_next();
     return contribution(position, now, last);
 }

@@ -234,6 +234,7 @@ class RoundChild {
     void forget_answered();
     [[nodiscard]] bool is_known_lost(const DueChunk &due) const;
     void find_lost(Time now);
+    void fly(KeptChunk &kept);
     void land(KeptChunk &kept);
     [[nodiscard]] bool may_send_again() const;
     Sending contribution(Position position, Time now, bool flush);

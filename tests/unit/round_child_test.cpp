@@ -729,6 +729,19 @@ TEST_F(RoundChildProof, HoldsNoContributionUp) {
     EXPECT_EQ(contribution().value().chunk, 1U);
 }
 
+// Nothing more is sent until results come, and results may wait for frames.
+TEST_F(RoundChildTest, FlushesWithTheLastChunkThatTheCongestionWindowLetsGo) {
+    child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 10}, vectors);
+    child.add(200, 0, 0);
+    run(10);
+    std::vector<bool> flushes;
+    while (const auto sent = contribution())
+        flushes.push_back(sent->flush);
+    ASSERT_EQ(flushes.size(), CongestionWindow::kFirst);
+    EXPECT_TRUE(flushes.back());
+    EXPECT_EQ(std::ranges::count(flushes, true), 1);
+}
+
 // When a worker sends again what nobody answered.
 
 // Nothing tells that the first sending was answered: it may be lost each time.
