@@ -289,8 +289,9 @@ void RoundSimulation::fails(std::uint32_t number) {
         return die(number);
     }
     // Others may have summed much without a worker, or may have done so while a node forgot.
-    if (is_impatient() && world_.resets > 0 && (says("or the others have summed too much without one") ||
-                                   says(" has begun anew")))
+    if (is_impatient() && world_.resets > 0 &&
+        (says("or the others have summed too much without one") ||
+         (world_.restarts > 0 && says(" has begun anew"))))
         gave_up_ = true;
     else if (may_be_partial() && says(" the one that other members have: all began anew"))
         told_of_other_sums_ = gave_up_ = true;
