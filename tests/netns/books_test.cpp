@@ -211,12 +211,14 @@ class BooksOfABridge : public BooksOfAServerThere {};
 TEST_P(BooksOfABridge, BalanceWhenTheOutputGoesDownUnderLoad) {
     attach();
     const auto frames = frames_of(bed, folded_updates(256, 7));
+    bed.host.ip("link set out down\n");
+    flood(bed, frames, 1); // however late the thread comes that changes this
     {
         const std::jthread flaps([&](const std::stop_token &stop) {
-            for (bool up = false; !stop.stop_requested() || up; up = !up)
+            for (bool up = true; !stop.stop_requested() || up; up = !up)
                 bed.host.ip(std::string("link set out ") + (up ? "up" : "down") + "\n");
         });
-        flood(bed, frames, 40);
+        flood(bed, frames, 39);
     }
     bed.host.ip("link set out up\n");
     bed.olaf.await_drained(std::uint64_t{256} * 40 * cpus());
