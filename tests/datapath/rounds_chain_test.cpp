@@ -18,6 +18,8 @@ namespace {
 
 // ---- The upper one of two nodes in a chain, and how far the workers of a node are.
 
+// From so many steps on each rare event is met, whatever the seed.
+constexpr std::uint64_t a_long_run = 300'000;
 constexpr std::uint32_t upper_generation = 900, workers_above = own_rank, pool = 3;
 constexpr std::uint64_t never_overdue = UINT64_MAX / 2; // however slow the machine is
 
@@ -595,7 +597,7 @@ class RoundsChain : public RoundsChainSteps {
             EXPECT_EQ(counted(queue.counters(), refusal), at_low.by_reason[refusal]);
             EXPECT_EQ(counted(upper.queue.counters(), refusal), at_high.by_reason[refusal]);
         }
-        if (steps < 50'000)
+        if (steps < a_long_run)
             return;
         for (std::size_t how = 0; how < hostilities; how++) {
             EXPECT_GT(at_low.tried[how], 20u) << "hostility " << how;
@@ -617,7 +619,7 @@ class RoundsChain : public RoundsChainSteps {
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsChain, both_families, family_name);
 
 TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
-    const auto steps = from_environment("OLAF_STEPS", 100'000);
+    const auto steps = from_environment("OLAF_STEPS", a_long_run);
     bind_all();
     for (std::uint64_t i = 0; i < steps && !HasFailure(); i++) {
         SCOPED_TRACE(step_of_seed(i));
@@ -643,7 +645,7 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
     expect_same_counters(high, upper.counters(), upper.owed());
     expect_refusals(steps);
     upper.expect_books();
-    if (steps >= 50'000) {
+    if (steps >= a_long_run) {
         EXPECT_GT(low.counters().completed, steps / 200);
         EXPECT_GT(high.counters().completed, steps / 200);
         EXPECT_GT(low.counters().up_again, steps / 500);
