@@ -58,17 +58,18 @@ struct olaf_round_buffer {
 	__u16 flags; /* OLAF_FLAG_PARTIAL, _LATE, _STALE, _MISFIT: for every child */
 	__u64 generated_ns; /* CLOCK_TAI, the newest; MISFIT: identity of the vector that differs */
 	__u64 opened_ns;
-	__u64 lanes_sum; /* DONE: of its 32-bit halves, for UDP checksums */
+	__u32 vector; /* of whoever opened it: workers << 16 | content */
+	__u32 pad;
 	struct olaf_ranks in; /* children whose contribution is in it */
 	struct olaf_ranks owed; /* DONE: members that haven't got it; bits are taken atomically */
 	__u64 up_ns; /* when it was last sent up; OPEN: when it was opened, or the parent was last asked */
 	__u64 first_up_ns; /* when it was first sent up */
-	__u32 vector; /* of whoever opened it: workers << 16 | content */
-	__u32 pad[11];
+	__u64 lanes_sum; /* DONE: of its 32-bit halves, for UDP checksums */
+	__u64 pad2[5];
 };
 OLAF_SPAN(olaf_round_buffer, 0, 28, state, generation, round, chunk, chunks, count, added);
-OLAF_SPAN(olaf_round_buffer, 28, 88, exponent, flags, generated_ns, opened_ns, lanes_sum, in);
-OLAF_LAST(olaf_round_buffer, 88, 184, owed, up_ns, first_up_ns, vector, pad);
+OLAF_SPAN(olaf_round_buffer, 28, 56, exponent, flags, generated_ns, opened_ns, vector, pad);
+OLAF_LAST(olaf_round_buffer, 56, 184, in, owed, up_ns, first_up_ns, lanes_sum, pad2);
 
 /* Buffers of a slot. Buffer 0 or 1 of slot s has the number OLAF_ROUND_BUFFERS x s + 0 or 1. */
 #define OLAF_ROUND_BUFFERS 2
