@@ -239,6 +239,7 @@ static __always_inline int olaf_job_set(const struct olaf_job_order *asked, stru
 	job->flushing = 0;
 	job->stamp = 0;
 	job->turnaround_ns = 0;
+	job->answered_up_ns = 0;
 	job->session.id = 0;
 	job->last_run = (struct olaf_last_run){};
 	olaf_run_end(job);

@@ -413,9 +413,12 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	return olaf_round_added(ctx, t, !(t->m->flags & OLAF_FLAG_MISFIT));
 }
 
-/* A result is overdue after this many times the usual time, and between these bounds. */
-#define OLAF_OVERDUE_TIMES 4
-#define OLAF_OVERDUE_LEAST_NS 1000000ULL
+/*
+ * A result is overdue once that of an aggregate that went up later has come, and after this many times the
+ * usual time, between these bounds.
+ */
+#define OLAF_OVERDUE_TIMES 2
+#define OLAF_OVERDUE_LEAST_NS 200000ULL
 #define OLAF_OVERDUE_MOST_NS 200000000ULL
 
 /* The contribution's sender is told why it isn't added: olaf_refusal_write(). Under the slot's lock. */
@@ -494,6 +497,8 @@ static __always_inline int olaf_is_overdue(const struct olaf_meeting *t,
 		patience_ns = OLAF_OVERDUE_LEAST_NS;
 	if (patience_ns > OLAF_OVERDUE_MOST_NS)
 		patience_ns = OLAF_OVERDUE_MOST_NS;
+	if (buffer->up_ns < READ_ONCE(t->job->answered_up_ns))
+		return 1;
 	return t->a->now > buffer->up_ns && t->a->now - buffer->up_ns > patience_ns;
 }
 
@@ -712,12 +717,24 @@ static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arriv
 	return act;
 }
 
-/* The time from sending up to the result, smoothed: an eighth of each new one. */
-static __always_inline void olaf_turnaround_note(struct olaf_job *job, __u64 taken_ns)
+/*
+ * The aggregate has its result. The time that took is smoothed: an eighth of each new one, of what went up
+ * once. What went up again is answered by the last sending, unless the result came too soon for that. CPUs
+ * that note two results at once may lose one, which the next one makes up for. Under the slot's lock.
+ */
+static __always_inline void olaf_turnaround_note(struct olaf_job *job,
+						 const struct olaf_round_buffer *buffer, __u64 now)
 {
-	__u64 usual_ns = READ_ONCE(job->turnaround_ns);
+	__u64 usual_ns = READ_ONCE(job->turnaround_ns), taken_ns = now - buffer->up_ns;
+	__u64 up_ns = buffer->first_up_ns;
 
-	WRITE_ONCE(job->turnaround_ns, usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns);
+	if (now > buffer->up_ns && buffer->up_ns == up_ns)
+		WRITE_ONCE(job->turnaround_ns,
+			   usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns);
+	else if (now > buffer->up_ns && 2 * taken_ns >= usual_ns)
+		up_ns = buffer->up_ns;
+	if (up_ns > READ_ONCE(job->answered_up_ns))
+		WRITE_ONCE(job->answered_up_ns, up_ns);
 }
 
 /* The result's lanes and fields take the buffer's place. Under the slot's lock. */
@@ -732,9 +749,8 @@ static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 	    (!(t->m->flags & OLAF_FLAG_MISFIT) &&
 	     load(ctx, t->a->update.header_bytes + sizeof(struct olaf_header), lanes, 8 * count)))
 		return;
-	if (buffer->state == OLAF_ROUND_UP && buffer->up_ns == buffer->first_up_ns &&
-	    t->a->now > buffer->up_ns)
-		olaf_turnaround_note(t->job, t->a->now - buffer->up_ns);
+	if (buffer->state == OLAF_ROUND_UP)
+		olaf_turnaround_note(t->job, buffer, t->a->now);
 	buffer->chunks = t->m->chunks;
 	buffer->vector = t->m->vector;
 	buffer->count = t->m->count;

@@ -339,18 +339,19 @@ void RoundChild::begin_at(const JobSync &answer) {
     pool_ = answer.pool;
     most_kept_ = std::max(most_kept_, 2 * window());
     last_in_slot_.assign(window(), kNowhere);
-    due_ = {};
+    again_.clear();
+    overtaken_.clear();
     lost_.clear();
     flying_ = limited_ = 0;
     congestion_.begin_anew();
-    next_ = oldest_ = flushed_ = newest_ = *begin;
+    next_ = oldest_ = flushed_ = newest_ = passed_ = *begin;
     for (Position position = kept_.begin(); position < kept_.end(); position++) {
         KeptChunk &kept = kept_[position];
         // No member needs chunks before `begin`, nor what these spare.
         kept.held = (kept.spared ? position - kept.lag : position) < *begin;
-        kept.sendings = kept.spoilt = 0;
+        kept.sendings = kept.spoilt = kept.timeouts = 0;
         kept.flying = false;
-        kept.taken = Time(0);
+        kept.overtaken = Time(0);
     }
     move_on();
 }

@@ -218,13 +218,17 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
     KeptChunk &kept = kept_[position];
     kept.sendings++;
     (kept.sendings == 1 ? stats_.sent : stats_.repeated)++;
+    kept.sent_last = now;
+    kept.last_sending = ++sendings_;
     if (kept.sendings == 1)
         kept.sent = now;
+    else
+        again_.push_back({.at = {},
+                          .number = kept.last_sending,
+                          .position = position,
+                          .sendings = kept.sendings});
     if (flying_ >= congestion_.size())
         limited_ = next_;
-    due_.push({.at = now + timeout_.after(kept.sendings),
-               .position = position,
-               .sendings = kept.sendings});
     return {.header =
                 encode(RoundContribution{.job = options_.job,
                                          .rank = options_.rank,
@@ -295,8 +299,8 @@ RoundChild::Time RoundChild::wakes_at() const {
     if (may_send_next() || may_send_again())
         return Time(0);
     // A chunk that was answered meanwhile wakes the caller too early at worst.
-    const Time due = due_.empty() ? kNever : due_.top().at;
-    return proof_ ? std::min(due, proof_->at) : due;
+    const Time lost = overtaken_.empty() ? kNever : overtaken_.front().at;
+    return std::min({lost, overdue_at(), proof_ ? proof_->at : kNever});
 }
 
 // No member can be further behind than what is kept (docs/rounds.md, "The window").
@@ -320,34 +324,69 @@ bool RoundChild::is_void(Position position, unsigned sendings) const {
 }
 
 void RoundChild::forget_answered() {
-    while (!due_.empty() && is_void(due_.top().position, due_.top().sendings))
-        due_.pop();
     while (!lost_.empty() && is_void(lost_.begin()->first, lost_.begin()->second))
         lost_.erase(lost_.begin());
 }
 
-// Chunks are answered in the order of sending. So while no later chunk was answered, the node or
-// another member is late. If another answer comes after that, this chunk was lost after all.
-bool RoundChild::is_known_lost(const DueChunk &due) const {
-    return due.position < newest_ || (due.put_off > Time(0) && due.put_off < last_heard_);
+// Until when something must have come: from the sending of the oldest chunk on, and since the last
+// result, as where a member was late all others' results follow each other.
+RoundChild::Time RoundChild::overdue_at() const {
+    if (oldest_ == next_ || !kept_[oldest_].flying)
+        return kNever;
+    const KeptChunk &oldest = kept_[oldest_];
+    const Time patience = timeout_.after(oldest.timeouts);
+    return std::max(oldest.sent_last + patience, last_result_ + patience / 2);
 }
 
-// While it isn't known whether overdue chunks were lost, one repetition asks for all of them: that
-// of the oldest.
+// What was overtaken is lost. Where nothing comes, the node or another member may be late: one
+// repetition asks for all, that of the oldest.
 void RoundChild::find_lost(Time now) {
-    for (forget_answered(); !due_.empty() && due_.top().at <= now; forget_answered()) {
-        const DueChunk due = due_.top();
-        const bool is_known = is_known_lost(due);
-        if (!is_known && due.position != oldest_) {
-            due_.put_off(now, now + timeout_.after(due.sendings));
+    for (; !overtaken_.empty() && overtaken_.front().at <= now; overtaken_.pop_front()) {
+        const ChunkSending &sending = overtaken_.front();
+        if (is_void(sending.position, sending.sendings) || !kept_[sending.position].flying)
             continue;
-        }
-        due_.pop();
-        land(kept_[due.position]);
-        lost_.emplace(due.position, due.sendings);
-        if (is_known)
-            congestion_.lost(due.position, next_);
+        lose(sending.position);
+        congestion_.lost(sending.position, next_);
     }
+    if (overdue_at() <= now) {
+        kept_[oldest_].timeouts++;
+        probed_ = now;
+        lose(oldest_);
+    }
+    forget_answered();
+}
+
+void RoundChild::lose(Position position) {
+    land(kept_[position]);
+    lost_.emplace(position, kept_[position].sendings);
+}
+
+// A result came. Members send in order, and so results come. What was sent before it and has none
+// was lost, or is late by little. Of what was sent once all members' order is known, by the
+// results' chunks; of a repetition only this member's.
+void RoundChild::learn_order(Position position, Time now) {
+    const KeptChunk &kept = kept_[position];
+    newest_ = std::max(newest_, position);
+    if (kept.sendings == 1 || now - kept.sent_last >= timeout_.least())
+        answered_ = std::max(answered_, kept.last_sending);
+    for (passed_ = std::max(passed_, kept_.begin()); passed_ < newest_; passed_++)
+        if (kept_[passed_].sendings == 1)
+            is_overtaken(passed_, now);
+    for (; !again_.empty() && again_.front().number < answered_; again_.pop_front())
+        if (!is_void(again_.front().position, again_.front().sendings))
+            is_overtaken(again_.front().position, now);
+}
+
+void RoundChild::is_overtaken(Position position, Time now) {
+    KeptChunk &kept = kept_[position];
+    if (kept.held || !kept.flying)
+        return;
+    if (kept.overtaken == Time(0))
+        kept.overtaken = now;
+    overtaken_.push_back({.at = now + timeout_.reordering(),
+                          .number = kept.last_sending,
+                          .position = position,
+                          .sendings = kept.sendings});
 }
 
 // The chunk is under way. Before it is asked whether another one may go with it.
@@ -420,8 +459,6 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
     if (failure_ || state_ != State::running || result.generation != generation_ || !position ||
         kept_[*position].held) {
         stats_.unasked++;
-        if (position && result.generation == generation_)
-            learn_from_twin(kept_[*position]);
         overhear(result, lanes);
         return {};
     }
@@ -500,15 +537,27 @@ void RoundChild::fail_for_vectors(const std::string &who, const VectorIdentity &
         "order, and say the same number of workers");
 }
 
-// A chunk that was sent twice got two answers. So nothing was lost, and the first result answered
-// the first sending. If such times weren't measured, the timeout would follow fast answers alone,
-// and slow chunks would be repeated for ever.
-void RoundChild::learn_from_twin(KeptChunk &kept) {
-    if (kept.held && kept.taken > Time(0)) {
-        timeout_.measured(kept.taken);
-        congestion_.not_lost();
+// Of the first result of a chunk. What came sooner after a repetition than any answer can has not
+// been lost.
+void RoundChild::learn_times(const KeptChunk &kept, Time now) {
+    const Time turnaround = std::max(now - kept.sent, Time(1));
+    const bool is_late = now - kept.sent_last < timeout_.least();
+    if (kept.sendings == 1 && (kept.sent >= probed_ || now - probed_ < timeout_.least())) {
+        timeout_.measured(turnaround, now);
+        congestion_.measured(turnaround);
+    } else if (kept.sendings == 1 || (kept.timeouts == 0 && !is_late)) {
+        timeout_.at_most(now - kept.sent_last);
+    } else if (kept.timeouts > 0) {
+        timeout_.ambiguous();
     }
-    kept.taken = Time(0);
+    if (kept.overtaken == Time(0))
+        return;
+    if (kept.sendings == 1 || is_late)
+        timeout_.overtaken(now - kept.overtaken);
+    else
+        timeout_.was_lost();
+    if (kept.sendings > 1 && is_late)
+        congestion_.not_lost();
 }
 
 // A node gives each member all results, also of rounds that the member hasn't reached. A wrong
@@ -536,19 +585,14 @@ void RoundChild::hold(Position position, const RoundResult &result,
     const auto data = data_of(lanes);
     const bool spares = kept.leads() && vectors_->spares(result, data, kept.lag);
     kept.held = true;
-    if (kept.sendings == 1) {
-        const Time turnaround = std::max(now - kept.sent, Time(1));
-        timeout_.measured(turnaround);
-        congestion_.measured(turnaround);
-    } else if (kept.sendings > 1) {
-        timeout_.ambiguous(kept.sendings);
-        kept.taken = now - kept.sent;
-    }
+    if (kept.sendings > 0)
+        learn_times(kept, now);
     // A chunk that is missing for longer than a round trip may turn out to be lost.
     congestion_.taken(position < limited_ && next_ - oldest_ < 2 * congestion_.size());
     land(kept);
     all_there_ = false;
-    newest_ = std::max(newest_, position);
+    last_result_ = now;
+    learn_order(position, now);
     uneven_ = result.partial || result.late || result.count < options_.workers;
     if (!kept.delivered) {
         kept.delivered = true;

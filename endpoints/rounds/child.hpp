@@ -232,8 +232,11 @@ class RoundChild {
     std::optional<Sending> send_again(Time now);
     [[nodiscard]] bool is_void(Position position, unsigned sendings) const;
     void forget_answered();
-    [[nodiscard]] bool is_known_lost(const DueChunk &due) const;
+    [[nodiscard]] Time overdue_at() const;
     void find_lost(Time now);
+    void lose(Position position);
+    void learn_order(Position position, Time now);
+    void is_overtaken(Position position, Time now);
     void fly(KeptChunk &kept);
     void land(KeptChunk &kept);
     [[nodiscard]] bool may_send_again() const;
@@ -251,7 +254,7 @@ class RoundChild {
     void fail_for_vectors(const std::string &who, const VectorIdentity &gives,
                           const VectorIdentity &other, std::uint32_t number);
     [[nodiscard]] bool is_of_this_job(const RoundResult &result) const;
-    void learn_from_twin(KeptChunk &kept);
+    void learn_times(const KeptChunk &kept, Time now);
     void overhear(const RoundResult &result, std::span<const std::uint64_t> lanes);
     void forget_newest();
     void hold(Position position, const RoundResult &result, std::span<const std::uint64_t> lanes,
@@ -276,7 +279,7 @@ class RoundChild {
     std::optional<Sending> send_proof(Time now);
     // Whatever is answered, and how fast, a member asks 200 times a second at most.
     [[nodiscard]] Time until_next_question(unsigned asked) const {
-        return std::clamp(timeout_.after(asked), kAskAtMostEvery, kAskAtLeastEvery);
+        return std::clamp(timeout_.after(asked - 1), kAskAtMostEvery, kAskAtLeastEvery);
     }
     Sending question(std::uint16_t lanes);
     [[nodiscard]] std::uint16_t long_lanes() const { return std::max(options_.lanes, kSyncLanes); }
@@ -318,11 +321,17 @@ class RoundChild {
     Position oldest_ = 0;  // that isn't held
     Position flushed_ = 0; // what followed the last FLUSH
     Position newest_ = 0;  // whose result came
+    Position passed_ = 0;  // what was sent once before it was overtaken by that
     bool uneven_ = false;  // somebody wasn't in the last sum
     Position lacking_ = 0; // the oldest that wasn't delivered, whatever the generation
     std::size_t most_kept_ = 2;
     std::vector<Position> last_in_slot_{kNowhere}; // of those sent in this generation
-    DueChunks due_;
+    std::uint64_t sendings_ = 0;                   // of all chunks
+    std::uint64_t answered_ = 0;                   // the newest of them that has its result
+    std::deque<ChunkSending> again_;     // those of chunks that had been sent before, in order
+    std::deque<ChunkSending> overtaken_; // by answered ones, in the order of time
+    Time last_result_{0};
+    Time probed_{0}; // when a chunk was last sent again as nothing came
     // What counts as lost, the oldest first, and how often it had been sent.
     std::set<std::pair<Position, unsigned>> lost_;
     CongestionWindow congestion_;

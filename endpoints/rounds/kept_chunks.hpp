@@ -29,11 +29,14 @@ struct KeptChunk {
     std::optional<std::int16_t> told = {}; ///< exponent of its last result; none: it was missed
     /// Print of the sum that was handed on with this chunk's result; none: none was.
     std::optional<std::uint64_t> sum = {};
-    unsigned sendings = 0; ///< in this generation
-    unsigned spoilt = 0;   ///< results that came damaged, in this generation
-    bool flying = false;   ///< it was sent, and neither was answered nor counts as lost
+    unsigned sendings = 0;                 ///< in this generation
+    unsigned spoilt = 0;                   ///< results that came damaged, in this generation
+    bool flying = false;            ///< it was sent, and neither was answered nor counts as lost
+    unsigned timeouts = 0;          ///< of these sendings, those as nothing came for long
+    std::uint64_t last_sending = 0; ///< its number, among those of all chunks
     std::chrono::nanoseconds sent{0};
-    std::chrono::nanoseconds taken{0}; ///< from the first sending to the result; 0: known already
+    std::chrono::nanoseconds sent_last{0};
+    std::chrono::nanoseconds overtaken{0}; ///< since when the last sending is; 0: it isn't
     std::vector<std::uint64_t> lanes = {};
     std::vector<float> source = {}; ///< what the chunk `lag` later is made of
 

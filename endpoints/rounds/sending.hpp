@@ -1,62 +1,95 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // When a worker of a job sends a contribution, and when it sends it again: RFC 6298's estimate of
-// the time from sending to the result, a congestion window, and the contributions in the order in
-// which they are due.
+// the time from sending to the result, and a congestion window.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <queue>
-#include <vector>
 
 namespace olaf {
 
 /// When to send a contribution again. Not thread-safe.
+///
+/// A member that waits for what others lost measures long times. If all followed these, each wait
+/// would lengthen the next one's. So the usual time grows by an eighth a round trip at most, and a
+/// long one lengthens the wait to four times as much at most.
 class RoundTimeout {
   public:
     using Time = std::chrono::nanoseconds;
 
     static constexpr Time kFirst = std::chrono::milliseconds(5);
-    /// What lies behind it is loss, not a scheduler: members that share CPUs take turns of 3 ms.
-    static constexpr Time kLeast = std::chrono::milliseconds(3);
+    /// What lies behind it is loss, not a scheduler or a timer.
+    static constexpr Time kLeast = std::chrono::microseconds(250);
     static constexpr Time kMost = std::chrono::milliseconds(200);
 
-    /// A result came for what was sent once (Karn: others don't say which sending it answers), or
-    /// for a first sending, as the second one has got an answer of its own.
-    void measured(Time turnaround) {
-        if (smoothed_ == Time(0)) {
-            smoothed_ = turnaround;
-            deviation_ = turnaround / 2;
-        } else {
-            deviation_ += (std::chrono::abs(smoothed_ - turnaround) - deviation_) / 4;
-            smoothed_ += (turnaround - smoothed_) / 8;
-        }
+    /// A result came for what was sent once (Karn: others don't say which sending it answers).
+    void measured(Time turnaround, Time now) {
         backoff_ = 0;
+        least_ = std::min(least_, turnaround);
+        worst_ = std::max(worst_, turnaround);
+        longest_ = std::max(longest_, turnaround);
+        if (smoothed_ == Time(0))
+            smoothed_ = turnaround;
+        if (turnaround < smoothed_ / 2)
+            smoothed_ += (turnaround - smoothed_) / 8;
+        if (now - round_began_ < turnaround)
+            return;
+        smoothed_ += std::min(turnaround - smoothed_, smoothed_) / 8;
+        longest_ -= (longest_ - worst_) / 4;
+        worst_ = Time(0);
+        round_began_ = now;
     }
-    /// One came for what was sent `sendings` times: as long as that goes on, begin there.
-    void ambiguous(unsigned sendings) { backoff_ = std::max(backoff_, doublings(sendings)); }
+    /// One came that may have been held up by what this member asked again for, or others have.
+    void at_most(Time turnaround) {
+        if (turnaround < smoothed_)
+            smoothed_ += (turnaround - smoothed_) / 2;
+    }
+    /// One came for what was sent again as nothing came: as long as that goes on, begin with twice
+    /// as much each time. Not where it ended: others' losses may have held it up.
+    void ambiguous() { backoff_ = std::min(backoff_ + 1, kMostKept); }
 
     /// What was sent needn't be sent again: what comes next is a new question.
     void over() { backoff_ = 0; }
 
-    /// How long to wait after so many sendings of the same chunk; at least one.
-    [[nodiscard]] Time after(unsigned sendings) const {
+    /// How long to wait for any answer after so many waits for the same chunk that were in vain.
+    [[nodiscard]] Time after(unsigned timeouts) const {
         const Time once =
-            smoothed_ == Time(0) ? kFirst : std::max(kLeast, smoothed_ + 4 * deviation_);
-        const unsigned shift = std::min(kMostDoublings, backoff_ + doublings(sendings));
+            smoothed_ == Time(0)
+                ? kFirst
+                : std::max(kLeast, std::clamp(longest_, 3 * smoothed_ / 2, 4 * smoothed_));
+        const unsigned shift = std::min(kMostDoublings, backoff_ + doublings(timeouts));
         return std::min(kMost, once * (1 << shift));
+    }
+
+    /// The shortest time from sending to the result.
+    [[nodiscard]] Time least() const { return least_; }
+
+    /// A result came after that of a chunk that was sent later, so much later. What takes a round
+    /// trip was sent again, by whomever.
+    void overtaken(Time by) {
+        if (by < smoothed_)
+            overtaken_ = std::max(std::min(overtaken_, smoothed_), by + by / 4);
+    }
+    /// What was overtaken didn't come by itself.
+    void was_lost() { overtaken_ = 3 * (std::min(overtaken_, smoothed_) / 4); }
+    /// How long to wait for what was overtaken: a round trip until more is known.
+    [[nodiscard]] Time reordering() const {
+        return std::min(smoothed_, std::max(smoothed_ / 4, overtaken_));
     }
 
   private:
     static constexpr unsigned kMostDoublings = 10;
-    static unsigned doublings(unsigned sendings) { return std::min(sendings - 1, kMostDoublings); }
+    static constexpr unsigned kMostKept = 3;
+    static unsigned doublings(unsigned timeouts) { return std::min(timeouts, kMostDoublings); }
 
+    Time least_ = std::chrono::hours(1);
     Time smoothed_{0};
-    Time deviation_{0};
+    Time longest_{0}; // lately
+    Time worst_{0};   // in this round trip
+    Time round_began_{0};
+    Time overtaken_ = kMost;
     unsigned backoff_ = 0;
 };
 
@@ -65,8 +98,10 @@ class RoundTimeout {
 /// Additive increase, multiplicative decrease (RFC 5681), in chunks. Until the first loss it grows
 /// by an eighth a round trip: doubling would lose a whole window once. Above its first size it
 /// grows only while most of a round trip is spent on the way, not in queues (as TCP Vegas compares
-/// them): more would only wait, until a ring overflows. What is lost together halves it once; what
-/// turns out not to have been lost takes that back (RFC 3708). Not thread-safe.
+/// them): more would only wait, until a ring overflows. If half of it is lost together, that halves
+/// it once. A ring that overflows loses that much soon, as a sum lacks whatever any member lost; a
+/// bad link doesn't. What turns out not to have been lost takes that back (RFC 3708). Not
+/// thread-safe.
 class CongestionWindow {
   public:
     using Position = std::uint64_t;
@@ -95,19 +130,21 @@ class CongestionWindow {
     }
     /// That chunk was lost. `next`: behind all that was sent.
     void lost(Position position, Position next) {
+        if (position >= recovered_) { // else with what was lost before
+            recovered_ = next;
+            before_ = size_;
+            lost_ = 0;
+        }
         lost_++;
-        if (position < recovered_)
-            return; // with what was lost before
+        if (size_ < before_ || kMuch * lost_ < before_)
+            return;
         has_lost_ = true;
-        recovered_ = next;
-        before_ = size_;
-        lost_ = 1;
         results_ = 0;
         size_ = std::max(kLeast, size_ / 2);
     }
     /// One that counted as lost wasn't.
     void not_lost() {
-        if (lost_ > 0 && --lost_ == 0)
+        if (lost_ > 0 && kMuch * --lost_ < before_)
             size_ = std::max(size_, before_);
     }
     /// Positions mean something else from now on.
@@ -115,6 +152,7 @@ class CongestionWindow {
 
   private:
     static constexpr std::size_t kEager = 8; // results for one more
+    static constexpr std::size_t kMuch = 2;  // of so many, one lost is too much
 
     bool has_lost_ = false;
     bool queues_ = false;                // the last result waited as long as it travelled
@@ -126,45 +164,12 @@ class CongestionWindow {
     Position recovered_ = 0;  // what is before it was under way then
 };
 
-struct DueChunk {
-    std::chrono::nanoseconds at; ///< when it is due
+/// A sending of a chunk.
+struct ChunkSending {
+    std::chrono::nanoseconds at; ///< when it counts as lost
+    std::uint64_t number;        ///< among the sendings of all chunks
     std::uint64_t position;      ///< KeptChunks::Position
-    unsigned sendings;           ///< when this was noted; the chunk was sent again since: it's void
-    std::chrono::nanoseconds put_off = {}; ///< when it was last; 0: it wasn't
-    bool operator>(const DueChunk &other) const { return at > other.at; }
-};
-
-/// The one that is due first is at the top. Not thread-safe.
-///
-/// A slow member puts off all that is under way, again and again. So what was put off waits in a
-/// line, where that costs the same however much there is. It is nearly in order: who was put off
-/// behind one with a longer timeout waits for that.
-class DueChunks {
-  public:
-    [[nodiscard]] bool empty() const { return sent_.empty() && put_off_.empty(); }
-    /// Precondition: !empty().
-    [[nodiscard]] const DueChunk &top() const {
-        return top_is_sent() ? sent_.top() : put_off_.front();
-    }
-    void pop() { top_is_sent() ? sent_.pop() : put_off_.pop_front(); }
-    /// What was sent.
-    void push(const DueChunk &due) { sent_.push(due); }
-    /// The top, until then. `now`: no earlier than in any call before. Precondition: !empty().
-    void put_off(std::chrono::nanoseconds now, std::chrono::nanoseconds until) {
-        DueChunk due = top();
-        pop();
-        due.at = until;
-        due.put_off = now;
-        put_off_.push_back(due);
-    }
-
-  private:
-    [[nodiscard]] bool top_is_sent() const {
-        return put_off_.empty() || (!sent_.empty() && put_off_.front() > sent_.top());
-    }
-
-    std::priority_queue<DueChunk, std::vector<DueChunk>, std::greater<>> sent_;
-    std::deque<DueChunk> put_off_;
+    unsigned sendings;           ///< of the chunk; it was sent again since: this is void
 };
 
 } // namespace olaf

@@ -194,11 +194,11 @@ struct olaf_job {
 	__u32 flushing; /* a hint, without the lock: the newest contribution had FLUSH */
 	__u64 stamp; /* of this node's own last SYNC to its parent: CLOCK_TAI */
 	__u64 turnaround_ns; /* from sending up to the result, smoothed; written without the lock */
+	__u64 answered_up_ns; /* when the newest aggregate that has its result went up; as above */
 	struct olaf_ranks asked; /* SYNCING: who has asked */
 	__u32 asker; /* SYNCING: rank of the child that asked last */
 	__u32 pad; /* what CPUs write and what they only read are in cache lines of their own */
 	struct olaf_misfit misfit; /* of misfit_generation */
-	__u64 pad1;
 	struct olaf_line line[OLAF_MAX_LINES];
 	struct olaf_membership membership; /* written under the lock */
 	struct olaf_last_run last_run; /* under the lock */
@@ -207,7 +207,7 @@ struct olaf_job {
 };
 OLAF_SPAN(olaf_job, 0, 220, setup, lock, state, generation, halted, next_round, next_chunk, pool);
 OLAF_SPAN(olaf_job, 220, 240, parent_generation, misfit_generation, flushing, stamp);
-OLAF_SPAN(olaf_job, 240, 320, turnaround_ns, asked, asker, pad, misfit, pad1);
+OLAF_SPAN(olaf_job, 240, 320, turnaround_ns, answered_up_ns, asked, asker, pad, misfit);
 OLAF_LAST(olaf_job, 320, 1216, line, membership, last_run, session, tenancy);
 
 /* olaf_children[job x OLAF_RANKS + rank] */

@@ -43,14 +43,25 @@ class RoundsPatience : public RoundsTree {
 
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsPatience, both_families, family_name);
 
-TEST_P(RoundsPatience, IsFourTimesTheUsualTurnaroundWithinBounds) {
+TEST_P(RoundsPatience, IsTwiceTheUsualTurnaroundWithinBounds) {
     complete(0);
-    for (const auto &[turnaround, patience] : {std::pair(0 * ms, 1 * ms), std::pair(10 * ms, 40 * ms),
+    for (const auto &[turnaround, patience] : {std::pair(0 * ms, ms / 5), std::pair(10 * ms, 20 * ms),
                                                std::pair(1'000 * ms, 200 * ms)}) {
         SCOPED_TRACE("turnaround " + std::to_string(turnaround / ms) + " ms");
         set_turnaround(turnaround);
         expect_patience(patience);
     }
+}
+
+TEST_P(RoundsPatience, IsOverOnceWhatWentUpLaterHasItsResult) {
+    complete(0);
+    complete(1);
+    set_turnaround(1'000 * ms);
+    const auto up_ns = go_up_at(slot(1).buffer[0].up_ns - 1);
+    tell(parents_result(1));
+    EXPECT_EQ(job().answered_up_ns, up_ns + 1);
+    offer(contribution(0, 0));
+    EXPECT_EQ(counters().up_again, 1u);
 }
 
 TEST_P(RoundsPatience, IsLearntAnEighthAtATimeFromWhatWentUpOnce) {

@@ -240,7 +240,8 @@ bool RoundNode::asked_for(std::uint64_t now, const RoundMessage &message, Buffer
 }
 
 bool RoundNode::goes_up_again(std::uint64_t now, Buffer &buffer, Out &out) {
-    if (now - buffer.went_up < overdue_after() || broken_.never_sends_up_again)
+    const bool is_overtaken = buffer.went_up < newest_answered_;
+    if ((!is_overtaken && now - buffer.went_up < overdue_after()) || broken_.never_sends_up_again)
         return false;
     counters_.up_again++;
     go_up(now, buffer, out);

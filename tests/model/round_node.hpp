@@ -175,6 +175,7 @@ class RoundNode {
     bool ask_parent(const RoundMessage &message, Out &out);
     bool ask_parent_again(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     std::uint64_t overdue_after() const;
+    void note_turnaround(std::uint64_t now, const Buffer &buffer);
 
     void sync(std::int64_t tai, const RoundMessage &message, Out &out);
     void new_question(std::int64_t tai, const RoundMessage &message);
@@ -260,6 +261,7 @@ class RoundNode {
     std::uint32_t parent_generation_ = 0;
     std::int64_t stamp_ = 0;       // of its own question to the parent
     std::uint32_t asked_last_ = 0; // who asked last
+    std::uint64_t newest_answered_ = 0; // when what has its result went up
     std::uint64_t turnaround_ = 0;
     bool flushing_ = false; // the newest contribution had FLUSH
     bool flush_ = false;    // the frame at hand has FLUSH, or brings an error that all must hear

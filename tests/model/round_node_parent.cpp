@@ -13,7 +13,7 @@ constexpr std::uint64_t kMostOverdue = 200'000'000;
 } // namespace
 
 std::uint64_t RoundNode::overdue_after() const {
-    return std::clamp<std::uint64_t>(4 * turnaround_, 1'000'000, kMostOverdue);
+    return std::clamp<std::uint64_t>(2 * turnaround_, 200'000, kMostOverdue);
 }
 
 // What gathers here, is on its way up, or may take the place of what is done.
@@ -29,6 +29,17 @@ RoundNode::Buffer *RoundNode::buffer_for_parents(const RoundMessage &message) {
     std::erase(line_, buffer);
     *buffer = {.sum = message};
     return buffer;
+}
+
+// What went up again is answered by the last time, unless the result came too soon for that.
+void RoundNode::note_turnaround(std::uint64_t now, const Buffer &buffer) {
+    const std::uint64_t took = now - buffer.went_up;
+    std::uint64_t up = buffer.first_up;
+    if (buffer.went_up != buffer.first_up && 2 * took >= turnaround_)
+        up = buffer.went_up;
+    else if (buffer.went_up == buffer.first_up)
+        turnaround_ = turnaround_ == 0 ? took : (7 * turnaround_ + took) / 8;
+    newest_answered_ = std::max(newest_answered_, up);
 }
 
 void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, Out &out) {
@@ -52,10 +63,8 @@ void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, O
     if (buffer == nullptr)
         return;
     const bool was_up = buffer->state == BufferState::up;
-    if (was_up && buffer->went_up == buffer->first_up) {
-        const std::uint64_t took = now - buffer->first_up;
-        turnaround_ = turnaround_ == 0 ? took : (7 * turnaround_ + took) / 8;
-    }
+    if (was_up)
+        note_turnaround(now, *buffer);
     auto lanes = message.misfit ? std::move(buffer->sum.lanes) : message.lanes;
     buffer->sum = message;
     buffer->sum.lanes = std::move(lanes); // those of a misfit mean nothing

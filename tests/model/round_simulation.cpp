@@ -25,6 +25,7 @@ RoundSimulation::RoundSimulation(const RoundWorld &world) : world_(world), rando
                                                                       .has_checksum = true,
                                                                       .pool = 16,
                                                                       .hears_group = world.multicast}));
+        workers_.back()->pace = world.pace;
         const bool late = world.late.contains(i);
         if (late)
             workers_.back()->comes_late();
@@ -47,13 +48,19 @@ void RoundSimulation::make_nodes() {
                              .deadline_ns = world_.deadline_ns,
                              .multicast = world_.multicast};
     nodes_.push_back({.setup = root, .first_child = world_.tree ? 1U : 0U, .of_nodes = world_.tree});
-    for (std::uint32_t i = 0; world_.tree && i < 2; i++) {
+    for (std::uint32_t i = 0; world_.tall && i < 2; i++)
+        nodes_.push_back({.setup = {.children = 2, .pool = world_.pool, .rank_at_parent = i},
+                          .first_child = first_lowest() + 2 * i,
+                          .of_nodes = true});
+    for (std::uint32_t i = 0; world_.tree && i < lowest_nodes(); i++) {
         const RoundSetup setup = {
-            .children = i == 0 ? first_half() : world_.workers - first_half(),
+            .children = std::min(first_part(), world_.workers - i * first_part()),
             .pool = i == 0 ? world_.pool : world_.second_pool,
-            .rank_at_parent = world_.parted ? std::nullopt : std::optional(i),
+            .rank_at_parent = world_.parted ? std::nullopt : std::optional(i % 2),
             .multicast = world_.multicast};
-        nodes_.push_back({.setup = setup, .first_child = i * first_half()});
+        nodes_.push_back({.setup = setup,
+                          .first_child = i * first_part(),
+                          .parent = world_.tall ? 1 + i / 2 : 0});
     }
     for (const std::uint32_t worker : world_.late)
         nodes_[node_of(worker)].setup.absent.insert(rank_of(worker));
@@ -154,10 +161,10 @@ void RoundSimulation::push(Event event) {
 
 // Over a link, which may lose, double and delay.
 void RoundSimulation::transmit(Event event) {
-    const bool bad = now_ < kFaultsEnd;
+    const bool bad = now_ < world_.faults_end;
     if (bad && chance() < world_.loss)
         return;
-    event.at = now_ + between(5'000, 15'000);
+    event.at = now_ + (world_.delay > 0 ? world_.delay : between(5'000, 15'000));
     if (bad && chance() < world_.reordering)
         event.at += between(0, chance() < 0.05 ? 5'000'000 : 200'000);
     if (bad && chance() < world_.duplication) {
@@ -171,7 +178,9 @@ void RoundSimulation::transmit(Event event) {
 void RoundSimulation::from_node(std::uint32_t node, const std::vector<RoundSent> &out) {
     for (const RoundSent &sent : out) {
         if (sent.up) {
-            transmit({.what = Event::What::to_node, .whom = 0, .message = sent.message});
+            transmit({.what = Event::What::to_node,
+                      .whom = nodes_[node].parent,
+                      .message = sent.message});
         } else if (sent.to_all) { // the network copies it for all that are in the group, members or not
             for (std::uint32_t rank = 0; rank < nodes_[node].setup.children; rank++)
                 to_child(node, rank, sent.message);

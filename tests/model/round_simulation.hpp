@@ -22,15 +22,20 @@ struct RoundWorld {
     std::uint64_t seed = 0;
     std::uint32_t workers = 2;
     bool tree = false; ///< two nodes below a root, each with half of the workers, the first with an odd one
+    bool tall = false; ///< of a tree: two more nodes below each of those two, each with a quarter of the workers
     std::uint8_t pool = 2;
     std::uint8_t second_pool = 2; ///< of the second node of a tree
     double loss = 0, duplication = 0, reordering = 0;
+    std::uint64_t faults_end = 30'000'000; ///< no faults of links from then on; nanoseconds
+    /// Nanoseconds that each link takes, and nobody overtakes; 0: it takes 5 to 15 us, and many do.
+    std::uint64_t delay = 0;
     std::vector<std::uint32_t> vectors = {}; ///< chunks of each
     std::uint32_t lag = 0;
     bool spares =
         false; ///< of chunks that follow another one by the lag, half are spared by that one's sum
     /// A sum that is made anew may have another exponent, by which all pack what follows, and spare it or not.
     bool other_exponents = false;
+    std::uint64_t pace = 100;    ///< nanoseconds that a worker takes for a message
     std::uint32_t under_way = 1; ///< vectors that a worker has queued at most
     unsigned restarts = 0;
     unsigned deaths = 0;     ///< of workers' processes, which begin anew. All others must, too
@@ -112,6 +117,8 @@ class RoundSimulation {
     /// How often a worker failed as another one had begun anew.
     [[nodiscard]] unsigned told_of_deaths() const { return told_of_deaths_; }
     [[nodiscard]] std::uint64_t now() const { return now_; }
+    /// When a worker had its first sum.
+    [[nodiscard]] std::uint64_t first_sum() const { return first_sum_; }
     [[nodiscard]] const RoundCounters &at_root() const { return nodes_[0].node->counters(); }
 
   private:
@@ -120,7 +127,8 @@ class RoundSimulation {
         std::unique_ptr<RoundNode> node = {};
         std::unique_ptr<RoundServerRoot> server = {}; // instead
         RoundSetup setup;
-        std::uint32_t first_child = 0; // worker, or node at the root of a tree
+        std::uint32_t first_child = 0; // worker, or node
+        std::uint32_t parent = 0;      // node
         bool of_nodes = false;
         unsigned begun = 0; // times
     };
@@ -175,15 +183,18 @@ class RoundSimulation {
                                                         std::uint32_t round) const;
     /// Who is in the sums of a round, as far as nobody fell out of it.
     std::vector<std::uint32_t> members_of(std::uint32_t round) const;
-    /// Workers of the first node of a tree; of the only node elsewhere.
-    std::uint32_t first_half() const {
-        return world_.tree ? (world_.workers + 1) / 2 : world_.workers;
+    /// Nodes that workers send to, and the first of them.
+    std::uint32_t lowest_nodes() const { return world_.tall ? 4 : world_.tree ? 2 : 1; }
+    std::uint32_t first_lowest() const { return lowest_nodes() - 1; }
+    /// Workers of the first of them.
+    std::uint32_t first_part() const {
+        return (world_.workers + lowest_nodes() - 1) / lowest_nodes();
     }
     /// The node that a worker sends to, and its rank there.
     std::uint32_t node_of(std::uint32_t worker) const {
-        return world_.tree ? 1 + worker / first_half() : 0;
+        return first_lowest() + worker / first_part();
     }
-    std::uint32_t rank_of(std::uint32_t worker) const { return worker % first_half(); }
+    std::uint32_t rank_of(std::uint32_t worker) const { return worker % first_part(); }
     std::string unfinished();
     std::string differing() const;
     void fails(std::uint32_t worker);
@@ -196,6 +207,7 @@ class RoundSimulation {
     RoundWorld world_;
     std::mt19937_64 random_;
     std::uint64_t now_ = 0;
+    std::uint64_t first_sum_ = 0;
     std::uint64_t order_ = 0;
     std::vector<Node> nodes_; // the root first
     std::vector<std::uint32_t> may_restart_; // of these

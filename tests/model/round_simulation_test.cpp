@@ -342,4 +342,33 @@ TEST(RoundSimulation, WhatIsLostIsSentAgainSoonAndLittleElse) {
     }
 }
 
+// Each link takes 50 us, a message 2 us of a worker's time, and each hundredth frame is lost on each way. Members ask
+// again as soon as a later sum shows that a frame was lost.
+TEST(RoundSimulation, WhereFramesAreLostVectorsTakeAFewTimesAsLong) {
+    struct Case {
+        unsigned levels;
+        double times;
+    };
+    for (const Case &each : {Case{1, 3}, Case{2, 4}, Case{3, 8}}) {
+        double with = 0, without = 0;
+        for (std::uint64_t seed = 2; seed <= 16; seed += 2)
+            for (const double loss : {0.0, 0.01}) {
+                RoundSimulation simulation({.seed = seed,
+                                            .workers = 4,
+                                            .tree = each.levels > 1,
+                                            .tall = each.levels > 2,
+                                            .pool = 6,
+                                            .second_pool = 6,
+                                            .loss = loss,
+                                            .faults_end = UINT64_MAX,
+                                            .delay = 50'000,
+                                            .vectors = std::vector<std::uint32_t>(100, 42),
+                                            .pace = 2'000});
+                ASSERT_EQ(simulation.run(), "") << each.levels << " levels, seed " << seed;
+                (loss > 0 ? with : without) += static_cast<double>(simulation.now() - simulation.first_sum());
+            }
+        EXPECT_LE(with, each.times * without) << each.levels << " levels";
+    }
+}
+
 } // namespace

@@ -76,6 +76,8 @@ class RoundSimulation::Worker : public RoundVectors {
     void take(const RoundResult &result, std::span<const std::uint64_t> lanes) override {
         if (!taken_.insert({result.round, result.chunk}).second)
             wrong("takes a chunk twice");
+        if (simulation_->first_sum_ == 0)
+            simulation_->first_sum_ = simulation_->now_;
         told_[{result.round, result.chunk}] = result.exponent;
         if (simulation_->world_.other_exponents && !is_of_one_exponent(result, lanes))
             wrong("got a sum of what was packed by several exponents");

@@ -26,9 +26,14 @@ TEST(CongestionWindow, GrowsByAnEighthARoundTripUntilSomethingIsLost) {
     EXPECT_EQ(window.size(), first + first / 8);
 }
 
+void lose(CongestionWindow &window, std::size_t chunks, std::uint64_t from, std::uint64_t next) {
+    for (std::size_t i = 0; i < chunks; i++)
+        window.lost(from + i, next);
+}
+
 TEST(CongestionWindow, GrowsByOneARoundTripAfterwards) {
     CongestionWindow window;
-    window.lost(0, first);
+    lose(window, first / 2, 0, first);
     take(window, first / 2 - 1);
     EXPECT_EQ(window.size(), first / 2);
     take(window, 1);
@@ -58,84 +63,118 @@ TEST(CongestionWindow, GrowsUpToItsFirstSizeHoweverLongResultsTake) {
     CongestionWindow window;
     window.measured(100us);
     window.measured(10ms);
-    window.lost(0, first);
+    lose(window, first / 2, 0, first);
     take(window, 2 * first * first);
+    EXPECT_EQ(window.size(), first);
+}
+
+// A frame here and there is no ring that overflows.
+TEST(CongestionWindow, StaysWhereLessThanHalfOfItIsLost) {
+    CongestionWindow window;
+    lose(window, first / 2 - 1, 0, first);
+    lose(window, first / 2 - 1, first, 2 * first);
     EXPECT_EQ(window.size(), first);
 }
 
 TEST(CongestionWindow, IsHalvedOnceForAllThatWasUnderWay) {
     CongestionWindow window;
-    for (const std::uint64_t position : {3, 9, 63})
-        window.lost(position, 64);
+    lose(window, first, 0, first);
     EXPECT_EQ(window.size(), first / 2);
-    window.lost(64, 100);
+    lose(window, first / 2, first, 2 * first);
     EXPECT_EQ(window.size(), first / 4);
 }
 
 TEST(CongestionWindow, IsHalvedAgainWhereAllBeginAtEarlierPositions) {
     CongestionWindow window;
-    window.lost(1000, 1064);
+    lose(window, first, 1000, 1000 + first);
     window.begin_anew();
-    window.lost(1000, 1001);
+    lose(window, first / 4, 1000, 1000 + first);
     EXPECT_EQ(window.size(), first / 4);
 }
 
 TEST(CongestionWindow, IsNeverClosed) {
     CongestionWindow window;
-    for (std::uint64_t position = 0; position < 20; position++)
-        window.lost(position, position + 1);
+    for (std::uint64_t round = 0; round < 20; round++)
+        lose(window, first, round * first, (round + 1) * first);
     EXPECT_EQ(window.size(), CongestionWindow::kLeast);
 }
 
-TEST(CongestionWindow, IsOpenedAgainWhereNothingWasLostAfterAll) {
+TEST(CongestionWindow, IsOpenedAgainWhereTooLittleWasLostAfterAll) {
     CongestionWindow window;
-    window.lost(1, 64);
-    window.lost(2, 64);
+    lose(window, first / 2 + 1, 0, first);
     window.not_lost();
-    EXPECT_EQ(window.size(), first / 2) << "one of two was lost";
+    EXPECT_EQ(window.size(), first / 2) << "half of it was lost";
     window.not_lost();
     EXPECT_EQ(window.size(), first);
-    window.not_lost();
-    EXPECT_EQ(window.size(), first) << "nothing more is known to have been lost";
 }
 
-DueChunk due(std::uint64_t position, std::int64_t at) {
-    return {.at = nanoseconds(at), .position = position, .sendings = 1};
+using namespace std::chrono_literals;
+
+/// A time for each round trip.
+void measure(RoundTimeout &timeout, nanoseconds turnaround, unsigned times = 100) {
+    static nanoseconds now = 0ns;
+    for (unsigned i = 0; i < times; i++)
+        timeout.measured(turnaround, now += turnaround);
 }
 
-std::vector<std::uint64_t> all_of(DueChunks &chunks) {
-    std::vector<std::uint64_t> positions;
-    for (; !chunks.empty(); chunks.pop())
-        positions.push_back(chunks.top().position);
-    return positions;
+TEST(RoundTimeout, IsHalfAsLongAgainAsAResultTakes) {
+    RoundTimeout timeout;
+    EXPECT_EQ(timeout.after(0), RoundTimeout::kFirst);
+    measure(timeout, 10ms);
+    EXPECT_EQ(timeout.after(0), 15ms);
+    EXPECT_EQ(timeout.after(1), 30ms) << "nothing has come";
+    measure(timeout, 1us);
+    EXPECT_EQ(timeout.after(0), RoundTimeout::kLeast);
+    measure(timeout, 10s);
+    EXPECT_EQ(timeout.after(0), RoundTimeout::kMost);
 }
 
-TEST(DueChunks, WhatIsPutOffIsBehindWhatIsDueBeforeThat) {
-    DueChunks chunks;
-    for (const std::uint64_t position : {3, 1, 2})
-        chunks.push(due(position, 10 * position));
-    chunks.put_off(nanoseconds(10), nanoseconds(25));
-    EXPECT_EQ(all_of(chunks), (std::vector<std::uint64_t>{2, 1, 3}));
+// Who waits for what others have lost finds long times. Would all follow these, each wait would
+// lengthen the next one's.
+TEST(RoundTimeout, FollowsALongTimeForAWhileAndOnlySoFar) {
+    RoundTimeout timeout;
+    measure(timeout, 1ms);
+    measure(timeout, 3ms, 1);
+    EXPECT_EQ(timeout.after(0), 3ms);
+    measure(timeout, 1ms);
+    EXPECT_LT(timeout.after(0), 1600us);
+    measure(timeout, 100ms, 1);
+    EXPECT_LT(timeout.after(0), 5ms);
+    EXPECT_GT(timeout.after(0), 4ms);
 }
 
-TEST(DueChunks, WhatIsPutOffSaysSinceWhen) {
-    DueChunks chunks;
-    chunks.push(due(1, 10));
-    EXPECT_EQ(chunks.top().put_off, nanoseconds(0));
-    chunks.put_off(nanoseconds(12), nanoseconds(40));
-    EXPECT_EQ(chunks.top().put_off, nanoseconds(12));
-    EXPECT_EQ(chunks.top().at, nanoseconds(40));
+TEST(RoundTimeout, BeginsWithTwiceAsMuchWhereRepeatedChunksWereAnswered) {
+    RoundTimeout timeout;
+    measure(timeout, 10ms);
+    timeout.ambiguous();
+    EXPECT_EQ(timeout.after(0), 30ms);
+    timeout.ambiguous();
+    EXPECT_EQ(timeout.after(0), 60ms);
+    for (int i = 0; i < 100; i++)
+        timeout.ambiguous();
+    EXPECT_EQ(timeout.after(0), 120ms) << "others' losses may be behind it";
+    timeout.over();
+    EXPECT_EQ(timeout.after(0), 15ms);
+    timeout.ambiguous();
+    measure(timeout, 10ms, 1);
+    EXPECT_EQ(timeout.after(0), 15ms);
 }
 
-// Of those put off, nobody overtakes: who is behind a longer timeout waits for that, and no longer.
-TEST(DueChunks, WhatIsBehindALongerTimeoutIsDueRightAfterIt) {
-    DueChunks chunks;
-    chunks.push(due(1, 10));
-    chunks.push(due(2, 11));
-    chunks.put_off(nanoseconds(11), nanoseconds(100));
-    chunks.put_off(nanoseconds(11), nanoseconds(50));
-    chunks.push(due(3, 60));
-    EXPECT_EQ(all_of(chunks), (std::vector<std::uint64_t>{3, 1, 2}));
+// What comes later than a round trip behind what overtook it was sent again.
+TEST(RoundTimeout, WaitsForWhatWasOvertakenAsLongAsOthersNeeded) {
+    RoundTimeout timeout;
+    measure(timeout, 1ms);
+    EXPECT_EQ(timeout.reordering(), 1ms) << "nothing is known yet";
+    for (int i = 0; i < 10; i++)
+        timeout.was_lost();
+    EXPECT_EQ(timeout.reordering(), 250us);
+    timeout.overtaken(400us);
+    EXPECT_EQ(timeout.reordering(), 500us);
+    timeout.overtaken(900us);
+    EXPECT_EQ(timeout.reordering(), 1ms) << "no longer than a round trip";
+    timeout.was_lost();
+    timeout.overtaken(20ms);
+    EXPECT_EQ(timeout.reordering(), 750us);
 }
 
 std::uint64_t said_by(const std::vector<std::int16_t> &guesses) {
