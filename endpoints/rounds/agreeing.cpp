@@ -351,7 +351,6 @@ void RoundChild::begin_at(const JobSync &answer) {
         kept.held = (kept.spared ? position - kept.lag : position) < *begin;
         kept.sendings = kept.spoilt = kept.timeouts = 0;
         kept.flying = false;
-        kept.overtaken = Time(0);
     }
     move_on();
 }

@@ -378,11 +378,9 @@ void RoundChild::learn_order(Position position, Time now) {
 }
 
 void RoundChild::is_overtaken(Position position, Time now) {
-    KeptChunk &kept = kept_[position];
+    const KeptChunk &kept = kept_[position];
     if (kept.held || !kept.flying)
         return;
-    if (kept.overtaken == Time(0))
-        kept.overtaken = now;
     overtaken_.push_back({.at = now + timeout_.reordering(),
                           .number = kept.last_sending,
                           .position = position,
@@ -550,14 +548,12 @@ void RoundChild::learn_times(const KeptChunk &kept, Time now) {
     } else if (kept.timeouts > 0) {
         timeout_.ambiguous();
     }
-    if (kept.overtaken == Time(0))
+    if (kept.sendings == kept.timeouts + 1)
         return;
-    if (kept.sendings == 1 || is_late)
-        timeout_.overtaken(now - kept.overtaken);
-    else
-        timeout_.was_lost();
-    if (kept.sendings > 1 && is_late)
-        congestion_.not_lost();
+    if (!is_late)
+        return timeout_.was_lost();
+    timeout_.was_not_lost();
+    congestion_.not_lost();
 }
 
 // A node gives each member all results, also of rounds that the member hasn't reached. A wrong

@@ -36,7 +36,6 @@ struct KeptChunk {
     std::uint64_t last_sending = 0; ///< its number, among those of all chunks
     std::chrono::nanoseconds sent{0};
     std::chrono::nanoseconds sent_last{0};
-    std::chrono::nanoseconds overtaken{0}; ///< since when the last sending is; 0: it isn't
     std::vector<std::uint64_t> lanes = {};
     std::vector<float> source = {}; ///< what the chunk `lag` later is made of
 

@@ -23,6 +23,8 @@ class RoundTimeout {
     /// What lies behind it is loss, not a scheduler or a timer.
     static constexpr Time kLeast = std::chrono::microseconds(250);
     static constexpr Time kMost = std::chrono::milliseconds(200);
+    /// Frames overtake each other by so little even where nothing is lost: on several queues, say.
+    static constexpr Time kLeastReordering = std::chrono::microseconds(100);
 
     /// A result came for what was sent once (Karn: others don't say which sending it answers).
     void measured(Time turnaround, Time now) {
@@ -66,22 +68,20 @@ class RoundTimeout {
     /// The shortest time from sending to the result.
     [[nodiscard]] Time least() const { return least_; }
 
-    /// A result came after that of a chunk that was sent later, so much later. What takes a round
-    /// trip was sent again, by whomever.
-    void overtaken(Time by) {
-        if (by < smoothed_)
-            overtaken_ = std::max(std::min(overtaken_, smoothed_), by + by / 4);
-    }
-    /// What was overtaken didn't come by itself.
-    void was_lost() { overtaken_ = 3 * (std::min(overtaken_, smoothed_) / 4); }
-    /// How long to wait for what was overtaken: a round trip until more is known.
+    /// How long to wait for the result of what was overtaken: a round trip, or part of it where
+    /// such results haven't come by themselves lately (RFC 8985, 6.2).
     [[nodiscard]] Time reordering() const {
-        return std::min(smoothed_, std::max(smoothed_ / 4, overtaken_));
+        return std::max(kLeastReordering, smoothed_ * reordering_ / kRoundTrip);
     }
+    /// A result came for what was overtaken, and sent again.
+    void was_lost() { reordering_ = std::max(1U, reordering_ - 1); }
+    /// It came sooner after that than any result can: it was on its way.
+    void was_not_lost() { reordering_ = kRoundTrip; }
 
   private:
     static constexpr unsigned kMostDoublings = 10;
     static constexpr unsigned kMostKept = 3;
+    static constexpr unsigned kRoundTrip = 4; // of reordering_
     static unsigned doublings(unsigned timeouts) { return std::min(timeouts, kMostDoublings); }
 
     Time least_ = std::chrono::hours(1);
@@ -89,7 +89,7 @@ class RoundTimeout {
     Time longest_{0}; // lately
     Time worst_{0};   // in this round trip
     Time round_began_{0};
-    Time overtaken_ = kMost;
+    unsigned reordering_ = kRoundTrip; // quarters of a round trip
     unsigned backoff_ = 0;
 };
 

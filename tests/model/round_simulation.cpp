@@ -162,8 +162,10 @@ void RoundSimulation::push(Event event) {
 // Over a link, which may lose, double and delay.
 void RoundSimulation::transmit(Event event) {
     const bool bad = now_ < world_.faults_end;
-    if (bad && chance() < world_.loss)
+    if (bad && chance() < world_.loss) {
+        lost_++;
         return;
+    }
     event.at = now_ + (world_.delay > 0 ? world_.delay : between(5'000, 15'000));
     if (bad && chance() < world_.reordering)
         event.at += between(0, chance() < 0.05 ? 5'000'000 : 200'000);

@@ -117,6 +117,8 @@ class RoundSimulation {
     /// How often a worker failed as another one had begun anew.
     [[nodiscard]] unsigned told_of_deaths() const { return told_of_deaths_; }
     [[nodiscard]] std::uint64_t now() const { return now_; }
+    /// Frames that links have lost.
+    [[nodiscard]] std::uint64_t lost() const { return lost_; }
     /// When a worker had its first sum.
     [[nodiscard]] std::uint64_t first_sum() const { return first_sum_; }
     [[nodiscard]] const RoundCounters &at_root() const { return nodes_[0].node->counters(); }
@@ -208,6 +210,7 @@ class RoundSimulation {
     std::mt19937_64 random_;
     std::uint64_t now_ = 0;
     std::uint64_t first_sum_ = 0;
+    std::uint64_t lost_ = 0;
     std::uint64_t order_ = 0;
     std::vector<Node> nodes_; // the root first
     std::vector<std::uint32_t> may_restart_; // of these
