@@ -296,14 +296,14 @@ static __always_inline int olaf_round_is_impatient(struct olaf_job *job,
 	       buffer->added < job->setup.children && olaf_round_lacks(job, buffer);
 }
 
-/* Needs the buffer nothing more? Those who have left aren't waited for. */
+/* Needs the buffer nothing more? Those who have left, and those who abstain, aren't waited for. */
 static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 						const struct olaf_round_buffer *buffer)
 {
 	if (buffer->added >= READ_ONCE(job->setup.threshold) || (buffer->flags & OLAF_FLAG_MISFIT))
 		return 1;
-	return READ_ONCE(job->membership.away) && !(job->setup.flags & OLAF_JOB_ANY) &&
-	       !olaf_round_lacks(job, buffer);
+	return (READ_ONCE(job->membership.away) || buffer->flags & OLAF_FLAG_PARTIAL) &&
+	       !(job->setup.flags & OLAF_JOB_ANY) && !olaf_round_lacks(job, buffer);
 }
 
 /*
@@ -465,13 +465,23 @@ static __always_inline int olaf_round_ask(struct xdp_md *ctx, const struct olaf_
 	return olaf_up_ask(ctx, t->buffer->generation);
 }
 
-/* The contribution's buffer is OPEN. Under the slot's lock. */
+/* The probe's sender has nothing to give to the chunk, so nobody waits for that. With ANY nobody does anyway. */
+static __always_inline int olaf_round_abstains(const struct olaf_meeting *t)
+{
+	return t->buffer->state == OLAF_ROUND_OPEN && t->m->flags & OLAF_FLAG_PARTIAL &&
+	       !(t->job->setup.flags & OLAF_JOB_ANY) && !olaf_ranks_has(&t->buffer->in, t->m->rank);
+}
+
+/* The buffer of the contribution, or of who abstains, is OPEN. Under the slot's lock. */
 static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
 	struct olaf_round_buffer *buffer = t->buffer;
 	__u32 is_one_vector = olaf_vector_is_same(buffer, t->m);
 
-	if (!olaf_round_is_in(t, buffer)) {
+	if (!t->a->update.lanes) {
+		olaf_ranks_add(&buffer->in, t->m->rank);
+		buffer->flags |= OLAF_FLAG_PARTIAL;
+	} else if (!olaf_round_is_in(t, buffer)) {
 		/* Never more than there is room for: no sum that could wrap. */
 		if (is_one_vector && t->m->count > t->job->setup.max_count - buffer->count)
 			return olaf_round_overflows();
@@ -479,7 +489,7 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 			return OLAF_ROUND_LEAVE;
 		return olaf_round_added(ctx, t, is_one_vector);
 	}
-	olaf_count_met(t, duplicate);
+	olaf_count_refused(t, duplicate);
 	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
 	    buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
 	    (t->job->setup.deadline_ns && t->a->now > buffer->opened_ns &&
@@ -686,7 +696,7 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 				       generation);
 	}
 	olaf_meets(t, which);
-	if (!t->a->update.lanes)
+	if (!t->a->update.lanes && !olaf_round_abstains(t))
 		return olaf_meet_probe(ctx, t, which, generation);
 	if (t->buffer->state == OLAF_ROUND_OPEN)
 		return olaf_meet_open(ctx, t);

@@ -242,6 +242,7 @@ RoundChild::Sending RoundChild::contribution(Position position, Time now, bool f
                                          .lanes = static_cast<std::uint16_t>(kept.lanes.size()),
                                          .format = options_.format,
                                          .has_checksum = options_.has_checksum,
+                                         .partial = kept.lanes.empty(),
                                          .flush = flush || kept.lanes.empty(),
                                          .spoilt = kept.spoilt > 0}),
             .lanes = kept.lanes};
@@ -466,7 +467,9 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
         ask_anew(*position);
         return std::unexpected(Reject::wrong_checksum);
     }
-    hold(*position, result, lanes, now);
+    RoundResult own = result;
+    own.late |= kept_[*position].lanes.empty(); // nobody waited for it, as it abstained
+    hold(*position, own, lanes, now);
     return {};
 }
 

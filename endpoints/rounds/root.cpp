@@ -113,14 +113,17 @@ void RoundRoot::in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &m
         stats_.repeated += message.lanes == 0 ? 0 : 1;
         return result(message.rank, buffer.total, buffer.lanes);
     }
-    if (message.lanes == 0)
+    const bool abstains = message.lanes == 0 && message.partial;
+    if (message.lanes == 0 && !abstains)
         return;
     if (buffer.in[message.rank]) {
-        stats_.repeated++;
+        stats_.repeated += abstains ? 0 : 1;
         return;
     }
     RoundTotal &total = buffer.total;
     buffer.in.set(message.rank);
+    if (abstains)
+        return abstain(buffer, slot);
     if (!is_one_vector(total, message))
         return answer_all(buffer);
     total.count += message.count;

@@ -139,8 +139,10 @@ class RoundsChainMessages : public RoundsTree {
         message.exponent = static_cast<std::int16_t>(below(65536));
         message.partial = chance(3);
         message.flush = chance(5);
-        if (chance(5))
-            return message; // a probe
+        if (chance(5)) { // a probe
+            message.partial = chance(30);
+            return message;
+        }
         for (std::uint32_t lane = 0; lane < setup.lanes; lane++)
             message.lanes.push_back(random());
         return message;
@@ -350,7 +352,8 @@ class RoundsChainSteps : public RoundsChainMessages {
         const bool was_running = high.running();
         high.arrive(now, 0, message, out);
         note_answer(sessions_high, out, workers_above, !was_running && high.running());
-        const bool may_ride = rides(message, out) || high.counters().added != before.added;
+        const bool may_ride = rides(message, out) || high.counters().added != before.added ||
+                              high.counters().completed != before.completed;
         if (message.rank != own_rank)
             front_high.note(message, out);
         for (const auto &got : answers(upper, high, ran, out, may_ride))

@@ -120,8 +120,10 @@ class RoundsMessages : public RoundsWithClones, public testing::WithParamInterfa
         message.exponent = static_cast<std::int16_t>(below(65536));
         message.partial = chance(3);
         message.flush = chance(5);
-        if (chance(5))
-            return message; // a probe
+        if (chance(5)) { // a probe
+            message.partial = chance(30);
+            return message;
+        }
         for (int lane = 0; lane < 5; lane++)
             message.lanes.push_back(some_lane());
         return message;
@@ -353,8 +355,22 @@ class RoundsDifferentialSteps : public RoundsMessages {
         }
     }
 
+    /// Nobody waits for the rank in that chunk.
+    [[nodiscard]] bool is_in(const RoundMessage &message) const {
+        const auto holds = [&](const auto *buffer) { return buffer != nullptr && buffer->in.contains(message.rank); };
+        return holds(model.open(message.round, message.chunk)) || holds(model.done(message.round, message.chunk));
+    }
+    /// The sender of the probe has nothing to give.
+    void remember_abstention(const RoundMessage &message) {
+        auto &chunk = sums[{message.generation, message.round, message.chunk}];
+        chunk.in.insert(message.rank);
+        chunk.partial = true;
+        abstained++;
+    }
+
     void step(const RoundMessage &message) {
         RoundNode::Out out;
+        const bool was_in = is_in(message);
         const auto before = model.counters();
         const bool was_running = model.running();
         now += 1000;
@@ -362,6 +378,8 @@ class RoundsDifferentialSteps : public RoundsMessages {
         const auto &after = model.counters();
         if (after.added != before.added)
             remember(message);
+        else if (message.lanes.empty() && !was_in && is_in(message))
+            remember_abstention(message);
         const auto wire = on_wire(message);
         EXPECT_EQ(gate.judge(olaf::test::seen(wire, sender_of(message.rank), setup.shape)), RoundRefusal::none);
         const auto ran = offer(wire);
@@ -515,6 +533,7 @@ class RoundsDifferentialSteps : public RoundsMessages {
     std::uint64_t for_all = 0;           ///< members that frames for all were for
     std::uint64_t copied = 0;            ///< results for one that left in clones
     std::map<bool, std::uint64_t> orders; ///< for TC: of a FLUSH, of a long line
+    std::uint64_t abstained = 0;         ///< probes of who had nothing to give
     std::uint64_t told = 0;              ///< contributions answered with the vectors that differ
     std::uint64_t passed_over = 0;       ///< times that a frame carried nothing while a result waited
     /// By generation, round and chunk.
@@ -563,6 +582,7 @@ class RoundsDifferential : public RoundsDifferentialSteps {
         const bool some_come_late = !has_whole_sums || GetParam().any || GetParam().changes || GetParam().deadline_ns != 0;
         EXPECT_EQ(counted.late > steps / 1000, some_come_late);
         EXPECT_EQ(counted.ahead > 0, setup.children > 1);
+        EXPECT_EQ(abstained > steps / 5000, setup.children > 1 && !GetParam().any);
         EXPECT_GT(counted.misfit, 0u);
         EXPECT_GT(told, counted.misfit);
         EXPECT_GT(counted.syncs, 20u);

@@ -231,7 +231,12 @@ bool RoundNode::asked_for(std::uint64_t now, const RoundMessage &message, Buffer
                           Out &out) {
     switch (buffer.state) {
     case BufferState::open:
-        return ask_parent_again(now, message, buffer, out);
+        if (!message.partial || setup_.any || buffer.in.contains(message.rank) ||
+            broken_.nobody_may_abstain)
+            return ask_parent_again(now, message, buffer, out);
+        buffer.in.insert(message.rank);
+        buffer.sum.partial = true;
+        return complete_if_due(now, message, buffer, out);
     case BufferState::up:
         return goes_up_again(now, buffer, out);
     default:
@@ -255,6 +260,11 @@ bool RoundNode::duplicate(std::uint64_t now, const RoundMessage &message, Buffer
         return !broken_.duplicates_are_not_answered && answer(message, buffer, out);
     if (buffer.state == BufferState::up)
         return goes_up_again(now, buffer, out);
+    return complete_if_due(now, message, buffer, out);
+}
+
+bool RoundNode::complete_if_due(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
+                                Out &out) {
     const bool is_late = setup_.deadline_ns != 0 && now - buffer.opened >= setup_.deadline_ns;
     if (!is_late && !buffer.is_sealed && !is_enough(buffer))
         return ask_parent_again(now, message, buffer, out);

@@ -41,6 +41,7 @@ struct BrokenRules {
     bool generations_do_not_matter = false;
     bool begins_where_the_last_one_asks = false;
     bool parents_stale_is_ignored = false;
+    bool nobody_may_abstain = false;
     bool stale_echoes_nothing = false;
     bool pool_is_not_agreed_upwards = false;
     bool joiners_open_chunks = false;
@@ -160,6 +161,7 @@ class RoundNode {
     bool asked_for(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     bool goes_up_again(std::uint64_t now, Buffer &buffer, Out &out);
     bool duplicate(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool complete_if_due(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     bool complete(std::uint64_t now, Buffer &buffer, Out &out);
     bool answer(const RoundMessage &message, Buffer &buffer, Out &out);
     void finish(Buffer &buffer);

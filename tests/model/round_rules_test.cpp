@@ -85,7 +85,13 @@ constexpr Broken kBroken[] = {
          w = changing_world(w.seed);
          w.broken.what_was_forgotten_does_not_matter = true;
      },
-     17'090},
+     5'460},
+    {"WhoAbstainsIsNotWaitedFor",
+     [](RoundWorld &w) {
+         w = other_exponents_world(w.seed);
+         w.broken.nobody_may_abstain = true;
+     },
+     1'070},
     {"TheWindowIsKept", [](RoundWorld &w) { w.wider_window = 2; }},
     {"AllSpareTheSame",
      [](RoundWorld &w) {
