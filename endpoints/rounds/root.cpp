@@ -122,16 +122,16 @@ void RoundRoot::in_buffer(Buffer &buffer, Slot &slot, const RoundContribution &m
     }
     RoundTotal &total = buffer.total;
     buffer.in.set(message.rank);
-    if (abstains)
-        return abstain(buffer, slot);
-    if (!is_one_vector(total, message))
-        return answer_all(buffer);
-    total.count += message.count;
-    total.generated_ns = std::max(total.generated_ns, message.generated_ns);
-    total.exponent = std::max(total.exponent, message.exponent);
     total.partial |= message.partial;
-    for (std::size_t i = 0; i < buffer.lanes.size(); i++)
-        buffer.lanes[i] += lanes[i];
+    if (!abstains) {
+        if (!is_one_vector(total, message))
+            return answer_all(buffer);
+        total.count += message.count;
+        total.generated_ns = std::max(total.generated_ns, message.generated_ns);
+        total.exponent = std::max(total.exponent, message.exponent);
+        for (std::size_t i = 0; i < buffer.lanes.size(); i++)
+            buffer.lanes[i] += lanes[i];
+    }
     if (buffer.in.count() == options_.children)
         complete(buffer, slot);
 }

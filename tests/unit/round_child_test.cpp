@@ -43,17 +43,23 @@ TEST_F(RoundChildTest, AStaleOfThisGenerationIsAMissAndAnotherIsAQuestion) {
     EXPECT_EQ(asked.stamp, 1001) << "newer than the last, whatever the clock says";
 }
 
-TEST_F(RoundChildTest, ProbesForWhatItHasNoPartOf) {
+TEST_F(RoundChildTest, AbstainsFromWhatItHasNoPartOfAndAsksForTheSum) {
     vectors.has_none = 1;
     child.add(3, 0, 0);
     run(2);
     EXPECT_EQ(contribution().value().lanes, 2);
     const auto probe = contribution().value();
     EXPECT_EQ(probe.lanes, 0);
+    EXPECT_TRUE(probe.partial) << "nobody waits for it";
     EXPECT_TRUE(probe.flush) << "its frame carries nothing of others";
-    EXPECT_EQ(contribution().value().lanes, 2);
+    const auto given = contribution().value();
+    EXPECT_EQ(given.lanes, 2);
+    EXPECT_FALSE(given.partial);
     give_result(1, 3);
     EXPECT_EQ(vectors.taken, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(child.stats().late, 1U) << "it gave nothing, whatever the node says";
+    give_result(2, 3);
+    EXPECT_EQ(child.stats().late, 1U);
 }
 
 TEST_F(RoundChildTest, AnyBytesAreTakenWithoutHarm) {
@@ -427,6 +433,7 @@ TEST_F(RoundChildBehindTest, ProbesForWhatItSkippedWhereAllBeginBeforeIt) {
     const auto probe = contribution().value();
     EXPECT_EQ(probe.round, 1U);
     EXPECT_EQ(probe.lanes, 0);
+    EXPECT_TRUE(probe.partial) << "nobody waits for it";
     EXPECT_FALSE(contribution()) << "round 2 has the same slot";
     RoundResult skipped = result(0, 1);
     skipped.round = 1;

@@ -82,6 +82,17 @@ class RootRun : public testing::Test, private RoundRootUser {
                                        lanes, now_));
     }
 
+    void abstain(std::uint32_t generation, std::uint32_t rank, std::uint32_t round) {
+        EXPECT_TRUE(root_.contribution({.job = kJob,
+                                        .rank = rank,
+                                        .round = round,
+                                        .generation = generation,
+                                        .exponent = 9,
+                                        .has_checksum = true,
+                                        .partial = true},
+                                       {}, now_));
+    }
+
     struct Sent {
         std::vector<std::byte> bytes;
         bool replied; ///< to the source of the message, whosever the rank is
@@ -193,6 +204,21 @@ TEST_F(RootRun, AStaleContributionTakesNoRank) {
     const unsigned before = admitted_;
     give(generation, 1, 0);
     EXPECT_EQ(admitted_, before);
+}
+
+// What a member of a job with a threshold below may have missed.
+TEST_F(RootRun, WaitsForNobodyWhoHasNothingToGive) {
+    const auto generation = agree(kFirst);
+    abstain(generation, 1, 0);
+    give(generation, 0, 0);
+    EXPECT_EQ(answers_, 0U) << "nothing was open when it said so";
+    abstain(generation, 1, 0);
+    EXPECT_EQ(answers_, 1U);
+    ASSERT_EQ(sent_.size(), kChildren);
+    const auto sum = decode_result(sent_.back().bytes).value();
+    EXPECT_TRUE(sum.partial);
+    EXPECT_EQ(sum.count, 1U);
+    EXPECT_EQ(sum.exponent, 0);
 }
 
 TEST_F(RootRun, ItsGenerationIsToldToNobodyElse) {
