@@ -850,6 +850,7 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 	if (!t.job)
 		return OLAF_ROUND_LEAVE;
 	stale = t.m->flags & OLAF_FLAG_STALE;
+	/* Before it is asked whether the message is current: if all begin anew behind that, its buffer is void. */
 	generation = READ_ONCE(t.job->generation);
 	if (stale && t.m->generation != READ_ONCE(t.job->parent_generation)) {
 		olaf_down_anew(&t);
@@ -863,7 +864,6 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 		/* One that answers what an earlier generation sent says nothing about this one's. */
 		if (!stale && (t.m->flags & OLAF_FLAG_MISFIT))
 			olaf_misfit_note(t.m->job, generation);
-		generation = READ_ONCE(t.job->generation);
 		olaf_round_void(t.slot, t.m->job, generation);
 		if (stale && t.m->action == t.m->generation)
 			olaf_down_over(&t, generation);

@@ -325,6 +325,8 @@ bool RoundChild::is_void(Position position, unsigned sendings) const {
 }
 
 void RoundChild::forget_answered() {
+    while (!again_.empty() && is_void(again_.front().position, again_.front().sendings))
+        again_.pop_front();
     while (!lost_.empty() && is_void(lost_.begin()->first, lost_.begin()->second))
         lost_.erase(lost_.begin());
 }
