@@ -776,6 +776,31 @@ static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 }
 
 /*
+ * Is the parent's message of the generation that both know now? Under the slot's lock: whatever begins
+ * anew behind this answer finds the slot only when the message is done with.
+ */
+static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
+{
+	return olaf_job_runs(t->job) &&
+	       t->m->generation == READ_ONCE(t->job->parent_generation);
+}
+
+/*
+ * The same, of that generation of this node's. A job that stops has its next generation a moment before it
+ * has stopped (olaf_job_stop): only under its lock do the two belong together. Under the slot's lock.
+ */
+static __always_inline int olaf_down_is_of(const struct olaf_meeting *t, __u32 generation)
+{
+	int is_of;
+
+	if (!olaf_job_lock(t->job))
+		return 0;
+	is_of = t->job->generation == generation && olaf_down_is_current(t);
+	olaf_job_unlock(t->job);
+	return is_of;
+}
+
+/*
  * The buffer that the parent's message is for: of its chunk, unless it is DONE, or one that the chunk may take as a
  * contribution could (olaf_round_choose), which is FREE then. Returns whether there is one. Under the slot's lock.
  */
@@ -791,7 +816,7 @@ static __always_inline int olaf_down_find(struct olaf_meeting *t, __u32 generati
 	if (t->m->flags & OLAF_FLAG_MISFIT)
 		return 0;
 	which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
-	if (which >= OLAF_ROUND_BUFFERS)
+	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_is_of(t, generation))
 		return 0;
 	olaf_meets(t, which);
 	olaf_round_free(t->buffer, t->m->job);
@@ -827,16 +852,6 @@ static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
 	olaf_job_unlock(t->job);
 }
 
-/*
- * Is the parent's message of the generation that both know now? Under the slot's lock: whatever begins
- * anew behind this answer finds the slot only when the message is done with.
- */
-static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
-{
-	return olaf_job_runs(t->job) &&
-	       t->m->generation == READ_ONCE(t->job->parent_generation);
-}
-
 /* The parent's RESULT at hand. Returns enum olaf_round_act. */
 static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 {
@@ -850,7 +865,6 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 	if (!t.job)
 		return OLAF_ROUND_LEAVE;
 	stale = t.m->flags & OLAF_FLAG_STALE;
-	/* Before it is asked whether the message is current: if all begin anew behind that, its buffer is void. */
 	generation = READ_ONCE(t.job->generation);
 	if (stale && t.m->generation != READ_ONCE(t.job->parent_generation)) {
 		olaf_down_anew(&t);
@@ -864,6 +878,7 @@ static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
 		/* One that answers what an earlier generation sent says nothing about this one's. */
 		if (!stale && (t.m->flags & OLAF_FLAG_MISFIT))
 			olaf_misfit_note(t.m->job, generation);
+		generation = READ_ONCE(t.job->generation);
 		olaf_round_void(t.slot, t.m->job, generation);
 		if (stale && t.m->action == t.m->generation)
 			olaf_down_over(&t, generation);

@@ -29,8 +29,8 @@ struct KeptChunk {
     std::optional<std::int16_t> told = {}; ///< exponent of its last result; none: it was missed
     /// Print of the sum that was handed on with this chunk's result; none: none was.
     std::optional<std::uint64_t> sum = {};
-    unsigned sendings = 0;                 ///< in this generation
-    unsigned spoilt = 0;                   ///< results that came damaged, in this generation
+    unsigned sendings = 0;          ///< in this generation
+    unsigned spoilt = 0;            ///< results that came damaged, in this generation
     bool flying = false;            ///< it was sent, and neither was answered nor counts as lost
     unsigned timeouts = 0;          ///< of these sendings, those as nothing came for long
     std::uint64_t last_sending = 0; ///< its number, among those of all chunks

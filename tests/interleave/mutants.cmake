@@ -424,6 +424,16 @@ olaf_mutant(ParentsResultIsJudgedBeforeTheLock
 	if (current) {
 ]==])
 
+olaf_mutant(ParentsResultIsOfTheNextGeneration
+  "A job that stops has its next generation a moment before it has stopped, and takes a result into it."
+  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
+  FROM [==[
+	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_is_of(t, generation))
+]==]
+  TO [==[
+	if (which >= OLAF_ROUND_BUFFERS)
+]==])
+
 olaf_mutant(PlaceIsTakenWhileItLeaves
   "A place is taken whose departure is still being copied out."
   FILE bpf/order/places.bpf.h PROGRAMS ingress SCENARIO ThePlaceOfASlowDepartureComesRound

@@ -143,20 +143,22 @@ TEST(RoundSimulation, WhoSkipsWhatTheOthersHaveHoldsNobodyUp) {
 // than the window, so that workers wait for results though it has room. Frames keep their order: what comes late was
 // sent late.
 TEST(RoundSimulation, WhereSumsAreWithoutSomebodyNobodyWaitsUntilItAsksAgain) {
-    for (const std::uint32_t lag : {0U, 1U})
-        for (const std::uint32_t under_way : {1U, 2U, 4U}) {
-            RoundSimulation simulation({.workers = 4,
-                                        .pool = 6,
-                                        .delay = 10'000,
-                                        .vectors = std::vector<std::uint32_t>(200, 2),
-                                        .lag = lag,
-                                        .under_way = under_way,
-                                        .slow_worker = true,
-                                        .threshold = 2});
-            ASSERT_EQ(simulation.run(), "");
-            EXPECT_EQ(simulation.stats().repeated, 0U)
-                << "lag " << lag << ", " << under_way << " under way";
-        }
+    for (const std::uint32_t chunks : {2U, 3U})
+        for (const std::uint32_t lag : {0U, 1U})
+            for (const std::uint32_t under_way : {1U, 2U, 4U}) {
+                RoundSimulation simulation({.workers = 4,
+                                            .pool = 6,
+                                            .delay = 1'000,
+                                            .vectors = std::vector<std::uint32_t>(200, chunks),
+                                            .lag = lag,
+                                            .under_way = under_way,
+                                            .slow_worker = true,
+                                            .slow_pace = 30'000,
+                                            .threshold = 2});
+                ASSERT_EQ(simulation.run(), "");
+                EXPECT_EQ(simulation.stats().repeated, 0U)
+                    << chunks << " chunks, lag " << lag << ", " << under_way << " under way";
+            }
 }
 
 // Each sum reaches the rule once, in order, and every worker has its answer, whoever was restarted.

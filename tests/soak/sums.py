@@ -4,6 +4,10 @@
 Every sum must be exact, and after every fault the rounds must go on. A worker is a process of its
 own, so that one can be stopped while the others go on. With a guest, one more joins the rounds,
 leaves them, and comes again; it may be killed at any moment.
+
+A queue that is attached anew has forgotten the guest. So a chunk may be summed once with it and once
+without it. The worker that is told so starts again, and all others with it (docs/rounds.md, "One sum
+for all").
 """
 import multiprocessing
 import signal
@@ -42,6 +46,11 @@ def check(vector, number):
         chunk = slice(max(first, 1), first + LANES - 1)  # the first element is the wish to stop
         if not any(np.array_equal(vector[chunk], right[chunk]) for right in (without, with_guest)):
             raise Unbalanced(f"round {number} has a wrong sum in chunk {first // (LANES - 1)}")
+
+
+def must_start_again(error):
+    """Whether a worker was told of another sum than the others have, or that one was told so."""
+    return "the one that other members have" in str(error) or "has begun anew" in str(error)
 
 
 class Sums:
@@ -147,18 +156,29 @@ class Sums:
             self._tell.send(f"worker {rank} of the job, after {after} {'visits' if rank == GUEST else 'rounds'}: {error}")
 
     def _sum(self, job, rank):
-        job.start()
+        number = self._start(job)
         stopping = False
         while not stopping:
-            number = self._rounds[rank].value
             vector = part(rank, number)
             vector[0] = self._stop.is_set()
-            job.allreduce(vector)
+            try:
+                job.allreduce(vector)
+            except Exception as error:
+                if not self.has_guest or not must_start_again(error):
+                    raise
+                number = self._start(job)
+                continue
             stopping = vector[0] > 0  # all see the same sum, so all stop here
             check(vector, number)
-            self._rounds[rank].value += 1
+            number += 1
+            self._rounds[rank].value = number
             time.sleep(0.002)  # leaves the CPUs to those who flood
         job.finish()
+
+    def _start(self, job):
+        """The round in which all begin: no worker ends one before all have started."""
+        job.start()
+        return self.rounds()
 
     def _come_and_go(self, job):
         while not self._no_guest.is_set():
@@ -167,9 +187,10 @@ class Sums:
                 self._visits.value += 1
             except ValueError as error:
                 # A node that was set anew does not know that it has come (docs/rounds.md, "Members").
-                if "no member of it any more" not in str(error):
+                if "no member of it any more" in str(error):
+                    self._taken_out.value += 1
+                elif not must_start_again(error):
                     raise
-                self._taken_out.value += 1
             time.sleep(0.05)
 
     def _visit(self, job):
