@@ -296,7 +296,7 @@ static __always_inline int olaf_round_is_impatient(struct olaf_job *job,
 	       buffer->added < job->setup.children && olaf_round_lacks(job, buffer);
 }
 
-/* Needs the buffer nothing more? Those who have left, and those who abstain, aren't waited for. */
+/* Has the buffer all that it waits for? It waits for no member that has left, or has abstained. */
 static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 						const struct olaf_round_buffer *buffer)
 {
@@ -465,14 +465,17 @@ static __always_inline int olaf_round_ask(struct xdp_md *ctx, const struct olaf_
 	return olaf_up_ask(ctx, t->buffer->generation);
 }
 
-/* The probe's sender has nothing to give to the chunk, so nobody waits for that. With ANY nobody does anyway. */
+/*
+ * Does the probe say that the child has nothing to give to this chunk? Then the chunk need not wait for it.
+ * With ANY a chunk waits for no certain child. Under the slot's lock.
+ */
 static __always_inline int olaf_round_abstains(const struct olaf_meeting *t)
 {
 	return t->buffer->state == OLAF_ROUND_OPEN && t->m->flags & OLAF_FLAG_PARTIAL &&
 	       !(t->job->setup.flags & OLAF_JOB_ANY) && !olaf_ranks_has(&t->buffer->in, t->m->rank);
 }
 
-/* The buffer of the contribution, or of who abstains, is OPEN. Under the slot's lock. */
+/* A contribution, or a probe by which a child abstains, meets an OPEN buffer. Under the slot's lock. */
 static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_meeting *t)
 {
 	struct olaf_round_buffer *buffer = t->buffer;
@@ -728,9 +731,10 @@ static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arriv
 }
 
 /*
- * The aggregate has its result. The time that took is smoothed: an eighth of each new one, of what went up
- * once. What went up again is answered by the last sending, unless the result came too soon for that. CPUs
- * that note two results at once may lose one, which the next one makes up for. Under the slot's lock.
+ * An aggregate has got its result. If the aggregate went up once, the time it took counts an eighth in the
+ * smoothed time. If it went up again, the result answers the last sending, unless it came too soon for that.
+ * Two CPUs that note results of different slots at once may lose one of both notes; the next result makes
+ * up for that. Under the slot's lock.
  */
 static __always_inline void olaf_turnaround_note(struct olaf_job *job,
 						 const struct olaf_round_buffer *buffer, __u64 now)
@@ -776,8 +780,8 @@ static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 }
 
 /*
- * Is the parent's message of the generation that both know now? Under the slot's lock: whatever begins
- * anew behind this answer finds the slot only when the message is done with.
+ * Is the parent's message of the parent's generation that this node knows, and does the job run? Under the
+ * slot's lock: a job that begins anew after this check finds the slot only once the message is done with.
  */
 static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
 {
@@ -786,18 +790,20 @@ static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
 }
 
 /*
- * The same, of that generation of this node's. A job that stops has its next generation a moment before it
- * has stopped (olaf_job_stop): only under its lock do the two belong together. Under the slot's lock.
+ * May the parent's message open a buffer of that generation of this node's? olaf_job_stop() raises the
+ * generation first and changes the state afterwards. Between the two the job seems to run in the next
+ * generation, and the message of the last one would be taken into it. So both are read under the job's
+ * lock. Under the slot's lock.
  */
-static __always_inline int olaf_down_is_of(const struct olaf_meeting *t, __u32 generation)
+static __always_inline int olaf_down_may_open(const struct olaf_meeting *t, __u32 generation)
 {
-	int is_of;
+	int may_open;
 
 	if (!olaf_job_lock(t->job))
 		return 0;
-	is_of = t->job->generation == generation && olaf_down_is_current(t);
+	may_open = t->job->generation == generation && olaf_down_is_current(t);
 	olaf_job_unlock(t->job);
-	return is_of;
+	return may_open;
 }
 
 /*
@@ -816,7 +822,7 @@ static __always_inline int olaf_down_find(struct olaf_meeting *t, __u32 generati
 	if (t->m->flags & OLAF_FLAG_MISFIT)
 		return 0;
 	which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
-	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_is_of(t, generation))
+	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_may_open(t, generation))
 		return 0;
 	olaf_meets(t, which);
 	olaf_round_free(t->buffer, t->m->job);

@@ -331,8 +331,9 @@ void RoundChild::forget_answered() {
         lost_.erase(lost_.begin());
 }
 
-// Until when something must have come: from the sending of the oldest chunk on, and since the last
-// result, as where a member was late all others' results follow each other.
+// When the oldest chunk goes again though no later chunk has a result: its time is up, and half of
+// that has passed since the last result. Where one member was late, the results that it held up
+// follow each other, and none of these chunks was lost.
 RoundChild::Time RoundChild::overdue_at() const {
     if (oldest_ == next_ || !kept_[oldest_].flying)
         return kNever;
@@ -341,8 +342,9 @@ RoundChild::Time RoundChild::overdue_at() const {
     return std::max(oldest.sent_last + patience, last_result_ + patience / 2);
 }
 
-// What was overtaken is lost. Where nothing comes, the node or another member may be late: one
-// repetition asks for all, that of the oldest.
+// Moves chunks that count as lost to lost_: those that were overtaken long enough ago, and the
+// oldest chunk once its time is up. While nothing comes, the node or another member may be late, so
+// only the oldest chunk is sent again.
 void RoundChild::find_lost(Time now) {
     for (; !overtaken_.empty() && overtaken_.front().at <= now; overtaken_.pop_front()) {
         const ChunkSending &sending = overtaken_.front();
@@ -364,9 +366,9 @@ void RoundChild::lose(Position position) {
     lost_.emplace(position, kept_[position].sendings);
 }
 
-// A result came. Members send in order, and so results come. What was sent before it and has none
-// was lost, or is late by little. Of what was sent once all members' order is known, by the
-// results' chunks; of a repetition only this member's.
+// The chunk has its result. All members send chunks in the same order, so earlier chunks that were
+// sent once and have no result are overtaken. In what order other members repeat chunks isn't
+// known: a repetition is overtaken only by a result of what this member sent after it.
 void RoundChild::learn_order(Position position, Time now) {
     const KeptChunk &kept = kept_[position];
     newest_ = std::max(newest_, position);
@@ -470,7 +472,8 @@ Decoded<void> RoundChild::take_result(const RoundResult &result,
         return std::unexpected(Reject::wrong_checksum);
     }
     RoundResult own = result;
-    own.late |= kept_[*position].lanes.empty(); // nobody waited for it, as it abstained
+    // The node counts a member that abstained as in, but its part isn't in the sum.
+    own.late |= kept_[*position].lanes.empty();
     hold(*position, own, lanes, now);
     return {};
 }
@@ -540,8 +543,8 @@ void RoundChild::fail_for_vectors(const std::string &who, const VectorIdentity &
         "order, and say the same number of workers");
 }
 
-// Of the first result of a chunk. What came sooner after a repetition than any answer can has not
-// been lost.
+// What a chunk's first result teaches. If it comes sooner after a repetition than any result can,
+// it answers an earlier sending: that wasn't lost.
 void RoundChild::learn_times(const KeptChunk &kept, Time now) {
     const Time turnaround = std::max(now - kept.sent, Time(1));
     const bool is_late = now - kept.sent_last < timeout_.least();
@@ -553,7 +556,7 @@ void RoundChild::learn_times(const KeptChunk &kept, Time now) {
     } else if (kept.timeouts > 0) {
         timeout_.ambiguous();
     }
-    if (kept.sendings == kept.timeouts + 1)
+    if (kept.sendings <= kept.timeouts + 1) // it was never overtaken
         return;
     if (!is_late)
         return timeout_.was_lost();

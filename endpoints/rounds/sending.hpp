@@ -12,9 +12,10 @@ namespace olaf {
 
 /// When to send a contribution again. Not thread-safe.
 ///
-/// A member that waits for what others lost measures long times. If all followed these, each wait
-/// would lengthen the next one's. So the usual time grows by an eighth a round trip at most, and a
-/// long one lengthens the wait to four times as much at most.
+/// If one member has lost a frame, the others wait for its repetition and measure long times. If
+/// their waits followed these times, each wait would make the next one longer. So the usual time
+/// grows by an eighth a round trip at most, and one long time makes the wait four times the usual
+/// time at most.
 class RoundTimeout {
   public:
     using Time = std::chrono::nanoseconds;
@@ -43,13 +44,14 @@ class RoundTimeout {
         worst_ = Time(0);
         round_began_ = now;
     }
-    /// One came that may have been held up by what this member asked again for, or others have.
+    /// A result came that a loss may have held up, this member's or another one's: only if the time
+    /// is shorter than the usual one does it count.
     void at_most(Time turnaround) {
         if (turnaround < smoothed_)
             smoothed_ += (turnaround - smoothed_) / 2;
     }
-    /// One came for what was sent again as nothing came: as long as that goes on, begin with twice
-    /// as much each time. Not where it ended: others' losses may have held it up.
+    /// A result came for a chunk that was sent again since nothing had come. Until a time is measured
+    /// again, each such result doubles the wait, up to eight times.
     void ambiguous() { backoff_ = std::min(backoff_ + 1, kMostKept); }
 
     /// What was sent needn't be sent again: what comes next is a new question.

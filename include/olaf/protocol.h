@@ -36,7 +36,7 @@ enum olaf_message_type {
 #define OLAF_FLAG_AGGREGATED 0x0002 /* UPDATE: more than one update folded in */
 #define OLAF_FLAG_STAMPED 0x0004 /* ACK: queue state is filled in */
 #define OLAF_FLAG_CONGESTED 0x0008 /* ACK: active clusters > queue capacity */
-#define OLAF_FLAG_PARTIAL 0x0010 /* CONTRIBUTION, RESULT: not every member is in it */
+#define OLAF_FLAG_PARTIAL 0x0010 /* CONTRIBUTION, RESULT: not every member is in it; probe: the sender abstains */
 #define OLAF_FLAG_ANEW 0x0010 /* CONTROL: SYNC, a worker below has no session yet; WAIT: the rank must begin anew */
 #define OLAF_FLAG_LATE 0x0020 /* RESULT: the addressee's own contribution isn't in it */
 #define OLAF_FLAG_STALE 0x0040 /* RESULT without lanes: this round is no longer possible here */

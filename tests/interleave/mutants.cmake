@@ -428,7 +428,7 @@ olaf_mutant(ParentsResultIsOfTheNextGeneration
   "A job that stops has its next generation a moment before it has stopped, and takes a result into it."
   FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
   FROM [==[
-	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_is_of(t, generation))
+	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_may_open(t, generation))
 ]==]
   TO [==[
 	if (which >= OLAF_ROUND_BUFFERS)
