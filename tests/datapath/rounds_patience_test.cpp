@@ -8,6 +8,7 @@ namespace olaf::test::rounds_patience_test {
 namespace {
 
 constexpr std::uint64_t ms = 1'000'000;
+constexpr std::uint64_t tick_ns = 40 * ms; ///< the clock of BPF programs is behind by less (12 ms: harness.hpp)
 
 class RoundsPatience : public RoundsTree {
   protected:
@@ -43,10 +44,10 @@ class RoundsPatience : public RoundsTree {
             for (int tries = 0; !was_in_time && tries < 200; tries++)
                 was_in_time = is_patient(patience_ns, left_ns);
         EXPECT_TRUE(was_in_time) << "this machine stands still too often";
-        go_up_at(time_before_ns(patience_ns));
+        go_up_at(time_before_ns(patience_ns) + clock_slack_ns - tick_ns);
         const auto before = counters().up_again;
         offer(contribution(0, 0));
-        EXPECT_EQ(counters().up_again, before + 1);
+        EXPECT_EQ(counters().up_again, before + 1) << "too late";
     }
 };
 
@@ -54,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsPatience, both_families, family_n
 
 TEST_P(RoundsPatience, IsTwiceTheUsualTurnaroundWithinBounds) {
     complete(0);
-    for (const auto &[turnaround, patience] : {std::pair(0 * ms, ms / 5), std::pair(10 * ms, 20 * ms),
+    for (const auto &[turnaround, patience] : {std::pair(0 * ms, ms / 5), std::pair(60 * ms, 120 * ms),
                                                std::pair(1'000 * ms, 200 * ms)}) {
         SCOPED_TRACE("turnaround " + std::to_string(turnaround / ms) + " ms");
         set_turnaround(turnaround);
