@@ -202,7 +202,7 @@ void RoundSimulation::to_child(std::uint32_t node, std::uint32_t rank,
 void RoundSimulation::wake(std::uint32_t number) {
     Worker &worker = *workers_[number];
     if (now_ < worker.busy_until)
-        return push({.at = worker.busy_until, .what = Event::What::wake, .whom = number});
+        return; // it wakes when it is done with what it sends
     worker.queue_vectors();
     if (worker.gone())
         return;
