@@ -63,7 +63,7 @@ const std::vector<FoldBenchmark> benchmarks{
     {"olaf_10000",      kib,   [] { return olaf_case("olaf_10000", 10'000, BENCH_LANES, true); }},
     {"olaf_1000",       kib,   [] { return olaf_case("olaf_1000", 1'000, BENCH_LANES, true); }},
     {"olaf_100000",     kib,   [] { return olaf_case("olaf_100000", 100'000, BENCH_LANES, true); }},
-    {"olaf_verified",   kib,   [] { return olaf_case("olaf_verified", 1, BENCH_LANES, false, true); }},
+    {"olaf_unverified", kib,   [] { return olaf_case("olaf_unverified", 1, BENCH_LANES, false, false); }},
     {"rounds_floor",        0,   [] { return rounds_floor_case("rounds_floor"); }},
     {"rounds_xagg_4",       kib, [] { return rounds_xagg_case("rounds_xagg_4", 4, 64); }},
     {"rounds_xagg_8",       kib, [] { return rounds_xagg_case("rounds_xagg_8", 8, 64); }},
@@ -86,7 +86,7 @@ const std::vector<FoldBenchmark> benchmarks{
     {"ack_stamp",       0,     [] { return ack_case("ack_stamp", 0); }},
     {"ack_copy_64",     0,     [] { return ack_case("ack_copy_64", 64); }, 5'000},
     {"olaf_jumbo",      jumbo, [] { return olaf_case("olaf_jumbo", 1, BENCH_JUMBO_LANES, false); }},
-    {"olaf_jumbo_verified", jumbo, [] { return olaf_case("olaf_jumbo_verified", 1, BENCH_JUMBO_LANES, false, true); }},
+    {"olaf_jumbo_unverified", jumbo, [] { return olaf_case("olaf_jumbo_unverified", 1, BENCH_JUMBO_LANES, false, false); }},
 };
 // clang-format on
 

@@ -46,10 +46,10 @@ FoldCase drop_case(const std::string &name, bool varied);
 FoldCase xagg_case(const std::string &name, std::uint32_t aggregates);
 
 /// Olaf's ingress program folding updates of `lanes` lanes into `clusters` clusters: in random
-/// order if `varied`, else (clusters = 1) one frame again and again. With `verify` that has a UDP
-/// checksum, which the queue verifies.
+/// order if `varied`, else (clusters = 1) one frame again and again. With `verify` the queue looks at UDP
+/// checksums. That one frame has one; frames that are varied have none, and are summed all the same.
 FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_t lanes,
-                   bool varied, bool verify = false);
+                   bool varied, bool verify = true);
 
 /// Whole rounds of a job over a vector of as many chunks as it has slots: each run is a contribution,
 /// one of them completes a chunk, and each carries a result away; by multicast one of them for all.

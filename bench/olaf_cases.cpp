@@ -65,7 +65,7 @@ FoldCase olaf_case(const std::string &name, std::uint32_t clusters, std::uint32_
     auto olaf = std::make_shared<Olaf>(std::move(queue), std::nullopt);
     FoldCase fold{
         .program = olaf->queue.program(), .frame = olaf_frame(0, 0, lanes), .owner = olaf};
-    if (verify)
+    if (verify && !varied)
         fold.frame = with_udp_checksum(std::move(fold.frame));
     if (varied) {
         olaf->vary = must(Vary::make(olaf->queue.program(),

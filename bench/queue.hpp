@@ -24,7 +24,7 @@ class Queue {
         std::uint32_t egress_ifindex = 0; ///< 0: departures are sent back out
         bool link_busy = false;           ///< nothing ever departs: the fold path alone
         bool meter = true;                ///< Age-of-Model; false: compiled out
-        bool verify = false;              ///< as --verify
+        bool verify = true;               ///< as --verify
         bool fifo = false;                ///< clusters have policy fifo
     };
 

@@ -45,6 +45,13 @@ struct olaf_destination {
 	__u32 index; /* key of olaf_hops */
 };
 
+/* Is the UDP checksum of the update at hand right? */
+enum olaf_integrity {
+	OLAF_UNVERIFIED = 0, /* nobody has looked yet */
+	OLAF_INTACT = 1, /* it is right, or isn't looked at */
+	OLAF_DAMAGED = 2, /* it is wrong: the update is used for nothing */
+};
+
 struct olaf_arrival {
 	struct olaf_pending update;
 	__u64 now; /* when the program looked at the clock */
@@ -65,6 +72,8 @@ struct olaf_arrival {
 	__u8 known_mac_pad;
 	__u32 beside; /* what is known of it that its bytes don't say: OLAF_BESIDE_* of beside.bpf.h */
 	__u32 room; /* bytes of the IP packet from UDP on */
+	__u32 integrity; /* enum olaf_integrity */
+	__u64 sum; /* of what its UDP checksum covers besides the lanes: olaf_sum_headers() */
 };
 
 #define OLAF_OUTCOME(kind, detail) ((kind) << 8 | (detail))

@@ -49,8 +49,8 @@ static __always_inline int olaf_is_mac(const void *mac, const volatile void *con
 	       ((const __be16 *)mac)[2] == ours[2];
 }
 
-/* Keeps a pointer one value, so that a bound proven for it holds where it is used. */
-#define olaf_keep(pointer) asm volatile("" : "+r"(pointer))
+/* Keeps a pointer, or a sum, one value: a bound proven for it holds where it is used. */
+#define olaf_keep(value) asm volatile("" : "+r"(value))
 
 #define OLAF_MIN_HEADERS 42 /* Ethernet, IPv4, UDP */
 

@@ -68,7 +68,26 @@ static __always_inline int olaf_may_claim(const struct olaf_arrival *a)
 			olaf_token_late(ring, a->now) || olaf_emptying(a->now));
 }
 
-/* The queue proper: what happens to an update that is ours. Returns an XDP verdict. */
+/* Counts a frame that is malformed, and tells listeners. It was `bytes` long when it came. */
+static __always_inline void olaf_refuse_malformed(struct xdp_md *ctx, __u32 reason, __u32 bytes)
+{
+	olaf_trouble_malformed(reason);
+	if (olaf_listened_lately())
+		olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, reason, bytes);
+}
+
+/* The update was taken, or is about to pass: what it says of its cluster and its worker holds. */
+static __always_inline void olaf_believe(struct xdp_md *ctx, const struct olaf_arrival *a)
+{
+	olaf_count_received(a->update.count);
+	olaf_mark_active(a->update.cluster, a->now);
+	olaf_learn(ctx, a);
+}
+
+/*
+ * The queue proper: what happens to an update that is ours. Returns an XDP verdict. One that is damaged
+ * changes nothing; its frame may carry a departure, or become the token, as any other.
+ */
 static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival *a)
 {
 	struct olaf_rule *rule = olaf_rule_of(a->update.cluster);
@@ -78,21 +97,24 @@ static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival 
 	a->update.slot = a->update.cluster * olaf_cfg.max_segments + a->update.segment;
 	a->update.arrived_ns = a->now;
 	a->claim.got = 0;
+	a->integrity = olaf_cfg.flags & OLAF_CONFIG_VERIFY ? OLAF_UNVERIFIED : OLAF_INTACT;
 	slot = olaf_slot_at(a->update.slot);
 	if (!slot || !rule)
 		return XDP_DROP;
-	olaf_mark_active(a->update.cluster, a->now);
-	olaf_learn(ctx, a);
 
 	if (olaf_may_claim(a))
 		olaf_claim(ctx);
-	if (a->claim.got & OLAF_GOT_PASSAGE)
-		return olaf_pass_through(ctx);
-	olaf_admit(ctx, a, slot, rule);
-	if (a->claim.got & OLAF_GOT_PASSAGE)
-		return olaf_pass_through(ctx);
-	if (olaf_listened(a->now))
-		olaf_tell_outcome(ctx);
+	if (!(a->claim.got & OLAF_GOT_PASSAGE) && a->integrity != OLAF_DAMAGED)
+		olaf_admit(ctx, a, slot, rule);
+	if (a->integrity == OLAF_DAMAGED) {
+		olaf_refuse_malformed(ctx, OLAF_MALFORMED_UDP_CHECKSUM, a->frame_bytes);
+	} else {
+		olaf_believe(ctx, a);
+		if (a->claim.got & OLAF_GOT_PASSAGE)
+			return olaf_pass_through(ctx);
+		if (olaf_listened(a->now))
+			olaf_tell_outcome(ctx);
+	}
 	if (a->claim.got & OLAF_GOT_DEPARTURE) {
 		ring = olaf_the_ring();
 		if (ring)
@@ -111,14 +133,6 @@ static __always_inline int olaf_to_rounds(struct xdp_md *ctx)
 		bpf_tail_call(ctx, &olaf_rooms, OLAF_ROOM_ROUNDS);
 	olaf_trouble_bypassed(OLAF_BYPASS_JOB, bpf_ktime_get_ns());
 	return XDP_PASS;
-}
-
-static __always_inline int olaf_drop_malformed(struct xdp_md *ctx, int frame)
-{
-	olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
-	if (olaf_listened_lately())
-		olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, frame - OLAF_FRAME_MALFORMED);
-	return XDP_DROP;
 }
 
 SEC("xdp.frags")
@@ -144,10 +158,13 @@ int olaf_ingress(struct xdp_md *ctx)
 	}
 	if (frame == OLAF_FRAME_ROUND)
 		return olaf_to_rounds(ctx);
-	if (frame == OLAF_FRAME_UPDATE)
-		frame = olaf_verify(ctx, a);
-	if (frame != OLAF_FRAME_UPDATE)
-		return olaf_drop_malformed(ctx, frame);
+	if (frame == OLAF_FRAME_UPDATE && !(olaf_cfg.flags & OLAF_CONFIG_VERIFY))
+		frame = olaf_verify_bare(ctx, a);
+	if (frame != OLAF_FRAME_UPDATE) {
+		olaf_refuse_malformed(ctx, frame - OLAF_FRAME_MALFORMED,
+				      bpf_xdp_get_buff_len(ctx));
+		return XDP_DROP;
+	}
 	a->now = bpf_ktime_get_ns();
 	foreign = olaf_is_foreign(ctx, a);
 	if (foreign) {
@@ -158,9 +175,9 @@ int olaf_ingress(struct xdp_md *ctx)
 	if (refused) {
 		olaf_trouble_not_allowed(refused - 1, a->now);
 		if (olaf_listened_lately())
-			olaf_tell_refusal(ctx, OLAF_DROPPED_NOT_ALLOWED, refused - 1);
+			olaf_tell_refusal(ctx, OLAF_DROPPED_NOT_ALLOWED, refused - 1,
+					  bpf_xdp_get_buff_len(ctx));
 		return XDP_DROP;
 	}
-	olaf_count_received(a->update.count);
 	return olaf_enqueue(ctx, a);
 }

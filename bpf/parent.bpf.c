@@ -77,7 +77,7 @@ static __always_inline int olaf_parent_is_it(struct __sk_buff *skb, const struct
 }
 
 /*
- * Is the message's UDP checksum wrong? Asked as olaf_verify() asks it. A global function, because the
+ * Is the message's UDP checksum wrong? Asked as olaf_udp_is_wrong() asks it. A global function, because the
  * verifier follows what comes behind such a loop once for each number of lanes.
  */
 __noinline int olaf_parent_sum_is_wrong(struct __sk_buff *skb)
@@ -100,8 +100,8 @@ __noinline int olaf_parent_sum_is_wrong(struct __sk_buff *skb)
 	if (!udp->check || udp->check == pseudo)
 		return 0;
 	return olaf_checksum_fold((__u64)pseudo + udp->source + udp->dest + udp->len + udp->check +
-				  olaf_sum_staged((const __u64 *)&staged->message, NULL,
-						  OLAF_HEADER_WORDS + a->update.lanes)) != 0;
+				  olaf_header_sum(&staged->message) +
+				  olaf_lanes_sum(staged->lanes, a->update.lanes)) != 0;
 }
 
 /* Has the parent's message the job's shape, and is it whole? OLAF_FRAME_ROUND, or malformed. */
@@ -111,8 +111,7 @@ static __always_inline int olaf_parent_verify(struct __sk_buff *skb, const struc
 {
 	if (!olaf_round_fits(a, m, job))
 		return olaf_malformed(OLAF_MALFORMED_JOB);
-	if (!a->update.lanes ||
-	    ((a->update.flags & OLAF_FLAG_CHECKSUM) && !(olaf_cfg.flags & OLAF_CONFIG_VERIFY)))
+	if (!a->update.lanes || (a->update.flags & OLAF_FLAG_CHECKSUM))
 		return OLAF_FRAME_ROUND;
 	return olaf_parent_sum_is_wrong(skb) ? olaf_malformed(OLAF_MALFORMED_UDP_CHECKSUM) :
 					       OLAF_FRAME_ROUND;

@@ -39,8 +39,11 @@ __noinline int olaf_tell_outcome(struct xdp_md *ctx)
 	return 0;
 }
 
-/* A frame that isn't for the queue: malformed, or refused. `cause` is the reason's enum. */
-__noinline int olaf_tell_refusal(struct xdp_md *ctx, __u32 reason, __u32 cause)
+/*
+ * A frame that isn't for the queue: malformed, or refused. `cause` is the reason's enum, `bytes` how long the
+ * frame was when it came.
+ */
+__noinline int olaf_tell_refusal(struct xdp_md *ctx, __u32 reason, __u32 cause, __u32 bytes)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
 	struct olaf_telling *telling;
@@ -54,7 +57,7 @@ __noinline int olaf_tell_refusal(struct xdp_md *ctx, __u32 reason, __u32 cause)
 		return 0;
 	telling->record.event.cause = cause;
 	olaf_tell_length(telling);
-	olaf_event_take_xdp(ctx, telling, bpf_xdp_get_buff_len(ctx));
+	olaf_event_take_xdp(ctx, telling, bytes);
 	olaf_event_send(telling);
 	return 0;
 }

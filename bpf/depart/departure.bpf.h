@@ -90,6 +90,16 @@ static __always_inline int olaf_rotate(struct olaf_ring *ring, __u64 position)
 	return moved != position;
 }
 
+/* olaf_udp_finish() of a popped entry. A global function: its registers would lie on the drain's stack. */
+__noinline int olaf_departure_sum(__u32 index, __u32 header_bytes)
+{
+	struct olaf_entry *entry = olaf_entry_at(index);
+
+	if (entry)
+		olaf_udp_finish(entry, header_bytes, &entry->pending);
+	return 0;
+}
+
 /*
  * Makes the popped entry a finished frame; `next` is its next hop, where it needs one. Returns
  * 0, or -1 if a map is missing.
@@ -106,7 +116,8 @@ static __always_inline int olaf_take_leave(const struct olaf_claim *claim,
 	update = &entry->pending;
 	olaf_message_write(&entry->message, update);
 	out->entry = entry;
-	out->header_bytes = olaf_headers_finish(entry, update, next);
+	out->header_bytes = olaf_headers_renew(entry, update, next);
+	olaf_departure_sum(claim->entry, out->header_bytes);
 	out->bytes = out->header_bytes + sizeof(struct olaf_header) + 8 * update->lanes;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "bpf/depart/departure.bpf.h"
 #include "bpf/depart/token.bpf.h"
 #include "bpf/control.bpf.h"
+#include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/partial.bpf.h"
 #include "bpf/packet/staging.bpf.h"
 #include "bpf/way/gate.bpf.h"
@@ -72,13 +73,13 @@ static __always_inline int olaf_send(void)
 	return bpf_redirect(olaf_cfg.egress_ifindex, 0);
 }
 
-/* Can the arrival leave at once, were the link free? Fills a->next. */
+/* Can the arrival leave at once, were the link free? Fills a->next. One that is damaged can't. */
 static __always_inline int olaf_may_pass(struct xdp_md *ctx, struct olaf_arrival *a)
 {
 	struct olaf_destination to = {};
 	struct olaf_entry *staged;
 
-	if (!olaf_gate_open() || !olaf_finishes(a))
+	if (!olaf_gate_open() || !olaf_finishes(a) || olaf_is_damaged(ctx, a))
 		return 0;
 	if (!olaf_needs_hop(a->update.routed))
 		return olaf_gate_takes_xdp(a->now);
@@ -163,7 +164,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 __noinline int olaf_pass_through(struct xdp_md *ctx)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
-	__u32 header_bytes, new_bytes, load_bytes;
+	__u32 header_bytes, new_bytes, unfinished;
 	struct olaf_entry *staged;
 	struct olaf_slot *slot;
 
@@ -175,20 +176,22 @@ __noinline int olaf_pass_through(struct xdp_md *ctx)
 	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
 		goto passed;
 
-	/* IPv6 checksums cover the message, so that must be at hand. */
 	header_bytes = a->update.header_bytes;
-	load_bytes = header_bytes;
-	if (olaf_outer_family(&a->update) == 6)
-		load_bytes += a->message_bytes;
-	staged = olaf_stage(ctx, header_bytes, load_bytes);
+	staged = olaf_stage(ctx, header_bytes, header_bytes);
 	if (!staged)
 		goto unfit;
-	if (!olaf_needs_hop(a->update.routed) &&
-	    (olaf_is_partial(a) || !olaf_checksum_is_partial(staged, &a->update)))
+	unfinished = !olaf_is_partial(a) && olaf_checksum_is_partial(staged, &a->update);
+	if (!olaf_needs_hop(a->update.routed) && !unfinished)
 		goto passed;
-	new_bytes = olaf_headers_finish(staged, &a->update, &a->next);
+	/* A new checksum covers the message, so that must be at hand. A router changes none. */
+	unfinished |= olaf_cfg.deliver == OLAF_DELIVER_UPSTREAM;
+	if (unfinished && !olaf_stage(ctx, header_bytes, header_bytes + a->message_bytes))
+		goto unfit;
+	new_bytes = olaf_headers_renew(staged, &a->update, &a->next);
 	if (olaf_is_partial(a))
 		olaf_leave_partial(staged, &a->update);
+	else if (unfinished)
+		olaf_udp_finish(staged, new_bytes, &a->update);
 	if (new_bytes != header_bytes &&
 	    bpf_xdp_adjust_head(ctx, (int)header_bytes - (int)new_bytes))
 		goto unfit;

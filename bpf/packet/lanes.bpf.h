@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Folding lanes, and writing them into a frame: the inner loops.
+ * Folding lanes, summing them for an Internet checksum, writing them into a frame: the inner loops.
  *
  * One 64-bit add folds a whole lane of any integer format (protocol.md: linear
  * packing). Blocks of 16 are unrolled, with one bounds check a block; what is left is
@@ -18,12 +18,35 @@
 
 #define OLAF_BLOCK 16 /* lanes a round */
 
-#define OLAF_LANES_16(op)                                                   \
-	op(0) op(1) op(2) op(3) op(4) op(5) op(6) op(7)                     \
-	op(8) op(9) op(10) op(11) op(12) op(13) op(14) op(15)
+/* Sums are kept in turn: the compiler would add up a block as a tree, for which there are too few registers. */
+#define OLAF_KEEP_SUMS asm volatile("" : "+r"(total), "+r"(high));
+
+#define OLAF_LANES_16(op)                             \
+	op(0) op(1) op(2) op(3) OLAF_KEEP_SUMS        \
+	op(4) op(5) op(6) op(7) OLAF_KEEP_SUMS        \
+	op(8) op(9) op(10) op(11) OLAF_KEEP_SUMS      \
+	op(12) op(13) op(14) op(15) OLAF_KEEP_SUMS
 
 #define OLAF_LANE_ADD(i) to[i] += from[i];
+#define OLAF_LANE_SUB(i) to[i] -= from[i];
 #define OLAF_LANE_PUT(i) to[i] = from[i];
+/*
+ * Sums of 32-bit halves cost two additions and a shift a lane: `high` is the sum of the high halves, and
+ * `total`, mod 2^64, less those is the sum of the low ones.
+ */
+#define OLAF_LANE_SUM(i)               \
+	{                              \
+		__u64 lane_ = from[i]; \
+		total += lane_;        \
+		high += lane_ >> 32;   \
+	}
+#define OLAF_LANE_ADD_SUM(i)           \
+	{                              \
+		__u64 lane_ = from[i]; \
+		to[i] += lane_;        \
+		total += lane_;        \
+		high += lane_ >> 32;   \
+	}
 
 /*
  * Lanes that are added straight from a frame. More don't lie in one piece, as a page has no room
@@ -42,62 +65,66 @@ static __always_inline __u32 olaf_linear_lanes(void)
  * Defines NAME(to, from, end, lanes): does OP with `lanes` lanes, at most MOST. GUARD(bytes)
  * leaves the function when so many bytes in the frame aren't there; lanes in a frame need
  * it for the verifier, lanes in a map value don't.
+ *
+ * Where OP sums, NAME returns the sum of the 32-bit halves of `from`, for an Internet checksum. It can't
+ * overflow: 2 x 1,152 halves.
  */
-#define OLAF_DEFINE_LANES(NAME, OP, GUARD, MOST)                                           \
-	static __always_inline void NAME(__u64 *to, const __u64 *from, const void *end, \
-					 __u32 lanes)                                    \
-	{                                                                                \
-		__u32 done, i, room = MOST;                                              \
-                                                                                         \
-		(void)end;                                                               \
-		for (done = 0; done + OLAF_BLOCK <= room; done += OLAF_BLOCK) {          \
-			if (done + OLAF_BLOCK > lanes)                                   \
-				break;                                                   \
-			GUARD(8 * OLAF_BLOCK)                                            \
-			OLAF_LANES_16(OP)                                                \
-			to += OLAF_BLOCK;                                                \
-			from += OLAF_BLOCK;                                              \
-		}                                                                        \
-		for (i = 0; i < OLAF_BLOCK - 1; i++) {                                   \
-			if (done + i >= lanes)                                           \
-				break;                                                   \
-			GUARD(8)                                                         \
-			OP(0)                                                            \
-			to++;                                                            \
-			from++;                                                          \
-		}                                                                        \
+#define OLAF_DEFINE_LANES(NAME, OP, GUARD, MOST)                                          \
+	static __always_inline __u64 NAME(__u64 *to, const __u64 *from, const void *end, \
+					  __u32 lanes)                                    \
+	{                                                                                 \
+		__u32 done, i, room = MOST;                                               \
+		__u64 total = 0, high = 0;                                                \
+                                                                                          \
+		(void)to;                                                                 \
+		(void)end;                                                                \
+		for (done = 0; done + OLAF_BLOCK <= room; done += OLAF_BLOCK) {           \
+			if (done + OLAF_BLOCK > lanes)                                    \
+				break;                                                    \
+			GUARD(8 * OLAF_BLOCK)                                             \
+			OLAF_LANES_16(OP)                                                 \
+			to += OLAF_BLOCK;                                                 \
+			from += OLAF_BLOCK;                                               \
+		}                                                                         \
+		for (i = 0; i < OLAF_BLOCK - 1; i++) {                                    \
+			if (done + i >= lanes)                                            \
+				break;                                                    \
+			GUARD(8)                                                          \
+			OP(0)                                                             \
+			to++;                                                             \
+			from++;                                                           \
+			olaf_keep(from);                                                  \
+		}                                                                         \
+		return total - (high << 32) + high;                                       \
 	}
 
 #define OLAF_GUARD_FROM(bytes)                          \
 	if ((const void *)from + (bytes) > end)         \
-		return;
+		return 0;
 #define OLAF_GUARD_TO(bytes)                            \
 	if ((const void *)to + (bytes) > end)           \
-		return;
+		return 0;
 #define OLAF_GUARD_NONE(bytes)
 
 /* At most OLAF_MOST_LINEAR_LANES from the linear part of a frame, which ends at `end`. */
 OLAF_DEFINE_LANES(olaf_lanes_add_frame, OLAF_LANE_ADD, OLAF_GUARD_FROM, olaf_linear_lanes())
+OLAF_DEFINE_LANES(olaf_lanes_add_sum_frame, OLAF_LANE_ADD_SUM, OLAF_GUARD_FROM, olaf_linear_lanes())
+OLAF_DEFINE_LANES(olaf_lanes_sum_frame, OLAF_LANE_SUM, OLAF_GUARD_FROM, olaf_linear_lanes())
 /* From a map value. */
 OLAF_DEFINE_LANES(olaf_lanes_add, OLAF_LANE_ADD, OLAF_GUARD_NONE, olaf_cfg.max_lanes)
+OLAF_DEFINE_LANES(olaf_lanes_sub, OLAF_LANE_SUB, OLAF_GUARD_NONE, olaf_cfg.max_lanes)
+OLAF_DEFINE_LANES(olaf_lanes_add_sum, OLAF_LANE_ADD_SUM, OLAF_GUARD_NONE, olaf_cfg.max_lanes)
+OLAF_DEFINE_LANES(olaf_lanes_sum_map, OLAF_LANE_SUM, OLAF_GUARD_NONE, olaf_cfg.max_lanes)
 /*
  * From a map value into the linear part of a frame, which ends at `end`, as many at most. The kernel's
  * copying function takes longer for a usual frame: three calls to get there.
  */
 OLAF_DEFINE_LANES(olaf_lanes_put, OLAF_LANE_PUT, OLAF_GUARD_TO, olaf_linear_lanes())
 
-/* Sum of the 32-bit halves, for an Internet checksum; can't overflow: 2 x 1,152 halves. */
+/* Sum of the 32-bit halves of lanes in a map value, for an Internet checksum. */
 static __always_inline __u64 olaf_lanes_sum(const __u64 *from, __u32 lanes)
 {
-	__u32 i, room = olaf_cfg.max_lanes;
-	__u64 sum = 0;
-
-	for (i = 0; i < room; i++) {
-		if (i >= lanes)
-			break;
-		sum += (from[i] & 0xffffffff) + (from[i] >> 32);
-	}
-	return sum;
+	return olaf_lanes_sum_map(NULL, from, NULL, lanes);
 }
 
 #endif /* OLAF_LANES_BPF_H */

@@ -186,7 +186,7 @@ static __always_inline int olaf_round_take(struct xdp_md *ctx, struct olaf_arriv
 
 	if (frame != OLAF_FRAME_ROUND || !a->update.lanes)
 		return frame;
-	frame = olaf_verify(ctx, a);
+	frame = olaf_verify_bare(ctx, a);
 	return frame == OLAF_FRAME_UPDATE ? olaf_session_take(ctx, a, m) : frame;
 }
 

@@ -63,6 +63,8 @@ __noinline int olaf_settle(struct xdp_md *ctx, __u32 action, __u32 policy, __u32
 	slot = olaf_slot_at(a->update.slot);
 	if (!slot)
 		return -1;
+	if (olaf_is_damaged(ctx, a))
+		return 0;
 	first_arrived_ns = a->now;
 	if (action == OLAF_DROP) {
 		slot->counters.dropped_reward++;
@@ -102,7 +104,10 @@ __noinline int olaf_mergeable_second(struct xdp_md *ctx)
 	return entry && olaf_mergeable(ctx, a, entry);
 }
 
-/* Judges the arrival: what became of it is counted in its slot, and in a->outcome. */
+/*
+ * Judges the arrival: what became of it is counted in its slot, and in a->outcome; or it is found to be
+ * damaged, which a->integrity says then, and nothing is changed.
+ */
 static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *a,
 				       struct olaf_slot *slot, const struct olaf_rule *rule)
 {
@@ -111,7 +116,12 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 	struct olaf_entry *entry;
 	int merges = 0;
 
+	a->sum = 0;
+	if (a->integrity == OLAF_UNVERIFIED)
+		olaf_sum_headers(ctx, a);
 	if (!olaf_lock(&slot->lock)) {
+		if (olaf_is_damaged(ctx, a))
+			return;
 		olaf_trouble_contended(a->update.count, a->now);
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
@@ -134,9 +144,11 @@ static __always_inline void olaf_admit(struct xdp_md *ctx, struct olaf_arrival *
 		action = olaf_judge(&entry->pending, &a->update, rule);
 	if (action != OLAF_AGGREGATE || !entry) {
 		olaf_settle(ctx, action, rule->policy, buffer);
+	} else if (olaf_fold(ctx, a, slot, entry, index)) {
+		a->integrity = OLAF_DAMAGED;
 	} else {
 		olaf_count_joined(slot, a, 0);
-		olaf_fold(ctx, a, slot, entry, index);
+		a->integrity = OLAF_INTACT;
 	}
 	olaf_unlock(&slot->lock);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Folding: an arrival's sums are added to an open entry, and its headers take the place of the
- * entry's. Under the slot's lock. The common case is inline; a frame that isn't linear is one call
- * away.
+ * entry's. Under the slot's lock.
+ *
+ * The lanes come first, and are summed as they are added. If the arrival's UDP checksum turns out to be
+ * wrong they are subtracted again: nobody reads an open entry without the lock.
  */
 #ifndef OLAF_FOLD_BPF_H
 #define OLAF_FOLD_BPF_H
 
 #include "bpf/order/places.bpf.h"
 #include "bpf/packet/add.bpf.h"
+#include "bpf/packet/checksum.bpf.h"
 #include "bpf/slots/slot.bpf.h"
 #include "bpf/slots/entry.bpf.h"
 #include "policies/registry.bpf.h"
@@ -44,38 +47,79 @@ static __always_inline void olaf_place_resize(struct olaf_slot *slot, __u32 buff
 		place->bytes = a->update.header_bytes + a->message_bytes;
 }
 
-/* Folds a frame whose lanes aren't all in its linear part. */
-__noinline int olaf_fold_staged(struct xdp_md *ctx, __u32 index)
+/* Subtracts the arrival's lanes from the entry's again: they are damaged. Returns nothing of interest. */
+__noinline int olaf_unfold(struct xdp_md *ctx, __u32 index)
 {
 	struct olaf_arrival *a = olaf_arrival_here();
-	struct olaf_entry *entry = olaf_entry_at(index);
-	__u32 bytes;
+	struct olaf_entry *entry = olaf_entry_at(index), *staged;
 
-	if (!a || !entry || olaf_add_staged(ctx, a, entry->lanes))
+	if (!a || !entry)
 		return -1;
-	bytes = olaf_clamp(a->update.header_bytes, ETH_HLEN, OLAF_MAX_HEADERS);
-	return bpf_xdp_load_bytes(ctx, 0, olaf_frame_of(entry, bytes), bytes);
+	staged = olaf_stage(ctx, a->update.header_bytes,
+			    a->update.header_bytes + a->message_bytes);
+	if (!staged)
+		return -1;
+	olaf_lanes_sub(entry->lanes, staged->lanes, NULL,
+		       olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes));
+	return 0;
 }
 
-/* Adds the arrival to the slot's open entry. Under the slot's lock. */
-static __always_inline void olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a,
-				      struct olaf_slot *slot, struct olaf_entry *entry,
-				      __u32 index)
+/*
+ * Adds the arrival's lanes to the entry's and sums them meanwhile. Returns 0, or -1: they are damaged, and the
+ * entry's are as they were. Where the lanes aren't all in the frame's linear part, they are copied first. A
+ * global function: the verifier would follow what comes behind the sum once for each number of lanes.
+ */
+__noinline int olaf_fold_summing(struct xdp_md *ctx, __u32 index)
+{
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *entry = olaf_entry_at(index), *staged;
+	const void *from, *end;
+	__u32 header_bytes, lanes;
+	__u64 sum;
+
+	if (!a || !entry)
+		return -1;
+	header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
+	lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
+	from = olaf_frame_lanes(ctx, header_bytes);
+	end = (void *)(long)ctx->data_end;
+	if (olaf_are_linear(from, end, lanes)) {
+		sum = olaf_lanes_add_sum_frame(entry->lanes, from, end, lanes);
+	} else {
+		staged = olaf_stage(ctx, a->update.header_bytes,
+				    a->update.header_bytes + a->message_bytes);
+		if (!staged)
+			return -1;
+		sum = olaf_lanes_add_sum(entry->lanes, staged->lanes, NULL, lanes);
+	}
+	if (!olaf_sum_is_wrong(ctx, a, sum))
+		return 0;
+	olaf_unfold(ctx, index);
+	return -1;
+}
+
+/*
+ * Adds the arrival to the slot's open entry. Under the slot's lock. a->sum: see olaf_sum_headers(). Returns 0,
+ * or -1: the arrival is damaged, and the entry is as it was.
+ */
+static __always_inline int olaf_fold(struct xdp_md *ctx, struct olaf_arrival *a,
+				     struct olaf_slot *slot, struct olaf_entry *entry, __u32 index)
 {
 	__u32 header_bytes = olaf_clamp(a->update.header_bytes, OLAF_MIN_HEADERS, OLAF_MAX_HEADERS);
 	__u32 lanes = olaf_clamp(a->update.lanes, 1, olaf_cfg.max_lanes);
-	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
 	const void *from = olaf_frame_lanes(ctx, header_bytes);
 
+	if (!(olaf_cfg.flags & OLAF_CONFIG_VERIFY) &&
+	    olaf_are_linear(from, (void *)(long)ctx->data_end, lanes))
+		olaf_lanes_add_frame(entry->lanes, from, (void *)(long)ctx->data_end, lanes);
+	else if (olaf_fold_summing(ctx, index))
+		return -1;
+	/* The headers always lie in the linear part. */
+	olaf_headers_take(entry, (void *)(long)ctx->data, (void *)(long)ctx->data_end, header_bytes);
 	if (entry->pending.header_bytes != a->update.header_bytes)
 		olaf_place_resize(slot, olaf_buffer_of(index), a);
 	olaf_pending_fold(&entry->pending, &a->update);
-	if (olaf_are_linear(from, end, lanes)) {
-		olaf_headers_take(entry, data, end, header_bytes);
-		olaf_lanes_add_frame(entry->lanes, from, end, lanes);
-	} else {
-		olaf_fold_staged(ctx, index);
-	}
+	return 0;
 }
 
 #endif /* OLAF_FOLD_BPF_H */

@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 21
+#define OLAF_LAYOUT 22
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -44,7 +44,7 @@ enum olaf_deliver {
 #define OLAF_CONFIG_TAGS_HIDDEN 0x8 /* the device may take VLAN tags off before XDP sees them */
 #define OLAF_CONFIG_WINDOW_AUTO 0x10 /* the window finds its own size, at most `window` */
 #define OLAF_CONFIG_BRIDGE 0x20 /* FORWARD: frames for other MAC addresses are sent on too */
-#define OLAF_CONFIG_VERIFY 0x40 /* every update's UDP checksum is checked, not only where no lane checks */
+#define OLAF_CONFIG_VERIFY 0x40 /* updates with a wrong UDP checksum are refused, and what leaves has one */
 #define OLAF_CONFIG_OUTPUT_SUMS 0x80 /* the output device finishes checksums that a socket left to it */
 /*
  * What goes back out of the device is redirected to it. A veth's peer that has no XDP program is

@@ -131,8 +131,7 @@ void add_sources(CLI::App &app, AttachOptions &options) {
         "take updates only from workers that `olaf cluster set --worker` registered");
     app.add_flag_function(
         "--verify,!--no-verify", [&options](std::int64_t given) { options.verify = given > 0; },
-        "refuse every update with a wrong UDP checksum, not only those that have "
-        "no checksum lane");
+        "refuse updates with a wrong UDP checksum, and write a right one into what leaves [on]");
 }
 
 } // namespace

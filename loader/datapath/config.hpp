@@ -60,7 +60,7 @@ struct DatapathConfig {
     bool strict = false;      ///< registered workers only
     bool tags_hidden = false; ///< the device may take VLAN tags off before XDP sees them
     bool output_sums = false; ///< the output device finishes checksums
-    bool verify = false;      ///< check every UDP checksum
+    bool verify = true;       ///< look at UDP checksums of updates, and write them
     bool back_by_redirect = false; ///< the device is a veth: OLAF_CONFIG_BACK_BY_REDIRECT
     bool meter = true; ///< Age-of-Model; false to measure what it costs
     std::uint64_t token_secret = 0; ///< 0: make_config() draws one

@@ -252,8 +252,8 @@ std::string takes_text(const olaf_config &config, const HostState &host) {
         text = fmt::format("updates from {} only", fmt::join(host.allowed, ", "));
     if ((config.flags & OLAF_CONFIG_STRICT) != 0)
         text += std::string(text.empty() ? "" : "; ") + "registered workers only (--strict)";
-    if ((config.flags & OLAF_CONFIG_VERIFY) != 0)
-        text += std::string(text.empty() ? "" : "; ") + "right UDP checksums only (--verify)";
+    if ((config.flags & OLAF_CONFIG_VERIFY) == 0)
+        text += std::string(text.empty() ? "" : "; ") + "wrong UDP checksums too (--no-verify)";
     return text.empty() ? "" : line("takes", text);
 }
 

@@ -44,9 +44,8 @@ TEST_F(Forward, BridgedDeparturesRideOutOfTheEgressDevice) {
 TEST_F(Forward, APartialChecksumOfALocalSocketIsFinished) {
     queue.link_free();
     for (const auto &path : {ipv4(), ipv6()}) {
-        Frame finished = Path(path).without_udp_checksum().carrying(Update{.cluster = 1});
-        expect_sent(queue.offer(partial(path.carrying(Update{.cluster = 1}))), finished.bytes,
-                    XDP_REDIRECT);
+        const Frame finished = path.carrying(Update{.cluster = 1});
+        expect_sent(queue.offer(partial(finished)), finished.bytes, XDP_REDIRECT);
     }
 }
 
@@ -60,15 +59,14 @@ TEST_F(Forward, RoutedDeparturesGetTheNextHopAndOneHopLess) {
         Frame sent = ours.carrying(Update{.cluster = 1});
         int ttl_at = sent.family == 4 ? 8 : 7;
         auto ttl = static_cast<std::uint8_t>(sent.bytes[sent.l3 + ttl_at] - 1);
-        sent = Path(path).to(next_hop).from(egress).target(2).ttl(ttl).without_udp_checksum()
-                   .carrying(Update{.cluster = 1});
+        sent = Path(path).to(next_hop).from(egress).target(2).ttl(ttl).carrying(Update{.cluster = 1});
         expect_sent(ran, sent.bytes, XDP_REDIRECT);
     }
 }
 
 TEST_F(Forward, ARoutedPassageIsRoutedToo) {
     queue.link_free();
-    auto sent = ipv4().to(next_hop).from(egress).ttl(63).without_udp_checksum();
+    auto sent = ipv4().to(next_hop).from(egress).ttl(63);
     expect_sent(queue.offer(ipv4().to(our_mac).carrying(Update{.cluster = 1})),
                 sent.carrying(Update{.cluster = 1}).bytes, XDP_REDIRECT);
 }
@@ -130,8 +128,7 @@ TEST_F(Forward, WhatComesToAnotherMacAddressOfThisHostIsRouted) {
     // Another frame comes between: what a CPU knows of the last MAC address holds for a moment.
     queue.offer(ipv4().to(our_mac).target(2).carrying(Update{.cluster = 1}));
     expect_sent(offer(),
-                ipv4().to(next_hop).from(egress).target(2).ttl(63).without_udp_checksum()
-                    .carrying(Update{.cluster = 1}).bytes,
+                ipv4().to(next_hop).from(egress).target(2).ttl(63).carrying(Update{.cluster = 1}).bytes,
                 XDP_REDIRECT);
 }
 
@@ -163,7 +160,7 @@ class Upstream : private InTestbed, public QueueTest, public testing::WithParamI
     Bytes sent(const Update &update) {
         auto path = (GetParam() == 4 ? ipv4() : ipv6()).among_servers().source(5).target(2);
         path.to(net.next_hop_mac).from(net.near_mac);
-        return path.id(0).source_port(6523).port(7000).without_udp_checksum().carrying(update).bytes;
+        return path.id(0).source_port(6523).port(7000).carrying(update).bytes;
     }
 };
 

@@ -61,6 +61,8 @@ TEST_P(DifferentialTest, KernelAndModelAgreeStepByStep) {
                           random.rule());
         auto update = random.update();
         auto frame = random.frame(update);
+        if (random.one_in(20) && get_be(frame.bytes, frame.l4 + 6, 2) != 0)
+            random.damage(frame);
         bool free = random.below(100) < setting.free_percent;
         auto difference = random.one_in(40) ? both.drain() : std::string();
         const bool late = random.one_in(20);

@@ -70,13 +70,13 @@ TEST_P(Drain, OtherFramesAreNotCaught) {
 TEST_P(Drain, ATickSendsEverythingDueInOrderAndTheTokenDies) {
     auto token = launch();
     append(ipv6().vlan(3).carrying(Update{.cluster = 2, .lanes = lanes_of(40)}));
-    append(ipv4().without_udp_checksum().carrying(Update{.cluster = 3, .lanes = lanes_of(60)}));
+    append(ipv4().carrying(Update{.cluster = 3, .lanes = lanes_of(60)}));
     queue.link_free();
     EXPECT_EQ(tick(token).verdict, shot);
     for (const auto &frame :
-         {ipv4().without_udp_checksum().carrying(Update{.cluster = 1}),
+         {ipv4().carrying(Update{.cluster = 1}),
           ipv6().vlan(3).carrying(Update{.cluster = 2, .lanes = lanes_of(40)}),
-          ipv4().without_udp_checksum().carrying(Update{.cluster = 3, .lanes = lanes_of(60)})}) {
+          ipv4().carrying(Update{.cluster = 3, .lanes = lanes_of(60)})}) {
         auto sent = capture.next();
         ASSERT_TRUE(sent);
         EXPECT_EQ(hex(*sent), hex(frame.bytes));

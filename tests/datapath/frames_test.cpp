@@ -4,14 +4,23 @@
 #include <bpf/libbpf.h>
 #include <sched.h>
 
+#include <numeric>
+
 #include "queue_test.hpp"
 #include "testbed.hpp"
 
 namespace olaf::test::frames_test {
 namespace {
 
-// ---- Updates with a wrong UDP checksum: refused as malformed where nobody would find the damage, and
-// everywhere with --verify.
+// ---- Updates with a wrong UDP checksum: refused as malformed, and they change nothing. With --no-verify
+// that is so where nobody would find the damage.
+
+/// All that an entry holds.
+auto all_of(const Waiting &entry) {
+    std::span<const std::uint8_t> pending(reinterpret_cast<const std::uint8_t *>(&entry.pending),
+                                          sizeof entry.pending);
+    return std::tuple(hex(pending), hex(entry.headers), entry.lanes, entry.place.bytes);
+}
 
 class Checksum : public testing::TestWithParam<bool> {
   protected:
@@ -26,9 +35,24 @@ class Checksum : public testing::TestWithParam<bool> {
             queue.set_rule(cluster, rule(OLAF_POLICY_AGGREGATE));
     }
 
+    auto all_waiting() const {
+        std::vector<decltype(all_of({}))> all;
+        for (const auto &entry : queue.waiting())
+            all.push_back(all_of(entry));
+        return all;
+    }
+
+    /// A frame whose cluster or count nobody may have is refused for that, without a look at its sum.
+    static constexpr std::uint64_t seen_before_the_sum = 2;
+    static std::uint64_t refusals(const olaf_counters &counters) {
+        return std::accumulate(std::begin(counters.not_allowed), std::end(counters.not_allowed),
+                               counters.malformed[OLAF_MALFORMED_UDP_CHECKSUM]);
+    }
+
     /// Every bit of the frame's datagram, flipped alone, but those that other checks find first.
     void expect_refused(const Frame &good, const How &how = {}) {
         const auto before = queue.counters();
+        const auto waiting = all_waiting();
         std::uint64_t refused = 0;
         for (std::size_t at = good.message + 8; at < good.size(); at += 7) {
             Frame bad = good;
@@ -37,9 +61,11 @@ class Checksum : public testing::TestWithParam<bool> {
             refused++;
         }
         const auto after = queue.counters();
-        EXPECT_EQ(after.malformed[OLAF_MALFORMED_UDP_CHECKSUM],
-                  before.malformed[OLAF_MALFORMED_UDP_CHECKSUM] + refused);
+        EXPECT_EQ(refusals(after), refusals(before) + refused);
+        EXPECT_GE(after.malformed[OLAF_MALFORMED_UDP_CHECKSUM],
+                  before.malformed[OLAF_MALFORMED_UDP_CHECKSUM] + refused - seen_before_the_sum);
         EXPECT_EQ(after.received, before.received);
+        EXPECT_EQ(all_waiting(), waiting);
     }
     void expect_taken(const Frame &frame, const How &how = {}) {
         const auto before = queue.counters();
@@ -62,7 +88,7 @@ TEST_P(Checksum, WithoutAChecksumLaneAWrongOneIsAlwaysRefused) {
         }
 }
 
-TEST_P(Checksum, WithAChecksumLaneThatTakesVerify) {
+TEST_P(Checksum, WithAChecksumLaneItIsRefusedUnlessNoVerify) {
     for (const auto &path : paths) {
         const auto frame = path.carrying(Update{.cluster = 1, .lanes = lanes_of(100)});
         expect_taken(frame);
@@ -93,6 +119,22 @@ TEST_P(Checksum, OfFramesInSeveralBuffers) {
         }
 }
 
+/// Whatever the policy would have said to it: the entry that it would have replaced, sealed or joined the
+/// queue beside is as it was.
+TEST_P(Checksum, AWrongOneIsRefusedByEveryPolicy) {
+    std::uint32_t cluster = 0;
+    for (const auto policy : {OLAF_POLICY_AGGREGATE, OLAF_POLICY_NEWEST, OLAF_POLICY_OLAF, OLAF_POLICY_FIFO})
+        for (const std::int64_t reward : {-100, 0, 100}) {
+            SCOPED_TRACE(testing::Message() << policy << " " << reward);
+            queue.set_rule(cluster, rule(policy, 10));
+            expect_taken(ipv4().carrying(Update{.cluster = cluster, .worker = 1, .checksum = false}));
+            expect_refused(ipv4().carrying(Update{
+                .cluster = cluster, .worker = 2, .reward = reward, .checksum = false}));
+            EXPECT_EQ(queue.broken_identity(), "");
+            cluster = (cluster + 1) % 8;
+        }
+}
+
 TEST_P(Checksum, ZeroIsLegalOverIpv4Alone) {
     for (const bool lane : {false, true}) {
         expect_taken(ipv4().without_udp_checksum().carrying(Update{.cluster = 3, .checksum = lane}));
@@ -108,19 +150,53 @@ TEST_P(Checksum, WhatASocketOfThisHostLeftToTheDeviceIsTaken) {
         expect_taken(partial(path.carrying(Update{.cluster = 4, .checksum = false})));
 }
 
-TEST_P(Checksum, AWrongOneNeverDisturbsWhatWaits) {
+/// Its frame may carry away what waits, whose bytes take the place of its own.
+TEST_P(Checksum, WhatLeavesInTheFrameOfAWrongOneIsRight) {
     const auto good = ipv4().carrying(Update{.cluster = 5, .checksum = false, .lanes = {1, 2}});
     expect_taken(good);
     queue.link_free();
-    auto bad = good;
+    auto bad = ipv6().vlan(9).carrying(Update{.cluster = 5, .checksum = false, .lanes = lanes_of(9)});
+    bad.bytes.back() ^= 0x80;
+    const auto ran = queue.offer(bad);
+    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_UDP_CHECKSUM], 1u);
+    if (ran.verdict == XDP_DROP) {
+        ASSERT_EQ(queue.waiting().size(), 1u);
+        EXPECT_EQ(queue.waiting()[0].lanes, (std::vector<std::uint64_t>{1, 2}));
+    } else {
+        std::string why;
+        const auto left = parse_update(ran.bytes, &why);
+        ASSERT_TRUE(left) << why;
+        EXPECT_EQ(left->update.lanes, (std::vector<std::uint64_t>{1, 2}));
+        const auto left_sum = get_be(ran.bytes, left->frame.l4 + 6, 2);
+        EXPECT_EQ(left_sum != 0, GetParam()) << "--no-verify writes none";
+        EXPECT_EQ(queue.waiting().size(), 0u);
+    }
+}
+
+/// A wrong one is no passage either: with nothing before it, it ends here and takes no share of the link.
+TEST_P(Checksum, AWrongOneDoesNotPass) {
+    queue.link_free();
+    const auto link = queue.ring();
+    auto bad = ipv4().carrying(Update{.cluster = 5, .checksum = false});
     bad.bytes.back() ^= 0x80;
     EXPECT_EQ(queue.offer(bad).verdict, XDP_DROP);
-    ASSERT_EQ(queue.waiting().size(), 1u);
-    EXPECT_EQ(queue.waiting()[0].lanes, (std::vector<std::uint64_t>{1, 2}));
+    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_UDP_CHECKSUM], 1u);
+    EXPECT_EQ(queue.ring().next_departure_ns, link.next_departure_ns);
+    EXPECT_EQ(queue.totals().passed_through, 0u);
+}
+
+/// Neither a worker nor a cluster is known by a frame that may mean another one.
+TEST_P(Checksum, AWrongOneTeachesNothing) {
+    auto bad = ipv4().carrying(Update{.cluster = 6, .worker = 3, .checksum = false});
+    bad.bytes.back() ^= 0x80;
+    queue.offer(bad);
+    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_UDP_CHECKSUM], 1u);
+    EXPECT_EQ(queue.member(6, 3).family, 0);
+    EXPECT_EQ(queue.active_clusters(monotonic_ns()), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Checksum, testing::Bool(), [](const auto &info) {
-    return info.param ? "Verifying" : "ByDefault";
+    return info.param ? "ByDefault" : "NoVerify";
 });
 
 // ---- Generic mode: what the note of an skb says beside the frame's bytes, and what holds without one.

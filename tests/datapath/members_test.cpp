@@ -455,10 +455,7 @@ Frame sent_from(const Path &path, const std::string &address) {
     auto frame = path.carrying(Update{.cluster = 1, .worker = 1});
     const bool four = path.family() == 4;
     inet_pton(four ? AF_INET : AF_INET6, address.c_str(), &frame.bytes[frame.l3 + (four ? 12 : 8)]);
-    if (four)
-        set_be(frame.bytes, frame.l3 + 10, ipv4_checksum(frame.bytes, frame.l3), 2);
-    set_be(frame.bytes, frame.l4 + 6, udp_checksum(frame.bytes, frame.l3, frame.l4), 2);
-    return frame;
+    return summed(frame);
 }
 
 TEST_F(Strangers, OnlyASourceThatAnAckMayGoToIsLearnt) {

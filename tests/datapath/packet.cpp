@@ -172,6 +172,13 @@ Frame with_ip(Frame frame, std::size_t at_in_l3, std::uint64_t value, int width)
     return frame;
 }
 
+Frame summed(Frame frame) {
+    if (frame.family == 4)
+        set_be(frame.bytes, frame.l3 + 10, ipv4_checksum(frame.bytes, frame.l3), 2);
+    set_be(frame.bytes, frame.l4 + 6, udp_checksum(frame.bytes, frame.l3, frame.l4), 2);
+    return frame;
+}
+
 std::string hex(std::span<const std::uint8_t> bytes) {
     static constexpr char digits[] = "0123456789abcdef";
     std::string text;

@@ -197,6 +197,8 @@ Frame truncated(Frame frame, std::size_t bytes);
 Frame with(Frame frame, std::size_t at, std::uint64_t value, int width);
 /// Writes a field, then makes the IPv4 header checksum right again.
 Frame with_ip(Frame frame, std::size_t at_in_l3, std::uint64_t value, int width);
+/// Makes the checksums of IPv4 and UDP right again.
+Frame summed(Frame frame);
 
 // ---- reading what comes out --------------------------------------------------------------
 

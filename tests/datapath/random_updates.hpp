@@ -70,6 +70,14 @@ class RandomUpdates {
         return vary(path.target(byte()));
     }
 
+    /// Flips a bit that nothing but the UDP checksum tells from another one: of a lane, or of what the header
+    /// says of the worker's update. Of an update that has a checksum.
+    void damage(Frame &frame) {
+        const std::size_t lanes = frame.size() - frame.message - 48;
+        const std::size_t at = one_in(2) ? 48 + below(lanes) : one_in(2) ? 12 + below(8) : 24 + below(20);
+        frame.bytes[frame.message + at] ^= static_cast<std::uint8_t>(1u << below(8));
+    }
+
   private:
     std::uint8_t byte() { return static_cast<std::uint8_t>(random_()); }
 

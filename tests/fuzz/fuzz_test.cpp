@@ -19,8 +19,8 @@ namespace {
 
 constexpr RandomUpdates::Range range{.clusters = 6, .segments = 2, .max_lanes = 48};
 
-/// Would a strict receiver take it as an update? The lanes' own checksum is end to end: the queue
-/// doesn't look at it, nor at the UDP checksum.
+/// Would a strict receiver take it as an update, but for its checksums? The lanes' own is end to end: the
+/// queue doesn't look at it. One whose UDP checksum is wrong is refused, and what waits may leave in its frame.
 bool valid_update(const Bytes &bytes) {
     std::string why;
     return parse_update(bytes, &why) || why == "checksum lane" || why == "UDP checksum";

@@ -32,6 +32,7 @@ bool is_server(const void *key) {
 olaf_config usual_config() {
     olaf_config config{};
     config.layout = OLAF_LAYOUT;
+    config.flags = OLAF_CONFIG_VERIFY;
     config.deliver = OLAF_DELIVER_LOCAL;
     config.ifindex = workers;
     config.egress_ifindex = servers;

@@ -59,6 +59,15 @@ std::span<const std::uint8_t> update_frame(unsigned update, std::uint32_t cluste
     return made_once(all, update, cluster, make_update);
 }
 
+std::span<const std::uint8_t> damaged_frame(unsigned update, std::uint32_t cluster) {
+    static std::map<std::pair<unsigned, std::uint32_t>, test::Bytes> all;
+    return made_once(all, update, cluster, [](auto of, auto in) {
+        auto bytes = make_update(of, in);
+        bytes[message_offset + sizeof(olaf_header) + 5] ^= 1;
+        return bytes;
+    });
+}
+
 std::span<const std::uint8_t> ack_frame(unsigned update, std::uint32_t cluster) {
     static std::map<std::pair<unsigned, std::uint32_t>, test::Bytes> all;
     return made_once(all, update, cluster, make_ack);

@@ -13,6 +13,8 @@ inline constexpr std::uint32_t most_servers = 2;
 constexpr std::uint32_t server_of(std::uint32_t cluster) { return 2 + cluster % most_servers; }
 
 std::span<const std::uint8_t> update_frame(unsigned update, std::uint32_t cluster);
+/// The same with a bit of its lanes flipped, so that its UDP checksum is wrong, and every sum with it.
+std::span<const std::uint8_t> damaged_frame(unsigned update, std::uint32_t cluster);
 std::span<const std::uint8_t> ack_frame(unsigned update, std::uint32_t cluster);
 
 /// What a departing frame says: how many updates, and whose bits. exact: its lanes are their sum.

@@ -48,15 +48,21 @@ Cable *Host::grasp_cable() {
 
 // ---- arrivals --------------------------------------------------------------------------
 
-void Host::arrive(unsigned update, std::uint32_t cluster) { arrive_at(programs_, update, cluster); }
-
-void Host::arrive_at_new(unsigned update, std::uint32_t cluster) {
-    arrive_at(replacing_, update, cluster);
+void Host::arrive(unsigned update, std::uint32_t cluster) {
+    arrive_at(programs_, update_frame(update, cluster));
 }
 
-void Host::arrive_at(const Programs &programs, unsigned update, std::uint32_t cluster) {
+void Host::arrive_damaged(unsigned update, std::uint32_t cluster) {
+    arrive_at(programs_, damaged_frame(update, cluster));
+}
+
+void Host::arrive_at_new(unsigned update, std::uint32_t cluster) {
+    arrive_at(replacing_, update_frame(update, cluster));
+}
+
+void Host::arrive_at(const Programs &programs, std::span<const std::uint8_t> frame) {
     Packet &packet = packets_[cpu()];
-    packet.hold(update_frame(update, cluster));
+    packet.hold(frame);
     const int verdict = programs.ingress(packet.xdp());
     if (verdict == XDP_DROP)
         return;

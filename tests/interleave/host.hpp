@@ -26,6 +26,8 @@ class Host : public World {
     // ---- what a CPU does ----
     /// Update number `update` arrives: of worker `update`, marked by bit `update` of its lanes.
     void arrive(unsigned update, std::uint32_t cluster = 0);
+    /// One that was damaged on its way: nothing may come of it.
+    void arrive_damaged(unsigned update, std::uint32_t cluster = 0);
     /// The same, through the programs that `attach --replace` has just loaded.
     void arrive_at_new(unsigned update, std::uint32_t cluster = 0);
     /// The drain's CPU: ticks as often as a token comes, at most so many times.
@@ -77,7 +79,7 @@ class Host : public World {
     [[nodiscard]] unsigned cpu() const { return Machine::the().cpu(); }
     [[nodiscard]] Cable *cable() const;
     Cable *grasp_cable();
-    void arrive_at(const Programs &programs, unsigned update, std::uint32_t cluster);
+    void arrive_at(const Programs &programs, std::span<const std::uint8_t> frame);
     void tick(const Programs &programs);
     void tick_as_they_come(const Programs &programs, unsigned most);
     void send_token(Packet &packet);

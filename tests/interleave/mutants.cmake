@@ -370,6 +370,8 @@ olaf_mutant(OpenIsReadBeforeTheLock
   FILE bpf/slots/admit.bpf.h PROGRAMS ingress SCENARIO AFoldMeetsAPop
   FROM [==[
 	if (!olaf_lock(&slot->lock)) {
+		if (olaf_is_damaged(ctx, a))
+			return;
 		olaf_trouble_contended(a->update.count, a->now);
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
@@ -379,6 +381,8 @@ olaf_mutant(OpenIsReadBeforeTheLock
   TO [==[
 	first = olaf_buffer_is_open(slot, 0);
 	if (!olaf_lock(&slot->lock)) {
+		if (olaf_is_damaged(ctx, a))
+			return;
 		olaf_trouble_contended(a->update.count, a->now);
 		a->outcome = OLAF_OUTCOME(OLAF_EVENT_DROP, OLAF_DROPPED_CONTENDED);
 		return;
@@ -631,6 +635,24 @@ olaf_mutant(WhoLeavesIsWaitedForInOldRounds
 ]==]
   TO [==[
 	olaf_absent_put(job, olaf_membership_now(job), rank, 1);
+]==])
+
+olaf_mutant(DamageIsTakenOutTooLate
+  "A damaged update's lanes are subtracted outside the lock: a departure takes them along."
+  FILE bpf/slots/fold.bpf.h PROGRAMS ingress SCENARIO ADamagedFoldMeetsAPop
+  FROM [==[
+	if (!olaf_sum_is_wrong(ctx, a, sum))
+		return 0;
+	olaf_unfold(ctx, index);
+]==]
+  TO [==[
+	struct olaf_slot *slot = olaf_slot_at(a->update.slot);
+
+	if (!slot || !olaf_sum_is_wrong(ctx, a, sum))
+		return 0;
+	olaf_unlock(&slot->lock);
+	olaf_unfold(ctx, index);
+	olaf_lock(&slot->lock);
 ]==])
 
 olaf_mutant(WindowIsAskedBeforeTheLock

@@ -10,13 +10,20 @@ namespace {
 
 constexpr std::uint64_t busy_ns = 1'000'000;
 
-/// An update of each of these clusters arrives while the link is taken. Then it becomes free.
-Act waiting(std::vector<std::uint32_t> clusters) {
+/// An update of each of these clusters arrives while the link is taken.
+Act busy(std::vector<std::uint32_t> clusters) {
     return [clusters = std::move(clusters)](Host &host) {
         host.take_link(busy_ns);
         unsigned update = 0;
         for (const auto cluster : clusters)
             host.arrive(update++, cluster);
+    };
+}
+
+/// The same. Then the link becomes free.
+Act waiting(std::vector<std::uint32_t> clusters) {
+    return [fill = busy(std::move(clusters))](Host &host) {
+        fill(host);
         host.wait(busy_ns);
     };
 }
@@ -33,6 +40,10 @@ Act arrival(unsigned update, std::uint32_t cluster) {
     return [=](Host &host) { host.arrive(update, cluster); };
 }
 
+Act damaged(unsigned update, std::uint32_t cluster) {
+    return [=](Host &host) { host.arrive_damaged(update, cluster); };
+}
+
 Act arrivals(unsigned update, std::uint32_t cluster, std::uint32_t next_cluster) {
     return [=](Host &host) {
         host.arrive(update, cluster);
@@ -42,6 +53,13 @@ Act arrivals(unsigned update, std::uint32_t cluster, std::uint32_t next_cluster)
 
 Act drain(unsigned ticks) {
     return [=](Host &host) { host.ticks(ticks); };
+}
+
+Act free_and_drain(unsigned ticks) {
+    return [=](Host &host) {
+        host.wait(busy_ns);
+        host.ticks(ticks);
+    };
 }
 
 /// The link has time for one frame only: what arrives behind a departure must wait.
@@ -78,6 +96,12 @@ Act rule_then(std::uint32_t policy, std::uint32_t max_count, Act then) {
 void add_queue(std::vector<Scenario> &to) {
     to.push_back({"AnAppendMeetsAPop", narrow(), waiting({0}), {drain(2), arrival(8, 1)}});
     to.push_back({"AFoldMeetsAPop", narrow(), waiting({0}), {drain(2), arrival(8, 0)}});
+    // The link becomes free while the update is being folded: else it would carry the head away itself.
+    to.push_back({"ADamagedFoldMeetsAPop", narrow(), busy({0}), {free_and_drain(1), damaged(8, 0)}});
+    to.push_back({"ADamagedFoldMeetsAFold", narrow(), busy({0}),
+                  {free_and_drain(1), damaged(8, 0), arrival(9, 0)}});
+    to.push_back({"ADamagedRiderMeetsADeparture", usual_config(), waiting_idle({0}),
+                  {drain(1), damaged(8, 0)}});
     to.push_back({"APassageMeetsADeparture", usual_config(), waiting_idle({0}),
                   {drain(1), arrival(8, 0)}});
     to.push_back({"TwoFoldsMeetAPop", narrow(), waiting({0}),

@@ -32,6 +32,8 @@ const char *name(Action action) {
         return "dropped_misfit";
     case Action::refused:
         return "refused";
+    case Action::damaged:
+        return "damaged";
     }
     return "?";
 }
@@ -88,11 +90,13 @@ Outcome Queue::arrive(std::uint64_t now, const Update &update, std::size_t frame
                       std::size_t room) {
     if (update.count > rules_[update.cluster].max_count)
         return {Action::refused, std::nullopt};
-    activity_.arrive(now, update.cluster);
-    counters_.received++;
-    counters_.updates_in += update.count;
+    if (!update.damaged) {
+        activity_.arrive(now, update.cluster);
+        counters_.received++;
+        counters_.updates_in += update.count;
+    }
 
-    if (ring_.empty() && pacer.due(now)) {
+    if (ring_.empty() && pacer.due(now) && !update.damaged) {
         pacer.depart(now, frame_bytes + config_.frame_overhead);
         count(Action::passed_through, update);
         return {Action::passed_through, std::nullopt};
@@ -103,7 +107,7 @@ Outcome Queue::arrive(std::uint64_t now, const Update &update, std::size_t frame
         leaving = depart(now);
         counters_.departed_riding++;
     }
-    Action action = accept(update, leaving);
+    const Action action = update.damaged ? Action::damaged : accept(update, leaving);
     count(action, update);
     if (leaving)
         return {action, leaving->update};
@@ -203,6 +207,9 @@ void Queue::count(Action action, const Update &update) {
         counters_.dropped_misfit++;
         break;
     case Action::refused:
+        return;
+    case Action::damaged:
+        counters_.damaged++;
         return;
     }
     counters_.updates_dropped += update.count;

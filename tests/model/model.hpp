@@ -26,7 +26,7 @@ struct Counters {
     std::uint64_t appended = 0, aggregated = 0, replaced = 0;
     std::uint64_t departed_riding = 0, departed_drain = 0;
     std::uint64_t dropped_full = 0, dropped_reward = 0, dropped_sealed = 0;
-    std::uint64_t dropped_misfit = 0;
+    std::uint64_t dropped_misfit = 0, damaged = 0;
     std::uint64_t updates_in = 0, updates_out = 0, updates_superseded = 0, updates_dropped = 0;
 
     bool operator==(const Counters &) const = default;
@@ -41,7 +41,8 @@ enum class Action {
     reward,
     sealed,
     misfit,
-    refused
+    refused,
+    damaged ///< changes nothing, but its frame may carry a departure
 };
 
 const char *name(Action action);

@@ -6,7 +6,7 @@
 
 namespace olaf::model {
 
-std::vector<std::uint8_t> departing_frame(const Update &update) {
+std::vector<std::uint8_t> departing_frame(const Update &update, bool summed) {
     const Headers &headers = update.headers;
     std::vector<std::uint8_t> frame = headers.bytes;
     std::size_t udp_bytes = 8 + 48 + 8 * update.lanes.size();
@@ -41,8 +41,9 @@ std::vector<std::uint8_t> departing_frame(const Update &update) {
         test::set_be(frame, headers.l3 + 10, test::ipv4_checksum(frame, headers.l3), 2);
     } else {
         test::set_be(frame, headers.l3 + 4, headers.l4 - headers.l3 - 40 + udp_bytes, 2);
-        test::set_be(frame, headers.l4 + 6, test::udp_checksum(frame, headers.l3, headers.l4), 2);
     }
+    if (summed || headers.family == 6)
+        test::set_be(frame, headers.l4 + 6, test::udp_checksum(frame, headers.l3, headers.l4), 2);
     return frame;
 }
 

@@ -41,9 +41,11 @@ struct Update {
     Headers headers;
     std::uint64_t first_arrived = 0; ///< when the first update of it came, by the caller's clock
     std::uint64_t arrived = 0;       ///< when the newest did
+    bool damaged = false;            ///< the UDP checksum of its frame is wrong
 };
 
-/// The frame in which an update departs, as protocol.md and design.md ask.
-std::vector<std::uint8_t> departing_frame(const Update &update);
+/// The frame in which an update departs, as protocol.md and design.md ask. Over IPv4 a card, and a queue with
+/// --no-verify, write no UDP checksum: `summed` is false.
+std::vector<std::uint8_t> departing_frame(const Update &update, bool summed = true);
 
 } // namespace olaf::model

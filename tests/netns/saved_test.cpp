@@ -121,12 +121,12 @@ INSTANTIATE_TEST_SUITE_P(
              "64 "
              "--max-segments 2 --max-lanes 32 --mode skb --drain-interval 1ms --activity-window 2s "
              "--allow 10.0.0.0/8 --allow fd00::/8 --max-workers 7 --member-timeout 5s --strict "
-             "--verify",
+             "--no-verify",
              "--local --port 7000 --queue 9 --rate 4mbit --window 8 --policy newest --fifo "
              "--max-clusters 64 "
              "--max-segments 2 --max-lanes 32 --mode skb --drain-interval 1ms --activity-window 2s "
              "--allow 10.0.0.0/8 --allow fd00::/8 --max-workers 7 --member-timeout 5s --strict "
-             "--verify"},
+             "--no-verify"},
         Case{"Fifo", Way::routed, "--rate 2mbit --policy fifo",
              "--forward out --rate 2mbit --policy fifo"},
         Case{"Bridging", Way::bridged, "--window auto", "--forward out --window auto"},
