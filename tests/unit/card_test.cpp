@@ -156,7 +156,7 @@ TEST(Card, ThatAnswersNothingIsLost) {
     ASSERT_FALSE(done);
     EXPECT_TRUE(is_lost(done.error()));
     EXPECT_NE(done.error().message().find("it doesn't answer"), std::string::npos);
-    EXPECT_EQ(file.get(OLAF_REGISTER_CONTROL), 1);
+    EXPECT_EQ(file.get(OLAF_REGISTER_CONTROL), 3); // it queues, and verifies
     EXPECT_EQ(file.get(OLAF_REGISTER_PORT), 6523);
     EXPECT_EQ(file.get(OLAF_REGISTER_QUEUE_CAPACITY), 8);
     EXPECT_EQ(file.get(OLAF_REGISTER_MAX_CLUSTERS), 4);
