@@ -86,7 +86,8 @@ const std::vector<FoldBenchmark> benchmarks{
     {"ack_stamp",       0,     [] { return ack_case("ack_stamp", 0); }},
     {"ack_copy_64",     0,     [] { return ack_case("ack_copy_64", 64); }, 5'000},
     {"olaf_jumbo",      jumbo, [] { return olaf_case("olaf_jumbo", 1, BENCH_JUMBO_LANES, false); }},
-    {"olaf_jumbo_unverified", jumbo, [] { return olaf_case("olaf_jumbo_unverified", 1, BENCH_JUMBO_LANES, false, false); }},
+    {"olaf_jumbo_unverified", jumbo,
+     [] { return olaf_case("olaf_jumbo_unverified", 1, BENCH_JUMBO_LANES, false, false); }},
 };
 // clang-format on
 

@@ -47,9 +47,9 @@ struct olaf_destination {
 
 /* Is the UDP checksum of the update at hand right? */
 enum olaf_integrity {
-	OLAF_UNVERIFIED = 0, /* nobody has looked yet */
-	OLAF_INTACT = 1, /* it is right, or isn't looked at */
-	OLAF_DAMAGED = 2, /* it is wrong: the update is used for nothing */
+	OLAF_UNVERIFIED = 0, /* the checksum has not been looked at yet */
+	OLAF_INTACT = 1, /* the checksum is right, or there is none to look at */
+	OLAF_DAMAGED = 2, /* the checksum is wrong: the update is used for nothing */
 };
 
 struct olaf_arrival {

@@ -76,7 +76,7 @@ static __always_inline void olaf_refuse_malformed(struct xdp_md *ctx, __u32 reas
 		olaf_tell_refusal(ctx, OLAF_DROPPED_MALFORMED, reason, bytes);
 }
 
-/* The update was taken, or is about to pass: what it says of its cluster and its worker holds. */
+/* The update is whole: it counts as received, its cluster as active, and its worker as a member. */
 static __always_inline void olaf_believe(struct xdp_md *ctx, const struct olaf_arrival *a)
 {
 	olaf_count_received(a->update.count);

@@ -7,7 +7,7 @@
  *   forward routed           MACs of the next hop; TTL and its checksum
  *   upstream                 all new: from this host to the upstream address
  *
- * And the UDP checksum (protocol.md).
+ * The UDP checksum covers all of these, and is written last (protocol.md).
  */
 #ifndef OLAF_HEADERS_BPF_H
 #define OLAF_HEADERS_BPF_H

@@ -2,12 +2,12 @@
 /*
  * Is the UDP checksum of the message at hand right?
  *
- * Of an update it is looked at, unless --no-verify: its header is a maximum or the newest, which no lane
- * protects. Where it is folded, its lanes are summed in the pass that adds them, and taken out again if the
- * sum is wrong (slots/fold.bpf.h): a pass of its own takes longer (docs/benchmarks.md).
- * Everything else is looked at before it is used.
+ * Every update is asked that, unless --no-verify. No lane protects its header, whose fields become sums, maxima
+ * or minima. A fold sums the lanes in the pass that adds them, and subtracts them if the checksum is wrong
+ * (slots/fold.bpf.h); a pass of its own takes longer (docs/benchmarks.md). Any other update is summed before it
+ * is used.
  *
- * Lanes without a checksum lane are looked at always: after us nobody could tell whose update spoilt the sum.
+ * Lanes without a checksum lane are always summed: behind this queue no server could find the damage.
  */
 #ifndef OLAF_CHECKSUM_BPF_H
 #define OLAF_CHECKSUM_BPF_H

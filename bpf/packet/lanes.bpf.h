@@ -18,7 +18,10 @@
 
 #define OLAF_BLOCK 16 /* lanes a round */
 
-/* Sums are kept in turn: the compiler would add up a block as a tree, for which there are too few registers. */
+/*
+ * Has the sums added up every four lanes. The compiler would put that off to the end of a block, and run out
+ * of registers.
+ */
 #define OLAF_KEEP_SUMS asm volatile("" : "+r"(total), "+r"(high));
 
 #define OLAF_LANES_16(op)                             \

@@ -147,7 +147,14 @@ TEST_P(Checksum, ZeroIsLegalOverIpv4Alone) {
 
 TEST_P(Checksum, WhatASocketOfThisHostLeftToTheDeviceIsTaken) {
     for (const auto &path : paths)
-        expect_taken(partial(path.carrying(Update{.cluster = 4, .checksum = false})));
+        for (const bool lane : {false, true}) {
+            queue.reset();
+            queue.link_busy();
+            const auto frame = partial(path.carrying(Update{.cluster = 4, .checksum = lane}));
+            expect_taken(frame);
+            expect_taken(frame);
+            EXPECT_EQ(queue.totals().aggregated, 1u);
+        }
 }
 
 /// Its frame may carry away what waits, whose bytes take the place of its own.
@@ -167,10 +174,20 @@ TEST_P(Checksum, WhatLeavesInTheFrameOfAWrongOneIsRight) {
         const auto left = parse_update(ran.bytes, &why);
         ASSERT_TRUE(left) << why;
         EXPECT_EQ(left->update.lanes, (std::vector<std::uint64_t>{1, 2}));
-        const auto left_sum = get_be(ran.bytes, left->frame.l4 + 6, 2);
-        EXPECT_EQ(left_sum != 0, GetParam()) << "--no-verify writes none";
         EXPECT_EQ(queue.waiting().size(), 0u);
     }
+}
+
+TEST_P(Checksum, WhatLeavesHasOneUnlessNoVerify) {
+    expect_taken(ipv4().carrying(Update{.cluster = 5}));
+    queue.link_free();
+    const auto ran = queue.offer(ipv4().carrying(Update{.cluster = 6}));
+    std::string why;
+    const auto left = parse_update(ran.bytes, &why);
+    ASSERT_TRUE(left) << why;
+    EXPECT_EQ(left->update.cluster, 5u);
+    const auto left_sum = get_be(ran.bytes, left->frame.l4 + 6, 2);
+    EXPECT_EQ(left_sum != 0, GetParam());
 }
 
 /// A wrong one is no passage either: with nothing before it, it ends here and takes no share of the link.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -131,13 +132,17 @@ TEST(CollectiveCount, OfMoreWorkersThanWereSaidNoSumIsOverheard) {
     job.options.workers = 1;
     job.server.set_threshold(2);
     std::atomic<bool> enough = false;
+    // The two who give stop behind the same vector: neither waits for the other one in vain.
+    bool last = false;
+    std::barrier both(2, [&]() noexcept { last = enough; });
     job.all([&](Collective &collective, std::uint32_t rank) {
         ASSERT_TRUE(collective.start());
         std::vector<float> vector(40, 1.0F);
-        while (rank != 2 && !enough)
-            EXPECT_FALSE(collective.allreduce(std::span(vector)));
-        if (rank != 2)
+        if (rank != 2) {
+            for (both.arrive_and_wait(); !last; both.arrive_and_wait())
+                EXPECT_FALSE(collective.allreduce(std::span(vector)));
             return;
+        }
         collective.overhear(vector.size());
         while (collective.stats().unasked < 100) // of later rounds than the first
             ASSERT_TRUE(collective.poll());
