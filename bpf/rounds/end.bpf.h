@@ -18,7 +18,7 @@ static __always_inline int olaf_send_back(void)
 
 /* The frame's message was met as `act` says: it leaves, and carries what it can. */
 static __always_inline int olaf_round_end(struct xdp_md *ctx, const struct olaf_arrival *a,
-					  const struct olaf_round_message *m, struct olaf_job *job,
+					  struct olaf_round_message *m, struct olaf_job *job,
 					  int act)
 {
 	if (act == OLAF_ROUND_RIDE)

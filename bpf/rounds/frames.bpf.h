@@ -497,9 +497,8 @@ static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_ar
 
 /* Carries what the frame at hand can. Returns enum olaf_round_act. */
 static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arrival *a,
-				      const struct olaf_round_message *m, struct olaf_job *job)
+				      struct olaf_round_message *m, struct olaf_job *job)
 {
-	struct olaf_delivery delivery = {};
 	int i, written;
 
 	if (olaf_line_is_long(job, m))
@@ -507,9 +506,9 @@ static __always_inline int olaf_carry(struct xdp_md *ctx, const struct olaf_arri
 	if (!olaf_frame_holds(a, job))
 		return OLAF_ROUND_LEAVE;
 	for (i = 0; i < OLAF_RIDE_TRIES; i++) {
-		if (!olaf_line_next(job, &delivery))
+		if (!olaf_line_next(job, &m->delivery))
 			return OLAF_ROUND_LEAVE;
-		written = olaf_deliver(ctx, a, job, m->job, &delivery);
+		written = olaf_deliver(ctx, a, job, m->job, &m->delivery);
 		if (written != OLAF_UNREACHABLE)
 			return written == OLAF_WRITTEN ? OLAF_ROUND_SEND : OLAF_ROUND_LEAVE;
 	}

@@ -11,6 +11,7 @@
 
 #include "bpf/packet/checksum.bpf.h"
 #include "bpf/packet/parse.bpf.h"
+#include "bpf/rounds/deliveries.bpf.h"
 #include "bpf/rounds/jobs.bpf.h"
 #include "bpf/troubles.bpf.h"
 
@@ -36,6 +37,8 @@ struct olaf_round_message {
 	__u32 to_source; /* what answers it goes to `sender`: its rank is bound to somebody else */
 	__u32 pad;
 	struct olaf_member sender; /* whom the frame came from, once that was read (child.bpf.h) */
+	/* What the frame carries. On the stack the verifier would follow the frame once for each rank. */
+	struct olaf_delivery delivery;
 };
 OLAF_SPAN(olaf_round_message, offsetof(struct olaf_round_message, incarnation),
 	  offsetof(struct olaf_round_message, to_source), incarnation, session, run);
