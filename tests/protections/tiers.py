@@ -20,7 +20,8 @@ TIERS = {
     "model": (("endpoints", "include"), ["olaf_unit_tests", "olaf_described"], 600),
     "datapath": (("bpf", "loader", "policies", "include"), ["olaf_datapath_tests"], 600),
     "netns": (("bpf", "loader", "endpoints", "policies", "include"), ["olaf_command", "olaf_netns_tests"], 1500),
-    "network": (("bpf", "loader", "endpoints", "policies", "include"), ["olaf_command", "olaf_netns_tests"], 1500),
+    "network": (("bpf", "loader", "endpoints", "policies", "include"),
+                ["olaf_command", "olaf_netns_tests", "olaf_network_tests"], 1500),
 }
 
 

@@ -34,10 +34,19 @@ def test_faults(texts, test):
 def left_to_network(root):
     """Whether a test of tests/netns is left to the tier `network`, as its CMakeLists.txt says."""
     text = (root / "tests/netns/CMakeLists.txt").read_text()
-    network, guards = (re.search(rf"^set\({name} ([^)]*)\)", text, re.MULTILINE)[1].split()
-                       for name in ("network", "guards"))
-    return lambda test: (any(fnmatch.fnmatchcase(test, pattern) for pattern in network) and
-                         not any(fnmatch.fnmatchcase(test, pattern) for pattern in guards))
+    only_network, network, guards = (
+        re.search(rf"^set\({name}\s([^)]*)\)", text, re.MULTILINE)[1].split()
+        for name in ("only_network", "network", "guards"))
+    apart = {suite for file in only_network
+             for suite in re.findall(r"\bTEST(?:_F|_P)?\((\w+),", (root / "tests/netns" / file).read_text())}
+
+    def is_left(test):
+        if any(fnmatch.fnmatchcase(test, pattern) for pattern in guards):
+            return False
+        return (test.split(".")[0].split("/")[-1] in apart or
+                any(fnmatch.fnmatchcase(test, pattern) for pattern in network))
+
+    return is_left
 
 
 def tier_faults(mutation, is_left):
