@@ -69,7 +69,7 @@ std::vector<MapShape> RoundsContract::maps() const {
         {"olaf_own", 8, 1, MapShape::set, is_server},
         {"olaf_own_macs", 8, 1, MapShape::set, everything},
         {"olaf_job_counters", sizeof(olaf_job_counters), 1, MapShape::per_cpu},
-        {"olaf_round_messages", 192, 1, MapShape::per_cpu},
+        {"olaf_round_messages", 256, 1, MapShape::per_cpu},
         {"olaf_counters", sizeof(olaf_counters), 1, MapShape::per_cpu},
         {"olaf_spells", sizeof(olaf_spell), OLAF_TROUBLES, MapShape::per_cpu},
         {"olaf_arrivals", 512, 1, MapShape::per_cpu},

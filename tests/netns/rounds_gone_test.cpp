@@ -13,6 +13,7 @@
 #include <latch>
 #include <numeric>
 
+#include "olaf/run.h"
 #include "rounds.hpp"
 
 namespace olaf::test::rounds_gone_test {
