@@ -37,7 +37,10 @@ struct olaf_round_message {
 	__u32 to_source; /* what answers it goes to `sender`: its rank is bound to somebody else */
 	__u32 pad;
 	struct olaf_member sender; /* whom the frame came from, once that was read (child.bpf.h) */
-	/* What the frame carries. On the stack the verifier would follow the frame once for each rank. */
+	/*
+	 * The result that the frame carries away. Not on the stack: there the verifier keeps the bounds of its
+	 * rank, and follows the frame once for each. What it reads from a map has no bounds.
+	 */
 	struct olaf_delivery delivery;
 };
 OLAF_SPAN(olaf_round_message, offsetof(struct olaf_round_message, incarnation),
