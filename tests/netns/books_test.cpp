@@ -108,8 +108,6 @@ struct Case {
 
 class Books : public testing::TestWithParam<Case> {
   protected:
-    Books() { make_lossless(bed); }
-
     void attach(const std::vector<std::string> &more = {}) {
         bed.attach(joined(more, GetParam().options));
     }
@@ -314,7 +312,6 @@ class Losses : public testing::Test {
 
 /// What is on its way when a device goes is lost; the rest waits until it is back.
 TEST_F(Losses, BehindADeviceThatIsDownOrWhosePeerIs) {
-    make_lossless(bed);
     bed.attach({"--rate", "unlimited"});
     send(50);
     EXPECT_EQ(lost(drained()), (Lost{0, 0, 0, 0}));
@@ -344,7 +341,6 @@ TEST_F(Losses, OfTheDrain) {
 }
 
 TEST_F(Losses, AreCountedOnThroughAReplacementAndForgottenWithTheQueue) {
-    make_lossless(bed);
     const auto before = traces(bed.host);
     bed.attach({"--rate", "unlimited"});
     bed.server().ip("link set eth0 down\n");
@@ -363,7 +359,6 @@ TEST_F(Losses, AreCountedOnThroughAReplacementAndForgottenWithTheQueue) {
 
 /// A device's index says nothing without its namespace: another queue's losses are not ours.
 TEST_F(Losses, AreThoseOfOneQueueAlone) {
-    make_lossless(bed);
     bed.attach({"--rate", "unlimited"});
     Netns other("other"), far("far");
     other.ip("link add name in type veth peer name eth0 netns " + far.name() +

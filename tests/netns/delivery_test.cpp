@@ -324,8 +324,6 @@ struct Load {
 
 class Flood : public testing::TestWithParam<Load> {
   protected:
-    Flood() { make_lossless(bed); }
-
     /// Frames that XDP got from a receive queue of `in`.
     [[nodiscard]] std::uint64_t xdp_packets(unsigned queue) const {
         const auto told = run({"ethtool", "-S", "in"}, {}, &bed.host);
@@ -376,7 +374,6 @@ class Aggregate : public testing::TestWithParam<Route> {};
 
 TEST_P(Aggregate, TheSumOfAllThatIsReceivedIsTheSumOfAllThatWasSent) {
     SocketBed bed{{.way = GetParam().way, .queues = 2}};
-    make_lossless(bed);
     bed.attach({"--policy", "aggregate", "--rate", "20mbit", "--mode", GetParam().mode});
     bed.olaf.cluster({"set", "0-8", "--max-count", "65535"});
     Collector collector(bed.to);

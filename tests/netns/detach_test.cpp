@@ -42,7 +42,6 @@ TEST_P(Detach, SendsWhatWaitsAndLeavesNoTrace) {
 }
 
 TEST_P(Detach, UnderLoadLosesNothing) {
-    make_lossless(bed);
     bed.attach({"--policy", "aggregate", "--rate", "4mbit"});
     bed.olaf.cluster({"set", "0-8", "--max-count", "65535"});
     const auto objects = kernel_objects(bed.host);

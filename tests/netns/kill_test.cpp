@@ -31,7 +31,6 @@ Status await_quiet(const Testbed &bed) {
 
 TEST(Kill, EverythingDuringAFlood) {
     SocketBed bed{{.way = Way::bridged, .queues = 2}};
-    make_lossless(bed);
     const auto before = traces(bed.host);
     bed.attach({"--rate", "20mbit"});
     Collector collector(bed.to);

@@ -312,7 +312,6 @@ TEST(AomProof, TheMeterAgreesWithTcpdumpAtTheSameHop) {
 /// microseconds away from the queue: its rate makes ages long enough for that not to matter.
 TEST(AomProof, TheQueueAgreesWithTcpdumpOnBothSides) {
     SocketBed bed{{.way = Way::bridged}};
-    make_lossless(bed);
     bed.attach({"--rate", "40kbit", "--policy", "aggregate"});
     bed.olaf.cluster({"set", "0-9", "--max-count", "65535"});
     Capture before(bed.worker, "eth0", captured_port());

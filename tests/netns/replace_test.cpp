@@ -21,7 +21,6 @@ class Replace : public testing::TestWithParam<Way> {
 };
 
 TEST_P(Replace, UnderLoadLosesNothing) {
-    make_lossless(bed);
     bed.attach({"--policy", "aggregate", "--rate", "10mbit"});
     bed.olaf.cluster({"set", "0-8", "--max-count", "65535"});
     const auto old = kernel_objects(bed.host);
@@ -88,7 +87,6 @@ struct TwoServers : Testbed {
     TwoServers() : Testbed({.way = Way::upstream4}) {
         server().ip("address add 10.0.1.3/24 dev eth0\n");
         host.ip("neighbour add 10.0.1.3 lladdr " + text(server_mac) + " dev out nud permanent\n");
-        make_lossless(*this);
     }
 };
 
@@ -168,7 +166,6 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ReplaceAllow, NewlyGivenRefusesNoListedSender) {
     for (int round = 0; round < 2; round++) {
         Testbed bed{{.way = Way::upstream4}};
-        make_lossless(bed);
         const UdpSocket socket(bed.server(), server);
         Collector collector(socket);
         bed.attach();
@@ -363,7 +360,6 @@ TEST_F(Resetting, WhatWaitsCountsAsJustArrived) {
 }
 
 TEST_F(Resetting, UnderAFloodIsExact) {
-    make_lossless(bed);
     bed.attach({"--rate", "20mbit", "--policy", "aggregate"});
     bed.olaf.cluster({"set", "0-8", "--max-count", "65535"});
     const auto updates = random_updates(256, 9, 8, 52);

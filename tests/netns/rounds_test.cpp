@@ -483,7 +483,6 @@ TEST_P(RoundsBesideClusters, BothAreExactAtFullLoad) {
                    .attach = {"--policy", "aggregate", "--rate", "10mbit"},
                    .group = GetParam().group,
                    .starts = false});
-    make_lossless(bed);
     bed.start();
     bed.olaf.cluster({"set", "0-4", "--max-count", "65535"});
     const UdpSocket server(bed.server(), Testbed::server_peer(4));

@@ -11,6 +11,7 @@
 #include <future>
 #include <random>
 #include <stdexcept>
+#include <thread>
 
 namespace olaf::test {
 namespace {
@@ -174,7 +175,9 @@ void PacketSocket::send(std::span<const Frame> frames) const {
         const int sent = sendmmsg(fd_, headers, static_cast<unsigned>(now), 0);
         if (sent > 0)
             frames = frames.subspan(static_cast<std::size_t>(sent));
-        else if (errno != ENOBUFS && errno != EAGAIN)
+        else if (errno == ENOBUFS || errno == EAGAIN)
+            std::this_thread::yield(); // the peer's ring is full
+        else
             throw std::runtime_error(std::string("cannot send frames: ") + std::strerror(errno));
     }
 }

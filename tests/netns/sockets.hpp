@@ -67,7 +67,9 @@ class PacketSocket : public FrameSocket {
 
     void send(const Frame &frame) const { send(frame.bytes); }
     void send(const Bytes &bytes) const;
-    /// All of them, in as few system calls as can be.
+    /// All of them, in as few system calls as can be. A frame for which the peer's ring has no
+    /// room is sent again, so none is lost before the queue; the device has no qdisc, whose
+    /// backlog a veth may forget to send (Linux 6.16 and later).
     void send(std::span<const Frame> frames) const;
     /// The next frame that is a right UPDATE, checksums included. Throws on a wrong one, and
     /// WaitRanOut.

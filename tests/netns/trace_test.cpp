@@ -157,7 +157,6 @@ TEST(TracingInAFlood, LosesEventsAndSaysHowManyButNoUpdate) {
     Testbed bed;
     const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
     bed.attach();
-    make_lossless(bed);
     const auto before = bed.olaf.status().json["events_lost"].get<std::uint64_t>();
     Trace trace(bed, worker);
     trace.process.kill(SIGSTOP);

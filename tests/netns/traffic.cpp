@@ -148,11 +148,6 @@ std::vector<Frame> frames_of(const Testbed &testbed, std::span<const Update> upd
     return frames;
 }
 
-void make_lossless(const Testbed &testbed) {
-    testbed.worker.tc(testbed.wiring.queues > 1 ? "qdisc add dev eth0 root mq\n"
-                                                : "qdisc add dev eth0 root pfifo limit 10000\n");
-}
-
 void flood(const Testbed &testbed, std::span<const Frame> frames, unsigned times) {
     std::vector<std::jthread> threads;
     for (unsigned cpu = 0; cpu < cpus(); cpu++)

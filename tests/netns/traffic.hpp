@@ -104,10 +104,6 @@ std::vector<Update> random_updates(std::size_t count, std::uint32_t clusters, st
 std::vector<Frame> frames_of(const Testbed &testbed, std::span<const Update> updates,
                              int family = 4);
 
-/// Gives the worker's device a queueing discipline, so that a full ring of the host's holds
-/// senders back instead of losing frames.
-void make_lossless(const Testbed &testbed);
-
 /// Sends the frames `times` times from a thread on each CPU at once; returns when all are sent.
 void flood(const Testbed &testbed, std::span<const Frame> frames, unsigned times);
 
