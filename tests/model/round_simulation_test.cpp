@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <gtest/gtest.h>
 
+#include <string_view>
+
 #include "round_simulation.hpp"
 
 using namespace olaf::model;
@@ -30,13 +32,22 @@ std::uint64_t number(const char *variable, std::uint64_t otherwise) {
     return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
-// OLAF_SEED and OLAF_SEEDS: from where on, and how many. In all of the `seeds` that a test has workers
+// How many worlds are simulated where a test has `seeds` of them: OLAF_SEEDS, a number or a share
+// of them ("25%"); else all.
+std::uint64_t number_of_worlds(std::uint64_t seeds) {
+    const std::uint64_t asked = number("OLAF_SEEDS", seeds);
+    const char *const text = std::getenv("OLAF_SEEDS");
+    const bool is_share = text != nullptr && std::string_view(text).ends_with('%');
+    return is_share ? seeds * asked / 100 : asked;
+}
+
+// The worlds from OLAF_SEED on, 1 if it isn't set. In all of the `seeds` that a test has workers
 // are told more than `told_often` times that another one has begun anew.
 void run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds, std::uint64_t told_often = 0) {
-    const std::uint64_t first = number("OLAF_SEED", 1);
+    const std::uint64_t first = number("OLAF_SEED", 1), worlds = number_of_worlds(seeds);
     std::uint64_t told = 0;
     unsigned wrong = 0;
-    for (std::uint64_t seed = first; seed < first + number("OLAF_SEEDS", seeds); seed++) {
+    for (std::uint64_t seed = first; seed < first + worlds; seed++) {
         const RoundWorld world = world_of(seed);
         RoundSimulation simulation(world);
         const std::string problem = simulation.run();
@@ -46,7 +57,7 @@ void run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds, std::uint64
         if (wrong == 5)
             break;
     }
-    if (told_often > 0 && number("OLAF_SEEDS", seeds) >= seeds) {
+    if (told_often > 0 && worlds >= seeds) {
         EXPECT_GT(told, told_often);
     }
 }
