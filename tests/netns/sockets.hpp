@@ -41,7 +41,8 @@ class UdpSocket {
     UdpSocket(const Netns &netns, const Peer &local);
 
     void send(const Bytes &payload, const Peer &to) const;
-    void send(const Update &update, const Peer &to) const { send(message(update), to); }
+    /// Sends it, again where the peer's ring has no room for it: none is lost before the queue.
+    void send(const Update &update, const Peer &to) const;
     void send(const Ack &ack, const Peer &to) const { send(message(ack), to); }
     /// `times` messages of the same update as one, for the device to cut (UDP segmentation).
     void send_uncut(const Update &update, unsigned times, const Peer &to) const;
