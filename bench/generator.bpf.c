@@ -85,13 +85,14 @@ static __always_inline void next(void)
 
 /*
  * The kernel recycles the pages of live frames without restoring their bytes, so
- * a frame that left as an aggregate comes back as one.
+ * a frame that left as an aggregate comes back as one, and one that left alone with the UDP
+ * checksum that the queue wrote into it.
  */
 static __always_inline bool pristine(struct xdp_md *ctx)
 {
 	struct bench_view v;
 
-	return view(ctx, &v) && v.lanes[1] == bench_lane_of(config.narrow, 1) &&
+	return view(ctx, &v) && !*v.udp_checksum && v.lanes[1] == bench_lane_of(config.narrow, 1) &&
 	       (config.xagg || v.olaf->count_be == bpf_htonl(1));
 }
 

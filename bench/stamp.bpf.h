@@ -11,6 +11,7 @@
 
 /* A frame of ours, once it is known to be long enough: the header is one of the two. */
 struct bench_view {
+	__be16 *udp_checksum; /* 0: none, as frames of ours are sent */
 	struct olaf_header *olaf;
 	struct xagg_header *xagg;
 	__u64 *lanes;
@@ -21,6 +22,7 @@ static __always_inline bool view(struct xdp_md *ctx, struct bench_view *v)
 	void *data = (void *)(long)ctx->data, *data_end = (void *)(long)ctx->data_end;
 	void *header = data + BENCH_L4_END;
 
+	v->udp_checksum = header - sizeof(*v->udp_checksum);
 	v->olaf = header;
 	v->xagg = header;
 	if (config.xagg) {
