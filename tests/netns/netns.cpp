@@ -6,6 +6,8 @@
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <linux/if.h> // after net/if.h, which it leaves alone then
+#include <netlink/route/link.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
@@ -21,7 +23,9 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "loader/host/netlink.hpp"
 #include "process.hpp"
+#include "tests/patience.hpp"
 
 namespace olaf::test {
 namespace {
@@ -106,6 +110,36 @@ unsigned long Netns::snmp(const std::string &counter) const {
 int Netns::ifindex(const std::string &device) const {
     const Inside inside(*this);
     return static_cast<int>(if_nametoindex(device.c_str()));
+}
+
+namespace {
+
+/// A device that is up, but that the kernel hasn't given its queue yet; nothing if there is none. The kernel
+/// sets the state of the link and the queue under one lock, which a request for the devices takes as well.
+std::string without_queue(nl_sock *netlink) {
+    nl_cache *devices = nullptr;
+    if (const int error = rtnl_link_alloc_cache(netlink, AF_UNSPEC, &devices); error < 0)
+        throw std::runtime_error(std::string("cannot list devices: ") + nl_geterror(error));
+    std::string found;
+    for (auto *object = nl_cache_get_first(devices); object != nullptr; object = nl_cache_get_next(object)) {
+        auto *device = reinterpret_cast<rtnl_link *>(object);
+        if ((rtnl_link_get_flags(device) & (IFF_UP | IFF_LOOPBACK)) == IFF_UP &&
+            rtnl_link_get_operstate(device) != IF_OPER_UP)
+            found = rtnl_link_get_name(device);
+    }
+    nl_cache_free(devices);
+    return found;
+}
+
+} // namespace
+
+void Netns::await_links() const {
+    const Inside inside(*this);
+    const auto netlink = Netlink::open(NETLINK_ROUTE);
+    if (!netlink)
+        throw std::runtime_error("cannot ask for the devices of " + name_);
+    await([&] { return without_queue(netlink->get()).empty(); },
+          [&] { return "a queue for " + without_queue(netlink->get()) + " of " + name_; });
 }
 
 Inside::Inside(const Netns &netns) : home_(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {

@@ -26,6 +26,10 @@ class Netns {
     /// A number of /proc/net/snmp or snmp6: "UdpInCsumErrors", "Udp6InErrors".
     [[nodiscard]] unsigned long snmp(const std::string &counter) const;
     [[nodiscard]] int ifindex(const std::string &device) const;
+    /// Waits until each device that is up can send. A veth that came up before its peer gets its queue only
+    /// later, from a work queue of the kernel; until then the kernel drops all that it is to send, without
+    /// an error. Call it once the peers are up. Throws WaitRanOut.
+    void await_links() const;
 
   private:
     std::string name_;

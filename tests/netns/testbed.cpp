@@ -48,6 +48,13 @@ Testbed::Testbed(const Wiring &asked) : wiring(asked) {
     else
         wire();
     wiring.way == Way::local || wiring.way == Way::bridged ? address_flat() : address_routed();
+    worker.await_links();
+    host.await_links();
+    for (const auto *other : {&server_, &switch_})
+        if (*other)
+            (*other)->await_links();
+    if (card)
+        card->netns().await_links();
 }
 
 void Testbed::wire() {

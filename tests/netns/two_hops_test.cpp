@@ -62,6 +62,8 @@ class TwoHops : public testing::TestWithParam<Case> {
                      "neighbour add " + six + there + " lladdr " + mac(3 - host) + " dev " +
                      device + " nud permanent\n");
         }
+        left.await_links();
+        right.await_links();
     }
 
     static void route(const Netns &netns, const std::string &to4, const std::string &to6,

@@ -13,15 +13,13 @@ namespace {
 
 class CardProcessTest : public testing::Test {
   protected:
-    /// Sends it and waits until it is on the other side, byte for byte.
+    /// Sends it and waits until it is on the other side, byte for byte. Throws WaitRanOut.
     static void expect_through(const PacketSocket &from, const PacketSocket &to, const Frame &frame) {
         from.send(frame);
-        for (;;) {
-            const auto got = to.poll(patience);
-            ASSERT_TRUE(got) << hex(frame.bytes);
+        while (const auto got = to.poll(patience))
             if (*got == frame.bytes) // hosts have things to say as well
                 return;
-        }
+        throw WaitRanOut("the frame " + hex(frame.bytes));
     }
 
     Testbed bed{{.mtu = 9000, .place = Place::card}};
