@@ -112,6 +112,16 @@ int Netns::ifindex(const std::string &device) const {
     return static_cast<int>(if_nametoindex(device.c_str()));
 }
 
+std::uint64_t Netns::received(const std::string &device) const {
+    const Inside inside(*this);
+    std::ifstream file("/proc/thread-self/net/dev");
+    std::string name;
+    for (std::uint64_t bytes = 0, frames = 0; file >> name; std::getline(file, name))
+        if (name == device + ":" && file >> bytes >> frames)
+            return frames;
+    throw std::runtime_error("no device " + device + " in " + name_);
+}
+
 namespace {
 
 /// A device that is up, but that the kernel hasn't given its queue yet; nothing if there is none. The kernel

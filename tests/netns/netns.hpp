@@ -2,6 +2,7 @@
 // A network namespace for as long as an object lives, named after the running test: olaf-test-TEST-ROLE.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,8 @@ class Netns {
     /// A number of /proc/net/snmp or snmp6: "UdpInCsumErrors", "Udp6InErrors".
     [[nodiscard]] unsigned long snmp(const std::string &counter) const;
     [[nodiscard]] int ifindex(const std::string &device) const;
+    /// Frames that the device has received since it was made, whatever became of them.
+    [[nodiscard]] std::uint64_t received(const std::string &device) const;
     /// Waits until each device that is up can send. A veth that came up before its peer gets its queue only
     /// later, from a work queue of the kernel; until then the kernel drops all that it is to send, without
     /// an error. Call it once the peers are up. Throws WaitRanOut.

@@ -201,13 +201,13 @@ void PacketSocket::send(std::span<const Frame> frames) const {
             headers[i].msg_hdr.msg_iov = &io[i];
             headers[i].msg_hdr.msg_iovlen = 1;
         }
-        const int sent = sendmmsg(fd_, headers, static_cast<unsigned>(now), 0);
-        if (sent > 0)
-            frames = frames.subspan(static_cast<std::size_t>(sent));
-        else if (errno == ENOBUFS || errno == EAGAIN)
-            std::this_thread::yield(); // the peer's ring is full
-        else
+        int sent = -1;
+        await([&] { return (sent = sendmmsg(fd_, headers, static_cast<unsigned>(now), 0)) > 0 ||
+                           (errno != ENOBUFS && errno != EAGAIN); },
+              [] { return "room in the ring of the peer"; }, std::chrono::milliseconds(0));
+        if (sent < 0)
             throw std::runtime_error(std::string("cannot send frames: ") + std::strerror(errno));
+        frames = frames.subspan(static_cast<std::size_t>(sent));
     }
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <random>
 #include <stdexcept>
 
@@ -149,13 +150,31 @@ std::vector<Frame> frames_of(const Testbed &testbed, std::span<const Update> upd
 }
 
 void flood(const Testbed &testbed, std::span<const Frame> frames, unsigned times) {
+    // A ring that is full is told to its sender. Behind a switch that is the switch, which drops the frame. So
+    // there no more frames are under way than the ring of `in` holds, which is 256.
+    constexpr std::size_t at_once = 32, most = 128;
+    const bool behind_switch = testbed.wiring.way == Way::one_armed;
+    const auto before = behind_switch ? testbed.host.received("in") : 0;
+    std::atomic<std::uint64_t> sent = 0;
     std::vector<std::jthread> threads;
     for (unsigned cpu = 0; cpu < cpus(); cpu++)
         threads.emplace_back([&, cpu] {
             pin_to(cpu);
             const PacketSocket socket(testbed.worker, "eth0");
-            for (unsigned i = 0; i < times; i++)
-                socket.send(frames);
+            for (unsigned i = 0; i < times; i++) {
+                if (!behind_switch) {
+                    socket.send(frames);
+                    continue;
+                }
+                for (auto left = frames; !left.empty();) {
+                    const auto now = left.first(std::min(at_once, left.size()));
+                    sent += now.size();
+                    socket.send(now);
+                    left = left.subspan(now.size());
+                    await([&] { return testbed.host.received("in") + most >= before + sent; },
+                          [] { return "the frames that a switch has"; }, std::chrono::milliseconds(0));
+                }
+            }
         });
 }
 
