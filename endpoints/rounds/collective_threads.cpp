@@ -12,6 +12,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sys/eventfd.h>
@@ -96,13 +97,15 @@ class CollectiveThreads final : public Collective::Impl {
         std::unique_ptr<CollectiveMember> member;
         std::deque<Range> under_way;
         std::thread::id thread_id;
+        bool starts = false; // its member is to start()
         bool ends = false;
-        std::condition_variable news; // a range, or the end
+        std::condition_variable news; // a range, a start, or the end
         std::thread thread;
     };
 
     bool is_interrupted(const Place &place) const;
     void work(Place &place);
+    void end_start(const Result<void> &started);
     void end_range(const Range &range, const Result<SumReport> &report);
     void wait_until(const std::function<bool()> &done, const Sleep &sleep);
     [[nodiscard]] std::unexpected<Error> not_with_threads(const char *call) const {
@@ -118,6 +121,7 @@ class CollectiveThreads final : public Collective::Impl {
     mutable std::mutex mutex_;
     // Under it:
     std::size_t under_way_ = 0; // vectors
+    std::size_t starting_ = 0;  // members
     std::optional<Error> broken_;
     std::condition_variable ended_;
 };
@@ -167,7 +171,11 @@ void CollectiveThreads::work(Place &place) {
     place.thread_id = std::this_thread::get_id();
     const Sleep unlocked = {.before = [&] { lock.unlock(); }, .after = [&] { lock.lock(); }};
     for (;;) {
-        place.news.wait(lock, [&] { return place.ends || !place.under_way.empty(); });
+        place.news.wait(lock, [&] { return place.ends || place.starts || !place.under_way.empty(); });
+        if (std::exchange(place.starts, false)) {
+            end_start(place.member->start());
+            continue;
+        }
         if (place.under_way.empty())
             return;
         const Range range = place.under_way.front();
@@ -177,6 +185,17 @@ void CollectiveThreads::work(Place &place) {
         end_range(range, report);
         lock.lock();
     }
+}
+
+void CollectiveThreads::end_start(const Result<void> &started) {
+    const std::scoped_lock lock(mutex_);
+    if (!started) {
+        gives_up_ = true; // no member alone is of any use
+        if (!broken_)
+            broken_ = started.error();
+    }
+    starting_--;
+    ended_.notify_all();
 }
 
 void CollectiveThreads::end_range(const Range &range, const Result<SumReport> &report) {
@@ -286,22 +305,26 @@ bool CollectiveThreads::is_done(const State &state) const {
     return state.done;
 }
 
+// All members ask before the first is answered. Else another worker could wait for its sum in the second
+// job until this one asks there, and this one for that worker's question in the first.
 Result<void> CollectiveThreads::start() {
     gives_up_ = true;
     wait_until([this] { return under_way_ == 0; }, {});
     {
         const std::scoped_lock lock(mutex_);
         broken_.reset();
+        starting_ = places_.size();
     }
     gives_up_ = false;
     for (auto &place : places_) {
         const std::scoped_lock lock(place->mutex);
-        if (auto started = place->member->start(); !started) {
-            const std::scoped_lock last(mutex_);
-            broken_ = started.error();
-            return started;
-        }
+        place->starts = true;
+        place->news.notify_one();
     }
+    wait_until([this] { return starting_ == 0; }, {});
+    const std::scoped_lock lock(mutex_);
+    if (broken_)
+        return std::unexpected(*broken_);
     return {};
 }
 

@@ -48,6 +48,18 @@ class Collective(unittest.TestCase):
 
         self.all(2, work, threads=2)
 
+    def test_threads_ask_in_all_their_jobs_before_one_is_answered(self):
+        def work(rank):
+            if rank == 0:
+                job = olaf.Collective(node, JOB, 0, 2, threads=2, timeout=SOON, run="test")
+                job.start()
+                return
+            for number in (JOB + 1, JOB):
+                olaf.Collective(node, number, 1, 2, timeout=SOON, run="test").start()
+
+        with Node(2, 2) as node:
+            in_threads(2, work)
+
     def test_several_are_under_way_and_hold_their_arrays(self):
         def work(job, rank):
             sums = []

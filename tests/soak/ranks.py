@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A rank of a job as a process that does what it is told, and vectors whose sum says who gave what.
+
+Each vector that a rank gives has a mark of its own: DIGITS digits of 1 to 7. Its element e is the digit
+e % DIGITS, in the four bits of this rank. So each element of a sum shows a digit of each rank's mark, 0
+where a rank's part is missing, and more than 7, or another digit, where a part is there twice.
+"""
+import multiprocessing
+import multiprocessing.connection
+import os
+import signal
+import time
+
+import numpy as np
+
+import olaf
+
+DIGITS, HIGHEST, BITS = 5, 7, 4
+MOST = 4  # ranks: a float32 holds 24 bits exactly, and the sum of four has 16
+
+
+def draw_mark(draw):
+    return tuple(draw.randint(1, HIGHEST) for _ in range(DIGITS))
+
+
+def vector_of(rank, mark, size, kind):
+    return np.resize(np.array(mark) << BITS * rank, size).astype(kind)
+
+
+def expected(marks, size, operation, kind):
+    """The plain sum, or mean, of what ranks with these marks give."""
+    total = sum(vector_of(rank, mark, size, np.int64) for rank, mark in marks.items())
+    return (total.astype(np.float32) / np.float32(len(marks)) if operation == "mean" else total).astype(kind)
+
+
+class Rank:
+    """A process. Orders and answers are in order: each order() has one answer()."""
+
+    PATIENCE_S = 120  # for an answer, beyond the timeout of the Collective, on a machine that is busy
+
+    def __init__(self, inside, rank, **options):
+        """`inside()` enters the namespace of the rank's sockets."""
+        self.rank = rank
+        self.pipe, there = multiprocessing.Pipe()
+        self._ordered, self._begun = 0, multiprocessing.RawValue("Q", 0)
+        self.process = multiprocessing.Process(target=_obey, daemon=True,
+                                               args=(there, self._begun, inside, rank, options))
+        self.process.start()
+        there.close()
+
+    def order(self, *words):
+        """("start",), ("finish",), or ("sum", [(mark, size, kind, operation), ...]), all of them begun
+        before the first is awaited."""
+        self._ordered += 1
+        self.pipe.send(words)
+
+    def answer(self):
+        """("done", what start() and finish() return, or the summed vectors), ("error", text), or
+        ("dead", ""); None if there is none in time."""
+        try:
+            return self.pipe.recv() if self.pipe.poll(self.PATIENCE_S) else None
+        except (EOFError, ConnectionResetError):
+            return "dead", ""
+
+    def interrupt(self):
+        """Ctrl-C once it does what it was told last, which Python turns into KeyboardInterrupt."""
+        while self._begun.value < self._ordered and self.process.is_alive():
+            time.sleep(0.001)
+        os.kill(self.process.pid, signal.SIGINT)
+
+    def kill(self):
+        self.process.kill()
+        self.process.join()
+
+
+def answering(ranks):
+    """Those that have an answer, once one has; all, if none has in time."""
+    ready = multiprocessing.connection.wait([rank.pipe for rank in ranks], Rank.PATIENCE_S)
+    return [rank for rank in ranks if rank.pipe in ready] or ranks
+
+
+class Interrupts:
+    """Ctrl-C raises KeyboardInterrupt once in an order, and nothing between two orders."""
+
+    def __init__(self):
+        self.wanted = False
+        signal.signal(signal.SIGINT, self._came)
+
+    def _came(self, *_):
+        if self.wanted:
+            self.wanted = False
+            raise KeyboardInterrupt
+
+
+def _obey(orders, begun, inside, rank, options):
+    interrupts = Interrupts()
+    collective = None
+    while True:
+        try:
+            word, *rest = orders.recv()
+        except EOFError:
+            return  # nobody is left to give orders
+        try:
+            interrupts.wanted = True
+            begun.value += 1
+            try:
+                if collective is None:
+                    with inside():
+                        collective = olaf.Collective(rank=rank, **options)
+                answer = "done", _do(collective, rank, word, *rest)
+            except Exception as error:  # worlds.py judges it, whatever it is
+                answer = "error", str(error)
+            interrupts.wanted = False
+        except KeyboardInterrupt:
+            answer = "error", "KeyboardInterrupt"
+        orders.send(answer)
+
+
+def _do(collective, rank, word, vectors=()):
+    if word != "sum":
+        return getattr(collective, word)()
+    given = [vector_of(rank, mark, size, kind) for mark, size, kind, _ in vectors]
+    sums = [collective.allreduce_async(vector, op=operation)
+            for vector, (*_, operation) in zip(given, vectors)]
+    for each in sums:
+        each.wait()
+    return given

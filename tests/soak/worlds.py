@@ -1,0 +1,380 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Ranks that sum in rounds over a bad wire, in worlds drawn at random, against a plain sum.
+
+A world is a job, its ranks as processes, and a wire with faults; a step is a sum that all ranks give to,
+or something that goes wrong. Three things must always hold:
+
+  - what a rank gets from a sum is the plain sum of what all ranks gave to that call, or an error;
+  - every call ends;
+  - once nothing goes wrong any more, the ranks start() and sum again.
+
+Where only the wire is bad, or somebody else's training, no rank gets an error. A world's draws depend on
+the seed and the world's number alone.
+"""
+import argparse
+import collections
+import json
+import random
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from network import Netns, run
+from ranks import MOST, Rank, answering, draw_mark, expected
+from relay import Relay
+from soak import seconds
+
+JOB, STEPS, TIMEOUT_S = 7, 8, 20
+FORMATS = {"i32x2": (np.float32, np.int32, np.int64), "i64x1": (np.int32, np.int64), "f32": (np.float32,)}
+
+
+class Wrong(Exception):
+    """What must hold doesn't."""
+
+
+class World:
+    def __init__(self, olaf, seed, number):
+        self.draw = random.Random(f"{seed}/{number}")
+        draw = self.draw
+        self.olaf_binary = olaf
+        self.family = draw.choice((4, 6))
+        self.mode = draw.choice(("native", "skb"))
+        self.count = draw.randint(1, MOST)
+        self.format = draw.choice(tuple(FORMATS))
+        self.lanes = draw.choice((4, 9, 32, 96))
+        self.slots = draw.choice((2, 4, 16, 64))
+        self.threads = draw.choice((1, 1, 2))
+        self.bad = {fault: draw.choice((0, 0, 0.01, most)) for fault, most in
+                    (("lost", 0.05), ("doubled", 0.1), ("swapped", 0.1), ("flipped", 0.05))}
+        self.head = (f"world {number}: IPv{self.family}, {self.mode}, {self.count} ranks, {self.format}, "
+                     f"{self.lanes} lanes, {self.slots} slots, {self.threads} threads, "
+                     + ", ".join(f"{chance:.0%} {fault}" for fault, chance in self.bad.items() if chance))
+        self.depth = draw.choice((1, 1, 2))  # nodes between the ranks and the last sum, one below the other
+        self.head = (f"world {number}: IPv{self.family}, {self.mode}, {self.count} ranks, {self.depth} nodes, "
+                     f"{self.format}, {self.lanes} lanes, {self.slots} slots, {self.threads} threads, "
+                     + (", ".join(f"{chance:.0%} {fault}" for fault, chance in self.bad.items() if chance)
+                        or "a good wire"))
+        self.run_number = 0
+        self.hosts, self.wires, self.relays = [], [], []  # the host of the ranks, then those of the nodes
+        self.ranks = []
+        self.steps, self.sums = collections.Counter(), 0
+
+    # ---- what it stands on ----
+
+    def build(self):
+        self.hosts = [Netns(role) for role in ("ranks", "node", "root")[:1 + self.depth]]
+        for number in range(self.depth):
+            self.link(number)
+        for host in self.hosts[1:]:  # the kernel tells programs the way to a parent only where it forwards
+            host.sysctl("ipv4/ip_forward" if self.family == 4 else "ipv6/conf/all/forwarding", 1)
+        for node in range(self.depth):
+            self.attach(node)
+        self.ranks = [self.rank(number) for number in range(self.count)]
+
+    def link(self, number):
+        """A bad wire between `out` of a host and `in` of the next."""
+        left, right = self.hosts[number:number + 2]
+        wire = Netns(f"wire{number}")
+        self.wires.append(wire)
+        macs = [f"02:00:00:00:0{number}:0{end}" for end in (1, 2)]
+        wire.ip(f"link add left type veth peer name out address {macs[0]} netns {left.name}\n"
+                f"link add right type veth peer name in address {macs[1]} netns {right.name}")
+        devices = [(left, "out"), (wire, "left"), (wire, "right"), (right, "in")]
+        # A device that comes up looks whether its peer takes redirected frames.
+        for netns, device in devices:
+            netns.offloads(device, gro=True, tx=False)
+        for netns, device in devices:
+            netns.ip(f"link set {device} up")
+        bits, nodad = (24, "") if self.family == 4 else (64, "nodad")
+        for end, (netns, device) in enumerate((devices[0], devices[-1])):
+            # A question for a neighbour, lost, would cost a second.
+            netns.ip(f"address add {self.address(number, end)}/{bits} dev {device} {nodad}\n"
+                     f"neighbour add {self.address(number, 1 - end)} lladdr {macs[1 - end]} dev {device} nud permanent")
+        self.relays.append(Relay(wire, "left", "right", self.draw.random()))
+
+    def close(self):
+        for rank in self.ranks:
+            rank.kill()
+        for node in range(len(self.relays)):
+            self.olaf(node, "detach", "in", "--force", check=False)
+        for what in (*self.relays, *self.wires, *self.hosts):
+            what.close()
+
+    def address(self, link, end):
+        """0: on the side of the ranks; 1: that of the node."""
+        return f"10.65.{link}.{end + 1}" if self.family == 4 else f"fd65:{link}::{end + 1}"
+
+    def olaf(self, node, *words, check=True):
+        return run([self.olaf_binary, "--netns", self.hosts[1 + node].name, *words], check=check)
+
+    def attach(self, node):
+        self.olaf(node, "attach", "in", "--local", "--mode", self.mode,
+                  "--round-slots", str(max(self.slots * self.threads, 8)))
+        for thread in range(self.threads):
+            self.set_job(node, JOB + thread)
+
+    def set_job(self, node, job):
+        words = ["--children", str(self.count if node == 0 else 1), "--max-count", str(self.count),
+                 "--lanes", str(self.lanes), "--format", self.format, "--pool", str(self.slots)]
+        if self.format == "f32":
+            words.append("--no-checksum")
+        if node + 1 < self.depth:
+            words += ["--parent", self.address(1, 1), "--rank", "0"]
+        self.olaf(node, "job", "set", "in", str(job), *words)
+
+    def rank(self, number, **other):
+        return Rank(self.hosts[0].inside, number, **{
+            "node": self.address(0, 1), "job": JOB, "workers": self.count, "format": self.format,
+            "checksum": self.format != "f32", "lanes": self.lanes, "threads": self.threads,
+            "timeout": TIMEOUT_S, "run": "worlds", "run_number": self.run_number, **other})
+
+    # ---- sums ----
+
+    def draw_vectors(self, most=3):
+        """(size, type, operation) of vectors that are under way at once."""
+        found = []
+        for _ in range(self.draw.choice((1, 1, most))):
+            kind = self.draw.choice(FORMATS[self.format])
+            size = self.draw.choice((1, self.draw.randint(2, 200), self.draw.randint(200, 5000)))
+            found.append((size, kind, self.draw.choice(("sum", "mean")) if kind is np.float32 else "sum"))
+        return found
+
+    def order_sum(self, vectors, by=None, ranks=None):
+        """These ranks give vectors of these shapes, or rank r those of by[r]. Returns all marks."""
+        marks = [{rank.rank: draw_mark(self.draw) for rank in self.ranks} for _ in vectors]
+        for rank in self.ranks if ranks is None else ranks:
+            rank.order("sum", [(mark[rank.rank], *shape) for mark, shape in
+                               zip(marks, (by or {}).get(rank.rank, vectors))])
+        return marks
+
+    def check(self, answers, vectors, marks, must_work):
+        """Of the ranks' answers to such an order. Whether all had the sums."""
+        for rank, (how, what) in answers.items():
+            if how == "done":
+                for number, (shape, mark, got) in enumerate(zip(vectors, marks, what)):
+                    right = expected(mark, *shape[:1], shape[2], shape[1])
+                    if not np.array_equal(got, right):
+                        at = int(np.argmax(got != right))
+                        raise Wrong(f"rank {rank} got a wrong sum of vector {number}, {shape}: element {at} is "
+                                    f"{got[at]}, not {right[at]}; the ranks gave {mark}")
+                self.sums += len(what)
+            elif must_work:
+                raise Wrong(f"rank {rank} got an error where nothing but the wire was bad: {what}")
+        return all(how == "done" for how, _ in answers.values())
+
+    def answers(self, ranks=None):
+        found = {}
+        for rank in self.ranks if ranks is None else ranks:
+            found[rank.rank] = rank.answer()
+            if found[rank.rank] is None:
+                raise Wrong(f"a call of rank {rank.rank} doesn't end\n{json.dumps(self.jobs())}")
+        return found
+
+    def jobs(self):
+        return [json.loads(self.olaf(node, "status", "in", "--json").stdout)["jobs"] for node in range(self.depth)]
+
+    def start(self):
+        """All ranks start. Where the last start() of one was interrupted, and the wire lost what it said of
+        that, others agree with it, and fail (docs/rounds.md, "Sessions"): so a second try may be needed."""
+        for _ in range(2):
+            for rank in self.ranks:
+                rank.order("start")
+            answers = self.answers()
+            if all(how == "done" for how, _ in answers.values()):
+                return
+        raise Wrong(f"the ranks don't start again: {answers}\n{json.dumps(self.jobs())}")
+
+    # ---- steps ----
+
+    def step_sum(self):
+        vectors = self.draw_vectors()
+        marks = self.order_sum(vectors)
+        self.check(self.answers(), vectors, marks, must_work=True)
+
+    def step_misfit(self):
+        """One rank gives another size, type or operation. Nobody gets that sum."""
+        if self.count == 1:
+            return
+        size, kind, operation = self.draw_vectors(1)[0]
+        others = [(size + self.draw.choice((1, 7, 1000)), kind, operation)]
+        others += [(size, other, "sum") for other in FORMATS[self.format] if other is not kind]
+        if kind is np.float32:
+            others.append((size, kind, "mean" if operation == "sum" else "sum"))
+        by = {self.draw.randrange(self.count): [self.draw.choice(others)]}
+        self.order_sum([(size, kind, operation)], by)
+        for rank, (how, what) in self.answers().items():
+            if how == "done":
+                raise Wrong(f"rank {rank} got {what[0][:5]} where ranks gave {(size, kind, operation)} and {by}")
+        self.start()
+
+    def step_killed(self):
+        """A rank dies while all sum, and begins anew."""
+        victim = self.draw.randrange(self.count)
+        vectors = self.draw_vectors()
+        marks = self.order_sum(vectors)
+        time.sleep(self.draw.uniform(0, 0.01))
+        self.ranks[victim].kill()
+        self.ranks[victim] = self.rank(victim)
+        self.begins_anew(victim, vectors, marks)
+
+    def step_interrupted(self):
+        """Ctrl-C in one rank's sum, as in a notebook; then start()."""
+        victim = self.draw.randrange(self.count)
+        vectors = self.draw_vectors()
+        marks = self.order_sum(vectors)
+        time.sleep(self.draw.uniform(0, 0.01))
+        self.ranks[victim].interrupt()
+        self.check(self.answers([self.ranks[victim]]), vectors, marks, must_work=False)
+        self.begins_anew(victim, vectors, marks)
+
+    def begins_anew(self, victim, vectors, marks):
+        """The others may get the sum that they gave to. Their next one isn't with the rank that began anew."""
+        self.ranks[victim].order("start")
+        others = [rank for rank in self.ranks if rank.rank != victim]
+        told, gone_on = {}, set()
+        while len(told) < len(others):
+            for rank in answering([other for other in others if other.rank not in told]):
+                answer = self.answers([rank])
+                if rank.rank in gone_on and answer[rank.rank][0] == "done":
+                    raise Wrong(f"rank {rank.rank} summed with rank {victim}, which has begun anew: {answer}")
+                if self.check(answer, vectors, marks, must_work=False):
+                    gone_on.add(rank.rank)
+                    self.order_sum(self.draw_vectors(), ranks=[rank])
+                else:
+                    told[rank.rank] = answer[rank.rank][1]
+        for rank, text in told.items():
+            if "nothing came for" in text:
+                raise Wrong(f"rank {rank} wasn't told that rank {victim} began anew: {text}")
+        # Its start() may wait for the others.
+        self.ranks[victim].interrupt()
+        self.answers([self.ranks[victim]])
+        self.start()
+
+    def step_stranger(self):
+        """A process of another training takes a rank of the job. It is refused, and disturbs nobody."""
+        stranger = self.rank(self.draw.randrange(self.count), run="another")
+        stranger.order("start")
+        try:
+            self.step_sum()
+            how, what = self.answers([stranger]).popitem()[1]
+            if how == "done" or "in use" not in what:
+                raise Wrong(f"a process of another run wasn't refused: {how}, {what}")
+        finally:
+            stranger.kill()
+
+    def step_newer(self):
+        """A newer number of the training takes all ranks over."""
+        old = self.ranks
+        self.run_number += 1
+        self.ranks = [self.rank(number) for number in range(self.count)]
+        try:
+            self.start()
+            self.step_sum()
+            vectors = self.draw_vectors(1)
+            for rank in old:
+                rank.order("sum", [(draw_mark(self.draw), *vectors[0])])
+            for rank, (how, what) in self.answers(old).items():
+                if how == "done":
+                    raise Wrong(f"rank {rank} of an older run got {what}")
+            self.step_sum()
+        finally:
+            for rank in old:
+                rank.kill()
+
+    def step_node(self):
+        """Somebody gives the node orders while the ranks sum."""
+        vectors = self.draw_vectors()
+        marks = self.order_sum(vectors)
+        time.sleep(self.draw.uniform(0, 0.01))
+        what = self.draw.choice(("reset", "set", "halt", "replace", "attach"))
+        node, job = self.draw.randrange(self.depth), JOB + self.draw.randrange(self.threads)
+        if what == "reset":
+            self.olaf(node, "job", "reset", "in", str(job))
+        elif what == "set":
+            self.olaf(node, "job", "remove", "in", str(job))
+            self.set_job(node, job)
+        elif what == "halt":
+            self.olaf(node, "job", "halt", "in", str(job))
+            time.sleep(self.draw.uniform(0, 0.05))
+            self.olaf(node, "job", "resume", "in", str(job))
+        elif what == "replace":
+            self.olaf(node, "attach", "in", "--replace")
+        else:
+            self.olaf(node, "detach", "in", "--force")
+            self.attach(node)
+        if not self.check(self.answers(), vectors, marks, must_work=what in ("halt", "replace")):
+            self.start()
+
+    # ---- the whole ----
+
+    def set_faults(self, **chances):
+        for relay in self.relays:
+            relay.set(**chances)
+
+    def run(self, end):
+        self.build()
+        self.start()
+        self.set_faults(**self.bad)
+        steps = ([self.step_sum] * 4 + [self.step_misfit, self.step_killed, self.step_interrupted,
+                                        self.step_stranger, self.step_newer, self.step_node])
+        for _ in range(STEPS):
+            if time.monotonic() > end:
+                break
+            step = self.draw.choice(steps)
+            print(f"  {step.__name__}", end="", flush=True)
+            began = time.monotonic()
+            step()
+            self.steps[step.__name__] += 1
+            print(f": {time.monotonic() - began:.2f} s", flush=True)
+        self.set_faults()
+        self.step_sum()
+        for rank in self.ranks:
+            rank.order("finish")
+        answers = self.answers()
+        if any(answer != ("done", True) for answer in answers.values()):
+            raise Wrong(f"the ranks don't finish: {answers}")
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="scripts/soak --sums", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--for", dest="for_s", type=seconds, default=600, metavar="TIME",
+                        help="how long: 90s, 10m, 1h (10m)")
+    parser.add_argument("--seed", type=int, help="what to draw from; a fresh one is drawn if none is given")
+    parser.add_argument("--world", type=int, default=0, help="the first world (0)")
+    parser.add_argument("--olaf", required=True, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main():
+    asked = options()
+    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 31)
+    print(f"seed {seed}", flush=True)
+    end = time.monotonic() + asked.for_s
+    number, steps, sums, faults = asked.world, collections.Counter(), 0, collections.Counter()
+    while time.monotonic() < end or number == asked.world:
+        world = World(asked.olaf, seed, number)
+        print(world.head, flush=True)
+        try:
+            # The first one is complete however long it takes: a failure is seen again by it.
+            world.run(end if number > asked.world else float("inf"))
+        except (Wrong, RuntimeError, subprocess.SubprocessError) as error:
+            print(f"\nFAILED {world.head}\n{error}\n"
+                  f"again: sudo scripts/soak --sums --seed {seed} --world {number} --for 1s", flush=True)
+            return 1
+        finally:
+            world.close()
+        steps.update(world.steps)
+        sums += world.sums
+        for relay in world.relays:
+            faults.update(relay.done())
+        number += 1
+    print(f"passed: {number - asked.world} worlds, {sums} right sums at ranks; steps "
+          f"{dict(steps)}; frames {dict(faults)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
