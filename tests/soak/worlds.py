@@ -91,7 +91,8 @@ class World:
         for end, (netns, device) in enumerate((devices[0], devices[-1])):
             # A question for a neighbour, lost, would cost a second.
             netns.ip(f"address add {self.address(number, end)}/{bits} dev {device} {nodad}\n"
-                     f"neighbour add {self.address(number, 1 - end)} lladdr {macs[1 - end]} dev {device} nud permanent")
+                     f"neighbour add {self.address(number, 1 - end)} lladdr {macs[1 - end]} dev {device} "
+                     "nud permanent")
         self.relays.append(Relay(wire, "left", "right", self.draw.random()))
 
     def close(self):
@@ -306,6 +307,7 @@ class World:
             self.attach(node)
         if not self.check(self.answers(), vectors, marks, must_work=what in ("halt", "replace")):
             self.start()
+        self.step_sum()  # a job that was set anew is nobody's before
 
     # ---- the whole ----
 
