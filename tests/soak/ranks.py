@@ -27,14 +27,14 @@ def vector_of(rank, mark, size, kind):
     return np.resize(np.array(mark) << BITS * rank, size).astype(kind)
 
 
-def expected(marks, size, operation, kind):
+def expected(marks, size, kind, operation):
     """The plain sum, or mean, of what ranks with these marks give."""
     total = sum(vector_of(rank, mark, size, np.int64) for rank, mark in marks.items())
     return (total.astype(np.float32) / np.float32(len(marks)) if operation == "mean" else total).astype(kind)
 
 
 class Rank:
-    """A process. Orders and answers are in order: each order() has one answer()."""
+    """A process. Each order() has one answer(), in the same order."""
 
     PATIENCE_S = 120  # for an answer, beyond the timeout of the Collective, on a machine that is busy
 

@@ -8,8 +8,8 @@ or something that goes wrong. Three things must always hold:
   - every call ends;
   - once nothing goes wrong any more, the ranks start() and sum again.
 
-Where only the wire is bad, or somebody else's training, no rank gets an error. A world's draws depend on
-the seed and the world's number alone.
+Where only the wire is bad, or another training knocks, no rank gets an error. The seed and the world's number
+decide what is drawn; the machine decides when it happens.
 """
 import argparse
 import collections
@@ -35,6 +35,8 @@ class Wrong(Exception):
 
 
 class World:
+    """A job, its node or two nodes in a chain, a bad wire before each, and a process for each rank."""
+
     def __init__(self, olaf, seed, number):
         self.draw = random.Random(f"{seed}/{number}")
         draw = self.draw
@@ -48,9 +50,6 @@ class World:
         self.threads = draw.choice((1, 1, 2))
         self.bad = {fault: draw.choice((0, 0, 0.01, most)) for fault, most in
                     (("lost", 0.05), ("doubled", 0.1), ("swapped", 0.1), ("flipped", 0.05))}
-        self.head = (f"world {number}: IPv{self.family}, {self.mode}, {self.count} ranks, {self.format}, "
-                     f"{self.lanes} lanes, {self.slots} slots, {self.threads} threads, "
-                     + ", ".join(f"{chance:.0%} {fault}" for fault, chance in self.bad.items() if chance))
         self.depth = draw.choice((1, 1, 2))  # nodes between the ranks and the last sum, one below the other
         self.head = (f"world {number}: IPv{self.family}, {self.mode}, {self.count} ranks, {self.depth} nodes, "
                      f"{self.format}, {self.lanes} lanes, {self.slots} slots, {self.threads} threads, "
@@ -151,11 +150,11 @@ class World:
         return marks
 
     def check(self, answers, vectors, marks, must_work):
-        """Of the ranks' answers to such an order. Whether all had the sums."""
+        """Whether all these ranks have the sums of vectors of these shapes and marks."""
         for rank, (how, what) in answers.items():
             if how == "done":
                 for number, (shape, mark, got) in enumerate(zip(vectors, marks, what)):
-                    right = expected(mark, *shape[:1], shape[2], shape[1])
+                    right = expected(mark, *shape)
                     if not np.array_equal(got, right):
                         at = int(np.argmax(got != right))
                         raise Wrong(f"rank {rank} got a wrong sum of vector {number}, {shape}: element {at} is "
@@ -166,6 +165,7 @@ class World:
         return all(how == "done" for how, _ in answers.values())
 
     def answers(self, ranks=None):
+        """What each of these ranks answers to its last order."""
         found = {}
         for rank in self.ranks if ranks is None else ranks:
             found[rank.rank] = rank.answer()
