@@ -26,15 +26,20 @@ def seconds(words):
     return float(words[:-1]) * units[words[-1]] if words[-1] in units else float(words)
 
 
-def options():
-    parser = argparse.ArgumentParser(prog="scripts/soak", description=__doc__,
+def options(program, text, unit):
+    """What the command line asks for; `unit` is the word for what is drawn one after the other."""
+    parser = argparse.ArgumentParser(prog=program, description=text,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--for", dest="for_s", type=seconds, default=600, metavar="TIME",
                         help="how long: 90s, 10m, 1h (10m)")
     parser.add_argument("--seed", type=int, help="what to draw from; a fresh one is drawn if none is given")
-    parser.add_argument("--round", type=int, default=0, help="the first round (0)")
+    parser.add_argument(f"--{unit}", type=int, default=0, help=f"the first {unit} (0)")
     parser.add_argument("--olaf", required=True, help=argparse.SUPPRESS)
-    return parser.parse_args()
+    asked = parser.parse_args()
+    if asked.seed is None:
+        asked.seed = random.SystemRandom().randrange(1 << 31)
+    print(f"seed {asked.seed}", flush=True)
+    return asked
 
 
 def draw_attach(draw, way):
@@ -135,9 +140,8 @@ class Round:
 
 
 def main():
-    asked = options()
-    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 31)
-    print(f"seed {seed}", flush=True)
+    asked = options("scripts/soak", __doc__, "round")
+    seed = asked.seed
     end = time.monotonic() + asked.for_s
     number, lost, out, sent, missing, rounds = asked.round, collections.Counter(), 0, 0, 0, 0
     while time.monotonic() < end or number == asked.round:

@@ -11,7 +11,6 @@ or something that goes wrong. Three things must always hold:
 Where only the wire is bad, or another training knocks, no rank gets an error. The seed and the world's number
 decide what is drawn; the machine decides when it happens.
 """
-import argparse
 import collections
 import json
 import random
@@ -24,7 +23,7 @@ import numpy as np
 from network import Netns, run
 from ranks import MOST, Rank, answering, draw_mark, expected
 from relay import Relay
-from soak import seconds
+from soak import options
 
 JOB, STEPS, TIMEOUT_S = 7, 8, 20
 FORMATS = {"i32x2": (np.float32, np.int32, np.int64), "i64x1": (np.int32, np.int64), "f32": (np.float32,)}
@@ -339,21 +338,9 @@ class World:
             raise Wrong(f"the ranks don't finish: {answers}")
 
 
-def options():
-    parser = argparse.ArgumentParser(prog="scripts/soak --sums", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--for", dest="for_s", type=seconds, default=600, metavar="TIME",
-                        help="how long: 90s, 10m, 1h (10m)")
-    parser.add_argument("--seed", type=int, help="what to draw from; a fresh one is drawn if none is given")
-    parser.add_argument("--world", type=int, default=0, help="the first world (0)")
-    parser.add_argument("--olaf", required=True, help=argparse.SUPPRESS)
-    return parser.parse_args()
-
-
 def main():
-    asked = options()
-    seed = asked.seed if asked.seed is not None else random.SystemRandom().randrange(1 << 31)
-    print(f"seed {seed}", flush=True)
+    asked = options("scripts/soak --sums", __doc__, "world")
+    seed = asked.seed
     end = time.monotonic() + asked.for_s
     number, steps, sums, faults = asked.world, collections.Counter(), 0, collections.Counter()
     while time.monotonic() < end or number == asked.world:
