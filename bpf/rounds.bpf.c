@@ -94,6 +94,39 @@ static __always_inline int olaf_round_handle(struct xdp_md *ctx, struct olaf_arr
 					 olaf_contribute(ctx, a, m, job);
 }
 
+/*
+ * The question at hand is of a job that is here, in another version of the protocol. The frame becomes an answer
+ * to its sender, of which any version understands the version. Nothing else changes. Returns enum
+ * olaf_round_act. A global function: verified once.
+ */
+__noinline int olaf_version_tell(struct xdp_md *ctx)
+{
+	struct olaf_round_message *m = olaf_round_message_here();
+	struct olaf_arrival *a = olaf_arrival_here();
+	struct olaf_entry *staged = olaf_staging();
+	struct olaf_round_way way = {};
+	const struct olaf_header *asked;
+	struct olaf_job *job;
+
+	if (!a || !m || !staged)
+		return OLAF_ROUND_LEAVE;
+	asked = olaf_round_header((void *)(long)ctx->data, (void *)(long)ctx->data_end, a);
+	job = olaf_job_at(m->job);
+	a->now = bpf_ktime_get_ns();
+	a->update.lanes = a->message_bytes / 8 - sizeof(*asked) / 8;
+	/* Damage is of any version. Two nodes of different versions would answer each other's answers for ever. */
+	if (!asked || !job || asked->type != OLAF_CONTROL || (asked->flags_be & bpf_htons(OLAF_FLAG_ANSWER)) ||
+	    a->update.lanes > olaf_cfg.max_lanes || olaf_udp_is_wrong(ctx) || !olaf_target_is_own(ctx, a) ||
+	    !olaf_sender_allowed(ctx, a) || !olaf_child_read(ctx, a, m))
+		return OLAF_ROUND_LEAVE;
+	olaf_round_way_to(&way, &m->sender);
+	staged->message = (struct olaf_header){};
+	olaf_round_head(&staged->message, OLAF_CONTROL, OLAF_FLAG_ANSWER, 0, job->setup.id, OLAF_EVERY_RANK);
+	staged->message.status_be = bpf_htons(OLAF_CONTROL_VERSION);
+	return olaf_staged_put(ctx, a, staged, NULL, 0, 0, &way) == OLAF_WRITTEN ? OLAF_ROUND_SEND :
+										  OLAF_ROUND_LEAVE;
+}
+
 SEC("xdp.frags")
 int olaf_rounds(struct xdp_md *ctx)
 {
@@ -115,7 +148,9 @@ int olaf_rounds(struct xdp_md *ctx)
 	frame = olaf_round_take(ctx, a, m);
 	if (frame != OLAF_FRAME_ROUND) {
 		olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
-		return XDP_DROP;
+		return frame == olaf_malformed(OLAF_MALFORMED_VERSION) && olaf_version_tell(ctx) == OLAF_ROUND_SEND ?
+			       olaf_send_back() :
+			       XDP_DROP;
 	}
 	olaf_round_clock(a, m, job);
 	if (!olaf_round_is_ours(ctx, a, m, job)) {

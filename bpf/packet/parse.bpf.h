@@ -276,14 +276,17 @@ static __always_inline int olaf_check_lengths(struct xdp_md *ctx, void *data, vo
 
 /*
  * Of a message of ours that is no UPDATE: what it is, by its version and type. A CONTROL message of version
- * 1 is a cluster's, unless there is a job of that id: then it is one of a job, and too old.
+ * 1 is a cluster's, unless there is a job of that id: then it is one of a job, in another version. The
+ * program of rounds tells its sender so.
  */
 static __always_inline int olaf_frame_of_other(__u8 version, __u8 type)
 {
+	if (type == OLAF_CONTROL && olaf_cfg.round_slots)
+		return OLAF_FRAME_ROUND;
 	if (version != OLAF_VERSION && version != OLAF_ROUNDS_VERSION)
 		return olaf_malformed(OLAF_MALFORMED_VERSION);
 	if (type == OLAF_CONTROL)
-		return olaf_cfg.round_slots ? OLAF_FRAME_ROUND : OLAF_FRAME_BYPASS;
+		return OLAF_FRAME_BYPASS;
 	if (type == OLAF_CONTRIBUTION || type == OLAF_RESULT)
 		return version == OLAF_ROUNDS_VERSION ? OLAF_FRAME_ROUND :
 							olaf_malformed(OLAF_MALFORMED_VERSION);

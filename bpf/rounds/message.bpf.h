@@ -140,11 +140,11 @@ static __always_inline int olaf_round_parse(struct xdp_md *ctx, void *data, void
 
 	if ((void *)(header + 1) > end)
 		return olaf_malformed(OLAF_MALFORMED_TRUNCATED);
+	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	if (header->version != OLAF_ROUNDS_VERSION)
-		return olaf_malformed(OLAF_MALFORMED_VERSION);
+		return frame == OLAF_FRAME_UPDATE ? olaf_malformed(OLAF_MALFORMED_VERSION) : frame;
 	if (olaf_header_parity((const __u64 *)header))
 		return olaf_malformed(OLAF_MALFORMED_HEADER);
-	frame = olaf_check_lengths(ctx, data, end, whole, a, offset);
 	a->update.lanes = bpf_ntohs(header->lanes_be);
 	a->update.flags = bpf_ntohs(header->flags_be) & (OLAF_FLAG_CHECKSUM | OLAF_FLAG_FORMAT_MASK);
 	if (m->type == OLAF_CONTROL) /* its lanes have no checksum lane, whatever the flags say */

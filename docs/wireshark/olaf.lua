@@ -24,7 +24,7 @@ local actions = { [JOIN] = "join", [SYNC] = "sync", [3] = "leave", [SETH] = "set
 local contents = { [0] = "not told", [1] = "int32", [2] = "int64", [3] = "float32, sum", [4] = "float32, mean",
   [5] = "float32 with exponents, sum", [6] = "float32 with exponents, mean" }
 local statuses = { [0] = "done", [WAIT] = "wait", [2] = "old", [3] = "gone", [4] = "refused",
-  [5] = "over", [OTHER] = "another run has the job" }
+  [5] = "over", [OTHER] = "another run has the job", [7] = "another version" }
 
 local f = {
   magic = ProtoField.uint16("olaf.magic", "Magic", base.HEX),

@@ -20,12 +20,6 @@
 #include "endpoints/wire/receive_batch.hpp"
 
 namespace olaf {
-namespace {
-
-// Bounds poll() under a flood. Further ACKs wait for the next call.
-constexpr std::size_t kMostBatches = 64;
-
-} // namespace
 
 class Worker::Impl {
   public:

@@ -68,10 +68,6 @@ std::uint64_t random_incarnation() {
     return std::uint64_t{device()} << 32 | device();
 }
 
-// Bounds poll() under a flood. Further messages wait for the next call.
-constexpr std::size_t kMostBatches = 64;
-
-constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
 constexpr std::size_t kUsualMtu = 1500; // of Ethernet
 // How often a start() that fails says so, and how long it waits for each answer.
 constexpr unsigned kTakesBack = 3;
@@ -194,8 +190,11 @@ Result<std::size_t> CollectiveMember::receive_from(const UdpSocket &socket) {
             bytes.size() < sizeof(olaf_header)
                 ? 0
                 : (bytes.size() - sizeof(olaf_header)) / sizeof(std::uint64_t);
-        if (child_->take(bytes, batch_.lanes(message, lanes), now()))
+        const auto taken = child_->take(bytes, batch_.lanes(message, lanes), now());
+        if (taken)
             refusal_.reset();
+        else if (taken.error() == Reject::wrong_version)
+            other_version_ = version_of(bytes);
     }
     return received;
 }
@@ -263,6 +262,8 @@ void CollectiveMember::end(Vector &vector, Result<SumReport> report) {
 // What to do when the time is over. Where all members have agreed and no sum has come since, the
 // node drops contributions, or frames with lanes don't get through.
 std::string CollectiveMember::remedy(const Waiting &waiting) const {
+    if (other_version_)
+        return "install the same release of Olaf at the node and at every worker";
     if (refusal_)
         return remedy_of(*refusal_, options_.job, options_.node) + "; then start() again";
     const auto &stats = child_->stats();
@@ -274,6 +275,13 @@ std::string CollectiveMember::remedy(const Waiting &waiting) const {
            std::to_string(lanes_) +
            " lanes (olaf job list), and that the way carries IP packets of " +
            std::to_string(bytes) + " bytes, or lower the mtu at every worker; then " + waiting.hint;
+}
+
+std::string CollectiveMember::versions() const {
+    return other_version_
+               ? "; the node speaks version " + std::to_string(*other_version_) +
+                     " of the protocol, this process version " + std::to_string(OLAF_ROUNDS_VERSION)
+               : "";
 }
 
 // While a rank's process is known, a node hears no other process of that rank.
@@ -307,7 +315,7 @@ Result<void> CollectiveMember::progress_until(const std::function<bool()> &done,
                 return give_up("nothing came for " +
                                    std::to_string((time - began) / std::chrono::milliseconds(1)) +
                                    " ms; missing: " + child_->missing(time) +
-                                   (refusal_ ? "; " + in_words(*refusal_) : ""),
+                                   (refusal_ ? "; " + in_words(*refusal_) : "") + versions(),
                                ETIMEDOUT, remedy(waiting));
             called = time;
             continue;

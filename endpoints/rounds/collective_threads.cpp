@@ -44,8 +44,6 @@ void add_to(SumReport &sum, const SumReport &range, std::size_t first) {
         sum.left_out_at.push_back({first + at.first, at.count});
 }
 
-constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
-
 // Every vector is cut into ranges of whole chunks, one for each member.
 // A member is used under its mutex: by its thread, which waits for its ranges, and by the callers.
 // `mutex_` is taken last, and nothing is called under it.
@@ -77,6 +75,7 @@ class CollectiveThreads final : public Collective::Impl {
     [[nodiscard]] int fd() const override { return ended_fd_; }
 
   private:
+    using Barrier = std::function<Result<bool>(CollectiveMember &)>;
     // Under mutex_.
     struct Vector : State {
         Element element = Element::f32;
@@ -97,15 +96,16 @@ class CollectiveThreads final : public Collective::Impl {
         std::unique_ptr<CollectiveMember> member;
         std::deque<Range> under_way;
         std::thread::id thread_id;
-        bool starts = false; // its member is to start()
+        const Barrier *barrier = nullptr; // its member is to call it
         bool ends = false;
-        std::condition_variable news; // a range, a start, or the end
+        std::condition_variable news; // a range, a barrier, or the end
         std::thread thread;
     };
 
     bool is_interrupted(const Place &place) const;
     void work(Place &place);
-    void end_start(const Result<void> &started);
+    Result<bool> call_at_all(const Barrier &barrier);
+    void end_barrier(const Result<bool> &ended);
     void end_range(const Range &range, const Result<SumReport> &report);
     void wait_until(const std::function<bool()> &done, const Sleep &sleep);
     [[nodiscard]] std::unexpected<Error> not_with_threads(const char *call) const {
@@ -120,8 +120,9 @@ class CollectiveThreads final : public Collective::Impl {
 
     mutable std::mutex mutex_;
     // Under it:
-    std::size_t under_way_ = 0; // vectors
-    std::size_t starting_ = 0;  // members
+    std::size_t under_way_ = 0;         // vectors
+    std::size_t at_barrier_ = 0;        // members
+    Result<bool> barrier_ended_ = true; // the first error; else whether it is true of all members
     std::optional<Error> broken_;
     std::condition_variable ended_;
 };
@@ -171,9 +172,10 @@ void CollectiveThreads::work(Place &place) {
     place.thread_id = std::this_thread::get_id();
     const Sleep unlocked = {.before = [&] { lock.unlock(); }, .after = [&] { lock.lock(); }};
     for (;;) {
-        place.news.wait(lock, [&] { return place.ends || place.starts || !place.under_way.empty(); });
-        if (std::exchange(place.starts, false)) {
-            end_start(place.member->start());
+        place.news.wait(lock,
+                        [&] { return place.ends || place.barrier || !place.under_way.empty(); });
+        if (const Barrier *barrier = std::exchange(place.barrier, nullptr)) {
+            end_barrier((*barrier)(*place.member));
             continue;
         }
         if (place.under_way.empty())
@@ -187,14 +189,13 @@ void CollectiveThreads::work(Place &place) {
     }
 }
 
-void CollectiveThreads::end_start(const Result<void> &started) {
+void CollectiveThreads::end_barrier(const Result<bool> &ended) {
     const std::scoped_lock lock(mutex_);
-    if (!started) {
+    if (!ended)
         gives_up_ = true; // no member alone is of any use
-        if (!broken_)
-            broken_ = started.error();
-    }
-    starting_--;
+    if (barrier_ended_)
+        barrier_ended_ = ended ? *ended && *barrier_ended_ : ended;
+    at_barrier_--;
     ended_.notify_all();
 }
 
@@ -305,27 +306,42 @@ bool CollectiveThreads::is_done(const State &state) const {
     return state.done;
 }
 
-// All members ask before the first is answered. Else another worker could wait for its sum in the second
-// job until this one asks there, and this one for that worker's question in the first.
+// All members ask before the first is answered. Else another worker could wait for its sum in the
+// second job until this one asks there, and this one for that worker's question in the first.
+Result<bool> CollectiveThreads::call_at_all(const Barrier &barrier) {
+    {
+        const std::scoped_lock lock(mutex_);
+        at_barrier_ = places_.size();
+        barrier_ended_ = true;
+    }
+    gives_up_ = false;
+    for (auto &place : places_) {
+        const std::scoped_lock lock(place->mutex);
+        place->barrier = &barrier;
+        place->news.notify_one();
+    }
+    wait_until([this] { return at_barrier_ == 0; }, {});
+    gives_up_ = false;
+    const std::scoped_lock lock(mutex_);
+    return barrier_ended_;
+}
+
 Result<void> CollectiveThreads::start() {
     gives_up_ = true;
     wait_until([this] { return under_way_ == 0; }, {});
     {
         const std::scoped_lock lock(mutex_);
         broken_.reset();
-        starting_ = places_.size();
     }
-    gives_up_ = false;
-    for (auto &place : places_) {
-        const std::scoped_lock lock(place->mutex);
-        place->starts = true;
-        place->news.notify_one();
-    }
-    wait_until([this] { return starting_ == 0; }, {});
+    const auto started = call_at_all([](CollectiveMember &member) -> Result<bool> {
+        OLAF_TRY(member.start());
+        return true;
+    });
+    if (started)
+        return {};
     const std::scoped_lock lock(mutex_);
-    if (broken_)
-        return std::unexpected(*broken_);
-    return {};
+    broken_ = started.error();
+    return std::unexpected(*broken_);
 }
 
 Result<bool> CollectiveThreads::finish(std::optional<std::chrono::nanoseconds> timeout) {
@@ -335,12 +351,7 @@ Result<bool> CollectiveThreads::finish(std::optional<std::chrono::nanoseconds> t
         if (broken_)
             return std::unexpected(*broken_);
     }
-    bool known = true;
-    for (auto &place : places_) {
-        const std::scoped_lock lock(place->mutex);
-        known = OLAF_TRY(place->member->finish(timeout)) && known;
-    }
-    return known;
+    return call_at_all([&](CollectiveMember &member) { return member.finish(timeout); });
 }
 
 Result<void> CollectiveThreads::poll() {

@@ -66,6 +66,9 @@ class Collective::Impl {
     const pid_t process_ = ::getpid();
 };
 
+/// How often a wait asks whether it is interrupted.
+constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
+
 /// The vector's elements are no sum, nor what they were.
 void spoil(Collective::Impl::Element element, void *data, std::size_t elements);
 /// Of a vector that is done, once.
@@ -201,6 +204,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
         const char *hint = "start() again, at every worker"; // if the time is over
     };
     [[nodiscard]] std::string remedy(const Waiting &waiting) const;
+    [[nodiscard]] std::string versions() const;
     [[nodiscard]] std::string take_out_hint() const;
     Result<void> progress_until(const std::function<bool()> &done, const Waiting &waiting);
     std::shared_ptr<State> add_farewell();
@@ -217,7 +221,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     ReceiveBatch batch_;
     std::optional<RoundChild> child_;
     std::optional<Error> broken_;
-    std::optional<Refusal> refusal_; // the last one since the node was heard
+    std::optional<Refusal> refusal_;             // the last one since the node was heard
+    std::optional<unsigned> other_version_ = {}; // of the protocol, which the node speaks
     bool hears_refusals_ = false;
     CollectiveStats before_; // of earlier beginnings, and what the child doesn't count
 

@@ -48,7 +48,7 @@ std::uint32_t random_generation() {
     return std::uniform_int_distribution<std::uint32_t>(1)(device);
 }
 
-constexpr auto kLookUpEvery = std::chrono::milliseconds(100);
+constexpr auto kStopIsSeenWithin = std::chrono::milliseconds(100);
 
 // How long a message waits for room in the socket's buffer. Then it is lost, as on the network.
 constexpr auto kPatience = std::chrono::milliseconds(10);
@@ -86,6 +86,7 @@ class RoundServer::Impl : private RoundRootUser {
     void begin_run() override;
 
     Decoded<void> handle(std::size_t message);
+    void refuse(std::size_t message, Reject reason);
     void send_to(const Address &to, const olaf_header &header,
                  std::span<const std::uint64_t> lanes);
     std::span<float> piece(std::uint32_t number);
@@ -118,8 +119,16 @@ Result<std::size_t> RoundServer::Impl::receive(std::chrono::nanoseconds timeout)
     const std::size_t received = OLAF_TRY(batch_.receive(socket_));
     for (std::size_t message = 0; message < received; message++)
         if (const auto handled = handle(message); !handled)
-            counts_.rejected.add(handled.error());
+            refuse(message, handled.error());
     return received;
+}
+
+void RoundServer::Impl::refuse(std::size_t message, Reject reason) {
+    counts_.rejected.add(reason);
+    if (reason != Reject::wrong_version)
+        return;
+    if (const auto answer = version_answer(batch_.bytes(message)))
+        send_to(batch_.source(message), *answer, {});
 }
 
 Decoded<void> RoundServer::Impl::handle(std::size_t message) {
@@ -301,7 +310,7 @@ Result<std::size_t> RoundServer::receive(std::chrono::nanoseconds timeout) {
 
 Result<void> RoundServer::serve(const std::stop_token &stop) {
     while (!stop.stop_requested())
-        OLAF_TRY(impl_->receive(kLookUpEvery));
+        OLAF_TRY(impl_->receive(kStopIsSeenWithin));
     return {};
 }
 

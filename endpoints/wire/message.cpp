@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstring>
 
 #include <olaf/try.hpp>
@@ -267,6 +268,26 @@ std::vector<std::uint64_t> lanes_of(const JobSync &sync) {
         lanes[OLAF_SYNC_RUN] = sync.run.number;
     }
     return lanes;
+}
+
+std::optional<olaf_header> version_answer(std::span<const std::byte> message) {
+    olaf_header asked;
+    if (message.size() < sizeof asked)
+        return {};
+    std::memcpy(&asked, message.data(), sizeof asked);
+    if (big_endian(asked.magic_be) != OLAF_MAGIC || asked.type != OLAF_CONTROL ||
+        asked.version == OLAF_ROUNDS_VERSION ||
+        (big_endian(asked.flags_be) & OLAF_FLAG_ANSWER) != 0)
+        return {};
+    return encode(JobSync{.action = {},
+                          .job = big_endian(asked.cluster_be),
+                          .rank = OLAF_EVERY_RANK,
+                          .status = OLAF_CONTROL_VERSION,
+                          .answer = true});
+}
+
+unsigned version_of(std::span<const std::byte> message) {
+    return std::to_integer<unsigned>(message[offsetof(olaf_header, version)]);
 }
 
 // ---- from the wire ----

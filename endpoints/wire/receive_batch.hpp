@@ -14,6 +14,9 @@
 
 namespace olaf {
 
+/// Bounds a poll() under a flood: further messages wait for the next call.
+constexpr std::size_t kMostBatches = 64;
+
 /// Not thread-safe. Moving it keeps the buffers where they are.
 class ReceiveBatch {
   public:

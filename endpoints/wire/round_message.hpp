@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <olaf/message.hpp>
@@ -143,6 +145,11 @@ inline constexpr std::uint8_t kMostPool = 17;
 [[nodiscard]] olaf_header encode(const RoundContribution &contribution);
 [[nodiscard]] olaf_header encode(const RoundResult &result);
 [[nodiscard]] olaf_header encode(const JobSync &sync);
+/// What a node answers to a question of a job in another version of the protocol (docs/rounds.md,
+/// "Messages"): a header without lanes, which tells its own version. Empty: the message is none.
+[[nodiscard]] std::optional<olaf_header> version_answer(std::span<const std::byte> message);
+/// Of a message with a header. All versions have it in one place.
+[[nodiscard]] unsigned version_of(std::span<const std::byte> message);
 /// The lanes behind that header.
 [[nodiscard]] std::vector<std::uint64_t> lanes_of(const JobSync &sync);
 

@@ -77,6 +77,7 @@ enum olaf_control_status {
 	OLAF_CONTROL_REFUSED = 4, /* SETH: no such threshold */
 	OLAF_CONTROL_OVER = 5, /* SYNC: the asker's session is: the rank that is named has begun anew */
 	OLAF_CONTROL_OTHER = 6, /* SYNC, JOIN: another run has the job, which the lanes name */
+	OLAF_CONTROL_VERSION = 7, /* the question was of another version of the protocol than this answer */
 };
 
 /* SYNC and JOIN, and their answers: what the first lanes are, little-endian as all lanes. */

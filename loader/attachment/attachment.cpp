@@ -294,7 +294,7 @@ Result<void> write_start(const Attachment &attachment, const Start &start) {
 namespace {
 
 /// A map's "memlock:" in its fdinfo; 0 for a program or a link.
-std::uint64_t bytes_of(int fd) {
+std::uint64_t map_bytes(int fd) {
     std::ifstream file(fmt::format("/proc/self/fdinfo/{}", fd));
     bool map = false;
     std::uint64_t bytes = 0;
@@ -313,14 +313,14 @@ std::uint64_t map_memory(const PinPlace &place) {
     std::error_code gone; // detached in between
     for (const auto &pin : std::filesystem::directory_iterator(place.path(), gone))
         if (const Fd fd(get_pin(pin.path(), BPF_F_RDONLY)); fd)
-            bytes += bytes_of(fd.get());
+            bytes += map_bytes(fd.get());
     return bytes;
 }
 
 std::uint64_t map_memory(const Datapath &queue) {
     std::uint64_t bytes = 0;
     for (const auto &map : map_sizes({}))
-        bytes += bytes_of(queue.map_fd(map.name));
+        bytes += map_bytes(queue.map_fd(map.name));
     return bytes;
 }
 

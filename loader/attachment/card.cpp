@@ -19,9 +19,9 @@
 namespace olaf {
 namespace {
 
-constexpr std::uint64_t poll_ns = 5'000'000;
+constexpr std::uint64_t card_poll_ns = 5'000'000;
 /// The longest that one departure may take besides its time at the rate: a simulated card is slow.
-constexpr std::uint64_t slack_ns = 10'000'000'000;
+constexpr std::uint64_t card_slack_ns = 10'000'000'000;
 
 /// Stops the card's admission and waits until nothing waits in it, for as long as departures keep their
 /// pace. Fails with the reason why nothing leaves, with EINTR when a signal says stop, or with
@@ -36,13 +36,13 @@ Result<void> empty_card(Card &card, const olaf_config &config, const Signals &st
         const auto waiting = OLAF_TRY(card.queue_length());
         if (waiting < fewest) {
             fewest = waiting;
-            deadline = now + largest_frame_ns(config) + slack_ns;
+            deadline = now + largest_frame_ns(config) + card_slack_ns;
         }
         if (now > deadline)
             return fail("drain the card", card.path(), 0,
                         "bring the way out up again, or leave them there: olaf detach --force",
                         fmt::format("{} messages wait and none leaves", waiting));
-        if (OLAF_TRY(stop.until(now + poll_ns)))
+        if (OLAF_TRY(stop.until(now + card_poll_ns)))
             return fail("drain the card", card.path(), EINTR, "it takes no update in any more");
     }
 }

@@ -218,11 +218,10 @@ Result<std::uint64_t> empty_kernel(const Attachment &attachment, const Signals &
 
 namespace {
 
-constexpr std::uint32_t first_key = 0;
-
 /// What the head of the queue holds, headers included; nothing if that can't be read.
 std::optional<std::vector<std::uint64_t>> head_of(const Attachment &attachment) {
     const auto &config = attachment.record.config;
+    constexpr std::uint32_t first_key = 0;
     std::map<std::string_view, Fd> maps;
     for (const auto *name : {"olaf_ring", "olaf_places", "olaf_entries"}) {
         auto map = open_map(attachment, name);

@@ -15,7 +15,7 @@
 namespace olaf {
 namespace {
 
-constexpr std::uint32_t batch = 1024;
+constexpr std::uint32_t ages_at_once = 1024;
 
 Wide wide(const olaf_u128 &value) {
     return Wide{value.high} << 64 | value.low;
@@ -169,7 +169,7 @@ Result<AomReading> read_aom(const olaf_config &config, const MapFinder &map_fd) 
         return fail("read map", "olaf_control", errno);
     const std::uint32_t slots = config.max_clusters * config.max_segments;
     std::vector<ClusterAom> all(config.max_clusters);
-    std::vector<std::uint32_t> keys(std::min(slots, batch));
+    std::vector<std::uint32_t> keys(std::min(slots, ages_at_once));
     std::vector<olaf_aom> values(keys.size());
     std::uint32_t in = 0, out = 0;
     for (bool first = true, more = true; more; first = false, in = out) {

@@ -221,7 +221,7 @@ std::vector<std::uint32_t> JobReading::waiting_for() const {
 
 namespace {
 
-constexpr std::uint32_t batch = 1024; // slots
+constexpr std::uint32_t slots_at_once = 1024;
 
 /// As for any member (datapath/members.cpp): nobody wrote between two equal copies.
 Result<olaf_member> read_child(int fd, std::uint32_t index) {
@@ -290,7 +290,7 @@ void add_buffer(JobReading &reading, const olaf_round_buffer &buffer) {
 
 Result<void> read_slots_of(JobReading &reading, int fd) {
     const auto &setup = reading.job.setup;
-    std::vector<std::uint32_t> keys(std::min(setup.slots, batch));
+    std::vector<std::uint32_t> keys(std::min(setup.slots, slots_at_once));
     std::vector<olaf_round_slot> slots(keys.size());
     // A batch begins behind the key that the one before it ended with.
     std::uint32_t in = setup.first_slot - 1, out = 0;

@@ -14,7 +14,7 @@
 namespace olaf {
 namespace {
 
-constexpr auto named = "/run/netns";
+constexpr auto named_ones = "/run/netns";
 
 void insert_inode(std::set<std::uint64_t> &inodes, const std::string &path) {
     struct stat status {};
@@ -27,7 +27,7 @@ void insert_inode(std::set<std::uint64_t> &inodes, const std::string &path) {
 Result<void> enter_netns(const std::string &name) {
     if (name.empty() || name.find('/') != name.npos || name == "." || name == "..")
         return fail("enter namespace", name, EINVAL, "ip netns list shows the names");
-    const auto path = std::string(named) + "/" + name;
+    const auto path = std::string(named_ones) + "/" + name;
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return fail("enter namespace", name, errno, "ip netns list shows the names");
@@ -52,7 +52,7 @@ std::vector<KnownNetns> known_netns() {
             found.push_back({status.st_ino, name, path});
     };
     std::error_code ignored; // processes come and go
-    for (const auto &entry : std::filesystem::directory_iterator(named, ignored))
+    for (const auto &entry : std::filesystem::directory_iterator(named_ones, ignored))
         add(entry.path().filename().native(), entry.path().native());
     for (const auto &entry : std::filesystem::directory_iterator("/proc", ignored))
         if (const auto pid = entry.path().filename().native();
@@ -82,7 +82,7 @@ std::set<std::uint64_t> visible_netns() {
     for (const auto &entry : std::filesystem::directory_iterator("/proc", ignored))
         if (std::isdigit(static_cast<unsigned char>(entry.path().filename().native()[0])))
             insert_inode(inodes, entry.path().native() + "/ns/net");
-    for (const auto &entry : std::filesystem::directory_iterator(named, ignored))
+    for (const auto &entry : std::filesystem::directory_iterator(named_ones, ignored))
         insert_inode(inodes, entry.path().native());
     return inodes;
 }

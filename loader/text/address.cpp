@@ -17,10 +17,6 @@ namespace {
 constexpr std::uint32_t mapped_bits = 96; // of ::ffff:0:0/96
 constexpr std::uint8_t mapped_prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-std::unexpected<Error> bad(std::string_view what, std::string_view text, std::string hint) {
-    return fail(fmt::format("read {}", what), fmt::format("'{}'", text), 0, std::move(hint));
-}
-
 bool bit(const std::uint8_t *bytes, std::uint32_t index) {
     return (bytes[index / 8] >> (7 - index % 8)) & 1;
 }
@@ -41,7 +37,7 @@ Result<IpAddress> parse_address(std::string_view text) {
     else if (::inet_pton(AF_INET6, terminated.c_str(), address.words_be.data()) == 1)
         address.family = 6;
     else
-        return bad("address", text, "write 192.0.2.1 or 2001:db8::1");
+        return cannot_read("address", text, "write 192.0.2.1 or 2001:db8::1");
     return address;
 }
 
@@ -51,30 +47,30 @@ Result<Endpoint> parse_endpoint(std::string_view text) {
     if (text.starts_with('[')) {
         const auto close = text.find(']');
         if (close == text.npos || (close + 1 < text.size() && text[close + 1] != ':'))
-            return bad("endpoint", text, hint);
+            return cannot_read("endpoint", text, hint);
         host = text.substr(1, close - 1);
         if (host.find(':') == host.npos)
-            return bad("endpoint", text, hint);
+            return cannot_read("endpoint", text, hint);
         if (close + 1 < text.size()) {
             port = text.substr(close + 2);
             if (port.empty())
-                return bad("endpoint", text, hint);
+                return cannot_read("endpoint", text, hint);
         }
     } else if (const auto colon = text.find(':');
                colon != text.npos && text.find(':', colon + 1) == text.npos) {
         host = text.substr(0, colon);
         port = text.substr(colon + 1);
         if (port.empty())
-            return bad("endpoint", text, hint);
+            return cannot_read("endpoint", text, hint);
     }
     const auto address = parse_address(host);
     if (!address)
-        return bad("endpoint", text, hint);
+        return cannot_read("endpoint", text, hint);
     Endpoint endpoint{.address = *address};
     if (!port.empty()) {
         const auto number = parse_count(port, 1, 65535);
         if (!number)
-            return bad("endpoint", text, hint);
+            return cannot_read("endpoint", text, hint);
         endpoint.port = static_cast<std::uint16_t>(*number);
     }
     return endpoint;
@@ -85,14 +81,14 @@ Result<olaf_prefix> parse_prefix(std::string_view text) {
     const auto slash = text.find('/');
     const auto address = parse_address(text.substr(0, slash));
     if (!address)
-        return bad("prefix", text, hint);
+        return cannot_read("prefix", text, hint);
     const bool v4 = address->family == 4;
     const std::uint32_t width = v4 ? 32 : 128;
     std::uint32_t bits = width;
     if (slash != text.npos) {
         const auto number = parse_count(text.substr(slash + 1), 0, width);
         if (!number)
-            return bad("prefix", text, hint);
+            return cannot_read("prefix", text, hint);
         bits = *number;
     }
     olaf_prefix prefix{};
@@ -103,7 +99,7 @@ Result<olaf_prefix> parse_prefix(std::string_view text) {
                 width / 8);
     for (std::uint32_t i = prefix.prefix_bits; i < 128; i++)
         if (bit(prefix.address, i))
-            return bad("prefix", text, "bits behind the prefix length must be zero");
+            return cannot_read("prefix", text, "bits behind the prefix length must be zero");
     return prefix;
 }
 

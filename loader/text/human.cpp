@@ -10,14 +10,14 @@
 namespace olaf {
 namespace {
 
-struct Unit {
+struct Scale {
     double size;
     const char *name;
 };
 
 /// Three digits of the value in the largest unit that it fills, after rounding.
-std::string scaled(double value, std::span<const Unit> units) {
-    const Unit *unit = &units[0];
+std::string scaled(double value, std::span<const Scale> units) {
+    const Scale *unit = &units[0];
     for (const auto &candidate : units)
         if (value >= candidate.size * (1 - 0.0005))
             unit = &candidate;
@@ -29,7 +29,7 @@ std::string scaled(double value, std::span<const Unit> units) {
 } // namespace
 
 std::string human_duration(double ns) {
-    static constexpr Unit units[] = {{1, "ns"},  {1e3, "us"},   {1e6, "ms"},
+    static constexpr Scale units[] = {{1, "ns"},  {1e3, "us"},   {1e6, "ms"},
                                      {1e9, "s"}, {3600e9, "h"}, {86400e9, "d"}};
     if (!(ns >= 1))
         return "0";
@@ -45,7 +45,7 @@ std::string utc_text(std::uint64_t realtime_ns) {
 }
 
 std::string human_count(double value) {
-    static constexpr Unit units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}};
+    static constexpr Scale units[] = {{1, ""}, {1e3, "k"}, {1e6, "M"}, {1e9, "G"}, {1e12, "T"}};
     if (!(value > 0))
         return "0";
     if (value < 999.5 && value == std::floor(value))

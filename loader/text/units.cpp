@@ -27,10 +27,6 @@ std::unexpected<Error> out_of_range(std::string_view text, std::string range) {
                 "it is out of range");
 }
 
-std::unexpected<Error> bad(std::string_view what, std::string_view text, std::string hint) {
-    return fail(fmt::format("read {}", what), fmt::format("'{}'", text), 0, std::move(hint));
-}
-
 /// "NUMBER UNIT" without the space; nothing for anything else, negatives and zero included.
 template <std::size_t N>
 std::optional<std::uint64_t> scaled(std::string_view text, const std::array<Unit, N> &units) {
@@ -63,6 +59,10 @@ std::string unscaled(std::uint64_t value, const std::array<Unit, N> &units) {
 
 } // namespace
 
+std::unexpected<Error> cannot_read(std::string_view what, std::string_view text, std::string hint) {
+    return fail(fmt::format("read {}", what), fmt::format("'{}'", text), 0, std::move(hint));
+}
+
 Result<Rate> parse_rate(std::string_view text) {
     if (text == "line")
         return Rate{.line = true};
@@ -74,7 +74,7 @@ Result<Rate> parse_rate(std::string_view text) {
     });
     const auto bps = scaled(lower, rate_units);
     if (!bps)
-        return bad("rate", text, "write 20gbit, 10kbit, line or unlimited");
+        return cannot_read("rate", text, "write 20gbit, 10kbit, line or unlimited");
     if (*bps < 1'000 || *bps > 1'000'000'000'000)
         return out_of_range(text, "1kbit ... 1tbit");
     return Rate{.bps = *bps};
@@ -83,7 +83,7 @@ Result<Rate> parse_rate(std::string_view text) {
 Result<std::uint64_t> parse_duration(std::string_view text) {
     const auto ns = scaled(text, time_units);
     if (!ns)
-        return bad("duration", text, "write 100us, 1ms or 1s");
+        return cannot_read("duration", text, "write 100us, 1ms or 1s");
     return *ns;
 }
 
@@ -92,7 +92,7 @@ Result<std::uint32_t> parse_count(std::string_view text, std::uint32_t least, st
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     const bool number = error != std::errc::invalid_argument && end == text.data() + text.size();
     if (!number)
-        return bad("number", text, fmt::format("give {} ... {}", least, most));
+        return cannot_read("number", text, fmt::format("give {} ... {}", least, most));
     if (error == std::errc::result_out_of_range || value < least || value > most)
         return out_of_range(text, fmt::format("{} ... {}", least, most));
     return value;
@@ -129,7 +129,7 @@ Result<Range> parse_range(std::string_view text) {
     const auto last =
         dash == text.npos ? first : parse_count(text.substr(dash + 1), 0, UINT32_MAX - 1);
     if (!first || !last || *first > *last)
-        return bad("clusters", text, "write an id, 3, or a range, 3-17");
+        return cannot_read("clusters", text, "write an id, 3, or a range, 3-17");
     return Range{*first, *last};
 }
 
@@ -142,7 +142,7 @@ Result<std::int64_t> parse_reward(std::string_view text) {
     // 2^31 leaves the kernel's products of rewards and counts room.
     if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0) ||
         value >= 0x1p31)
-        return bad("reward threshold", text, "give a number from 0 below 2147483648, or off");
+        return cannot_read("reward threshold", text, "give a number from 0 below 2147483648, or off");
     return std::llround(std::ldexp(value, OLAF_REWARD_FRACTION_BITS));
 }
 

@@ -11,6 +11,9 @@
 
 namespace olaf {
 
+/// What a reader of such a text fails with; `what` it was to be, and what to write in its place.
+std::unexpected<Error> cannot_read(std::string_view what, std::string_view text, std::string hint);
+
 /// "20gbit", "1.5mbit", "line", "unlimited".
 struct Rate {
     bool line = false;     ///< the output device's link speed

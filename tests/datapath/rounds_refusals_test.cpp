@@ -111,13 +111,35 @@ TEST_F(RoundsRefusals, AFlippedBitOfItsSourceTakesNoRankAway) {
     EXPECT_EQ(counters().syncs, 0u);
 }
 
+/// The message in another version of the protocol.
+Frame of_version(std::uint8_t version, const Path &path, const JobMessage &job) {
+    Bytes bytes = message(job);
+    bytes[offsetof(olaf_header, version)] = version;
+    return path.carrying(bytes);
+}
+
 TEST_F(RoundsRefusals, AMessageOfAnotherVersion) {
-    const JobMessage sync{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC, .lanes = process(0)};
-    for (const auto &message : {contribution(0, 0), sync})
-        for (const unsigned version : {0u, 1u, 3u, 255u}) {
-            auto frame = with(path_of(0).carrying(message), 44, version, 1);
-            seal(frame.bytes, frame.message);
-            dropped(queue.offer(frame));
+    const JobMessage answer{.type = OLAF_CONTROL, .flags = OLAF_FLAG_ANSWER, .count = OLAF_CONTROL_SYNC,
+                            .lanes = process(0)};
+    for (const auto &message : {contribution(0, 0), answer})
+        for (const int version : {0, 1, 3, 255})
+            dropped(queue.offer(of_version(version, path_of(0), message)));
+    nothing_happened();
+    EXPECT_EQ(malformed(OLAF_MALFORMED_VERSION), 8u);
+    EXPECT_EQ(counters().syncs, 0u);
+}
+
+TEST_F(RoundsRefusals, AQuestionOfAnotherVersionIsToldThisOneAndNoMore) {
+    const JobMessage question{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC, .lanes = process(0)};
+    for (const int family : {4, 6})
+        for (const int version : {0, 1, 3, 255}) {
+            const auto told = sent_back(queue.offer(of_version(version, path_of(0, family), question)));
+            ASSERT_TRUE(told);
+            EXPECT_EQ(told->message.type, OLAF_CONTROL);
+            EXPECT_EQ(told->message.flags, OLAF_FLAG_ANSWER);
+            EXPECT_EQ(told->message.exponent, OLAF_CONTROL_VERSION);
+            EXPECT_EQ(told->message.generation, 0u);
+            EXPECT_TRUE(told->message.lanes.empty());
         }
     nothing_happened();
     EXPECT_EQ(malformed(OLAF_MALFORMED_VERSION), 8u);

@@ -523,6 +523,15 @@ TEST_P(RoundsInPassing, WhatIsForAnotherAddressGoesOn) {
     EXPECT_EQ(counters().received, 0u);
 }
 
+TEST_P(RoundsInPassing, AQuestionOfAnotherVersionForAnotherAddressIsNotAnswered) {
+    Bytes question = message(JobMessage{.type = OLAF_CONTROL, .flags = 0, .count = OLAF_CONTROL_SYNC, .lanes = process(0)});
+    question[offsetof(olaf_header, version)] = OLAF_ROUNDS_VERSION + 1;
+    const auto to = [&](std::uint8_t host) { return path_of(0, GetParam()).target(host).carrying(question); };
+    dropped(queue.offer(to(another_host)));
+    EXPECT_STREQ(verdict_name(queue.offer(to(1)).verdict), "XDP_TX");
+    EXPECT_EQ(queue.counters().malformed[OLAF_MALFORMED_VERSION], 2u);
+}
+
 TEST_P(RoundsInPassing, AResultForTheParentGoesOnAndIsNoneOfThisNodes) {
     complete_in_passing(0);
     auto forged = parents_result(0);

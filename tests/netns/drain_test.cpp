@@ -98,8 +98,9 @@ TEST(TailSlow, ArrivalsBetweenTwoTicksCarryDeparturesAndTakeTheTokenForAlive) {
     const auto status = bed.olaf.await([&](const Status &s) {
         if (s["departed_riding"] > 20)
             return s["received"] == sent;
-        for (std::uint32_t cluster = 0; cluster < 8; cluster++, sent++)
-            bed.send(Update{.cluster = cluster, .lanes = std::vector<std::uint64_t>(100, 1)});
+        // More than the link carries, however long a look at the status takes.
+        for (std::uint32_t i = 0; i < 64; i++, sent++)
+            bed.send(Update{.cluster = i % 8, .lanes = std::vector<std::uint64_t>(100, 1)});
         return false;
     });
     EXPECT_LE(status.drain("launched"), status.drain("ticks") + 1)

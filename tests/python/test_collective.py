@@ -48,14 +48,18 @@ class Collective(unittest.TestCase):
 
         self.all(2, work, threads=2)
 
-    def test_threads_ask_in_all_their_jobs_before_one_is_answered(self):
+    def test_threads_start_and_finish_in_all_their_jobs_at_once(self):
         def work(rank):
             if rank == 0:
                 job = olaf.Collective(node, JOB, 0, 2, threads=2, timeout=SOON, run="test")
                 job.start()
+                self.assertTrue(job.finish())
                 return
-            for number in (JOB + 1, JOB):
-                olaf.Collective(node, number, 1, 2, timeout=SOON, run="test").start()
+            jobs = [olaf.Collective(node, number, 1, 2, timeout=SOON, run="test") for number in (JOB + 1, JOB)]
+            for job in jobs:
+                job.start()
+            for job in jobs:
+                self.assertTrue(job.finish())
 
         with Node(2, 2) as node:
             in_threads(2, work)

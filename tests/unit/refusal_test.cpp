@@ -4,12 +4,20 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include <olaf/round_server.hpp>
+
 #include "endpoints/wire/refusal.hpp"
+#include "endpoints/wire/round_message.hpp"
 #include "round_server.hpp"
 
 namespace olaf::test::refusal_test {
@@ -77,6 +85,56 @@ TEST(CollectiveRefused, ByANodeThatHasGoneIsToldToo) {
     node.reset();
     std::vector<std::int64_t> vector(20);
     expect_fails(collective.allreduce(std::span(vector)), "nothing listens at that address");
+}
+
+/// A question of a worker of another release.
+std::vector<std::byte> question_of_version(std::uint8_t version) {
+    const JobSync question{.job = 5, .incarnation = 1, .run = {.training = 1, .number = 0}};
+    const auto lanes = lanes_of(question);
+    olaf_header header = encode(question);
+    header.version = version;
+    std::vector<std::byte> bytes(sizeof header + lanes.size() * sizeof(std::uint64_t));
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + sizeof header, lanes.data(), bytes.size() - sizeof header);
+    return bytes;
+}
+
+TEST(CollectiveRefused, ByANodeOfAnotherVersionThatIsTold) {
+    const RawSocket node(Address::resolve("127.0.0.1", 0).value());
+    const std::jthread answers([&] {
+        Frame frame;
+        const auto worker = node.receive(frame).second;
+        olaf_header answer = version_answer(question_of_version(3)).value();
+        answer.version = 3;
+        node.send(std::as_bytes(std::span(&answer, 1)), worker);
+    });
+    auto collective = Collective::make({.node = node.address(),
+                                        .job = 5,
+                                        .workers = 2,
+                                        .run = "test",
+                                        .timeout = milliseconds(150)});
+    const auto started = collective.value().start();
+    expect_fails(started, "the node speaks version 3 of the protocol, this process version 2");
+    expect_fails(started, "install the same release of Olaf at the node and at every worker");
+}
+
+TEST(RoundServerRefuses, AQuestionOfAnotherVersionAndTellsItsOwn) {
+    auto server = RoundServer::make({.bind = Address::resolve("127.0.0.1", 0).value(),
+                                     .job = 5,
+                                     .children = 1,
+                                     .workers = 1,
+                                     .lanes = 9},
+                                    {1.0F}, [](const RoundSum &, std::span<float>) {})
+                      .value();
+    const RawSocket worker(Address::resolve("127.0.0.1", 0).value());
+    worker.send(question_of_version(3), server.local_address().value());
+    ASSERT_EQ(server.receive(kSoon).value(), 1U);
+    Frame frame;
+    const auto [size, from] = worker.receive(frame);
+    const std::span answer = std::as_bytes(std::span(&frame, 1)).first(size);
+    EXPECT_EQ(version_of(answer), OLAF_ROUNDS_VERSION);
+    EXPECT_FALSE(version_answer(answer)) << "two nodes would answer each other for ever";
+    EXPECT_EQ(server.stats().rejected[Reject::wrong_version], 1U);
 }
 
 TEST(Refusal, SaysWhoRefusesAndWhatToLookAt) {
