@@ -175,6 +175,16 @@ static __always_inline void olaf_job_stamp(struct olaf_job *job)
 	job->stamp = now > job->stamp ? now : job->stamp + 1;
 }
 
+/* 1 + the first member that is known to have begun anew since all agreed; 0: none. Under the job's lock. */
+static __always_inline __u32 olaf_session_replaced(const struct olaf_job *job)
+{
+	__u32 replaced = job->session.replaced;
+
+	return replaced && !olaf_ranks_has(&job->membership.absent[olaf_membership_now(job)], replaced - 1) ?
+		       replaced :
+		       0;
+}
+
 /* The session that the child names, if any. Under the job's lock, before the child counts as having asked. */
 static __always_inline void olaf_session_note(struct olaf_job *job, struct olaf_child *child,
 					      const struct olaf_round_message *m)
@@ -183,6 +193,8 @@ static __always_inline void olaf_session_note(struct olaf_job *job, struct olaf_
 
 	if (olaf_ranks_has(&job->asked, m->rank))
 		session->incarnations -= child->incarnation;
+	if (session->id && !m->session && !olaf_session_replaced(job) && child->incarnation && child->incarnation != m->incarnation)
+		session->replaced = 1 + m->rank;
 	child->incarnation = m->incarnation;
 	session->incarnations += m->incarnation;
 	olaf_ranks_put(&session->in, m->rank, m->session != 0);
@@ -225,6 +237,22 @@ static __always_inline int olaf_session_is_over(const struct olaf_job *job)
 		return 1;
 	return !job->setup.parent_family && session->incarnations != session->asked &&
 	       olaf_members_in(job, &session->anew, &lowest);
+}
+
+/*
+ * Not all have asked. Is the session of the question at hand over all the same, as a member of it has begun
+ * anew, whose earlier incarnation this node knows? Under the job's lock.
+ */
+static __always_inline int olaf_session_is_lost(struct olaf_job *job, const struct olaf_round_message *m)
+{
+	struct olaf_session *session = &job->session;
+	__u32 replaced = olaf_session_replaced(job);
+
+	if (!replaced || !olaf_ranks_has(&session->in, m->rank) || session->differ || session->asked != session->id)
+		return 0;
+	session->culprit = replaced;
+	session->culprit_above = 0;
+	return 1;
 }
 
 /* All begin at this chunk at the latest. Under the job's lock. */
@@ -303,6 +331,7 @@ static __always_inline void olaf_sync_note(struct olaf_job *job, struct olaf_chi
 static __always_inline void olaf_job_run(struct olaf_job *job, __u64 session)
 {
 	job->session.id = session;
+	job->session.replaced = 0;
 	if (!job->next_round && !job->next_chunk)
 		WRITE_ONCE(job->membership.flags, READ_ONCE(job->membership.flags) & ~OLAF_MEMBERS_FORGOT);
 	olaf_job_runs_from(job);
@@ -332,7 +361,7 @@ static __always_inline int olaf_sync_judge(struct olaf_job *job, struct olaf_chi
 	}
 	job->asker = m->rank;
 	if (olaf_job_missing(job, &lowest))
-		return OLAF_CONTROL_WAIT;
+		return olaf_session_is_lost(job, m) ? OLAF_CONTROL_OVER : OLAF_CONTROL_WAIT;
 	if (olaf_session_is_over(job))
 		return olaf_ranks_has(&job->session.in, m->rank) ? OLAF_CONTROL_OVER :
 								   OLAF_CONTROL_WAIT;
@@ -415,7 +444,8 @@ static __always_inline void olaf_sync_read(const struct olaf_job *job, struct ol
 	if (olaf_job_runs(job))
 		return;
 	m->chunks = olaf_job_missing(job, &m->count);
-	if (!m->chunks && olaf_names_other(m) && olaf_session_is_over(job))
+	if (m->exponent == OLAF_CONTROL_OVER ||
+	    (!m->chunks && olaf_names_other(m) && olaf_session_is_over(job)))
 		olaf_session_say(job, m);
 }
 

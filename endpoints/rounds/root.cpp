@@ -261,6 +261,8 @@ void RoundRoot::begin_run(const olaf_run &run) {
     finished_ = false;
     heard_ = {};
     children_ = {};
+    session_ = 0;
+    replaced_.reset();
     forget_answers();
     user_->begin_run();
 }
@@ -338,8 +340,18 @@ olaf_control_status RoundRoot::judge(const JobSync &message) {
         run();
     if (running_)
         return OLAF_CONTROL_DONE;
+    if (is_lost(message.rank)) {
+        culprit_ = replaced_;
+        return OLAF_CONTROL_OVER;
+    }
     const bool all = asked_.count() == options_.children;
     return all && children_[message.rank].session != 0 ? OLAF_CONTROL_OVER : OLAF_CONTROL_WAIT;
+}
+
+// Not all have asked. Whether the session of this rank is over all the same.
+bool RoundRoot::is_lost(std::uint32_t rank) const {
+    return replaced_ && asked_.count() < options_.children && session_ != 0 &&
+           children_[rank].session == session_;
 }
 
 // A new question.
@@ -348,6 +360,10 @@ void RoundRoot::note(const JobSync &message) {
         stop();
     finished_ = false;
     asked_.set(message.rank);
+    const std::uint64_t known = children_[message.rank].incarnation;
+    if (session_ != 0 && message.session == 0 && !replaced_ && known != 0 &&
+        known != message.incarnation)
+        replaced_ = message.rank;
     children_[message.rank] = {.stamp = message.stamp,
                                .incarnation = message.incarnation,
                                .session = message.session,
@@ -388,6 +404,7 @@ void RoundRoot::run() {
     // Neither a restarted server nor another run's knows the answers of the round's first chunks.
     if (!has_answered_)
         begin_->second = 0;
+    replaced_.reset();
     running_ = true;
     stats_.agreed++;
 }
@@ -421,7 +438,7 @@ void RoundRoot::answer_sync(const JobSync &message, olaf_control_status status) 
     user_->send(message.rank, encode(answer), lanes_of(answer));
 }
 
-// Who hasn't asked; or, if all have: who must begin anew (WAIT), or has (OVER).
+// Who hasn't asked, or, if all have, who must begin anew (WAIT); who has (OVER).
 void RoundRoot::name_other(JobSync &answer) const {
     const auto lowest = [&](auto &&is_it) {
         for (std::uint32_t rank = 0; rank < options_.children; rank++)
@@ -431,15 +448,16 @@ void RoundRoot::name_other(JobSync &answer) const {
     };
     answer.missing = options_.children - static_cast<std::uint32_t>(asked_.count());
     answer.anew = answer.missing == 0 && answer.status == OLAF_CONTROL_WAIT;
-    if (answer.missing > 0) {
+    if (answer.status == OLAF_CONTROL_OVER) {
+        answer.missing = 0;
+        answer.rank = culprit_.value_or(OLAF_EVERY_RANK);
+    } else if (answer.missing > 0) {
         answer.rank = lowest([&](std::uint32_t rank) { return !asked_[rank]; });
-    } else if (answer.anew) {
+    } else {
         const auto has_session = [](const Asked &child) { return child.session != 0; };
         answer.missing = static_cast<std::uint32_t>(
             std::ranges::count_if(std::span(children_).first(options_.children), has_session));
         answer.rank = lowest([&](std::uint32_t rank) { return has_session(children_[rank]); });
-    } else {
-        answer.rank = culprit_.value_or(OLAF_EVERY_RANK);
     }
 }
 

@@ -117,6 +117,7 @@ class RoundRoot {
     [[nodiscard]] JobSync answer_to(const JobSync &message, olaf_control_status status) const;
     void answer_sync(const JobSync &message, olaf_control_status status);
     void name_other(JobSync &answer) const;
+    [[nodiscard]] bool is_lost(std::uint32_t rank) const;
 
     // What a child said of its session when it last asked: docs/rounds.md, "Sessions".
     struct Asked {
@@ -141,6 +142,8 @@ class RoundRoot {
     std::array<Asked, OLAF_RANKS> children_ = {};
     std::uint64_t session_ = 0;                 // of all, while it runs
     std::optional<std::uint32_t> culprit_ = {}; // the first that asked anew since it was stopped
+    std::optional<std::uint32_t> replaced_ =
+        {}; // the first whose process isn't that of session_ now
     std::optional<std::pair<std::uint32_t, std::uint32_t>> begin_ = {}; // round and chunk
     std::optional<RoundTotal> misfit_ = {}; // of this generation: nobody can go on
     std::vector<Slot> slots_;

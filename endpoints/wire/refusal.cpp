@@ -64,7 +64,8 @@ std::string remedy_of(const Refusal &refusal, std::uint32_t job, const Address &
         return "let UDP to " + there + " pass there";
     if (refusal.code == ECONNREFUSED)
         return "see that a queue with job " + std::to_string(job) + " is attached at " + there +
-               " (olaf job list, at the node), or give the node's right address and port";
+               " (olaf job list, at the node), to the device that the frames come in by; or give the "
+               "node's right address and port";
     return "see that " + there + " is the node's address, that it is up and the way to it, too";
 }
 

@@ -134,8 +134,8 @@ struct olaf_misfit {
 OLAF_LAST(olaf_misfit, 0, 24, one, other, round, chunk);
 
 /*
- * Which members go on with each other (docs/rounds.md, "Sessions"). All but `id` is of the questions of those
- * who have asked since the job was stopped.
+ * Which members go on with each other (docs/rounds.md, "Sessions"). All but `id` and `replaced` is of the
+ * questions of those who have asked since the job was stopped.
  */
 struct olaf_session {
 	__u64 id; /* RUNNING: of all members; 0: none */
@@ -144,12 +144,13 @@ struct olaf_session {
 	__u32 differ; /* another one was named, too */
 	__u32 culprit; /* 1 + the first rank that had none; 0: nobody */
 	__u32 culprit_above; /* it is one of a node above */
-	__u32 pad[7];
+	__u32 replaced; /* 1 + the first rank whose process isn't that of session `id` any more; 0: none known */
+	__u32 pad[6];
 	struct olaf_ranks in; /* who has named one */
 	struct olaf_ranks anew; /* who has none, or has a worker below that has none */
 };
-OLAF_SPAN(olaf_session, 0, 36, id, incarnations, asked, differ, culprit, culprit_above);
-OLAF_LAST(olaf_session, 36, 128, pad, in, anew);
+OLAF_SPAN(olaf_session, 0, 40, id, incarnations, asked, differ, culprit, culprit_above, replaced);
+OLAF_LAST(olaf_session, 40, 128, pad, in, anew);
 
 /*
  * The generation in which the members contributed last, and where all began in it. A member that hasn't heard

@@ -200,6 +200,68 @@ TEST_F(RoundsAgree, AStrangerCannotAskForAMember) {
     expect_wait(ask(sync(0, 50)), 2, 1);
 }
 
+/// All four have agreed, and are in one session.
+class RoundsAgreeInSession : public RoundsAgree {
+  protected:
+    RoundsAgreeInSession() : RoundsAgree(4) {
+        for (std::uint32_t rank = 0; rank < 4; rank++) {
+            ask(sync(rank, 50));
+            session += process(rank)[OLAF_SYNC_INCARNATION];
+        }
+    }
+    JobMessage in_session(std::uint32_t rank) {
+        auto message = sync(rank, 60);
+        message.lanes = process(rank, session);
+        return message;
+    }
+    JobMessage begun_anew(std::uint32_t rank) {
+        auto message = sync(rank, 60);
+        message.lanes[OLAF_SYNC_INCARNATION]++;
+        return message;
+    }
+    std::uint64_t session = 0;
+};
+
+TEST_F(RoundsAgreeInSession, WhoAsksIsToldAtOnceThatAMemberHasBegunAnew) {
+    expect_wait(ask(begun_anew(1)), 3, 0);
+    const auto told = ask(in_session(2));
+    EXPECT_EQ(told.exponent, OLAF_CONTROL_OVER);
+    EXPECT_EQ(told.rank, 1u);
+    expect_wait(ask(begun_anew(1)), 2, 0);
+    EXPECT_EQ(ask(in_session(0)).exponent, OLAF_CONTROL_OVER);
+}
+
+TEST_F(RoundsAgreeInSession, AllAreToldOfTheFirstThoughOthersThatWereToldBeginAnewToo) {
+    ask(begun_anew(1));
+    ask(in_session(2));
+    auto anew = begun_anew(2);
+    anew.generated_ns++;
+    expect_wait(ask(anew), 2, 0);
+    const auto told = ask(in_session(0));
+    EXPECT_EQ(told.exponent, OLAF_CONTROL_OVER);
+    EXPECT_EQ(told.rank, 1u);
+}
+
+TEST_F(RoundsAgreeInSession, WhoWasNotAnsweredHasNotBegunAnew) {
+    ask(sync(1, 60));
+    expect_wait(ask(in_session(2)), 2, 0);
+    expect_wait(ask(in_session(0)), 1, 3);
+    EXPECT_EQ(ask(in_session(3)).exponent, OLAF_CONTROL_DONE);
+}
+
+TEST_F(RoundsAgreeInSession, NobodyIsToldOfAMemberThatHasLeft) {
+    ask(begun_anew(1));
+    offer({.type = OLAF_CONTROL, .flags = 0, .rank = 1, .count = OLAF_CONTROL_LEAVE, .generated_ns = 70,
+           .chunks = 0, .generation = job().generation});
+    expect_wait(ask(in_session(2)), 2, 0);
+}
+
+TEST_F(RoundsAgreeInSession, NobodyIsToldByANodeThatForgot) {
+    begin(setup);
+    ask(begun_anew(1));
+    expect_wait(ask(in_session(2)), 2, 0);
+}
+
 class RoundsAgreeOf256 : public RoundsAgree {
   protected:
     RoundsAgreeOf256() : RoundsAgree(OLAF_RANKS) {}

@@ -138,7 +138,8 @@ class RoundNode {
   private:
     struct Child {
         std::int64_t stamp = 0;
-        std::int64_t newest = 0; // ANY
+        std::uint64_t incarnation = 0; // of its newest question
+        std::int64_t newest = 0;       // ANY
         std::int64_t joined = 0; // the stamp of the JOIN that it is a member by
         std::uint32_t first_round = 0;
         std::uint64_t heard = 0; // when
@@ -206,6 +207,7 @@ class RoundNode {
     std::vector<std::uint32_t> begun_anew() const; // members
     std::uint64_t incarnations() const;
     bool is_over() const;
+    bool is_lost(std::uint32_t rank) const;
     void note_session(const RoundMessage &message);
     void tell_newest(std::int64_t stamp, RoundMessage &answer) const;
     void tell_over(std::uint32_t rank, RoundMessage &answer) const;
@@ -249,6 +251,7 @@ class RoundNode {
     std::vector<std::uint64_t> named_;              // sessions, each once
     /// The first rank that asked without a session, and whether it is one of a node above.
     std::optional<std::pair<std::uint32_t, bool>> first_anew_;
+    std::optional<std::uint32_t> replaced_; // the first whose process isn't that of session_ any more
     std::optional<std::tuple<std::uint32_t, std::uint32_t>> next_; // lowest that was asked for
     // The generation in which the members contributed last.
     struct LastRun {

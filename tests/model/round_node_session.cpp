@@ -9,6 +9,11 @@
 namespace olaf::model {
 
 void RoundNode::note_session(const RoundMessage &message) {
+    std::uint64_t &known = children_[message.rank].incarnation;
+    if (session_ != 0 && message.session == 0 && known != 0 && known != message.incarnation &&
+        !(replaced_ && now_.contains(*replaced_)))
+        replaced_ = message.rank;
+    known = message.incarnation;
     questions_[message.rank] = {.incarnation = message.incarnation,
                                 .session = message.session,
                                 .anew = message.session == 0 || message.anew};
@@ -54,6 +59,12 @@ bool RoundNode::is_over() const {
     // Below the root the parent says it.
     return is_root() && !begun_anew().empty() &&
            (incarnations() != named_.front() || broken_.incarnations_are_not_compared);
+}
+
+// Not all members have asked. Is the asker's session over all the same?
+bool RoundNode::is_lost(std::uint32_t rank) const {
+    return is_in_session(rank) && named_ == std::vector{session_} && replaced_ && now_.contains(*replaced_) &&
+           !broken_.sessions_do_not_matter;
 }
 
 // Whoever is in a session fails, and is told for whom; the others wait, and are told for whom.

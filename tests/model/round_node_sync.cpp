@@ -37,6 +37,7 @@ void RoundNode::run(std::uint64_t session) {
     if (next_ == std::tuple(0U, 0U))
         forgot_ = false;
     session_ = session;
+    replaced_.reset();
     runs_from(next_.value_or(std::tuple(0U, 0U)));
 }
 
@@ -149,6 +150,10 @@ void RoundNode::sync(std::int64_t tai, const RoundMessage &message, Out &out) {
         return say(Status::old, [&](RoundMessage &answer) { tell_newest(child.stamp, answer); });
     asked_last_ = message.rank;
     const auto missing = unasked();
+    if (!missing.empty() && !running_ && is_lost(message.rank)) {
+        first_anew_ = {*replaced_, false};
+        return say(Status::over, [&](RoundMessage &answer) { tell_over(message.rank, answer); });
+    }
     if (!missing.empty() && !running_)
         return say(Status::wait, [&](RoundMessage &answer) {
             answer.missing = static_cast<std::uint32_t>(missing.size());

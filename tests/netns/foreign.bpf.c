@@ -20,8 +20,8 @@ const volatile __u32 longest = 0; /* of lose_long: bytes, with the Ethernet head
 const volatile __u32 type = 0, action = 0; /* of lose_first: the messages; action 0: any */
 const volatile __u32 first = 0; /* of lose_first: so many messages are lost */
 const volatile __u8 tagged_mac[ETH_ALEN] = {}; /* of push_tag: the source of frames to tag */
-const volatile __u16 tag = 0; /* of push_tag: a VLAN id */
-__u64 seen; /* by lose_first: its messages */
+const volatile __u16 tag = 0; /* of push_tag and tag_messages: a VLAN id */
+__u64 seen; /* by lose_first and untag: what it acted on */
 
 SEC("?xdp")
 int foreign_pass(struct xdp_md *ctx)
@@ -134,5 +134,27 @@ int push_tag(struct __sk_buff *skb)
 		if (mac[i] != tagged_mac[i])
 			return TC_ACT_UNSPEC;
 	bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), tag);
+	return TC_ACT_UNSPEC;
+}
+
+/* Our messages over IPv4. */
+SEC("?tc")
+int tag_messages(struct __sk_buff *skb)
+{
+	struct udphdr udp;
+
+	if (!bpf_skb_load_bytes(skb, ETH_HLEN + sizeof(struct iphdr), &udp, sizeof(udp)) &&
+	    udp.dest == bpf_htons(OLAF_DEFAULT_PORT))
+		bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), tag);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("?tc")
+int untag(struct __sk_buff *skb)
+{
+	if (!skb->vlan_present)
+		return TC_ACT_UNSPEC;
+	__sync_fetch_and_add(&seen, 1);
+	bpf_skb_vlan_pop(skb);
 	return TC_ACT_UNSPEC;
 }

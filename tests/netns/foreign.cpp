@@ -156,6 +156,14 @@ TagsBeside::TagsBeside(const Netns &netns, const std::string &device)
           std::ranges::copy(tagged_mac, config.tagged_mac);
       }) {}
 
+InAVlan::InAVlan(const Netns &netns, const std::string &device)
+    : tag_(netns, device, TcFilter::sent, 2, "tag_messages", [](auto &config) { config.tag = tag; }),
+      untag_(netns, device) {}
+
+std::uint64_t InAVlan::received() const {
+    return untag_.seen();
+}
+
 Bytes with_tag(const Frame &frame) {
     Bytes bytes = frame.bytes, tag_bytes;
     put_be(tag_bytes, ETH_P_8021Q, 2);

@@ -158,6 +158,23 @@ struct TagsBeside : TcFilter {
     TagsBeside(const Netns &netns, const std::string &device);
 };
 
+/// Messages of ours over IPv4 leave a worker's device with VLAN tag 7 among their bytes, and what it gets loses
+/// its tag: as if the socket were one of a VLAN device. The device must have tx-vlan-offload off.
+struct InAVlan {
+    InAVlan(const Netns &netns, const std::string &device);
+    /// How many frames came with a tag.
+    [[nodiscard]] std::uint64_t received() const;
+
+  private:
+    struct Untag : TcFilter {
+        Untag(const Netns &netns, const std::string &device)
+            : TcFilter(netns, device, TcFilter::received, 2, "untag", [](auto &) {}) {}
+        [[nodiscard]] std::uint64_t seen() const { return program_.skeleton->bss->seen; }
+    };
+    TcFilter tag_;
+    Untag untag_;
+};
+
 /// The frame with that tag among its bytes.
 Bytes with_tag(const Frame &frame);
 

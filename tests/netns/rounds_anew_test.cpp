@@ -4,6 +4,8 @@
 // are told which rank it was, and after a start() of theirs all sum together again.
 #include <gtest/gtest.h>
 
+#include <latch>
+
 #include "rounds.hpp"
 
 namespace olaf::test::rounds_anew_test {
@@ -75,6 +77,29 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"AStartLosingTwentyPercent", {.loss = 20}, How::start},
                     Case{"AStartByMulticast", {.group = "239.1.2.3"}, How::start}),
     by_name);
+
+// One worker is between two calls, and asks nothing.
+TEST(RoundsAnewWhileOneIsIdle, WhoWaitsForASumIsToldAtOnce) {
+    const RoundsBed bed({.workers = 3});
+    std::barrier<> all(3);
+    std::latch told(1);
+    bed.for_each_worker([&](Collective &collective, unsigned worker) {
+        Together together(all);
+        sum_some(collective, bed, worker, 0);
+        together.wait();
+        if (worker == 0)
+            collective = Collective::make(bed.options(worker)).value();
+        if (worker == 1) {
+            expect_told(collective, worker, 0, "rank 0");
+            told.count_down();
+        }
+        if (worker == 2)
+            told.wait();
+        const auto started = collective.start();
+        ASSERT_TRUE(started) << "worker " << worker << ": " << started.error().message();
+        sum_some(collective, bed, worker, 1);
+    });
+}
 
 // The node's memory of who was there is gone. The members compare what they know themselves.
 TEST(RoundsAnewAtANodeThatForgot, NoSumHasAPartOfAnotherSession) {

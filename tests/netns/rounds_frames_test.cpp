@@ -53,6 +53,23 @@ TEST_P(RoundsShape, IsFoundFromTheMtu) {
     expect_job_identities(bed.job());
 }
 
+TEST(RoundsOfJumboFrames, AreExactThoughSomeAreLost) {
+    RoundsBed bed{{.wiring = {.mtu = jumbo}, .lanes = 0, .loss = 5}};
+    bed.sum_exactly(4, 40'000);
+    const auto job = bed.job();
+    EXPECT_GT(job["lanes"], 1000u);
+    EXPECT_GT(job["contributions"]["duplicate"], 0u);
+}
+
+TEST(RoundsInAVlan, AreExactThoughSomeFramesAreLost) {
+    RoundsBed bed{{.loss = 5}};
+    const InAVlan vlan(bed.worker, "eth0");
+    bed.sum_exactly(4, elements_of(40));
+    const auto job = bed.job();
+    EXPECT_GT(job["contributions"]["duplicate"], 0u);
+    EXPECT_GE(vlan.received(), job["results"]["riding"].get<std::uint64_t>() * 9 / 10) << "the others are lost";
+}
+
 TEST_P(RoundsShape, ThatTheWorkersDeviceHasNoRoomForIsToldAtOnce) {
     bed.worker.ip("link set eth0 mtu 1400\n");
     expect_no_room(bed, {"the way to the node has an MTU of 1400", "--lanes 165"});

@@ -10,6 +10,7 @@
 #include <olaf/collective.hpp>
 
 #include "netns.hpp"
+#include "olaf_command.hpp"
 #include "process.hpp"
 
 namespace olaf::test::rounds_refused_test {
@@ -54,6 +55,18 @@ class RoundsRefused : public testing::Test {
 TEST_F(RoundsRefused, WhereNobodyListens) {
     expect_told(at("10.9.0.1"), "ICMP port unreachable came from 10.9.0.1");
     expect_told(at("fd09::1"), "ICMP port unreachable came from fd09::1");
+}
+
+TEST_F(RoundsRefused, ByADeviceOfTheNodesHostThatHasNoQueue) {
+    worker.ip("link add eth1 type veth peer name in2 netns " + host.name() +
+              "\nlink set eth1 up\naddress add 10.11.0.2/24 dev eth1\n");
+    host.ip("link set in2 up\naddress add 10.11.0.1/24 dev in2\n");
+    host.await_links();
+    OlafCommand olaf(host, "in");
+    olaf.attach({"--local", "--round-slots", "64"});
+    must(olaf({"job", "set", "in", "5", "--children", "2"}));
+    expect_told(at("10.11.0.1"), "ICMP port unreachable came from 10.11.0.1");
+    expect_told(at("10.11.0.1"), "to the device that the frames come in by");
 }
 
 TEST_F(RoundsRefused, WhereNobodyHasTheAddress) {

@@ -2,8 +2,9 @@
 """A rank of a job as a process that does what it is told, and vectors whose sum says who gave what.
 
 Each vector that a rank gives has a mark of its own: DIGITS digits of 1 to 7. Its element e is the digit
-e % DIGITS, in the four bits of this rank. So each element of a sum shows a digit of each rank's mark, 0
-where a rank's part is missing, and more than 7, or another digit, where a part is there twice.
+e % DIGITS, in the four bits of this rank; floats are scaled by a power of two. So each element of a sum
+shows a digit of each rank's mark, 0 where a rank's part is missing, and more than 7, or another digit, where
+a part is there twice.
 """
 import multiprocessing
 import multiprocessing.connection
@@ -23,14 +24,17 @@ def draw_mark(draw):
     return tuple(draw.randint(1, HIGHEST) for _ in range(DIGITS))
 
 
-def vector_of(rank, mark, size, kind):
-    return np.resize(np.array(mark) << BITS * rank, size).astype(kind)
+def vector_of(rank, mark, size, kind, scale=0):
+    whole = np.resize(np.array(mark) << BITS * rank, size)
+    return np.ldexp(whole.astype(kind), scale) if kind is np.float32 else whole.astype(kind)
 
 
-def expected(marks, size, kind, operation):
+def expected(marks, size, kind, operation, scale):
     """The plain sum, or mean, of what ranks with these marks give."""
-    total = sum(vector_of(rank, mark, size, np.int64) for rank, mark in marks.items())
-    return (total.astype(np.float32) / np.float32(len(marks)) if operation == "mean" else total).astype(kind)
+    total = sum(vector_of(rank, mark, size, np.int64) for rank, mark in marks.items()).astype(kind)
+    if operation == "mean":
+        total /= np.float32(len(marks))
+    return np.ldexp(total, scale) if kind is np.float32 else total
 
 
 class Rank:
@@ -38,18 +42,18 @@ class Rank:
 
     PATIENCE_S = 120  # for an answer, beyond the timeout of the Collective, on a machine that is busy
 
-    def __init__(self, inside, rank, **options):
-        """`inside()` enters the namespace of the rank's sockets."""
-        self.rank = rank
+    def __init__(self, inside, number, **options):
+        """`inside()` enters the namespace of the rank's sockets. `number` counts through all nodes' ranks."""
+        self.number = number
         self.pipe, there = multiprocessing.Pipe()
         self._ordered, self._begun = 0, multiprocessing.RawValue("Q", 0)
         self.process = multiprocessing.Process(target=_obey, daemon=True,
-                                               args=(there, self._begun, inside, rank, options))
+                                               args=(there, self._begun, inside, number, options))
         self.process.start()
         there.close()
 
     def order(self, *words):
-        """("start",), ("finish",), or ("sum", [(mark, size, kind, operation), ...]), all of them begun
+        """("start",), ("finish",), or ("sum", [(mark, size, kind, operation, scale), ...]), all of them begun
         before the first is awaited."""
         self._ordered += 1
         self.pipe.send(words)
@@ -92,7 +96,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-def _obey(orders, begun, inside, rank, options):
+def _obey(orders, begun, inside, number, options):
     interrupts = Interrupts()
     collective = None
     while True:
@@ -106,8 +110,8 @@ def _obey(orders, begun, inside, rank, options):
             try:
                 if collective is None:
                     with inside():
-                        collective = olaf.Collective(rank=rank, **options)
-                answer = "done", _do(collective, rank, word, *rest)
+                        collective = olaf.Collective(**options)
+                answer = "done", _do(collective, number, word, *rest)
             except Exception as error:  # worlds.py judges it, whatever it is
                 answer = "error", str(error)
             interrupts.wanted = False
@@ -116,12 +120,12 @@ def _obey(orders, begun, inside, rank, options):
         orders.send(answer)
 
 
-def _do(collective, rank, word, vectors=()):
+def _do(collective, number, word, vectors=()):
     if word != "sum":
         return getattr(collective, word)()
-    given = [vector_of(rank, mark, size, kind) for mark, size, kind, _ in vectors]
+    given = [vector_of(number, mark, size, kind, scale) for mark, size, kind, _, scale in vectors]
     sums = [collective.allreduce_async(vector, op=operation)
-            for vector, (*_, operation) in zip(given, vectors)]
+            for vector, (*_, operation, _) in zip(given, vectors)]
     for each in sums:
         each.wait()
     return given

@@ -27,6 +27,8 @@ from soak import options
 
 JOB, STEPS, TIMEOUT_S = 7, 8, 20
 FORMATS = {"i32x2": (np.float32, np.int32, np.int64), "i64x1": (np.int32, np.int64), "f32": (np.float32,)}
+# Powers of two that a format has room for, with all bits of a mark.
+SCALES = {"i32x2": (-60, 60), "f32": (-40, 3)}
 
 
 class Wrong(Exception):
@@ -34,7 +36,13 @@ class Wrong(Exception):
 
 
 class World:
-    """A job, its node or two nodes in a chain, a bad wire before each, and a process for each rank."""
+    """A job, its nodes, a bad wire above and below each, and a process for each rank.
+
+        one:    ranks ── node                    chain:  ranks ── leaf ── root
+
+        tree:   ranks ┬─ leaf 0 ─┬ root          number n is rank n / 2 of leaf n % 2
+                      └─ leaf 1 ─┘
+    """
 
     def __init__(self, olaf, seed, number):
         self.draw = random.Random(f"{seed}/{number}")
@@ -49,8 +57,10 @@ class World:
         self.threads = draw.choice((1, 1, 2))
         self.bad = {fault: draw.choice((0, 0, 0.01, most)) for fault, most in
                     (("lost", 0.05), ("doubled", 0.1), ("swapped", 0.1), ("flipped", 0.05))}
-        self.depth = draw.choice((1, 1, 2))  # nodes between the ranks and the last sum, one below the other
-        self.head = (f"world {number}: IPv{self.family}, {self.mode}, {self.count} ranks, {self.depth} nodes, "
+        self.shape = draw.choice(("one", "one", "chain", "tree"))
+        self.leaves = min(2, self.count) if self.shape == "tree" else 1
+        self.nodes = self.leaves + (self.shape != "one")  # the leaves, then the root
+        self.head = (f"world {number}: IPv{self.family}, {self.mode}, {self.count} ranks, {self.shape}, "
                      f"{self.format}, {self.lanes} lanes, {self.slots} slots, {self.threads} threads, "
                      + (", ".join(f"{chance:.0%} {fault}" for fault, chance in self.bad.items() if chance)
                         or "a good wire"))
@@ -62,47 +72,57 @@ class World:
     # ---- what it stands on ----
 
     def build(self):
-        self.hosts = [Netns(role) for role in ("ranks", "node", "root")[:1 + self.depth]]
-        for number in range(self.depth):
-            self.link(number)
+        self.hosts = [Netns("ranks"), *(Netns(f"node{node}") for node in range(self.nodes))]
+        for leaf in range(self.leaves):
+            self.link(leaf, [(self.hosts[0], f"out{leaf}")], self.hosts[1 + leaf])
+        if self.nodes > self.leaves:
+            self.link(self.leaves, [(host, "out") for host in self.hosts[1:-1]], self.hosts[-1])
         for host in self.hosts[1:]:  # the kernel tells programs the way to a parent only where it forwards
             host.sysctl("ipv4/ip_forward" if self.family == 4 else "ipv6/conf/all/forwarding", 1)
-        for node in range(self.depth):
+        for node in range(self.nodes):
             self.attach(node)
         self.ranks = [self.rank(number) for number in range(self.count)]
 
-    def link(self, number):
-        """A bad wire between `out` of a host and `in` of the next."""
-        left, right = self.hosts[number:number + 2]
+    def link(self, number, below, above):
+        """A bad wire between these devices and `in` of the host `above`, whose node is the wire's number. Where
+        there are several devices, a bridge joins them."""
         wire = Netns(f"wire{number}")
         self.wires.append(wire)
-        macs = [f"02:00:00:00:0{number}:0{end}" for end in (1, 2)]
-        wire.ip(f"link add left type veth peer name out address {macs[0]} netns {left.name}\n"
-                f"link add right type veth peer name in address {macs[1]} netns {right.name}")
-        devices = [(left, "out"), (wire, "left"), (wire, "right"), (right, "in")]
+        ends = [*below, (above, "in")]
+        macs = [f"02:00:00:00:0{number}:0{end}" for end in range(len(ends))]
+        ports = ["left"] if len(below) == 1 else [f"port{end}" for end in range(len(below))]
+        for port, (netns, device), mac in zip([*ports, "right"], ends, macs):
+            wire.ip(f"link add {port} type veth peer name {device} address {mac} netns {netns.name}")
         # A device that comes up looks whether its peer takes redirected frames.
-        for netns, device in devices:
+        for netns, device in [*ends, *((wire, port) for port in (*ports, "right"))]:
             netns.offloads(device, gro=True, tx=False)
-        for netns, device in devices:
+        if len(below) > 1:  # what is for `above` is the bridge's own, and so goes on to the relay
+            wire.ip(f"link add left type bridge mcast_snooping 0\nlink set left address {macs[-1]} up\n"
+                    + "\n".join(f"link set {port} master left" for port in ports))
+        for netns, device in [*ends, *((wire, port) for port in (*ports, "right"))]:
             netns.ip(f"link set {device} up")
         bits, nodad = (24, "") if self.family == 4 else (64, "nodad")
-        for end, (netns, device) in enumerate((devices[0], devices[-1])):
+        for end, (netns, device) in enumerate(ends):
+            netns.ip(f"address add {self.address(number, end)}/{bits} dev {device} {nodad}")
             # A question for a neighbour, lost, would cost a second.
-            netns.ip(f"address add {self.address(number, end)}/{bits} dev {device} {nodad}\n"
-                     f"neighbour add {self.address(number, 1 - end)} lladdr {macs[1 - end]} dev {device} "
-                     "nud permanent")
+            for other in range(len(below)) if end == len(below) else [len(below)]:
+                netns.ip(f"neighbour add {self.address(number, other)} lladdr {macs[other]} dev {device} "
+                         "nud permanent")
         self.relays.append(Relay(wire, "left", "right", self.draw.random()))
 
     def close(self):
         for rank in self.ranks:
             rank.kill()
-        for node in range(len(self.relays)):
+        for node in range(len(self.hosts) - 1):
             self.olaf(node, "detach", "in", "--force", check=False)
         for what in (*self.relays, *self.wires, *self.hosts):
             what.close()
 
+    def node_address(self, node):
+        return self.address(node, self.leaves if node >= self.leaves else 1)
+
     def address(self, link, end):
-        """0: on the side of the ranks; 1: that of the node."""
+        """Ends count from the side of the ranks; the last one is the node's."""
         return f"10.65.{link}.{end + 1}" if self.family == 4 else f"fd65:{link}::{end + 1}"
 
     def olaf(self, node, *words, check=True):
@@ -115,37 +135,41 @@ class World:
             self.set_job(node, JOB + thread)
 
     def set_job(self, node, job):
-        words = ["--children", str(self.count if node == 0 else 1), "--max-count", str(self.count),
+        children = self.leaves if node >= self.leaves else len(range(node, self.count, self.leaves))
+        words = ["--children", str(children), "--max-count", str(self.count),
                  "--lanes", str(self.lanes), "--format", self.format, "--pool", str(self.slots)]
         if self.format == "f32":
             words.append("--no-checksum")
-        if node + 1 < self.depth:
-            words += ["--parent", self.address(1, 1), "--rank", "0"]
+        if node + 1 < self.nodes:
+            words += ["--parent", self.node_address(self.nodes - 1), "--rank", str(node)]
         self.olaf(node, "job", "set", "in", str(job), *words)
 
     def rank(self, number, **other):
         return Rank(self.hosts[0].inside, number, **{
-            "node": self.address(0, 1), "job": JOB, "workers": self.count, "format": self.format,
+            "node": self.node_address(number % self.leaves), "rank": number // self.leaves,
+            "job": JOB, "workers": self.count, "format": self.format,
             "checksum": self.format != "f32", "lanes": self.lanes, "threads": self.threads,
             "timeout": TIMEOUT_S, "run": "worlds", "run_number": self.run_number, **other})
 
     # ---- sums ----
 
     def draw_vectors(self, most=3):
-        """(size, type, operation) of vectors that are under way at once."""
+        """(size, type, operation, scale) of vectors that are under way at once."""
         found = []
         for _ in range(self.draw.choice((1, 1, most))):
             kind = self.draw.choice(FORMATS[self.format])
             size = self.draw.choice((1, self.draw.randint(2, 200), self.draw.randint(200, 5000)))
-            found.append((size, kind, self.draw.choice(("sum", "mean")) if kind is np.float32 else "sum"))
+            of_floats = kind is np.float32
+            found.append((size, kind, self.draw.choice(("sum", "mean")) if of_floats else "sum",
+                          self.draw.randint(*SCALES[self.format]) if of_floats else 0))
         return found
 
     def order_sum(self, vectors, by=None, ranks=None):
         """These ranks give vectors of these shapes, or rank r those of by[r]. Returns all marks."""
-        marks = [{rank.rank: draw_mark(self.draw) for rank in self.ranks} for _ in vectors]
+        marks = [{rank.number: draw_mark(self.draw) for rank in self.ranks} for _ in vectors]
         for rank in self.ranks if ranks is None else ranks:
-            rank.order("sum", [(mark[rank.rank], *shape) for mark, shape in
-                               zip(marks, (by or {}).get(rank.rank, vectors))])
+            rank.order("sum", [(mark[rank.number], *shape) for mark, shape in
+                               zip(marks, (by or {}).get(rank.number, vectors))])
         return marks
 
     def check(self, answers, vectors, marks, must_work):
@@ -167,13 +191,13 @@ class World:
         """What each of these ranks answers to its last order."""
         found = {}
         for rank in self.ranks if ranks is None else ranks:
-            found[rank.rank] = rank.answer()
-            if found[rank.rank] is None:
-                raise Wrong(f"a call of rank {rank.rank} doesn't end\n{json.dumps(self.jobs())}")
+            found[rank.number] = rank.answer()
+            if found[rank.number] is None:
+                raise Wrong(f"a call of rank {rank.number} doesn't end\n{json.dumps(self.jobs())}")
         return found
 
     def jobs(self):
-        return [json.loads(self.olaf(node, "status", "in", "--json").stdout)["jobs"] for node in range(self.depth)]
+        return [json.loads(self.olaf(node, "status", "in", "--json").stdout)["jobs"] for node in range(self.nodes)]
 
     def start(self):
         """All ranks start. Where the last start() of one was interrupted, and the wire lost what it said of
@@ -197,13 +221,13 @@ class World:
         """One rank gives another size, type or operation. Nobody gets that sum."""
         if self.count == 1:
             return
-        size, kind, operation = self.draw_vectors(1)[0]
-        others = [(size + self.draw.choice((1, 7, 1000)), kind, operation)]
-        others += [(size, other, "sum") for other in FORMATS[self.format] if other is not kind]
+        size, kind, operation, scale = self.draw_vectors(1)[0]
+        others = [(size + self.draw.choice((1, 7, 1000)), kind, operation, scale)]
+        others += [(size, other, "sum", 0) for other in FORMATS[self.format] if other is not kind]
         if kind is np.float32:
-            others.append((size, kind, "mean" if operation == "sum" else "sum"))
+            others.append((size, kind, "mean" if operation == "sum" else "sum", scale))
         by = {self.draw.randrange(self.count): [self.draw.choice(others)]}
-        self.order_sum([(size, kind, operation)], by)
+        self.order_sum([(size, kind, operation, scale)], by)
         for rank, (how, what) in self.answers().items():
             if how == "done":
                 raise Wrong(f"rank {rank} got {what[0][:5]} where ranks gave {(size, kind, operation)} and {by}")
@@ -232,18 +256,18 @@ class World:
     def begins_anew(self, victim, vectors, marks):
         """The others may get the sum that they gave to. Their next one isn't with the rank that began anew."""
         self.ranks[victim].order("start")
-        others = [rank for rank in self.ranks if rank.rank != victim]
+        others = [rank for rank in self.ranks if rank.number != victim]
         told, gone_on = {}, set()
         while len(told) < len(others):
-            for rank in answering([other for other in others if other.rank not in told]):
+            for rank in answering([other for other in others if other.number not in told]):
                 answer = self.answers([rank])
-                if rank.rank in gone_on and answer[rank.rank][0] == "done":
-                    raise Wrong(f"rank {rank.rank} summed with rank {victim}, which has begun anew: {answer}")
+                if rank.number in gone_on and answer[rank.number][0] == "done":
+                    raise Wrong(f"rank {rank.number} summed with rank {victim}, which has begun anew: {answer}")
                 if self.check(answer, vectors, marks, must_work=False):
-                    gone_on.add(rank.rank)
+                    gone_on.add(rank.number)
                     self.order_sum(self.draw_vectors(), ranks=[rank])
                 else:
-                    told[rank.rank] = answer[rank.rank][1]
+                    told[rank.number] = answer[rank.number][1]
         for rank, text in told.items():
             if "nothing came for" in text:
                 raise Wrong(f"rank {rank} wasn't told that rank {victim} began anew: {text}")
@@ -289,7 +313,7 @@ class World:
         marks = self.order_sum(vectors)
         time.sleep(self.draw.uniform(0, 0.01))
         what = self.draw.choice(("reset", "set", "halt", "replace", "attach"))
-        node, job = self.draw.randrange(self.depth), JOB + self.draw.randrange(self.threads)
+        node, job = self.draw.randrange(self.nodes), JOB + self.draw.randrange(self.threads)
         if what == "reset":
             self.olaf(node, "job", "reset", "in", str(job))
         elif what == "set":

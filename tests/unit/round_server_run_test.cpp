@@ -34,23 +34,25 @@ constexpr olaf_run kFirst = {.training = 0xa, .number = 3}, kLater = {.training 
 /// A root of two children, and what it sends.
 class RootRun : public testing::Test, private RoundRootUser {
   protected:
-    explicit RootRun(const olaf_run &only = {})
+    explicit RootRun(const olaf_run &only = {}, std::uint32_t children = kChildren)
         : root_({.job = kJob,
-                 .children = kChildren,
-                 .workers = kChildren,
+                 .children = children,
+                 .workers = children,
                  .lanes = kLanes,
                  .pool = 2,
                  .run_timeout = 60s},
                 100, *this, only) {}
 
     /// What a rank of that run is answered to a new question.
-    JobSync ask(const olaf_run &run, std::uint32_t rank) {
+    JobSync ask(const olaf_run &run, std::uint32_t rank, std::uint64_t incarnation = 7,
+                std::uint64_t session = 0) {
         sent_.clear();
         EXPECT_TRUE(root_.sync({.job = kJob,
                                 .rank = rank,
                                 .stamp = ++stamp_,
                                 .pool = 2,
-                                .incarnation = 7,
+                                .incarnation = incarnation,
+                                .session = session,
                                 .run = run,
                                 .padding = kSyncLanes},
                                now_));
@@ -272,6 +274,30 @@ TEST_F(RootRun, IsNotTakenWhereTheRankIsBound) {
                                   now_ + 1000s);
     EXPECT_EQ(asked.error(), Reject::not_addressed);
     EXPECT_TRUE(sent_.empty());
+}
+
+struct RootOfThree : RootRun {
+    RootOfThree() : RootRun({}, 3) {}
+};
+
+TEST_F(RootOfThree, TellsAtOnceThatAMemberHasBegunAnew) {
+    ask(kFirst, 0);
+    ask(kFirst, 1);
+    const std::uint64_t session = ask(kFirst, 2).session;
+    EXPECT_EQ(ask(kFirst, 1, 8).status, OLAF_CONTROL_WAIT);
+    const JobSync told = ask(kFirst, 2, 7, session);
+    EXPECT_EQ(told.status, OLAF_CONTROL_OVER);
+    EXPECT_EQ(told.rank, 1U);
+    EXPECT_EQ(ask(kFirst, 1, 8).status, OLAF_CONTROL_WAIT) << "rank 0 hasn't asked";
+}
+
+TEST_F(RootOfThree, TellsNobodySoOfOneThatWasNotAnswered) {
+    ask(kFirst, 0);
+    ask(kFirst, 1);
+    const std::uint64_t session = ask(kFirst, 2).session;
+    EXPECT_EQ(ask(kFirst, 1).status, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(ask(kFirst, 2, 7, session).status, OLAF_CONTROL_WAIT);
+    EXPECT_EQ(ask(kFirst, 0, 7, session).status, OLAF_CONTROL_DONE);
 }
 
 struct PinnedRootRun : RootRun {
