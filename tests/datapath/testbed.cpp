@@ -3,8 +3,8 @@
 
 #include <arpa/inet.h>
 #include <linux/filter.h>
+#include <linux/if.h>
 #include <net/ethernet.h>
-#include <net/if.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
 #include <netlink/route/link/inet6.h>
@@ -72,6 +72,18 @@ std::uint32_t raise(nl_sock *netlink, const char *name) {
     return static_cast<std::uint32_t>(rtnl_link_get_ifindex(found));
 }
 
+/// A device that has come up is given its queue only later, by a work queue of the kernel. Until then the kernel
+/// drops what it sends.
+void await_queue(nl_sock *netlink, const char *name) {
+    await(
+        [&] {
+            rtnl_link *found = nullptr;
+            check(rtnl_link_get_kernel(netlink, 0, name, &found), name);
+            return rtnl_link_get_operstate(Link(found).get()) == IF_OPER_UP;
+        },
+        [&] { return std::string("a queue for ") + name; });
+}
+
 void add_address(nl_sock *netlink, std::uint32_t ifindex, const char *text, int family) {
     InterfaceAddress address(rtnl_addr_alloc());
     rtnl_addr_set_ifindex(address.get(), static_cast<int>(ifindex));
@@ -120,6 +132,8 @@ Testbed::Testbed() {
     add_pair(netlink.get(), near_mac);
     far = raise(netlink.get(), "far");
     near = raise(netlink.get(), "near");
+    for (const char *name : {"far", "near"})
+        await_queue(netlink.get(), name);
     add_address(netlink.get(), near, "10.0.1.1/24", AF_INET);
     add_address(netlink.get(), near, "fd00:0:0:1::1/64", AF_INET6);
     add_neighbour(netlink.get(), near, "10.0.1.2", AF_INET, next_hop_mac);
