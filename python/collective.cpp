@@ -42,8 +42,8 @@ struct Python {
 };
 
 // The Collective goes before the arrays do: its threads use them until then.
-struct Handle : Python, Guarded<Collective> {
-    explicit Handle(Collective collective) : Guarded(std::move(collective)) {}
+struct CollectiveHandle : Python, Guarded<Collective> {
+    explicit CollectiveHandle(Collective collective) : Guarded(std::move(collective)) {}
 };
 
 struct Sum {
@@ -57,12 +57,12 @@ template <class T> T value_unless_interrupted(Result<T> result) {
     return value_of(std::move(result));
 }
 
-std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::uint32_t rank,
-                             std::uint32_t workers, const std::string &format, bool checksum,
-                             std::size_t mtu, std::uint16_t lanes, std::uint32_t ahead,
-                             unsigned guess_bits, unsigned threads, double timeout,
-                             const std::optional<std::string> &group,
-                             const std::optional<std::string> &run, std::uint64_t run_number) {
+std::unique_ptr<CollectiveHandle>
+make_collective(const std::string &node, std::uint32_t job, std::uint32_t rank,
+                std::uint32_t workers, const std::string &format, bool checksum, std::size_t mtu,
+                std::uint16_t lanes, std::uint32_t ahead, unsigned guess_bits, unsigned threads,
+                double timeout, const std::optional<std::string> &group,
+                const std::optional<std::string> &run, std::uint64_t run_number) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     CollectiveOptions options = {.job = job,
                                  .rank = rank,
@@ -86,7 +86,7 @@ std::unique_ptr<Handle> make(const std::string &node, std::uint32_t job, std::ui
             options.group = OLAF_TRY(Address::parse(*group, options.node.family()));
         return Collective::make(options);
     }();
-    return std::make_unique<Handle>(value_of(std::move(made)));
+    return std::make_unique<CollectiveHandle>(value_of(std::move(made)));
 }
 
 // A NumPy array over the object's own memory. Whatever would be a copy is refused: the sum would
@@ -107,7 +107,7 @@ py::array in_place(const py::object &object) {
 }
 
 // All workers must give their vectors in the same order. Two threads of one have none.
-void claim_for_this_thread(Handle &handle) {
+void claim_for_this_thread(CollectiveHandle &handle) {
     const py::object thread = py::module_::import("threading").attr("current_thread")();
     if (thread.is(handle.thread))
         return;
@@ -121,7 +121,7 @@ void claim_for_this_thread(Handle &handle) {
 }
 
 template <class Element>
-Result<Collective::Operation> begin(Handle &handle, py::array &array, Combine combine) {
+Result<Collective::Operation> begin(CollectiveHandle &handle, py::array &array, Combine combine) {
     const std::span vector(static_cast<Element *>(array.mutable_data()),
                            static_cast<std::size_t>(array.size()));
     return handle.locked([&](Collective &collective) {
@@ -146,7 +146,7 @@ Combine combine_named(const std::string &op, const py::array &array) {
 // Other threads may change what is under way while the GIL is released to ask what has ended. They
 // may do so too when an array is let go: a tensor below it releases the GIL. So arrays go last,
 // when nothing is being changed.
-void forget_ended(Handle &handle) {
+void forget_ended(CollectiveHandle &handle) {
     std::vector<Collective::Operation> ended;
     for (const UnderWay &each : handle.under_way)
         ended.push_back(each.operation);
@@ -162,7 +162,7 @@ void forget_ended(Handle &handle) {
 }
 
 Sum allreduce_async(const py::object &self, const py::object &vector, const std::string &op) {
-    auto &handle = self.cast<Handle &>();
+    auto &handle = self.cast<CollectiveHandle &>();
     py::array array = in_place(vector);
     const auto begun = py::isinstance<py::array_t<float>>(array)          ? &begin<float>
                        : py::isinstance<py::array_t<std::int64_t>>(array) ? &begin<std::int64_t>
@@ -180,7 +180,7 @@ Sum allreduce_async(const py::object &self, const py::object &vector, const std:
 }
 
 SumReport wait(Sum &sum) {
-    auto &handle = sum.owner.cast<Handle &>();
+    auto &handle = sum.owner.cast<CollectiveHandle &>();
     // Other threads begin and end sums meanwhile.
     auto report = handle.locked_but_asleep(
         [&](Collective &, auto &lock) { return sum.operation.wait(lock); });
@@ -193,13 +193,13 @@ SumReport allreduce(const py::object &self, const py::object &vector, const std:
     return wait(sum);
 }
 
-void start(Handle &handle) {
+void start(CollectiveHandle &handle) {
     handle.thread = {};
     value_unless_interrupted(
         handle.locked([](Collective &collective) { return collective.start(); }));
 }
 
-bool finish(Handle &handle, std::optional<double> timeout) {
+bool finish(CollectiveHandle &handle, std::optional<double> timeout) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     auto finished = handle.locked([&](Collective &collective) {
         return deadline ? collective.finish(*deadline - std::chrono::steady_clock::now())
@@ -209,14 +209,14 @@ bool finish(Handle &handle, std::optional<double> timeout) {
     return value_unless_interrupted(std::move(finished));
 }
 
-std::uint32_t join(Handle &handle) {
+std::uint32_t join(CollectiveHandle &handle) {
     handle.thread = {};
     auto joined = handle.locked([](Collective &collective) { return collective.join(); });
     forget_ended(handle);
     return value_unless_interrupted(std::move(joined));
 }
 
-bool leave(Handle &handle, double timeout) {
+bool leave(CollectiveHandle &handle, double timeout) {
     const auto deadline = deadline_in(timeout); // checks that it is a time
     auto left = handle.locked([&](Collective &collective) {
         return collective.leave(deadline ? *deadline - std::chrono::steady_clock::now() : kForEver);
@@ -233,7 +233,7 @@ py::object former(const py::object &, const std::string &name) {
     throw py::attribute_error("'Collective' object has no attribute '" + name + "'");
 }
 
-void bind_records(py::module_ &module) {
+void bind_collective_records(py::module_ &module) {
     Record<SumReport>(module, "SumReport", "What became of one vector.")
         .field("chunks", &SumReport::chunks, "Messages that it took.")
         .field("spared", &SumReport::spared, "Messages that it didn't need: guess_bits.")
@@ -275,24 +275,26 @@ void bind_records(py::module_ &module) {
 } // namespace
 
 void bind_collective(py::module_ &module) {
-    bind_records(module);
+    bind_collective_records(module);
     py::class_<Sum>(module, "Sum", "A vector that is being summed.")
         .def("wait", &wait, "Waits until the sum is in the vector's place. Once.")
         .def_property_readonly(
             "done",
             [](Sum &sum) {
-                return sum.owner.cast<Handle &>().locked(
+                return sum.owner.cast<CollectiveHandle &>().locked(
                     [&](Collective &) { return sum.operation.done(); });
             },
             "Whether wait() returns at once.");
-    py::class_<Handle>(module, "Collective",
-                       "One worker's end of a job: sums vectors with the other workers, in a host "
-                       "with Olaf. After an error start() again, at every worker.")
-        .def(py::init(&make), py::arg("node"), py::arg("job"), py::arg("rank"), py::arg("workers"),
-             py::kw_only(), py::arg("format") = "i32x2", py::arg("checksum") = true,
-             py::arg("mtu") = 0, py::arg("lanes") = 0, py::arg("ahead") = 64,
-             py::arg("guess_bits") = 2, py::arg("threads") = 1, py::arg("timeout") = 30.0,
-             py::arg("group") = py::none(), py::arg("run") = py::none(), py::arg("run_number") = 0,
+    py::class_<CollectiveHandle>(
+        module, "Collective",
+        "One worker's end of a job: sums vectors with the other workers, in a host "
+        "with Olaf. After an error start() again, at every worker.")
+        .def(py::init(&make_collective), py::arg("node"), py::arg("job"), py::arg("rank"),
+             py::arg("workers"), py::kw_only(), py::arg("format") = "i32x2",
+             py::arg("checksum") = true, py::arg("mtu") = 0, py::arg("lanes") = 0,
+             py::arg("ahead") = 64, py::arg("guess_bits") = 2, py::arg("threads") = 1,
+             py::arg("timeout") = 30.0, py::arg("group") = py::none(), py::arg("run") = py::none(),
+             py::arg("run_number") = 0,
              "'run': the training's name, the same at all workers and another one for each "
              "training; without it torchrun's or Slurm's, else ValueError. 'run_number': higher at "
              "each further start of the training, which takes the job over from the one before. "
@@ -328,18 +330,18 @@ void bind_collective(py::module_ &module) {
              "The same, but doesn't wait. The vector isn't to be touched until wait() returns.")
         .def(
             "poll",
-            [](Handle &handle) {
+            [](CollectiveHandle &handle) {
                 value_of(handle.locked([](Collective &collective) { return collective.poll(); }));
             },
             "Sends and takes in what there is, without waiting: while computing, now and then.")
         .def_property_readonly(
             "stats",
-            [](Handle &handle) {
+            [](CollectiveHandle &handle) {
                 return handle.locked([](Collective &collective) { return collective.stats(); });
             },
             "Counters.")
         .def(
-            "fileno", [](Handle &handle) { return handle.constant().fd(); },
+            "fileno", [](CollectiveHandle &handle) { return handle.constant().fd(); },
             "For select(), asyncio and the like: readable when poll() has something to do.");
 }
 

@@ -25,8 +25,8 @@ namespace py = pybind11;
 namespace olaf::python {
 namespace {
 
-struct Handle : Guarded<RoundServer> {
-    explicit Handle(RoundServer server) : Guarded(std::move(server)) {}
+struct RoundServerHandle : Guarded<RoundServer> {
+    explicit RoundServerHandle(RoundServer server) : Guarded(std::move(server)) {}
     std::atomic<bool> stop = false;
 };
 
@@ -38,14 +38,14 @@ struct Sum {
 };
 
 // `sum.weights += step` ends with an assignment of the same array.
-void set_weights(Sum &sum, const py::object &weights) {
+void set_sum_weights(Sum &sum, const py::object &weights) {
     if (!weights.is(sum.weights))
         py::module_::import("numpy").attr("copyto")(sum.weights, weights);
 }
 
 // What the function raises passes through RoundServer::receive() as an error_already_set. The
 // handle owns the rule, so it is there when the rule runs.
-RoundRule rule_from(const py::function &function, std::shared_ptr<Handle *> handle) {
+RoundRule rule_from(const py::function &function, std::shared_ptr<RoundServerHandle *> handle) {
     return [held = share(function, "a rule is a function"), handle](const RoundSum &sum,
                                                                     std::span<float> weights) {
         const GilHeld gil;
@@ -54,11 +54,12 @@ RoundRule rule_from(const py::function &function, std::shared_ptr<Handle *> hand
     };
 }
 
-std::unique_ptr<Handle> make(const std::string &bind, std::uint32_t job, const py::object &weights,
-                             const py::function &rule, std::uint32_t workers, std::uint16_t lanes,
-                             std::uint32_t children, const std::string &format, bool checksum,
-                             std::uint32_t ahead, std::uint8_t pool,
-                             const std::optional<std::string> &run, std::uint64_t run_number) {
+std::unique_ptr<RoundServerHandle>
+make_round_server(const std::string &bind, std::uint32_t job, const py::object &weights,
+                  const py::function &rule, std::uint32_t workers, std::uint16_t lanes,
+                  std::uint32_t children, const std::string &format, bool checksum,
+                  std::uint32_t ahead, std::uint8_t pool, const std::optional<std::string> &run,
+                  std::uint64_t run_number) {
     const Floats floats = as_floats(weights, "the weights");
     const auto elements = elements_of(floats);
     RoundServerOptions options = {.job = job,
@@ -72,32 +73,26 @@ std::unique_ptr<Handle> make(const std::string &bind, std::uint32_t job, const p
                                   .run = run.value_or(""),
                                   .run_number = run_number};
     std::vector<float> begin(elements.begin(), elements.end());
-    const auto self = std::make_shared<Handle *>(nullptr);
+    const auto self = std::make_shared<RoundServerHandle *>(nullptr);
     RoundRule calls = rule_from(rule, self);
     auto made = [&]() -> Result<RoundServer> {
         const GilReleased released; // a name is looked up
         options.bind = OLAF_TRY(Address::parse(bind));
         return RoundServer::make(options, std::move(begin), std::move(calls));
     }();
-    auto handle = std::make_unique<Handle>(value_of(std::move(made)));
+    auto handle = std::make_unique<RoundServerHandle>(value_of(std::move(made)));
     *self = handle.get();
     return handle;
 }
 
-std::size_t receive_before(Handle &handle, const Deadline &deadline) {
+std::size_t receive_before(RoundServerHandle &handle, const Deadline &deadline) {
     if (!wait_readable(handle.constant().fd(), deadline))
         return 0;
     return value_of(handle.locked(
         [](RoundServer &server) { return server.receive(std::chrono::nanoseconds(0)); }));
 }
 
-void serve(Handle &handle, std::optional<double> seconds) {
-    handle.stop = false;
-    until_stopped(handle.stop, deadline_in(seconds),
-                  [&](const Deadline &deadline) { receive_before(handle, deadline); });
-}
-
-void bind_records(py::module_ &module) {
+void bind_round_records(py::module_ &module) {
     Record<RoundServerStats>(module, "RoundServerStats", "Counters of a RoundServer.")
         .field("received", &RoundServerStats::received, "Contributions to a sum.")
         .field("repeated", &RoundServerStats::repeated, "Of those: in it already.")
@@ -120,7 +115,7 @@ void bind_records(py::module_ &module) {
             "gradient", [](const Sum &self) { return self.gradient; },
             "The sum of the workers' vectors: float32, read-only.")
         .def_property(
-            "weights", [](const Sum &self) { return self.weights; }, &set_weights,
+            "weights", [](const Sum &self) { return self.weights; }, &set_sum_weights,
             "These elements' weights: float32, to be changed in place.")
         .def_property_readonly(
             "begin", [](const Sum &self) { return self.sum.begin; },
@@ -140,37 +135,40 @@ void bind_records(py::module_ &module) {
 } // namespace
 
 void bind_round_server(py::module_ &module) {
-    bind_records(module);
-    py::class_<Handle>(
+    bind_round_records(module);
+    py::class_<RoundServerHandle>(
         module, "RoundServer",
         "A parameter server as the root of a job: rule(sum) changes sum.weights, and "
         "Collective.allreduce() puts them in place of each worker's float32 vector.")
-        .def(py::init(&make), py::arg("bind"), py::arg("job"), py::arg("weights"), py::arg("rule"),
-             py::arg("workers"), py::arg("lanes"), py::kw_only(), py::arg("children") = 1,
-             py::arg("format") = "i32x2", py::arg("checksum") = true, py::arg("ahead") = 64,
-             py::arg("pool") = 6, py::arg("run") = py::none(), py::arg("run_number") = 0,
+        .def(py::init(&make_round_server), py::arg("bind"), py::arg("job"), py::arg("weights"),
+             py::arg("rule"), py::arg("workers"), py::arg("lanes"), py::kw_only(),
+             py::arg("children") = 1, py::arg("format") = "i32x2", py::arg("checksum") = true,
+             py::arg("ahead") = 64, py::arg("pool") = 6, py::arg("run") = py::none(),
+             py::arg("run_number") = 0,
              "'run' and 'run_number': those of the workers that it serves; without a name, one "
              "training after the other, and without a number any start of that training.")
         .def(
             "receive",
-            [](Handle &handle, std::optional<double> timeout) {
+            [](RoundServerHandle &handle, std::optional<double> timeout) {
                 return receive_before(handle, deadline_in(timeout));
             },
             py::arg("timeout") = py::none(),
             "Waits for messages and handles those that are there: how many; 0 if the time was "
             "over.")
-        .def("serve", &serve, py::arg("seconds") = py::none(),
+        .def("serve", &serve<RoundServerHandle>, py::arg("seconds") = py::none(),
              "Handles messages until stop(), Ctrl-C, or the time is over.")
         .def(
-            "stop", [](Handle &handle) { handle.stop = true; },
+            "stop", [](RoundServerHandle &handle) { handle.stop = true; },
             "Ends serve() in another thread, within 0.1 s.")
         .def_property_readonly(
             "address",
-            [](Handle &handle) { return value_of(handle.constant().local_address()).text(); },
+            [](RoundServerHandle &handle) {
+                return value_of(handle.constant().local_address()).text();
+            },
             "Where it listens.")
         .def_property_readonly(
             "weights",
-            [](Handle &handle) {
+            [](RoundServerHandle &handle) {
                 return handle.locked([](RoundServer &server) {
                     const auto weights = server.weights();
                     return std::vector<float>(weights.begin(), weights.end());
@@ -179,12 +177,12 @@ void bind_round_server(py::module_ &module) {
             "A copy of the weights: a list.")
         .def_property_readonly(
             "stats",
-            [](Handle &handle) {
+            [](RoundServerHandle &handle) {
                 return handle.locked([](RoundServer &server) { return server.stats(); });
             },
             "Counters.")
         .def(
-            "fileno", [](Handle &handle) { return handle.constant().fd(); },
+            "fileno", [](RoundServerHandle &handle) { return handle.constant().fd(); },
             "For select(), asyncio and the like: readable when receive() has something to do.");
 }
 

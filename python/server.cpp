@@ -44,7 +44,7 @@ struct Snapshot {
     Floats weights;
 };
 
-struct Handle : Guarded<ParameterServer> {
+struct ServerHandle : Guarded<ParameterServer> {
     using Guarded::Guarded;
     std::shared_ptr<Update> current; // that next() gave; under the GIL
     std::atomic<bool> stop = false;
@@ -62,8 +62,8 @@ ServerOptions acknowledging(const std::string &whom) {
                           "'cluster' (the network copies ACKs)");
 }
 
-std::unique_ptr<Handle> make_server(const std::string &bind, std::size_t mtu,
-                                    const std::string &acknowledge) {
+std::unique_ptr<ServerHandle> make_server(const std::string &bind, std::size_t mtu,
+                                          const std::string &acknowledge) {
     ServerOptions options = acknowledging(acknowledge);
     options.mtu = mtu;
     auto made = [&]() -> Result<ParameterServer> {
@@ -71,7 +71,7 @@ std::unique_ptr<Handle> make_server(const std::string &bind, std::size_t mtu,
         options.bind = OLAF_TRY(Address::parse(bind));
         return ParameterServer::make(options);
     }();
-    return std::make_unique<Handle>(value_of(std::move(made)));
+    return std::make_unique<ServerHandle>(value_of(std::move(made)));
 }
 
 constexpr const char *kExpected =
@@ -117,7 +117,7 @@ Rule rule_from(const py::object &object, double learning_rate, std::uint32_t clu
     };
 }
 
-void add_cluster(Handle &handle, std::uint32_t cluster, const py::object &weights,
+void add_cluster(ServerHandle &handle, std::uint32_t cluster, const py::object &weights,
                  const py::object &rule, double learning_rate, const Packing &codec,
                  bool require_checksum, std::uint32_t first_version) {
     const Floats floats = as_floats(weights, "the weights");
@@ -136,12 +136,12 @@ void add_cluster(Handle &handle, std::uint32_t cluster, const py::object &weight
 }
 
 // Answers the update that next() gave before, now that the caller is done with it.
-void settle(Handle &handle) {
+void settle(ServerHandle &handle) {
     if (const auto done = std::exchange(handle.current, nullptr))
         handle.locked([&](ParameterServer &server) { server.finish(done->changed); });
 }
 
-std::size_t receive_before(Handle &handle, const Deadline &deadline) {
+std::size_t receive_before(ServerHandle &handle, const Deadline &deadline) {
     settle(handle);
     const auto now = [&] {
         return value_of(
@@ -154,18 +154,12 @@ std::size_t receive_before(Handle &handle, const Deadline &deadline) {
     return now();
 }
 
-std::size_t receive(Handle &handle, std::optional<double> timeout) {
+std::size_t receive(ServerHandle &handle, std::optional<double> timeout) {
     return receive_before(handle, deadline_in(timeout));
 }
 
-void serve(Handle &handle, std::optional<double> seconds) {
-    handle.stop = false;
-    until_stopped(handle.stop, deadline_in(seconds),
-                  [&](const Deadline &deadline) { receive_before(handle, deadline); });
-}
-
 std::shared_ptr<Update> next_before(const py::object &self, const Deadline &deadline) {
-    auto &handle = self.cast<Handle &>();
+    auto &handle = self.cast<ServerHandle &>();
     settle(handle);
     for (;;) {
         const auto pending = value_of(
@@ -182,7 +176,7 @@ std::shared_ptr<Update> next(const py::object &self, std::optional<double> timeo
 }
 
 Snapshot cluster_of(const py::object &self, std::uint32_t id) {
-    auto &handle = self.cast<Handle &>();
+    auto &handle = self.cast<ServerHandle &>();
     settle(handle);
     Snapshot taken; // with the GIL, as it holds an array
     std::span<const float> weights;
@@ -279,9 +273,10 @@ void bind_snapshots(py::module_ &module) {
 void bind_server(py::module_ &module) {
     bind_rules(module);
     bind_snapshots(module);
-    py::class_<Handle>(module, "ParameterServer",
-                       "One UDP socket, many clusters. Iterating gives updates whose weights the "
-                       "loop changes; serve() and receive() apply each cluster's rule.")
+    py::class_<ServerHandle>(
+        module, "ParameterServer",
+        "One UDP socket, many clusters. Iterating gives updates whose weights the "
+        "loop changes; serve() and receive() apply each cluster's rule.")
         .def(py::init(&make_server), py::arg("bind") = "0.0.0.0", py::kw_only(),
              py::arg("mtu") = 1500, py::arg("acknowledge") = "sender")
         .def("add_cluster", &add_cluster, py::arg("cluster"), py::arg("weights"),
@@ -294,10 +289,10 @@ void bind_server(py::module_ &module) {
         .def("receive", &receive, py::arg("timeout") = py::none(),
              "Waits, at most timeout seconds, for messages and handles a batch of them; how many. "
              "What a rule raises comes out here.")
-        .def("serve", &serve, py::arg("seconds") = py::none(),
+        .def("serve", &serve<ServerHandle>, py::arg("seconds") = py::none(),
              "Handles messages until stop(), Ctrl-C or so many seconds are over.")
         .def(
-            "stop", [](Handle &handle) { handle.stop = true; },
+            "stop", [](ServerHandle &handle) { handle.stop = true; },
             "Ends serve(), from a rule or another thread.")
         .def("next", &next, py::arg("timeout") = py::none(),
              "The next update, or None after timeout seconds. The one before is answered now.")
@@ -306,16 +301,16 @@ void bind_server(py::module_ &module) {
         .def("cluster", &cluster_of, py::arg("cluster"), "A cluster's state. KeyError.")
         .def_property_readonly(
             "address",
-            [](Handle &handle) { return value_of(handle.constant().local_address()).text(); },
+            [](ServerHandle &handle) { return value_of(handle.constant().local_address()).text(); },
             "Where it listens: 'ADDR:PORT'.")
         .def_property_readonly(
             "stats",
-            [](Handle &handle) {
+            [](ServerHandle &handle) {
                 return handle.locked([](ParameterServer &server) { return server.stats(); });
             },
             "Counters.")
         .def(
-            "fileno", [](Handle &handle) { return handle.constant().fd(); },
+            "fileno", [](ServerHandle &handle) { return handle.constant().fd(); },
             "For select(), asyncio and the like: readable when receive() has something to do.");
 }
 

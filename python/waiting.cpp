@@ -2,6 +2,7 @@
 #include "waiting.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cmath>
 #include <csignal>

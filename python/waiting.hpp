@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <optional>
 
@@ -31,13 +30,15 @@ void watch_interrupts(int fd);
 /// Throws what the handler has raised.
 void throw_if_interrupted();
 
-/// Calls receive(deadline) until `stop` is set, which is noticed within 0.1 s, or the time is over.
-template <class Receive>
-void until_stopped(const std::atomic<bool> &stop, const Deadline &end, const Receive &receive) {
+/// Calls receive_before(server, deadline) until server.stop is set, which is noticed within 0.1 s,
+/// or for `seconds`.
+template <class Server> void serve(Server &server, std::optional<double> seconds) {
     using Clock = std::chrono::steady_clock;
-    while (!stop && (!end || Clock::now() < *end)) {
+    const Deadline end = deadline_in(seconds);
+    server.stop = false;
+    while (!server.stop && (!end || Clock::now() < *end)) {
         const auto notice = Clock::now() + std::chrono::milliseconds(100);
-        receive(end ? std::min(notice, *end) : notice);
+        receive_before(server, end ? std::min(notice, *end) : notice);
     }
 }
 

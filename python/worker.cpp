@@ -24,18 +24,19 @@ using Clock = std::chrono::steady_clock;
 // How long an answer to join() is waited for before it is asked again.
 constexpr auto kAskAgain = std::chrono::milliseconds(200);
 
-struct Handle : Guarded<Worker> {
-    Handle(Worker worker, std::string name) : Guarded(std::move(worker)), model(std::move(name)) {}
+struct WorkerHandle : Guarded<Worker> {
+    WorkerHandle(Worker worker, std::string name)
+        : Guarded(std::move(worker)), model(std::move(name)) {}
     const std::string model; // in errors: "of cluster 3 from 192.0.2.1:6523"
 };
 
-std::unique_ptr<Handle> make_worker(const std::string &server, std::uint32_t cluster,
-                                    std::uint32_t worker, std::size_t elements,
-                                    const Packing &codec, std::size_t mtu, bool checksum,
-                                    const py::object &transmission, const py::object &random,
-                                    std::optional<std::uint32_t> staleness_bound,
-                                    bool stochastic_rounding, bool error_feedback,
-                                    std::optional<std::uint64_t> rounding_seed) {
+std::unique_ptr<WorkerHandle> make_worker(const std::string &server, std::uint32_t cluster,
+                                          std::uint32_t worker, std::size_t elements,
+                                          const Packing &codec, std::size_t mtu, bool checksum,
+                                          const py::object &transmission, const py::object &random,
+                                          std::optional<std::uint32_t> staleness_bound,
+                                          bool stochastic_rounding, bool error_feedback,
+                                          std::optional<std::uint64_t> rounding_seed) {
     WorkerOptions options = {.cluster = cluster,
                              .worker = worker,
                              .elements = elements,
@@ -53,19 +54,19 @@ std::unique_ptr<Handle> make_worker(const std::string &server, std::uint32_t clu
         options.server = OLAF_TRY(Address::parse(server));
         return Worker::make(options);
     }();
-    return std::make_unique<Handle>(value_of(std::move(made)),
-                                    "of cluster " + std::to_string(cluster) + " from " +
-                                        options.server.text());
+    return std::make_unique<WorkerHandle>(value_of(std::move(made)),
+                                          "of cluster " + std::to_string(cluster) + " from " +
+                                              options.server.text());
 }
 
 // (weights, version): the weights are a view of the worker's own.
 py::object model_of(const py::object &self) {
-    auto &handle = self.cast<Handle &>();
+    auto &handle = self.cast<WorkerHandle &>();
     const auto version = handle.locked([](Worker &worker) { return worker.model_version(); });
     return py::make_tuple(read_only_view(handle.constant().weights(), self), version);
 }
 
-bool changes_before(Handle &handle, const Deadline &deadline) {
+bool changes_before(WorkerHandle &handle, const Deadline &deadline) {
     for (;;) {
         if (value_of(handle.locked([](Worker &worker) { return worker.poll(); })))
             return true;
@@ -75,18 +76,18 @@ bool changes_before(Handle &handle, const Deadline &deadline) {
 }
 
 py::object poll(const py::object &self) {
-    auto &handle = self.cast<Handle &>();
+    auto &handle = self.cast<WorkerHandle &>();
     const bool changed = value_of(handle.locked([](Worker &worker) { return worker.poll(); }));
     return changed ? model_of(self) : py::none();
 }
 
 py::object wait(const py::object &self, std::optional<double> timeout) {
-    return changes_before(self.cast<Handle &>(), deadline_in(timeout)) ? model_of(self)
-                                                                       : py::none();
+    return changes_before(self.cast<WorkerHandle &>(), deadline_in(timeout)) ? model_of(self)
+                                                                             : py::none();
 }
 
 py::object join(const py::object &self, std::optional<double> timeout) {
-    auto &handle = self.cast<Handle &>();
+    auto &handle = self.cast<WorkerHandle &>();
     const Deadline deadline = deadline_in(timeout);
     const auto has_weights = [&] {
         return handle.locked([](Worker &worker) { return worker.has_weights(); });
@@ -109,7 +110,7 @@ py::object join(const py::object &self, std::optional<double> timeout) {
     return model_of(self);
 }
 
-PushReport push(Handle &handle, const py::object &gradient, double reward,
+PushReport push(WorkerHandle &handle, const py::object &gradient, double reward,
                 std::optional<std::uint32_t> model_version,
                 std::optional<std::int64_t> generated_ns) {
     const Floats floats = as_floats(gradient, "the gradient");
@@ -121,7 +122,7 @@ PushReport push(Handle &handle, const py::object &gradient, double reward,
 }
 
 // A getter of what the worker knows, by value.
-template <auto member> auto get(Handle &handle) {
+template <auto member> auto get(WorkerHandle &handle) {
     return handle.locked([](Worker &worker) {
         return std::decay_t<decltype((worker.*member)())>((worker.*member)());
     });
@@ -178,7 +179,7 @@ void bind_counters(py::module_ &module) {
 }
 
 // What a worker learns: results of a push, feedback, report, counters.
-void bind_records(py::module_ &module) {
+void bind_worker_records(py::module_ &module) {
     bind_push_report(module);
     Record<Feedback>(module, "Feedback", "What the network said on the way back.")
         .field("stamped", &Feedback::stamped, "The newest ACK carried queue state.")
@@ -210,10 +211,11 @@ void bind_records(py::module_ &module) {
 } // namespace
 
 void bind_worker(py::module_ &module) {
-    bind_records(module);
-    py::class_<Handle>(module, "Worker",
-                       "A worker's end: sends gradients, receives weights. Any thread may call it. "
-                       "Nothing is sent twice: loss is normal.")
+    bind_worker_records(module);
+    py::class_<WorkerHandle>(
+        module, "Worker",
+        "A worker's end: sends gradients, receives weights. Any thread may call it. "
+        "Nothing is sent twice: loss is normal.")
         .def(py::init(&make_worker), py::arg("server"), py::arg("cluster"), py::arg("worker"),
              py::arg("elements"), py::kw_only(), py::arg_v("codec", Packing{}, kDefaultCodec),
              py::arg("mtu") = 1500, py::arg("checksum") = true,
@@ -235,7 +237,7 @@ void bind_worker(py::module_ &module) {
         .def_property_readonly(
             "weights",
             [](const py::object &self) {
-                return read_only_view(self.cast<Handle &>().constant().weights(), self);
+                return read_only_view(self.cast<WorkerHandle &>().constant().weights(), self);
             },
             "The newest, read-only: a view that changes with the next poll() or wait().")
         .def_property_readonly("has_weights", &get<&Worker::has_weights>,
@@ -245,7 +247,7 @@ void bind_worker(py::module_ &module) {
         .def_property_readonly("report", &get<&Worker::report>, "How the updates fare.")
         .def_property_readonly("stats", &get<&Worker::stats>, "Counters.")
         .def(
-            "fileno", [](Handle &handle) { return handle.constant().fd(); },
+            "fileno", [](WorkerHandle &handle) { return handle.constant().fd(); },
             "For select(), asyncio and the like: readable when poll() has something to do.");
 }
 

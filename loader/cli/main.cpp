@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // olaf: the command. Exit status 0 done, 1 failed, 2 wrong usage.
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,6 +24,9 @@ using namespace olaf;
 struct Run {
     const GlobalOptions &global;
     Result<bool> operator()(const AttachOptions &options) const {
+        // libbpf reads the kernel's BTF, 5 to 10 MB, for each object that asks it: into the same memory again.
+        ::mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
         return options.dry_run ? printed(plan_attach(options)) : printed(attach(options));
     }
     Result<bool> operator()(DetachOptions options) const {

@@ -18,7 +18,7 @@ namespace olaf {
 namespace {
 
 constexpr std::uint32_t first_key = 0;
-constexpr std::uint32_t batch = 4096;
+constexpr std::uint32_t batch = 256;
 
 template <class T> Result<void> read_first(int fd, const char *name, T *into) {
     if (bpf_map_lookup_elem(fd, &first_key, into) != 0)

@@ -4,13 +4,6 @@
 #include <algorithm>
 
 namespace olaf::model {
-namespace {
-
-bool is_before(std::uint32_t a, std::uint32_t b) {
-    return static_cast<std::int32_t>(a - b) < 0;
-}
-
-} // namespace
 
 RoundNode::RoundNode(const RoundSetup &setup, std::uint32_t generation, const BrokenRules &broken)
     : setup_(setup), broken_(broken), generation_(generation), pool_(setup.pool),

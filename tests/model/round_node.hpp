@@ -17,6 +17,11 @@
 
 namespace olaf::model {
 
+/// Is round `a` before round `b`? Rounds wrap around.
+inline bool is_before(std::uint32_t a, std::uint32_t b) {
+    return static_cast<std::int32_t>(a - b) < 0;
+}
+
 struct RoundSetup {
     std::uint32_t children = 1;
     std::uint32_t threshold = 0; ///< 0: all children

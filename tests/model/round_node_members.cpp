@@ -5,13 +5,6 @@
 #include "round_node.hpp"
 
 namespace olaf::model {
-namespace {
-
-bool is_before(std::uint32_t a, std::uint32_t b) {
-    return static_cast<std::int32_t>(a - b) < 0;
-}
-
-} // namespace
 
 const std::set<std::uint32_t> &RoundNode::members_of(std::uint32_t round) const {
     return is_before(round, first_round_) ? before_ : now_;

@@ -43,7 +43,7 @@ Process::Process(const std::vector<std::string> &command, const std::string &inp
     for (const auto &argument : command)
         arguments.push_back(const_cast<char *>(argument.c_str()));
     arguments.push_back(nullptr);
-    start([&] {
+    start(true, [&] {
         if (netns != nullptr && setns(netns->fd(), CLONE_NEWNET) != 0)
             _exit(126);
         dup2(in_, STDIN_FILENO);
@@ -55,12 +55,12 @@ Process::Process(const std::vector<std::string> &command, const std::string &inp
 }
 
 Process::Process(const std::function<void()> &work) {
-    start(work);
+    start(false, work);
 }
 
-void Process::start(const std::function<void()> &work) {
+void Process::start(bool executes, const std::function<void()> &work) {
     const pid_t parent = getpid();
-    pid_ = fork();
+    pid_ = executes ? vfork() : fork();
     if (pid_ < 0)
         throw std::runtime_error("cannot fork");
     if (pid_ > 0)

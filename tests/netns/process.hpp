@@ -44,7 +44,8 @@ class Process {
     Outcome wait();
 
   private:
-    void start(const std::function<void()> &work);
+    /// `executes`: the work ends with another program, so the child needs no copy of this one's memory.
+    void start(bool executes, const std::function<void()> &work);
     void reap(int wait_status);
 
     pid_t pid_ = -1;
