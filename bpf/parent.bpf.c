@@ -14,8 +14,8 @@
 
 #include "bpf/rounds/clones.bpf.h"
 #include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/down.bpf.h"
 #include "bpf/rounds/job_ids.bpf.h"
-#include "bpf/rounds/table.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

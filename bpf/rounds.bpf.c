@@ -16,9 +16,9 @@
 #include "bpf/packet/ours.bpf.h"
 #include "bpf/rounds/child.bpf.h"
 #include "bpf/rounds/control.bpf.h"
+#include "bpf/rounds/down.bpf.h"
 #include "bpf/rounds/end.bpf.h"
 #include "bpf/rounds/job_ids.bpf.h"
-#include "bpf/rounds/table.bpf.h"
 #include "bpf/rooms.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

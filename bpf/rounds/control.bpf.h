@@ -193,7 +193,8 @@ static __always_inline void olaf_session_note(struct olaf_job *job, struct olaf_
 
 	if (olaf_ranks_has(&job->asked, m->rank))
 		session->incarnations -= child->incarnation;
-	if (session->id && !m->session && !olaf_session_replaced(job) && child->incarnation && child->incarnation != m->incarnation)
+	if (session->id && !m->session && !olaf_session_replaced(job) && child->incarnation &&
+	    child->incarnation != m->incarnation)
 		session->replaced = 1 + m->rank;
 	child->incarnation = m->incarnation;
 	session->incarnations += m->incarnation;

@@ -284,6 +284,19 @@ static __always_inline int olaf_round_lacks(const struct olaf_job *job,
 	       members.word[2] & ~buffer->in.word[2] || members.word[3] & ~buffer->in.word[3];
 }
 
+/* Does a buffer that is gathered anew lack what went up before, but for children that have left since? */
+static __always_inline int olaf_round_lacks_again(const struct olaf_job *job,
+						  const struct olaf_round_buffer *buffer)
+{
+	struct olaf_ranks members;
+
+	olaf_members_read(job, buffer->round, &members);
+	return members.word[0] & buffer->given.word[0] & ~buffer->in.word[0] ||
+	       members.word[1] & buffer->given.word[1] & ~buffer->in.word[1] ||
+	       members.word[2] & buffer->given.word[2] & ~buffer->in.word[2] ||
+	       members.word[3] & buffer->given.word[3] & ~buffer->in.word[3];
+}
+
 /*
  * So many chunks must be opened again until nobody needs what was before. Who opens the last of 2 P holds
  * the result of the P-th, so all members have sent that one, at other nodes too; and whoever has sent it

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * The table of docs/rounds.md: a contribution, or the parent's result, meets the buffers of its slot. One
- * critical section, its slot's. What the frame at hand does next is enum olaf_round_act.
+ * The table of docs/rounds.md: a contribution meets the buffers of its slot. One critical section, its
+ * slot's. What the frame at hand does next is enum olaf_round_act.
  *
  * A contribution that is added may complete its buffer: at the root the buffer is then the result,
- * elsewhere it goes up. From the parent come results of what this node sent up, and STALE.
+ * elsewhere it goes up. What comes down is down.bpf.h's.
  *
  * How lanes are added is the program's: integers as below, unless it has included floats.bpf.h before this.
  * olaf_round_first(): the frame's lanes are the buffer's first. olaf_round_add(): they are added to the
@@ -300,7 +300,11 @@ static __always_inline int olaf_round_is_impatient(struct olaf_job *job,
 static __always_inline int olaf_round_is_enough(struct olaf_job *job,
 						const struct olaf_round_buffer *buffer)
 {
-	if (buffer->added >= READ_ONCE(job->setup.threshold) || (buffer->flags & OLAF_FLAG_MISFIT))
+	if (buffer->flags & OLAF_FLAG_MISFIT)
+		return 1;
+	if (buffer->anew)
+		return !olaf_round_lacks_again(job, buffer);
+	if (buffer->added >= READ_ONCE(job->setup.threshold))
 		return 1;
 	return (READ_ONCE(job->membership.away) || buffer->flags & OLAF_FLAG_PARTIAL) &&
 	       !(job->setup.flags & OLAF_JOB_ANY) && !olaf_round_lacks(job, buffer);
@@ -343,6 +347,8 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 	}
 	buffer->state = OLAF_ROUND_UP;
 	buffer->first_up_ns = t->a->now;
+	if (!buffer->anew)
+		buffer->given = buffer->in;
 	buffer->up_ns = t->a->now;
 	olaf_count_job(t->m->job, up_sent);
 	return olaf_up_write(ctx, t->buffer_index);
@@ -381,6 +387,25 @@ static __always_inline int olaf_round_overflows(void)
 	return OLAF_ROUND_LEAVE;
 }
 
+/*
+ * A FREE buffer is for this chunk now. It may have had the chunk before (olaf_round_recheck), and an aggregate may
+ * have gone up. Then it takes the same contributions again, and no other: whichever aggregate the parent's sum has,
+ * the same children are in it. Under the slot's lock.
+ */
+static __always_inline void olaf_round_assign(struct olaf_round_buffer *buffer,
+					      const struct olaf_round_message *m, __u32 generation)
+{
+	if (buffer->generation != generation || buffer->round != m->round || buffer->chunk != m->chunk)
+		buffer->given = (struct olaf_ranks){};
+	buffer->anew = !olaf_ranks_are_none(&buffer->given);
+	buffer->generation = generation;
+	buffer->round = m->round;
+	buffer->chunk = m->chunk;
+	buffer->added = 0;
+	buffer->flags = 0;
+	buffer->in = (struct olaf_ranks){};
+}
+
 /* The contribution opens a buffer. Under the slot's lock. */
 static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf_meeting *t,
 					   __u32 generation)
@@ -396,19 +421,14 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 		olaf_count_met(t, ahead);
 		return OLAF_ROUND_RIDE;
 	}
-	buffer->generation = generation;
-	buffer->round = t->m->round;
-	buffer->chunk = t->m->chunk;
+	olaf_round_assign(buffer, t->m, generation);
 	buffer->chunks = t->m->chunks;
 	buffer->vector = t->m->vector;
 	buffer->count = 0;
-	buffer->added = 0;
 	buffer->exponent = t->m->exponent;
-	buffer->flags = 0;
 	buffer->generated_ns = 0;
 	buffer->opened_ns = t->a->now;
 	buffer->up_ns = t->a->now;
-	buffer->in = (struct olaf_ranks){};
 	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
 	return olaf_round_added(ctx, t, !(t->m->flags & OLAF_FLAG_MISFIT));
 }
@@ -465,6 +485,12 @@ static __always_inline int olaf_round_ask(struct xdp_md *ctx, const struct olaf_
 	return olaf_up_ask(ctx, t->buffer->generation);
 }
 
+/* Is the buffer gathered anew without the child? Its contribution wasn't in what went up before. */
+static __always_inline int olaf_round_excludes(const struct olaf_meeting *t)
+{
+	return t->buffer->anew && !olaf_ranks_has(&t->buffer->given, t->m->rank);
+}
+
 /*
  * Does the probe say that the child has nothing to give to this chunk? Then the chunk need not wait for it.
  * With ANY a chunk waits for no certain child. Under the slot's lock.
@@ -472,7 +498,8 @@ static __always_inline int olaf_round_ask(struct xdp_md *ctx, const struct olaf_
 static __always_inline int olaf_round_abstains(const struct olaf_meeting *t)
 {
 	return t->buffer->state == OLAF_ROUND_OPEN && t->m->flags & OLAF_FLAG_PARTIAL &&
-	       !(t->job->setup.flags & OLAF_JOB_ANY) && !olaf_ranks_has(&t->buffer->in, t->m->rank);
+	       !(t->job->setup.flags & OLAF_JOB_ANY) && !olaf_ranks_has(&t->buffer->in, t->m->rank) &&
+	       !olaf_round_excludes(t);
 }
 
 /* A contribution, or a probe by which a child abstains, meets an OPEN buffer. Under the slot's lock. */
@@ -481,6 +508,10 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 	struct olaf_round_buffer *buffer = t->buffer;
 	__u32 is_one_vector = olaf_vector_is_same(buffer, t->m);
 
+	if (olaf_round_excludes(t)) {
+		olaf_count_met(t, late);
+		return olaf_round_ask(ctx, t);
+	}
 	if (!t->a->update.lanes) {
 		olaf_ranks_add(&buffer->in, t->m->rank);
 		buffer->flags |= OLAF_FLAG_PARTIAL;
@@ -493,10 +524,12 @@ static __always_inline int olaf_meet_open(struct xdp_md *ctx, const struct olaf_
 		return olaf_round_added(ctx, t, is_one_vector);
 	}
 	olaf_count_refused(t, duplicate);
-	if (buffer->opened_ns == OLAF_ROUND_OVERDUE || olaf_round_is_enough(t->job, buffer) ||
-	    buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
-	    (t->job->setup.deadline_ns && t->a->now > buffer->opened_ns &&
-	     t->a->now - buffer->opened_ns > t->job->setup.deadline_ns))
+	if (olaf_round_is_enough(t->job, buffer) ||
+	    (!buffer->anew &&
+	     (buffer->opened_ns == OLAF_ROUND_OVERDUE ||
+	      buffer->opened_ns <= READ_ONCE(t->job->membership.sealed_ns) ||
+	      (t->job->setup.deadline_ns && t->a->now > buffer->opened_ns &&
+	       t->a->now - buffer->opened_ns > t->job->setup.deadline_ns))))
 		return olaf_round_complete(ctx, t);
 	return olaf_round_ask(ctx, t);
 }
@@ -657,26 +690,31 @@ __noinline int olaf_round_is_sound(__u32 buffer_index, __u32 lanes)
 
 /*
  * The sender's result doesn't match its checksum lane. If the buffer's doesn't either, a contribution was
- * damaged on its way here, or to a node below: the buffer becomes FREE, and all contribute anew, for all have
- * found the same. Else the result was damaged behind this node, and leaves again. Under the slot's lock.
+ * damaged on its way here, or to a node below, or the parent's result was: the buffer becomes FREE, and all
+ * contribute anew, for all have found the same. Else the result was damaged behind this node, and leaves again.
+ * Where an aggregate has gone up, only a child that was in it can say so. Returns whether the buffer is FREE, for
+ * this contribution to open. Under the slot's lock.
  */
-static __always_inline void olaf_round_recheck(const struct olaf_meeting *t, __u32 which)
+static __always_inline int olaf_round_recheck(const struct olaf_meeting *t, __u32 which)
 {
 	struct olaf_round_buffer *buffer = &t->slot->buffer[which & 1];
 
-	if (buffer->state != OLAF_ROUND_DONE ||
+	if (buffer->state != OLAF_ROUND_DONE || t->m->count > t->job->setup.max_count ||
+	    olaf_is_joining(t->job, t->m->rank) ||
 	    (buffer->flags & (OLAF_FLAG_STALE | OLAF_FLAG_MISFIT)) ||
 	    !(t->job->setup.shape & OLAF_FLAG_CHECKSUM) ||
+	    (!olaf_ranks_are_none(&buffer->given) && !olaf_ranks_has(&buffer->given, t->m->rank)) ||
 	    olaf_round_is_sound(OLAF_ROUND_BUFFERS * t->slot_index + (which & 1), t->job->setup.lanes))
-		return;
+		return 0;
 	olaf_round_free(buffer, t->m->job);
 	olaf_count_job(t->m->job, spoilt);
+	return 1;
 }
 
 /* The table. Under the slot's lock. */
 static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 {
-	__u32 generation = READ_ONCE(t->job->generation), which;
+	__u32 generation = READ_ONCE(t->job->generation), is_free = 0, which;
 	__u32 runs = olaf_job_runs(t->job), halted = READ_ONCE(t->job->halted);
 
 	olaf_round_void(t->slot, t->m->job, generation);
@@ -687,12 +725,11 @@ static __always_inline int olaf_meet(struct xdp_md *ctx, struct olaf_meeting *t)
 	if (READ_ONCE(t->job->misfit_generation) == generation)
 		return olaf_meet_misfit(ctx, t);
 	which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
-	if ((t->m->flags & OLAF_FLAG_SPOILT) && t->a->update.lanes && which != OLAF_ROUND_BUFFERS) {
-		olaf_round_recheck(t, which);
-		which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
-	}
-	if (which == OLAF_ROUND_BUFFERS) {
-		which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
+	if ((t->m->flags & OLAF_FLAG_SPOILT) && t->a->update.lanes && which != OLAF_ROUND_BUFFERS)
+		is_free = olaf_round_recheck(t, which);
+	if (is_free || which == OLAF_ROUND_BUFFERS) {
+		if (!is_free)
+			which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
 		if (t->a->update.lanes)
 			return olaf_meet_none(ctx, t, which, generation);
 		return olaf_meet_probe(ctx, t, which < OLAF_ROUND_BUFFERS ? OLAF_MEETS_AHEAD : which,
@@ -728,171 +765,6 @@ static __always_inline int olaf_contribute(struct xdp_md *ctx, struct olaf_arriv
 	act = olaf_meet(ctx, &t);
 	olaf_unlock(&t.slot->lock);
 	return act;
-}
-
-/*
- * An aggregate has got its result. If the aggregate went up once, the time it took counts an eighth in the
- * smoothed time. If it went up again, the result answers the last sending, unless it came too soon for that.
- * Two CPUs that note results of different slots at once may lose one of both notes; the next result makes
- * up for that. Under the slot's lock.
- */
-static __always_inline void olaf_turnaround_note(struct olaf_job *job,
-						 const struct olaf_round_buffer *buffer, __u64 now)
-{
-	__u64 usual_ns = READ_ONCE(job->turnaround_ns), taken_ns = now - buffer->up_ns;
-	__u64 up_ns = buffer->first_up_ns;
-
-	if (now > buffer->up_ns && buffer->up_ns == up_ns)
-		WRITE_ONCE(job->turnaround_ns,
-			   usual_ns ? usual_ns - usual_ns / 8 + taken_ns / 8 : taken_ns);
-	else if (now > buffer->up_ns && 2 * taken_ns >= usual_ns)
-		up_ns = buffer->up_ns;
-	if (up_ns > READ_ONCE(job->answered_up_ns))
-		WRITE_ONCE(job->answered_up_ns, up_ns);
-}
-
-/* The result's lanes and fields take the buffer's place. Under the slot's lock. */
-static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
-					   const struct olaf_meeting *t)
-{
-	__u64 *lanes = olaf_round_lanes_at(t->buffer_index);
-	struct olaf_round_buffer *buffer = t->buffer;
-	__u32 count = olaf_clamp(t->a->update.lanes, 1, olaf_cfg.max_lanes);
-
-	if (!lanes ||
-	    (!(t->m->flags & OLAF_FLAG_MISFIT) &&
-	     load(ctx, t->a->update.header_bytes + sizeof(struct olaf_header), lanes, 8 * count)))
-		return;
-	if (buffer->state == OLAF_ROUND_UP)
-		olaf_turnaround_note(t->job, buffer, t->a->now);
-	buffer->chunks = t->m->chunks;
-	buffer->vector = t->m->vector;
-	buffer->count = t->m->count;
-	buffer->exponent = t->m->exponent;
-	buffer->generated_ns = t->m->generated_ns;
-	buffer->flags = t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE | OLAF_FLAG_MISFIT);
-	if (buffer->flags & OLAF_FLAG_MISFIT)
-		WRITE_ONCE(t->job->flushing, 1);
-	/* The parent went on without what is gathered here, if anything is. */
-	if (buffer->state != OLAF_ROUND_UP)
-		buffer->flags |= OLAF_FLAG_LATE;
-	olaf_round_done(t->job, t->m->job, buffer, t->buffer_index);
-}
-
-/*
- * Is the parent's message of the parent's generation that this node knows, and does the job run? Under the
- * slot's lock: a job that begins anew after this check finds the slot only once the message is done with.
- */
-static __always_inline int olaf_down_is_current(const struct olaf_meeting *t)
-{
-	return olaf_job_runs(t->job) &&
-	       t->m->generation == READ_ONCE(t->job->parent_generation);
-}
-
-/*
- * May the parent's message open a buffer of that generation of this node's? olaf_job_stop() raises the
- * generation first and changes the state afterwards. Between the two the job seems to run in the next
- * generation, and the message of the last one would be taken into it. So both are read under the job's
- * lock. Under the slot's lock.
- */
-static __always_inline int olaf_down_may_open(const struct olaf_meeting *t, __u32 generation)
-{
-	int may_open;
-
-	if (!olaf_job_lock(t->job))
-		return 0;
-	may_open = t->job->generation == generation && olaf_down_is_current(t);
-	olaf_job_unlock(t->job);
-	return may_open;
-}
-
-/*
- * The buffer that the parent's message is for: of its chunk, unless it is DONE, or one that the chunk may take as a
- * contribution could (olaf_round_choose), which is FREE then. Returns whether there is one. Under the slot's lock.
- */
-static __always_inline int olaf_down_find(struct olaf_meeting *t, __u32 generation)
-{
-	__u32 which = olaf_round_find(t->slot, t->m->round, t->m->chunk);
-
-	if (which < OLAF_ROUND_BUFFERS) {
-		olaf_meets(t, which);
-		return t->buffer->state != OLAF_ROUND_DONE;
-	}
-	/* MISFIT is of no chunk: whoever contributes is told (olaf_meet_misfit). */
-	if (t->m->flags & OLAF_FLAG_MISFIT)
-		return 0;
-	which = olaf_round_choose(t->slot, t->m->round, t->m->chunk);
-	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_may_open(t, generation))
-		return 0;
-	olaf_meets(t, which);
-	olaf_round_free(t->buffer, t->m->job);
-	t->buffer->generation = generation;
-	t->buffer->round = t->m->round;
-	t->buffer->chunk = t->m->chunk;
-	t->buffer->flags = 0;
-	t->buffer->added = 0;
-	t->buffer->in = (struct olaf_ranks){};
-	return 1;
-}
-
-/*
- * STALE of the generation that is known: above, this chunk is over. Nobody is owed a result, and
- * whoever asks is told. Under the slot's lock.
- */
-static __always_inline void olaf_down_over(struct olaf_meeting *t, __u32 generation)
-{
-	if (!olaf_down_find(t, generation))
-		return;
-	t->buffer->flags |= OLAF_FLAG_STALE;
-	WRITE_ONCE(t->buffer->state, OLAF_ROUND_DONE);
-}
-
-/* STALE of another generation: the parent's children must agree anew, and so must this node's. */
-static __always_inline void olaf_down_anew(const struct olaf_meeting *t)
-{
-	if (!olaf_job_lock(t->job))
-		return;
-	if (olaf_job_runs(t->job) && t->m->action == t->job->parent_generation &&
-	    t->m->generation != t->job->parent_generation)
-		olaf_job_stop(t->job);
-	olaf_job_unlock(t->job);
-}
-
-/* The parent's RESULT at hand. Returns enum olaf_round_act. */
-static __always_inline int olaf_down_by(void *ctx, olaf_frame_load load)
-{
-	struct olaf_meeting t = { .a = olaf_arrival_here(), .m = olaf_round_message_here() };
-	__u32 generation;
-	int stale;
-
-	if (!t.a || !t.m)
-		return OLAF_ROUND_LEAVE;
-	t.job = olaf_job_at(t.m->job);
-	if (!t.job)
-		return OLAF_ROUND_LEAVE;
-	stale = t.m->flags & OLAF_FLAG_STALE;
-	generation = READ_ONCE(t.job->generation);
-	if (stale && t.m->generation != READ_ONCE(t.job->parent_generation)) {
-		olaf_down_anew(&t);
-		return OLAF_ROUND_RIDE;
-	}
-	t.slot_index = olaf_round_slot_of(t.job, t.m->chunk);
-	t.slot = olaf_round_slot_at(t.slot_index);
-	if (!t.slot || !olaf_lock(&t.slot->lock))
-		return OLAF_ROUND_RIDE;
-	if (olaf_down_is_current(&t)) {
-		/* One that answers what an earlier generation sent says nothing about this one's. */
-		if (!stale && (t.m->flags & OLAF_FLAG_MISFIT))
-			olaf_misfit_note(t.m->job, generation);
-		generation = READ_ONCE(t.job->generation);
-		olaf_round_void(t.slot, t.m->job, generation);
-		if (stale && t.m->action == t.m->generation)
-			olaf_down_over(&t, generation);
-		else if (!stale && olaf_down_find(&t, generation))
-			olaf_down_take(ctx, load, &t);
-	}
-	olaf_unlock(&t.slot->lock);
-	return OLAF_ROUND_RIDE;
 }
 
 #endif /* OLAF_ROUND_TABLE_BPF_H */

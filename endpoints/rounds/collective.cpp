@@ -191,10 +191,12 @@ Result<std::size_t> CollectiveMember::receive_from(const UdpSocket &socket) {
                 ? 0
                 : (bytes.size() - sizeof(olaf_header)) / sizeof(std::uint64_t);
         const auto taken = child_->take(bytes, batch_.lanes(message, lanes), now());
-        if (taken)
+        if (taken) {
             refusal_.reset();
-        else if (taken.error() == Reject::wrong_version)
+            other_version_.reset();
+        } else if (taken.error() == Reject::wrong_version) {
             other_version_ = version_of(bytes);
+        }
     }
     return received;
 }

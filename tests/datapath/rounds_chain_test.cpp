@@ -130,7 +130,12 @@ class RoundsChainMessages : public RoundsTree {
         message.chunks = chunks;
         message.round = front.round[message.chunk];
         // No worker is in a round before it has the last one's result, but at the root one may have got ahead.
-        if (chance(10))
+        const auto *last = model.done(message.round - 1, message.chunk);
+        const bool finds_damage = last != nullptr && !last->sum.lanes.empty() &&
+                                  last->sum.lanes.back() != checksum_of(last->sum.lanes) && chance(80);
+        if (finds_damage)
+            message.round--;
+        else if (chance(10))
             message.round += below(&model == &high ? 4 : 3) - 2;
         if (chance(2))
             message.generation += below(3) - 1;
@@ -145,6 +150,8 @@ class RoundsChainMessages : public RoundsTree {
         }
         for (std::uint32_t lane = 0; lane < setup.lanes; lane++)
             message.lanes.push_back(random());
+        message.lanes.back() = checksum_of(message.lanes);
+        message.spoilt = finds_damage || chance(5);
         return message;
     }
 
@@ -203,9 +210,21 @@ class RoundsChainMessages : public RoundsTree {
         return chance(10) ? std::nullopt : std::optional(message);
     }
 
+    /// A lane of a contribution or a result is damaged on its way, now and then. CONTROL has a UDP checksum.
+    template <class T> T some_damage(T message) {
+        bool is_control;
+        if constexpr (requires { message.kind; })
+            is_control = message.kind != Kind::contribution;
+        else
+            is_control = message.type == OLAF_CONTROL;
+        if (!is_control && !message.lanes.empty() && chance(5))
+            message.lanes[below(static_cast<std::uint32_t>(message.lanes.size()))] ^= 1ull << below(64);
+        return message;
+    }
+
     std::mt19937_64 random{seed()};
-    RoundNode low{{.children = workers_below, .max_count = 1 << 15, .pool = pool, .rank_at_parent = own_rank}, job_generation};
-    RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool}, upper_generation};
+    RoundNode low{{.children = workers_below, .max_count = 1 << 15, .pool = pool, .rank_at_parent = own_rank, .has_checksum = true}, job_generation};
+    RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool, .has_checksum = true}, upper_generation};
     Front front_low, front_high;
     std::map<std::uint32_t, std::int64_t> stamps_low, stamps_high, joins;
     model::Run newest_run{.training = 1, .number = 1000};
@@ -471,10 +490,10 @@ class RoundsChainSteps : public RoundsChainMessages {
         const auto &want = model.counters();
         EXPECT_EQ(std::tie(got.received, got.added, got.duplicate, got.late, got.stale, got.ahead, got.probes,
                            got.completed, got.partial, got.misfit, got.syncs, got.up_sent, got.up_again, got.up_asked, got.halted,
-                           got.controls),
+                           got.controls, got.spoilt),
                   std::tie(want.received, want.added, want.duplicate, want.late, want.stale, want.ahead,
                            want.probes, want.completed, want.partial, want.misfit, want.syncs, want.up_sent, want.up_again, want.up_asked,
-                           want.halted, want.controls));
+                           want.halted, want.controls, want.spoilt));
         EXPECT_EQ(got.silent, 0u);
         EXPECT_EQ(want.deliveries, got.riding + got.copied + got.undelivered + owed);
         EXPECT_TRUE(model.conserves());
@@ -634,10 +653,10 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
             step_high(some_message(high, front_high, workers_above, stamps_high, sessions_high));
         } else if (which < 78) {
             if (const auto message = arrives(up))
-                step_high(*message);
+                step_high(some_damage(*message));
         } else if (which < 96) {
             if (const auto message = arrives(down))
-                step_down(*message);
+                step_down(some_damage(*message));
         } else {
             time_passes();
         }
@@ -656,6 +675,8 @@ TEST_P(RoundsChain, BothNodesAndTheirModelsAgreeStepByStep) {
         EXPECT_GT(low.counters().stopped, 1u);
         EXPECT_GT(high.counters().stopped, 3u);
         EXPECT_GT(copied, steps / 500);
+        EXPECT_GT(low.counters().spoilt, steps / 2000);
+        EXPECT_GT(high.counters().spoilt, steps / 5000);
         expect_sessions();
         expect_orders();
     }

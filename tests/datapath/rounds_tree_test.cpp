@@ -368,6 +368,105 @@ TEST_P(RoundsTreeThreshold, WhoComesAfterTheSumHasGoneUpIsLateAndGetsTheResultAs
     EXPECT_EQ(counters().late, 3u);
 }
 
+// ---- The parent's result came damaged, and its chunk is gathered anew here.
+
+/// Children 0 and 1 of three are in what went up, and child 0 has said that the result is damaged.
+class RoundsTreeAnew : public RoundsTreeThreshold {
+  protected:
+    RoundsTreeAnew() {
+        complete(0);
+        auto damaged = parents_result(0);
+        damaged.lanes[1] ^= 1;
+        tell(damaged);
+        dropped(offer(again(0)));
+    }
+    JobMessage again(std::uint32_t rank) {
+        auto message = contribution(rank, 0);
+        message.flags |= OLAF_FLAG_SPOILT;
+        return message;
+    }
+    JobMessage late_for(std::uint32_t rank) {
+        auto result = for_child(rank, parents_result(0));
+        result.flags |= OLAF_FLAG_LATE;
+        return result;
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeAnew, both_families, family_name);
+
+TEST_P(RoundsTreeAnew, TheParentsResultIsNotLateForWhomeverItHas) {
+    EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
+    EXPECT_EQ(sent_to(1, offer(again(1))), for_child(1, parents_result(0))) << "which hasn't given again";
+    EXPECT_EQ(sent_to(2, offer(contribution(2, 0))), late_for(2));
+}
+
+TEST_P(RoundsTreeAnew, TheParentsResultIsLateForAllWhereTheParentSaysSo) {
+    auto result = parents_result(0);
+    result.flags |= OLAF_FLAG_LATE;
+    EXPECT_EQ(sent_to(0, tell(result)), late_for(0));
+    EXPECT_EQ(sent_to(1, offer(again(1))), late_for(1));
+}
+
+TEST_P(RoundsTreeAnew, ItTakesTheSameContributionsAndNoOther) {
+    dropped(offer(contribution(2, 0)));
+    auto abstains = contribution(2, 0);
+    abstains.lanes.clear();
+    abstains.flags |= OLAF_FLAG_PARTIAL;
+    dropped(offer(abstains));
+    EXPECT_EQ(counters().late, 1u);
+    EXPECT_EQ(sent_up(offer(again(1))).lanes, sum_of({0, 1}, 0));
+    EXPECT_EQ(sent_to(0, tell(parents_result(0))), for_child(0, parents_result(0)));
+    EXPECT_EQ(sent_to(2, offer(contribution(2, 0))), late_for(2));
+}
+
+TEST_P(RoundsTreeAnew, OnlyWhoeverIsInItCanHaveItGatheredAnew) {
+    auto damaged = parents_result(0);
+    damaged.lanes[1] ^= 1;
+    sent_to(0, tell(damaged));
+    auto expected = for_child(2, damaged);
+    expected.flags |= OLAF_FLAG_LATE;
+    EXPECT_EQ(sent_to(2, offer(again(2))), expected);
+    EXPECT_EQ(counters().spoilt, 1u);
+}
+
+TEST_P(RoundsTreeAnew, NoDeadlineCompletesItWithoutOneOfThem) {
+    auto hurried = job();
+    hurried.setup.deadline_ns = 1;
+    set_job(hurried);
+    dropped(offer(again(0)));
+    EXPECT_EQ(slot(0).buffer[0].state, OLAF_ROUND_OPEN);
+}
+
+TEST_P(RoundsTreeAnew, WhoeverHasLeftIsNotWaitedFor) {
+    auto without = job();
+    without.membership.absent[0].word[0] = without.membership.absent[1].word[0] = 1 << 1;
+    without.membership.away = 1;
+    set_job(without);
+    EXPECT_EQ(sent_up(offer(again(0))).lanes, contribution(0, 0).lanes);
+}
+
+TEST_P(RoundsTreeAnew, TheNextChunkThereWaitsForNobodyInParticular) {
+    tell(parents_result(0));
+    auto next = contribution(1, 0), last = contribution(2, 0);
+    next.round = last.round = 1;
+    offer(next);
+    EXPECT_EQ(sent_up(offer(last)).round, 1u);
+}
+
+TEST_P(RoundsTreeThreshold, WhatIsDamagedAndNeverWentUpIsGatheredAnewOfAnybody) {
+    dropped(offer(contribution(0, 0)));
+    auto damaged = parents_result(0);
+    damaged.flags |= OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE;
+    damaged.lanes[1] ^= 1;
+    tell(damaged);
+    auto first = contribution(2, 0), second = contribution(1, 0);
+    first.flags |= OLAF_FLAG_SPOILT;
+    second.flags |= OLAF_FLAG_SPOILT;
+    offer(first); // it carries a result that is owed
+    EXPECT_EQ(sent_up(offer(second)).lanes, sum_of({2, 1}, 0));
+    EXPECT_EQ(counters().spoilt, 1u);
+}
+
 class RoundsTreeEarlier : public RoundsTree {};
 
 INSTANTIATE_TEST_SUITE_P(OfBothFamilies, RoundsTreeEarlier, both_families, family_name);

@@ -66,6 +66,14 @@ inline std::vector<std::uint64_t> control_lanes(const RoundMessage &message) {
     return lanes;
 }
 
+/// What the last lane must be.
+inline std::uint64_t checksum_of(const std::vector<std::uint64_t> &lanes) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i + 1 < lanes.size(); i++)
+        sum += (2 * i + 1) * lanes[i];
+    return sum;
+}
+
 /// A model's message as a frame of the job's carries it. `floats`: as_floats() of its lanes.
 inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &message, bool floats = false) {
     JobMessage wire{.flags = setup.shape, .job = setup.id, .rank = message.rank,
@@ -84,6 +92,8 @@ inline JobMessage on_wire(const olaf_job_setup &setup, const RoundMessage &messa
     }
     if (message.flush && message.kind == RoundMessage::Kind::contribution)
         wire.flags |= OLAF_FLAG_FLUSH;
+    if (message.spoilt && message.kind == RoundMessage::Kind::contribution)
+        wire.flags |= OLAF_FLAG_SPOILT;
     if (message.late)
         wire.flags |= OLAF_FLAG_LATE;
     if (message.kind == RoundMessage::Kind::result)

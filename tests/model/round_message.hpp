@@ -40,6 +40,7 @@ struct RoundMessage {
     bool late = false;
     bool stale = false;
     bool flush = false;
+    bool spoilt = false; ///< of a contribution: the result that its sender got doesn't match its checksum lane
     Status status = Status::done;
     std::uint32_t missing = 0; ///< SETH: the threshold; OTHER: how many are there
     Action action = Action::join;

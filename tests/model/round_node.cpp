@@ -49,9 +49,12 @@ std::uint32_t RoundNode::told_generation(std::uint32_t rank) const {
     return children_[rank].known ? generation_ : 0;
 }
 
+bool RoundNode::is_of(const Buffer &buffer, const RoundMessage &message) const {
+    return buffer.sum.round == message.round && buffer.sum.chunk == message.chunk;
+}
+
 bool RoundNode::has_place(const Buffer &buffer, const RoundMessage &message) const {
-    return buffer.state != BufferState::free && buffer.sum.round == message.round &&
-           buffer.sum.chunk == message.chunk;
+    return buffer.state != BufferState::free && is_of(buffer, message);
 }
 
 bool RoundNode::is_newer(const RoundMessage &message, const Buffer &buffer) const {
@@ -129,10 +132,19 @@ bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slo
     }
     if (message.count > setup_.max_count)
         return no_room();
-    Buffer &buffer = *chosen;
-    counters_.undelivered += buffer.owed.size();
-    std::erase(line_, &buffer);
-    buffer = {.state = BufferState::open, .sum = message, .opened = now, .went_up = now};
+    counters_.undelivered += chosen->owed.size();
+    std::erase(line_, chosen);
+    if (!is_of(*chosen, message))
+        chosen->given.clear();
+    return open(now, message, *chosen, out);
+}
+
+bool RoundNode::open(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out) {
+    buffer = {.state = BufferState::open,
+              .sum = message,
+              .given = std::move(buffer.given),
+              .opened = now,
+              .went_up = now};
     buffer.sum.count = 0;
     buffer.sum.lanes.assign(message.lanes.size(), 0);
     opened(message.round);
@@ -143,13 +155,47 @@ bool RoundNode::in_no_buffer(std::uint64_t now, const RoundMessage &message, Slo
     return add(now, message, buffer, out);
 }
 
+// The sender has found that the result is damaged. Is it damaged here? What has gone up only those have made anew who are
+// in it.
+bool RoundNode::is_damaged(const RoundMessage &message, const Buffer &buffer) const {
+    const auto &lanes = buffer.sum.lanes;
+    if (!setup_.has_checksum || broken_.damaged_sums_stay || !message.spoilt || message.lanes.empty() ||
+        buffer.state != BufferState::done || buffer.sum.stale || buffer.sum.misfit ||
+        message.count > setup_.max_count || is_joining(message.rank) || excludes(buffer, message.rank))
+        return false;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i + 1 < lanes.size(); i++)
+        sum += (2 * i + 1) * lanes[i];
+    return sum != lanes.back();
+}
+
+// If an aggregate has gone up, the same children contribute again: whichever aggregate the parent's sum has, they are in it.
+bool RoundNode::gather_anew(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out) {
+    counters_.spoilt++;
+    counters_.undelivered += buffer.owed.size();
+    std::erase(line_, &buffer);
+    if (broken_.who_gave_before_is_late)
+        buffer.given.clear();
+    return open(now, message, buffer, out);
+}
+
+bool RoundNode::excludes(const Buffer &buffer, std::uint32_t rank) const {
+    return !buffer.given.empty() && !buffer.given.contains(rank) && !broken_.anybody_may_give_again;
+}
+
 bool RoundNode::in_buffer(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
                           Out &out) {
+    if (is_damaged(message, buffer))
+        return gather_anew(now, message, buffer, out);
     bool is_in = buffer.in.contains(message.rank);
     if (setup_.any && is_in && buffer.state == BufferState::open)
         is_in = !message.misfit && message.time <= children_[message.rank].newest;
     if (message.lanes.empty())
         return asked_for(now, message, buffer, out);
+    if (buffer.state == BufferState::open && excludes(buffer, message.rank)) {
+        counters_.late++;
+        return ask_parent_again(now, message, buffer, out);
+    }
     if (is_in && !broken_.duplicates_are_added)
         return duplicate(now, message, buffer, out);
     if (buffer.state == BufferState::open && !broken_.vectors_do_not_matter &&
@@ -179,6 +225,7 @@ bool RoundNode::add(std::uint64_t now, const RoundMessage &message, Buffer &buff
     sum.time = std::max(sum.time, message.time);
     sum.exponent = std::max(sum.exponent, message.exponent);
     sum.partial |= message.partial;
+    sum.spoilt |= message.spoilt;
     for (std::size_t i = 0; i < sum.lanes.size(); i++)
         sum.lanes[i] += message.lanes[i];
     if (!is_enough(buffer))
@@ -196,6 +243,7 @@ bool RoundNode::misfit(std::uint64_t now, const RoundMessage &message, Buffer &b
     RoundMessage &sum = buffer.sum;
     sum.count = std::max(sum.count, 1U);
     sum.partial |= message.partial;
+    sum.spoilt |= message.spoilt;
     sum.misfit = message.misfit.value_or(message.identity());
     if (message.misfit) {
         sum.chunks = message.chunks;
@@ -225,7 +273,7 @@ bool RoundNode::asked_for(std::uint64_t now, const RoundMessage &message, Buffer
     switch (buffer.state) {
     case BufferState::open:
         if (!message.partial || setup_.any || buffer.in.contains(message.rank) ||
-            broken_.nobody_may_abstain)
+            excludes(buffer, message.rank) || broken_.nobody_may_abstain)
             return ask_parent_again(now, message, buffer, out);
         buffer.in.insert(message.rank);
         buffer.sum.partial = true;
@@ -259,7 +307,8 @@ bool RoundNode::duplicate(std::uint64_t now, const RoundMessage &message, Buffer
 bool RoundNode::complete_if_due(std::uint64_t now, const RoundMessage &message, Buffer &buffer,
                                 Out &out) {
     const bool is_late = setup_.deadline_ns != 0 && now - buffer.opened >= setup_.deadline_ns;
-    if (!is_late && !buffer.is_sealed && !is_enough(buffer))
+    const bool may_lack = (is_late || buffer.is_sealed) && buffer.given.empty();
+    if (!may_lack && !is_enough(buffer))
         return ask_parent_again(now, message, buffer, out);
     buffer.sum.partial |= is_partial(buffer);
     if (complete(now, buffer, out))
@@ -277,6 +326,8 @@ bool RoundNode::complete(std::uint64_t now, Buffer &buffer, Out &out) {
     }
     buffer.state = BufferState::up;
     buffer.first_up = now;
+    if (buffer.given.empty())
+        buffer.given = buffer.in;
     counters_.up_sent++;
     go_up(now, buffer, out);
     return true;
@@ -312,6 +363,7 @@ RoundMessage RoundNode::result_for(std::uint32_t rank, const Buffer &buffer) con
     result.rank = rank;
     result.generation = generation_;
     result.pool = pool_;
+    result.spoilt = false;
     result.late = buffer.sum.late || !buffer.in.contains(rank);
     return result;
 }

@@ -34,6 +34,7 @@ struct RoundSetup {
     Run run = {}; ///< only this one may have the job: its training's alias; number 0: any
     std::uint64_t member_timeout_ns = UINT64_MAX; ///< who is silent for so long isn't there
     bool multicast = false; ///< a result that is the same for all leaves in one frame
+    bool has_checksum = false; ///< the last lane is one
 };
 
 /// Rules that can be broken, to show that tests notice.
@@ -64,6 +65,9 @@ struct BrokenRules {
     bool joiners_are_told_no_session = false;
     bool what_a_member_was_not_told_does_not_matter = false; ///< where the others began without it
     bool older_runs_come_back = false;  ///< whoever asks takes the job from another run of its training
+    bool damaged_sums_stay = false;
+    bool who_gave_before_is_late = false; ///< in the parent's result of what is gathered anew
+    bool anybody_may_give_again = false;  ///< to what is gathered anew
     bool operator==(const BrokenRules &) const = default;
 };
 
@@ -73,6 +77,7 @@ struct RoundCounters {
     std::uint64_t misfit = 0; ///< of those that are complete: vectors differed
     std::uint64_t repeated = 0, undelivered = 0, up_sent = 0, up_again = 0, syncs = 0;
     std::uint64_t up_asked = 0;
+    std::uint64_t spoilt = 0; ///< results that were damaged, and were gathered anew
     std::uint64_t unheard = 0; ///< agreements in which members without a session were in the others'
     std::uint64_t stopped = 0; ///< how often the members had to begin anew
     std::uint64_t controls = 0;
@@ -98,6 +103,7 @@ class RoundNode {
         BufferState state = BufferState::free;
         RoundMessage sum = {}; ///< lanes and what else is added up
         std::set<std::uint32_t> in = {}, owed = {};
+        std::set<std::uint32_t> given = {}; ///< who was in what went up first
         std::uint32_t added = 0;
         std::size_t deliveries = 0; ///< members that were owed it when it was done
         std::uint64_t opened = 0, went_up = 0, first_up = 0;
@@ -155,12 +161,17 @@ class RoundNode {
     bool is_root() const { return !setup_.rank_at_parent; }
     std::uint32_t needed() const { return setup_.threshold ? setup_.threshold : setup_.children; }
     const Buffer *find(BufferState state, std::uint32_t round, std::uint32_t chunk) const;
+    bool is_of(const Buffer &buffer, const RoundMessage &message) const;
     bool has_place(const Buffer &buffer, const RoundMessage &message) const;
     bool is_newer(const RoundMessage &message, const Buffer &buffer) const;
 
     void contribution(std::uint64_t now, const RoundMessage &message, Out &out);
     bool in_no_buffer(std::uint64_t now, const RoundMessage &message, Slot &slot, Out &out);
     bool in_buffer(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool open(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool is_damaged(const RoundMessage &message, const Buffer &buffer) const;
+    bool gather_anew(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
+    bool excludes(const Buffer &buffer, std::uint32_t rank) const;
     bool add(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     bool misfit(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out);
     void note_misfit(const RoundMessage &told);

@@ -31,6 +31,10 @@ bool RoundNode::lacks(const Buffer &buffer) const {
 }
 
 bool RoundNode::is_enough(const Buffer &buffer) const {
+    if (!buffer.given.empty())
+        return std::ranges::all_of(buffer.given, [&](std::uint32_t rank) {
+            return buffer.in.contains(rank) || !members_of(buffer.sum.round).contains(rank);
+        });
     return buffer.added >= needed() || (!setup_.any && !lacks(buffer));
 }
 

@@ -27,7 +27,9 @@ RoundNode::Buffer *RoundNode::buffer_for_parents(const RoundMessage &message) {
         return nullptr;
     counters_.undelivered += buffer->owed.size();
     std::erase(line_, buffer);
-    *buffer = {.sum = message};
+    if (!is_of(*buffer, message))
+        buffer->given.clear();
+    *buffer = {.sum = message, .given = std::move(buffer->given)};
     return buffer;
 }
 
@@ -68,7 +70,10 @@ void RoundNode::parents_result(std::uint64_t now, const RoundMessage &message, O
     auto lanes = message.misfit ? std::move(buffer->sum.lanes) : message.lanes;
     buffer->sum = message;
     buffer->sum.lanes = std::move(lanes); // those of a misfit mean nothing
-    buffer->sum.late |= !was_up;          // the parent went on without what is gathered here
+    if (!was_up && !buffer->given.empty())
+        buffer->in = buffer->given; // of what went up before
+    else
+        buffer->sum.late |= !was_up; // the parent went on without what is gathered here
     flushing_ = flushing_ || message.misfit;
     finish(*buffer);
     ride(out, counters_.riding);                     // in the frame that brought it

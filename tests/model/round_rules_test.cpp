@@ -152,6 +152,21 @@ constexpr Broken kBroken[] = {
          w = changing_world(w.seed);
          w.broken.joiners_are_told_no_session = true;
      }},
+    {"WhatIsDamagedIsGatheredAnew",
+     [](RoundWorld &w) {
+         w = damaged_world(w.seed);
+         w.broken.damaged_sums_stay = true;
+     }},
+    {"WhoGaveBeforeIsNotLate",
+     [](RoundWorld &w) {
+         w = damaged_world(w.seed);
+         w.broken.who_gave_before_is_late = true;
+     }},
+    {"OnlyWhoGaveBeforeGivesAgain",
+     [](RoundWorld &w) {
+         w = impatient_damaged_world(w.seed);
+         w.broken.anybody_may_give_again = true;
+     }},
     {"BelowATreeWhoHasJoinedOpensNoChunks",
      [](RoundWorld &w) {
          w = tree_without_restarts(w.seed);

@@ -46,18 +46,21 @@ void RoundSimulation::make_nodes() {
                              .threshold = world_.threshold,
                              .pool = world_.pool,
                              .deadline_ns = world_.deadline_ns,
-                             .multicast = world_.multicast};
+                             .multicast = world_.multicast,
+                             .has_checksum = true};
     nodes_.push_back({.setup = root, .first_child = world_.tree ? 1U : 0U, .of_nodes = world_.tree});
     for (std::uint32_t i = 0; world_.tall && i < 2; i++)
-        nodes_.push_back({.setup = {.children = 2, .pool = world_.pool, .rank_at_parent = i},
+        nodes_.push_back({.setup = {.children = 2, .pool = world_.pool, .rank_at_parent = i, .has_checksum = true},
                           .first_child = first_lowest() + 2 * i,
                           .of_nodes = true});
     for (std::uint32_t i = 0; world_.tree && i < lowest_nodes(); i++) {
         const RoundSetup setup = {
             .children = std::min(first_part(), world_.workers - i * first_part()),
+            .threshold = world_.lowest_threshold,
             .pool = i == 0 ? world_.pool : world_.second_pool,
             .rank_at_parent = world_.parted ? std::nullopt : std::optional(i % 2),
-            .multicast = world_.multicast};
+            .multicast = world_.multicast,
+            .has_checksum = true};
         nodes_.push_back({.setup = setup,
                           .first_child = i * first_part(),
                           .parent = world_.tall ? 1 + i / 2 : 0});
@@ -159,13 +162,29 @@ void RoundSimulation::push(Event event) {
     events_.push(std::move(event));
 }
 
-// Over a link, which may lose, double and delay.
+// One bit of a lane; what CONTROL carries has a UDP checksum. Each kind of hop damages bits of its own, in a lane of its
+// own: two damages never make up for each other.
+void RoundSimulation::damage(Event &event) {
+    using Kind = RoundMessage::Kind;
+    const bool is_result = event.message.kind == Kind::result;
+    if (event.message.lanes.empty() || (event.message.kind != Kind::contribution && !is_result))
+        return;
+    const bool is_between_nodes =
+        event.what == Event::What::to_node && (is_result || nodes_[event.whom].of_nodes);
+    const unsigned hop = (is_result ? 2 : 0) + (is_between_nodes ? 1 : 0);
+    event.message.lanes[hop] ^= std::uint64_t{1} << (16 * hop + between(0, 15));
+    damaged_++;
+}
+
+// Over a link, which may lose, double, delay and damage.
 void RoundSimulation::transmit(Event event) {
     const bool bad = now_ < world_.faults_end;
     if (bad && chance() < world_.loss) {
         lost_++;
         return;
     }
+    if (bad && chance() < world_.damage)
+        damage(event);
     event.at = now_ + (world_.delay > 0 ? world_.delay : between(5'000, 15'000));
     if (bad && chance() < world_.reordering)
         event.at += between(0, chance() < 0.05 ? 5'000'000 : 200'000);
@@ -265,7 +284,8 @@ void RoundSimulation::handle(const Event &event) {
             worker.comes_late();
         else if (worker.child->failure())
             fails(event.whom);
-        if (worker.child->stats().rejected.total() > 0)
+        const auto &rejected = worker.child->stats().rejected;
+        if (rejected.total() > (world_.damage > 0 ? rejected[Reject::wrong_checksum] : 0))
             wrong_ = "a worker rejects a message";
         if (worker.child->is_way_too_narrow())
             wrong_ = "a worker takes loss for a way that is too narrow";

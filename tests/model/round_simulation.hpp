@@ -26,6 +26,7 @@ struct RoundWorld {
     std::uint8_t pool = 2;
     std::uint8_t second_pool = 2; ///< of the second node of a tree
     double loss = 0, duplication = 0, reordering = 0;
+    double damage = 0; ///< of the lanes of a contribution or a result, which a checksum lane tells
     std::uint64_t faults_end = 30'000'000; ///< no faults of links from then on; nanoseconds
     /// Nanoseconds that each link takes, and nobody overtakes; 0: it takes 5 to 15 us, and many do.
     std::uint64_t delay = 0;
@@ -51,7 +52,8 @@ struct RoundWorld {
     bool slow_worker = false;
     std::uint64_t slow_pace = 10'000; ///< nanoseconds a message
     bool skips = false; ///< who is behind takes no part in what the others have summed
-    std::uint32_t threshold = 0;
+    std::uint32_t threshold = 0;        ///< of the root
+    std::uint32_t lowest_threshold = 0; ///< of nodes that workers of a tree send to
     std::uint64_t deadline_ns = 0;
     BrokenRules broken = {};
     std::set<std::uint32_t> late = {};      ///< workers that are absent at first, and join
@@ -98,6 +100,11 @@ RoundWorld parted_world(std::uint64_t seed);
 /// One of whose workers gives another vector than the others.
 RoundWorld odd_world(std::uint64_t seed);
 
+/// One on whose links lanes are damaged.
+RoundWorld damaged_world(std::uint64_t seed);
+/// The same, where nodes go on without some.
+RoundWorld impatient_damaged_world(std::uint64_t seed);
+
 class RoundSimulation {
   public:
     explicit RoundSimulation(const RoundWorld &world);
@@ -119,6 +126,15 @@ class RoundSimulation {
     [[nodiscard]] std::uint64_t now() const { return now_; }
     /// Frames that links have lost.
     [[nodiscard]] std::uint64_t lost() const { return lost_; }
+    /// Frames of which links have damaged a lane.
+    [[nodiscard]] std::uint64_t damaged() const { return damaged_; }
+    /// Results that nodes gathered anew.
+    [[nodiscard]] std::uint64_t gathered_anew() const {
+        std::uint64_t sum = 0;
+        for (const Node &node : nodes_)
+            sum += node.node ? node.node->counters().spoilt : 0;
+        return sum;
+    }
     /// When a worker had its first sum.
     [[nodiscard]] std::uint64_t first_sum() const { return first_sum_; }
     [[nodiscard]] const RoundCounters &at_root() const { return nodes_[0].node->counters(); }
@@ -162,6 +178,7 @@ class RoundSimulation {
     void disturb();
     void restart(std::uint32_t node);
     void transmit(Event event);
+    void damage(Event &event);
     void push(Event event);
     void handle(const Event &event);
     void from_node(std::uint32_t node, const std::vector<RoundSent> &out);
@@ -176,7 +193,9 @@ class RoundSimulation {
             world_.restarts + world_.resets > 0 && !(world_.late.empty() && world_.leaving.empty());
         return is_impatient() || forgets;
     }
-    bool is_impatient() const { return world_.threshold != 0 || world_.deadline_ns != 0; }
+    bool is_impatient() const {
+        return world_.threshold != 0 || world_.lowest_threshold != 0 || world_.deadline_ns != 0;
+    }
     void note_session(std::uint32_t worker);
     std::uint64_t newest_run() const { return newest_run_; }
     bool may_begin_anew() const { return world_.deaths > 0 || world_.parted; }
@@ -210,7 +229,7 @@ class RoundSimulation {
     std::mt19937_64 random_;
     std::uint64_t now_ = 0;
     std::uint64_t first_sum_ = 0;
-    std::uint64_t lost_ = 0;
+    std::uint64_t lost_ = 0, damaged_ = 0;
     std::uint64_t order_ = 0;
     std::vector<Node> nodes_; // the root first
     std::vector<std::uint32_t> may_restart_; // of these

@@ -16,7 +16,8 @@ std::string describe(const RoundWorld &world) {
         std::to_string(world.second_pool) + ", loss " + std::to_string(world.loss) + ", restarts " +
         std::to_string(world.restarts) + ", deaths " + std::to_string(world.deaths) + ", resets " + std::to_string(world.resets) + ", lag " + std::to_string(world.lag) +
         (world.spares ? ", spares" : "") + ", under way " + std::to_string(world.under_way) + (world.slow_worker ? ", slow" : "") +
-        (world.duplication > 0 ? ", doubles" : "") + (world.reordering > 0 ? ", reorders" : "");
+        (world.duplication > 0 ? ", doubles" : "") + (world.reordering > 0 ? ", reorders" : "") +
+        ", damage " + std::to_string(world.damage);
     for (const std::uint32_t worker : world.late)
         text += ", " + std::to_string(worker) + " joins";
     for (const std::uint32_t worker : world.leaving)
@@ -64,6 +65,27 @@ void run(RoundWorld (*world_of)(std::uint64_t), std::uint64_t seeds, std::uint64
 
 TEST(RoundSimulation, EverySumIsExactAndNothingHangs) {
     run(random_world, 5000);
+}
+
+// Nobody takes what was damaged, nor is told that its part isn't in a sum that it is in.
+TEST(RoundSimulation, WhereLanesAreDamagedEverySumIsExactAndNothingHangs) {
+    run(damaged_world, 2000);
+}
+
+TEST(RoundSimulation, WhereLanesAreDamagedAllKnowWhetherTheirPartIsInASum) {
+    run(impatient_damaged_world, 2000);
+}
+
+TEST(RoundSimulation, WhatWasDamagedIsGatheredAnew) {
+    std::uint64_t damaged = 0, anew = 0;
+    for (std::uint64_t seed = 1; seed <= 100; seed++) {
+        RoundSimulation simulation(damaged_world(seed));
+        EXPECT_EQ(simulation.run(), "") << seed;
+        damaged += simulation.damaged();
+        anew += simulation.gathered_anew();
+    }
+    EXPECT_GT(anew, damaged / 10);
+    EXPECT_LT(anew, damaged) << "a result that was damaged behind the root leaves again";
 }
 
 TEST(RoundSimulation, ImpatientRootsGiveAllTheSameAndNothingHangs) {

@@ -135,7 +135,8 @@ inline std::optional<RoundMessage> from_bytes(std::span<const std::byte> bytes) 
                             .time = contribution->generated_ns,
                             .exponent = contribution->exponent,
                             .partial = contribution->partial,
-                            .flush = contribution->flush};
+                            .flush = contribution->flush,
+                            .spoilt = contribution->spoilt};
     message.lanes.resize(contribution->lanes);
     if (contribution->lanes > 0)
         std::memcpy(message.lanes.data(), bytes.data() + sizeof(olaf_header),

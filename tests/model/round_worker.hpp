@@ -87,8 +87,10 @@ class RoundSimulation::Worker : public RoundVectors {
         if (spares_behind(result))
             spare_behind(result.round, result.chunk);
         note_sum(result, lanes);
-        if (simulation_->may_be_partial())
+        if (simulation_->may_be_partial()) {
+            knows_of_its_part(result, lanes);
             return is_the_same(result, lanes[0]);
+        }
         std::uint64_t sum = 0, processes = 0;
         std::int16_t highest = INT16_MIN;
         const auto in = simulation_->processes_in(child->session(), result.round);
@@ -322,6 +324,19 @@ class RoundSimulation::Worker : public RoundVectors {
         left_[round]--;
         while (left_.contains(summed_) && left_[summed_] == 0)
             left_.erase(summed_++);
+    }
+    // Who is in a sum follows from the sum of their incarnations.
+    void knows_of_its_part(const RoundResult &result, std::span<const std::uint64_t> lanes) {
+        if (result.chunks == kFarewellChunks)
+            return;
+        const auto count = simulation_->workers_.size();
+        for (std::uint32_t set = 0; set < 1U << count; set++) {
+            std::uint64_t processes = 0;
+            for (std::size_t i = 0; i < count; i++)
+                processes += set >> i & 1 ? simulation_->workers_[i]->incarnation() : 0;
+            if (processes == lanes[1] && (set >> number_ & 1) == (result.late ? 1U : 0U))
+                wrong("is told a lie about its part in a sum");
+        }
     }
     // Whatever is in it, all get the same; whole sums even where all began anew.
     void is_the_same(const RoundResult &result, std::uint64_t sum) {

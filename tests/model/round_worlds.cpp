@@ -47,6 +47,24 @@ RoundWorld impatient_world(std::uint64_t seed) {
     return world;
 }
 
+RoundWorld damaged_world(std::uint64_t seed) {
+    RoundWorld world = random_world(seed);
+    world.damage = seed % 2 == 0 ? 0.01 : 0.1;
+    world.multicast = seed % 5 == 0;
+    return world;
+}
+
+RoundWorld impatient_damaged_world(std::uint64_t seed) {
+    RoundWorld world = impatient_world(seed);
+    world.damage = seed / 2 % 2 == 0 ? 0.01 : 0.1;
+    if (world.tree && seed % 3 == 0) {
+        world.threshold = 0;
+        world.deadline_ns = 0;
+        world.lowest_threshold = 1;
+    }
+    return world;
+}
+
 RoundWorld other_exponents_world(std::uint64_t seed) {
     RoundWorld world = random_world(seed);
     std::mt19937_64 random(~seed);

@@ -233,22 +233,23 @@ class World:
                 raise Wrong(f"rank {rank} got {what[0][:5]} where ranks gave {(size, kind, operation)} and {by}")
         self.start()
 
-    def step_killed(self):
-        """A rank dies while all sum, and begins anew."""
-        victim = self.draw.randrange(self.count)
+    def within_a_sum(self):
+        """A rank, while all sum; and what they give."""
         vectors = self.draw_vectors()
         marks = self.order_sum(vectors)
         time.sleep(self.draw.uniform(0, 0.01))
+        return self.draw.randrange(self.count), vectors, marks
+
+    def step_killed(self):
+        """A rank dies while all sum, and begins anew."""
+        victim, vectors, marks = self.within_a_sum()
         self.ranks[victim].kill()
         self.ranks[victim] = self.rank(victim)
         self.begins_anew(victim, vectors, marks)
 
     def step_interrupted(self):
         """Ctrl-C in one rank's sum, as in a notebook; then start()."""
-        victim = self.draw.randrange(self.count)
-        vectors = self.draw_vectors()
-        marks = self.order_sum(vectors)
-        time.sleep(self.draw.uniform(0, 0.01))
+        victim, vectors, marks = self.within_a_sum()
         self.ranks[victim].interrupt()
         self.check(self.answers([self.ranks[victim]]), vectors, marks, must_work=False)
         self.begins_anew(victim, vectors, marks)
