@@ -445,12 +445,13 @@ TEST_P(RoundsTreeAnew, WhoeverHasLeftIsNotWaitedFor) {
     EXPECT_EQ(sent_up(offer(again(0))).lanes, contribution(0, 0).lanes);
 }
 
-TEST_P(RoundsTreeAnew, TheNextChunkThereWaitsForNobodyInParticular) {
+TEST_P(RoundsTreeAnew, TheNextChunkInItsBufferIsOfAnybody) {
     tell(parents_result(0));
-    auto next = contribution(1, 0), last = contribution(2, 0);
-    next.round = last.round = 1;
-    offer(next);
-    EXPECT_EQ(sent_up(offer(last)).round, 1u);
+    for (const std::uint32_t round : {1u, 2u}) { // in the other buffer, and in this one
+        offer(contribution(1, 0, round));
+        EXPECT_EQ(sent_up(offer(contribution(2, 0, round))).round, round);
+        tell(parents_result(0, round));
+    }
 }
 
 TEST_P(RoundsTreeThreshold, WhatIsDamagedAndNeverWentUpIsGatheredAnewOfAnybody) {
