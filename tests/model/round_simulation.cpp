@@ -183,7 +183,7 @@ void RoundSimulation::transmit(Event event) {
         lost_++;
         return;
     }
-    if (bad && chance() < world_.damage)
+    if (bad && world_.damage > 0 && chance() < world_.damage)
         damage(event);
     event.at = now_ + (world_.delay > 0 ? world_.delay : between(5'000, 15'000));
     if (bad && chance() < world_.reordering)
