@@ -3,7 +3,11 @@
 // exact sums, and beside what is no update.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <numeric>
 #include <optional>
+#include <ranges>
 #include <sstream>
 
 #include "listening.hpp"
@@ -84,7 +88,18 @@ INSTANTIATE_TEST_SUITE_P(
     by_name);
 
 // ---- order ----
-// Departures leave in the order in which their entry was appended, whether they ride or drain.
+// Departures leave in the order in which their entry was appended, whether they ride or drain. Behind the queue two
+// CPUs' frames may pass each other on their way to the server's socket; a card's can't.
+
+/// Sequence numbers of what left, by the clock of the program that let it go.
+std::vector<std::uint32_t> sequences_of(const std::vector<nlohmann::json> &events) {
+    std::map<std::uint64_t, std::uint32_t> by_time;
+    for (const auto &event : events)
+        if (event.at("event") == "departure" || event.at("action") == "passed")
+            by_time[event.at("time_ns")] = event.at("sequence");
+    const auto values = std::views::values(by_time);
+    return {values.begin(), values.end()};
+}
 
 class Order : public testing::TestWithParam<Way> {
   protected:
@@ -94,13 +109,30 @@ class Order : public testing::TestWithParam<Way> {
 TEST_P(Order, FifoKeepsTheOrderOfArrival) {
     const auto queue = bed.places(4096), count = std::min(queue, 600u);
     bed.attach({"--policy", "fifo", "--rate", "4mbit", "--queue", std::to_string(queue)});
+    std::optional<Trace> trace;
+    if (!bed.card) {
+        trace.emplace(bed, bed.from);
+        bed.olaf.await_drained(bed.olaf.status()["received"]);
+    }
+    const auto before = bed.olaf.status();
     for (std::uint32_t i = 0; i < count; i++)
         bed.send(Update{.cluster = i % 7, .sequence = i, .lanes = {i}});
-    for (std::uint32_t i = 0; i < count; i++)
-        ASSERT_EQ(bed.receive().sequence, i);
-    const auto status = bed.olaf.await_drained(count);
-    EXPECT_EQ(status["received"], count);
-    EXPECT_EQ(status["appended"] + status["passed_through"], count);
+    std::vector<std::uint32_t> sent(count), received;
+    std::iota(sent.begin(), sent.end(), 0);
+    while (received.size() < count)
+        if (const auto update = bed.receive(); update.cluster < 7)
+            received.push_back(update.sequence);
+    if (bed.card) {
+        EXPECT_EQ(received, sent);
+    }
+    std::ranges::sort(received);
+    EXPECT_EQ(received, sent) << "each once";
+    const auto status = bed.olaf.await_drained(before["received"] + count);
+    if (trace) {
+        EXPECT_EQ(sequences_of(trace->events()), sent);
+    }
+    EXPECT_EQ(status["received"] - before["received"], count);
+    EXPECT_EQ(status["appended"] + status["passed_through"] - before["appended"] - before["passed_through"], count);
     EXPECT_GT(status["departed_drain"], 0u);
     expect_identities(status);
 }
