@@ -51,7 +51,7 @@ static __always_inline void olaf_down_take(void *ctx, olaf_frame_load load,
 	buffer->flags = t->m->flags & (OLAF_FLAG_PARTIAL | OLAF_FLAG_LATE | OLAF_FLAG_MISFIT);
 	if (buffer->flags & OLAF_FLAG_MISFIT)
 		WRITE_ONCE(t->job->flushing, 1);
-	/* Its sum has what went up before all was gathered anew, or nothing of what is gathered here. */
+	/* The parent's sum has the aggregate that went up first, or nothing of what is gathered here. */
 	if (buffer->state != OLAF_ROUND_UP && buffer->anew)
 		buffer->in = buffer->given;
 	else if (buffer->state != OLAF_ROUND_UP)

@@ -284,7 +284,7 @@ static __always_inline int olaf_round_lacks(const struct olaf_job *job,
 	       members.word[2] & ~buffer->in.word[2] || members.word[3] & ~buffer->in.word[3];
 }
 
-/* Does a buffer that is gathered anew lack what went up before, but for children that have left since? */
+/* The buffer is gathered anew: does it lack a child of the first aggregate that is still a member? */
 static __always_inline int olaf_round_lacks_again(const struct olaf_job *job,
 						  const struct olaf_round_buffer *buffer)
 {

@@ -223,8 +223,14 @@ class RoundsChainMessages : public RoundsTree {
     }
 
     std::mt19937_64 random{seed()};
-    RoundNode low{{.children = workers_below, .max_count = 1 << 15, .pool = pool, .rank_at_parent = own_rank, .has_checksum = true}, job_generation};
-    RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool, .has_checksum = true}, upper_generation};
+    RoundNode low{{.children = workers_below,
+                   .max_count = 1 << 15,
+                   .pool = pool,
+                   .rank_at_parent = own_rank,
+                   .has_checksum = true},
+                  job_generation};
+    RoundNode high{{.children = workers_above + 1, .max_count = 1 << 15, .pool = pool, .has_checksum = true},
+                   upper_generation};
     Front front_low, front_high;
     std::map<std::uint32_t, std::int64_t> stamps_low, stamps_high, joins;
     model::Run newest_run{.training = 1, .number = 1000};

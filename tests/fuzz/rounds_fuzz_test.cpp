@@ -73,7 +73,8 @@ class Stranger {
 
     Path draw_path() {
         Path path(one_in(2) ? 4 : 6);
-        path.source(static_cast<std::uint8_t>(100 + below(100))).source_port(static_cast<std::uint16_t>(1 + below(30000)));
+        path.source(static_cast<std::uint8_t>(100 + below(100)));
+        path.source_port(static_cast<std::uint16_t>(1 + below(30000)));
         path.from({2, 0, 0, 9, 0, static_cast<std::uint8_t>(any())});
         if (one_in(10))
             path.vlan(static_cast<std::uint16_t>(below(4096)));
@@ -146,7 +147,8 @@ TEST_F(FuzzRounds, DisturbNoSumAndNothingInvalidLeaves) {
             const auto in = stranger.frame();
             const auto ran = queue.offer(in);
             const auto what = wrong(in, ran);
-            EXPECT_EQ(what, "") << "OLAF_SEED=" << seed << ", frame " << i << "\n in  " << hex(in) << "\n out " << hex(ran.bytes);
+            EXPECT_EQ(what, "") << "OLAF_SEED=" << seed << ", frame " << i << "\n in  " << hex(in) << "\n out "
+                                << hex(ran.bytes);
         }
         stop = true;
     }

@@ -155,8 +155,8 @@ bool RoundNode::open(std::uint64_t now, const RoundMessage &message, Buffer &buf
     return add(now, message, buffer, out);
 }
 
-// The sender has found that the result is damaged. Is it damaged here? What has gone up only those have made anew who are
-// in it.
+// The sender's copy of the result is damaged. Is the sum damaged at this node, too? Once an aggregate has gone up, only
+// a child that was in it can have the chunk gathered anew.
 bool RoundNode::is_damaged(const RoundMessage &message, const Buffer &buffer) const {
     const auto &lanes = buffer.sum.lanes;
     if (!setup_.has_checksum || broken_.damaged_sums_stay || !message.spoilt || message.lanes.empty() ||
@@ -169,7 +169,8 @@ bool RoundNode::is_damaged(const RoundMessage &message, const Buffer &buffer) co
     return sum != lanes.back();
 }
 
-// If an aggregate has gone up, the same children contribute again: whichever aggregate the parent's sum has, they are in it.
+// If an aggregate has gone up, the same children contribute again: whichever aggregate the parent's sum has, it has
+// these children's parts.
 bool RoundNode::gather_anew(std::uint64_t now, const RoundMessage &message, Buffer &buffer, Out &out) {
     counters_.spoilt++;
     counters_.undelivered += buffer.owed.size();

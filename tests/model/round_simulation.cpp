@@ -162,8 +162,8 @@ void RoundSimulation::push(Event event) {
     events_.push(std::move(event));
 }
 
-// One bit of a lane; what CONTROL carries has a UDP checksum. Each kind of hop damages bits of its own, in a lane of its
-// own: two damages never make up for each other.
+// Flips one bit of a lane, but not of CONTROL, which a UDP checksum protects. Each kind of hop has a lane and bits of its
+// own: so one flip never cancels another.
 void RoundSimulation::damage(Event &event) {
     using Kind = RoundMessage::Kind;
     const bool is_result = event.message.kind == Kind::result;

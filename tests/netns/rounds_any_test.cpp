@@ -95,7 +95,8 @@ void expect_sum(const Sum &sum, std::uint32_t round, std::uint64_t ones, std::ui
     EXPECT_EQ(sum.result.count, threshold);
     EXPECT_EQ(sum.result.late, late);
     EXPECT_FALSE(sum.result.partial);
-    EXPECT_EQ(std::vector(sum.lanes.begin(), sum.lanes.end() - 1), (std::vector<std::uint64_t>{threshold, ones, others}));
+    const std::vector<std::uint64_t> expected{threshold, ones, others};
+    EXPECT_EQ(std::vector(sum.lanes.begin(), sum.lanes.end() - 1), expected);
     EXPECT_EQ(sum.lanes.back(), checksum_lane({sum.lanes.data(), lanes - 1}));
 }
 
