@@ -414,7 +414,7 @@ olaf_mutant(OwedBitIsTakenInTwoSteps
 
 olaf_mutant(ParentsResultIsJudgedBeforeTheLock
   "Whether a result is of this generation is looked up before the slot's lock is had."
-  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
+  FILE bpf/rounds/down.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
   FROM [==[
 	if (!t.slot || !olaf_lock(&t.slot->lock))
 		return OLAF_ROUND_RIDE;
@@ -430,7 +430,7 @@ olaf_mutant(ParentsResultIsJudgedBeforeTheLock
 
 olaf_mutant(ParentsResultIsOfTheNextGeneration
   "A job that stops has its next generation a moment before it has stopped, and takes a result into it."
-  FILE bpf/rounds/table.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
+  FILE bpf/rounds/down.bpf.h PROGRAMS rounds SCENARIO AllBeginAnewWhileAResultComes
   FROM [==[
 	if (which >= OLAF_ROUND_BUFFERS || !olaf_down_may_open(t, generation))
 ]==]
