@@ -152,6 +152,23 @@ void Netns::await_links() const {
           [&] { return "a queue for " + without_queue(netlink->get()) + " of " + name_; });
 }
 
+void move_nic(int number, const Netns &to, const std::string &name) {
+    const auto slot = "/sys/bus/pci/devices/0000:00:" + std::to_string(10 + number) + ".0";
+    std::string now;
+    const auto look = [&] {
+        std::error_code gone;
+        for (const auto &entry : std::filesystem::recursive_directory_iterator(slot, gone))
+            if (entry.path().parent_path().filename() == "net")
+                now = entry.path().filename();
+        return !now.empty();
+    };
+    await(look, [&] { return "NIC " + std::to_string(number) + " in the first namespace"; });
+    const auto moved =
+        run({"ip", "link", "set", "dev", now, "down", "netns", to.name(), "name", name});
+    if (moved.status != 0)
+        throw std::runtime_error("cannot move NIC " + now + ": " + moved.err);
+}
+
 Inside::Inside(const Netns &netns) : home_(open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)) {
     if (home_ < 0 || setns(netns.fd(), CLONE_NEWNET) != 0)
         throw std::runtime_error("cannot enter " + netns.name());

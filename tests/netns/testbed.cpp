@@ -37,13 +37,16 @@ const char *name_of(Way way) {
 
 Place place_under_test() {
     const char *said = std::getenv("OLAF_TEST_PLACE");
-    return said != nullptr && std::string(said) == "card" ? Place::card : Place::kernel;
+    const std::string place = said != nullptr ? said : "";
+    return place == "card" ? Place::card : place == "nics" ? Place::nics : Place::kernel;
 }
 
 Testbed::Testbed(const Wiring &asked) : wiring(asked) {
     if (wiring.way != Way::local)
         server_.emplace("server");
-    if (wiring.way == Way::one_armed)
+    if (wiring.place == Place::nics)
+        wire_nics();
+    else if (wiring.way == Way::one_armed)
         wire_switch();
     else
         wire();
@@ -103,6 +106,25 @@ void Testbed::wire_card(const std::string &in_mac) {
              "link set @w@ up\n"
              "link set @s@ up\n",
              words));
+}
+
+/// Four NICs at the places of the PCI bus that tests/kernels/run gives them: the worker's, `in`, `out`, the
+/// server's.
+void Testbed::wire_nics() {
+    const std::tuple<const Netns *, const char *, Mac> ends[] = {
+        {&worker, "eth0", worker_mac},
+        {&host, "in", server_ ? in_mac : server_mac},
+        {server_ ? &host : nullptr, "out", out_mac},
+        {server_ ? &*server_ : nullptr, "eth0", server_mac}};
+    int slot = 0;
+    for (const auto &[netns, device, mac] : ends) {
+        const auto nic = slot++;
+        if (netns == nullptr)
+            continue;
+        move_nic(nic, *netns, device);
+        netns->ip(fill("link set @device@ address @mac@ mtu @mtu@\nlink set @device@ up\n",
+                       {{"device", device}, {"mac", text(mac)}, {"mtu", std::to_string(wiring.mtu)}}));
+    }
 }
 
 void Testbed::wire_switch() {

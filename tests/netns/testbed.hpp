@@ -13,6 +13,8 @@
 //
 //   card        worker ── w[olaf-card]s ── in[host] ...
 //
+// In an emulated kernel the links are cables between NICs, of whatever driver (tests/kernels/run --nic).
+//
 // The worker is 10.0.0.1 and fd00::1, the server 10.0.1.2 and fd00:0:0:1::2, as in packet.hpp.
 #pragma once
 
@@ -30,8 +32,9 @@
 
 namespace olaf::test {
 
-/// Where the queue is. Tests run with either: OLAF_TEST_PLACE=card in the environment says which.
-enum class Place { kernel, card };
+/// Where the queue is: in the kernel between veths, before a card, or in the kernel between NICs. Tests
+/// run with each: OLAF_TEST_PLACE=card or =nics in the environment says which.
+enum class Place { kernel, card, nics };
 Place place_under_test();
 
 enum class Way { local, bridged, routed, one_armed, upstream4, upstream6 };
@@ -106,6 +109,7 @@ class Testbed {
   private:
     void wire();
     void wire_card(const std::string &in_mac);
+    void wire_nics();
     void wire_switch();
     void address_flat() const;
     void address_routed() const;
