@@ -17,6 +17,7 @@ enum olaf_got {
 	OLAF_GOT_DEPARTURE = 0x2, /* the head was popped: it leaves now */
 	OLAF_GOT_TOKEN = 0x4, /* launch a token of this generation */
 	OLAF_GOT_WAY_ON = 0x8, /* the queue is being emptied, and the frame can leave as it is */
+	OLAF_GOT_PROBE = 0x10, /* once it holds nothing the frame may ask the output: gate.bpf.h */
 };
 
 /* What the frame at hand, or a tick of the drain, has got. */

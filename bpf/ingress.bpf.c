@@ -123,6 +123,8 @@ static __always_inline int olaf_enqueue(struct xdp_md *ctx, struct olaf_arrival 
 	}
 	if (a->claim.got & OLAF_GOT_TOKEN)
 		return olaf_launch(ctx, a->claim.generation);
+	if (a->claim.got & OLAF_GOT_PROBE)
+		return olaf_ask_output(ctx);
 	return XDP_DROP;
 }
 

@@ -5,8 +5,7 @@
  *
  *   xdp_redirect_err    the redirect itself failed: no such device, down, no XDP output
  *   xdp_devmap_xmit     the output device took fewer frames than it was given
- *   xdp_bulk_tx         the same of frames sent back out of the device they came by (veth)
- *   xdp_exception       the same, one frame at a time (other drivers, generic XDP)
+ *   xdp_exception       generic XDP can't send a frame back out of the device it came by
  *   kfree_skb           an skb died: at the server's socket, on its way up the stack, or at the
  *                       output device
  *
@@ -23,6 +22,7 @@
 #include "bpf/spells.bpf.h"
 #include "bpf/way/gate.bpf.h"
 #include "bpf/way/sent.bpf.h"
+#include "bpf/way/xdp_gate.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -106,36 +106,40 @@ static __always_inline int olaf_reason_is_none_of_ours(__u32 reason)
 }
 
 /*
- * A device that is down or gone refuses with an error; one that is only full, or a frame that is
- * too long for it, says nothing of the way out.
+ * The output refused a frame of XDP's. A device that is only full, or a frame that is too long for
+ * it, says nothing of the way out. With its link down nothing leaves. With its link up the driver has
+ * no way for XDP's frames, and the drain's can leave. `to` is the output, NULL where the kernel
+ * doesn't tell it.
  */
-static __always_inline void olaf_way_refused(int error)
+static __always_inline void olaf_way_refused(const struct net_device *to, int error)
 {
-	if (error < 0 && error != -EMSGSIZE && error != -ENOSPC)
-		olaf_gate_lost_of_xdp(bpf_ktime_get_ns());
+	__u64 now = bpf_ktime_get_ns();
+
+	if (error >= 0 || error == -EMSGSIZE || error == -ENOSPC)
+		return;
+	if (to ? olaf_link_is_down(to) : error != -EOPNOTSUPP)
+		olaf_gate_lost(now);
+	else
+		olaf_xdp_gate_refused(error, now);
+}
+
+/* Did the frame that XDP sent come by the queue's device, or by the one below (a bond's slave)? */
+static __always_inline int olaf_is_source(const struct net_device *dev,
+					  const struct olaf_sent *sent,
+					  const volatile struct olaf_watched *watched)
+{
+	__u32 ifindex = BPF_CORE_READ(dev, ifindex);
+
+	return (ifindex == watched->ifindex || ifindex == sent->came_by) &&
+	       olaf_is_in_netns(dev, watched);
 }
 
 /* The frame that XDP sent last was refused at once. */
-static __always_inline int olaf_lose_last(__u32 where)
+static __always_inline int olaf_lose_last(struct olaf_sent *sent, __u32 where)
 {
-	struct olaf_sent *sent = olaf_sent_here();
+	__u32 updates = olaf_sent_take_back(sent);
 
-	return sent ? olaf_lose(where, 1, olaf_sent_take_back(sent)) : 0;
-}
-
-/* A device was given a batch of frames, and refused the last `dropped` of them. */
-static __always_inline int olaf_lose_of_batch(__u32 where, int taken, int dropped, int error)
-{
-	struct olaf_sent *sent = olaf_sent_here();
-	__u64 updates;
-
-	if (!sent || taken < 0 || dropped < 0)
-		return 0;
-	updates = olaf_sent_settle(sent, taken + dropped, dropped);
-	if (!dropped)
-		return 0;
-	olaf_way_refused(error);
-	return olaf_lose(where, dropped, updates);
+	return updates ? olaf_lose(where, 1, updates) : 0;
 }
 
 /* dev, program, target, error, kind and id of the map, index: see trace/events/xdp.h */
@@ -143,38 +147,38 @@ SEC("raw_tp/xdp_redirect_err")
 int olaf_lost_redirect(struct bpf_raw_tracepoint_args *ctx)
 {
 	const volatile struct olaf_watched *watched = olaf_watched_here();
+	struct olaf_sent *sent = olaf_sent_here();
 
-	if (!watched || !olaf_is_device((const struct net_device *)ctx->args[0], watched))
+	if (!watched || !sent || (__u32)ctx->args[6] != watched->egress_ifindex ||
+	    !olaf_is_source((const struct net_device *)ctx->args[0], sent, watched))
 		return 0;
-	olaf_way_refused(ctx->args[3]);
-	return olaf_lose_last(OLAF_LOST_REDIRECT);
+	olaf_way_refused((const struct net_device *)ctx->args[2], ctx->args[3]);
+	return olaf_lose_last(sent, OLAF_LOST_REDIRECT);
 }
 
-/* device it came by, device it leaves by, sent, dropped, error */
+/* device it came by, device it leaves by, sent, dropped, error: of a batch, of which the last were dropped */
 SEC("raw_tp/xdp_devmap_xmit")
 int olaf_lost_xmit(struct bpf_raw_tracepoint_args *ctx)
 {
 	const volatile struct olaf_watched *watched = olaf_watched_here();
+	const struct net_device *to = (const struct net_device *)ctx->args[1];
+	int taken = ctx->args[2], dropped = ctx->args[3];
+	struct olaf_sent *sent = olaf_sent_here();
+	__u64 updates;
 
-	if (!watched || !olaf_is_device((const struct net_device *)ctx->args[0], watched))
+	if (!watched || !sent || taken < 0 || dropped < 0 || !olaf_is_way_out(to, watched) ||
+	    !olaf_is_source((const struct net_device *)ctx->args[0], sent, watched))
 		return 0;
-	return olaf_lose_of_batch(OLAF_LOST_XMIT, ctx->args[2], ctx->args[3], ctx->args[4]);
-}
-
-/* device, sent, dropped, error */
-SEC("raw_tp/xdp_bulk_tx")
-int olaf_lost_bulk_tx(struct bpf_raw_tracepoint_args *ctx)
-{
-	const volatile struct olaf_watched *watched = olaf_watched_here();
-
-	if (!watched || !olaf_is_device((const struct net_device *)ctx->args[0], watched))
+	updates = olaf_sent_settle(sent, taken + dropped, dropped);
+	if (!dropped)
 		return 0;
-	return olaf_lose_of_batch(OLAF_LOST_TX, ctx->args[1], ctx->args[2], ctx->args[3]);
+	olaf_way_refused(to, ctx->args[4]);
+	return updates ? olaf_lose(OLAF_LOST_XMIT, dropped, updates) : 0;
 }
 
 /*
- * device, program, verdict. Of redirects some drivers tell twice: those are counted above.
- * Generic XDP tells of the device that it sent by, and frees the skb next.
+ * device, program, verdict. Generic XDP tells of the device that it sent by, and frees the skb next.
+ * Natively nothing of the queue's leaves by XDP_TX.
  */
 SEC("raw_tp/xdp_exception")
 int olaf_lost_tx(struct bpf_raw_tracepoint_args *ctx)
@@ -183,13 +187,13 @@ int olaf_lost_tx(struct bpf_raw_tracepoint_args *ctx)
 	const volatile struct olaf_watched *watched = olaf_watched_here();
 	struct olaf_sent *sent = olaf_sent_here();
 
-	if (!watched || !sent || (__u32)ctx->args[2] != XDP_TX || !olaf_is_way_out(dev, watched) ||
-	    (!watched->skb_mode && watched->egress_ifindex != watched->ifindex))
+	if (!watched || !sent || !watched->skb_mode || (__u32)ctx->args[2] != XDP_TX ||
+	    !olaf_is_way_out(dev, watched))
 		return 0;
 	if (olaf_link_is_down(dev))
 		olaf_gate_lost(bpf_ktime_get_ns());
-	sent->excused = watched->skb_mode;
-	return olaf_lose_last(OLAF_LOST_TX);
+	sent->excused = 1;
+	return olaf_lose_last(sent, OLAF_LOST_TX);
 }
 
 /*
@@ -222,6 +226,18 @@ static __always_inline int olaf_skb_died_at(const struct sk_buff *skb, const str
 	    (OLAF_REASON_IS(reason, NOT_SPECIFIED) && !BPF_CORE_READ(skb, _skb_refdst)))
 		return -1;
 	return olaf_reason_is_socket(reason) ? OLAF_LOST_SOCKET : OLAF_LOST_STACK;
+}
+
+/*
+ * Did the driver free an skb that it has sent? Some do it as if they dropped it (vmxnet3, bnxt_en before
+ * Linux 6.2, mvneta, xen-netfront, ...). A drop comes before, or while this CPU hands the skb over; or
+ * the link is down, and the driver empties its queues.
+ */
+static __always_inline int olaf_skb_was_sent(const struct sk_buff *skb,
+					     const struct net_device *dev, __u32 reason)
+{
+	return OLAF_REASON_IS(reason, NOT_SPECIFIED) && !olaf_link_is_down(dev) &&
+	       !olaf_is_in_xmit(dev, BPF_CORE_READ(skb, queue_mapping));
 }
 
 /* Is it the message that was handed over last? */
@@ -286,13 +302,12 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 	up = !watched->egress_ifindex &&
 	     ((olaf_is_device(dev, watched) && olaf_has_xdp_link(dev)) ||
 	      (olaf_reason_is_checksum(ctx->args[2]) && olaf_is_being_read(skb, watched)));
-	if (sent->sender == OLAF_SENT_BY_DRAIN) {
-		if (olaf_drain_learns(sent, skb, watched->port_be, way_out)) {
-			if (way_out && olaf_link_is_down(dev))
-				olaf_gate_lost(bpf_ktime_get_ns());
-			return 0;
-		}
-	}
+	/* Whatever frame it was, a probe perhaps: none of ours would fare better. */
+	if (way_out && olaf_link_is_down(dev))
+		olaf_gate_lost(bpf_ktime_get_ns());
+	if (sent->sender == OLAF_SENT_BY_DRAIN &&
+	    olaf_drain_learns(sent, skb, watched->port_be, way_out))
+		return 0;
 	if (!way_out && !up) {
 		if (olaf_is_device(dev, watched) ||
 		    !olaf_veth_was_full(sent, skb, watched->port_be, &lost))
@@ -308,11 +323,10 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 	where = OLAF_LOST_DEVICE;
 	if (up)
 		where = olaf_skb_died_at(skb, &lost, ctx->args[2]);
-	else if (!olaf_skb_left(skb, &lost, watched))
+	else if (!olaf_skb_left(skb, &lost, watched) ||
+		 olaf_skb_was_sent(skb, dev, ctx->args[2]))
 		return 0;
 	if (where < 0)
 		return 0;
-	if (way_out && olaf_link_is_down(dev))
-		olaf_gate_lost(bpf_ktime_get_ns());
 	return olaf_lose(where, 1, bpf_ntohl(lost.message.count_be));
 }

@@ -149,7 +149,7 @@ int olaf_rounds(struct xdp_md *ctx)
 	if (frame != OLAF_FRAME_ROUND) {
 		olaf_trouble_malformed(frame - OLAF_FRAME_MALFORMED);
 		return frame == olaf_malformed(OLAF_MALFORMED_VERSION) && olaf_version_tell(ctx) == OLAF_ROUND_SEND ?
-			       olaf_send_back() :
+			       olaf_send_back(ctx) :
 			       XDP_DROP;
 	}
 	olaf_round_clock(a, m, job);

@@ -154,8 +154,10 @@ static __always_inline int olaf_drain_blocked(struct __sk_buff *skb, struct olaf
 					     const struct olaf_nexthop *next, __u32 generation,
 					     __u64 now)
 {
-	if (olaf_gate_may_probe(now))
+	if (olaf_gate_may_probe(now)) {
 		olaf_probe_gate(skb, now);
+		return OLAF_DRAINED_BLOCKED; /* the head leaves next if the probe did: nobody gets ahead of it */
+	}
 	if (!olaf_gate_may(now))
 		return OLAF_DRAINED_BLOCKED;
 	if (next->state == OLAF_HOP_NO_NEIGHBOUR &&

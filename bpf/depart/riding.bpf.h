@@ -17,6 +17,8 @@
 #include "bpf/packet/staging.bpf.h"
 #include "bpf/way/gate.bpf.h"
 #include "bpf/way/sent.bpf.h"
+#include "bpf/way/solicitation.bpf.h"
+#include "bpf/way/xdp_gate.bpf.h"
 
 OLAF_DEFINE_TELL_ENTRY(olaf_tell_ridden, struct xdp_md, olaf_event_take_xdp)
 
@@ -49,28 +51,42 @@ static __always_inline void olaf_leave_partial(struct olaf_entry *staged,
  * XDP is about to send `update` as a frame. Those that go up the stack are seen there. Generic XDP
  * sends an skb: a veth's peer may drop it, which only its message tells apart from others there.
  */
-static __always_inline void olaf_note_sent(const struct olaf_pending *update)
+static __always_inline void olaf_note_sent(struct xdp_md *ctx, const struct olaf_pending *update)
 {
 	struct olaf_header message;
 	struct olaf_sent *sent;
 
 	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
 		return;
-	sent = olaf_sent_note(update->count);
+	sent = olaf_sent_note(ctx, update->count);
 	if (!sent || !(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE))
 		return;
 	olaf_message_write(&message, update);
 	olaf_sent_by(sent, OLAF_SENT_BY_XDP, &message);
 }
 
-/* Out of the device that departures leave by, or up the stack. */
+/*
+ * Out of the device that departures leave by, or up the stack. Drivers drop a frame of XDP_TX in
+ * silence when their send queue is full (virtio_net, ena, gve, ...), a redirected one never. Generic
+ * XDP redirects nothing to the device that it came by.
+ */
 static __always_inline int olaf_send(void)
 {
 	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
 		return XDP_PASS;
-	if (olaf_cfg.egress_ifindex == olaf_cfg.ifindex)
+	if ((olaf_cfg.flags & OLAF_CONFIG_SKB_MODE) && olaf_cfg.egress_ifindex == olaf_cfg.ifindex)
 		return XDP_TX;
 	return bpf_redirect(olaf_cfg.egress_ifindex, 0);
+}
+
+/* May XDP send this arrival's frame out? If not, the frame may be the probe that asks whether it may. */
+static __always_inline int olaf_takes_xdp(struct olaf_arrival *a)
+{
+	if (olaf_xdp_gate_open(a->now))
+		return 1;
+	if (olaf_xdp_gate_asks(a->now))
+		a->claim.got |= OLAF_GOT_PROBE;
+	return 0;
 }
 
 /* Can the arrival leave at once, were the link free? Fills a->next. One that is damaged can't. */
@@ -82,11 +98,11 @@ static __always_inline int olaf_may_pass(struct xdp_md *ctx, struct olaf_arrival
 	if (!olaf_gate_open() || !olaf_finishes(a) || olaf_is_damaged(ctx, a))
 		return 0;
 	if (!olaf_needs_hop(a->update.routed))
-		return olaf_gate_takes_xdp(a->now);
+		return olaf_takes_xdp(a);
 	staged = olaf_stage(ctx, a->update.header_bytes, a->update.header_bytes);
 	/* The drain alone can ask a next hop for its address: now and then an update waits for that. */
 	return staged && olaf_way_is_there(ctx, staged, &a->update, a->now, &to, &a->next) &&
-	       !a->next.stale && olaf_gate_takes_xdp(a->now);
+	       !a->next.stale && olaf_takes_xdp(a);
 }
 
 /*
@@ -108,7 +124,7 @@ static __always_inline __u32 olaf_make_room(struct xdp_md *ctx, struct olaf_arri
 		entry = olaf_entry_at(place->entry);
 		if (!entry ||
 		    !olaf_way_is_there(ctx, entry, &entry->pending, a->now, &to, &a->next) ||
-		    a->next.stale || !olaf_gate_takes_xdp(a->now))
+		    a->next.stale || !olaf_takes_xdp(a))
 			return 0;
 	}
 	if (bytes <= a->frame_bytes)
@@ -152,7 +168,7 @@ __noinline int olaf_claim(struct xdp_md *ctx)
 		if (room)
 			olaf_pop(ring, head, a->now, room, 1, &a->claim);
 	}
-	if (late && !(a->claim.got & ~OLAF_GOT_WAY_ON))
+	if (late && !(a->claim.got & ~(OLAF_GOT_WAY_ON | OLAF_GOT_PROBE)))
 		olaf_ring_revive(ring, a->now, &a->claim);
 	return 0;
 }
@@ -203,7 +219,7 @@ passed:
 	olaf_aom_passed(slot, &a->update, a->now);
 	if (olaf_listened(a->now))
 		olaf_tell_passage(ctx);
-	olaf_note_sent(&a->update);
+	olaf_note_sent(ctx, &a->update);
 	return olaf_send();
 unfit:
 	if (olaf_lock(&slot->lock)) {
@@ -237,13 +253,31 @@ __noinline int olaf_ride(struct xdp_md *ctx)
 		verdict = XDP_DROP;
 	} else {
 		olaf_aom_departed(&out.entry->pending, a->now);
-		olaf_note_sent(&out.entry->pending);
+		olaf_note_sent(ctx, &out.entry->pending);
 		verdict = olaf_send();
 	}
 	if (olaf_listened(a->now))
 		olaf_tell_ridden(ctx, a->claim.entry, outcome, bytes, a->now);
 	olaf_vacate(&a->claim);
 	return verdict;
+}
+
+/*
+ * The frame that arrived leaves as a probe, with nothing of what it held, to see whether the output
+ * takes frames of XDP's. Returns an XDP verdict.
+ */
+__noinline int olaf_ask_output(struct xdp_md *ctx)
+{
+	union olaf_solicitation probe = {};
+
+	olaf_write_probe(&probe.eth);
+	if (bpf_xdp_store_bytes(ctx, 0, probe.bytes, OLAF_SOLICIT_BYTES) ||
+	    bpf_xdp_adjust_tail(ctx, (int)OLAF_SOLICIT_BYTES - (int)bpf_xdp_get_buff_len(ctx)))
+		return XDP_DROP;
+	olaf_count(gate_probes);
+	olaf_xdp_gate_asked(bpf_ktime_get_ns());
+	olaf_sent_note(ctx, 0);
+	return olaf_send();
 }
 
 /* The frame that arrived goes up to TC ingress as the token. Returns an XDP verdict. */

@@ -19,6 +19,7 @@ struct sk_buff {
 	struct net_device *dev;
 	unsigned long _skb_refdst;
 	int skb_iif;
+	__u16 queue_mapping;
 	__u16 mac_header;
 	unsigned int len;
 	unsigned char *head;

@@ -6,14 +6,18 @@
 #include "bpf/rounds/frames.bpf.h"
 #include "bpf/way/sent.bpf.h"
 
-/* Sends the frame, which holds no update of the queue's, out of the device again. */
-static __always_inline int olaf_send_back(void)
+/*
+ * Sends the frame, which holds no update of the queue's, out of the device again. Where departures
+ * leave by the same device and in the same way, the frame is among those of their batches.
+ */
+static __always_inline int olaf_send_back(struct xdp_md *ctx)
 {
-	olaf_sent_note(0);
-	if ((olaf_cfg.flags & OLAF_CONFIG_BACK_BY_REDIRECT) &&
-	    !(olaf_cfg.flags & OLAF_CONFIG_SKB_MODE))
-		return bpf_redirect(olaf_cfg.ifindex, 0);
-	return XDP_TX;
+	int skb_mode = olaf_cfg.flags & OLAF_CONFIG_SKB_MODE;
+	int redirects = !skb_mode && (olaf_cfg.flags & OLAF_CONFIG_BACK_BY_REDIRECT);
+
+	if (olaf_cfg.egress_ifindex == olaf_cfg.ifindex && (skb_mode || redirects))
+		olaf_sent_note(ctx, 0);
+	return redirects ? bpf_redirect(olaf_cfg.ifindex, 0) : XDP_TX;
 }
 
 /* The frame's message was met as `act` says: it leaves, and carries what it can. */
@@ -25,7 +29,7 @@ static __always_inline int olaf_round_end(struct xdp_md *ctx, const struct olaf_
 		act = olaf_carry(ctx, a, m, job);
 	if (act == OLAF_ROUND_TO_TC)
 		return XDP_PASS;
-	return act == OLAF_ROUND_SEND ? olaf_send_back() : XDP_DROP;
+	return act == OLAF_ROUND_SEND ? olaf_send_back(ctx) : XDP_DROP;
 }
 
 #endif /* OLAF_ROUND_END_BPF_H */

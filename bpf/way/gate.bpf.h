@@ -13,14 +13,9 @@
  * So of many that would be lost only those are that were on their way when the device went,
  * and one for each probe that misleads: at most one in OLAF_GATE_PROBE_NS.
  *
- * A device may take what the drain sends and still refuse XDP's frames (a veth whose peer has
- * lost its XDP program). So after a refusal of XDP's one frame of its tries first as well, and
- * meanwhile the drain sends everything.
- *
- * Key 0, value struct olaf_gate. Writers: the loss programs write shut_ns, lost_ns and
- * refused_ns; the drain probed_ns and asked_ns; who opens it clears lost_ns or
- * refused_ns, by compare-and-swap, unless a newer loss stands there; who lets a departure try
- * writes tried_ns, under the ring's lock, or ridden_ns, by compare-and-swap. Each word is
+ * Key 0, value struct olaf_gate. Writers: the loss programs write shut_ns and lost_ns; the drain
+ * probed_ns and asked_ns; who opens it clears lost_ns, by compare-and-swap, unless a newer loss
+ * stands there; who lets a departure try writes tried_ns, under the ring's lock. Each word is
  * written whole, and read without a lock.
  */
 #ifndef OLAF_GATE_BPF_H
@@ -56,42 +51,6 @@ static __always_inline void olaf_gate_lost(__u64 now)
 	if (!READ_ONCE(gate->lost_ns))
 		WRITE_ONCE(gate->shut_ns, now);
 	WRITE_ONCE(gate->lost_ns, now);
-}
-
-/* The same of a frame that XDP sent. */
-static __always_inline void olaf_gate_lost_of_xdp(__u64 now)
-{
-	struct olaf_gate *gate = olaf_the_gate();
-
-	if (gate)
-		WRITE_ONCE(gate->refused_ns, now);
-	olaf_gate_lost(now);
-}
-
-/*
- * May a frame of XDP's leave now, if the gate is open? Who is told so sends one. After a
- * refusal that is one frame, then none until it is known what became of it.
- */
-static __always_inline int olaf_gate_takes_xdp(__u64 now)
-{
-	struct olaf_gate *gate;
-	__u64 refused, ridden;
-
-	if (olaf_cfg.deliver == OLAF_DELIVER_LOCAL)
-		return 1;
-	gate = olaf_the_gate();
-	if (!gate)
-		return 0;
-	refused = READ_ONCE(gate->refused_ns);
-	if (!refused)
-		return 1;
-	ridden = READ_ONCE(gate->ridden_ns);
-	if (ridden <= refused)
-		return now > refused && now - refused >= OLAF_GATE_PROBE_NS &&
-		       __sync_val_compare_and_swap(&gate->ridden_ns, ridden, now) == ridden;
-	if (now < ridden + OLAF_GATE_SETTLE_NS)
-		return 0;
-	return __sync_val_compare_and_swap(&gate->refused_ns, refused, 0) == refused;
 }
 
 /* Is nothing known against the way out? Only then may an update pass by the queue. */

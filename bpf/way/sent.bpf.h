@@ -8,7 +8,8 @@
  *
  * The kernel's tracepoints tell how many frames a device refused, not which. XDP frames are
  * handed over in batches, in the order in which they were noted, and a device refuses the last
- * ones of a batch. So the noted counts say how many updates those frames held.
+ * ones of a batch. So the noted counts say how many updates those frames held. A probe and a job's
+ * message hold none.
  */
 #ifndef OLAF_SENT_BPF_H
 #define OLAF_SENT_BPF_H
@@ -39,7 +40,7 @@ struct olaf_sent {
 	__u32 sender; /* enum olaf_sender, of the message `id` */
 	__u32 drain_fell; /* OLAF_FELL_* while the drain sends */
 	__u32 id[OLAF_SENT_ID_WORDS];
-	__u32 pad;
+	__u32 came_by; /* device that the frame noted last came by: where DEV is a bond, a slave of it */
 	__u32 counts[OLAF_SENT_KEPT]; /* updates in frame i, at i % OLAF_SENT_KEPT */
 };
 
@@ -70,12 +71,13 @@ static __always_inline void olaf_sent_by(struct olaf_sent *sent, enum olaf_sende
 }
 
 /* XDP is about to send a frame of `updates`. Returns NULL if the map is missing. */
-static __always_inline struct olaf_sent *olaf_sent_note(__u32 updates)
+static __always_inline struct olaf_sent *olaf_sent_note(struct xdp_md *ctx, __u32 updates)
 {
 	struct olaf_sent *sent = olaf_sent_here();
 
 	if (!sent)
 		return NULL;
+	sent->came_by = ctx->ingress_ifindex;
 	sent->counts[sent->noted % OLAF_SENT_KEPT] = updates;
 	sent->noted++;
 	return sent;

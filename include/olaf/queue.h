@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 23
+#define OLAF_LAYOUT 24
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128
@@ -51,6 +51,7 @@ enum olaf_deliver {
  * woken for a redirected frame, if it has NAPI, and never for one of XDP_TX.
  */
 #define OLAF_CONFIG_BACK_BY_REDIRECT 0x200
+#define OLAF_CONFIG_NO_OUTPUT_PROGRAM 0x400 /* attach puts no XDP program on the output: loader/attachment/output.hpp */
 #define OLAF_CONFIG_NO_METER 0x100 /* no Age-of-Model: what it costs is measured so */
 
 /*

@@ -44,11 +44,22 @@ struct olaf_gate {
 	__u64 probed_ns; /* when it last took a probe of the drain's */
 	__u64 tried_ns; /* when a departure last tried after a refusal */
 	__u64 asked_ns; /* when the drain last probed */
-	__u64 refused_ns; /* when it last refused a frame of XDP's; 0: none that is known of */
-	__u64 ridden_ns; /* when a frame of XDP's last tried after that */
 	__u64 shut_ns; /* since when it is shut; means something only while lost_ns isn't 0 */
 };
-OLAF_SPAN(olaf_gate, 0, 48, lost_ns, probed_ns, tried_ns, asked_ns, refused_ns, ridden_ns);
-OLAF_LAST(olaf_gate, 48, 56, shut_ns);
+OLAF_SPAN(olaf_gate, 0, 32, lost_ns, probed_ns, tried_ns, asked_ns);
+OLAF_LAST(olaf_gate, 32, 40, shut_ns);
+
+/* From the first refusal of an XDP frame to the first probe. */
+#define OLAF_XDP_GATE_SHORTEST_NS 100000000ULL
+
+/* olaf_xdp_gate[0], one copy a CPU: whether the output takes the frames that XDP sends there. */
+struct olaf_xdp_gate {
+	__u64 refused_ns; /* when the output last refused a frame of this CPU's; 0: the gate is open */
+	__u64 asked_ns; /* when a probe last left by this CPU */
+	__u64 wait_ns; /* from a refusal to the next probe */
+	__s32 error; /* what the last refusal said: a negative errno */
+	__u32 pad;
+};
+OLAF_LAST(olaf_xdp_gate, 0, 32, refused_ns, asked_ns, wait_ns, error, pad);
 
 #endif /* OLAF_WAY_H */

@@ -23,6 +23,14 @@ namespace pin {
 inline constexpr auto record = "olaf_attachment";
 } // namespace pin
 
+/// Whether the output takes the frames that XDP redirects to it, as attach found it; numbers of records that
+/// are pinned.
+enum class OutputTakes : std::uint32_t {
+    everything = 0, ///< of one CPU at least; also where nothing is redirected, and in skb mode
+    nothing = 1,
+    unknown = 2, ///< the output was down
+};
+
 /// What `attach` did to a device: enough to show it, to change it and to take it back, also after an
 /// attach that was killed halfway. The value of the map olaf_attachment[0], which no program reads.
 /// The fields before `config` never move, in no layout: by them any olaf takes a queue off its device.
@@ -48,6 +56,8 @@ struct Record {
     std::uint32_t on_card = 0;   ///< updates queue in a card (card/find.hpp), not in the kernel
     std::uint32_t hw_asked = 0;  ///< enum Hardware
     char hw_reason[160] = {};    ///< why the queue isn't in a card; "": it is, or nobody looked
+    std::uint32_t output_takes = 0; ///< enum OutputTakes
+    std::uint32_t pad = 0;
 
     /// The drain of the device of that index.
     [[nodiscard]] Drain drain(std::uint32_t ifindex) const;

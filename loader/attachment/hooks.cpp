@@ -31,6 +31,7 @@ std::uint32_t ifindex_of(On on, const PinPlace &place, const Record &record) {
         return record.drain_ifindex_b;
     case On::way_back:
         return record.return_ifindex;
+    case On::output:  // by its own means: output.hpp
     case On::parents: // each job says for itself
     case On::host:
         break;

@@ -23,6 +23,7 @@
 #include "loader/host/xdp.hpp"
 #include "olaf/drain.h"
 #include "olaf/try.hpp"
+#include "output.hpp"
 #include "teardown.hpp"
 #include "tracepoints.hpp"
 
@@ -187,7 +188,9 @@ Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
     OLAF_TRY(install_return(map, record, queue));
     OLAF_TRY(prove_drain(queue, device));
     attach_tracepoints(queue, place, device);
+    OLAF_TRY(shut_xdp_gates(queue));
     OLAF_TRY(install_xdp(place, queue, record));
+    record.output_takes = static_cast<std::uint32_t>(OLAF_TRY(open_output(queue, place, plan)));
     record.complete = 1;
     record.attached_ns = monotonic_ns();
     OLAF_TRY(map.write(record));
@@ -223,7 +226,8 @@ Result<void> check_no_queue(const Attachment &before, const Device &device) {
 }
 
 Result<void> check_no_program(const Device &device) {
-    if (const auto other = foreign_xdp(device.ifindex); !other.empty())
+    const auto other = foreign_xdp(device.ifindex);
+    if (!other.empty() && !has_output_program(device))
         return fail("attach to", device.name, EBUSY,
                     fmt::format("ip link set {} xdp off removes it", device.name),
                     fmt::format("it has an XDP program already, {}", other));

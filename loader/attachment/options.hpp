@@ -45,6 +45,7 @@ struct AttachOptions {
     std::string card; ///< file of the card's registers; "": that of the device's PCI function
     std::optional<bool> strict;
     std::optional<bool> verify;
+    std::optional<bool> output_program; ///< one may be put on the output, if its driver demands one
     bool replace = false;
     bool dry_run = false; ///< say what would be done, and do nothing
     bool save = false; ///< write the file of the service; without a delivery, do no more

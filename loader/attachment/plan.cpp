@@ -55,6 +55,7 @@ DatapathConfig config_of(const olaf_config &running) {
     config.round_slots = running.round_slots;
     config.round_lines = running.round_lines;
     config.verify = running.flags & OLAF_CONFIG_VERIFY;
+    config.output_program = !(running.flags & OLAF_CONFIG_NO_OUTPUT_PROGRAM);
     config.meter = !(running.flags & OLAF_CONFIG_NO_METER);
     config.token_secret = running.token_secret;
     return config;
@@ -282,13 +283,15 @@ void plan_drivers(Plan &plan) {
         plan.native_obstacle = fmt::format("the driver of {} has no native XDP", plan.device.name);
         return;
     }
-    const auto output = plan.egress ? xdp_features(plan.egress->ifindex) : std::nullopt;
-    if (output && !output->target)
-        plan.native_obstacle =
-            fmt::format("{} takes no redirected frames{}", plan.egress->name,
-                        plan.egress->kind == "veth"
-                            ? " (its peer needs an XDP program, or GRO: ethtool -K PEER gro on)"
-                            : "");
+    // Frames on a veth are skbs anyway: skb mode costs less there than a drain that sends everything.
+    // Any other output is tried once the queue is there (output.hpp): drivers take redirected frames
+    // on terms that this flag doesn't tell.
+    if (!plan.egress || plan.egress->kind != "veth")
+        return;
+    if (const auto output = xdp_features(plan.egress->ifindex); output && !output->target)
+        plan.native_obstacle = fmt::format("{} takes no redirected frames (its peer needs an XDP "
+                                           "program, or GRO: ethtool -K PEER gro on)",
+                                           plan.egress->name);
 }
 
 /// IPv4, UDP and Olaf's headers.
@@ -510,6 +513,7 @@ Result<Plan> make_plan(const AttachOptions &options, const Device &device, const
     take(asked.member_timeout_ns, options.member_timeout_ns);
     take(asked.strict, options.strict);
     take(asked.verify, options.verify);
+    take(asked.output_program, options.output_program);
     asked.back_by_redirect = device.kind == "veth";
     if (!options.allow.empty())
         asked.allow_list = true;

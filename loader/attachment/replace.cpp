@@ -19,6 +19,7 @@
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
 #include "olaf/try.hpp"
+#include "output.hpp"
 #include "plan.hpp"
 #include "tracepoints.hpp"
 
@@ -181,6 +182,7 @@ Result<bool> swap_while_empty(Replacement &to, Undo &undo) {
     OLAF_TRY(swap_way(to, attempt));
     if (!lease.unbroken())
         return false;
+    OLAF_TRY(shut_xdp_gates(to.queue)); // the new output is tried once it is the output: open_output()
     OLAF_TRY(swap_entrance(to.running, to.queue, attempt));
     if (!lease.unbroken() && updates_waiting(to.running) != 0U)
         return false;
@@ -221,6 +223,8 @@ Result<Record> replace_in_kernel(const Attachment &running, const Plan &plan) {
     auto to = OLAF_TRY(prepare(running, plan));
     OLAF_TRY(take_over(to));
     attach_tracepoints(to.queue, to.place(), plan.device);
+    to.record.output_takes =
+        static_cast<std::uint32_t>(OLAF_TRY(open_output(to.queue, to.place(), plan)));
     to.record.replaced_ns = monotonic_ns();
     OLAF_TRY(pin_programs(to.queue, to.place(), true));
     OLAF_TRY(to.map.write(to.record));

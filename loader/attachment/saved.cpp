@@ -367,6 +367,7 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     words.add_number("--round-slots", running.round_slots, usual.round_slots);
     words.add_flag("strict", OLAF_CONFIG_STRICT, running, usual);
     words.add_flag("verify", OLAF_CONFIG_VERIFY, running, usual);
+    words.add_unless((running.flags & OLAF_CONFIG_NO_OUTPUT_PROGRAM) == 0, "--no-output-program");
     return words.take();
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ranges>
 
 #include "attachment.hpp"
 #include "card.hpp"
@@ -18,6 +19,7 @@
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
+#include "output.hpp"
 
 namespace olaf {
 namespace {
@@ -40,7 +42,8 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
 } // namespace
 
 Result<void> take_off_xdp(const PinPlace &place) {
-    for (const auto &program : programs) {
+    shut_xdp_gates_towards(place.ifindex);
+    for (const auto &program : std::views::reverse(programs)) { // the entrance first
         if (program.hook != Hook::xdp)
             continue;
         const Fd link(bpf_obj_get(place.path(program.link).c_str()));

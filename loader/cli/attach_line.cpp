@@ -56,6 +56,11 @@ void add_delivery(CLI::App &app, AttachOptions &options) {
         "--bridge,!--no-bridge", [&options](std::int64_t given) { options.bridge = given > 0; },
         "with --forward: take frames to other hosts' MAC addresses too "
         "[where DEV is a port of a bridge, or has no address and no master]");
+    app.add_flag_function(
+        "--output-program,!--no-output-program",
+        [&options](std::int64_t given) { options.output_program = given > 0; },
+        "put an XDP program that passes every frame on the device that departures leave by, where its "
+        "driver takes redirected frames only then [on]");
 }
 
 /// How many wait, when they leave, and what folds.

@@ -8,6 +8,7 @@
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/card.hpp"
 #include "loader/attachment/install.hpp"
+#include "loader/attachment/output.hpp"
 #include "loader/attachment/plan.hpp"
 #include "loader/attachment/replace.hpp"
 #include "loader/attachment/saved.hpp"
@@ -43,6 +44,8 @@ Result<void> clear_place(PinLock &lock, const Attachment &before, const Plan &pl
     OLAF_TRY(pin_device(lock.place())); // first: from now on it isn't swept
     OLAF_TRY(tear_down(lock));
     OLAF_TRY(forget_card(lock.place()));
+    if (!plan.card)
+        OLAF_TRY(yield_output(plan.device));
     return plan.card ? Result<void>{} : check_no_program(plan.device);
 }
 
@@ -136,6 +139,7 @@ std::string device_name(const Program &program, const AttachPlan &plan, const Pl
         return plan.drain_b;
     case On::way_back:
         return from.egress ? from.egress->name : "";
+    case On::output:
     case On::parents:
     case On::host:
         break;

@@ -194,10 +194,16 @@ Check check_target(const Device &device, const std::optional<XdpFeatures> &featu
                 features->target_frags ? "takes redirected frames, large ones too"
                                        : "takes redirected frames of one buffer",
                 ""};
+    if (device.kind == "veth")
+        return {subject, Verdict::hint,
+                "takes no redirected frames: --forward and --upstream by it are in skb mode",
+                "give its peer an XDP program or GRO: ethtool -K PEER gro on"};
+    if (features->basic)
+        return {subject, Verdict::good,
+                "may take redirected frames once it has an XDP program: attach tries", ""};
     return {subject, Verdict::hint,
-            "takes no redirected frames: not fit for --forward or --upstream by it, natively",
-            device.kind == "veth" ? "give its peer an XDP program or GRO: ethtool -K PEER gro on"
-                                  : "--mode skb does without"};
+            "takes no redirected frames: with --forward and --upstream the drain sends what departs",
+            ""};
 }
 
 Check check_occupied(const Device &device) {

@@ -92,6 +92,7 @@ std::uint32_t flags_of(const DatapathConfig &asked) {
            (asked.back_by_redirect ? OLAF_CONFIG_BACK_BY_REDIRECT : 0u) |
            (asked.window.automatic ? OLAF_CONFIG_WINDOW_AUTO : 0u) |
            (asked.deliver == OLAF_DELIVER_FORWARD && asked.bridge ? OLAF_CONFIG_BRIDGE : 0u) |
+           (asked.output_program ? 0u : OLAF_CONFIG_NO_OUTPUT_PROGRAM) |
            (asked.meter ? 0u : OLAF_CONFIG_NO_METER);
 }
 

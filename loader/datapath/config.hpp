@@ -61,6 +61,7 @@ struct DatapathConfig {
     bool tags_hidden = false; ///< the device may take VLAN tags off before XDP sees them
     bool output_sums = false; ///< the output device finishes checksums
     bool verify = true;       ///< look at UDP checksums of updates, and write them
+    bool output_program = true; ///< the output may get an XDP program, if its driver demands one
     bool back_by_redirect = false; ///< the device is a veth: OLAF_CONFIG_BACK_BY_REDIRECT
     bool meter = true; ///< Age-of-Model; false to measure what it costs
     std::uint64_t token_secret = 0; ///< 0: make_config() draws one

@@ -51,6 +51,7 @@ std::vector<MapSize> map_sizes(const olaf_config &config) {
         {"olaf_own_macs"},
         {"olaf_control", 0, bytes_of<olaf_control>},
         {"olaf_gate", 0, bytes_of<olaf_gate>},
+        {"olaf_xdp_gate", 0, bytes_of<olaf_xdp_gate>},
         {"olaf_vain_waits"},
         {"olaf_hops", 0, bytes_of<olaf_hop>},
         {"olaf_sent"},

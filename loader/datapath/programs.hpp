@@ -32,6 +32,7 @@ enum class On {
     drain_near, ///< the end of the drain's veth pair that tokens are sent into
     drain_far,  ///< the end at which they arrive
     way_back,  ///< the device that ACKs from an upstream server come in by
+    output,    ///< the device that departures leave by, other than the queue's
     parents,   ///< devices that jobs' parents are behind, other than the queue's
     host,      ///< no device's
 };
@@ -45,6 +46,7 @@ enum class When {
     measuring,     ///< no part of a queue: `olaf meter`, while it runs
     rounds,        ///< there are slots for the rounds of jobs (--round-slots)
     job_asks,      ///< the same; on its hook only once a job is set that needs it (hooks.hpp)
+    output_asks,   ///< the output takes redirected frames only while it has a program (output.hpp)
 };
 
 /// A line of the table. Names of pins are those in the queue's directory, "" where there is none.
@@ -70,10 +72,11 @@ inline constexpr Program programs[] = {
     {"olaf_enrol", "enrol", "syscall", Hook::command, On::host, When::always, "olaf_enrol", ""},
     {"olaf_lost_redirect", "loss", "raw_tp/xdp_redirect_err", Hook::tracepoint, On::host, When::always, "", "olaf_lost_redirect"},
     {"olaf_lost_xmit", "loss", "raw_tp/xdp_devmap_xmit", Hook::tracepoint, On::host, When::always, "", "olaf_lost_xmit"},
-    {"olaf_lost_bulk_tx", "loss", "raw_tp/xdp_bulk_tx", Hook::tracepoint, On::host, When::always, "", "olaf_lost_bulk_tx"},
     {"olaf_lost_tx", "loss", "raw_tp/xdp_exception", Hook::tracepoint, On::host, When::always, "", "olaf_lost_tx"},
     {"olaf_lost_skb", "loss", "raw_tp/kfree_skb", Hook::tracepoint, On::host, When::always, "", "olaf_lost_skb"},
     {"olaf_beside_note", "beside", "raw_tp/netif_receive_skb", Hook::tracepoint, On::host, When::generic, "", "olaf_beside_note"},
+    {"olaf_output_pass", "output", "xdp.frags", Hook::xdp, On::output, When::output_asks, "", "olaf_output_link"},
+    {"olaf_output_prove", "output", "xdp", Hook::command, On::host, When::always, "", ""},
     {"olaf_copies", "copies", "tc", Hook::tc_ingress, On::device, When::rounds, "olaf_copies", ""},
     {"olaf_parent_in", "parent", "tc", Hook::tc_ingress, On::parents, When::job_asks, "olaf_parent_in", ""},
     {"olaf_job_order", "jobs", "xdp", Hook::command, On::host, When::rounds, "olaf_job_order", ""},
@@ -92,6 +95,9 @@ consteval const Program &program_named(std::string_view name) {
 
 /// What sums floats, for jobs that want it.
 inline constexpr const Program &float_adder = program_named("olaf_floats");
+
+/// What an output gets whose driver takes redirected frames only while it has a program.
+inline constexpr const Program &output_pass = program_named("olaf_output_pass");
 
 /// What takes updates in: without it there is no queue.
 inline constexpr const Program &entrance = program_named("olaf_ingress");
@@ -121,6 +127,7 @@ constexpr bool stands(const Program &program, const olaf_config &config) {
     case When::driver_tells: // the line of the other one speaks for both
     case When::measuring:
     case When::job_asks:
+    case When::output_asks:
         return false;
     case When::rounds:
         return is_of_use(program, config) && on_hook(program);

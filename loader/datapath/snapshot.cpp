@@ -72,6 +72,22 @@ Result<olaf_counters> read_counters(int counters_fd) {
 
 namespace {
 
+/// CPUs that the kernel may have but hasn't were never tried.
+Result<XdpGate> read_xdp_gate(int fd) {
+    const int cpus = libbpf_num_possible_cpus();
+    if (cpus < 0)
+        return fail("count", "CPUs", -cpus);
+    std::vector<olaf_xdp_gate> gates(static_cast<std::size_t>(cpus));
+    OLAF_TRY(read_first(fd, "olaf_xdp_gate", gates.data()));
+    XdpGate gate;
+    for (const auto &of_cpu : gates)
+        if (of_cpu.refused_ns != 0 && of_cpu.error != 0) {
+            gate.shut++;
+            gate.error = -of_cpu.error;
+        }
+    return gate;
+}
+
 Result<void> read_waiting(int places_fd, int entries_fd, const olaf_config &config,
                           Snapshot &snapshot) {
     snapshot.waiting.resize(config.max_clusters);
@@ -136,6 +152,7 @@ Result<Snapshot> read_snapshot(const olaf_config &config, const MapFinder &map_f
     OLAF_TRY(read_slots(map_fd("olaf_slots"), config, snapshot));
     snapshot.ring = OLAF_TRY(read_ring(map_fd("olaf_ring")));
     OLAF_TRY(read_first(map_fd("olaf_gate"), "olaf_gate", &snapshot.gate));
+    snapshot.xdp_gate = OLAF_TRY(read_xdp_gate(map_fd("olaf_xdp_gate")));
     snapshot.unready_hops = OLAF_TRY(read_unready_hops(map_fd("olaf_hops")));
     if (config.window != 0) {
         const auto window = OLAF_TRY(read_window(map_fd("olaf_window")));

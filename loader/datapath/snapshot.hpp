@@ -15,6 +15,12 @@ namespace olaf {
 /// Adds the counters of one or more slots to others.
 olaf_slot_counters &operator+=(olaf_slot_counters &sum, const olaf_slot_counters &more);
 
+/// Whether the output takes what XDP redirects to it, of all CPUs.
+struct XdpGate {
+    std::uint32_t shut = 0; ///< CPUs
+    int error = 0;          ///< what a refusal said, a positive errno
+};
+
 struct Snapshot {
     Levels levels;
     std::uint32_t active_clusters = 0;
@@ -25,6 +31,7 @@ struct Snapshot {
     bool emptying = false; ///< a command is emptying the queue
     std::optional<olaf_window> window; ///< nothing without --window
     olaf_gate gate{};
+    XdpGate xdp_gate;
     std::vector<olaf_hop> unready_hops; ///< that something waits for and that have no address
     std::uint64_t oldest_arrival_ns = 0; ///< of the updates that wait; 0: none does
     std::vector<olaf_slot_counters> clusters; ///< by id

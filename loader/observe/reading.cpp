@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <string>
@@ -12,6 +13,7 @@
 #include "loader/attachment/card.hpp"
 #include "loader/attachment/emptying.hpp"
 #include "loader/attachment/hooks.hpp"
+#include "loader/datapath/programs.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/host.hpp"
@@ -77,6 +79,9 @@ Result<HostState> read_host_state(const Attachment &attachment) {
     if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
         if (const auto output = find_device(attachment.record.config.egress_ifindex))
             host.output = output->name;
+    std::error_code unknown;
+    host.output_program =
+        std::filesystem::exists(attachment.place.path(output_pass.link), unknown);
     host.drain_obstacle = drain_obstacle(attachment.record.config);
     if (!attachment.alive) {
         host.dead = why_dead(attachment);

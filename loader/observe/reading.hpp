@@ -61,6 +61,7 @@ struct HostState {
     std::string device_obstacle; ///< "in is down", "in has no carrier"; "": none
     std::string output;          ///< name of the output now; "": local, or it has gone
     std::string output_obstacle; ///< the same of the output, or that it has gone
+    bool output_program = false; ///< the output has an XDP program for the queue's sake
     std::string drain_obstacle;  ///< the same of an end of the drain
     /// Programs that aren't on their hooks any more. Not known, and empty, without CAP_SYS_ADMIN.
     std::vector<std::string> missing_programs;

@@ -346,10 +346,14 @@ Json drain_object(const Attachment &attachment, const QueueReading &state) {
 
 Json gate_object(const QueueReading &state) {
     if (state.card)
-        return {{"open", nullptr}, {"blocked_ns", nullptr}, {"next_hops_unready", nullptr}};
+        return {{"open", nullptr},
+                {"blocked_ns", nullptr},
+                {"xdp_shut_cpus", nullptr},
+                {"next_hops_unready", nullptr}};
     const auto &snapshot = state.snapshot;
     return {{"open", snapshot.gate.lost_ns == 0},
             {"blocked_ns", blocked_ns(snapshot.gate, state.aom.now_ns)},
+            {"xdp_shut_cpus", snapshot.xdp_gate.shut},
             {"next_hops_unready", snapshot.unready_hops.size()}};
 }
 

@@ -262,10 +262,14 @@ std::string devices_text(const Attachment &attachment, const HostState &host) {
     const auto drain = attachment.record.drain(attachment.place.ifindex);
     const auto clsact = clsact_added(attachment, host);
     return line("devices",
-                fmt::format("{} and {}, the drain's veth pair, with qdisc tbf{}", drain.a, drain.b,
+                fmt::format("{} and {}, the drain's veth pair, with qdisc tbf{}{}", drain.a, drain.b,
                             clsact.empty() ? ""
                                            : fmt::format("; qdisc clsact on {}",
-                                                         fmt::join(clsact, ", "))));
+                                                         fmt::join(clsact, ", ")),
+                            host.output_program ? fmt::format("; an XDP program on {} that passes "
+                                                              "every frame",
+                                                              host.output)
+                                                : ""));
 }
 
 /// The card, or why there is none where one was to be had.

@@ -125,6 +125,13 @@ void find_output(const Evidence &evidence, std::vector<Finding> &found) {
                  : device_remedy(host.output, host.output_obstacle)});
         return;
     }
+    const auto takes = static_cast<OutputTakes>(attachment.record.output_takes);
+    if (takes == OutputTakes::unknown)
+        found.push_back({Health::working,
+                         fmt::format("{} was down when it was to be tried: the drain sends what departs",
+                                     host.output),
+                         {},
+                         fmt::format("olaf attach {} --replace tries it anew", attachment.device)});
     if (evidence.waiting() == 0)
         return; // a shut gate opens with the next update
     if (gate.lost_ns != 0)
@@ -132,12 +139,14 @@ void find_output(const Evidence &evidence, std::vector<Finding> &found) {
             {Health::blocked,
              fmt::format("{} refuses what the queue sends{}", host.output, waiting_text(evidence)),
              since, fmt::format("olaf doctor {} says what it can take", host.output)});
-    else if (gate.refused_ns != 0)
+    else if (const auto &xdp = reading.snapshot.xdp_gate;
+             xdp.shut != 0 && takes == OutputTakes::everything)
         found.push_back(
             {Health::impaired,
-             fmt::format("{} refuses frames of XDP's: the drain sends everything", host.output),
+             fmt::format("{} refuses redirected frames of {} CPU{} ({}): the drain sends what departs",
+                         host.output, xdp.shut, xdp.shut == 1 ? "" : "s", std::strerror(xdp.error)),
              {},
-             fmt::format("olaf doctor {} says what it can take", host.output)});
+             fmt::format("olaf attach {} --replace tries it anew", attachment.device)});
 }
 
 IpAddress destination_of(const olaf_hop &hop) {

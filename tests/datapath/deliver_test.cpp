@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Where departures go: out of a device, through the kernel's routes, or upstream.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "loader/host/clock.hpp"
 #include "olaf/own.h"
+#include "olaf/way.h"
 #include "queue_test.hpp"
 #include "testbed.hpp"
 #include "upstream.hpp"
@@ -132,6 +141,59 @@ TEST_F(Forward, WhatComesToAnotherMacAddressOfThisHostIsRouted) {
                 XDP_REDIRECT);
 }
 
+/// The output refuses what XDP redirects, and the drain sends (bpf/way/xdp_gate.bpf.h).
+class XdpGate : public Forward {
+  protected:
+    static constexpr std::uint64_t second = 1'000'000'000;
+
+    /// Every CPU's, as if this had been so long ago.
+    void shut(std::uint64_t refused_ago, std::optional<std::uint64_t> asked_ago = {}) {
+        const auto now = monotonic_ns();
+        const std::vector gates(static_cast<std::size_t>(libbpf_num_possible_cpus()),
+                                olaf_xdp_gate{.refused_ns = now - refused_ago,
+                                              .asked_ns = asked_ago ? now - *asked_ago : 0,
+                                              .wait_ns = second,
+                                              .error = -ENXIO,
+                                              .pad = 0});
+        const std::uint32_t key = 0;
+        ASSERT_EQ(bpf_map_update_elem(queue.queue().map_fd("olaf_xdp_gate"), &key, gates.data(), BPF_ANY), 0);
+    }
+    const Frame update = ipv4().carrying(Update{.cluster = 1, .lanes = lanes_of(16)});
+};
+
+TEST_F(XdpGate, LetsNothingPassOrRideWhileItIsShut) {
+    shut(second / 2);
+    queue.link_free();
+    EXPECT_STREQ(verdict_name(queue.offer(update).verdict), "XDP_DROP");
+    EXPECT_STREQ(verdict_name(queue.offer(ipv4().carrying(Update{.cluster = 2})).verdict), "XDP_DROP");
+    EXPECT_EQ(queue.totals().appended, 2u);
+    EXPECT_EQ(queue.totals().updates_out, 0u);
+}
+
+TEST_F(XdpGate, AsksByAFrameThatHoldsNothingOnceItsTimeHasCome) {
+    shut(2 * second);
+    const auto ran = queue.offer(update);
+    Bytes probe(ran.bytes.size(), 0);
+    const Bytes head = {0x01, 0x80, 0xc2, 0, 0, 0x0e};
+    std::ranges::copy(head, probe.begin());
+    std::ranges::copy(queue.config().drain_mac, probe.begin() + 6);
+    probe[12] = 0x88;
+    probe[13] = 0xb5;
+    expect_sent(ran, probe, XDP_REDIRECT);
+    EXPECT_LT(ran.bytes.size(), update.bytes.size());
+    EXPECT_EQ(queue.counters().gate_probes, 1u);
+    EXPECT_EQ(queue.totals().updates_out, 0u);
+    EXPECT_EQ(queue.totals().appended, 1u);
+    EXPECT_STREQ(verdict_name(queue.offer(update).verdict), "XDP_DROP") << "a probe is under way";
+}
+
+TEST_F(XdpGate, OpensWhenNothingWasHeardOfAProbe) {
+    shut(2 * second, second);
+    queue.link_free();
+    expect_sent(queue.offer(update), update.bytes, XDP_REDIRECT);
+    EXPECT_EQ(queue.counters().gate_probes, 0u);
+}
+
 class OneArmed : private InTestbed, public QueueTest {
   protected:
     OneArmed() : QueueTest(forwarding(net, net.near)) {}
@@ -140,7 +202,7 @@ class OneArmed : private InTestbed, public QueueTest {
 TEST_F(OneArmed, TransmitsWhereItReceived) {
     queue.link_free();
     Frame frame = ipv4().carrying(Update{.cluster = 1});
-    expect_sent(queue.offer(frame), frame.bytes, XDP_TX);
+    expect_sent(queue.offer(frame), frame.bytes, XDP_REDIRECT);
 }
 
 /// From host 5 to host 2, whose next hop the testbed knows.

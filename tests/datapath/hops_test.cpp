@@ -97,7 +97,7 @@ TEST_F(Asking, ANextHopInUseIsAskedAgainAfterFourSeconds) {
 TEST_F(Asking, WhatIsKnownOfAnotherDestinationIsNotUsed) {
     append(to(server, 1));
     queue.link_free();
-    EXPECT_EQ(queue.offer(to(server, 2)).verdict, XDP_TX);
+    EXPECT_EQ(queue.offer(to(server, 2)).verdict, XDP_REDIRECT);
     queue.change_hops([](olaf_hop &hop) {
         hop.daddr_be[0] ^= 1;
         hop.dmac[5] ^= 1;
@@ -105,7 +105,7 @@ TEST_F(Asking, WhatIsKnownOfAnotherDestinationIsNotUsed) {
     });
     queue.link_free();
     const auto ran = queue.offer(to(server, 3));
-    EXPECT_EQ(ran.verdict, XDP_TX);
+    EXPECT_EQ(ran.verdict, XDP_REDIRECT);
     EXPECT_EQ(hex(std::span(ran.bytes).first(6)), hex(net.next_hop_mac));
 }
 
@@ -203,7 +203,7 @@ TEST_F(Turns, AHeadRidesInItsTurnAndNotBefore) {
     set_served(0);
     queue.link_free();
     const auto ran = queue.offer(of(3));
-    EXPECT_EQ(ran.verdict, XDP_TX); // it came by the device that departures leave by
+    EXPECT_EQ(ran.verdict, XDP_REDIRECT); // it came by the device that departures leave by
     EXPECT_EQ(get_be(ran.bytes, of(1).message + 8, 4), 1u);
 }
 
@@ -214,7 +214,7 @@ TEST_F(Turns, AnEntryThatTookNoneWaitsForNone) {
     set_head_of(queue, UINT32_MAX, 77);
     queue.link_free();
     const auto ran = queue.offer(of(3));
-    EXPECT_EQ(ran.verdict, XDP_TX);
+    EXPECT_EQ(ran.verdict, XDP_REDIRECT);
     EXPECT_EQ(get_be(ran.bytes, of(1).message + 8, 4), 1u);
 }
 

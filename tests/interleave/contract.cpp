@@ -83,6 +83,7 @@ std::vector<MapShape> Contract::maps() const {
         {"olaf_arrivals", 512, 1, MapShape::per_cpu},
         {"olaf_acks", 1024, 1, MapShape::per_cpu},
         {"olaf_scratch", entry, 1, MapShape::per_cpu},
+        {"olaf_xdp_gate", sizeof(olaf_xdp_gate), 1, MapShape::per_cpu},
         {"olaf_vain_waits", 8, 1, MapShape::per_cpu},
         {"olaf_sent", 1024, 1, MapShape::per_cpu},
         // Not the kernel's, but shared all the same:

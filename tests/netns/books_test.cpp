@@ -297,6 +297,12 @@ class Losses : public testing::Test {
         return bed.olaf.await([&](const Status &now) { return now["received"] >= sent_; });
     }
 
+    /// XDP sends again once the output has taken a frame of its that holds no update.
+    void send_until_xdp_may() {
+        while (send(1).json["gate"]["xdp_shut_cpus"] != 0)
+            continue;
+    }
+
     /// Waits until all of them have left.
     Status drained() const {
         const auto status = bed.olaf.await_drained(sent_);
@@ -319,6 +325,7 @@ TEST_F(Losses, BehindADeviceThatIsDownOrWhosePeerIs) {
     EXPECT_GT(lost(send(40)).transmit, 0u);
     bed.server().ip("link set eth0 up\n");
     EXPECT_EQ(lost(drained()).redirect, 0u);
+    send_until_xdp_may();
     bed.host.ip("link set out down\n");
     EXPECT_GT(lost(send(30)).redirect, 0u);
     bed.host.ip("link set out up\n");
@@ -406,7 +413,8 @@ TEST(LossesOneArmed, OfWhatIsSentBack) {
         frames.push_back(ipv4().to({2, 0, 0, 0, 0, 0x77}).carrying(Update{.cluster = i}));
     PacketSocket(worker, "eth0").send(frames);
     // What isn't lost the drain sends: its frames need no NAPI.
-    EXPECT_GT(lost(olaf.await_drained(12)).send_back, 0u);
+    const auto behind = lost(olaf.await_drained(12));
+    EXPECT_GT(behind.redirect + behind.transmit, 0u); // by the redirect since Linux 6.3
 }
 
 /// The device's NAPI gets a thread of its own, which runs when nobody else wants the CPU.

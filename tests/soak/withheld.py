@@ -38,8 +38,7 @@ def _losses_among_frees():
 
 # Event, and those of it that may be a loss of ours.
 WATCHED = (("xdp/xdp_redirect_err", None), ("xdp/xdp_devmap_xmit", "drops > 0"),
-           ("xdp/xdp_bulk_tx", "drops > 0"), ("xdp/xdp_exception", None),
-           ("skb/kfree_skb", _losses_among_frees()))
+           ("xdp/xdp_exception", None), ("skb/kfree_skb", _losses_among_frees()))
 
 
 def _counter(task, event, chosen):

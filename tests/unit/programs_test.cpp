@@ -84,7 +84,9 @@ TEST(Programs, AreKeptByTheRightPins) {
     for (const auto &program : programs) {
         const bool linked = program.hook == Hook::xdp || program.hook == Hook::tracepoint;
         EXPECT_EQ(program.link.empty(), !linked) << program.name;
-        if (runs_by_tc(program) || program.hook == Hook::xdp) {
+        if (program.on == On::output) {
+            EXPECT_EQ(program.pin, "") << "no --replace swaps it";
+        } else if (runs_by_tc(program) || program.hook == Hook::xdp) {
             EXPECT_EQ(program.pin, program.name);
             EXPECT_NE(program.on, On::host) << program.name;
         } else if (program.hook == Hook::tracepoint) {

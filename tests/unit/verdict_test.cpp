@@ -133,8 +133,13 @@ TEST(Verdict, AShutGateBlocksOnlyWhileSomethingWaits) {
 TEST(Verdict, AnOutputThatRefusesXdpAloneImpairsTheQueue) {
     Scene scene;
     scene.wait();
-    scene.reading.snapshot.gate.refused_ns = 99 * second;
-    scene.expect(Health::impaired, "the drain sends everything", "olaf doctor out");
+    scene.reading.snapshot.xdp_gate = {.shut = 2, .error = ENXIO};
+    scene.expect(Health::impaired,
+                 "out refuses redirected frames of 2 CPUs (No such device or address): the drain "
+                 "sends what departs",
+                 "olaf attach in --replace");
+    scene.reading.attachment.record.output_takes = static_cast<std::uint32_t>(OutputTakes::nothing);
+    scene.expect(Health::working, "", "");
 }
 
 TEST(Verdict, ANextHopThatDoesNotAnswerIsNamed) {

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What leaves by the output: whatever its driver does with the frames that XDP redirects to it, no update
+// is lost, and none is called lost that arrives.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <thread>
+
+#include "traffic.hpp"
+
+namespace olaf::test::output_test {
+namespace {
+
+class Output : public testing::TestWithParam<Way> {
+  protected:
+    /// Sends 1,500 updates a second, of which 4 Mbit/s may leave, until all have left.
+    Status pass(std::vector<std::string> options) {
+        options.insert(options.end(), {"--rate", "4mbit", "--queue", "8"});
+        bed.worker.tc("qdisc add dev eth0 root tbf rate 7200kbit burst 3000 limit 10mb\n");
+        bed.attach(options);
+        const auto frames = frames_of(bed, random_updates(2000, 64, 64, 1));
+        PacketSocket(bed.worker, "eth0").send(frames);
+        auto status = bed.olaf.await([&](const Status &now) {
+            return now["received"] == frames.size() && now.queue("length") == 0;
+        });
+        expect_identities(status);
+        return status;
+    }
+
+    Testbed bed{{.way = GetParam()}};
+    const UdpSocket server{bed.server(), Testbed::server_peer(4)};
+    Collector collector{server};
+};
+
+TEST_P(Output, GetsEveryDepartureAndIsAsItWasAfterwards) {
+    const auto before = traces(bed.host);
+    const auto status = pass({});
+    EXPECT_EQ(status.lost_behind(), 0u) << status.json.dump();
+    EXPECT_EQ(collector.await(status["updates_out"]).updates, status["updates_out"]);
+    bed.olaf.detach();
+    EXPECT_EQ(traces(bed.host), before);
+}
+
+/// The drain comes by seldom: an arrival is at hand long before.
+TEST_P(Output, TakesMostDeparturesInFramesThatArrive) {
+    const auto status = pass({"--drain-interval", "20ms", "--mode", "native"});
+    EXPECT_EQ(status.lost_behind(), 0u) << status.json.dump();
+    EXPECT_GT(2 * status["departed_riding"], status["departed"]) << status.json.dump();
+    EXPECT_EQ(status.json["gate"]["xdp_shut_cpus"], 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Output, testing::Values(Way::routed, Way::upstream4), by_way);
+
+/// A veth's peer without NAPI takes nothing that XDP redirects, and all that the drain sends.
+TEST(OutputAlone, WhatItRefusesOfXdpTheDrainSendsUntilItTakesAFrameThatHoldsNoUpdate) {
+    Testbed bed{{.way = Way::bridged}};
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    Collector collector(server);
+    bed.attach({"--rate", "unlimited", "--mode", "native"});
+    const PacketSocket socket(bed.worker, "eth0");
+    Status status;
+    std::uint64_t sent = 0;
+    const auto send = [&](std::uint32_t count) {
+        std::jthread([&] {
+            pin_to(0); // each CPU has a gate of its own
+            socket.send(frames_of(bed, random_updates(count, 1, 8, 3)));
+        }).join();
+        status = bed.olaf.await_drained(sent += count);
+    };
+    const auto gate = [&](const char *key) { return status.json["gate"][key].get<std::uint64_t>(); };
+    // In bursts, so that some are folded.
+    const auto send_until = [&](const std::function<bool()> &satisfied) {
+        await([&] { return send(30), satisfied(); }, [&] { return status.json.dump(); });
+    };
+
+    send(20);
+    EXPECT_EQ(gate("xdp_shut_cpus"), 0u);
+    set_offloads(bed.server(), "eth0", {.gro = false});
+    send(1);
+    EXPECT_EQ(gate("xdp_shut_cpus"), 1u);
+    EXPECT_EQ(status.lost_behind(), 1u);
+    send_until([&] { return gate("probes") > 2; });
+    EXPECT_EQ(gate("xdp_shut_cpus"), 1u);
+    set_offloads(bed.server(), "eth0", {});
+    send_until([&] { return gate("xdp_shut_cpus") == 0; });
+    EXPECT_EQ(status.lost_behind(), 1u);
+    EXPECT_EQ(collector.await(sent - 1).updates, sent - 1);
+}
+
+} // namespace
+} // namespace olaf::test::output_test
