@@ -187,9 +187,10 @@ Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
     OLAF_TRY(install_filters(place, map, record, queue, device));
     OLAF_TRY(install_return(map, record, queue));
     OLAF_TRY(prove_drain(queue, device));
-    attach_tracepoints(queue, place, device);
+    const auto missing = attach_tracepoints(queue, place, device);
     OLAF_TRY(shut_xdp_gates(queue));
     OLAF_TRY(install_xdp(place, queue, record));
+    note(device.name, missing);
     record.output_takes = static_cast<std::uint32_t>(OLAF_TRY(open_output(queue, place, plan)));
     record.complete = 1;
     record.attached_ns = monotonic_ns();

@@ -222,7 +222,7 @@ Result<void> take_over(Replacement &to) {
 Result<Record> replace_in_kernel(const Attachment &running, const Plan &plan) {
     auto to = OLAF_TRY(prepare(running, plan));
     OLAF_TRY(take_over(to));
-    attach_tracepoints(to.queue, to.place(), plan.device);
+    note(plan.device.name, attach_tracepoints(to.queue, to.place(), plan.device));
     to.record.output_takes =
         static_cast<std::uint32_t>(OLAF_TRY(open_output(to.queue, to.place(), plan)));
     to.record.replaced_ns = monotonic_ns();

@@ -18,7 +18,6 @@
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/device.hpp"
-#include "loader/host/notes.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {
@@ -169,7 +168,8 @@ Result<void> attach_object(const Datapath &queue, const PinPlace &place, std::st
 
 } // namespace
 
-void attach_tracepoints(const Datapath &queue, const PinPlace &place, const Device &device) {
+std::vector<std::string> attach_tracepoints(const Datapath &queue, const PinPlace &place,
+                                            const Device &device) {
     const auto &config = queue.config();
     const auto wanted = objects_where(
         [&](const Program &line) { return line.hook == Hook::tracepoint && stands(line, config); });
@@ -188,7 +188,7 @@ void attach_tracepoints(const Datapath &queue, const PinPlace &place, const Devi
         missing.push_back(tags_unseen(
             device, ", because " + (why.empty() ? "the driver doesn't tell native XDP" : why)));
     }
-    note(device.name, missing);
+    return missing;
 }
 
 Result<std::optional<olaf_losses>> read_losses(const Attachment &attachment) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 #include <string_view>
 
 #include "attachment.hpp"
@@ -22,10 +23,10 @@ std::string untagging_remedy(const Device &device);
 /// Whether all programs of an object are there.
 bool at_tracepoints(const PinPlace &place, std::string_view object);
 
-/// Attaches the programs of each object that the queue uses. Notes what is missing where an object can't
+/// Attaches the programs of each object that the queue uses. Returns what is missing where an object can't
 /// be attached, and where the queue can't see VLAN tags that the device takes off frames
-/// (bpf/packet/beside.bpf.h).
-void attach_tracepoints(const Datapath &queue, const PinPlace &place, const Device &device);
+/// (bpf/packet/beside.bpf.h): sentences, to be noted once the queue is there.
+[[nodiscard]] std::vector<std::string> attach_tracepoints(const Datapath &queue, const PinPlace &place, const Device &device);
 
 // What was lost behind the queue, as the programs of bpf/loss.bpf.c counted it.
 

@@ -300,7 +300,12 @@ std::string refused_remedy(std::string_view reason, const std::string &device) {
     return fmt::format("olaf cluster set {} ID --worker ID=ADDR[:PORT]", device);
 }
 
-std::string bypassed_remedy(std::string_view reason, const std::string &device) {
+std::string bypassed_remedy(std::string_view reason, const Evidence &evidence) {
+    const auto &device = evidence.attachment.device;
+    const auto &unknown = evidence.host.own.unknown;
+    if (reason == "foreign" && !unknown.empty())
+        return fmt::format("olaf attach {} --replace takes {} in, which this host has got since", device,
+                           unknown.front());
     if (reason == "tagged")
         return fmt::format("ethtool -K {} rxvlan off", device);
     if (reason == "unbridged")
@@ -355,7 +360,7 @@ void find_bypassed(const Evidence &evidence, std::vector<Finding> &found) {
         evidence, OLAF_TROUBLE_BYPASSED, bypassed, all,
         fmt::format("{} of {} frames with updates passed the queue by: {}", bypassed, all,
                     reasons_text(OLAF_GROUP_bypassed, numbers, evidence.config())),
-        bypassed_remedy(main_reason(OLAF_GROUP_bypassed, numbers), evidence.attachment.device)));
+        bypassed_remedy(main_reason(OLAF_GROUP_bypassed, numbers), evidence)));
 }
 
 /// Not those that a cluster's rule asks for, `dropped_reward`.

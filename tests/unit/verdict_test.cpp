@@ -142,6 +142,24 @@ TEST(Verdict, AnOutputThatRefusesXdpAloneImpairsTheQueue) {
     scene.expect(Health::working, "", "");
 }
 
+TEST(Verdict, AnOutputThatWasDownAtTheAttachIsToBeTriedAgain) {
+    Scene scene;
+    scene.reading.attachment.record.output_takes = static_cast<std::uint32_t>(OutputTakes::unknown);
+    const auto [first, besides] = scene.verdict();
+    ASSERT_FALSE(besides.empty());
+    EXPECT_EQ(besides.front().text, "out was down when it was to be tried: the drain sends what departs");
+    EXPECT_EQ(besides.front().remedy, "olaf attach in --replace tries it anew");
+}
+
+/// As after a reboot: the queue was attached before the host had its addresses.
+TEST(Verdict, UpdatesForAnAddressThatTheHostHasGotSinceAreItsOwn) {
+    Scene scene;
+    scene.reading.snapshot.counters.bypassed[OLAF_BYPASS_FOREIGN] = 9;
+    scene.expect(Health::impaired, "passed the queue by", "let workers send");
+    scene.reading.host.own.unknown = {"address 10.0.1.2"};
+    scene.expect(Health::impaired, "passed the queue by", "olaf attach in --replace takes address 10.0.1.2 in");
+}
+
 TEST(Verdict, ANextHopThatDoesNotAnswerIsNamed) {
     Scene scene;
     scene.wait();
