@@ -58,6 +58,7 @@ struct Record {
     char hw_reason[160] = {};    ///< why the queue isn't in a card; "": it is, or nobody looked
     std::uint32_t output_takes = 0; ///< enum OutputTakes
     std::uint32_t pad = 0;
+    std::uint64_t received_before = 0; ///< frames that the device had received by then
 
     /// The drain of the device of that index.
     [[nodiscard]] Drain drain(std::uint32_t ifindex) const;

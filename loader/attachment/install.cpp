@@ -192,6 +192,7 @@ Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
     OLAF_TRY(install_xdp(place, queue, record));
     note(device.name, missing);
     record.output_takes = static_cast<std::uint32_t>(OLAF_TRY(open_output(queue, place, plan)));
+    record.received_before = find_device(device.ifindex).value_or(device).received;
     record.complete = 1;
     record.attached_ns = monotonic_ns();
     OLAF_TRY(map.write(record));

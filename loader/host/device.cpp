@@ -45,6 +45,7 @@ Result<Device> lookup(int ifindex, const char *name) {
     constexpr unsigned lower_up = 1u << 16; // IFF_LOWER_UP, which <net/if.h> doesn't have
     device.up = rtnl_link_get_flags(found) & IFF_UP;
     device.carrier = rtnl_link_get_flags(found) & lower_up;
+    device.received = rtnl_link_get_stat(found, RTNL_LINK_RX_PACKETS);
     if (const char *kind = rtnl_link_get_type(found))
         device.kind = kind;
     nl_addr *mac = rtnl_link_get_addr(found);

@@ -22,6 +22,7 @@ struct Device {
     bool carrier = false;
     std::uint32_t master = 0; ///< ifindex of its bridge or bond; 0: none
     std::string kind;         ///< "veth", "bridge", …; empty for hardware
+    std::uint64_t received = 0; ///< frames since it was made, whatever became of them
 };
 
 Result<Device> find_device(const std::string &name);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <string>
 
 #include "loader/attachment/addresses.hpp"
@@ -45,6 +46,20 @@ Result<std::vector<std::string>> allowed_sources(const Attachment &attachment) {
     for (const auto &prefix : allowed_prefixes(map.get()))
         sources.push_back(prefix_text(prefix));
     return sources;
+}
+
+/// Some drivers take the program and never run it: virtio_net without mergeable buffers. 0: it has seen some.
+Result<std::uint64_t> frames_unseen(const Attachment &attachment) {
+    const auto map = OLAF_TRY(open_map_to_read(attachment, "olaf_counters"));
+    const auto counters = OLAF_TRY(read_counters(map.get()));
+    const auto add = [](std::uint64_t sum, const auto &by_reason) {
+        return std::accumulate(std::begin(by_reason), std::end(by_reason), sum);
+    };
+    const auto seen =
+        add(add(add(counters.received, counters.malformed), counters.not_allowed), counters.bypassed);
+    const auto device = find_device(attachment.place.ifindex);
+    const auto before = attachment.record.received_before;
+    return seen != 0 || !device ? 0 : device->received - std::min(before, device->received);
 }
 
 /// A queue in a card has no programs, no drain, and no map but the record.
@@ -91,6 +106,7 @@ Result<HostState> read_host_state(const Attachment &attachment) {
         }
         return host;
     }
+    host.frames_unseen = OLAF_TRY(frames_unseen(attachment));
     host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);
     host.missing_programs = missing_from_hooks(attachment);
     return host;

@@ -63,6 +63,7 @@ struct HostState {
     std::string output_obstacle; ///< the same of the output, or that it has gone
     bool output_program = false; ///< the output has an XDP program for the queue's sake
     std::string drain_obstacle;  ///< the same of an end of the drain
+    std::uint64_t frames_unseen = 0; ///< that the device has received since attach, if no program saw any
     /// Programs that aren't on their hooks any more. Not known, and empty, without CAP_SYS_ADMIN.
     std::vector<std::string> missing_programs;
     std::vector<std::string> allowed; ///< sources that it takes updates from; none: everybody

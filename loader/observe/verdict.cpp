@@ -238,7 +238,25 @@ void find_card(const Evidence &evidence, std::vector<Finding> &found) {
                          fmt::format("olaf attach {} --replace", attachment.device)});
 }
 
+/// A driver may take the program and never run it.
+void find_deafness(const Evidence &evidence, std::vector<Finding> &found) {
+    const auto frames = evidence.host.frames_unseen;
+    const bool jobs_hear = std::ranges::any_of(evidence.reading.jobs, [](const JobReading &job) {
+        return job.counters.received != 0 || job.counters.syncs != 0;
+    });
+    if (frames <= 100 || jobs_hear) // fewer may have come before the program was on its hook
+        return;
+    const auto &device = evidence.attachment.device;
+    found.push_back({Health::blocked,
+                     fmt::format("{}'s driver runs the queue's program for none of the {} frames that it "
+                                 "has received",
+                                 device, frames),
+                     {},
+                     fmt::format("olaf detach {}, then attach it with --mode skb", device)});
+}
+
 void find_obstacles(const Evidence &evidence, std::vector<Finding> &found) {
+    find_deafness(evidence, found);
     find_card(evidence, found);
     find_way_in(evidence, found);
     find_output(evidence, found);

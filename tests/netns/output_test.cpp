@@ -87,5 +87,16 @@ TEST(OutputAlone, WhatItRefusesOfXdpTheDrainSendsUntilItTakesAFrameThatHoldsNoUp
     EXPECT_EQ(collector.await(sent - 1).updates, sent - 1);
 }
 
+/// Such as virtio_net without mergeable buffers: it takes XDP programs, and runs them for no frame.
+TEST(NicsAlone, ADriverThatNeverRunsTheProgramIsTold) {
+    Testbed bed{{.way = Way::local}};
+    bed.attach({"--mode", "native"});
+    PacketSocket(bed.worker, "eth0").send(frames_of(bed, random_updates(200, 4, 8, 3)));
+    const auto status =
+        bed.olaf.await([](const Status &now) { return now.json["verdict"]["state"] == "blocked"; });
+    EXPECT_EQ(status["received"], 0u);
+    EXPECT_TRUE(says(status.json["verdict"]["text"], "runs the queue's program for none of the"));
+}
+
 } // namespace
 } // namespace olaf::test::output_test

@@ -160,6 +160,15 @@ TEST(Verdict, UpdatesForAnAddressThatTheHostHasGotSinceAreItsOwn) {
     scene.expect(Health::impaired, "passed the queue by", "olaf attach in --replace takes address 10.0.1.2 in");
 }
 
+TEST(Verdict, ADriverThatNeverRunsTheProgramIsTold) {
+    Scene scene;
+    scene.reading.host.frames_unseen = 100;
+    scene.expect(Health::idle, "no update has come", "let workers send");
+    scene.reading.host.frames_unseen = 101;
+    scene.expect(Health::blocked, "in's driver runs the queue's program for none of the 101 frames",
+                 "olaf detach in, then attach it with --mode skb");
+}
+
 TEST(Verdict, ANextHopThatDoesNotAnswerIsNamed) {
     Scene scene;
     scene.wait();
