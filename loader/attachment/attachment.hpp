@@ -28,7 +28,7 @@ inline constexpr auto record = "olaf_attachment";
 enum class OutputTakes : std::uint32_t {
     everything = 0, ///< of one CPU at least; also where nothing is redirected, and in skb mode
     nothing = 1,
-    unknown = 2, ///< the output was down
+    unknown = 2, ///< the output was down, or couldn't be tried
 };
 
 /// What `attach` did to a device: enough to show it, to change it and to take it back, also after an

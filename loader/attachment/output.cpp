@@ -247,11 +247,15 @@ Result<OutputTakes> open_output(const Datapath &queue, const PinPlace &place, co
         return OutputTakes::everything;
     if (!plan.egress->up)
         return OutputTakes::unknown; // note_consequences() says that the output is down
-    auto proof = OLAF_TRY(prove(queue));
-    if (proof.taken == 0 && wanted)
-        proof = OLAF_TRY(prove_with_program(queue, place, *plan.egress, proof));
-    note_refusals(*plan.egress, proof);
-    return proof.taken != 0 ? OutputTakes::everything : OutputTakes::nothing;
+    auto proof = prove(queue);
+    if (proof && proof->taken == 0 && wanted)
+        proof = prove_with_program(queue, place, *plan.egress, *proof);
+    if (!proof) {
+        note(plan.egress->name, {proof.error().message() + ": the drain sends what departs"});
+        return OutputTakes::unknown;
+    }
+    note_refusals(*plan.egress, *proof);
+    return proof->taken != 0 ? OutputTakes::everything : OutputTakes::nothing;
 }
 
 bool has_output_program(const Device &device) {

@@ -128,10 +128,11 @@ void find_output(const Evidence &evidence, std::vector<Finding> &found) {
     const auto takes = static_cast<OutputTakes>(attachment.record.output_takes);
     if (takes == OutputTakes::unknown)
         found.push_back({Health::working,
-                         fmt::format("{} was down when it was to be tried: the drain sends what departs",
+                         fmt::format("whether {} takes redirected frames wasn't tried: the drain sends "
+                                     "what departs",
                                      host.output),
                          {},
-                         fmt::format("olaf attach {} --replace tries it anew", attachment.device)});
+                         fmt::format("olaf attach {} --replace tries", attachment.device)});
     if (evidence.waiting() == 0)
         return; // a shut gate opens with the next update
     if (gate.lost_ns != 0)

@@ -147,8 +147,9 @@ TEST(Verdict, AnOutputThatWasDownAtTheAttachIsToBeTriedAgain) {
     scene.reading.attachment.record.output_takes = static_cast<std::uint32_t>(OutputTakes::unknown);
     const auto [first, besides] = scene.verdict();
     ASSERT_FALSE(besides.empty());
-    EXPECT_EQ(besides.front().text, "out was down when it was to be tried: the drain sends what departs");
-    EXPECT_EQ(besides.front().remedy, "olaf attach in --replace tries it anew");
+    EXPECT_EQ(besides.front().text,
+              "whether out takes redirected frames wasn't tried: the drain sends what departs");
+    EXPECT_EQ(besides.front().remedy, "olaf attach in --replace tries");
 }
 
 /// As after a reboot: the queue was attached before the host had its addresses.
