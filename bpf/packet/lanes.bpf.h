@@ -18,37 +18,34 @@
 
 #define OLAF_BLOCK 16 /* lanes a round */
 
-/*
- * Has the sums added up every four lanes. The compiler would put that off to the end of a block, and run out
- * of registers.
- */
-#define OLAF_KEEP_SUMS asm volatile("" : "+r"(total), "+r"(high));
-
-#define OLAF_LANES_16(op)                             \
-	op(0) op(1) op(2) op(3) OLAF_KEEP_SUMS        \
-	op(4) op(5) op(6) op(7) OLAF_KEEP_SUMS        \
-	op(8) op(9) op(10) op(11) OLAF_KEEP_SUMS      \
-	op(12) op(13) op(14) op(15) OLAF_KEEP_SUMS
+#define OLAF_LANES_16(op)                                                   \
+	op(0) op(1) op(2) op(3) op(4) op(5) op(6) op(7)                     \
+	op(8) op(9) op(10) op(11) op(12) op(13) op(14) op(15)
 
 #define OLAF_LANE_ADD(i) to[i] += from[i];
 #define OLAF_LANE_SUB(i) to[i] -= from[i];
 #define OLAF_LANE_PUT(i) to[i] = from[i];
 /*
  * Sums of 32-bit halves cost two additions and a shift a lane: `high` is the sum of the high halves, and
- * `total`, mod 2^64, less those is the sum of the low ones.
+ * `total`, mod 2^64, less those is the sum of the low ones. Every four lanes the sums must be in registers:
+ * the compiler would put the additions off to the end of a block, and run out of registers. An operation
+ * that sums nothing doesn't demand that, for it would take two registers from the loop.
  */
-#define OLAF_LANE_SUM(i)               \
-	{                              \
-		__u64 lane_ = from[i]; \
-		total += lane_;        \
-		high += lane_ >> 32;   \
+#define OLAF_LANE_SUM_UP(i, lane)                                        \
+	total += lane;                                                   \
+	high += lane >> 32;                                              \
+	if ((i) % 4 == 3)                                                \
+		asm volatile("" : "+r"(total), "+r"(high));
+#define OLAF_LANE_SUM(i)                    \
+	{                                   \
+		__u64 lane_ = from[i];      \
+		OLAF_LANE_SUM_UP(i, lane_)  \
 	}
-#define OLAF_LANE_ADD_SUM(i)           \
-	{                              \
-		__u64 lane_ = from[i]; \
-		to[i] += lane_;        \
-		total += lane_;        \
-		high += lane_ >> 32;   \
+#define OLAF_LANE_ADD_SUM(i)                \
+	{                                   \
+		__u64 lane_ = from[i];      \
+		to[i] += lane_;             \
+		OLAF_LANE_SUM_UP(i, lane_)  \
 	}
 
 /*

@@ -69,48 +69,47 @@ static __always_inline int olaf_copy_put(struct __sk_buff *skb, struct olaf_entr
  */
 static __always_inline int olaf_copy_write(struct __sk_buff *skb, __u32 job_index, __u32 partial,
 					   struct olaf_round_buffer *buffer,
-					   const struct olaf_delivery *delivery, __u32 *taken)
+					   struct olaf_delivery *delivery, __u32 *taken)
 {
-	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
+	__u32 index = delivery->buffer & ~OLAF_LINE_GROUP;
+	__u64 *lanes = olaf_round_lanes_at(index);
 	struct olaf_job *job = olaf_job_at(job_index);
 	struct olaf_entry *staged = olaf_staging();
 	__u32 header_bytes;
 
-	if (!lanes || !job || !staged || !olaf_round_is_due(job, job_index, buffer, delivery))
+	if (!lanes || !job || !staged)
 		return 0;
 	*taken = olaf_delivery_take(job, job_index, buffer, delivery);
 	if (!*taken)
 		return 0;
-	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, delivery->buffer, delivery->rank,
-				       partial);
+	header_bytes = olaf_copy_stage(staged, job, job_index, buffer, index, delivery->rank, partial);
 	return header_bytes &&
 	       !olaf_copy_put(skb, staged, header_bytes, lanes, job->setup.lanes);
 }
 
 /*
- * Sends the next result in line as a clone. Returns whether there was one. A global function:
- * verified once.
+ * Sends the next result in line as a clone. Returns whether more may wait. A global function: verified once.
  */
 __noinline int olaf_copy_one(struct __sk_buff *skb, __u32 job_index, __u32 partial)
 {
 	struct olaf_job *job = olaf_job_at(job_index);
 	struct olaf_delivery delivery = {};
 	struct olaf_round_slot *slot;
-	__u32 taken;
-	int written = 0;
+	__u32 taken = 0;
+	int written;
 
 	if (!job)
 		return 0;
 	/* Behind many results that nobody is owed any more, others may wait: the next turn looks on. */
 	if (!olaf_line_next(job, &delivery))
 		return olaf_lines_wait(job);
-	taken = delivery.rank != OLAF_EVERY_WORKER;
-	slot = olaf_round_slot_at(delivery.buffer / OLAF_ROUND_BUFFERS);
-	if (slot && olaf_lock(&slot->lock)) {
-		written = olaf_copy_write(skb, job_index, partial, &slot->buffer[delivery.buffer & 1],
-					  &delivery, &taken);
-		olaf_unlock(&slot->lock);
-	}
+	slot = olaf_round_slot_at((delivery.buffer & ~OLAF_LINE_GROUP) / OLAF_ROUND_BUFFERS);
+	/* Nothing is taken, and the next frame goes on with it. */
+	if (!slot || !olaf_lock(&slot->lock))
+		return 0;
+	written = olaf_copy_write(skb, job_index, partial, &slot->buffer[delivery.buffer & 1], &delivery,
+				  &taken);
+	olaf_unlock(&slot->lock);
 	/* What the device refuses is asked for again by whoever misses it. */
 	if (!written || bpf_clone_redirect(skb, olaf_cfg.ifindex, 0))
 		olaf_count_job_by(job_index, undelivered, taken);

@@ -13,17 +13,17 @@
  * its result any more; it may be in line twice, if it gave way to a newer chunk, which does no harm. A
  * result for which there was no place is had by asking again.
  *
- * Deliveries. A delivery is a result of a line and a member that is owed it. A frame takes one by taking
- * the member's bit out of `owed`, atomically: so each one happens once, without a lock. The delivery is of
- * what the buffer held then. If a newer chunk is in it when the slot's lock is had, the member goes without
- * this result, and asks for it if it lacks it. A frame that sees that nobody is owed the head's result moves
- * the head on, from the position that it looked at: so each position is passed once. A place that was taken
- * again between two looks names another buffer that is in line, which is as good.
+ * Deliveries. A delivery is a result of a line and a member that is owed it. A frame looks at the head of a
+ * line without a lock, takes the lock of the slot that the head names, and there takes the member's bit out
+ * of `owed`: so each delivery happens once, and what is delivered is what the buffer holds. Where a newer
+ * chunk has taken the buffer meanwhile, and is done, that is delivered. A frame that sees that nobody is owed
+ * the head's result moves the head on, from the position that it looked at: so each position is passed once.
+ * A place that was taken again between two looks names another buffer that is in line, which is as good.
  *
  * Multicast. One frame says the same to all members, and the network copies it. So only a result that is
  * the same for all leaves so: one that every member of its round is in, or one that the parent made without
- * all of them. Others leave for each member by itself, and say whether it is LATE. A frame that moves the
- * head past a result for all takes all members' bits under the slot's lock.
+ * all of them. Others leave for each member by itself, and say whether it is LATE. The frame that moves the
+ * head past a result for all, under the slot's lock, takes all members' bits.
  */
 #ifndef OLAF_ROUND_DELIVERIES_BPF_H
 #define OLAF_ROUND_DELIVERIES_BPF_H
@@ -128,16 +128,12 @@ static __always_inline int olaf_round_is_for_group(const struct olaf_job *job, _
 /* Looks at the heads of lines that one frame takes: at results that nobody is owed, and empty lines. */
 #define OLAF_LINE_LOOKS (8 + OLAF_MAX_LINES - 1)
 
-/*
- * A result for a member: to be delivered by whoever holds this. What the buffer held is read before the
- * member's bit is taken: where it holds something else by then, another bit stands for that.
- */
+/* A result at the head of a line, and once it was taken, the member that it is for. */
 struct olaf_delivery {
-	__u32 buffer; /* its number */
-	__u32 rank; /* OLAF_EVERY_WORKER: one frame for all */
-	__u32 generation;
-	__u32 round;
-	__u32 chunk;
+	__u32 buffer; /* its number, and OLAF_LINE_GROUP */
+	__u32 line; /* the number of the line */
+	__u32 position; /* of the head */
+	__u32 rank; /* taken for this one; OLAF_EVERY_WORKER: for all, in one frame */
 };
 
 /*
@@ -164,7 +160,7 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	__u32 i;
 
 	olaf_members_read(job, buffer->round, &members);
-	buffer->lanes_sum = 0;
+	buffer->summed = 0;
 	WRITE_ONCE(buffer->state, OLAF_ROUND_DONE);
 	olaf_count_job(job_index, completed);
 	if (buffer->flags & OLAF_FLAG_PARTIAL)
@@ -180,45 +176,19 @@ static __always_inline void olaf_round_done(struct olaf_job *job, __u32 job_inde
 	olaf_line_join(job, buffer_index);
 }
 
-/*
- * May the buffer's result be delivered? Since it was taken from the line it may have given way to a
- * newer chunk, even to one that is done, or its generation may be over: then nobody is owed it any more.
- * Under its slot's lock.
- */
-static __always_inline int olaf_round_is_due(const struct olaf_job *job, __u32 job_index,
-					     struct olaf_round_buffer *buffer,
-					     const struct olaf_delivery *delivery)
-{
-	if (buffer->state != OLAF_ROUND_DONE)
-		return 0;
-	if (buffer->generation == READ_ONCE(job->generation))
-		return buffer->generation == delivery->generation &&
-		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
-	olaf_round_free(buffer, job_index);
-	return 0;
-}
-
-/* Takes the lowest rank of a word of `owed`. Returns it, or OLAF_NO_RANK. */
-static __always_inline __u32 olaf_owed_take_word(__u64 *word)
-{
-	__u64 seen = READ_ONCE(*word), bit = seen & -seen;
-
-	/* Somebody may take the same one: then this frame goes without. */
-	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
-		return OLAF_NO_RANK;
-	return olaf_lowest_bit(bit);
-}
-
-/* Takes the lowest rank that is owed the buffer's result. Returns it, or OLAF_NO_RANK. */
+/* Takes the lowest rank that is owed the buffer's result. Returns it, or OLAF_NO_RANK. Under the slot's lock. */
 static __always_inline __u32 olaf_owed_take(struct olaf_round_buffer *buffer)
 {
-	__u32 i, rank;
+	__u64 word;
+	__u32 i;
 
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		rank = olaf_owed_take_word(&buffer->owed.word[i]);
-		if (rank != OLAF_NO_RANK)
-			return 64 * i + rank;
+		word = buffer->owed.word[i];
+		if (!word)
+			continue;
+		WRITE_ONCE(buffer->owed.word[i], word & (word - 1));
+		return 64 * i + olaf_lowest_bit(word);
 	}
 	return OLAF_NO_RANK;
 }
@@ -235,9 +205,13 @@ static __always_inline int olaf_owed_settle(const struct olaf_job *job, __u32 jo
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		return 0;
 	word = &buffer->owed.word[olaf_rank_word(rank)];
-	return READ_ONCE(*word) & bit && __sync_fetch_and_and(word, ~bit) & bit;
+	if (!(*word & bit))
+		return 0;
+	WRITE_ONCE(*word, *word & ~bit);
+	return 1;
 }
 
+/* Is anybody owed the buffer's result? Without its slot's lock a hint. */
 static __always_inline int olaf_owes(const struct olaf_round_buffer *buffer)
 {
 	return READ_ONCE(buffer->owed.word[0]) || READ_ONCE(buffer->owed.word[1]) ||
@@ -254,22 +228,51 @@ __noinline int olaf_line_rejoin(__u32 job_index, __u32 buffer)
 	return 0;
 }
 
-/*
- * Takes those who get the result by the delivery. Returns how many. 0: nobody is owed it, or it isn't
- * the same for all any more, as once a joining is over older rounds have its members. Then it leaves
- * for each by itself. Under the slot's lock.
- */
-static __always_inline __u32 olaf_delivery_take(const struct olaf_job *job, __u32 job_index,
-						struct olaf_round_buffer *buffer,
-						const struct olaf_delivery *delivery)
+/* The line's head moves on from this position. Returns whether it was there. */
+static __always_inline int olaf_line_pass(struct olaf_line *line, __u32 position)
 {
-	if (delivery->rank != OLAF_EVERY_WORKER)
-		return 1; /* its bit was taken from the line */
+	return __sync_val_compare_and_swap(&line->head, position, position + 1) == position;
+}
+
+/*
+ * Takes the result for all, at the head of its line. Returns for how many. 0: another frame has taken it, or it
+ * isn't the same for all any more, as once a joining is over older rounds have its members. Then it leaves for
+ * each by itself. Under the slot's lock.
+ */
+static __always_inline __u32 olaf_delivery_take_all(struct olaf_job *job, __u32 job_index,
+						    struct olaf_round_buffer *buffer,
+						    struct olaf_delivery *delivery)
+{
+	if (!olaf_line_pass(olaf_line_at(job, delivery->line), delivery->position))
+		return 0;
+	delivery->rank = OLAF_EVERY_WORKER;
 	if (olaf_round_is_for_group(job, job_index, buffer))
 		return olaf_owed_forget(buffer);
 	if (olaf_owes(buffer))
-		olaf_line_rejoin(job_index, delivery->buffer);
+		olaf_line_rejoin(job_index, delivery->buffer & ~OLAF_LINE_GROUP);
 	return 0;
+}
+
+/*
+ * Takes the result for whom it is to leave next: delivery->rank. Returns for how many members. 0: nobody is owed
+ * it any more. Under the slot's lock.
+ */
+static __always_inline __u32 olaf_delivery_take(struct olaf_job *job, __u32 job_index,
+						struct olaf_round_buffer *buffer,
+						struct olaf_delivery *delivery)
+{
+	if (buffer->state != OLAF_ROUND_DONE)
+		return 0;
+	if (buffer->generation != READ_ONCE(job->generation)) {
+		olaf_round_free(buffer, job_index);
+		return 0;
+	}
+	if (delivery->buffer & OLAF_LINE_GROUP)
+		return olaf_delivery_take_all(job, job_index, buffer, delivery);
+	delivery->rank = olaf_owed_take(buffer);
+	if (!olaf_owes(buffer))
+		olaf_line_pass(olaf_line_at(job, delivery->line), delivery->position);
+	return delivery->rank != OLAF_NO_RANK;
 }
 
 /* Is all that waits one frame, for all? Then the frame at hand can be it. */
@@ -291,16 +294,16 @@ static __always_inline int olaf_line_is_one_frame(struct olaf_job *job)
 /* What a look at the head of a line finds. */
 enum olaf_line_found {
 	OLAF_LINE_EMPTY = 0,
-	OLAF_LINE_TAKEN = 1, /* a delivery, which is the caller's now */
-	OLAF_LINE_AGAIN = 2, /* nobody is owed the head's result, or somebody was faster */
+	OLAF_LINE_WAITS = 1, /* a result that is owed to members */
+	OLAF_LINE_AGAIN = 2, /* nobody is owed the head's result */
 };
 
-/* Takes the next delivery of one line. */
+/* Looks at the head of one line. */
 static __always_inline enum olaf_line_found olaf_line_look(struct olaf_job *job, __u32 number,
 							   struct olaf_delivery *delivery)
 {
 	struct olaf_line *line = olaf_line_at(job, number);
-	__u32 head = READ_ONCE(line->head), *place, entry;
+	__u32 head = READ_ONCE(line->head), *place;
 	struct olaf_round_buffer *buffer;
 
 	if (head == READ_ONCE(line->tail))
@@ -309,29 +312,21 @@ static __always_inline enum olaf_line_found olaf_line_look(struct olaf_job *job,
 	place = olaf_line_place(job, number, head);
 	if (!place)
 		return OLAF_LINE_EMPTY;
-	entry = READ_ONCE(*place);
-	delivery->buffer = entry & ~OLAF_LINE_GROUP;
-	buffer = olaf_round_buffer_at(delivery->buffer);
+	delivery->buffer = READ_ONCE(*place);
+	delivery->line = number;
+	delivery->position = head;
+	buffer = olaf_round_buffer_at(delivery->buffer & ~OLAF_LINE_GROUP);
 	if (!buffer)
 		return OLAF_LINE_EMPTY;
-	delivery->generation = READ_ONCE(buffer->generation);
-	delivery->round = READ_ONCE(buffer->round);
-	delivery->chunk = READ_ONCE(buffer->chunk);
-	if (entry & OLAF_LINE_GROUP) {
-		delivery->rank = OLAF_EVERY_WORKER;
-		return __sync_val_compare_and_swap(&line->head, head, head + 1) == head ?
-			       OLAF_LINE_TAKEN :
-			       OLAF_LINE_AGAIN;
-	}
-	delivery->rank = olaf_owed_take(buffer);
-	if (!olaf_owes(buffer))
-		__sync_val_compare_and_swap(&line->head, head, head + 1);
-	return delivery->rank != OLAF_NO_RANK ? OLAF_LINE_TAKEN : OLAF_LINE_AGAIN;
+	if (olaf_owes(buffer))
+		return OLAF_LINE_WAITS;
+	olaf_line_pass(line, head);
+	return OLAF_LINE_AGAIN;
 }
 
 /*
- * Takes the next delivery of the job's, of this CPU's line first. Returns whether there is one, which
- * is the caller's then.
+ * Finds the next result of the job's that members are owed, of this CPU's line first. Returns whether there is
+ * one. olaf_delivery_take() takes it.
  */
 static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_delivery *delivery)
 {
@@ -339,7 +334,7 @@ static __always_inline int olaf_line_next(struct olaf_job *job, struct olaf_deli
 
 	for (i = 0; i < OLAF_LINE_LOOKS; i++) {
 		switch (olaf_line_look(job, (here + passed) & (olaf_cfg.round_lines - 1), delivery)) {
-		case OLAF_LINE_TAKEN:
+		case OLAF_LINE_WAITS:
 			return 1;
 		case OLAF_LINE_EMPTY:
 			if (++passed == olaf_cfg.round_lines)

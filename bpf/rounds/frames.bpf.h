@@ -454,41 +454,41 @@ static __always_inline int olaf_deliver_in(struct xdp_md *ctx, const struct olaf
 					   const struct olaf_delivery *delivery)
 {
 	struct olaf_child *child = olaf_child_at(job_index, delivery->rank); /* NULL: for all */
-	__u64 *lanes = olaf_round_lanes_at(delivery->buffer);
+	__u32 index = delivery->buffer & ~OLAF_LINE_GROUP;
+	__u64 *lanes = olaf_round_lanes_at(index);
 	struct olaf_plain_way way;
 
 	if (!child || !lanes || !olaf_may_carry(a) || olaf_udp_protects(job, 4) ||
 	    !olaf_plain_way(child, &way))
-		return olaf_result_write(ctx, delivery->buffer, delivery->rank);
+		return olaf_result_write(ctx, index, delivery->rank);
 	return olaf_plain_put(ctx, a, job, delivery->rank, buffer, lanes, &way) ? OLAF_SPOILT :
 										OLAF_WRITTEN;
 }
 
 /*
- * Writes the delivery into the frame at hand. Returns enum olaf_written; what can't be delivered is
- * counted.
+ * Takes the delivery, and writes it into the frame at hand. Returns enum olaf_written; what can't be
+ * delivered is counted.
  */
 static __always_inline int olaf_deliver(struct xdp_md *ctx, const struct olaf_arrival *a,
-					const struct olaf_job *job, __u32 job_index,
-					const struct olaf_delivery *delivery)
+					struct olaf_job *job, __u32 job_index,
+					struct olaf_delivery *delivery)
 {
-	struct olaf_round_slot *slot = olaf_round_slot_at(delivery->buffer / OLAF_ROUND_BUFFERS);
-	__u32 is_for_all = delivery->rank == OLAF_EVERY_WORKER, taken = !is_for_all;
+	__u32 index = delivery->buffer & ~OLAF_LINE_GROUP, taken;
+	struct olaf_round_slot *slot = olaf_round_slot_at(index / OLAF_ROUND_BUFFERS);
 	struct olaf_round_buffer *buffer;
 	int written = OLAF_UNREACHABLE;
 
-	if (slot && olaf_lock(&slot->lock)) {
-		buffer = &slot->buffer[delivery->buffer & 1];
-		if (olaf_round_is_due(job, job_index, buffer, delivery)) {
-			taken = olaf_delivery_take(job, job_index, buffer, delivery);
-			if (taken)
-				written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
-		}
-		olaf_unlock(&slot->lock);
-	}
+	/* Nothing is taken, and the next frame goes on with it. */
+	if (!slot || !olaf_lock(&slot->lock))
+		return OLAF_SPOILT;
+	buffer = &slot->buffer[index & 1];
+	taken = olaf_delivery_take(job, job_index, buffer, delivery);
+	if (taken)
+		written = olaf_deliver_in(ctx, a, job, job_index, buffer, delivery);
+	olaf_unlock(&slot->lock);
 	if (written != OLAF_WRITTEN)
 		olaf_count_job_by(job_index, undelivered, taken);
-	else if (is_for_all)
+	else if (delivery->rank == OLAF_EVERY_WORKER)
 		olaf_count_job(job_index, multicast);
 	else
 		olaf_count_job(job_index, riding);

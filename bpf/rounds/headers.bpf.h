@@ -290,8 +290,9 @@ __noinline __u64 olaf_round_sum(__u32 buffer_index, __u32 count)
 static __always_inline __u64 olaf_round_result_sum(struct olaf_round_buffer *buffer,
 						   __u32 buffer_index, __u32 count)
 {
-	if (!buffer->lanes_sum)
+	if (!buffer->summed)
 		buffer->lanes_sum = olaf_round_sum(buffer_index, count);
+	buffer->summed = 1;
 	return buffer->lanes_sum;
 }
 

@@ -3,9 +3,7 @@
  * The slots in which chunks are added up.
  *
  * Map olaf_round_slots: key setup.first_slot + chunk mod P, value struct olaf_round_slot.
- * Writers: XDP and TC programs, under the slot's lock. `owed` of a buffer is the exception:
- * who delivers a result takes the member's bit away, atomically and without the lock. Bits are put
- * there under the lock alone, when the buffer becomes DONE.
+ * Writers: XDP and TC programs, under the slot's lock. `owed` is read without it, too, as a hint.
  *
  *   FREE --first contribution--> OPEN --complete--> DONE (at the root)
  *                                  |                 ^
@@ -53,8 +51,10 @@ static __always_inline __u32 olaf_owed_forget(struct olaf_round_buffer *buffer)
 
 #pragma clang loop unroll(full)
 	for (i = 0; i < OLAF_RANK_WORDS; i++) {
-		if (READ_ONCE(buffer->owed.word[i]))
-			owed += olaf_bits(__sync_lock_test_and_set(&buffer->owed.word[i], 0));
+		if (!buffer->owed.word[i])
+			continue;
+		owed += olaf_bits(buffer->owed.word[i]);
+		WRITE_ONCE(buffer->owed.word[i], 0);
 	}
 	return owed;
 }

@@ -349,6 +349,7 @@ static __always_inline int olaf_round_complete(struct xdp_md *ctx, const struct 
 	buffer->first_up_ns = t->a->now;
 	if (!buffer->anew)
 		buffer->given = buffer->in;
+	buffer->went_up = 1;
 	buffer->up_ns = t->a->now;
 	olaf_count_job(t->m->job, up_sent);
 	return olaf_up_write(ctx, t->buffer_index);
@@ -396,8 +397,8 @@ static __always_inline void olaf_round_assign(struct olaf_round_buffer *buffer,
 					      const struct olaf_round_message *m, __u32 generation)
 {
 	if (buffer->generation != generation || buffer->round != m->round || buffer->chunk != m->chunk)
-		buffer->given = (struct olaf_ranks){};
-	buffer->anew = !olaf_ranks_are_none(&buffer->given);
+		buffer->went_up = 0;
+	buffer->anew = buffer->went_up;
 	buffer->generation = generation;
 	buffer->round = m->round;
 	buffer->chunk = m->chunk;
@@ -428,7 +429,8 @@ static __always_inline int olaf_round_open(struct xdp_md *ctx, const struct olaf
 	buffer->exponent = t->m->exponent;
 	buffer->generated_ns = 0;
 	buffer->opened_ns = t->a->now;
-	buffer->up_ns = t->a->now;
+	if (t->job->setup.parent_family) /* else a cache line is left alone */
+		buffer->up_ns = t->a->now;
 	WRITE_ONCE(buffer->state, OLAF_ROUND_OPEN);
 	return olaf_round_added(ctx, t, !(t->m->flags & OLAF_FLAG_MISFIT));
 }
@@ -703,7 +705,7 @@ static __always_inline int olaf_round_recheck(const struct olaf_meeting *t, __u3
 	    olaf_is_joining(t->job, t->m->rank) ||
 	    (buffer->flags & (OLAF_FLAG_STALE | OLAF_FLAG_MISFIT)) ||
 	    !(t->job->setup.shape & OLAF_FLAG_CHECKSUM) ||
-	    (!olaf_ranks_are_none(&buffer->given) && !olaf_ranks_has(&buffer->given, t->m->rank)) ||
+	    (buffer->went_up && !olaf_ranks_has(&buffer->given, t->m->rank)) ||
 	    olaf_round_is_sound(OLAF_ROUND_BUFFERS * t->slot_index + (which & 1), t->job->setup.lanes))
 		return 0;
 	olaf_round_free(buffer, t->m->job);

@@ -59,17 +59,21 @@ struct olaf_round_buffer {
 	__u64 generated_ns; /* CLOCK_TAI, the newest; MISFIT: identity of the vector that differs */
 	__u64 opened_ns;
 	__u32 vector; /* of whoever opened it: workers << 16 | content */
-	__u32 anew; /* 1: gathered anew after it went up; it takes contributions of `given` alone */
+	__u8 went_up; /* 1: an aggregate of this chunk has gone up, with the contributions of `given` */
+	__u8 anew; /* 1: gathered anew after it went up; it takes contributions of `given` alone */
+	__u8 summed; /* 1: `lanes_sum` is known */
+	__u8 pad;
 	struct olaf_ranks in; /* children whose contribution is in it */
-	struct olaf_ranks owed; /* DONE: members that haven't got it; bits are taken atomically */
-	__u64 up_ns; /* when it was last sent up; OPEN: when it was opened, or the parent was last asked */
+	struct olaf_ranks owed; /* DONE: members that haven't got it */
+	__u64 up_ns; /* below a parent: when it was last sent up; OPEN: opened, or the parent was last asked */
 	__u64 first_up_ns; /* when it was first sent up */
-	__u64 lanes_sum; /* DONE: of its 32-bit halves, for UDP checksums */
-	struct olaf_ranks given; /* children whose contribution was in what went up first; none: nothing did */
+	__u64 lanes_sum; /* DONE, `summed`: of its 32-bit halves, for UDP checksums */
+	struct olaf_ranks given; /* `went_up`: children whose contribution was in what went up first */
 	__u64 pad2;
 };
 OLAF_SPAN(olaf_round_buffer, 0, 28, state, generation, round, chunk, chunks, count, added);
-OLAF_SPAN(olaf_round_buffer, 28, 56, exponent, flags, generated_ns, opened_ns, vector, anew);
+OLAF_SPAN(olaf_round_buffer, 28, 52, exponent, flags, generated_ns, opened_ns, vector);
+OLAF_SPAN(olaf_round_buffer, 52, 56, went_up, anew, summed, pad);
 OLAF_LAST(olaf_round_buffer, 56, 184, in, owed, up_ns, first_up_ns, lanes_sum, given, pad2);
 
 /* Buffers of a slot. Buffer 0 or 1 of slot s has the number OLAF_ROUND_BUFFERS x s + 0 or 1. */
@@ -77,7 +81,7 @@ OLAF_LAST(olaf_round_buffer, 56, 184, in, owed, up_ns, first_up_ns, lanes_sum, g
 
 /* olaf_round_slots[setup.first_slot + chunk mod P] */
 struct olaf_round_slot {
-	__u32 lock; /* guards the buffers and their lanes, but for `owed` */
+	__u32 lock; /* guards the buffers and their lanes */
 	__u32 pad;
 	struct olaf_round_buffer buffer[OLAF_ROUND_BUFFERS];
 	__u64 pad2;

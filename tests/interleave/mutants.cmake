@@ -5,6 +5,25 @@
 #       In FILE, the one place where FROM stands gets TO. PROGRAMS are those that the fault is in; the
 #       others are the sound ones.
 
+olaf_mutant(AFrameForAllIsTakenFromAnyPosition
+  "Who finds that another frame has moved the head past a result for all takes it all the same."
+  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
+  FROM [==[
+	if (!olaf_line_pass(olaf_line_at(job, delivery->line), delivery->position))
+		return 0;
+	delivery->rank = OLAF_EVERY_WORKER;
+	if (olaf_round_is_for_group(job, job_index, buffer))
+		return olaf_owed_forget(buffer);
+]==]
+  TO [==[
+	olaf_line_pass(olaf_line_at(job, delivery->line), delivery->position);
+	delivery->rank = OLAF_EVERY_WORKER;
+	if (olaf_round_is_for_group(job, job_index, buffer)) {
+		olaf_owed_forget(buffer);
+		return job->setup.children;
+	}
+]==])
+
 olaf_mutant(AFrameForAllLacksAMember
   "One frame for all, though it says to one of them what is not so."
   FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoContributeWhereOneIsEnough
@@ -19,18 +38,16 @@ olaf_mutant(AFrameForAllLacksAMember
 ]==])
 
 olaf_mutant(AFrameForAllLeavesTheLineInTwoSteps
-  "The head is looked at and then moved: two frames may take one result, and pass another by."
+  "The head is looked at and then moved: it may be written back to where it was."
   FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesForAllLeaveAtOnce
   FROM [==[
-		return __sync_val_compare_and_swap(&line->head, head, head + 1) == head ?
-			       OLAF_LINE_TAKEN :
-			       OLAF_LINE_AGAIN;
+	return __sync_val_compare_and_swap(&line->head, position, position + 1) == position;
 ]==]
   TO [==[
-		if (READ_ONCE(line->head) != head)
-			return OLAF_LINE_AGAIN;
-		WRITE_ONCE(line->head, head + 1);
-		return OLAF_LINE_TAKEN;
+	if (READ_ONCE(line->head) != position)
+		return 0;
+	WRITE_ONCE(line->head, position + 1);
+	return 1;
 ]==])
 
 olaf_mutant(AFrameForAllTakesNobody
@@ -109,7 +126,7 @@ olaf_mutant(AResultThatIsNotForAllAnyMoreIsLost
   FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO AJoinIsOverWhileAFrameForAllLeaves
   FROM [==[
 	if (olaf_owes(buffer))
-		olaf_line_rejoin(job_index, delivery->buffer);
+		olaf_line_rejoin(job_index, delivery->buffer & ~OLAF_LINE_GROUP);
 ]==]
   TO [==[
 ]==])
@@ -177,32 +194,48 @@ olaf_mutant(CopyIsReadWithoutItsLock
   "A clone is written from a slot whose lock was given back."
   FILE bpf/rounds/clones.bpf.h PROGRAMS rounds copies SCENARIO ACopyMeetsABufferThatGivesWay
   FROM [==[
-	if (slot && olaf_lock(&slot->lock)) {
+	written = olaf_copy_write(skb, job_index, partial, &slot->buffer[delivery.buffer & 1], &delivery,
 ]==]
   TO [==[
-	if (slot && olaf_lock(&slot->lock)) {
-		olaf_unlock(&slot->lock);
+	olaf_unlock(&slot->lock);
+	written = olaf_copy_write(skb, job_index, partial, &slot->buffer[delivery.buffer & 1], &delivery,
 ]==])
 
-olaf_mutant(DeliveryForgetsItsChunk
-  "Who took a delivery sends whatever the buffer holds by then."
+olaf_mutant(DeliveryIsOfWhateverTheBufferHolds
+  "Who has found a result in line sends the buffer's lanes, though another chunk is gathered there by now."
   FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ARiderMeetsABufferThatGivesWay
   FROM [==[
-		       buffer->round == delivery->round && buffer->chunk == delivery->chunk;
+	if (buffer->state != OLAF_ROUND_DONE)
+		return 0;
+	if (buffer->generation != READ_ONCE(job->generation)) {
+		olaf_round_free(buffer, job_index);
+		return 0;
+	}
+	if (delivery->buffer & OLAF_LINE_GROUP)
+		return olaf_delivery_take_all(job, job_index, buffer, delivery);
+	delivery->rank = olaf_owed_take(buffer);
+	if (!olaf_owes(buffer))
+		olaf_line_pass(olaf_line_at(job, delivery->line), delivery->position);
+	return delivery->rank != OLAF_NO_RANK;
 ]==]
   TO [==[
-		       1;
+	delivery->rank = olaf_owed_take(buffer);
+	if (!olaf_owes(buffer))
+		olaf_line_pass(olaf_line_at(job, delivery->line), delivery->position);
+	if (delivery->rank == OLAF_NO_RANK)
+		delivery->rank = 0;
+	return 1;
 ]==])
 
 olaf_mutant(DeliveryIsReadWithoutItsLock
   "The slot's lock is given back before its lanes are in the frame."
   FILE bpf/rounds/frames.bpf.h PROGRAMS rounds SCENARIO ARiderMeetsABufferThatGivesWay
   FROM [==[
-		buffer = &slot->buffer[delivery->buffer & 1];
+	taken = olaf_delivery_take(job, job_index, buffer, delivery);
 ]==]
   TO [==[
-		buffer = &slot->buffer[delivery->buffer & 1];
-		olaf_unlock(&slot->lock);
+	taken = olaf_delivery_take(job, job_index, buffer, delivery);
+	olaf_unlock(&slot->lock);
 ]==])
 
 olaf_mutant(DuplicateIsJudgedBeforeTheLock
@@ -290,10 +323,10 @@ olaf_mutant(HeadIsMovedFromWhereverItIs
   "Who sees that nobody is owed the head's result moves the head on, wherever that is by then."
   FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO ACompletionMeetsADelivery
   FROM [==[
-		__sync_val_compare_and_swap(&line->head, head, head + 1);
+	return __sync_val_compare_and_swap(&line->head, position, position + 1) == position;
 ]==]
   TO [==[
-		__sync_fetch_and_add(&line->head, 1);
+	return (int)__sync_fetch_and_add(&line->head, 1) + 1;
 ]==])
 
 olaf_mutant(HoldsAreIgnored
@@ -399,17 +432,22 @@ olaf_mutant(OverdueTokenKeepsItsGeneration
 	if (ring->drain_generation == OLAF_KICK)
 ]==])
 
-olaf_mutant(OwedBitIsTakenInTwoSteps
-  "A delivery is looked for and then taken: two frames may take one."
-  FILE bpf/rounds/deliveries.bpf.h PROGRAMS rounds copies SCENARIO TwoFramesWantOneDelivery
+olaf_mutant(OwedBitIsTakenBeforeTheLock
+  "Whom a result is for next is looked up before the slot's lock is had: two frames may take one delivery."
+  FILE bpf/rounds/frames.bpf.h PROGRAMS rounds SCENARIO TwoFramesWantOneDelivery
   FROM [==[
-	if (!bit || !(__sync_fetch_and_and(word, ~bit) & bit))
-		return OLAF_NO_RANK;
+	if (!slot || !olaf_lock(&slot->lock))
+		return OLAF_SPOILT;
+	buffer = &slot->buffer[index & 1];
+	taken = olaf_delivery_take(job, job_index, buffer, delivery);
 ]==]
   TO [==[
-	if (!bit)
-		return OLAF_NO_RANK;
-	__sync_fetch_and_and(word, ~bit);
+	if (!slot)
+		return OLAF_SPOILT;
+	buffer = &slot->buffer[index & 1];
+	taken = olaf_delivery_take(job, job_index, buffer, delivery);
+	if (!olaf_lock(&slot->lock))
+		return OLAF_SPOILT;
 ]==])
 
 olaf_mutant(ParentsResultIsJudgedBeforeTheLock

@@ -160,11 +160,11 @@ std::vector<WordRule> RoundsContract::rules() const {
     return rules;
 }
 
-/// What a lock guards is written by its holder, atomically or not. Who takes a delivery takes its
-/// bit without it, and who has seen that nobody is owed the head's moves the head.
+/// What a lock guards is written by its holder, atomically or not. But a frame that has seen that nobody is
+/// owed the head's result moves the head without it, atomically.
 void RoundsContract::writes(unsigned, std::uint32_t word, Access access) {
     const Part part = parts_[word];
-    if (part == other || ((part == of_owed || part == head) && access.reads))
+    if (part == other || (part == head && access.reads))
         return;
     Machine &machine = Machine::the();
     if (!machine.holds(locks_[word]))
