@@ -192,7 +192,7 @@ Result<Attachment> check_live(Attachment attachment) {
     const auto &device = attachment.device;
     if (!attachment.record.complete)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",
-                    "it is half there: its attach was interrupted");
+                    "it is half there: an attach or detach was interrupted");
     OLAF_TRY(check_layout(attachment));
     if (!attachment.alive)
         return fail("use the queue on", device, 0, "olaf detach " + device + ", then attach again",

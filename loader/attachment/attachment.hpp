@@ -26,7 +26,7 @@ inline constexpr auto record = "olaf_attachment";
 /// Whether the output takes the frames that XDP redirects to it, as attach found it; numbers of records that
 /// are pinned.
 enum class OutputTakes : std::uint32_t {
-    everything = 0, ///< of one CPU at least; also where nothing is redirected, and in skb mode
+    frames = 0, ///< of one CPU at least; also where nothing is redirected, and in skb mode
     nothing = 1,
     unknown = 2, ///< the output was down, or couldn't be tried
 };
@@ -57,8 +57,10 @@ struct Record {
     std::uint32_t hw_asked = 0;  ///< enum Hardware
     char hw_reason[160] = {};    ///< why the queue isn't in a card; "": it is, or nobody looked
     std::uint32_t output_takes = 0; ///< enum OutputTakes
-    std::uint32_t pad = 0;
+    std::uint32_t output_refused_cpus = 0; ///< CPUs whose frames it refused, as attach found it
     std::uint64_t received_before = 0; ///< frames that the device had received by then
+    std::uint32_t merging_on = 0;      ///< of host/merging.hpp, on the device before its XDP program came
+    std::uint32_t output_merging_on = 0; ///< the same of the output, if it has a program of ours
 
     /// The drain of the device of that index.
     [[nodiscard]] Drain drain(std::uint32_t ifindex) const;

@@ -33,7 +33,6 @@
 namespace olaf {
 namespace {
 
-constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t poll_ns = 5 * millisecond;
 constexpr std::uint64_t lease_ns = 1000 * millisecond;
 constexpr std::uint64_t hold_ns = 5000 * millisecond;

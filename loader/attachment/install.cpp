@@ -18,6 +18,8 @@
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/drain.hpp"
+#include "loader/host/host.hpp"
+#include "loader/host/merging.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
 #include "loader/host/xdp.hpp"
@@ -30,7 +32,6 @@
 namespace olaf {
 namespace {
 
-constexpr std::uint64_t millisecond = 1'000'000;
 constexpr std::uint64_t again_ns = 50 * millisecond;
 
 /// The frame that the program turns into the proof, from an address that nobody has to the device's
@@ -169,6 +170,7 @@ Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
     copy_text(record.target, plan.target);
     copy_text(record.hw_reason, plan.no_card);
     record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
+    record.merging_on = merging_of(device.name).on;
     const auto map = OLAF_TRY(RecordMap::create(place, record));
     OLAF_TRY(install_drain(map, record, device, plan.config.drain_interval_ns));
 
@@ -190,8 +192,12 @@ Result<Record> install(const PinPlace &place, const Plan &plan, bool skb_mode) {
     const auto missing = attach_tracepoints(queue, place, device);
     OLAF_TRY(shut_xdp_gates(queue));
     OLAF_TRY(install_xdp(place, queue, record));
+    if (const auto off = record.merging_on & ~merging_of(device.name).on; off != 0)
+        note(device.name, {fmt::format("without {} until olaf detach: no card merges frames before an XDP "
+                                       "program",
+                                       merging_text(off))});
     note(device.name, missing);
-    record.output_takes = static_cast<std::uint32_t>(OLAF_TRY(open_output(queue, place, plan)));
+    OLAF_TRY(open_output(queue, place, plan, map, record));
     record.received_before = find_device(device.ifindex).value_or(device).received;
     record.complete = 1;
     record.attached_ns = monotonic_ns();
@@ -256,6 +262,25 @@ Result<Record> install_or_undo(PinLock &lock, const Plan &plan, bool skb_mode) {
     return record;
 }
 
+/// Where an offload that merges frames can't be switched off, the kernel warns of it as the device gets a program
+/// in skb mode; and it may panic at warnings.
+Result<void> check_warning(const Plan &plan) {
+    const auto merging = merging_of(plan.device.name);
+    const auto stays = merging.on & merging.fixed;
+    if (stays == 0)
+        return {};
+    if (plan.mode != XdpMode::skb && kernel_panics_at_warnings())
+        return fail("attach to", plan.device.name, 0,
+                    "sysctl kernel.panic_on_warn=0 first; --mode skb attaches all the same",
+                    fmt::format("in skb mode the kernel warns that it can't switch off {}, and "
+                                "kernel.panic_on_warn is set",
+                                merging_text(stays)));
+    note(plan.device.name, {fmt::format("the kernel warns in its log that it can't switch off {}: what the "
+                                        "card merges passes the queue by",
+                                        merging_text(stays))});
+    return {};
+}
+
 /// Whether the device refused native mode for good, so that skb mode is worth a try.
 bool native_refused(const Error &error) {
     return error.operation == attaching_xdp && error.code != EBUSY && error.code != EEXIST &&
@@ -274,6 +299,7 @@ Result<Record> install_fitting_mode(PinLock &lock, const Plan &plan) {
     }
     if (!obstacle.empty())
         note(fmt::format("{}: skb mode, because {}", plan.device.name, obstacle));
+    OLAF_TRY(check_warning(plan));
     return install_or_undo(lock, plan, true);
 }
 

@@ -18,6 +18,7 @@
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpf_log.hpp"
 #include "loader/host/clock.hpp"
+#include "loader/host/merging.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/xdp.hpp"
@@ -154,15 +155,19 @@ std::uint32_t device_with_program(const PinPlace &place) {
     return link ? xdp_link_device(link.get()) : 0;
 }
 
-Result<void> take_program_off(const PinPlace &place) {
+/// `merging_on`: what was on before the program came.
+Result<void> take_program_off(const PinPlace &place, std::uint32_t merging_on) {
     const auto path = link_path(place);
     const Fd link(bpf_obj_get(path.c_str()));
     if (!link)
         return errno == ENOENT ? Result<void>{} : fail("open", path, errno);
-    if (xdp_link_device(link.get()) != 0 && bpf_link_detach(link.get()) != 0)
+    const auto output = find_device(xdp_link_device(link.get()));
+    if (output && bpf_link_detach(link.get()) != 0)
         return fail("remove the XDP program from", path, errno);
     if (::unlink(path.c_str()) != 0 && errno != ENOENT)
         return fail("unlink", path, errno);
+    if (output)
+        restore_merging(*output, merging_on);
     return {};
 }
 
@@ -182,9 +187,11 @@ std::string driver_text(const Device &device) {
 
 /// One more try with a program on the output, which stays only if it helps.
 Result<Proof> prove_with_program(const Datapath &queue, const PinPlace &place, const Device &output,
-                                 const Proof &bare) {
+                                 const RecordMap &map, Record &record, const Proof &bare) {
     if (!foreign_xdp(output.ifindex).empty())
         return bare; // it has one
+    record.output_merging_on = merging_of(output.name).on;
+    OLAF_TRY(map.write(record));
     if (!put_program_on(output, queue, place))
         return bare;
     auto proof = prove(queue);
@@ -197,7 +204,7 @@ Result<Proof> prove_with_program(const Datapath &queue, const PinPlace &place, c
                          driver_text(output))});
         return proof;
     }
-    OLAF_TRY(take_program_off(place));
+    OLAF_TRY(take_program_off(place, record.output_merging_on));
     return proof ? Result<Proof>(bare) : proof;
 }
 
@@ -234,28 +241,34 @@ void shut_xdp_gates_towards(std::uint32_t ifindex) {
     }
 }
 
-Result<OutputTakes> open_output(const Datapath &queue, const PinPlace &place, const Plan &plan) {
+Result<void> open_output(const Datapath &queue, const PinPlace &place, const Plan &plan, const RecordMap &map,
+                         Record &record) {
     const auto &config = queue.config();
     const bool redirects = plan.egress.has_value() && (config.flags & OLAF_CONFIG_SKB_MODE) == 0;
     const auto output = redirects ? plan.egress->ifindex : 0;
     const bool wanted = plan.asked.output_program && output != place.ifindex;
     if (const auto has = device_with_program(place); has != 0 && (has != output || !wanted)) {
         shut_xdp_gates_towards(has);
-        OLAF_TRY(take_program_off(place));
+        OLAF_TRY(take_program_off(place, record.output_merging_on));
     }
+    const auto found = [&](OutputTakes takes, std::size_t refused_cpus) -> Result<void> {
+        record.output_takes = static_cast<std::uint32_t>(takes);
+        record.output_refused_cpus = static_cast<std::uint32_t>(refused_cpus);
+        return {};
+    };
     if (!redirects)
-        return OutputTakes::everything;
+        return found(OutputTakes::frames, 0);
     if (!plan.egress->up)
-        return OutputTakes::unknown; // note_consequences() says that the output is down
+        return found(OutputTakes::unknown, 0); // note_consequences() says that the output is down
     auto proof = prove(queue);
     if (proof && proof->taken == 0 && wanted)
-        proof = prove_with_program(queue, place, *plan.egress, *proof);
+        proof = prove_with_program(queue, place, *plan.egress, map, record, *proof);
     if (!proof) {
         note(plan.egress->name, {proof.error().message() + ": the drain sends what departs"});
-        return OutputTakes::unknown;
+        return found(OutputTakes::unknown, 0);
     }
     note_refusals(*plan.egress, *proof);
-    return proof->taken != 0 ? OutputTakes::everything : OutputTakes::nothing;
+    return found(proof->taken != 0 ? OutputTakes::frames : OutputTakes::nothing, proof->refused);
 }
 
 bool has_output_program(const Device &device) {
@@ -268,10 +281,12 @@ Result<void> yield_output(const Device &device) {
     for (const auto &place : places_here()) {
         if (device_with_program(place) != device.ifindex)
             continue;
+        const auto attachment = read_attachment(place);
         shut_xdp_gates_towards(device.ifindex);
-        OLAF_TRY(take_program_off(place));
+        OLAF_TRY(take_program_off(
+            place, knows_layout(attachment.record) ? attachment.record.output_merging_on : 0));
         note(device.name, {fmt::format("the program that the queue of {} had there makes way",
-                                       read_attachment(place).device)});
+                                       attachment.device)});
     }
     return {};
 }

@@ -223,8 +223,7 @@ Result<Record> replace_in_kernel(const Attachment &running, const Plan &plan) {
     auto to = OLAF_TRY(prepare(running, plan));
     OLAF_TRY(take_over(to));
     note(plan.device.name, attach_tracepoints(to.queue, to.place(), plan.device));
-    to.record.output_takes =
-        static_cast<std::uint32_t>(OLAF_TRY(open_output(to.queue, to.place(), plan)));
+    OLAF_TRY(open_output(to.queue, to.place(), plan, to.map, to.record));
     to.record.replaced_ns = monotonic_ns();
     OLAF_TRY(pin_programs(to.queue, to.place(), true));
     OLAF_TRY(to.map.write(to.record));

@@ -15,6 +15,7 @@
 #include "loader/datapath/programs.hpp"
 #include "loader/host/bpffs.hpp"
 #include "loader/host/device.hpp"
+#include "loader/host/merging.hpp"
 #include "loader/host/netns.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/tc.hpp"
@@ -37,6 +38,16 @@ void remove_from_device(const PinPlace &place, const Record &record, Result<void
     keep_first(first, Filters(place).remove(On::device, place.ifindex,
                                             {.ours = record.clsact_ours != 0,
                                              .same = record.complete == 0}));
+}
+
+/// Once no program of ours is on these devices.
+void restore_offloads(const PinPlace &place, const Record &record) {
+    if (!knows_layout(record))
+        return;
+    if (const auto device = find_device(place.ifindex); device)
+        restore_merging(*device, record.merging_on);
+    if (const auto output = find_device(record.config.egress_ifindex); output)
+        restore_merging(*output, record.output_merging_on);
 }
 
 } // namespace
@@ -68,6 +79,7 @@ Result<void> tear_down(PinLock &lock, bool keep_record) {
         remove_from_device(place, *record, first);
         if (record->drain_ours)
             keep_first(first, remove_drain(record->drain(place.ifindex)));
+        restore_offloads(place, *record);
     } else if (!record && record.error().code != ENOENT) {
         keep_first(first, std::unexpected(record.error()));
         return first; // keep the pins for the olaf that can read the record

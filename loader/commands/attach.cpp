@@ -39,7 +39,7 @@ Result<void> clear_place(PinLock &lock, const Attachment &before, const Plan &pl
     if (before.record.complete && !before.alive)
         note(plan.device.name, {"removing a queue whose device or program has gone"});
     else if (before.record.drain_ours)
-        note(plan.device.name, {"removing what an interrupted attach left"});
+        note(plan.device.name, {"removing what an interrupted attach or detach left"});
     leave_card(lock.place());
     OLAF_TRY(pin_device(lock.place())); // first: from now on it isn't swept
     OLAF_TRY(tear_down(lock));

@@ -4,6 +4,7 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 #include <linux/bpf.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -25,6 +26,7 @@
 #include "loader/host/bpffs.hpp"
 #include "loader/host/device.hpp"
 #include "loader/host/host.hpp"
+#include "loader/host/merging.hpp"
 #include "loader/host/xdp.hpp"
 #include "loader/observe/verdict.hpp"
 #include "loader/text/units.hpp"
@@ -160,28 +162,58 @@ constexpr std::array native_drivers{
 
 Check check_native(const Device &device, const Driver &driver,
                    const std::optional<XdpFeatures> &features) {
-    const auto fallback = fmt::format("olaf attach {} --mode skb works, slower", device.name);
+    const auto fallback = fmt::format("olaf attach {} takes skb mode, which is slower", device.name);
+    if (const auto ours = find_attachment(device.name); ours && ours->alive && !ours->on_card())
+        return {"native XDP", Verdict::good,
+                fmt::format("the queue is in {} mode", mode_name(ours->record)), ""};
     if (features && features->basic)
         return {"native XDP", Verdict::good, "the driver has it", ""};
     if (features)
-        return {"native XDP", Verdict::bad, "the driver has none", fallback};
+        return {"native XDP", Verdict::hint, "the driver has none", fallback};
     if (std::ranges::find(native_drivers, driver.name) != native_drivers.end())
         return {"native XDP", Verdict::good,
                 "the driver is known for it (this kernel doesn't tell)", ""};
-    return {"native XDP", Verdict::bad, "not known of this driver, and this kernel doesn't tell",
-            fmt::format("try olaf attach {} --mode native; {}", device.name, fallback)};
+    return {"native XDP", Verdict::hint, "not known of this driver, and this kernel doesn't tell",
+            fmt::format("olaf attach {} tries; else it takes skb mode, which is slower", device.name)};
+}
+
+/// Drivers that stop their rings, or the link, while an XDP program comes or goes: those of Linux 6.12 whose
+/// ndo_bpf does so, by the names that ethtool -i shows.
+constexpr std::array restarting_drivers{"bnxt_en", "ena", "gve",       "i40e",    "ice",    "igb",
+                                        "igc",     "ixgbe", "mlx5_core", "mvneta", "st_gmac"};
+
+void check_restart(const Driver &driver, std::vector<Check> &checks) {
+    if (std::ranges::find(restarting_drivers, driver.name) != restarting_drivers.end())
+        checks.push_back({"restart", Verdict::hint,
+                          "the driver restarts its rings as a program comes and goes: frames are lost "
+                          "meanwhile, and the link may go down for seconds",
+                          "attach and detach when that may be"});
+}
+
+/// For native XDP most drivers want a send queue for each CPU.
+void check_channels(const Device &device, std::vector<Check> &checks) {
+    const auto most = most_send_queues(device.name);
+    const auto cpus = static_cast<std::uint32_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+    if (most != 0 && most < cpus)
+        checks.push_back({"send queues", Verdict::hint,
+                          fmt::format("{} at most, and there are {} CPUs: in native mode CPUs share them, or "
+                                      "the driver refuses what some redirect",
+                                      most, cpus),
+                          ""});
 }
 
 Check check_mtu(const Device &device, const std::optional<XdpFeatures> &features) {
     const auto mtu = fmt::format("{}", device.mtu);
+    if (features && !features->basic)
+        return {"MTU", Verdict::good, mtu + ": skb mode takes frames of any size", ""};
     if (device.mtu <= one_buffer_mtu)
         return {"MTU", Verdict::good, mtu + ": one buffer a frame", ""};
     if (features && features->frags)
         return {"MTU", Verdict::good, mtu + ": the driver takes frames of several buffers", ""};
-    const auto remedy =
-        fmt::format("ip link set {} mtu {}, or --mode skb", device.name, one_buffer_mtu);
+    const auto remedy = fmt::format("ip link set {} mtu {}; else olaf attach takes skb mode, which is slower",
+                                    device.name, one_buffer_mtu);
     if (features)
-        return {"MTU", Verdict::bad, mtu + ": the driver's XDP takes one buffer only", remedy};
+        return {"MTU", Verdict::hint, mtu + ": the driver's native XDP takes one buffer only", remedy};
     return {"MTU", Verdict::hint, mtu + ": more than one buffer, which not every driver takes",
             remedy};
 }
@@ -215,6 +247,25 @@ Check check_occupied(const Device &device) {
         return {"XDP hook", Verdict::good, "a queue of olaf's is attached", ""};
     return {"XDP hook", Verdict::bad, "taken: " + other,
             fmt::format("ip link set {} xdp off", device.name)};
+}
+
+/// The kernel or the driver switches off what merges frames, once there is a program.
+void check_merging(const Device &device, std::vector<Check> &checks) {
+    const auto merging = merging_of(device.name);
+    if (merging.on == 0)
+        return;
+    const auto text = merging_text(merging.on) + " on";
+    if (const auto ours = find_attachment(device.name); ours && ours->alive)
+        checks.push_back({"offloads", Verdict::bad, text + ": the card merges updates, and they pass the queue by",
+                          fmt::format("ethtool -K {0} lro off; ethtool -K {0} rx-gro-hw off", device.name)});
+    else if ((merging.on & merging.fixed) != 0)
+        checks.push_back({"offloads", Verdict::hint,
+                          text + ", and can't be switched off: in skb mode the kernel warns of that, and "
+                                 "panics where kernel.panic_on_warn is set",
+                          ""});
+    else
+        checks.push_back(
+            {"offloads", Verdict::good, text + ": off while a queue is there, on again after olaf detach", ""});
 }
 
 /// Generic XDP learns of tags from the skb, native XDP from the driver.
@@ -314,6 +365,7 @@ std::vector<Check> check_device(const Device &device, const std::optional<Device
         checks.push_back(
             {"state", Verdict::hint, "down", fmt::format("ip link set {} up", device.name)});
     checks.push_back(check_native(device, driver, features));
+    check_restart(driver, checks);
     checks.push_back(check_occupied(device));
     check_queue(device, checks);
     checks.push_back(check_mtu(device, features));
@@ -321,10 +373,9 @@ std::vector<Check> check_device(const Device &device, const std::optional<Device
         checks.push_back(check_target(device, features, "redirect target"));
     checks.push_back({"receive queues", Verdict::good,
                       queues != 0 ? fmt::format("{}", queues) : "not told by the driver", ""});
+    check_channels(device, checks);
     checks.push_back(check_speed(device, "link speed"));
-    if (offloads.lro)
-        checks.push_back({"LRO", Verdict::bad, "on: it glues updates together",
-                          fmt::format("ethtool -K {} lro off", device.name)});
+    check_merging(device, checks);
     checks.push_back(check_tags(device, features, offloads));
     if (device.master != 0)
         checks.push_back({"master", Verdict::hint, "it is a port of a bridge or bond",

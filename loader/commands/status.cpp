@@ -22,7 +22,7 @@ Result<QueueStatus> read_status(Attachment attachment) {
 /// Only that it is there, and why it is dead.
 QueueStatus leftover(const Attachment &attachment) {
     HostState host;
-    host.dead = attachment.record.complete ? why_dead(attachment) : "its attach was interrupted";
+    host.dead = attachment.record.complete ? why_dead(attachment) : "an attach or detach was interrupted";
     return {attachment, std::nullopt, std::move(host)};
 }
 

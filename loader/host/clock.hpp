@@ -7,6 +7,8 @@
 
 namespace olaf {
 
+inline constexpr std::uint64_t millisecond = 1'000'000; ///< in ns
+
 /// CLOCK_MONOTONIC, the kernel programs' bpf_ktime_get_ns().
 inline std::uint64_t monotonic_ns() {
     timespec now{};

@@ -28,7 +28,10 @@ struct Device {
 Result<Device> find_device(const std::string &name);
 Result<Device> find_device(std::uint32_t ifindex);
 
-// What `ethtool` tells of a device, and the one thing we set with it.
+// What `ethtool` tells of a device, and the one thing we set with it (others: merging.hpp).
+
+/// A command of linux/ethtool.h. 0 or a positive errno.
+int ethtool(const std::string &device, void *command);
 
 /// Bits/s; nothing when the driver doesn't know, as with a link that is down.
 std::optional<std::uint64_t> link_speed(const std::string &device);
@@ -41,7 +44,6 @@ struct Driver {
 Driver driver_of(const std::string &device);
 
 struct Offloads {
-    bool lro = false;
     bool rx_vlan = false;
     bool tx_checksum = false;
 };
@@ -49,6 +51,8 @@ Offloads offloads_of(const std::string &device);
 
 /// Receive queues in use; 0 when the driver doesn't say.
 std::uint32_t receive_queues(const std::string &device);
+/// Send queues that the device can have; 0 when the driver doesn't say.
+std::uint32_t most_send_queues(const std::string &device);
 
 /// From now on the kernel itself finishes the checksums of frames that this host sends by the
 /// device.

@@ -41,6 +41,12 @@ bool tells_preempt_rt(std::string_view realtime, std::string_view version) {
            version.contains("PREEMPT RT");
 }
 
+bool kernel_panics_at_warnings() {
+    std::ifstream file("/proc/sys/kernel/panic_on_warn");
+    int on = 0;
+    return file >> on && on != 0;
+}
+
 bool is_preempt_rt() {
     utsname name{};
     std::ifstream file("/sys/kernel/realtime");

@@ -39,6 +39,9 @@ Result<void> require_kernel(const std::string &operation, const std::string &obj
 bool tells_preempt_rt(std::string_view realtime, std::string_view version);
 bool is_preempt_rt(); ///< of this kernel
 
+/// Whether a warning of the kernel's own makes the host panic (kernel.panic_on_warn).
+bool kernel_panics_at_warnings();
+
 // Whether the kernel blinds the constants of programs that it loads (net.core.bpf_jit_harden). It
 // then runs a copy of the program, which is longer.
 

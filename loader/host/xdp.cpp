@@ -40,6 +40,8 @@ std::string hint_for(const Device &device, int code, bool skb_mode) {
         return "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)";
     if (skb_mode)
         return "olaf doctor tells what this kernel lacks";
+    if (code == EOPNOTSUPP)
+        return "--mode skb works on every driver";
     return fmt::format("--mode skb works on every driver; for native XDP see olaf doctor {}, "
                        "or lower the MTU of {}",
                        device.name, device.mtu);

@@ -139,9 +139,9 @@ void find_output(const Evidence &evidence, std::vector<Finding> &found) {
         found.push_back(
             {Health::blocked,
              fmt::format("{} refuses what the queue sends{}", host.output, waiting_text(evidence)),
-             since, fmt::format("olaf doctor {} says what it can take", host.output)});
+             since, fmt::format("ip -s link show {0}; tc -s qdisc show dev {0}", host.output)});
     else if (const auto &xdp = reading.snapshot.xdp_gate;
-             xdp.shut != 0 && takes == OutputTakes::everything)
+             xdp.shut > attachment.record.output_refused_cpus && takes == OutputTakes::frames)
         found.push_back(
             {Health::impaired,
              fmt::format("{} refuses redirected frames of {} CPU{} ({}): the drain sends what departs",

@@ -98,5 +98,18 @@ TEST(NicsAlone, ADriverThatNeverRunsTheProgramIsTold) {
     EXPECT_TRUE(says(status.json["verdict"]["text"], "runs the queue's program for none of the"));
 }
 
+/// For cards that merge frames, such as vmxnet3 by LRO: no XDP program may be on them then.
+TEST(Merging, WhatAProgramSwitchesOffIsOnAgainAfterDetach) {
+    Testbed bed{{.way = Way::local}};
+    const auto features = [&] { return run({"ethtool", "-k", "in"}, {}, &bed.host).out; };
+    const auto before = features();
+    ASSERT_TRUE(says(before, "large-receive-offload: on")) << before;
+    const auto said = bed.olaf({"attach", "in", "--local", "--mode", "skb"}).err;
+    EXPECT_TRUE(says(said, "without LRO until olaf detach")) << said;
+    EXPECT_TRUE(says(features(), "large-receive-offload: off"));
+    bed.olaf.detach();
+    EXPECT_EQ(features(), before);
+}
+
 } // namespace
 } // namespace olaf::test::output_test

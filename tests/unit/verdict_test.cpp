@@ -126,7 +126,7 @@ TEST(Verdict, AShutGateBlocksOnlyWhileSomethingWaits) {
     scene.reading.snapshot.gate.shut_ns = 98 * second;
     scene.expect(Health::working, "3 clusters active", "");
     scene.wait();
-    scene.expect(Health::blocked, "out refuses what the queue sends", "olaf doctor out");
+    scene.expect(Health::blocked, "out refuses what the queue sends", "ip -s link show out");
     scene.expect_since(2);
 }
 
@@ -138,6 +138,10 @@ TEST(Verdict, AnOutputThatRefusesXdpAloneImpairsTheQueue) {
                  "out refuses redirected frames of 2 CPUs (No such device or address): the drain "
                  "sends what departs",
                  "olaf attach in --replace");
+    scene.reading.attachment.record.output_refused_cpus = 1;
+    scene.expect(Health::impaired, "out refuses redirected frames of 2 CPUs", "");
+    scene.reading.attachment.record.output_refused_cpus = 2; // as ever: its driver has fewer channels than CPUs
+    scene.expect(Health::working, "", "");
     scene.reading.attachment.record.output_takes = static_cast<std::uint32_t>(OutputTakes::nothing);
     scene.expect(Health::working, "", "");
 }
