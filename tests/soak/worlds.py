@@ -258,7 +258,7 @@ class World:
         """The others may get the sum that they gave to. Their next one isn't with the rank that began anew."""
         self.ranks[victim].order("start")
         others = [rank for rank in self.ranks if rank.number != victim]
-        told, gone_on = {}, set()
+        told, gone_on, next_vectors = {}, set(), self.draw_vectors()
         while len(told) < len(others):
             for rank in answering([other for other in others if other.number not in told]):
                 answer = self.answers([rank])
@@ -266,7 +266,7 @@ class World:
                     raise Wrong(f"rank {rank.number} summed with rank {victim}, which has begun anew: {answer}")
                 if self.check(answer, vectors, marks, must_work=False):
                     gone_on.add(rank.number)
-                    self.order_sum(self.draw_vectors(), ranks=[rank])
+                    self.order_sum(next_vectors, ranks=[rank])
                 else:
                     told[rank.number] = answer[rank.number][1]
         for rank, text in told.items():
