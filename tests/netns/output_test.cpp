@@ -99,7 +99,7 @@ TEST(NicsAlone, ADriverThatNeverRunsTheProgramIsTold) {
 }
 
 /// For cards that merge frames, such as vmxnet3 by LRO: no XDP program may be on them then.
-TEST(Merging, WhatAProgramSwitchesOffIsOnAgainAfterDetach) {
+TEST(NicsMerging, WhatAProgramSwitchesOffIsOnAgainAfterDetach) {
     Testbed bed{{.way = Way::local}};
     const auto features = [&] { return run({"ethtool", "-k", "in"}, {}, &bed.host).out; };
     const auto before = features();

@@ -26,6 +26,7 @@ from relay import Relay
 from soak import options
 
 JOB, STEPS, TIMEOUT_S = 7, 8, 20
+STARTS_WITHIN_S = 60  # once nothing goes wrong any more
 FORMATS = {"i32x2": (np.float32, np.int32, np.int64), "i64x1": (np.int32, np.int64), "f32": (np.float32,)}
 # Powers of two that a format has room for, with all bits of a mark.
 SCALES = {"i32x2": (-60, 60), "f32": (-40, 3)}
@@ -164,9 +165,13 @@ class World:
                           self.draw.randint(*SCALES[self.format]) if of_floats else 0))
         return found
 
-    def order_sum(self, vectors, by=None, ranks=None):
+    def draw_marks(self, vectors):
+        """For each vector a mark of each rank's."""
+        return [{rank.number: draw_mark(self.draw) for rank in self.ranks} for _ in vectors]
+
+    def order_sum(self, vectors, by=None, ranks=None, marks=None):
         """These ranks give vectors of these shapes, or rank r those of by[r]. Returns all marks."""
-        marks = [{rank.number: draw_mark(self.draw) for rank in self.ranks} for _ in vectors]
+        marks = marks or self.draw_marks(vectors)
         for rank in self.ranks if ranks is None else ranks:
             rank.order("sum", [(mark[rank.number], *shape) for mark, shape in
                                zip(marks, (by or {}).get(rank.number, vectors))])
@@ -200,15 +205,28 @@ class World:
         return [json.loads(self.olaf(node, "status", "in", "--json").stdout)["jobs"] for node in range(self.nodes)]
 
     def start(self):
-        """All ranks start. Where the last start() of one was interrupted, and the wire lost what it said of
-        that, others agree with it, and fail (docs/rounds.md, "Sessions"): so a second try may be needed."""
-        for _ in range(2):
-            for rank in self.ranks:
-                rank.order("start")
-            answers = self.answers()
-            if all(how == "done" for how, _ in answers.values()):
-                return
-        raise Wrong(f"the ranks don't start again: {answers}\n{json.dumps(self.jobs())}")
+        """All ranks start and sum, as in a training loop. A rank may agree with another one's last start(), which
+        was interrupted (docs/rounds.md, "Sessions"). Its first sum says so, and it starts once more; again and
+        again, while a node's question is lost on the way to its parent."""
+        vectors = self.draw_vectors(1)
+        marks, end = self.draw_marks(vectors), time.monotonic() + STARTS_WITHIN_S
+        for rank in self.ranks:
+            rank.order("start")
+        under_way = {rank.number: "start" for rank in self.ranks}
+        while under_way:
+            for rank in answering([rank for rank in self.ranks if rank.number in under_way]):
+                answer = self.answers([rank])
+                if answer[rank.number][0] != "done":
+                    if time.monotonic() > end:
+                        raise Wrong(f"the ranks don't start again: {answer}\n{json.dumps(self.jobs())}")
+                    rank.order("start")
+                    under_way[rank.number] = "start"
+                elif under_way[rank.number] == "start":
+                    self.order_sum(vectors, ranks=[rank], marks=marks)
+                    under_way[rank.number] = "sum"
+                else:
+                    self.check(answer, vectors, marks, must_work=True)
+                    del under_way[rank.number]
 
     # ---- steps ----
 

@@ -139,7 +139,7 @@ TEST(Verdict, AnOutputThatRefusesXdpAloneImpairsTheQueue) {
                  "sends what departs",
                  "olaf attach in --replace");
     scene.reading.attachment.record.output_refused_cpus = 1;
-    scene.expect(Health::impaired, "out refuses redirected frames of 2 CPUs", "");
+    scene.expect(Health::impaired, "out refuses redirected frames of 2 CPUs", "olaf attach in --replace");
     scene.reading.attachment.record.output_refused_cpus = 2; // as ever: its driver has fewer channels than CPUs
     scene.expect(Health::working, "", "");
     scene.reading.attachment.record.output_takes = static_cast<std::uint32_t>(OutputTakes::nothing);
