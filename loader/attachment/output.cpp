@@ -247,9 +247,10 @@ Result<void> open_output(const Datapath &queue, const PinPlace &place, const Pla
     const bool redirects = plan.egress.has_value() && (config.flags & OLAF_CONFIG_SKB_MODE) == 0;
     const auto output = redirects ? plan.egress->ifindex : 0;
     const bool wanted = plan.asked.output_program && output != place.ifindex;
-    if (const auto has = device_with_program(place); has != 0 && (has != output || !wanted)) {
-        shut_xdp_gates_towards(has);
-        OLAF_TRY(take_program_off(place, record.output_merging_on));
+    if (const auto has = device_with_program(place); has != output || !wanted) {
+        if (has != 0)
+            shut_xdp_gates_towards(has);
+        OLAF_TRY(take_program_off(place, record.output_merging_on)); // also a pin of one that went with its device
     }
     const auto found = [&](OutputTakes takes, std::size_t refused_cpus) -> Result<void> {
         record.output_takes = static_cast<std::uint32_t>(takes);

@@ -168,13 +168,20 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
         return {};
     }
     plan.target = running->target;
-    if (plan.asked.egress_ifindex != 0) {
-        auto device = find_device(plan.asked.egress_ifindex);
-        if (!device)
-            return fail("send departures by", "the device that they left by", 0,
-                        "bring it back, or olaf detach --force", "it has gone");
+    if (plan.asked.egress_ifindex == 0)
+        return {};
+    if (auto device = find_device(plan.asked.egress_ifindex); device) {
         plan.egress = std::move(*device);
+        return {};
     }
+    // It was unplugged. Another one may have its name, or the route by now.
+    const auto again = plan.asked.deliver == OLAF_DELIVER_FORWARD
+                           ? plan_forward(plan, running->target)
+                           : plan_upstream(plan, {plan.asked.upstream, plan.asked.upstream_port});
+    if (!again)
+        return fail("send departures by", "the device that they left by", 0,
+                    "bring it back, name another (--forward DEV, --upstream ADDR), or olaf detach --force",
+                    "it has gone");
     return {};
 }
 

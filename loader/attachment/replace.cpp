@@ -131,12 +131,36 @@ Result<Replacement> prepare(const Attachment &running, const Plan &plan) {
     return Replacement{plan, running, std::move(map), record, std::move(queue)};
 }
 
+/// Whether what departs would go the same way, but for the device, and that has gone.
+bool output_has_gone(const olaf_config &running, const olaf_config &wanted) {
+    auto elsewhere = running;
+    elsewhere.egress_ifindex = wanted.egress_ifindex;
+    return running.egress_ifindex != 0 && !goes_another_way(elsewhere, wanted) &&
+           !find_device(running.egress_ifindex);
+}
+
+/// What waits can't leave by a device that has gone: it leaves by the new one.
+Result<void> move_to_output(Replacement &to) {
+    const auto had = to.running.record.config.egress_mtu, has = to.record.config.egress_mtu;
+    const auto &output = *to.plan.egress;
+    if (has < had)
+        return fail("replace the queue on", to.plan.device.name, 0,
+                    fmt::format("ip link set {} mtu {}, or olaf detach {} --force", output.name, had,
+                                to.plan.device.name),
+                    fmt::format("what waits was taken for an MTU of {}, and {} has {}", had, output.name, has));
+    note(to.plan.device.name,
+         {fmt::format("what waits leaves by {}: the device that it was for has gone", output.name)});
+    return shut_xdp_gates(to.queue); // the new output is tried once it is the output: open_output()
+}
+
 /// What waits was made for the old way: it leaves by that first, with the old programs, and
 /// until the replacement is done nothing new waits. Not only for that way's sake: where a qdisc
 /// clsact comes or goes, the kernel refuses for a moment what the drain sends by that device.
 Result<void> empty_first(Replacement &to) {
     if (!goes_another_way(to.running.record.config, to.record.config))
         return {};
+    if (output_has_gone(to.running.record.config, to.record.config))
+        return move_to_output(to);
     auto stop = OLAF_TRY(Signals::hold({SIGINT, SIGTERM}));
     auto lease = OLAF_TRY(EmptyingLease::take(to.running));
     to.emptied.emplace(std::move(stop), std::move(lease));

@@ -195,6 +195,47 @@ TEST(OutputAway, WhatWaitsLeavesWhenItIsBackAndAReplacementTurnsAcksRoundAgain) 
     EXPECT_EQ(filters(), "");
 }
 
+/// As after a card was unplugged and plugged in again.
+class OutputAnew : public testing::TestWithParam<Way> {
+  protected:
+    void replug(std::uint32_t mtu) {
+        bed.host.ip("link delete out\n");
+        bed.host.ip("link add name out address " + text(out_mac) + " mtu " + std::to_string(mtu) +
+                    " type veth peer name eth0 address " + text(server_mac) + " netns " +
+                    bed.server().name() + "\n");
+        set_offloads(bed.host, "out", {});
+        set_offloads(bed.server(), "eth0", {});
+        bed.host.ip("link set out up\naddress add 10.0.1.254/24 dev out\nneighbour add 10.0.1.2 lladdr " +
+                    text(server_mac) + " dev out nud permanent\n");
+        bed.server().ip("link set eth0 up\naddress add 10.0.1.2/24 dev eth0\nneighbour add 10.0.1.254 "
+                        "lladdr " + text(out_mac) + " dev eth0 nud permanent\n"
+                        "route add default via 10.0.1.254\n");
+    }
+    GoneBed bed{GetParam()};
+};
+
+TEST_P(OutputAnew, WhatWaitsLeavesByItAfterAReplacement) {
+    const auto qdiscs = [&] { return run({"tc", "qdisc", "show", "dev", "out"}, {}, &bed.host).out; };
+    const auto before = qdiscs();
+    bed.fill();
+    replug(1400);
+    EXPECT_TRUE(refused(bed.olaf({"attach", "in", "--replace"}), "what waits was taken for an MTU of 1500"));
+    bed.host.ip("link set out mtu 1500\n");
+    const auto told = bed.olaf({"attach", "in", "--replace"});
+    ASSERT_EQ(told.status, 0) << told.err;
+    EXPECT_TRUE(says(told.err, "what waits leaves by out: the device that it was for has gone"));
+    for (std::uint32_t cluster = 0; cluster < sent_before; cluster++)
+        EXPECT_EQ(bed.receive().cluster, cluster);
+    bed.send(Update{.cluster = 9});
+    EXPECT_EQ(bed.receive().cluster, 9u);
+    EXPECT_EQ(bed.olaf.await_drained(sent_before + 1).lost_behind(), 0u);
+    bed.olaf.detach();
+    EXPECT_EQ(bed.olaf({"--json", "status"}).out, "[]\n");
+    EXPECT_EQ(qdiscs(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OutputAnew, testing::Values(Way::routed, Way::upstream4), by_way);
+
 TEST(OutputRenamed, NothingChanges) {
     GoneBed bed(Way::routed);
     bed.fill();
