@@ -5,7 +5,27 @@ import random
 import select
 import signal
 
+import wire
+
 LONGEST = 1 << 16
+LANE = 8  # bytes
+
+
+def flip(frame, draw):
+    """Flips one bit. In the lanes a bit of the data becomes 1, or one of the last lane 0, and never a highest
+    one. So two flips in one chunk, in different frames, never make up for each other. No checksum lane can show
+    flips that do (docs/rounds.md, "Damage")."""
+    frame = bytearray(frame)
+    lanes_at = 14 + (20 if frame[14] >> 4 == 4 else 40) + 8 + wire.HEADER.size  # Ethernet, IP, UDP
+    while True:
+        bit = draw.randrange(8 * len(frame))
+        at, mask = bit // 8, 1 << bit % 8
+        is_last = at >= len(frame) - LANE
+        is_highest = (at - lanes_at) % LANE == LANE - 1 and mask == 0x80
+        if at < lanes_at or (not is_highest and bool(frame[at] & mask) == is_last):
+            frame[at] ^= mask
+            return frame
+
 
 
 class Relay:
@@ -57,9 +77,7 @@ class Relay:
                 if kind == 4 or meets("lost"):  # PACKET_OUTGOING: sent by this process
                     continue
                 if meets("flipped"):
-                    bit = draw.randrange(8 * len(frame))
-                    frame = bytearray(frame)
-                    frame[bit // 8] ^= 1 << bit % 8
+                    frame = flip(frame, draw)
                 if held[other] is None and meets("swapped"):
                     held[other] = frame
                     continue
