@@ -63,11 +63,6 @@ std::size_t room_of(const CollectiveOptions &options) {
                : room;
 }
 
-std::uint64_t random_incarnation() {
-    std::random_device device;
-    return std::uint64_t{device()} << 32 | device();
-}
-
 constexpr std::size_t kUsualMtu = 1500; // of Ethernet
 // How often a start() that fails says so, and how long it waits for each answer.
 constexpr unsigned kTakesBack = 3;
@@ -76,6 +71,11 @@ constexpr auto kAnswerWithin = std::chrono::milliseconds(20);
 constexpr auto kRollCall = std::chrono::seconds(1);
 
 } // namespace
+
+std::uint64_t random_incarnation() {
+    std::random_device device;
+    return std::uint64_t{device()} << 32 | device();
+}
 
 Result<std::unique_ptr<CollectiveMember>> CollectiveMember::open(const CollectiveOptions &given) {
     CollectiveOptions options = completed(given);
@@ -99,7 +99,7 @@ Result<std::unique_ptr<CollectiveMember>> CollectiveMember::open(const Collectiv
 
 // ---- sending and receiving ----
 
-void CollectiveMember::begin_anew() {
+void CollectiveMember::begin_anew(std::uint64_t incarnation) {
     RoundVectors &vectors = *this;
     before_ = child_ ? stats() : CollectiveStats{};
     child_.emplace(RoundChildOptions{.job = options_.job,
@@ -110,7 +110,7 @@ void CollectiveMember::begin_anew() {
                                      .has_checksum = options_.checksum,
                                      .workers = options_.workers,
                                      .hears_group = options_.group.family() != AF_UNSPEC,
-                                     .incarnation = random_incarnation(),
+                                     .incarnation = incarnation,
                                      .run = run_},
                    vectors);
     broken_.reset();
@@ -344,7 +344,23 @@ Result<void> CollectiveMember::start() {
     if (!vectors_.empty())
         static_cast<void>(give_up("the job began anew"));
     if (child_->is_running() || broken_)
-        begin_anew();
+        begin_anew(random_incarnation());
+    return agree();
+}
+
+Result<void> CollectiveMember::start_as(std::uint64_t incarnation) {
+    if (!vectors_.empty())
+        static_cast<void>(give_up("the job began anew"));
+    begin_anew(incarnation);
+    return agree();
+}
+
+Result<void> CollectiveMember::ask_anew() {
+    child_->ask_anew();
+    return send_all(false);
+}
+
+Result<void> CollectiveMember::agree() {
     child_->start();
     const std::string hint = "see that the job is set there and its parent, if it has one, answers "
                              "(olaf job list, olaf doctor); " +
@@ -429,7 +445,7 @@ Result<void> CollectiveMember::prove_way(std::size_t bytes) {
 Result<std::uint32_t> CollectiveMember::join() {
     if (!vectors_.empty())
         static_cast<void>(give_up("the job began anew"));
-    begin_anew();
+    begin_anew(random_incarnation());
     child_->join();
     const std::string hint =
         "if the job hasn't started, start() at every worker in place of join(); " +

@@ -105,6 +105,7 @@ class CollectiveThreads final : public Collective::Impl {
     bool is_interrupted(const Place &place) const;
     void work(Place &place);
     Result<bool> call_at_all(const Barrier &barrier);
+    [[nodiscard]] bool is_one_session() const;
     void end_barrier(const Result<bool> &ended);
     void end_range(const Range &range, const Result<SumReport> &report);
     void wait_until(const std::function<bool()> &done, const Sleep &sleep);
@@ -326,6 +327,19 @@ Result<bool> CollectiveThreads::call_at_all(const Barrier &barrier) {
     return barrier_ended_;
 }
 
+// Whether all members have agreed with the same start() of each other worker. Another worker's last start() may
+// be over and still count in one of the jobs, and its new one in another job. Then the two workers could tell
+// each other for ever to start again, in turn: each start() would end what the other has agreed to in one job.
+// Whoever asks once more in all jobs hasn't agreed to anything in them before.
+bool CollectiveThreads::is_one_session() const {
+    std::vector<std::uint64_t> sessions;
+    for (const auto &place : places_) {
+        const std::scoped_lock lock(place->mutex);
+        sessions.push_back(place->member->session());
+    }
+    return std::ranges::adjacent_find(sessions, std::ranges::not_equal_to{}) == sessions.end();
+}
+
 Result<void> CollectiveThreads::start() {
     gives_up_ = true;
     wait_until([this] { return under_way_ == 0; }, {});
@@ -333,10 +347,16 @@ Result<void> CollectiveThreads::start() {
         const std::scoped_lock lock(mutex_);
         broken_.reset();
     }
-    const auto started = call_at_all([](CollectiveMember &member) -> Result<bool> {
-        OLAF_TRY(member.start());
+    const auto incarnation = random_incarnation();
+    auto started = call_at_all([&](CollectiveMember &member) -> Result<bool> {
+        OLAF_TRY(member.start_as(incarnation));
         return true;
     });
+    if (started && !is_one_session())
+        started = call_at_all([](CollectiveMember &member) -> Result<bool> {
+            OLAF_TRY(member.ask_anew());
+            return true;
+        });
     if (started)
         return {};
     const std::scoped_lock lock(mutex_);

@@ -74,6 +74,9 @@ void spoil(Collective::Impl::Element element, void *data, std::size_t elements);
 /// Of a vector that is done, once.
 Result<SumReport> take_report(Collective::Impl::State &state);
 
+/// Another one for each start() of a worker.
+std::uint64_t random_incarnation();
+
 class CollectiveMember final : public Collective::Impl, private RoundVectors {
   public:
     using Clock = std::chrono::steady_clock;
@@ -82,6 +85,12 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     static Result<std::unique_ptr<CollectiveMember>> open(const CollectiveOptions &options);
 
     Result<void> start() override;
+    /// start() as a worker of that incarnation.
+    Result<void> start_as(std::uint64_t incarnation);
+    /// Behind start_as(): asks once more, as if it hadn't been answered. Sums wait for the answer.
+    Result<void> ask_anew();
+    /// docs/rounds.md, "Sessions".
+    [[nodiscard]] std::uint64_t session() const { return child_->session(); }
     Result<bool> finish(std::optional<std::chrono::nanoseconds> timeout) override;
     Result<std::uint32_t> join() override;
     Result<bool> leave(std::chrono::nanoseconds timeout) override;
@@ -106,7 +115,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
                      RoundSockets sockets)
         : options_(options), run_(run), lanes_(lanes), sockets_(std::move(sockets)),
           batch_(kBatch) {
-        begin_anew();
+        begin_anew(random_incarnation());
     }
 
     static constexpr std::size_t kBatch = 32;
@@ -187,7 +196,8 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
                       std::int16_t packed_by);
     void learn_exponent(Vector &vector, std::uint32_t number, std::int16_t exponent);
 
-    void begin_anew();
+    void begin_anew(std::uint64_t incarnation);
+    Result<void> agree();
     void take_question_back();
     void send_reset(std::uint32_t generation);
     Result<void> take_shape();

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The plain client of examples/plain_rounds sums through a host with Olaf. Needs root."""
 
+import json
 import pathlib
 import random
 import sys
@@ -67,6 +68,17 @@ class BadWay:
             frame = self.socket.recv(*arguments)
             if self.random.random() >= self.SHARE:
                 return self.damaged(frame, 1)
+
+
+class HeardAndKilled:
+    """The socket of a process that is killed as soon as it has heard something."""
+
+    def __init__(self, socket):
+        self.send, self.fileno, self.socket = socket.send, socket.fileno, socket
+
+    def recv(self, *arguments):
+        self.socket.recv(*arguments)
+        raise Killed
 
 
 class PlainRounds(RoundsHost):
@@ -184,6 +196,43 @@ class PlainRounds(RoundsHost):
         with self.assertRaises(JobError) as told:
             self.member(1, run="another").start()
         self.assertRegex(str(told.exception), "training id:[0-9a-f]{16}, run 0, has the job: 1 workers")
+
+
+class WorkersOfTwoThreads(RoundsHost):
+    """Each is a member of two jobs."""
+
+    JOBS = JOB, JOB + 1
+
+    def setUp(self):
+        super().setUp()
+        for job in self.JOBS:
+            self.olaf("job", "set", "in", str(job), "--children", "2", "--pool", str(POOL))
+
+    def await_running(self, job):
+        while [each["state"] for each in json.loads(self.olaf("--json", "status", "in"))["jobs"]
+               if each["job"] == job] != ["running"]:
+            pass
+
+    def test_start_and_sum_where_one_was_killed_after_it_had_asked_in_one_of_the_jobs(self):
+        with Namespace(self.workers):
+            killed = Member(NODE, JOB, 1, 2, "plain", timeout=SOON)
+            self.addCleanup(killed.socket.close)
+            killed.socket = HeardAndKilled(killed.socket)
+            with self.assertRaises(Killed):
+                killed.start()
+
+        def work(rank):
+            if rank == 1:
+                self.await_running(JOB)  # the other one has agreed with the killed one there
+            with Namespace(self.workers):
+                worker = olaf.Collective(NODE, JOB, rank, 2, threads=2, timeout=SOON, run="plain")
+            worker.start()
+            vector = numpy.arange(1000, dtype=numpy.int64) + rank
+            worker.allreduce(vector)
+            numpy.testing.assert_array_equal(vector, 2 * numpy.arange(1000) + 1)
+            self.assertTrue(worker.finish())
+
+        in_threads(2, work)
 
 
 if __name__ == "__main__":
