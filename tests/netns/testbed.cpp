@@ -108,6 +108,19 @@ void Testbed::wire_card(const std::string &in_mac) {
              words));
 }
 
+namespace {
+
+/// What is to stand over the NIC of that place, in the words of `ip link add`: OLAF_TEST_OVER_IN and
+/// OLAF_TEST_OVER_OUT; "": nothing.
+std::string kind_over(std::string_view device) {
+    const char *kind = device == "in"    ? std::getenv("OLAF_TEST_OVER_IN")
+                       : device == "out" ? std::getenv("OLAF_TEST_OVER_OUT")
+                                         : nullptr;
+    return kind != nullptr ? kind : "";
+}
+
+} // namespace
+
 /// Four NICs at the places of the PCI bus that tests/kernels/run gives them: the worker's, `in`, `out`, the
 /// server's.
 void Testbed::wire_nics() {
@@ -121,7 +134,13 @@ void Testbed::wire_nics() {
         const auto nic = slot++;
         if (netns == nullptr)
             continue;
-        move_nic(nic, *netns, device);
+        const std::string over = kind_over(device), port = over.empty() ? device : "nic" + std::to_string(nic);
+        move_nic(nic, *netns, port);
+        if (!over.empty())
+            netns->ip(fill("link add @device@ address @mac@ type @over@\nlink set @port@ down\n"
+                           "link set @port@ mtu @mtu@ master @device@\nlink set @port@ up\n",
+                           {{"device", device}, {"mac", text(mac)}, {"over", over}, {"port", port},
+                            {"mtu", std::to_string(wiring.mtu)}}));
         netns->ip(fill("link set @device@ address @mac@ mtu @mtu@\nlink set @device@ up\n",
                        {{"device", device}, {"mac", text(mac)}, {"mtu", std::to_string(wiring.mtu)}}));
     }
