@@ -116,10 +116,13 @@ Result<void> Filters::remove(On on, std::uint32_t ifindex, Clsact clsact) const 
 Result<void> Filters::put(const Program &program, const Device &device, const Datapath &queue,
                           Undo &undo) const {
     const auto priority = find(program, device);
-    if (priority == 0) {
-        undo.add([=, maps = maps_] {
+    if (priority == 0) { // somebody has removed it, with its clsact perhaps
+        undo.add([=, maps = maps_, had_clsact = OLAF_TRY(has_clsact(device))] {
             (void)remove_filter(device, hook_of(program), program.name, maps);
+            if (!had_clsact)
+                (void)remove_empty_clsact(device);
         });
+        OLAF_TRY(ensure_clsact(device));
         return add(program, device, queue);
     }
     const auto path = place_.path(program.pin);

@@ -456,6 +456,8 @@ bool routes_by(const std::string &device, std::uint32_t family) {
 }
 
 std::string routing_remedy(const std::string &device, std::uint32_t family) {
+    if (device.contains('.')) // which sysctl takes for a folder
+        return fmt::format("sysctl net/ipv{}/conf/{}/forwarding=1", family, device);
     return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
 }
 

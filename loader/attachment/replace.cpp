@@ -18,6 +18,7 @@
 #include "install.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/notes.hpp"
+#include "loader/host/tc.hpp"
 #include "olaf/try.hpp"
 #include "output.hpp"
 #include "plan.hpp"
@@ -124,6 +125,8 @@ Result<Replacement> prepare(const Attachment &running, const Plan &plan) {
                       .asks_driver = running.record.skb_mode == 0 && plan.driver_tells_tags}));
     note(plan.device.name, plan.notes);
     Record record = running.record;
+    if (!OLAF_TRY(has_clsact(plan.device)))
+        record.clsact_ours = 1; // somebody has removed it
     record.config = plan.config;
     record.hw_asked = static_cast<std::uint32_t>(plan.hardware);
     copy_text(record.hw_reason, plan.no_card);

@@ -187,12 +187,12 @@ Result<bool> remove_filter(const Device &device, TcHook where, std::string_view 
 
 namespace {
 
-struct TcHook {
+struct AttachPoint {
     const char *name;
     std::uint32_t tcx; ///< enum bpf_attach_type of Linux 6.6, which older headers don't have
     std::uint32_t parent;
 };
-constexpr TcHook hooks[] = {{"ingress", 46, TC_H_MIN_INGRESS}, {"egress", 47, TC_H_MIN_EGRESS}};
+constexpr AttachPoint hooks[] = {{"ingress", 46, TC_H_MIN_INGRESS}, {"egress", 47, TC_H_MIN_EGRESS}};
 
 /// The start of bpf_attr's `query`, in which Linux looks for a TCX hook.
 struct Query {
@@ -212,7 +212,7 @@ std::string program_name(std::uint32_t id) {
 }
 
 /// TCX programs run before every filter of clsact. Olaf uses none.
-void add_tcx(std::uint32_t ifindex, const TcHook &hook, std::vector<std::string> &found) {
+void add_tcx(std::uint32_t ifindex, const AttachPoint &hook, std::vector<std::string> &found) {
     std::array<std::uint32_t, 64> ids{};
     Query query{};
     query.target_ifindex = ifindex;
@@ -227,7 +227,7 @@ void add_tcx(std::uint32_t ifindex, const TcHook &hook, std::vector<std::string>
 }
 
 /// Filters of others that come before ours.
-void add_filters(std::uint32_t ifindex, const TcHook &hook, std::vector<std::string> &found) {
+void add_filters(std::uint32_t ifindex, const AttachPoint &hook, std::vector<std::string> &found) {
     auto netlink = Netlink::open(NETLINK_ROUTE);
     if (!netlink)
         return;

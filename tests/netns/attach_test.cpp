@@ -265,6 +265,9 @@ TEST_F(Bridging, NeitherBridgeNorRouterIsRefusedWithTheRemedy) {
     bed.host.sysctl("ipv6/conf/out/forwarding", "1");
     EXPECT_TRUE(says(said(bed), "IPv4 isn't routed until sysctl net.ipv4.conf.out.forwarding=1"));
     detach(bed);
+    bed.host.ip("link set out name out.7\n");
+    EXPECT_TRUE(says(bed.olaf({"attach", "in", "--forward", "out.7"}).err, "sysctl net/ipv4/conf/out.7/forwarding=1"));
+    detach(bed);
 }
 
 TEST_F(Bridging, IsRefusedWithoutForward) {

@@ -69,6 +69,21 @@ TEST(ReplaceNothing, SaysSo) {
     EXPECT_EQ(traces(bed.host), before);
 }
 
+/// The remedy that the verdict names for it.
+TEST(ReplaceWithoutClsact, PutsItBackAndDetachTakesItAway) {
+    SocketBed bed({.way = Way::local});
+    const auto before = traces(bed.host);
+    bed.attach(slow_link);
+    bed.host.tc("qdisc del dev in clsact");
+    EXPECT_TRUE(says(bed.olaf({"status", "in"}).out, "olaf attach in --replace"));
+    bed.olaf.replace();
+    EXPECT_TRUE(says(bed.olaf({"doctor", "in"}).out, "the queue's are all on their hooks"));
+    bed.send(Update{.cluster = 1});
+    EXPECT_EQ(bed.receive().cluster, 1u);
+    bed.olaf.detach();
+    EXPECT_EQ(traces(bed.host), before);
+}
+
 // ---- replace way ----
 // `attach --replace` that sends updates another way, or asks who sends them, under load: servers
 // that count get every update, and none is refused.
