@@ -119,7 +119,8 @@ class RoundChild {
     [[nodiscard]] std::uint32_t next_round() const { return next_round_; }
     /// Asks where to begin even if there is nothing to send yet.
     void start() { starting_ = true; }
-    /// Asks once more, as if it hadn't been answered. Precondition: is_running(), and nothing was added.
+    /// Asks once more, as if it hadn't been answered. Precondition: is_running(), and nothing was
+    /// added.
     void ask_anew() {
         session_ = 0;
         ask();

@@ -327,10 +327,11 @@ Result<bool> CollectiveThreads::call_at_all(const Barrier &barrier) {
     return barrier_ended_;
 }
 
-// Whether all members have agreed with the same start() of each other worker. Another worker's last start() may
-// be over and still count in one of the jobs, and its new one in another job. Then the two workers could tell
-// each other for ever to start again, in turn: each start() would end what the other has agreed to in one job.
-// Whoever asks once more in all jobs hasn't agreed to anything in them before.
+// Whether all members have agreed with the same start() of each other worker. Another worker's last
+// start() may be over and still count in one of the jobs, and its new one in another job. Then the
+// two workers could tell each other for ever to start again, in turn: each start() would end what
+// the other has agreed to in one job. Whoever asks once more in all jobs hasn't agreed to anything
+// in them before.
 bool CollectiveThreads::is_one_session() const {
     std::vector<std::uint64_t> sessions;
     for (const auto &place : places_) {

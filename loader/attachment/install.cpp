@@ -292,6 +292,9 @@ bool native_refused(const Error &error) {
 Result<Record> install_fitting_mode(PinLock &lock, const Plan &plan) {
     auto obstacle = OLAF_TRY(check_mode(plan));
     if (plan.mode != XdpMode::skb && obstacle.empty()) {
+        if (restarts_for_xdp(driver_of(plan.device.name)))
+            note(plan.device.name, {"its driver restarts its rings for an XDP program: frames are lost meanwhile, "
+                                    "now and at olaf detach"});
         auto record = install_or_undo(lock, plan, false);
         if (record || plan.mode == XdpMode::native || !native_refused(record.error()))
             return record;

@@ -241,8 +241,8 @@ void shut_xdp_gates_towards(std::uint32_t ifindex) {
     }
 }
 
-Result<void> open_output(const Datapath &queue, const PinPlace &place, const Plan &plan, const RecordMap &map,
-                         Record &record) {
+Result<void> open_output(const Datapath &queue, const PinPlace &place, const Plan &plan,
+                         const RecordMap &map, Record &record) {
     const auto &config = queue.config();
     const bool redirects = plan.egress.has_value() && (config.flags & OLAF_CONFIG_SKB_MODE) == 0;
     const auto output = redirects ? plan.egress->ifindex : 0;
@@ -250,7 +250,8 @@ Result<void> open_output(const Datapath &queue, const PinPlace &place, const Pla
     if (const auto has = device_with_program(place); has != output || !wanted) {
         if (has != 0)
             shut_xdp_gates_towards(has);
-        OLAF_TRY(take_program_off(place, record.output_merging_on)); // also a pin of one that went with its device
+        // Also the pin of one that went with its device.
+        OLAF_TRY(take_program_off(place, record.output_merging_on));
     }
     const auto found = [&](OutputTakes takes, std::size_t refused_cpus) -> Result<void> {
         record.output_takes = static_cast<std::uint32_t>(takes);

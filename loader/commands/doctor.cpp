@@ -177,13 +177,8 @@ Check check_native(const Device &device, const Driver &driver,
             fmt::format("olaf attach {} tries; else it takes skb mode, which is slower", device.name)};
 }
 
-/// Drivers that stop their rings, or the link, while an XDP program comes or goes: those of Linux 6.12 whose
-/// ndo_bpf does so, by the names that ethtool -i shows.
-constexpr std::array restarting_drivers{"bnxt_en", "ena", "gve",       "i40e",    "ice",    "igb",
-                                        "igc",     "ixgbe", "mlx5_core", "mvneta", "st_gmac"};
-
 void check_restart(const Driver &driver, std::vector<Check> &checks) {
-    if (std::ranges::find(restarting_drivers, driver.name) != restarting_drivers.end())
+    if (restarts_for_xdp(driver))
         checks.push_back({"restart", Verdict::hint,
                           "the driver restarts its rings as a program comes and goes: frames are lost "
                           "meanwhile, and the link may go down for seconds",

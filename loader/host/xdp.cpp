@@ -7,6 +7,7 @@
 #include <linux/if_link.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "bpf_log.hpp"
@@ -69,7 +70,15 @@ std::optional<bpf_prog_info> program_info(std::uint32_t id) {
     return info;
 }
 
+/// Those of Linux 6.12 whose ndo_bpf does so, by the names that ethtool -i shows.
+constexpr std::array restarting_drivers{"bnxt_en", "ena", "gve",       "i40e",   "ice",    "igb",
+                                        "igc",     "ixgbe", "mlx5_core", "mvneta", "st_gmac"};
+
 } // namespace
+
+bool restarts_for_xdp(const Driver &driver) {
+    return std::ranges::find(restarting_drivers, driver.name) != restarting_drivers.end();
+}
 
 std::string foreign_xdp(std::uint32_t ifindex) {
     const auto id = program_id_on(ifindex);

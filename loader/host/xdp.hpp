@@ -23,6 +23,9 @@ inline constexpr auto attaching_xdp = "attach XDP to";
 /// A link, not pinned: the program leaves the device when the link is closed.
 Result<Fd> attach_xdp(const Device &device, int program_fd, bool skb_mode);
 
+/// Whether the driver stops its rings, or the link, while an XDP program comes or goes.
+bool restarts_for_xdp(const Driver &driver);
+
 /// Swaps the program in one step.
 Result<void> update_xdp(int link_fd, const std::string &device, int program_fd);
 
