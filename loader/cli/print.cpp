@@ -17,6 +17,7 @@
 #include "loader/observe/status_text.hpp"
 #include "loader/observe/verdict.hpp"
 #include "loader/text/human.hpp"
+#include "loader/text/json.hpp"
 #include "loader/text/names.hpp"
 #include "loader/text/units.hpp"
 
@@ -52,7 +53,7 @@ void print(const std::vector<Check> &checks, bool json) {
                         {"verdict", word(check.verdict)},
                         {"finding", check.finding},
                         {"remedy", check.remedy}});
-    fmt::print("{}\n", list.dump(2));
+    fmt::print("{}\n", json_text(list, 2));
 }
 
 namespace {
@@ -122,7 +123,7 @@ void print_member(const KnownMember &known, std::uint64_t now) {
 void print(const ClusterListing &listing, bool json) {
     const auto now = monotonic_ns();
     if (json) {
-        fmt::print("{}\n", listing_json(listing, now).dump(2));
+        fmt::print("{}\n", json_text(listing_json(listing, now), 2));
         return;
     }
     fmt::print("{:>9} {:<10} {:>9} {:>16}\n", "cluster", "policy", "max-count", "reward-threshold");
@@ -137,7 +138,7 @@ void print(const ClusterListing &listing, bool json) {
 
 void print(const JobListing &listing, bool json) {
     if (json) {
-        fmt::print("{}\n", jobs_json(listing.jobs, listing.now_ns).dump(2));
+        fmt::print("{}\n", json_text(jobs_json(listing.jobs, listing.now_ns), 2));
         return;
     }
     for (const auto &job : listing.jobs)
@@ -208,7 +209,7 @@ void print_table(const MeterOptions &options, const Meter::Reading &reading,
 void print(const MeterOptions &options, const Meter::Reading &reading, std::uint64_t started_ns,
            bool json) {
     if (json)
-        fmt::print("{}\n", meter_json(options, reading, started_ns).dump(options.for_ns ? 2 : -1));
+        fmt::print("{}\n", json_text(meter_json(options, reading, started_ns), options.for_ns ? 2 : -1));
     else
         print_table(options, reading, started_ns);
     std::fflush(stdout);
@@ -216,13 +217,13 @@ void print(const MeterOptions &options, const Meter::Reading &reading, std::uint
 
 void print(const Recording &recording, const ReportOptions &options, bool json) {
     if (json)
-        fmt::print("{}\n", report_json(recording, options.clock).dump(2));
+        fmt::print("{}\n", json_text(report_json(recording, options.clock), 2));
     else
         fmt::print("{}\n", (std::filesystem::path(options.directory) / "index.html").native());
 }
 
 bool print_line(const Reading &reading, const Rows &rows) {
-    fmt::print("{}\n", live_json(reading, rows).dump());
+    fmt::print("{}\n", json_text(live_json(reading, rows)));
     return std::fflush(stdout) == 0;
 }
 
@@ -292,12 +293,12 @@ nlohmann::ordered_json json_of(const AttachPlan &plan) {
 } // namespace
 
 void print(const Attached &attached, bool json) {
-    fmt::print("{}", json ? json_of(attached).dump() + "\n" : text_of(attached, "live"));
+    fmt::print("{}", json ? json_text(json_of(attached)) + "\n" : text_of(attached, "live"));
 }
 
 void print(const AttachPlan &plan, bool json) {
     if (json) {
-        fmt::print("{}\n", json_of(plan).dump());
+        fmt::print("{}\n", json_text(json_of(plan)));
         return;
     }
     fmt::print("{}", text_of(plan.would, "would be live"));
@@ -320,22 +321,20 @@ void print(const AttachPlan &plan, bool json) {
 
 void print(const Detached &detached, bool json) {
     if (json)
-        fmt::print("{}\n", nlohmann::ordered_json{{"device", detached.device},
+        fmt::print("{}\n", json_text(nlohmann::ordered_json{{"device", detached.device},
                                                   {"detached", true},
                                                   {"updates_dropped", detached.updates_dropped},
                                                   {"results_dropped", detached.results_dropped},
-                                                  {"chunks_dropped", detached.chunks_dropped}}
-                               .dump());
+                                                  {"chunks_dropped", detached.chunks_dropped}}));
     else
         fmt::print("{}: detached\n", detached.device);
 }
 
 void print(const Reset &reset, bool json) {
     if (json)
-        fmt::print("{}\n", nlohmann::ordered_json{{"device", reset.device},
+        fmt::print("{}\n", json_text(nlohmann::ordered_json{{"device", reset.device},
                                                   {"reset", true},
-                                                  {"updates_waiting", reset.updates_waiting}}
-                               .dump());
+                                                  {"updates_waiting", reset.updates_waiting}}));
     else if (reset.updates_waiting == 0)
         fmt::print("{}: all figures start anew\n", reset.device);
     else
@@ -386,7 +385,7 @@ std::string text_of(const QueueStatus &status, bool clusters) {
 } // namespace
 
 void print(const QueueStatus &status, bool clusters, bool json) {
-    fmt::print("{}", json ? json_of(status, clusters).dump(2) + "\n" : text_of(status, clusters));
+    fmt::print("{}", json ? json_text(json_of(status, clusters), 2) + "\n" : text_of(status, clusters));
 }
 
 void print(const std::vector<QueueStatus> &all, bool clusters, bool json) {
@@ -394,7 +393,7 @@ void print(const std::vector<QueueStatus> &all, bool clusters, bool json) {
         auto list = Json::array();
         for (const auto &status : all)
             list.push_back(json_of(status, clusters));
-        fmt::print("{}\n", list.dump(2));
+        fmt::print("{}\n", json_text(list, 2));
         return;
     }
     for (const auto &status : all)
@@ -412,7 +411,7 @@ void print(const std::vector<NamespaceStatus> &all, bool clusters, bool json) {
                 object["netns"] = netns;
                 list.push_back(std::move(object));
             }
-        fmt::print("{}\n", list.dump(2));
+        fmt::print("{}\n", json_text(list, 2));
         return;
     }
     for (const auto &[netns, queues] : all) {

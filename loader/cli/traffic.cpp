@@ -11,6 +11,7 @@
 #include "cli_options.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/text/human.hpp"
+#include "loader/text/json.hpp"
 #include "loader/text/units.hpp"
 #include "loader/traffic/fleet.hpp"
 
@@ -293,7 +294,7 @@ ReceiveWatcher receive_watcher(const GlobalOptions &global) {
 
 void print(const SendSummary &summary, bool json) {
     if (json)
-        fmt::print("{}\n", send_json(summary).dump(2));
+        fmt::print("{}\n", json_text(send_json(summary), 2));
     else
         print_send(summary);
     std::fflush(stdout);
@@ -301,7 +302,7 @@ void print(const SendSummary &summary, bool json) {
 
 void print(const ReceiveSummary &summary, bool json) {
     if (json)
-        fmt::print("{}\n", receive_json(summary).dump(2));
+        fmt::print("{}\n", json_text(receive_json(summary), 2));
     else
         print_receive(summary);
     std::fflush(stdout);

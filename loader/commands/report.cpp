@@ -9,6 +9,7 @@
 #include "loader/host/host.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/observe/report.hpp"
+#include "loader/text/json.hpp"
 #include "olaf/try.hpp"
 
 namespace olaf {
@@ -45,7 +46,7 @@ Result<Recording> report(const ReportOptions &options) {
                          duration_text(options.for_ns)));
     auto recording = OLAF_TRY(record_queue(attachment, options.for_ns, signals));
     recording.about = origin_of(recording, options);
-    const auto summary = report_json(recording, options.clock).dump(2) + "\n";
+    const auto summary = json_text(report_json(recording, options.clock), 2) + "\n";
     OLAF_TRY(write_file(directory / "report.json", summary));
     OLAF_TRY(write_data(directory, recording, options.clock));
     const auto pictures = OLAF_TRY(draw_pictures(directory, recording, options.clock));

@@ -15,6 +15,7 @@
 #include "loader/datapath/snapshot.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/text/human.hpp"
+#include "loader/text/json.hpp"
 #include "olaf/try.hpp"
 #include "rows.hpp"
 
@@ -152,7 +153,7 @@ std::string event_json(const Event &event) {
     const auto cause = cause_name(record);
     const bool loss = record.kind == OLAF_EVENT_LOSS;
     const bool departure = record.kind == OLAF_EVENT_DEPARTURE;
-    return Json{{"event", kind_name(record)},
+    return json_text(Json{{"event", kind_name(record)},
                 {"action", action_name(record)},
                 {"cause", cause.empty() ? Json(nullptr) : Json(cause)},
                 {"time_ns", record.time_ns},
@@ -173,8 +174,7 @@ std::string event_json(const Event &event) {
                 {"queue_length", record.queue_length},
                 {"frame_bytes", record.frame_bytes},
                 {"cpu", record.cpu},
-                {"sampled", record.sampled}}
-        .dump();
+                {"sampled", record.sampled}});
 }
 
 std::string event_comment(const Event &event) {
@@ -194,7 +194,7 @@ std::string missed_text(std::uint64_t events) {
 }
 
 std::string missed_json(std::uint64_t events) {
-    return Json{{"event", "missed"}, {"count", events}}.dump();
+    return json_text(Json{{"event", "missed"}, {"count", events}});
 }
 
 namespace {

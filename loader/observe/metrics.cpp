@@ -11,6 +11,7 @@
 
 #include "loader/datapath/config.hpp"
 #include "loader/text/job_counters.hpp"
+#include "loader/text/json.hpp"
 #include "loader/text/names.hpp"
 #include "rows.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 
 std::string escaped(const std::string &value) {
     std::string out;
-    for (const char c : value) {
+    for (const char c : utf8(value)) {
         if (c == '\\' || c == '"')
             out += '\\';
         out += c == '\n' ? std::string("\\n") : std::string(1, c);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "loader/text/human.hpp"
+#include "loader/text/json.hpp"
 #include "olaf/try.hpp"
 #include "page.hpp"
 #include "rows.hpp"
@@ -245,7 +246,7 @@ th:first-child {{ text-align: left; }}
 
 std::string html_escaped(const std::string &text) {
     std::string out;
-    for (const char c : text)
+    for (const char c : utf8(text))
         out += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
     return out;
 }

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "metrics.hpp"
+#include "loader/text/json.hpp"
 #include "olaf/try.hpp"
 #include "page.hpp"
 #include "status_json.hpp"
@@ -154,12 +155,12 @@ void Server::route() {
     });
     http_->Get("/live.json", [this](const Request &, Response &response) {
         if (const auto json = queues_.live())
-            response.set_content(json->dump(), "application/json");
+            response.set_content(json_text(*json), "application/json");
         else
             refuse(response, json.error());
     });
     http_->Get("/counters.json", [](const Request &, Response &response) {
-        response.set_content(counters_json().dump(), "application/json");
+        response.set_content(json_text(counters_json()), "application/json");
     });
     http_->Get("/metrics", [this](const Request &, Response &response) {
         if (const auto text = queues_.metrics())

@@ -346,6 +346,22 @@ TEST_F(Commands, SayWhyTheyFail) {
     EXPECT_TRUE(says(refused.error().message(), "nowhere"));
 }
 
+// ---- names ----
+
+TEST(Names, OfAnyBytesAreShownAsUtf8) {
+    Testbed bed{{.way = Way::local}};
+    const std::string name = "caf\xe9";
+    bed.host.ip("link set in name " + name + "\n");
+    EXPECT_EQ(bed.olaf({"--json", "attach", name, "--local"}).status, 0);
+    for (const auto &words : {std::vector<std::string>{"--json", "status"}, {"--json", "status", name},
+                              {"--json", "doctor", name}}) {
+        const auto told = bed.olaf(words);
+        EXPECT_TRUE(says(told.out, "caf\xef\xbf\xbd")) << told.out << told.err;
+        EXPECT_FALSE(nlohmann::json::parse(told.out, nullptr, false).is_discarded());
+    }
+    EXPECT_EQ(bed.olaf({"--json", "detach", name}).status, 0);
+}
+
 // ---- messages ----
 // What commands say to one who may not look, or who looks where nothing is to be seen.
 

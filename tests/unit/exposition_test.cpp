@@ -29,6 +29,12 @@ TEST(Exposition, EscapesLabels) {
     EXPECT_NE(out.text().find("a{x=\"a\\\\b\\\"c\\nd\"} 1\n"), std::string::npos) << out.text();
 }
 
+TEST(Exposition, HasNoBytesThatAreNotUtf8) {
+    Exposition out;
+    out.gauge("a", "As.", {{"x", "caf\xe9"}}, 1);
+    EXPECT_NE(out.text().find("a{x=\"caf\xef\xbf\xbd\"} 1\n"), std::string::npos) << out.text();
+}
+
 TEST(Exposition, HistogramsEndWithAllThatThereIs) {
     Exposition out;
     const double sum = 7;
