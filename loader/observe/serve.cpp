@@ -7,8 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "metrics.hpp"
+#include "loader/host/device.hpp"
 #include "loader/text/json.hpp"
+#include "metrics.hpp"
 #include "olaf/try.hpp"
 #include "page.hpp"
 #include "status_json.hpp"
@@ -29,8 +30,12 @@ Result<std::vector<Attachment>> Queues::attached() const {
     auto all = OLAF_TRY(attachments());
     std::erase_if(all, [&](const Attachment &attachment) {
         return !attachment.alive || !attachment.record.complete ||
-               (!devices_.empty() &&
-                std::ranges::find(devices_, attachment.device) == devices_.end());
+               (!devices_.empty() && std::ranges::none_of(devices_, [&](const std::string &name) {
+                   if (name == attachment.device)
+                       return true;
+                   const auto device = find_device(name); // it may be another name of the device's
+                   return device && device->ifindex == attachment.place.ifindex;
+               }));
     });
     return all;
 }
@@ -84,7 +89,9 @@ Result<std::string> Queues::metrics() {
 
 namespace {
 
-constexpr std::size_t threads = 4;
+/// A connection holds a thread until it has got its answer, or patience is at an end: so many may be slow or
+/// silent, and a scrape is answered all the same.
+constexpr std::size_t threads = 64;
 constexpr time_t patience_s = 5; // with a client that sends or reads slowly
 constexpr std::size_t longest_request = 4096;
 
@@ -126,6 +133,7 @@ std::string hint_for(int code) {
 
 Server::Server(Queues &queues) : queues_(queues), http_(std::make_unique<httplib::Server>()) {
     http_->new_task_queue = [] { return new httplib::ThreadPool(threads); };
+    http_->set_keep_alive_max_count(1); // an idle connection would hold its thread
     http_->set_read_timeout(patience_s);
     http_->set_write_timeout(patience_s);
     http_->set_payload_max_length(longest_request);

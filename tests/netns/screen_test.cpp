@@ -369,6 +369,21 @@ TEST_F(Serving, WaitsForTheQueueIfAskedTo) {
     EXPECT_EQ(other.wait().status, 0);
 }
 
+TEST_F(Serving, AnswersWhileConnectionsSayNothing) {
+    bed.attach();
+    const auto server = serve();
+    const auto got = run_script("fetch_beside.py", {url(server) + "metrics", "20"}, {}, &bed.host);
+    EXPECT_EQ(got.status, 0) << got.err;
+    EXPECT_EQ(samples(got.out).at("olaf_queues"), 1);
+}
+
+TEST_F(Serving, ShowsADeviceByItsOtherName) {
+    bed.attach();
+    bed.host.ip("link property add dev in altname way-in\n");
+    const auto server = serve({"way-in"});
+    EXPECT_EQ(metrics(server).at("olaf_queues"), 1);
+}
+
 TEST_F(Serving, NamesTheAddressThatItCantListenOn) {
     expect_failure({OLAF_BINARY, "serve", "--bind", "192.0.2.77"},
                    "cannot listen on 192.0.2.77, port 9435: Cannot assign requested address");
