@@ -138,8 +138,8 @@ class Member:
         self.asking, self.due, self.wait = True, self.asked + 0.005, 0.005
         self.stamp = max(time.clock_gettime_ns(time.CLOCK_TAI), self.stamp + 1, newer_than + 1)
 
-    def places(self):
-        return [(chunk.round, chunk.number) for chunk in self.kept] or [(0, 0)]
+    def places(self):  # who has all sums names the next chunk
+        return [*((chunk.round, chunk.number) for chunk in self.kept), (self.round, 0)]
 
     def send_question(self, now):
         round, number = self.places()[self.first]
