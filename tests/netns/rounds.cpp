@@ -742,14 +742,11 @@ void go_first_on(int cpu) {
         throw std::runtime_error("cannot take a real-time priority");
 }
 
-unsigned long overflowed(const Netns &netns, const std::string &device) {
+Transmitted transmitted(const Netns &netns, const std::string &device) {
     const auto told = run({"ip", "-n", netns.name(), "-s", "-j", "link", "show", device});
-    return nlohmann::json::parse(told.out)
-        .at(0)
-        .at("stats64")
-        .at("tx")
-        .at("dropped")
-        .get<unsigned long>();
+    const auto tx = nlohmann::json::parse(told.out).at(0).at("stats64").at("tx");
+    const auto dropped = tx.at("dropped").get<unsigned long>();
+    return {.all = tx.at("packets").get<unsigned long>() + dropped, .overflowed = dropped};
 }
 
 } // namespace olaf::test

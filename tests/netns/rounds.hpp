@@ -346,7 +346,11 @@ void stay_on(int cpu);
 /// The calling thread runs on that CPU, before all that has no real-time priority.
 void go_first_on(int cpu);
 
-/// Frames that a device dropped since the other end's ring was full.
-unsigned long overflowed(const Netns &netns, const std::string &device);
+/// Frames that were given to a device to send.
+struct Transmitted {
+    unsigned long all = 0;
+    unsigned long overflowed = 0; ///< of those: dropped, as the other end's ring was full
+};
+Transmitted transmitted(const Netns &netns, const std::string &device);
 
 } // namespace olaf::test
