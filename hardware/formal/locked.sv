@@ -17,6 +17,7 @@ module locked (
     input logic completes,
     input logic ready,
     input logic [511:0] lanes,
+    input logic [31:0] lanes_sum,
     input olaf::seg_t watched    // any that stays
 );
   logic room, idle, read, frees, valid, last;
@@ -26,8 +27,9 @@ module locked (
   logic [5:0] bytes;
   logic [47:0] user;
 
-  logic pop, has_left, next_valid, passed;
-  olaf::seg_t next_seg;
+  logic pop, has_left, next_valid;
+  logic [2:0] passed;
+  olaf::seg_t next_seg, sum_seg;
   logic [7:0] ticket, waits_for;
   assign waits_for = ticket - completed;
   assign pop = want_pop && room && !(has_left && pop_seg == watched);
@@ -35,8 +37,8 @@ module locked (
   olaf_depart depart (
       .clk(clk), .rst(rst), .pop(pop), .pop_seg(pop_seg), .popped(popped), .issued(issued),
       .completed(completed), .room(room), .idle(idle), .read(read), .read_seg(read_seg),
-      .read_block(read_block), .lanes(lanes), .frees(frees), .freed_seg(freed_seg), .valid(valid),
-      .ready(ready), .data(data), .last(last), .bytes(bytes), .user(user),
+      .read_block(read_block), .lanes(lanes), .sum_seg(sum_seg), .lanes_sum(lanes_sum), .frees(frees),
+      .freed_seg(freed_seg), .valid(valid), .ready(ready), .data(data), .last(last), .bytes(bytes), .user(user),
       .f_next_valid(next_valid), .f_next_seg(next_seg), .f_ticket(ticket), .f_passed(passed)
   );
 
@@ -90,8 +92,10 @@ module locked (
       // What the induction rests on: where the watched buffer is, and for what it waits.
       assert (has_left == ((valid && read_seg == watched) || (next_valid && next_seg == watched)));
       assert (!(valid && read_seg == watched && next_valid && next_seg == watched));
-      if (next_valid && !passed) assert (waits_for <= open_commands);
-      if (next_valid && next_seg == watched && any) assert (!passed && since <= waits_for);
+      if (next_valid && passed[2]) assert (passed[1]);
+      if (next_valid && passed[1]) assert (passed[0]);
+      if (next_valid && !passed[0]) assert (waits_for <= open_commands);
+      if (next_valid && next_seg == watched && any) assert (!passed[0] && since <= waits_for);
       if (any) assert (since >= 8'd1 && since <= open_commands);
       if (read && read_seg == watched) locked_read: assert (!any);
       if (valid && read_seg == watched && has_left) locked_way: assert (!any);

@@ -72,6 +72,7 @@ package olaf;
   typedef struct packed {
     logic [8*HEADER_BYTES-1:0] header;  // UDP checksum 0; zeros behind UDP
     logic [3:0] words;                  // four-byte words that it is longer than the shortest
+    logic [19:0] sum;                   // of the pseudo header, UDP's ports and its length
     logic [31:0] user;                  // side band of its first beat
     logic [29:0] serialisation;         // ns at the rate, as a departure
   } around_t;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From a popped update to a frame, a beat a cycle: the newest's headers, the message's header anew, the lanes.
-// Two updates may be on their way: while one leaves the next one's headers are made, so that frames follow
-// each other without a gap. One is made only when all commands given before it was popped are done: what it
-// reads is written no more.
+// From a popped update to a frame, a beat a cycle: the newest's headers, the message's header and the UDP
+// checksum anew, the lanes. Two updates may be on their way: while one leaves the next one's headers are made,
+// so that frames of four beats or more follow each other without a gap. One leaves only when all commands given
+// before it was popped are done: what it reads is written no more.
 module olaf_depart (
     input logic clk,
     input logic rst,
@@ -17,6 +17,8 @@ module olaf_depart (
     output olaf::seg_t read_seg,
     output logic [7:0] read_block,
     input logic [511:0] lanes,     // the block asked for last
+    output olaf::seg_t sum_seg,
+    input logic [31:0] lanes_sum,  // of that buffer's, as olaf_store has it
     output logic frees,            // the buffer was read
     output olaf::seg_t freed_seg,
     output logic valid,
@@ -28,23 +30,26 @@ module olaf_depart (
     output logic f_next_valid,
     output olaf::seg_t f_next_seg,
     output logic [7:0] f_ticket,
-    output logic f_passed,
+    output logic [2:0] f_passed,
 `endif
     output logic [47:0] user
 );
   // ---- made next ----
-  logic next_valid, starts, over, passed;
+  logic next_valid, starts, over;
+  logic [2:0] passed;  // cycles in which the commands were done
   olaf::seg_t next_seg;
   olaf::record_t next;
   logic [7:0] ticket, behind;
   logic [8*olaf::PREFIX_BYTES-1:0] prefix_next;
   logic [383:0] message;
-  logic [15:0] flags;
+  logic [15:0] flags, folded, checksum;
+  logic [20:0] message_sum;
   integer k, i;
 
   assign behind = completed - ticket;
-  // Once done is done: `behind` wraps while a departure waits for its turn on a blocked output.
-  assign starts = next_valid && (passed || !behind[7]) && (!valid || over);
+  // Once done is done: `behind` wraps while a departure waits for its turn on a blocked output. In the three
+  // cycles from then on the last lanes come into their sum, and the message into its own.
+  assign starts = next_valid && passed[2] && (!valid || over);
   assign room = !next_valid || starts;
   assign idle = !next_valid && !valid;
   assign flags = {6'd0, next.format, 6'd0, next.pending.count > 32'd1, next.checksum};
@@ -57,11 +62,16 @@ module olaf_depart (
     olaf::TYPE_UPDATE, olaf::VERSION, olaf::swap16(olaf::MAGIC)
   };
 
+  olaf_beat_sum beat_sum (.clk(clk), .words({128'd0, message}), .whole(message_sum));
+  assign sum_seg = next_seg;
+  assign folded = olaf::fold_sum(lanes_sum + {11'd0, message_sum} + {12'd0, next.around.sum});
+  always_ff @(posedge clk) checksum <= folded == 16'hffff ? folded : ~folded;  // 0 would say that there is none
+
   always_comb begin
     prefix_next = {384'd0, next.around.header};
     for (k = 0; k <= 12; k++)
       if (next.around.words == k[3:0])
-        prefix_next = {384'd0, next.around.header} | ({720'd0, message} << (8 * (42 + 4 * k)));
+        prefix_next = {384'd0, next.around.header} | ({704'd0, message, checksum} << (8 * (40 + 4 * k)));
   end
 
   // ---- under way ----
@@ -103,7 +113,7 @@ module olaf_depart (
       next <= popped;
       ticket <= issued;
     end
-    passed <= !pop && (passed || !behind[7]);
+    passed <= pop ? 3'd0 : {passed[1:0], passed[0] || !behind[7]};
     if (starts) begin
       prefix <= prefix_next;
       words <= next.around.words;

@@ -96,7 +96,7 @@ module olaf_headers (
     header = '0;
     for (k = 0; k <= 12; k++)
       if (words == k[3:0]) from_udp = raw[8*(34+4*k)+:448];
-    // What leaves has no UDP checksum.
+    // The UDP checksum of what leaves is another one (olaf_depart).
     for (i = 0; i < olaf::HEADER_BYTES; i++)
       if (i < 40 + 4 * {28'd0, words}) header[8*i+:8] = raw[8*i+:8];
   end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Does what was decided with the frames of the buffer, in their order, a beat a cycle: lets them pass, skips
 // them, or hands their lanes to the store in blocks of eight. A block is written two cycles after its last
-// beat was taken; `completed` counts a command three cycles after its frame's last beat.
+// beat was taken, with zeros behind the last lane; `completed` counts a command three cycles after its frame's last beat.
 module olaf_move (
     input logic clk,
     input logic rst,
@@ -53,12 +53,14 @@ module olaf_move (
   logic flush, flush_folds;
   olaf::seg_t flush_seg;
   logic [7:0] flush_block;
+  logic [15:0] flush_lanes, left;  // lanes from the block on
   logic ends_here;
   assign ends_here = beat_take && stores && beats > {6'd0, ahead} && block < blocks;
 
   assign read = (ends_here && command.op == olaf::OP_FOLD) || (flush && flush_folds);
   assign read_seg = flush ? flush_seg : command.seg;
   assign read_block = flush ? flush_block : block;
+  assign left = (flush ? flush_lanes : command.lanes) - {5'd0, read_block, 3'd0};
 
   logic [1:0] over;
   integer i;
@@ -67,11 +69,13 @@ module olaf_move (
     flush_folds <= command.op == olaf::OP_FOLD;
     flush_seg <= command.seg;
     flush_block <= behind;
+    flush_lanes <= command.lanes;
     write_folds <= flush ? flush_folds : command.op == olaf::OP_FOLD;
     write_seg <= read_seg;
     write_block <= read_block;
     for (i = 0; i < 64; i++)
-      write_lanes[8*i+:8] <= flush || low[i] ? turned_before[8*i+:8] : turned[8*i+:8];
+      write_lanes[8*i+:8] <= 16'(i / 8) >= left ? 8'd0 :
+          flush || low[i] ? turned_before[8*i+:8] : turned[8*i+:8];
     if (rst) begin
       beats <= '0;
       flush <= 1'b0;

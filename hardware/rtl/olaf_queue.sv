@@ -207,6 +207,8 @@ module olaf_queue #(
   olaf::seg_t read_seg, write_seg, depart_seg;
   logic [7:0] read_block, write_block, depart_block, issued, completed;
   logic [511:0] write_lanes, departing;
+  logic [31:0] departing_sum;
+  olaf::seg_t sum_seg;
 
   olaf_fifo #(.DEPTH_LOG2(2), .WIDTH($bits(command))) commands (
       .clk(clk), .rst(rst), .put(command_valid), .in(command), .room(command_room),
@@ -224,7 +226,7 @@ module olaf_queue #(
       .clk(clk), .read(read), .read_seg(read_seg), .read_block(read_block), .write(write),
       .write_folds(write_folds), .write_seg(write_seg), .write_block(write_block),
       .write_lanes(write_lanes), .depart(depart_read), .depart_seg(depart_seg),
-      .depart_block(depart_block), .departing(departing)
+      .depart_block(depart_block), .departing(departing), .sum_seg(sum_seg), .lanes_sum(departing_sum)
   );
   always_ff @(posedge clk) begin
     if (rst) issued <= '0;
@@ -241,6 +243,7 @@ module olaf_queue #(
       .clk(clk), .rst(rst), .pop(pop), .pop_seg(ring_head), .popped(leaving_record),
       .issued(issued), .completed(completed), .room(depart_room), .idle(depart_idle),
       .read(depart_read), .read_seg(depart_seg), .read_block(depart_block), .lanes(departing),
+      .sum_seg(sum_seg), .lanes_sum(departing_sum),
       .frees(frees), .freed_seg(freed_seg), .valid(depart_valid), .ready(depart_ready),
       .data(depart_data), .last(depart_last), .bytes(depart_bytes), .user(depart_user)
   );

@@ -43,34 +43,20 @@ module olaf_sum (
     end
   end
 
-  // ---- its words that count, in eight sums ----
-  logic [31:0] counts;
-  logic [17:0] partial[0:7];
-  logic [18:0] pair[0:3];
+  // ---- its words that count ----
+  logic [511:0] counted;
   logic [20:0] whole;
   logic summed_valid, summed_first;
   logic [6:0] from;
 
   always_comb begin
     from = held_beat == 2'd0 ? l4 : held_beat == 2'd1 && l4 > 7'd64 ? l4 - 7'd64 : 7'd0;
+    counted = '0;
     for (w = 0; w < 32; w++)
-      counts[w] = 7'(2 * w) >= from && (held_beat == 2'd0 || 17'(2 * w) < held_end);
+      if (7'(2 * w) >= from && (held_beat == 2'd0 || 17'(2 * w) < held_end))
+        counted[16*w+:16] = held[16*w+:16];
   end
-
-  generate
-    for (genvar g = 0; g < 8; g++) begin : eighth
-      logic [15:0] a, b, c, d;
-      assign a = counts[4*g] ? held[64*g+:16] : 16'd0;
-      assign b = counts[4*g+1] ? held[64*g+16+:16] : 16'd0;
-      assign c = counts[4*g+2] ? held[64*g+32+:16] : 16'd0;
-      assign d = counts[4*g+3] ? held[64*g+48+:16] : 16'd0;
-      always_ff @(posedge clk) partial[g] <= ({2'd0, a} + {2'd0, b}) + ({2'd0, c} + {2'd0, d});
-    end
-    for (genvar g = 0; g < 4; g++) begin : quarter
-      assign pair[g] = {1'b0, partial[2*g]} + {1'b0, partial[2*g+1]};
-    end
-  endgenerate
-  assign whole = ({2'd0, pair[0]} + {2'd0, pair[1]}) + ({2'd0, pair[2]} + {2'd0, pair[3]});
+  olaf_beat_sum beat_sum (.clk(clk), .words(counted), .whole(whole));
 
   always_ff @(posedge clk) begin
     summed_valid <= held_valid;

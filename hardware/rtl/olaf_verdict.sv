@@ -46,6 +46,10 @@ module olaf_verdict (
     update.pending.segments = olaf::swap16(found.message[8*46+:16]);
     update.around.header = found.header;
     update.around.words = found.words;
+    update.around.sum = (({4'd0, found.ip[8*12+:16]} + {4'd0, found.ip[8*14+:16]}) +
+        ({4'd0, found.ip[8*16+:16]} + {4'd0, found.ip[8*18+:16]})) +
+        (({4'd0, found.udp[8*0+:16]} + {4'd0, found.udp[8*2+:16]}) +
+        ({3'd0, found.udp[8*4+:16], 1'b0} + {4'd0, 16'h1100}));  // its length twice; its protocol
     update.around.user = found.user;
     update.around.serialisation = '0;
     update.slot = slot[11:0];

@@ -24,7 +24,7 @@ FAULTS = [
     ("order", "olaf_ring", "assign head = places[first];", "assign head = places[behind_last - 1'b1];", "the newest leaves first"),
     ("moved", "olaf_move", "over <= {over[0], command_take};", "over <= {command_take, command_take};", "a command counts as done too early"),
     ("moved", "olaf_move", "beats > {6'd0, ahead} && block < blocks", "beats > {6'd0, ahead}", "lanes are written behind their buffer's own"),
-    ("locked", "olaf_depart", "next_valid && (passed || !behind[7])", "next_valid", "a departure doesn't wait for folds"),
+    ("locked", "olaf_depart", "next_valid && passed[2]", "next_valid", "a departure doesn't wait for folds"),
     ("counted", "olaf_counters", "counts_dropped ? held_count : 32'd0", "32'd0", "what is dropped isn't counted"),
 ]
 

@@ -49,4 +49,29 @@ TEST_F(HardwareBlocked, ADepartureThatWaitedForHundredsOfUpdatesLeaves) {
     both.card.blocked = false;
 }
 
+// An idle link has credit for some twenty updates. Each is of two beats, so that it is decided on two cycles
+// behind the one before.
+TEST_F(HardwareBlocked, UpdatesThatFollowEachOtherAtOncePassNoLongerThanTheLinkHasCredit) {
+    both.card.cycles(30'000);
+    constexpr std::uint32_t updates = 30;
+    for (std::uint32_t cluster = 0; cluster < updates; cluster++)
+        both.send(ipv4().carrying(Update{.cluster = cluster, .lanes = {1}}).bytes);
+    both.card.cycles(600);
+    EXPECT_GT(both.seen["passed_through"], 20u);
+    EXPECT_EQ(both.seen["passed_through"] + both.seen["appended"], updates);
+}
+
+// One's complement has two zeros, and UDP says by the other one that there is no checksum.
+TEST_F(HardwareBlocked, ADepartureWhoseWordsAddUpToZeroHasAChecksum) {
+    const auto with_lane = [](std::uint64_t lane) {
+        return ipv4().carrying(Update{.cluster = 2, .checksum = false, .lanes = {lane}});
+    };
+    const auto checksum_of = [](const Frame &frame) { return get_be(frame.bytes, frame.message - 2, 2); };
+    const auto lane = __builtin_bswap16(static_cast<std::uint16_t>(checksum_of(with_lane(0))));
+    ASSERT_EQ(checksum_of(with_lane(lane)), 0xffffu);
+    offer(ipv4().carrying(Update{.cluster = 1}));
+    offer(with_lane(lane));
+    EXPECT_EQ(both.seen["appended"], 1u);
+}
+
 } // namespace

@@ -31,7 +31,7 @@ Beats with_side(const Bytes &frame, const Judged &judged) {
 }
 
 Beats departure(const model::Update &update) {
-    auto frame = model::departing_frame(update, false);
+    auto frame = model::departing_frame(update);
     const auto side = side_of(std::span(frame).first(update.headers.bytes.size()), update.headers.l4 + 6);
     return {std::move(frame), side};
 }
