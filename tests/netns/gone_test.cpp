@@ -91,8 +91,8 @@ struct GoneBed : SocketBed {
     explicit GoneBed(Way way) : SocketBed({.way = way}) {}
 
     /// Four large updates of four clusters on a slow link: the last of them wait.
-    void fill() {
-        attach({"--rate", "20kbit"});
+    void fill(const char *rate = "20kbit") {
+        attach({"--rate", rate});
         for (std::uint32_t cluster = 0; cluster < sent_before; cluster++)
             send(Update{.cluster = cluster, .lanes = std::vector<std::uint64_t>(128, 1)});
         olaf.await([](const Status &s) { return s["received"] == sent_before; });
@@ -107,10 +107,11 @@ struct Case {
 
 class DeviceGone : public testing::TestWithParam<Case> {
   protected:
-    static void take_away(const Netns &host, const char *device, const Netns &other) {
-        const std::string name = device;
-        host.ip("link " +
-                (GetParam().moved ? "set " + name + " netns " + other.name() : "delete " + name));
+    static void take_away(const Testbed &bed, const std::string &device, const Netns &other) {
+        if (GetParam().moved)
+            bed.host.ip("link set " + device + " netns " + other.name() + "\n");
+        else
+            bed.unplug(device);
     }
     static void expect_told(const Outcome &told) { EXPECT_TRUE(says(told.err, GetParam().reason)); }
 
@@ -120,7 +121,7 @@ class DeviceGone : public testing::TestWithParam<Case> {
 TEST_P(DeviceGone, WhatWaitsForAnotherDeviceLeavesAllTheSame) {
     GoneBed bed(Way::routed);
     bed.fill();
-    take_away(bed.host, "in", other);
+    take_away(bed, "in", other);
     const auto told = bed.olaf({"status", "in"});
     EXPECT_EQ(told.status, 1);
     EXPECT_TRUE(says(told.out, "received    4 messages"));
@@ -134,8 +135,8 @@ TEST_P(DeviceGone, WhatWaitsForAnotherDeviceLeavesAllTheSame) {
 
 TEST_P(DeviceGone, WhatWaitsForThisHostIsToldOfAndDroppedByForce) {
     GoneBed bed(Way::local);
-    bed.fill();
-    take_away(bed.host, "in", other);
+    bed.fill("1kbit"); // a NIC takes its time to go
+    take_away(bed, "in", other);
     auto told = bed.olaf({"detach", "in"});
     EXPECT_EQ(told.status, 1);
     expect_told(told);
@@ -149,7 +150,7 @@ TEST_P(DeviceGone, WhatWaitsForThisHostIsToldOfAndDroppedByForce) {
 TEST_P(DeviceGone, UpdatesWaitAndFoldWhereItWasTheOutput) {
     GoneBed bed(Way::upstream4);
     bed.fill();
-    take_away(bed.host, "out", other);
+    take_away(bed, "out", other);
     for (std::uint32_t i = 0; i < 40; i++)
         bed.send(Update{.cluster = 10, .worker = i});
     auto status =
@@ -199,26 +200,30 @@ TEST(OutputAway, WhatWaitsLeavesWhenItIsBackAndAReplacementTurnsAcksRoundAgain) 
 class OutputAnew : public testing::TestWithParam<Way> {
   protected:
     void replug(std::uint32_t mtu) {
-        bed.host.ip("link delete out\n");
-        bed.host.ip("link add name out address " + text(out_mac) + " mtu " + std::to_string(mtu) +
-                    " type veth peer name eth0 address " + text(server_mac) + " netns " +
-                    bed.server().name() + "\n");
-        set_offloads(bed.host, "out", {});
-        set_offloads(bed.server(), "eth0", {});
-        bed.host.ip("link set out up\naddress add 10.0.1.254/24 dev out\nneighbour add 10.0.1.2 lladdr " +
+        bed.unplug("out");
+        if (bed.wiring.place == Place::nics) {
+            move_nic(2, bed.host, "out");
+        } else {
+            bed.host.ip("link add name out type veth peer name eth0 address " + text(server_mac) + " netns " +
+                        bed.server().name() + "\n");
+            set_offloads(bed.host, "out", {});
+            set_offloads(bed.server(), "eth0", {});
+        }
+        bed.host.ip("link set out address " + text(out_mac) + " mtu " + std::to_string(mtu) +
+                    "\nlink set out up\naddress add 10.0.1.254/24 dev out\nneighbour add 10.0.1.2 lladdr " +
                     text(server_mac) + " dev out nud permanent\n");
-        bed.server().ip("link set eth0 up\naddress add 10.0.1.2/24 dev eth0\nneighbour add 10.0.1.254 "
-                        "lladdr " + text(out_mac) + " dev eth0 nud permanent\n"
-                        "route add default via 10.0.1.254\n");
+        bed.server().ip("link set eth0 up\naddress replace 10.0.1.2/24 dev eth0\nneighbour replace "
+                        "10.0.1.254 lladdr " + text(out_mac) + " dev eth0 nud permanent\n"
+                        "route replace default via 10.0.1.254\n");
     }
     GoneBed bed{GetParam()};
 };
 
 TEST_P(OutputAnew, WhatWaitsLeavesByItAfterAReplacement) {
     const auto qdiscs = [&] { return run({"tc", "qdisc", "show", "dev", "out"}, {}, &bed.host).out; };
-    const auto before = qdiscs();
     bed.fill();
     replug(1400);
+    const auto before = qdiscs(); // the kernel's own depend on the MTU
     EXPECT_TRUE(refused(bed.olaf({"attach", "in", "--replace"}), "what waits was taken for an MTU of 1500"));
     bed.host.ip("link set out mtu 1500\n");
     const auto told = bed.olaf({"attach", "in", "--replace"});

@@ -152,8 +152,22 @@ void Netns::await_links() const {
           [&] { return "a queue for " + without_queue(netlink->get()) + " of " + name_; });
 }
 
+namespace {
+
+std::string slot_of(int nic) {
+    return "/sys/bus/pci/devices/0000:00:" + std::to_string(10 + nic) + ".0";
+}
+
+} // namespace
+
+void unplug_nic(int number) {
+    std::ofstream(slot_of(number) + "/remove") << 1 << std::flush;
+}
+
 void move_nic(int number, const Netns &to, const std::string &name) {
-    const auto slot = "/sys/bus/pci/devices/0000:00:" + std::to_string(10 + number) + ".0";
+    const auto slot = slot_of(number);
+    if (!std::filesystem::exists(slot))
+        std::ofstream("/sys/bus/pci/rescan") << 1 << std::flush;
     std::string now;
     const auto look = [&] {
         std::error_code gone;

@@ -39,8 +39,11 @@ class Netns {
     int fd_ = -1;
 };
 
-/// Moves the NIC of that number (tests/kernels/run --nic) there, under that name. When the namespace goes,
-/// the kernel takes the NIC back, a little later. Throws WaitRanOut.
+/// Takes the NIC of that number (tests/kernels/run --nic) off the PCI bus, with its driver.
+void unplug_nic(int number);
+
+/// Moves the NIC of that number there, under that name; plugs it in if it was unplugged. When the namespace
+/// goes, the kernel takes the NIC back, a little later. Throws WaitRanOut.
 void move_nic(int number, const Netns &to, const std::string &name);
 
 /// This thread is in the namespace while it lives. A socket stays in the one it was made in.

@@ -41,6 +41,13 @@ TEST_P(Output, GetsEveryDepartureAndIsAsItWasAfterwards) {
     EXPECT_EQ(traces(bed.host), before);
 }
 
+TEST_P(Output, GetsEveryDepartureInSkbMode) {
+    const auto status = pass({"--mode", "skb"});
+    EXPECT_EQ(status.json["mode"], "skb");
+    EXPECT_EQ(status.lost_behind(), 0u) << status.json.dump();
+    EXPECT_EQ(collector.await(status["updates_out"]).updates, status["updates_out"]);
+}
+
 /// The drain comes by seldom: an arrival is at hand long before.
 TEST_P(Output, TakesMostDeparturesInFramesThatArrive) {
     const auto status = pass({"--drain-interval", "20ms", "--mode", "native"});

@@ -44,10 +44,10 @@ Place place_under_test() {
 Testbed::Testbed(const Wiring &asked) : wiring(asked) {
     if (wiring.way != Way::local)
         server_.emplace("server");
-    if (wiring.place == Place::nics)
-        wire_nics();
-    else if (wiring.way == Way::one_armed)
+    if (wiring.way == Way::one_armed)
         wire_switch();
+    else if (wiring.place == Place::nics)
+        wire_nics();
     else
         wire();
     wiring.way == Way::local || wiring.way == Way::bridged ? address_flat() : address_routed();
@@ -119,31 +119,52 @@ std::string kind_over(std::string_view device) {
     return kind != nullptr ? kind : "";
 }
 
+bool is_vlan(std::string_view kind) {
+    return kind.starts_with("vlan");
+}
+
+/// What is over a NIC at the other end of that device's.
+std::string vlan_over(std::string_view device) {
+    auto kind = kind_over(device);
+    return is_vlan(kind) ? kind : "";
+}
+
 } // namespace
 
 /// Four NICs at the places of the PCI bus that tests/kernels/run gives them: the worker's, `in`, `out`, the
-/// server's.
+/// server's. What stands over `in` or `out` has that one as its port; a VLAN has its other end at the next NIC.
 void Testbed::wire_nics() {
-    const std::tuple<const Netns *, const char *, Mac> ends[] = {
-        {&worker, "eth0", worker_mac},
-        {&host, "in", server_ ? in_mac : server_mac},
-        {server_ ? &host : nullptr, "out", out_mac},
-        {server_ ? &*server_ : nullptr, "eth0", server_mac}};
+    const std::tuple<const Netns *, const char *, Mac, std::string> ends[] = {
+        {&worker, "eth0", worker_mac, vlan_over("in")},
+        {&host, "in", server_ ? in_mac : server_mac, kind_over("in")},
+        {server_ ? &host : nullptr, "out", out_mac, kind_over("out")},
+        {server_ ? &*server_ : nullptr, "eth0", server_mac, vlan_over("out")}};
     int slot = 0;
-    for (const auto &[netns, device, mac] : ends) {
+    for (const auto &[netns, device, mac, over] : ends) {
         const auto nic = slot++;
         if (netns == nullptr)
             continue;
-        const std::string over = kind_over(device), port = over.empty() ? device : "nic" + std::to_string(nic);
+        const std::string port = over.empty() ? device : "nic" + std::to_string(nic);
+        const Words words = {{"device", device}, {"mac", text(mac)}, {"over", over}, {"port", port},
+                             {"mtu", std::to_string(wiring.mtu)}};
         move_nic(nic, *netns, port);
-        if (!over.empty())
+        netns->ip("link set " + port + " promisc on\n"); // QEMU's vmxnet3 keeps to the MAC that it began with
+        if (is_vlan(over))
+            netns->ip(fill("link set @port@ mtu @mtu@\nlink set @port@ up\n"
+                           "link add link @port@ name @device@ type @over@\n", words));
+        else if (!over.empty())
             netns->ip(fill("link add @device@ address @mac@ type @over@\nlink set @port@ down\n"
                            "link set @port@ mtu @mtu@ master @device@\nlink set @port@ up\n",
-                           {{"device", device}, {"mac", text(mac)}, {"over", over}, {"port", port},
-                            {"mtu", std::to_string(wiring.mtu)}}));
-        netns->ip(fill("link set @device@ address @mac@ mtu @mtu@\nlink set @device@ up\n",
-                       {{"device", device}, {"mac", text(mac)}, {"mtu", std::to_string(wiring.mtu)}}));
+                           words));
+        netns->ip(fill("link set @device@ address @mac@ mtu @mtu@\nlink set @device@ up\n", words));
     }
+}
+
+void Testbed::unplug(const std::string &device) const {
+    if (wiring.place == Place::nics)
+        unplug_nic(device == "in" ? 1 : 2);
+    else
+        host.ip("link delete " + device + "\n");
 }
 
 void Testbed::wire_switch() {
@@ -156,6 +177,13 @@ void Testbed::wire_switch() {
     for (const auto &[netns, device, mac] : hosts) {
         const auto port = "port" + std::to_string(number++);
         const auto mtu = std::to_string(wiring.mtu);
+        if (wiring.place == Place::nics && &netns == &host) {
+            move_nic(0, hub, port);
+            move_nic(1, host, device);
+            hub.ip("link set " + port + " mtu " + mtu + " master bridge\nlink set " + port + " up\n");
+            host.ip("link set in address " + text(mac) + " mtu " + mtu + "\nlink set in up\n");
+            continue;
+        }
         hub.ip("link add name " + port + " mtu " + mtu + " master bridge type veth peer name " +
                device + " address " + text(mac) + " mtu " + mtu + " netns " + netns.name() + "\n" +
                "link set " + port + " up\n");
@@ -164,7 +192,8 @@ void Testbed::wire_switch() {
         netns.ip(std::string("link set ") + device + " up\n");
     }
     // veth wakes its peer after XDP_TX only if an XDP program is there: NAPI alone won't do.
-    switch_program_.emplace(hub, "port1");
+    if (wiring.place != Place::nics)
+        switch_program_.emplace(hub, "port1");
 }
 
 /// Worker and server are in one network: the server is the host, or behind a bridge there.

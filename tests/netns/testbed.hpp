@@ -89,6 +89,8 @@ class Testbed {
     [[nodiscard]] bool upstream() const {
         return wiring.way == Way::upstream4 || wiring.way == Way::upstream6;
     }
+    /// The host's `in` or `out` is gone: a NIC is off its bus, a veth deleted with its other end.
+    void unplug(const std::string &device) const;
     /// The drain's own device goes "down", or "up".
     void set_drain(const std::string &state) const;
     /// What status says of where the queue is.
