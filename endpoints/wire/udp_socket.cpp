@@ -17,6 +17,8 @@
 
 #include <olaf/try.hpp>
 
+#include "endpoints/wire/asked.hpp"
+
 namespace olaf {
 namespace {
 
@@ -119,6 +121,7 @@ Result<UdpSocket> UdpSocket::bound_to(const Address &local, Buffers buffers) {
     if (::bind(socket.fd_, local.data(), local.size()) != 0)
         return fail("bind to", local.text(), errno,
                     errno == EADDRINUSE ? "is another parameter server running?" : "");
+    socket.tells_asked_ = is_any(local) && hear_asked(socket.fd_, local.is_ipv6());
     return socket;
 }
 

@@ -34,9 +34,11 @@ class UdpSocket {
     [[nodiscard]] static Result<UdpSocket> member_of(const Address &group, unsigned device,
                                                      const Address &peer, Buffers buffers);
 
-    UdpSocket(UdpSocket &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    UdpSocket(UdpSocket &&other) noexcept
+        : fd_(std::exchange(other.fd_, -1)), tells_asked_(other.tells_asked_) {}
     UdpSocket &operator=(UdpSocket &&other) noexcept {
         std::swap(fd_, other.fd_);
+        std::swap(tells_asked_, other.tells_asked_);
         return *this;
     }
     UdpSocket(const UdpSocket &) = delete;
@@ -45,6 +47,8 @@ class UdpSocket {
 
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] Result<Address> local() const;
+    /// Whether what arrives says which address of the host it was sent to: it is bound to any.
+    [[nodiscard]] bool tells_asked() const { return tells_asked_; }
     /// Of the way to the peer, as far as this host knows: its device's, usually. Of IP packets, in
     /// bytes.
     [[nodiscard]] Result<std::size_t> mtu() const;
@@ -78,6 +82,7 @@ class UdpSocket {
     [[nodiscard]] static Result<UdpSocket> open(const Address &address, Buffers buffers);
 
     int fd_;
+    bool tells_asked_ = false;
 };
 
 } // namespace olaf

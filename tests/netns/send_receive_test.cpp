@@ -126,6 +126,41 @@ INSTANTIATE_TEST_SUITE_P(Ways, SendAndReceive,
                                          Case{"Upstream6", Way::upstream6, 6, true}),
                          by_name);
 
+struct Alias {
+    const char *name;
+    const char *address; ///< of the receiver's host, a second one
+    const char *asked;   ///< by the sender
+    bool queue;
+};
+
+class SendAndReceiveByAnAlias : public testing::TestWithParam<Alias> {};
+
+/// The receiver listens on every address, and routing would answer from another one of them: in
+/// IPv6 from any that is preferred.
+TEST_P(SendAndReceiveByAnAlias, Agree) {
+    const auto &[name, address, asked, queue] = GetParam();
+    Testbed bed{{.way = Way::local}};
+    bed.worker.ip("address add fe80::1/64 dev eth0 nodad");
+    bed.host.ip("address add fe80::2/64 dev in nodad\n"
+                "address add " +
+                std::string(address) + " dev in" + (address[0] == 'f' ? " nodad preferred_lft 0" : ""));
+    if (queue)
+        bed.attach();
+    Receiver receiver(bed);
+    const auto sent = parsed("send", run(olaf_in(bed.worker, {"send", asked, "--updates", "90"})));
+    expect_agreement(sent, receiver.end());
+    EXPECT_EQ(sent.at("total").at("updates_received"), 90);
+    EXPECT_GT(sent.at("total").at("round_trip").at("answered"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SendAndReceiveByAnAlias,
+                         testing::Values(Alias{"Ipv4", "10.0.0.9/32", "10.0.0.9", false},
+                                         Alias{"Ipv6", "fd00::9/128", "fd00::9", false},
+                                         Alias{"LinkLocal", "fe80::9/64", "fe80::9%eth0", false},
+                                         Alias{"Ipv4WithAQueue", "10.0.0.9/32", "10.0.0.9", true},
+                                         Alias{"Ipv6WithAQueue", "fd00::9/128", "fd00::9", true}),
+                         by_name);
+
 /// What the queue replaced never arrives, and both ends and the queue say so.
 TEST(SendAndReceiveTest, WhatIsSupersededIsLost) {
     Testbed bed{{.way = Way::bridged}};
