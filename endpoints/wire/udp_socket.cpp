@@ -52,7 +52,8 @@ Clock::time_point deadline_after(std::chrono::nanoseconds timeout) {
 // What a peer or the network did to an earlier message.
 bool is_icmp_error(int code) {
     return code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH ||
-           code == EHOSTDOWN || code == EPROTO || code == ENOPROTOOPT || code == EACCES;
+           code == EHOSTDOWN || code == EPROTO || code == ENOPROTOOPT || code == EACCES ||
+           code == EMSGSIZE || code == ENONET || code == EOPNOTSUPP;
 }
 
 bool says_prohibited(const sock_extended_err &error) {
@@ -172,6 +173,11 @@ Result<std::size_t> UdpSocket::mtu() const {
     return static_cast<std::size_t>(bytes);
 }
 
+std::optional<std::size_t> UdpSocket::told_mtu() const {
+    const auto bytes = told_too_long_ ? mtu() : Result<std::size_t>(0);
+    return bytes && *bytes != 0 ? std::optional(*bytes) : std::nullopt;
+}
+
 Result<Address> UdpSocket::local() const {
     sockaddr_storage storage{};
     socklen_t size = sizeof(storage);
@@ -194,6 +200,7 @@ Result<std::size_t> UdpSocket::receive(mmsghdr *messages, std::size_t count) con
             recvmmsg(fd_, messages, static_cast<unsigned>(count), MSG_DONTWAIT, nullptr);
         if (got >= 0)
             return static_cast<std::size_t>(got);
+        told_too_long_ |= errno == EMSGSIZE;
         if (errno == EAGAIN || is_icmp_error(errno))
             return 0;
         if (errno != EINTR)
@@ -243,6 +250,7 @@ UdpSocket::Sent UdpSocket::send(mmsghdr *messages, std::size_t count,
         if (errno == EINTR)
             continue;
         const int code = errno;
+        told_too_long_ |= code == EMSGSIZE;
         if (code == EAGAIN) {
             const auto ready = ready_before(fd_, POLLOUT, deadline);
             if (ready && *ready)

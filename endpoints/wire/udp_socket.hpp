@@ -35,10 +35,12 @@ class UdpSocket {
                                                      const Address &peer, Buffers buffers);
 
     UdpSocket(UdpSocket &&other) noexcept
-        : fd_(std::exchange(other.fd_, -1)), tells_asked_(other.tells_asked_) {}
+        : fd_(std::exchange(other.fd_, -1)), tells_asked_(other.tells_asked_),
+          told_too_long_(other.told_too_long_) {}
     UdpSocket &operator=(UdpSocket &&other) noexcept {
         std::swap(fd_, other.fd_);
         std::swap(tells_asked_, other.tells_asked_);
+        std::swap(told_too_long_, other.told_too_long_);
         return *this;
     }
     UdpSocket(const UdpSocket &) = delete;
@@ -52,6 +54,9 @@ class UdpSocket {
     /// Of the way to the peer, as far as this host knows: its device's, usually. Of IP packets, in
     /// bytes.
     [[nodiscard]] Result<std::size_t> mtu() const;
+    /// What the way to the peer carries at most, if an ICMP called a message too long for it: IP
+    /// packets, in bytes. Anybody can forge one: tell it to people, and change nothing by it.
+    [[nodiscard]] std::optional<std::size_t> told_mtu() const;
 
     /// Waits until something can be received, or the time is over (false).
     [[nodiscard]] Result<bool> readable_within(std::chrono::nanoseconds timeout) const;
@@ -83,6 +88,7 @@ class UdpSocket {
 
     int fd_;
     bool tells_asked_ = false;
+    mutable bool told_too_long_ = false;
 };
 
 } // namespace olaf
