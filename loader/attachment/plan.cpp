@@ -12,6 +12,7 @@
 
 #include "loader/card/find.hpp"
 #include "loader/host/addresses.hpp"
+#include "loader/host/netfilter.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/route.hpp"
 #include "olaf/try.hpp"
@@ -116,6 +117,9 @@ Result<void> plan_bridging(Plan &plan, const AttachOptions &options) {
         return {};
     const auto bridging = OLAF_TRY(decide_bridging(plan.device, options));
     plan.notes.push_back(OLAF_TRY(forwarding_note(plan.target, bridging)));
+    const auto chains = OLAF_TRY(chains_passed_by(plan.target, bridging.bridge));
+    if (auto note = netfilter_note(chains); !note.empty())
+        plan.notes.push_back(std::move(note));
     plan.asked.bridge = bridging.bridge;
     return {};
 }
@@ -459,6 +463,25 @@ std::string routing_remedy(const std::string &device, std::uint32_t family) {
     if (device.contains('.')) // which sysctl takes for a folder
         return fmt::format("sysctl net/ipv{}/conf/{}/forwarding=1", family, device);
     return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
+}
+
+Result<std::vector<std::string>> chains_passed_by(const std::string &out, bool bridges) {
+    const auto bridge_calls = [&](const char *tables) {
+        std::ifstream file(fmt::format("/proc/sys/net/bridge/bridge-nf-call-{}", tables));
+        int on = 0;
+        return bridges && file >> on && on != 0;
+    };
+    return forwarding_chains({.ip = routes_by(out, 4) || bridge_calls("iptables"),
+                              .ip6 = routes_by(out, 6) || bridge_calls("ip6tables"),
+                              .bridged = bridges});
+}
+
+std::string netfilter_note(const std::vector<std::string> &chains) {
+    if (chains.empty())
+        return "";
+    return fmt::format("netfilter has rules for what this host forwards ({}): updates leave without "
+                       "their NAT, filters and marks",
+                       fmt::join(chains, ", "));
 }
 
 std::string fit_to_card(DatapathConfig &asked, const Given &given, const CardCapabilities &can) {

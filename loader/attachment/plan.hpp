@@ -59,6 +59,11 @@ std::string reason_of(const Error &error);
 bool routes_by(const std::string &device, std::uint32_t family);
 std::string routing_remedy(const std::string &device, std::uint32_t family);
 
+/// Netfilter's chains that what is forwarded out of that device passes by: "ip nat post".
+Result<std::vector<std::string>> chains_passed_by(const std::string &out, bool bridges);
+/// What follows from that, in a sentence; "" if there are none.
+std::string netfilter_note(const std::vector<std::string> &chains);
+
 /// Which options of a queue were given. What wasn't given is made to fit.
 struct Given {
     bool queue = false, clusters = false, lanes = false, workers = false;

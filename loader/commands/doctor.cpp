@@ -19,6 +19,7 @@
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/card.hpp"
 #include "loader/attachment/hooks.hpp"
+#include "loader/attachment/plan.hpp"
 #include "loader/attachment/tracepoints.hpp"
 #include "loader/card/card.hpp"
 #include "loader/card/find.hpp"
@@ -399,6 +400,23 @@ std::vector<Check> check_output(const Device &output) {
     return checks;
 }
 
+/// What is forwarded passes netfilter by: of the queue that is there, or of one to that output.
+void check_netfilter(const Device &device, const Device &output, std::vector<Check> &checks) {
+    const auto ours = find_attachment(device.name);
+    if (ours && ours->record.config.deliver != OLAF_DELIVER_FORWARD)
+        return;
+    const bool bridges = ours ? (ours->record.config.flags & OLAF_CONFIG_BRIDGE) != 0
+                              : device.master != 0 && device.master == output.master;
+    const auto chains = chains_passed_by(output.name, bridges);
+    const auto note = chains ? netfilter_note(*chains) : chains.error().message();
+    if (note.empty())
+        checks.push_back({"netfilter", Verdict::good, "no rules for what this host forwards", ""});
+    else
+        checks.push_back({"netfilter", Verdict::hint, (ours ? "" : "with --forward: ") + note,
+                          "where they are needed put the queue elsewhere: docs/networks.md; who may "
+                          "send: --allow"});
+}
+
 /// A queue that is on a device: its verdict, as `olaf status` has it; none without a queue.
 std::vector<Check> check_verdict(const std::string &device) {
     std::vector<Check> checks;
@@ -510,6 +528,8 @@ Result<std::vector<Check>> doctor(const DoctorOptions &options) {
     if (const auto attached = find_attachment(options.device); card.empty() && attached)
         card = attached->card.value_or("");
     std::ranges::move(check_card(device, card), std::back_inserter(checks));
+    if (output)
+        check_netfilter(device, *output, checks);
     if (output && output->ifindex != device.ifindex)
         std::ranges::move(check_output(*output), std::back_inserter(checks));
     return checks;

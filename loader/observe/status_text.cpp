@@ -8,6 +8,7 @@
 #include <span>
 
 #include "loader/attachment/card.hpp"
+#include "loader/attachment/plan.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/host/device.hpp"
 #include "loader/text/human.hpp"
@@ -425,6 +426,8 @@ std::string status_text(const Attachment &attachment, const QueueReading &readin
     text += counters_text(reading.numbers(), config) + age_lines(config, reading.aom);
     for (const auto &job : reading.jobs)
         text += job_lines(job);
+    if (const auto note = netfilter_note(host.chains); !note.empty())
+        text += line("also", note);
     if (attachment.alive && !reading.card)
         for (const auto &note : own_notes(host.own, attachment.device))
             text += line("addresses", note);
