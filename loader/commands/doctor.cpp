@@ -339,11 +339,25 @@ void check_output_mtu(const Device &device, std::vector<Check> &checks) {
                           fmt::format("olaf attach {} --replace", device.name)});
 }
 
+/// A running queue keeps the room that it was made with.
+void check_room(const Device &device, std::vector<Check> &checks) {
+    const auto ours = find_attachment(device.name);
+    if (!ours || !ours->alive)
+        return;
+    const auto &config = ours->record.config;
+    const auto out = find_device(config.egress_ifindex);
+    const auto note =
+        outgrown_note(config, device, config.egress_mtu != 0 && out ? &*out : nullptr);
+    if (const auto remedy = note.find(": "); remedy != std::string::npos)
+        checks.push_back({"room", Verdict::hint, note.substr(0, remedy), note.substr(remedy + 2)});
+}
+
 /// Its programs, and what they were told of this host.
 void check_queue(const Device &device, std::vector<Check> &checks) {
     check_programs(device, checks);
     check_own(device, checks);
     check_output_mtu(device, checks);
+    check_room(device, checks);
 }
 
 /// With the device that departures are to leave by, if it is known.
