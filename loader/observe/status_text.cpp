@@ -331,10 +331,32 @@ std::string settled_line(const AomReading &aom) {
                                 text(settled_of(aom, &ClusterAom::generated))));
 }
 
+/// Where ages since updates were generated can't be: the kernel keeps how much they are behind, and of those
+/// ahead only how many.
+std::string clocks_line(const AomReading &aom) {
+    std::uint64_t departures = 0, ahead = 0;
+    double behind = 0;
+    for (const auto &each : aom.clusters) {
+        departures += each.departures;
+        ahead += each.from_future;
+        const auto difference = static_cast<double>(each.generated.age_sum) -
+                                static_cast<double>(each.arrival.age_sum);
+        behind = std::max(behind, difference / static_cast<double>(each.departures));
+    }
+    constexpr double too_old = 5e9; // no worker sends that late
+    if (behind > too_old)
+        return line("clocks", clocks_text(static_cast<std::int64_t>(behind)));
+    if (2 * ahead <= departures)
+        return "";
+    return line("clocks", fmt::format("generated_ns is ahead of this host's clock in {} of {} departures: by a "
+                                      "small skew, or {}",
+                                      ahead, departures, tai_cause));
+}
+
 std::string age_lines(const olaf_config &config, const AomReading &aom) {
     if ((config.flags & OLAF_CONFIG_NO_METER) != 0 || aom.clusters.empty())
         return "";
-    return minute_lines(aom) + settled_line(aom);
+    return minute_lines(aom) + settled_line(aom) + clocks_line(aom);
 }
 
 constexpr auto cluster_line =

@@ -240,6 +240,42 @@ TEST(SendAndReceiveTest, AClockAheadIsTold) {
     EXPECT_LT(received.at("clusters").at(0).at("youngest_ns"), -36'000'000'000);
 }
 
+/// The same in words, and of a queue as well.
+TEST(SendAndReceiveTest, ClocksThatDifferAreNamedWithTheirCause) {
+    Testbed bed{{.way = Way::local}};
+    bed.attach();
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    for (const std::int64_t seconds : {37, -37}) {
+        Process receiver({OLAF_BINARY, "--netns", bed.server().name(), "receive", "--idle", "300ms"});
+        receiver.await_output("receiving on");
+        must(bed.olaf({"reset", "in"}));
+        const auto at = tai_now_ns() + seconds * 1'000'000'000;
+        worker.send(Update{.cluster = 3,
+                           .generated_ns = static_cast<std::uint64_t>(at),
+                           .lanes = {std::uint64_t{1} << 32, 0}},
+                    bed.target(4));
+        const auto received = receiver.wait();
+        const std::string cause = "CLOCK_TAI's offset is set on one host only";
+        EXPECT_TRUE(says(received.out + received.err,
+                         std::string("generated_ns is 37 s ") + (seconds > 0 ? "ahead of" : "behind") +
+                             " this host's clock: " + cause));
+        EXPECT_TRUE(says(bed.olaf({"status", "in"}).out,
+                         seconds > 0 ? "generated_ns is ahead of this host's clock in 1 of 1 departures: by a "
+                                       "small skew, or " + cause
+                                     : "generated_ns is 37 s behind this host's clock: " + cause));
+    }
+    Process receiver({OLAF_BINARY, "--netns", bed.server().name(), "receive", "--idle", "300ms"});
+    receiver.await_output("receiving on");
+    must(bed.olaf({"reset", "in"}));
+    worker.send(Update{.cluster = 3,
+                       .generated_ns = static_cast<std::uint64_t>(tai_now_ns()),
+                       .lanes = {std::uint64_t{1} << 32, 0}},
+                bed.target(4));
+    const auto received = receiver.wait();
+    EXPECT_FALSE(says(received.out + received.err, "generated_ns is"));
+    EXPECT_FALSE(says(bed.olaf({"status", "in"}).out, "generated_ns is"));
+}
+
 TEST(SendAndReceiveTest, WhatIsNotOursIsCountedAndNotBelieved) {
     Testbed bed{{.way = Way::local}};
     Receiver receiver(bed, {"--idle", "2s", "--max-clusters", "1"});
