@@ -100,10 +100,17 @@ py::object join(const py::object &self, std::optional<double> timeout) {
             // one of several segments
         }
         if (deadline && Clock::now() >= *deadline && !has_weights()) {
+            const auto mtu = handle.locked([](Worker &worker) { return worker.report().way_mtu; });
+            const std::string way = mtu == 0
+                                        ? ""
+                                        : "; the way carries " + std::to_string(mtu) +
+                                              " bytes: Worker(mtu=" + std::to_string(mtu) +
+                                              "), ParameterServer(mtu=" + std::to_string(mtu) + ")";
             PyErr_Format(PyExc_TimeoutError,
                          "cannot get the weights %s: no answer in time; is the parameter server "
-                         "running there, does it serve this cluster, and is its model as large?",
-                         handle.model.c_str());
+                         "running there, does it serve this cluster, is its model as large, and "
+                         "does its mtu fit the way?%s",
+                         handle.model.c_str(), way.c_str());
             throw py::error_already_set();
         }
     }
@@ -154,6 +161,7 @@ void bind_push_report(py::module_ &module) {
         .field(
             "nans", [](const PushReport &report) { return report.packing.nans; },
             "NaN elements, sent as 0.")
+        .field("way_mtu", &PushReport::way_mtu, "WorkerReport.way_mtu when it was sent.")
         .done()
         .def_property_readonly("held", is(PushOutcome::held),
                                "Held back by transmission control: train on, push a newer one.")
@@ -204,6 +212,9 @@ void bind_worker_records(py::module_ &module) {
                "Passed over: lost, folded into another's, or their ACK lost.")
         .field("acks_lost", &WorkerReport::acks_lost,
                "At least; counted where ACKs go to the whole cluster.")
+        .field("way_mtu", &WorkerReport::way_mtu,
+               "What the way carries, if a router called messages too long, else 0: give it as "
+               "mtu to Worker and ParameterServer.")
         .done();
     bind_counters(module);
 }

@@ -147,17 +147,44 @@ struct olaf_metered {
 	__u32 model_version;
 };
 
-/* Versions wrap: `version` is newer than the newest if it is less than half the circle ahead. */
+OLAF_PURE void olaf_version_row_end(struct olaf_aom *aom)
+{
+	aom->version_row_sum = 0;
+	aom->version_row_max = 0;
+	aom->version_row_rises = 0;
+}
+
+/*
+ * Versions wrap: `version` is newer than the newest if it is less than half the circle ahead. A server that
+ * began anew counts from a lower one. Late updates are behind as well, but before they have risen so often
+ * comes one that isn't: only then do their lags count.
+ */
 OLAF_PURE void olaf_meter_version(struct olaf_aom *aom, __u32 version, __u32 first)
 {
-	if (first || (__s32)(version - aom->version_newest) > 0)
+	if (first || (__s32)(version - aom->version_newest) >= 0) {
+		if (!first && aom->version_row_sum) {
+			olaf_u128_add(&aom->version_lag_sum, aom->version_row_sum);
+			if (aom->version_lag_max < aom->version_row_max)
+				aom->version_lag_max = aom->version_row_max;
+		}
+		olaf_version_row_end(aom);
 		aom->version_newest = version;
-	aom->version_lag = aom->version_newest - version;
-	if (!aom->version_lag)
+		aom->version_lag = 0;
 		return;
-	olaf_u128_add(&aom->version_lag_sum, aom->version_lag);
-	if (aom->version_lag_max < aom->version_lag)
-		aom->version_lag_max = aom->version_lag;
+	}
+	aom->version_lag = aom->version_newest - version;
+	if (!aom->version_row_sum || (__s32)(version - aom->version_row_newest) > 0) {
+		aom->version_row_newest = version;
+		aom->version_row_rises++;
+	}
+	aom->version_row_sum += aom->version_lag;
+	if (aom->version_row_max < aom->version_lag)
+		aom->version_row_max = aom->version_lag;
+	if (aom->version_row_rises < OLAF_VERSION_RUN)
+		return;
+	olaf_version_row_end(aom);
+	aom->version_newest = version;
+	aom->version_lag = 0;
 }
 
 /*

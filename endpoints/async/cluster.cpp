@@ -94,16 +94,17 @@ void Cluster::commit(const Contribution &contribution, bool changed, std::int64_
         stats_.unrecorded++;
 }
 
-void Cluster::joined(std::uint32_t worker, const Address &address) {
+void Cluster::joined(std::uint32_t worker, const Address &address, const Address &asked) {
     stats_.joins++;
     // A worker joins when it starts, and its sequence starts anew with it.
-    KnownWorker &known = workers_.remember(worker, address);
+    KnownWorker &known = workers_.remember(worker, address, asked);
     known.seen = known.missed = 0;
 }
 
 // ---- the workers that it knows ----
 
-KnownWorker &WorkerTable::remember(std::uint32_t worker, const Address &address) {
+KnownWorker &WorkerTable::remember(std::uint32_t worker, const Address &address,
+                                   const Address &asked) {
     auto found = workers_.find(worker);
     if (found == workers_.end()) {
         if (!workers_.empty() && workers_.size() >= limit_)
@@ -112,12 +113,14 @@ KnownWorker &WorkerTable::remember(std::uint32_t worker, const Address &address)
         found = workers_.emplace(worker, KnownWorker{}).first;
     }
     found->second.address = address;
+    found->second.asked = asked;
     found->second.last_seen = ++sightings_;
     return found->second;
 }
 
-void WorkerTable::count(std::uint32_t worker, const Address &address, std::uint32_t sequence) {
-    KnownWorker &known = remember(worker, address);
+void WorkerTable::count(std::uint32_t worker, const Address &address, std::uint32_t sequence,
+                        const Address &asked) {
+    KnownWorker &known = remember(worker, address, asked);
     // Sequences wrap: what is "behind" is late or another segment, and passes over nothing.
     const auto ahead = static_cast<std::int32_t>(sequence - known.last_sequence);
     if (known.seen > 0 && ahead <= 0) {

@@ -17,6 +17,7 @@
 #include <olaf/message.hpp>
 #include <olaf/try.hpp>
 
+#include "endpoints/wire/asked.hpp"
 #include "endpoints/wire/receive_batch.hpp"
 
 namespace olaf {
@@ -36,8 +37,10 @@ class AckOutbox {
     /// Room for the payload of the ACKs added next. Valid until the next call of payload()
     /// or flush(). Precondition: lanes <= OLAF_MAX_LANES.
     std::span<std::uint64_t> payload(const UdpSocket &socket, std::size_t lanes);
-    /// One ACK with the latest payload, which `header` must agree with.
-    void add(const UdpSocket &socket, const olaf_header &header, const Address &to);
+    /// One ACK with the latest payload, which `header` must agree with, from the address that was
+    /// asked.
+    void add(const UdpSocket &socket, const olaf_header &header, const Address &to,
+             const Address &asked);
     void flush(const UdpSocket &socket);
 
     [[nodiscard]] std::uint64_t sent() const { return sent_; }
@@ -48,6 +51,7 @@ class AckOutbox {
         olaf_header header;
         Address to;
         iovec parts[2];
+        AskedControl control;
     };
     struct Payload {
         std::uint64_t lanes[OLAF_MAX_LANES];
@@ -74,7 +78,8 @@ std::span<std::uint64_t> AckOutbox::payload(const UdpSocket &socket, std::size_t
     return latest_;
 }
 
-void AckOutbox::add(const UdpSocket &socket, const olaf_header &header, const Address &to) {
+void AckOutbox::add(const UdpSocket &socket, const olaf_header &header, const Address &to,
+                    const Address &asked) {
     if (queued_ == messages_.size())
         send(socket);
     Message &message = messages_[queued_];
@@ -89,6 +94,7 @@ void AckOutbox::add(const UdpSocket &socket, const olaf_header &header, const Ad
     entry.msg_namelen = message.to.size();
     entry.msg_iov = message.parts;
     entry.msg_iovlen = 2;
+    answer_from(asked, entry, message.control);
     queued_++;
 }
 
@@ -135,6 +141,7 @@ class ParameterServer::Impl {
         std::uint32_t sequence;
         std::int64_t generated_ns;
         Address source;
+        Address asked; // of this host
     };
     struct Served {
         Cluster cluster;
@@ -233,12 +240,14 @@ Decoded<void> ParameterServer::Impl::handle_update(std::size_t message) {
     const Slice slice =
         OLAF_TRY(served.cluster.apply(update, batch_.lanes(message, update.lanes), tai_now_ns()));
     const Address source = batch_.source(message);
-    served.cluster.workers().count(update.worker, source, update.sequence);
+    const Address asked = batch_.asked(message);
+    served.cluster.workers().count(update.worker, source, update.sequence, asked);
     answer(served, slice,
            {.worker = update.worker,
             .sequence = update.sequence,
             .generated_ns = update.generated_ns,
-            .source = source},
+            .source = source,
+            .asked = asked},
            options_.ack_all_known_workers);
     return {};
 }
@@ -247,12 +256,14 @@ Decoded<void> ParameterServer::Impl::handle_join(std::size_t message) {
     const Join join = OLAF_TRY(decode_join(batch_.bytes(message)));
     Served &served = *OLAF_TRY(find(join.cluster));
     const Address source = batch_.source(message);
-    served.cluster.joined(join.worker, source);
+    const Address asked = batch_.asked(message);
+    served.cluster.joined(join.worker, source, asked);
     answer(served, {.begin = 0, .end = served.acks.elements()},
            {.worker = join.worker,
             .sequence = join.sequence,
             .generated_ns = join.generated_ns,
-            .source = source},
+            .source = source,
+            .asked = asked},
            false);
     return {};
 }
@@ -296,16 +307,17 @@ void ParameterServer::Impl::answer(const Served &served, Slice slice, const Answ
                    .segment = static_cast<std::uint16_t>(segment),
                    .segments = served.acks.count(),
                    .lanes = static_cast<std::uint16_t>(lanes)};
-        const auto send_to = [&](std::uint32_t worker, const Address &address) {
+        const auto send_to = [&](std::uint32_t worker, const Address &address,
+                                 const Address &asked) {
             ack.worker = options_.address_every_worker ? OLAF_EVERY_WORKER : worker;
-            outbox_.add(socket_, encode(ack), address);
+            outbox_.add(socket_, encode(ack), address, asked);
         };
         if (!to_all) {
-            send_to(answered.worker, answered.source);
+            send_to(answered.worker, answered.source, answered.asked);
             continue;
         }
         for (const auto &[worker, known] : served.cluster.workers().all())
-            send_to(worker, known.address);
+            send_to(worker, known.address, known.asked);
     }
 }
 
@@ -348,7 +360,8 @@ Decoded<void> ParameterServer::Impl::accept(std::size_t message) {
                        .answered = {.worker = update->worker,
                                     .sequence = update->sequence,
                                     .generated_ns = update->generated_ns,
-                                    .source = batch_.source(message)},
+                                    .source = batch_.source(message),
+                                    .asked = batch_.asked(message)},
                        .delivered_ns = tai_now_ns()};
     return {};
 }
@@ -360,7 +373,7 @@ void ParameterServer::Impl::finish(bool changed) {
     Cluster &cluster = update.served->cluster;
     cluster.commit(update.contribution, changed, update.delivered_ns);
     cluster.workers().count(update.answered.worker, update.answered.source,
-                            update.answered.sequence);
+                            update.answered.sequence, update.answered.asked);
     answer(*update.served, update.contribution.slice, update.answered,
            options_.ack_all_known_workers);
     outbox_.flush(socket_);

@@ -54,6 +54,7 @@ class Worker::Impl {
     void measure(const Ack &ack, bool fresh);
     QueueState queue_state() const;
     bool too_stale(std::uint32_t model_version) const;
+    std::size_t narrow_way() const;
 
     WorkerOptions options_;
     UdpSocket socket_;
@@ -106,6 +107,12 @@ bool Worker::Impl::too_stale(std::uint32_t model_version) const {
            lag > std::int64_t{*options_.staleness_bound};
 }
 
+// What the way carries, if it was said to be less than this worker may send.
+std::size_t Worker::Impl::narrow_way() const {
+    const std::size_t told = socket_.told_mtu().value_or(0);
+    return told < options_.mtu ? told : 0;
+}
+
 Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double reward,
                                       std::uint32_t model_version, std::int64_t generated_ns) {
     if (gradient.size() != options_.elements)
@@ -147,11 +154,13 @@ Result<PushReport> Worker::Impl::push(std::span<const float> gradient, double re
         const UdpSocket::Sent result = send(sizes);
         if (result.last_errno == EMSGSIZE)
             return fail("push gradient", options_.server.text(), EMSGSIZE,
-                        "lower the worker's mtu to that of the interface");
+                        "the way carries " + std::to_string(OLAF_TRY(socket_.mtu())) +
+                            " bytes: give that as mtu to the worker and to the parameter server");
         report.segments += result.sent;
         report.unsent += result.unsent;
         sizes.clear();
     }
+    report.way_mtu = narrow_way();
     stats_.updates++;
     stats_.clipped += report.packing.clipped;
     stats_.nans += report.packing.nans;
@@ -285,6 +294,7 @@ WorkerReport Worker::Impl::report() const {
     WorkerReport report = report_;
     report.unanswered = own_.unanswered();
     report.acks_lost = missed_.count();
+    report.way_mtu = narrow_way();
     return report;
 }
 

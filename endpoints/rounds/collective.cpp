@@ -167,12 +167,18 @@ void CollectiveMember::hear_refusals(bool hears) {
         sockets_.node().hear_refusals(hears);
 }
 
+// What the way carries, if it was said to be less than the job's frames. Whoever says so may lie.
+std::optional<std::size_t> CollectiveMember::narrow_way() const {
+    const auto told = sockets_.node().told_mtu();
+    return told && *told < packet_of_lanes(lanes_, options_.node.is_ipv6()) ? told : std::nullopt;
+}
+
 // One batch of each socket at most. Returns the size of the fuller one.
 Result<std::size_t> CollectiveMember::receive() {
     const std::size_t own = OLAF_TRY(receive_from(sockets_.node()));
     // A node may just be restarting. So what refuses is told at the timeout, and ends no wait.
     if (own == 0)
-        if (const auto newest = sockets_.node().refusal())
+        if (const auto newest = sockets_.node().refusal(); newest && newest->code != EMSGSIZE)
             refusal_ = newest;
     const UdpSocket *group = sockets_.group();
     return group == nullptr ? own : std::max(own, OLAF_TRY(receive_from(*group)));
@@ -266,6 +272,11 @@ void CollectiveMember::end(Vector &vector, Result<SumReport> report) {
 std::string CollectiveMember::remedy(const Waiting &waiting) const {
     if (other_version_)
         return "install the same release of Olaf at the node and at every worker";
+    if (const auto mtu = narrow_way())
+        return "set the job with --lanes " +
+               std::to_string(lanes_in_mtu(*mtu, options_.node.is_ipv6())) +
+               ": the way is said to carry IP packets of " + std::to_string(*mtu) +
+               " bytes; then start() again, at every worker";
     if (refusal_)
         return remedy_of(*refusal_, options_.job, options_.node) + "; then start() again";
     const auto &stats = child_->stats();
@@ -431,6 +442,7 @@ Result<void> CollectiveMember::prove_way(std::size_t bytes) {
                        {.timeout = options_.timeout}));
     if (child_->is_way_proven())
         return {};
+    const std::size_t mtu = narrow_way().value_or(kUsualMtu);
     return give_up(
         "IP packets of " + std::to_string(bytes) +
             " bytes, as the job's contributions are, don't get to the node and back; short "
@@ -438,8 +450,8 @@ Result<void> CollectiveMember::prove_way(std::size_t bytes) {
         EMSGSIZE,
         "raise the MTU of what is between this worker and the node, or set the job with "
         "fewer --lanes (" +
-            std::to_string(lanes_in_mtu(kUsualMtu, options_.node.is_ipv6())) + " fit an MTU of " +
-            std::to_string(kUsualMtu) + "); then start() again, at every worker");
+            std::to_string(lanes_in_mtu(mtu, options_.node.is_ipv6())) + " fit an MTU of " +
+            std::to_string(mtu) + "); then start() again, at every worker");
 }
 
 Result<std::uint32_t> CollectiveMember::join() {

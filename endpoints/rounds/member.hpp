@@ -204,6 +204,7 @@ class CollectiveMember final : public Collective::Impl, private RoundVectors {
     Result<void> prove_way(std::size_t bytes);
     RoundChild::Time now() const { return Clock::now().time_since_epoch(); }
     void hear_refusals(bool hears);
+    std::optional<std::size_t> narrow_way() const;
     Result<void> send_all(bool again);
     Result<std::size_t> receive();
     Result<std::size_t> receive_from(const UdpSocket &socket);

@@ -15,6 +15,7 @@
 #include "endpoints/rounds/exponent_guess.hpp"
 #include "endpoints/rounds/root.hpp"
 #include "endpoints/rounds/run.hpp"
+#include "endpoints/wire/asked.hpp"
 #include "endpoints/wire/block_exponent.hpp"
 #include "endpoints/wire/receive_batch.hpp"
 #include "endpoints/wire/udp_socket.hpp"
@@ -70,6 +71,7 @@ class RoundServer::Impl : private RoundRootUser {
     // Where a child sends from, and is answered.
     struct Child {
         Address address = {};
+        Address asked = {}; // of this host: what it hears answers from
         Clock::time_point heard = {};
         bool known = false;
     };
@@ -87,7 +89,7 @@ class RoundServer::Impl : private RoundRootUser {
 
     Decoded<void> handle(std::size_t message);
     void refuse(std::size_t message, Reject reason);
-    void send_to(const Address &to, const olaf_header &header,
+    void send_to(const Address &to, const Address &asked, const olaf_header &header,
                  std::span<const std::uint64_t> lanes);
     std::span<float> piece(std::uint32_t number);
     std::int16_t exponent_for(std::uint32_t number, std::int16_t contributed);
@@ -98,6 +100,7 @@ class RoundServer::Impl : private RoundRootUser {
     UdpSocket socket_;
     ReceiveBatch batch_{32};
     Address source_ = {};        // of the message that is being taken in
+    Address asked_ = {};         // what it was sent to
     Clock::time_point now_ = {}; // when it is
     std::array<Child, OLAF_RANKS> children_ = {};
     RoundServerStats counts_; // what the root doesn't count
@@ -128,7 +131,7 @@ void RoundServer::Impl::refuse(std::size_t message, Reject reason) {
     if (reason != Reject::wrong_version)
         return;
     if (const auto answer = version_answer(batch_.bytes(message)))
-        send_to(batch_.source(message), *answer, {});
+        send_to(batch_.source(message), batch_.asked(message), *answer, {});
 }
 
 Decoded<void> RoundServer::Impl::handle(std::size_t message) {
@@ -136,6 +139,7 @@ Decoded<void> RoundServer::Impl::handle(std::size_t message) {
         return std::unexpected(Reject::wrong_length);
     const auto bytes = batch_.bytes(message);
     source_ = batch_.source(message);
+    asked_ = batch_.asked(message);
     now_ = Clock::now();
     const RoundRoot::Time now = now_.time_since_epoch();
     if (OLAF_TRY(decode_type(bytes)) == OLAF_CONTROL)
@@ -149,7 +153,7 @@ bool RoundServer::Impl::admit(std::uint32_t rank) {
     Child &child = children_[rank];
     if (child.known && !(child.address == source_) && now_ - child.heard < options_.member_timeout)
         return false;
-    child = {.address = source_, .heard = now_, .known = true};
+    child = {.address = source_, .asked = asked_, .heard = now_, .known = true};
     return true;
 }
 
@@ -165,15 +169,15 @@ void RoundServer::Impl::begin_run() {
 void RoundServer::Impl::send(std::uint32_t rank, const olaf_header &header,
                              std::span<const std::uint64_t> lanes) {
     if (children_[rank].known) // else the child asks once it is there
-        send_to(children_[rank].address, header, lanes);
+        send_to(children_[rank].address, children_[rank].asked, header, lanes);
 }
 
 void RoundServer::Impl::reply(std::uint32_t, const olaf_header &header,
                               std::span<const std::uint64_t> lanes) {
-    send_to(source_, header, lanes);
+    send_to(source_, asked_, header, lanes);
 }
 
-void RoundServer::Impl::send_to(const Address &to, const olaf_header &header,
+void RoundServer::Impl::send_to(const Address &to, const Address &asked, const olaf_header &header,
                                 std::span<const std::uint64_t> lanes) {
     olaf_header copy = header;
     auto *const data = const_cast<std::uint64_t *>(lanes.data());
@@ -184,6 +188,8 @@ void RoundServer::Impl::send_to(const Address &to, const olaf_header &header,
     message.msg_hdr.msg_namelen = to.size();
     message.msg_hdr.msg_iov = parts.data();
     message.msg_hdr.msg_iovlen = lanes.empty() ? 1 : 2;
+    AskedControl control;
+    answer_from(asked, message.msg_hdr, control);
     counts_.unsent += socket_.send(&message, 1, kPatience).unsent;
 }
 

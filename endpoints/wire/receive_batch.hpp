@@ -10,6 +10,7 @@
 
 #include <olaf/message.hpp>
 
+#include "endpoints/wire/asked.hpp"
 #include "endpoints/wire/udp_socket.hpp"
 
 namespace olaf {
@@ -25,6 +26,8 @@ class ReceiveBatch {
 
     /// What has arrived, at most the batch's size; doesn't wait.
     [[nodiscard]] Result<std::size_t> receive(const UdpSocket &socket) {
+        if (socket.tells_asked())
+            controls_.resize(headers_.size());
         for (std::size_t i = 0; i < headers_.size(); i++) {
             parts_[i] = {.iov_base = &frames_[i], .iov_len = message_size(OLAF_MAX_LANES)};
             headers_[i] = {};
@@ -32,6 +35,10 @@ class ReceiveBatch {
             headers_[i].msg_hdr.msg_namelen = sizeof(sources_[i]);
             headers_[i].msg_hdr.msg_iov = &parts_[i];
             headers_[i].msg_hdr.msg_iovlen = 1;
+            if (controls_.empty())
+                continue;
+            headers_[i].msg_hdr.msg_control = controls_[i].bytes.data();
+            headers_[i].msg_hdr.msg_controllen = controls_[i].bytes.size();
         }
         return socket.receive(headers_.data(), headers_.size());
     }
@@ -48,6 +55,10 @@ class ReceiveBatch {
         return std::span(frames_[i].lanes).first(count);
     }
     [[nodiscard]] Address source(std::size_t i) const { return Address::from(sources_[i]); }
+    /// The address of this host that it was sent to; unspecified where the socket has but one.
+    [[nodiscard]] Address asked(std::size_t i) {
+        return controls_.empty() ? Address() : asked_of(headers_[i].msg_hdr);
+    }
     [[nodiscard]] std::size_t size() const { return frames_.size(); }
 
   private:
@@ -55,6 +66,7 @@ class ReceiveBatch {
     std::vector<sockaddr_storage> sources_;
     std::vector<iovec> parts_;
     std::vector<mmsghdr> headers_;
+    std::vector<AskedControl> controls_; // empty: the socket tells nothing
 };
 
 } // namespace olaf

@@ -17,6 +17,8 @@
 
 #include <olaf/try.hpp>
 
+#include "endpoints/wire/asked.hpp"
+
 namespace olaf {
 namespace {
 
@@ -50,7 +52,8 @@ Clock::time_point deadline_after(std::chrono::nanoseconds timeout) {
 // What a peer or the network did to an earlier message.
 bool is_icmp_error(int code) {
     return code == ECONNREFUSED || code == EHOSTUNREACH || code == ENETUNREACH ||
-           code == EHOSTDOWN || code == EPROTO || code == ENOPROTOOPT || code == EACCES;
+           code == EHOSTDOWN || code == EPROTO || code == ENOPROTOOPT || code == EACCES ||
+           code == EMSGSIZE || code == ENONET || code == EOPNOTSUPP;
 }
 
 bool says_prohibited(const sock_extended_err &error) {
@@ -119,6 +122,7 @@ Result<UdpSocket> UdpSocket::bound_to(const Address &local, Buffers buffers) {
     if (::bind(socket.fd_, local.data(), local.size()) != 0)
         return fail("bind to", local.text(), errno,
                     errno == EADDRINUSE ? "is another parameter server running?" : "");
+    socket.tells_asked_ = is_any(local) && hear_asked(socket.fd_, local.is_ipv6());
     return socket;
 }
 
@@ -169,6 +173,11 @@ Result<std::size_t> UdpSocket::mtu() const {
     return static_cast<std::size_t>(bytes);
 }
 
+std::optional<std::size_t> UdpSocket::told_mtu() const {
+    const auto bytes = told_too_long_ ? mtu() : Result<std::size_t>(0);
+    return bytes && *bytes != 0 ? std::optional(*bytes) : std::nullopt;
+}
+
 Result<Address> UdpSocket::local() const {
     sockaddr_storage storage{};
     socklen_t size = sizeof(storage);
@@ -191,6 +200,7 @@ Result<std::size_t> UdpSocket::receive(mmsghdr *messages, std::size_t count) con
             recvmmsg(fd_, messages, static_cast<unsigned>(count), MSG_DONTWAIT, nullptr);
         if (got >= 0)
             return static_cast<std::size_t>(got);
+        told_too_long_ |= errno == EMSGSIZE;
         if (errno == EAGAIN || is_icmp_error(errno))
             return 0;
         if (errno != EINTR)
@@ -240,6 +250,7 @@ UdpSocket::Sent UdpSocket::send(mmsghdr *messages, std::size_t count,
         if (errno == EINTR)
             continue;
         const int code = errno;
+        told_too_long_ |= code == EMSGSIZE;
         if (code == EAGAIN) {
             const auto ready = ready_before(fd_, POLLOUT, deadline);
             if (ready && *ready)

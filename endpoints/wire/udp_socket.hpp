@@ -34,9 +34,13 @@ class UdpSocket {
     [[nodiscard]] static Result<UdpSocket> member_of(const Address &group, unsigned device,
                                                      const Address &peer, Buffers buffers);
 
-    UdpSocket(UdpSocket &&other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    UdpSocket(UdpSocket &&other) noexcept
+        : fd_(std::exchange(other.fd_, -1)), tells_asked_(other.tells_asked_),
+          told_too_long_(other.told_too_long_) {}
     UdpSocket &operator=(UdpSocket &&other) noexcept {
         std::swap(fd_, other.fd_);
+        std::swap(tells_asked_, other.tells_asked_);
+        std::swap(told_too_long_, other.told_too_long_);
         return *this;
     }
     UdpSocket(const UdpSocket &) = delete;
@@ -45,9 +49,14 @@ class UdpSocket {
 
     [[nodiscard]] int fd() const { return fd_; }
     [[nodiscard]] Result<Address> local() const;
+    /// Whether what arrives says which address of the host it was sent to: it is bound to any.
+    [[nodiscard]] bool tells_asked() const { return tells_asked_; }
     /// Of the way to the peer, as far as this host knows: its device's, usually. Of IP packets, in
     /// bytes.
     [[nodiscard]] Result<std::size_t> mtu() const;
+    /// What the way to the peer carries at most, if an ICMP called a message too long for it: IP
+    /// packets, in bytes. Anybody can forge one: tell it to people, and change nothing by it.
+    [[nodiscard]] std::optional<std::size_t> told_mtu() const;
 
     /// Waits until something can be received, or the time is over (false).
     [[nodiscard]] Result<bool> readable_within(std::chrono::nanoseconds timeout) const;
@@ -78,6 +87,8 @@ class UdpSocket {
     [[nodiscard]] static Result<UdpSocket> open(const Address &address, Buffers buffers);
 
     int fd_;
+    bool tells_asked_ = false;
+    mutable bool told_too_long_ = false;
 };
 
 } // namespace olaf

@@ -72,6 +72,9 @@ struct olaf_age_mark {
 OLAF_SPAN(olaf_age_mark, 0, 32, from_ns, to_ns, newest_arrival_ns, newest_generated_ns);
 OLAF_LAST(olaf_age_mark, 32, 64, twice_arrival, twice_generated);
 
+/* So often newer than each other, and all behind the newest: departures of a run that a server began. */
+#define OLAF_VERSION_RUN 16
+
 /*
  * olaf_aom[cluster x max_segments + segment]. Times are CLOCK_MONOTONIC, so that setting a
  * clock moves no area. Writers: departures, one at a time (bpf/age/aom.bpf.h says what orders
@@ -90,8 +93,8 @@ struct olaf_aom {
 	struct olaf_sawtooth generated; /* A: generated_ns */
 	__u32 version_newest; /* newest model version of a departed update, in serial order */
 	__u32 version_lag; /* how far behind that the last departure's oldest was */
-	__u32 version_lag_max;
-	__u32 pad;
+	__u32 version_lag_max; /* this and the sum without the row below, unless it ended */
+	__u32 version_row_rises; /* departures of the row that were newer than all before in it */
 	struct olaf_u128 version_lag_sum;
 	__u64 age_by_arrival[OLAF_AGE_BUCKETS]; /* departures by last_age_ns */
 	__u64 age_by_generated[OLAF_AGE_BUCKETS];
@@ -101,13 +104,18 @@ struct olaf_aom {
 	struct olaf_u128 arrival_age_sum; /* ns, of ages as updates departed */
 	struct olaf_u128 generated_age_sum;
 	__u64 forgotten; /* departures before first_ns: `olaf reset` started the figures anew */
+	/* Departures in a row that are all behind version_newest: late ones, or a server's new run. */
+	__u64 version_row_sum; /* of their lags; 0: no row */
+	__u32 version_row_max;
+	__u32 version_row_newest;
 	__u64 begun; /* departures begun */
 };
 OLAF_SPAN(olaf_aom, 0, 64, ended, first_ns, last_ns, wait_sum, wait_max_ns, updates, from_future);
 OLAF_SPAN(olaf_aom, 64, 204, arrival, generated, version_newest, version_lag, version_lag_max);
-OLAF_SPAN(olaf_aom, 204, 1120, pad, version_lag_sum, age_by_arrival, age_by_generated, folds);
+OLAF_SPAN(olaf_aom, 204, 1120, version_row_rises, version_lag_sum, age_by_arrival, age_by_generated, folds);
 OLAF_SPAN(olaf_aom, 1120, 2696, seconds, marks, arrival_age_sum, generated_age_sum, forgotten);
-OLAF_LAST(olaf_aom, 2696, 2704, begun);
+OLAF_SPAN(olaf_aom, 2696, 2712, version_row_sum, version_row_max, version_row_newest);
+OLAF_LAST(olaf_aom, 2712, 2720, begun);
 /* `ended` is copied first and `begun` last, as a copy is made upwards. */
 
 #endif /* OLAF_AOM_H */

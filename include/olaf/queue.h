@@ -20,7 +20,7 @@
 #include "olaf/protocol.h"
 #include "olaf/way.h"
 
-#define OLAF_LAYOUT 25
+#define OLAF_LAYOUT 26
 
 /* L2-L4 headers an update may carry; longer ones (many IPv6 extensions) bypass the queue. */
 #define OLAF_MAX_HEADERS 128

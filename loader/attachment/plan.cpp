@@ -12,6 +12,7 @@
 
 #include "loader/card/find.hpp"
 #include "loader/host/addresses.hpp"
+#include "loader/host/netfilter.hpp"
 #include "loader/host/notes.hpp"
 #include "loader/host/route.hpp"
 #include "olaf/try.hpp"
@@ -116,6 +117,9 @@ Result<void> plan_bridging(Plan &plan, const AttachOptions &options) {
         return {};
     const auto bridging = OLAF_TRY(decide_bridging(plan.device, options));
     plan.notes.push_back(OLAF_TRY(forwarding_note(plan.target, bridging)));
+    const auto chains = OLAF_TRY(chains_passed_by(plan.target, bridging.bridge));
+    if (auto note = netfilter_note(chains); !note.empty())
+        plan.notes.push_back(std::move(note));
     plan.asked.bridge = bridging.bridge;
     return {};
 }
@@ -186,6 +190,7 @@ Result<void> plan_delivery(Plan &plan, const AttachOptions &options, const Recor
 }
 
 constexpr std::uint32_t ipv4_bytes = 20, ipv6_bytes = 40;
+constexpr std::uint32_t lane_step = 16; ///< as make_config() rounds lanes up
 
 /// Lanes of the largest update that can leave, by whatever IP version workers send.
 std::uint32_t lanes_out(const Plan &plan) {
@@ -203,6 +208,10 @@ Result<void> plan_lanes(Plan &plan, const AttachOptions &options, const Record *
         asked.max_lanes = lanes_of_mtu(plan.device.mtu);
     else if (lanes != 0)
         asked.max_lanes = lanes;
+    if (running != nullptr && !options.max_lanes)
+        if (auto note = outgrown_note(running->config, plan.device, plan.egress ? &*plan.egress : nullptr);
+            !note.empty())
+            plan.notes.push_back(std::move(note));
     asked.egress_mtu = plan.egress ? plan.egress->mtu : 0;
     if (!plan.egress)
         return {};
@@ -355,7 +364,6 @@ void note_consequences(Plan &plan, const AttachOptions &options) {
         add(notes, down_note(*plan.egress, "nothing leaves"));
 }
 
-constexpr std::uint32_t lane_step = 16; ///< as make_config() rounds lanes up
 constexpr std::uint64_t most_40_bits = (std::uint64_t{1} << 40) - 1;
 
 /// "it has 8 places, and --queue asks for 9"; "" where it is enough.
@@ -459,6 +467,37 @@ std::string routing_remedy(const std::string &device, std::uint32_t family) {
     if (device.contains('.')) // which sysctl takes for a folder
         return fmt::format("sysctl net/ipv{}/conf/{}/forwarding=1", family, device);
     return fmt::format("sysctl net.ipv{}.conf.{}.forwarding=1", family, device);
+}
+
+std::string outgrown_note(const olaf_config &running, const Device &device, const Device *output) {
+    const bool outer6 = running.deliver == OLAF_DELIVER_UPSTREAM && running.upstream_family == 6;
+    auto lanes = lanes_within(device.mtu);
+    if (output != nullptr)
+        lanes = std::min(lanes, lanes_within(output->mtu, outer6 ? ipv6_bytes : ipv4_bytes));
+    if (lanes <= running.max_lanes)
+        return "";
+    return fmt::format("room for updates of {} lanes, as it was attached, and its MTU carries {} now: for "
+                       "larger ones olaf detach {}, then attach it again",
+                       running.max_lanes, lanes, device.name);
+}
+
+Result<std::vector<std::string>> chains_passed_by(const std::string &out, bool bridges) {
+    const auto bridge_calls = [&](const char *tables) {
+        std::ifstream file(fmt::format("/proc/sys/net/bridge/bridge-nf-call-{}", tables));
+        int on = 0;
+        return bridges && file >> on && on != 0;
+    };
+    return forwarding_chains({.ip = routes_by(out, 4) || bridge_calls("iptables"),
+                              .ip6 = routes_by(out, 6) || bridge_calls("ip6tables"),
+                              .bridged = bridges});
+}
+
+std::string netfilter_note(const std::vector<std::string> &chains) {
+    if (chains.empty())
+        return "";
+    return fmt::format("netfilter has rules for what this host forwards ({}): updates leave without "
+                       "their NAT, filters and marks",
+                       fmt::join(chains, ", "));
 }
 
 std::string fit_to_card(DatapathConfig &asked, const Given &given, const CardCapabilities &can) {

@@ -59,6 +59,15 @@ std::string reason_of(const Error &error);
 bool routes_by(const std::string &device, std::uint32_t family);
 std::string routing_remedy(const std::string &device, std::uint32_t family);
 
+/// "room for updates of 192 lanes, and MTU 9000 carries 1120 ...", of a queue that was made when the MTU of
+/// its devices was smaller; "" of one that has room for what they carry.
+std::string outgrown_note(const olaf_config &running, const Device &device, const Device *output);
+
+/// Netfilter's chains that what is forwarded out of that device passes by: "ip nat post".
+Result<std::vector<std::string>> chains_passed_by(const std::string &out, bool bridges);
+/// What follows from that, in a sentence; "" if there are none.
+std::string netfilter_note(const std::vector<std::string> &chains);
+
 /// Which options of a queue were given. What wasn't given is made to fit.
 struct Given {
     bool queue = false, clusters = false, lanes = false, workers = false;

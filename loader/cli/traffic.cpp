@@ -243,17 +243,17 @@ void print_receive(const ReceiveSummary &summary) {
     if (!summary.clusters.empty())
         fmt::print(received_row, "cluster", "workers", "messages", "updates", "folded", "lag",
                    "AoM avg", "peak mean", "highest");
-    bool differ = false;
+    std::int64_t differ = 0; // by how much the furthest
     for (const auto &each : summary.clusters) {
         fmt::print(received_row, each.cluster, each.workers, each.messages, each.updates,
                    each.updates - each.messages, each.worst_lag,
                    human_duration(each.aom.average_ns), human_duration(each.aom.peak_mean_ns),
                    human_duration(static_cast<double>(each.aom.peak_highest_ns)));
-        differ |= clocks_differ(each.youngest_ns);
+        if (clocks_differ(each.youngest_ns) && std::abs(each.youngest_ns) > std::abs(differ))
+            differ = each.youngest_ns;
     }
-    if (differ)
-        note("The senders' clocks and this host's differ, so ages here mean nothing: set both by "
-             "NTP or PTP, TAI offset and all. The sender's own ages need no other clock");
+    if (differ != 0)
+        note(clocks_text(differ) + ". Ages here mean nothing; the sender's own need no other clock");
     if (summary.answers_unsent != 0)
         note(fmt::format("{} answers did not leave this host: its buffers were full, or they did "
                          "not fit the way's MTU; see --mtu",

@@ -19,6 +19,7 @@
 #include "loader/attachment/attachment.hpp"
 #include "loader/attachment/card.hpp"
 #include "loader/attachment/hooks.hpp"
+#include "loader/attachment/plan.hpp"
 #include "loader/attachment/tracepoints.hpp"
 #include "loader/card/card.hpp"
 #include "loader/card/find.hpp"
@@ -338,11 +339,25 @@ void check_output_mtu(const Device &device, std::vector<Check> &checks) {
                           fmt::format("olaf attach {} --replace", device.name)});
 }
 
+/// A running queue keeps the room that it was made with.
+void check_room(const Device &device, std::vector<Check> &checks) {
+    const auto ours = find_attachment(device.name);
+    if (!ours || !ours->alive)
+        return;
+    const auto &config = ours->record.config;
+    const auto out = find_device(config.egress_ifindex);
+    const auto note =
+        outgrown_note(config, device, config.egress_mtu != 0 && out ? &*out : nullptr);
+    if (const auto remedy = note.find(": "); remedy != std::string::npos)
+        checks.push_back({"room", Verdict::hint, note.substr(0, remedy), note.substr(remedy + 2)});
+}
+
 /// Its programs, and what they were told of this host.
 void check_queue(const Device &device, std::vector<Check> &checks) {
     check_programs(device, checks);
     check_own(device, checks);
     check_output_mtu(device, checks);
+    check_room(device, checks);
 }
 
 /// With the device that departures are to leave by, if it is known.
@@ -397,6 +412,23 @@ std::vector<Check> check_output(const Device &output) {
     checks.push_back(check_target(output, xdp_features(output.ifindex), "output's XDP"));
     checks.push_back(check_speed(output, "output's speed"));
     return checks;
+}
+
+/// What is forwarded passes netfilter by: of the queue that is there, or of one to that output.
+void check_netfilter(const Device &device, const Device &output, std::vector<Check> &checks) {
+    const auto ours = find_attachment(device.name);
+    if (ours && ours->record.config.deliver != OLAF_DELIVER_FORWARD)
+        return;
+    const bool bridges = ours ? (ours->record.config.flags & OLAF_CONFIG_BRIDGE) != 0
+                              : device.master != 0 && device.master == output.master;
+    const auto chains = chains_passed_by(output.name, bridges);
+    const auto note = chains ? netfilter_note(*chains) : chains.error().message();
+    if (note.empty())
+        checks.push_back({"netfilter", Verdict::good, "no rules for what this host forwards", ""});
+    else
+        checks.push_back({"netfilter", Verdict::hint, (ours ? "" : "with --forward: ") + note,
+                          "where they are needed put the queue elsewhere: docs/networks.md; who may "
+                          "send: --allow"});
 }
 
 /// A queue that is on a device: its verdict, as `olaf status` has it; none without a queue.
@@ -510,6 +542,8 @@ Result<std::vector<Check>> doctor(const DoctorOptions &options) {
     if (const auto attached = find_attachment(options.device); card.empty() && attached)
         card = attached->card.value_or("");
     std::ranges::move(check_card(device, card), std::back_inserter(checks));
+    if (output)
+        check_netfilter(device, *output, checks);
     if (output && output->ifindex != device.ifindex)
         std::ranges::move(check_output(*output), std::back_inserter(checks));
     return checks;

@@ -152,8 +152,8 @@ void add_segment(ClusterAom &cluster, const olaf_aom &segment, std::uint64_t now
     cluster.wait_max_ns = std::max<std::uint64_t>(cluster.wait_max_ns, segment.wait_max_ns);
     cluster.from_future += segment.from_future;
     cluster.version_lag_max =
-        std::max<std::uint32_t>(cluster.version_lag_max, segment.version_lag_max);
-    cluster.version_lag_sum += wide(segment.version_lag_sum);
+        std::max({cluster.version_lag_max, segment.version_lag_max, segment.version_row_max});
+    cluster.version_lag_sum += wide(segment.version_lag_sum) + segment.version_row_sum;
     for (std::size_t i = 0; i < cluster.folds.size(); i++)
         cluster.folds[i] += segment.folds[i];
 }

@@ -23,7 +23,7 @@ Message make_message(int type, int flags, const void *header, std::size_t length
 
 class Netlink {
   public:
-    /// NETLINK_ROUTE or NETLINK_GENERIC.
+    /// NETLINK_ROUTE, NETLINK_GENERIC or NETLINK_NETFILTER.
     static Result<Netlink> open(int protocol);
 
     [[nodiscard]] nl_sock *get() const { return socket_.get(); }

@@ -14,6 +14,7 @@
 #include "loader/attachment/card.hpp"
 #include "loader/attachment/emptying.hpp"
 #include "loader/attachment/hooks.hpp"
+#include "loader/attachment/plan.hpp"
 #include "loader/datapath/programs.hpp"
 #include "loader/host/clock.hpp"
 #include "loader/host/device.hpp"
@@ -62,6 +63,14 @@ Result<std::uint64_t> frames_unseen(const Attachment &attachment) {
     return seen != 0 || !device ? 0 : device->received - std::min(before, device->received);
 }
 
+std::vector<std::string> chains_of(const Attachment &attachment, const std::string &output) {
+    const auto &config = attachment.record.config;
+    if (config.deliver != OLAF_DELIVER_FORWARD || output.empty())
+        return {};
+    auto chains = chains_passed_by(output, (config.flags & OLAF_CONFIG_BRIDGE) != 0);
+    return chains ? std::move(*chains) : std::vector<std::string>(); // nobody may ask
+}
+
 /// A queue in a card has no programs, no drain, and no map but the record.
 HostState host_of_card(const Attachment &attachment) {
     HostState host;
@@ -71,6 +80,7 @@ HostState host_of_card(const Attachment &attachment) {
     if (attachment.record.config.deliver != OLAF_DELIVER_LOCAL)
         if (const auto output = find_device(attachment.record.config.egress_ifindex))
             host.output = output->name;
+    host.chains = chains_of(attachment, host.output);
     if (attachment.alive)
         host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);
     else
@@ -108,6 +118,7 @@ Result<HostState> read_host_state(const Attachment &attachment) {
     }
     host.frames_unseen = OLAF_TRY(frames_unseen(attachment));
     host.device_obstacle = device_obstacle(attachment.device, attachment.place.ifindex);
+    host.chains = chains_of(attachment, host.output);
     host.missing_programs = missing_from_hooks(attachment);
     return host;
 }

@@ -67,6 +67,7 @@ struct HostState {
     /// Programs that aren't on their hooks any more. Not known, and empty, without CAP_SYS_ADMIN.
     std::vector<std::string> missing_programs;
     std::vector<std::string> allowed; ///< sources that it takes updates from; none: everybody
+    std::vector<std::string> chains;  ///< netfilter's, that forwarded updates pass by
     std::uint64_t wall_ns = 0;        ///< CLOCK_REALTIME, when this was read
 };
 

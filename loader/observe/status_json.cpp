@@ -454,6 +454,7 @@ nlohmann::ordered_json status_json(const Attachment &attachment, const QueueRead
     object["allowed"] = host.allowed;
     object["clsact_added"] = clsact_added(attachment, host);
     object["memory_bytes"] = host.memory_bytes;
+    object["netfilter_chains"] = host.chains;
     object["own_addresses"] = {{"unknown", host.own.unknown}, {"gone", host.own.gone}};
     add_figures(object, state.numbers());
     object["jobs"] = jobs_json(state.jobs, state.aom.now_ns);

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "loader/attachment/card.hpp"
+#include "loader/attachment/plan.hpp"
 #include "loader/datapath/config.hpp"
 #include "loader/host/device.hpp"
 #include "loader/text/human.hpp"
@@ -330,10 +331,32 @@ std::string settled_line(const AomReading &aom) {
                                 text(settled_of(aom, &ClusterAom::generated))));
 }
 
+/// Where ages since updates were generated can't be: the kernel keeps how much they are behind, and of those
+/// ahead only how many.
+std::string clocks_line(const AomReading &aom) {
+    std::uint64_t departures = 0, ahead = 0;
+    double behind = 0;
+    for (const auto &each : aom.clusters) {
+        departures += each.departures;
+        ahead += each.from_future;
+        const auto difference = static_cast<double>(each.generated.age_sum) -
+                                static_cast<double>(each.arrival.age_sum);
+        behind = std::max(behind, difference / static_cast<double>(each.departures));
+    }
+    constexpr double too_old = 5e9; // no worker sends that late
+    if (behind > too_old)
+        return line("clocks", clocks_text(static_cast<std::int64_t>(behind)));
+    if (2 * ahead <= departures)
+        return "";
+    return line("clocks", fmt::format("generated_ns is ahead of this host's clock in {} of {} departures: by a "
+                                      "small skew, or {}",
+                                      ahead, departures, tai_cause));
+}
+
 std::string age_lines(const olaf_config &config, const AomReading &aom) {
     if ((config.flags & OLAF_CONFIG_NO_METER) != 0 || aom.clusters.empty())
         return "";
-    return minute_lines(aom) + settled_line(aom);
+    return minute_lines(aom) + settled_line(aom) + clocks_line(aom);
 }
 
 constexpr auto cluster_line =
@@ -425,6 +448,8 @@ std::string status_text(const Attachment &attachment, const QueueReading &readin
     text += counters_text(reading.numbers(), config) + age_lines(config, reading.aom);
     for (const auto &job : reading.jobs)
         text += job_lines(job);
+    if (const auto note = netfilter_note(host.chains); !note.empty())
+        text += line("also", note);
     if (attachment.alive && !reading.card)
         for (const auto &note : own_notes(host.own, attachment.device))
             text += line("addresses", note);

@@ -307,7 +307,9 @@ std::string refused_remedy(std::string_view reason, const std::string &device) {
         return fmt::format("olaf detach {0}, then attach with a larger --max-{1}s; or lower {2}",
                            device, reason, reason == "cluster" ? "ids" : "numbers of segments");
     if (reason == "size")
-        return "send models in smaller segments, or raise the MTU and attach again";
+        return fmt::format("send models in smaller segments; or raise the MTU, olaf detach {}, then attach "
+                           "again: a queue keeps the size that it was attached with",
+                           device);
     if (reason == "count")
         return fmt::format("olaf cluster set {} ID --max-count N", device);
     if (reason == "job_source")

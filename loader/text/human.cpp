@@ -53,4 +53,14 @@ std::string human_count(double value) {
     return scaled(value, units);
 }
 
+std::string clocks_text(std::int64_t behind_ns) {
+    constexpr double tai_least = 36, tai_most = 39; // CLOCK_TAI is 37 s ahead of UTC, and networks take time
+    const auto seconds = std::abs(static_cast<double>(behind_ns)) / 1e9;
+    const bool is_tai = seconds >= tai_least && seconds < tai_most;
+    const auto amount = is_tai ? fmt::format("{:.0f} s", seconds) : human_duration(seconds * 1e9);
+    return fmt::format("generated_ns is {} {} this host's clock: {}", amount,
+                       behind_ns < 0 ? "ahead of" : "behind",
+                       is_tai ? tai_cause : "set both hosts' by NTP or PTP, TAI offset and all");
+}
+
 } // namespace olaf

@@ -3,6 +3,7 @@
 
 #include <olaf/clock.hpp>
 #include <olaf/message.hpp>
+#include <olaf/segments.hpp>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 
@@ -72,7 +73,7 @@ Result<Fleet> Fleet::make(const SendOptions &options, const Address &server, int
     if (std::uint64_t{options.clusters} * (options.workers + 1) > most_sockets)
         return fail("send to", server.text(), 0, "give fewer --clusters or --workers",
                     "clusters x (workers + 1) may be " + std::to_string(most_sockets));
-    Fleet fleet(options);
+    Fleet fleet(options, server.is_ipv6());
     allow_sockets();
     fleet.epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
     if (!fleet.epoll_)
@@ -260,6 +261,13 @@ SentCluster Fleet::summed(const Cluster &cluster) const {
     sum.round_trip_ns = cluster.round_trip;
     sum.version_lag = cluster.version_lag;
     return sum;
+}
+
+std::optional<std::size_t> Fleet::lanes_of_way() const {
+    for (const auto &member : members_)
+        if (const auto mtu = member.worker.report().way_mtu; mtu != 0)
+            return lanes_in_mtu(mtu, ipv6_);
+    return std::nullopt;
 }
 
 std::uint64_t Fleet::received() const {

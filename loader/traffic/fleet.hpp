@@ -6,6 +6,7 @@
 #include <olaf/worker.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ class Fleet {
     [[nodiscard]] std::uint64_t waiting_since_ns() const { return waiting_since_; }
     [[nodiscard]] const Spread &round_trip_ns() const { return round_trip_; } ///< of all
     [[nodiscard]] std::uint64_t frame_bytes() const { return frame_bytes_; }
+    /// Lanes that the way carries, if a router on it called updates too long.
+    [[nodiscard]] std::optional<std::size_t> lanes_of_way() const;
     [[nodiscard]] std::vector<SentCluster> clusters() const;
 
   private:
@@ -67,7 +70,7 @@ class Fleet {
         std::uint64_t answered = 0, acks = 0;
         std::uint32_t version = 0;
     };
-    explicit Fleet(const SendOptions &options) : options_(options) {}
+    Fleet(const SendOptions &options, bool ipv6) : options_(options), ipv6_(ipv6) {}
     Result<void> enlist(const Address &server, std::size_t elements, Format format);
     Result<void> take(Member &member);
     Result<void> note(const Member &member, Cluster &cluster);
@@ -75,6 +78,7 @@ class Fleet {
     [[nodiscard]] SentCluster summed(const Cluster &cluster) const;
 
     SendOptions options_;
+    bool ipv6_;
     Fd epoll_;
     std::vector<Cluster> clusters_;
     std::vector<Member> members_; ///< by cluster, then by number

@@ -59,8 +59,11 @@ class Sending {
         return options_.updates && fleet_.sent() >= *options_.updates;
     }
     [[nodiscard]] Error silent(const std::string &how, std::uint64_t time_ns) const {
+        const auto lanes = fleet_.lanes_of_way();
         return fail("send to", options_.server, 0,
-                    "is `olaf receive` running there, and does UDP pass in both directions?",
+                    lanes ? "give at most --lanes " + std::to_string(*lanes) +
+                                ": a router on the way says that it carries no longer ones"
+                          : "is `olaf receive` running there, and does UDP pass in both directions?",
                     how + " for " + human_duration(static_cast<double>(time_ns)))
             .error();
     }

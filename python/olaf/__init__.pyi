@@ -217,6 +217,7 @@ class PushReport:
     unsent: Final[int]
     clipped: Final[int]
     nans: Final[int]
+    way_mtu: Final[int]
     def __bool__(self) -> bool: ...
 
 @final
@@ -241,6 +242,7 @@ class WorkerReport:
     answered: Final[int]
     unanswered: Final[int]
     acks_lost: Final[int]
+    way_mtu: Final[int]
 
 @final
 class WorkerStats:

@@ -194,6 +194,29 @@ TEST_F(OutputMtuNotes, AttachSaysWhatFitsWhereThatIsLess) {
     said({"detach", "in"});
 }
 
+// A queue's maps have the size that they were made with. What is said does help.
+TEST(MtuRaisedLater, IsNamedWithWhatHelps) {
+    SocketBed bed{{.way = Way::local}};
+    const auto send_larger = [&] { return bed.send(random_updates(3, 1, 300, 9)); };
+    bed.attach();
+    EXPECT_FALSE(says(bed.olaf({"doctor", "in"}).out, "room for updates"));
+    bed.worker.ip("link set eth0 mtu 3000\n");
+    bed.host.ip("link set in mtu 3000\n");
+    send_larger();
+    const auto refused = bed.olaf.await(
+        [](const Status &status) { return status.json.at("not_allowed_by_reason").at("size") == 3; });
+    const auto &verdict = refused.json.at("verdict");
+    EXPECT_TRUE(says(verdict.dump(), "olaf detach in, then attach again"));
+    const std::string room = "room for updates of 192 lanes, as it was attached, and its MTU carries 365 now";
+    EXPECT_TRUE(says(bed.olaf({"doctor", "in"}).out, room));
+    EXPECT_TRUE(says(bed.olaf({"attach", "in", "--replace"}).err, room));
+    bed.olaf.detach();
+    bed.attach();
+    EXPECT_FALSE(says(bed.olaf({"doctor", "in"}).out, "room for updates"));
+    EXPECT_FALSE(says(bed.olaf({"attach", "in", "--replace"}).err, "room for updates"));
+    bed.expect_arrival(send_larger());
+}
+
 TEST_F(OutputMtuNotes, AnExplicitMaxLanesThatDoesNotFitIsSaid) {
     const auto text = said({"attach", "in", "--forward", "out", "--max-lanes", "170"});
     EXPECT_TRUE(says(text, "at most 150 lanes fit out"));

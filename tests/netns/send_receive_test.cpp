@@ -126,6 +126,41 @@ INSTANTIATE_TEST_SUITE_P(Ways, SendAndReceive,
                                          Case{"Upstream6", Way::upstream6, 6, true}),
                          by_name);
 
+struct Alias {
+    const char *name;
+    const char *address; ///< of the receiver's host, a second one
+    const char *asked;   ///< by the sender
+    bool queue;
+};
+
+class SendAndReceiveByAnAlias : public testing::TestWithParam<Alias> {};
+
+/// The receiver listens on every address, and routing would answer from another one of them: in
+/// IPv6 from any that is preferred.
+TEST_P(SendAndReceiveByAnAlias, Agree) {
+    const auto &[name, address, asked, queue] = GetParam();
+    Testbed bed{{.way = Way::local}};
+    bed.worker.ip("address add fe80::1/64 dev eth0 nodad");
+    bed.host.ip("address add fe80::2/64 dev in nodad\n"
+                "address add " +
+                std::string(address) + " dev in" + (address[0] == 'f' ? " nodad preferred_lft 0" : ""));
+    if (queue)
+        bed.attach();
+    Receiver receiver(bed);
+    const auto sent = parsed("send", run(olaf_in(bed.worker, {"send", asked, "--updates", "90"})));
+    expect_agreement(sent, receiver.end());
+    EXPECT_EQ(sent.at("total").at("updates_received"), 90);
+    EXPECT_GT(sent.at("total").at("round_trip").at("answered"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SendAndReceiveByAnAlias,
+                         testing::Values(Alias{"Ipv4", "10.0.0.9/32", "10.0.0.9", false},
+                                         Alias{"Ipv6", "fd00::9/128", "fd00::9", false},
+                                         Alias{"LinkLocal", "fe80::9/64", "fe80::9%eth0", false},
+                                         Alias{"Ipv4WithAQueue", "10.0.0.9/32", "10.0.0.9", true},
+                                         Alias{"Ipv6WithAQueue", "fd00::9/128", "fd00::9", true}),
+                         by_name);
+
 /// What the queue replaced never arrives, and both ends and the queue say so.
 TEST(SendAndReceiveTest, WhatIsSupersededIsLost) {
     Testbed bed{{.way = Way::bridged}};
@@ -203,6 +238,42 @@ TEST(SendAndReceiveTest, AClockAheadIsTold) {
     EXPECT_EQ(received.at("updates_received"), 1);
     EXPECT_TRUE(received.at("clusters").at(0).at("clocks_differ"));
     EXPECT_LT(received.at("clusters").at(0).at("youngest_ns"), -36'000'000'000);
+}
+
+/// The same in words, and of a queue as well.
+TEST(SendAndReceiveTest, ClocksThatDifferAreNamedWithTheirCause) {
+    Testbed bed{{.way = Way::local}};
+    bed.attach();
+    const UdpSocket worker(bed.worker, Testbed::worker_peer(4));
+    for (const std::int64_t seconds : {37, -37}) {
+        Process receiver({OLAF_BINARY, "--netns", bed.server().name(), "receive", "--idle", "300ms"});
+        receiver.await_output("receiving on");
+        must(bed.olaf({"reset", "in"}));
+        const auto at = tai_now_ns() + seconds * 1'000'000'000;
+        worker.send(Update{.cluster = 3,
+                           .generated_ns = static_cast<std::uint64_t>(at),
+                           .lanes = {std::uint64_t{1} << 32, 0}},
+                    bed.target(4));
+        const auto received = receiver.wait();
+        const std::string cause = "CLOCK_TAI's offset is set on one host only";
+        EXPECT_TRUE(says(received.out + received.err,
+                         std::string("generated_ns is 37 s ") + (seconds > 0 ? "ahead of" : "behind") +
+                             " this host's clock: " + cause));
+        EXPECT_TRUE(says(bed.olaf({"status", "in"}).out,
+                         seconds > 0 ? "generated_ns is ahead of this host's clock in 1 of 1 departures: by a "
+                                       "small skew, or " + cause
+                                     : "generated_ns is 37 s behind this host's clock: " + cause));
+    }
+    Process receiver({OLAF_BINARY, "--netns", bed.server().name(), "receive", "--idle", "300ms"});
+    receiver.await_output("receiving on");
+    must(bed.olaf({"reset", "in"}));
+    worker.send(Update{.cluster = 3,
+                       .generated_ns = static_cast<std::uint64_t>(tai_now_ns()),
+                       .lanes = {std::uint64_t{1} << 32, 0}},
+                bed.target(4));
+    const auto received = receiver.wait();
+    EXPECT_FALSE(says(received.out + received.err, "generated_ns is"));
+    EXPECT_FALSE(says(bed.olaf({"status", "in"}).out, "generated_ns is"));
 }
 
 TEST(SendAndReceiveTest, WhatIsNotOursIsCountedAndNotBelieved) {

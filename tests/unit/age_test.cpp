@@ -157,6 +157,56 @@ TEST(Sawtooth, VersionsAreInSerialOrder) {
     EXPECT_EQ(wide(aom.version_lag_sum), Wide{2});
 }
 
+// Late ones in between, and more of them than a run takes, are of the same run.
+TEST(Sawtooth, LateVersionsCountOnceANewerOneComes) {
+    olaf_aom aom{};
+    std::uint64_t now = 0, lags = 0;
+    const auto version = [&](std::uint32_t version) {
+        now++;
+        depart(aom, now, now, 0, 1, version);
+    };
+    version(1000);
+    for (std::uint32_t i = 0; i < 100; i++) {
+        version(i % 2 == 0 ? 900 : 700); // two workers that hear nothing
+        lags += i % 2 == 0 ? 100 : 300;
+    }
+    EXPECT_EQ(aom.version_newest, 1000u);
+    EXPECT_EQ(aom.version_lag, 300u);
+    ClusterAom cluster;
+    add_segment(cluster, aom, now);
+    EXPECT_EQ(cluster.version_lag_max, 300u) << "what isn't decided is shown";
+    EXPECT_EQ(cluster.version_lag_sum, Wide{lags});
+    version(1000);
+    EXPECT_EQ(aom.version_lag_max, 300u);
+    EXPECT_EQ(wide(aom.version_lag_sum), Wide{lags});
+}
+
+// docs/aom.md: a server that is started again counts from the beginning, or from a checkpoint.
+TEST(Sawtooth, AServersNewRunHasVersionsOfItsOwn) {
+    for (const std::uint32_t begin : {1u, 2000u, 0xfffffff0u}) {
+        SCOPED_TRACE(begin);
+        olaf_aom aom{};
+        std::uint64_t now = 0;
+        const auto version = [&](std::uint32_t version) {
+            now++;
+            depart(aom, now, now, 0, 1, version);
+        };
+        version(2404);
+        version(2402); // late, and of the old run
+        version(2405);
+        for (std::uint32_t i = 0; i < 100; i++) {
+            version(begin + i);
+            version(begin + i);
+        }
+        EXPECT_EQ(aom.version_newest, begin + 99);
+        EXPECT_EQ(aom.version_lag, 0u);
+        version(begin + 98);
+        version(begin + 100);
+        EXPECT_EQ(aom.version_lag_max, 2u);
+        EXPECT_EQ(wide(aom.version_lag_sum), Wide{2 + 1});
+    }
+}
+
 /// Ages of a year, before boot and after it: nothing overflows, nothing is rounded.
 TEST(Sawtooth, HoldsAYear) {
     olaf_aom aom{};

@@ -319,9 +319,10 @@ TEST_F(PinnedRootRun, ServesNoOtherTraining) {
 /// A server in a thread, whose rule adds the sum. All workers are its children.
 class Server {
   public:
-    explicit Server(std::uint32_t workers, const std::string &run = {})
+    explicit Server(std::uint32_t workers, const std::string &run = {},
+                    const std::string &bind = "127.0.0.1")
         : workers_(workers),
-          server_(RoundServer::make({.bind = Address::resolve("127.0.0.1", 0).value(),
+          server_(RoundServer::make({.bind = Address::resolve(bind, 0).value(),
                                      .job = kJob,
                                      .children = workers,
                                      .workers = workers,
@@ -336,8 +337,10 @@ class Server {
           thread_([this](const std::stop_token &stop) { EXPECT_TRUE(server_.serve(stop)); }) {}
 
     [[nodiscard]] Collective worker(const std::string &run, std::uint64_t number,
-                                    std::uint32_t rank = 0) const {
-        return Collective::make({.node = server_.local_address().value(),
+                                    std::uint32_t rank = 0,
+                                    const std::string &host = "127.0.0.1") const {
+        const auto port = server_.local_address().value().port();
+        return Collective::make({.node = Address::resolve(host, port).value(),
                                  .job = kJob,
                                  .rank = rank,
                                  .workers = workers_,
@@ -386,6 +389,15 @@ TEST(RoundServerRun, IsTakenOverByALaterRunWhoseRanksAreFree) {
     expect_fails(ended, "a later run of this training (number 2, this process is of number 1)");
     EXPECT_EQ(weight_after(second, 2.0F), 7.0F) << "the first one has taken no rank";
     expect_fails(first.start(), "end this process");
+}
+
+// Routing would answer both from the first address of the host.
+TEST(RoundServerRun, AnswersFromTheAddressThatWasAsked) {
+    const Server server(2, {}, "::");
+    auto first = server.worker("name", 1, 0, "127.0.0.2");
+    auto second = server.worker("name", 1, 1, "127.0.0.3");
+    std::jthread other([&second] { EXPECT_EQ(weight_after(second, 2.0F), 5.0F); });
+    EXPECT_EQ(weight_after(first, 2.0F), 5.0F);
 }
 
 TEST(RoundServerRun, IsTheOneThatItWasMadeFor) {

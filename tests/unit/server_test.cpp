@@ -435,6 +435,45 @@ TEST_P(Loopback, AcksToEveryWorkerAreTaken) {
     EXPECT_EQ(worker.weights()[0], 7.0F);
 }
 
+// A worker hears only the address that it sends to, and routing would answer from the first one.
+class AnyAddress : public testing::TestWithParam<std::string> {};
+INSTANTIATE_TEST_SUITE_P(Families, AnyAddress, testing::Values("0.0.0.0", "::"),
+                         [](const auto &info) {
+                             return std::string(info.param == "::" ? "ipv6" : "ipv4");
+                         });
+
+Worker make_worker_at(const std::string &host, const ParameterServer &server,
+                      WorkerOptions options) {
+    options.server = Address::resolve(host, server.local_address()->port()).value();
+    return Worker::make(options).value();
+}
+
+TEST_P(AnyAddress, AnswersFromTheOneThatWasAsked) {
+    for (const bool to_all : {false, true}) {
+        ParameterServer server = make_server(GetParam(), {.ack_all_known_workers = to_all});
+        ASSERT_TRUE(server.add_cluster({.weights = {0.0F}, .rule = async_sgd_rule(1.0)}));
+        Worker first = make_worker_at("127.0.0.2", server, {.worker = 1, .elements = 1});
+        Worker second = make_worker_at("127.0.0.3", server, {.worker = 2, .elements = 1});
+        ASSERT_TRUE(first.join());
+        handle(server, 1);
+        ASSERT_TRUE(first.wait(kSoon).value()) << "to a join";
+        const float gradient = 5.0F;
+        ASSERT_TRUE(second.push({&gradient, 1}, 0.0, 1));
+        handle(server, 1);
+        ASSERT_TRUE(second.wait(kSoon).value()) << "to an update";
+        ASSERT_TRUE(second.push({&gradient, 1}, 0.0, 1));
+        const auto pending = server.next(kSoon).value();
+        ASSERT_TRUE(pending);
+        pending->weights[0] = 9.0F;
+        server.finish(true);
+        ASSERT_TRUE(second.wait(kSoon).value()) << "of a loop";
+        EXPECT_EQ(second.weights()[0], 9.0F);
+        while (to_all && first.weights()[0] != 9.0F)
+            ASSERT_TRUE(first.wait(kSoon).value()) << "to all";
+        EXPECT_EQ(server.stats().acks_unsent, 0U);
+    }
+}
+
 TEST(Server, KeepsClustersApart) {
     ParameterServer server = make_server("127.0.0.1");
     ASSERT_TRUE(server.add_cluster({.cluster = 1, .weights = {1.0F}, .rule = async_sgd_rule(1.0)}));

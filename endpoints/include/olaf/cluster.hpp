@@ -65,7 +65,7 @@ class Cluster {
     Decoded<Contribution> accept(const Update &update, std::span<const std::uint64_t> lanes);
     /// After the weights were changed by a contribution, or left alone: counts and measures.
     void commit(const Contribution &contribution, bool changed, std::int64_t now_ns);
-    void joined(std::uint32_t worker, const Address &address);
+    void joined(std::uint32_t worker, const Address &address, const Address &asked = {});
 
     [[nodiscard]] std::uint32_t id() const { return settings_.cluster; }
     [[nodiscard]] std::span<const float> weights() const { return settings_.weights; }

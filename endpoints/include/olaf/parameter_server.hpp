@@ -16,9 +16,9 @@
 namespace olaf {
 
 struct ServerOptions {
-    /// Where to listen; port 0 takes a free one. On a host with several addresses bind to
-    /// the one that workers send to: a worker hears only the address it talks to, and
-    /// from a wildcard address the kernel may answer with another.
+    /// Where to listen; port 0 takes a free one. On a wildcard address each worker is answered
+    /// from the address that it sent to. ACKs that a queue copies come from one of them: have
+    /// all workers of a cluster send to the same.
     Address bind = {};
     /// IP MTU in bytes of the way to the workers; ACKs are cut to fit it.
     std::size_t mtu = 1500;

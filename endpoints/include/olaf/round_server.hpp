@@ -33,7 +33,8 @@ using RoundRule = std::function<void(const RoundSum &sum, std::span<float> weigh
 
 /// Job, workers, format, checksum, lanes and ahead as at the workers (olaf::CollectiveOptions).
 struct RoundServerOptions {
-    Address bind = {}; ///< where children send to
+    /// Where children send to. On a wildcard address each is answered from the one that it asked.
+    Address bind = {};
     std::uint32_t job = 0;
     std::uint32_t children = 1; ///< nodes or workers that send here: `olaf job set --parent`
     std::uint32_t workers = 0;  ///< of the whole job

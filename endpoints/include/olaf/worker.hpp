@@ -53,6 +53,7 @@ struct PushReport {
     std::size_t segments = 0;   ///< messages handed to the kernel
     std::size_t unsent = 0;     ///< messages lost here
     PackReport packing = {};    ///< clipped and NaN elements
+    std::size_t way_mtu = 0;    ///< WorkerReport::way_mtu when it was sent
 };
 
 /// What the network said on the way back.
@@ -115,7 +116,7 @@ class Worker {
     /// Rewards beyond ±2^47 / max_count saturate, infinite ones too. Fails, and sends nothing, on a
     /// gradient of another size and on a reward that is NaN: folded with others it would spoil
     /// their mean. Fails on messages larger than the interface's MTU (EMSGSIZE), which no retry
-    /// would cure.
+    /// would cure. That the way carries less is told by the report: whoever says so may lie.
     [[nodiscard]] Result<PushReport> push(std::span<const float> gradient, double reward,
                                           std::uint32_t model_version,
                                           std::optional<std::int64_t> generated_ns = {});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace olaf {
@@ -27,6 +28,9 @@ struct WorkerReport {
     /// when ACKs are seen to go to the whole cluster; where only the sender is answered
     /// nobody can tell, and it stays 0.
     std::uint64_t acks_lost = 0;
+    /// IP packets that the way to the server carries, in bytes, if a router called the worker's
+    /// too long; else 0. Give it as mtu to the worker and to the server: larger ones are lost.
+    std::size_t way_mtu = 0;
 };
 
 } // namespace olaf
