@@ -62,8 +62,15 @@ Shows updates, acknowledgements and control messages, with the state of the
 queue that is stamped into them.")
 
 set(scripts ${CMAKE_CURRENT_LIST_DIR}/package)
+if(OLAF_LAYOUT)
+  set(layout ${OLAF_LAYOUT})
+else()
+  file(STRINGS ${PROJECT_SOURCE_DIR}/include/olaf/queue.h layout REGEX "^#define OLAF_LAYOUT ")
+  string(REGEX REPLACE "[^0-9]" "" layout ${layout})
+endif()
+configure_file(${scripts}/olaf/preinst.in preinst @ONLY)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_CONTROL_EXTRA
-    ${scripts}/olaf/postinst ${scripts}/olaf/prerm ${scripts}/olaf/postrm)
+    ${CMAKE_CURRENT_BINARY_DIR}/preinst ${scripts}/olaf/postinst ${scripts}/olaf/prerm ${scripts}/olaf/postrm)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_CONTROL_EXTRA ${scripts}/python3-olaf/prerm)
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/package/layout.cmake)
 set(CPACK_OLAF_SOURCE ${PROJECT_SOURCE_DIR})

@@ -47,6 +47,7 @@ struct AttachOptions {
     std::optional<bool> verify;
     std::optional<bool> output_program; ///< one may be put on the output, if its driver demands one
     bool replace = false;
+    bool or_replace = false; ///< replace where a queue is there already
     bool dry_run = false; ///< say what would be done, and do nothing
     bool save = false; ///< write the file of the service; without a delivery, do no more
 };

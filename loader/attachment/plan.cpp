@@ -255,31 +255,35 @@ Result<void> plan_sizes(Plan &plan, const AttachOptions &options, const Record *
 }
 
 /// If no rate is given: the output's link speed; for --local, or where ACKs pace departures,
-/// unlimited.
+/// unlimited. A running queue whose rate is its line's looks at the line again.
 Result<void> plan_rate(Plan &plan, const AttachOptions &options,
                        const Record *running) {
-    if (!options.rate && running != nullptr)
+    const bool again = !options.rate && running != nullptr;
+    if (again && !paced_by_line(running->config))
         return {};
     const bool line = options.rate ? options.rate->line
-                                   : plan.egress.has_value() && plan.asked.window.most == 0;
-    plan.asked.frame_overhead = 0;
-    plan.asked.rate_bps = options.rate ? options.rate->bps : 0;
+                                   : again || (plan.egress.has_value() && plan.asked.window.most == 0);
+    if (!again)
+        plan.asked.rate_bps = options.rate ? options.rate->bps : 0;
+    plan.asked.frame_overhead = line ? ethernet_overhead : 0;
     if (!line)
         return {};
     const auto &out = plan.egress ? *plan.egress : plan.device;
     const auto speed = link_speed(out.name);
     if (speed) {
+        if (!again || *speed != running->config.rate_bps)
+            plan.notes.push_back(
+                fmt::format("rate: {}, the link speed of {}", rate_text(*speed), out.name));
         plan.asked.rate_bps = *speed;
-        plan.asked.frame_overhead = ethernet_overhead;
-        plan.notes.push_back(
-            fmt::format("rate: {}, the link speed of {}", rate_text(*speed), out.name));
         return {};
     }
     if (options.rate)
         return fail("take the rate of the line from", out.name, 0, "give --rate in bits a second",
                     "its driver doesn't know its link speed");
-    plan.notes.push_back(
-        fmt::format("rate: unlimited, as {} doesn't know its link speed", out.name));
+    if (plan.asked.rate_bps == 0)
+        plan.notes.push_back(fmt::format("rate: unlimited, as {} doesn't know its link speed; once it "
+                                         "does, olaf attach {} --replace takes it",
+                                         out.name, plan.device.name));
     return {};
 }
 

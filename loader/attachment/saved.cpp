@@ -347,8 +347,11 @@ std::vector<std::string> options_like(const olaf_config &running, const olaf_con
     add_delivery(words, running, usual, target);
     words.add_number("--port", ntohs(running.port_be), ntohs(usual.port_be));
     words.add_number("--queue", running.queue_capacity, usual.queue_capacity);
-    words.add_unless(running.rate_bps == usual.rate_bps, "--rate",
-                     exact_rate_text(running.rate_bps));
+    if (paced_by_line(running))
+        words.add_unless(paced_by_line(usual), "--rate", "line");
+    else
+        words.add_unless(running.rate_bps == usual.rate_bps && !paced_by_line(usual), "--rate",
+                         exact_rate_text(running.rate_bps));
     words.add_unless(running.window == usual.window, "--window", window_text(window_of(running)));
     words.add_unless(running.default_policy == usual.default_policy, "--policy",
                      std::string(policy_name(running.default_policy)));

@@ -157,6 +157,9 @@ void add_attach(CLI::App &root, AttachOptions &options) {
                  "swap the programs of the running queue and keep its state; "
                  "what isn't given stays as it is");
     dry_run->excludes(replace);
+    auto *or_replace = app.add_flag("--or-replace", options.or_replace,
+                 "attach; where a queue is there already, do as --replace does with these options");
+    or_replace->excludes(replace)->excludes(dry_run);
     auto *save = app.add_flag("--save", options.save,
                  "write what is attached to /etc/olaf/DEV.conf, for olaf@DEV.service to attach "
                  "after a reboot; alone: of the queue that is there");

@@ -2,6 +2,7 @@
 #include "cli.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <sstream>
 
@@ -156,7 +157,10 @@ void define_command_line(CLI::App &app, CommandOptions &into) {
         ->type_name("NAME");
     app.add_flag("--json", into.global.json, "results as JSON");
     app.add_flag("-v,--verbose", into.global.verbose, "progress, and the log of libbpf");
-    app.set_version_flag("-V,--version", "olaf " OLAF_PROJECT_VERSION, "say which olaf this is");
+    // A package asks for the layout before it takes another's place.
+    app.set_version_flag("-V,--version",
+                         fmt::format("olaf {}, layout {}", OLAF_PROJECT_VERSION, OLAF_LAYOUT),
+                         "say which olaf this is, and which layout its maps have");
     app.set_help_flag("-h,--help", "say this");
     app.require_subcommand(1);
     app.fallthrough();

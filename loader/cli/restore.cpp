@@ -61,11 +61,15 @@ Result<void> restore_jobs(const std::string &device) {
     JobOptions every;
     every.device = device;
     const auto there = OLAF_TRY(list_jobs(every));
-    for (const auto &options : all)
-        if (std::ranges::find(there.jobs, options.job.value_or(0), &JobReading::id) ==
+    Result<void> first; // one that can't be set yet keeps no other back
+    for (const auto &options : all) {
+        if (std::ranges::find(there.jobs, options.job.value_or(0), &JobReading::id) !=
             there.jobs.end())
-            OLAF_TRY(change_job(options));
-    return {};
+            continue;
+        if (const auto set = change_job(options); !set && first)
+            first = std::unexpected(set.error());
+    }
+    return first;
 }
 
 } // namespace olaf

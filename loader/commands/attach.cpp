@@ -98,10 +98,16 @@ bool saves_only(const AttachOptions &options) {
 Result<Attached> attach(const AttachOptions &options) {
     const auto device = OLAF_TRY(find_attachable(options.device));
     const PinPlace place{.netns = OLAF_TRY(netns_inode()), .ifindex = device.ifindex};
+    const auto replaces = [&] {
+        if (!options.or_replace)
+            return options.replace;
+        const auto there = read_attachment(place);
+        return there.alive && there.record.complete != 0;
+    };
     Record record;
     if (!saves_only(options))
-        record = OLAF_TRY(options.replace ? replace_running(options, device, place)
-                                          : attach_new(options, device, place));
+        record = OLAF_TRY(replaces() ? replace_running(options, device, place)
+                                     : attach_new(options, device, place));
     if (options.save) {
         const auto attachment = OLAF_TRY(live_attachment(device.name));
         OLAF_TRY(save_attachment(attachment));

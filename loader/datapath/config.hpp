@@ -86,6 +86,10 @@ std::uint32_t usual_workers(std::uint32_t max_clusters);
 /// 2^24 x nanoseconds a byte takes; 0 for rate 0 (unlimited).
 std::uint64_t ns_per_byte_q24(std::uint64_t rate_bps);
 
+/// Whether its rate is its link's speed: then the link's own bytes are charged to it. With a rate of 0 that
+/// speed wasn't known, and nothing is charged until it is.
+inline bool paced_by_line(const olaf_config &config) { return config.frame_overhead != 0; }
+
 /// Bytes of an element of olaf_entries, slack for the verifier included.
 std::uint32_t entry_bytes(std::uint32_t max_lanes);
 

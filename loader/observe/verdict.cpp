@@ -150,6 +150,18 @@ void find_output(const Evidence &evidence, std::vector<Finding> &found) {
              fmt::format("olaf attach {} --replace tries it anew", attachment.device)});
 }
 
+/// A line whose speed wasn't known, at boot say, paces nothing.
+void find_rate(const Evidence &evidence, std::vector<Finding> &found) {
+    const auto &[attachment, reading, host] = evidence;
+    if (const auto &config = attachment.record.config; config.rate_bps == 0 && paced_by_line(config))
+        found.push_back({Health::working,
+                         fmt::format("the rate is unlimited: the link speed{} wasn't known at attach",
+                                     host.output.empty() ? "" : " of " + host.output),
+                         {},
+                         fmt::format("olaf attach {} --replace takes it once it is known, --rate RATE another",
+                                     attachment.device)});
+}
+
 IpAddress destination_of(const olaf_hop &hop) {
     IpAddress address{.family = hop.family, .words_be = {}};
     std::ranges::copy(hop.daddr_be, address.words_be.begin());
@@ -261,6 +273,7 @@ void find_obstacles(const Evidence &evidence, std::vector<Finding> &found) {
     find_card(evidence, found);
     find_way_in(evidence, found);
     find_output(evidence, found);
+    find_rate(evidence, found);
     find_next_hops(evidence, found);
     find_silence(evidence, found);
     find_hooks(evidence, found);

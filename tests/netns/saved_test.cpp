@@ -20,7 +20,7 @@ std::string setting(const std::string &key) {
     std::ifstream unit(OLAF_SOURCE "/loader/systemd/olaf@.service.in");
     for (std::string line; std::getline(unit, line);)
         if (line.starts_with(key + "="))
-            return line.substr(key.size() + 1);
+            return line.substr(key.size() + (line.starts_with(key + "=-") ? 2 : 1));
     throw std::runtime_error("no " + key + " in the service");
 }
 
@@ -200,6 +200,50 @@ TEST(SavedTest, JobsAreThereAgain) {
     ASSERT_EQ(jobs.size(), 2u) << found[2];
     EXPECT_EQ(jobs[0]["state"], "halted"); // it was there: nothing happened to it
     EXPECT_EQ(jobs[1]["state"], "syncing");
+}
+
+/// A job that can't be set yet keeps no other back, nor the queue; what was half done is done again.
+TEST(SavedTest, WhatCannotBeSetYetIsSetByTheNextStart) {
+    Testbed bed{{.way = Way::local}};
+    bed.host.sysctl("ipv4/conf/in/forwarding", "1"); // for the parent
+    const auto found = parts(
+        bed, "mkdir /etc/olaf; echo 'ATTACH=\"--local --rate 4mbit --round-slots 128\"' >/etc/olaf/in.conf\n"
+             "echo 'JOBS=\"7 --children 2 --max-count 4 --parent 10.9.0.9 --rank 0; 8 --children 2\"'"
+             " >>/etc/olaf/in.conf\n. /etc/olaf/in.conf\n" +
+                 service("ExecStart") + " >/dev/null\n" + job_service() +
+                 " 2>&1 || echo status $?\necho --\n$olaf --json job list in; echo --\n"
+                 "ip route add 10.9.0.0/16 via 10.0.0.1\n" +
+                 service("ExecStart") + " >/dev/null\n" + job_service() +
+                 "\n$olaf --json job list in; $olaf detach in >/dev/null\n");
+    ASSERT_EQ(found.size(), 3u);
+    EXPECT_TRUE(says(found[0], "cannot find a route to 10.9.0.9"));
+    EXPECT_TRUE(says(found[0], "status 1"));
+    EXPECT_EQ(Json::parse(found[1]).size(), 1u) << found[1];
+    EXPECT_EQ(Json::parse(found[2]).size(), 2u) << found[2];
+}
+
+/// At boot a link's speed isn't known yet, and an unlimited rate is no decision to keep.
+TEST(SavedTest, ALinesSpeedIsTakenOnceItIsKnown) {
+    Testbed bed{{.way = Way::local}};
+    const auto found =
+        parts(bed, "rate() { $olaf --json status in | grep rate_bps; }\n"
+                   "saved() { $olaf attach in --save >/dev/null; grep ^ATTACH= /etc/olaf/in.conf; echo --; }\n"
+                   "ip tuntap add tap mode tap; ip link set tap up; ethtool -s tap speed 0\n"
+                   "echo 1 >/proc/sys/net/ipv4/conf/in/forwarding; echo 1 >/proc/sys/net/ipv4/conf/tap/forwarding\n"
+                   "$olaf attach in --forward tap; rate; $olaf status in; saved\n"
+                   "ethtool -s tap speed 100 duplex full; $olaf attach in --replace; rate\n"
+                   "ethtool -s tap speed 1000 duplex full; $olaf attach in --replace; rate; saved\n"
+                   "$olaf attach in --replace --rate unlimited; $olaf attach in --replace; rate; saved\n"
+                   "$olaf detach in\n");
+    ASSERT_EQ(found.size(), 4u);
+    EXPECT_TRUE(says(found[0], "the link speed of tap wasn't known at attach"));
+    EXPECT_TRUE(says(found[0], "\"rate_bps\": null"));
+    EXPECT_FALSE(says(found[0], "ATTACH=\"--forward tap --rate")) << found[0];
+    EXPECT_TRUE(says(found[1], "\"rate_bps\": 100000000,"));
+    EXPECT_TRUE(says(found[1], "\"rate_bps\": 1000000000,"));
+    EXPECT_FALSE(says(found[1], "--rate")) << found[1];
+    EXPECT_TRUE(says(found[2], "\"rate_bps\": null"));
+    EXPECT_TRUE(says(found[2], "--rate unlimited"));
 }
 
 TEST(SavedTest, SayingSoIsNotChangingIt) {

@@ -99,6 +99,7 @@ TEST(CommandLine, takes_a_dry_run_of_a_new_queue_alone) {
     EXPECT_TRUE(good<AttachOptions>("attach eth0 --local --dry-run").dry_run);
     expect_usage("attach eth0 --local --dry-run --replace", "excludes");
     expect_usage("attach eth0 --local --dry-run --save", "excludes");
+    expect_usage("attach eth0 --local --dry-run --or-replace", "excludes");
 }
 
 TEST(CommandLine, reads_cluster) {

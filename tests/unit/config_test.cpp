@@ -99,6 +99,17 @@ TEST(Saved, LeavesOutWhatAttachWouldChoose) {
               Words({"--local", "--port", "6523", "--rate", "unlimited", "--no-strict"}));
 }
 
+/// The rate of a line is its link's, known or not: as a number it would be kept after a boot.
+TEST(Saved, NamesNoSpeedOfALine) {
+    const auto gigabit = config({.rate_bps = 1'000'000'000, .frame_overhead = ethernet_overhead, .fifo = false});
+    const auto unknown = config({.frame_overhead = ethernet_overhead, .fifo = false});
+    const auto unlimited = config({.fifo = false});
+    EXPECT_EQ(options_like(unknown, gigabit, "", {}), Words({"--local"}));
+    EXPECT_EQ(options_like(gigabit, unknown, "", {}), Words({"--local"}));
+    EXPECT_EQ(options_like(gigabit, unlimited, "", {}), Words({"--local", "--rate", "line"}));
+    EXPECT_EQ(options_like(unlimited, unknown, "", {}), Words({"--local", "--rate", "unlimited"}));
+}
+
 TEST(Saved, SaysWhetherItBridgesOnlyWhereItForwards) {
     DatapathConfig human{.deliver = OLAF_DELIVER_FORWARD, .egress_ifindex = 3, .fifo = false};
     human.ifindex = 2;

@@ -156,6 +156,17 @@ TEST(Verdict, AnOutputThatWasDownAtTheAttachIsToBeTriedAgain) {
     EXPECT_EQ(besides.front().remedy, "olaf attach in --replace tries");
 }
 
+/// As after a reboot: the queue was attached before its link was up.
+TEST(Verdict, ALineOfUnknownSpeedPacesNothing) {
+    Scene scene;
+    scene.reading.attachment.record.config.rate_bps = 0;
+    EXPECT_EQ(scene.verdict().besides.size(), 0u);
+    scene.reading.attachment.record.config.frame_overhead = ethernet_overhead;
+    const auto [first, besides] = scene.verdict();
+    ASSERT_FALSE(besides.empty());
+    EXPECT_EQ(besides.front().text, "the rate is unlimited: the link speed of out wasn't known at attach");
+}
+
 /// As after a reboot: the queue was attached before the host had its addresses.
 TEST(Verdict, UpdatesForAnAddressThatTheHostHasGotSinceAreItsOwn) {
     Scene scene;
