@@ -279,8 +279,16 @@ Result<olaf_config> usual_config(const Attachment &attachment) {
     options.window = window_of(running);
     options.max_clusters = running.max_clusters;
     options.max_segments = running.max_segments;
-    const auto plan = OLAF_TRY(make_plan(options, device));
-    auto config = plan.config;
+    auto plan = make_plan(options, device);
+    const bool bridges = (running.flags & OLAF_CONFIG_BRIDGE) != 0;
+    const bool needs_word = !plan && !options.forward.empty(); // as where it bridges and nothing is routed
+    if (needs_word) {
+        options.bridge = bridges;
+        plan = make_plan(options, device);
+    }
+    auto config = OLAF_TRY(std::move(plan)).config;
+    if (needs_word)
+        config.flags ^= OLAF_CONFIG_BRIDGE;
     // Not of the plan's: these are compared with what attach has without a word.
     const DatapathConfig defaults;
     config.window = defaults.window.most;

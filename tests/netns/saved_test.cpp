@@ -246,6 +246,19 @@ TEST(SavedTest, ALinesSpeedIsTakenOnceItIsKnown) {
     EXPECT_TRUE(says(found[2], "--rate unlimited"));
 }
 
+TEST(SavedTest, ABridgeWhereNothingIsRoutedIsSavedAsOne) {
+    Testbed bed{{.way = Way::local}};
+    const auto found =
+        parts(bed, "echo 0 >/proc/sys/net/ipv4/conf/in/forwarding; echo 0 >/proc/sys/net/ipv6/conf/in/forwarding\n"
+                   "ip link add out type veth peer name end; ip link set out up; ip link set end up\n"
+                   "$olaf attach in --forward out 2>&1 || true; echo --\n"
+                   "$olaf attach in --forward out --bridge --rate 1mbit --save >/dev/null\n"
+                   ". /etc/olaf/in.conf; echo \"$ATTACH\"; $olaf detach in >/dev/null\n");
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_TRUE(says(found[0], "--bridge a bridge")) << "it bridges only if it is told to";
+    EXPECT_TRUE(says(found[1], "--forward out --bridge --rate 1mbit"));
+}
+
 TEST(SavedTest, SayingSoIsNotChangingIt) {
     Testbed bed{{.way = Way::local}};
     const auto outcome = bed.olaf({"attach", "in", "--save", "--rate", "1mbit"});
