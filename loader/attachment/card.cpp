@@ -26,7 +26,8 @@ constexpr std::uint64_t card_slack_ns = 10'000'000'000;
 /// Stops the card's admission and waits until nothing waits in it, for as long as departures keep their
 /// pace. Fails with the reason why nothing leaves, with EINTR when a signal says stop, or with
 /// is_lost().
-Result<void> empty_card(Card &card, const olaf_config &config, const Signals &stop) {
+Result<void> empty_card(Card &card, const std::string &device, const olaf_config &config,
+                        const Signals &stop) {
     OLAF_TRY(card.admit(false));
     std::uint64_t fewest = UINT64_MAX, deadline = 0;
     for (;;) {
@@ -40,7 +41,9 @@ Result<void> empty_card(Card &card, const olaf_config &config, const Signals &st
         }
         if (now > deadline)
             return fail("drain the card", card.path(), 0,
-                        "bring the way out up again, or leave them there: olaf detach --force",
+                        fmt::format("bring the way out up again, or leave them there: olaf detach {} "
+                                    "--force",
+                                    device),
                         fmt::format("{} messages wait and none leaves", waiting));
         if (OLAF_TRY(stop.until(now + card_poll_ns)))
             return fail("drain the card", card.path(), EINTR, "it takes no update in any more");
@@ -55,7 +58,7 @@ Result<Snapshot> start_card(const PinPlace &place, const Plan &plan,
     OLAF_TRY(remember_card(place, card.path()));
     if (OLAF_TRY(card.queues())) {
         note(fmt::format("{}: it was queueing already; what waited leaves first", card.path()));
-        OLAF_TRY(empty_card(card, plan.config, stop));
+        OLAF_TRY(empty_card(card, plan.device.name, plan.config, stop));
     }
     auto before = OLAF_TRY(card.snapshot(plan.config));
     const auto usual = default_rule(static_cast<olaf_policy>(plan.config.default_policy));
@@ -178,7 +181,8 @@ Result<Record> move_to_kernel(PinLock &lock, const Attachment &running, Plan pla
 
 Result<Record> replace_in_card(const Attachment &running, const Plan &plan) {
     const auto refuse = [&](const std::string &reason) {
-        return fail("replace the queue on", plan.device.name, 0, "olaf detach first", reason);
+        return fail("replace the queue on", plan.device.name, 0,
+                    fmt::format("olaf detach {} first", plan.device.name), reason);
     };
     if (plan.card->path != running.card)
         return refuse("it is in another card, " + running.card.value_or("which isn't remembered"));
@@ -251,7 +255,7 @@ Result<void> empty_its_card(const Attachment &attachment, bool force, const Sign
     if (!attachment.card)
         return {};
     auto card = open_card(attachment);
-    auto done = card ? empty_card(*card, attachment.record.config, stop)
+    auto done = card ? empty_card(*card, attachment.device, attachment.record.config, stop)
                      : Result<void>(std::unexpected(card.error()));
     if (done)
         return {};

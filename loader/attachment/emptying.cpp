@@ -49,7 +49,8 @@ std::unexpected<Error> stuck(const Attachment &attachment) {
     const auto waiting = updates_waiting(attachment);
     const auto why = obstacle(attachment);
     return fail("drain the queue of", attachment.device, 0,
-                "it works on; bring the way out up again, or drop them: olaf detach --force",
+                fmt::format("it works on; bring the way out up again, or drop them: olaf detach {} --force",
+                            attachment.device),
                 fmt::format("{} updates wait and none leaves: {}", waiting.value_or(0),
                             why.empty() ? "nothing tells why" : why));
 }
@@ -186,7 +187,8 @@ Result<std::uint64_t> empty_dead(const Attachment &attachment, const Signals &st
     const bool local = attachment.record.config.deliver == OLAF_DELIVER_LOCAL;
     auto drained = local && waiting != 0
                        ? Result<void>(fail("drain the queue of", attachment.device, 0,
-                                           "drop them: olaf detach --force",
+                                           fmt::format("drop them: olaf detach {} --force",
+                                                       attachment.device),
                                            fmt::format("{} updates wait and can't leave: {}",
                                                        waiting, why_dead(attachment))))
                        : empty_queue(attachment, nullptr, stop, options.verbose);

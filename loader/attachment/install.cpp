@@ -116,7 +116,7 @@ Result<void> install_drain(const RecordMap &map, Record &record, const Device &d
     for (const auto &name : {drain.a, drain.b})
         if (find_device(name))
             return fail("make the drain", name, EEXIST,
-                        "another device has that name: ip link delete it");
+                        fmt::format("another device has that name: ip link delete {}", name));
     record.drain_ours = 1;
     OLAF_TRY(map.write(record));
     drain = OLAF_TRY(make_drain(device.ifindex, device.mtu, interval));
@@ -237,7 +237,7 @@ Result<void> check_no_program(const Device &device) {
     const auto other = foreign_xdp(device.ifindex);
     if (!other.empty() && !has_output_program(device))
         return fail("attach to", device.name, EBUSY,
-                    fmt::format("ip link set {} xdp off removes it", device.name),
+                    xdp_removal(device) + " removes it",
                     fmt::format("it has an XDP program already, {}", other));
     return {};
 }

@@ -31,7 +31,8 @@ Result<void> check_mode(const Plan &plan, const Record &running) {
     if (plan.mode == XdpMode::automatic ||
         (plan.mode == XdpMode::skb) == (running.skb_mode != 0))
         return {};
-    return fail("replace the queue on", plan.device.name, 0, "olaf detach first",
+    return fail("replace the queue on", plan.device.name, 0,
+                fmt::format("olaf detach {} first", plan.device.name),
                 fmt::format("its mode is {} and can't change while attached",
                             running.skb_mode ? "skb" : "native"));
 }
@@ -54,7 +55,8 @@ Result<void> check_sizes(const Plan &plan, const olaf_config &running) {
                   running.ring_places == config.ring_places},
          })
         if (!size.same)
-            return fail("replace the queue on", plan.device.name, 0, "olaf detach first",
+            return fail("replace the queue on", plan.device.name, 0,
+                        fmt::format("olaf detach {} first", plan.device.name),
                         fmt::format("{} is {} and can't become {} while attached", size.option,
                                     size.from, size.to));
     if (running.fifo_places != config.fifo_places)

@@ -241,8 +241,7 @@ Check check_occupied(const Device &device) {
         return {"XDP hook", Verdict::good, "free", ""};
     if (const auto ours = find_attachment(device.name); ours && ours->alive)
         return {"XDP hook", Verdict::good, "a queue of olaf's is attached", ""};
-    return {"XDP hook", Verdict::bad, "taken: " + other,
-            fmt::format("ip link set {} xdp off", device.name)};
+    return {"XDP hook", Verdict::bad, "taken: " + other, xdp_removal(device)};
 }
 
 /// The kernel or the driver switches off what merges frames, once there is a program.

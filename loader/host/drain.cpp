@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "drain.hpp"
 
+#include <fmt/format.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
@@ -148,7 +149,7 @@ Result<Drain> make_drain(std::uint32_t ifindex, std::uint32_t mtu,
     if (const int error = add_pair(netlink, drain, wide); error < 0) {
         const int code = errno_of_netlink(error);
         return fail("make the drain", drain.a, code,
-                    code == EEXIST       ? "another device has that name: ip link delete it"
+                    code == EEXIST       ? fmt::format("another device has that name: ip link delete {}", drain.a)
                     : code == EOPNOTSUPP ? "this kernel has no veth: modprobe veth"
                                          : "");
     }

@@ -36,7 +36,7 @@ std::string driver_says(const Device &device, int program_fd, std::uint32_t mode
 
 std::string hint_for(const Device &device, int code, bool skb_mode) {
     if (code == EBUSY || code == EEXIST)
-        return fmt::format("ip link set {} xdp off removes the other program", device.name);
+        return xdp_removal(device) + " removes the other program";
     if (code == EPERM || code == EACCES)
         return "run as root (CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)";
     if (skb_mode)
@@ -48,16 +48,45 @@ std::string hint_for(const Device &device, int code, bool skb_mode) {
                        device.name, device.mtu);
 }
 
-/// 0: none.
-std::uint32_t program_id_on(std::uint32_t ifindex) {
+/// A device's XDP program.
+struct OnDevice {
+    std::uint32_t id = 0;     ///< 0: none
+    const char *mode = "xdp"; ///< as `ip link set` names it
+};
+
+OnDevice program_on(std::uint32_t ifindex) {
     bpf_xdp_query_opts query{};
     query.sz = sizeof query;
-    if (bpf_xdp_query(static_cast<int>(ifindex), 0, &query) != 0 || query.attach_mode == 0)
-        return 0;
-    return query.prog_id       ? query.prog_id
-           : query.drv_prog_id ? query.drv_prog_id
-           : query.skb_prog_id ? query.skb_prog_id
-                               : query.hw_prog_id;
+    if (bpf_xdp_query(static_cast<int>(ifindex), 0, &query) != 0)
+        return {};
+    switch (query.attach_mode) {
+    case XDP_ATTACHED_NONE:
+        return {};
+    case XDP_ATTACHED_SKB:
+        return {query.prog_id, "xdpgeneric"};
+    case XDP_ATTACHED_HW:
+        return {query.prog_id, "xdpoffload"};
+    case XDP_ATTACHED_MULTI: // the others show once this one is off
+        return query.drv_prog_id != 0   ? OnDevice{query.drv_prog_id, "xdpdrv"}
+               : query.skb_prog_id != 0 ? OnDevice{query.skb_prog_id, "xdpgeneric"}
+                                        : OnDevice{query.hw_prog_id, "xdpoffload"};
+    default:
+        return {query.prog_id};
+    }
+}
+
+/// The id of the link that a program is on that device by; 0: none, or this process may not look.
+std::uint32_t link_of(std::uint32_t program, std::uint32_t ifindex) {
+    for (std::uint32_t id = 0; bpf_link_get_next_id(id, &id) == 0;) {
+        const Fd fd(bpf_link_get_fd_by_id(id));
+        bpf_link_info info{};
+        __u32 length = sizeof info;
+        // The index alone may be that of another network namespace's device.
+        if (fd && bpf_obj_get_info_by_fd(fd.get(), &info, &length) == 0 && info.type == BPF_LINK_TYPE_XDP &&
+            info.prog_id == program && info.xdp.ifindex == ifindex)
+            return id;
+    }
+    return 0;
 }
 
 /// Nothing: it has gone, or this process may not look at it.
@@ -81,15 +110,24 @@ bool restarts_for_xdp(const Driver &driver) {
 }
 
 std::string foreign_xdp(std::uint32_t ifindex) {
-    const auto id = program_id_on(ifindex);
+    const auto id = program_on(ifindex).id;
     if (id == 0)
         return {};
     const auto info = program_info(id);
     return info ? fmt::format("program {} ({})", id, info->name) : fmt::format("program {}", id);
 }
 
+std::string xdp_removal(const Device &device) {
+    const auto there = program_on(device.ifindex);
+    if (there.id == 0)
+        return {};
+    if (const auto link = link_of(there.id, device.ifindex); link != 0)
+        return fmt::format("bpftool link detach id {}", link);
+    return fmt::format("ip link set {} {} off", device.name, there.mode);
+}
+
 std::optional<std::uint64_t> foreign_xdp_age_ns(std::uint32_t ifindex) {
-    const auto info = program_info(program_id_on(ifindex));
+    const auto info = program_info(program_on(ifindex).id);
     if (!info)
         return {};
     const auto now = boottime_ns();

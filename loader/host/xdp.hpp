@@ -14,6 +14,8 @@ namespace olaf {
 
 /// The program that some other owner has there, in words; "" if none.
 std::string foreign_xdp(std::uint32_t ifindex);
+/// The command that takes it off: of `ip`, or of bpftool where it is there by a link; "" if there is none.
+std::string xdp_removal(const Device &device);
 /// How long ago it was loaded; nothing: there is none, or that isn't known (CAP_SYS_ADMIN).
 std::optional<std::uint64_t> foreign_xdp_age_ns(std::uint32_t ifindex);
 

@@ -112,6 +112,8 @@ Result<HostState> read_host_state(const Attachment &attachment) {
         host.dead = why_dead(attachment);
         if (!attachment.away) {
             host.other_program = foreign_xdp(attachment.place.ifindex);
+            if (const auto device = find_device(attachment.place.ifindex))
+                host.other_removal = xdp_removal(*device);
             host.other_age_ns = foreign_xdp_age_ns(attachment.place.ifindex);
         }
         return host;

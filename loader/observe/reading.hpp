@@ -57,6 +57,7 @@ struct HostState {
     OwnDifference own;
     std::string dead;          ///< why the queue isn't alive, in words; "": it is
     std::string other_program; ///< of somebody else's, where the queue's XDP program was; "": none
+    std::string other_removal; ///< the command that takes that one off
     std::optional<std::uint64_t> other_age_ns; ///< how long ago that was loaded; nothing: not known
     std::string device_obstacle; ///< "in is down", "in has no carrier"; "": none
     std::string output;          ///< name of the output now; "": local, or it has gone

@@ -79,8 +79,7 @@ void find_way_in(const Evidence &evidence, std::vector<Finding> &found) {
                  (taken ? fmt::format(" and {} stands there now", host.other_program) : "") +
                  ": nothing comes in",
              taken ? host.other_age_ns : std::nullopt,
-             taken ? fmt::format("ip link set {0} xdp off; olaf detach {0}; then attach again",
-                                 device)
+             taken ? fmt::format("{}; olaf detach {}; then attach again", host.other_removal, device)
                    : fmt::format("olaf detach {}, then attach again", device)});
     } else if (!host.device_obstacle.empty()) {
         found.push_back({Health::blocked,
@@ -413,7 +412,7 @@ void find_dropped(const Evidence &evidence, std::vector<Finding> &found) {
                             reasons_text(OLAF_GROUP_dropped, numbers, evidence.config())),
                 main_reason(OLAF_GROUP_dropped, numbers) == "dropped_full"
                     ? "more arrives than may wait: a larger --queue, or fewer clusters"
-                    : "olaf status --clusters shows whose"));
+                    : fmt::format("olaf status {} --clusters shows whose", evidence.attachment.device)));
 }
 
 void find_unfit(const Evidence &evidence, std::vector<Finding> &found) {
@@ -426,8 +425,9 @@ void find_unfit(const Evidence &evidence, std::vector<Finding> &found) {
         trouble(evidence, OLAF_TROUBLE_UNFIT, unfit, unfit + departed,
                 fmt::format("{} of {} departures failed: unfit, no frame could carry them", unfit,
                             unfit + departed),
-                "was the output's MTU lowered, or has nobody ever answered at their address? "
-                "olaf attach --replace takes a new MTU in"));
+                fmt::format("was the output's MTU lowered, or has nobody ever answered at their "
+                            "address? olaf attach {} --replace takes a new MTU in",
+                            evidence.attachment.device)));
 }
 
 void find_behind(const Evidence &evidence, std::vector<Finding> &found) {

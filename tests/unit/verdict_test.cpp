@@ -86,6 +86,7 @@ TEST(Verdict, AProgramOfSomebodyElsesInPlaceOfOursIsNamed) {
     scene.reading.host.dead = "its XDP program was taken off";
     scene.expect(Health::blocked, "taken off: nothing comes in", "olaf detach in");
     scene.reading.host.other_program = "program 12 (other)";
+    scene.reading.host.other_removal = "ip link set in xdp off";
     scene.expect(Health::blocked, "program 12 (other) stands there now", "ip link set in xdp off");
     scene.expect_since({});
     scene.reading.host.other_age_ns = 12 * second;
