@@ -13,11 +13,15 @@ namespace {
 
 class Output : public testing::TestWithParam<Way> {
   protected:
-    /// Sends 1,500 updates a second, of which 4 Mbit/s may leave, until all have left.
-    Status pass(std::vector<std::string> options) {
+    /// 1,500 updates a second come, of which 4 Mbit/s may leave.
+    void attach(std::vector<std::string> options) {
         options.insert(options.end(), {"--rate", "4mbit", "--queue", "8"});
         bed.worker.tc("qdisc add dev eth0 root tbf rate 7200kbit burst 3000 limit 10mb\n");
         bed.attach(options);
+    }
+    /// Sends updates until all have left.
+    Status pass(const std::vector<std::string> &options) {
+        attach(options);
         const auto frames = frames_of(bed, random_updates(2000, 64, 64, 1));
         PacketSocket(bed.worker, "eth0").send(frames);
         auto status = bed.olaf.await([&](const Status &now) {
@@ -54,6 +58,46 @@ TEST_P(Output, TakesMostDeparturesInFramesThatArrive) {
     EXPECT_EQ(status.lost_behind(), 0u) << status.json.dump();
     EXPECT_GT(2 * status["departed_riding"], status["departed"]) << status.json.dump();
     EXPECT_EQ(status.json["gate"]["xdp_shut_cpus"], 0);
+}
+
+/// What an administrator may do while updates come. A driver may refuse it.
+TEST_P(Output, KeepsItsBooksWhileItsDevicesAreChanged) {
+    attach({});
+    const auto send_some = [&] {
+        PacketSocket(bed.worker, "eth0").send(frames_of(bed, random_updates(50, 4, 64, 1)));
+    };
+    const auto change = [&](const std::vector<std::string> &command) {
+        (void)run(command, {}, &bed.host);
+        const auto before = bed.olaf.status()["received"];
+        send_some();
+        (void)bed.olaf.await([&](const Status &now) { return now["received"] > before; });
+    };
+    for (const std::string device : {"in", "out"}) {
+        for (const auto *offload : {"gro", "tx", "tso", "rx"})
+            for (const auto *state : {"off", "on"})
+                change({"ethtool", "-K", device, offload, state});
+        for (const auto *places : {"128", "256"})
+            change({"ethtool", "-G", device, "rx", places, "tx", places});
+        change({"ethtool", "-L", device, "combined", "1"});
+        for (const auto *mtu : {"1400", "1500"})
+            change({"ip", "link", "set", device, "mtu", mtu});
+    }
+    bed.host.ip("link set in down\n");
+    send_some();
+    change({"ip", "link", "set", "in", "up"});
+    const auto all_sent = [&] {
+        return says(run({"tc", "-s", "qdisc", "show", "dev", "eth0"}, {}, &bed.worker).out, "backlog 0b 0p");
+    };
+    std::uint64_t out = 0, lost = 0;
+    const auto status = bed.olaf.await([&](const Status &now) {
+        out = now["updates_out"], lost = now.lost_behind();
+        return now.queue("length") == 0 && collector.updates() == out - lost && bool(all_sent());
+    });
+    expect_identities(status);
+    EXPECT_EQ(bed.olaf.await_drained(status["received"])["updates_out"], out);
+    EXPECT_EQ(collector.updates(), out - lost);
+    const auto &verdict = status.json["verdict"];
+    EXPECT_TRUE(verdict["state"] == "working" || verdict["state"] == "idle") << verdict.dump();
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Output, testing::Values(Way::routed, Way::upstream4), by_way);
