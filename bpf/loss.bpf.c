@@ -4,7 +4,8 @@
  * programs that sent them don't learn of it; tracepoints of the kernel do.
  *
  *   xdp_redirect_err    the redirect itself failed: no such device, down, no XDP output
- *   xdp_devmap_xmit     the output device took fewer frames than it was given
+ *   xdp_devmap_xmit     the output device took fewer frames than it was given, or has no carrier: many
+ *                       drivers take frames then, and lose them
  *   xdp_exception       generic XDP can't send a frame back out of the device it came by
  *   kfree_skb           an skb died: at the server's socket, on its way up the stack, or at the
  *                       output device
@@ -162,17 +163,22 @@ int olaf_lost_xmit(struct bpf_raw_tracepoint_args *ctx)
 {
 	const volatile struct olaf_watched *watched = olaf_watched_here();
 	const struct net_device *to = (const struct net_device *)ctx->args[1];
-	int taken = ctx->args[2], dropped = ctx->args[3];
+	int taken = ctx->args[2], dropped = ctx->args[3], error = ctx->args[4];
 	struct olaf_sent *sent = olaf_sent_here();
 	__u64 updates;
 
 	if (!watched || !sent || taken < 0 || dropped < 0 || !olaf_is_way_out(to, watched) ||
 	    !olaf_is_source((const struct net_device *)ctx->args[0], sent, watched))
 		return 0;
+	if (taken && olaf_link_is_down(to)) {
+		dropped += taken;
+		taken = 0;
+		error = -ENETDOWN;
+	}
 	updates = olaf_sent_settle(sent, taken + dropped, dropped);
 	if (!dropped)
 		return 0;
-	olaf_way_refused(to, ctx->args[4]);
+	olaf_way_refused(to, error);
 	return updates ? olaf_lose(OLAF_LOST_XMIT, dropped, updates) : 0;
 }
 

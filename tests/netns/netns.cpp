@@ -164,6 +164,13 @@ void unplug_nic(int number) {
     std::ofstream(slot_of(number) + "/remove") << 1 << std::flush;
 }
 
+void set_cable(int number, bool plugged_in) {
+    std::ofstream monitor("/dev/ttyS3"); // QEMU's
+    monitor << "set_link n" << number << (plugged_in ? " on\n" : " off\n") << std::flush;
+    if (!monitor)
+        throw std::runtime_error("cannot write to QEMU's monitor");
+}
+
 void move_nic(int number, const Netns &to, const std::string &name) {
     const auto slot = slot_of(number);
     if (!std::filesystem::exists(slot))

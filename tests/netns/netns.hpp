@@ -42,6 +42,9 @@ class Netns {
 /// Takes the NIC of that number (tests/kernels/run --nic) off the PCI bus, with its driver.
 void unplug_nic(int number);
 
+/// The cable of that NIC is plugged in, or not.
+void set_cable(int number, bool plugged_in);
+
 /// Moves the NIC of that number there, under that name; plugs it in if it was unplugged. When the namespace
 /// goes, the kernel takes the NIC back, a little later. Throws WaitRanOut.
 void move_nic(int number, const Netns &to, const std::string &name);

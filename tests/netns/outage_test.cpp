@@ -93,7 +93,7 @@ TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
     attach();
     send(20);
     bed.receive(20);
-    bed.server().ip("link set eth0 down\n");
+    bed.unplug_cable();
     // Those under way when the link went are lost, and counted.
     std::uint32_t next = 20;
     bed.olaf.await([&](const Status &s) {
@@ -112,11 +112,7 @@ TEST_P(OutputDown, UpdatesWaitAndFoldAndTheNewestOfEachClusterLeavesFirst) {
     EXPECT_LE(status.queue("length"), 2 * clusters);
     expect_identities(status);
 
-    bed.server().ip("link set eth0 up\n");
-    if (bed.wiring.way != Way::bridged)
-        bed.server().ip("address replace fd00:0:0:1::2/64 dev eth0 nodad\n"
-                        "route replace default via 10.0.1.254\n"
-                        "route replace ::/0 via fd00:0:0:1::fe\n");
+    bed.plug_cable();
     const auto waited = status["updates_waiting"];
     std::set<std::uint32_t> heard;
     Tally tally;

@@ -147,6 +147,7 @@ void Testbed::wire_nics() {
         const std::string port = over.empty() ? device : "nic" + std::to_string(nic);
         const Words words = {{"device", device}, {"mac", text(mac)}, {"over", over}, {"port", port},
                              {"mtu", std::to_string(wiring.mtu)}};
+        set_cable(nic, true);
         move_nic(nic, *netns, port);
         netns->ip("link set " + port + " promisc on\n"); // QEMU's vmxnet3 keeps to the MAC that it began with
         if (is_vlan(over))
@@ -165,6 +166,23 @@ void Testbed::unplug(const std::string &device) const {
         unplug_nic(device == "in" ? 1 : 2);
     else
         host.ip("link delete " + device + "\n");
+}
+
+void Testbed::unplug_cable() const {
+    if (wiring.place == Place::nics)
+        set_cable(2, false);
+    else
+        server().ip("link set eth0 down\n");
+}
+
+void Testbed::plug_cable() const {
+    if (wiring.place == Place::nics)
+        return set_cable(2, true);
+    server().ip("link set eth0 up\n");
+    if (wiring.way != Way::bridged) // the kernel has forgotten these
+        server().ip("address replace fd00:0:0:1::2/64 dev eth0 nodad\n"
+                    "route replace default via 10.0.1.254\n"
+                    "route replace ::/0 via fd00:0:0:1::fe\n");
 }
 
 void Testbed::wire_switch() {

@@ -91,6 +91,9 @@ class Testbed {
     }
     /// The host's `in` or `out` is gone: a NIC is off its bus, a veth deleted with its other end.
     void unplug(const std::string &device) const;
+    /// The host's `out` loses its carrier: a NIC's cable is unplugged, a veth's other end is down.
+    void unplug_cable() const;
+    void plug_cable() const;
     /// The drain's own device goes "down", or "up".
     void set_drain(const std::string &state) const;
     /// What status says of where the queue is.
