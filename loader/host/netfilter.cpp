@@ -2,7 +2,8 @@
 #include "netfilter.hpp"
 
 #include <fmt/format.h>
-#include <linux/netfilter.h>
+#include <netinet/in.h>
+#include <linux/netfilter.h> // after netinet/in.h, which it leaves alone then
 #include <linux/netfilter/nf_tables.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <netlink/attr.h>
