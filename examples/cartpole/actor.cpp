@@ -27,11 +27,11 @@ Experience Actor::experience(const Parameters &parameters) {
     }
     normalise(batch_.advantages);
 
-    Experience result{.gradient = gradient(parameters, batch_, options_.objective),
-                      .mean_reward = static_cast<float>(steps) / static_cast<float>(episodes),
-                      .steps = steps};
-    clip_norm(result.gradient, options_.clip);
-    return result;
+    Parameters ascent = gradient(parameters, batch_, options_.objective);
+    clip_norm(ascent, options_.clip);
+    return {.gradient = ascent,
+            .mean_reward = static_cast<float>(steps) / static_cast<float>(episodes),
+            .steps = steps};
 }
 
 int Actor::play(const Parameters &parameters) {
@@ -68,6 +68,12 @@ void Actor::estimate(std::size_t first, float value_after) {
         batch_.returns[step] = advantage + values_[step];
         next_value = values_[step];
     }
+}
+
+training::Learner learner(const ActorOptions &options, Random random) {
+    return [actor = Actor(options, random)](std::span<const float> weights) mutable {
+        return actor.experience(Eigen::Map<const Parameters>(weights.data()));
+    };
 }
 
 } // namespace olaf::cartpole

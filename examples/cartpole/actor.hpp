@@ -5,6 +5,8 @@
 
 #include "policy.hpp"
 
+#include "examples/training/worker.hpp"
+
 namespace olaf::cartpole {
 
 struct ActorOptions {
@@ -15,18 +17,14 @@ struct ActorOptions {
     Objective objective;
 };
 
-/// One update, ready to be pushed.
-struct Experience {
-    Parameters gradient;
-    float mean_reward = 0; ///< mean length of its episodes
-    int steps = 0;
-};
+using training::Experience;
 
 class Actor {
   public:
     Actor(const ActorOptions &options, Random random) : options_(options), random_(random) {}
 
-    /// Play with these weights and return the gradient at them.
+    /// Play with these weights and return the gradient at them. The reward is the mean length of
+    /// its episodes.
     Experience experience(const Parameters &parameters);
 
   private:
@@ -41,5 +39,8 @@ class Actor {
     Batch batch_;
     std::vector<float> values_;
 };
+
+/// An actor for a worker's loop.
+training::Learner learner(const ActorOptions &options, Random random);
 
 } // namespace olaf::cartpole

@@ -4,11 +4,15 @@
 // Every step is worth 1, so the reward of an episode is its length.
 #pragma once
 
-#include "random.hpp"
+#include "examples/training/random.hpp"
+#include "examples/training/status.hpp"
 
 #include <Eigen/Core>
 
 namespace olaf::cartpole {
+
+using training::Random;
+using training::Status;
 
 inline constexpr int kObservations = 4;
 inline constexpr int kActions = 2;
@@ -16,12 +20,6 @@ inline constexpr int kMaxEpisode = 500;
 
 /// Cart position [m], its velocity, pole angle from upright [rad], its velocity.
 using State = Eigen::Matrix<float, kObservations, 1>;
-
-enum class Status {
-    running,
-    terminated, ///< the pole fell or the cart left the track: no future reward
-    truncated,  ///< the step limit cut the episode off: the future has value
-};
 
 class Environment {
   public:
@@ -34,7 +32,8 @@ class Environment {
     /// Start an episode from a given state.
     const State &reset(const State &state);
 
-    /// Push left (0) or right (1) for 20 ms.
+    /// Push left (0) or right (1) for 20 ms. The episode ends where the pole falls or the cart
+    /// leaves the track.
     Status step(int action);
 
     [[nodiscard]] const State &state() const { return state_; }

@@ -2,8 +2,9 @@
 #include "round_training.hpp"
 
 #include "actor.hpp"
-#include "learning_curve.hpp"
 #include "rules.hpp"
+
+#include "examples/training/learning_curve.hpp"
 
 #include <olaf/round_server.hpp>
 
@@ -53,7 +54,7 @@ class Learner {
     }
 
   private:
-    LearningCurve curve_;
+    training::LearningCurve curve_;
     Rule rule_;
     RoundServed served_;
     bool over_ = false;
@@ -74,7 +75,7 @@ Computed compute(Actor &actor, const Parameters &weights, std::uint32_t version)
     const Experience experience = actor.experience(weights);
     Computed computed = {.gradient = {experience.gradient.begin(), experience.gradient.end()},
                          .version = version};
-    computed.gradient.push_back(experience.mean_reward / kLongest);
+    computed.gradient.push_back(*experience.mean_reward / kLongest);
     return computed;
 }
 
@@ -102,18 +103,17 @@ Result<void> train(BoundedStaleness &training, Actor &actor, const RoundWorking 
 Result<RoundServed> serve_rounds(const RoundServing &serving) {
     const auto start = Clock::now();
     Learner learner(serving.target);
-    auto server = RoundServer::make({.bind = serving.bind,
-                                     .job = serving.job.job,
-                                     .children = serving.children,
-                                     .workers = serving.job.workers,
-                                     .lanes = kRoundLanes,
-                                     .run = serving.job.run},
-                                    first_vector(serving.job),
-                                    [&](const RoundSum &sum, std::span<float> weights) {
-                                        const std::chrono::duration<double> passed =
-                                            Clock::now() - start;
-                                        learner.learn(sum, weights, passed.count());
-                                    });
+    auto server = RoundServer::make(
+        {.bind = serving.bind,
+         .job = serving.job.job,
+         .children = serving.children,
+         .workers = serving.job.workers,
+         .lanes = kRoundLanes,
+         .run = serving.job.run},
+        first_vector(serving.job), [&](const RoundSum &sum, std::span<float> weights) {
+            const std::chrono::duration<double> passed = Clock::now() - start;
+            learner.learn(sum, weights, passed.count());
+        });
     if (!server)
         return std::unexpected(server.error());
     if (const auto address = server->local_address(); !address)

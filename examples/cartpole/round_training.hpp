@@ -32,18 +32,18 @@ struct RoundJob {
 struct RoundServing {
     RoundJob job;
     Address bind;
-    std::uint32_t children = 1; ///< nodes that send here, or workers
-    float target = 400;         ///< mean episode length to end at
-    std::function<bool()> over; ///< asked about every 50 ms: end sooner
+    std::uint32_t children = 1;                      ///< nodes that send here, or workers
+    float target = 400;                              ///< mean episode length to end at
+    std::function<bool()> over;                      ///< asked about every 50 ms: end sooner
     std::function<void(const Address &)> bound = {}; ///< told where it listens, before it does
     /// After the end it still answers who lacks the last weights, until all are silent for so long.
     std::chrono::nanoseconds silence = std::chrono::seconds(1);
 };
 
 struct RoundServed {
-    std::uint64_t rounds = 0;    ///< versions of the weights
-    std::uint64_t gradients = 0; ///< in them
-    double mean_length = 0;      ///< of the last episodes
+    std::uint64_t rounds = 0;        ///< versions of the weights
+    std::uint64_t gradients = 0;     ///< in them
+    double mean_length = 0;          ///< of the last episodes
     std::optional<double> reached_s; ///< when that was the target, from the start
 };
 

@@ -2,13 +2,15 @@
 // olaf-cartpole-rounds: iSwitch's asynchronous training of one model, over rounds. `server` has the
 // weights and is the parent of a job's node; each `worker` is one of that job's.
 #include "round_training.hpp"
-#include "signals.hpp"
+
+#include "examples/training/signals.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 using namespace olaf;
 using namespace olaf::cartpole;
+using olaf::training::StopSignals;
 
 namespace {
 

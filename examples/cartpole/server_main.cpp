@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // olaf-cartpole-server: one CartPole model a cluster, moved by whatever updates
 // arrive, and a record of how that went.
-#include "progress.hpp"
-#include "results.hpp"
 #include "rules.hpp"
-#include "signals.hpp"
 #include "wire.hpp"
+
+#include "examples/training/results.hpp"
+#include "examples/training/serving.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 using namespace olaf;
 using namespace olaf::cartpole;
-using Clock = std::chrono::steady_clock;
+using namespace olaf::training;
 
 namespace {
 
 struct Options {
     std::string bind = "0.0.0.0";
     std::uint32_t clusters = 9;
-    double duration_s = 0;
+    ServingOptions serving = {.measure = "episode"};
     std::uint64_t seed = 1;
     float target = 400;
     std::string rule = "adam";
@@ -29,8 +29,6 @@ struct Options {
     bool ack_all = true;
     std::size_t mtu = 1500;
     std::string csv;
-    bool stop_at_target = false;
-    bool quiet = false;
 };
 
 void define(CLI::App &app, Options &options) {
@@ -38,7 +36,7 @@ void define(CLI::App &app, Options &options) {
     app.add_option("--bind", options.bind, "ADDR[:PORT] to listen on");
     app.add_option("--clusters", options.clusters, "clusters to serve: 0 … N−1")
         ->check(CLI::Range(1U, 65536U));
-    app.add_option("--duration", options.duration_s, "seconds, 0: until SIGINT or SIGTERM")
+    app.add_option("--duration", options.serving.duration_s, "seconds, 0: until SIGINT or SIGTERM")
         ->check(CLI::NonNegativeNumber);
     app.add_option("--seed", options.seed, "of the first weights");
     app.add_option("--target", options.target, "mean episode length to reach");
@@ -55,8 +53,9 @@ void define(CLI::App &app, Options &options) {
                  "answer every worker of the cluster, or only the sender: the network copies it");
     app.add_option("--mtu", options.mtu, "IP MTU on the way to the workers");
     app.add_option("--csv", options.csv, "write PREFIX.json, PREFIX-aom.csv, PREFIX-learning.csv");
-    app.add_flag("--stop-at-target", options.stop_at_target, "end once all clusters reached it");
-    app.add_flag("--quiet", options.quiet, "no line a second on stderr");
+    app.add_flag("--stop-at-target", options.serving.stop_at_target,
+                 "end once all clusters reached it");
+    app.add_flag("--quiet", options.serving.quiet, "no line a second on stderr");
 }
 
 Result<ParameterServer> make_server(const Options &options) {
@@ -84,38 +83,17 @@ Result<ParameterServer> make_server(const Options &options) {
     return server;
 }
 
-/// Serve until a signal, the duration or, if asked for, the target ends it.
-Result<void> serve(ParameterServer &server, Progress &progress, const Options &options,
-                   const StopSignals &signals) {
-    const auto start = Clock::now();
-    const auto end = start + std::chrono::duration<double>(options.duration_s);
-    auto next_line = start + std::chrono::seconds(1);
-    while (options.duration_s == 0 || Clock::now() < end) {
-        if (auto received = server.receive(std::chrono::milliseconds(50)); !received)
-            return std::unexpected(received.error());
-        progress.update();
-        if (signals.wait(std::chrono::nanoseconds(0)) ||
-            (options.stop_at_target && progress.all_reached()))
-            break;
-        if (options.quiet || Clock::now() < next_line)
-            continue;
-        next_line += std::chrono::seconds(1);
-        fmt::print(stderr, "{:3.0f} s: mean episode {:.0f}, {} of {} clusters reached {:.0f}\n",
-                   std::chrono::duration<double>(Clock::now() - start).count(), progress.mean(),
-                   progress.reached(), options.clusters, options.target);
-    }
-    return {};
-}
-
 Result<void> run(const Options &options, const StopSignals &signals) {
     auto server = make_server(options);
     if (!server)
         return std::unexpected(server.error());
     Progress progress(*server, options.clusters, options.target);
-    if (auto served = serve(*server, progress, options, signals); !served)
+    if (auto served = serve(*server, progress, options.serving, signals); !served)
         return served;
-    const RunSettings settings = {
-        .seed = options.seed, .rule = options.rule, .target = options.target};
+    const RunSettings settings = {.seed = options.seed,
+                                  .rule = options.rule,
+                                  .target = options.target,
+                                  .measure = "episode_length"};
     fmt::print("{}", summary_json(progress, server->stats(), settings));
     if (options.csv.empty())
         return {};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // olaf-cartpole-simulate: how fast does the example learn over a given path?
 // One line a seed, on virtual time; nothing is sent.
-#include "rounding_options.hpp"
 #include "simulation.hpp"
 #include "wire.hpp"
+
+#include "examples/training/rounding_options.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -70,7 +71,7 @@ int main(int argc, char **argv) {
     app.add_option("--ack-delay-ms", ack_delay_ms, "delay of new weights");
     app.add_flag("--ack-everyone", options.path.ack_everyone, "weights go to the whole cluster");
     fixed.define(app);
-    define_rounding(app, options.rounding);
+    olaf::training::define_rounding(app, options.rounding);
     app.add_option("--rule", options.rule, "the server's rule")
         ->transform(CLI::CheckedTransformer(kRuleNames));
     app.add_option("--rate", options.rate, "its rate, 0: the rule's own");

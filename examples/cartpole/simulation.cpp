@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "simulation.hpp"
 
-#include "learning_curve.hpp"
+#include "examples/training/learning_curve.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -98,7 +98,7 @@ class Simulation {
         result_.largest_element =
             std::max(result_.largest_element, experience.gradient.cwiseAbs().maxCoeff());
         send({experience.gradient, pack(worker, experience.gradient), id, 1,
-              experience.mean_reward, worker.version});
+              *experience.mean_reward, worker.version});
         // Real workers drift apart; without jitter they would send in lockstep.
         at(now_ + options_.interval_s * network_.uniform(0.9F, 1.1F), [this, id] { work(id); });
     }
@@ -198,7 +198,7 @@ class Simulation {
 
     SimulationOptions options_;
     Random network_;
-    LearningCurve curve_;
+    training::LearningCurve curve_;
     Rule rule_;
     Parameters weights_;
     unsigned version_ = 0;

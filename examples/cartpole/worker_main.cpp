@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // olaf-cartpole-worker: plays CartPole and sends policy gradients. Several workers of
 // a cluster may share a process: each has a thread and a socket of its own.
-#include "rounding_options.hpp"
-#include "signals.hpp"
-#include "training_worker.hpp"
+#include "actor.hpp"
 #include "wire.hpp"
+
+#include "examples/training/rounding_options.hpp"
+#include "examples/training/signals.hpp"
+#include "examples/training/worker.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -14,6 +16,7 @@
 
 using namespace olaf;
 using namespace olaf::cartpole;
+using namespace olaf::training;
 
 namespace {
 
@@ -66,29 +69,27 @@ Result<Range> parse_range(const std::string &text) {
     return Range{first, last};
 }
 
-Result<TrainingReport> run(const Options &options, Range workers, const StopSignals &signals) {
+Result<WorkReport> run(const Options &options, Range workers, const StopSignals &signals) {
     const auto server = Address::parse(options.server);
     if (!server)
         return std::unexpected(server.error());
 
     std::stop_source stop;
-    std::vector<std::future<Result<TrainingReport>>> results;
+    std::vector<std::future<Result<WorkReport>>> results;
     for (std::uint32_t id = workers.first; id <= workers.last; ++id)
-        results.push_back(std::async(std::launch::async, train,
-                                     TrainingOptions{
-                                         .connection = {.server = *server,
-                                                        .cluster = options.cluster,
-                                                        .worker = id,
-                                                        .elements = kParameters,
-                                                        .packing = packing_for(options.format, options.scale),
-                                                        .rounding = options.rounding,
-                                                        .mtu = options.mtu},
-                                         .interval = std::chrono::nanoseconds(
-                                             static_cast<std::int64_t>(options.interval_ms * 1e6)),
-                                         .seed = options.seed,
-                                         .actor = {},
-                                     },
-                                     stop.get_token()));
+        results.push_back(std::async(
+            std::launch::async, work,
+            WorkOptions{.connection = {.server = *server,
+                                       .cluster = options.cluster,
+                                       .worker = id,
+                                       .elements = kParameters,
+                                       .packing = packing_for(options.format, options.scale),
+                                       .rounding = options.rounding,
+                                       .mtu = options.mtu},
+                        .interval = std::chrono::nanoseconds(
+                            static_cast<std::int64_t>(options.interval_ms * 1e6)),
+                        .seed = options.seed},
+            learner({}, {options.seed, options.cluster, id, 2}), stop.get_token()));
 
     // A worker ends early only by failing; waiting in slices notices that.
     const auto end =
@@ -102,7 +103,7 @@ Result<TrainingReport> run(const Options &options, Range workers, const StopSign
             break;
     stop.request_stop();
 
-    Result<TrainingReport> total;
+    Result<WorkReport> total;
     for (auto &result : results) {
         auto report = result.get();
         if (!report)
@@ -127,7 +128,7 @@ int main(int argc, char **argv) {
 
     const auto workers = parse_range(options.workers);
     const auto report = workers ? run(options, *workers, signals)
-                                : Result<TrainingReport>(std::unexpected(workers.error()));
+                                : Result<WorkReport>(std::unexpected(workers.error()));
     if (!report) {
         fmt::print(stderr, "{}\n", report.error().message());
         return workers ? 1 : 2;

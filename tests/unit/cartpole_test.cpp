@@ -7,20 +7,20 @@
 
 #include "actor.hpp"
 #include "environment.hpp"
-#include "learning_curve.hpp"
+#include "examples/training/results.hpp"
+#include "examples/training/worker.hpp"
 #include "policy.hpp"
-#include "results.hpp"
 #include "round_training.hpp"
 #include "rules.hpp"
 #include "simulation.hpp"
-#include "training_worker.hpp"
-#include "wire.hpp"
 #include "tests/patience.hpp"
+#include "wire.hpp"
 
 namespace olaf::cartpole {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace training;
 
 // Reference states: the equations of Gym's CartPole-v1, evaluated in double
 // precision by a separate Python script.
@@ -378,13 +378,12 @@ TEST(CartPoleTraining, WorkerAndServerAgreeOnWhatWasSent) {
                                      .rule = make_rule(RuleName::adam),
                                      .max_series = 1000}));
     std::stop_source stop;
-    auto training = std::async(std::launch::async, train,
-                               TrainingOptions{.connection = {.server = *server->local_address(),
-                                                              .elements = kParameters,
-                                                              .packing = packing},
-                                               .interval = 5ms,
-                                               .actor = {}},
-                               stop.get_token());
+    auto training = std::async(std::launch::async, work,
+                               WorkOptions{.connection = {.server = *server->local_address(),
+                                                          .elements = kParameters,
+                                                          .packing = packing},
+                                           .interval = 5ms},
+                               learner({}, {1, 0, 0, 2}), stop.get_token());
     Progress progress(*server, 1, 400);
     while (server->cluster(0)->stats().messages < 20 && server->stats().datagrams < 1000)
         ASSERT_TRUE(server->receive(1s));
@@ -401,7 +400,8 @@ TEST(CartPoleTraining, WorkerAndServerAgreeOnWhatWasSent) {
     EXPECT_GT(report->stats.acks, 0U);
     EXPECT_EQ(report->stats.clipped, 0U);
 
-    const std::string json = summary_json(progress, server->stats(), {.rule = "adam"});
+    const std::string json =
+        summary_json(progress, server->stats(), {.rule = "adam", .measure = "episode_length"});
     EXPECT_NE(json.find("\"updates_folded\": " + std::to_string(report->stats.updates)),
               std::string::npos);
     EXPECT_NE(json.find("\"time_to_target_s\": null"), std::string::npos) << json;
@@ -439,7 +439,7 @@ TEST(CartPoleResults, SawtoothHasBothPointsOfAJump) {
     EXPECT_NEAR(age[1], age[0] + 1e3 * apart, 0.01) << "the peak is what the age grew to";
     EXPECT_LE(age[2], age[1]);
 
-    std::istringstream learning(learning_csv(progress, 400));
+    std::istringstream learning(learning_csv(progress, {}));
     std::string line;
     for (int row = 0; row < 3; ++row)
         std::getline(learning, line);

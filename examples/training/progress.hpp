@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 
 struct ClusterProgress {
     const Cluster *cluster;
@@ -30,8 +30,9 @@ class Progress {
     [[nodiscard]] double seconds(std::int64_t time_ns) const;
     /// When the last update of any cluster arrived; CLOCK_TAI, 0 if none did.
     [[nodiscard]] std::int64_t last_ns() const { return last_ns_; }
-    /// Mean over the clusters of their mean episode lengths.
+    /// Mean over the clusters of their mean rewards.
     [[nodiscard]] double mean() const;
+    [[nodiscard]] float target() const { return target_; }
     /// How many clusters have reached the target.
     [[nodiscard]] unsigned reached() const;
     /// When the last cluster reached it; nothing while one has not.
@@ -39,8 +40,9 @@ class Progress {
 
   private:
     std::vector<ClusterProgress> clusters_;
+    float target_;
     std::int64_t first_ns_ = 0;
     std::int64_t last_ns_ = 0;
 };
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

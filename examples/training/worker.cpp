@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "training_worker.hpp"
+#include "worker.hpp"
+
+#include "random.hpp"
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -32,9 +36,25 @@ Result<void> listen_until(Worker &worker, Clock::time_point end, const std::stop
     return {};
 }
 
+/// Sends what was learned, once an episode has been finished.
+Result<void> push(Worker &worker, const WorkerOptions &connection, const Experience &experience) {
+    if (!experience.gradient.allFinite())
+        return fail(
+            "train", fmt::format("worker {} of cluster {}", connection.worker, connection.cluster),
+            0, "a lower learning rate may keep the weights finite", "the gradient isn't a number");
+    if (!experience.mean_reward)
+        return {};
+    const Eigen::VectorXf &gradient = experience.gradient;
+    if (auto pushed = worker.push({gradient.data(), static_cast<std::size_t>(gradient.size())},
+                                  *experience.mean_reward, worker.model_version());
+        !pushed)
+        return std::unexpected(pushed.error());
+    return {};
+}
+
 } // namespace
 
-TrainingReport &TrainingReport::operator+=(const TrainingReport &other) {
+WorkReport &WorkReport::operator+=(const WorkReport &other) {
     stats.updates += other.stats.updates;
     stats.messages += other.stats.messages;
     stats.unsent += other.stats.unsent;
@@ -48,25 +68,21 @@ TrainingReport &TrainingReport::operator+=(const TrainingReport &other) {
     return *this;
 }
 
-Result<TrainingReport> train(const TrainingOptions &options, std::stop_token stop) {
+Result<WorkReport> work(const WorkOptions &options, Learner learner, std::stop_token stop) {
     auto worker = Worker::make(options.connection);
     if (!worker)
         return std::unexpected(worker.error());
     const auto [cluster, id] = std::pair(options.connection.cluster, options.connection.worker);
     Random pacing{options.seed, cluster, id, 1};
-    Actor actor(options.actor, Random{options.seed, cluster, id, 2});
-    TrainingReport report;
+    WorkReport report;
 
     if (auto joined = join(*worker, stop); !joined)
         return std::unexpected(joined.error());
     auto due = Clock::now();
     while (!stop.stop_requested()) {
-        const Parameters weights = Eigen::Map<const Parameters>(worker->weights().data());
-        const Experience experience = actor.experience(weights);
+        const Experience experience = learner(worker->weights());
         report.episode_steps += static_cast<std::uint64_t>(experience.steps);
-        if (auto pushed = worker->push({experience.gradient.data(), kParameters},
-                                       experience.mean_reward, worker->model_version());
-            !pushed)
+        if (auto pushed = push(*worker, options.connection, experience); !pushed)
             return std::unexpected(pushed.error());
         // ±10 %, so that workers started together don't stay in step. A worker that
         // was held up doesn't catch up with a burst.
@@ -84,4 +100,4 @@ Result<TrainingReport> train(const TrainingOptions &options, std::stop_token sto
     return report;
 }
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

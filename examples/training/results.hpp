@@ -6,13 +6,14 @@
 
 #include <string>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 
 /// How the run was set up, as far as a reader of the results needs it.
 struct RunSettings {
     std::uint64_t seed = 0;
     std::string rule;
     float target = 0;
+    std::string measure = "reward"; ///< what a reward is called, as in mean_episode_length
 };
 
 /// The summary as one JSON object, ending in a newline. Ages are in ms, from
@@ -25,10 +26,10 @@ std::string summary_json(const Progress &progress, const ServerStats &server,
 /// A blank line between clusters makes gnuplot lift its pen.
 std::string aom_csv(const Progress &progress);
 
-/// time_s,cluster,mean_episode_length: a row a delivery.
-std::string learning_csv(const Progress &progress, float target);
+/// time_s,cluster,mean_MEASURE: a row a delivery.
+std::string learning_csv(const Progress &progress, const RunSettings &settings);
 
 Result<void> write_results(const std::string &prefix, const Progress &progress,
                            const ServerStats &server, const RunSettings &settings);
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

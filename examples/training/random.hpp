@@ -10,7 +10,7 @@
 #include <numbers>
 #include <random>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 
 class Random {
   public:
@@ -46,4 +46,4 @@ class Random {
     std::mt19937_64 engine_;
 };
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iterator>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 namespace {
 
 std::string number_or_null(const std::optional<double> &value) {
@@ -18,18 +18,19 @@ double milliseconds(double nanoseconds) {
     return nanoseconds / 1e6;
 }
 
-std::string cluster_json(const ClusterProgress &each, std::int64_t end_ns) {
+std::string cluster_json(const ClusterProgress &each, std::int64_t end_ns,
+                         const std::string &measure) {
     const ClusterStats &stats = each.cluster->stats();
     const AomMeter &aom = each.cluster->aom();
     return fmt::format(
         "{{\"cluster\": {}, \"updates_received\": {}, \"updates_folded\": {}, "
         "\"updates_applied\": {}, \"checksum_failures\": {}, \"aom_average_ms\": {:.3f}, "
         "\"aom_peak_ms\": {:.3f}, \"aom_mean_peak_ms\": {:.3f}, \"time_to_target_s\": {}, "
-        "\"mean_episode_length\": {:.2f}, \"model_version\": {}}}",
+        "\"mean_{}\": {:.2f}, \"model_version\": {}}}",
         each.cluster->id(), stats.messages, stats.folded, stats.applied,
         stats.rejected[Reject::wrong_checksum], milliseconds(aom.average_ns(end_ns)),
         milliseconds(static_cast<double>(aom.highest_peak_ns())), milliseconds(aom.mean_peak_ns()),
-        number_or_null(each.curve.reached()), each.curve.mean(), each.cluster->version());
+        number_or_null(each.curve.reached()), measure, each.curve.mean(), each.cluster->version());
 }
 
 Result<void> write(const std::string &path, const std::string &text) {
@@ -57,7 +58,7 @@ std::string summary_json(const Progress &progress, const ServerStats &server,
         average += each.cluster->aom().average_ns(progress.last_ns());
         peak = std::max(peak, each.cluster->aom().highest_peak_ns());
         clusters += fmt::format("{}\n    {}", clusters.empty() ? "" : ",",
-                                cluster_json(each, progress.last_ns()));
+                                cluster_json(each, progress.last_ns(), settings.measure));
     }
     return fmt::format(
         "{{\n  \"seed\": {}, \"rule\": \"{}\", \"target\": {}, \"duration_s\": {:.3f},\n"
@@ -65,14 +66,14 @@ std::string summary_json(const Progress &progress, const ServerStats &server,
         "\"updates_applied\": {}, \"checksum_failures\": {}, \"rejected\": {}, "
         "\"acks_sent\": {}, \"acks_unsent\": {}, \"aom_average_ms\": {:.3f}, "
         "\"aom_peak_ms\": {:.3f}, \"clusters_at_target\": {}, \"time_to_target_s\": {}, "
-        "\"mean_episode_length\": {:.2f}}},\n"
+        "\"mean_{}\": {:.2f}}},\n"
         "  \"clusters\": [{}\n  ]\n}}\n",
         settings.seed, settings.rule, settings.target, progress.seconds(progress.last_ns()),
         received, folded, applied, server.rejected[Reject::wrong_checksum], server.rejected.total(),
         server.acks_sent, server.acks_unsent,
         milliseconds(average / static_cast<double>(progress.clusters().size())),
         milliseconds(static_cast<double>(peak)), progress.reached(),
-        number_or_null(progress.all_reached()), progress.mean(), clusters);
+        number_or_null(progress.all_reached()), settings.measure, progress.mean(), clusters);
 }
 
 std::string aom_csv(const Progress &progress) {
@@ -96,10 +97,10 @@ std::string aom_csv(const Progress &progress) {
     return text;
 }
 
-std::string learning_csv(const Progress &progress, float target) {
-    std::string text = "time_s,cluster,mean_episode_length\n";
+std::string learning_csv(const Progress &progress, const RunSettings &settings) {
+    std::string text = fmt::format("time_s,cluster,mean_{}\n", settings.measure);
     for (const ClusterProgress &each : progress.clusters()) {
-        LearningCurve curve(target);
+        LearningCurve curve(settings.target);
         for (const Delivery &delivery : each.cluster->series()) {
             const double seconds = progress.seconds(delivery.time_ns);
             curve.add(seconds, static_cast<float>(delivery.mean_reward), delivery.count);
@@ -117,7 +118,7 @@ Result<void> write_results(const std::string &prefix, const Progress &progress,
         return done;
     if (auto done = write(prefix + "-aom.csv", aom_csv(progress)); !done)
         return done;
-    return write(prefix + "-learning.csv", learning_csv(progress, settings.target));
+    return write(prefix + "-learning.csv", learning_csv(progress, settings));
 }
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

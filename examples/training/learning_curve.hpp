@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The mean episode length a server sees: a moving average over the rewards of
+// The mean reward a server sees: a moving average over those of
 // the last updates, and when it first reached the target.
 #pragma once
 
 #include <deque>
 #include <optional>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 
 class LearningCurve {
   public:
@@ -52,4 +52,4 @@ class LearningCurve {
     std::optional<double> reached_;
 };
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How the example's programs are told to round.
+// How the examples' programs are told to round.
 #pragma once
 
 #include <olaf/encoder.hpp>
 
 #include <CLI/CLI.hpp>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 
 inline void define_rounding(CLI::App &app, Rounding &rounding) {
     app.add_flag("--stochastic", rounding.stochastic,
@@ -15,4 +15,4 @@ inline void define_rounding(CLI::App &app, Rounding &rounding) {
                  "add what rounding cut off to the next update");
 }
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

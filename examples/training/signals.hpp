@@ -9,7 +9,7 @@
 #include <ctime>
 #include <pthread.h>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 
 class StopSignals {
   public:
@@ -41,4 +41,4 @@ class StopSignals {
     sigset_t set_{};
 };
 
-} // namespace olaf::cartpole
+} // namespace olaf::training

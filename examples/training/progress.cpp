@@ -3,9 +3,10 @@
 
 #include <algorithm>
 
-namespace olaf::cartpole {
+namespace olaf::training {
 
-Progress::Progress(const ParameterServer &server, std::uint32_t clusters, float target) {
+Progress::Progress(const ParameterServer &server, std::uint32_t clusters, float target)
+    : target_(target) {
     for (std::uint32_t id = 0; id < clusters; ++id)
         clusters_.push_back({server.cluster(id), LearningCurve(target)});
 }
@@ -52,4 +53,4 @@ std::optional<double> Progress::all_reached() const {
     return last;
 }
 
-} // namespace olaf::cartpole
+} // namespace olaf::training
