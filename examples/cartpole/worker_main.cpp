@@ -5,14 +5,10 @@
 #include "wire.hpp"
 
 #include "examples/training/rounding_options.hpp"
-#include "examples/training/signals.hpp"
 #include "examples/training/worker.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
-
-#include <future>
-#include <thread>
 
 using namespace olaf;
 using namespace olaf::cartpole;
@@ -31,12 +27,6 @@ struct Options {
     double scale = 0;
     Rounding rounding;
     std::size_t mtu = 1500;
-};
-
-constexpr std::uint32_t kMostWorkers = 256; // threads in one process
-
-struct Range {
-    std::uint32_t first, last;
 };
 
 void define(CLI::App &app, Options &options) {
@@ -58,59 +48,24 @@ void define(CLI::App &app, Options &options) {
     app.add_option("--mtu", options.mtu, "IP MTU on the way to the server");
 }
 
-Result<Range> parse_range(const std::string &text) {
-    unsigned first = 0, last = 0;
-    char rest = 0;
-    const int fields = std::sscanf(text.c_str(), "%u-%u%c", &first, &last, &rest);
-    if (fields == 1 && text.find('-') == std::string::npos)
-        last = first;
-    else if (fields != 2 || last < first || last - first >= kMostWorkers)
-        return fail("parse workers", text, 0, "write ID or FIRST-LAST, at most 256 of them");
-    return Range{first, last};
-}
-
-Result<WorkReport> run(const Options &options, Range workers, const StopSignals &signals) {
+Result<WorkReport> run(const Options &options, WorkerRange workers, const StopSignals &signals) {
     const auto server = Address::parse(options.server);
     if (!server)
         return std::unexpected(server.error());
-
-    std::stop_source stop;
-    std::vector<std::future<Result<WorkReport>>> results;
-    for (std::uint32_t id = workers.first; id <= workers.last; ++id)
-        results.push_back(std::async(
-            std::launch::async, work,
-            WorkOptions{.connection = {.server = *server,
-                                       .cluster = options.cluster,
-                                       .worker = id,
-                                       .elements = kParameters,
-                                       .packing = packing_for(options.format, options.scale),
-                                       .rounding = options.rounding,
-                                       .mtu = options.mtu},
-                        .interval = std::chrono::nanoseconds(
-                            static_cast<std::int64_t>(options.interval_ms * 1e6)),
-                        .seed = options.seed},
-            learner({}, {options.seed, options.cluster, id, 2}), stop.get_token()));
-
-    // A worker ends early only by failing; waiting in slices notices that.
-    const auto end =
-        std::chrono::steady_clock::now() + std::chrono::duration<double>(options.duration_s);
-    const auto failed = [](auto &result) {
-        return result.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    const auto run_one = [&](std::uint32_t id, std::stop_token stop) {
+        return work({.connection = {.server = *server,
+                                    .cluster = options.cluster,
+                                    .worker = id,
+                                    .elements = kParameters,
+                                    .packing = packing_for(options.format, options.scale),
+                                    .rounding = options.rounding,
+                                    .mtu = options.mtu},
+                     .interval = std::chrono::nanoseconds(
+                         static_cast<std::int64_t>(options.interval_ms * 1e6)),
+                     .seed = options.seed},
+                    learner({}, {options.seed, options.cluster, id, 2}), std::move(stop));
     };
-    while ((options.duration_s == 0 || std::chrono::steady_clock::now() < end) &&
-           std::ranges::none_of(results, failed))
-        if (signals.wait(std::chrono::milliseconds(100)))
-            break;
-    stop.request_stop();
-
-    Result<WorkReport> total;
-    for (auto &result : results) {
-        auto report = result.get();
-        if (!report)
-            total = std::unexpected(report.error());
-        else if (total)
-            *total += *report;
-    }
+    auto total = run_workers(workers, run_one, options.duration_s, signals);
     if (total && !total->had_weights)
         return fail("train", options.server, 0, "is olaf-cartpole-server running there?",
                     "no weights ever came");
@@ -126,7 +81,7 @@ int main(int argc, char **argv) {
     CLI11_PARSE(app, argc, argv);
     const StopSignals signals;
 
-    const auto workers = parse_range(options.workers);
+    const auto workers = parse_workers(options.workers);
     const auto report = workers ? run(options, *workers, signals)
                                 : Result<WorkReport>(std::unexpected(workers.error()));
     if (!report) {

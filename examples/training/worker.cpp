@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "worker.hpp"
 
-#include "random.hpp"
+#include "pace.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <future>
 #include <utility>
 
 namespace olaf::training {
@@ -36,17 +38,21 @@ Result<void> listen_until(Worker &worker, Clock::time_point end, const std::stop
     return {};
 }
 
+/// Takes in what one worker did: all must have been well.
+void add(Result<WorkReport> &total, Result<WorkReport> report) {
+    if (!report)
+        total = std::move(report);
+    else if (total)
+        *total += *report;
+}
+
 /// Sends what was learned, once an episode has been finished.
-Result<void> push(Worker &worker, const WorkerOptions &connection, const Experience &experience) {
-    if (!experience.gradient.allFinite())
-        return fail(
-            "train", fmt::format("worker {} of cluster {}", connection.worker, connection.cluster),
-            0, "a lower learning rate may keep the weights finite", "the gradient isn't a number");
+Result<void> push(Worker &worker, const Experience &experience, std::uint32_t version) {
     if (!experience.mean_reward)
         return {};
     const Eigen::VectorXf &gradient = experience.gradient;
     if (auto pushed = worker.push({gradient.data(), static_cast<std::size_t>(gradient.size())},
-                                  *experience.mean_reward, worker.model_version());
+                                  *experience.mean_reward, version);
         !pushed)
         return std::unexpected(pushed.error());
     return {};
@@ -62,10 +68,33 @@ WorkReport &WorkReport::operator+=(const WorkReport &other) {
     stats.largest = std::max(stats.largest, other.stats.largest);
     stats.acks += other.stats.acks;
     stats.stale += other.stats.stale;
+    iterations += other.iterations;
     episode_steps += other.episode_steps;
     model_version = std::max(model_version, other.model_version);
     had_weights |= other.had_weights;
+    rewards.insert(rewards.end(), other.rewards.begin(), other.rewards.end());
+    version_lag += other.version_lag;
+    late += other.late;
     return *this;
+}
+
+void WorkReport::add(const Experience &experience, std::uint32_t worker, double seconds) {
+    if (experience.mean_reward)
+        rewards.push_back({.seconds = seconds,
+                           .worker = worker,
+                           .iteration = iterations,
+                           .mean_reward = *experience.mean_reward,
+                           .steps = experience.steps});
+    episode_steps += static_cast<std::uint64_t>(experience.steps);
+    ++iterations;
+}
+
+Result<void> check(const Experience &experience, std::uint32_t cluster, std::uint32_t worker) {
+    if (!experience.gradient.allFinite())
+        return fail("train", fmt::format("worker {} of cluster {}", worker, cluster), 0,
+                    "a lower rate at the server may keep the weights finite",
+                    "the gradient isn't a number");
+    return {};
 }
 
 Result<WorkReport> work(const WorkOptions &options, Learner learner, std::stop_token stop) {
@@ -73,31 +102,77 @@ Result<WorkReport> work(const WorkOptions &options, Learner learner, std::stop_t
     if (!worker)
         return std::unexpected(worker.error());
     const auto [cluster, id] = std::pair(options.connection.cluster, options.connection.worker);
-    Random pacing{options.seed, cluster, id, 1};
     WorkReport report;
 
     if (auto joined = join(*worker, stop); !joined)
         return std::unexpected(joined.error());
-    auto due = Clock::now();
-    while (!stop.stop_requested()) {
+    const auto begun = Clock::now();
+    Pace pace(Random{options.seed, cluster, id, 1});
+    while (!stop.stop_requested() &&
+           (options.iterations == 0 || report.iterations < options.iterations)) {
+        const std::uint32_t version = worker->model_version();
         const Experience experience = learner(worker->weights());
-        report.episode_steps += static_cast<std::uint64_t>(experience.steps);
-        if (auto pushed = push(*worker, options.connection, experience); !pushed)
+        if (auto checked = check(experience, cluster, id); !checked)
+            return std::unexpected(checked.error());
+        if (options.step_time.count() > 0)
+            if (auto listened =
+                    listen_until(*worker, pace.after(options.step_time * experience.steps), stop);
+                !listened)
+                return std::unexpected(listened.error());
+        report.add(experience, id, std::chrono::duration<double>(Clock::now() - begun).count());
+        report.version_lag += worker->model_version() - version;
+        if (auto pushed = push(*worker, experience, version); !pushed)
             return std::unexpected(pushed.error());
-        // ±10 %, so that workers started together don't stay in step. A worker that
-        // was held up doesn't catch up with a burst.
-        const nanoseconds pause(static_cast<std::int64_t>(
-            static_cast<float>(options.interval.count()) * pacing.uniform(0.9F, 1.1F)));
-        due = std::max(due + pause, Clock::now());
-        if (auto listened = listen_until(*worker, due, stop); !listened)
-            return std::unexpected(listened.error());
+        if (options.interval.count() > 0)
+            if (auto listened = listen_until(*worker, pace.after(options.interval), stop);
+                !listened)
+                return std::unexpected(listened.error());
         if (auto polled = worker->poll(); !polled)
             return std::unexpected(polled.error());
     }
     report.stats = worker->stats();
     report.model_version = worker->model_version();
     report.had_weights = worker->has_weights();
+    report.late = pace.late();
     return report;
+}
+
+Result<WorkerRange> parse_workers(const std::string &text) {
+    constexpr std::uint32_t most = 256; // threads in one process
+    unsigned first = 0, last = 0;
+    char rest = 0;
+    const int fields = std::sscanf(text.c_str(), "%u-%u%c", &first, &last, &rest);
+    if (fields == 1 && text.find('-') == std::string::npos)
+        last = first;
+    else if (fields != 2 || last < first || last - first >= most)
+        return fail("parse workers", text, 0, "write ID or FIRST-LAST, at most 256 of them");
+    return WorkerRange{first, last};
+}
+
+Result<WorkReport> run_workers(WorkerRange workers, const RunWorker &run, double seconds,
+                               const StopSignals &signals) {
+    std::stop_source stop;
+    std::vector<std::future<Result<WorkReport>>> results;
+    for (std::uint32_t id = workers.first; id <= workers.last; ++id)
+        results.push_back(std::async(std::launch::async, run, id, stop.get_token()));
+
+    // Waiting in slices notices a worker that fails, and all that are through.
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    Result<WorkReport> total;
+    while (!results.empty() && total) {
+        if (signals.wait(std::chrono::milliseconds(100)) || (seconds > 0 && Clock::now() >= end))
+            break;
+        std::erase_if(results, [&](auto &result) {
+            if (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+                return false;
+            add(total, result.get());
+            return true;
+        });
+    }
+    stop.request_stop();
+    for (auto &result : results)
+        add(total, result.get());
+    return total;
 }
 
 } // namespace olaf::training

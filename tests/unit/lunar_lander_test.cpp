@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <functional>
+#include <future>
+#include <limits>
 #include <numeric>
 
 #include "environment.hpp"
 #include "learner.hpp"
 #include "network.hpp"
 #include "ppo.hpp"
+#include "rules.hpp"
+#include "wire.hpp"
+
+#include <olaf/parameter_server.hpp>
 
 namespace olaf::lunar_lander {
 namespace {
@@ -386,8 +392,9 @@ TEST(LunarLanderLearner, UpdateIsWhatItsEpochsChange) {
         EXPECT_EQ(experience.steps, 512);
         EXPECT_TRUE(experience.gradient.allFinite());
         EXPECT_GT(experience.gradient.norm(), 0);
-        // Four epochs of eight minibatches, each at most about a rate long in an element.
-        EXPECT_LT(experience.gradient.cwiseAbs().maxCoeff(), 32 * 1.5F * PpoOptions{}.adam.rate);
+        EXPECT_LT(experience.gradient.cwiseAbs().maxCoeff(),
+                  2147483648.0 / kPacking.scale / kPacking.max_count)
+            << "fixed point holds it, 256 times";
         rewarded |= experience.mean_reward.has_value();
     }
     EXPECT_TRUE(rewarded);
@@ -424,6 +431,163 @@ TEST_P(LunarLanderLearning, ImprovesWithinAHundredThousandSteps) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LunarLanderLearning, testing::Values(1, 2, 3));
+
+// Rules, by what is left of weights that were 1, after an update whose mean change is 0.5.
+
+// Good for as long as `mean` is.
+Contribution contribution(const std::vector<float> &mean, std::uint32_t count, double reward = 0) {
+    return {.mean_gradient = mean,
+            .slice = {.begin = 0, .end = static_cast<std::uint32_t>(mean.size())},
+            .count = count,
+            .mean_reward = reward};
+}
+
+float after(const Rule &rule, std::uint32_t count, double reward = 0) {
+    std::vector<float> weights = {1, 1};
+    rule(contribution({0.5F, 0.5F}, count, reward), weights);
+    EXPECT_EQ(weights[0], weights[1]);
+    return weights[0];
+}
+
+TEST(LunarLanderRules, MeanTakesOneStepForAnyNumber) {
+    for (const std::uint32_t count : {1U, 3U, 256U})
+        EXPECT_FLOAT_EQ(after(mean_rule(0.25), count), 1 + 0.25F * 0.5F) << count;
+}
+
+TEST(LunarLanderRules, GateAppliesTheSumOfWhatIsNearlyAsGoodAsTheAverage) {
+    for (const std::uint32_t count : {1U, 3U, 256U}) {
+        const float applied = 1 + 0.25F * 0.5F * static_cast<float>(count);
+        const Rule gate = gated_rule(0.25);
+        EXPECT_FLOAT_EQ(after(gate, count, -100), applied) << "the first one sets the average";
+        EXPECT_FLOAT_EQ(after(gate, count, -149), applied);
+        // The average is −102.45 by now.
+        EXPECT_FLOAT_EQ(after(gate, count, -153), 1) << "more than 50 below it";
+        EXPECT_FLOAT_EQ(after(gate, count, 100), applied);
+    }
+}
+
+TEST(LunarLanderRules, GatherTakesOneStepForEachCompleteGather) {
+    const auto waiting = std::make_shared<std::uint32_t>(0);
+    const Rule gather = gather_rule(0.25, 4, waiting);
+    std::vector<float> weights = {1};
+    for (const float change : {1.0F, 2.0F, 3.0F}) {
+        EXPECT_FALSE(gather(contribution({change}, 1), weights));
+        EXPECT_EQ(weights[0], 1);
+    }
+    EXPECT_EQ(*waiting, 3U);
+    EXPECT_TRUE(gather(contribution({6}, 1), weights));
+    EXPECT_FLOAT_EQ(weights[0], 1 + 0.25F * 3) << "the mean of four";
+    EXPECT_EQ(*waiting, 0U);
+    // An aggregate of three, and one more.
+    EXPECT_FALSE(gather(contribution({2}, 3), weights));
+    EXPECT_TRUE(gather(contribution({6}, 1), weights));
+    EXPECT_FLOAT_EQ(weights[0], 1 + 0.25F * 3 + 0.25F * 3);
+}
+
+TEST(LunarLanderRules, AnAggregateThatCompletesSeveralGathersTakesAllTheirSteps) {
+    const auto waiting = std::make_shared<std::uint32_t>(0);
+    const Rule gather = gather_rule(0.25, 4, waiting);
+    std::vector<float> weights = {1};
+    EXPECT_FALSE(gather(contribution({2}, 3), weights));
+    EXPECT_TRUE(gather(contribution({2}, 6), weights));
+    EXPECT_FLOAT_EQ(weights[0], 1 + 2 * 0.25F * 2) << "nine are two gathers";
+    EXPECT_EQ(*waiting, 0U) << "the ninth is in their mean";
+    EXPECT_TRUE(gather(contribution({2}, 256), weights));
+    EXPECT_FLOAT_EQ(weights[0], 1 + 2 * 0.25F * 2 + 64 * 0.25F * 2);
+}
+
+TEST(LunarLanderRules, GatherKeepsSegmentsApart) {
+    const auto waiting = std::make_shared<std::uint32_t>(0);
+    const Rule gather = gather_rule(1, 2, waiting);
+    std::vector<float> first = {1}, second = {1};
+    const std::vector<float> eight = {8};
+    Contribution of_second = contribution(eight, 1);
+    of_second.segment = 1;
+    of_second.segments = 2;
+    EXPECT_FALSE(gather(contribution({2}, 1), first));
+    EXPECT_FALSE(gather(of_second, second));
+    EXPECT_TRUE(gather(contribution({4}, 1), first));
+    EXPECT_FLOAT_EQ(first[0], 1 + 3);
+    EXPECT_EQ(*waiting, 1U);
+    EXPECT_TRUE(gather(of_second, second));
+    EXPECT_FLOAT_EQ(second[0], 1 + 8);
+}
+
+// Workers and a server in one process, over loopback. What the queue does between them has tests in
+// tests/netns.
+
+ClusterSettings lander(Rule rule) {
+    const Parameters first = first_weights(1, 0);
+    return {.cluster = 0,
+            .weights = {first.begin(), first.end()},
+            .scale = kPacking.scale,
+            .max_count = kPacking.max_count,
+            .rule = std::move(rule),
+            .max_series = 1000};
+}
+
+TEST(LunarLanderTraining, ServerMovesByTheSumOfAllChanges) {
+    auto server = ParameterServer::make({.bind = *Address::resolve("127.0.0.1", 0), .mtu = kMtu});
+    ASSERT_TRUE(server);
+    ASSERT_TRUE(server->add_cluster(lander(async_sgd_rule(kRate))));
+    // What its learner said is known here, and none of it is lost on the loopback.
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(kParameters);
+    const training::Learner inner = learner({.steps = 128, .whole_episodes = true}, Random{20, 1});
+    auto working = std::async(
+        std::launch::async, training::work,
+        training::WorkOptions{.connection = {.server = *server->local_address(),
+                                             .elements = kParameters,
+                                             .packing = kPacking,
+                                             .mtu = kMtu},
+                              .step_time = std::chrono::microseconds(1),
+                              .iterations = 5},
+        [&](std::span<const float> weights) {
+            training::Experience experience = inner(weights);
+            sum += experience.gradient.cast<double>();
+            return experience;
+        },
+        std::stop_token());
+    while (working.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        ASSERT_TRUE(server->receive(std::chrono::milliseconds(10)));
+    while (*server->receive(std::chrono::milliseconds(10)) > 0) {
+    }
+    const auto report = working.get();
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(report->iterations, 5U);
+    EXPECT_EQ(report->rewards.size(), 5U);
+    EXPECT_EQ(report->stats.updates, 5U);
+    EXPECT_EQ(report->stats.clipped, 0U);
+    EXPECT_EQ(server->cluster(0)->stats().folded, 5U);
+    const Parameters first = first_weights(1, 0);
+    for (int at = 0; at < kParameters; ++at)
+        ASSERT_NEAR(server->cluster(0)->weights()[at], first[at] + kRate * sum[at], 1e-5) << at;
+}
+
+TEST(LunarLanderTraining, WorkerWithoutNumbersStopsAndSendsNothing) {
+    auto server = ParameterServer::make({.bind = *Address::resolve("127.0.0.1", 0), .mtu = kMtu});
+    ASSERT_TRUE(server);
+    ASSERT_TRUE(server->add_cluster(lander(async_sgd_rule(kRate))));
+    auto working = std::async(
+        std::launch::async, training::work,
+        training::WorkOptions{.connection = {.server = *server->local_address(),
+                                             .worker = 3,
+                                             .elements = kParameters,
+                                             .packing = kPacking,
+                                             .mtu = kMtu}},
+        [](std::span<const float>) -> training::Experience {
+            Parameters gradient = Parameters::Zero();
+            gradient[7] = std::numeric_limits<float>::quiet_NaN();
+            return {.gradient = gradient, .mean_reward = 1, .steps = 1};
+        },
+        std::stop_token());
+    while (working.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        ASSERT_TRUE(server->receive(std::chrono::milliseconds(10)));
+    const auto report = working.get();
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message().find("worker 3 of cluster 0"), std::string::npos)
+        << report.error().message();
+    EXPECT_EQ(server->cluster(0)->stats().folded, 0U);
+}
 
 } // namespace
 } // namespace olaf::lunar_lander
