@@ -9,6 +9,7 @@ import subprocess
 SERVER = "10.65.23.2"
 WORKERS = "10.65.23.1"
 SENDERS = {"fast": "10.65.23.11", "slow": "10.65.23.12"}
+modes = set()  # of XDP, of the queues that were attached since it was cleared
 numbers = itertools.count()  # of the networks of this process, which may stand side by side
 
 
@@ -24,8 +25,9 @@ class Network:
     """A context: built on entering, by _build(), and gone on leaving. A switch is a bridge between `in` and
     `out`, with the queue on `in`."""
 
-    def __init__(self, olaf):
+    def __init__(self, olaf, mtu=1500):
         self.olaf = olaf
+        self.mtu = mtu
         self.prefix = f"olaf{os.getpid()}-{next(numbers)}-"
         self.spaces = []
         self.attached = []  # namespaces with a queue on `in`
@@ -55,15 +57,18 @@ class Network:
         run("ip", "-n", self.prefix + name, *arguments)
 
     def _link(self, left, left_device, right, right_device):
-        run("ip", "link", "add", left_device, "netns", self.prefix + left, "type", "veth",
-            "peer", "name", right_device, "netns", self.prefix + right)
-        for name, device in ((left, left_device), (right, right_device)):
-            # A native redirect into a veth needs NAPI at the far end, which GRO brings.
+        ends = ((left, left_device), (right, right_device))
+        run("ip", "link", "add", left_device, "netns", self.prefix + left, "mtu", str(self.mtu), "type", "veth",
+            "peer", "name", right_device, "netns", self.prefix + right, "mtu", str(self.mtu))
+        # Native XDP redirects into a veth need NAPI at the far end. GRO brings it, but only where the
+        # device comes up after GRO was asked for: so first both ends ask, and then both come up.
+        for name, device in ends:
             run(*self.inside(name), "ethtool", "-K", device, "gro", "on")
+        for name, device in ends:
             self._ip(name, "link", "set", device, "up")
 
     def _bridge(self, name, *devices):
-        self._ip(name, "link", "add", "bridge", "type", "bridge")
+        self._ip(name, "link", "add", "bridge", "mtu", str(self.mtu), "type", "bridge")
         for device in devices:
             self._ip(name, "link", "set", device, "master", "bridge")
         self._ip(name, "link", "set", "bridge", "up")
@@ -78,6 +83,10 @@ class Network:
         pace = ["--rate", rate] if rate else []
         run(self.olaf, "--netns", space, "attach", "in", "--forward", "out", *pace, "--queue", str(places), *options)
         self.attached.append(space)
+        mode = self.statuses()[-1]["mode"]
+        if mode != "native":
+            raise RuntimeError(f"the queue on 'in' at {name} is attached in mode {mode}, and what is measured here is native XDP")
+        modes.add(mode)
 
     def statuses(self, *options):
         """What each queue says, in the order they were attached."""

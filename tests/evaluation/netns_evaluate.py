@@ -30,6 +30,7 @@ class Evaluate(unittest.TestCase):
             self.assertIn("60 : 20, fifo, 1 runs", said)
 
             found = json.loads((results / "microbenchmark.json").read_text(encoding="utf-8"))
+            self.assertEqual(found["mode"], "native")
             rows = {row["contender"]: row for row in found["rows"]}
             for row in rows.values():
                 self.assertEqual(row["unaccounted"], 0, "every update is in the books")

@@ -48,6 +48,10 @@ class Page(unittest.TestCase):
         page = self.rebuild({"first": result("x")})
         self.assertIn("*2026-01-02, 2 CPUs (some CPU), Linux 6.1.0, load 0.5 before it; 2 runs.*", page)
 
+    def test_a_section_says_in_which_mode_xdp_was(self):
+        page = self.rebuild({"first": {**result("x"), "mode": "native"}})
+        self.assertIn("2 runs; native XDP.*", page)
+
     def test_a_busy_machine_is_told(self):
         self.assertNotIn("busy", self.rebuild({"first": result("x")}))
         self.assertIn("busy", self.rebuild({"first": {**result("x"), "machine": {**MACHINE, "load": 3.0}}}))

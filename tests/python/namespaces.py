@@ -60,9 +60,12 @@ class RoundsHost(unittest.TestCase):
         self.workers, self.host = self.space("workers"), self.space("host")
         run("ip", "link", "add", "eth0", "netns", self.workers, "type", "veth", "peer", "name", "in",
             "netns", self.host)
-        for space, device, address in ((self.workers, "eth0", WORKERS), (self.host, "in", NODE)):
-            # A native redirect into a veth needs NAPI at the far end, which GRO brings.
+        ends = ((self.workers, "eth0", WORKERS), (self.host, "in", NODE))
+        # Native XDP redirects into a veth need NAPI at the far end. GRO brings it, but only where the
+        # device comes up after GRO was asked for.
+        for space, device, _ in ends:
             run("nsenter", f"--net=/run/netns/{space}", "--", "ethtool", "-K", device, "gro", "on")
+        for space, device, address in ends:
             run("ip", "-n", space, "address", "add", f"{address}/24", "dev", device)
             run("ip", "-n", space, "link", "set", device, "up")
         self.olaf("attach", "in", "--local", "--round-slots", str(self.SLOTS))
