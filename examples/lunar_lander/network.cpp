@@ -8,9 +8,12 @@
 namespace olaf::lunar_lander {
 namespace {
 
-/// The layers as views into a flat vector, constant or not.
+/// The layers as views into a flat vector, constant or not: weights row by row, then biases, as
+/// PyTorch's parameters are.
 template <class Vector> class Layers {
-    template <int rows, int columns> using Matrix = Eigen::Matrix<float, rows, columns>;
+    template <int rows, int columns>
+    using Matrix =
+        Eigen::Matrix<float, rows, columns, columns == 1 ? Eigen::ColMajor : Eigen::RowMajor>;
     template <int rows, int columns>
     using View = Eigen::Map<std::conditional_t<std::is_const_v<Vector>, const Matrix<rows, columns>,
                                                Matrix<rows, columns>>>;

@@ -231,7 +231,8 @@ TEST(LunarLanderNetwork, FitsOneJumboFrame) {
 TEST(LunarLanderNetwork, StartsOrthogonalAndUndecided) {
     Random random{11};
     const Parameters parameters = initial_parameters(random);
-    const Eigen::Map<const Eigen::Matrix<float, kHidden, kObservations>> first(parameters.data());
+    const Eigen::Map<const Eigen::Matrix<float, kHidden, kObservations, Eigen::RowMajor>> first(
+        parameters.data());
     const Eigen::MatrixXf product = first.transpose() * first;
     EXPECT_LT((product - 2 * Eigen::MatrixXf::Identity(kObservations, kObservations)).norm(),
               1e-4F);
