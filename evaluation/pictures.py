@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How pictures look: one palette, titles, units, spread."""
 
+import statistics
+
 import matplotlib
 
 matplotlib.use("Agg")  # no screen
@@ -15,6 +17,14 @@ COLOURS = {"fifo": "#D55E00", "olaf": "#0072B2", "olaf, auto": "#56B4E9", "olaf,
            "olaf, 1 of 3 leaves": "#0173B5", "olaf, 1 of 10 leaves": "#7FC4EE",
            "xagg, 1 of 3 leaves": "#00A078", "xagg, 1 of 10 leaves": "#66D9B8",
            "urgent": "#882255", "fair": "#44AA99", "pause": "#C7B03C",
+           "asynchronous": "#1F6FB2", "gather": "#B5651D", "gather, 8 times the step": "#E8B27A",
+           "in step": "#3F7F3F", "in step, 8 times the step": "#9AD19A",
+           "1 worker": "#C9C2E8", "2 workers": "#9585CF", "4 workers": "#6247B2", "8 workers": "#2F1380",
+           "no queue": "#222222", "olaf, loss of 56 %": "#0A5FA0", "olaf, loss of 74 %": "#62A8E5",
+           "fifo, loss of 56 %": "#B84A00", "fifo, loss of 74 %": "#F08C4A",
+           "a step a message": "#A0307F", "answers to the sender": "#D8A6C8", "reward filter": "#4D4D99",
+           "gated rule": "#5FA8A0", "the paper's rule": "#999933",
+           "parameter server": "#AA4499", "ring": "#EECC66", "rounds": "#004488",
            "i32x2": "#332288", "i16x4": "#117733", "i16x4, feedback": "#DDCC77", "i16x4, stochastic": "#CC6677"}
 MARKERS = "osD^vP*X"  # which a grey print tells apart
 
@@ -111,6 +121,17 @@ def named_bars(axis, figures, label):
 def band(axis, xs, lows, highs, name):
     """Where half of the runs lie, around a step line."""
     axis.fill_between(xs, lows, highs, step="post", color=colour(name), alpha=0.25, linewidth=0)
+
+
+def learning(axis, xs, runs, name):
+    """The mean of several runs' curves, and one standard deviation around it. All have as many points as the shortest."""
+    points = min(map(len, (xs, *runs)))
+    columns = list(zip(*(run[:points] for run in runs)))
+    means = [statistics.fmean(column) for column in columns]
+    around = [statistics.pstdev(column) for column in columns]
+    axis.plot(xs[:points], means, label=name, color=colour(name), linewidth=1.5)
+    axis.fill_between(xs[:points], [mean - by for mean, by in zip(means, around)], [mean + by for mean, by in zip(means, around)],
+                      color=colour(name), alpha=0.15, linewidth=0)
 
 
 def save(drawing, directory, name):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processes in namespaces, and waiting for queues to empty."""
+"""Processes in namespaces, several measurements at a time, and waiting for queues to empty."""
 
+import concurrent.futures
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import threading
 import time
 
 
@@ -42,6 +44,16 @@ class Process:
             raise RuntimeError(f"{self.name} ended with status {self.process.returncode}")
         return json.loads(output)
 
+    def say(self, patience_s):
+        """The next thing that it says, as JSON."""
+        guard = threading.Timer(patience_s, self.process.kill)
+        guard.start()
+        line = self.process.stdout.readline()
+        guard.cancel()
+        if not line:
+            raise RuntimeError(f"{self.name} said nothing within {patience_s} s, or ended")
+        return json.loads(line)
+
     def __enter__(self):
         return self
 
@@ -54,6 +66,22 @@ def python(network, place, build, *arguments):
     """A Python program that imports olaf from the build."""
     return Process(network, place, "/usr/bin/python3", *arguments,
                    environment={"PYTHONPATH": str(build / "python"), "PYTHONDONTWRITEBYTECODE": "1"})
+
+
+def together(setting, at_a_time, jobs, what):
+    """{key: [what came of each]} of jobs [(key, function, *arguments)], so many at a time. The first that fails ends all.
+    what: key -> what is told of it as it is done."""
+    found = {}
+    with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
+        under_way = {pool.submit(*job): key for key, *job in jobs}
+        try:
+            for done, ended in enumerate(concurrent.futures.as_completed(under_way), 1):
+                found.setdefault(under_way[ended], []).append(ended.result())
+                setting.progress(f"{what(under_way[ended])}, {done} of {len(jobs)}")
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    return found
 
 
 def drained(network, patience_s=30):

@@ -56,6 +56,9 @@ class Network:
     def _ip(self, name, *arguments):
         run("ip", "-n", self.prefix + name, *arguments)
 
+    def _tc(self, name, *arguments):
+        run("tc", "-n", self.prefix + name, *arguments)
+
     def _link(self, left, left_device, right, right_device):
         ends = ((left, left_device), (right, right_device))
         run("ip", "link", "add", left_device, "netns", self.prefix + left, "mtu", str(self.mtu), "type", "veth",
@@ -79,14 +82,33 @@ class Network:
 
     def attach_at(self, name, rate, places, *options):
         """A queue at that switch. rate: as `--rate` takes it, None: what attach chooses; places: a number, or "auto"."""
-        space = self.prefix + name
         pace = ["--rate", rate] if rate else []
-        run(self.olaf, "--netns", space, "attach", "in", "--forward", "out", *pace, "--queue", str(places), *options)
+        self._attach(name, "--forward", "out", *pace, "--queue", places, *options)
+
+    def attach_local(self, name, *options):
+        """A queue, or a node that adds, for what runs on that host itself."""
+        self._attach(name, "--local", *options)
+
+    def _attach(self, name, *options):
+        space = self.prefix + name
+        run(self.olaf, "--netns", space, "attach", "in", *map(str, options))
         self.attached.append(space)
         mode = self.statuses()[-1]["mode"]
         if mode != "native":
             raise RuntimeError(f"the queue on 'in' at {name} is attached in mode {mode}, and what is measured here is native XDP")
         modes.add(mode)
+
+    def cluster(self, name, cluster, *options):
+        """Sets a cluster of the queue there."""
+        run(self.olaf, "--netns", self.prefix + name, "cluster", "set", "in", str(cluster), *map(str, options))
+
+    def job(self, name, job, *options):
+        """Sets a job of the node there."""
+        run(self.olaf, "--netns", self.prefix + name, "job", "set", "in", str(job), *map(str, options))
+
+    def address(self, name, address):
+        """One more address of a host's eth0."""
+        self._ip(name, "address", "add", f"{address}/24", "dev", "eth0")
 
     def statuses(self, *options):
         """What each queue says, in the order they were attached."""

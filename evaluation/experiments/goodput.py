@@ -2,12 +2,11 @@
 """What 16 bits an element are worth next to 32: elements a second of one core, and bytes on the wire until the
 CartPole example has learned. Its workers, its server and the queue are real processes in namespaces."""
 
-import concurrent.futures
 import os
 import subprocess
 
 from evaluation.pictures import figure, named_bars, save
-from evaluation.processes import Process
+from evaluation.processes import Process, together
 from evaluation.spread import ratio_of_means, spread, text, verdict
 from evaluation.topology import SERVER, Line
 from evaluation.topology import run as command
@@ -98,17 +97,7 @@ def speed(setting, form, size):
 
 def trained(setting, wanted, what, scale=None):
     """{arm: what came of its trainings} of [(arm, seed)], several at a time."""
-    found = {}
-    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        under_way = {pool.submit(learn, setting, arm, seed, scale): arm for arm, seed in wanted}
-        try:
-            for done, ended in enumerate(concurrent.futures.as_completed(under_way), 1):
-                found.setdefault(under_way[ended], []).append(ended.result())
-                setting.progress(f"{what} {done} of {len(wanted)}")
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-    return found
+    return together(setting, AT_A_TIME, [(arm, learn, setting, arm, seed, scale) for arm, seed in wanted], lambda _: what)
 
 
 def run(setting):

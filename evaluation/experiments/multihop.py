@@ -2,10 +2,9 @@
 """Transmission control and a narrow link ahead of the bottleneck: ten clusters of ten workers behind three
 switches. Several networks are measured at a time: what passes them takes a small part of a CPU."""
 
-import concurrent.futures
-
 from evaluation.many_workers import measure
 from evaluation.pictures import bars, figure, legend, line, logarithmic, save
+from evaluation.processes import together
 from evaluation.spread import runs_of, spread, text
 
 TITLE = "Three switches, equal and unequal workers"
@@ -42,19 +41,8 @@ def jobs(setting):
 
 
 def run(setting):
-    wanted, found, done = jobs(setting), {}, 0
-    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        under_way = {pool.submit(measure, setting, arm, case(setting, kind, alpha), 1 + turn): (kind, alpha, arm)
-                     for kind, alpha, arm, turn in wanted}
-        try:
-            for ended in concurrent.futures.as_completed(under_way):
-                kind, alpha, arm = under_way[ended]
-                found.setdefault((kind, alpha, arm), []).append(ended.result())
-                done += 1
-                setting.progress(f"{done} of {len(wanted)}: {kind}, {arm}")
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    found = together(setting, AT_A_TIME, [((kind, alpha, arm), measure, setting, arm, case(setting, kind, alpha), 1 + turn)
+                                          for kind, alpha, arm, turn in jobs(setting)], lambda key: f"{key[0]}, {key[2]}")
     seconds = case(setting, "table2")["seconds"]
     return {"effort": f"{setting.repeats(1, 3)} of each case, {seconds} s long, {AT_A_TIME} at a time", "rows": [
         {"kind": kind, "alpha": alpha, "arm": arm, **{key: spread([run[key] for run in runs]) for key in FIGURES},

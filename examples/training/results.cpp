@@ -66,14 +66,15 @@ std::string summary_json(const Progress &progress, const ServerStats &server,
         "\"updates_applied\": {}, \"checksum_failures\": {}, \"rejected\": {}, "
         "\"acks_sent\": {}, \"acks_unsent\": {}, \"aom_average_ms\": {:.3f}, "
         "\"aom_peak_ms\": {:.3f}, \"clusters_at_target\": {}, \"time_to_target_s\": {}, "
-        "\"mean_{}\": {:.2f}}},\n"
+        "{}\"mean_{}\": {:.2f}}},\n"
         "  \"clusters\": [{}\n  ]\n}}\n",
         settings.seed, settings.rule, settings.target, progress.seconds(progress.last_ns()),
         received, folded, applied, server.rejected[Reject::wrong_checksum], server.rejected.total(),
         server.acks_sent, server.acks_unsent,
         milliseconds(average / static_cast<double>(progress.clusters().size())),
         milliseconds(static_cast<double>(peak)), progress.reached(),
-        number_or_null(progress.all_reached()), settings.measure, progress.mean(), clusters);
+        number_or_null(progress.all_reached()), settings.more, settings.measure, progress.mean(),
+        clusters);
 }
 
 std::string aom_csv(const Progress &progress) {

@@ -14,6 +14,7 @@ struct RunSettings {
     std::string rule;
     float target = 0;
     std::string measure = "reward"; ///< what a reward is called, as in mean_episode_length
+    std::string more = {};          ///< further members of the JSON's total, a comma behind each
 };
 
 /// The summary as one JSON object, ending in a newline. Ages are in ms, from
