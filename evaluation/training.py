@@ -122,13 +122,14 @@ def asynchronous(setting, case, seed):
                 if not queue:
                     with Process(network, "workers", *command) as workers:
                         return {"worker": workers.outcome(patience), "server": server.result()}
-                with (Process(network, "server", setting.program("evaluation/olaf-tally"), OTHERS_AT, "--clusters", OTHERS) as tally,
-                      Process(network, "workers", setting.program("evaluation/olaf-replay"), write_trace(scratch, moments), "--server",
-                              OTHERS_AT, "--lanes", LANES) as replay, Process(network, "workers", *command) as workers):
-                    # While all workers send, the queue is offered what `share` is of.
-                    time.sleep(0.9 * case.seconds())
-                    busy = network.statuses()[0]["counters"]
-                    found = {"worker": workers.outcome(patience), "replay": replay.outcome(patience), "busy": busy}
+                with Process(network, "server", setting.program("evaluation/olaf-tally"), OTHERS_AT, "--clusters", OTHERS) as tally:
+                    tally.ready()
+                    with (Process(network, "workers", setting.program("evaluation/olaf-replay"), write_trace(scratch, moments),
+                                  "--server", OTHERS_AT, "--lanes", LANES) as replay, Process(network, "workers", *command) as workers):
+                        # While all workers send, the queue is offered what `share` is of.
+                        time.sleep(0.9 * case.seconds())
+                        busy = network.statuses()[0]["counters"]
+                        found = {"worker": workers.outcome(patience), "replay": replay.outcome(patience), "busy": busy}
                     status = drained(network)[0]
                     return {**found, "status": status, "tally": tally.result(), "server": server.result()}
         finally:
@@ -187,6 +188,6 @@ def train(setting, case, seed):
     """The figures of one training. A machine that had other work to do isn't measured: it begins anew then."""
     for _ in range(TRIES):
         result = figures(case, (in_step if case.in_step else asynchronous)(setting, case, seed))
-        if result["late_ms"] < LATE * 1e3 * case.seconds() / case.iterations:
+        if setting.brief or result["late_ms"] < LATE * 1e3 * case.seconds() / case.iterations:
             return result
     raise RuntimeError(f"the machine is busy: workers were {result['late_ms']:.1f} ms late in {TRIES} trainings")

@@ -43,6 +43,7 @@ Result<WorkReport> work_in_step(const StepOptions &options, training::Learner le
             return std::unexpected(summed.error());
         }
         weights += static_cast<float>(options.rate) * change;
+        pace.from_now();
     }
     report.late = pace.late();
     report.model_version = static_cast<std::uint32_t>(report.iterations);

@@ -26,6 +26,9 @@ class Pace {
         return due_;
     }
 
+    /// What comes next begins now: what was waited for is nobody's lateness.
+    void from_now() { due_ = Clock::now(); }
+
     /// By how much it was late, in all.
     [[nodiscard]] std::chrono::nanoseconds late() const { return late_; }
 

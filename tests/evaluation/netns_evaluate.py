@@ -53,6 +53,34 @@ class Evaluate(unittest.TestCase):
             spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
             self.assertNotIn(f"olaf{pid}-", spaces)
 
+    def brief(self, name, pictures):
+        """The result of an experiment's least, whose files are there, and nothing else is."""
+        with tempfile.TemporaryDirectory() as folder:
+            results, page = pathlib.Path(folder) / "results", pathlib.Path(folder) / "evaluation.md"
+            status, said, pid = evaluate(name, "--brief", "--runs", "1", "--build", BUILD, "--results", results, "--page", page)
+            self.assertEqual(status, 0, said)
+            self.assertEqual({path.name for path in results.iterdir()}, {f"{name}.json", *pictures})
+            for picture in pictures:
+                self.assertIn(f"(evaluation-{picture})", page.read_text(encoding="utf-8"))
+            spaces = subprocess.run(["ip", "netns"], capture_output=True, text=True, check=True).stdout
+            self.assertNotIn(f"olaf{pid}-", spaces)
+            return json.loads((results / f"{name}.json").read_text(encoding="utf-8"))
+
+    @unittest.skipUnless((pathlib.Path(BUILD) / "examples/lunar_lander").exists(), "the build has no Box2D")
+    def test_reward_trains_through_native_queues_whose_books_are_exact(self):
+        found = self.brief("reward", ["reward-modes.png", "reward-queues.png", "reward-ablations.png"])
+        self.assertEqual(found["mode"], "native")
+        for runs in found["rows"].values():
+            self.assertEqual(len(runs[0]["curve"]), found["iterations"])
+        olaf, fifo = (found["rows"][f"{policy}, loss of 74 %"][0] for policy in ("olaf", "fifo"))
+        self.assertGreater(fifo["lost_percent"], olaf["lost_percent"])
+
+    def test_iswitch_sums_by_three_ways_over_links(self):
+        found = self.brief("iswitch", ["iswitch.png"])
+        self.assertEqual(found["mode"], "native")
+        for name, bound in found["rows"][0]["bounds_ms"].items():
+            self.assertGreater(found["rows"][0]["ms"][name]["median"], bound * 0.5, "no link is faster than it is")
+
     def test_what_there_is_not_is_refused_before_anything_runs(self):
         status, said, _ = evaluate("nothing")
         self.assertEqual(status, 1)
