@@ -259,14 +259,26 @@ RoundChild::Sending RoundChild::send_next(Time now) {
     return contribution(position, now, must_flush());
 }
 
+// Whether what follows is a chunk of a short vector's second half, whose sum an earlier one may
+// bring that is under way: perhaps it is never sent.
+bool RoundChild::may_be_spared_next() const {
+    const bool kept = next_ < kept_.end();
+    const std::uint32_t chunk = kept ? kept_[next_].chunk : waiting_.front().next;
+    const std::uint32_t chunks = kept ? kept_[next_].chunks : waiting_.front().chunks;
+    const std::uint32_t lag = kept ? kept_[next_].lag : waiting_.front().lag;
+    return lag > 0 && chunk >= lag && chunks == 2 * lag && !kept_.is_held(next_ - lag);
+}
+
 // Results ride on contributions, and each result lets another contribution be sent. So the line of
 // results goes on by itself while the window moves. Some frames find no result to carry: one FLUSH
 // a window makes up for them. Where sums lack a member, more results are owed than frames come:
-// then a member that only waits for results always says FLUSH.
+// then a member that only waits for results always says FLUSH. So it does where no frame may follow
+// that could carry them.
 bool RoundChild::must_flush() {
     if (may_send_next())
         return false;
-    if (!uneven_ && has_next() && !has_room() && next_ - flushed_ < at_once())
+    if (!uneven_ && has_next() && !may_be_spared_next() && !has_room() &&
+        next_ - flushed_ < at_once())
         return false;
     flushed_ = next_;
     return true;

@@ -222,6 +222,7 @@ class RoundChild {
     [[nodiscard]] std::size_t at_once() const { return std::min(window(), congestion_.size()); }
     [[nodiscard]] bool has_room() const;
     [[nodiscard]] bool may_send_next() const;
+    [[nodiscard]] bool may_be_spared_next() const;
     bool must_flush();
     // Without the checksum lane.
     template <class Lanes> [[nodiscard]] auto data_of(Lanes &&lanes) const {

@@ -749,6 +749,32 @@ TEST_F(RoundChildTest, FlushesWithTheLastChunkThatTheCongestionWindowLetsGo) {
     EXPECT_EQ(std::ranges::count(flushes, true), 1);
 }
 
+// The second half of a short vector may be spared: then no frame follows that could bring what is
+// owed.
+TEST_F(RoundChildTest, FlushesBehindAShortVectorsFirstHalfThoughTheWindowIsFull) {
+    constexpr std::uint32_t half = CongestionWindow::kFirst + 10;
+    child = RoundChild({.job = 3, .rank = 1, .lanes = 2, .pool = 10}, vectors);
+    child.add(2 * half, half, 0);
+    run(10);
+    for (std::uint32_t chunk = 0; chunk < CongestionWindow::kFirst; chunk++)
+        ASSERT_EQ(contribution().value().flush, chunk + 1 == CongestionWindow::kFirst)
+            << "the first window";
+    ASSERT_FALSE(contribution());
+    // Each result lets one more go, and the window is full again. Each spares a chunk of the second
+    // half.
+    vectors.sparing = true;
+    for (std::uint32_t chunk = CongestionWindow::kFirst; chunk < half; chunk++) {
+        now += 1ms;
+        RoundResult brought = result(chunk - CongestionWindow::kFirst, 2 * half);
+        brought.exponent = 1;
+        give(encode(brought), {9, 9});
+        const auto sent = contribution();
+        ASSERT_TRUE(sent) << chunk;
+        ASSERT_EQ(sent->chunk, chunk);
+        EXPECT_EQ(sent->flush, chunk + 1 == half) << chunk;
+    }
+}
+
 // When a worker sends again what nobody answered.
 
 // Nothing tells that the first sending was answered: it may be lost each time.
