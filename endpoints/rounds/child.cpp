@@ -86,27 +86,38 @@ bool RoundChild::is_idle() const {
     return waiting_.empty() && lacking_ == kept_.end();
 }
 
-// docs/rounds.md, "The window". Precondition: has_next().
+RoundChild::Next RoundChild::next_chunk() const {
+    if (next_ < kept_.end()) {
+        const KeptChunk &kept = kept_[next_];
+        return {.chunk = kept.chunk, .chunks = kept.chunks, .lag = kept.lag};
+    }
+    const Waiting &vector = waiting_.front();
+    return {.chunk = vector.next,
+            .chunks = vector.farewell ? kFarewellChunks : vector.chunks,
+            .lag = vector.lag};
+}
+
+bool RoundChild::next_lacks_its_lead() const {
+    const Next next = next_chunk();
+    return next.lag > 0 && next.chunk >= next.lag && !kept_.is_held(next_ - next.lag);
+}
+
+// docs/rounds.md, "The window".
 bool RoundChild::has_room() const {
     if (next_ - oldest_ >= window() || flying_ >= congestion_.size())
         return false;
-    const std::uint32_t chunk = next_ < kept_.end() ? kept_[next_].chunk : waiting_.front().next;
-    const Position before = last_in_slot_[slot_of(chunk)];
+    const Position before = last_in_slot_[slot_of(next_chunk().chunk)];
     return before == kNowhere || kept_.is_held(before);
 }
 
 bool RoundChild::may_send_next() const {
     if (!has_next() || !has_room())
         return false;
-    const bool kept = next_ < kept_.end();
     // A farewell waits for all sums: its result tells every member, and a restarted server, that
     // all members hold all sums.
-    if (oldest_ != next_ &&
-        (kept ? kept_[next_].chunks == kFarewellChunks : waiting_.front().farewell))
+    if (oldest_ != next_ && next_chunk().chunks == kFarewellChunks)
         return false;
-    const std::uint32_t chunk = kept ? kept_[next_].chunk : waiting_.front().next;
-    const std::uint32_t lag = kept ? kept_[next_].lag : waiting_.front().lag;
-    return chunk < lag || lag == 0 || kept_.is_held(next_ - lag);
+    return !next_lacks_its_lead();
 }
 
 // The next chunk that was never sent.
@@ -262,11 +273,8 @@ RoundChild::Sending RoundChild::send_next(Time now) {
 // Whether what follows is a chunk of a short vector's second half, whose sum an earlier one may
 // bring that is under way: perhaps it is never sent.
 bool RoundChild::may_be_spared_next() const {
-    const bool kept = next_ < kept_.end();
-    const std::uint32_t chunk = kept ? kept_[next_].chunk : waiting_.front().next;
-    const std::uint32_t chunks = kept ? kept_[next_].chunks : waiting_.front().chunks;
-    const std::uint32_t lag = kept ? kept_[next_].lag : waiting_.front().lag;
-    return lag > 0 && chunk >= lag && chunks == 2 * lag && !kept_.is_held(next_ - lag);
+    const Next next = next_chunk();
+    return next.chunks == 2 * next.lag && next_lacks_its_lead();
 }
 
 // Results ride on contributions, and each result lets another contribution be sent. So the line of

@@ -220,6 +220,13 @@ class RoundChild {
     [[nodiscard]] std::size_t slot_of(std::uint32_t chunk) const { return chunk & (window() - 1); }
     [[nodiscard]] bool has_next() const { return next_ < kept_.end() || !waiting_.empty(); }
     [[nodiscard]] std::size_t at_once() const { return std::min(window(), congestion_.size()); }
+    // The chunk to be sent next. Precondition of this and what follows: has_next().
+    struct Next {
+        std::uint32_t chunk, chunks, lag;
+    };
+    [[nodiscard]] Next next_chunk() const;
+    // Whether its exponent depends on a result that isn't there.
+    [[nodiscard]] bool next_lacks_its_lead() const;
     [[nodiscard]] bool has_room() const;
     [[nodiscard]] bool may_send_next() const;
     [[nodiscard]] bool may_be_spared_next() const;
