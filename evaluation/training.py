@@ -154,7 +154,7 @@ def figures(case, found):
     worker, points = found["worker"], curve(found["worker"])
     rewards = [reward for *_, reward, _ in worker["rewards"]]
     result = {"auc": statistics.fmean(rewards), "last": statistics.fmean(reward for reward, _ in points[-20:]),
-              "curve": [round(reward, 1) for reward, _ in points], "seconds": [round(seconds, 2) for _, seconds in points],
+              "curve": [round(reward) for reward, _ in points], "seconds": [round(seconds, 1) for _, seconds in points],
               "late_ms": worker["late_mean_ms"]}
     for target in (0, 100):
         reached = first(points, target)

@@ -38,6 +38,7 @@ ABLATIONS = {
     "gated rule": dataclasses.replace(_narrow, rule="gate"),
     "the paper's rule": Case(rule="paper"),
 }
+SAME = ["8 workers", "no queue"]  # as "asynchronous", in other pictures
 UNEQUAL = {"asynchronous": Case(spread=4), "in step": Case(in_step=1, spread=4)}  # 1 to 4 times as slow
 QUICK = ["asynchronous", "in step", f"olaf, {NARROW}", f"fifo, {NARROW}"]
 WHATS = {"asynchronous": "each worker sends when it is ready, the server takes a step for each update",
@@ -53,7 +54,7 @@ def cases(setting):
     if setting.quick:
         short = 6 if setting.brief else 60
         return {name: (dataclasses.replace(named[name], iterations=short), setting.runs or (1 if setting.brief else 2)) for name in QUICK}
-    found = {name: (case, setting.runs or SEEDS) for name, case in named.items() if name not in ("8 workers", "no queue")}
+    found = {name: (case, setting.runs or SEEDS) for name, case in named.items() if name not in SAME}
     return {**found, **{f"{name}, 1 to 4": (case, min(setting.runs or FEW_SEEDS, SEEDS)) for name, case in UNEQUAL.items()}}
 
 
@@ -63,23 +64,26 @@ def run(setting):
     # By seed, so that what disturbs the machine for a while disturbs all cases.
     found = together(setting, AT_A_TIME, sorted(jobs, key=lambda job: job[0][1]), lambda key: f"{key[0]}, seed {key[1]}")
     rows = {name: [{"seed": seed, **found[name, seed][0]} for seed in range(1, seeds + 1)] for name, (_, seeds) in wanted.items()}
-    if not setting.quick:  # the same training by other names
-        rows["8 workers"] = rows["no queue"] = rows["asynchronous"]
     case = next(iter(wanted.values()))[0]
     return {"effort": f"{setting.runs or (2 if setting.quick else SEEDS)} seeds, {case.iterations} iterations of 512 steps for each worker",
             "rows": rows, "iterations": case.iterations}
+
+
+def known(result, name):
+    """The trainings of a case; none if it wasn't run. One of them has several names."""
+    return result["rows"].get("asynchronous" if name in SAME else name, [])
 
 
 def draw(result, directory):
     pictures = []
 
     def picture(name, names, title, panels=1):
-        names = [each for each in names if each in result["rows"]]
+        names = [each for each in names if known(result, each)]
         if not names:
             return
         drawing, axes = figure(panels, width=7 + 4 * panels, height=4.6, title=title)
         for each in names:
-            runs = result["rows"][each]
+            runs = known(result, each)
             curves = [run["curve"] for run in runs]
             learning(axes[0], list(range(1, 1 + max(map(len, curves)))), curves, each)
             if panels > 1:
@@ -99,7 +103,7 @@ def draw(result, directory):
 
 
 def of(result, name, key):
-    return [run.get(key) for run in result["rows"].get(name, [])]
+    return [run.get(key) for run in known(result, name)]
 
 
 def cell(result, name, key, digits=0):
@@ -132,7 +136,7 @@ def table(result, names, columns):
     """columns: {heading: (key, digits)}."""
     lines = ["| | " + " | ".join(columns) + " |", "|---" * (1 + len(columns)) + "|"]
     for name in names:
-        if name in result["rows"]:
+        if known(result, name):
             lines.append(f"| {name} | " + " | ".join(cell(result, name, key, digits) for key, digits in columns.values()) + " |")
     return "\n".join(lines)
 

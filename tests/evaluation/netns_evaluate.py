@@ -68,7 +68,7 @@ class Evaluate(unittest.TestCase):
 
     @unittest.skipUnless((pathlib.Path(BUILD) / "examples/lunar_lander").exists(), "the build has no Box2D")
     def test_reward_trains_through_native_queues_whose_books_are_exact(self):
-        found = self.brief("reward", ["reward-modes.png", "reward-queues.png", "reward-ablations.png"])
+        found = self.brief("reward", ["reward-modes.png", "reward-workers.png", "reward-queues.png", "reward-ablations.png"])
         self.assertEqual(found["mode"], "native")
         for runs in found["rows"].values():
             self.assertEqual(len(runs[0]["curve"]), found["iterations"])
