@@ -118,6 +118,17 @@ Two CPUs, each with a queue of the veth and 9 clusters of its own, or all 18 in 
 {lines_of(result, predicted(result))}"""
 
 
+def claims(result):
+    found = {(row["axis"], row["value"], row["contender"], row["arm"]): row for row in result["costs"]}
+    most, fold = max(TARGETS), CPU_FOLDS[0]
+    olaf, xagg = (found.get(("cpus", 2, name, f"1 of {fold}")) for name in ("olaf", "xagg"))
+    if not olaf or not xagg:
+        return []
+    return [f"**Olaf loses with very many clusters, and gains less by a second CPU.** With {most:,} clusters one core takes "
+            f"{text(found['clusters', most, 'olaf', FOLDS[0]]['rate_to_xagg'], 2)} of XAgg's updates; two CPUs take {text(olaf['rate_to_one'], 2)} times as many as one where one of {fold} "
+            f"leaves, XAgg's {text(xagg['rate_to_one'], 2)} (the paper: linear)."]
+
+
 def takeaway(result):
     found = {(row["axis"], row["value"], row["contender"], row["arm"]): row for row in result["costs"]}
     told = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""docs/evaluation.md: a table that a reader takes away, then a section for each experiment. Only what was
+"""docs/evaluation.md: a line for each claim, a table of figures, then a section for each experiment. Only what was
 run is replaced; the rest of the page stays as it is."""
 
 import re
@@ -23,6 +23,11 @@ A figure is the median of repeated runs. The quartiles stand in brackets: half o
 round to the median. Three runs have no quartiles of their own: those are interpolated, each halfway from the median to one of the other
 two runs.
 
+## In one minute
+
+"""
+
+FIGURES = """
 ## What to take away
 
 *XAgg* is its Algorithm 1 as an XDP program. *1 of 3 leaves*: the queue lets out one message for three updates that come in.
@@ -48,13 +53,15 @@ def place_line(machine, runs, mode=None):
 
 
 def parts(text):
-    """{name: its section}, and {name: its rows of the opening table}, of a page as written by rebuild()."""
+    """{name: its section}, {name: its claims} and {name: its rows of the opening table}, of a page as written by rebuild()."""
     sections = dict(re.findall(r"<!-- begin (\w+) -->\n(.*?)<!-- end \1 -->\n", text, re.S))
-    rows = {}
+    claims, rows = {}, {}
     for line in text.splitlines():
+        if of := re.match(r"- .* <!-- claim (\w+) -->$", line):
+            claims.setdefault(of[1], []).append(line)
         if of := re.match(r"\| \[.*?\]\(#.*?\) <!-- (\w+) -->", line):
             rows.setdefault(of[1], []).append(line)
-    return sections, rows
+    return sections, claims, rows
 
 
 def rows_of(name, experiment, found):
@@ -70,13 +77,16 @@ def section(experiment, result):
 
 def rebuild(path, known, results):
     """Writes the page anew. known: {name: experiment}, in the page's order; results: {name: result} of what was run.
-    An experiment may have takeaway(result), as rows_of() takes it, for the opening table, and SHORT, its name there."""
-    sections, rows = parts(path.read_text(encoding="utf-8")) if path.exists() else ({}, {})
+    An experiment may have claims(result), a sentence or two each, with the paper's figure and ours, for a reader who has a
+    minute; takeaway(result), as rows_of() takes it, for the table behind them; and SHORT, its name there."""
+    sections, claims, rows = parts(path.read_text(encoding="utf-8")) if path.exists() else ({}, {}, {})
     for name, result in results.items():
         experiment = known[name]
         sections[name] = section(experiment, result)
+        claims[name] = [f"- {claim} <!-- claim {name} -->" for claim in getattr(experiment, "claims", lambda _: [])(result)]
         rows[name] = rows_of(name, experiment, getattr(experiment, "takeaway", lambda _: [])(result))
-    page = OPENING + "".join(row + "\n" for name in known for row in rows.get(name, []))
+    page = "".join([OPENING, *(claim + "\n" for name in known for claim in claims.get(name, [])), FIGURES,
+                    *(row + "\n" for name in known for row in rows.get(name, []))])
     for name in known:
         if name in sections:
             page += f"\n<!-- begin {name} -->\n{sections[name]}<!-- end {name} -->\n"

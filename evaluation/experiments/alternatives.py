@@ -2,7 +2,7 @@
 """What a user would pick instead: the same stream through Olaf, through XAgg's Algorithm 1, through aggregators
 outside the kernel, and through none. All sums are checked, or there is no figure."""
 
-from evaluation.alternatives_page import CONTENDERS, draw, page, takeaway  # noqa: F401
+from evaluation.alternatives_page import CONTENDERS, claims, draw, page, takeaway  # noqa: F401
 from evaluation.streams import in_turns, of, ratio
 
 TITLE = "Alternatives, in one run on the same stream"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What an update costs, and how old models become, as clusters, workers, lanes, Qmax and CPUs grow."""
 
-from evaluation.growth_page import AGE_LOAD, CPU_FOLDS, FOLDS, draw, page, takeaway  # noqa: F401
+from evaluation.growth_page import AGE_LOAD, CPU_FOLDS, FOLDS, claims, draw, page, takeaway  # noqa: F401
 from evaluation.streams import in_turns, of, ratio
 
 TITLE = "Growth"

@@ -142,6 +142,16 @@ bound. So the models of 40.0 and 157.5 kB are summed in half the time for it.
 of aggregation in an iteration that the paper measured: {calculated}. The paper's iterations became {PAPER[0]} to {PAPER[1]} times as fast."""
 
 
+def claims(result):
+    large = [row for row in result["rows"] if row["bytes"] >= 1e6]
+    if not large:
+        return []
+    return [f"**Sums in the kernel are {' and '.join(text(row['to_server'], 1) for row in large)} times as fast as a parameter server's**, and "
+            f"{' and '.join(text(row['to_ring'], 1) for row in large)} times as fast as a ring's, for vectors of 3.31 and 6.41 MB over links that decide; iterations "
+            f"would be {min(end_to_end(row['to_server']['median'])[0] for row in large):.2f} to {max(end_to_end(row['to_server']['median'])[1] for row in large):.2f} "
+            f"times as fast (iSwitch: {PAPER[0]} to {PAPER[1]})."]
+
+
 def takeaway(result):
     large = [row for row in result["rows"] if row["bytes"] >= 1e6]
     if not large:

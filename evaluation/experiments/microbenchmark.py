@@ -7,7 +7,7 @@ import random
 
 from evaluation.microbenchmark_fast import ORDERS as FAST_ORDERS
 from evaluation.microbenchmark_fast import fast_case
-from evaluation.microbenchmark_page import draw, page, takeaway  # noqa: F401
+from evaluation.microbenchmark_page import claims, draw, page, takeaway  # noqa: F401
 from evaluation.playing import FRAME_BITS, play, summary, write_trace
 from evaluation.spread import spread
 from evaluation.topology import Line

@@ -130,6 +130,13 @@ isn't that of the clusters' averages. What control can and can't do here is in [
     return "\n\n".join(parts)
 
 
+def claims(result):
+    found = {(row["kind"], row["arm"]): row for row in result["rows"] if row["alpha"] == 1.0}
+    fifo, olaf = found["table3", "fifo"], found["table3", "olaf"]
+    return [f"**So it is behind three switches.** FIFOs lose {text(fifo['lost_percent'])} % and Olaf {text(olaf['lost_percent'])} %, and slow workers' models are hardly older "
+            f"than fast ones': {text(olaf['slow_ms'], 0)} and {text(olaf['fast_ms'], 0)} ms (the paper: 86 and 5.6 %; 291 and 243 ms)."]
+
+
 def takeaway(result):
     found = {(row["kind"], row["arm"]): row for row in result["rows"] if row["alpha"] == 1.0}
     fifo, olaf = found["table3", "fifo"], found["table3", "olaf"]

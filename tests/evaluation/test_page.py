@@ -15,6 +15,7 @@ MACHINE = {"date": "2026-01-02", "cpus": 2, "model": "some CPU", "kernel": "6.1.
 
 def experiment(title, says):
     return types.SimpleNamespace(TITLE=title, SOURCE="a paper, section 1", page=lambda result: says + result["found"],
+                                 claims=lambda result: [f"It is {result['found']}."],
                                  takeaway=lambda result: [("what", "theirs", result["found"])])
 
 
@@ -39,6 +40,7 @@ class Page(unittest.TestCase):
         self.assertIn("B former", page)
         self.assertIn("| what | theirs | former |", page)
         self.assertIn("| what | theirs | new |", page)
+        self.assertIn("- It is new. <!-- claim first -->\n- It is former. <!-- claim second -->\n", page)
         self.assertLess(page.index("A new"), page.index("B former"), "sections stand in the order of the experiments")
         page = self.rebuild({"second": result("newer")})
         self.assertNotIn("former", page)
