@@ -10,8 +10,8 @@ What the papers measured, measured here on the real data path: network namespace
 programs that `olaf attach` loads. Nothing is simulated.
 
 ```
-sudo scripts/evaluate                 # all of it: under an hour
-sudo scripts/evaluate --quick         # a first look at all of it: under five minutes, with wide spreads
+sudo scripts/evaluate                 # all of it: under an hour, and 23 minutes of reward
+sudo scripts/evaluate --quick         # a first look at all of it: six minutes, with wide spreads
 sudo scripts/evaluate microbenchmark  # one of them; --list names them
 ```
 
