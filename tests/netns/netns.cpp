@@ -63,6 +63,8 @@ Netns::Netns(const std::string &role)
     sysctl("ipv6/conf/default/accept_dad", "0");
     sysctl("ipv6/conf/default/router_solicitations", "0");
     sysctl("ipv6/conf/default/accept_ra", "0");
+    // Wireshark calls what comes from or goes to a port a little above 33434 a traceroute.
+    sysctl("ipv4/ip_local_port_range", "34000 60999");
     ip("link set lo up");
 }
 

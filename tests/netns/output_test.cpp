@@ -24,9 +24,7 @@ class Output : public testing::TestWithParam<Way> {
         attach(options);
         const auto frames = frames_of(bed, random_updates(2000, 64, 64, 1));
         PacketSocket(bed.worker, "eth0").send(frames);
-        auto status = bed.olaf.await([&](const Status &now) {
-            return now["received"] == frames.size() && now.queue("length") == 0;
-        });
+        auto status = bed.olaf.await_drained(frames.size());
         expect_identities(status);
         return status;
     }
