@@ -193,9 +193,11 @@ void RoundsBed::expect_books_to_add_up() const {
 }
 
 RoundsBed::RoundsBed(JobSetting setting) : Testbed(setting.wiring), setting_(std::move(setting)) {
-    if (wiring.way == Way::bridged) // a bridge has no address in the testbed, and a node needs one
+    if (wiring.way == Way::bridged) { // a bridge has no address in the testbed, and a node needs one
+        host.sysctl("ipv6/conf/bridge/disable_ipv6", "0");
         host.ip("address add 10.0.2.9/16 dev bridge\n"
                 "address add fd00:0:0:2::9/32 dev bridge nodad\n");
+    }
     lose(setting_.loss);
     if (setting_.flips != 0)
         flipping_ = std::make_unique<Flipping>(Testbed::worker, "eth0", setting_.flips);
