@@ -249,6 +249,8 @@ void bind_snapshots(py::module_ &module) {
         .field("applied", of_stats<&ClusterStats::applied>, "Messages that changed the weights.")
         .field("joins", of_stats<&ClusterStats::joins>, "Workers asking for weights.")
         .field("worst_lag", of_stats<&ClusterStats::worst_lag>, "In versions, of an update.")
+        .field("total_lag", of_stats<&ClusterStats::total_lag>,
+               "In versions, of all updates together: divided by folded, the mean.")
         .field("workers", &Snapshot::workers, "Heard of.")
         .field("aom_average_ns", &Snapshot::aom_average_ns, "Age-of-Model.")
         .field("aom_peak_ns", &Snapshot::aom_peak_ns, "Highest Age-of-Model.")

@@ -74,8 +74,12 @@ Decoded<Contribution> Cluster::accept(const Update &update, std::span<const std:
 }
 
 void Cluster::commit(const Contribution &contribution, bool changed, std::int64_t now_ns) {
-    const auto lag = static_cast<std::int32_t>(version_ - contribution.model_version);
-    stats_.worst_lag = std::max(stats_.worst_lag, static_cast<std::uint64_t>(std::max(lag, 0)));
+    // Below 0 where this server was restarted: the update was computed on its predecessor's
+    // weights.
+    const auto distance = static_cast<std::int32_t>(version_ - contribution.model_version);
+    const auto lag = static_cast<std::uint64_t>(std::max(distance, 0));
+    stats_.worst_lag = std::max(stats_.worst_lag, lag);
+    stats_.total_lag += lag * contribution.count;
     if (changed) {
         stats_.applied++;
         version_++;

@@ -94,10 +94,7 @@ Result<void> run(const Options &options, const StopSignals &signals) {
                                   .rule = options.rule,
                                   .target = options.target,
                                   .measure = "episode_length"};
-    fmt::print("{}", summary_json(progress, server->stats(), settings));
-    if (options.csv.empty())
-        return {};
-    return write_results(options.csv, progress, server->stats(), settings);
+    return publish(options.csv, progress, server->stats(), settings);
 }
 
 } // namespace

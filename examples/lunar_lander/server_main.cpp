@@ -65,14 +65,6 @@ void define(CLI::App &app, Options &options) {
     app.add_flag("--quiet", options.serving.quiet, "no line a second on stderr");
 }
 
-/// What is known of a cluster besides its library's figures.
-struct Watched {
-    Gathered waiting = std::make_shared<std::uint32_t>(0);
-    std::uint32_t version = 1; // of its weights
-    std::uint64_t updates = 0;
-    std::uint64_t staleness = 0; // versions between the weights of an update and those it meets
-};
-
 Rule make_rule(const Options &options, const Gathered &waiting) {
     switch (kRuleNames.at(options.rule)) {
     case RuleName::sum:
@@ -89,20 +81,8 @@ Rule make_rule(const Options &options, const Gathered &waiting) {
     return async_sgd_rule(options.rate);
 }
 
-/// The rule, which counts how stale its updates are. An aggregate is as stale as its oldest one.
-Rule watched_rule(const Options &options, const std::shared_ptr<Watched> &watched) {
-    return [=, rule = make_rule(options, watched->waiting)](const Contribution &update,
-                                                            std::span<float> weights) {
-        watched->updates += update.count;
-        watched->staleness += std::uint64_t{watched->version - update.model_version} * update.count;
-        const bool changed = rule(update, weights);
-        watched->version += changed;
-        return changed;
-    };
-}
-
-Result<ParameterServer> make_server(const Options &options,
-                                    std::vector<std::shared_ptr<Watched>> &watched) {
+/// waiting: of each cluster, filled here.
+Result<ParameterServer> make_server(const Options &options, std::vector<Gathered> &waiting) {
     const auto address = Address::parse(options.bind);
     if (!address)
         return std::unexpected(address.error());
@@ -113,13 +93,13 @@ Result<ParameterServer> make_server(const Options &options,
          .address_every_worker = options.acknowledge == Acknowledge::cluster});
     for (std::uint32_t id = 0; server && id < options.clusters; ++id) {
         const Parameters weights = first_weights(options.seed, id);
-        watched.push_back(std::make_shared<Watched>());
+        waiting.push_back(std::make_shared<std::uint32_t>(0));
         auto added = server->add_cluster({
             .cluster = id,
             .weights = {weights.begin(), weights.end()},
             .scale = kPacking.scale,
             .max_count = kPacking.max_count,
-            .rule = watched_rule(options, watched.back()),
+            .rule = make_rule(options, waiting.back()),
             .max_series = 1 << 20,
         });
         if (!added)
@@ -129,32 +109,20 @@ Result<ParameterServer> make_server(const Options &options,
 }
 
 Result<void> run(const Options &options, const StopSignals &signals) {
-    std::vector<std::shared_ptr<Watched>> watched;
-    auto server = make_server(options, watched);
+    std::vector<Gathered> waiting;
+    auto server = make_server(options, waiting);
     if (!server)
         return std::unexpected(server.error());
     Progress progress(*server, options.clusters, options.target);
     if (auto served = serve(*server, progress, options.serving, signals); !served)
         return served;
-    std::uint64_t updates = 0, staleness = 0;
-    for (std::size_t id = 0; id < watched.size(); ++id) {
-        updates += watched[id]->updates;
-        staleness += watched[id]->staleness;
-        if (const std::uint32_t waiting = *watched[id]->waiting; waiting > 0)
+    for (std::size_t id = 0; id < waiting.size(); ++id)
+        if (*waiting[id] > 0)
             fmt::print(stderr, "cluster {}: {} of {} gathered updates were never applied\n", id,
-                       waiting, options.gather);
-    }
+                       *waiting[id], options.gather);
     const RunSettings settings = {
-        .seed = options.seed,
-        .rule = options.rule,
-        .target = options.target,
-        .more = fmt::format("\"staleness_mean\": {:.3f}, ",
-                            static_cast<double>(staleness) /
-                                static_cast<double>(std::max<std::uint64_t>(updates, 1)))};
-    fmt::print("{}", summary_json(progress, server->stats(), settings));
-    if (options.csv.empty())
-        return {};
-    return write_results(options.csv, progress, server->stats(), settings);
+        .seed = options.seed, .rule = options.rule, .target = options.target};
+    return publish(options.csv, progress, server->stats(), settings);
 }
 
 } // namespace

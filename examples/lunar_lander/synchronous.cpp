@@ -5,13 +5,25 @@
 
 #include "examples/training/pace.hpp"
 
-#include <thread>
+#include <condition_variable>
+#include <mutex>
 
 namespace olaf::lunar_lander {
 
 using training::Experience;
 using training::WorkReport;
 using Clock = training::Pace::Clock;
+
+namespace {
+
+/// Until then, or until asked to stop.
+void sleep_until(Clock::time_point then, const std::stop_token &stop) {
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_until(lock, stop, then, [] { return false; });
+}
+
+} // namespace
 
 Result<WorkReport> work_in_step(const StepOptions &options, training::Learner learner,
                                 std::stop_token stop) {
@@ -33,7 +45,7 @@ Result<WorkReport> work_in_step(const StepOptions &options, training::Learner le
         Experience experience = learner({weights.data(), kParameters});
         if (auto checked = training::check(experience, 0, rank); !checked)
             return std::unexpected(checked.error());
-        std::this_thread::sleep_until(pace.after(options.step_time * experience.steps));
+        sleep_until(pace.after(options.step_time * experience.steps), stop);
         report.add(experience, rank, std::chrono::duration<double>(Clock::now() - begun).count());
         Eigen::VectorXf &change = experience.gradient;
         if (auto summed = collective->allreduce({change.data(), kParameters}, Combine::mean);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -46,7 +47,7 @@ Result<void> write(const std::string &path, const std::string &text) {
 
 std::string summary_json(const Progress &progress, const ServerStats &server,
                          const RunSettings &settings) {
-    std::uint64_t received = 0, folded = 0, applied = 0;
+    std::uint64_t received = 0, folded = 0, applied = 0, lag = 0;
     double average = 0;
     std::int64_t peak = 0;
     std::string clusters;
@@ -55,6 +56,7 @@ std::string summary_json(const Progress &progress, const ServerStats &server,
         received += stats.messages;
         folded += stats.folded;
         applied += stats.applied;
+        lag += stats.total_lag;
         average += each.cluster->aom().average_ns(progress.last_ns());
         peak = std::max(peak, each.cluster->aom().highest_peak_ns());
         clusters += fmt::format("{}\n    {}", clusters.empty() ? "" : ",",
@@ -66,15 +68,16 @@ std::string summary_json(const Progress &progress, const ServerStats &server,
         "\"updates_applied\": {}, \"checksum_failures\": {}, \"rejected\": {}, "
         "\"acks_sent\": {}, \"acks_unsent\": {}, \"aom_average_ms\": {:.3f}, "
         "\"aom_peak_ms\": {:.3f}, \"clusters_at_target\": {}, \"time_to_target_s\": {}, "
-        "{}\"mean_{}\": {:.2f}}},\n"
+        "\"staleness_mean\": {:.3f}, \"mean_{}\": {:.2f}}},\n"
         "  \"clusters\": [{}\n  ]\n}}\n",
         settings.seed, settings.rule, settings.target, progress.seconds(progress.last_ns()),
         received, folded, applied, server.rejected[Reject::wrong_checksum], server.rejected.total(),
         server.acks_sent, server.acks_unsent,
         milliseconds(average / static_cast<double>(progress.clusters().size())),
         milliseconds(static_cast<double>(peak)), progress.reached(),
-        number_or_null(progress.all_reached()), settings.more, settings.measure, progress.mean(),
-        clusters);
+        number_or_null(progress.all_reached()),
+        static_cast<double>(lag) / static_cast<double>(std::max<std::uint64_t>(folded, 1)),
+        settings.measure, progress.mean(), clusters);
 }
 
 std::string aom_csv(const Progress &progress) {
@@ -113,9 +116,13 @@ std::string learning_csv(const Progress &progress, const RunSettings &settings) 
     return text;
 }
 
-Result<void> write_results(const std::string &prefix, const Progress &progress,
-                           const ServerStats &server, const RunSettings &settings) {
-    if (auto done = write(prefix + ".json", summary_json(progress, server, settings)); !done)
+Result<void> publish(const std::string &prefix, const Progress &progress, const ServerStats &server,
+                     const RunSettings &settings) {
+    const std::string summary = summary_json(progress, server, settings);
+    fmt::print("{}", summary);
+    if (prefix.empty())
+        return {};
+    if (auto done = write(prefix + ".json", summary); !done)
         return done;
     if (auto done = write(prefix + "-aom.csv", aom_csv(progress)); !done)
         return done;

@@ -14,7 +14,6 @@ struct RunSettings {
     std::string rule;
     float target = 0;
     std::string measure = "reward"; ///< what a reward is called, as in mean_episode_length
-    std::string more = {};          ///< further members of the JSON's total, a comma behind each
 };
 
 /// The summary as one JSON object, ending in a newline. Ages are in ms, from
@@ -30,7 +29,8 @@ std::string aom_csv(const Progress &progress);
 /// time_s,cluster,mean_MEASURE: a row a delivery.
 std::string learning_csv(const Progress &progress, const RunSettings &settings);
 
-Result<void> write_results(const std::string &prefix, const Progress &progress,
-                           const ServerStats &server, const RunSettings &settings);
+/// Prints the summary, and writes the three files unless the prefix is "".
+Result<void> publish(const std::string &prefix, const Progress &progress, const ServerStats &server,
+                     const RunSettings &settings);
 
 } // namespace olaf::training

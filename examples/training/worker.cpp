@@ -17,14 +17,23 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
 constexpr auto kJoinEvery = std::chrono::milliseconds(200);
+constexpr int kTellAfter = 25;            // times that nobody answered
+constexpr std::uint64_t kMisfitsMost = 3; // one may be a damaged or a stray answer
 
-/// Asks for the first weights until they come.
-Result<void> join(Worker &worker, const std::stop_token &stop) {
-    while (!worker.has_weights() && !stop.stop_requested()) {
+/// Asks for the first weights until they come. Fails if those that come have another size.
+Result<void> join(Worker &worker, const WorkerOptions &connection, const std::stop_token &stop) {
+    const std::string server = connection.server.text();
+    for (int asked = 0; !worker.has_weights() && !stop.stop_requested(); ++asked) {
+        if (asked == kTellAfter)
+            fmt::print(stderr, "worker {} of cluster {} still waits for weights from {}\n",
+                       connection.worker, connection.cluster, server);
         if (auto joined = worker.join(); !joined)
             return joined;
         if (auto waited = worker.wait(kJoinEvery); !waited)
             return std::unexpected(waited.error());
+        if (!worker.has_weights() && worker.stats().rejected[Reject::wrong_lanes] >= kMisfitsMost)
+            return fail("train", server, 0, "does the server there train another model?",
+                        fmt::format("its weights aren't {} numbers", connection.elements));
     }
     return {};
 }
@@ -104,7 +113,7 @@ Result<WorkReport> work(const WorkOptions &options, Learner learner, std::stop_t
     const auto [cluster, id] = std::pair(options.connection.cluster, options.connection.worker);
     WorkReport report;
 
-    if (auto joined = join(*worker, stop); !joined)
+    if (auto joined = join(*worker, options.connection, stop); !joined)
         return std::unexpected(joined.error());
     const auto begun = Clock::now();
     Pace pace(Random{options.seed, cluster, id, 1});
@@ -120,7 +129,8 @@ Result<WorkReport> work(const WorkOptions &options, Learner learner, std::stop_t
                 !listened)
                 return std::unexpected(listened.error());
         report.add(experience, id, std::chrono::duration<double>(Clock::now() - begun).count());
-        report.version_lag += worker->model_version() - version;
+        const auto lag = static_cast<std::int32_t>(worker->model_version() - version);
+        report.version_lag += static_cast<std::uint64_t>(std::max(lag, 0));
         if (auto pushed = push(*worker, experience, version); !pushed)
             return std::unexpected(pushed.error());
         if (options.interval.count() > 0)

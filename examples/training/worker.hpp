@@ -58,7 +58,7 @@ struct WorkReport {
     /// Those with a reward.
     std::vector<Played> rewards = {};
     /// How many versions newer the weights were when an update was sent than those that it was
-    /// computed on; of all updates.
+    /// computed on; of all updates. 0 of one whose server was restarted meanwhile.
     std::uint64_t version_lag = 0;
     std::chrono::nanoseconds late{}; ///< behind `step_time`, of all iterations
 
@@ -69,7 +69,7 @@ struct WorkReport {
 
 /// Gets the weights, then plays, pushes and picks up newer weights, until asked to stop. Nothing
 /// is waited for longer than its pace says: whatever is lost, it goes on with the weights it has.
-/// Fails on a gradient that is no number: it would travel as 0.
+/// Fails on a gradient that is no number, which would travel as 0, and on weights of another size.
 Result<WorkReport> work(const WorkOptions &options, Learner learner, std::stop_token stop);
 
 /// Fails, in the worker's name, if a gradient is no number.

@@ -340,6 +340,7 @@ class Cluster:
     applied: Final[int]
     joins: Final[int]
     worst_lag: Final[int]
+    total_lag: Final[int]
     workers: Final[int]
     aom_average_ns: Final[float]
     aom_peak_ns: Final[int]

@@ -514,8 +514,8 @@ TEST(LunarLanderRules, GatherKeepsSegmentsApart) {
     EXPECT_FLOAT_EQ(second[0], 1 + 8);
 }
 
-// Workers and a server in one process, over loopback. What the queue does between them has tests in
-// tests/netns.
+// Workers and a server in one process, over loopback. With the queue between them they train in
+// tests/evaluation.
 
 ClusterSettings lander(Rule rule) {
     const Parameters first = first_weights(1, 0);
@@ -588,6 +588,28 @@ TEST(LunarLanderTraining, WorkerWithoutNumbersStopsAndSendsNothing) {
     EXPECT_NE(report.error().message().find("worker 3 of cluster 0"), std::string::npos)
         << report.error().message();
     EXPECT_EQ(server->cluster(0)->stats().folded, 0U);
+}
+
+TEST(LunarLanderTraining, WorkerOfAnotherModelIsToldSo) {
+    auto server = ParameterServer::make({.bind = *Address::resolve("127.0.0.1", 0), .mtu = kMtu});
+    ASSERT_TRUE(server);
+    ASSERT_TRUE(server->add_cluster(lander(async_sgd_rule(kRate))));
+    auto working = std::async(
+        std::launch::async, training::work,
+        training::WorkOptions{.connection = {.server = *server->local_address(),
+                                             .elements = kParameters - 100,
+                                             .packing = kPacking,
+                                             .mtu = kMtu}},
+        [](std::span<const float>) -> training::Experience {
+            throw std::logic_error("no weights");
+        },
+        std::stop_token());
+    while (working.wait_for(std::chrono::seconds(0)) != std::future_status::ready)
+        ASSERT_TRUE(server->receive(std::chrono::milliseconds(10)));
+    const auto report = working.get();
+    ASSERT_FALSE(report);
+    EXPECT_NE(report.error().message().find("another model"), std::string::npos)
+        << report.error().message();
 }
 
 } // namespace

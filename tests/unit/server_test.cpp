@@ -150,6 +150,20 @@ TEST(Cluster, RecordsABoundedSeries) {
     EXPECT_EQ(cluster->series().size(), 2U);
     EXPECT_EQ(cluster->stats().unrecorded, 3U);
     EXPECT_EQ(cluster->stats().worst_lag, 4U);
+    EXPECT_EQ(cluster->stats().total_lag, 0U + 1 + 2 + 3 + 4);
+}
+
+TEST(Cluster, CountsTheLagOfEveryUpdateInAnAggregateAndNoneOfAServerBeforeIt) {
+    auto cluster = Cluster::make(settings());
+    ASSERT_TRUE(cluster);
+    Aggregate update(Format::i32x2, 64.0, {{0.0F, 0.0F, 0.0F}, {0.0F, 0.0F, 0.0F}});
+    update.header.model_version = cluster->version() - 3;
+    ASSERT_TRUE(cluster->apply(update.header, update.lanes, kNow));
+    EXPECT_EQ(cluster->stats().total_lag, 2U * 3);
+    update.header.model_version = 1'000'000; // this server was restarted
+    ASSERT_TRUE(cluster->apply(update.header, update.lanes, kNow));
+    EXPECT_EQ(cluster->stats().total_lag, 2U * 3);
+    EXPECT_EQ(cluster->stats().worst_lag, 3U);
 }
 
 TEST(Cluster, RefusesSettingsThatCannotWork) {

@@ -45,6 +45,7 @@ struct ClusterStats {
     std::uint64_t applied = 0;    ///< messages that changed the weights
     std::uint64_t joins = 0;      ///< workers asking for weights
     std::uint64_t worst_lag = 0;  ///< largest model_version distance of an update
+    std::uint64_t total_lag = 0;  ///< of all updates together: divided by `folded`, the mean
     std::uint64_t unrecorded = 0; ///< deliveries beyond max_series
     RejectCounts rejected = {};   ///< of messages for this cluster
 };
