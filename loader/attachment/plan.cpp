@@ -117,7 +117,7 @@ Result<void> plan_bridging(Plan &plan, const AttachOptions &options) {
         return {};
     const auto bridging = OLAF_TRY(decide_bridging(plan.device, options));
     plan.notes.push_back(OLAF_TRY(forwarding_note(plan.target, bridging)));
-    const auto chains = OLAF_TRY(chains_passed_by(plan.target, bridging.bridge));
+    const auto chains = OLAF_TRY(chains_passed_by(plan.device.name, plan.target, bridging.bridge));
     if (auto note = netfilter_note(chains); !note.empty())
         plan.notes.push_back(std::move(note));
     plan.asked.bridge = bridging.bridge;
@@ -485,13 +485,16 @@ std::string outgrown_note(const olaf_config &running, const Device &device, cons
                        running.max_lanes, lanes, device.name);
 }
 
-Result<std::vector<std::string>> chains_passed_by(const std::string &out, bool bridges) {
+Result<std::vector<std::string>> chains_passed_by(const std::string &in, const std::string &out,
+                                                  bool bridges) {
     const auto bridge_calls = [&](const char *tables) {
         std::ifstream file(fmt::format("/proc/sys/net/bridge/bridge-nf-call-{}", tables));
         int on = 0;
         return bridges && file >> on && on != 0;
     };
-    return forwarding_chains({.ip = routes_by(out, 4) || bridge_calls("iptables"),
+    return forwarding_chains({.in = in,
+                              .out = out,
+                              .ip = routes_by(out, 4) || bridge_calls("iptables"),
                               .ip6 = routes_by(out, 6) || bridge_calls("ip6tables"),
                               .bridged = bridges});
 }

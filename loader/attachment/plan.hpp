@@ -63,8 +63,9 @@ std::string routing_remedy(const std::string &device, std::uint32_t family);
 /// its devices was smaller; "" of one that has room for what they carry.
 std::string outgrown_note(const olaf_config &running, const Device &device, const Device *output);
 
-/// Netfilter's chains that what is forwarded out of that device passes by: "ip nat post".
-Result<std::vector<std::string>> chains_passed_by(const std::string &out, bool bridges);
+/// Netfilter's chains that what is forwarded between those devices passes by: "ip nat post".
+Result<std::vector<std::string>> chains_passed_by(const std::string &in, const std::string &out,
+                                                  bool bridges);
 /// What follows from that, in a sentence; "" if there are none.
 std::string netfilter_note(const std::vector<std::string> &chains);
 

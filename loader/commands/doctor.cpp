@@ -408,6 +408,12 @@ std::vector<Check> check_output(const Device &output) {
              fmt::format("look at the cable of {}, and at its other end", output.name)});
     else
         checks.push_back({"output", Verdict::good, carries + ", up", ""});
+    if (is_blind_bond(output))
+        checks.push_back({"output's ports", Verdict::hint,
+                          fmt::format("{} doesn't watch their carrier: what leaves by one that fails is lost, "
+                                      "and no counter has it",
+                                      output.name),
+                          fmt::format("ip link set {} type bond miimon 100", output.name)});
     checks.push_back(check_target(output, xdp_features(output.ifindex), "output's XDP"));
     checks.push_back(check_speed(output, "output's speed"));
     return checks;
@@ -420,7 +426,7 @@ void check_netfilter(const Device &device, const Device &output, std::vector<Che
         return;
     const bool bridges = ours ? (ours->record.config.flags & OLAF_CONFIG_BRIDGE) != 0
                               : device.master != 0 && device.master == output.master;
-    const auto chains = chains_passed_by(output.name, bridges);
+    const auto chains = chains_passed_by(device.name, output.name, bridges);
     const auto note = chains ? netfilter_note(*chains) : chains.error().message();
     if (note.empty())
         checks.push_back({"netfilter", Verdict::good, "no rules for what this host forwards", ""});

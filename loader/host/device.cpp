@@ -3,6 +3,8 @@
 
 #include <linux/ethtool.h>
 #include <linux/genetlink.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
@@ -68,6 +70,34 @@ Result<Device> find_device(std::uint32_t ifindex) {
     if (ifindex == 0) // no device: libnl would abort
         return fail("find device", "of index 0", ENODEV);
     return lookup(static_cast<int>(ifindex), nullptr);
+}
+
+bool is_blind_bond(const Device &device) {
+    if (device.kind != "bond")
+        return false;
+    const ifinfomsg header{.ifi_family = AF_UNSPEC,
+                           .__ifi_pad = 0,
+                           .ifi_type = 0,
+                           .ifi_index = static_cast<int>(device.ifindex),
+                           .ifi_flags = 0,
+                           .ifi_change = 0};
+    bool blind = false;
+    const auto read = [&](nlmsghdr *answer) {
+        nlattr *link[IFLA_MAX + 1] = {}, *info[IFLA_INFO_MAX + 1] = {}, *bond[IFLA_BOND_MAX + 1] = {};
+        if (nlmsg_parse(answer, sizeof(ifinfomsg), link, IFLA_MAX, nullptr) < 0 ||
+            link[IFLA_LINKINFO] == nullptr ||
+            nla_parse_nested(info, IFLA_INFO_MAX, link[IFLA_LINKINFO], nullptr) < 0 ||
+            info[IFLA_INFO_DATA] == nullptr ||
+            nla_parse_nested(bond, IFLA_BOND_MAX, info[IFLA_INFO_DATA], nullptr) < 0)
+            return;
+        const auto is_0 = [&](int option) {
+            return bond[option] != nullptr && nla_get_u32(bond[option]) == 0;
+        };
+        blind = is_0(IFLA_BOND_MIIMON) && is_0(IFLA_BOND_ARP_INTERVAL);
+    };
+    if (auto netlink = Netlink::open(NETLINK_ROUTE))
+        (void)netlink->query(make_message(RTM_GETLINK, 0, &header, sizeof header), read);
+    return blind;
 }
 
 int ethtool(const std::string &device, void *data) {

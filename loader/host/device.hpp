@@ -28,6 +28,10 @@ struct Device {
 Result<Device> find_device(const std::string &name);
 Result<Device> find_device(std::uint32_t ifindex);
 
+/// A bond that watches neither its ports' carrier nor answers to its ARP requests (miimon and arp_interval are
+/// 0): when a port fails, its frames go on to it and are lost, and nobody is told. False of other devices.
+bool is_blind_bond(const Device &device);
+
 // What `ethtool` tells of a device, and the one thing we set with it (others: merging.hpp).
 
 /// A command of linux/ethtool.h. 0 or a positive errno.

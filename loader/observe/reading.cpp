@@ -67,7 +67,8 @@ std::vector<std::string> chains_of(const Attachment &attachment, const std::stri
     const auto &config = attachment.record.config;
     if (config.deliver != OLAF_DELIVER_FORWARD || output.empty())
         return {};
-    auto chains = chains_passed_by(output, (config.flags & OLAF_CONFIG_BRIDGE) != 0);
+    auto chains = chains_passed_by(attachment.device, output,
+                                   (config.flags & OLAF_CONFIG_BRIDGE) != 0);
     return chains ? std::move(*chains) : std::vector<std::string>(); // nobody may ask
 }
 

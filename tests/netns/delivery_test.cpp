@@ -356,12 +356,15 @@ struct Load {
 
 class Flood : public testing::TestWithParam<Load> {
   protected:
-    /// Frames that XDP got from a receive queue of `in`.
+    /// Frames that XDP got from a receive queue of `in`, by the name that veth and virtio_net have for it or
+    /// that virtio_net has for it since Linux 6.11.
     [[nodiscard]] std::uint64_t xdp_packets(unsigned queue) const {
         const auto told = run({"ethtool", "-S", "in"}, {}, &bed.host);
-        const auto key = "rx_queue_" + std::to_string(queue) + "_xdp_packets:";
-        const auto at = told.out.find(key);
-        return at == told.out.npos ? 0 : std::stoull(told.out.substr(at + key.size()));
+        for (const auto &key : {"rx_queue_" + std::to_string(queue) + "_xdp_packets:",
+                                "rx" + std::to_string(queue) + "_xdp_packets:"})
+            if (const auto at = told.out.find(key); at != told.out.npos)
+                return std::stoull(told.out.substr(at + key.size()));
+        return 0;
     }
 
     SocketBed bed{{.way = GetParam().way, .queues = 2}};

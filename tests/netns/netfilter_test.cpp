@@ -24,6 +24,7 @@ struct Chain {
     bool has_rule, drops;
     const char *told; ///< what olaf names; "": nothing
     Way way = Way::routed;
+    const char *device = ""; ///< of a hook that is a device's
 };
 
 /// What `nft -f` would send: table t of a family, with a chain c, and maybe a rule in it.
@@ -42,6 +43,8 @@ class Ruleset {
         attribute(NFTA_CHAIN_HOOK | NLA_F_NESTED, nullptr, 0);
         number(NFTA_HOOK_HOOKNUM, chain.hook);
         number(NFTA_HOOK_PRIORITY, 0);
+        if (*chain.device != '\0')
+            text(NFTA_HOOK_DEV, chain.device);
         const auto length = static_cast<std::uint16_t>(bytes_.size() - hook);
         std::memcpy(&bytes_[hook], &length, sizeof(length));
         if (chain.has_rule) {
@@ -121,12 +124,8 @@ class Ruleset {
     std::uint32_t sent_ = 0;
 };
 
-class Netfilter : public testing::TestWithParam<Chain> {};
-
-TEST_P(Netfilter, RulesForWhatIsForwardedAreTold) {
-    Testbed bed{{.way = GetParam().way}};
-    Ruleset().set(bed.host, GetParam());
-    const std::string told = GetParam().told;
+/// All who should say it do; "": nobody says anything.
+void expect_told(Testbed &bed, const std::string &told) {
     const auto expect_told = [&](const std::string &text, const char *where) {
         const auto words = "netfilter has rules for what this host forwards (" + told + ")";
         EXPECT_EQ(text.contains(words), !told.empty()) << where << " says:\n" << text;
@@ -144,6 +143,14 @@ TEST_P(Netfilter, RulesForWhatIsForwardedAreTold) {
     EXPECT_EQ(bed.olaf({"detach", "in"}).status, 0);
 }
 
+class Netfilter : public testing::TestWithParam<Chain> {};
+
+TEST_P(Netfilter, RulesForWhatIsForwardedAreTold) {
+    Testbed bed{{.way = GetParam().way}};
+    Ruleset().set(bed.host, GetParam());
+    expect_told(bed, GetParam().told);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     Chains, Netfilter,
     testing::Values(
@@ -157,8 +164,48 @@ INSTANTIATE_TEST_SUITE_P(
         Chain{"Input", NFPROTO_INET, NF_INET_LOCAL_IN, true, false, ""},
         Chain{"OfBridgesWhereNoneIs", NFPROTO_BRIDGE, NF_INET_FORWARD, true, false, ""},
         Chain{"OfABridge", NFPROTO_BRIDGE, NF_INET_FORWARD, true, false, "bridge t c", Way::bridged},
+        Chain{"IngressOfTheDevice", NFPROTO_NETDEV, NF_NETDEV_INGRESS, true, false, "netdev t c", Way::routed, "in"},
+        Chain{"IngressOfTheOutput", NFPROTO_NETDEV, NF_NETDEV_INGRESS, true, false, "", Way::routed, "out"},
+        Chain{"EgressOfTheOutput", NFPROTO_NETDEV, NF_NETDEV_EGRESS, true, false, "netdev t c", Way::routed, "out"},
+        Chain{"EgressOfTheDevice", NFPROTO_NETDEV, NF_NETDEV_EGRESS, true, false, "", Way::routed, "in"},
+        Chain{"IngressOfIp", NFPROTO_INET, NF_INET_INGRESS, true, false, "inet t c", Way::routed, "in"},
         Chain{"WhereNothingIsForwarded", NFPROTO_INET, NF_INET_FORWARD, true, true, "", Way::local},
         Chain{"WhereTheHostSends", NFPROTO_INET, NF_INET_FORWARD, true, true, "", Way::upstream4}),
+    by_name);
+
+/// What the iptables commands of old have set, in the tables that the kernel had before nft's.
+struct Legacy {
+    const char *name; ///< of the case
+    const char *commands;
+    const char *told;
+};
+
+class LegacyTables : public testing::TestWithParam<Legacy> {};
+
+TEST_P(LegacyTables, RulesForWhatIsForwardedAreTold) {
+    Testbed bed{{.way = Way::routed}};
+    ASSERT_EQ(run({"sh", "-euc", GetParam().commands}, {}, &bed.host).status, 0);
+    const auto tables = [&] {
+        return run({"sh", "-euc", "cat /proc/net/ip_tables_names /proc/net/ip6_tables_names"}, {}, &bed.host).out;
+    };
+    const auto before = tables();
+    expect_told(bed, GetParam().told);
+    EXPECT_EQ(tables(), before) << "nobody asks for a table that isn't there: that would make it";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, LegacyTables,
+    testing::Values(
+        Legacy{"NoTable", "", ""},
+        Legacy{"Rule", "iptables-legacy -A FORWARD -s 10.9.9.9 -j DROP", "iptables-legacy filter FORWARD"},
+        Legacy{"Masquerade", "iptables-legacy -t nat -A POSTROUTING -o out -j MASQUERADE",
+               "iptables-legacy nat POSTROUTING"},
+        Legacy{"Policy", "iptables-legacy -P FORWARD DROP", "iptables-legacy filter FORWARD"},
+        Legacy{"Rule6", "ip6tables-legacy -t raw -A PREROUTING -s fd09::9 -j DROP", "ip6tables-legacy raw PREROUTING"},
+        Legacy{"Policy6", "ip6tables-legacy -P FORWARD DROP", "ip6tables-legacy filter FORWARD"},
+        Legacy{"EmptyTable", "iptables-legacy -L", ""},
+        Legacy{"Input", "iptables-legacy -A INPUT -s 10.9.9.9 -j DROP", ""},
+        Legacy{"ChainThatNobodyCalls", "iptables-legacy -N mine; iptables-legacy -A mine -j DROP", ""}),
     by_name);
 
 } // namespace

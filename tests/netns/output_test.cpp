@@ -147,6 +147,55 @@ TEST(NicsAlone, ADriverThatNeverRunsTheProgramIsTold) {
     EXPECT_TRUE(says(status.json["verdict"]["text"], "runs the queue's program for none of the"));
 }
 
+/// Its memory is written out meanwhile, as when it moves to another host.
+TEST(NicsAlone, AGuestThatStoodStillGoesOnWithWhatWaits) {
+    Testbed bed{{.way = Way::routed}};
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    Collector collector(server);
+    bed.attach({"--rate", "200kbit", "--mode", "native"});
+    const PacketSocket socket(bed.worker, "eth0");
+    const auto frames = frames_of(bed, random_updates(100, 16, 64, 3));
+    socket.send(frames);
+    EXPECT_GT(bed.olaf.status()["updates_waiting"], 0u);
+    pause_guest(2);
+    socket.send(frames);
+    const auto status = bed.olaf.await_drained(2 * frames.size());
+    expect_identities(status);
+    EXPECT_EQ(status.lost_behind(), 0u) << status.json.dump();
+    EXPECT_EQ(collector.await(status["updates_out"]).updates, status["updates_out"]);
+    EXPECT_EQ(status.json["gate"]["xdp_shut_cpus"], 0);
+}
+
+/// What leaves between the failure of the bond's only port and the bond's noticing is lost, as it is of every
+/// sender; the rest waits.
+TEST(NicsBonded, WhatWaitsIsKeptWhileNoPortHasACarrier) {
+    Testbed bed{{.way = Way::routed}};
+    const auto doctor = [&] { return bed.olaf({"doctor", "in", "out"}).out; };
+    EXPECT_TRUE(says(doctor(), "out doesn't watch their carrier"));
+    EXPECT_TRUE(says(doctor(), "ip link set out type bond miimon 100"));
+    bed.host.ip("link set out type bond miimon 100\n");
+    EXPECT_FALSE(doctor().contains("carrier:"));
+
+    const UdpSocket server(bed.server(), Testbed::server_peer(4));
+    Collector collector(server);
+    bed.attach({"--rate", "1mbit", "--policy", "aggregate"});
+    const PacketSocket socket(bed.worker, "eth0");
+    const auto frames = frames_of(bed, random_updates(9, 9, 8, 3));
+    bed.unplug_cable();
+    std::uint64_t sent = 0;
+    const auto before = bed.olaf.await([&](const Status &now) {
+        socket.send(frames);
+        sent += frames.size();
+        return now["updates_waiting"] >= frames.size();
+    });
+    EXPECT_EQ(before.json["verdict"]["state"], "blocked") << before.json["verdict"].dump();
+    bed.plug_cable();
+    const auto status = bed.olaf.await_drained(sent);
+    expect_identities(status);
+    EXPECT_EQ(status["dropped_full"], 0u);
+    EXPECT_GE(collector.await(before["updates_waiting"]).updates, before["updates_waiting"]);
+}
+
 /// For cards that merge frames, such as vmxnet3 by LRO: no XDP program may be on them then.
 TEST(NicsMerging, WhatAProgramSwitchesOffIsOnAgainAfterDetach) {
     Testbed bed{{.way = Way::local}};

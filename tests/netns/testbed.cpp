@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <tuple>
 #include <unordered_map>
 
@@ -133,6 +134,23 @@ std::string vlan_over(std::string_view device) {
     return is_vlan(kind) ? kind : "";
 }
 
+/// While it lives, a NIC that comes up has a queue that keeps a burst. Debian's fq_codel drops what waits for
+/// long: behind an emulated CPU, much of a burst.
+class KeepsBursts {
+  public:
+    KeepsBursts() {
+        std::ifstream(setting) >> usual_;
+        std::ofstream(setting) << "pfifo_fast";
+    }
+    ~KeepsBursts() { std::ofstream(setting) << usual_; }
+    KeepsBursts(const KeepsBursts &) = delete;
+    KeepsBursts &operator=(const KeepsBursts &) = delete;
+
+  private:
+    static constexpr auto setting = "/proc/sys/net/core/default_qdisc";
+    std::string usual_;
+};
+
 } // namespace
 
 /// Four NICs at the places of the PCI bus that tests/kernels/run gives them: the worker's, `in`, `out`, the
@@ -161,6 +179,9 @@ void Testbed::wire_nics() {
             netns->ip(fill("link add @device@ address @mac@ type @over@\nlink set @port@ down\n"
                            "link set @port@ mtu @mtu@ master @device@\nlink set @port@ up\n",
                            words));
+        std::optional<KeepsBursts> bursts;
+        if (nic == 0)
+            bursts.emplace();
         netns->ip(fill("link set @device@ address @mac@ mtu @mtu@\nlink set @device@ up\n", words));
     }
 }
@@ -200,6 +221,7 @@ void Testbed::wire_switch() {
         const auto port = "port" + std::to_string(number++);
         const auto mtu = std::to_string(wiring.mtu);
         if (wiring.place == Place::nics && &netns == &host) {
+            const KeepsBursts bursts;
             move_nic(0, hub, port);
             move_nic(1, host, device);
             hub.ip("link set " + port + " mtu " + mtu + " master bridge\nlink set " + port + " up\n");

@@ -203,6 +203,7 @@ Tally expect_all_arrive(const Testbed &testbed, const Tally &sent, Collector &co
     EXPECT_EQ(status["received"], sent.updates);
     EXPECT_EQ(status.dropped(), 0u);
     EXPECT_EQ(status.failed(), 0u);
+    EXPECT_EQ(status.lost_behind(), 0u) << status.json.at("lost_behind_updates");
     expect_identities(status);
     auto tally = collector.await(sent.updates);
     EXPECT_EQ(tally.clusters, sent.clusters);
