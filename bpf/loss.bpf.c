@@ -86,12 +86,18 @@ enum skb_drop_reason {
 	(bpf_core_enum_value_exists(enum skb_drop_reason, SKB_DROP_REASON_##NAME) &&      \
 	 (reason) == bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_##NAME))
 
+/* The server's socket takes no more: its buffer is full, or UDP has its share of the memory. */
+static __always_inline int olaf_reason_is_full(__u32 reason)
+{
+	return OLAF_REASON_IS(reason, SOCKET_RCVBUFF) || OLAF_REASON_IS(reason, PROTO_MEM);
+}
+
 /* The server's socket is missing, full or refuses it. */
 static __always_inline int olaf_reason_is_socket(__u32 reason)
 {
-	return OLAF_REASON_IS(reason, SOCKET_RCVBUFF) || OLAF_REASON_IS(reason, NO_SOCKET) ||
+	return olaf_reason_is_full(reason) || OLAF_REASON_IS(reason, NO_SOCKET) ||
 	       OLAF_REASON_IS(reason, SOCKET_FILTER) || OLAF_REASON_IS(reason, SOCKET_CLOSE) ||
-	       OLAF_REASON_IS(reason, UDP_CSUM) || OLAF_REASON_IS(reason, PROTO_MEM);
+	       OLAF_REASON_IS(reason, UDP_CSUM);
 }
 
 /* The server's socket looks at a UDP checksum when the server reads. */
@@ -290,7 +296,20 @@ static __always_inline int olaf_veth_was_full(struct olaf_sent *sent, const stru
 	return 1;
 }
 
-/* skb, where in the kernel, reason. Not called for what was consumed. */
+/* The tracepoint as Linux 6.11 and later have it: with the socket that was to get the skb. */
+typedef void (*btf_trace_kfree_skb)(void *, struct sk_buff *, void *, enum skb_drop_reason,
+				    struct sock *);
+
+/* That socket, or NULL: nobody says. */
+static __always_inline const struct sock *
+olaf_skb_reader(const struct bpf_raw_tracepoint_args *ctx)
+{
+	if (!bpf_core_type_matches(btf_trace_kfree_skb))
+		return NULL;
+	return (const struct sock *)ctx->args[3];
+}
+
+/* skb, where in the kernel, reason, socket. Not called for what was consumed. */
 SEC("raw_tp/kfree_skb")
 int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 {
@@ -307,7 +326,9 @@ int olaf_lost_skb(struct bpf_raw_tracepoint_args *ctx)
 	way_out = olaf_is_way_out(dev, watched);
 	up = !watched->egress_ifindex &&
 	     ((olaf_is_device(dev, watched) && olaf_has_xdp_link(dev)) ||
-	      (olaf_reason_is_checksum(ctx->args[2]) && olaf_is_being_read(skb, watched)));
+	      (olaf_reason_is_checksum(ctx->args[2]) && olaf_is_being_read(skb, watched)) ||
+	      (olaf_reason_is_full(ctx->args[2]) &&
+	       olaf_was_to_be_read(skb, olaf_skb_reader(ctx), watched)));
 	/* Whatever frame it was, a probe perhaps: none of ours would fare better. */
 	if (way_out && olaf_link_is_down(dev))
 		olaf_gate_lost(bpf_ktime_get_ns());

@@ -63,4 +63,22 @@ static __always_inline int olaf_is_being_read(const struct sk_buff *skb,
 	       BPF_CORE_READ(task, nsproxy, net_ns, ns.inum) == watched->netns;
 }
 
+/*
+ * Did the queue's device bring what a socket has no room for? By then UDP may have written notes of
+ * its own where the skb had its device; the skb still knows the index. `reader`, where the kernel
+ * tells the socket, knows the namespace. Elsewhere the index must do, with the address and the port
+ * that the caller compares: a queue in another namespace that has all three alike counts it, too.
+ */
+static __always_inline int olaf_was_to_be_read(const struct sk_buff *skb, const struct sock *reader,
+					       const volatile struct olaf_watched *watched)
+{
+	__u32 iif = BPF_CORE_READ(skb, skb_iif);
+
+	if (iif != watched->ifindex ||
+	    BPF_CORE_READ(skb, dev, ifindex)) /* of a device, which the caller has looked at */
+		return 0;
+	return !reader ||
+	       BPF_CORE_READ(reader, __sk_common.skc_net.net, ns.inum) == watched->netns;
+}
+
 #endif /* OLAF_WATCHED_BPF_H */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <stdexcept>
 #include <thread>
@@ -146,6 +147,23 @@ TEST_P(BooksOfAServerHere, BalanceWhenItIsNotThere) {
     send(100);
     const auto status = await_balance(bed.olaf, [] { return 0u; });
     EXPECT_GT(lost_at(status, "socket"), 0u);
+}
+
+/// UDP's memory is the whole kernel's: in a guest of the test's own.
+TEST(NicsShortOfMemory, BooksBalanceWhereUdpHasNoneForWhatComes) {
+    constexpr auto setting = "/proc/sys/net/ipv4/udp_mem"; // in pages
+    std::string usual;
+    std::getline(std::ifstream(setting), usual);
+    for (const auto *mode : {"native", "skb"}) {
+        Testbed bed{{.way = Way::local}};
+        const UdpSocket server(bed.server(), Testbed::server_peer(4));
+        bed.attach({"--mode", mode});
+        std::ofstream(setting) << "1 1 1" << std::flush;
+        PacketSocket(bed.worker, "eth0").send(frames_of(bed, folded_updates(300, 1)));
+        bed.olaf.await_drained(300);
+        EXPECT_GT(lost_at(await_balance_with(bed.olaf, server), "socket"), 0u) << mode;
+        std::ofstream(setting) << usual << std::flush;
+    }
 }
 
 /// A reverse path filter drops what comes from an address that is reached by another device.
