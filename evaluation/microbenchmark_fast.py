@@ -12,7 +12,19 @@ def fast_case(setting, order, part, policy, places):
     """One run: a row of figures as playing.summary() has them. part: of what comes that is to leave."""
     run = stream(setting, policy, lanes=LANES, queue=places, fold=1 / part, within=WITHIN, seconds=0.1 if setting.quick else 0.3,
                  apart=True, stamped=True, shuffled=order != "in turns")
+    require_ratio(run, policy, part)
     return summary(run)
+
+
+def require_ratio(run, policy, part):
+    """RuntimeError unless the output was `part` of what the queue took: a run at another ratio is no figure of this one. A FIFO
+    that is behind its generator all the time says so by what it dropped, too."""
+    sent, kept = run["sent_per_s"] / run["taken_per_s"], 1 - run["dropped_per_s"] / run["taken_per_s"]
+    found = {"let out": sent} | ({"kept": kept} if policy == "fifo" else {})
+    for what, share in found.items():
+        if abs(share - part) > WITHIN * part:
+            raise RuntimeError(f"{policy} {what} {100 * share:.1f} % of the updates, and the output was to be {100 * part:.1f} % of the "
+                               "input: that is a figure of the generator, not of the queue")
 
 
 def summary(run):
