@@ -88,9 +88,9 @@ def fold_counts(result, directory):
 
 def draw_shares(axis, row, style):
     shares = [(most, figure_) for most, figure_ in row.get("fold_shares", []) if figure_]
-    axis.step([most for most, _ in shares], [figure_["median"] for _, figure_ in shares], where="post",
-              label=f"{row['contender']}, 60 : {row['output']}", color=colour(row["contender"]), linestyle=style)
-    band(axis, [most for most, _ in shares], [figure_["low"] for _, figure_ in shares], [figure_["high"] for _, figure_ in shares], row["contender"])
+    name = f"{row['contender']}, 60 : {row['output']}"
+    axis.step([most for most, _ in shares], [figure_["median"] for _, figure_ in shares], where="post", label=name, color=colour(name), linestyle=style)
+    band(axis, [most for most, _ in shares], [figure_["low"] for _, figure_ in shares], [figure_["high"] for _, figure_ in shares], name)
 
 
 def table(found):
